@@ -10,7 +10,7 @@ import { parseLayerInfo } from '../../src/trtexec/exports/layer-info.ts';
 import { parseProfile, ProfileReader } from '../../src/trtexec/exports/profile.ts';
 import { parseGpuReport } from '../../src/tools/nvidia-smi/gpu-report.ts';
 import { parseQueryCsv } from '../../src/tools/nvidia-smi/gpu-samples.ts';
-import { readModel } from '../../src/tools/onnx/model.ts';
+import { readModel } from '../../src/tools/onnx/onnx-file.ts';
 import { readSeriesCsv } from '../../src/features/detect/series-file.ts';
 import { isRecord } from '../../src/text/unknown-values.ts';
 import { makeLook } from '../../src/terminal/look.ts';

@@ -1,6 +1,5 @@
 import type { ChangedLayers, LayerChange, LayersDiff } from './diff-layers.ts';
-import { knownNodes, type LayerFacts } from './layer-facts.ts';
-import { kernelName, nodesLabel } from './layer-label.ts';
+import { kernelName, knownNodes, type LayerFacts, nodesLabel } from './layer-facts.ts';
 import { withoutNumbers } from './layer-name.ts';
 import { describeTacticChange } from './tactic.ts';
 

@@ -16,7 +16,7 @@ const OWNER_FILE = '.owner.json';
  * @throws EnvironmentLackingError if nothing can be written there
  */
 export async function inTemporaryFolder<Result>(
-  kind: 'accuracy' | 'notify' | 'nsys' | 'probe' | 'reduce' | 'worker',
+  kind: 'accuracy' | 'notify' | 'nsys' | 'probe' | 'reduce' | 'work' | 'worker',
   work: (folder: string) => Promise<Result>,
 ): Promise<Result> {
   const folder = await made(`bench-${kind}-`);

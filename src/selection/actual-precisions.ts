@@ -2,7 +2,7 @@ import type { CellRun } from '../records/run.ts';
 import { layerFactsOf } from '../layers/layer-facts.ts';
 import { realPrecision, type RealPrecision } from '../layers/real-precision.ts';
 import type { KeyedCell } from '../records/cell.ts';
-import { joinLayers } from '../layers/join-layers.ts';
+import { joinLayers } from '../layers/profiled-engine.ts';
 import { type LayerRun, layerRunsOfCell, layerRunsOfEngine, layerRunsOfModel } from '../store/runs/layer-runs.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { runLayers } from '../store/runs/show-run.ts';

@@ -1,19 +1,72 @@
-import { type LayerFacts, layerFactsOf } from '../layers/layer-facts.ts';
-import { joinLayers } from '../layers/join-layers.ts';
-import type { EngineConditions, ProfiledEngine } from '../layers/profiled-engine.ts';
+import { stat } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
+
+import * as z from 'zod';
+
+import { hashModel } from '../artefacts/hashes.ts';
+import { inTemporaryFolder } from '../process/temporary-folder.ts';
+import type { Io } from '../cli/io.ts';
+import { EnvironmentLackingError, UsageError } from '../errors.ts';
 import { valuesOf } from '../judge/value-rule.ts';
-import { type EngineEfficiency, engineEfficiency } from '../layers/work/efficiency.ts';
+import { type EngineConditions, joinLayers, type ProfiledEngine } from '../layers/profiled-engine.ts';
+import { type LayerFacts, layerFactsOf } from '../layers/layer-facts.ts';
+import { type EngineEfficiency, engineEfficiency, type ShapedModel } from '../layers/work/efficiency.ts';
+import { networkWorkSchema } from '../layers/work/layer-work.ts';
 import type { KeyedCell, Shapes } from '../records/cell.ts';
 import { type CellRun, isMeasured } from '../records/run.ts';
-import type { CellKey } from '../records/scalars.ts';
+import type { CellKey, RunId } from '../records/scalars.ts';
 import { median } from '../statistics/median.ts';
+import { buildRunOf } from '../store/builds/builds.ts';
 import { findCells } from '../store/cells.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { cellRunsOf } from '../store/runs/cell-runs.ts';
 import { runLayers, showRun } from '../store/runs/show-run.ts';
-import { findEnvironments } from '../store/sweeps/environments.ts';
+import { findBuilds, findEnvironments } from '../store/sweeps/environments.ts';
+import { printable } from '../text/printable.ts';
+import { readOnnxFacts } from '../tools/onnx/onnx-file.ts';
+import { askHelper, pythonOf } from '../tools/python/helper.ts';
 import type { LayerSources } from './actual-precisions.ts';
-import { type EngineModel, modelOfRun, NO_MODEL, type ReadModels } from './engine-model.ts';
+import { onnxProblem } from './reading-problem.ts';
+
+export interface EngineModel {
+  readonly name: string;
+  readonly path: string;
+}
+
+const NO_MODEL = 'the ONNX model is not known here';
+export const UNNAMED_MODEL = `${NO_MODEL}: --onnx FILE names it`;
+
+/** @throws UsageError for a file that is no ONNX model */
+export async function namedModel(named: string, cwd: string): Promise<EngineModel> {
+  const path = resolve(cwd, named);
+  try {
+    await readOnnxFacts(path);
+  } catch (error) {
+    throw new UsageError(`--onnx ${printable(named)}: ${onnxProblem(error)}`, { cause: error });
+  }
+  return { name: basename(path), path };
+}
+
+/**
+ * The ONNX file that bench built the engine of a run from, as long as it is the same one.
+ * @returns or why it is not known, in words
+ */
+async function modelOfRun(db: StoreDatabase, runId: RunId): Promise<EngineModel | string> {
+  const built = showRun(db, buildRunOf(db, runId)?.runId ?? runId);
+  const option = '--onnx=';
+  const path = built?.argv?.find((argument) => argument.startsWith(option))?.slice(option.length);
+  const buildId = built?.buildId ?? null;
+  const sha256 = buildId === null ? null : (findBuilds(db, [buildId]).get(buildId)?.modelSha256 ?? null);
+  // Paths of recordings and of other machines lead nowhere, or to another file.
+  if (built === null || path === undefined || sha256 === null) return NO_MODEL;
+  const status = await stat(path).catch(() => null);
+  if (status === null) return `the ONNX model is not here any more: ${printable(path)}`;
+  const builtAt = Date.parse(built.startedAt ?? '');
+  const isSame = status.mtimeMs <= builtAt || (await hashModel(path).catch(() => null)) === sha256;
+  return isSame
+    ? { name: basename(path), path }
+    : `the ONNX model changed since the engine was built: ${printable(path)}`;
+}
 
 /** What is known of a profiled engine besides its layers. */
 export interface EngineCircumstances {
@@ -27,13 +80,7 @@ export interface EngineCircumstances {
 const UNKNOWN: EngineConditions = { gpuName: null, maxSmClockMhz: null, mig: null, smClockMhz: null };
 
 export function statedCircumstances({ stated }: ProfiledEngine, model: EngineModel | null): EngineCircumstances {
-  return {
-    shapes: {},
-    conditions: UNKNOWN,
-    gpuComputeMs: null,
-    ...stated,
-    model: model ?? `${NO_MODEL}: --onnx FILE names it`,
-  };
+  return { shapes: {}, conditions: UNKNOWN, gpuComputeMs: null, ...stated, model: model ?? UNNAMED_MODEL };
 }
 
 /** @param cell that was asked for, where the profile is of none */
@@ -48,7 +95,7 @@ export async function storedCircumstances(
   const { environment = UNKNOWN, telemetry = null } = run ?? {};
   const timed = own === null || sweepId === null ? [] : cellRunsOf(db, [sweepId], [own.key]).filter(isMeasured);
   const clock = telemetry?.smClockMhz ?? median(timed.flatMap(({ smClockMhz }) => smClockMhz ?? []));
-  const found = named ?? (await modelOfRun(db, runId, new Map()));
+  const found = named ?? (await modelOfRun(db, runId));
   const { gpuName, maxSmClockMhz, mig } = environment;
   return {
     model: typeof found === 'string' ? `${found}; --onnx FILE names it` : found,
@@ -58,12 +105,52 @@ export async function storedCircumstances(
   };
 }
 
-export function efficiencyOf(
-  layers: readonly LayerFacts[],
-  { conditions, model, shapes }: EngineCircumstances,
-  ms: number | null,
-) {
-  return engineEfficiency(layers, typeof model === 'string' ? model : { ...model, shapes }, conditions, ms);
+const MEASURING = {
+  script: 'measure_work.py',
+  needs: 'onnx',
+  answer: z.object({ networks: z.array(z.union([networkWorkSchema, z.object({ problem: z.string() })])) }),
+};
+
+const TIMEOUT_MS = 120_000;
+
+/**
+ * Asks the user's Python, once, for what models do at all of these shapes.
+ * @returns how much of its GPU an engine uses, for one of these circumstances and the time of a query
+ * @throws InterruptedError on Ctrl-C
+ */
+export async function efficiencyReader(all: readonly EngineCircumstances[], io: Io) {
+  const jobs = new Map(
+    all.flatMap(({ model, shapes }) =>
+      typeof model === 'string' ? [] : [[jobKey(model, shapes), { model: model.path, shapes }]],
+    ),
+  );
+  const answer = jobs.size === 0 ? { networks: [] } : await measured([...jobs.values()], io);
+  const networks = new Map(
+    [...jobs.keys()].map((key, place) => [key, 'problem' in answer ? answer : answer.networks[place]]),
+  );
+  const modelAt = ({ model, shapes }: EngineCircumstances): ShapedModel | string => {
+    if (typeof model === 'string') return model;
+    const work = networks.get(jobKey(model, shapes)) ?? { problem: NO_MODEL };
+    return 'problem' in work ? printable(work.problem) : { name: model.name, work };
+  };
+  return (layers: readonly LayerFacts[], known: EngineCircumstances, ms: number | null) =>
+    engineEfficiency(layers, modelAt(known), known.conditions, ms);
+}
+
+function jobKey({ path }: EngineModel, shapes: Shapes): string {
+  return JSON.stringify([path, shapes]);
+}
+
+async function measured(jobs: readonly object[], { cwd, env, signal, spawn }: Io) {
+  const context = { cwd, env, spawn, signal, timeoutMs: TIMEOUT_MS };
+  try {
+    return await inTemporaryFolder('work', (folder) =>
+      askHelper(MEASURING, pythonOf(undefined, env), { jobs }, folder, context),
+    );
+  } catch (error) {
+    if (error instanceof EnvironmentLackingError) return { problem: error.message };
+    throw error;
+  }
 }
 
 type EfficiencyRun = Pick<
@@ -80,34 +167,36 @@ export async function cellEfficiencies(
   cells: readonly KeyedCell[],
   runs: readonly EfficiencyRun[],
   sources: LayerSources,
+  io: Io,
 ): Promise<Map<CellKey, EngineEfficiency>> {
-  const read: ReadModels = new Map();
   const byCell = Map.groupBy(runs.filter(isMeasured), ({ cellKey }) => cellKey);
   const environments = findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]);
-  const found = new Map<CellKey, EngineEfficiency>();
   const sourced = cells.flatMap((cell) => {
     const source = sources.runOf(cell);
     return source === null ? [] : [{ cell, source }];
   });
+  const asked = [];
   for (const [runId, together] of Map.groupBy(sourced, ({ source }) => source.runId)) {
-    const model = await modelOfRun(db, runId, read);
+    const model = await modelOfRun(db, runId);
     const stored = typeof model === 'string' ? null : runLayers(db, runId);
-    if (stored === null || typeof model === 'string') continue;
+    if (stored === null) continue;
     const profiled = layerFactsOf(joinLayers(stored.profile, stored.layers));
     for (const { cell, source } of together) {
       // Times of another cell say nothing of this one.
-      const facts = source.isOwn ? profiled : profiled.map((layer) => ({ ...layer, averageMs: 0 }));
+      const layers = source.isOwn ? profiled : profiled.map((layer) => ({ ...layer, averageMs: 0 }));
       const own = byCell.get(cell.key) ?? [];
       const environment = environments.get(own[0]?.environmentId ?? '');
       if (environment === undefined) continue;
-      const { gpuName, maxSmClockMhz, mig } = environment;
-      const smClockMhz = median(own.flatMap((run) => run.smClockMhz ?? []));
-      const shaped = { ...model, shapes: cell.shapes };
-      const conditions = { gpuName, maxSmClockMhz, mig, smClockMhz };
-      found.set(cell.key, engineEfficiency(facts, shaped, conditions, queryMs(cell, own)).engine);
+      const conditions = { ...environment, smClockMhz: median(own.flatMap((run) => run.smClockMhz ?? [])) };
+      const known = { model, shapes: cell.shapes, conditions, gpuComputeMs: null };
+      asked.push({ key: cell.key, layers, known, ms: queryMs(cell, own) });
     }
   }
-  return found;
+  const efficiencyOf = await efficiencyReader(
+    asked.map(({ known }) => known),
+    io,
+  );
+  return new Map(asked.map(({ key, layers, known, ms }) => [key, efficiencyOf(layers, known, ms).engine]));
 }
 
 /** Of the GPU; with several streams the time from one query to the next, as theirs overlap. */

@@ -1,11 +1,9 @@
 import { instantOf } from '../text/utc-instant.ts';
 import { isMeasured } from '../records/run.ts';
-import type { KeyedCell } from '../records/cell.ts';
+import type { Cell, KeyedCell } from '../records/cell.ts';
 import { cellLabel } from '../text/cell-label.ts';
 import { median } from '../statistics/median.ts';
-import type { ProfiledEngine } from '../layers/profiled-engine.ts';
-import { dlaNotes } from '../layers/dla-notes.ts';
-import { joinLayers, layersOf, profileOf } from '../layers/join-layers.ts';
+import { type JoinedLayer, joinLayers, layersOf, type ProfiledEngine, profileOf } from '../layers/profiled-engine.ts';
 import { cellRunsOf } from '../store/runs/cell-runs.ts';
 import { findCells } from '../store/cells.ts';
 import {
@@ -28,6 +26,7 @@ import type { Io } from '../cli/io.ts';
 import type { CellPoint } from './cell-points.ts';
 import { runsUnder } from './runs-of-paths.ts';
 import type { RunId, SweepId } from '../records/scalars.ts';
+import { isOpaque } from '../layers/layer-name.ts';
 
 /** Layers of a run's profile, with what weakens them; null without one. */
 export function profiledLayers(
@@ -203,4 +202,21 @@ function engineOf(run: ReadRun, ref: string): ProfiledEngine | null {
       },
     },
   };
+}
+
+/**
+ * What a profile says of the DLA. It runs whole regions, `{ForeignNode[a...b]}` of the log's "Layers Running on DLA"; a
+ * region of Myelin has the same name, and its type.
+ */
+export function dlaNotes(cell: Pick<Cell, 'axisFlags'> | null, layers: readonly JoinedLayer[]): string[] {
+  if (cell?.axisFlags['--useDLACore'] === undefined) return [];
+  const regions = layers.filter(({ name, type }) => isOpaque(name) && !/myelin|kgen/i.test(type ?? ''));
+  const share = sumMs(layers) > 0 ? `, ${Math.round((100 * sumMs(regions)) / sumMs(layers))} % of the time` : '';
+  const rest = layers.length - regions.length;
+  const onGpu = rest === 0 ? 'nothing ran on the GPU' : `the GPU ran the other ${rest}`;
+  return [`on the DLA: ${regions.length} of ${layers.length} layers${share}; ${onGpu}`];
+}
+
+function sumMs(layers: readonly JoinedLayer[]): number {
+  return layers.reduce((total, { averageMs }) => total + (averageMs ?? 0), 0);
 }

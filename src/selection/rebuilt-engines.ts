@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { diffLayers } from '../layers/diff-layers.ts';
-import { joinLayers } from '../layers/join-layers.ts';
+import { joinLayers } from '../layers/profiled-engine.ts';
 import { layerFactsOf } from '../layers/layer-facts.ts';
 import type { KeyedCell } from '../records/cell.ts';
 import { gateMetric } from '../records/metric.ts';

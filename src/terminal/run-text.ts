@@ -6,12 +6,11 @@ import { formatTensorrtVersion } from '../text/version.ts';
 import { adviceOf, boundLines, evidenceLines, flagLines, outcomeText } from './words.ts';
 import type { Look } from './look.ts';
 import { count, formatMs, formatNumber, formatPercent } from './numbers.ts';
-import { layersOf, profileOf } from '../layers/join-layers.ts';
+import { type JoinedLayer, layersOf, type ProfiledEngine, profileOf } from '../layers/profiled-engine.ts';
 import { printable } from '../text/printable.ts';
 import { telemetryLines } from './machine-text.ts';
 import { statisticsTable } from './statistics-table.ts';
 import { truncate } from './text-width.ts';
-import type { JoinedLayer, ProfiledEngine } from '../layers/profiled-engine.ts';
 import { renderTable } from './table.ts';
 
 const MAX_EVIDENCE_LINES = 5;

@@ -1,15 +1,13 @@
 import { copyFile, mkdir, rm, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
+import * as z from 'zod';
+
 import { sha256OfFile } from '../artefacts/files.ts';
 import { hashModel } from '../artefacts/hashes.ts';
-import { NumpyFormatError, readArrays } from './npz-read.ts';
-import { writeNpz } from './npz-write.ts';
 import { readOnnxFacts } from '../tools/onnx/onnx-file.ts';
-import { RANDOM_CALIBRATION_VERSION, randomCalibration } from './random-calibration.ts';
 import { readTail } from '../artefacts/run-files.ts';
 import type { CachedVariant, ConversionFailure, VariantCache } from './variant-cache.ts';
-import type { Shapes } from '../records/cell.ts';
 import { hashOf } from '../text/canonical-json.ts';
 import type { CalibrationUsed, ConvertedNodes, VariantRecord } from './conversion.ts';
 import { EnvironmentLackingError, InterruptedError, UsageError } from '../errors.ts';
@@ -18,14 +16,18 @@ import type { FailureReason } from '../records/outcome.ts';
 import type { PlannedVariant } from '../records/plan.ts';
 import { printable } from '../text/printable.ts';
 import {
+  arrayFactsSchema,
   type CalibrationInput,
   calibrationInputs,
   checkBase,
   checkCalibration,
   type ConversionMistake,
+  NPY_TYPES,
 } from '../tools/modelopt/check-base.ts';
 import { judgeConversion } from '../tools/modelopt/judge.ts';
 import { BASE_FILE, calibrationFile, VARIANT_FILE } from '../tools/modelopt/conversion-args.ts';
+import { packageFolder } from '../cli/store-location.ts';
+import { askHelper, type HelperContext, runProgram } from '../tools/python/helper.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
 import { acquire } from '../process/lock.ts';
 import { holderText } from '../process/lock.ts';
@@ -177,7 +179,7 @@ async function makeVariant(
     const lacking = await lackingSpace(work, base.facts);
     if (lacking !== null) return refused(lacking);
     await copyModel(variant.onnxPath, base.facts, work);
-    const calibration = await bringCalibration(variant, base, work);
+    const calibration = await bringCalibration(context, variant, base, work);
     if (calibration !== null && 'problem' in calibration) return refused(calibration);
     const process = await convert(context, variant, work);
     const judged = await judge(context, variant, work, process);
@@ -225,25 +227,30 @@ async function copyModel(path: string, facts: OnnxFacts, work: string): Promise<
   }
 }
 
+/** Changes when the same seed gives other values: part of a variant's identity. */
+const RANDOM_CALIBRATION_VERSION = 1;
+
+const ARRAYS = { script: 'read_arrays.py', needs: 'numpy', answer: z.object({ arrays: z.array(arrayFactsSchema) }) };
+
 async function bringCalibration(
-  { by, calibration }: PlannedVariant,
+  context: VariantContext,
+  { by, calibration, timeoutS }: PlannedVariant,
   { dataSha256, facts, inputs }: Base,
   work: string,
 ): Promise<CalibrationUsed | ConversionMistake | null> {
   if (calibration === null) return null;
   const target = join(work, calibrationFile(calibration));
+  const helper: HelperContext = { ...context, cwd: work, timeoutMs: timeoutS * 1000 };
+  const { interpreter } = context.python;
   if (calibration.kind === 'random') {
-    try {
-      await writeNpz(target, randomCalibration(inputs, calibration.samples, calibration.seed));
-    } catch (error) {
-      if (!(error instanceof RangeError)) throw error;
-      const problem = 'the random calibration data would be larger than 4 GB: state smaller shapes in calibration';
-      return { reason: 'conversionFailed', problem };
-    }
+    const problem = await drawCalibration(interpreter, inputs, calibration, target, helper);
+    if (problem !== null) return { reason: 'conversionFailed', problem };
     const { sha256 } = await sha256OfFile(target);
     return { kind: 'random', seed: calibration.seed, sha256 };
   }
-  const problem = await dataProblem(calibration.path, facts, by === 'autocast' ? {} : calibration.shapes);
+  const answer = await askHelper(ARRAYS, interpreter, { path: calibration.path }, work, helper);
+  const shapes = by === 'autocast' ? {} : calibration.shapes;
+  const problem = 'problem' in answer ? answer.problem : checkCalibration(answer.arrays, facts, shapes);
   if (problem !== null) {
     return { reason: 'inputInvalid', problem: `${printable(calibration.path)}: ${problem}` };
   }
@@ -251,13 +258,19 @@ async function bringCalibration(
   return { kind: 'file', sha256: dataSha256 ?? '' };
 }
 
-async function dataProblem(path: string, facts: OnnxFacts, steps: Shapes): Promise<string | null> {
-  try {
-    return checkCalibration(await readArrays(path), facts, steps);
-  } catch (error) {
-    if (error instanceof NumpyFormatError) return error.message;
-    throw error;
-  }
+/** ModelOpt's own random values differ each time. Returns why there are none. */
+async function drawCalibration(
+  interpreter: string,
+  inputs: readonly CalibrationInput[],
+  { samples, seed }: { readonly samples: number; readonly seed: number },
+  target: string,
+  context: HelperContext,
+): Promise<string | null> {
+  const drawn = inputs.map(({ elementType, name, shape }) => ({ name, descr: NPY_TYPES[elementType] ?? '', shape }));
+  const script = join(packageFolder(), 'python', 'draw_calibration.py');
+  const argv = [interpreter, script, String(seed), String(samples), JSON.stringify(drawn), target];
+  const answer = await runProgram(argv, context.cwd, context, 'numpy');
+  return 'problem' in answer ? `no random calibration data: ${answer.problem}` : null;
 }
 
 async function convert(

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { dlaNotes } from '../../src/layers/dla-notes.ts';
+import { dlaNotes } from '../../src/selection/profiled-engine.ts';
 import { bench, temporaryFolder } from '../support/bench.ts';
 import { FIXTURES } from '../support/recordings.ts';
 

@@ -8,7 +8,7 @@ import { blockOf, originsInName, scopeOf, stableName, withoutNumbers } from '../
 import { groupLayers, summarizeLayers } from '../../src/layers/summarize-layers.ts';
 import { compareTactics, describeTacticChange, parseTactic } from '../../src/layers/tactic.ts';
 import { parseLayerInfo } from '../../src/trtexec/exports/layer-info.ts';
-import { joinLayers, layersOf } from '../../src/layers/join-layers.ts';
+import { joinLayers, layersOf } from '../../src/layers/profiled-engine.ts';
 import { NO_EXPORTS } from '../../src/trtexec/run-facts.ts';
 import { recordedLayers } from '../support/recorded-layers.ts';
 import { GUIDE, onlyRun } from '../support/recordings.ts';

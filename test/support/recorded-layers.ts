@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type LayerFacts, layerFactsOf } from '../../src/layers/layer-facts.ts';
 import { parseLayerInfo } from '../../src/trtexec/exports/layer-info.ts';
 import { parseProfile } from '../../src/trtexec/exports/profile.ts';
-import { joinLayers } from '../../src/layers/join-layers.ts';
+import { joinLayers } from '../../src/layers/profiled-engine.ts';
 import { FIXTURES, readFixture } from './recordings.ts';
 
 /** The layers of a recorded folder, with times where it has a profile. */

@@ -2,8 +2,13 @@ import { createHash } from 'node:crypto';
 
 import { describe, expect, test } from 'vitest';
 
-import { ELEMENT_CODINGS, smallFloatBits } from '../../src/variants/element-bits.ts';
-import { type Distribution, inputBytes, type IntegerRange } from '../../src/variants/make-inputs.ts';
+import {
+  type Distribution,
+  ELEMENT_CODINGS,
+  inputBytes,
+  type IntegerRange,
+  smallFloatBits,
+} from '../../src/variants/make-inputs.ts';
 import { elementsBytes } from '../../src/tools/onnx/facts.ts';
 import { seededRandom } from '../../src/matrix/plan/order.ts';
 

@@ -57,7 +57,7 @@ export async function chosenDeployments(
   const facts = {
     accuracy: accuracyOfCells(db, cells, sweepIds),
     realPrecisionShare: sharesOf(realPrecisionsOf(sources, cells)),
-    efficiency: await cellEfficiencies(db, cells, runs, sources),
+    efficiency: await cellEfficiencies(db, cells, runs, sources, io),
   };
   const deployments = deploymentsOf(cells, runs, facts);
   return {

@@ -21,7 +21,7 @@ const define = (command: PlainCommand) =>
     .option('--all', 'show all lines')
     .option(
       '--kernels [file]',
-      'kernels, launches and gaps of each layer, from a capture of Nsight Systems: the attached one, or this SQLite export',
+      'kernels of a capture of Nsight Systems, with their ONNX nodes: the attached one, or this SQLite export',
     );
 
 export type LayersOptions = OptionsOf<typeof define>;
@@ -38,7 +38,7 @@ export const layersCommand = defineCommand({
     'bench layers --diff runs/before runs/after    # two folders with profile.json, layers.json',
     'bench layers engine.trace --runs 100          # of Torch-TensorRT, which sums its times over all runs',
     "bench layers vit --onnx models/vit.onnx       # FLOPs, share of the GPU's peak, roofline",
-    'bench layers 1a2b3c4d --kernels               # the newest capture: kernels of each layer',
+    'bench layers 1a2b3c4d --kernels               # the newest capture: its kernels',
   ],
   outputs: {
     layers: async () => (await import('./output.ts')).layers,

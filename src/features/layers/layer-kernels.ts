@@ -1,32 +1,33 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 
-import { joinKernels, type LayerWithKernels } from '../../layers/kernels/layer-kernels.ts';
 import { artefactsFolderOf, attachedPathOf } from '../../artefacts/layout.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { type Io, printResult } from '../../cli/io.ts';
+import { withStore } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { printable } from '../../text/printable.ts';
+import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
 import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
-import { type KernelsReport, kernelsText } from './kernels-text.ts';
-import { attachmentsOfCell } from '../../store/runs/attachments.ts';
-import type { OpenStore } from '../../store/file/open.ts';
 import { resolvePoint } from '../../selection/cell-points.ts';
-import { type Io, printResult } from '../../cli/io.ts';
-import { profiledCell, profiledPath } from '../../selection/profiled-engine.ts';
 import { isPath } from '../../selection/is-path.ts';
-import type { LayersOptions } from './command.ts';
-import { selectLayers } from './select-layers.ts';
-import { withStore } from '../../cli/with-store.ts';
-import { sumKernels } from '../../layers/kernels/sum-kernels.ts';
-import { layerFactsOf } from '../../layers/layer-facts.ts';
-import type { Captured, LayersKernelsOutput } from './output.ts';
-import { readNsysExport } from '../../tools/nsys/read-export.ts';
+import { profiledCell, profiledPath } from '../../selection/profiled-engine.ts';
+import type { OpenStore } from '../../store/file/open.ts';
+import { attachmentsOfCell } from '../../store/runs/attachments.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
+import type { Look } from '../../terminal/look.ts';
+import { count, formatBytes, formatMs, formatPercent } from '../../terminal/numbers.ts';
+import { renderTable } from '../../terminal/table.ts';
+import { wrapHanging } from '../../terminal/text-width.ts';
+import { cellLabel } from '../../text/cell-label.ts';
+import { printable } from '../../text/printable.ts';
+import { type CapturedWork, readNsysExport } from '../../tools/nsys/read-export.ts';
+import type { LayersOptions } from './command.ts';
+import type { Captured, LayersKernelsOutput } from './output.ts';
+import { selectLayers } from './select-layers.ts';
 
 type KernelsOptions = Pick<LayersOptions, 'json' | 'db' | 'at' | 'select' | 'regex' | 'top' | 'all'>;
 
-/** `bench layers CELL --kernels [FILE]`: a capture next to the profile, layer by layer. */
+/** `bench layers CELL --kernels [FILE]`: the kernels of a capture, with the ONNX nodes of the layers that name them. */
 export async function showKernels(
   named: string | undefined,
   kernels: string | true,
@@ -37,31 +38,23 @@ export async function showKernels(
   const isName = kernels !== true && named === undefined && !existsSync(resolve(io.cwd, kernels));
   const isCell = isName && !/[./]/.test(kernels);
   const name = isCell ? kernels : named;
-  const file = isCell || kernels === true ? null : resolve(io.cwd, kernels);
-  const { file: path, label, engine } = await requestedCapture(name, file, options, io);
-  const top = options.all === true ? Infinity : options.top;
-  const report = kernelsOfFile(path, { engine, label, top });
-  const rows = selectLayers(report.rows.map(selectable), options.select, options.regex === true).map(({ row }) => row);
-  if (rows.length === 0 && report.rows.length > 0) {
-    throw new UsageError(`--select ${printable(options.select ?? '')}: none of the ${report.rows.length} layers`);
-  }
-  const shown = { ...report, rows };
-  const { notes } = report;
-  const output: LayersKernelsOutput = { schemaVersion: 1, label, file: path, notes, ...capturedOutput(shown) };
-  printResult(io, options, output, (_, look) => kernelsText(shown, look));
-  return EXIT_CODES.fine;
-}
-
-/** By the profile's facts, else by its kernels. */
-function selectable(row: LayerWithKernels) {
-  const { layer, kernels, name } = row;
-  return {
-    row,
+  const { engine, file, label } = await requestedCapture(
     name,
-    origins: layer?.origins ?? [],
-    tactic: layer?.tactic ?? kernels?.kernelNames.join(' ') ?? null,
-    type: layer?.type ?? null,
-  };
+    isCell || kernels === true ? null : resolve(io.cwd, kernels),
+    options,
+    io,
+  );
+  const read = readKernels(file, engine);
+  const rows = read.kernels.map((row) => ({ ...row, origins: row.nodes, tactic: null, type: null, row }));
+  const chosen = selectLayers(rows, options.select, options.regex === true).map(({ row }) => row);
+  if (chosen.length === 0 && rows.length > 0) {
+    throw new UsageError(`--select ${printable(options.select ?? '')}: none of the ${rows.length} kernels`);
+  }
+  const notes = engine?.notes ?? [];
+  const output: LayersKernelsOutput = { schemaVersion: 1, label, file, notes, ...read, kernels: chosen };
+  const top = options.all === true ? Infinity : options.top;
+  printResult(io, options, output, (_, look) => kernelsText(output, top, look));
+  return EXIT_CODES.fine;
 }
 
 async function requestedCapture(name: string | undefined, file: string | null, options: KernelsOptions, io: Io) {
@@ -102,61 +95,88 @@ function attachedExport(
   return attachedPathOf(artefactsFolderOf(path), newest);
 }
 
-/** Kernels of a new capture; unreadable ones are a remark, as the capture exists. */
-export function kernelsIfAny(...of: Parameters<typeof kernelsOfFile>): {
-  readonly kernels: KernelsReport | null;
-  readonly notes: readonly string[];
-} {
-  try {
-    return { kernels: kernelsOfFile(...of), notes: [] };
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    return { kernels: null, notes: [error.message] };
-  }
+/** @throws UsageError for a file that is no export */
+export function readKernels(file: string, engine: ProfiledEngine | null): Captured {
+  const work = readNsysExport(file);
+  const layers = engine === null ? [] : layerFactsOf(engine.layers).filter(({ tactic }) => tactic !== null);
+  return { ...work, kernels: work.kernels.map((kernel) => ({ ...kernel, nodes: nodesOf(kernel.name, layers) })) };
 }
 
-/** Kernels of an export, by layers of the engine where known. */
-function kernelsOfFile(
-  path: string,
-  {
-    engine,
-    label,
-    top,
-  }: { readonly engine: ProfiledEngine | null; readonly label: string | null; readonly top: number },
-): KernelsReport {
-  const layers = engine === null ? [] : layerFactsOf(engine.layers);
-  const names = layers.length === 0 ? null : new Set(layers.map(({ name }) => name));
-  const report = sumKernels(readNsysExport(path), names);
-  const isAny = report.layers.some(({ name }) => names?.has(name) === true);
-  return {
-    label,
-    file: path,
-    rows: joinKernels(layers, report),
-    gpuComputeMs: engine?.gpuComputeMs ?? null,
-    report,
-    notes: [
-      ...(engine?.notes ?? []),
-      ...(names !== null && !isAny && report.layers.length > 0
-        ? ['no layer of the profile is in the capture: it is of another engine, or was built without names']
-        : []),
-    ],
-    top,
-  };
+/** A tactic is called as its kernel, or either has an addition: `_kernel_trt`, `_by_fusion_tactic`. */
+function nodesOf(kernel: string, layers: readonly LayerFacts[]): string[] {
+  const named = layers.filter(
+    ({ tactic }) => tactic !== null && (kernel.startsWith(tactic) || tactic.startsWith(kernel)),
+  );
+  return [...new Set(named.flatMap(({ nodes }) => nodes))];
 }
 
-const NOTHING_LAUNCHED = { name: '', executions: 0, kernels: 0, kernelMs: 0, launches: 0, gapMs: 0, kernelNames: [] };
+const SHOWN_CALLS = 4;
 
-export function capturedOutput({ gpuComputeMs, rows, report }: KernelsReport): Captured {
-  const { layers: _layers, product, schema, ...sums } = report;
-  return {
-    ...sums,
-    nsysVersion: product,
-    exportSchema: schema,
-    gpuComputeMs,
-    layers: rows.map(({ name, layer, kernels }) => {
-      const { name: _name, ...work } = kernels ?? NOTHING_LAUNCHED;
-      const profileMs = layer === null || layer.averageMs === 0 ? null : layer.averageMs;
-      return { name, index: layer?.index ?? null, profileMs, ...work };
-    }),
-  };
+const PAUSES: Readonly<Record<CapturedWork['pauses'][number]['reason'], string>> = {
+  garbageCollection: 'garbage collection',
+  interpreterLock: "waiting for the interpreter's lock",
+};
+
+/** @param top lines of the table; the rest is summed up */
+export function kernelsText(
+  report: Captured & { readonly label: string | null; readonly file: string; readonly notes: readonly string[] },
+  top: number,
+  look: Look,
+): string[] {
+  const { busyMs, calls, copies, file, kernels, label, nsysVersion, notes, pauses, spanMs } = report;
+  const { columns, style } = look;
+  const all = sumOf(kernels);
+  const rest = kernels.slice(top);
+  const more = { name: `${rest.length} more (--top, --all)`, nodes: [], ...sumOf(rest) };
+  const version = nsysVersion === null ? '' : ` ${nsysVersion}`;
+  const share = spanMs === 0 ? '' : ` (${formatPercent((busyMs / spanMs) * 100, false)})`;
+  const copied = copies.map(
+    ({ bytes, count: times, kind, ms }) => `${printable(kind)} ${times}×, ${formatBytes(bytes)}, ${formatMs(ms)}`,
+  );
+  const called = calls
+    .slice(0, SHOWN_CALLS)
+    .map(({ count: times, ms, name }) => `${printable(name)} ${times}×, ${formatMs(ms)}`);
+  const left = calls.length > SHOWN_CALLS ? `; and ${calls.length - SHOWN_CALLS} more` : '';
+  const lines = [
+    `GPU      at work ${formatMs(busyMs)} of ${formatMs(spanMs)}${share}`,
+    `copies   ${copied.join('; ') || 'none'}`,
+    `calls    ${called.join('; ')}${left}`,
+    ...pauses.map(
+      ({ count: times, gpuIdleMs, ms, reason }) =>
+        `host     ${PAUSES[reason]} ${times}×, ${formatMs(ms)}; the GPU had no work for ${formatMs(gpuIdleMs)} of it`,
+    ),
+  ];
+  return [
+    ...wrapHanging(`kernels of ${printable(label ?? file)}`, columns, 2).map(style.strong),
+    ...wrapHanging(
+      `${count(all.count, 'kernel')} · captured by Nsight Systems${printable(version)}: ${printable(file)}`,
+      columns,
+      2,
+    ),
+    ...notes.flatMap((note) => wrapHanging(`note: ${printable(note)}`, columns, 2).map(style.warn)),
+    '',
+    ...renderTable(
+      [
+        { header: 'sum', text: ({ ms }) => formatMs(ms), align: 'right' },
+        {
+          header: 'share',
+          text: ({ ms }) => (all.ms === 0 ? '' : formatPercent((ms / all.ms) * 100, false)),
+          align: 'right',
+          dropRank: 3,
+        },
+        { header: 'number', text: (row) => String(row.count), align: 'right' },
+        { header: 'mean', text: (row) => formatMs(row.ms / row.count), align: 'right', dropRank: 2 },
+        { header: 'kernel', text: ({ name }) => printable(name), minWidth: 26 },
+        { header: 'ONNX nodes', text: ({ nodes }) => printable(nodes.join(', ')), minWidth: 16, dropRank: 1 },
+      ],
+      rest.length === 0 ? kernels : [...kernels.slice(0, top), more],
+      look,
+    ),
+    '',
+    ...lines.flatMap((line) => wrapHanging(line, columns, 4)),
+  ];
+}
+
+function sumOf(rows: readonly { readonly count: number; readonly ms: number }[]) {
+  return rows.reduce((sum, row) => ({ count: sum.count + row.count, ms: sum.ms + row.ms }), { count: 0, ms: 0 });
 }

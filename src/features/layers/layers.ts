@@ -3,6 +3,7 @@ import { EngineIndex, isNamed } from '../../engines/engine-index.ts';
 import { type ChangeRow, changeRows, partRows, type ChangeRows } from '../../layers/change-rows.ts';
 import { diffLayers, type LayersDiff } from '../../layers/diff-layers.ts';
 import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
+import { engineEfficiency } from '../../layers/work/efficiency.ts';
 import {
   groupLayers,
   precisionIslands,
@@ -26,8 +27,14 @@ import { runByPrefix } from '../../selection/by-name.ts';
 import { resolvePoint, resolvePoints } from '../../selection/cell-points.ts';
 import { yieldToEventLoop, type Io, printResult } from '../../cli/io.ts';
 import { profiledCell, profiledPath, profiledPoint, profiledRun } from '../../selection/profiled-engine.ts';
-import { efficiencyOf, statedCircumstances, storedCircumstances } from '../../selection/engine-efficiency.ts';
-import { type EngineModel, namedModel } from '../../selection/engine-model.ts';
+import {
+  efficiencyReader,
+  type EngineModel,
+  namedModel,
+  statedCircumstances,
+  storedCircumstances,
+  UNNAMED_MODEL,
+} from '../../selection/engine-efficiency.ts';
 import { isPath } from '../../selection/is-path.ts';
 import { selectLayers } from './select-layers.ts';
 import { withStore } from '../../cli/with-store.ts';
@@ -60,7 +67,7 @@ async function showLayers(name: string | undefined, options: LayersOptions, io: 
   if (name === undefined) {
     throw new UsageError('of what? bench layers CELL, a run, or a folder with profile.json');
   }
-  const model = options.onnx === undefined ? null : namedModel(options.onnx, io.cwd);
+  const model = options.onnx === undefined ? null : await namedModel(options.onnx, io.cwd);
   const { found, known } = isPath(name, io)
     ? await ofFiles(name, options, model, io)
     : await withStore(options, io, async ({ db }) => {
@@ -86,6 +93,7 @@ async function showLayers(name: string | undefined, options: LayersOptions, io: 
   }
   const summary = summarizeLayers(all, found.total?.averageMs);
   const profiledMs = hasTimes(found) ? summary.totalMs : null;
+  const efficiencyOf = await efficiencyReader([known], io);
   const efficiency = efficiencyOf(all, known, found.gpuComputeMs ?? profiledMs);
   const ofLayer = new Map(all.map((layer, place) => [layer, efficiency.layers?.[place] ?? null]));
   const rated = chosen.map((layer) => ({ ...layer, efficiency: ofLayer.get(layer) ?? null }));
@@ -185,7 +193,8 @@ const ORDERS = {
 /** All layers of an engine, as `bench layers --json` prints them. */
 export function layerTable(engine: ProfiledEngine): LayersOutput {
   const all = layerFactsOf(engine.layers);
-  const { engine: efficiency } = efficiencyOf(all, statedCircumstances(engine, null), null);
+  const { conditions } = statedCircumstances(engine, null);
+  const { engine: efficiency } = engineEfficiency(all, UNNAMED_MODEL, conditions, null);
   const rated = all.map((layer) => ({ ...layer, efficiency: null }));
   const asked = { efficiency, groups: null, isSummedUp: false };
   return layersOutput(engine, summarizeLayers(all, engine.total?.averageMs), rated, asked);

@@ -4,7 +4,7 @@ import { layerFactsSchema } from '../../layers/layer-facts.ts';
 import { efficiencySchema, engineEfficiencySchema } from '../../layers/work/efficiency.ts';
 import { layersSummarySchema } from '../../layers/summarize-layers.ts';
 import { LAYER_CHANGES } from '../../layers/diff-layers.ts';
-import { gpuWorkSchema, layerKernelsSchema, restOfWorkSchema } from '../../layers/kernels/layer-kernels.ts';
+import { capturedWorkSchema } from '../../tools/nsys/read-export.ts';
 import { count, id, instant, output, type OutputOf, provenance } from '../../records/output-parts.ts';
 
 const engine = {
@@ -92,23 +92,12 @@ export const layersDiff = output('bench layers --diff --json', {
 
 export type LayersDiffOutput = OutputOf<typeof layersDiff>;
 
-export const captured = z.strictObject({
-  nsysVersion: z.string().nullable(),
-  exportSchema: z.string().nullable(),
-  ...gpuWorkSchema.shape,
-  gpuComputeMs: z
-    .number()
-    .nullable()
-    .describe('By trtexec without a profiler, to be held against queryMs; null where the cell is not known'),
-  layers: z.array(
-    z.strictObject({
-      name: z.string(),
-      index: count.nullable().describe('Null for a range that is no layer of the profile'),
-      profileMs: z.number().min(0).nullable().describe('Mean of one query by the profile'),
-      ...layerKernelsSchema.shape,
+export const captured = capturedWorkSchema.extend({
+  kernels: z.array(
+    capturedWorkSchema.shape.kernels.element.extend({
+      nodes: z.array(z.string()).describe('ONNX nodes of the layers of the profile whose tactic is called as it is'),
     }),
   ),
-  ...restOfWorkSchema.shape,
 });
 
 export type Captured = OutputOf<typeof captured>;

@@ -1,6 +1,5 @@
-import type { LayerFacts } from '../../layers/layer-facts.ts';
+import { type LayerFacts, layerLabel } from '../../layers/layer-facts.ts';
 import type { Efficiency } from '../../layers/work/efficiency.ts';
-import { layerLabel } from '../../layers/layer-label.ts';
 import { type LayerGroup, sumMs } from '../../layers/summarize-layers.ts';
 import { printable } from '../../text/printable.ts';
 import type { LayersOutput } from './output.ts';

@@ -173,7 +173,7 @@ const accuracyCommand = defineCommand({
   ],
   outputs: { accuracy: async () => (await import('./output.ts')).accuracyOutput },
   define: accuracyOptions,
-  run: async ([what, words], options, io) => (await import('./accuracy.ts')).accuracy(what, words, options, io),
+  run: async ([what, words], options, io) => (await import('./accuracy.ts')).compareAccuracy(what, words, options, io),
 });
 
 export const modelCommands = defineGroup({

@@ -1,16 +1,56 @@
 import { existsSync, readFileSync } from 'node:fs';
 
+import * as z from 'zod';
+
 import { sha256OfFile } from '../../artefacts/files.ts';
 import { hashModel } from '../../artefacts/hashes.ts';
 import { ExportFormatError, UsageError } from '../../errors.ts';
-import type { CustomMetric } from '../../records/accuracy.ts';
+import { inTemporaryFolder } from '../../process/temporary-folder.ts';
+import type { Accuracy, CustomMetric, InputDistribution } from '../../records/accuracy.ts';
+import type { Shapes } from '../../records/cell.ts';
+import { count } from '../../records/scalars.ts';
 import { printable } from '../../text/printable.ts';
 import { type ExportedOutput, readExportedOutputs } from '../../trtexec/exports/outputs.ts';
-import type { HelperContext } from '../../tools/python/helper.ts';
-import { type CompareJob, compareOutputs, readMetric, runMetricCommand } from './compare-outputs.ts';
-import { compareValues, worstOutput } from './accuracy-figures.ts';
+import { askHelper, type HelperContext, runProgram } from '../../tools/python/helper.ts';
 import type { ComparedRow } from './output.ts';
 import type { AccuracyPair } from './accuracy-pairs.ts';
+
+/** Input of `python/compare_outputs.py`. */
+interface CompareJob {
+  readonly reference: string;
+  readonly variant: string;
+  /** npz or npy; null for random values. */
+  readonly data: string | null;
+  /** Null for all samples of the file. */
+  readonly samples: number | null;
+  readonly seed: number;
+  readonly distribution: InputDistribution;
+  /** For an open batch. */
+  readonly batch: number;
+  readonly shapes: Shapes;
+}
+
+const NEEDS = 'numpy and onnxruntime';
+
+export const COMPARISON = {
+  script: 'compare_outputs.py',
+  needs: NEEDS,
+  answer: z.object({
+    samples: z.number().int().min(1),
+    outputs: z.record(
+      z.string(),
+      z.object({
+        sqnrDb: z.number().nullable(),
+        relativeError: z.number().min(0),
+        cosineMin: z.number(),
+        cosineMean: z.number(),
+        maxAbsError: z.number().min(0),
+        top1: z.object({ same: count, of: z.number().int().min(1) }).nullable(),
+      }),
+    ),
+    versions: z.record(z.string(), z.string()),
+  }),
+};
 
 /** Common to all comparisons of a command. */
 export interface ComparisonSettings extends Omit<CompareJob, 'reference' | 'variant' | 'shapes'> {
@@ -39,7 +79,7 @@ export async function comparePair(pair: AccuracyPair, settings: ComparisonSettin
   const { python, data, seed, distribution, batch, helper } = settings;
   const samples = settings.samples ?? (data === null ? DEFAULT_SAMPLES : null);
   const job = { reference, variant, data, samples, seed, distribution, batch, shapes };
-  const reading = await compareOutputs(python, job, helper);
+  const reading = await compared(python, job, helper);
   if ('problem' in reading) return reading;
   const custom = await customMetric(pair, settings);
   if (custom !== null && 'problem' in custom) return custom;
@@ -67,7 +107,7 @@ async function customMetric(
   if (program === undefined) return null;
   const valueOf = async (model: string): Promise<number | Failure> => {
     const argv = metricCommand.map((word) => word.replaceAll('{model}', model));
-    const answer = await runMetricCommand(argv, helper);
+    const answer = await inTemporaryFolder('accuracy', (folder) => runProgram(argv, folder, helper, NEEDS));
     if ('problem' in answer) return answer;
     const problem = `${printable(program)} printed no number as the last word of its output`;
     return readMetric(answer.text) ?? { problem };
@@ -79,23 +119,32 @@ async function customMetric(
   return { name: metricCommand.join(' '), variant: ofVariant, reference: ofReference };
 }
 
+function compared(python: string, job: CompareJob | { readonly exported: readonly unknown[] }, helper: HelperContext) {
+  return inTemporaryFolder('accuracy', (folder) => askHelper(COMPARISON, python, job, folder, helper));
+}
+
+/** The last word of the last line, as a number; null when it is none. */
+export function readMetric(text: string): number | null {
+  const word = text.trim().split(/\s+/).at(-1) ?? '';
+  return word === '' || !Number.isFinite(Number(word)) ? null : Number(word);
+}
+
 /**
  * Compares two `--exportOutput` files: the engines' own kernels on their own inputs.
  * @throws UsageError for other files, or outputs that differ in names or shapes
  */
-export async function compareExports(pair: AccuracyPair): Promise<Comparison> {
+export async function compareExports(
+  pair: AccuracyPair,
+  { helper, python }: ComparisonSettings,
+): Promise<Comparison | Failure> {
   const [reference, variant] = [readOutputs(pair.reference), readOutputs(pair.variant)];
   if (shapesOf(reference) !== shapesOf(variant)) {
     throw new UsageError(printable(`the outputs of the two differ: ${shapesOf(reference)} and ${shapesOf(variant)}`));
   }
-  const figures = reference.map(({ name, dimensions, values }) => {
-    const other = variant.find((output) => output.name === name)?.values ?? [];
-    const found = compareValues(values, other, dimensions);
-    if (found !== null) return found;
-    throw new UsageError(printable(`output ${name} of the reference is zero everywhere: there is no signal`));
-  });
-  const accuracy = worstOutput(figures, reference[0]?.dimensions[0] ?? 1, null);
-  if (accuracy === null) throw new UsageError(`${printable(pair.reference)}: no outputs in it`);
+  const reading = await compared(python, { exported: [reference, variant] }, helper);
+  if ('problem' in reading) return reading;
+  const accuracy = worstOutput(Object.values(reading.outputs), reading.samples, null);
+  if (accuracy === null) return { problem: `${printable(pair.reference)}: no outputs in it` };
   return {
     referenceSha256: (await sha256OfFile(pair.reference)).sha256,
     variantSha256: (await sha256OfFile(pair.variant)).sha256,
@@ -117,4 +166,27 @@ function readOutputs(path: string): ExportedOutput[] {
     if (!(error instanceof ExportFormatError)) throw error;
     throw new UsageError(`${printable(path)}: ${printable(error.message)}`, { cause: error });
   }
+}
+
+type Figures = Omit<Accuracy, 'samples' | 'custom'>;
+
+/** For several outputs: the worst of each figure. */
+export function worstOutput(
+  outputs: readonly Figures[],
+  samples: number,
+  custom: CustomMetric | null,
+): Accuracy | null {
+  if (outputs.length === 0) return null;
+  const ratios = outputs.flatMap(({ sqnrDb }) => sqnrDb ?? []);
+  const agreements = outputs.flatMap(({ top1 }) => top1 ?? []).toSorted((a, b) => a.same / a.of - b.same / b.of);
+  return {
+    sqnrDb: ratios.length === 0 ? null : Math.min(...ratios),
+    relativeError: Math.max(...outputs.map(({ relativeError }) => relativeError)),
+    cosineMin: Math.min(...outputs.map(({ cosineMin }) => cosineMin)),
+    cosineMean: Math.min(...outputs.map(({ cosineMean }) => cosineMean)),
+    maxAbsError: Math.max(...outputs.map(({ maxAbsError }) => maxAbsError)),
+    top1: agreements[0] ?? null,
+    samples,
+    custom,
+  };
 }

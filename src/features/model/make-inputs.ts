@@ -14,8 +14,12 @@ import { printable } from '../../text/printable.ts';
 import { shellQuote } from '../../text/shell-quote.ts';
 import { yamlText } from '../../text/yaml-text.ts';
 import { readOnnxFacts } from '../../tools/onnx/onnx-file.ts';
-import { ELEMENT_CODINGS } from '../../variants/element-bits.ts';
-import { type InputRecipe, type WantedInput, makeInputs as writeInputs } from '../../variants/make-inputs.ts';
+import {
+  ELEMENT_CODINGS,
+  type InputRecipe,
+  makeInputs as writeInputs,
+  type WantedInput,
+} from '../../variants/make-inputs.ts';
 import type { MakeInputsOptions } from './command.ts';
 import type { MakeInputsOutput } from './output.ts';
 

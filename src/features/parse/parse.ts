@@ -2,7 +2,7 @@ import { type ReadOptions, type ReadRun, readBareLog } from '../../artefacts/rea
 import { readSource } from '../../artefacts/read/read-source.ts';
 import type { RunSource } from '../../artefacts/read/recognise.ts';
 import { boundOfRead } from '../../judge/bound.ts';
-import { layersOf, profileOf } from '../../layers/join-layers.ts';
+import { layersOf, profileOf } from '../../layers/profiled-engine.ts';
 import { outcomeReason } from '../../records/outcome.ts';
 import { formatTensorrtVersion } from '../../text/version.ts';
 import type { ParsedRun } from '../../trtexec/run-facts.ts';

@@ -7,19 +7,20 @@ import { outcomeReason } from '../../records/outcome.ts';
 import { attachFile } from '../../artefacts/attached.ts';
 import { captureProblem, type CaptureRequest, exportArgs } from '../../tools/nsys/nsys-args.ts';
 import { askNsys, GUIDE_NSYS, type NsysDialect } from '../../tools/nsys/nsys-dialect.ts';
-import { manyQueries, sizeWarning } from './capture-text.ts';
+import { count, formatBytes } from '../../terminal/numbers.ts';
 import { capturedFiles, refuseOverwrite, runNsys } from '../../tools/nsys/run-nsys.ts';
 import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
+import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
 import type { CellRun } from '../../records/run.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import type { Io } from '../../cli/io.ts';
-import { capturedOutput, kernelsIfAny } from '../layers/index.ts';
+import { readKernels } from '../layers/index.ts';
 import { profiledCell } from '../../selection/profiled-engine.ts';
 import { chooseProgram } from '../../cli/program.ts';
 import { CaptureError, captureCell } from './capture-cell.ts';
 import type { ProfileOptions } from './command.ts';
-import { type Capture, NOT_CAPTURED, type ProfileOutput } from './output.ts';
+import { NOT_CAPTURED, type ProfileOutput } from './output.ts';
 import { captureSteps, captureRequest, captureTarget, type CaptureTarget, engineInCache } from './target.ts';
 
 const MANY_QUERIES = 1000;
@@ -32,7 +33,7 @@ export async function captureOfCell(
   store: OpenStore | null,
   options: ProfileOptions,
   io: Io,
-): Promise<Capture> {
+): Promise<ProfileOutput> {
   const isDryRun = options.dryRun === true;
   const target = await captureTarget(name, store, options, io);
   const found = await askNsys(io.env);
@@ -44,7 +45,7 @@ export async function captureOfCell(
   const problem = captureProblem(request, dialect);
   if (problem !== null) throw new EnvironmentLackingError(problem);
   const cached = await engineInCache(target, store);
-  const base = {
+  const base: ProfileOutput = {
     ...NOT_CAPTURED,
     cell: target.cell.key,
     label: cellLabel(target.cell),
@@ -54,7 +55,7 @@ export async function captureOfCell(
     steps: captureSteps(target, request, dialect, trtexecShown(target, options), cached),
     notes: notesOf(target, request, found, isIgnored, cached !== null),
   };
-  if (isDryRun) return { output: base, kernels: null };
+  if (isDryRun) return base;
   if (store === null) {
     throw new UsageError('there is no store here: measure the cell first, with `bench run`');
   }
@@ -62,16 +63,11 @@ export async function captureOfCell(
   const capture = await captureCell(target, request, dialect, programOf(target, options, io), store, io);
   const done = await finish(target, request, runs, store, options, io);
   return {
-    output: {
-      ...base,
-      dryRun: false,
-      engine: capture.engine.path,
-      notes: [...notesOf(target, request, found, isIgnored, true), ...capture.notes, ...done.notes],
-      files: done.files,
-      runId: done.runId,
-      kernels: done.kernels && capturedOutput(done.kernels),
-    },
-    kernels: done.kernels,
+    ...base,
+    ...done,
+    dryRun: false,
+    engine: capture.engine.path,
+    notes: [...notesOf(target, request, found, isIgnored, true), ...capture.notes, ...done.notes],
   };
 }
 
@@ -124,13 +120,15 @@ function notesOf(
     ...(cell.cudaGraph && isGraphIgnored
       ? ['the newest run of this cell captured no graph: its kernels are launched one by one']
       : []),
-    ...(request.iterations > MANY_QUERIES ? [manyQueries(request.iterations)] : []),
+    ...(request.iterations > MANY_QUERIES
+      ? [`${count(request.iterations, 'query', 'queries')} make a large file: 50 show the same`]
+      : []),
     ...(isBuilt ? ['bench builds into its own cache, with a timing cache: the name of the engine represents it'] : []),
     ...(isBuilt && build.variantRef !== null ? ['variant.onnx represents the model that is converted before'] : []),
   ];
 }
 
-type Finished = Pick<ProfileOutput, 'files' | 'runId' | 'notes'> & Pick<Capture, 'kernels'>;
+type Finished = Pick<ProfileOutput, 'files' | 'kernels' | 'notes' | 'runId'>;
 
 /** Exports, reads and attaches a capture. Failures are remarks: the report exists. */
 async function finish(
@@ -153,11 +151,11 @@ async function finish(
     throw new CaptureError(`${report} is there, but nsys did not export it: ${failure.exit}`, failure.lastWords);
   }
   const engine = profiledCell(db, cell, measured === null ? null : [measured.sweep.sweepId], '');
-  const read = kernelsIfAny(sqlite, { engine, label: cellLabel(cell), top: TOP });
+  const { kernels, notes: unread } = kernelsIfAny(sqlite, engine);
   const run = runs.findLast(({ outcome }) => outcome.kind === 'measured') ?? null;
   const attachContext = { db, artefactsFolder: artefactsFolderOf(path), now: io.now };
   const files: Finished['files'][number][] = [];
-  const notes = [...read.notes];
+  const notes = [...(engine?.notes ?? []), ...unread];
   for (const file of [report, sqlite]) {
     const { size: bytes } = await stat(file);
     const isSmall = bytes <= maxSize;
@@ -167,10 +165,22 @@ async function finish(
     files.push({ path: file, bytes, attached });
   }
   const isAny = files.some(({ attached }) => attached);
-  return { files, runId: isAny && run !== null ? run.runId : null, kernels: read.kernels, notes };
+  return { files, runId: isAny && run !== null ? run.runId : null, kernels, notes };
 }
 
-export const TOP = 20;
+/** Those of a new capture; unreadable ones are a remark, as the capture exists. */
+export function kernelsIfAny(sqlite: string, engine: ProfiledEngine | null): Pick<ProfileOutput, 'kernels' | 'notes'> {
+  try {
+    return { kernels: readKernels(sqlite, engine), notes: [] };
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    return { kernels: null, notes: [error.message] };
+  }
+}
+
+function sizeWarning(path: string, bytes: number, mostBytes: number): string {
+  return `${path} has ${formatBytes(bytes)}, more than --max-size ${formatBytes(mostBytes)}: it is neither read nor attached; fewer --iterations make it smaller`;
+}
 
 /** Captures of one run are distinguished by when they were taken: `vit_profile-20261121T223344Z.nsys-rep`. */
 function stampedName(path: string, io: Io): string {

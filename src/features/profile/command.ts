@@ -36,7 +36,7 @@ export type ProfileOptions = OptionsOf<typeof define>;
 
 export const profileCommand = defineCommand({
   name: 'profile',
-  summary: 'capture a cell with Nsight Systems: kernels by layer, gaps, copies, API calls',
+  summary: 'capture a cell with Nsight Systems: kernels, copies, API calls',
   examples: [
     "bench profile 'model=vit & batch=8' --nsys             # builds what is not in the cache",
     'bench profile 1a2b3c4d --nsys --dry-run                # only the commands; needs no nsys',

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { count, id, output, type OutputOf } from '../../records/output-parts.ts';
-import { captured, type KernelsReport } from '../layers/index.ts';
+import { captured } from '../layers/index.ts';
 
 const argv = z.array(z.string());
 
@@ -29,12 +29,6 @@ export type ProfileOutput = OutputOf<typeof profileOutput>;
 
 /** Variables and command line of a step. */
 export type CaptureStep = ProfileOutput['steps'][number];
-
-/** What is captured, or would be, with the kernels in full; null when none were read. */
-export interface Capture {
-  readonly output: ProfileOutput;
-  readonly kernels: KernelsReport | null;
-}
 
 /** What a capture begins with: nothing was done yet. */
 export const NOT_CAPTURED = { schemaVersion: 1, dryRun: true, files: [], runId: null, kernels: null } as const;

@@ -1,32 +1,41 @@
 import { existsSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 
 import { type Io, printResult } from '../../cli/io.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { warnIfMigrated } from '../../cli/with-store.ts';
-import { UsageError } from '../../errors.ts';
+import { EnvironmentLackingError, UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
+import { readWindow, trtllmArgs, trtllmVariables } from '../../harnesses/trtllm-bench/capture.ts';
 import { layerFactsOf } from '../../layers/layer-facts.ts';
 import { profiledCell } from '../../selection/profiled-engine.ts';
+import { overlay } from '../../run/start.ts';
 import { openExistingStore, type OpenStore } from '../../store/file/open.ts';
 import { cellLabel } from '../../text/cell-label.ts';
+import type { Look } from '../../terminal/look.ts';
+import { formatBytes } from '../../terminal/numbers.ts';
+import { wrapHanging } from '../../terminal/text-width.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { printable } from '../../text/printable.ts';
+import { envText, shellLine } from '../../text/shell-quote.ts';
 import { parseTensorrtVersion } from '../../text/version.ts';
 import { layerNcuArgs } from '../../tools/ncu/ncu-args.ts';
-import { captureOfCell, trtexecShown } from './capture-of-cell.ts';
-import { captureOfCommand } from './capture-of-command.ts';
-import { captureText } from './capture-text.ts';
+import { exportArgs, fileName } from '../../tools/nsys/nsys-args.ts';
+import { askNsys } from '../../tools/nsys/nsys-dialect.ts';
+import { capturedFiles, refuseOverwrite, runNsys } from '../../tools/nsys/run-nsys.ts';
+import { kernelsText } from '../layers/index.ts';
+import { CaptureError } from './capture-cell.ts';
+import { captureOfCell, kernelsIfAny, NO_NSYS, trtexecShown } from './capture-of-cell.ts';
 import type { ProfileOptions } from './command.ts';
-import { type Capture, NOT_CAPTURED, type ProfileOutput } from './output.ts';
-import { fileName, captureTarget, type CaptureTarget, engineInCache } from './target.ts';
+import { type CaptureStep, NOT_CAPTURED, type ProfileOutput } from './output.ts';
+import { captureTarget, type CaptureTarget, engineInCache } from './target.ts';
 
 export async function profile(words: readonly string[], options: ProfileOptions, io: Io): Promise<ExitCode> {
   refuseMixed(words, options);
-  const { kernels, output } = await capture(words, options, io);
-  return printResult(io, options, output, (_, look) => captureText(output, kernels, look));
+  return printResult(io, options, await capture(words, options, io), captureText);
 }
 
-async function capture(words: readonly string[], options: ProfileOptions, io: Io): Promise<Capture> {
+async function capture(words: readonly string[], options: ProfileOptions, io: Io): Promise<ProfileOutput> {
   if (options.preset !== undefined) return captureOfCommand(words, options, io);
   const store = storeOf(options, io);
   try {
@@ -49,7 +58,7 @@ function refuseMixed(words: readonly string[], options: ProfileOptions): void {
   const { dla, gpuMetrics, matrix, ncu, nsys, preset, tensorrt, window } = options;
   if (nsys !== true && ncu === undefined) {
     throw new UsageError(
-      'with which profiler? --nsys captures kernels, gaps and copies, --ncu shows the line for one layer; layer times take none: `bench run MATRIX --profile`, `bench layers CELL`',
+      'with which profiler? --nsys captures kernels, calls and copies, --ncu shows the line for one layer; layer times take none: `bench run MATRIX --profile`, `bench layers CELL`',
     );
   }
   if (nsys === true && ncu !== undefined) throw new UsageError('--nsys and --ncu exclude each other');
@@ -76,7 +85,7 @@ async function layerLine(
   store: OpenStore | null,
   options: ProfileOptions,
   io: Io,
-): Promise<Capture> {
+): Promise<ProfileOutput> {
   const target = await captureTarget(name, store, options, io);
   const cached = await engineInCache(target, store);
   const engine = target.build.enginePath ?? cached?.path ?? null;
@@ -91,7 +100,7 @@ async function layerLine(
     target.run.args,
     engine ?? `${model}.plan`,
   );
-  const output: ProfileOutput = {
+  return {
     ...NOT_CAPTURED,
     cell: target.cell.key,
     label: cellLabel(target.cell),
@@ -104,7 +113,6 @@ async function layerLine(
       ...(target.cell.cudaGraph ? ['without a CUDA graph here: its launch is in the range of no layer'] : []),
     ],
   };
-  return { output, kernels: null };
 }
 
 function layersOf({ cell }: CaptureTarget, store: OpenStore | null) {
@@ -132,4 +140,94 @@ function known(target: CaptureTarget, store: OpenStore | null, layer: string): s
       ? `${printable(layer)} is in the names of ${holding.length} layers: write more of it`
       : `no layer ${printable(layer)}${printable(didYouMean(layer, names))}; \`bench layers\` lists them`,
   );
+}
+
+/** Captures a window of another harness, or prints the steps. */
+async function captureOfCommand(words: readonly string[], options: ProfileOptions, io: Io): Promise<ProfileOutput> {
+  const steps = presetSteps(words, options);
+  const found = await askNsys(io.env);
+  const about = { cell: null, label: null, tensorrt: null, nsysVersion: found?.version ?? null, engine: null };
+  const base = { ...NOT_CAPTURED, ...about, steps, notes: [] };
+  if (options.dryRun === true) return base;
+  if (found === null) throw new EnvironmentLackingError(NO_NSYS);
+  const output = options.output ?? 'trace';
+  refuseOverwrite(io.cwd, output, options.force === true);
+  const { report, sqlite } = capturedFiles(io.cwd, output);
+  for (const { argv, kind, variables } of steps) {
+    const context = { spawn: io.spawn, env: { ...io.env, ...overlay(variables) }, cwd: io.cwd, signal: io.signal };
+    const failure = await runNsys(context, argv.slice(1), kind === 'export' ? sqlite : report);
+    if (failure !== null) {
+      throw new CaptureError(`nsys ${kind} gave nothing: ${failure.exit}`, failure.lastWords);
+    }
+  }
+  const files = await Promise.all(
+    [report, sqlite].map(async (path) => ({ path, bytes: (await stat(path)).size, attached: false })),
+  );
+  return { ...base, dryRun: false, files, ...kernelsIfAny(sqlite, null) };
+}
+
+/** @throws UsageError without a window: it bounds the capture of a server */
+function presetSteps(command: readonly string[], { window: stated, output = 'trace' }: ProfileOptions): CaptureStep[] {
+  if (command.length === 0) {
+    throw new UsageError('of what? bench profile --nsys --preset trtllm --window 100-150 -- trtllm-bench ...');
+  }
+  const window = stated === undefined ? null : readWindow(stated);
+  if (window === null) {
+    throw new UsageError(
+      `--window ${stated ?? ''}: write the first and the last iteration to capture, such as 100-150`,
+    );
+  }
+  return [
+    { kind: 'capture', variables: trtllmVariables(window), argv: ['nsys', ...trtllmArgs(output, command)] },
+    { kind: 'export', variables: {}, argv: ['nsys', ...exportArgs(output)] },
+  ];
+}
+
+const TOP = 20;
+
+export function captureText(report: ProfileOutput, look: Look): string[] {
+  const { cell, dryRun, engine, files, kernels, label, notes, runId, steps, tensorrt } = report;
+  const { columns, style } = look;
+  const shown = notes.flatMap((note) => wrapHanging(`note: ${printable(note)}`, columns, 2).map(style.warn));
+  if (!dryRun) {
+    const again = cell === null ? '' : `; see it again with \`bench layers ${cell.slice(0, 8)} --kernels\``;
+    return [
+      ...(kernels === null
+        ? []
+        : [...kernelsText({ ...kernels, label, file: files.at(-1)?.path ?? '', notes: [] }, TOP, look), '']),
+      ...shown,
+      ...files.map(fileLine),
+      ...(runId === null ? [] : [style.dim(`attached to run ${runId.slice(0, 8)}${again}`)]),
+    ];
+  }
+  const title = label === null ? 'capture of a command' : `capture of ${label}, TensorRT ${tensorrt}`;
+  return [
+    ...wrapHanging(printable(title), columns, 2).map(style.strong),
+    ...shown,
+    ...(engine === null ? [] : [`engine: there, ${printable(engine)}`]),
+    ...steps.flatMap((step) => ['', style.accent(WORDS[step.kind]), stepLine(step)]),
+  ];
+}
+
+const WORDS: Readonly<Record<CaptureStep['kind'], string>> = {
+  build: 'build',
+  capture: 'capture',
+  export: 'export, to be read',
+};
+
+function fileLine({ path, bytes, attached }: ProfileOutput['files'][number]): string {
+  return `${printable(path)} (${formatBytes(bytes)})${attached ? '' : ', not attached'}`;
+}
+
+/** On one line: it is copied. */
+function stepLine({ variables, argv }: CaptureStep): string {
+  return `${envText(variables)}${tracedLine(argv)}`;
+}
+
+/** A list of what is traced with a dash in it is in quotes, as in TensorRT-LLM's own documentation. */
+function tracedLine(argv: readonly string[]): string {
+  const at = argv.indexOf('-t') + 1;
+  const traced = argv[at] ?? '';
+  if (at === 0 || !/^[\w,-]*-[\w,-]*$/.test(traced)) return shellLine(argv);
+  return [shellLine(argv.slice(0, at)), `'${traced}'`, shellLine(argv.slice(at + 1))].join(' ');
 }

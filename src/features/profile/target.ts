@@ -24,6 +24,7 @@ import {
   captureArgs,
   type CaptureRequest,
   exportArgs,
+  fileName,
   shownBuildArgs,
 } from '../../tools/nsys/nsys-args.ts';
 import type { NsysDialect } from '../../tools/nsys/nsys-dialect.ts';
@@ -145,11 +146,6 @@ export function captureRequest({ cell }: CaptureTarget, hasGraph: boolean, optio
     dla,
     iterations: options.iterations ?? (dla ? CAPTURED_DLA_QUERIES : CAPTURED_QUERIES),
   };
-}
-
-/** A model's name as the name of a file that needs no quotes in a shell. */
-export function fileName(name: string): string {
-  return name.replace(/[^\w.-]/g, '_').replace(/^[.-]+/, '_') || 'model';
 }
 
 /** In order. A cached engine is not built. */

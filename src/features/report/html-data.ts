@@ -166,7 +166,7 @@ async function gatherCells(
   await yieldToEventLoop(io);
   const samples = newestSamples(db, drawn, ids);
   await yieldToEventLoop(io);
-  const layers = await cellLayers(db, cells, ids);
+  const layers = await cellLayers(db, cells, ids, io);
   const reportCells = drawn.map((one): ReportCell => ({
     ...one,
     judgement: said.get(one.cell.key) ?? { kind: 'values' },

@@ -3,13 +3,13 @@ import type { ReportLayers, ReportLayersDiff } from '../../html/page-types.ts';
 import { precisionTwinKey } from '../../judge/deployment.ts';
 import { type ChangeRows, changeRows } from '../../layers/change-rows.ts';
 import { diffLayers, type LayersDiff } from '../../layers/diff-layers.ts';
-import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
-import { layerLabel } from '../../layers/layer-label.ts';
+import { type LayerFacts, layerFactsOf, layerLabel } from '../../layers/layer-facts.ts';
 import { sumMs } from '../../layers/summarize-layers.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import type { SweepId } from '../../records/scalars.ts';
-import { efficiencyOf, storedCircumstances } from '../../selection/engine-efficiency.ts';
-import { modelOfRun, type ReadModels } from '../../selection/engine-model.ts';
+import type { Efficiency, EngineEfficiency } from '../../layers/work/efficiency.ts';
+import { efficiencyReader, storedCircumstances } from '../../selection/engine-efficiency.ts';
+import type { Io } from '../../cli/io.ts';
 import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
 import { profiledLayers } from '../../selection/profiled-engine.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
@@ -44,6 +44,7 @@ export async function cellLayers(
   db: StoreDatabase,
   cells: readonly KeyedCell[],
   sweepIds: readonly SweepId[],
+  io: Io,
 ): Promise<Map<string, CellLayers>> {
   const places = new Map(sweepIds.map((id, sweep) => [id, sweep]));
   const keys = cells.map(({ key }) => key);
@@ -52,21 +53,29 @@ export async function cellLayers(
   const twins = Map.groupBy(cells, precisionTwinKey);
   const profiled = [...profiles.values()].filter(({ length }) => length > 0).length;
   const drawn = Math.max(LEAST_LAYERS, Math.min(DRAWN_LAYERS, Math.floor(ALL_LAYERS / profiled)));
-  const read: ReadModels = new Map();
-  const found = new Map<string, CellLayers>();
-  for (const cell of cells) {
+  const newestOfCells = cells.flatMap((cell) => {
     const [newest, before] = profiles.get(cell.key) ?? [];
-    if (newest === undefined) continue;
+    return newest === undefined ? [] : [{ cell, newest, before }];
+  });
+  const circumstances = new Map(
+    await Promise.all(
+      newestOfCells.map(
+        async ({ cell, newest }) => [cell, await storedCircumstances(db, newest.run, cell, null)] as const,
+      ),
+    ),
+  );
+  const efficiencyOf = await efficiencyReader([...circumstances.values()], io);
+  const found = new Map<string, CellLayers>();
+  for (const { cell, newest, before } of newestOfCells) {
     const sweep = places.get(newest.run.sweepId) ?? null;
     const siblings = twins.get(precisionTwinKey(cell)) ?? [];
     const reference = REFERENCES.flatMap((name) => siblings.find(({ precision }) => precision === name) ?? [])[0];
     const [twin] = reference === undefined || reference === cell ? [] : (profiles.get(reference.key) ?? []);
     const earlier = `its profile of ${dayOf(before?.run)}`;
     const { run, facts } = newest;
-    const model = await modelOfRun(db, run.runId, read);
-    const known = typeof model === 'string' ? null : await storedCircumstances(db, run, cell, model);
-    const ms = run.gpuComputeMs ?? known?.gpuComputeMs ?? null;
-    const efficiency = known === null ? null : efficiencyOf(facts, known, ms);
+    const known = circumstances.get(cell);
+    const isKnown = known !== undefined && typeof known.model !== 'string';
+    const efficiency = isKnown ? efficiencyOf(facts, known, run.gpuComputeMs ?? known.gpuComputeMs) : null;
     found.set(cell.key, {
       layers: asLayers(newest, sweep, drawn, efficiency),
       diffs: [
@@ -98,7 +107,7 @@ function asLayers(
   { run, facts, notes, total }: Profile,
   sweep: number | null,
   drawn: number,
-  efficiency: ReturnType<typeof efficiencyOf> | null,
+  efficiency: { readonly engine: EngineEfficiency; readonly layers: readonly Efficiency[] | null } | null,
 ): ReportLayers {
   const ofLayer = new Map(facts.map((layer, place) => [layer, efficiency?.layers?.[place] ?? null]));
   const sorted = facts.toSorted((a, b) => b.averageMs - a.averageMs || a.index - b.index);

@@ -277,7 +277,7 @@ function inputFiles(cell: KeyedCell | null, argv: readonly string[]): ReproOutpu
 /** Where the cache next to a store has an engine with these bytes; null when it has not. */
 async function cachedEngine(storePath: string, sha256: string | null): Promise<string | null> {
   if (sha256 === null) return null;
-  const { engines } = await readEngineFolder(new EngineCache(enginesFolderOf(storePath)), { hashes: false });
+  const { engines } = await new EngineCache(enginesFolderOf(storePath)).contents({ hashes: false });
   return engines.find((engine) => engine.sha256 === sha256 && engine.state === 'unchecked')?.path ?? null;
 }
 

@@ -1,7 +1,7 @@
 import type { Cause } from '../../records/cause.ts';
 import type { ChangeRow } from '../../layers/change-rows.ts';
 import type { LayerChange } from '../../layers/diff-layers.ts';
-import { kernelName } from '../../layers/layer-label.ts';
+import { kernelName } from '../../layers/layer-facts.ts';
 import { count } from '../../terminal/numbers.ts';
 import { cause, seenInOtherCell, uncounted } from './causes.ts';
 import { type CauseDetector, diffCommand, round, type WhyContext, type WhyLayers } from './context.ts';

@@ -1,29 +1,23 @@
 import * as z from 'zod';
 
-import type { Shapes } from '../../records/cell.ts';
 import { type Immutable, numberOrNull } from '../../records/scalars.ts';
-import type { OnnxNetwork } from '../../tools/onnx/network.ts';
 import type { LayerFacts } from '../layer-facts.ts';
 import type { EngineConditions } from '../profiled-engine.ts';
 import { computedIn } from '../real-precision.ts';
 import { sumMs } from '../summarize-layers.ts';
 import { parseTactic } from '../tactic.ts';
 import { type GpuPeaks, peakFlops, peaksOf } from './gpu-peaks.ts';
-import { inferShapes, type KnownTensors } from './infer-shapes.ts';
-import { type LayerWork, layerWork, NOT_KNOWN, sumOf } from './layer-work.ts';
-import { nodeWork } from './node-work.ts';
+import { flopsOf, layerWork, type LayerWork, type NetworkWork } from './layer-work.ts';
 
-const share = numberOrNull;
 const timeShare = z.number().min(0).max(1);
 
 /** Where a layer lies under the roof of its GPU. Null: not known. */
 export const efficiencySchema = z.strictObject({
   flops: numberOrNull.describe('Of matrix products and convolutions, for one query; multiply and add are two'),
-  otherFlops: numberOrNull.describe('Of all else'),
   bytes: numberOrNull.describe('Read and written, each tensor once'),
   precision: z.string().nullable().describe('That its matrix products are computed in'),
-  peakShare: share.describe('Of the dense peak of that precision at the clock, from 0 to 1'),
-  bandwidthShare: share.describe('Of the bandwidth of the memory; above 1 it came from a cache'),
+  peakShare: numberOrNull.describe('Of the dense peak of that precision at the clock, from 0 to 1'),
+  bandwidthShare: numberOrNull.describe('Of the bandwidth of the memory; above 1 it came from a cache'),
   flopPerByte: numberOrNull.describe('Arithmetic intensity'),
   ridge: numberOrNull.describe('FLOP/byte from which on compute is the limit'),
   bound: z.enum(['compute', 'memory']).nullable().describe('The side of the ridge that it lies on'),
@@ -38,21 +32,17 @@ interface ClockedGpu {
 }
 
 /** @param gpu null where its peaks or its clock are not known */
-function layerEfficiency(layer: LayerFacts, work: LayerWork, gpu: ClockedGpu | null): Efficiency {
-  const { bytes, matrixFlops: flops, otherFlops } = work;
+function layerEfficiency(layer: LayerFacts, { bytes, flops }: LayerWork, gpu: ClockedGpu | null): Efficiency {
   const seconds = layer.averageMs > 0 ? layer.averageMs / 1000 : null;
   const isProduct = flops !== null && flops > 0;
   const precision = isProduct ? productPrecision(layer) : null;
   const peak = precision === null ? null : peakOf(precision, gpu);
   const memory = gpu === null ? null : gpu.peaks.memoryGBs * 1e9;
+  const flopPerByte = ratio(flops, bytes);
   // What is no matrix product runs outside of the tensor cores, at least as fast as in FP32.
-  const roof = flops === 0 ? peakOf('fp32', gpu) : peak;
-  const all = flops === null || otherFlops === null ? null : flops + otherFlops;
-  const flopPerByte = ratio(all, bytes);
-  const ridge = ratio(roof, memory);
+  const ridge = ratio(flops === 0 ? peakOf('fp32', gpu) : peak, memory);
   return {
     flops,
-    otherFlops,
     bytes,
     precision,
     peakShare: isProduct ? ratio(ratio(flops, seconds), peak) : null,
@@ -86,7 +76,6 @@ function productPrecision(layer: LayerFacts): string | null {
 export const engineEfficiencySchema = z.strictObject({
   onnx: z.string().nullable().describe('The model whose nodes were counted'),
   flops: numberOrNull.describe('Of all matrix products and convolutions; null where those of a node are not known'),
-  otherFlops: numberOrNull,
   gpu: z.string().nullable(),
   peakSource: z.string().nullable().describe('Who publishes the peaks of this GPU'),
   smClockMhz: numberOrNull.describe('That the peak is for'),
@@ -96,7 +85,7 @@ export const engineEfficiencySchema = z.strictObject({
     .describe('While it ran; else the highest of the card, as the driver or NVIDIA states it: shares are no smaller'),
   knownShare: numberOrNull.describe('Of the FLOPs, in layers with a known precision'),
   tflopsPerS: numberOrNull.describe('10^12 of those FLOPs a second'),
-  peakShare: share.describe(
+  peakShare: numberOrNull.describe(
     'Of the dense peak, each layer by its precision; layers that are not known count as nothing',
   ),
   timeShares: z
@@ -112,11 +101,10 @@ export const engineEfficiencySchema = z.strictObject({
 
 export type EngineEfficiency = Immutable<z.infer<typeof engineEfficiencySchema>>;
 
-/** An ONNX model, and the shapes of its inputs in one cell. */
+/** An ONNX model at the shapes of one cell. */
 export interface ShapedModel {
   readonly name: string;
-  readonly network: OnnxNetwork;
-  readonly shapes: Shapes;
+  readonly work: NetworkWork;
 }
 
 /**
@@ -140,48 +128,30 @@ export function engineEfficiency(
     clockFrom: gpu?.from ?? null,
   };
   const model =
-    typeof found === 'string' || isModelOf(found, layers)
+    typeof found === 'string' || isModelOf(found.work, layers)
       ? found
       : `most ONNX nodes of the engine are not in ${found.name}: another model`;
   if (typeof model === 'string') {
-    const nothing = {
-      flops: null,
-      otherFlops: null,
-      knownShare: null,
-      tflopsPerS: null,
-      peakShare: null,
-      timeShares: null,
-    };
+    const nothing = { flops: null, knownShare: null, tflopsPerS: null, peakShare: null, timeShares: null };
     return { engine: { onnx: null, ...about, ...nothing, missing: [model, ...missing] }, layers: null };
   }
-  const { name: onnx, network, shapes } = model;
-  const known = inferShapes(network, shapes);
-  const total = sumOf(network.nodes, known);
-  const work = layerWork(layers, network, known);
-  const each = layers.map((layer, place) => layerEfficiency(layer, work[place] ?? NOT_KNOWN, gpu));
-  const unknown = unknownOperators(network, known);
+  const { name: onnx, work } = model;
+  const workOf = layerWork(layers, work);
+  const each = layers.map((layer) => layerEfficiency(layer, workOf(layer), gpu));
+  const flops = flopsOf(work.nodes);
+  const unknown = [...new Set(work.nodes.flatMap((node) => (node.flops === null ? node.operator : [])))];
   if (unknown.length > 0) missing.unshift(`FLOPs of ${unknown.slice(0, MOST_NAMED).join(', ')} are not known`);
-  const reached = engineShare(each, total?.matrixFlops ?? null, gpu, ms);
+  const reached = engineShare(each, flops, gpu, ms);
   if (gpu !== null && reached.peakShare === null) missing.push(`no layer with known FLOPs and precision`);
-  return {
-    engine: {
-      onnx,
-      flops: total?.matrixFlops ?? null,
-      otherFlops: total?.otherFlops ?? null,
-      ...about,
-      ...reached,
-      timeShares: timeSharesOf(layers, each),
-      missing,
-    },
-    layers: each,
-  };
+  const timeShares = timeSharesOf(layers, each);
+  return { engine: { onnx, flops, ...about, ...reached, timeShares, missing }, layers: each };
 }
 
 /** Most of the nodes that the engine names; networks of one exporter share a few names. */
-function isModelOf({ network }: ShapedModel, layers: readonly LayerFacts[]): boolean {
-  const names = new Set(network.nodes.map(({ name }) => name));
-  const origins = new Set(layers.flatMap(({ nodes }) => nodes));
-  return 2 * [...origins].filter((name) => names.has(name) || network.initializers.has(name)).length >= origins.size;
+function isModelOf({ nodes, weights }: NetworkWork, layers: readonly LayerFacts[]): boolean {
+  const names = new Set([...nodes.map(({ name }) => name), ...weights]);
+  const origins = new Set(layers.flatMap((layer) => layer.nodes));
+  return 2 * [...origins].filter((name) => names.has(name)).length >= origins.size;
 }
 
 function timeSharesOf(layers: readonly LayerFacts[], each: readonly Efficiency[]): EngineEfficiency['timeShares'] {
@@ -203,11 +173,6 @@ function timeSharesOf(layers: readonly LayerFacts[], each: readonly Efficiency[]
 const FAR_BELOW = 0.1;
 
 const MOST_NAMED = 4;
-
-function unknownOperators(network: OnnxNetwork, known: KnownTensors): string[] {
-  const unknown = network.nodes.filter((node) => nodeWork(node, known) === null).map(({ opType }) => opType);
-  return [...new Set(unknown)];
-}
 
 function clockedGpu({ gpuName, maxSmClockMhz, mig, smClockMhz }: EngineConditions) {
   if (gpuName === null) return 'which GPU it ran on is not known';

@@ -1,60 +1,79 @@
-import { elementsBytes } from '../../tools/onnx/facts.ts';
-import type { OnnxNetwork, OnnxNode, OnnxTensor } from '../../tools/onnx/network.ts';
+import * as z from 'zod';
+
+import { elementsBytes, elementTypeName } from '../../tools/onnx/facts.ts';
 import type { LayerFacts } from '../layer-facts.ts';
-import { elementsOf, type KnownTensors } from './infer-shapes.ts';
-import { elementsPicked, nodeWork } from './node-work.ts';
+
+const name = z.string();
+const names = z.array(name);
+
+/** What a network does at some shapes of its inputs, as `python/measure_work.py` prints it. */
+export const networkWorkSchema = z.object({
+  weights: names,
+  /** Sources of what the network puts out, seen through casts, reshapes and Q/DQ, as are the inputs of nodes. */
+  outputs: names,
+  nodes: z.array(
+    z.object({
+      name,
+      operator: name,
+      /** Of matrix products and convolutions; a multiplication with its addition is two. Null: not known. */
+      flops: z.number().nullable(),
+      /** None of casts, reshapes and Q/DQ, which an engine has no tensors for. */
+      inputs: names,
+      outputs: names,
+      /** Elements that it reads of its first input; null for all. */
+      picked: z.number().nullable(),
+    }),
+  ),
+  /** Number in `TensorProto.DataType` and elements; absent where they are not known. */
+  tensors: z.record(name, z.tuple([z.number(), z.number()])),
+});
+
+export type NetworkWork = z.infer<typeof networkWorkSchema>;
+type Node = NetworkWork['nodes'][number];
 
 /** What a layer does for one query. Null: not known. */
 export interface LayerWork {
-  /** Floating-point operations of its matrix products and convolutions; a multiplication with its addition is two. */
-  readonly matrixFlops: number | null;
-  readonly otherFlops: number | null;
+  readonly flops: number | null;
   /** Tensors and weights that it reads and writes, each once, in the types that the engine has them in. */
   readonly bytes: number | null;
 }
 
-export const NOT_KNOWN: LayerWork = { matrixFlops: null, otherFlops: null, bytes: null };
+interface Flow {
+  readonly users: ReadonlyMap<string, readonly { readonly node: Node }[]>;
+  readonly weights: ReadonlySet<string>;
+}
 
-/** Work of a network's layers, each the sum of the ONNX nodes that it stems from. In the order of the layers. */
-export function layerWork(layers: readonly LayerFacts[], network: OnnxNetwork, known: KnownTensors): LayerWork[] {
+const NOT_KNOWN: LayerWork = { flops: null, bytes: null };
+
+/** Work of a network's layers, each the sum of the ONNX nodes that it stems from. */
+export function layerWork(layers: readonly LayerFacts[], network: NetworkWork): (layer: LayerFacts) => LayerWork {
   const nodes = new Map(network.nodes.map((node) => [node.name, node]));
+  const weights = new Set(network.weights);
+  const uses = network.nodes.flatMap((node) => node.inputs.map((input) => ({ input, node })));
+  const users = Map.groupBy(uses, ({ input }) => input);
   const owners = ownersOf(layers);
-  const flow = new Flow(network);
-  return layers.map((layer) => {
+  return (layer) => {
     if (layer.isOpaque || layer.kind !== 'compute' || layer.nodes.length === 0) return NOT_KNOWN;
-    const names = layer.nodes.filter((name) => !network.initializers.has(name) && !isMadeUp(name));
-    const own = names.filter((name) => owners.get(name) === layer).flatMap((name) => nodes.get(name) ?? []);
+    const listed = layer.nodes.filter((node) => !weights.has(node) && !isMadeUp(node));
+    const own = listed.filter((node) => owners.get(node) === layer).flatMap((node) => nodes.get(node) ?? []);
     // Of a node in several kernels none is known to do all of it.
-    const shared = names.filter((name) => owners.get(name) === null);
-    const isWhole = shared.length === 0 && names.every((name) => nodes.has(name)) && own.length > 0;
-    if (!isWhole) {
-      const products = shared.flatMap((name) => nodes.get(name) ?? []).filter((node) => hasProduct(node, known));
-      const isPartly = own.length > 0 && products.length === 0 && names.every((name) => nodes.has(name));
-      return isPartly ? { ...NOT_KNOWN, matrixFlops: sumOf(own, known)?.matrixFlops ?? null } : NOT_KNOWN;
+    const shared = listed.filter((node) => owners.get(node) === null).flatMap((node) => nodes.get(node) ?? []);
+    if (own.length === 0 || !listed.every((node) => nodes.has(node)) || shared.some(({ flops }) => flops !== 0)) {
+      return NOT_KNOWN;
     }
-    return { ...(sumOf(own, known) ?? NOT_KNOWN), bytes: flow.bytesOf(own, known, layer) };
-  });
+    const bytes = shared.length > 0 ? null : bytesOf(own, layer, network, { users, weights });
+    return { flops: flopsOf(own), bytes };
+  };
 }
 
-/** FLOPs of a whole network; null where a node's are not known. */
-export function sumOf(nodes: readonly OnnxNode[], known: KnownTensors) {
-  let [matrixFlops, otherFlops] = [0, 0];
-  for (const node of nodes) {
-    const work = nodeWork(node, known);
-    if (work === null) return null;
-    matrixFlops += work.matrixFlops;
-    otherFlops += work.otherFlops;
-  }
-  return { matrixFlops, otherFlops };
-}
-
-function hasProduct(node: OnnxNode, known: KnownTensors): boolean {
-  return nodeWork(node, known)?.matrixFlops !== 0;
+/** Null where those of a node are not known. */
+export function flopsOf(nodes: readonly Node[]): number | null {
+  return nodes.reduce<number | null>((sum, { flops }) => (sum === null || flops === null ? null : sum + flops), 0);
 }
 
 /** Added by TensorRT's parser, for a node that is listed, too. */
-function isMadeUp(name: string): boolean {
-  return /^(?:ONNXTRT_|\(Unnamed Layer)/.test(name);
+function isMadeUp(node: string): boolean {
+  return /^(?:ONNXTRT_|\(Unnamed Layer)/.test(node);
 }
 
 const PRODUCT = /gemm|conv|correlation|fprop|mha|matrix/i;
@@ -64,19 +83,12 @@ const PRODUCT = /gemm|conv|correlation|fprop|mha|matrix/i;
  * as kernels before and after name its node, too. Null where neither tells.
  */
 function ownersOf(layers: readonly LayerFacts[]): Map<string, LayerFacts | null> {
-  const listing = new Map<string, LayerFacts[]>();
-  for (const layer of layers) {
-    if (layer.kind !== 'compute') continue;
-    for (const name of new Set(layer.nodes)) {
-      const others = listing.get(name);
-      if (others === undefined) listing.set(name, [layer]);
-      else others.push(layer);
-    }
-  }
+  const computing = layers.filter(({ kind }) => kind === 'compute');
+  const listed = computing.flatMap((layer) => [...new Set(layer.nodes)].map((node) => ({ layer, node })));
   return new Map(
-    [...listing].map(([name, all]) => {
-      const products = all.length === 1 ? all : all.filter(isProduct);
-      return [name, products.length === 1 ? (products[0] ?? null) : null];
+    [...Map.groupBy(listed, ({ node }) => node)].map(([node, all]) => {
+      const [owner, ...others] = all.length === 1 ? all : all.filter(({ layer }) => isProduct(layer));
+      return [node, owner === undefined || others.length > 0 ? null : owner.layer];
     }),
   );
 }
@@ -85,73 +97,33 @@ function isProduct({ stableName, tactic, type }: LayerFacts): boolean {
   return type === 'fusion' || [type, tactic, stableName].some((text) => text !== null && PRODUCT.test(text));
 }
 
-/** They change how a tensor is seen, or its type: an engine has no tensor of its own for what they put out. */
-const VIEWS = /^(?:Cast|Dropout|Flatten|Identity|Reshape|Squeeze|Unsqueeze)$|(?:Q|Deq)uantizeLinear$/;
-
-/** Which tensors go in and out of a set of nodes, seen through casts, reshapes and Q/DQ. */
-class Flow {
-  private readonly network: OnnxNetwork;
-  private readonly sources = new Map<string, string>();
-  private readonly users = new Map<string, Set<OnnxNode>>();
-  private readonly results: ReadonlySet<string>;
-
-  constructor(network: OnnxNetwork) {
-    this.network = network;
-    for (const node of network.nodes) {
-      const [input = '', output = ''] = [node.inputs[0], node.outputs[0]];
-      if (VIEWS.test(node.opType)) {
-        this.sources.set(output, this.sourceOf(input));
-        continue;
-      }
-      for (const name of node.inputs) {
-        const source = this.sourceOf(name);
-        const users = this.users.get(source) ?? new Set();
-        this.users.set(source, users.add(node));
-      }
+/** Null where one of its tensors is not known. */
+function bytesOf(
+  own: readonly Node[],
+  { precisionIn, precisionOut }: LayerFacts,
+  { outputs, tensors }: NetworkWork,
+  { users, weights }: Flow,
+): number | null {
+  const made = new Set(own.flatMap((node) => node.outputs));
+  if (made.size === 0) return null;
+  const read = new Map<string, number>();
+  for (const { inputs, picked } of own) {
+    for (const [place, input] of inputs.entries()) {
+      if (made.has(input)) continue;
+      const elements = (place === 0 ? picked : null) ?? tensors[input]?.[1] ?? Number.NaN;
+      read.set(input, Math.max(read.get(input) ?? 0, elements));
     }
-    this.results = new Set([...network.outputs].map((name) => this.sourceOf(name)));
   }
-
-  private sourceOf(name: string): string {
-    return this.sources.get(name) ?? name;
-  }
-
-  bytesOf(nodes: readonly OnnxNode[], known: KnownTensors, layer: LayerFacts): number | null {
-    const working = nodes.filter(({ opType }) => !VIEWS.test(opType));
-    if (working.length === 0) return null;
-    const own = new Set(working);
-    const made = new Set(working.flatMap(({ outputs }) => outputs));
-    const read = new Map<string, number | null>();
-    for (const node of working) {
-      node.inputs.forEach((name, place) => {
-        const source = this.sourceOf(name);
-        if (name === '' || made.has(source)) return;
-        const tensor = known.get(source);
-        const picked = place === 0 ? elementsPicked(node, known) : null;
-        const elements = tensor === undefined ? null : (picked ?? elementsOf(tensor.shape));
-        const isWeight = this.network.initializers.has(source);
-        const bytes =
-          tensor === undefined || elements === null ? null : sizeIn(tensor, elements, layer.precisionIn, isWeight);
-        const before = read.get(source);
-        read.set(source, before === undefined || bytes === null ? bytes : Math.max(before ?? 0, bytes));
-      });
-    }
-    const written = [...made].flatMap((name) => {
-      const users = [...(this.users.get(name) ?? [])];
-      if (!this.results.has(name) && users.every((user) => own.has(user))) return [];
-      const tensor = known.get(name);
-      return [tensor === undefined ? null : sizeIn(tensor, elementsOf(tensor.shape), layer.precisionOut, false)];
-    });
-    let total = 0;
-    for (const bytes of [...read.values(), ...written]) {
-      if (bytes === null) return null;
-      total += bytes;
-    }
-    return total;
-  }
+  const isWritten = (tensor: string): boolean =>
+    outputs.includes(tensor) || (users.get(tensor) ?? []).some(({ node }) => !own.includes(node));
+  const written = [...made].filter(isWritten).map((tensor) => [tensor, tensors[tensor]?.[1] ?? Number.NaN] as const);
+  const bytes = [
+    ...[...read].map(([tensor, elements]) => sizeIn(tensors[tensor]?.[0], elements, precisionIn, weights.has(tensor))),
+    ...written.map(([tensor, elements]) => sizeIn(tensors[tensor]?.[0], elements, precisionOut, false)),
+  ].reduce((sum, size) => sum + size, 0);
+  return Number.isNaN(bytes) ? null : bytes;
 }
 
-const FLOATING = /^b?float/;
 const ENGINE_TYPES: Readonly<Record<string, string>> = {
   fp32: 'float32',
   fp16: 'float16',
@@ -163,18 +135,14 @@ const ENGINE_TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Bytes of a tensor in an engine: floating-point ones in the type that the layer has; weights in the smaller one of that
- * and their own, as quantized ones are kept small.
+ * Bytes of a tensor in an engine, NaN where they are not known: floating-point ones in the type that the layer has; weights
+ * in the smaller one of that and their own, as quantized ones are kept small.
  */
-function sizeIn(
-  { elementType }: OnnxTensor,
-  elements: number,
-  precision: string | null,
-  isWeight: boolean,
-): number | null {
-  const stated = elementsBytes(elementType, elements);
+function sizeIn(dataType = 0, elements: number, precision: string | null, isWeight: boolean): number {
+  const elementType = elementTypeName(dataType);
+  const stated = elementsBytes(elementType, elements) ?? Number.NaN;
   const type = ENGINE_TYPES[precision ?? ''];
-  if (!FLOATING.test(elementType) || type === undefined) return stated;
-  const there = elementsBytes(type, elements);
-  return isWeight && stated !== null && there !== null ? Math.min(stated, there) : there;
+  if (!/^b?float/.test(elementType) || type === undefined) return stated;
+  const there = elementsBytes(type, elements) ?? Number.NaN;
+  return isWeight ? Math.min(stated, there) : there;
 }

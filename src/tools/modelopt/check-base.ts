@@ -1,10 +1,36 @@
-import type { ArrayFacts } from '../../variants/npz-read.ts';
+import * as z from 'zod';
+
 import type { Shapes } from '../../records/cell.ts';
 import type { FailureReason } from '../../records/outcome.ts';
 import type { PlannedVariant } from '../../records/plan.ts';
 import { didYouMean } from '../../text/nearest.ts';
-import { NPY_TYPES } from '../../variants/npy.ts';
 import { fixedSize, type OnnxFacts, type OnnxTensorInfo, shapeFits, shapeText } from '../onnx/facts.ts';
+
+/** numpy's names of ONNX input types. numpy has no bfloat16 and no float8. */
+export const NPY_TYPES: Readonly<Record<string, string>> = {
+  float16: '<f2',
+  float32: '<f4',
+  float64: '<f8',
+  int8: '|i1',
+  int16: '<i2',
+  int32: '<i4',
+  int64: '<i8',
+  uint8: '|u1',
+  uint16: '<u2',
+  uint32: '<u4',
+  uint64: '<u8',
+  bool: '|b1',
+};
+
+/** An array of calibration data; its name is empty for the only one of an npy file. */
+export const arrayFactsSchema = z.object({
+  name: z.string(),
+  descr: z.string(),
+  shape: z.array(z.number()),
+  notFinite: z.number(),
+});
+
+type ArrayFacts = z.infer<typeof arrayFactsSchema>;
 
 export interface ConversionMistake {
   readonly reason: FailureReason;

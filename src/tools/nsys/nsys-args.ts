@@ -106,3 +106,8 @@ export function shownBuildArgs(args: readonly string[], engine: string): string[
     ...own,
   ];
 }
+
+/** A model's name as the name of a file that needs no quotes in a shell. */
+export function fileName(name: string): string {
+  return name.replace(/[^\w.-]/g, '_').replace(/^[.-]+/, '_') || 'model';
+}

@@ -1,213 +1,204 @@
-import { ExportFile, type ExportTable } from './export-file.ts';
+import Database from 'better-sqlite3';
+import * as z from 'zod';
 
-/** Content of an Nsight Systems export, in nanoseconds since the first event of the capture. */
-export interface NsysTrace {
-  /** Versions of Nsight Systems and of its schema; null if not stated. */
-  readonly product: string | null;
-  readonly schema: string | null;
-  /** Sorted by start. */
-  readonly kernels: readonly TracedKernel[];
-  readonly calls: readonly TracedCall[];
-  readonly ranges: readonly TracedRange[];
-  /** Of any thread, sorted by start. */
-  readonly pauses: readonly TracedPause[];
-  readonly graphNodes: readonly TracedGraphNode[];
-  readonly copies: readonly TracedCopy[];
-}
+import { UsageError } from '../../errors.ts';
+import { count, type Immutable } from '../../records/scalars.ts';
+import { printable } from '../../text/printable.ts';
 
-export interface TracedSpan {
-  readonly startNs: number;
-  readonly endNs: number;
-}
+const ms = z.number().min(0);
+const named = z.strictObject({ name: z.string(), count, ms, maxMs: ms });
 
-/** A thread, and a process, are distinguished by what represents them in the export: text, as they have 64 bits. */
-export interface TracedKernel extends TracedSpan {
-  readonly device: number;
-  readonly name: string;
-  readonly process: string;
-  /** Identifies the launching call within its process; null if unknown. */
-  readonly correlation: number | null;
-  /** Null for a kernel launched by itself. */
-  readonly graphNode: string | null;
-}
+/** What a capture says of the work on the GPU, and of the calls that asked for it; the longest first. */
+export const capturedWorkSchema = z.strictObject({
+  nsysVersion: z.string().nullable(),
+  exportSchema: z.string().nullable(),
+  busyMs: ms.describe('How long any kernel or copy was on the GPU, summed over GPUs'),
+  spanMs: ms.describe('From the first of them to the end of the last'),
+  kernels: z.array(named),
+  copies: z.array(z.strictObject({ kind: z.string(), count, bytes: count, ms })),
+  calls: z.array(named),
+  pauses: z
+    .array(
+      z.strictObject({
+        reason: z.enum(['garbageCollection', 'interpreterLock']),
+        count,
+        ms: ms.describe('Where they overlap, counted once'),
+        gpuIdleMs: ms.describe('Of it, between the first and the last work, without any work on a GPU'),
+      }),
+    )
+    .describe('When Python held its threads up; as far as the capture recorded it'),
+});
 
-export interface TracedCall extends TracedSpan {
-  readonly name: string;
-  readonly thread: string;
-  readonly process: string;
-  readonly correlation: number | null;
-}
-
-/** An NVTX push/pop range: TensorRT opens one for each layer. Ranges of one thread nest. */
-export interface TracedRange extends TracedSpan {
-  readonly name: string;
-  readonly thread: string;
-}
-
-/** When Python held a thread up. */
-export interface TracedPause extends TracedSpan {
-  readonly reason: 'garbageCollection' | 'interpreterLock';
-}
-
-/** Creation of a CUDA graph node, during capture or instantiation. */
-export interface TracedGraphNode {
-  readonly startNs: number;
-  readonly thread: string;
-  readonly process: string;
-  readonly node: string;
-  /** The node it was cloned from; null if it is not a clone. */
-  readonly original: string | null;
-}
-
-/** A copy or memset. */
-export interface TracedCopy extends TracedSpan {
-  readonly device: number;
-  readonly kind: string;
-  readonly bytes: number;
-}
+export type CapturedWork = Immutable<z.infer<typeof capturedWorkSchema>>;
 
 // Tables and columns: "SQLite Schema Reference" of Nsight Systems' documentation (exported_data.html of 2021.5), and
-// `.schema` of an export of 2024.6.2 (EXPORT_SCHEMA_VERSION 3.16.1). Times are nanoseconds. Empty tables do not exist;
-// kernels, copies and nodes are joined to calls by `correlationId`, within a process.
-const KERNELS: ExportTable = {
-  name: 'CUPTI_ACTIVITY_KIND_KERNEL',
-  columns: ['start', 'end', 'deviceId', 'correlationId', 'shortName'],
-  wanted:
-    'no kernel was traced; capture with `-t cuda,nvtx`, and with `--cuda-graph-trace=node` when CUDA graphs are on',
-};
-const CALLS: ExportTable = {
-  name: 'CUPTI_ACTIVITY_KIND_RUNTIME',
-  columns: ['start', 'end', 'globalTid', 'correlationId', 'nameId'],
-  wanted: 'no CUDA call was traced; capture with `-t cuda,nvtx`',
-};
-const RANGES: ExportTable = {
-  name: 'NVTX_EVENTS',
-  columns: ['start', 'end', 'eventType', 'text', 'globalTid'],
-  wanted:
-    'no layer is named; capture with `-t cuda,nvtx`, from an engine that was built with --profilingVerbosity=detailed',
-};
-const STRINGS: ExportTable = {
-  name: 'StringIds',
-  columns: ['id', 'value'],
-  wanted: 'it is no SQLite export of Nsight Systems; `nsys export --type sqlite` makes one',
-};
+// `.schema` of an export of 2024.6.2 (EXPORT_SCHEMA_VERSION 3.16.1). Times are nanoseconds. Empty tables do not exist.
+const KERNELS = 'CUPTI_ACTIVITY_KIND_KERNEL';
+const CALLS = 'CUPTI_ACTIVITY_KIND_RUNTIME';
 const COPIES = 'CUPTI_ACTIVITY_KIND_MEMCPY';
 const SETS = 'CUPTI_ACTIVITY_KIND_MEMSET';
-const NODES = 'CUDA_GRAPH_NODE_EVENTS';
 const COPY_KINDS = 'ENUM_CUDA_MEMCPY_OPER';
+const RANGES = 'NVTX_EVENTS';
 const ABOUT = 'META_DATA_EXPORT';
 
-/** `NvtxPushPopRange` of ENUM_NSYS_EVENT_TYPE; the other is a start/end range, which belongs to no thread. */
-const PUSH_POP = 59;
-const START_END = 60;
+const NEEDED = [
+  {
+    table: 'StringIds',
+    columns: ['id', 'value'],
+    wanted: 'it is no SQLite export of Nsight Systems; `nsys export --type sqlite` makes one',
+  },
+  {
+    table: KERNELS,
+    columns: ['start', 'end', 'deviceId', 'shortName'],
+    wanted:
+      'no kernel was traced; capture with `-t cuda,nvtx`, and with `--cuda-graph-trace=node` when CUDA graphs are on',
+  },
+  { table: CALLS, columns: ['start', 'end', 'nameId'], wanted: 'no CUDA call was traced; capture with `-t cuda,nvtx`' },
+];
 
 /**
  * Python's own ranges: TensorRT-LLM opens "Python GC" with TLLM_PROFILE_RECORD_GC (py_executor.py), `-t python-gil` the
- * others. They nest with those of layers, and are none.
+ * other.
  */
-const PYTHON_RANGES: ReadonlyMap<string, TracedPause['reason'] | null> = new Map([
+const PAUSES = [
   ['Python GC', 'garbageCollection'],
   ['Waiting for GIL', 'interpreterLock'],
-  ['Holding GIL', null],
-]);
+] as const;
 
-/** A thread's id has its process's id above its own 24 bits. */
-const PROCESS = (column: string): string => `CAST(CAST(${column} AS INTEGER) >> 24 AS TEXT)`;
+interface Span {
+  readonly startMs: number;
+  readonly endMs: number;
+}
 
-/** @throws UsageError if it is not an export, or lacks a required table */
-export function readNsysExport(path: string): NsysTrace {
-  const file = new ExportFile(path);
+/** @throws UsageError if it is not a SQLite export of Nsight Systems, or lacks a required table */
+export function readNsysExport(path: string): CapturedWork {
+  const client = opened(path);
   try {
-    for (const table of [STRINGS, KERNELS, CALLS, RANGES]) file.require(table);
-    const first = file.firstNs([KERNELS.name, CALLS.name, RANGES.name, COPIES, SETS, NODES]);
-    const ranges = rangesIn(file, first);
+    const tables = tablesOf(client, path);
+    const rows = <Row>(sql: string): Row[] => client.prepare<[], Row>(sql).all();
+    const about = (name: string): string | null =>
+      tables.has(ABOUT)
+        ? (rows<{ value: string }>(`SELECT value FROM ${ABOUT} WHERE name = '${name}'`)[0]?.value ?? null)
+        : null;
+    const works = [KERNELS, COPIES, SETS].filter((table) => tables.has(table));
+    const spans = (sql: string) =>
+      // Times may count from 1970, beyond the range of exact numbers.
+      rows<Span & { readonly of: string | number }>(
+        `WITH e AS (${sql}) SELECT of, (start - (SELECT min(start) FROM ${KERNELS})) / 1e6 AS startMs,
+                (end - (SELECT min(start) FROM ${KERNELS})) / 1e6 AS endMs FROM e WHERE end IS NOT NULL`,
+      );
+    const work = spans(works.map((table) => `SELECT deviceId AS of, start, end FROM ${table}`).join(' UNION ALL '));
+    const devices = [...Map.groupBy(work, ({ of }) => of).values()].map(merged);
+    const pauses = tables.get(RANGES)?.has('textId')
+      ? spans(
+          `SELECT coalesce(text, (SELECT value FROM StringIds s WHERE s.id = textId)) AS of, start, end FROM ${RANGES}`,
+        )
+      : [];
     return {
-      product: about(file, 'EXPORT_PRODUCT_VERSION'),
-      schema: about(file, 'EXPORT_SCHEMA_VERSION'),
-      kernels: kernelsIn(file, first),
-      calls: callsIn(file, first),
-      ranges: ranges.filter(({ eventType, name }) => eventType === PUSH_POP && !PYTHON_RANGES.has(name)),
-      pauses: ranges.flatMap(({ name, startNs, endNs }) => {
-        const reason = PYTHON_RANGES.get(name) ?? null;
-        return reason === null ? [] : { reason, startNs, endNs };
+      nsysVersion: about('EXPORT_PRODUCT_VERSION'),
+      exportSchema: about('EXPORT_SCHEMA_VERSION'),
+      busyMs: devices.reduce((sum, busy) => sum + lengthMs(busy), 0),
+      spanMs: devices.reduce((sum, busy) => sum + ((busy.at(-1)?.endMs ?? 0) - (busy[0]?.startMs ?? 0)), 0),
+      kernels: rows(sumsByName(KERNELS, 'shortName')),
+      copies: rows(copySums(tables)),
+      // Without the version of the interface: `cudaLaunchKernel_v7000`.
+      calls: rows<CapturedWork['calls'][number]>(sumsByName(CALLS, 'nameId')).map((call) => ({
+        ...call,
+        name: call.name.replace(/_v\d{4,}$/, ''),
+      })),
+      pauses: PAUSES.flatMap(([name, reason]) => {
+        const own = pauses.filter(({ of }) => of === name);
+        return own.length === 0 ? [] : [{ reason, count: own.length, ...idleWithin(merged(own), merged(work)) }];
       }),
-      graphNodes: file.has(NODES, 'graphNodeId') ? nodesIn(file, first) : [],
-      copies: copiesIn(file, first),
     };
   } finally {
-    file.close();
+    client.close();
   }
 }
 
-function about(file: ExportFile, name: string): string | null {
-  if (!file.has(ABOUT, 'value')) return null;
-  const value = file.value(`SELECT value FROM ${ABOUT} WHERE name = '${name}'`);
-  return typeof value === 'string' ? value : null;
+function opened(path: string): Database.Database {
+  if (/\.(?:nsys-rep|qdrep|qdstrm)$/.test(path)) {
+    throw new UsageError(
+      `${printable(path)} is a report of Nsight Systems: \`nsys export --type sqlite\` makes the file that is read`,
+    );
+  }
+  try {
+    return new Database(path, { readonly: true, fileMustExist: true });
+  } catch (error) {
+    throw new UsageError(`${printable(path)}: no such file, or it cannot be read`, { cause: error });
+  }
 }
 
-const SPAN = 'CAST(e.start - @first AS INTEGER) AS startNs, CAST(e.end - @first AS INTEGER) AS endNs';
-
-function named(column: string): string {
-  return `coalesce((SELECT value FROM StringIds s WHERE s.id = ${column}), '') AS name`;
+/** Columns of each table. */
+function tablesOf(client: Database.Database, path: string): ReadonlyMap<string, ReadonlySet<string>> {
+  let rows: readonly { readonly name: string; readonly column: string }[];
+  try {
+    rows = client
+      .prepare<[], { name: string; column: string }>(
+        `SELECT t.name, c.name AS "column" FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type = 'table'`,
+      )
+      .all();
+  } catch (error) {
+    throw new UsageError(`${printable(path)} is no SQLite export of Nsight Systems`, { cause: error });
+  }
+  const byTable = Map.groupBy(rows, ({ name }) => name);
+  const tables = new Map([...byTable].map(([name, own]) => [name, new Set(own.map(({ column }) => column))]));
+  for (const { columns, table, wanted } of NEEDED) {
+    const found = tables.get(table);
+    if (found === undefined) throw new UsageError(`${printable(path)} has no table ${table}: ${wanted}`);
+    const missing = columns.find((column) => !found.has(column));
+    if (missing === undefined) continue;
+    throw new UsageError(
+      `${printable(path)}: its table ${table} has no column ${missing}, so it is of a schema that is not known here; export it anew with Nsight Systems 2021.5 or newer`,
+    );
+  }
+  return tables;
 }
 
-function kernelsIn(file: ExportFile, first: bigint): TracedKernel[] {
-  const process = file.has(KERNELS.name, 'globalPid') ? PROCESS('e.globalPid') : 'NULL';
-  const node = file.has(KERNELS.name, 'graphNodeId') ? 'CAST(e.graphNodeId AS TEXT)' : 'NULL';
-  return file.rows<TracedKernel>(
-    `SELECT ${SPAN}, CAST(e.deviceId AS INTEGER) AS device, ${named('e.shortName')},
-            coalesce(${process}, '') AS process, CAST(e.correlationId AS INTEGER) AS correlation, ${node} AS graphNode
-     FROM ${KERNELS.name} e ORDER BY e.start, e.end`,
-    { first },
+function sumsByName(table: string, column: string): string {
+  return `SELECT coalesce(s.value, '') AS name, count(*) AS count, sum(e.end - e.start) / 1e6 AS ms,
+            max(e.end - e.start) / 1e6 AS maxMs
+          FROM ${table} e LEFT JOIN StringIds s ON s.id = e.${column} GROUP BY e.${column} ORDER BY ms DESC, name`;
+}
+
+function copySums(tables: ReadonlyMap<string, unknown>): string {
+  const label = tables.has(COPY_KINDS) ? `(SELECT label FROM ${COPY_KINDS} k WHERE k.id = copyKind)` : 'NULL';
+  const kinds = [
+    ...(tables.has(COPIES) ? [[COPIES, `coalesce(${label}, 'copy kind ' || copyKind)`]] : []),
+    ...(tables.has(SETS) ? [[SETS, "'Memset'"]] : []),
+  ];
+  const selects = kinds.map(
+    ([table, kind]) =>
+      `SELECT ${kind} AS kind, count(*) AS count, sum(bytes) AS bytes, sum(end - start) / 1e6 AS ms FROM ${table} GROUP BY 1`,
   );
+  return selects.length === 0 ? 'SELECT 1 WHERE 0' : `${selects.join(' UNION ALL ')} ORDER BY ms DESC`;
 }
 
-function callsIn(file: ExportFile, first: bigint): TracedCall[] {
-  // Kernels of older exports lack the process.
-  const process = file.has(KERNELS.name, 'globalPid') ? PROCESS('e.globalTid') : "''";
-  return file.rows<TracedCall>(
-    `SELECT ${SPAN}, ${named('e.nameId')}, coalesce(CAST(e.globalTid AS TEXT), '') AS thread,
-            coalesce(${process}, '') AS process, CAST(e.correlationId AS INTEGER) AS correlation
-     FROM ${CALLS.name} e ORDER BY e.start`,
-    { first },
-  );
+/** Spans that no longer overlap, in the order of time. */
+function merged(spans: readonly Span[]): Span[] {
+  const apart: { readonly startMs: number; endMs: number }[] = [];
+  for (const { startMs, endMs } of spans.toSorted((a, b) => a.startMs - b.startMs)) {
+    const last = apart.at(-1);
+    if (last !== undefined && startMs <= last.endMs) last.endMs = Math.max(last.endMs, endMs);
+    else apart.push({ startMs, endMs });
+  }
+  return apart;
 }
 
-/** A range open at the end of the capture has no end. */
-function rangesIn(file: ExportFile, first: bigint): (TracedRange & { readonly eventType: number })[] {
-  const registered = file.has(RANGES.name, 'textId') ? '(SELECT value FROM StringIds s WHERE s.id = e.textId)' : 'NULL';
-  return file
-    .rows<Omit<TracedRange, 'endNs'> & { readonly endNs: number | null; readonly eventType: number }>(
-      `SELECT ${SPAN}, coalesce(e.text, ${registered}, '') AS name, coalesce(CAST(e.globalTid AS TEXT), '') AS thread,
-              CAST(e.eventType AS INTEGER) AS eventType
-       FROM ${RANGES.name} e WHERE e.eventType IN (${PUSH_POP}, ${START_END}) ORDER BY e.start, e.end DESC`,
-      { first },
-    )
-    .map((range) => ({ ...range, endNs: range.endNs ?? Infinity }));
+function lengthMs(spans: readonly Span[]): number {
+  return spans.reduce((sum, { startMs, endMs }) => sum + endMs - startMs, 0);
 }
 
-function nodesIn(file: ExportFile, first: bigint): TracedGraphNode[] {
-  const original = file.has(NODES, 'originalGraphNodeId') ? 'CAST(e.originalGraphNodeId AS TEXT)' : 'NULL';
-  const process = file.has(KERNELS.name, 'globalPid') ? PROCESS('e.globalTid') : "''";
-  return file.rows<TracedGraphNode>(
-    `SELECT CAST(e.start - @first AS INTEGER) AS startNs, coalesce(CAST(e.globalTid AS TEXT), '') AS thread,
-            coalesce(${process}, '') AS process, CAST(e.graphNodeId AS TEXT) AS node, ${original} AS original
-     FROM ${NODES} e ORDER BY e.start`,
-    { first },
-  );
-}
-
-function copyColumns(kind: string): string {
-  return `SELECT ${SPAN}, CAST(e.deviceId AS INTEGER) AS device, ${kind} AS kind, CAST(e.bytes AS INTEGER) AS bytes`;
-}
-
-function copiesIn(file: ExportFile, first: bigint): TracedCopy[] {
-  const label = file.has(COPY_KINDS, 'label') ? `(SELECT label FROM ${COPY_KINDS} k WHERE k.id = e.copyKind)` : 'NULL';
-  const copies = file.has(COPIES)
-    ? file.rows<TracedCopy>(`${copyColumns(`coalesce(${label}, 'copy kind ' || e.copyKind)`)} FROM ${COPIES} e`, {
-        first,
-      })
-    : [];
-  const sets = file.has(SETS) ? file.rows<TracedCopy>(`${copyColumns(`'Memset'`)} FROM ${SETS} e`, { first }) : [];
-  return [...copies, ...sets].toSorted((a, b) => a.startNs - b.startNs);
+/** Length of spans, and how much of it lies between spans of work. Neither overlap among themselves. */
+function idleWithin(spans: readonly Span[], work: readonly Span[]) {
+  const [firstMs, lastMs] = [work[0]?.startMs ?? 0, work.at(-1)?.endMs ?? 0];
+  let [gpuIdleMs, from] = [0, 0];
+  for (const { startMs, endMs } of spans) {
+    gpuIdleMs += Math.max(0, Math.min(endMs, lastMs) - Math.max(startMs, firstMs));
+    while ((work[from]?.endMs ?? Infinity) <= startMs) from += 1;
+    for (let at = from; (work[at]?.startMs ?? Infinity) < endMs; at += 1) {
+      gpuIdleMs -= Math.min(work[at]?.endMs ?? 0, endMs) - Math.max(work[at]?.startMs ?? 0, startMs);
+    }
+  }
+  return { ms: lengthMs(spans), gpuIdleMs: Math.max(0, gpuIdleMs) };
 }

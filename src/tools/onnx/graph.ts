@@ -143,7 +143,7 @@ function readAttribute(wire: WireReader, message: WireField, tally: GraphTally) 
 type TypeFacts = Pick<OnnxTensorInfo, 'elementType' | 'shape'>;
 
 /** A ValueInfoProto: an input or an output with its type. */
-export function readValueInfo(wire: WireReader, message: WireField): OnnxTensorInfo {
+function readValueInfo(wire: WireReader, message: WireField): OnnxTensorInfo {
   let name = '';
   let type: TypeFacts = { elementType: elementTypeName(0), shape: null };
   wire.read(message, { 1: (field) => (name = wire.text(field)), 2: (field) => (type = readType(wire, field)) });

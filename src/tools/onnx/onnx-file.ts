@@ -2,10 +2,19 @@ import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, normalize, sep } from 'node:path';
 
-import type { FoundExternalFile, OnnxExternalFile, OnnxFacts, OnnxTensorInfo } from './facts.ts';
-import { readModel } from './model.ts';
-import { type OnnxNetwork, readNetwork } from './network.ts';
-import { type ByteSource, OnnxFormatError } from './wire-reader.ts';
+import {
+  elementTypeName,
+  type FoundExternalFile,
+  type OnnxExternalFile,
+  type OnnxFacts,
+  type OnnxModel,
+  type OnnxOpCount,
+  type OnnxOpset,
+  type OnnxTensorInfo,
+} from './facts.ts';
+import { type ByteSource, numberOf, OnnxFormatError, type WireField, WireReader } from './wire-reader.ts';
+import { type QuantizingNode, readGraph, readNode } from './graph.ts';
+import { GraphTally } from './graph-tally.ts';
 
 /**
  * Facts about an ONNX file. Skips weights and only checks that external data files exist: any model takes milliseconds
@@ -26,11 +35,6 @@ export function onnxInputs(path: string): readonly OnnxTensorInfo[] | null {
   } catch {
     return null;
   }
-}
-
-/** The graph of an ONNX file, without its weights. Throws as `readOnnxFacts`. */
-export function readOnnxNetwork(path: string): OnnxNetwork {
-  return withSource(path, readNetwork);
 }
 
 function withSource<Result>(path: string, read: (source: ByteSource) => Result): Result {
@@ -78,4 +82,120 @@ async function find(folder: string, stated: OnnxExternalFile): Promise<FoundExte
   } catch {
     return { ...stated, bytes: null, problem: 'no such file' };
   }
+}
+
+/** Their output shape depends on values: TensorRT must wait for it, and it is arbitrary for random inputs. */
+const DATA_DEPENDENT = new Set(['NonZero', 'NonMaxSuppression', 'Unique', 'Compress']);
+const LFS_POINTER = 'version https://git-lfs.github.com/spec/';
+const CONTROL_FLOW = new Set(['Loop', 'If', 'Scan']);
+const STANDARD_DOMAINS = new Set(['', 'ai.onnx.ml', 'ai.onnx.preview', 'ai.onnx.training', 'ai.onnx.preview.training']);
+
+/**
+ * Reads a ModelProto (field numbers as in onnx.proto, which never changes existing ones). Skips tensor values.
+ * @throws OnnxFormatError if it is not an ONNX model
+ */
+export function readModel(source: ByteSource): OnnxModel {
+  if (source.size === 0) throw new OnnxFormatError('the file is empty');
+  if (new TextDecoder().decode(source.read(0, LFS_POINTER.length)) === LFS_POINTER) {
+    throw new OnnxFormatError('a Git LFS pointer, not the model itself: run git lfs pull');
+  }
+  const wire = new WireReader(source);
+  const tally = new GraphTally();
+  const opsets: OnnxOpset[] = [];
+  const functions: ReturnType<typeof readFunction>[] = [];
+  const producer = ['', ''];
+  const pieces: WireField[] = [];
+  let irVersion = 0;
+  wire.read(
+    { number: 0, kind: 'bytes', start: 0, end: source.size },
+    {
+      1: (field) => (irVersion = numberOf(field)),
+      2: (field) => (producer[0] = wire.text(field)),
+      3: (field) => (producer[1] = wire.text(field)),
+      7: (field) => pieces.push(field),
+      8: (field) => {
+        const opset = readOpset(wire, field);
+        tally.keep(opset.domain);
+        opsets.push(opset);
+      },
+      25: (field) => {
+        const own = readFunction(wire, field, tally);
+        tally.keep(own.name);
+        functions.push(own);
+      },
+    },
+  );
+  if (pieces.length === 0) throw new OnnxFormatError('no ONNX model: it has no graph');
+  const graph = readGraph(wire, pieces, tally);
+  const ops = tally.opCounts();
+  const defined = new Set(functions.map(({ domain, name }) => `${domain}\0${name}`));
+  const quantizing = [...graph.quantizing, ...functions.flatMap((own) => own.quantizing)];
+  return {
+    irVersion,
+    producer: producer.join(' ').trim(),
+    opsets: opsets.toSorted((a, b) => Number(a.domain !== '') - Number(b.domain !== '')),
+    inputs: graph.inputs,
+    outputs: graph.outputs,
+    nodes: graph.nodes,
+    nestedNodes: functions.reduce((sum, own) => sum + own.nodes, graph.nestedNodes),
+    ops,
+    initializers: graph.initializers,
+    inlineBytes: tally.inlineBytes,
+    externalBytes: tally.externalBytes,
+    weights: tally.weights(),
+    quantizeNodes: quantizing.filter(({ isQuantize }) => isQuantize).length,
+    dequantizeNodes: quantizing.filter(({ isQuantize }) => !isQuantize).length,
+    quantizedTypes: quantizedTypes(quantizing, tally),
+    customOps: ops.filter(
+      ({ domain, opType }) =>
+        !STANDARD_DOMAINS.has(domain) &&
+        !defined.has(`${domain}\0${opType}`) &&
+        // ModelOpt writes some operators that TensorRT's parser supports without a plugin.
+        !(domain === 'trt' && opType.startsWith('TRT_')),
+    ),
+    dataDependentOps: standardOps(ops, DATA_DEPENDENT),
+    controlFlowOps: standardOps(ops, CONTROL_FLOW),
+    externalFiles: tally.externalFiles(),
+  };
+}
+
+function standardOps(ops: readonly OnnxOpCount[], names: ReadonlySet<string>): OnnxOpCount[] {
+  return ops.filter(({ domain, opType }) => domain === '' && names.has(opType));
+}
+
+function quantizedTypes(quantizing: readonly QuantizingNode[], tally: GraphTally): OnnxModel['quantizedTypes'] {
+  const counts = new Map<string, number>();
+  for (const { typedBy, outputType } of quantizing) {
+    const [known] = typedBy.flatMap((tensor) => tally.typeOf(tensor) ?? []);
+    const dataType = known ?? outputType;
+    const elementType = dataType === 0 ? 'unknown' : elementTypeName(dataType);
+    counts.set(elementType, (counts.get(elementType) ?? 0) + 1);
+  }
+  return [...counts].map(([elementType, nodes]) => ({ elementType, nodes })).toSorted((a, b) => b.nodes - a.nodes);
+}
+
+/** An OperatorSetIdProto. */
+function readOpset(wire: WireReader, message: WireField): OnnxOpset {
+  let domain = '';
+  let version = 0;
+  wire.read(message, { 1: (field) => (domain = wire.text(field)), 2: (field) => (version = numberOf(field)) });
+  return { domain: domain === 'ai.onnx' ? '' : domain, version };
+}
+
+/** A FunctionProto: an operator defined in the model. */
+function readFunction(wire: WireReader, message: WireField, tally: GraphTally) {
+  let domain = '';
+  let name = '';
+  let nodes = 0;
+  const quantizing: QuantizingNode[] = [];
+  wire.read(message, {
+    1: (field) => (name = wire.text(field)),
+    7: (field) => {
+      const node = readNode(wire, field, tally);
+      nodes += 1 + node.nestedNodes;
+      for (const inner of node.quantizing) quantizing.push(inner);
+    },
+    10: (field) => (domain = wire.text(field)),
+  });
+  return { domain, name, nodes, quantizing };
 }

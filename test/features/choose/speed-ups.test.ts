@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { speedUpsOf, tallyPrecisions } from '../../../src/features/choose/speed-ups.ts';
+import { speedUpsOf, tallyPrecisions } from '../../../src/features/choose/pareto.ts';
 import { choiceCell, deployment } from '../../support/deployments.ts';
 
 const runs = (qps: number): number[] => [0.998, 1, 1.002, 0.999, 1.001].map((part) => part * qps);

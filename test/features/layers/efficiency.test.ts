@@ -6,15 +6,18 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { bench, sharedFolder } from '../../support/bench.ts';
 import { resnet } from '../../support/onnx-networks.ts';
 import { initializer, model, node, toBytes, valueInfo } from '../../support/onnx-writer.ts';
+import { NEEDS_PYTHON, TEST_PYTHON } from '../../support/python.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { FIXTURES } from '../../support/recordings.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
 
+const python = { BENCH_PYTHON: TEST_PYTHON ?? 'python3' };
 const INT8 = join(FIXTURES, 'nights', '1-profile', 'resnet_small.int8.b8');
 
-describe('bench layers FOLDER --onnx FILE', () => {
+describe.skipIf(TEST_PYTHON === null)(`bench layers FOLDER --onnx FILE (${NEEDS_PYTHON})`, () => {
   let folder: string;
-  const layers = (...args: string[]) => bench(['layers', INT8, ...args], { cwd: folder, env: { COLUMNS: '200' } });
+  const layers = (...args: string[]) =>
+    bench(['layers', INT8, ...args], { cwd: folder, env: { COLUMNS: '200', ...python } });
 
   beforeAll(() => {
     folder = sharedFolder();
@@ -48,7 +51,6 @@ describe('bench layers FOLDER --onnx FILE', () => {
     // 8 x 64 x 112 x 112 outputs of 3 x 7 x 7; INT8 images, weights and outputs, and a bias.
     expect(stem?.efficiency).toMatchObject({
       flops: 2 * 6_422_528 * 147,
-      otherFlops: 2 * 6_422_528,
       bytes: 8 * 3 * 224 * 224 + 64 * 147 + 64 + 6_422_528,
       precision: 'int8',
       bound: 'memory',
@@ -83,59 +85,77 @@ describe('bench layers FOLDER --onnx FILE', () => {
   });
 });
 
-describe('in a store, of the model that bench built the engine from', () => {
-  let folder: string;
-  let onnx: string;
-  const env = { STUB_GPU: 'NVIDIA H200', STUB_DATATYPE: 'Half', STUB_LAYER: 'node_of_output' };
-  const typed = async (...args: string[]) => JSON.parse((await bench([...args, '--json'], { cwd: folder })).stdout);
-
-  beforeAll(async () => {
-    folder = sharedFolder();
-    onnx = join(folder, 'model.onnx');
-    const matrix = stubMatrix(folder, ['repeats: 1']);
-    const ends = [...valueInfo(11, 'input', ['batch', 3]), ...valueInfo(12, 'output', ['batch'])];
-    const product = [...initializer('w', 3), ...node('MatMul', ['input', 'w'], 'output')];
-    writeFileSync(onnx, toBytes(model(17, ...ends, ...product)));
-    const { code, stderr } = await bench(['run', matrix, '--trtexec', STUB, '--profile'], { cwd: folder, env });
-    if (code !== 0) throw new Error(stderr);
-  }, 60_000);
-
-  test('at the shape of each cell', async () => {
-    const shown = [];
-    for (const batch of [1, 8]) {
-      const { efficiency, layers } = OUTPUTS.layers.parse(await typed('layers', `batch=${batch}`));
-      shown.push([efficiency.onnx, efficiency.flops, layers[0]?.efficiency?.bytes, layers[0]?.efficiency?.bound]);
-    }
-    // A row of three, weights, and a number: each of two bytes.
-    expect(shown).toEqual([
-      ['model.onnx', 2 * 3, 2 * (3 + 3 + 1), 'memory'],
-      ['model.onnx', 8 * 2 * 3, 2 * (8 * 3 + 3 + 8), 'memory'],
-    ]);
-  });
-
-  test('bench choose and the page have the share of the peak', async () => {
-    const { workloads } = OUTPUTS.pareto.parse(await typed('choose'));
-    const [one, eight] = workloads[0] ?? [];
-    expect([one?.efficiency?.flops, eight?.efficiency?.flops]).toEqual([6, 48]);
-    expect(eight?.efficiency?.peakShare).toBeGreaterThan(0);
-    expect([eight?.energy, eight?.efficiency?.clockFrom]).toEqual([null, 'published']);
-    expect((await bench(['choose'], { cwd: folder })).stdout).toContain('of peak');
-    await bench(['report', '--html', 'page.html'], { cwd: folder });
-    const page = readFileSync(join(folder, 'page.html'), 'utf8');
-    expect(page).toContain('GFLOP a query (model.onnx)');
-    expect(page).toContain('<th scope="col" class="number">of peak</th>');
-  });
-
-  test('a model that changed since is not taken for it', async () => {
-    const before = readFileSync(onnx);
-    writeFileSync(onnx, toBytes(model(17, ...node('Relu', ['input'], 'output'))));
-    const { efficiency, layers } = OUTPUTS.layers.parse(await typed('layers', 'batch=8'));
-    expect([efficiency.flops, layers[0]?.efficiency]).toEqual([null, null]);
-    expect(efficiency.missing).toEqual([
-      expect.stringMatching(/^the ONNX model changed since the engine was built: .*model\.onnx; --onnx FILE names it$/),
-    ]);
-    // Written again: newer than the engine, and the same.
-    writeFileSync(onnx, before);
-    expect(OUTPUTS.layers.parse(await typed('layers', 'batch=8')).efficiency.flops).toBe(48);
-  });
+test('without a Python that has onnx one line says what to install', async () => {
+  const folder = sharedFolder();
+  writeFileSync(join(folder, 'resnet.onnx'), resnet({ blocks: [2, 2, 2, 2] }));
+  const env = { BENCH_PYTHON: 'no-such-python' };
+  const { code, stdout } = await bench(['layers', INT8, '--onnx', 'resnet.onnx', '--top', '2'], { cwd: folder, env });
+  expect([code, stdout.replaceAll(/\s+/g, ' ')]).toEqual([
+    0,
+    expect.stringContaining('share of the peak not known: no-such-python: '),
+  ]);
+  expect(stdout.replaceAll(/\s+/g, ' ')).toContain('name a Python with onnx: --python or $BENCH_PYTHON');
 });
+
+describe.skipIf(TEST_PYTHON === null)(
+  `in a store, of the model that bench built the engine from (${NEEDS_PYTHON})`,
+  () => {
+    let folder: string;
+    let onnx: string;
+    const env = { STUB_GPU: 'NVIDIA H200', STUB_DATATYPE: 'Half', STUB_LAYER: 'node_of_output' };
+    const typed = async (...args: string[]) =>
+      JSON.parse((await bench([...args, '--json'], { cwd: folder, env: python })).stdout);
+
+    beforeAll(async () => {
+      folder = sharedFolder();
+      onnx = join(folder, 'model.onnx');
+      const matrix = stubMatrix(folder, ['repeats: 1']);
+      const ends = [...valueInfo(11, 'input', ['batch', 3]), ...valueInfo(12, 'output', ['batch'])];
+      const product = [...initializer('w', 3), ...node('MatMul', ['input', 'w'], 'output')];
+      writeFileSync(onnx, toBytes(model(17, ...ends, ...product)));
+      const { code, stderr } = await bench(['run', matrix, '--trtexec', STUB, '--profile'], { cwd: folder, env });
+      if (code !== 0) throw new Error(stderr);
+    }, 60_000);
+
+    test('at the shape of each cell', async () => {
+      const shown = [];
+      for (const batch of [1, 8]) {
+        const { efficiency, layers } = OUTPUTS.layers.parse(await typed('layers', `batch=${batch}`));
+        shown.push([efficiency.onnx, efficiency.flops, layers[0]?.efficiency?.bytes, layers[0]?.efficiency?.bound]);
+      }
+      // A row of three, weights, and a number: each of two bytes.
+      expect(shown).toEqual([
+        ['model.onnx', 2 * 3, 2 * (3 + 3 + 1), 'memory'],
+        ['model.onnx', 8 * 2 * 3, 2 * (8 * 3 + 3 + 8), 'memory'],
+      ]);
+    });
+
+    test('bench choose and the page have the share of the peak', async () => {
+      const { workloads } = OUTPUTS.pareto.parse(await typed('choose'));
+      const [one, eight] = workloads[0] ?? [];
+      expect([one?.efficiency?.flops, eight?.efficiency?.flops]).toEqual([6, 48]);
+      expect(eight?.efficiency?.peakShare).toBeGreaterThan(0);
+      expect([eight?.energy, eight?.efficiency?.clockFrom]).toEqual([null, 'published']);
+      expect((await bench(['choose'], { cwd: folder, env: python })).stdout).toContain('of peak');
+      await bench(['report', '--html', 'page.html'], { cwd: folder, env: python });
+      const page = readFileSync(join(folder, 'page.html'), 'utf8');
+      expect(page).toContain('GFLOP a query (model.onnx)');
+      expect(page).toContain('<th scope="col" class="number">of peak</th>');
+    });
+
+    test('a model that changed since is not taken for it', async () => {
+      const before = readFileSync(onnx);
+      writeFileSync(onnx, toBytes(model(17, ...node('Relu', ['input'], 'output'))));
+      const { efficiency, layers } = OUTPUTS.layers.parse(await typed('layers', 'batch=8'));
+      expect([efficiency.flops, layers[0]?.efficiency]).toEqual([null, null]);
+      expect(efficiency.missing).toEqual([
+        expect.stringMatching(
+          /^the ONNX model changed since the engine was built: .*model\.onnx; --onnx FILE names it$/,
+        ),
+      ]);
+      // Written again: newer than the engine, and the same.
+      writeFileSync(onnx, before);
+      expect(OUTPUTS.layers.parse(await typed('layers', 'batch=8')).efficiency.flops).toBe(48);
+    });
+  },
+);

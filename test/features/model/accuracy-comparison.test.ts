@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { COMPARISON, readMetric } from '../../../src/features/model/compare-outputs.ts';
+import { COMPARISON, readMetric } from '../../../src/features/model/compare-pair.ts';
 import { readAnswer } from '../../../src/tools/python/helper.ts';
 
 /** Printed by onnxruntime 1.24.4 for a ViT in FP8 against FP32, 64 samples. */

@@ -5,7 +5,7 @@ import { diffLayers } from '../../../src/layers/diff-layers.ts';
 import { layerFactsOf } from '../../../src/layers/layer-facts.ts';
 import { parseLayerInfo } from '../../../src/trtexec/exports/layer-info.ts';
 import { parseProfile } from '../../../src/trtexec/exports/profile.ts';
-import { joinLayers } from '../../../src/layers/join-layers.ts';
+import { joinLayers } from '../../../src/layers/profiled-engine.ts';
 import { testIo } from '../../support/io.ts';
 import { makeCases } from '../../support/why/cases.ts';
 import { type Engine, engineTexts } from '../../support/why/layers.ts';

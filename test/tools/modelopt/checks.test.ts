@@ -1,13 +1,21 @@
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
 
-import { readArrays } from '../../../src/variants/npz-read.ts';
 import { readOnnxFacts } from '../../../src/tools/onnx/onnx-file.ts';
 import type { OnnxTensorInfo } from '../../../src/tools/onnx/facts.ts';
 import type { PlannedVariant } from '../../../src/records/plan.ts';
-import { calibrationInputs, checkBase, checkCalibration } from '../../../src/tools/modelopt/check-base.ts';
-import { ROOT } from '../../support/bench.ts';
+import {
+  arrayFactsSchema,
+  calibrationInputs,
+  checkBase,
+  checkCalibration,
+} from '../../../src/tools/modelopt/check-base.ts';
+import { ROOT, temporaryFolder } from '../../support/bench.ts';
+import { NEEDS_PYTHON, TEST_PYTHON } from '../../support/python.ts';
 
 const MODELS = join(ROOT, 'test', 'fixtures', 'onnx');
 const DATA = join(ROOT, 'test', 'fixtures', 'calibration');
@@ -84,8 +92,19 @@ describe('what is refused before ModelOpt is started', () => {
   });
 });
 
-describe("the user's calibration data", () => {
-  const INPUT: OnnxTensorInfo = { name: 'input', elementType: 'float32', shape: ['batch', 3, 4, 4] };
+const INPUT: OnnxTensorInfo = { name: 'input', elementType: 'float32', shape: ['batch', 3, 4, 4] };
+
+/** As `python/read_arrays.py` says it. */
+function arraysOf(file: string) {
+  const job = join(temporaryFolder(), 'job.json');
+  writeFileSync(job, JSON.stringify({ path: join(DATA, file) }));
+  const printed = execFileSync(TEST_PYTHON ?? '', [join(ROOT, 'python', 'read_arrays.py'), job], { encoding: 'utf8' });
+  return z
+    .union([z.object({ arrays: z.array(arrayFactsSchema) }), z.object({ problem: z.string() })])
+    .parse(JSON.parse(printed));
+}
+
+describe.skipIf(TEST_PYTHON === null)(`the user's calibration data (${NEEDS_PYTHON})`, () => {
   const STEP = { input: [4, 3, 4, 4] };
 
   test.for([
@@ -101,23 +120,24 @@ describe("the user's calibration data", () => {
     ['nan.npz', 'input: 2 values are not finite (NaN or infinity)'],
     ['objects.npz', 'input: it holds Python objects: save plain arrays of numbers'],
     ['ids.npz', 'input: it is int64, and the model takes float32: save it with .astype("float32")'],
-  ] as const)('%s', async ([file, expected]) => {
-    const arrays = await readArrays(join(DATA, file));
-    expect(checkCalibration(arrays, { inputs: [INPUT] }, STEP)).toBe(expected);
+    ['half.npz', 'input: it is float16, and the model takes float32: save it with .astype("float32")'],
+    ['make.py', 'it is no npz file (numpy.savez writes them) and no npy file, or it is damaged'],
+  ] as const)('%s', ([file, expected]) => {
+    const read = arraysOf(file);
+    expect('problem' in read ? read.problem : checkCalibration(read.arrays, { inputs: [INPUT] }, STEP)).toBe(expected);
   });
+});
 
-  test('an npy for a model of two inputs, an input without data, different numbers of samples', async () => {
-    const mask: OnnxTensorInfo = { name: 'mask', elementType: 'float32', shape: ['batch', null] };
-    const [array] = await readArrays(join(DATA, 'good.npz'));
-    if (array === undefined) throw new Error('no array');
-    const both = { inputs: [INPUT, mask] };
-    expect(checkCalibration([{ ...array, name: '' }], both, {})).toBe(
-      'an npy file holds one array, and the model has 2 inputs: save an npz with one array for each',
-    );
-    expect(checkCalibration([array], both, {})).toBe('there is no array for the input "mask"');
-    const other = { name: 'mask', descr: '<f4', shape: [7, 2], notFinite: 0 };
-    expect(checkCalibration([array, other], both, {})).toBe(
-      'the inputs have different numbers of samples: input 8, mask 7',
-    );
-  });
+test('an npy for a model of two inputs, an input without data, different numbers of samples', () => {
+  const mask: OnnxTensorInfo = { name: 'mask', elementType: 'float32', shape: ['batch', null] };
+  const array = { name: 'input', descr: '<f4', shape: [8, 3, 4, 4], notFinite: 0 };
+  const both = { inputs: [INPUT, mask] };
+  expect(checkCalibration([{ ...array, name: '' }], both, {})).toBe(
+    'an npy file holds one array, and the model has 2 inputs: save an npz with one array for each',
+  );
+  expect(checkCalibration([array], both, {})).toBe('there is no array for the input "mask"');
+  const other = { name: 'mask', descr: '<f4', shape: [7, 2], notFinite: 0 };
+  expect(checkCalibration([array, other], both, {})).toBe(
+    'the inputs have different numbers of samples: input 8, mask 7',
+  );
 });

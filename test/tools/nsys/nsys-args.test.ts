@@ -7,7 +7,7 @@ import { layerNcuArgs } from '../../../src/tools/ncu/ncu-args.ts';
 import { captureArgs, captureProblem, type CaptureRequest, shownBuildArgs } from '../../../src/tools/nsys/nsys-args.ts';
 import { GUIDE_NSYS, nsysDialect } from '../../../src/tools/nsys/nsys-dialect.ts';
 import { readWindow, trtllmArgs, trtllmVariables } from '../../../src/harnesses/trtllm-bench/capture.ts';
-import { captureText } from '../../../src/features/profile/capture-text.ts';
+import { captureText } from '../../../src/features/profile/profile.ts';
 import { makeLook } from '../../../src/terminal/look.ts';
 import { ROOT } from '../../support/bench.ts';
 
@@ -94,7 +94,6 @@ describe('the commands of the guide, to the character', () => {
         runId: null,
         kernels: null,
       },
-      null,
       makeLook(80, false),
     );
     expect(text.at(-1)).toBe(line);

@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 
-import { sumKernels } from '../../../src/layers/kernels/sum-kernels.ts';
 import { readNsysExport } from '../../../src/tools/nsys/read-export.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
-import { type Capture, NsysExport, THREAD, writeCapture } from '../../support/nsys-export.ts';
+import { type Capture, THREAD, writeCapture } from '../../support/nsys-export.ts';
+import { OUTPUTS } from '../../support/outputs.ts';
+import { FIXTURES } from '../../support/recordings.ts';
 
 const LAYERS = [
   { name: 'conv1 + relu1', kernels: { sm90_xmma_fprop: 40, splitKreduce: 8 } },
@@ -21,64 +22,24 @@ function exported(capture: Partial<Capture> = {}): string {
   return path;
 }
 
-/** By another way than the reader: one join, in SQL alone. */
-function sumsBySql(path: string): Record<string, number> {
-  const client = new Database(path, { readonly: true });
-  const rows = client
-    .prepare<[], [string, number]>(
-      `SELECT n.text, sum(k.end - k.start) FROM CUPTI_ACTIVITY_KIND_KERNEL k
-       JOIN CUPTI_ACTIVITY_KIND_RUNTIME r
-         ON r.correlationId = k.correlationId AND r.globalTid / 0x1000000 = k.globalPid / 0x1000000
-       JOIN NVTX_EVENTS n ON n.globalTid = r.globalTid AND n.start <= r.start AND r.end <= n.end
-       WHERE n.eventType = 59 AND n.text != 'ExecutionContext::enqueue' GROUP BY n.text`,
-    )
-    .raw()
-    .all();
-  client.close();
-  return Object.fromEntries(rows.map(([name, ns]) => [name, ns / 1e6]));
-}
-
-function sumsOf(path: string): Record<string, number> {
-  const { layers } = sumKernels(readNsysExport(path), null);
-  return Object.fromEntries(layers.map(({ name, kernelMs }) => [name, kernelMs]));
-}
-
-describe('kernels by the layer that launched them', () => {
-  test('their sums are those that one query in SQL gives', () => {
-    const path = exported({ queries: 50 });
-    expect(sumsOf(path)).toEqual(sumsBySql(path));
-    expect(sumsOf(path)).toEqual({
-      'conv1 + relu1': 2.4,
-      'Reformatting CopyNode for Input Tensor 0 to fc': 0.25,
-      '/head/fc/MatMul': 1.25,
-    });
+describe('what a capture holds', () => {
+  test('kernels by their names, the longest first; work and span of the GPU', () => {
+    const { busyMs, exportSchema, kernels, nsysVersion, spanMs } = readNsysExport(exported());
+    expect(kernels).toEqual([
+      { name: 'sm90_xmma_fprop', count: 3, ms: 0.12, maxMs: 0.04 },
+      { name: 'sm90_gemm', count: 3, ms: 0.075, maxMs: 0.025 },
+      { name: 'splitKreduce', count: 3, ms: 0.024, maxMs: 0.008 },
+      { name: 'permutationKernel', count: 3, ms: 0.015, maxMs: 0.005 },
+    ]);
+    // 78 us of kernels in each of three queries, and two copies of 3.
+    expect(busyMs).toBeCloseTo(0.24, 10);
+    // 2 us between kernels, three pauses of 40 and the 2 us behind a kernel, or a copy.
+    expect(spanMs).toBeCloseTo(0.24 + 0.018 + 0.126 + 0.002, 10);
+    expect([nsysVersion, exportSchema]).toEqual(['2024.6.2.225', '3.16.1']);
   });
 
-  test('executions, launches and gaps of each layer', () => {
-    const report = sumKernels(readNsysExport(exported()), null);
-    expect(report.queries).toBe(3);
-    expect(report.kernels).toBe(12);
-    // 48 + 5 + 25 us of kernels, and 2 us in each of the three gaps.
-    expect(report.queryMs).toBeCloseTo(0.084, 10);
-    expect(report.layers[0]).toEqual({
-      name: 'conv1 + relu1',
-      executions: 3,
-      kernels: 6,
-      kernelMs: 0.144,
-      launches: 6,
-      gapMs: 0.006,
-      kernelNames: ['sm90_xmma_fprop', 'splitKreduce'],
-    });
-    expect(report.layers.map(({ gapMs }) => gapMs)).toEqual([0.006, 0.006, 0.006]);
-    // 40 us of pause and the 2 us behind each kernel, or copy.
-    expect(report.gaps).toEqual({ withinQueriesMs: 0.018, betweenQueriesMs: 0.126, beforeCopiesMs: 0.002 });
-    expect(report.busyMs).toBeCloseTo(0.24, 10);
-    expect(report.spanMs).toBeCloseTo(0.24 + 0.018 + 0.126 + 0.002, 10);
-    expect(report.unattributed).toEqual([]);
-  });
-
-  test("Python's pauses are no layers: counted once where threads wait together, with the GPU's idle time in them", async () => {
-    const path = exported({ queries: 3 });
+  test("Python's pauses: counted once where threads wait together, with the GPU's idle time in them", async () => {
+    const path = exported();
     const client = new Database(path);
     const at = (us: number): number => us * 1000;
     const add = client.prepare(
@@ -96,11 +57,10 @@ describe('kernels by the layer that launched them', () => {
     if (kernels === undefined) throw new Error('no kernels');
     add.run(kernels.first, kernels.last, 60, 'Python GC', null);
     client.close();
-    const report = sumKernels(readNsysExport(path), null);
-    expect(report.layers).toHaveLength(LAYERS.length);
-    const [collection, lock] = report.pauses;
+    const [collection, lock] = readNsysExport(path).pauses;
     expect(collection).toMatchObject({ reason: 'garbageCollection', count: 1 });
-    expect(lock).toMatchObject({ reason: 'interpreterLock', count: 2, ms: 0.06 });
+    expect(lock).toMatchObject({ reason: 'interpreterLock', count: 2 });
+    expect(lock?.ms).toBeCloseTo(0.06, 10);
     // From the first kernel on: gaps within the queries and the two pauses between them.
     expect(collection?.gpuIdleMs).toBeCloseTo(0.018 + 2 * 0.042, 10);
     const { stdout } = await bench(['layers', '--kernels', path]);
@@ -110,7 +70,7 @@ describe('kernels by the layer that launched them', () => {
   });
 
   test('copies by their kind, and calls by their name', () => {
-    const { copies, calls, product, schema } = sumKernels(readNsysExport(exported()), null);
+    const { calls, copies } = readNsysExport(exported());
     expect(copies).toEqual([
       { kind: 'Host-to-Device', count: 1, bytes: 4096, ms: 0.003 },
       { kind: 'Device-to-Host', count: 1, bytes: 1024, ms: 0.003 },
@@ -119,59 +79,42 @@ describe('kernels by the layer that launched them', () => {
       { name: 'cudaLaunchKernel', count: 12, ms: 0.06, maxMs: 0.005 },
       { name: 'cudaMemcpyAsync', count: 2, ms: 0.01, maxMs: 0.005 },
     ]);
-    expect([product, schema]).toEqual(['2024.6.2.225', '3.16.1']);
   });
 
-  test('a range inside a layer is no layer where the layers are known', () => {
-    const path = join(temporaryFolder(), 'nested.sqlite');
-    const file = new NsysExport(path);
-    const own = { eventType: 59, globalTid: 7n << 24n };
-    file.add('NVTX_EVENTS', { start: 0, end: 100, text: 'ExecutionContext::enqueue', ...own });
-    file.add('NVTX_EVENTS', { start: 1, end: 90, textId: file.text('{ForeignNode[a...b]}'), ...own });
-    file.add('NVTX_EVENTS', { start: 2, end: 80, text: 'myelinStep', ...own });
-    const call = { globalTid: 7n << 24n, nameId: file.text('cuLaunchKernelEx') };
-    file.add('CUPTI_ACTIVITY_KIND_RUNTIME', { start: 5, end: 6, correlationId: 1, ...call });
-    const kernel = { globalPid: 7n << 24n, demangledName: 1, shortName: file.text('k') };
-    file.add('CUPTI_ACTIVITY_KIND_KERNEL', { start: 9, end: 19, correlationId: 1, ...kernel });
-    // The same number in another process is another call.
-    const other = { ...kernel, globalPid: 8n << 24n };
-    file.add('CUPTI_ACTIVITY_KIND_KERNEL', { start: 20, end: 50, correlationId: 1, ...other });
-    file.close();
-    const trace = readNsysExport(path);
-    const known = sumKernels(trace, new Set(['{ForeignNode[a...b]}']));
-    expect(known.layers.map(({ name }) => name)).toEqual(['{ForeignNode[a...b]}']);
-    expect(sumKernels(trace, null).layers.map(({ name }) => name)).toEqual(['myelinStep']);
-    expect(known.unattributed).toEqual([{ reason: 'noCall', kernels: 1, kernelMs: 30e-6 }]);
-  });
-});
-
-describe('CUDA graphs', () => {
-  test('kernels of a graph belong to the layer that was captured when their node was made', () => {
-    const path = exported({ hasGraph: true });
-    const report = sumKernels(readNsysExport(path), null);
-    expect(sumsOf(path)).toEqual(sumsOf(exported()));
-    expect(report.queries).toBe(3);
-    expect(report.layers[0]).toMatchObject({ executions: 3, kernels: 6, launches: 0 });
-    expect(report.unattributed).toEqual([]);
+  test('a kernel has the ONNX nodes of the layers whose tactic is called as it is', async () => {
+    const name = '_gemm_mha_v2_0xd95cfa64dfa848e0ce2afd6498e018fb';
+    const path = exported({ layers: [{ name: 'any', kernels: { [`${name}_kernel`]: 9, other: 1 } }] });
+    const { stdout } = await bench([
+      'layers',
+      join(FIXTURES, 'nights/1-profile/vit_base.fp16.b8'),
+      '--kernels',
+      path,
+      '--json',
+    ]);
+    const [attention, other] = OUTPUTS['layers-kernels'].parse(JSON.parse(stdout)).kernels;
+    expect(attention?.nodes.slice(0, 4)).toEqual([
+      'blocks.0.attn/AV',
+      'blocks.0.attn/Softmax',
+      'blocks.0.attn/QK',
+      'blocks.0.attn/Scale',
+    ]);
+    expect([attention?.nodes.length, other?.nodes]).toEqual([48, []]);
   });
 
-  test('without the making of its nodes nothing says whose they are', () => {
-    const report = sumKernels(readNsysExport(exported({ hasGraph: true, isGraphOlder: true })), null);
-    expect(report.layers).toEqual([]);
-    expect(report.unattributed).toEqual([{ reason: 'graphNode', kernels: 12, kernelMs: 0.234 }]);
+  test('kernels of a graph are the same kernels', () => {
+    expect(readNsysExport(exported({ hasGraph: true })).kernels).toEqual(readNsysExport(exported()).kernels);
   });
 });
 
 describe('what may be otherwise in a file', () => {
   test('times that count from 1970 lose no nanosecond', () => {
     const since1970 = exported({ firstNs: 1_790_000_000_123_456_789n });
-    expect(sumsOf(since1970)).toEqual(sumsOf(exported()));
+    expect(readNsysExport(since1970)).toEqual(readNsysExport(exported()));
   });
 
   test.each([
     ['CUPTI_ACTIVITY_KIND_KERNEL', 'no kernel was traced; capture with `-t cuda,nvtx`'],
     ['CUPTI_ACTIVITY_KIND_RUNTIME', 'no CUDA call was traced; capture with `-t cuda,nvtx`'],
-    ['NVTX_EVENTS', 'no layer is named; capture with `-t cuda,nvtx`'],
     ['StringIds', 'it is no SQLite export of Nsight Systems'],
   ])('without %s it says what brings it', (table, text) => {
     const path = exported();
@@ -184,9 +127,9 @@ describe('what may be otherwise in a file', () => {
   test('a table without a column that is needed is named with it', () => {
     const path = exported();
     const client = new Database(path);
-    client.exec('ALTER TABLE CUPTI_ACTIVITY_KIND_RUNTIME DROP COLUMN globalTid');
+    client.exec('ALTER TABLE CUPTI_ACTIVITY_KIND_RUNTIME DROP COLUMN nameId');
     client.close();
-    expect(() => readNsysExport(path)).toThrow('its table CUPTI_ACTIVITY_KIND_RUNTIME has no column globalTid');
+    expect(() => readNsysExport(path)).toThrow('its table CUPTI_ACTIVITY_KIND_RUNTIME has no column nameId');
   });
 
   test('copies and sets may be missing: nothing was copied then', () => {
@@ -194,7 +137,7 @@ describe('what may be otherwise in a file', () => {
     const client = new Database(path);
     client.exec('DROP TABLE CUPTI_ACTIVITY_KIND_MEMCPY; DROP TABLE ENUM_CUDA_MEMCPY_OPER');
     client.close();
-    expect(sumKernels(readNsysExport(path), null).copies).toEqual([]);
+    expect(readNsysExport(path).copies).toEqual([]);
   });
 
   test('what is no export is told apart', () => {

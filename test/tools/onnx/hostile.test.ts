@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { readModel } from '../../../src/tools/onnx/model.ts';
+import { readModel } from '../../../src/tools/onnx/onnx-file.ts';
 import { OnnxFormatError } from '../../../src/tools/onnx/wire-reader.ts';
 import { onnxFixture, sourceOf } from '../../support/onnx-models.ts';
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { readModel } from '../../../src/tools/onnx/model.ts';
+import { readModel } from '../../../src/tools/onnx/onnx-file.ts';
 import { onnxFixture, sourceOf } from '../../support/onnx-models.ts';
 import {
   bytesField,

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 
 import { parseLayerInfo, parseOrigins } from '../../../src/trtexec/exports/layer-info.ts';
 import { parseProfile } from '../../../src/trtexec/exports/profile.ts';
-import { joinLayers } from '../../../src/layers/join-layers.ts';
+import { joinLayers } from '../../../src/layers/profiled-engine.ts';
 import { GUIDE, onlyRun, readFixture, recordedRun } from '../../support/recordings.ts';
 
 const profileText = readFixture('formats/profile-separate/profile.json.br').toString();

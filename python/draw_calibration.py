@@ -1,0 +1,74 @@
+"""Writes the npz of random calibration data: the same bytes for the same seed on every machine.
+
+    python3 draw_calibration.py SEED SAMPLES INPUTS.JSON-TEXT TARGET.npz
+
+Needs numpy. INPUTS: [{"name", "descr", "shape"}], shapes of one calibration step; SAMPLES are rounded up to whole steps.
+Floats are distributed like normalized images (mean 0, deviation 1); integers are 0 or 1, which are always valid indices.
+It is also a part of the scripts of `bench repro --script`.
+"""
+
+import json, math, struct, sys, zlib
+
+import numpy
+
+STEP = 0x6D2B79F5
+CHUNK = 1 << 20
+seed = int(sys.argv[1])
+samples, inputs, target = int(sys.argv[2]), json.loads(sys.argv[3]), sys.argv[4]
+drawn = 0
+
+
+def draws(count):
+    """mulberry32: uniform from 0 to 1."""
+    global drawn
+    places = numpy.arange(drawn + 1, drawn + count + 1, dtype=numpy.uint64)
+    drawn += count
+    state = (places * numpy.uint64(STEP) + numpy.uint64(seed)).astype(numpy.uint32)
+    mixed = (state ^ (state >> 15)) * (state | 1)
+    mixed ^= mixed + (mixed ^ (mixed >> 7)) * (mixed | 61)
+    return (mixed ^ (mixed >> 14)) / 2**32
+
+
+def spread(count):
+    """The sum of four uniform values: avoids functions whose last bit differs between machines."""
+    a, b, c, d = draws(4 * count).reshape(count, 4).T
+    return (a + b + c + d - 2) * math.sqrt(3)
+
+
+def half(values):
+    """The nearest float16 towards zero; 0 below 2^-14."""
+    fraction, exponent = numpy.frexp(numpy.abs(values))
+    bits = ((exponent + 14) << 10) | numpy.floor((fraction * 2 - 1) * 1024).astype(numpy.int32)
+    bits = numpy.where(numpy.abs(values) < 2**-14, 0, bits)
+    return (bits | numpy.where(values < 0, 0x8000, 0)).astype("<u2")
+
+
+def items(descr, count):
+    if descr in ("<f4", "<f8"):
+        return spread(count).astype(descr)
+    return half(spread(count)) if descr == "<f2" else (draws(count) >= 0.5).astype(descr)
+
+
+def array(descr, shape):
+    dims = "(%d,)" % shape[0] if len(shape) == 1 else "(%s)" % ", ".join(map(str, shape))
+    text = "{'descr': '%s', 'fortran_order': False, 'shape': %s, }" % (descr, dims)
+    text += " " * (-(11 + len(text)) % 64) + "\n"
+    head = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode("latin-1")
+    count = math.prod(shape)
+    return head + b"".join(items(descr, min(CHUNK, count - done)).tobytes() for done in range(0, count, CHUNK))
+
+
+batch = (inputs[0]["shape"] or [1])[0] if inputs else 1
+steps = -(-samples // batch)
+directory, at = b"", 0
+with open(target, "wb") as file:
+    for entry in inputs:
+        shape = entry["shape"]
+        data = array(entry["descr"], [shape[0] * steps] + shape[1:] if shape else [])
+        name = (entry["name"] + ".npy").encode()
+        sizes = struct.pack("<IIIHH", zlib.crc32(data), len(data), len(data), len(name), 0)
+        made = struct.pack("<HHHHH", 20, 0x800, 0, 0, 0x21) + sizes
+        directory += b"PK\x01\x02" + struct.pack("<H", 20) + made + struct.pack("<HHHII", 0, 0, 0, 0, at) + name
+        at += file.write(b"PK\x03\x04" + made + name + data)
+    end = struct.pack("<HHHHIIH", 0, 0, len(inputs), len(inputs), len(directory), at, 0)
+    file.write(directory + b"PK\x05\x06" + end)

@@ -1,0 +1,151 @@
+"""Counts the operations of ONNX models, and what each node reads and writes, at given shapes of the inputs.
+
+    python3 measure_work.py JOB.json
+
+Needs onnx, whose shape inference tells the shapes. JOB: {"jobs": [{"model", "shapes": {input: dims}}]}; dims of static
+inputs may be left out. Prints one JSON object on standard output: {"networks": [...]} in the order of the jobs, each
+{"nodes": ...} or {"problem": "..."}, or {"problem": "..."} for what a person can mend.
+"""
+
+import json
+import math
+import sys
+
+# They change how a tensor is seen, or its type: an engine has no tensor of its own for what they put out.
+VIEWS = set("Cast Dropout Flatten Identity QuantizeLinear DequantizeLinear Reshape Squeeze Unsqueeze".split())
+# They read only what they put out of their first input.
+PICKS = {"Gather", "GatherElements", "GatherND", "Slice"}
+# What they do lies in other graphs, or hangs on values.
+UNKNOWN = set("Attention ConvInteger DeformConv DFT If Loop QLinearConv QLinearMatMul Scan SequenceMap STFT".split())
+MOST_VALUES = 1024
+
+
+def main(path):
+    with open(path, encoding="utf-8") as file:
+        jobs = json.load(file)["jobs"]
+    try:
+        import onnx
+    except ImportError as error:
+        return {"problem": f"{error}: {sys.executable} -m pip install onnx", "isLacking": True}
+    networks = []
+    for job in jobs:
+        try:
+            networks.append(network(onnx, job["model"], job["shapes"]))
+        except Exception as error:  # protobuf, the file system and shape inference have no common base but this
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:400]
+            networks.append({"problem": f"onnx cannot infer its shapes: {reason}"})
+    return {"networks": networks}
+
+
+def network(onnx, path, shapes):
+    model = onnx.load(path, load_external_data=False)
+    graph = model.graph
+    weights = {tensor.name: list(tensor.dims) for tensor in graph.initializer}
+    types = {tensor.name: tensor.data_type for tensor in graph.initializer}
+    for tensor in graph.initializer:
+        if math.prod(tensor.dims) > MOST_VALUES:  # shapes are computed from small ones
+            tensor.ClearField("raw_data")
+    named = set_inputs(graph, shapes)
+    for node in graph.node:
+        if node.domain == "trt" and node.op_type.endswith(("QuantizeLinear", "DequantizeLinear")):
+            node.domain, node.op_type = "", "Identity"
+            del node.input[1:], node.attribute[:]
+    inferred = onnx.shape_inference.infer_shapes(model, data_prop=True).graph
+    sizes = dict(weights)
+    for value in [*inferred.input, *inferred.value_info, *inferred.output]:
+        tensor = value.type.tensor_type
+        types.setdefault(value.name, tensor.elem_type)
+        dims = [dim.dim_value if dim.HasField("dim_value") else named.get(dim.dim_param) for dim in tensor.shape.dim]
+        if tensor.HasField("shape") and None not in dims:
+            sizes.setdefault(value.name, dims)
+    sources = {}
+    for node in graph.node:
+        if node.op_type in VIEWS and node.input:
+            sources[node.output[0]] = sources.get(node.input[0], node.input[0])
+    return {
+        "weights": sorted(weights),
+        "outputs": [sources.get(value.name, value.name) for value in graph.output],
+        "nodes": [described(onnx, node, sizes, sources) for node in graph.node],
+        "tensors": {name: [types.get(name, 0), math.prod(dims)] for name, dims in sizes.items()},
+    }
+
+
+def set_inputs(graph, shapes):
+    """Sizes of the inputs' named dimensions."""
+    named = {}
+    for value in graph.input:
+        dims, given = value.type.tensor_type.shape.dim, shapes.get(value.name)
+        if given is None or len(given) != len(dims):
+            continue  # trtexec gives shapes to shape tensors, too: their values
+        for dim, size in zip(dims, given):
+            if dim.dim_param:
+                named[dim.dim_param] = size
+            dim.dim_value = size
+    return named
+
+
+def described(onnx, node, sizes, sources):
+    is_view = node.op_type in VIEWS
+    picked = math.prod(sizes[node.output[0]]) if node.op_type in PICKS and node.output[0] in sizes else None
+    inputs = [] if is_view else [sources.get(name, name) for name in node.input if name]
+    return {
+        # TensorRT's parser names a node without a name after what it puts out.
+        "name": node.name or f"node_of_{node.output[0]}",
+        "operator": f"{node.domain}::{node.op_type}" if node.domain not in ("", "ai.onnx") else node.op_type,
+        "flops": flops(onnx, node, [sizes.get(name) for name in node.input], sizes.get(node.output[0])),
+        "inputs": inputs,
+        "outputs": [] if is_view else list(node.output),
+        "picked": picked,
+    }
+
+
+def flops(onnx, node, inputs, output):
+    """Of matrix products and convolutions, a multiplication with its addition is two; None where they are not known."""
+    operator = node.op_type
+    if node.domain not in ("", "ai.onnx") or operator in UNKNOWN:
+        return None
+    formula = FORMULAS.get(operator)
+    if formula is None:
+        return 0
+    attributes = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
+    try:
+        return formula(attributes, output, *inputs)
+    except (IndexError, TypeError, ValueError):  # a shape that is not known
+        return None
+
+
+def einsum(attributes, output, *inputs):
+    left = attributes["equation"].decode().replace(" ", "").split("->")[0]
+    terms = left.split(",")
+    if "." in left or len(terms) > 2:
+        return None
+    sizes = {}
+    for term, dims in zip(terms, inputs, strict=True):
+        for label, size in zip(term, dims, strict=True):
+            sizes[label] = max(sizes.get(label, 1), size)
+    return (0 if len(terms) == 1 else 2) * math.prod(sizes.values())
+
+
+def product(attributes, output, a, b):
+    return 2 * math.prod(output) * a[-1]
+
+
+def recurrent(attributes, output, x, weights, recurrence, *others):
+    return 2 * x[0] * x[1] * (math.prod(weights) + math.prod(recurrence))
+
+
+FORMULAS = {
+    "Conv": lambda attributes, output, x, weights, *bias: 2 * math.prod(output) * math.prod(weights[1:]),
+    "ConvTranspose": lambda attributes, output, x, weights, *bias: 2 * math.prod(x) * math.prod(weights[1:]),
+    "Einsum": einsum,
+    "GRU": recurrent,
+    "Gemm": lambda attributes, output, a, b, *c: 2 * math.prod(output) * a[1 - attributes.get("transA", 0)],
+    "LSTM": recurrent,
+    "MatMul": product,
+    "MatMulInteger": lambda attributes, output, a, b, *zeros: product(attributes, output, a, b),
+    "RNN": recurrent,
+}
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(sys.argv[1])))

@@ -1,1 +1,0 @@
-export { fileName } from './target.ts';
