@@ -155,7 +155,7 @@ export async function inSession<Result>(
     return await work({ store, io, telemetry, folder: join(all, first.bisectId), state: () => state, save });
   };
   try {
-    return await usingStore(store, begun, io);
+    return await usingStore(store, begun);
   } finally {
     unlock();
   }

@@ -36,8 +36,6 @@ export interface GatherOptions {
   /** Pairs of the judged sweep, where they are not stored yet. */
   readonly pairs?: readonly PairResult[] | null;
   readonly minChangePercent?: number | undefined;
-  /** What is read of runs is kept in the store. */
-  readonly keeps?: boolean;
 }
 
 /** Everything that a sweep is judged by, in one pass over the runs of its series. */
@@ -51,7 +49,7 @@ export async function gather(
   const rules = gateRules(gateOf(db, sweep.sweepId), options.minChangePercent ?? null);
   const { cells, planned, ineligible } = cellsOf(db, sweeps);
   const limited = rules.limited.filter((metric) => !isJudgedOnly(metric));
-  const histories = new Histories(db, series, cells, [...new Set([...GATED, ...limited])], options.keeps === true);
+  const histories = new Histories(db, series, cells, [...new Set([...GATED, ...limited])]);
   const evidence = cells.map((cell) => histories.of(cell, planned.has(cell.key)));
   const findings = [...(options.findings ?? knownFindings(db, series)), ...findingsReportedIn(db, [sweep.sweepId])];
   const findingIds = findings.map(({ findingId }) => findingId);

@@ -43,7 +43,7 @@ export async function collect(path: string, options: CollectOptions, io: Io): Pr
       unlock();
     }
   };
-  return usingStore(store, work, io);
+  return usingStore(store, work);
 }
 
 async function followOrLeave(

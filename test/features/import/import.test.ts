@@ -65,7 +65,7 @@ describe('importing recorded folders', () => {
       .toSorted();
     const stored = queryStore<{ row: string }>(
       db,
-      `SELECT json_array(throughput_qps, metric, min_ms, max_ms, mean_ms, median_ms, p90_ms, p95_ms, p99_ms, other_percentiles) AS row
+      `SELECT json_array(throughput_qps, metric, min_ms, max_ms, mean_ms, median_ms, percentiles) AS row
        FROM time_statistics JOIN measurements USING (run_id)`,
     ).map(({ row }) => JSON.stringify(JSON.parse(row)));
     expect(stored.toSorted()).toEqual(expected);

@@ -79,7 +79,7 @@ export async function compareRun(
     return printReport(compared, options, io);
   };
   try {
-    return await usingStore(store, work, io);
+    return await usingStore(store, work);
   } catch (error) {
     if (!io.signal.aborted) throw error;
     throw new InterruptedError('interrupted; what was measured is stored: the same command goes on', { cause: error });

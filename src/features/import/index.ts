@@ -1,0 +1,1 @@
+export { restoreArtefacts } from './import.ts';
