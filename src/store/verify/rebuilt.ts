@@ -69,6 +69,7 @@ export function compareRebuilt(
     ...others.flatMap((table) => differencesIn(client, table, NOT_RESTORED[table])).map((one) => damageOf(one, true)),
   );
   const tables = [...RESTORED, ...MERGED_TABLES.run].map((table) => compared(client, table, sweepIds));
+  client.exec('DROP TABLE temp.common_runs; DETACH other; PRAGMA query_only = ON');
   return { tables, found };
 }
 

@@ -11,7 +11,7 @@ import type { SiblingStores } from '../file/sibling-stores.ts';
 import type { StoreDamage } from './damage.ts';
 import { sqliteRefusal } from './sqlite-problems.ts';
 
-export const RESTORE = 'keep the file; restore a backup, or make a new store with `bench import artefacts/`';
+const RESTORE = 'keep the file; restore a backup, or make a new store with `bench import artefacts/`';
 
 /** A store that is examined, not created or migrated. */
 export type VerifiedStore = ReturnType<typeof verified>;
