@@ -5,9 +5,7 @@ import Database from 'better-sqlite3';
 import type { KeyedCell } from '../src/records/cell.ts';
 import { imageCell } from '../test/support/image-cell.ts';
 import { openStore } from '../src/store/file/open.ts';
-import { addChecksumFunction, CHECKSUM_COLUMN, checkedTables, checksumOf } from '../src/store/verify/row-checksums.ts';
 import { encodeSamples } from '../src/store/runs/blob-codecs.ts';
-import { keepChecksums } from '../src/store/verify/row-checksums.ts';
 import { RunWriter } from '../src/store/runs/save-run.ts';
 import { madeUpTimes } from './made-up-times.ts';
 import { ROOT } from './processes.ts';
@@ -48,7 +46,6 @@ export function makeLargeStore(
   db.pragma('synchronous = OFF');
   db.pragma('cache_size = -1000000');
   db.pragma('temp_store = MEMORY');
-  keepChecksums(db);
   db.exec(`
     CREATE TEMP TABLE numbered AS
       SELECT row_number() OVER (ORDER BY cell_key) - 1 AS number, cell_key FROM cells;
@@ -84,8 +81,8 @@ export function makeLargeStore(
                               bound_by)
       SELECT run_id, 1000 / ms, 1, 0.9, 1000, 200, 0.4, 0.05, 0.9, ms, ms, 12.5, 8000 / ms, 'compute' FROM valued;
     WITH metric(name) AS (VALUES ('latency'), ('enqueue'), ('h2d'), ('gpuCompute'), ('d2h'))
-    INSERT INTO time_statistics (run_id, metric, min_ms, max_ms, mean_ms, median_ms, p90_ms, p95_ms, p99_ms)
-      SELECT run_id, name, ms * 0.99, ms * 1.1, ms, ms, ms * 1.01, ms * 1.02, ms * 1.05
+    INSERT INTO time_statistics (run_id, metric, min_ms, max_ms, mean_ms, median_ms, percentiles)
+      SELECT run_id, name, ms * 0.99, ms * 1.1, ms, ms, json_object('90', ms * 1.01, '95', ms * 1.02, '99', ms * 1.05)
       FROM valued CROSS JOIN metric;
     INSERT INTO run_telemetry (run_id, samples, sm_clock_mhz, clock_reasons, other_processes)
       SELECT run_id, 20, 1980, '{}', '[]' FROM valued;
@@ -98,10 +95,6 @@ export function makeLargeStore(
     queries,
     encodeSamples(madeUpTimes(queries)),
   );
-  addChecksumFunction(db);
-  for (const table of checkedTables(db)) {
-    db.exec(`UPDATE "${table.name}" SET ${CHECKSUM_COLUMN} = ${checksumOf(table)}`);
-  }
   db.pragma('journal_mode = WAL');
   db.close();
 }

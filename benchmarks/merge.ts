@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import Database from 'better-sqlite3';
 
-import { MERGED_TABLES } from '../src/store/merge/merged-tables.ts';
+import { MERGED_TABLES } from '../src/store/merge/tables.ts';
 import { makeLargeStore, RUNS_PER_NIGHT } from './large-store.ts';
 import { bench } from './processes.ts';
 import type { Benchmark, Row } from './row.ts';

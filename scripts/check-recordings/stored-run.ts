@@ -38,9 +38,6 @@ const STATISTIC_KEYS: ReadonlyMap<string, string> = new Map([
   ['max_ms', 'max'],
   ['mean_ms', 'mean'],
   ['median_ms', 'median'],
-  ['p90_ms', 'p90'],
-  ['p95_ms', 'p95'],
-  ['p99_ms', 'p99'],
 ]);
 
 export class StoreReader {
@@ -82,7 +79,7 @@ export class StoreReader {
     for (const statistics of this.rows('SELECT * FROM time_statistics WHERE run_id = ?', runId)) {
       const prefix = `${String(statistics['metric'])}Ms.`;
       take(claims, prefix, statistics, STATISTIC_KEYS);
-      for (const [percent, value] of Object.entries(parsed(statistics['other_percentiles']))) {
+      for (const [percent, value] of Object.entries(parsed(statistics['percentiles']))) {
         if (typeof value === 'number') claims.set(`${prefix}p${percent}`, value);
       }
     }

@@ -4,6 +4,7 @@ import { zstdDecompressSync } from 'node:zlib';
 
 import { z } from 'zod';
 
+import { percentilesSchema } from '../../src/records/measurement.ts';
 import type { Visit } from './visit.ts';
 
 const NUMBER = String.raw`(-?[\d.]+(?:e[-+]?\d+)?)`;
@@ -35,9 +36,7 @@ const timesSchema = z.object({
   max_ms: z.number(),
   mean_ms: z.number().nullable(),
   median_ms: z.number(),
-  p90_ms: z.number().nullable(),
-  p95_ms: z.number().nullable(),
-  p99_ms: z.number().nullable(),
+  percentiles: z.string(),
 });
 
 interface LogComparison {
@@ -79,9 +78,9 @@ function compareLogsWithStore(visit: Visit): LogComparison {
       expect(`${metric} max`, times.max_ms, find(line, `max = ${NUMBER} ms`));
       expect(`${metric} mean`, times.mean_ms, find(line, `mean = ${NUMBER} ms`));
       expect(`${metric} median`, times.median_ms, find(line, `median = ${NUMBER} ms`));
-      expect(`${metric} p90`, times.p90_ms, find(line, String.raw`percentile\(90%\) = ${NUMBER} ms`));
-      expect(`${metric} p95`, times.p95_ms, find(line, String.raw`percentile\(95%\) = ${NUMBER} ms`));
-      expect(`${metric} p99`, times.p99_ms, find(line, String.raw`percentile\(99%\) = ${NUMBER} ms`));
+      for (const [percent, value] of Object.entries(percentilesSchema.parse(JSON.parse(times.percentiles)))) {
+        expect(`${metric} p${percent}`, value, find(line, String.raw`percentile\(${percent}%\) = ${NUMBER} ms`));
+      }
     }
   }
   return { runs: runs.length, values, differences };

@@ -88,12 +88,11 @@ export async function writeFindings(
   }
 }
 
-/** After all sweeps, as a finding refers to several. What is stored already stays. */
-export async function takeFindings(
+/** After all sweeps, as a finding refers to several. What is stored already stays. Returns the sweeps that have some. */
+export async function readFindings(
   db: StoreDatabase,
   sweepFolders: readonly { readonly path: string }[],
-  artefactsFolder: string,
-): Promise<void> {
+): Promise<SweepId[]> {
   const restored: SweepId[] = [];
   for (const { path } of sweepFolders) {
     // A damaged one is left out: the results are there anyway.
@@ -102,5 +101,14 @@ export async function takeFindings(
     restoreFindings(db, file);
     restored.push(file.sweepId);
   }
-  await writeFindings(db, artefactsFolder, restored);
+  return restored;
+}
+
+/** Also keeps them next to the artefacts here. */
+export async function takeFindings(
+  db: StoreDatabase,
+  sweepFolders: readonly { readonly path: string }[],
+  artefactsFolder: string,
+): Promise<void> {
+  await writeFindings(db, artefactsFolder, await readFindings(db, sweepFolders));
 }

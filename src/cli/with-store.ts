@@ -1,7 +1,5 @@
-import { BenchError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import { openExistingStore, openStoreToRead, type OpenStore } from '../store/file/open.ts';
-import { sqliteProblem } from '../store/verify/sqlite-problems.ts';
 import type { Io } from './io.ts';
 import { migrationsFolder, storePath } from './store-location.ts';
 
@@ -12,7 +10,7 @@ type Work<Result> = (store: OpenStore) => Result | Promise<Result>;
  * @throws StoreError when there is none, or it cannot be read
  */
 export function withStore<Result>(options: { readonly db?: string }, io: Io, work: Work<Result>): Promise<Result> {
-  return usingStore(warnIfMigrated(openStoreToRead(storePath(options.db, io), migrationsFolder()), io), work, io);
+  return usingStore(warnIfMigrated(openStoreToRead(storePath(options.db, io), migrationsFolder()), io), work);
 }
 
 /**
@@ -24,33 +22,16 @@ export function withStoreToWrite<Result>(
   io: Io,
   work: Work<Result>,
 ): Promise<Result> {
-  return usingStore(warnIfMigrated(openExistingStore(storePath(options.db, io), migrationsFolder()), io), work, io);
+  return usingStore(warnIfMigrated(openExistingStore(storePath(options.db, io), migrationsFolder()), io), work);
 }
 
-/**
- * Runs `work` and closes the store.
- * @throws StoreError when the store's damage stopped the work
- */
-export async function usingStore<Result>(
-  store: OpenStore,
-  work: Work<Result>,
-  { signal }: Pick<Io, 'signal'>,
-): Promise<Result> {
+/** Runs `work` and closes the store. */
+export async function usingStore<Result>(store: OpenStore, work: Work<Result>): Promise<Result> {
   try {
     return await work(store);
-  } catch (error) {
-    if (!isUnexpected(error) || signal.aborted) throw error;
-    const { damageBehind } = await import('../store/verify/verify-values.ts');
-    throw (await damageBehind(error, store, signal)) ?? error;
   } finally {
     store.close();
   }
-}
-
-/** An error that is neither ours nor SQLite's may come from damaged values in the store. */
-function isUnexpected(error: unknown): boolean {
-  if (error instanceof BenchError || sqliteProblem(error) !== null) return false;
-  return !(error instanceof Error && 'syscall' in error);
 }
 
 /** Prints a line if opening the store migrated it. */

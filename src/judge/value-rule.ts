@@ -29,13 +29,18 @@ export function valueOfKind(value: MetricValue, kind: ValueKind): number | null 
 
 /** For runs with all metrics. */
 export function valueKind(runs: readonly ValuedRun[], metric: MetricId): ValueKind {
-  return kindOfValues(runs.map((run) => valueIn(run, metric)));
+  const isKept = ({ centres, values }: ValuedRun): boolean =>
+    isPositive(centres[metric]) || !isPositive(values[metric]);
+  return runs.every(isKept) ? 'centre' : 'printed';
 }
 
 /** @returns null for a run without such a value */
 export function valueRule(runs: readonly ValuedRun[], metric: MetricId): (run: ValuedRun) => number | null {
-  const kind = valueKind(runs, metric);
-  return (run) => valueOfKind(valueIn(run, metric), kind);
+  const place = valueKind(runs, metric) === 'centre' ? 'centres' : 'values';
+  return ({ [place]: numbers }) => {
+    const value = numbers[metric];
+    return isPositive(value) ? value : null;
+  };
 }
 
 /** The values that are shown of a cell, by the same rule; 0 is one of them. */
@@ -44,12 +49,12 @@ export function valuesOf(runs: readonly ValuedRun[], metric: MetricId): number[]
   return runs.flatMap(({ centres, values }) => (isCentre ? centres[metric] : null) ?? values[metric] ?? []);
 }
 
-function valueIn({ values, centres }: ValuedRun, metric: MetricId): MetricValue {
+export function valueIn({ values, centres }: ValuedRun, metric: MetricId): MetricValue {
   return { printed: values[metric] ?? null, centre: centres[metric] ?? null };
 }
 
-function isPositive(value: number | null): value is number {
-  return value !== null && value > 0;
+function isPositive(value: number | null | undefined): value is number {
+  return value !== null && value !== undefined && value > 0;
 }
 
 /** The center of a run's samples, or the printed statistic. */

@@ -1,12 +1,12 @@
 import { cellNights, type CellNights } from '../judge/gate/cell-nights.ts';
-import { kindOfValues, type MetricValue, type NightRun, type ValueKind, valueOfKind } from '../judge/value-rule.ts';
+import { type NightRun, valueIn, type ValueKind, valueKind, valueOfKind } from '../judge/value-rule.ts';
 import { machineKey } from '../judge/compare/differences.ts';
 import type { Environment } from '../records/environment.ts';
 import type { KeyedCell } from '../records/cell.ts';
 import { gateMetric, type MetricId } from '../records/metric.ts';
 import type { Sweep } from '../records/sweep.ts';
 import { findEnvironments } from '../store/sweeps/environments.ts';
-import { GateRuns } from '../store/runs/gate-runs.ts';
+import { type MeasuredRun, measuredRuns } from '../store/runs/run-values.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import type { SweepId } from '../records/scalars.ts';
 
@@ -31,30 +31,28 @@ export function cellHistories(
 ): CellHistory[] {
   const ids = sweeps.map(({ sweepId }) => sweepId);
   const metrics = new Set(cells.map((cell) => gateMetric(requested, cell)));
-  const measured = new GateRuns(db, ids, new Set(cells.map(({ key }) => key)), [...metrics], false);
-  const environmentIds = new Set([...measured.byCell.values()].flatMap((own) => own.map((run) => run.environmentId)));
+  const measured = measuredRuns(db, ids, new Set(cells.map(({ key }) => key)), [...metrics]);
+  const environmentIds = new Set([...measured.values()].flatMap((own) => own.map((run) => run.environmentId)));
   const sameMachine = machineFilter(findEnvironments(db, [...environmentIds]));
   return cells.map((cell) => {
     const metric = gateMetric(requested, cell);
-    const valued = measured.valued(cell.key, metric);
-    const { counted, otherKind } = ofOneKind(valued, kinds?.get(cell.key));
+    const { counted, otherKind } = ofOneKind(measured.get(cell.key) ?? [], metric, kinds?.get(cell.key));
     const kept = machines === 'all' ? counted : sameMachine(counted, ids);
     return { ...cellNights(cell, metric, sweeps, kept), nightsOfOtherKind: otherKind.size };
   });
 }
 
-type ValuedRun = Omit<NightRun, 'value'> & MetricValue;
-
 /**
  * Runs that count, and sweeps with values of the other kind only.
  * @param kind default: the one that all runs have
  */
-function ofOneKind(runs: readonly ValuedRun[], kind: ValueKind = kindOfValues(runs)) {
+function ofOneKind(runs: readonly MeasuredRun[], metric: MetricId, kind: ValueKind = valueKind(runs, metric)) {
+  const valueOf = (run: MeasuredRun, of: ValueKind): number | null => valueOfKind(valueIn(run, metric), of);
   const counted = runs.flatMap((run): NightRun[] => {
-    const value = valueOfKind(run, kind);
+    const value = valueOf(run, kind);
     return value === null ? [] : [{ ...run, value }];
   });
-  const others = runs.filter((run) => valueOfKind(run, kind === 'centre' ? 'printed' : 'centre') !== null);
+  const others = runs.filter((run) => valueOf(run, kind === 'centre' ? 'printed' : 'centre') !== null);
   const otherKind = sweepsOf(others);
   for (const sweepId of sweepsOf(counted)) otherKind.delete(sweepId);
   return { counted, otherKind };

@@ -9,7 +9,7 @@ import { FLAG_LABELS, RUN_FLAGS, type RunFlagId } from '../records/run-flag.ts';
 import { isMeasured } from '../records/run.ts';
 import { median } from '../statistics/median.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
-import { type NewestRun, newestRunsOf } from '../store/runs/newest-facts.ts';
+import { type NewestRun, newestRunsOf } from '../store/runs/cell-runs.ts';
 import { HINT_RULES } from '../trtexec/log/hints.ts';
 
 /** `host-bound`: as tables print it, in one word. */

@@ -249,26 +249,10 @@ export const timeStatistics = sqliteTable(
     maxMs: real('max_ms').notNull(),
     meanMs: real('mean_ms'),
     medianMs: real('median_ms').notNull(),
-    p90Ms: real('p90_ms'),
-    p95Ms: real('p95_ms'),
-    p99Ms: real('p99_ms'),
-    /** Percentiles without a column; null if none. */
-    otherPercentiles: json<TimeStatistics['percentiles']>('other_percentiles', percentilesSchema, 'percentiles'),
+    percentiles: json<TimeStatistics['percentiles']>('percentiles', percentilesSchema, 'percentiles').notNull(),
   },
   (table) => [primaryKey({ columns: [table.runId, table.metric] })],
 );
-
-/**
- * What `bench check` reads of a sweep's runs, so that no later one reads them again. Triggers delete a row when a run of its
- * sweep comes, changes or goes. Not merged.
- */
-export const sweepValues = sqliteTable('sweep_values', {
-  sweepId: ofSweep().primaryKey(),
-  /** Of `facts` and `data`. */
-  format: text('format').notNull(),
-  facts: text('facts').notNull(),
-  data: blob('data', { mode: 'buffer' }).notNull(),
-});
 
 /** Method of a run by another harness; trtexec's own method follows from its options. */
 export const runMethods = sqliteTable('run_methods', {
@@ -341,7 +325,7 @@ export const runFlags = sqliteTable(
   (table) => [primaryKey({ columns: [table.runId, table.flag] }), index('run_flags_by_flag').on(table.flag)],
 );
 
-/** trtexec's hints by id, for filters; some have the number in them: see `trtexec/hint-numbers.ts`. */
+/** trtexec's hints by id, for filters; some have the number in them: see `trtexec/log/hints.ts`. */
 export const runHints = sqliteTable(
   'run_hints',
   { runId: ofRun(), hint: text('hint').notNull(), value: real('value') },

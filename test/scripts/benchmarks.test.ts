@@ -61,7 +61,7 @@ describe('npm run bench:all, small', () => {
   });
 });
 
-/** Of kills, fuzz, flips, verdicts and why other tests do a small part. */
+/** Of kills, fuzz, verdicts and why other tests do a small part. */
 test.each([
   ['locks.ts', '40', '2'],
   ['fleet.ts', '--small'],

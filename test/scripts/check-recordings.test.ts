@@ -175,7 +175,10 @@ describe('what the checker sees', () => {
     expect(before.samples).toBeGreaterThan(1000);
     const db = new Database(store);
     for (const [change, what] of [
-      [`UPDATE time_statistics SET p95_ms = p95_ms + 1e-9 WHERE metric = 'h2d'`, 'h2dMs.p95'],
+      [
+        `UPDATE time_statistics SET percentiles = json_set(percentiles, '$."95"', json_extract(percentiles, '$."95"') + 1e-9) WHERE metric = 'h2d'`,
+        'h2dMs.p95',
+      ],
       ['UPDATE measurements SET throughput_qps = throughput_qps * 2', 'throughputQps'],
       [`UPDATE runs SET outcome = 'measured'`, 'outcome'],
       ['DELETE FROM samples', 'number of samples'],

@@ -1,4 +1,4 @@
-import { appendFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 import Database from 'better-sqlite3';
@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, temporaryFolder } from '../support/bench.ts';
 import { sharedStore } from '../support/made-stores.ts';
+import { OUTPUTS } from '../support/outputs.ts';
 import { queryStore } from '../support/store-dump.ts';
 
 let measured: string;
@@ -60,13 +61,6 @@ const DAMAGES: readonly Damage[] = [
   ['artefactMissing', 4, (store) => rmSync(fileOf(store, /^times/))],
   ['artefactMissing', 4, ({ sweepFolder, runId }) => rmSync(join(sweepFolder, runId), { recursive: true })],
   ['artefactDamaged', 4, (store) => writeFileSync(fileOf(store, /^run\.json$/), '{"schemaVersion": 1')],
-  [
-    'samples',
-    4,
-    ({ db, runId }) =>
-      change(db, `UPDATE samples SET data = substr(data, 1, length(data) / 2) WHERE run_id = '${runId}'`),
-  ],
-  ['samples', 4, ({ db, runId }) => change(db, `UPDATE samples SET count = count + 1 WHERE run_id = '${runId}'`)],
   ['foreignKey', 4, ({ db }) => change(db, 'DELETE FROM environments')],
   ['file', 4, ({ db }) => spoil(db, 0.5)],
   [
@@ -141,5 +135,78 @@ describe('damage is found, named, and told by the exit code', () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/^no damage: /);
     expect(stdout).toContain('no artefacts lie next to this store');
+  });
+});
+
+describe('--rebuild compares the rows with a store made from the artefacts', () => {
+  const rebuilt = async (db: string, ...sweeps: readonly string[]) => {
+    const { code, stdout, stderr } = await bench(['db', 'verify', '--rebuild', ...sweeps, '--json', '--db', db]);
+    expect(stderr).toBe('');
+    return { code, ...OUTPUTS['db-verify'].parse(JSON.parse(stdout)) };
+  };
+
+  test('of a whole store every row is the same, and nothing is written', async () => {
+    const { db, folder } = storeToDamage();
+    await bench(['check', '--db', db]);
+    const files = (): unknown =>
+      readdirSync(folder, { recursive: true }).map((name) => [name, statSync(join(folder, String(name))).mtimeMs]);
+    const before = files();
+    const { code, found, rebuilt: tables } = await rebuilt(db);
+    expect(files()).toEqual(before);
+    expect([code, found]).toEqual([0, []]);
+    expect(tables?.find(({ table }) => table === 'time_statistics')).toEqual({
+      table: 'time_statistics',
+      rows: queryStore(db, 'SELECT 1 FROM time_statistics').length,
+      notComparable: 0,
+    });
+    expect(tables?.every(({ notComparable }) => notComparable === 0)).toBe(true);
+    const { stdout } = await bench(['db', 'verify', '--rebuild', 'latest', '--db', db]);
+    expect(stdout).toMatch(/^no damage: 1 sweep, 11 runs\n\d+ rows compared with the artefacts\n$/);
+  });
+
+  test.each([
+    [
+      'time_statistics',
+      `UPDATE time_statistics SET median_ms = median_ms * 1.01 WHERE metric = 'gpuCompute'`,
+      'median_ms',
+    ],
+    ['samples', 'UPDATE samples SET data = substr(data, 1, length(data) / 2)', 'data'],
+    ['layer_profiles', `UPDATE layer_profiles SET data = x'00'`, 'data'],
+    ['sweeps', `UPDATE sweeps SET git_commit = 'abc'`, 'git_commit'],
+    ['cells', 'UPDATE cells SET cuda_graph = 1 - cuda_graph', 'cuda_graph'],
+    ['builds', 'UPDATE builds SET build_s = 9', 'build_s'],
+    ['runs', `UPDATE runs SET notes = '{}}'`, 'notes'],
+    ['measurements', `UPDATE measurements SET gpu_busy = x'00ff'`, 'gpu_busy'],
+    ['run_hints', 'DELETE FROM run_hints', 'that the artefacts give'],
+    [
+      'run_evidence',
+      `INSERT INTO run_evidence SELECT run_id, 9, 'stdout', 1, 'x' FROM runs`,
+      'that the artefacts do not give',
+    ],
+  ])('a change in %s is found: %s', async (table, sql, what) => {
+    const { db } = storeToDamage();
+    change(db, sql);
+    const { code, found } = await rebuilt(db);
+    expect([code, found]).toEqual([
+      4,
+      [expect.objectContaining({ kind: 'row', where: table, what: expect.stringContaining(what) })],
+    ]);
+  });
+
+  test('rows without artefacts are counted, and what another version stored is no damage', async () => {
+    const { db, sweepFolder, runId } = storeToDamage();
+    change(
+      db,
+      `UPDATE sweeps SET tool_version = '0.0.1'; UPDATE measurements SET gpu_busy = 0.5;
+       INSERT INTO pruned_runs VALUES ('${runId}', '2026-01-01T00:00:00.000Z', 0, 0, 1)`,
+    );
+    rmSync(join(sweepFolder, runId), { recursive: true });
+    const { code, found, rebuilt: tables } = await rebuilt(db);
+    const kinds = found.map(({ kind, where }) => [kind, where]);
+    expect(kinds).toContainEqual(['otherParser', 'measurements']);
+    // The version itself is no matter of a parser.
+    expect([code, kinds]).toEqual([4, expect.arrayContaining([['row', 'sweeps']])]);
+    expect(tables?.find(({ table }) => table === 'runs')).toEqual({ table: 'runs', rows: 10, notComparable: 1 });
+    expect(tables?.find(({ table }) => table === 'samples')?.notComparable).toBe(1);
   });
 });

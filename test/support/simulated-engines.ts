@@ -38,9 +38,9 @@ export function engineWriter(db: StoreDatabase): (engine: SimulatedEngine, cell:
     `insert or ignore into builds (build_id, model, model_sha256, flags, engine_mib, build_s) values (?, ?, ?, '[]', ?, 60)`,
   );
   const run = client.prepare(
-    `insert into runs values (?, ?, 'profile', ?, 1, ?, null, null, 'simulated', ?, 'measured', null, ?, 1, 0, null, 0, 0, ?, '[]', null, null)`,
+    `insert into runs values (?, ?, 'profile', ?, 1, ?, null, null, 'simulated', ?, 'measured', null, ?, 1, 0, null, 0, 0, ?, '[]', null)`,
   );
-  const layers = client.prepare(`insert into layer_profiles values (?, ?, ?, ?, null)`);
+  const layers = client.prepare(`insert into layer_profiles values (?, ?, ?, ?)`);
   const known = new Set<string>();
   return (engine, cell, { sweepId, environmentId, invocationId, startedAt }) => {
     const { buildId, engineMib = 10, layers: profiled, precisionShare, sqnrDb } = engine;

@@ -112,16 +112,16 @@ export function simulateNights(path: string, simulated: SimulatedNights): void {
   );
   const planned = db.prepare(`insert into sweep_cells (sweep_id, cell_key, repeats) values (?, ?, ?)`);
   const run = db.prepare(
-    `insert into runs values (?, ?, 'timed', ?, ?, ?, null, null, 'simulated', ?, ?, ?, ?, ?, 0, null, 0, 0, '${INVOCATION}', '[]', null, null)`,
+    `insert into runs values (?, ?, 'timed', ?, ?, ?, null, null, 'simulated', ?, ?, ?, ?, ?, 0, null, 0, 0, '${INVOCATION}', '[]', null)`,
   );
   const measurement = db.prepare(
-    `insert into measurements values (?, ?, 1, 0.9, 1000, 200, 0.4, 0.05, 0.9, ?, ?, ?, null, ?, ?)`,
+    `insert into measurements values (?, ?, 1, 0.9, 1000, 200, 0.4, 0.05, 0.9, ?, ?, ?, ?, ?)`,
   );
-  const statistics = db.prepare(`insert into time_statistics values (?, ?, ?, ?, ?, ?, null, null, ?, null, null)`);
+  const statistics = db.prepare(`insert into time_statistics values (?, ?, ?, ?, ?, ?, json_object('99', ?))`);
   const telemetry = db.prepare(
     `insert into run_telemetry (run_id, samples, sm_clock_mhz, clock_reasons, other_processes) values (?, 20, ?, '{}', '[]')`,
   );
-  const flagged = db.prepare(`insert into run_flags values (?, ?, ?, ?, ?, null)`);
+  const flagged = db.prepare(`insert into run_flags values (?, ?, ?, ?, ?)`);
   db.transaction(() => {
     for (let night = after; night < after + nights; night += 1) {
       const driver = simulated.driver?.(night) ?? '580.1';

@@ -29,9 +29,15 @@ export function dumpStore(path: string): unknown {
   }
 }
 
-/** The checksum of a row is of its id, too. */
 function withoutRunId(row: unknown): unknown {
-  return typeof row === 'object' && row !== null ? { ...row, run_id: null, row_checksum: null } : row;
+  return typeof row === 'object' && row !== null ? { ...row, run_id: null } : row;
+}
+
+export function change(db: string, sql: string): void {
+  const client = new Database(db);
+  client.pragma('foreign_keys = ON');
+  client.exec(sql);
+  client.close();
 }
 
 export function queryStore<Row = unknown>(path: string, sql: string): Row[] {

@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 
-import { MERGED_TABLES } from '../../src/store/merge/merged-tables.ts';
+import { MERGED_TABLES } from '../../src/store/merge/tables.ts';
 import { type Finished, finished, ROOT, temporaryFolder } from './bench.ts';
 import { simulatedCells, simulateNights } from './simulated-store.ts';
 import { queryStore } from './store-dump.ts';

@@ -27,7 +27,13 @@ print(json.dumps([data["pixels"].mean().item(), data["pixels"].std().item(), sor
 /** Path of the file that the helper writes. */
 function drawn(seed: number, samples: number, inputs: readonly object[]): string {
   const path = join(temporaryFolder(), 'calibration.npz');
-  const args = [join(ROOT, 'python', 'draw_calibration.py'), String(seed), String(samples), JSON.stringify(inputs), path];
+  const args = [
+    join(ROOT, 'python', 'draw_calibration.py'),
+    String(seed),
+    String(samples),
+    JSON.stringify(inputs),
+    path,
+  ];
   execFileSync(TEST_PYTHON ?? '', args);
   return path;
 }

@@ -43,8 +43,6 @@ export interface GatherOptions {
   readonly minChangePercent?: number | undefined;
   /** The baseline that is the reference, in place of what the matrix says. */
   readonly against?: string | undefined;
-  /** What is read of runs is kept in the store. */
-  readonly keeps?: boolean;
 }
 
 /** Everything that a sweep is judged by, in one pass over the runs of its series. */
@@ -65,7 +63,7 @@ export async function gather(
   const rules = gateRules(settings, options.minChangePercent ?? null);
   const { cells, ineligible, leftOut, planned } = cellsOf(db, series);
   const limited = rules.limited.filter((metric) => !isJudgedOnly(metric));
-  const histories = new Histories(db, series, cells, [...new Set([...GATED, ...limited])], options.keeps === true);
+  const histories = new Histories(db, series, cells, [...new Set([...GATED, ...limited])]);
   const evidence = cells
     .map((cell) => histories.of(cell, { isPlanned: planned.has(cell.key), isLeftOut: leftOut.has(cell.key) }))
     .filter(({ cell }) => cell.isLeftOut !== true || cell.metrics.some(({ history }) => history.nights.length > 0));

@@ -1,17 +1,18 @@
 import type { CellEvidence, MetricHistory } from '../../judge/gate/evidence.ts';
 import { measuredNights, medianValues } from '../../judge/gate/cell-nights.ts';
 import { fitRuns, type LeftOutRun } from '../../judge/gate/fit-runs.ts';
+import { valueRule } from '../../judge/value-rule.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import type { Environment } from '../../records/environment.ts';
 import { gateMetric, type MetricId } from '../../records/metric.ts';
 import { failureSentences } from '../../records/outcome.ts';
 import { FLAG_LABELS } from '../../records/run-flag.ts';
 import type { CellRun } from '../../records/run.ts';
-import type { SweepId } from '../../records/scalars.ts';
+import type { CellKey, SweepId } from '../../records/scalars.ts';
 import { machineFilter } from '../../selection/cell-histories.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
-import { type GateRun, GateRuns } from '../../store/runs/gate-runs.ts';
+import { type MeasuredRun, measuredRuns } from '../../store/runs/run-values.ts';
 import { findBuilds, findEnvironments } from '../../store/sweeps/environments.ts';
 import { hashOf } from '../../text/canonical-json.ts';
 import { accuracyHistories, boundHistories, precisionHistories } from './judged-only.ts';
@@ -23,7 +24,7 @@ export class Histories {
   private readonly series: Series;
   private readonly sweepIds: readonly SweepId[];
   private readonly metrics: readonly MetricId[];
-  private readonly runs: GateRuns;
+  private readonly runs: ReadonlyMap<CellKey, readonly MeasuredRun[]>;
   private readonly sameMachine: ReturnType<typeof machineFilter>;
   /** What each build was made of; null where that is not known. */
   private readonly sources: ReadonlyMap<string, string | null>;
@@ -31,22 +32,16 @@ export class Histories {
   private readonly accuracies: ReadonlyMap<string, MetricHistory>;
   private readonly newest: () => ReadonlyMap<string, readonly CellRun[]>;
 
-  constructor(
-    db: StoreDatabase,
-    series: Series,
-    cells: readonly KeyedCell[],
-    metrics: readonly MetricId[],
-    keeps: boolean,
-  ) {
+  constructor(db: StoreDatabase, series: Series, cells: readonly KeyedCell[], metrics: readonly MetricId[]) {
     const { sweep, sweeps } = series;
     this.series = series;
     this.sweepIds = sweeps.map(({ sweepId }) => sweepId);
     const keys = cells.map(({ key }) => key);
     this.metrics = [...new Set([...metrics, ...cells.map((cell) => gateMetric(null, cell))])];
-    this.runs = new GateRuns(db, this.sweepIds, new Set(keys), this.metrics, keeps);
+    this.runs = measuredRuns(db, this.sweepIds, new Set(keys), this.metrics);
     const environmentIds = new Set<string>();
     const buildIds = new Set<string>();
-    for (const own of this.runs.byCell.values()) {
+    for (const own of this.runs.values()) {
       for (const { buildId, environmentId } of own) {
         environmentIds.add(environmentId);
         if (buildId !== null) buildIds.add(buildId);
@@ -71,7 +66,7 @@ export class Histories {
     { isLeftOut, isPlanned }: Required<Pick<CellEvidence, 'isLeftOut' | 'isPlanned'>>,
   ): { readonly cell: CellEvidence; readonly otherMachine: number } {
     const { sweeps } = this.series;
-    const all = this.runs.byCell.get(cell.key) ?? [];
+    const all = this.runs.get(cell.key) ?? [];
     const own = this.sameMachine(all, this.sweepIds);
     const ownMetric = gateMetric(null, cell);
     const fitAll = this.fittingOf(own);
@@ -96,8 +91,9 @@ export class Histories {
   }
 
   /** @param fitAll the runs of the cell that count, where all have a value */
-  private historyOf(metric: MetricId, own: readonly GateRun[], fitAll: (metric: MetricId) => FittedRuns) {
-    const valueOf = this.runs.valuesOf(own, metric);
+  private historyOf(metric: MetricId, own: readonly MeasuredRun[], fitAll: (metric: MetricId) => FittedRuns) {
+    const rule = valueRule(own, metric);
+    const valueOf = (run: MeasuredRun): number => rule(run) ?? Number.NaN;
     const isWhole = own.every((run) => valueOf(run) > 0);
     const fitted = isWhole
       ? fitAll(metric)
@@ -116,7 +112,7 @@ export class Histories {
     return { measured, leftOut };
   }
 
-  private fit(runs: readonly GateRun[], metric: MetricId) {
+  private fit(runs: readonly MeasuredRun[], metric: MetricId) {
     const { byNight, leftOut } = fitRuns(this.series.sweeps, runs, metric);
     const { clock, ...measured } = measuredNights(byNight);
     const builds = measured.runs.map((latest) => latest.at(-1)?.buildId ?? null);
@@ -125,14 +121,14 @@ export class Histories {
   }
 
   /** Runs without a flag count for every metric. */
-  private fittingOf(own: readonly GateRun[]): (metric: MetricId) => FittedRuns {
+  private fittingOf(own: readonly MeasuredRun[]): (metric: MetricId) => FittedRuns {
     const fit = (metric: MetricId): FittedRuns => this.fit(own, metric);
     if (own.some(({ flags }) => flags.length > 0)) return fit;
     let fitted: FittedRuns | null = null;
     return (metric) => (fitted ??= fit(metric));
   }
 
-  private environmentsOf(own: readonly GateRun[]): (string | null)[] {
+  private environmentsOf(own: readonly MeasuredRun[]): (string | null)[] {
     const bySweep = new Map(own.map(({ environmentId, sweepId }) => [sweepId, environmentId]));
     return this.sweepIds.map((sweepId) => bySweep.get(sweepId) ?? null);
   }
@@ -151,6 +147,6 @@ export class Histories {
 
 type FittedRuns = ReturnType<Histories['fit']>;
 
-function sweepsOf(runs: readonly GateRun[]): number {
+function sweepsOf(runs: readonly MeasuredRun[]): number {
   return new Set(runs.map(({ sweepId }) => sweepId)).size;
 }

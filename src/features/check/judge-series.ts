@@ -53,9 +53,8 @@ export async function judgeSeries(
   newest: Sweep,
   { judgedAt, onlyNewest }: { readonly judgedAt: string | null; readonly onlyNewest: boolean },
   io: Place,
-  given: GatherOptions = {},
+  options: GatherOptions = {},
 ): Promise<JudgedSeries> {
-  const options = { ...given, keeps: judgedAt !== null };
   const { pending, before, isFirstByReference } = onlyNewest
     ? { pending: [newest], before: null, isFirstByReference: false }
     : pendingOf(db, newest);

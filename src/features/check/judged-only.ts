@@ -9,21 +9,21 @@ import { leftOutFor } from '../../judge/run-trust.ts';
 import { realPrecisions } from '../../selection/actual-precisions.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { recordsByCell } from '../../store/runs/accuracies.ts';
-import type { GateRun, GateRuns } from '../../store/runs/gate-runs.ts';
+import type { MeasuredRun } from '../../store/runs/run-values.ts';
 import type { Series } from './series.ts';
 
 /** Shares of the fit runs of each sweep with each bottleneck, in percent. @param all in the order of the sweeps */
-export function boundHistories(all: readonly GateRun[], sweepIds: readonly SweepId[]): MetricHistory[] {
+export function boundHistories(all: readonly MeasuredRun[], sweepIds: readonly SweepId[]): MetricHistory[] {
   const own = all.filter(({ flags }) => leftOutFor(flags, 'gpuComputeMs') === null);
   let from = 0;
   const measured = sweepIds.flatMap((sweepId, night) => {
-    const bounds: GateRun['boundBy'][] = [];
+    const bounds: MeasuredRun['boundBy'][] = [];
     for (; own[from]?.sweepId === sweepId; from += 1) bounds.push(own[from]?.boundBy ?? null);
     return bounds.length === 0 ? [] : [{ night, bounds }];
   });
   if (measured.length === 0) return [];
   const found = new Set(own.map(({ boundBy }) => boundBy));
-  const sharesOf = (by: GateRun['boundBy']) =>
+  const sharesOf = (by: MeasuredRun['boundBy']) =>
     measured.map(({ bounds, night }) => ({
       night,
       value: (100 * bounds.filter((bound) => bound === by).length) / bounds.length,
@@ -56,11 +56,11 @@ export function precisionHistories(
   db: StoreDatabase,
   { sweeps }: Series,
   cells: readonly KeyedCell[],
-  runs: GateRuns,
+  runs: ReadonlyMap<CellKey, readonly MeasuredRun[]>,
 ): Map<CellKey, MetricHistory> {
   const newest = sweeps.length - 1;
   const rebuilt = cells.flatMap((cell) => {
-    const bySweep = Map.groupBy(runs.byCell.get(cell.key) ?? [], ({ sweepId }) => sweepId);
+    const bySweep = Map.groupBy(runs.get(cell.key) ?? [], ({ sweepId }) => sweepId);
     const engines = sweeps.flatMap(({ sweepId }, night) => {
       const run = bySweep.get(sweepId)?.at(-1);
       return run === undefined ? [] : [{ night, run }];

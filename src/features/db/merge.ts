@@ -31,7 +31,7 @@ export async function mergeStores(others: readonly string[], options: MergeOptio
   const work = async (): Promise<void> => {
     for (const path of paths) stores.push(await mergeOne(store, path, options, io));
   };
-  await usingStore(store, work, io);
+  await usingStore(store, work);
   printResult<MergeOutput>(io, options, { schemaVersion: 1, stores }, mergeText);
   const differs = stores.some(({ conflicts }) => conflicts.length > 0);
   return differs ? EXIT_CODES.incomplete : EXIT_CODES.fine;

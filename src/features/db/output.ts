@@ -6,6 +6,7 @@ import { attachment } from '../../artefacts/attachment.ts';
 import { artefactMerge, mergeConflict, mergedRows, rowsThere } from '../../store/merge/report.ts';
 import { factsOfStore } from '../../store/store-facts.ts';
 import { storeDamage } from '../../store/verify/damage.ts';
+import { comparedTable } from '../../store/verify/rebuilt.ts';
 
 const bytes = count;
 
@@ -33,8 +34,9 @@ export const verifyOutput = output('bench db verify --json', {
   quick: z.boolean(),
   sweeps: count,
   runs: count,
-  isDamaged: z.boolean().describe('False when there are but leftovers of processes that are gone'),
+  isDamaged: z.boolean().describe('False when there is nothing, or leftovers and differences of another parser only'),
   found: z.array(storeDamage),
+  rebuilt: z.array(comparedTable).nullable().describe('By --rebuild: what was compared; else null'),
 });
 
 export const backupOutput = output('bench db backup --json', { path: z.string(), bytes, runs: count });

@@ -9,13 +9,13 @@ import { isId, type RunId, type SweepId } from '../../records/scalars.ts';
 import { verifyRunFolder } from '../../artefacts/run-files.ts';
 import type { StoreDamage } from '../../store/verify/damage.ts';
 import { isProbablyRunning, identitySchema, isPidRunning } from '../../process/process-identity.ts';
-import type { AttachedFile, RunFiles } from '../../store/verify/verify-runs.ts';
+import type { AttachedFile, RunFiles } from '../../store/verify/verify-store.ts';
 import { ATTEMPT_FILE } from '../../run/attempt.ts';
 import { sweepLockHolder } from '../../run/sweep-lock.ts';
 
 export interface KnownArtefacts {
   readonly sweepIds: ReadonlySet<SweepId>;
-  runsOf(sweepId: SweepId): ReadonlyMap<string, RunFiles>;
+  runsOf(sweepId: SweepId): readonly RunFiles[];
   attachedOf(sweepId: SweepId): readonly AttachedFile[];
   /** True for a run stored in any sweep, or in another store of the same folder. */
   knows(sweepId: SweepId, runId: RunId): boolean;
@@ -40,7 +40,7 @@ export async function verifyArtefacts(
   const there = namesIn(folder);
   for (const sweepId of new Set([...known.sweepIds, ...there.filter(isId)])) {
     const sweepFolder = sweepFolderOf(folder, sweepId);
-    for (const { runId, files, isPruned } of known.runsOf(sweepId).values()) {
+    for (const { runId, files, isPruned } of known.runsOf(sweepId)) {
       await nextTurn();
       signal.throwIfAborted();
       found.push(...(await verifyRun(join(sweepFolder, runId), files, isPruned, isQuick)));

@@ -1,20 +1,32 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 
-import { artefactsFolderOf } from '../../artefacts/layout.ts';
+import { namesIn } from '../../artefacts/folders.ts';
+import { artefactsFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
-import { migrationsFolder, storePath } from '../../cli/store-location.ts';
+import { migrationsFolder, storePath, toolVersion } from '../../cli/store-location.ts';
+import { usingStore, withStore } from '../../cli/with-store.ts';
 import { verifyEngines, verifyVariants } from '../../engines/verify-caches.ts';
 import { StoreError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { isId, type SweepId } from '../../records/scalars.ts';
+import { resolveSide } from '../../selection/sides.ts';
+import { openStore } from '../../store/file/open.ts';
 import { SiblingStores } from '../../store/file/sibling-stores.ts';
 import { isHarmless, type StoreDamage } from '../../store/verify/damage.ts';
-import { verifyChecksums, verifyValues } from '../../store/verify/verify-values.ts';
-import { openToVerify, type VerifiedStore, verifyBlobs, verifyFile } from '../../store/verify/verify-rows.ts';
-import { hasArtefacts, knownRuns } from '../../store/verify/verify-runs.ts';
+import { compareRebuilt, type RebuiltComparison } from '../../store/verify/rebuilt.ts';
+import {
+  hasArtefacts,
+  knownRuns,
+  openToVerify,
+  type VerifiedStore,
+  verifyFile,
+} from '../../store/verify/verify-store.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
+import { restoreArtefacts } from '../import/index.ts';
 import type { VerifyOptions } from './command.ts';
 import type { VerifyOutput } from './output.ts';
 import { Ticker } from './ticker.ts';
@@ -24,49 +36,76 @@ export async function verify(options: VerifyOptions, io: Io): Promise<ExitCode> 
   const path = storePath(options.db, io);
   if (!existsSync(path)) throw new StoreError(`${path}: no such store`);
   const ticker = new Ticker(io);
-  const quick = options.quick === true;
   let looked: LookedAt;
   try {
-    looked = await lookAt(path, quick, ticker, io);
+    looked = await lookAt(path, options, ticker, io);
   } finally {
     ticker.end();
   }
-  const { found, runs, sweeps } = looked;
+  const { found, rebuilt, runs, sweeps } = looked;
   const isDamaged = !found.every(isHarmless);
-  const output: VerifyOutput = {
-    schemaVersion: 1,
-    path,
-    quick,
-    sweeps,
-    runs,
-    isDamaged,
-    found: found.map(({ kind, where, what, advice }) => ({ kind, where, what, advice })),
-  };
+  const quick = options.quick === true;
+  const output: VerifyOutput = { schemaVersion: 1, path, quick, sweeps, runs, isDamaged, found: [...found], rebuilt };
   printResult(io, options, output, verifyText);
   return isDamaged ? EXIT_CODES.incomplete : EXIT_CODES.fine;
 }
 
-type LookedAt = Pick<VerifyOutput, 'sweeps' | 'runs' | 'found'>;
+type LookedAt = Pick<VerifyOutput, 'sweeps' | 'runs' | 'found' | 'rebuilt'>;
 
-async function lookAt(path: string, isQuick: boolean, ticker: Ticker, io: Io): Promise<LookedAt> {
+async function lookAt(path: string, { quick, rebuild }: VerifyOptions, ticker: Ticker, io: Io): Promise<LookedAt> {
   const opened = openToVerify(path, migrationsFolder());
-  if (opened.kind !== 'opened') return { runs: 0, sweeps: 0, found: [opened] };
+  if (opened.kind !== 'opened') return { runs: 0, sweeps: 0, found: [opened], rebuilt: null };
   try {
-    const file = verifyFile(opened, path, migrationsFolder(), isQuick);
+    const file = verifyFile(opened, path, migrationsFolder(), quick === true);
     // Rows of a damaged file, or of another schema, would only repeat it.
-    if (file.some(({ kind }) => kind !== 'foreignKey')) return { runs: 0, sweeps: 0, found: file };
-    const blobs = isQuick
-      ? []
-      : await verifyBlobs(opened, path, (runs) => ticker.report(`decoding: ${runs} runs`), io.signal);
-    const values = isQuick ? [] : await verifyValues(opened.client, path, io.signal);
-    const rows = isQuick
-      ? []
-      : await verifyChecksums(opened, path, (done) => ticker.report(`rows: ${done}`), io.signal);
-    const inFolder = await verifyFolder(opened, path, isQuick, ticker, io);
-    return { ...opened.counts(), found: [...file, ...values, ...rows, ...blobs, ...inFolder] };
+    if (file.some(({ kind }) => kind !== 'foreignKey')) return { runs: 0, sweeps: 0, found: file, rebuilt: null };
+    const inFolder = await verifyFolder(opened, path, quick === true, ticker, io);
+    const compared = rebuild === undefined ? null : await compareWithArtefacts(opened, path, rebuild, ticker, io);
+    return {
+      ...opened.counts(),
+      found: [...file, ...inFolder, ...(compared?.found ?? [])],
+      rebuilt: compared === null ? null : [...compared.tables],
+    };
   } finally {
     opened.close();
   }
+}
+
+/** @param named ids of sweeps or `latest`; true for all */
+async function compareWithArtefacts(
+  { client }: VerifiedStore,
+  path: string,
+  named: true | readonly string[],
+  ticker: Ticker,
+  io: Io,
+): Promise<RebuiltComparison> {
+  const artefacts = artefactsFolderOf(path);
+  const sweepIds = named === true ? null : await sweepsNamed(path, named, io);
+  const folders = (sweepIds ?? namesIn(artefacts).filter(isId)).map((id) => sweepFolderOf(artefacts, id));
+  const temporary = mkdtempSync(join(tmpdir(), 'bench-rebuilt-'));
+  try {
+    const rebuiltPath = join(temporary, 'rebuilt.sqlite');
+    ticker.report(`reading the artefacts of ${count(folders.length, 'sweep')} again`);
+    const rebuilt = openStore(rebuiltPath, migrationsFolder());
+    await usingStore(rebuilt, () =>
+      restoreArtefacts(
+        rebuilt,
+        artefacts,
+        folders.filter((folder) => existsSync(folder)),
+        io,
+      ),
+    );
+    return compareRebuilt(client, rebuiltPath, toolVersion(), sweepIds);
+  } finally {
+    rmSync(temporary, { recursive: true, force: true });
+  }
+}
+
+function sweepsNamed(db: string, named: readonly string[], io: Io): Promise<SweepId[]> {
+  return withStore({ db }, io, async (store) => {
+    const sides = await Promise.all(named.map((name) => resolveSide(store.db, name, io)));
+    return sides.flatMap(({ sweeps }) => sweeps.map(({ sweepId }) => sweepId));
+  });
 }
 
 async function verifyFolder(
@@ -116,7 +155,7 @@ function leftCopies(folder: string, name: string): StoreDamage[] {
 }
 
 /** One line each, never cut: paths are to be copied. */
-function verifyText({ found, runs, sweeps, quick }: VerifyOutput, look: Look): string[] {
+function verifyText({ found, rebuilt, runs, sweeps, quick }: VerifyOutput, look: Look): string[] {
   const damages = found.filter((one) => !isHarmless(one));
   const left = found.filter(isHarmless);
   const looked = `${count(sweeps, 'sweep')}, ${count(runs, 'run')}${quick ? ', nothing hashed' : ''}`;
@@ -129,5 +168,13 @@ function verifyText({ found, runs, sweeps, quick }: VerifyOutput, look: Look): s
   const lines = [...damages, ...left].map(
     ({ where, what, advice }) => `  ${printable(where)}: ${printable(what)}; ${printable(advice)}`,
   );
-  return [head, ...lines];
+  return [head, ...lines, ...(rebuilt === null ? [] : [rebuiltText(rebuilt)])];
+}
+
+function rebuiltText(tables: NonNullable<VerifyOutput['rebuilt']>): string {
+  const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+  const others = tables.filter(({ notComparable }) => notComparable > 0);
+  const without = others.map(({ notComparable, table }) => `${notComparable} of ${table}`).join(', ');
+  const tail = others.length === 0 ? '' : `; without artefacts, so not comparable: ${without}`;
+  return `${count(rows, 'row')} compared with the artefacts${tail}`;
 }

@@ -35,6 +35,8 @@ export interface ImportContext extends RestoreContext {
   /** The sweep for runs that state none; null for a new one. */
   readonly into: Sweep | null;
   readonly onNote: (text: string) => void;
+  /** False: nothing is written next to the artefacts. */
+  readonly keeps: boolean;
   /** Ends an import between two runs; imported runs stay. */
   readonly signal: AbortSignal;
 }
@@ -340,6 +342,7 @@ export class GroupImport {
     const spanned = { ...sweep, ...sweepSpan(db, sweep.sweepId) };
     saveSweep(db, spanned, null);
     this.sweeps.set(sweep.sweepId, { ...entry, sweep: spanned });
+    if (!this.context.keeps) return;
     const importedAt = importTimeOf(db, sweep.sweepId);
     await writeSweepManifest(artefactsFolder, { sweep: spanned, plan: null, importedAt });
   }

@@ -17,7 +17,7 @@ import { addDriver, knownDrivers } from '../../harnesses/registry.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { resolveRevision } from '../../tools/git/git.ts';
 import { takeAttached } from '../../artefacts/attached.ts';
-import { takeFindings } from '../../artefacts/findings-file.ts';
+import { readFindings, takeFindings } from '../../artefacts/findings-file.ts';
 import {
   AHEAD_MS,
   GroupImport,
@@ -90,6 +90,7 @@ export async function importRuns(paths: readonly string[], stated: ImportOptions
       note: options.note ?? null,
       into: options.into === undefined ? null : importedSweep(store.db, options.into),
       onNote: (text: string) => note(printable(text)),
+      keeps: true,
       signal: io.signal,
     };
     const groups = Map.groupBy(sources, ({ sweepName }) => options.into ?? options.sweep ?? sweepName);
@@ -105,7 +106,7 @@ export async function importRuns(paths: readonly string[], stated: ImportOptions
     }
     mixedNotes(imported, options.sweep, store).forEach(note);
   };
-  await usingStore(store, work, io);
+  await usingStore(store, work);
   optionNotes(imported, options).forEach(note);
   const redated = imported.filter((entry) => entry.redated > 0).length;
   const output = { schemaVersion: 1 as const, sweeps: imported.map(outputOf), ...leftOutOutput(leftOut) };
@@ -113,6 +114,43 @@ export async function importRuns(paths: readonly string[], stated: ImportOptions
     importText(shown, store.path, redated, look),
   );
   return isWhole ? code : EXIT_CODES.incomplete;
+}
+
+/**
+ * Stores what the artefacts of sweeps give; nothing of them is written.
+ * @param folders of sweeps, in the folder of all artefacts
+ */
+export async function restoreArtefacts(
+  { db }: OpenStore,
+  artefactsFolder: string,
+  folders: readonly string[],
+  io: Io,
+): Promise<void> {
+  const hints = hintsOf({});
+  const context: ImportContext = {
+    db,
+    writer: new RunWriter(db),
+    artefactsFolder,
+    toolVersion: toolVersion(),
+    git: null,
+    now: io.now,
+    date: null,
+    standalone: standaloneOf({}, hints),
+    note: null,
+    into: null,
+    onNote: () => {},
+    keeps: false,
+    signal: io.signal,
+  };
+  const found: FoundSweep[] = [];
+  for (const folder of folders) {
+    const sources = await findRuns(folder, { ...io, err: () => {} }, hints, {});
+    const sweeps = await findSweepFolders(folder, sources);
+    const imported = await new GroupImport(context, folder).import(nameSources(folder, sources));
+    await restoreOthers(context, sweeps, imported);
+    found.push(...sweeps);
+  }
+  await readFindings(db, found);
 }
 
 function outputOf(imported: ImportedSweep): ImportOutput['sweeps'][number] {

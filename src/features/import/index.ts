@@ -7,6 +7,8 @@ import { RunWriter } from '../../store/runs/save-run.ts';
 import { printable } from '../../text/printable.ts';
 import { GroupImport, type ImportedSweep } from './import-group.ts';
 
+export { restoreArtefacts } from './import.ts';
+
 /** `bench import` of run folders that state their sweep. */
 export function importRunFolders(folders: readonly string[], store: OpenStore, io: Io): Promise<ImportedSweep[]> {
   const context = {
@@ -17,6 +19,7 @@ export function importRunFolders(folders: readonly string[], store: OpenStore, i
     git: null,
     now: io.now,
     date: null,
+    keeps: true,
     standalone: NOTHING_STATED,
     note: null,
     into: null,

@@ -163,7 +163,7 @@ async function keep(
       return rowOutput(row, true, accuracyDrop(record, before ?? null, maxDrop));
     });
   };
-  return usingStore(store, work, io);
+  return usingStore(store, work);
 }
 
 /** @param drop against the newest accuracy on the same inputs; null without one */

@@ -152,7 +152,7 @@ export async function startSweep(
     };
     return await executePlan(store, { sweep, stored, program, converter, machines }, options, io);
   };
-  return usingStore(store, work, io);
+  return usingStore(store, work);
 }
 
 /** What the command line says of pairs is kept with the sweep, as if its matrix said so. */

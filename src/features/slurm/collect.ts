@@ -46,7 +46,7 @@ export async function collect(path: string, options: CollectOptions, io: Io): Pr
       unlock();
     }
   };
-  return usingStore(store, work, io);
+  return usingStore(store, work);
 }
 
 async function followOrLeave(watch: ShardWatch, plan: RunPlan, options: CollectOptions, io: Io): Promise<void> {

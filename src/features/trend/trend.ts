@@ -1,5 +1,5 @@
 import { chooseUnit, trendMarks, trendSteps } from '../../judge/trend.ts';
-import { kindOfValues, valueOfKind } from '../../judge/value-rule.ts';
+import { valueRule } from '../../judge/value-rule.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import { gateMetric, type MetricId, metricOf } from '../../records/metric.ts';
@@ -15,7 +15,7 @@ import type { TrendOutput, TrendSeries } from './output.ts';
 import { trendText } from './text.ts';
 import { listBaselines } from '../../store/sweeps/sweeps.ts';
 import { flagsOfRun } from '../../store/runs/run-facts.ts';
-import { lastValuedRuns, type ValuedRun } from '../../store/runs/valued-runs.ts';
+import { lastValuedRuns, type ValuedRun } from '../../store/runs/run-values.ts';
 import { allCells } from '../../store/cells.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
 import { newestOfBranch, newestProvenance, plannedSweeps } from '../../store/sweeps/find-sweeps.ts';
@@ -97,9 +97,9 @@ async function seriesOf(
 ): Promise<TrendSeries> {
   const metric = gateMetric(metricNamed(db, requested), cell);
   const measured = history.runsOf(cell.key, metric);
-  const kind = kindOfValues(measured);
+  const valueOf = valueRule(measured, metric);
   const runs = measured.flatMap((run) => {
-    const value = valueOfKind(run, kind);
+    const value = valueOf(run);
     return value === null ? [] : [{ ...run, value }];
   });
   const step = by ?? (together === true ? 'sweep' : chooseUnit(runs));

@@ -10,7 +10,6 @@ import { DiskFullError, StoreAccessError, StoreError } from '../../errors.ts';
 import { fullDisk } from '../../process/disk-space.ts';
 import { appliedMigration, copyBeforeMigration, isOfAnotherProgram, newestMigration } from './migrations.ts';
 import { mayWriteStore, memoryCopy, openToRead, privateCopy } from './open-to-read.ts';
-import { keepChecksums } from '../verify/row-checksums.ts';
 import * as schema from '../schema.ts';
 import { isAccessProblem, sqliteRefusal } from '../verify/sqlite-problems.ts';
 import { StoreFile } from './store-file.ts';
@@ -54,7 +53,6 @@ export function openStore(
     client.pragma(`journal_size_limit = ${MAX_IDLE_WAL_BYTES}`);
     const db = drizzle(client, { schema });
     const copyBefore = migrateStore(db, path, migrationsFolder, keepsCopy);
-    keepChecksums(client);
     const file = new StoreFile(path);
     return { db, path, isReadOnly: false, copyBefore, file, close: () => client.close() };
   } catch (error) {

@@ -6,38 +6,22 @@ import type { RunFlag } from '../../records/run-flag.ts';
 import type { CellRun } from '../../records/run.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../file/open.ts';
-import { centreValue, hasCentre, isCellAmong, printedValue } from './metric-runs.ts';
+import { hintsOf } from './layer-runs.ts';
 import { flagsOf } from './run-facts.ts';
+import { isCellAmong, runValues as valuesOfRuns } from './run-values.ts';
 import { failedAmong, ofSweep, outcomeFrom } from './runs.ts';
-import { measurements, runMethods, runs, runTelemetry, runValues, sweeps } from '../schema.ts';
+import { runMethods, runs, runValues, sweeps } from '../schema.ts';
 import { equalOrNull, newestRunFirst } from '../sweeps/sweep-order.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 
-const PRINTED = byMetric(printedValue);
-const CENTRES = Object.fromEntries(METRIC_IDS.filter(hasCentre).map((metric) => [metric, centreValue(metric)]));
-
-function select(db: StoreDatabase) {
-  const { runId, sweepId, cellKey, role, repeat, startedAt, wallS, outcome, reason } = runs;
-  const { buildId, engineKey, environmentId } = runs;
-  const { boundBy, queries } = measurements;
-  const { commit, dirty } = sweeps;
-  const { smClockMhz } = runTelemetry;
-  const about = { runId, sweepId, cellKey, role, repeat, startedAt, wallS, queries, commit, dirty, outcome, reason };
-  const made = { buildId, engineKey, environmentId, smClockMhz, boundBy };
-  return db
-    .select({ ...about, ...made, values: PRINTED, centres: CENTRES })
-    .from(runs)
-    .innerJoin(sweeps, eq(sweeps.sweepId, runs.sweepId))
-    .leftJoin(measurements, eq(measurements.runId, runs.runId))
-    .leftJoin(runTelemetry, eq(runTelemetry.runId, runs.runId))
-    .$dynamic();
-}
+const select = (db: StoreDatabase) => valuesOfRuns(db, METRIC_IDS);
 
 type CellRunRow = ReturnType<ReturnType<typeof select>['all']>[number];
 
 function fromRow(row: CellRunRow, flags: readonly RunFlag[], own: Values, isOneByOne: boolean): CellRun[] {
-  const { cellKey, reason, outcome, values, ...run } = row;
+  const { cellKey, reason, outcome, values: stored, ...run } = row;
   if (cellKey === null) return [];
+  const values = byMetric((id) => stored[id] ?? null);
   const { latencyMs, throughputQps } = values;
   const isDerivable = isOneByOne && throughputQps === null && latencyMs !== null && latencyMs > 0;
   return [
@@ -156,3 +140,29 @@ function oneByOneRuns(db: StoreDatabase, whichRuns: SQL | undefined): Set<string
 }
 
 const NO_FLAGS: readonly RunFlag[] = [];
+
+export interface NewestRun extends CellRun {
+  /** Ids of trtexec's hints. */
+  readonly hints: readonly string[];
+}
+
+/** Of each cell its timed runs in the newest sweep that has any; cells without are absent. */
+export function newestRunsOf(db: StoreDatabase, cellKeys: readonly CellKey[]): Map<CellKey, NewestRun[]> {
+  const newest = new Map(
+    db.$client
+      .prepare<[string], { cellKey: CellKey; sweepId: SweepId }>(
+        `SELECT e.value AS cellKey, last.sweep_id AS sweepId FROM json_each(?) e JOIN runs last ON last.run_id = (
+           SELECT r.run_id FROM runs r INDEXED BY runs_by_cell WHERE r.cell_key = e.value AND r.role = 'timed'
+           ORDER BY r.started_at DESC LIMIT 1)`,
+      )
+      .all(JSON.stringify(cellKeys))
+      .map(({ cellKey, sweepId }) => [cellKey, sweepId]),
+  );
+  const timed = cellRunsOf(db, [...new Set(newest.values())], cellKeys).filter(
+    ({ cellKey, role, sweepId }) => role === 'timed' && newest.get(cellKey) === sweepId,
+  );
+  const ids = timed.map(({ runId }) => runId);
+  const hints = hintsOf(db, ids);
+  const hinted = timed.map((run) => ({ ...run, hints: hints.get(run.runId) ?? [] }));
+  return Map.groupBy(hinted, ({ cellKey }) => cellKey);
+}

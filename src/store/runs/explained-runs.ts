@@ -6,7 +6,7 @@ import { UNKNOWN_ENVIRONMENT } from '../../records/environment.ts';
 import { type ImportedBuild, importedBuilds, statedArguments } from '../builds/loaded-engines.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { hintsOf } from './layer-runs.ts';
-import { centreValue, printedValue, statisticOf } from './metric-runs.ts';
+import { centreValue, printedValue, statisticOf } from './run-values.ts';
 import { flagsOf, telemetryOf } from './run-facts.ts';
 import { outcomeFrom } from './runs.ts';
 import { builds, invocations, measurements, runs } from '../schema.ts';

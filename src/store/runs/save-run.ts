@@ -153,21 +153,10 @@ export class RunWriter {
   private insertStatistics(
     runId: RunId,
     metric: string,
-    { max, mean, median, min, percentiles }: TimeStatistics,
+    { max: maxMs, mean: meanMs, median: medianMs, min: minMs, percentiles }: TimeStatistics,
   ): void {
-    const { '90': p90Ms = null, '95': p95Ms = null, '99': p99Ms = null, ...others } = percentiles;
-    this.insert(timeStatistics, {
-      runId,
-      metric: metric.replace(/Ms$/, ''),
-      minMs: min,
-      maxMs: max,
-      meanMs: mean,
-      medianMs: median,
-      p90Ms,
-      p95Ms,
-      p99Ms,
-      otherPercentiles: Object.keys(others).length === 0 ? null : others,
-    });
+    const line = metric.replace(/Ms$/, '');
+    this.insert(timeStatistics, { runId, metric: line, minMs, maxMs, meanMs, medianMs, percentiles });
   }
 
   private insertLists({ runId, sweepId, artefacts, flags, log, outcome, telemetry, tries }: RunRecord): void {

@@ -154,13 +154,8 @@ function statisticsOf(db: StoreDatabase, runId: RunId): Record<string, TimeStati
   const entries = rows.flatMap((row): [string, TimeStatistics][] => {
     const metric = `${row.metric}Ms`;
     if (!isOneOf(TIMED_METRICS, metric)) return [];
-    const columns = { '90': row.p90Ms, '95': row.p95Ms, '99': row.p99Ms };
-    const percentiles = Object.fromEntries(
-      Object.entries({ ...row.otherPercentiles, ...columns }).flatMap(([percent, value]) =>
-        value === null ? [] : [[percent, value]],
-      ),
-    );
-    return [[metric, { min: row.minMs, max: row.maxMs, mean: row.meanMs, median: row.medianMs, percentiles }]];
+    const { maxMs: max, meanMs: mean, medianMs: median, minMs: min, percentiles } = row;
+    return [[metric, { min, max, mean, median, percentiles }]];
   });
   return Object.fromEntries(entries);
 }

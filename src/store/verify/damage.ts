@@ -5,8 +5,7 @@ const DAMAGE_KINDS = [
   'foreignKey',
   'schema',
   'row',
-  'samples',
-  'layers',
+  'otherParser',
   'noArtefacts',
   'artefactMissing',
   'artefactDamaged',
@@ -26,7 +25,7 @@ export const storeDamage = z.strictObject({
 
 export type StoreDamage = Readonly<z.infer<typeof storeDamage>>;
 
-/** Left by a dead process, or never created: harmless. */
+/** Left by a dead process, never created, or read in another way by another version: no damage. */
 export function isHarmless({ kind }: StoreDamage): boolean {
-  return kind === 'leftover' || kind === 'noArtefacts';
+  return kind === 'leftover' || kind === 'noArtefacts' || kind === 'otherParser';
 }

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
-import { change } from '../../support/mornings.ts';
+import { change } from '../../support/store-dump.ts';
 import { simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
 
 const CELLS = simulatedCells(4);

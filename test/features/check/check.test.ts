@@ -7,7 +7,7 @@ import { ack } from '../../../src/features/ack/ack.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { testIo } from '../../support/io.ts';
-import { change } from '../../support/mornings.ts';
+import { change } from '../../support/store-dump.ts';
 import { Repository } from '../../support/repository.ts';
 import {
   nightDate,

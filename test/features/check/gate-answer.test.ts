@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import { bench, temporaryFolder } from '../../support/bench.ts';
-import { change } from '../../support/mornings.ts';
+import { change } from '../../support/store-dump.ts';
 import { simulatedCells, simulateNights } from '../../support/simulated-store.ts';
 import { queryStore } from '../../support/store-dump.ts';
 

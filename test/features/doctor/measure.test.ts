@@ -50,7 +50,7 @@ function makeTwins(path: string, factor: number): void {
   const db = new Database(path);
   const columns = db
     .prepare<[], string>(
-      "SELECT name FROM pragma_table_info('environments') WHERE name NOT IN ('environment_id', 'host', 'row_checksum')",
+      "SELECT name FROM pragma_table_info('environments') WHERE name NOT IN ('environment_id', 'host')",
     )
     .pluck()
     .all()

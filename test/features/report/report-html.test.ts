@@ -138,7 +138,7 @@ describe('bench report --html', () => {
     expect((await bench(set, { cwd })).code).toBe(0);
     const writer = new Database(nights);
     writer.exec(
-      `insert into samples select run_id, 1, x'00', null from runs where sweep_id = '${sweepOfNight(3)}' and repeat = 1`,
+      `insert into samples select run_id, 1, x'00' from runs where sweep_id = '${sweepOfNight(3)}' and repeat = 1`,
     );
     writer.close();
     const { code, stdout, stderr } = await bench(['report', '--html', '--db', nights], { cwd });

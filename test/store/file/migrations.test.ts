@@ -123,10 +123,18 @@ test('findings of before the gate had groups keep their ids and acknowledgements
 /** As the version before reference levels left a store that was checked. */
 function asBefore(path: string, sql: string): void {
   const client = new Database(path);
+  const plainRows = readFileSync(join(MIGRATIONS, '0017_plain-rows.sql'), 'utf8');
+  for (const [, table] of plainRows.matchAll(/ALTER TABLE `(\w+)` DROP COLUMN/g)) {
+    client.exec(`ALTER TABLE ${table} ADD row_checksum integer`);
+  }
+  for (const column of ['p90_ms', 'p95_ms', 'p99_ms', 'other_percentiles']) {
+    client.exec(`ALTER TABLE time_statistics ADD ${column} real`);
+  }
   client.exec(`ALTER TABLE findings RENAME COLUMN lasts TO confirmed_by;
     ALTER TABLE findings ADD COLUMN probability real;
     UPDATE judged_sweeps SET judged_by = 'history';
-    DELETE FROM __drizzle_migrations WHERE created_at = (SELECT max(created_at) FROM __drizzle_migrations);
+    DELETE FROM __drizzle_migrations WHERE created_at IN
+      (SELECT created_at FROM __drizzle_migrations ORDER BY created_at DESC LIMIT 2);
     ${sql}`);
   client.close();
 }

@@ -33,7 +33,9 @@ function statementFor(metric: OwnMetricId): string {
     case 'measurements':
       return `UPDATE ${stored.table} SET ${snake(stored.column)} = ${value}`;
     case 'timeStatistics':
-      return `UPDATE time_statistics SET ${snake(stored.column)} = ${value} WHERE metric = '${stored.of}'`;
+      return stored.column === 'p99Ms'
+        ? `UPDATE time_statistics SET percentiles = json_set(percentiles, '$."99"', ${value}) WHERE metric = '${stored.of}'`
+        : `UPDATE time_statistics SET median_ms = ${value} WHERE metric = '${stored.of}'`;
     case 'runTelemetry':
       return `UPDATE run_telemetry SET ${snake(stored.column)} = ${value}`;
     case 'runHints': {

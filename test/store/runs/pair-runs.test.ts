@@ -40,9 +40,9 @@ const PAIRS = `
   update slower set run_id = 'f' || substr(run_id, 2), throughput_qps = throughput_qps / 3;
   insert into measurements select * from slower;
   create temp table longer as select * from time_statistics where run_id in (select run_id from runs where sweep_id = '${LAST}');
-  update longer set run_id = 'f' || substr(run_id, 2), median_ms = 3 * median_ms, p99_ms = 3 * p99_ms;
+  update longer set run_id = 'f' || substr(run_id, 2), median_ms = 3 * median_ms, percentiles = json_object('99', 3 * json_extract(percentiles, '$."99"'));
   insert into time_statistics select * from longer;
-  insert into run_flags select run_id, 'contended', 'excluded', 1, '', null from runs where role = 'pair';`;
+  insert into run_flags select run_id, 'contended', 'excluded', 1, '' from runs where role = 'pair';`;
 
 beforeAll(() => {
   const normal = normals(4);

@@ -122,7 +122,7 @@ async function measuring<Result>(
 ): Promise<Result> {
   const store = warnIfMigrated(openStore(storePath(db, io), migrationsFolder()), io);
   try {
-    return await usingStore(store, () => work(store), io);
+    return await usingStore(store, () => work(store));
   } catch (error) {
     if (!io.signal.aborted) throw error;
     throw new InterruptedError('interrupted; what was measured is stored: the same command goes on', { cause: error });

@@ -1,6 +1,7 @@
+import type Database from 'better-sqlite3';
+
 import { nameProblem } from '../../artefacts/attachment.ts';
 import { StoreError } from '../../errors.ts';
-import type { StoreDatabase } from '../file/open.ts';
 import { printable } from '../../text/printable.ts';
 
 /**
@@ -8,7 +9,7 @@ import { printable } from '../../text/printable.ts';
  * - `shared`: rows that many runs use, under a hash of their content
  * - `sweep`: rows of a sweep
  * - `run`: rows of a run, the one that the others refer to first
- * - `annotations`: what people and the nightly gate said, on top of results
+ * - `annotations`: what people and the nightly gate said, on top of results; each after those that it refers to
  */
 export const MERGED_TABLES = {
   shared: ['environments', 'cells', 'invocations', 'builds'],
@@ -39,15 +40,13 @@ export const MERGED_TABLES = {
   ],
 } as const;
 
-export function shapeOf({ $client }: StoreDatabase, table: string) {
-  const rows = $client
+/** Columns of a table, quoted. */
+export function shapeOf(client: Database.Database, table: string) {
+  const rows = client
     .prepare<[string], { name: string; pk: number }>('SELECT name, pk FROM pragma_table_info(?)')
-    .all(table)
-    .map(({ name, pk }) => ({ name: `"${name}"`, pk }));
-  return {
-    keys: rows.filter(({ pk }) => pk > 0).map(({ name }) => name),
-    values: rows.filter(({ pk }) => pk === 0).map(({ name }) => name),
-  };
+    .all(table);
+  const named = (isKey: boolean): string[] => rows.filter(({ pk }) => pk > 0 === isKey).map(({ name }) => `"${name}"`);
+  return { keys: named(true), values: named(false) };
 }
 
 /** Rows of a run are selected by its id: that of `runs` is checked for all of them. */
@@ -55,30 +54,34 @@ const CHECKED_TABLES = [...MERGED_TABLES.shared, ...MERGED_TABLES.sweep, 'runs',
 /** Ids become part of paths, and are printed. */
 const ID_COLUMN = /_(?:id|key)"$/;
 
-/** @throws StoreError if the store `other` has ids or names that bench never makes: they would become paths */
-export function refuseNames(db: StoreDatabase): void {
-  const { $client } = db;
+/** @throws StoreError if the store `other` has ids or names that bench never makes, or rows that refer to none */
+export function refuseDamaged(client: Database.Database): void {
   for (const table of CHECKED_TABLES) {
-    const { keys, values } = shapeOf(db, table);
+    const { keys, values } = shapeOf(client, table);
     for (const column of [...keys, ...values].filter((name) => ID_COLUMN.test(name))) {
-      const found: unknown = $client
-        .prepare(`SELECT ${column} FROM other."${table}" WHERE ${column} IS NOT NULL AND ${isNoId(column)} LIMIT 1`)
+      const isNoId = `typeof(${column}) <> 'text' OR length(${column}) <> 32 OR ${column} GLOB '*[^0-9a-f]*'`;
+      const found: unknown = client
+        .prepare(`SELECT ${column} FROM other."${table}" WHERE ${column} IS NOT NULL AND (${isNoId}) LIMIT 1`)
         .pluck()
         .get();
-      if (found !== undefined) {
-        refuse(`${table}.${column.slice(1, -1)}`, String(found), 'is no id');
-      }
+      if (found !== undefined) refuse(`${table}.${column.slice(1, -1)}`, String(found), 'is no id');
     }
   }
-  const names = $client.prepare('SELECT DISTINCT name FROM other.attachments').pluck();
+  const names = client.prepare('SELECT DISTINCT name FROM other.attachments').pluck();
   for (const name of names.iterate()) {
     const problem = nameProblem(String(name));
     if (problem !== null) refuse('attachments.name', String(name), problem);
   }
-}
-
-function isNoId(column: string): string {
-  return `(typeof(${column}) <> 'text' OR length(${column}) <> 32 OR ${column} GLOB '*[^0-9a-f]*')`;
+  const broken = client
+    .prepare<[], { table: string; parent: string; rows: number }>(
+      `SELECT "table", parent, count(*) AS rows FROM pragma_foreign_key_check(NULL, 'other') GROUP BY "table", parent`,
+    )
+    .get();
+  if (broken === undefined) return;
+  const { table, parent, rows } = broken;
+  throw new StoreError(
+    `the other store is damaged: ${rows} rows of ${table} refer to ${parent} that it lacks; \`bench db verify\` says more of it`,
+  );
 }
 
 function refuse(where: string, text: string, problem: string): never {

@@ -1,0 +1,228 @@
+import { and, desc, eq, gte, isNotNull, isNull, ne, or, type SQL, sql } from 'drizzle-orm';
+
+import type { BoundBy } from '../../records/bound.ts';
+import type { NightRun } from '../../judge/value-rule.ts';
+import { isOwnMetric, METRIC_IDS, metricDefinition, type MetricId } from '../../records/metric.ts';
+import type { CellRun } from '../../records/run.ts';
+import type { BuildId, CellKey, RunId, SweepId } from '../../records/scalars.ts';
+import type { Provenance } from '../../records/sweep.ts';
+import type { StoreDatabase } from '../file/open.ts';
+import { accuracies } from '../annotations-schema.ts';
+import {
+  builds,
+  measurements,
+  runFlags,
+  runHints,
+  runs,
+  runTelemetry,
+  runValues as harnessValues,
+  sweeps,
+  timeStatistics,
+} from '../schema.ts';
+import { newestRunFirst } from '../sweeps/sweep-order.ts';
+import { flagsOf } from './run-facts.ts';
+
+/** Runs, and of each the values of some metrics: printed ones and, where a metric has one, the center of the run's samples. */
+export function runValues(db: StoreDatabase, metrics: readonly MetricId[]) {
+  const { runId, sweepId, cellKey, role, repeat, startedAt, wallS, outcome, reason } = runs;
+  const { buildId, engineKey, environmentId } = runs;
+  const { boundBy, queries } = measurements;
+  const { commit, dirty } = sweeps;
+  const { smClockMhz } = runTelemetry;
+  const about = { runId, sweepId, cellKey, role, repeat, startedAt, wallS, queries, commit, dirty, outcome, reason };
+  const values = sqlByMetric(metrics, printedValue);
+  const made = { buildId, engineKey, environmentId, smClockMhz, boundBy };
+  return db
+    .select({ ...about, ...made, values, centres: CENTRES })
+    .from(runs)
+    .innerJoin(sweeps, eq(sweeps.sweepId, runs.sweepId))
+    .leftJoin(measurements, eq(measurements.runId, runs.runId))
+    .leftJoin(runTelemetry, eq(runTelemetry.runId, runs.runId))
+    .$dynamic();
+}
+
+const isMeasured = and(eq(runs.role, 'timed'), eq(runs.outcome, 'measured'));
+
+/** A measured timed run with the values of the metrics that were asked for. */
+export type MeasuredRun = Omit<NightRun, 'value'> & {
+  readonly values: Readonly<Partial<Record<MetricId, number | null>>>;
+  readonly centres: CellRun['centres'];
+};
+
+/** By cell key, in the order of the sweeps. */
+export function measuredRuns(
+  db: StoreDatabase,
+  sweepIds: readonly SweepId[],
+  cellKeys: ReadonlySet<CellKey>,
+  metrics: readonly MetricId[],
+): Map<CellKey, MeasuredRun[]> {
+  const byCell = new Map<CellKey, MeasuredRun[]>([...cellKeys].map((key) => [key, []]));
+  db.transaction(() => {
+    for (const sweepId of sweepIds) {
+      const which = and(eq(runs.sweepId, sweepId), isMeasured);
+      const flags = flagsOf(db, and(which, isJudged));
+      for (const [runId, cellKey, buildId, environmentId, smClockMhz, boundBy, ...numbers] of rowsOf(
+        db,
+        metrics,
+        which,
+      )) {
+        const [values, centres] = [valuesIn(numbers, metrics, 0), valuesIn(numbers, CENTRED, metrics.length)];
+        const run = { sweepId, cellKey, buildId, environmentId, smClockMhz, boundBy, values, centres };
+        byCell.get(cellKey)?.push({ ...run, flags: flags.get(runId) ?? NO_FLAGS });
+      }
+    }
+  });
+  return byCell;
+}
+
+const NO_FLAGS: MeasuredRun['flags'] = [];
+
+type Numbers = readonly (number | null)[];
+type MeasuredRow = [RunId, CellKey, BuildId | null, string, number | null, BoundBy | null, ...Numbers];
+
+/** Half a million rows: drizzle would decode them in more time than the reading takes. */
+function rowsOf(db: StoreDatabase, metrics: readonly MetricId[], which: SQL | undefined): MeasuredRow[] {
+  const { runId, cellKey, buildId, environmentId } = runs;
+  const [{ smClockMhz }, { boundBy }] = [runTelemetry, measurements];
+  const query = db
+    .select({
+      runId,
+      cellKey,
+      buildId,
+      environmentId,
+      smClockMhz,
+      boundBy,
+      values: sqlByMetric(metrics, printedValue),
+      centres: CENTRES,
+    })
+    .from(runs)
+    .leftJoin(measurements, eq(measurements.runId, runs.runId))
+    .leftJoin(runTelemetry, eq(runTelemetry.runId, runs.runId))
+    .where(and(which, isNotNull(cellKey)))
+    .toSQL();
+  return db.$client
+    .prepare<unknown[], MeasuredRow>(query.sql)
+    .raw()
+    .all(...query.params);
+}
+
+function valuesIn(numbers: Numbers, metrics: readonly MetricId[], from: number): MeasuredRun['values'] {
+  const values: Partial<Record<MetricId, number | null>> = {};
+  for (const [place, metric] of metrics.entries()) values[metric] = numbers[from + place] ?? null;
+  return values;
+}
+
+function sqlByMetric(metrics: readonly MetricId[], of: (metric: MetricId) => SQL<number | null>) {
+  const values: Record<string, SQL<number | null>> = {};
+  for (const metric of metrics) values[metric] = of(metric);
+  return values;
+}
+
+/** Flags that decide whether a run counts. */
+const isJudged = or(
+  ne(runFlags.effect, 'explained'),
+  eq(runFlags.flag, 'powerLimited'),
+  eq(runFlags.flag, 'contended'),
+);
+
+const CACHE_KIB = 100_000;
+
+export type ValuedRun = ReturnType<ReturnType<typeof lastValuedRuns>>[number];
+
+/** Of a cell the last measured timed runs with a metric, oldest first. */
+export function lastValuedRuns(
+  db: StoreDatabase,
+  metric: MetricId,
+  provenance: Provenance,
+  limit: number,
+  branch: string | undefined,
+) {
+  // The runs of a cell lie all over the file: each page of it is read once for all cells.
+  db.$client.pragma(`cache_size = -${CACHE_KIB}`);
+  const isOfCell = and(
+    eq(runs.cellKey, sql.placeholder('cellKey')),
+    isMeasured,
+    eq(runs.provenance, provenance),
+    branch === undefined ? undefined : eq(sweeps.branch, branch),
+  );
+  // Years of runs are not sorted: an index has their dates in order.
+  const oldest = db
+    .select({ startedAt: runs.startedAt })
+    .from(runs)
+    .innerJoin(sweeps, eq(sweeps.sweepId, runs.sweepId))
+    .where(and(isOfCell, isNotNull(runs.startedAt)))
+    .orderBy(desc(runs.startedAt))
+    .limit(1)
+    .offset(limit - 1)
+    .prepare();
+  const newest = runValues(db, [metric])
+    .where(and(isOfCell, or(isNull(runs.startedAt), gte(runs.startedAt, sql.placeholder('since')))))
+    .orderBy(newestRunFirst)
+    .limit(limit)
+    .prepare();
+  return (cellKey: CellKey) => {
+    const since = oldest.get({ cellKey })?.startedAt ?? '';
+    return newest.all({ cellKey, since }).toReversed();
+  };
+}
+
+/** Runs of some cells in a few sweeps: bypasses the index of cells, which leads to all sweeps of a cell. */
+export function isCellAmong(cellKeys: readonly CellKey[]): SQL {
+  return sql`+${runs.cellKey} in (select value from json_each(${JSON.stringify(cellKeys)}))`;
+}
+
+/** SQL for a run's printed value of a metric; for statements with `runs` and `measurements` among their tables. */
+export function printedValue(metric: MetricId): SQL<number | null> {
+  const ofHarness = () =>
+    sql<number | null>`(select ${harnessValues.value} from ${harnessValues}
+      where ${harnessValues.runId} = ${runs.runId} and ${harnessValues.metric} = ${metric})`;
+  if (!isOwnMetric(metric)) return ofHarness();
+  const { stored } = metricDefinition(metric);
+  switch (stored.table) {
+    case 'measurements':
+      return sql`${measurements[stored.column]}`;
+    case 'timeStatistics':
+      return statisticOf(stored.of, stored.column);
+    case 'builds':
+      return sql`(select ${builds[stored.column]} from ${builds} where ${builds.buildId} = ${runs.buildId})`;
+    case 'runTelemetry':
+      return sql`(select ${runTelemetry[stored.column]} from ${runTelemetry} where ${runTelemetry.runId} = ${runs.runId})`;
+    case 'energy':
+      return sql`(select 1000 * ${runTelemetry.powerW} / nullif(${measurements[stored.over]}, 0) from ${runTelemetry}
+        where ${runTelemetry.runId} = ${runs.runId})`;
+    case 'runHints':
+      // A cross join fixes the join order: few logs have such a line, while a build may have years of runs.
+      return stored.of === 'run'
+        ? sql`(select ${runHints.value} from ${runHints}
+            where ${runHints.runId} = ${runs.runId} and ${runHints.hint} = ${stored.hint})`
+        : sql`(select ${runHints.value} from ${runHints} cross join ${runs} built on built.run_id = ${runHints.runId}
+            where ${runHints.hint} = ${stored.hint} and built.build_id = ${runs.buildId} limit 1)`;
+    case 'runValues':
+      return ofHarness();
+    case 'accuracies':
+      return sql`(select 100 * ${accuracies.relativeError}
+        from ${builds} join ${accuracies} on ${accuracies.variantSha256} = ${builds.modelSha256}
+        where ${builds.buildId} = ${runs.buildId} order by ${accuracies.measuredAt} desc limit 1)`;
+  }
+}
+
+/** A number of one line of the performance summary, in such a statement; p99 as trtexec printed it. */
+export function statisticOf(line: string, column: 'meanMs' | 'medianMs' | 'p99Ms'): SQL<number | null> {
+  const value =
+    column === 'p99Ms' ? sql`json_extract(${timeStatistics.percentiles}, '$."99"')` : sql`${timeStatistics[column]}`;
+  return sql`(select ${value} from ${timeStatistics}
+    where ${timeStatistics.runId} = ${runs.runId} and ${timeStatistics.metric} = ${line})`;
+}
+
+/** As `printedValue`, for the center of a run's samples. */
+export function centreValue(metric: MetricId): SQL<number | null> {
+  const column = centreOf(metric);
+  return column === undefined ? sql`null` : sql`${measurements[column]}`;
+}
+
+function centreOf(metric: MetricId) {
+  return isOwnMetric(metric) ? metricDefinition(metric).centre : undefined;
+}
+
+const CENTRED = METRIC_IDS.filter((id) => centreOf(id) !== undefined);
+const CENTRES = sqlByMetric(CENTRED, centreValue);
