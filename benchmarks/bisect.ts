@@ -117,7 +117,10 @@ function compared(machine: Machine, commit: number, smallest: number) {
     base.push(machine.run(-1));
     head.push(machine.run(commit));
     if (base.length < LEAST_RUNS) continue;
-    const { open, limitedByNights } = cellsToRepeat([cell], 1 + base.length - LEAST_RUNS, { percent: smallest, deviations: 0 });
+    const { open, limitedByNights } = cellsToRepeat([cell], 1 + base.length - LEAST_RUNS, {
+      percent: smallest,
+      deviations: 0,
+    });
     if (base.length === MAX_RUNS || open.length + limitedByNights.length === 0) break;
   }
   const { verdict, changePercent, ciPercent } = compareCells([cell]).cells[0] ?? {};
