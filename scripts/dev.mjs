@@ -195,6 +195,7 @@ const TASKS = {
     run(node, [bin('vitest'), 'run', ...args]);
   },
   quickstart: (node) => run(node, ['scripts/quickstart.mjs']),
+  standalone: (node) => run(node, ['scripts/standalone.mjs']),
   'bench:all': (node, args) => run(node, ['benchmarks/all.ts', ...args]),
   'check:recordings': (node, args) => run(node, ['scripts/check-recordings.ts', ...args]),
   migration: (node, args) => run(node, [bin('drizzle-kit'), 'generate', ...args]),
