@@ -1,4 +1,4 @@
-import { cellNights, type CellNights } from '../judge/gate/cell-nights.ts';
+import { cellNights, type CellNights } from '../judge/gate/fit-runs.ts';
 import { kindOfValues, type MetricValue, type NightRun, type ValueKind, valueOfKind } from '../judge/value-rule.ts';
 import { machineKey } from '../judge/compare/differences.ts';
 import type { Environment } from '../records/environment.ts';

@@ -2,10 +2,15 @@ import { type GatedMetricId, gatedMetricOf } from '../../records/gated-metric.ts
 import type { CellKey } from '../../records/scalars.ts';
 import type { CellJudgement, Control } from '../sweep/judgement.ts';
 import { MatrixJudge } from '../sweep/matrix-judge.ts';
-import type { CellWords } from './cell-words.ts';
-import type { CellEvidence, MetricHistory, SweepEvidence } from './evidence.ts';
-import type { MetricState, MetricStates } from './metric-state.ts';
-import { excludedPlaces, hasCell, type PlacedFinding } from './placed-finding.ts';
+import type { CellEvidence, MetricHistory } from './evidence.ts';
+import {
+  cellIn,
+  type FindingCell,
+  type JudgedFacts,
+  type MetricState,
+  type MetricStates,
+  type PlacedFinding,
+} from './metric-changes.ts';
 import { isSteady } from './steady-metrics.ts';
 
 /** Standard deviation of a sweep where nothing is known yet, log scale: a p99 is 10 % higher in one of 44 short runs. */
@@ -13,60 +18,45 @@ const TYPICAL_SD: Readonly<Partial<Record<GatedMetricId, { readonly typicalSd: n
   p99Ms: { typicalSd: 0.01 },
 };
 
-interface MeasuredCell {
-  readonly evidence: CellEvidence;
-  readonly measured: MetricHistory;
-}
+type MeasuredCell = Pick<CellEvidence, 'cell'> & { readonly measured: MetricHistory };
 
-/**
- * Every metric that varies from run to run, of every cell: all sweeps in their order, each judged with only the past.
- * @param accepted ids of acknowledged findings: their levels are the reference from the next sweep on
- */
-export function judgeMetrics(
-  evidence: SweepEvidence,
-  known: readonly PlacedFinding[],
-  accepted: ReadonlySet<string>,
-  words: CellWords,
-): MetricStates {
-  const cells = evidence.cells.flatMap((cell): MeasuredCell[] =>
-    cell.metrics
+type Around = Omit<JudgedFacts, 'states'>;
+
+/** Every metric that varies from run to run, of every cell: all sweeps in their order, each judged with only the past. */
+export function judgeMetrics(around: Around): MetricStates {
+  const cells = around.evidence.cells.flatMap(({ cell, metrics }) =>
+    metrics
       .filter(({ history, metric }) => !isSteady(metric) && history.values.every((value) => value > 0))
-      .map((measured) => ({ evidence: cell, measured })),
+      .map((measured): MeasuredCell => ({ cell, measured })),
   );
-  const byMetric = Map.groupBy(cells, ({ measured }) => measured.metric);
   const states = new Map<CellKey, Map<GatedMetricId, MetricState>>();
-  for (const [metric, own] of byMetric) {
-    const judgements = judgeMetric(metric, own, evidence, { known, accepted, words, judgedTogether: cells.length });
-    for (const [index, { evidence: cell }] of own.entries()) {
-      const judgement = judgements[index] ?? null;
-      if (judgement === null) continue;
-      const ofCell = states.get(cell.cell.key) ?? new Map<GatedMetricId, MetricState>();
-      states.set(cell.cell.key, ofCell.set(metric, stateOf(metric, judgement)));
+  for (const [metric, own] of Map.groupBy(cells, ({ measured }) => measured.metric)) {
+    for (const [index, judgement] of judgeMetric(metric, own, around, cells.length).entries()) {
+      const key = own[index]?.cell.key;
+      if (judgement === null || key === undefined) continue;
+      const ofCell = states.get(key) ?? new Map<GatedMetricId, MetricState>();
+      states.set(key, ofCell.set(metric, stateOf(metric, judgement)));
     }
   }
   return states;
 }
 
-interface Around {
-  readonly known: readonly PlacedFinding[];
-  readonly accepted: ReadonlySet<string>;
-  readonly words: CellWords;
-  readonly judgedTogether: number;
-}
-
 function judgeMetric(
   metric: GatedMetricId,
   cells: readonly MeasuredCell[],
-  { baseSweeps, sweeps }: SweepEvidence,
-  { accepted, judgedTogether, known, words }: Around,
+  { accepted, evidence: { baseSweeps, sweeps }, known, words }: Around,
+  judgedTogether: number,
 ) {
   const isLower = gatedMetricOf(metric).betterIs === 'lower';
   const judge = new MatrixJudge(
-    cells.map(({ evidence }) => ({ id: evidence.cell.key, groups: words.groupWordsOf(evidence.cell.key) })),
+    cells.map(({ cell }) => words.of(cell.key)),
     { ...TYPICAL_SD[metric], judgedTogether },
   );
   const judged = sweeps.length - 1;
-  const controls = cells.map(({ evidence }) => controlsOf(evidence.cell.key, metric, known, accepted, judged));
+  const controls = cells.map(({ cell }) => {
+    const own = known.filter(({ finding }) => finding.cells.some(({ cellKey }) => cellKey === cell.key));
+    return own.length === 0 ? null : controlsOf(own, accepted, { cellKey: cell.key, metric }, judged);
+  });
   const runs = cells.map(({ measured: { history, runs: all } }) => {
     let next = 0;
     return (place: number): readonly number[] | null => {
@@ -80,43 +70,39 @@ function judgeMetric(
     const isFirstOfBranch = baseSweeps !== null && place === baseSweeps;
     return [
       runs.map((valuesAt) => valuesAt(place)),
-      controls.map((own) => (isFirstOfBranch ? { accept: true } : own.get(place))),
+      controls.map((own) => (isFirstOfBranch ? { accept: true } : own?.get(place))),
     ] as const;
   };
   for (let place = 0; place < judged; place += 1) judge.learn(...sweepAt(place));
   return judge.step(...sweepAt(judged));
 }
 
+/**
+ * By place. What is acknowledged is the reference from the next sweep on; of the judged sweep nothing is known yet.
+ * @param own findings of the cell
+ */
 function controlsOf(
-  cellKey: CellKey,
-  metric: GatedMetricId,
-  known: readonly PlacedFinding[],
+  own: readonly PlacedFinding[],
   accepted: ReadonlySet<string>,
+  cell: Pick<FindingCell, 'cellKey' | 'metric'>,
   judged: number,
 ): ReadonlyMap<number, Control> {
-  const own = known.filter(({ finding }) => hasCell(finding, cellKey));
-  if (own.length === 0) return new Map();
-  const excluded = [...excludedPlaces(own, cellKey, judged)].map((place) => [place, { exclude: true }] as const);
-  const accepting = own
-    .filter(({ finding }) => accepted.has(finding.findingId) && hasCell(finding, cellKey, metric))
-    .map(({ reportedPlace }) => [reportedPlace + 1, { accept: true }] as const);
-  return new Map<number, Control>([...excluded, ...accepting]);
+  const controls = new Map<number, Control>();
+  for (const { finding, lastPlace, place } of own) {
+    // The machine was slow, or pairs took back what was chance: no part of a level.
+    if (finding.cause !== 'machine' && finding.pairs?.outcome !== 'cleared') continue;
+    for (let at = Math.max(0, place); at <= Math.min(lastPlace, judged - 1); at += 1)
+      controls.set(at, { exclude: true });
+  }
+  for (const { finding, reportedPlace } of own) {
+    const isAccepted = accepted.has(finding.findingId) && cellIn(finding, cell) !== undefined;
+    if (isAccepted) controls.set(reportedPlace + 1, { accept: true });
+  }
+  return controls;
 }
 
 function stateOf(metric: GatedMetricId, judgement: CellJudgement): MetricState {
   const valueOf = (log: number): number => Math.exp(gatedMetricOf(metric).betterIs === 'lower' ? log : -log);
-  const { change, detectable, isOnlyRunFarOff, levels, reference, reported, since, verdict } = judgement;
-  return {
-    verdict,
-    reference: valueOf(reference.log),
-    referenceSweeps: reference.sweeps,
-    level: valueOf(reference.log + change.log),
-    worse: change.log,
-    error: change.error,
-    detectable,
-    levels: levels === null ? null : [valueOf(levels.lower), valueOf(levels.upper)],
-    reported: reported === null ? null : { first: reported.first, worse: reported.change, error: reported.error },
-    isOnlyRunFarOff,
-    since,
-  };
+  const { change, reference } = judgement;
+  return { ...judgement, before: valueOf(reference.log), now: valueOf(reference.log + change.log) };
 }
