@@ -159,7 +159,10 @@ it('reports nothing in quiet histories: 50 of 12 cells with 60 sweeps', () => {
 
 it('has intervals that leave 0 out where it is slower, also in young cells', () => {
   const cells = [1, 2, 3, 10].flatMap((quiet) =>
-    judgeScene(quiet + 3, { seed: quiet, time: (cell, sweep) => (sweep >= quiet && cell < 3 ? 1.01 + 0.01 * cell : 1) }),
+    judgeScene(quiet + 3, {
+      seed: quiet,
+      time: (cell, sweep) => (sweep >= quiet && cell < 3 ? 1.01 + 0.01 * cell : 1),
+    }),
   );
   const slower = cells.flat().filter((cell) => cell?.verdict === 'slower');
   expect(slower.length).toBeGreaterThan(15);
