@@ -110,19 +110,22 @@ function search(machine: Machine, judge: (commit: number) => StepVerdict): Answe
 }
 
 /** Rounds of both sides, as `bench compare --run` decides how many, and its verdict. */
-function compared(machine: Machine, commit: number, percent: number) {
+function compared(machine: Machine, commit: number, smallest: number) {
   const [base, head]: [number[], number[]] = [[], []];
   const cell = { cellKey: '', base, head, past: [], kind: '', betterIs: 'lower' as const, runS: 1 };
   for (;;) {
     base.push(machine.run(-1));
     head.push(machine.run(commit));
     if (base.length < LEAST_RUNS) continue;
-    const { open, limitedByNights } = cellsToRepeat([cell], 1 + base.length - LEAST_RUNS, { percent, deviations: 0 });
+    const { open, limitedByNights } = cellsToRepeat([cell], 1 + base.length - LEAST_RUNS, {
+      percent: smallest,
+      deviations: 0,
+    });
     if (base.length === MAX_RUNS || open.length + limitedByNights.length === 0) break;
   }
   const { verdict, changePercent, ciPercent } = compareCells([cell]).cells[0] ?? {};
   const [low, high] = ciPercent ?? [-Infinity, Infinity];
-  return { verdict, changePercent: changePercent ?? 0, isSmall: Math.max(-low, high) < percent };
+  return { verdict, changePercent: changePercent ?? 0, isSmall: Math.max(-low, high) < smallest };
 }
 
 /** As `--min-change` of half the change of the ends maps to exit codes. */

@@ -114,6 +114,5 @@ test('the tutorial, typed in a clone and an empty folder: only what shows an err
   expect(first.output.trimEnd().split('\n')).toEqual([
     '0 bench init models/vit_tiny.onnx',
     '0 bench plan matrix.yaml --tensorrt 10.6',
-    '2 bench init models/vit_tiny.onnx',
   ]);
 }, 120_000);

@@ -85,7 +85,7 @@ function kindOf(cell: ReportedCell): Kind {
 
 function testCase(cell: ReportedCell, kind: Kind, seconds: number, { environments }: ReportedSweep): string[] {
   const { judgement } = cell;
-  const findings = kind === 'failure' && judgement.kind === 'judged' ? judgement.findings : null;
+  const findings = judgement.kind === 'judged' && judgement.findings.length > 0 ? judgement.findings : null;
   const metrics = [...METRIC_IDS, ...harnessMetrics([cell])];
   const about = {
     cell: cell.cell.key,
