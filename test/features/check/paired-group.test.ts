@@ -56,7 +56,7 @@ async function checkedPairs(columns: number, batches: readonly number[], models:
 test('the finding names the whole group, its sizes, which cells were measured in pairs and which follow', async () => {
   const { code, lines } = await checkedPairs(120, [1, 2, 4, 8, 16], ['resnet', 'vit']);
   expect(code).toBe(1);
-  expect(lines[0]).toBe('5 cells slower: 1 new');
+  expect(lines[0]).toBe('5 cells slower: 5 new');
   expect(lines[4]).toMatch(/^▲ \w{8} 5 of 10 cells slower by 1\.4 to 2\.4 %: all resnet, since 2026-01-02$/);
   expect(lines.slice(5, 8)).toEqual([
     '  new in GPU compute time: 5 of 5 pairs with the last good engine in 3 of its 5 cells, +2.1 %, 95 % interval +1.6 …',
