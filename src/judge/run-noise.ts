@@ -118,7 +118,7 @@ function pooled([a, b]: readonly [SampleVariance, SampleVariance], most = Infini
 }
 
 /** Within sides; no degrees of freedom where no side has two runs. */
-export function pooledVariance({ base, head }: Pick<NoisySides, 'base' | 'head'>): SampleVariance {
+function pooledVariance({ base, head }: Pick<NoisySides, 'base' | 'head'>): SampleVariance {
   const degrees = Math.max(0, base.length - 1) + Math.max(0, head.length - 1);
   if (degrees === 0) return { variance: 0, degrees: 0 };
   const variance = (squaresAround(base) + squaresAround(head)) / degrees;

@@ -1,4 +1,4 @@
-import { cellNights, type CellNights } from '../judge/gate/cell-nights.ts';
+import { cellNights, type CellNights } from '../judge/gate/fit-runs.ts';
 import { type NightRun, valueIn, type ValueKind, valueKind, valueOfKind } from '../judge/value-rule.ts';
 import { machineKey } from '../judge/compare/differences.ts';
 import type { Environment } from '../records/environment.ts';

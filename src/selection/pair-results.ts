@@ -1,7 +1,7 @@
 import type { PairResult } from '../judge/gate/evidence.ts';
 import type { GateRules } from '../judge/gate/limits.ts';
 import { judgePairs, judgeSameEngine } from '../judge/gate/judge-pairs.ts';
-import { runSigmas } from '../judge/gate/pair-noise.ts';
+import { runSigmas } from '../judge/gate/judge-pairs.ts';
 import { doesNotLoad, fitPairRuns, isSameEngine, nextPairRun, pairsAmong, sideOf } from '../judge/gate/pair-runs.ts';
 import { leftOutFor } from '../judge/run-trust.ts';
 import { valueRule } from '../judge/value-rule.ts';

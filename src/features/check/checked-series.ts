@@ -1,7 +1,7 @@
 import type { Io } from '../../cli/io.ts';
 import { limitText, limitsWithoutValue } from '../../judge/gate/limits.ts';
-import { meanChange } from '../../judge/gate/mean-change.ts';
-import { newestValues } from '../../judge/gate/values-at.ts';
+import { meanChange } from '../../judge/gate/judged-cells.ts';
+import { valuesAt } from '../../judge/gate/limit-findings.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { undatedNote } from '../../selection/sides.ts';
@@ -70,7 +70,7 @@ function seriesOutput(db: StoreDatabase, judged: JudgedSeries, standing: Standin
       levels: levels === null ? null : [...levels],
       notes: [...notes],
     })),
-    geometricMean: meanChange(verdict.cells, evidence.cells, sweeps),
+    geometricMean: meanChange(verdict.cells, evidence.cells),
     notes: notesOf(judged),
   };
 }
@@ -80,7 +80,7 @@ function notesOf({ evidence, ineligible, sweepsOfOtherMachine }: JudgedSeries): 
   return [
     undatedNote(evidence.sweeps),
     leftOut > 0 && `${count(leftOut, 'cell')} left out of this sweep: the newest values count`,
-    ...limitsWithoutValue(evidence.rules, newestValues(evidence.cells, evidence.rules.limited)).map(
+    ...limitsWithoutValue(evidence.rules, valuesAt(evidence.cells, evidence.rules.limited)).map(
       (limit) => `limit ${printable(limitText(limit))}: no cell has a value for it`,
     ),
     ineligible > 0 && `${count(ineligible, 'cell')} under a profiling switch or as an upper bound: never judged`,

@@ -1,5 +1,5 @@
 import type { CellEvidence, MetricHistory } from '../../judge/gate/evidence.ts';
-import { measuredNights, medianValues } from '../../judge/gate/cell-nights.ts';
+import { measuredNights, medianValues } from '../../judge/gate/fit-runs.ts';
 import { fitRuns, type LeftOutRun } from '../../judge/gate/fit-runs.ts';
 import { valueRule } from '../../judge/value-rule.ts';
 import type { KeyedCell } from '../../records/cell.ts';

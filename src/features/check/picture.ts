@@ -1,5 +1,4 @@
 import type { SweepEvidence } from '../../judge/gate/evidence.ts';
-import { mainOf } from '../../judge/gate/cell-change.ts';
 import { valuesByPlace } from '../../judge/geometric-mean.ts';
 import { environmentMarks, type TrendMark } from '../../judge/trend.ts';
 import type { KeyedCell } from '../../records/cell.ts';
@@ -43,7 +42,7 @@ export function pictureOf({ cells, environments, sweeps }: SweepEvidence): Serie
             const values = measured === undefined ? [] : valuesByPlace(measured.history);
             return measured === undefined ? undefined : sweeps.map((_, place) => values[place] ?? null);
           },
-          metric: mainOf(one)?.metric ?? null,
+          metric: one.metrics[0]?.metric ?? null,
           get environmentMarks() {
             return environmentMarks(one.environmentIds.map((id) => environments.get(id ?? '') ?? null));
           },
@@ -64,7 +63,7 @@ function shared(texts: readonly (string | null)[]): string[] {
 }
 
 function ownMetricOf(cells: SweepEvidence['cells']): GatedMetricId | null {
-  const metrics = new Set(cells.flatMap((cell) => mainOf(cell)?.metric ?? []));
+  const metrics = new Set(cells.flatMap(({ metrics: [main] }) => main?.metric ?? []));
   const [only = null] = metrics;
   return metrics.size === 1 ? only : null;
 }

@@ -5,7 +5,7 @@ import type { Io } from '../../cli/io.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { compareCells } from '../../judge/compare/compare-cells.ts';
-import { isBuildLuck } from '../../judge/history/build-luck.ts';
+import { isBuildLuck } from '../../judge/history/noise.ts';
 import { type ChangePoint, directionOf, findChangePoints } from '../../judge/history/change-points.ts';
 import type { CellHistory } from '../../judge/history/noise.ts';
 import { lastingChanges } from '../../judge/history/lasting-changes.ts';

@@ -25,7 +25,7 @@ export function detectSweeps(text: string, io: Io): void {
   const matrices = Map.groupBy(records.keys(), (line) => records[line]?.matrix ?? '');
   for (const lines of matrices.values()) {
     const cells = lines.map((line) => records[line]).filter((record) => record !== undefined);
-    const judge = new MatrixJudge(cells.map(({ id, precision }) => ({ id, groups: precision ? [precision] : [] })));
+    const judge = new MatrixJudge(cells.map(({ precision }) => (precision ? [precision] : [])));
     const sweeps = Math.max(...cells.map((cell) => cell.sweeps.length));
     for (let place = 0; place < sweeps; place += 1) {
       const judgements = judge.step(cells.map((cell) => cell.sweeps[place] ?? null));
@@ -35,7 +35,7 @@ export function detectSweeps(text: string, io: Io): void {
         alarms[lines[index] ?? -1]?.push({
           at: place,
           direction,
-          changePercent: Number(percentOfLog(change).toPrecision(6)),
+          changePercent: Number(percentOfLog(change.log).toPrecision(6)),
         });
       }
     }

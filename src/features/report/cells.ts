@@ -1,5 +1,5 @@
 import { usualBound } from '../../judge/bound.ts';
-import type { CellNights } from '../../judge/gate/cell-nights.ts';
+import type { CellNights } from '../../judge/gate/fit-runs.ts';
 import type { TrendStep } from '../../judge/trend.ts';
 import type { BoundBy } from '../../records/bound.ts';
 import type { Sweep } from '../../records/sweep.ts';

@@ -6,11 +6,10 @@ import {
   type Verdict,
 } from '../../records/verdict.ts';
 import { rejectedByBenjaminiHochberg } from '../../statistics/multiple-tests.ts';
-import { commonShift, type Shift, sharesShift } from './common-shift.ts';
 import type { CellRatio } from '../geometric-mean.ts';
 import { callLimit, detectableChange, FALSE_SHARE, LEAST_PERCENT, moreRunsUntil } from '../detectable-effect.ts';
 import { meanLog, percentOfLog } from '../../statistics/logarithms.ts';
-import { nightVariance, pastNightVariance } from '../sweep-noise.ts';
+import { commonShift, nightVariance, pastNightVariance, type Shift, sharesShift } from '../sweep-noise.ts';
 import { estimateNoise, type NoiseEstimate, type NoisySides } from '../run-noise.ts';
 import { tQuantile, twoSidedP } from '../../statistics/student-t.ts';
 import type { CellKey } from '../../records/scalars.ts';

@@ -1,12 +1,9 @@
 import type { CellKey } from '../../records/scalars.ts';
 import type { Finding } from '../../records/finding.ts';
-import type { Sweep } from '../../records/sweep.ts';
 import { median } from '../../statistics/median.ts';
 import { CALMEST, type CellWords } from './cell-words.ts';
 import type { CellEvidence, MetricHistory } from './evidence.ts';
-import { rawPercent } from './metric-changes.ts';
-import type { MetricState, MetricStates } from './metric-state.ts';
-import { hasCell } from './placed-finding.ts';
+import { type JudgedFacts, rawPercent, stateIn } from './metric-changes.ts';
 import type { Candidate } from './verdict.ts';
 
 /** Off the reference by this number of standard errors: less is worth no pairs. */
@@ -17,51 +14,46 @@ const LEAST_DEVIATIONS = 3;
  * @param findings after the judged sweep: an older one explains its cells, unless pairs are still to be measured
  * @returns groups before cells, the farthest off first
  */
-export function candidatesOf(
-  cells: readonly CellEvidence[],
-  states: MetricStates,
-  findings: readonly Finding[],
-  words: CellWords,
-  sweeps: readonly Sweep[],
-): readonly Candidate[] {
+export function candidatesOf(facts: JudgedFacts, findings: readonly Finding[]): readonly Candidate[] {
+  const { cells, sweeps } = facts.evidence;
   const judged = sweeps.at(-1)?.sweepId;
-  const explained = findings.filter(
+  const explaining = findings.filter(
     ({ lasts, pairs, reportedSweepId, state }) =>
       state === 'open' && reportedSweepId !== judged && (lasts !== null || pairs !== null),
   );
-  const singles = cells.flatMap((evidence): Candidate[] => {
-    const own = states.get(evidence.cell.key);
-    const off = evidence.metrics.flatMap((measured): Candidate[] => {
-      const state = own?.get(measured.metric);
-      const isExplained = explained.some((finding) => hasCell(finding, evidence.cell.key));
-      return state === undefined || isExplained ? [] : candidateOf(evidence, measured, state, sweeps);
-    });
-    return off.toSorted((a, b) => b.deviations - a.deviations).slice(0, 1);
-  });
-  const { groups, others } = grouped(singles, words);
+  const explained = new Set(explaining.flatMap((finding) => finding.cells.map(({ cellKey }) => cellKey)));
+  const singles = cells
+    .filter(({ cell }) => !explained.has(cell.key))
+    .flatMap((evidence) =>
+      evidence.metrics
+        .flatMap((measured) => candidateOf(evidence, measured, facts))
+        .toSorted((a, b) => b.deviations - a.deviations)
+        .slice(0, 1),
+    );
+  const { groups, others } = grouped(singles, facts.words);
   return [groups, others].flatMap((part) => part.toSorted((a, b) => b.deviations - a.deviations));
 }
 
 function candidateOf(
-  { cell }: CellEvidence,
+  { cell: { key: cellKey } }: CellEvidence,
   measured: MetricHistory,
-  { error, isOnlyRunFarOff, levels, reported, verdict, worse }: MetricState,
-  sweeps: readonly Sweep[],
+  { evidence: { sweeps }, states }: JudgedFacts,
 ): Candidate[] {
-  const deviations = error > 0 ? worse / error : 0;
-  const isReported = reported !== null && reported.worse > 0;
-  const isNear = verdict !== 'slower' && deviations < LEAST_DEVIATIONS && !isOnlyRunFarOff;
-  if (worse <= 0 || (isNear && !isReported)) return [];
-  const { metric } = measured;
-  const { nights } = measured.history;
-  const index = reported === null ? -1 : nights.indexOf(reported.first);
-  const lastGood = index > 0 ? nights[index - 1] : nights.at(-2);
+  const { history, metric } = measured;
+  const state = stateIn(states, { cellKey, metric });
+  if (state === null) return [];
+  const { change, isOnlyRunFarOff, levels, reported, verdict } = state;
+  const deviations = change.error > 0 ? change.log / change.error : 0;
+  const isOff = verdict === 'slower' || deviations >= LEAST_DEVIATIONS || isOnlyRunFarOff;
+  if (change.log <= 0 || !(isOff || reported?.direction === 'slower')) return [];
+  const index = reported === null ? -1 : history.nights.indexOf(reported.first);
+  const lastGood = index > 0 ? history.nights[index - 1] : history.nights.at(-2);
   return [
     {
       group: [],
-      cellKeys: [cell.key],
+      cellKeys: [cellKey],
       metric,
-      changePercent: rawPercent(metric, worse),
+      changePercent: rawPercent(metric, change.log),
       deviations: Math.max(LEAST_DEVIATIONS, deviations),
       lastGoodSweepId: sweeps[lastGood ?? -1]?.sweepId ?? null,
       isUnsteady: levels !== null || hasUnlikeBuilds(measured),

@@ -1,7 +1,5 @@
 import { flagWords } from '../../records/axis.ts';
-import type { KeyedCell } from '../../records/cell.ts';
 import { harnessWords, optionWords } from '../../text/cell-label.ts';
-import { mainOf } from './cell-change.ts';
 import type { CellEvidence, SweepEvidence } from './evidence.ts';
 
 /** What a finding of every cell is of. */
@@ -11,49 +9,35 @@ const LEAST_CELLS = 4;
 /** Number of cells of a group, those that vary least, are measured in pairs for all of it. */
 export const CALMEST = 3;
 
-/** What a cell may share with others: model, precision, shapes, options, flags, and of the judged sweep its engine. */
-function wordsOf(evidence: CellEvidence): string[] {
-  const builds = mainOf(evidence)?.history.builds ?? [];
-  const [before = null, now = null] = builds.slice(-2);
-  const isNew = builds.length >= 2 && now !== null && before !== null && before !== now;
-  return [...axisWords(evidence.cell), ...(isNew ? ['new engine'] : [])];
-}
-
-/** The GPU of each cell in the judged sweep; none where all were measured on one. */
-function gpusOf({ cells, environments }: SweepEvidence): ReadonlyMap<string, string> {
-  const gpus = new Map(
-    cells.flatMap(({ cell, environmentIds }) => {
-      const gpu = environments.get(environmentIds.at(-1) ?? '')?.gpuUuid ?? null;
-      return gpu === null ? [] : [[cell.key, gpu] as const];
-    }),
-  );
-  return new Set(gpus.values()).size > 1 ? gpus : new Map();
-}
-
-function axisWords(cell: KeyedCell): string[] {
-  const shapes = Object.values(cell.shapes).map((shape) => shape.join('x'));
-  const all = [
+/** What a cell may share with others: model, precision, shapes, options, flags, and of the judged sweep its engine and GPU. */
+function wordsOf({ cell, metrics: [main] }: CellEvidence, gpu: string | null): string[] {
+  const [before = null, now = null] = main?.history.builds?.slice(-2) ?? [];
+  const isNew = now !== null && before !== null && before !== now;
+  return [
     cell.model,
     cell.precision,
-    ...shapes,
+    ...Object.values(cell.shapes).map((shape) => shape.join('x')),
     ...optionWords(cell),
     ...flagWords(cell.axisFlags),
     harnessWords(cell),
-  ];
-  return all.filter((word) => word !== '');
+    isNew ? 'new engine' : '',
+    gpu ?? '',
+  ].filter((word) => word !== '');
 }
 
 /** Words by the key of the cell, and what some of the cells share and others lack. */
 export class CellWords {
   private readonly words: ReadonlyMap<string, ReadonlySet<string>>;
 
-  constructor(evidence: SweepEvidence) {
-    const gpus = gpusOf(evidence);
+  constructor({ cells, environments }: SweepEvidence) {
+    const gpus = cells.map(({ environmentIds }) => environments.get(environmentIds.at(-1) ?? '')?.gpuUuid ?? null);
+    // Where all were measured on one, it says nothing.
+    const isOne = new Set(gpus.filter((gpu) => gpu !== null)).size < 2;
     this.words = new Map(
-      evidence.cells.map((cell) => {
-        const gpu = gpus.get(cell.cell.key);
-        return [cell.cell.key, new Set([...wordsOf(cell), ...(gpu === undefined ? [] : [gpu])])];
-      }),
+      cells.map((evidence, place) => [
+        evidence.cell.key,
+        new Set(wordsOf(evidence, isOne ? null : (gpus[place] ?? null))),
+      ]),
     );
   }
 
@@ -92,19 +76,6 @@ export class CellWords {
     return found;
   }
 
-  /** Each word with the places of its cells among these, in other groups of cells than those of the words before it. */
-  groupsOf(keys: readonly string[]): ReadonlyMap<string, readonly number[]> {
-    const groups = new Map<string, readonly number[]>();
-    const known = new Set<string>();
-    for (const [word, cells] of this.byWord()) {
-      const places = keys.flatMap((key, place) => (cells.has(key) ? [place] : []));
-      const name = places.join(' ');
-      if (places.length >= LEAST_CELLS && !known.has(name)) groups.set(word, places);
-      known.add(name);
-    }
-    return groups;
-  }
-
   private byWord(): ReadonlyMap<string, ReadonlySet<string>> {
     const cellsOf = new Map<string, Set<string>>([[ALL_CELLS, new Set(this.words.keys())]]);
     for (const [key, words] of this.words) {
@@ -113,18 +84,14 @@ export class CellWords {
     return cellsOf;
   }
 
-  /** By which it may move together with others. */
-  groupWordsOf(key: string): readonly string[] {
-    return [...this.of(key)];
-  }
-
   /** True for a cell that belongs to a group by its words; none belongs to a group without words. */
   hasAll(key: string, group: readonly string[]): boolean {
     const words = this.of(key);
     return group.length > 0 && group.every((word) => word === ALL_CELLS || words.has(word));
   }
 
-  private of(key: string): ReadonlySet<string> {
+  /** By which it may move together with others. */
+  of(key: string): ReadonlySet<string> {
     return this.words.get(key) ?? new Set();
   }
 }

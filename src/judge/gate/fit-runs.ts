@@ -1,13 +1,15 @@
-import { median } from '../../statistics/median.ts';
+import type { KeyedCell } from '../../records/cell.ts';
 import type { MetricId } from '../../records/metric.ts';
-import type { NightRun } from '../value-rule.ts';
-import { ineligibleFlags, FLAG_LABELS } from '../../records/run-flag.ts';
-import type { Sweep } from '../../records/sweep.ts';
-import { CLOCK_LEVEL, clockLevelMhz, clockOffLevel, leftOutFor } from '../run-trust.ts';
+import { FLAG_LABELS, ineligibleFlags } from '../../records/run-flag.ts';
 import type { SweepId } from '../../records/scalars.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import { median, middleOfThree } from '../../statistics/median.ts';
+import type { CellHistory } from '../history/noise.ts';
+import { CLOCK_LEVEL, clockLevelMhz, clockOffLevel, leftOutFor } from '../run-trust.ts';
+import type { NightRun } from '../value-rule.ts';
 
 /** What says whether a run counts. */
-export type FitRun = Pick<NightRun, 'flags' | 'smClockMhz' | 'sweepId'>;
+type FitRun = Pick<NightRun, 'flags' | 'smClockMhz' | 'sweepId'>;
 
 export interface LeftOutRun {
   readonly sweepId: SweepId;
@@ -68,18 +70,59 @@ function atTheirClock<Run extends FitRun>(
 }
 
 /** Null unless every run of the sweep knows it. */
-export function clockOf(latest: readonly FitRun[]): number | null {
+function clockOf(latest: readonly FitRun[]): number | null {
   if (latest.some(({ smClockMhz }) => smClockMhz === null)) return null;
   return median(latest.flatMap(({ smClockMhz }) => smClockMhz ?? []));
 }
 
 /** Suspect runs count only where a sweep has no others. */
 function trustedRuns<Run extends FitRun>(latest: readonly Run[]): readonly Run[] {
-  if (latest.every(isTrusted)) return latest;
-  const trusted = latest.filter(isTrusted);
+  const trusted = latest.filter(({ flags }) => flags.every(({ effect }) => effect !== 'widened'));
   return trusted.length === 0 ? latest : trusted;
 }
 
-function isTrusted({ flags }: FitRun): boolean {
-  return flags.every(({ effect }) => effect !== 'widened');
+/** The history of a cell in a series. */
+export interface CellNights {
+  readonly cell: KeyedCell;
+  readonly metric: MetricId;
+  readonly history: CellHistory;
+  /** Runs of each measured sweep, in the order of `history.nights`. */
+  readonly runs: readonly (readonly NightRun[])[];
+  /** Measured runs that do not count, with reasons. */
+  readonly leftOut: readonly LeftOutRun[];
+}
+
+/** @param sweeps oldest first, indexed by `nights` */
+export function cellNights(
+  cell: KeyedCell,
+  metric: MetricId,
+  sweeps: readonly Sweep[],
+  runs: readonly NightRun[],
+): CellNights {
+  const { byNight, leftOut } = fitRuns(sweeps, runs, metric);
+  const { clock, nights, runs: counted } = measuredNights(byNight);
+  const values = medianValues(counted, ({ value }) => value);
+  return { cell, metric, leftOut, history: { nights, values, clock }, runs: counted };
+}
+
+/** Sweeps with runs that count, and what does not depend on the metric. @param byNight runs that count, one entry per sweep */
+export function measuredNights<Run extends FitRun>(byNight: readonly (readonly Run[])[]) {
+  const nights = byNight.flatMap(({ length }, night) => (length === 0 ? [] : [night]));
+  const runs = byNight.filter(({ length }) => length > 0);
+  return { nights, runs, clock: runs.map(clockOf) };
+}
+
+/** One value for each sweep: the median of its runs. */
+export function medianValues<Run>(runs: readonly (readonly Run[])[], valueOf: (run: Run) => number): Float64Array {
+  const values = new Float64Array(runs.length).fill(Number.NaN);
+  for (let night = 0; night < runs.length; night += 1) {
+    const kept = runs[night] ?? [];
+    const [a, b, c] = kept;
+    const middle =
+      kept.length === 3 && a !== undefined && b !== undefined && c !== undefined
+        ? middleOfThree(valueOf(a), valueOf(b), valueOf(c))
+        : median(kept.map(valueOf));
+    values[night] = middle ?? Number.NaN;
+  }
+  return values;
 }

@@ -4,18 +4,23 @@ import type { CellKey } from '../../records/scalars.ts';
 import { directionOf } from '../history/change-points.ts';
 import { isSame, lastingChanges } from '../history/lasting-changes.ts';
 import { candidatesOf } from './candidates.ts';
-import { type CellChange, mainOf } from './cell-change.ts';
 import { CellWords } from './cell-words.ts';
-import type { CellEvidence, PairResult, SweepEvidence } from './evidence.ts';
+import type { PairResult, SweepEvidence } from './evidence.ts';
 import { judgedCell } from './judged-cells.ts';
 import { judgeMetrics } from './judge-metrics.ts';
 import { limitFindings } from './limit-findings.ts';
-import { changeOfPair, changeOfState } from './metric-changes.ts';
-import { type MetricStates, stateIn, statesAt } from './metric-state.ts';
-import { hasCell, placeFindings, type PlacedFinding } from './placed-finding.ts';
+import {
+  type CellChange,
+  cellIn,
+  changeOfPair,
+  changeOfState,
+  type JudgedFacts,
+  placeFindings,
+  stateIn,
+  statesAt,
+} from './metric-changes.ts';
 import { reduceFindings } from './reduce-findings.ts';
 import { isSteady, steadyChanges } from './steady-metrics.ts';
-import { valuesAt } from './values-at.ts';
 import type { JudgedCell, SweepVerdict } from './verdict.ts';
 
 /**
@@ -27,33 +32,34 @@ export function judgeSweep(evidence: SweepEvidence): SweepVerdict {
   const judged = sweeps.length - 1;
   // What an earlier look at this sweep reported is found again, by its id.
   const earlier = findings.filter(({ reportedSweepId }) => reportedSweepId !== sweeps[judged]?.sweepId);
-  const known = placeFindings(earlier, sweeps);
   const ended = [...acknowledged].flatMap(([id, { isOver }]) => (isOver ? [id] : []));
   const accepted = new Set([...acknowledged.keys()].filter((id) => !ended.includes(id)));
-  const words = new CellWords(evidence);
-  const newest = judgeMetrics(evidence, known, accepted, words);
-  const states = statesAt(newest, judged);
+  const around = { evidence, known: placeFindings(earlier, sweeps), accepted, words: new CellWords(evidence) };
+  const newest = judgeMetrics(around);
+  const facts = { ...around, states: statesAt(newest, judged) };
   const changes = [
-    ...withPairs(changesOf(evidence, states, known), evidence),
-    ...cells.flatMap((cell) => steadyMetricChanges(cell, known, judged)),
+    ...withPairs(changesOf(facts), evidence),
+    ...cells.flatMap((cell) => cell.metrics.flatMap((measured) => steadyChanges(cell, measured, around.known, judged))),
   ].filter((change) => Math.abs(change.changePercent) >= rules.minChangeOf(change.cellKey, change.metric));
-  const facts = { evidence, states, words, accepted };
-  const reduced = reduceFindings(known, changes, facts).map((one) => withHistory(one, evidence));
-  const after = withEarlierIds([...reduced, ...limitsOf(evidence)], evidence);
+  const reduced = reduceFindings(changes, facts).map((one) => withHistory(one, evidence));
+  const after = withEarlierIds([...reduced, ...limitFindings(evidence)], evidence);
   const byKey = new Map(cells.map((cell) => [cell.cell.key, cell]));
   const judgedIn = (cellKey: CellKey, metric: GatedMetricId | undefined): JudgedCell | null => {
     const cell = byKey.get(cellKey);
     const measured = cell?.metrics.find((one) => one.metric === metric);
     if (cell === undefined || measured === undefined) return null;
-    return withMinChange(judgedCell(cell, measured, newest, after, accepted, judged), rules);
+    return withMinChange(judgedCell(cell, measured, { ...facts, states: newest }, after), rules);
   };
+  const mains = cells.flatMap(({ metrics: [main] }) => main ?? []);
+  // On another machine every cell begins anew.
+  const isFirst = judged === 0 || (mains.length > 0 && mains.every(({ history }) => history.nights[0] === judged));
   return {
-    judgedBy: isFirst(cells, judged) ? 'first' : 'reference',
+    judgedBy: isFirst ? 'first' : 'reference',
     findings: after,
     endedAcknowledgements: ended,
-    cells: cells.flatMap((cell) => judgedIn(cell.cell.key, mainOf(cell)?.metric) ?? []),
+    cells: cells.flatMap(({ cell, metrics: [main] }) => judgedIn(cell.key, main?.metric) ?? []),
     judged: judgedIn,
-    candidates: candidatesOf(cells, states, after, words, sweeps),
+    candidates: candidatesOf(facts, after),
   };
 }
 
@@ -68,23 +74,20 @@ function withMinChange(cell: JudgedCell, { minChangeOf }: SweepEvidence['rules']
 const UNREPORTED_ERRORS = 5;
 
 /** What is reported in this sweep, and what is off its reference without a finding that says so. */
-function changesOf({ cells }: SweepEvidence, states: MetricStates, known: readonly PlacedFinding[]): CellChange[] {
-  return cells.flatMap((cell) =>
+function changesOf({ evidence, known, states }: JudgedFacts): CellChange[] {
+  return evidence.cells.flatMap((cell) =>
     cell.metrics.flatMap((measured): CellChange[] => {
-      const state = stateIn(states, cell.cell.key, measured.metric);
+      const about = { cellKey: cell.cell.key, metric: measured.metric };
+      const state = stateIn(states, about);
       if (state === null || state.verdict === 'same' || state.verdict === 'unclear') return [];
+      const { change, reported, verdict } = state;
       // A step towards the reference is no finding of its own: that of the way there ends, or goes on.
-      const isTowards = state.reported !== null && Math.sign(state.reported.worse) !== Math.sign(state.worse);
-      const isStep = state.reported !== null && !isTowards;
-      const isUnsure = Math.abs(state.worse) < UNREPORTED_ERRORS * state.error;
+      const isStep = reported !== null && Math.sign(reported.change.log) === Math.sign(change.log);
       const isKnown = known.some(
-        ({ finding }) =>
-          finding.state === 'open' &&
-          finding.direction === state.verdict &&
-          hasCell(finding, cell.cell.key, measured.metric),
+        ({ finding }) => finding.state === 'open' && finding.direction === verdict && cellIn(finding, about),
       );
-      if (!isStep && (isKnown || isUnsure)) return [];
-      return [changeOfState(cell, measured, state, isKnown ? state.reported : null)];
+      if (!isStep && (isKnown || Math.abs(change.log) < UNREPORTED_ERRORS * change.error)) return [];
+      return [changeOfState(cell, measured, state, isKnown ? reported : null)];
     }),
   );
 }
@@ -95,22 +98,21 @@ function withPairs(changes: readonly CellChange[], { cells, pairs }: SweepEviden
   const weighed = changes.map((change): CellChange => {
     const pair = ofCell.get(change.cellKey);
     if (pair === undefined || change.direction === 'faster') return change;
-    const isBuildLuck = change.isBuildLuck || pair.outcome === 'buildLuck';
-    return { ...change, pairs: pair, isBuildLuck, lasts: isConfirmed(pair.outcome) ? 'pairs' : null };
+    const { isBuildLuck, lasts } = saidBy(pair);
+    return { ...change, pairs: pair, isBuildLuck: change.isBuildLuck || isBuildLuck, lasts };
   });
   const changed = new Set(changes.filter(({ direction }) => direction === 'slower').map(({ cellKey }) => cellKey));
-  const others = (pairs ?? []).filter(({ cellKey, outcome }) => isConfirmed(outcome) && !changed.has(cellKey));
-  const only = others.flatMap((pair) => {
+  const only = [...ofCell.values()].flatMap((pair) => {
     const cell = cells.find((one) => one.cell.key === pair.cellKey);
-    const isBuildLuck = pair.outcome === 'buildLuck';
-    const found = cell === undefined ? [] : changeOfPair(cell, pair);
-    return found.map((change): CellChange => ({ ...change, pairs: pair, isBuildLuck, lasts: 'pairs' }));
+    const isNew = cell !== undefined && saidBy(pair).lasts !== null && !changed.has(pair.cellKey);
+    return isNew ? changeOfPair(cell, pair, saidBy(pair)) : [];
   });
   return [...weighed, ...only];
 }
 
-function isConfirmed(outcome: PairResult['outcome']): boolean {
-  return outcome === 'confirmed' || outcome === 'buildLuck';
+function saidBy(pairs: PairResult): Pick<CellChange, 'isBuildLuck' | 'lasts' | 'pairs'> {
+  const isBuildLuck = pairs.outcome === 'buildLuck';
+  return { pairs, isBuildLuck, lasts: isBuildLuck || pairs.outcome === 'confirmed' ? 'pairs' : null };
 }
 
 /** Whether the history of the clearest cell shows that a finding lasts. */
@@ -121,11 +123,10 @@ function withHistory(finding: Finding, { cells, sweeps }: SweepEvidence): Findin
   const ofCell = cells.find(({ cell }) => cell.key === clearest?.cellKey);
   const history = ofCell?.metrics.find(({ metric }) => metric === clearest?.metric)?.history;
   if (history === undefined || clearest === undefined || isSteady(clearest.metric)) return finding;
-  const place = sweeps.findIndex(({ sweepId }) => sweepId === firstBadSweepId);
+  const night = sweeps.findIndex(({ sweepId }) => sweepId === firstBadSweepId);
+  const { betterIs } = gatedMetricOf(clearest.metric);
   const isSeen = lastingChanges(history, sweeps.length - 1).some(
-    (change) =>
-      isSame(change, { night: place }) &&
-      directionOf(change.shift, gatedMetricOf(clearest.metric).betterIs) === direction,
+    (change) => isSame(change, { night }) && directionOf(change.shift, betterIs) === direction,
   );
   return isSeen ? { ...finding, lasts: 'history' } : finding;
 }
@@ -148,16 +149,16 @@ function withEarlierIds(
         one.direction === earlier.direction &&
         one.kind === earlier.kind &&
         after.get(one) === one &&
-        one.cells.some(({ cellKey, metric }) => hasCell(earlier, cellKey, metric)),
+        one.cells.some((cell) => cellIn(earlier, cell)),
     );
     if (same !== undefined)
       after.set(same, { ...same, findingId: earlier.findingId, owner: earlier.owner ?? same.owner });
     return same === undefined && acknowledged.has(earlier.findingId);
   });
   const isMeasured = (finding: Finding): boolean =>
-    all.some(({ cell, metrics }) =>
+    all.some(({ cell: { key: cellKey }, metrics }) =>
       metrics.some(
-        ({ history, metric }) => history.nights.at(-1) === sweeps.length - 1 && hasCell(finding, cell.key, metric),
+        ({ history, metric }) => history.nights.at(-1) === sweeps.length - 1 && cellIn(finding, { cellKey, metric }),
       ),
     );
   const kept = lost.map((one): Finding => {
@@ -165,31 +166,4 @@ function withEarlierIds(
     return isMeasured(one) ? { ...one, state: 'recovered', lastBadSweepId } : one;
   });
   return [...after.values(), ...kept];
-}
-
-function steadyMetricChanges(cell: CellEvidence, known: readonly PlacedFinding[], judged: number): CellChange[] {
-  return cell.metrics
-    .filter(({ metric }) => isSteady(metric))
-    .flatMap((measured) => {
-      const own = known.filter(({ finding }) => hasCell(finding, cell.cell.key, measured.metric));
-      return steadyChanges(cell, measured, own, judged);
-    });
-}
-
-/** Limits that people set hold in every sweep, also in the first one. */
-function limitsOf({ acknowledged, cells, findings, rules, sweeps }: SweepEvidence): Finding[] {
-  const known = findings.filter(({ kind }) => kind === 'limit');
-  const series = sweeps.at(-1);
-  if (series === undefined || (rules.limited.length === 0 && known.length === 0)) return [];
-  const [first, ...others] = sweeps.map(({ sweepId }, place) => ({
-    sweepId,
-    values: valuesAt(cells, rules.limited, place),
-  }));
-  return first === undefined ? [] : limitFindings({ rules, sweeps: [first, ...others], known, acknowledged, series });
-}
-
-/** On another machine every cell begins anew. */
-function isFirst(cells: readonly CellEvidence[], judged: number): boolean {
-  const mains = cells.flatMap((cell) => mainOf(cell) ?? []);
-  return judged === 0 || (mains.length > 0 && mains.every(({ history }) => history.nights[0] === judged));
 }

@@ -1,65 +1,14 @@
 import type { Finding } from '../../records/finding.ts';
-import type { GatedMetricId } from '../../records/gated-metric.ts';
+import { gatedMetricOf, isJudgedOnly } from '../../records/gated-metric.ts';
+import type { GeometricMean } from '../../records/verdict.ts';
 import { median } from '../../statistics/median.ts';
-import { changePercentOf } from './cell-change.ts';
+import { type CellRatio, geometricMean, sharedNoise, valuesByPlace } from '../geometric-mean.ts';
 import type { CellEvidence, MetricHistory } from './evidence.ts';
-import { rawInterval, rawPercent } from './metric-changes.ts';
-import { type MetricStates, stateIn } from './metric-state.ts';
-import { hasCell } from './placed-finding.ts';
+import { cellIn, changePercentOf, type JudgedFacts, rawInterval, rawPercent, stateIn } from './metric-changes.ts';
 import type { JudgedCell } from './verdict.ts';
 
 /** Newest values that say where a metric without noise lies. */
 const LEVEL_SWEEPS = 7;
-
-/** Of one metric of a cell in the judged sweep, or, of a cell that was left out of it, in its newest one. @param findings after it; @param accepted ids of those that may stay */
-export function judgedCell(
-  evidence: CellEvidence,
-  measured: MetricHistory,
-  states: MetricStates,
-  findings: readonly Finding[],
-  accepted: ReadonlySet<string>,
-  judged: number,
-): JudgedCell {
-  const { cell, failures, isLeftOut = false, isPlanned } = evidence;
-  const { history, metric, runs } = measured;
-  const isMeasured = history.nights.at(-1) === judged || (isLeftOut && history.nights.length > 0);
-  const about = { cellKey: cell.key, metric, runs: isMeasured ? (runs.at(-1)?.length ?? 0) : 0 };
-  const value = history.values.at(-1) ?? null;
-  const own = findings.filter((finding) => finding.state === 'open' && hasCell(finding, cell.key, metric));
-  const state = stateIn(states, cell.key, metric);
-  const mark = own.find(({ findingId }) => !accepted.has(findingId));
-  if (!isMeasured) {
-    const reason = isPlanned ? ('failed' as const) : ('missing' as const);
-    const before = acceptedLevel(own, mark, cell.key, metric) ?? state?.reference ?? levelOf([...history.values]);
-    return { ...NOTHING, ...about, verdict: 'noResult', reason, before, notes: failures };
-  }
-  if (history.values.length === 1) {
-    return { ...NOTHING, ...about, verdict: 'unclear', reason: 'new', now: value, notes: [] };
-  }
-  if (state === null) return withoutNoise(about, metric, [...history.values], mark);
-  // What pairs alone show, or took back, is not what the runs of the sweep say.
-  const isAccepted = own.length > 0 && mark === undefined;
-  const verdict = isAccepted
-    ? 'same'
-    : (mark?.direction ?? (wasCleared(findings, cell.key, metric, state.verdict) ? 'same' : state.verdict));
-  const shown = acceptedLevel(own, mark, cell.key, metric);
-  const before = shown ?? state.reference;
-  const worse = shown === null ? state.worse : 0;
-  return {
-    ...about,
-    verdict,
-    reason: null,
-    before,
-    now: value,
-    changePercent:
-      shown === null ? rawPercent(metric, worse) : changePercentOf(metric, { before, after: value ?? before }),
-    ciPercent: rawInterval(metric, worse, state.error),
-    mdePercent: 100 * Math.expm1(state.detectable),
-    levels: state.levels,
-    referenceSweeps: state.referenceSweeps,
-    notes: state.isOnlyRunFarOff ? ['far off in its only run'] : [],
-  };
-}
 
 const NOTHING = {
   reason: null,
@@ -70,46 +19,99 @@ const NOTHING = {
   mdePercent: null,
   levels: null,
   referenceSweeps: 0,
+  notes: [],
 } as const;
 
-/** Where every finding of a metric of a cell may stay, the level that it reported. */
-function acceptedLevel(
-  [first]: readonly Finding[],
-  mark: Finding | undefined,
-  cellKey: JudgedCell['cellKey'],
-  metric: GatedMetricId,
-): number | null {
-  if (mark !== undefined) return null;
-  return first?.cells.find((one) => one.cellKey === cellKey && one.metric === metric)?.after ?? null;
+/** Of one metric of a cell in the judged sweep, or, of a cell that was left out of it, in its newest one. @param findings after it */
+export function judgedCell(
+  { cell: { key: cellKey }, failures, isLeftOut = false, isPlanned }: CellEvidence,
+  { history, metric, runs }: MetricHistory,
+  { accepted, evidence, states }: Pick<JudgedFacts, 'accepted' | 'evidence' | 'states'>,
+  findings: readonly Finding[],
+): JudgedCell {
+  const isMeasured = history.nights.at(-1) === evidence.sweeps.length - 1 || (isLeftOut && history.nights.length > 0);
+  const about = { ...NOTHING, cellKey, metric, runs: isMeasured ? (runs.at(-1)?.length ?? 0) : 0 };
+  const value = history.values.at(-1) ?? null;
+  const own = findings.filter((finding) => cellIn(finding, about));
+  const open = own.filter(({ state }) => state === 'open');
+  const mark = open.find(({ findingId }) => !accepted.has(findingId));
+  const state = stateIn(states, about);
+  const [first] = open;
+  const isAccepted = first !== undefined && mark === undefined;
+  const acceptedAt = isAccepted ? cellIn(first, about)?.after : undefined;
+  if (!isMeasured) {
+    const before = acceptedAt ?? state?.before ?? levelOf([...history.values]);
+    return { ...about, verdict: 'noResult', reason: isPlanned ? 'failed' : 'missing', before, notes: failures };
+  }
+  if (value === null || history.values.length === 1) return { ...about, verdict: 'unclear', reason: 'new', now: value };
+  if (state === null) {
+    // A metric that hardly varies is as its findings say.
+    const found = mark === undefined ? undefined : cellIn(mark, about)?.before;
+    const before = found ?? levelOf([...history.values].slice(0, -1)) ?? value;
+    const changePercent = changePercentOf(metric, { before, after: value });
+    return { ...about, verdict: mark?.direction ?? 'same', before, now: value, changePercent };
+  }
+  const { change, detectable, isOnlyRunFarOff, levels, now, reference, verdict } = state;
+  // What pairs took back is not what the runs of the sweep say.
+  const isCleared = own.some(({ direction, pairs }) => pairs?.outcome === 'cleared' && direction === verdict);
+  const before = acceptedAt ?? state.before;
+  const isLower = gatedMetricOf(metric).betterIs === 'lower';
+  const worse = isAccepted ? Math.log(now / before) * (isLower ? 1 : -1) : change.log;
+  return {
+    ...about,
+    verdict: isAccepted ? 'same' : (mark?.direction ?? (isCleared ? 'same' : verdict)),
+    before,
+    now,
+    changePercent: rawPercent(metric, worse),
+    ciPercent: rawInterval(metric, worse, change.reach),
+    mdePercent: 100 * Math.expm1(detectable),
+    levels:
+      levels === null ? null : [Math.exp(isLower ? levels[0] : -levels[0]), Math.exp(isLower ? levels[1] : -levels[1])],
+    referenceSweeps: reference.sweeps,
+    notes: isOnlyRunFarOff ? ['far off in its only run'] : [],
+  };
 }
 
 function levelOf(values: readonly number[]): number | null {
   return median(values.slice(-LEVEL_SWEEPS));
 }
 
-/** A metric that hardly varies is as its findings say. */
-function withoutNoise(
-  about: Pick<JudgedCell, 'cellKey' | 'metric' | 'runs'>,
-  metric: GatedMetricId,
-  values: readonly number[],
-  mark: Finding | undefined,
-): JudgedCell {
-  const now = values.at(-1) ?? null;
-  const found = mark?.cells.find((cell) => cell.cellKey === about.cellKey && cell.metric === metric);
-  const before = found?.before ?? levelOf(values.slice(0, -1));
-  const changePercent = before === null || now === null ? null : changePercentOf(metric, { before, after: now });
-  const verdict = mark?.direction ?? 'same';
-  return { ...NOTHING, ...about, verdict, before, now, changePercent, notes: [] };
-}
+/** Half of an interval of 95 % of a normal, in standard deviations. */
+const INTERVAL_SDS = 1.96;
 
-function wasCleared(
-  findings: readonly Finding[],
-  cellKey: JudgedCell['cellKey'],
-  metric: GatedMetricId,
-  verdict: string,
-): boolean {
-  return findings.some(
-    (finding) =>
-      finding.pairs?.outcome === 'cleared' && finding.direction === verdict && hasCell(finding, cellKey, metric),
+/**
+ * Geometric mean of the judged sweep over the reference levels that `check` compares with. Of the metric that most cells
+ * are shown by; the others are left out, as are cells without a value.
+ * @param cells as `judgeSweep` returns them
+ * @param evidence of the same cells
+ * @returns null when no cell has a level and a value
+ */
+export function meanChange(cells: readonly JudgedCell[], evidence: readonly CellEvidence[]): GeometricMean | null {
+  const byMetric = Map.groupBy(
+    cells.filter(({ metric }) => !isJudgedOnly(metric)),
+    ({ metric }) => metric,
+  );
+  const [most = []] = [...byMetric.values()].toSorted((a, b) => b.length - a.length);
+  const ratios = cells.map((cell): CellRatio => {
+    const { before, ciPercent, now } = cell;
+    if (!most.includes(cell) || !before || !now) return { logRatio: null, noise: null };
+    const [low, high] = ciPercent ?? [Number.NaN, Number.NaN];
+    const sd = Math.log((100 + high) / (100 + low)) / 2 / INTERVAL_SDS;
+    return {
+      logRatio: Math.log(now / before),
+      noise: ciPercent === null ? null : { variance: sd ** 2, degrees: Infinity },
+    };
+  });
+  const keys = new Set(most.map(({ cellKey }) => cellKey));
+  const mains = evidence.flatMap(({ cell, metrics: [main] }) =>
+    main !== undefined && keys.has(cell.key) ? [main] : [],
+  );
+  const sweeps = Math.max(1, median(most.map(({ referenceSweeps }) => referenceSweeps)) ?? 1);
+  return geometricMean(
+    ratios,
+    sharedNoise(
+      mains.map(({ history }) => valuesByPlace(history).slice(0, -1)),
+      sweeps,
+    ),
   );
 }

@@ -1,50 +1,59 @@
 import type { Finding } from '../../records/finding.ts';
 import type { GateLimit } from '../../records/gate-settings.ts';
-import type { SweepId } from '../../records/scalars.ts';
-import type { Sweep } from '../../records/sweep.ts';
+import type { GatedMetricId } from '../../records/gated-metric.ts';
+import type { CellKey, SweepId } from '../../records/scalars.ts';
 import { hashOf } from '../../text/canonical-json.ts';
+import type { CellEvidence, SweepEvidence } from './evidence.ts';
 import { brokenLimits, type BrokenLimit, type GateRules, type NewestValues } from './limits.ts';
 
-export interface LimitEvidence {
-  readonly rules: GateRules;
-  /** Of one series, oldest first; the last one is judged. */
-  readonly sweeps: readonly [SweepValues, ...SweepValues[]];
-  /** Findings of limits of this series. */
-  readonly known: readonly Finding[];
-  /** By their ids: the values that were acknowledged stay, as they are what the next ones are held against. */
-  readonly acknowledged: Pick<ReadonlySet<string>, 'has'>;
-  readonly series: Pick<Sweep, 'branch' | 'matrix' | 'provenance'>;
+/** Values of some metrics in one of the sweeps, or each in the newest that has one. */
+export function valuesAt(
+  cells: readonly CellEvidence[],
+  metrics: readonly GatedMetricId[],
+  place: number | null = null,
+): NewestValues {
+  const valuesOf = (measured: CellEvidence['metrics']) =>
+    measured.flatMap(({ history: { nights, values }, metric }): [GatedMetricId, number][] => {
+      const value = metrics.includes(metric)
+        ? values[place === null ? nights.length - 1 : nights.indexOf(place)]
+        : undefined;
+      return value === undefined ? [] : [[metric, value]];
+    });
+  return new Map(cells.map(({ cell, metrics: measured }) => [cell.key, new Map(valuesOf(measured))]));
 }
 
-export interface SweepValues {
+interface SweepValues {
   readonly sweepId: SweepId;
   readonly values: NewestValues;
 }
 
 /**
- * What the limits say of the last sweep: known findings with their state after it, and a new one for each limit that
- * other cells break. A cell without a value neither breaks a limit nor keeps it.
+ * What the limits that people set say of the last sweep, which may be the first one: known findings with their state
+ * after it, and a new one for each limit that other cells break. A cell without a value neither breaks a limit nor keeps it.
  */
-export function limitFindings(evidence: LimitEvidence): Finding[] {
-  const { rules, sweeps } = evidence;
-  const last = sweeps.at(-1) ?? sweeps[0];
+export function limitFindings(evidence: SweepEvidence): Finding[] {
+  const { acknowledged, cells, findings, rules } = evidence;
+  const limits = findings.filter(({ kind }) => kind === 'limit');
+  if (rules.limited.length === 0 && limits.length === 0) return [];
+  const sweeps = evidence.sweeps.map(({ sweepId }, place) => ({
+    sweepId,
+    values: valuesAt(cells, rules.limited, place),
+  }));
+  const last = sweeps.at(-1);
+  if (last === undefined) return [];
   const broken = new Map(brokenLimits(rules, last.values).map((each) => [placeOf(each.cell, each.limit.metric), each]));
   // What an earlier look at this sweep reported is found again.
-  const lasting = evidence.known.filter(
-    ({ reportedSweepId, state }) => reportedSweepId !== last.sweepId && state === 'open',
-  );
+  const lasting = limits.filter(({ reportedSweepId, state }) => reportedSweepId !== last.sweepId && state === 'open');
   const known = lasting.map((finding) => {
     const next = continued(finding, broken, rules, last);
-    return evidence.acknowledged.has(finding.findingId) ? { ...next, cells: finding.cells } : next;
+    // The values that were acknowledged stay, as they are what the next ones are held against.
+    return acknowledged.has(finding.findingId) ? { ...next, cells: finding.cells } : next;
   });
-  const reported = new Set(
-    known.flatMap(({ cells, state }) =>
-      state === 'open' ? cells.map(({ cellKey, metric }) => placeOf(cellKey, metric)) : [],
-    ),
-  );
+  const open = known.filter(({ state }) => state === 'open').flatMap((finding) => finding.cells);
+  const reported = new Set(open.map(({ cellKey, metric }) => placeOf(cellKey, metric)));
   const fresh = [...broken].flatMap(([place, each]) => (reported.has(place) ? [] : [each]));
   const byLimit = Map.groupBy(fresh, ({ limit }) => limit);
-  return [...known, ...[...byLimit].map(([limit, cells]) => newFinding(limit, cells, evidence, last))];
+  return [...known, ...[...byLimit].map(([limit, own]) => newFinding(limit, own, evidence, sweeps))];
 }
 
 function placeOf(cell: string, metric: string): string {
@@ -73,12 +82,14 @@ function continued(
 function newFinding(
   { metric }: GateLimit,
   broken: readonly BrokenLimit[],
-  { rules, sweeps, series }: LimitEvidence,
-  { sweepId }: SweepValues,
+  { rules, sweeps: all }: SweepEvidence,
+  sweeps: readonly SweepValues[],
 ): Finding {
   const keys = broken.map(({ cell }) => cell);
-  const { firstBadSweepId, lastGoodSweepId } = sinceWhen(rules, sweeps, new Set(keys), metric);
-  const { branch, matrix, provenance } = series;
+  const judged = all.at(-1);
+  if (judged === undefined) throw new Error('a limit without a sweep');
+  const { branch, matrix, provenance, sweepId } = judged;
+  const { firstBadSweepId, lastGoodSweepId } = sinceWhen(rules, sweeps, new Set(keys), metric, sweepId);
   const cells = broken.map(cellOf);
   return {
     findingId: hashOf({ kind: 'limit', branch, matrix, provenance, metric, cells: keys.toSorted(), firstBadSweepId }),
@@ -112,17 +123,17 @@ function cellOf({ cell, limit, value, beyondPercent }: BrokenLimit): Finding['ce
 /** The last sweep in which all of the cells kept their limits, and the first one after it: a limit may be newer than both. */
 function sinceWhen(
   rules: GateRules,
-  sweeps: LimitEvidence['sweeps'],
-  cells: ReadonlySet<string>,
-  metric: GateLimit['metric'],
+  sweeps: readonly SweepValues[],
+  cells: ReadonlySet<CellKey>,
+  metric: GatedMetricId,
+  judged: SweepId,
 ): Pick<Finding, 'firstBadSweepId' | 'lastGoodSweepId'> {
-  let firstBadSweepId = (sweeps.at(-1) ?? sweeps[0]).sweepId;
+  let firstBadSweepId = judged;
   for (const { sweepId, values } of sweeps.toReversed()) {
     const ofCells: NewestValues = new Map([...values].filter(([cell, its]) => cells.has(cell) && its.has(metric)));
     if (ofCells.size === 0) continue;
-    if (!brokenLimits(rules, ofCells).some(({ limit }) => limit.metric === metric)) {
-      return { firstBadSweepId, lastGoodSweepId: sweepId };
-    }
+    const isKept = !brokenLimits(rules, ofCells).some(({ limit }) => limit.metric === metric);
+    if (isKept) return { firstBadSweepId, lastGoodSweepId: sweepId };
     firstBadSweepId = sweepId;
   }
   return { firstBadSweepId, lastGoodSweepId: null };

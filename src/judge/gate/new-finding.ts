@@ -1,10 +1,10 @@
 import type { Finding } from '../../records/finding.ts';
 import type { GatedMetricId } from '../../records/gated-metric.ts';
 import { hashOf } from '../../text/canonical-json.ts';
-import type { CellChange } from './cell-change.ts';
+import { environmentDifferences } from '../compare/differences.ts';
 import { ALL_CELLS, type CellWords } from './cell-words.ts';
-import { environmentChanges } from './environment-changes.ts';
 import type { SweepEvidence } from './evidence.ts';
+import type { CellChange, FindingCell } from './metric-changes.ts';
 
 /** Changes that begin within this number of sweeps have one cause. */
 const SAME_CAUSE_SWEEPS = 1;
@@ -67,8 +67,7 @@ export function newFinding(cluster: readonly CellChange[], evidence: SweepEviden
   const { rules, sweeps } = evidence;
   const changes = cluster.toSorted((a, b) => b.margin - a.margin);
   const [clearest] = changes;
-  const judged = sweeps.at(-1);
-  const firstBad = sweeps[clearest?.place ?? -1];
+  const [judged, firstBad] = [sweeps.at(-1), sweeps[clearest?.place ?? -1]];
   if (judged === undefined || firstBad === undefined || clearest === undefined)
     throw new Error('a change outside the sweeps');
   const keys = [...new Set(changes.map(({ cellKey }) => cellKey))];
@@ -76,19 +75,18 @@ export function newFinding(cluster: readonly CellChange[], evidence: SweepEviden
   const { branch, matrix, provenance } = judged;
   const { direction, lastGood } = clearest;
   const outcome = outcomeOf(clearest);
-  const recorded = lastGood === null ? [] : environmentChanges(evidence, lastGood, clearest.place, new Set(keys));
+  const recorded = lastGood === null ? [] : environmentChanges(evidence, [lastGood, clearest.place], keys);
   const isBuildLuck = changes.every((change) => change.isBuildLuck);
   const about = { provenance, branch, matrix, direction, firstBadSweepId: firstBad.sweepId };
-  const isEnded = outcome === 'cleared';
   return {
     ...about,
-    findingId: findingIdOf(about, group.length > 0 ? group : keys),
+    findingId: hashOf({ finding: { ...about, cells: (group.length > 0 ? group : keys).toSorted() } }),
     kind: 'change',
     isWarning: isBuildLuck || changes.every(({ cellKey, metric }) => rules.isWarning(cellKey, metric)),
-    state: isEnded ? 'recovered' : 'open',
+    state: outcome === 'cleared' ? 'recovered' : 'open',
     group,
     lasts: changes.find(({ lasts }) => lasts !== null)?.lasts ?? null,
-    cause: causeOf(changes, recorded, group, outcome),
+    cause: isBuildLuck ? 'buildLuck' : causeOf(changes, recorded, group, outcome),
     environmentChanges: recorded,
     pairs: pairsOf(changes),
     lastGoodSweepId: lastGood === null ? null : (sweeps[lastGood]?.sweepId ?? null),
@@ -99,13 +97,20 @@ export function newFinding(cluster: readonly CellChange[], evidence: SweepEviden
   };
 }
 
-/** @param cells their keys, or the words of a group */
-function findingIdOf(
-  about: Pick<Finding, 'branch' | 'direction' | 'firstBadSweepId' | 'matrix' | 'provenance'>,
-  cells: readonly string[],
-): string {
-  const { branch, direction, firstBadSweepId, matrix, provenance } = about;
-  return hashOf({ finding: { provenance, branch, matrix, direction, cells: cells.toSorted(), firstBadSweepId } });
+/** Changes of the machine recorded for all of these cells between two sweeps, in words: `driver 580.1 → 580.2`. */
+function environmentChanges(
+  { cells, environments }: SweepEvidence,
+  places: readonly number[],
+  keys: readonly string[],
+): string[] {
+  const ofEach = cells
+    .filter(({ cell }) => keys.includes(cell.key))
+    .map(({ environmentIds }) => {
+      const [before, after] = places.map((place) => environments.get(environmentIds[place] ?? ''));
+      return before === undefined || after === undefined ? [] : environmentDifferences(before, after);
+    });
+  const [first = [], ...others] = ofEach;
+  return first.filter((change) => others.every((changes) => changes.includes(change)));
 }
 
 /** A machine that changed as recorded is the environment; without a record it is the machine. */
@@ -115,7 +120,6 @@ function causeOf(
   group: readonly string[],
   outcome: string,
 ): Finding['cause'] {
-  if (changes.every(({ isBuildLuck }) => isBuildLuck)) return 'buildLuck';
   if (recorded.some((change) => change.startsWith('TensorRT '))) return 'version';
   if (outcome === 'machine') return recorded.length > 0 ? 'environment' : 'machine';
   if (group.includes(ALL_CELLS) && recorded.length > 0) return 'environment';
@@ -131,7 +135,7 @@ function pairsOf(changes: readonly CellChange[]): Finding['pairs'] {
   return { agreeing, changePercent, count, outcome, cells: [...new Set(all.map(({ cellKey }) => cellKey))] };
 }
 
-export function findingCellOf(change: CellChange): Finding['cells'][number] {
+export function findingCellOf(change: CellChange): FindingCell {
   const { after, before, cellKey, changePercent, ciPercent, margin, metric } = change;
   return { after, before, cellKey, changePercent, ciPercent, margin, metric };
 }

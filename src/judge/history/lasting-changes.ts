@@ -1,5 +1,5 @@
 import { at } from '../../statistics/at.ts';
-import { isBuildLuck } from './build-luck.ts';
+import { isBuildLuck } from './noise.ts';
 import { type ChangePoint, type CutHistory, cutHistory } from './change-points.ts';
 import { staysIn } from './levels.ts';
 import type { CellHistory } from './noise.ts';

@@ -18,6 +18,27 @@ export interface CellHistory {
   readonly sources?: Known<string>;
 }
 
+/** A place may be off by this many sweeps. */
+const NEAR_SWEEPS = 1;
+
+/**
+ * True when a level begins with another build of the same sources: other tactics, not other code. False where builds or
+ * sources are not known, or where new sources were built about then too.
+ * @param index of the level's first sweep among the measured ones
+ */
+export function isBuildLuck({ builds, sources }: CellHistory, index: number): boolean {
+  if (builds === undefined || sources === undefined) return false;
+  let isRebuilt = false;
+  for (let place = Math.max(1, index - NEAR_SWEEPS); place <= index + NEAR_SWEEPS; place += 1) {
+    const [before, after] = [builds[place - 1] ?? null, builds[place] ?? null];
+    if (before === null || after === null || before === after) continue;
+    const [from, to] = [sources[place - 1] ?? null, sources[place] ?? null];
+    if (from === null || from !== to) return false;
+    isRebuilt = true;
+  }
+  return isRebuilt;
+}
+
 /**
  * Logs of values, as cycles where that reduces the scatter much. Memory-bound cells do not follow the clock: the data
  * decide.

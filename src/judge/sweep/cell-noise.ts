@@ -1,5 +1,4 @@
 import { at } from '../../statistics/at.ts';
-import { type NoisePrior, STEPS } from './noise-prior.ts';
 import { RULES } from './settings.ts';
 import { heavyLogRatio, heavyTail, normalTail } from './tails.ts';
 
@@ -22,6 +21,42 @@ const SHARE_LOGS = SHARES.map(Math.log);
 const SHARE_WEIGHTS = Float64Array.from(RATIOS, ([, weight]) => weight);
 /** Sd, as a log, that a timer leaves in runs that print the same number. */
 const TIMER_SD = 5e-5;
+
+/** Sds of one sweep that are weighed: each a third larger than the one before. */
+const STEPS = 24;
+
+/** What the cells of a matrix share: the grid of sds of one sweep and its prior. */
+export class NoisePrior {
+  readonly typicalSd: number;
+  readonly sds = new Float64Array(STEPS);
+  readonly squares = new Float64Array(STEPS);
+  readonly squareLogs = new Float64Array(STEPS);
+  readonly logs = new Float64Array(STEPS);
+  readonly #flat: Float64Array;
+  readonly #flatSum: number;
+
+  constructor(typicalSd: number) {
+    this.typicalSd = typicalSd;
+    for (let i = 0; i < STEPS; i += 1) {
+      const ratio = Math.exp(Math.log(1 / 8) + (Math.log(800) * i) / (STEPS - 1));
+      this.sds[i] = typicalSd * ratio;
+      this.squares[i] = at(this.sds, i) ** 2;
+      this.squareLogs[i] = Math.log(at(this.squares, i));
+      this.logs[i] = ratio > 1 / 6 && ratio < 6.5 ? 0 : -1.5;
+    }
+    this.#flat = this.logs.map(Math.exp);
+    this.#flatSum = this.#flat.reduce((sum, weight) => sum + weight, 0);
+  }
+
+  /** Empirical Bayes: the prior of each cell is what the cells know, and the flat one for this many cells. */
+  learn(cells: readonly CellNoise[]): void {
+    for (let i = 0; i < STEPS; i += 1) {
+      let sum = (RULES.flatCells * at(this.#flat, i)) / this.#flatSum;
+      for (const cell of cells) sum += cell.weightOf(i);
+      this.logs[i] = Math.log(sum);
+    }
+  }
+}
 
 /**
  * Posterior of one cell's noise on a grid: the sd of one sweep and whether its tails are heavy, from the squares within
@@ -181,13 +216,13 @@ export class CellNoise {
     return p;
   }
 
-  /** The distance of the newest sweep that has this tail probability: bisection, to 1 % of the sd. */
-  offOf(p: number, scale: number, extra: number): number {
+  /** The distance that has this tail probability: bisection, to 2 % of the sd. */
+  offOf(p: number, scale: number, extra: number, sweeps = 1): number {
     let low = 0;
     let high = 40 * this.sd + 5 * Math.sqrt(extra);
-    while (high - low > 0.02 * this.sd) {
+    while (high - low > 0.02 * this.sd * Math.min(1, Math.sqrt(scale))) {
       const middle = (low + high) / 2;
-      if (this.tail(middle, scale, extra) < p) high = middle;
+      if (this.tail(middle, scale, extra, sweeps) < p) high = middle;
       else low = middle;
     }
     return high;

@@ -1,10 +1,7 @@
 import type { CellNoise } from './cell-noise.ts';
-import type { Reported } from './judgement.ts';
-import { KnownLevels } from './known-levels.ts';
-import { Level } from './level.ts';
-import type { CellSweep } from './cell-sweep.ts';
+import type { CellSweep, Change, Reported } from './judgement.ts';
+import { KnownLevels, Level } from './level.ts';
 import { RULES } from './settings.ts';
-import { stepOfWindow } from './step-window.ts';
 
 /** scipy.stats.norm.ppf(0.9) */
 const NINE_IN_TEN = 1.2816;
@@ -22,10 +19,6 @@ export class JudgedCell {
   #sweeps = 1;
   #isDrifting = false;
   #driftReported = 0;
-  /** Off at which a sweep is reported, in sd, and what it was computed for. */
-  #threshold = 0;
-  #thresholdSd = 0;
-  #thresholdP = 0;
 
   /** @param reports of a second level before it is known */
   constructor(noise: CellNoise, place: number, log: number, reports: number) {
@@ -41,16 +34,18 @@ export class JudgedCell {
   /** @returns log ratio of the smallest step that this sweep would show nine times in ten */
   detectable({ night, extra, share }: CellSweep): number {
     const { noise, recent } = this;
-    const scale = 1 + 1 / recent.count;
-    const variance = night.variance + extra;
-    const p = RULES.oneSweepP * share;
-    if (p !== this.#thresholdP || Math.abs(noise.sd / this.#thresholdSd - 1) > 0.02) {
-      this.#threshold = noise.offOf(p, 1, 0) / noise.sd;
-      this.#thresholdSd = noise.sd;
-      this.#thresholdP = p;
-    }
-    const unit = Math.sqrt(scale * noise.sd ** 2 + variance);
-    return (this.#threshold + NINE_IN_TEN) * unit;
+    const unit = Math.sqrt((1 + 1 / recent.count) * noise.sd ** 2 + night.variance + extra);
+    return (noise.offOf(RULES.oneSweepP * share, 1, 0) / noise.sd + NINE_IN_TEN) * unit;
+  }
+
+  /** With the noise of what it is the difference of: variance scale * sd^2 + extra, of the mean of this number of sweeps. */
+  change(log: number, scale: number, extra: number, sweeps = 1): Change {
+    const { noise } = this;
+    return {
+      log,
+      error: Math.sqrt(scale * noise.sd ** 2 + extra),
+      reach: noise.offOf(RULES.intervalP, scale, extra, sweeps),
+    };
   }
 
   get tolerance(): number {
@@ -106,13 +101,12 @@ export class JudgedCell {
     return this.#drift(sweep) ?? this.#judgeWindows(sweep, off);
   }
 
-  /** The change of the cells that moved together, unless this cell did not, or by its own size. */
+  /** The change of the cells that moved together, unless this cell did not. */
   #commonChange({ moved, night, extra }: CellSweep, off: number): number | null {
     if (moved === null) return null;
     const variance = this.noise.sd ** 2 * (1 + 1 / this.recent.count) + night.variance + extra;
-    const against = ((off - moved.change) ** 2 - off ** 2) / (2 * variance);
-    if (against > RULES.againstGroup) return null;
-    return (off - moved.change) ** 2 > 9 * variance ? off : moved.change;
+    const against = ((off - moved) ** 2 - off ** 2) / (2 * variance);
+    return against > RULES.againstGroup ? null : moved;
   }
 
   /** A sweep far off is reported at once, unless it is what the cell knows or may be the accident of one run. */
@@ -131,11 +125,6 @@ export class JudgedCell {
     this.isOnlyRunFarOff = isOnlyRun && held.count < 2;
     if (held.count < needed) return null;
     this.held = null;
-    if (isOnlyRun && this.home.count === 1) {
-      this.home.restart(held);
-      this.known.addExcursion(-off);
-      return null;
-    }
     this.pending = held;
     this.known.visit(held.mean, this.tolerance, { reported: true, sweeps: 0 });
     return this.#reported(sweep, off, held.first, held.count);
@@ -189,21 +178,9 @@ export class JudgedCell {
     return this.#reported(sweep, change, sweep.place, 1);
   }
 
-  #reported(
-    { night, moved }: CellSweep,
-    change: number,
-    first: number,
-    sweeps: number,
-    kind: Reported['kind'] = 'cell',
-  ): Reported {
-    return {
-      direction: change > 0 ? 'slower' : 'faster',
-      first,
-      change,
-      error: Math.sqrt(this.noise.sd ** 2 * (1 / sweeps + 1 / this.home.count) + night.variance / sweeps),
-      group: moved?.word ?? null,
-      kind: moved?.kind ?? kind,
-    };
+  #reported({ night }: CellSweep, log: number, first: number, sweeps: number): Reported {
+    const change = this.change(log, 1 / sweeps + 1 / this.home.count, night.variance / sweeps, sweeps);
+    return { direction: log > 0 ? 'slower' : 'faster', first, change };
   }
 
   /** A line through the level that is sure is a drift from then on: only its newest sweeps are the level. */
@@ -219,27 +196,18 @@ export class JudgedCell {
     }
     if (!this.#isDrifting) return null;
     if (home.count > 5) this.home = home.newest(5);
-    const unit = Math.hypot(this.noise.sd, sweep.night.sd);
-    return Math.abs(this.home.newestMiddle - this.#driftReported) > RULES.driftSd * unit
-      ? this.#creep(sweep, this.#driftReported)
-      : null;
+    const crept = this.home.newestMiddle - this.#driftReported;
+    if (Math.abs(crept) <= RULES.driftSd * Math.hypot(this.noise.sd, sweep.night.sd)) return null;
+    this.#driftReported += crept;
+    return this.#reported(sweep, crept, this.home.placeAt(3), 3);
   }
 
-  /** The cell crept away from a level; what it creeps on is reported from here. */
-  #creep(sweep: CellSweep, from: number): Reported {
-    this.#isDrifting = true;
-    this.#driftReported = this.home.newestMiddle;
-    if (this.home.count > 5) this.home = this.home.newest(5);
-    return this.#reported(sweep, this.#driftReported - from, this.home.placeAt(3), 3, 'creep');
-  }
-
-  /** Small steps and creep, from the last sweeps together. */
+  /** Small steps, from the last sweeps together. */
   #judgeWindows(sweep: CellSweep, off: number): Reported | null {
     const { home, noise } = this;
     if (this.#isDrifting || Math.abs(off) < 0.4 * noise.sd) return null;
-    const found = stepOfWindow(home, noise, sweep);
+    const found = this.#stepOfWindow(sweep);
     if (found === null) return null;
-    if (found.kind === 'creep') return this.#creep(sweep, home.startMean);
     const { window, mean } = found;
     if (window > 3 && home.count - window < 3) {
       home.restart(home.newest(window));
@@ -250,5 +218,31 @@ export class JudgedCell {
     this.known.visit(home.mean, this.tolerance, { reported: false, sweeps: home.count });
     this.known.visit(this.home.mean, this.tolerance, { reported: true, sweeps: 0 });
     return this.#reported(sweep, mean, this.home.first, window);
+  }
+
+  /**
+   * The likeliest small step: the mean of the last 2 to 10 sweeps against the sweeps at this level before. The noise is what
+   * was known before the window. Where a line fits as well as the step, there is none.
+   */
+  #stepOfWindow({ night, share }: CellSweep): { readonly window: number; readonly mean: number } | null {
+    const { home: level, noise } = this;
+    let least = RULES.windowP * share;
+    let best: { readonly window: number; readonly mean: number } | null = null;
+    for (let window = 2; window <= Math.min(RULES.longestWindow, level.count - 1); window += 1) {
+      const scale = 1 / window + 1 / (level.count - window);
+      const mean = level.meanOfNewest(window, RULES.clipSd * noise.sd);
+      if (Math.abs(mean) < 2.5 * noise.sd * Math.sqrt(scale)) continue;
+      noise.refreshWith(window, -1);
+      const { sd } = noise;
+      const isLarge = Math.abs(mean) > RULES.windowMeanSd * Math.hypot(sd, night.sd);
+      const p = isLarge ? noise.tail(mean, scale, night.variance / window, window) : 1;
+      noise.refreshWith(window, 1);
+      if (p >= least) continue;
+      const isLine = level.restOfStep(window) > level.line().rest - RULES.lineGain * sd * sd;
+      if (level.count >= RULES.lineSweeps && isLine) continue;
+      least = p;
+      best = { window, mean };
+    }
+    return best;
   }
 }

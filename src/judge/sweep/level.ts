@@ -35,13 +35,6 @@ export class Level {
     this.add(place, value, Number.POSITIVE_INFINITY);
   }
 
-  /** A level that is known as the mean of this many sweeps. */
-  static of(place: number, log: number, sweeps: number): Level {
-    const level = new Level(place, log);
-    for (let i = 1; i < sweeps; i += 1) level.add(place, log, Infinity);
-    return level;
-  }
-
   /** Goes on with the newest sweeps of a level that is this one again. */
   follow(level: Level): void {
     for (let back = Math.min(level.count, RULES.longestWindow); back > 0; back -= 1) {
@@ -110,6 +103,16 @@ export class Level {
     return at(this.#means, (this.count - sweeps) % KEPT);
   }
 
+  /** Mean difference of the newest `sweeps` from the mean before them, none counted by more than the limit. */
+  meanOfNewest(sweeps: number, limit: number): number {
+    const old = this.meanBefore(sweeps);
+    let sum = 0;
+    for (let back = 1; back <= sweeps; back += 1) {
+      sum += Math.max(-limit, Math.min(limit, this.valueAt(back) - old));
+    }
+    return sum / sweeps;
+  }
+
   /** A level of the newest `sweeps` alone. */
   newest(sweeps: number): Level {
     const level = new Level(this.placeAt(sweeps), this.valueAt(sweeps));
@@ -153,5 +156,79 @@ export class Level {
     }
     const old = this.count - sweeps;
     return squares - (sum * sum) / sweeps + (this.#sumYY - squares) - (this.#sumY - sum) ** 2 / old;
+  }
+}
+
+interface KnownLevel {
+  log: number;
+  visits: number;
+  /** How often it was reported that the cell went there. */
+  reports: number;
+  /** Sweeps of its longest visit. */
+  longest: number;
+}
+
+/** The levels that a cell was at: one reported twice is known, and reported again only when a visit lasts longer than any before. */
+export class KnownLevels {
+  readonly #levels: KnownLevel[] = [];
+  /** Tells that a level or excursions have before they are known. */
+  readonly #allowed: number;
+  /** Far sweeps that came back, and the largest change of them, downward and upward. */
+  readonly #largest = [0, 0];
+  readonly #counts = [0, 0];
+
+  constructor(allowed: number) {
+    this.#allowed = allowed;
+  }
+
+  get excursions(): number {
+    return (this.#counts[0] ?? 0) + (this.#counts[1] ?? 0);
+  }
+
+  /** The cell was off by so much and came back. */
+  addExcursion(off: number): void {
+    const side = off > 0 ? 1 : 0;
+    this.#counts[side] = (this.#counts[side] ?? 0) + 1;
+    this.#largest[side] = Math.max(this.#largest[side] ?? 0, Math.abs(off));
+  }
+
+  #near(log: number, tolerance: number): KnownLevel | undefined {
+    return this.#levels.find((level) => Math.abs(level.log - log) <= tolerance);
+  }
+
+  /** Remembers that the cell went to a level, or ends a visit of this many sweeps. */
+  visit(log: number, tolerance: number, visit: { readonly reported: boolean; readonly sweeps: number }): void {
+    let level = this.#near(log, tolerance);
+    if (level === undefined) this.#levels.push((level = { log, visits: 0, reports: 0, longest: 0 }));
+    if (visit.reported) level.reports += 1;
+    if (visit.sweeps > 0) {
+      level.visits += 1;
+      level.longest = Math.max(level.longest, visit.sweeps);
+      level.log += (log - level.log) / level.visits;
+    }
+  }
+
+  /** Sweeps running that the cell has to be at this level, off its own by so much, before it is reported. */
+  sweepsToReport(log: number, tolerance: number, off = 0): number {
+    const side = off > 0 ? 1 : 0;
+    const isRestless = off !== 0 && (this.#counts[side] ?? 0) >= this.#allowed;
+    const isUsual = isRestless && Math.abs(off) < RULES.knownSize * (this.#largest[side] ?? 0);
+    const level = this.#near(log, tolerance);
+    const isKnown = level !== undefined && level.reports >= this.#allowed;
+    return isKnown ? Math.max(RULES.knownRun, 2 * level.longest + 1) : isUsual ? RULES.knownRun : 1;
+  }
+
+  /** Whether the cell was at this level for long enough to come back to it. */
+  hasLasted(log: number, tolerance: number): boolean {
+    return (this.#near(log, tolerance)?.longest ?? 0) >= RULES.lastingSweeps;
+  }
+
+  /** The level reported twice that is not the one at `log`. */
+  second(log: number, tolerance: number): number | null {
+    return (
+      this.#levels.find(
+        (level) => level.reports >= this.#allowed && level.visits > 1 && Math.abs(level.log - log) > tolerance,
+      )?.log ?? null
+    );
   }
 }

@@ -1,19 +1,11 @@
 import { at } from '../../statistics/at.ts';
-import { CellNoise } from './cell-noise.ts';
-import { NoisePrior } from './noise-prior.ts';
+import { median } from '../../statistics/median.ts';
+import { CellNoise, NoisePrior } from './cell-noise.ts';
 import { CellReference } from './cell-reference.ts';
-import type { CellSweep } from './cell-sweep.ts';
 import { JudgedCell } from './judged-cell.ts';
-import type { CellJudgement, Controls, SweepRuns } from './judgement.ts';
+import type { CellJudgement, CellSweep, Control, SweepRuns } from './judgement.ts';
 import { GroupShifts, NightEffect } from './night-effect.ts';
 import { RULES } from './settings.ts';
-import { agreeingRuns } from './sweep-center.ts';
-
-export interface MatrixCell {
-  readonly id: string;
-  /** Words that groups of cells share: precision, model. */
-  readonly groups: readonly string[];
-}
 
 export interface MatrixOptions {
   /** Sd of a sweep where nothing is known yet, as a log. */
@@ -27,10 +19,7 @@ interface CellAndReference {
   readonly reference: CellReference;
 }
 
-function newCell(noise: CellNoise, place: number, log: number, reports: number): CellAndReference {
-  const state = new JudgedCell(noise, place, log, reports);
-  return { state, reference: new CellReference(state) };
-}
+type Controls = readonly (Control | null | undefined)[];
 
 /** One metric of one matrix, sweep by sweep, each with only the past. */
 export class MatrixJudge {
@@ -45,11 +34,11 @@ export class MatrixJudge {
   readonly #differences: Float64Array;
   readonly #variances: Float64Array;
   readonly #extras: Float64Array;
-  readonly #zs: Float64Array;
   #place = 0;
 
+  /** @param cells words that groups of cells share, of each cell: precision, model */
   constructor(
-    cells: readonly MatrixCell[],
+    cells: readonly Iterable<string>[],
     { typicalSd = RULES.typicalSd, judgedTogether = cells.length }: MatrixOptions = {},
   ) {
     this.#prior = new NoisePrior(typicalSd);
@@ -58,12 +47,11 @@ export class MatrixJudge {
     this.#cells = cells.map(() => null);
     this.#noises = cells.map(() => new CellNoise(this.#prior));
     this.#night = new NightEffect(cells.length);
-    this.#groups = new GroupShifts(cells.map(({ groups }) => groups));
+    this.#groups = new GroupShifts(cells);
     this.#logs = new Float64Array(cells.length);
     this.#differences = new Float64Array(cells.length);
     this.#variances = new Float64Array(cells.length);
     this.#extras = new Float64Array(cells.length);
-    this.#zs = new Float64Array(cells.length);
   }
 
   /** Learns from a sweep of which nobody asks the judgement. */
@@ -87,25 +75,31 @@ export class MatrixJudge {
     for (const [index, noise] of this.#noises.entries()) {
       const control = controls[index] ?? null;
       const cell = this.#cells[index] ?? null;
-      if (control !== null && cell !== null) cell.reference.obey(control, place);
+      if (control?.accept === true) cell?.reference.accept();
       this.#measure(index, noise, runs[index] ?? null, control?.exclude === true);
     }
-    const moved = this.#moved();
+    const { shift } = this.#night.estimate(this.#differences, this.#variances);
+    const groups = shift === 0 ? this.#groups.moved(this.#night, this.#differences, this.#variances) : null;
+    // They are no part of the night.
+    if (groups !== null && groups.size > 0 && groups.size < runs.length) {
+      const others = this.#differences.map((difference, index) => (groups.has(index) ? Number.NaN : difference));
+      this.#night.estimate(others, this.#variances);
+    }
     this.#night.learn();
     const { effect } = this.#night;
     return this.#noises.map((noise, index) => {
       const own = runs[index] ?? null;
-      if (own === null || own.length === 0) return null;
-      const control = controls[index] ?? {};
-      const log = at(this.#logs, index);
+      const { exclude: isApart = false, reference } = controls[index] ?? {};
       let cell = this.#cells[index] ?? null;
+      if (own === null || own.length === 0 || (cell === null && isApart)) return null;
+      const log = at(this.#logs, index);
       const isNew = cell === null;
       if (cell === null) {
-        if (control.exclude === true) return null;
-        cell = newCell(noise, place, log, this.#reports);
+        const state = new JudgedCell(noise, place, log, this.#reports);
+        cell = { state, reference: new CellReference(state) };
         this.#cells[index] = cell;
-        cell.reference.obey(control, place);
       }
+      if (reference !== undefined) cell.reference.replace(reference, place);
       const sweep: CellSweep = {
         place,
         log: log - effect,
@@ -113,36 +107,13 @@ export class MatrixJudge {
         extra: at(this.#extras, index),
         night: this.#night,
         share: this.#share,
-        moved: moved(index),
+        moved: groups === null ? shift : (groups.get(index) ?? null),
       };
-      if (control.exclude === true) return judgementOf(cell, sweep, cell.state.judgeApart(sweep), true);
+      if (isApart) return judgementOf(cell, sweep, cell.state.judgeApart(sweep), true);
       const reported = isNew ? null : cell.state.judge(sweep);
-      cell.reference.update(reported, control.confirmed === true);
+      cell.reference.update(reported);
       return judgementOf(cell, sweep, reported);
     });
-  }
-
-  /** The effect of the night, and what moved together in this sweep: groups are no part of the night. */
-  #moved(): (index: number) => CellSweep['moved'] {
-    const night = this.#night;
-    const all = { differences: this.#differences, variances: this.#variances };
-    night.estimate(all);
-    if (night.shift !== 0) {
-      const shift: CellSweep['moved'] = { word: 'all', change: night.shift, kind: 'shift' };
-      return () => shift;
-    }
-    for (let i = 0; i < this.#zs.length; i += 1) {
-      this.#zs[i] = (at(this.#differences, i) - night.effect) / Math.sqrt(at(this.#variances, i) + night.variance);
-    }
-    const groups = this.#groups.moved(this.#zs, night, all);
-    if (groups.size > 0 && groups.size < this.#zs.length) {
-      const others = this.#zs.map((_, i) => (groups.has(i) ? Number.NaN : at(this.#differences, i)));
-      night.estimate({ differences: others, variances: this.#variances });
-    }
-    return (index) => {
-      const group = groups.get(index);
-      return group === undefined ? null : { ...group, kind: 'group' };
-    };
   }
 
   #measure(index: number, noise: CellNoise, runs: SweepRuns, isApart: boolean): void {
@@ -164,4 +135,18 @@ export class MatrixJudge {
     this.#differences[index] = log - level.mean;
     this.#variances[index] = noise.sd ** 2 * (1 + 1 / level.count) + at(this.#extras, index);
   }
+}
+
+/** The logs of the runs of one sweep that agree: a run far from the median is none. Of two far apart the one nearer to the level counts. */
+function agreeingRuns(logs: readonly number[], noise: CellNoise, level: number | null): readonly number[] {
+  if (logs.length < 2) return logs;
+  const limit = Math.max(RULES.runSd * noise.runSd, RULES.runLeast);
+  const [a = 0, b = 0] = logs;
+  if (logs.length === 2) {
+    if (Math.abs(a - b) <= 1.4 * limit) return logs;
+    if (level === null) return [Math.min(a, b)];
+    return [Math.abs(a - level) < Math.abs(b - level) ? a : b];
+  }
+  const middle = median(logs) ?? 0;
+  return logs.filter((log) => Math.abs(log - middle) <= limit);
 }

@@ -1,13 +1,6 @@
 import { at } from '../../statistics/at.ts';
 import { RULES } from './settings.ts';
 
-/** The sweep's differences from the levels, one place per cell; NaN where a cell has none. */
-export interface Differences {
-  readonly differences: Float64Array;
-  /** Variances of the differences by the cells' own noise. */
-  readonly variances: Float64Array;
-}
-
 /** What the cells have in common in each sweep: a normal effect of a sd that is learned, or a shift. */
 export class NightEffect {
   #squares = RULES.nightSd ** 2 * RULES.nightWeight;
@@ -32,7 +25,11 @@ export class NightEffect {
     return Math.sqrt(this.#squares / this.#sweeps);
   }
 
-  estimate({ differences, variances }: Differences): void {
+  /**
+   * @param differences from the levels, by cell; NaN where a cell has none
+   * @param variances of the differences by the cells' own noise
+   */
+  estimate(differences: Float64Array, variances: Float64Array): this {
     const night = this.sd;
     const { mean: raw, weight, cells } = this.#robustMean(differences, variances, night);
     const center = this.#sum / (this.#summed + 1);
@@ -46,7 +43,7 @@ export class NightEffect {
     // Of a few cells nobody can say whether they moved or the night did.
     if (cells < RULES.groupCells) {
       this.variance = night ** 2;
-      return;
+      return this;
     }
     const limit = Math.max(
       RULES.shiftLeast,
@@ -55,12 +52,12 @@ export class NightEffect {
     if (Math.abs(mean) > limit && shareMoved(differences, center, mean) >= RULES.shiftShare) {
       this.shift = mean;
       this.effect = center;
-      return;
+      return this;
     }
-    const shrunk = (mean * night ** 2) / (night ** 2 + variance);
-    this.own = Math.max(-4 * night, Math.min(4 * night, shrunk));
+    this.own = Math.max(-4 * night, Math.min(4 * night, (mean * night ** 2) / (night ** 2 + variance)));
     this.effect = center + this.own;
     this.#raw = raw;
+    return this;
   }
 
   /** Learns the sd of nights from this sweep; after a shift the levels lie in its night. */
@@ -80,8 +77,7 @@ export class NightEffect {
   #robustMean(differences: Float64Array, variances: Float64Array, night: number) {
     let cells = 0;
     let filled = 0;
-    for (let i = 0; i < differences.length; i += 1) {
-      const difference = at(differences, i);
+    for (const [i, difference] of differences.entries()) {
       if (Number.isNaN(difference)) continue;
       cells += 1;
       this.#sorted[filled++] = difference;
@@ -110,65 +106,52 @@ export class NightEffect {
   }
 }
 
+/** Share of the cells that have at least half of a shift. */
 function shareMoved(differences: Float64Array, center: number, shift: number): number {
-  let cells = 0;
-  let moved = 0;
-  for (let i = 0; i < differences.length; i += 1) {
-    const difference = at(differences, i) - center;
-    if (Number.isNaN(difference)) continue;
-    cells += 1;
-    if (difference * shift > 0 && Math.abs(difference) > 0.5 * Math.abs(shift)) moved += 1;
-  }
-  return moved / cells;
+  const known = differences.filter((difference) => !Number.isNaN(difference));
+  return known.filter((difference) => (difference - center) / shift > 0.5).length / known.length;
 }
 
-/** Groups of cells that moved together in this sweep: places of the cells by word. */
+/** Groups of cells that moved together in this sweep: those that share a word. */
 export class GroupShifts {
-  readonly #groups: ReadonlyMap<string, readonly number[]>;
+  /** Places of their cells. */
+  readonly #groups: readonly (readonly number[])[];
 
-  constructor(words: readonly (readonly string[])[]) {
+  constructor(words: readonly Iterable<string>[]) {
     const groups = new Map<string, number[]>();
     for (const [cell, own] of words.entries()) {
-      for (const word of new Set(own)) groups.set(word, [...(groups.get(word) ?? []), cell]);
+      for (const word of own) groups.set(word, [...(groups.get(word) ?? []), cell]);
     }
-    this.#groups = groups;
+    this.#groups = [...groups.values()];
   }
 
-  /** @param zs of the cells, NaN where a cell has no difference @returns word and mean difference by cell */
-  moved(
-    zs: Float64Array,
-    { effect, own }: NightEffect,
-    { differences, variances }: Differences,
-  ): Map<number, GroupMove> {
-    const found = new Map<number, GroupMove>();
-    for (const [word, cells] of this.#groups) {
+  /** @returns mean difference of the groups that moved, by cell */
+  moved(night: NightEffect, differences: Float64Array, variances: Float64Array): ReadonlyMap<number, number> {
+    const found = new Map<number, number>();
+    for (const cells of this.#groups) {
       let sum = 0;
       let present = 0;
       let agreeing = 0;
       let weights = 0;
       let change = 0;
       for (const cell of cells) {
-        const z = at(zs, cell);
-        if (Number.isNaN(z)) continue;
+        const difference = at(differences, cell) - night.effect;
+        if (Number.isNaN(difference)) continue;
+        const z = difference / Math.sqrt(at(variances, cell) + night.variance);
         present += 1;
         sum += Math.max(-3.5, Math.min(3.5, z));
         agreeing += Math.abs(z) > 1 ? Math.sign(z) : 0;
         const weight = 1 / (at(variances, cell) + RULES.cellSd ** 2);
         weights += weight;
-        change += weight * (at(differences, cell) - effect);
+        change += weight * difference;
       }
       if (present < RULES.groupCells || Math.abs(sum) <= RULES.groupZ * Math.sqrt(present)) continue;
       if (agreeing * Math.sign(sum) < RULES.groupShare * present) continue;
       change /= weights;
       // No direction that the runs themselves do not have: the other cells may be the ones that moved.
-      if ((change + own) * change < 0.5 * change * change) continue;
-      for (const cell of cells) found.set(cell, { word, change });
+      if ((change + night.own) * change < 0.5 * change * change) continue;
+      for (const cell of cells) found.set(cell, change);
     }
     return found;
   }
-}
-
-export interface GroupMove {
-  readonly word: string;
-  readonly change: number;
 }

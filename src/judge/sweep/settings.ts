@@ -58,8 +58,10 @@ export const RULES = {
   knownRun: 3,
   /** A faster level of this many sweeps is the reference. */
   fasterSweeps: 3,
-  /** A level that was reported differs from the reference while it is this many standard errors off. */
+  /** A level that was reported differs from the reference while it is this many standard errors off, and 0 is outside its interval. */
   openErrors: 2.5,
+  /** Of intervals: 95 %. */
+  intervalP: 0.05,
   /** Tail probability of a sweep at the reference that is unclear, and is not reported. */
   unclearP: 0.003,
   /** A reference is the mean of its first this many sweeps. */

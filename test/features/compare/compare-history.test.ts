@@ -89,7 +89,7 @@ test('a slow-down of all cells is one regression, and a new driver that explains
   expect(counts['same']).toBeGreaterThan(9);
   for (const { reasons } of cells) expect(reasons).toContain('commonShift');
   const { stdout } = await bench(['compare', '--db', db], { env: { COLUMNS: '200' } });
-  expect(stdout).toContain('12 cells slower: 1 new');
+  expect(stdout).toContain('12 cells slower: 12 new');
   expect(stdout).toContain('driver 580.1 → 590.2');
   const report = async (format: string) => bench(['report', 'latest~1', 'latest', format, '--db', db]);
   const named = 'Common shift of +';

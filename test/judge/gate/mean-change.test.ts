@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import type { CellEvidence } from '../../../src/judge/gate/evidence.ts';
-import { meanChange } from '../../../src/judge/gate/mean-change.ts';
+import { meanChange } from '../../../src/judge/gate/judged-cells.ts';
 import type { JudgedCell } from '../../../src/judge/gate/verdict.ts';
 import { median } from '../../../src/statistics/median.ts';
 import { simulatedCells } from '../../support/simulated-store.ts';
@@ -37,7 +37,7 @@ function judgedOf(now: readonly (number | null)[]): JudgedCell[] {
     before: median(PAST[index] ?? []),
     now: now[index] ?? null,
     changePercent: null,
-    ciPercent: null,
+    ciPercent: [-0.2, 0.4],
     mdePercent: null,
     levels: null,
     runs: 1,
@@ -46,26 +46,26 @@ function judgedOf(now: readonly (number | null)[]): JudgedCell[] {
   }));
 }
 
-// numpy: sd = median(abs(diff(log(H)))) / (0.6745 sqrt(2)), t = sd**2 (1 + 1/7) / 16 with 0.37 * 7 degrees of freedom each,
-// and what sweeps share; scipy.stats.t.ppf(0.975, df)
-test('the newest values over the levels before them, with an interval from their histories', () => {
-  const mean = meanChange(judgedOf(NOW), EVIDENCE, 8);
+// numpy: sd = log(1.004 / 0.998) / 2 / 1.96 of each cell, and what sweeps share with 5.5 degrees of freedom;
+// scipy.stats.t.ppf(0.975, df)
+test('the newest values over the reference levels, with an interval from those of the cells', () => {
+  const mean = meanChange(judgedOf(NOW), EVIDENCE);
   expect(mean).toMatchObject({ cells: 4, leftOut: 0 });
   expect(mean?.changePercent).toBeCloseTo(1.21457399, 7);
-  expect(mean?.ciPercent?.[0]).toBeCloseTo(0.93658417, 5);
-  expect(mean?.ciPercent?.[1]).toBeCloseTo(1.49332943, 5);
+  expect(mean?.ciPercent?.[0]).toBeCloseTo(0.98943781, 5);
+  expect(mean?.ciPercent?.[1]).toBeCloseTo(1.44021207, 5);
 });
 
 test('a cell that failed is left out', () => {
-  expect(meanChange(judgedOf([...NOW.slice(0, 3), null]), EVIDENCE, 8)).toMatchObject({ cells: 3, leftOut: 1 });
+  expect(meanChange(judgedOf([...NOW.slice(0, 3), null]), EVIDENCE)).toMatchObject({ cells: 3, leftOut: 1 });
 });
 
 test('the first sweep has no level to compare with', () => {
   const first = judgedOf(NOW).map((cell) => ({ ...cell, before: null }));
-  expect(meanChange(first, EVIDENCE, 1)).toBeNull();
+  expect(meanChange(first, EVIDENCE)).toBeNull();
 });
 
-test('two sweeps of one run each have no interval', () => {
-  const two = PAST.flatMap((past, index) => evidenceOf([past[0] ?? 0, NOW[index] ?? 0], index));
-  expect(meanChange(judgedOf(NOW), two, 2)).toMatchObject({ ciPercent: null, cells: 4 });
+test('cells without an interval leave it without one', () => {
+  const cells = judgedOf(NOW).map((cell) => ({ ...cell, ciPercent: null }));
+  expect(meanChange(cells, EVIDENCE)).toMatchObject({ ciPercent: null, cells: 4 });
 });

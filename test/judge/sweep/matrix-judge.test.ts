@@ -13,10 +13,7 @@ describe('a step that three runs show', () => {
     (quiet, ratio) => {
       for (const seed of seeds) {
         const judgement = judgeScene(quiet + 1, { seed, time: after(quiet, ratio) })[quiet]?.[0];
-        expect(judgement).toMatchObject({
-          verdict: 'slower',
-          reported: { direction: 'slower', first: quiet, kind: 'cell' },
-        });
+        expect(judgement).toMatchObject({ verdict: 'slower', reported: { direction: 'slower', first: quiet } });
         expect(judgement?.change.log).toBeCloseTo(Math.log(ratio), 1);
         expect(Math.abs((judgement?.change.log ?? 0) - Math.log(ratio))).toBeLessThan(
           6 * (judgement?.change.error ?? 0),
@@ -45,7 +42,7 @@ it('reports a further step on top of an open one, also in the next sweep', () =>
   const last = judgeScene(30, steps(20)).at(-1)?.[0];
   expect(last?.verdict).toBe('slower');
   expect(last?.change.log).toBeCloseTo(Math.log(1.25), 2);
-  expect(last?.reference).toMatchObject({ first: 0, sweeps: 10 });
+  expect(last?.reference).toMatchObject({ sweeps: 10 });
 });
 
 it.each([0.001, 0.002])('reports a creep of .01 a night by .05, and again: runs scatter by %f', (runSd) => {
@@ -69,9 +66,9 @@ it.each([3, 5, 1])('names two levels and is quiet after two reports of each: %i 
   expect(slower.length).toBeLessThanOrEqual(2);
   expect(reported(scene, 0).filter((text) => Number(text.split(' ')[0]) > 25)).toEqual([]);
   const upper = scene.findLastIndex((_, sweep) => isUpper(sweep));
-  expect(scene[upper]?.[0]).toMatchObject({ verdict: 'same', levels: { at: 'upper' } });
-  expect(Math.exp(scene[upper]?.[0]?.levels?.upper ?? 0)).toBeCloseTo(1.8, 1);
-  expect(Math.exp(scene[upper]?.[0]?.levels?.lower ?? 0)).toBeCloseTo(1.6, 1);
+  expect(scene[upper]?.[0]).toMatchObject({ verdict: 'same' });
+  expect(Math.exp(scene[upper]?.[0]?.levels?.[1] ?? 0)).toBeCloseTo(1.8, 1);
+  expect(Math.exp(scene[upper]?.[0]?.levels?.[0] ?? 0)).toBeCloseTo(1.6, 1);
 });
 
 describe('what moves together', () => {
@@ -81,8 +78,8 @@ describe('what moves together', () => {
     for (const seed of seeds) {
       const time = (cell: number, sweep: number) => (cell % 2 === 1 && sweep >= 10 ? 1.015 : 1);
       const scene = judgeScene(12, { seed, groups, time });
-      expect(scene[10]?.map((cell) => cell?.reported?.group ?? null)).toEqual(
-        Array.from({ length: 12 }, (_, cell) => (cell % 2 === 1 ? 'fp16' : null)),
+      expect(scene[10]?.map((cell) => cell?.reported?.direction ?? null)).toEqual(
+        Array.from({ length: 12 }, (_, cell) => (cell % 2 === 1 ? 'slower' : null)),
       );
       expect(reported(scene, 0)).toEqual([]);
     }
@@ -91,7 +88,7 @@ describe('what moves together', () => {
   it('is a shift where all cells do', () => {
     const scene = judgeScene(12, { seed: 4, groups, time: (_, sweep) => (sweep >= 10 ? 0.985 : 1) });
     for (const cell of scene[10] ?? []) {
-      expect(cell?.reported).toMatchObject({ direction: 'faster', group: 'all', kind: 'shift' });
+      expect(cell?.reported).toMatchObject({ direction: 'faster' });
     }
   });
 });
@@ -116,42 +113,19 @@ describe('the reference', () => {
     const time = (cell: number, sweep: number) => (cell === 0 && sweep >= 10 && sweep < 20 ? 0.9 : 1);
     const scene = judgeScene(24, { seed: 5, time });
     expect(verdicts(scene).slice(9, 14)).toEqual(['same', 'faster', 'faster', 'same', 'same']);
-    expect(scene[12]?.[0]?.reference).toMatchObject({ first: 10 });
+    expect(Math.exp(scene[12]?.[0]?.reference.log ?? 0)).toBeCloseTo(0.9, 2);
     expect(reported(scene, 0)).toEqual(['10 faster', '20 slower']);
     expect(scene[23]?.[0]?.verdict).toBe('slower');
-    const confirmed = judgeScene(11, {
-      seed: 5,
-      time,
-      controls: (_, sweep) => (sweep === 10 ? { confirmed: true } : null),
-    });
-    expect(confirmed[10]?.[0]).toMatchObject({ verdict: 'same', reference: { first: 10 } });
   });
 
-  it('moves up when somebody accepts, and back when that ends', () => {
-    const scene = judgeScene(26, {
+  it('moves up when somebody accepts', () => {
+    const scene = judgeScene(20, {
       seed: 6,
       time: after(10, 1.05),
-      controls: (cell, sweep) => {
-        if (cell > 0) return null;
-        if (sweep === 15) return { accept: true };
-        return sweep === 20 ? { reference: { log: 0, sweeps: 10 } } : null;
-      },
+      controls: (cell, sweep) => (cell === 0 && sweep === 15 ? { accept: true } : null),
     });
     expect(reported(scene, 0)).toEqual(['10 slower']);
-    expect(verdicts(scene).slice(10)).toEqual([
-      ...Array(5).fill('slower'),
-      ...Array(5).fill('same'),
-      ...Array(6).fill('slower'),
-    ]);
-    expect(scene[25]?.[0]?.change.log).toBeCloseTo(Math.log(1.05), 2);
-  });
-
-  it('is a baseline of runs from the first sweep on', () => {
-    const scene = judgeScene(3, {
-      seed: 6,
-      controls: (_, sweep) => (sweep === 0 ? { reference: { runs: [0.9, 0.9, 0.901] } } : null),
-    });
-    expect(verdicts(scene)).toEqual(['slower', 'slower', 'slower']);
+    expect(verdicts(scene).slice(10)).toEqual([...Array(5).fill('slower'), ...Array(5).fill('same')]);
   });
 
   it('keeps an excluded sweep out, which is slower all the same', () => {
@@ -160,7 +134,6 @@ describe('the reference', () => {
     expect(scene[10]?.every((cell) => cell?.verdict === 'slower')).toBe(true);
     expect(reported(scene, 0)).toEqual(['10 slower']);
     expect(verdicts(scene).slice(11)).toEqual(Array(9).fill('same'));
-    expect(scene[19]?.[0]?.level.log).toBeCloseTo(0, 2);
   });
 });
 
@@ -182,6 +155,18 @@ it('reports nothing in quiet histories: 50 of 12 cells with 60 sweeps', () => {
     ),
   );
   expect(alarmed.filter(Boolean).length).toBeLessThanOrEqual(3);
+});
+
+it('has intervals that leave 0 out where it is slower, also in young cells', () => {
+  const cells = [1, 2, 3, 10].flatMap((quiet) =>
+    judgeScene(quiet + 3, {
+      seed: quiet,
+      time: (cell, sweep) => (sweep >= quiet && cell < 3 ? 1.01 + 0.01 * cell : 1),
+    }),
+  );
+  const slower = cells.flat().filter((cell) => cell?.verdict === 'slower');
+  expect(slower.length).toBeGreaterThan(15);
+  expect(slower.filter((cell) => (cell?.change.log ?? 0) <= (cell?.change.reach ?? 0))).toEqual([]);
 });
 
 it('says what it would report nine times in ten', () => {
@@ -206,5 +191,5 @@ it('needs more evidence where more is judged together', () => {
 
 it('has no judgement without a result, and begins where the first one is', () => {
   const scene = judgeScene(3, { seed: 1 });
-  expect(scene[0]?.[0]).toMatchObject({ verdict: 'same', reported: null, reference: { sweeps: 1, first: 0 } });
+  expect(scene[0]?.[0]).toMatchObject({ verdict: 'same', reported: null, reference: { sweeps: 1 } });
 });

@@ -36,7 +36,7 @@ export function judgeScene(sweeps: number, scene: Scene): readonly (readonly (Ce
   const normal = gaussian(uniform(seed));
   const places = Array.from({ length: cells }, (_, cell) => cell);
   const judge = new MatrixJudge(
-    places.map((cell) => ({ id: `c${cell}`, groups: scene.groups?.(cell) ?? [] })),
+    places.map((cell) => scene.groups?.(cell) ?? []),
     scene.options,
   );
   return Array.from({ length: sweeps }, (_, sweep) => {
