@@ -62,7 +62,7 @@ test('SIGKILL while artefacts are copied leaves whole folders, and again brings 
   const folders = (db: string): string[] => {
     const folder = join(dirname(db), 'artefacts');
     const names = existsSync(folder) ? readdirSync(folder, { recursive: true }).map(String) : [];
-    return names.filter((name) => !/\.tmp-\d+/.test(name)).toSorted();
+    return names.filter((name) => !/\.tmp-\d+|\.lock$/.test(name)).toSorted();
   };
   const into = join(temporaryFolder(), 'bench.sqlite');
   const child = startBench(['db', 'merge', one, '--db', into]);

@@ -153,7 +153,7 @@ describe('topics', () => {
   });
 
   test('every key of a matrix', async () => {
-    const text = await helpOn('matrix-reference');
+    const text = await helpOn('matrix-keys');
     for (const key of Object.keys(matrixSchema.shape)) expect(text).toContain(`\`${key}\``);
     expect(await helpOn('matrix')).toMatch(/^# /);
   });
@@ -217,6 +217,6 @@ test('every word of docs/reference/words.md has help, in the singular and the pl
       expect(wordLines(form, makeLook(80, false))[3]).toContain(word);
     }
   }
-  expect(await helpOn('verdicts')).toContain('What is said of a cell against its reference level');
+  expect(await helpOn('verdict')).toContain('What is said of a cell against its reference level');
   expect(await helpOn('noise')).toContain('As a word:');
 });

@@ -35,7 +35,8 @@ function change(db: string, sql: string): void {
 
 function artefactFiles(db: string): string[] {
   const folder = join(dirname(db), 'artefacts');
-  return existsSync(folder) ? readdirSync(folder, { recursive: true }).map(String).toSorted() : [];
+  const names = existsSync(folder) ? readdirSync(folder, { recursive: true }).map(String) : [];
+  return names.filter((name) => !name.endsWith('.lock')).toSorted();
 }
 
 async function mergeJson(into: string, ...args: readonly string[]) {
