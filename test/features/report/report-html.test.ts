@@ -67,7 +67,7 @@ describe('bench report --html', () => {
     const { stdout } = await bench(['report', '--html', '--db', nights], { cwd });
     expect(queryStore(nights, 'select count(*) as n from findings')).toEqual(before);
     expect(sectionOf(stdout, 'overview')).toMatch(
-      /<span class="slower">2 cells slower<\/span> by [\d.]+( to [\d.]+)?\u00a0%: 1 new</,
+      /<span class="slower">2 cells slower<\/span> by [\d.]+( to [\d.]+)?\u00a0%: \d+ new</,
     );
     const data = pageDataIn(stdout);
     expect(data.sweeps.ids).toHaveLength(40);
