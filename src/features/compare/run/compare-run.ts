@@ -252,7 +252,7 @@ function sayCost({ io, options, pair, store }: Comparing, both: BothPlans): void
   const budgetS = options.budget ?? null;
   const { base, head } = withinBudget(store, both, budgetS);
   const cells = pairedCells(store, pair, { base, head });
-  for (const line of costText(store, [base, head], cells, enough, gpus, budgetS)) say(line, io);
+  for (const line of await costText(store, [base, head], cells, enough, gpus, budgetS)) say(line, io);
 }
 
 function enoughOf({ maxRepeats, metric, repeats, untilSure }: MeasureOptions, planned: number): Enough {

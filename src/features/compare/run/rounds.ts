@@ -1,6 +1,5 @@
-import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { engineName } from '../../../engines/engine-index.ts';
+import { EngineIndex, engineName } from '../../../engines/engine-index.ts';
+import { enginesFolderOf } from '../../../artefacts/layout.ts';
 import type { SideName } from './commit-side.ts';
 import type { Pair } from './pair.ts';
 import type { BothPlans, PlannedSide } from './plan-both.ts';
@@ -110,15 +109,15 @@ export function cellsOf(
 }
 
 /** What a measurement will take, from the estimates of the plans and earlier runs. */
-export function costText(
+export async function costText(
   store: OpenStore,
   sides: readonly PlannedSide[],
   cells: readonly PairedCell[],
   { maxRepeats, repeats }: Enough,
   gpus: number,
   budgetS: number | null,
-): string[] {
-  const engines = sides.map((each) => enginesOf(store, each));
+): Promise<string[]> {
+  const engines = await Promise.all(sides.map((each) => enginesOf(store, each)));
   const toBuild = engines.reduce((sum, { missing }) => sum + missing, 0);
   const seconds = (rounds: number): number =>
     cells.reduce((sum, cell) => {
@@ -142,11 +141,11 @@ export function costText(
 }
 
 /** Engines of the plan that the cache has from when the same commit was measured before. */
-function enginesOf({ db, path }: OpenStore, { planned, side }: PlannedSide) {
+async function enginesOf({ db, path }: OpenStore, { planned, side }: PlannedSide) {
   const needed = planned.plan.builds.filter(({ enginePath }) => enginePath === null).length;
   const keys = planned.plan.cells.map(({ cell }) => cell.key);
   const made = sweepsAtCommit(db, side.git.commit ?? '').flatMap(({ sweepId }) => engineKeysOf(db, sweepId, keys));
-  const isThere = (key: string): boolean => existsSync(join(dirname(path), 'engines', `${engineName(key, 1)}.plan`));
-  const known = Math.min(needed, [...new Set(made)].filter(isThere).length);
+  const { links } = await new EngineIndex(enginesFolderOf(path)).read();
+  const known = Math.min(needed, [...new Set(made)].filter((key) => links[engineName(key, 1)] !== undefined).length);
   return { known, missing: needed - known };
 }
