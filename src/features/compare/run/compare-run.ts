@@ -204,13 +204,13 @@ async function preparedCommits(comparing: Comparing, commits: TwoCommits, folder
     say(`note: ${printable(matrix)} is not in ${side.text}: taking that of the working tree`, io);
   }
   const early = await earlyPlans(sides, options);
-  if (early !== null) sayCost(comparing, early);
+  if (early !== null) await sayCost(comparing, early);
   for (const side of command.length === 0 ? [] : [sides.base, sides.head]) {
     say(`building ${side.name} ${side.text}: ${shellLine(command)}`, io);
     await side.build();
   }
   const both = await planBoth(sides, options, 'models needed');
-  if (early === null) sayCost(comparing, both);
+  if (early === null) await sayCost(comparing, both);
   return both;
 }
 
@@ -246,7 +246,7 @@ async function earlyPlans(
   }
 }
 
-function sayCost({ io, options, pair, store }: Comparing, both: BothPlans): void {
+async function sayCost({ io, options, pair, store }: Comparing, both: BothPlans): Promise<void> {
   const enough = enoughOf(options, both.head.planned.plan.repeats);
   const gpus = options.gpus?.split(',').length ?? 1;
   const budgetS = options.budget ?? null;
