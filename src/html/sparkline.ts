@@ -28,7 +28,10 @@ export function sparkline(values: readonly (number | null)[], { level, percent }
     if (height !== null) {
       const y = Math.round(MIDDLE - Math.max(-1, Math.min(1, height)) * (MIDDLE - MARGIN));
       // Relative, as a page has thousands of points.
-      line += side === null ? `M${x} ${y}h0` : `l${x - fromX} ${y - fromY}`.replace(' -', '-');
+      const [across, down] = [x - fromX, y - fromY];
+      // What lies between two values alone is not known.
+      const on = known.length === 2 ? `h${across / 2}v${down}h${across / 2}` : `l${across} ${down}`.replace(' -', '-');
+      line += side === null ? `M${x} ${y}h0` : on;
       [fromX, fromY] = [x, y];
     }
     const next = height === null ? null : Math.abs(height) > 1 ? Math.sign(height) : 0;

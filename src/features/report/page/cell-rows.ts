@@ -1,5 +1,10 @@
+import type { Markup } from '../../../html/markup.ts';
+import { sparkline } from '../../../html/sparkline.ts';
 import { median } from '../../../statistics/median.ts';
 import { verdictText } from '../../check/index.ts';
+import type { KeyedCell } from '../../../records/cell.ts';
+import { cellColumns } from '../../../terminal/cell-columns.ts';
+import { scalePercent } from '../../../terminal/charts/sparkline.ts';
 import { reasonWords } from '../../../terminal/words.ts';
 import type { MetricTable, ReportData } from './report-data.ts';
 
@@ -88,4 +93,45 @@ function lastingIn({ cell: { key }, metric }: TableCell, findings: readonly Find
     const change = changes.find((one) => one.metric === metric) ?? changes[0];
     return change === undefined ? [] : [{ finding, change }];
   });
+}
+
+/** Larger changes are clipped and marked: next to them all others would be flat. */
+const MOST_PERCENT = 10;
+
+export interface CellSparks {
+  /** Both ends of the scale, which all cells share, around the level of each. */
+  readonly percent: number;
+  readonly of: (row: Row) => Markup;
+}
+
+export function cellSparks(data: ReportData): CellSparks {
+  const changes = [...ownRows(data).values()].filter(isChange).map(({ changePercent }) => changePercent);
+  const percent = Math.min(MOST_PERCENT, scalePercent(changes));
+  return {
+    percent,
+    of: (row) => {
+      const values = row.report.values.map((sweep) => sweep?.value ?? null);
+      return sparkline(values, { level: levelOf(row.report, row), percent });
+    },
+  };
+}
+
+/** The four columns that name a cell, with the texts of each row. */
+export interface CellWords {
+  readonly headers: readonly string[];
+  /** What all cells share; null when nothing. */
+  readonly caption: string | null;
+  readonly wordsOf: (cell: KeyedCell) => readonly string[];
+}
+
+/** What all cells share is stated once, as in terminal tables. */
+export function cellWords(cells: readonly KeyedCell[]): CellWords {
+  const { columns: all, caption } = cellColumns(cells, (cell) => cell);
+  // The page has every cell's key.
+  const columns = all.filter(({ onlyIfAmbiguous }) => onlyIfAmbiguous !== true);
+  return {
+    headers: columns.map(({ header }) => header),
+    caption,
+    wordsOf: (cell) => columns.map(({ text }) => text(cell)),
+  };
 }

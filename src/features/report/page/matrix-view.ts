@@ -1,10 +1,9 @@
 import { cellLabel } from '../../../text/cell-label.ts';
 import { metricOf } from '../../../records/metric.ts';
 import { formatNumber, formatPercent } from '../../../terminal/numbers.ts';
-import { isChange, ownRows, type Row } from './cell-rows.ts';
+import { cellWords, isChange, ownRows, type Row } from './cell-rows.ts';
 import type { ReportData } from './report-data.ts';
-import { cellWords } from './cells-view.ts';
-import { HEAT_END, heatClass } from '../../../html/heat.ts';
+import { HEAT_END, heatClass } from '../../../html/page-data.ts';
 import { type Markup, markup, shortened } from '../../../html/markup.ts';
 
 /** A heat map: models and precisions down, shapes and options across. Needs no script. */

@@ -1,6 +1,5 @@
+import { type HtmlColumn, htmlTable, type Markup, markup, shortened } from '../../../html/markup.ts';
 import { formatMs, formatNumber } from '../../../terminal/numbers.ts';
-import { cellLink, namesOf } from './finding-words.ts';
-import { type Markup, markup, shortened } from '../../../html/markup.ts';
 import {
   accuracyText,
   energyText,
@@ -11,30 +10,40 @@ import {
   speedUpText,
   tallyText,
 } from '../../choose/index.ts';
+import { cellLink, namesOf } from './finding-words.ts';
 import type { ReportData } from './report-data.ts';
 
 type Pareto = NonNullable<ReportData['pareto']>;
 type Choice = Pareto['workloads'][number][number];
 
-/** The same data as `bench choose`. */
-export function paretoView(data: ReportData): Markup {
+/** The same data as `bench choose`; null where no cell has a measurement. */
+export function paretoView(data: ReportData): Markup | null {
   const { pareto } = data;
+  if (pareto === null) return null;
+  const names = namesOf(data);
+  const columns: readonly HtmlColumn<Choice>[] = [
+    { header: 'cell', show: ({ key, label }) => cellLink(key, names.get(key) ?? label) },
+    ...COLUMNS.filter(({ show }) => pareto.workloads.flat().some((choice) => show(choice) !== '')),
+  ];
+  const tables = pareto.workloads.map((workload) =>
+    htmlTable(
+      `${shortened(workload[0]?.model ?? '')}; * Pareto-optimal: no other is at least as good on every axis`,
+      columns,
+      workload,
+    ),
+  );
   return markup`
 <section id="pareto" aria-labelledby="pareto-title">
 <h2 id="pareto-title">Precisions</h2>
-${
-  pareto === null
-    ? markup`<p class="note">No cell of the newest sweep has a measurement to choose from.</p>`
-    : markup`${pareto.notes.map((note) => markup`<p class="note">${shortened(note, 400)}</p>`)}
+${pareto.notes.map((note) => markup`<p class="note">${shortened(note, 400)}</p>`)}
 ${tallies(pareto)}
 <div id="pareto-chart" class="script"></div>
-<details class="behind"><summary>Show as table</summary>${tables(pareto.workloads, namesOf(data))}</details>`
-}
+<details class="behind"><summary>Show as table</summary>${tables}</details>
 </section>`;
 }
 
-function tallies({ precisions }: Pareto): Markup {
-  if (precisions.length === 0) return markup`<p class="note">No two cells differ in nothing but their precision.</p>`;
+function tallies({ precisions }: Pareto): Markup | null {
+  if (precisions.length === 0) return null;
   return markup`<ul>${precisions.map((tally) => {
     const { kind, words } = tallyText(tally);
     const ratios = words.match(RATIO) ?? [];
@@ -45,44 +54,18 @@ function tallies({ precisions }: Pareto): Markup {
   })}</ul>`;
 }
 
-interface Column {
-  readonly header: string;
-  readonly text: (choice: Choice) => string;
-  readonly isText?: true;
-}
-
-const COLUMNS: readonly Column[] = [
-  { header: 'items/s', text: ({ itemsPerS }) => formatNumber(itemsPerS) },
-  { header: 'speed-up', text: ({ speedUp }) => speedUpText(speedUp) },
-  { header: '95 % interval', text: ({ speedUp }) => intervalText(speedUp) },
-  { header: 'latency, median', text: ({ latencyMs }) => formatMs(latencyMs) },
-  { header: 'p99', text: ({ p99Ms }) => formatMs(p99Ms) },
-  { header: 'accuracy', text: accuracyText, isText: true },
-  { header: 'engine MiB', text: ({ engineMib }) => formatNumber(engineMib) },
-  { header: 'actual precision', text: shareText, isText: true },
-  { header: 'of peak', text: peakText },
-  { header: 'mJ/item', text: energyText },
-  { header: 'runs', text: ({ runs }) => String(runs) },
+/** Those that are empty in all rows are left out. */
+const COLUMNS: readonly HtmlColumn<Choice>[] = [
+  { header: 'optimal', show: ({ dominatedBy }) => (dominatedBy === null ? '*' : '') },
+  { header: 'items/s', show: ({ itemsPerS }) => formatNumber(itemsPerS), kind: 'number' },
+  { header: 'speed-up', show: ({ speedUp }) => speedUpText(speedUp), kind: 'number' },
+  { header: 'speed-up, 95 % interval', show: ({ speedUp }) => intervalText(speedUp), kind: 'number' },
+  { header: 'latency, median', show: ({ latencyMs }) => formatMs(latencyMs), kind: 'number' },
+  { header: 'p99', show: ({ p99Ms }) => formatMs(p99Ms), kind: 'number' },
+  { header: 'accuracy', show: accuracyText },
+  { header: 'engine MiB', show: ({ engineMib }) => formatNumber(engineMib), kind: 'number' },
+  { header: 'actual precision', show: shareText },
+  { header: 'of peak', show: peakText, kind: 'number' },
+  { header: 'mJ/item', show: energyText, kind: 'number' },
+  { header: 'runs', show: ({ runs }) => String(runs), kind: 'number' },
 ];
-
-/** A table a model, without columns that are empty in all. */
-function tables(workloads: Pareto['workloads'], names: ReadonlyMap<string, string>): Markup[] {
-  const columns = COLUMNS.filter(({ text }) => workloads.flat().some((choice) => text(choice) !== ''));
-  const head = columns.map((column) => markup`<th scope="col" class="${classOf(column)}">${column.header}</th>`);
-  return workloads.map((workload) => {
-    const model = shortened(workload[0]?.model ?? '');
-    const rows = workload.map((choice) => {
-      const { dominatedBy, key, label } = choice;
-      const values = columns.map((column) => markup`<td class="${classOf(column)}">${column.text(choice)}</td>`);
-      return markup`<tr><td>${dominatedBy === null ? '*' : ''}</td><th scope="row">${cellLink(key, names.get(key) ?? label)}</th>${values}</tr>
-`;
-    });
-    return markup`<div class="wide" tabindex="0" role="region" aria-label="${model}"><table><caption>${model}; * Pareto-optimal: no other is at least as good on every axis</caption>
-<thead><tr><td></td><th scope="col">cell</th>${head}</tr></thead>
-<tbody>${rows}</tbody></table></div>`;
-  });
-}
-
-function classOf({ isText }: Column): string {
-  return isText === true ? '' : 'number';
-}

@@ -6,12 +6,11 @@ import { metricText } from '../../help/index.ts';
 import { cellsView } from './cells-view.ts';
 import { environmentView } from './environment-view.ts';
 import { findingsView } from './findings-view.ts';
-import { firstScreen } from './first-screen.ts';
+import { firstScreen, storyOf } from './first-screen.ts';
 import { matrixView } from './matrix-view.ts';
 import { pageDataOf } from './page-data.ts';
 import type { ReportData } from './report-data.ts';
 import { paretoView } from './pareto-view.ts';
-import { storyOf } from './story.ts';
 
 /** Built script and style of the page. */
 export interface PageAssets {
@@ -36,22 +35,22 @@ function hashOf(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`;
 }
 
-const VIEWS = [
-  ['findings', 'Findings'],
-  ['cells', 'Cells'],
-  ['matrix', 'Matrix'],
-  ['cell', 'One cell'],
-  ['pareto', 'Precisions'],
-  ['environment', 'Environment'],
-] as const;
-
 /**
  * One self-contained file.
  * @param live served, may be refreshed
  */
 export function reportPage(data: ReportData, assets: PageAssets, live: string | null): string {
   const { series } = data;
-  const title = `${shortened(series.matrix ?? 'imported results', 60)}: ${storyOf(data).headline.join('')} · ${series.provenance} · bench report`;
+  const story = storyOf(data);
+  const views = [
+    ['findings', 'Findings', findingsView(data, story.finding)],
+    ['cells', 'Cells', cellsView(data)],
+    ['matrix', 'Matrix', matrixView(data)],
+    ['pareto', 'Precisions', paretoView(data)],
+    ['environment', 'Environment', environmentView(data)],
+  ] as const;
+  const shown = views.filter(([, , view]) => view !== null);
+  const title = `${shortened(series.matrix ?? 'imported results', 60)}: ${story.headline.join('')} · ${series.provenance} · bench report`;
   const policy = pagePolicy(assets, live === null ? "'none'" : "'self'");
   return markup`<!doctype html>
 <html lang="en">
@@ -66,16 +65,11 @@ export function reportPage(data: ReportData, assets: PageAssets, live: string | 
 </head>
 <body data-live="${live ?? ''}">
 <a class="skip" href="#cells">Skip to the table of cells</a>
-${firstScreen(data)}
-<nav aria-label="Views"><ul>${VIEWS.map(([id, name]) => markup`<li><a href="#${id}">${name}</a></li>`)}</ul></nav>
+${firstScreen(data, story)}
+<nav aria-label="Views"><ul>${shown.map(([id, name]) => markup`<li><a href="#${id}">${name}</a></li>`)}</ul></nav>
 <main>
 <noscript><p class="note">Charts need the script of this page, which this browser does not run. All tables are here without it.</p></noscript>
-${findingsView(data)}
-${cellsView(data)}
-${matrixView(data)}
-<section id="cell" class="script" aria-labelledby="cell-title"><h2 id="cell-title">One cell</h2><div id="cell-view"></div></section>
-${paretoView(data)}
-${environmentView(data)}
+${shown.map(([, , view]) => view)}
 </main>
 <footer>${contents(data).map((text) => markup`<p>${text}</p>`)}<p>Made by trtbench ${data.toolVersion} from its store. Only ${series.provenance} results of this matrix and branch are in it.</p></footer>
 <div id="tip" aria-hidden="true" hidden></div>
