@@ -9,7 +9,7 @@ import { sweepName } from './trend.ts';
 
 const STRIP = 46;
 const BOTH = 130;
-const LEFT = 100;
+const LEFT = 108;
 const AXIS = 24;
 
 /** Nothing where the runs kept no samples. */

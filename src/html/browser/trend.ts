@@ -93,8 +93,9 @@ interface Trend {
 const HEIGHT = 300;
 const POINTS_UP_TO = 130;
 
-/** @param others cells in the same unit, drawn as dashed lines */
-function drawTrend(data: PageData, cell: PageCell, others: readonly PageCell[], shown: Shown, width: number): Trend {
+/** @param cells in the same unit; those after the first are drawn as dashed lines */
+function drawTrend(data: PageData, cells: readonly [PageCell, ...PageCell[]], shown: Shown, width: number): Trend {
+  const [cell, ...others] = cells;
   const { from, to } = shown;
   const plot = { left: 72, right: width - 12, top: 42, bottom: HEIGHT - 28 };
   const x = linear([from - 0.5, to + 0.5], [plot.left, plot.right]);
@@ -117,7 +118,7 @@ function drawTrend(data: PageData, cell: PageCell, others: readonly PageCell[], 
     svg(
       'svg',
       { class: 'plot', ...area, viewBox: `${area.x} ${area.y} ${area.width} ${area.height}` },
-      ...[cell, ...others].flatMap((one, place) => valueLines(one, place - 1, shown, x, y)),
+      ...cells.flatMap((one, place) => valueLines(one, place - 1, shown, x, y)),
       ...levelLines(cell, shown, x, y),
     ),
     ...markLines(data, cell, shown, plot, x),
@@ -132,22 +133,22 @@ const LEAST_OF_LINE = 3;
 function valueLines(cell: PageCell, other: number, shown: Shown, x: Scale, y: Scale): SVGElement[] {
   const point = (sweep: number, value: number): string => `${x.at(sweep).toFixed(1)} ${y.at(value).toFixed(1)}`;
   const name = other < 0 ? '' : ` other-${other}`;
-  const dots = shown.to - shown.from < POINTS_UP_TO;
   return pieces(cell, shown).flatMap((piece) => {
     const above = piece.map(({ sweep, most }) => point(sweep, most));
     const below = piece.map(({ sweep, least }) => point(sweep, least)).toReversed();
     const line = piece.map(({ sweep, value }) => point(sweep, value)).join('L');
-    const isLine = piece.length >= LEAST_OF_LINE;
-    return [
-      ...(isLine && other < 0 ? [svg('path', { class: 'band', d: `M${[...above, ...below].join('L')}Z` })] : []),
-      ...(isLine ? [svg('path', { class: `line${name}`, d: `M${line}` })] : []),
-      ...piece.flatMap(({ sweep, value, least, most }) => [
-        ...(isLine ? [] : [svgLine('range', [x.at(sweep), y.at(least)], [x.at(sweep), y.at(most)])]),
-        ...(isLine && (other >= 0 || !dots)
-          ? []
-          : [svg('circle', { class: `dot${name}`, cx: x.at(sweep), cy: y.at(value), r: isLine ? 3 : 5 })]),
-      ]),
-    ];
+    const circles = (r: number) =>
+      piece.map(({ sweep, value }) => svg('circle', { class: `dot${name}`, cx: x.at(sweep), cy: y.at(value), r }));
+    if (piece.length < LEAST_OF_LINE) {
+      const whiskers = piece.map(({ sweep, least, most }) =>
+        svgLine(`whisker${name}`, [x.at(sweep), y.at(least)], [x.at(sweep), y.at(most)]),
+      );
+      return [...whiskers, ...circles(5)];
+    }
+    const path = svg('path', { class: `line${name}`, d: `M${line}` });
+    if (other >= 0) return [path];
+    const band = svg('path', { class: 'band', d: `M${[...above, ...below].join('L')}Z` });
+    return [band, path, ...(shown.to - shown.from < POINTS_UP_TO ? circles(3) : [])];
   });
 }
 
@@ -234,7 +235,7 @@ export function drawFirstChart(data: PageData): void {
   const to = Math.max(0, data.sweeps.length - 1);
   const shown = { from: Math.max(0, to - FIRST_SWEEPS + 1), to };
   const role = { role: 'img', 'aria-label': `${cell.metric} of ${cell.label} by sweep` };
-  figure.append(sized(element('div', role), (width) => drawTrend(data, cell, [], shown, width).drawn));
+  figure.append(sized(element('div', role), (width) => drawTrend(data, [cell], shown, width).drawn));
 }
 
 const MOST_OTHERS = 3;
@@ -253,7 +254,8 @@ export function trendChart(
   const range = new SweepRange(data.sweeps.length, start.from, start.to);
   const { last } = range;
   let cursor = range.to;
-  let others: readonly PageCell[] = [];
+  /** The cell first: with others, all are in percent of their level. */
+  let shown: readonly [PageCell, ...PageCell[]] = [cell];
   let trend: Trend | null = null;
   const label = `${cell.metric} of ${cell.label} by sweep. Arrow keys move, plus and minus zoom, 0 shows all sweeps.`;
   const [rangeText, legend, tables] = [
@@ -261,12 +263,9 @@ export function trendChart(
     element('p', { class: 'key' }),
     element('div'),
   ];
-  const drawnCells = (): readonly [PageCell, ...PageCell[]] =>
-    others.length === 0 ? [cell] : [inPercent(cell), ...others.map(inPercent)];
   const stage = pictureStage('chart', label);
   const draw = (width = stage.clientWidth): Element => {
-    const [own, ...more] = drawnCells();
-    trend = drawTrend(data, own, more, range, width);
+    trend = drawTrend(data, shown, range, width);
     stage.replaceChildren(trend.drawn);
     rangeText.textContent = `${sweepName(data, range.from)} to ${sweepName(data, range.to)}, ${count(range.to - range.from + 1, 'sweep')}`;
     return trend.drawn;
@@ -284,11 +283,10 @@ export function trendChart(
     changed();
   };
   const showLast = (number: number): void => show(last + 1 - Math.min(number, last + 1), last);
-  const compare = (chosen: readonly PageCell[]): void => {
-    others = chosen;
-    const drawn = drawnCells();
-    legend.replaceChildren(...(others.length === 0 ? [] : drawn.flatMap(lineKey)));
-    tables.replaceChildren(showAsTable(() => drawn.map((one) => sweepTable(data, one))));
+  const compare = (others: readonly PageCell[]): void => {
+    shown = others.length === 0 ? [cell] : [inPercent(cell), ...others.map(inPercent)];
+    legend.replaceChildren(...(others.length === 0 ? [] : shown.flatMap(lineKey)));
+    tables.replaceChildren(showAsTable(() => shown.map((one) => sweepTable(data, one))));
     if (trend !== null) draw();
   };
   const clear = (): void => {
@@ -298,7 +296,7 @@ export function trendChart(
   const point = (sweep: number): string[] => {
     cursor = sweep;
     clear();
-    const [own, ...more] = drawnCells();
+    const [own, ...more] = shown;
     const value = own.values[sweep]?.value;
     if (trend !== null) {
       const { drawn, plot, x, y } = trend;
@@ -362,7 +360,7 @@ export function trendChart(
     button('−', 'zoom out', () => zoom(2)),
     ...[30, 90].map((number) => button(`${number} sweeps`, `the last ${number} sweeps`, () => showLast(number))),
     button('all', 'all sweeps', () => showLast(Infinity)),
-    ...comparePicker(data, cell, () => others, compare),
+    ...comparePicker(data, cell, compare),
     rangeText,
   ];
   const key =
@@ -379,19 +377,16 @@ export function trendChart(
 }
 
 /** Each choice is one more cell next to `cell`; the first choice takes all out. Nothing where there is no other. */
-function comparePicker(
-  data: PageData,
-  cell: PageCell,
-  othersNow: () => readonly PageCell[],
-  compare: (others: readonly PageCell[]) => void,
-): HTMLElement[] {
+function comparePicker(data: PageData, cell: PageCell, compare: (others: readonly PageCell[]) => void): HTMLElement[] {
   const cells = data.cells.filter((one) => one !== cell);
   if (cells.length === 0) return [];
   const names = ['none', ...cells.map(({ label }) => label.slice(0, 100))];
+  let others: readonly PageCell[] = [];
   const choose = (place: number): void => {
     const chosen = cells[place - 1];
-    const kept = othersNow().filter((one) => one !== chosen);
-    compare(chosen === undefined ? [] : [...kept, chosen].slice(-MOST_OTHERS));
+    const kept = others.filter((one) => one !== chosen);
+    others = chosen === undefined ? [] : [...kept, chosen].slice(-MOST_OTHERS);
+    compare(others);
   };
   return [picker('Compare with', names, choose)];
 }
