@@ -256,6 +256,35 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     expect(faults).toEqual([]);
   });
 
+  test('a cell opens below its row, stays there when the rows change, and closes', async () => {
+    const { page, faults } = await open(simulated, `#cell=${second}`);
+    const above = () => page.$eval('.opened', (row) => row.previousElementSibling?.getAttribute('data-key'));
+    expect(await above()).toBe(second);
+    await page.evaluate(
+      `[...document.querySelectorAll('thead button')].find((one) => one.textContent === 'shape').click()`,
+    );
+    expect(await above()).toBe(second);
+    await page.select('.filter select', '1');
+    expect(await above()).toBe(second);
+    await page.type('#filter', 'fp16');
+    expect(await page.$eval('.opened', (row) => row.hasAttribute('hidden'))).toBe(true);
+    await page.evaluate(`document.querySelector('.close').click()`);
+    await expect.poll(() => page.$('.opened'), WAIT).toBeNull();
+    expect(faults).toEqual([]);
+  });
+
+  test('two sweeps are two points on the level of each, and no line between them', async () => {
+    const db = join(sharedFolder(), 'two.sqlite');
+    simulateNights(db, { cells, nights: 2, repeats: 3, value: (cell, night) => (1 + cell) * (night === 1 ? 1.2 : 1) });
+    const { page, faults } = await open(await made(db, sharedFolder()));
+    await page.waitForSelector('.first-chart .dot');
+    expect(await page.$$eval('.first-chart .dot', ({ length }) => length)).toBe(2);
+    expect(await page.$$eval('.first-chart .line, .first-chart .band', ({ length }) => length)).toBe(0);
+    const path = await page.$eval('.multiples .spark path', (line) => line.getAttribute('d'));
+    expect(path).toMatch(/^M4 24h0h116v-\d+h116$/);
+    expect(faults).toEqual([]);
+  });
+
   test('the head of a column sorts by it, then the other way round, then as it was', async () => {
     const { page, faults } = await open(simulated);
     const shapes = async (): Promise<string> => {

@@ -3,11 +3,18 @@ import { gatedMetricOf } from '../../../records/gated-metric.ts';
 import { FLAG_LABELS } from '../../../records/run-flag.ts';
 import { count, formatNumber, formatPercent, intervalText } from '../../../terminal/numbers.ts';
 import { changeText } from '../../check/index.ts';
-import { cellSparks, type CellWords, cellWords, type FoundInCell, type Row, rowsOf } from './cell-rows.ts';
+import {
+  cellSparks,
+  type CellWords,
+  cellWords,
+  type FoundInCell,
+  type Row,
+  rowsOf,
+  SPARK_SWEEPS,
+} from './cell-rows.ts';
 import { findingAnchor } from './finding-words.ts';
 import type { MetricTable, ReportData } from './report-data.ts';
 import { type Markup, markup, shortened, shortRef } from '../../../html/markup.ts';
-import { SPARK_SWEEPS } from '../../../html/sparkline.ts';
 import { batchOf, type KeyedCell } from '../../../records/cell.ts';
 
 /** The main table, worst cells first; needs no script, which sorts and filters it and changes its metric. */
