@@ -34,7 +34,7 @@ const PART = { width: 1120, height: 868, scheme: 'light' } as const;
 
 export const VIEWS: readonly View[] = [
   ...FIRST_SCREENS,
-  { ...PART, name: 'simulated-cell', at: 'simulated', from: '#cell-title', opensCell: true },
+  { ...PART, name: 'simulated-cell', at: 'simulated', from: '#cell', opensCell: true },
   { ...PART, name: 'report', at: 'recorded', from: '#cell section:has(.samples)', opensCell: true },
   { ...PART, name: 'layers', at: 'pair', from: '#findings-title' },
 ];

@@ -9,7 +9,7 @@ export class Markup {
   }
 }
 
-type Part = Markup | string | number | null | readonly Part[];
+export type Part = Markup | string | number | null | readonly Part[];
 
 /** HTML template tag: texts are escaped, markup is not, `null` is empty. Attributes must be quoted. */
 export function markup(strings: TemplateStringsArray, ...parts: readonly Part[]): Markup {
@@ -40,6 +40,27 @@ function escapeHtml(text: string): string {
   return printable(text).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 }
 
+export interface HtmlColumn<Row> {
+  readonly header: string;
+  readonly show: (row: Row) => Part;
+  /** Class of its cells. */
+  readonly kind?: string;
+}
+
+/** A table that scrolls by itself where the page is narrow; its first column names the rows. */
+export function htmlTable<Row>(label: string, columns: readonly HtmlColumn<Row>[], rows: readonly Row[]): Markup {
+  const heads = columns.map(({ header, kind = '' }) => markup`<th scope="col" class="${kind}">${header}</th>`);
+  const body = rows.map((row) => {
+    const [first = null, ...others] = columns.map(({ kind = '', show }, place) =>
+      place === 0 ? markup`<th scope="row">${show(row)}</th>` : markup`<td class="${kind}">${show(row)}</td>`,
+    );
+    return markup`<tr>${first}${others}</tr>\n`;
+  });
+  return markup`<div class="wide" tabindex="0" role="region" aria-label="${label}"><table><caption>${label}</caption>
+<thead><tr>${heads}</tr></thead>
+<tbody>${body}</tbody></table></div>`;
+}
+
 /** Limit for names in tables; only malicious ones are longer. */
 const LONGEST_TEXT = 120;
 
@@ -55,14 +76,15 @@ export function shortRef(ref: string): string {
 /** More digits than are displayed. */
 const DIGITS = 6;
 
-function rounded(_: string, value: unknown): unknown {
+function shown(_: string, value: unknown): unknown {
+  if (typeof value === 'string') return printable(value);
   return typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(DIGITS)) : value;
 }
 
-/** JSON for a `<script>` element: cannot end the element or begin a comment. Its numbers have six digits. */
+/** JSON for a `<script>` element: cannot end the element or begin a comment. Numbers have six digits, texts no hidden characters. */
 export function scriptJson(value: unknown): Markup {
   return new Markup(
-    JSON.stringify(value, rounded)
+    JSON.stringify(value, shown)
       .replaceAll('<', '\\u003c')
       .replaceAll('\u2028', '\\u2028')
       .replaceAll('\u2029', '\\u2029'),

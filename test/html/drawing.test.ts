@@ -1,13 +1,18 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { heatClass } from '../../src/html/heat.ts';
-import { placeHash, readPlace } from '../../src/html/browser/place.ts';
-import { linear } from '../../src/html/browser/scale.ts';
-import { SweepRange } from '../../src/html/browser/sweep-range.ts';
-import { staircase } from '../../src/html/browser/staircase.ts';
+import { heatClass } from '../../src/html/page-data.ts';
 import { ticks } from '../../src/statistics/ticks.ts';
-import { nestedTreeMap, treeMap } from '../../src/html/browser/tree-map.ts';
+import {
+  linear,
+  nestedTreeMap,
+  placeHash,
+  rangeOf,
+  readPlace,
+  staircase,
+  SweepRange,
+  treeMap,
+} from '../../src/html/browser/geometry.ts';
 
 describe('tree map', () => {
   test('areas are as the sizes, inside the frame, and fill it', () => {
@@ -110,6 +115,14 @@ describe('scales', () => {
     const scale = linear([10, 20], [100, 0]);
     expect([scale.at(10), scale.at(15), scale.at(20)]).toEqual([100, 50, 0]);
     expect(scale.back(25)).toBe(17.5);
+  });
+
+  test('an axis has room round its values, but none above the whole of a share', () => {
+    const [least, most] = rangeOf([0.9, 1], null);
+    expect(least).toBeCloseTo(0.892, 9);
+    expect(most).toBeCloseTo(1.008, 9);
+    expect(rangeOf([0.9, 1], 1)).toEqual([least, 1]);
+    expect(rangeOf([], 1)).toEqual([0, 1]);
   });
 
   test('round numbers', () => {

@@ -105,6 +105,38 @@ describe.skipIf(CHROMIUM === null)(`the first screen of the report (${NEEDS_CHRO
     expect(violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')).toEqual([]);
   });
 
+  test.each([
+    [1400, 24, true],
+    [390, 44, false],
+  ])('at %i pixels text has 14 pixels or more, controls %i; commands are open: %s', async (width, least, isOpen) => {
+    const { page, faults } = await open(width);
+    expect(await page.$eval('.commands', (one) => one.hasAttribute('open'))).toBe(isOpen);
+    await page.evaluate(`document.querySelector('#cells-table tbody a').click()`);
+    await page.waitForSelector('#cell .trend');
+    await page.evaluate(`for (const one of document.querySelectorAll('details')) one.open = true`);
+    const small = await page.evaluate(`(() => {
+      const isShown = (one) => one.getClientRects().length > 0 && one.closest('.skip, script, style') === null;
+      const hasText = (one) => [...one.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim() !== '');
+      const texts = [...document.querySelectorAll('body *')].filter((one) => isShown(one) && hasText(one));
+      // Points of a chart are close to each other; the table next to it has their links.
+      const controls = [...document.querySelectorAll('a, button, select, input, summary')].filter(
+        (one) => isShown(one) && one.closest('#pareto-chart svg') === null,
+      );
+      const low = controls.filter((one) => one.getBoundingClientRect().height < ${least} - 0.5);
+      return [...texts.filter((one) => parseFloat(getComputedStyle(one).fontSize) < 14), ...low].map((one) => one.outerHTML);
+    })()`);
+    expect(small).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+
+  test('a command is copied by its button', async () => {
+    const { page } = await open(1400);
+    await page.evaluate(`navigator.clipboard.writeText = async (text) => { window.copied = text; }`);
+    await page.click('.commands li:nth-child(2) button');
+    await page.waitForFunction(`document.querySelector('.commands li:nth-child(2) button').textContent === 'Copied'`);
+    expect(await page.evaluate('window.copied')).toMatch(/^bench \w+ [0-9a-f]{8}$/);
+  });
+
   test('commits are links to the forge, without the password of the remote', async () => {
     const { page } = await open(1400);
     const links = await page.$$eval('#overview dd a', (found) => found.map((link) => link.getAttribute('href')));

@@ -1,4 +1,4 @@
-import type { PageData } from '../../src/html/page-types.ts';
+import type { PageData } from '../../src/html/page-data.ts';
 
 /** What the script of a report reads. */
 export function pageDataIn(html: string): PageData {

@@ -3,7 +3,7 @@ import type { CellNights } from '../../judge/gate/fit-runs.ts';
 import type { TrendStep } from '../../judge/trend.ts';
 import type { BoundBy } from '../../records/bound.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import type { CellSamples, LeftOut, SweepValue } from '../../html/page-types.ts';
+import type { CellSamples, LeftOut, SweepValue } from '../../html/page-data.ts';
 import type { ReportCell } from './page/report-data.ts';
 import { histogramOf, type RunSamples } from '../../html/histogram.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';

@@ -74,11 +74,10 @@ export async function htmlReportData(
   const shown = findings.filter((finding) => finding.cells.some((key) => keys.has(key)));
   const ids = sweeps.map(({ sweepId }) => sweepId);
   const origin = await originUrl(io.cwd);
-  const pinned = Map.groupBy(listBaselines(db), ({ sweepId }) => sweepId);
   return {
     toolVersion: toolVersion(),
     series: { provenance, matrix, branch, olderSweeps: found.length - sweeps.length },
-    sweeps: sweeps.map((sweep) => ({ ...sweep, baselines: (pinned.get(sweep.sweepId) ?? []).map(({ name }) => name) })),
+    sweeps,
     cells: reportCells,
     environments,
     environmentChanges: environmentChangesOf(reportCells),

@@ -1,5 +1,5 @@
 import type { FindingLayers } from './page/report-data.ts';
-import type { ReportLayers, ReportLayersDiff } from '../../html/page-types.ts';
+import type { ReportLayers, ReportLayersDiff } from '../../html/page-data.ts';
 import { precisionTwinKey } from '../../judge/deployment.ts';
 import { type ChangeRows, changeRows } from '../../layers/change-rows.ts';
 import { diffLayers, type LayersDiff } from '../../layers/diff-layers.ts';
@@ -20,7 +20,8 @@ import { PURPOSE_WORDS } from '../../terminal/words.ts';
 import { shellLine } from '../../text/shell-quote.ts';
 import { type CheckedFinding, firstOfEach } from '../check/index.ts';
 import { CHANGE_WORDS } from '../layers/index.ts';
-import { layersBetween, missingProfiles } from '../why/index.ts';
+import { layersBetween } from '../why/index.ts';
+import { shortened } from '../../html/markup.ts';
 
 /** This many of a cell are drawn, and of all cells together; the smaller ones are drawn as one. */
 const DRAWN_LAYERS = 240;
@@ -113,19 +114,19 @@ function asLayers(
   const sorted = facts.toSorted((a, b) => b.averageMs - a.averageMs || a.index - b.index);
   const rest = sorted.slice(drawn);
   return {
-    runId: run.runId,
+    runId: run.runId.slice(0, 8),
     sweep,
     iterations: run.iterations,
     totalMs: total?.averageMs ?? sumMs(facts),
     layers: sorted
       .slice(0, drawn)
       .map((layer) => ({
-        label: layerLabel(layer),
-        block: layer.block ?? `no ONNX node (${layer.kind})`,
+        label: shortened(layerLabel(layer)),
+        block: shortened(layer.block ?? `no ONNX node (${layer.kind})`),
         purpose: PURPOSE_WORDS[layer.kind],
-        type: layer.type ?? '',
-        precision: layer.precisionIn ?? '',
-        tactic: layer.tactic ?? '',
+        type: shortened(layer.type ?? ''),
+        precision: shortened(layer.precisionIn ?? ''),
+        tactic: shortened(layer.tactic ?? ''),
         peak: peakText(ofLayer.get(layer)?.peakShare ?? null),
         limit: ofLayer.get(layer)?.bound ?? '',
         ms: layer.averageMs,
@@ -166,8 +167,8 @@ function reportedDiff(
       .toSorted((a, b) => Math.abs(b.deltaMs) - Math.abs(a.deltaMs))
       .map((row) => ({
         change: CHANGE_WORDS[row.change],
-        label: row.label,
-        detail: row.detail ?? '',
+        label: shortened(row.label),
+        detail: shortened(row.detail ?? ''),
         layers: [row.baseLayers, row.headLayers],
         baseMs: row.baseMs,
         headMs: row.headMs,
@@ -182,7 +183,7 @@ const TRIED_CELLS = 12;
 
 /**
  * The clearest cell of a finding with a layer profile before the change and one since, as `bench why` takes them; null
- * where a sweep of the change is not in the report.
+ * without one, or where a sweep of the change is not in the report.
  */
 export function layersOfFinding(
   db: StoreDatabase,
@@ -202,22 +203,17 @@ export function layersOfFinding(
       { ...point, sweepIds: sweepIds.slice(bad) },
     ];
     const { layers, notes, profiles } = layersBetween(db, base, head);
-    if (layers?.isTimed !== true || profiles === null) {
-      best ??= {
-        cell: key,
-        profiled: null,
-        notes: [...notes, ...missingProfiles(db, base, head).map(({ text }) => text)],
-      };
-      continue;
-    }
+    if (layers?.isTimed !== true || profiles === null) continue;
     const sides = profiles.map(({ sweepId }) => sweepId?.slice(0, 8) ?? '');
     const dates = profiles.map(({ startedAt }) => startedAt?.slice(0, 16).replace('T', ' ') ?? 'an unknown date');
-    const profiled = {
+    const found = {
+      cell: key,
       diff: reportedDiff(`profiles of ${dates.join(' and ')}`, layers.diff, layers.rows),
       command: shellLine(['bench', 'layers', point.name, '--diff', ...sides]),
+      notes,
     };
-    if (layers.otherCell === null) return { cell: key, profiled, notes };
-    if (best?.profiled === undefined || best.profiled === null) best = { cell: key, profiled, notes };
+    if (layers.otherCell === null) return found;
+    best ??= found;
   }
   return best;
 }

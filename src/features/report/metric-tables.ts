@@ -1,4 +1,4 @@
-import { SPARK_SWEEPS } from '../../html/sparkline.ts';
+import { SPARK_SWEEPS } from './page/cell-rows.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import type { MetricId } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';

@@ -99,11 +99,11 @@ export function unmeasuredReasons(db: StoreDatabase, { cell, sweepIds, runId }: 
 }
 
 /** For each side without a profile: whether one was made, and its result. */
-export function missingProfiles(
+function missingProfiles(
   db: StoreDatabase,
   base: WhyPoint,
   head: WhyPoint,
-  what: 'profiles' | 'times' = 'profiles',
+  what: 'profiles' | 'times',
 ): WhySides['missingProfiles'] {
   const sides = [['base', failedProfile(db, base)] as const, ['head', failedProfile(db, head)] as const];
   const lacking = sides.filter(([, failed]) => failed !== 'measured');

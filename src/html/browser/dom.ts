@@ -1,8 +1,6 @@
 type Child = Node | string | null;
 type Attributes = Readonly<Record<string, string | number | null>>;
 
-const SVG = 'http://www.w3.org/2000/svg';
-
 /** An HTML element; strings become text nodes, never markup. */
 export function element<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
@@ -17,12 +15,21 @@ export function svg<Tag extends keyof SVGElementTagNameMap>(
   attributes: Attributes = {},
   ...children: readonly Child[]
 ): SVGElementTagNameMap[Tag] {
-  return filled(document.createElementNS(SVG, tag), attributes, children);
+  return filled(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children);
 }
 
-function filled<Kind extends Element>(node: Kind, attributes: Attributes, children: readonly Child[]): Kind {
+/** `kind` is one of the colors that tell things apart. */
+function filled<Kind extends HTMLElement | SVGElement>(
+  node: Kind,
+  { kind = null, ...attributes }: Attributes,
+  children: readonly Child[],
+): Kind {
   for (const [name, value] of Object.entries(attributes)) {
     if (value !== null) node.setAttribute(name, String(value));
+  }
+  if (kind !== null) {
+    node.classList.add('kind');
+    node.style.setProperty('--kind', `var(--kind-${kind})`);
   }
   node.append(...children.filter((child) => child !== null));
   return node;
@@ -36,44 +43,39 @@ export function note(text: string): HTMLElement {
   return element('p', { class: 'note' }, text);
 }
 
-/** A picture in which keys and the pointer move; `kind` and `label` are for those who do not see it. */
-export function pictureStage(kind: string, label: string, ...children: readonly Child[]): HTMLElement {
-  const role = { role: 'application', 'aria-roledescription': kind, 'aria-label': label };
-  return element('div', { class: 'stage', tabindex: 0, ...role }, ...children);
+export function button(name: string, label: string | null, act: () => void, attributes: Attributes = {}) {
+  const made = element('button', { type: 'button', 'aria-label': label, ...attributes }, name);
+  made.addEventListener('click', act);
+  return made;
 }
 
-/** A line of a picture, upright or level as its ends say. */
-export function svgLine(name: string, [x1, y1]: Place, [x2, y2]: Place): SVGLineElement {
-  return svg('line', { class: name, x1, x2, y1, y2 });
-}
-
-type Place = readonly [x: number, y: number];
-
-export function axisText(text: string, [x, y]: Place, anchor: 'start' | 'middle' | 'end' = 'start'): SVGTextElement {
-  return svg('text', { class: 'axis', x, y, 'text-anchor': anchor === 'start' ? null : anchor }, text);
-}
-
-export function colourKey(names: Iterable<readonly [name: string, kind: string | number]>) {
+export function colorKey(names: Iterable<readonly [name: string, kind: string | number]>): HTMLElement {
   const swatches = [...names].flatMap(([name, kind]) => [
-    element('i', { class: `swatch kind-${kind}` }),
+    element('i', { class: 'swatch', kind }),
     element('span', {}, `${name} `),
   ]);
   return element('p', { class: 'key' }, ...swatches);
 }
 
-/** A choice of one of some things, and the picture of what was chosen; the first is drawn at once. */
-export function pickedPicture(
+/** A select control; `choose` gets the index. */
+export function picker(label: string, names: readonly string[], choose: (place: number) => void): HTMLElement {
+  const options = names.map((name, place) => element('option', { value: place }, name));
+  const select = element('select', {}, ...options);
+  select.addEventListener('change', () => choose(select.selectedIndex));
+  return element('label', { class: 'picker' }, `${label} `, select);
+}
+
+/** One of some things, and the picture of it: the first at once, a choice where there are more. */
+export function picked<Thing>(
   label: string,
-  names: readonly string[],
-  draw: (place: number) => Element | null,
-): readonly [HTMLElement, HTMLElement] {
-  const place = element('div');
-  const show = (chosen: number): void => {
-    const picture = draw(chosen);
-    place.replaceChildren(...(picture === null ? [] : [picture]));
-  };
+  things: readonly Thing[],
+  nameOf: (thing: Thing) => string,
+  draw: (thing: Thing) => Element,
+): HTMLElement[] {
+  const pictures = element('div');
+  const show = (place: number): void => pictures.replaceChildren(...things.slice(place, place + 1).map(draw));
   show(0);
-  return [picker(label, names, 0, show), place];
+  return things.length < 2 ? [pictures] : [picker(label, things.map(nameOf), show), pictures];
 }
 
 export function textTable(
@@ -84,25 +86,18 @@ export function textTable(
 ): HTMLElement {
   const kind = (column: number): Attributes => (column >= numbersFrom ? { class: 'number' } : {});
   const heads = headers.map((header, column) => element('th', { scope: 'col', ...kind(column) }, header));
-  const body = rows.map(([first = '', ...cells]) =>
+  const body = rows.map((row) =>
     element(
       'tr',
       {},
-      element('th', { scope: 'row' }, first),
-      ...cells.map((cell, place) => element('td', kind(place + 1), cell)),
+      ...row.map((cell, column) =>
+        column === 0 ? element('th', { scope: 'row' }, cell) : element('td', kind(column), cell),
+      ),
     ),
   );
-  return element(
-    'div',
-    { class: 'wide', tabindex: 0, role: 'region', 'aria-label': caption },
-    element(
-      'table',
-      {},
-      element('caption', {}, caption),
-      element('thead', {}, element('tr', {}, ...heads)),
-      element('tbody', {}, ...body),
-    ),
-  );
+  const parts = [element('thead', {}, element('tr', {}, ...heads)), element('tbody', {}, ...body)];
+  const table = element('table', {}, element('caption', {}, caption), ...parts);
+  return element('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': caption }, table);
 }
 
 /** The numbers of a picture, made when they are opened. */
@@ -112,20 +107,4 @@ export function showAsTable(make: () => readonly HTMLElement[]): HTMLElement {
     if (details.childElementCount === 1) details.append(...make());
   });
   return details;
-}
-
-/** A select control; `choose` gets the index. */
-export function picker(
-  label: string,
-  names: readonly string[],
-  chosen: number,
-  choose: (place: number) => void,
-): HTMLElement {
-  const select = element(
-    'select',
-    {},
-    ...names.map((name, place) => element('option', { value: place, selected: place === chosen ? '' : null }, name)),
-  );
-  select.addEventListener('change', () => choose(select.selectedIndex));
-  return element('label', { class: 'picker' }, `${label} `, select);
 }

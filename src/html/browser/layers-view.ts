@@ -1,8 +1,9 @@
 import { formatMs, formatNumber, formatPercent, signedMs } from '../../terminal/numbers.ts';
-import type { PageCell, PageData, PageDiff, PageLayers, ReportLayer } from '../page-types.ts';
-import { changesOf, layersOf, sweepName } from './data.ts';
-import { element, note, pickedPicture, svg, svgLine, showAsTable, textTable } from './dom.ts';
-import { layerMap } from './layer-map.ts';
+import type { PageCell, PageData, ReportLayer, ReportLayers, ReportLayersDiff } from '../page-data.ts';
+import { hideTip, onKeys, picture, pictureStage, showTip, sized, svgLine, tell } from './chart.ts';
+import { colorKey, element, note, picked, showAsTable, svg, textTable } from './dom.ts';
+import { clamp, nestedTreeMap, type Tile } from './geometry.ts';
+import { sweepName } from './trend.ts';
 
 const COLORS = [
   ['precision taken in', 'precision'],
@@ -12,94 +13,67 @@ const COLORS = [
   ['roofline', 'limit'],
 ] as const;
 
-export function layersView(data: PageData, { diffs, layers }: PageCell): HTMLElement {
-  const title = element('h3', {}, 'Layers');
-  if (layers === null) {
-    return element('section', {}, title, note('No profile of this cell is stored: bench run --profile takes one.'));
-  }
+/** Nothing without a profile. */
+export function layersView(data: PageData, { diffs, layers }: PageCell): HTMLElement[] {
+  if (layers === null) return [];
   const sweep = layers.sweep === null ? 'an unknown sweep' : sweepName(data, layers.sweep);
-  const all = layersOf(data, layers);
   const colors = COLORS.filter(([, field]) => field !== 'limit' || layers.efficiency.length > 0);
-  const draw = (place: number): Element => layerMap(layers, all, (layer) => layer[colors[place]?.[1] ?? 'precision']);
-  return element(
-    'section',
-    {},
-    title,
+  const parts = [
     element('p', {}, summary(layers, sweep)),
     ...layers.efficiency.map((text) => element('p', {}, text)),
     ...layers.notes.map(note),
     ...(layers.iterations === null
       ? []
-      : pickedPicture(
+      : picked(
           'Color by',
-          colors.map(([name]) => name),
-          draw,
+          colors,
+          ([name]) => name,
+          ([, field]) => layerMap(layers, (layer) => layer[field]),
         )),
-    showAsTable(() => [layerTable(data, layers, all)]),
-    layerDiff(data, diffs),
-  );
+    showAsTable(() => [layerTable(data, layers)]),
+    ...(diffs.length === 0 ? [] : [layerDiffs(diffs)]),
+  ];
+  return [element('section', {}, element('h3', {}, 'Layers'), ...parts)];
 }
 
-function summary({ iterations, totalMs, runId, rest }: PageLayers, sweep: string): string {
+function summary({ iterations, totalMs, runId, rest }: ReportLayers, sweep: string): string {
   const more = rest.layers === 0 ? '' : `; the ${rest.layers} smallest layers are drawn as one`;
   return iterations === null
     ? `Run ${runId} of ${sweep} has names and kernels only, no times.`
     : `${formatMs(totalMs)} a query, mean of ${iterations} profiled queries of run ${runId}, ${sweep}${more}.`;
 }
 
-function layerTable(data: PageData, layers: PageLayers, all: readonly ReportLayer[]): HTMLElement {
-  const isRated = layers.efficiency.length > 0;
-  const rated = isRated ? ['of peak', 'roofline'] : [];
-  const rows = all.map(({ label, limit, ms, peak, precision, purpose, tactic, type }) => [
+function shareOf(ms: number, totalMs: number): string {
+  return totalMs > 0 ? formatPercent((ms / totalMs) * 100, false) : '–';
+}
+
+function layerTable({ provenance }: PageData, { efficiency, layers, rest, totalMs }: ReportLayers): HTMLElement {
+  const rated = efficiency.length > 0 ? ['of peak', 'roofline'] : [];
+  const rows = layers.map(({ label, limit, ms, peak, precision, purpose, tactic, type }) => [
     label,
     purpose,
     type,
     precision,
     tactic,
-    ...(isRated ? [peak, limit] : []),
+    ...[peak, limit].slice(0, rated.length),
     formatMs(ms),
-    layers.totalMs > 0 ? formatPercent((ms / layers.totalMs) * 100, false) : '–',
+    shareOf(ms, totalMs),
   ]);
-  if (layers.rest.layers > 0) {
-    rows.push([
-      `${layers.rest.layers} smaller layers`,
-      '',
-      '',
-      '',
-      '',
-      ...rated.map(() => ''),
-      formatMs(layers.rest.ms),
-      '',
-    ]);
-  }
-  return textTable(
-    `Layers, ${data.provenance}`,
-    ['ONNX nodes, or name', 'for', 'type', 'takes in', 'tactic', ...rated, 'time', 'share'],
-    rows,
-    5 + rated.length,
-  );
+  const blank = ['', '', '', '', ...rated.map(() => '')];
+  if (rest.layers > 0) rows.push([`${rest.layers} smaller layers`, ...blank, formatMs(rest.ms), '']);
+  const headers = ['ONNX nodes, or name', 'for', 'type', 'takes in', 'tactic', ...rated, 'time', 'share'];
+  return textTable(`Layers, ${provenance}`, headers, rows, 5 + rated.length);
 }
 
-function layerDiff(data: PageData, diffs: readonly PageDiff[]): HTMLElement {
-  const titles = diffs.map((diff) => diff.title);
-  const draw = (place: number): Element | null => {
-    const diff = diffs[place];
-    return diff === undefined ? null : diffTable(data, diff);
-  };
-  const nothing =
-    'There is no second profile to compare with: neither an earlier one of this cell nor one of its reference precision.';
-  return element(
-    'div',
-    {},
-    element('h4', {}, 'What became of the layers'),
-    ...(diffs.length === 0 ? [note(nothing)] : pickedPicture('This profile', titles, draw)),
-  );
+function layerDiffs(diffs: readonly ReportLayersDiff[]): HTMLElement {
+  const title = element('h4', {}, 'What became of the layers');
+  const only = diffs.length === 1 ? [element('p', {}, `This profile ${diffs[0]?.title ?? ''}`)] : [];
+  return element('div', {}, title, ...only, ...picked('This profile', diffs, (diff) => diff.title, diffTable));
 }
 
-function diffTable(data: PageData, diff: PageDiff): HTMLElement {
-  const changes = changesOf(data, diff);
-  const most = Math.max(1e-9, ...changes.map(({ baseMs, headMs }) => Math.abs(headMs - baseMs)));
-  const rows = changes.map(({ baseMs, change, detail, headMs, label, layers }) => [
+function diffTable(diff: ReportLayersDiff): HTMLElement {
+  const most = Math.max(1e-9, ...diff.rows.map(({ baseMs, headMs }) => Math.abs(headMs - baseMs)));
+  const rows = diff.rows.map(({ baseMs, change, detail, headMs, label, layers }) => [
     label,
     change,
     detail,
@@ -109,21 +83,121 @@ function diffTable(data: PageData, diff: PageDiff): HTMLElement {
     layers.join(' → '),
   ]);
   const more = diff.moreRows === 0 ? '' : `; ${diff.moreRows} smaller changes: ${signedMs(diff.moreMs)}`;
-  return textTable(
-    `${formatMs(diff.baseMs)} → ${formatMs(diff.headMs)} a query${more}`,
-    ['ONNX nodes', 'change', 'how', 'slower is right', 'time', 'ms', 'layers'],
-    rows,
-    4,
-  );
+  const caption = `${formatMs(diff.baseMs)} → ${formatMs(diff.headMs)} a query${more}`;
+  return textTable(caption, ['ONNX nodes', 'change', 'how', 'slower is right', 'time', 'ms', 'layers'], rows, 4);
 }
 
 /** To the right for more time, to the left for less. */
 function bar(share: number): SVGElement {
   const width = Math.abs(share) * 40;
-  return svg(
-    'svg',
-    { class: 'delta', width: 84, height: 14, viewBox: '0 0 84 14', 'aria-hidden': 'true' },
-    svgLine('grid', [42, 0], [42, 14]),
-    svg('rect', { class: share > 0 ? 'worse' : 'better', x: share > 0 ? 42 : 42 - width, y: 3, width, height: 8 }),
+  const area = { x: share > 0 ? 42 : 42 - width, y: 3, width, height: 8 };
+  const rect = svg('rect', { class: share > 0 ? 'worse' : 'better', ...area });
+  return picture('delta', [84, 14], null, svgLine('grid', [42, 0], [42, 14]), rect);
+}
+
+const HEIGHT = 400;
+/** Width of a letter in pixels, and the shortest label worth drawing. */
+const LETTER = 8.4;
+const LEAST_LETTERS = 5;
+const KINDS = 8;
+
+/**
+ * The layers as areas, by their share of the time.
+ * @param nameOf what they are colored by
+ */
+function layerMap({ layers, rest, totalMs }: ReportLayers, nameOf: (layer: ReportLayer) => string): HTMLElement {
+  const names = layers.map((layer) => nameOf(layer) || 'not known');
+  const kinds = kindsOf(layers, names);
+  const smaller = { label: `${rest.layers} smaller layers`, block: 'smaller layers', ms: rest.ms };
+  const all = [
+    ...layers.map((layer, place) => ({
+      ...layer,
+      kind: kinds.get(names[place] ?? '') ?? 'other',
+      lines: describe(layer),
+    })),
+    ...(rest.layers > 0 && rest.ms > 0 ? [{ ...smaller, kind: 'other', lines: [] }] : []),
+  ];
+  const linesOf = (place: number): string[] => {
+    const { label, lines, ms } = all[place] ?? { ...smaller, lines: [] };
+    return [label, `${formatMs(ms)}, ${shareOf(ms, totalMs)} of the time`, ...lines];
+  };
+  const drawTile = ({ place, x, y, width, height }: Tile): SVGElement => {
+    const { kind, label, ms } = all[place] ?? { ...smaller, kind: 'other' };
+    const fits = Math.floor((width - 7) / LETTER);
+    const time = formatNumber(ms, 3);
+    const isNamed = fits >= LEAST_LETTERS && height > 20;
+    return svg(
+      'g',
+      { class: 'tile', kind, 'data-place': place },
+      svg('rect', { x, y, width, height }),
+      isNamed ? svg('text', { x: x + 4, y: y + 15 }, shortName(label, fits)) : null,
+      isNamed && height > 38 && time.length <= fits ? svg('text', { x: x + 4, y: y + 32 }, time) : null,
+    );
+  };
+  const stage = pictureStage(
+    'tree map',
+    'Layers by their share of the time. Arrow keys move block by block; the table below has the same.',
   );
+  const [sizes, blocks] = [all.map(({ ms }) => ms), all.map(({ block }) => block.split('/', 1).join(''))];
+  sized(stage, (width) => {
+    const groups = nestedTreeMap(sizes, blocks, width, HEIGHT);
+    const parts = groups.flatMap(({ name, frame, tiles }) => [
+      ...tiles.map(drawTile),
+      ...groupFrame(name, frame, tiles),
+    ]);
+    return picture('tree-map', [width, HEIGHT], null, ...parts);
+  });
+  stage.addEventListener('pointermove', ({ clientX, clientY, target }) => {
+    const tile = target instanceof Element ? target.closest('.tile') : null;
+    if (tile === null) hideTip();
+    else showTip(linesOf(placeOf(tile)), clientX, clientY);
+  });
+  const move = (step: number): void => {
+    const tiles = [...stage.querySelectorAll('.tile')];
+    const now = tiles.findIndex((one) => one.classList.contains('current'));
+    const tile = tiles[clamp(now + step, 0, tiles.length - 1)];
+    tiles[now]?.classList.remove('current');
+    tile?.classList.add('current');
+    if (tile !== undefined) tell(linesOf(placeOf(tile)), tile.getBoundingClientRect());
+  };
+  onKeys(stage, () => ({
+    ArrowRight: () => move(1),
+    ArrowDown: () => move(1),
+    ArrowLeft: () => move(-1),
+    ArrowUp: () => move(-1),
+  }));
+  return element('div', {}, stage, colorKey(kinds));
+}
+
+function placeOf(tile: Element): number {
+  return Number(tile.getAttribute('data-place') ?? 0);
+}
+
+/** Name and border of a repeated part of the network, where it has room for more than its layers. */
+function groupFrame(name: string, { x, y, width, height }: Tile, tiles: readonly Tile[]): SVGElement[] {
+  const frame = svg('rect', { class: 'group-frame', x, y, width, height });
+  const fits = Math.floor((width - 6) / LETTER);
+  if ((tiles[0]?.y ?? y) <= y || fits < LEAST_LETTERS) return [frame];
+  const shown = name.length <= fits ? name : `${name.slice(0, fits - 1)}…`;
+  return [frame, svg('text', { class: 'group-name', x: x + 4, y: y + 14 }, shown)];
+}
+
+/** The end of the scope distinguishes layers: `…mlp.fc1` of `blocks.3.mlp.fc1: Add, MatMul`. */
+function shortName(label: string, fits: number): string {
+  if (label.length <= fits) return label;
+  const [scope = label] = label.split(/[:,+]/, 1);
+  return scope.length <= fits ? scope : `…${scope.slice(scope.length - fits + 1)}`;
+}
+
+/** Colors of the names with the most time. */
+function kindsOf(layers: readonly ReportLayer[], names: readonly string[]): Map<string, string> {
+  const sums = new Map<string, number>();
+  for (const [place, name] of names.entries()) sums.set(name, (sums.get(name) ?? 0) + (layers[place]?.ms ?? 0));
+  const sorted = [...sums].toSorted((a, b) => b[1] - a[1]).slice(0, KINDS);
+  return new Map(sorted.map(([name], place) => [name, String(place)]));
+}
+
+function describe({ block, precision, purpose, tactic, type }: ReportLayer): string[] {
+  const named = { block, for: purpose, type, 'takes in': precision, tactic };
+  return Object.entries(named).flatMap(([name, text]) => (text === '' ? [] : [`${name}: ${text}`]));
 }

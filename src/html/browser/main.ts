@@ -1,105 +1,143 @@
-import type { PageCell, PageData } from '../page-types.ts';
-import { readPageData } from './data.ts';
-import { byId, element, note, picker, showAsTable } from './dom.ts';
-import { listenToFilter, listenToSorting } from './filter.ts';
-import { drawFirstChart } from './first-chart.ts';
+import type { PageCell, PageData } from '../page-data.ts';
+import { listenToFilter } from './cells-table.ts';
+import { hideTip } from './chart.ts';
+import { button, byId, element, note } from './dom.ts';
 import { layersView } from './layers-view.ts';
-import { watchStore } from './live.ts';
-import { mapTable } from './map-table.ts';
-import { SweepMap } from './sweep-map.ts';
 import { paretoChart } from './pareto-chart.ts';
-import { type Place, placeHash, readPlace } from './place.ts';
+import { type Place, placeHash, readPlace } from './geometry.ts';
 import { samplesView } from './samples-view.ts';
-import { hideTip } from './tip.ts';
-import { TrendChart } from './trend-chart.ts';
+import { sweepMap } from './sweep-map.ts';
+import { drawFirstChart, trendChart } from './trend.ts';
 
-const data = worstFirst(readPageData());
+const body = document.querySelector('#cells-table > tbody');
+const data = worstFirst(JSON.parse(byId('data')?.textContent ?? ''));
 const LEAST_MAP_SWEEPS = 2;
-let shown: string | null = null;
+/** The row below that of the opened cell. */
+const opened = element('tr', { class: 'opened' });
+let shown: Place | null = null;
 
 document.documentElement.classList.add('scripted');
 
 /** In the order of the table, which has the worst cell first. */
 function worstFirst(report: PageData): PageData {
-  const rows = [...document.querySelectorAll('#cells-table tbody tr')];
+  const rows = [...(body?.children ?? [])];
   const places = new Map(rows.map((row, place) => [row.getAttribute('data-key'), place]));
   const placeOf = ({ key }: PageCell): number => places.get(key) ?? rows.length;
   return { ...report, cells: report.cells.toSorted((a, b) => placeOf(a) - placeOf(b)) };
-}
-
-function cellOf({ cell }: Place): PageCell | undefined {
-  return cell === null ? undefined : data.cells.find(({ key }) => key.startsWith(cell));
-}
-
-function showCell(place: Place, isRequested: boolean): void {
-  const view = byId('cell-view');
-  if (view === null) return;
-  const requestedCell = cellOf(place);
-  const cell = requestedCell ?? data.cells[0];
-  if (place.cell !== null && requestedCell === undefined) {
-    shown = null;
-    view.replaceChildren(note(`No cell ${place.cell} is in this report; the table has all that are.`));
-  } else if (cell !== undefined && hashOf(cell, place) !== shown) {
-    shown = hashOf(cell, place);
-    view.replaceChildren(...cellNodes(cell, place));
-  }
-  if (isRequested && place.cell !== null) byId('cell')?.scrollIntoView();
-}
-
-function hashOf(cell: PageCell, { from, to }: Place): string {
-  return placeHash({ cell: cell.key, from, to });
-}
-
-function cellNodes(cell: PageCell, place: Place): HTMLElement[] {
-  const zoomed = (from: number, to: number): void => {
-    const hash = placeHash({ cell: cell.key, from, to });
-    shown = hash;
-    history.replaceState(null, '', hash);
-  };
-  const choose = (index: number): void => {
-    const chosen = data.cells[index];
-    if (chosen !== undefined) openCell(chosen);
-  };
-  const names = data.cells.map(({ label }) => label.slice(0, 100));
-  return [
-    picker('Cell', names, data.cells.indexOf(cell), choose),
-    element('h3', { class: 'label' }, cell.label),
-    element(
-      'p',
-      { class: 'facts' },
-      `${cell.metric}, ${cell.unit} · ${data.provenance} · cell `,
-      element('code', {}, cell.key.slice(0, 8)),
-    ),
-    new TrendChart(data, cell, zoomed, place).node,
-    samplesView(data, cell),
-    layersView(data, cell),
-  ];
-}
-
-function follow(isRequested: boolean): void {
-  showCell(readPlace(location.hash), isRequested);
 }
 
 function openCell({ key }: PageCell): void {
   location.hash = `cell=${key}`;
 }
 
-const map = byId('sweep-map');
-if (map !== null) {
-  map.append(
-    ...(data.sweeps.ids.length < LEAST_MAP_SWEEPS
-      ? [note('There is only one sweep so far.')]
-      : [new SweepMap(data, openCell).node, showAsTable(() => [mapTable(data)])]),
-  );
+/** Opens the cell of the address below its row, or closes what is open. */
+function follow(): void {
+  const place = readPlace(location.hash);
+  if (!location.hash.startsWith('#cell')) return;
+  if (place.cell === null) {
+    shown = null;
+    opened.remove();
+    return;
+  }
+  const named = place.cell;
+  const cell = data.cells.find(({ key }) => key.startsWith(named));
+  const next = { ...place, cell: cell?.key ?? named };
+  if (shown === null || placeHash(next) !== placeHash(shown)) {
+    shown = next;
+    const missing = note(`No cell ${named} is in this report; the table has all that are.`);
+    const parts = cell === undefined ? [missing] : cellNodes(cell, place);
+    const section = element('section', { id: 'cell', 'aria-label': 'One cell' }, ...parts);
+    opened.replaceChildren(
+      element('td', { colspan: document.querySelectorAll('#cells-table > thead th').length }, section),
+    );
+  }
+  const row = rowOf(next);
+  if (row !== null) row.hidden = false;
+  keepOpened();
+  (row ?? opened).scrollIntoView();
 }
+
+function rowOf({ cell }: Place): HTMLElement | null {
+  return document.querySelector<HTMLElement>(`#cells-table > tbody > tr[data-key="${cell ?? ''}"]`);
+}
+
+/** Next to its row, wherever that is now. */
+function keepOpened(): void {
+  if (shown === null) return;
+  const row = rowOf(shown);
+  opened.hidden = row?.hidden === true;
+  if (row === null) body?.prepend(opened);
+  else if (row.nextElementSibling !== opened) row.after(opened);
+}
+
+function cellNodes(cell: PageCell, place: Place): HTMLElement[] {
+  const zoomed = (from: number, to: number): void => {
+    shown = { cell: cell.key, from, to };
+    history.replaceState(null, '', placeHash(shown));
+  };
+  const facts = `${cell.metric}, ${cell.unit} · ${data.provenance} · cell `;
+  return [
+    element('a', { class: 'close', href: '#cells' }, 'Close'),
+    element('h3', { class: 'label' }, cell.label),
+    element('p', { class: 'facts' }, facts, element('code', {}, cell.key.slice(0, 8))),
+    trendChart(data, cell, place, zoomed),
+    ...samplesView(data, cell),
+    ...layersView(data, cell),
+  ];
+}
+
+/** Commands are folded where there is little room, and can be copied. */
+function showCommands(): void {
+  const commands = document.querySelector<HTMLDetailsElement>('.commands');
+  if (commands === null) return;
+  commands.open = matchMedia('(width >= 760px)').matches;
+  for (const code of commands.querySelectorAll('code')) {
+    const copy = (): void => {
+      // What cannot be copied, as the browser forbids it, is selected.
+      getSelection()?.selectAllChildren(code);
+      void navigator.clipboard.writeText(code.textContent).then(() => made.replaceChildren('Copied'));
+    };
+    const made = button('Copy', `Copy ${code.textContent}`, copy);
+    code.after(made);
+  }
+}
+
+const EVERY_MS = 15_000;
+
+/** A served report announces new data in the store; it never changes by itself. */
+function watchStore(version: string): void {
+  if (version === '') return;
+  const ask = async (): Promise<void> => {
+    const newest = await versionNow();
+    if (newest === null || newest === version) {
+      setTimeout(() => void ask(), EVERY_MS);
+      return;
+    }
+    const reload = button('The store has something new: show it', null, () => location.reload());
+    byId('said')?.after(element('div', { class: 'news', role: 'status' }, reload));
+  };
+  setTimeout(() => void ask(), EVERY_MS);
+}
+
+async function versionNow(): Promise<string | null> {
+  try {
+    const answer = await fetch('/version', { cache: 'no-store' });
+    return answer.ok ? (await answer.text()).trim() : null;
+  } catch {
+    return null;
+  }
+}
+
+if (data.sweeps.length >= LEAST_MAP_SWEEPS) byId('sweep-map')?.append(...sweepMap(data, openCell));
+else byId('sweep-map')?.parentElement?.remove();
 drawFirstChart(data);
-byId('pareto-chart')?.append(paretoChart(data));
-listenToFilter();
-listenToSorting();
+showCommands();
+byId('pareto-chart')?.append(...paretoChart(data));
+listenToFilter(keepOpened);
 window.addEventListener('scroll', hideTip, { passive: true });
 window.addEventListener('keydown', ({ key }) => {
   if (key === 'Escape') hideTip();
 });
-window.addEventListener('hashchange', () => follow(true));
-follow(readPlace(location.hash).cell !== null);
+window.addEventListener('hashchange', follow);
+if (readPlace(location.hash).cell !== null) follow();
 watchStore(document.body.dataset['live'] ?? '');

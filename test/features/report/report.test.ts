@@ -235,9 +235,8 @@ describe('without sides every format says what bench check says', () => {
     expect([...findings.matchAll(/id="finding-(\w+)"/g)].map(([, id]) => id)).toEqual(
       told().map(({ id }) => id.slice(0, 8)),
     );
-    expect(sectionOf(stdout, 'overview')).toMatch(
-      /<span class="slower">2 cells slower<\/span> by [^<]*: 1 new, 1 open</,
-    );
+    expect(sectionOf(stdout, 'overview')).toMatch(/<span class="slower">1 cell slower<\/span> by [^<]*%</);
+    expect(sectionOf(stdout, 'overview')).toContain('<a href="#findings">Also: 1 finding slower</a>');
     expect(sectionOf(stdout, 'overview')).toContain('<b class="slower">2</b> <span>slower</span>');
     expect(queryStore(db, 'SELECT count(*) AS n FROM judged_sweeps')).toEqual([{ n: 4 }]);
   });

@@ -137,7 +137,7 @@ describe('bench serve', () => {
     simulateNights(db, { cells, nights: 2, repeats: 2, value, after: 3 });
     const after = await ask('/version');
     expect(after.body).not.toBe(before.body);
-    expect(pageDataIn((await ask('/')).body).sweeps.ids).toHaveLength(5);
+    expect(pageDataIn((await ask('/')).body).sweeps).toHaveLength(5);
   });
 
   test('Ctrl-C ends it, exit code 0', async () => {

@@ -3,13 +3,19 @@ import { gatedMetricOf } from '../../../records/gated-metric.ts';
 import { FLAG_LABELS } from '../../../records/run-flag.ts';
 import { count, formatNumber, formatPercent, intervalText } from '../../../terminal/numbers.ts';
 import { changeText } from '../../check/index.ts';
-import { type FoundInCell, type Row, rowsOf } from './cell-rows.ts';
-import { cellSparks } from './cell-sparks.ts';
+import {
+  cellSparks,
+  type CellWords,
+  cellWords,
+  type FoundInCell,
+  type Row,
+  rowsOf,
+  SPARK_SWEEPS,
+} from './cell-rows.ts';
+import { findingAnchor } from './finding-words.ts';
 import type { MetricTable, ReportData } from './report-data.ts';
 import { type Markup, markup, shortened, shortRef } from '../../../html/markup.ts';
-import { SPARK_SWEEPS } from '../../../html/sparkline.ts';
 import { batchOf, type KeyedCell } from '../../../records/cell.ts';
-import { cellColumns } from '../../../terminal/cell-columns.ts';
 
 /** The main table, worst cells first; needs no script, which sorts and filters it and changes its metric. */
 export function cellsView(data: ReportData): Markup {
@@ -79,7 +85,7 @@ function columnsOf(data: ReportData, words: CellWords, shared: readonly string[]
       kind: 'number change',
       show: ({ changePercent }) => (changePercent === null ? null : formatPercent(changePercent)),
     },
-    { header: '95 %', kind: 'roomy', show: (row) => intervalOf(row, shared) },
+    { header: 'change, 95 % interval', kind: 'roomy', show: (row) => intervalOf(row, shared) },
     { header: data.compare === null ? 'reference' : 'base', kind: 'number roomy', show: levelOf },
     { header: 'now', kind: hasLevels ? 'number roomy' : 'number', show: valueOf },
     { header: 'bound by', kind: 'roomy', show: ({ report }) => report.boundBy },
@@ -147,29 +153,9 @@ function oldDateOf({ values }: Row['report'], sweeps: ReportData['sweeps']): str
 
 /** With its change, unless the row shows that. */
 function findingText({ change, finding }: FoundInCell, { metric }: Row['report'], { compare }: ReportData): Markup {
-  const { direction, id, kind, state } = finding;
+  const { direction, kind, state } = finding;
   const isShown = compare === null && kind !== 'limit' && change.metric === metric;
   const what = kind === 'limit' ? 'limit broken, ' : '';
   const size = markup`${what}${gatedMetricOf(change.metric).label} <span class="${direction}">${changeText(change)}</span> `;
-  return markup`${isShown ? null : size}${state} <code>${id.slice(0, 8)}</code> `;
-}
-
-/** The four columns that name a cell, with the texts of each row. */
-interface CellWords {
-  readonly headers: readonly string[];
-  /** What all cells share; null when nothing. */
-  readonly caption: string | null;
-  readonly wordsOf: (cell: KeyedCell) => readonly string[];
-}
-
-/** What all cells share is stated once, as in terminal tables. */
-export function cellWords(cells: readonly KeyedCell[]): CellWords {
-  const { columns: all, caption } = cellColumns(cells, (cell) => cell);
-  // The page has every cell's key.
-  const columns = all.filter(({ onlyIfAmbiguous }) => onlyIfAmbiguous !== true);
-  return {
-    headers: columns.map(({ header }) => header),
-    caption,
-    wordsOf: (cell) => columns.map(({ text }) => text(cell)),
-  };
+  return markup`${isShown ? null : size}<a href="#${findingAnchor(finding)}">${state} in ${count(finding.cells.length, 'cell')}</a> `;
 }

@@ -11,7 +11,7 @@ import {
 import { type Markup, markup, shortened } from '../../../html/markup.ts';
 import { count } from '../../../terminal/numbers.ts';
 import { commitUrl, compareUrl } from '../../../tools/git/forge.ts';
-import { cellWords } from './cells-view.ts';
+import { cellWords } from './cell-rows.ts';
 import type { ReportData } from './report-data.ts';
 
 export type Change = CheckedFinding['details'][number];
@@ -71,7 +71,7 @@ export function capitalized(text: string): string {
 }
 
 /** `4aac0ffa`, a link where the forge is known. */
-export function commitLink({ forge }: ReportData, commit: string): Markup {
+export function commitLink({ forge }: Pick<ReportData, 'forge'>, commit: string): Markup {
   const text = markup`<code>${commit.slice(0, 8)}</code>`;
   return linked(text, forge === null ? null : commitUrl(forge, commit));
 }
@@ -80,7 +80,7 @@ function linked(text: Markup | string, url: string | null): Markup {
   return url === null ? markup`${text}` : markup`<a href="${url}" rel="noreferrer">${text}</a>`;
 }
 
-type Fact = readonly [term: string, says: Markup];
+export type Fact = readonly [term: string, says: Markup];
 
 /** Since when, by what, how sure, and whose: only what is known. */
 export function factsOf(finding: CheckedFinding, data: ReportData): Fact[] {
@@ -89,7 +89,7 @@ export function factsOf(finding: CheckedFinding, data: ReportData): Fact[] {
   return [
     ...firstBadFact(finding, data),
     ...causesOf(finding).map(([term, says]) => [capitalized(term), markup`${shortened(says, 300)}`] as const),
-    ...(evidence.length === 0 ? [] : [['Evidence', markup`${evidence.join(', ')}`] as const]),
+    ...(evidence.length === 0 ? [] : [['Evidence', markup`${evidence.join(', ').replaceAll(' … ', ' to ')}`] as const]),
     ...(owner === null ? [] : [['Owner', markup`${shortened(owner)}`] as const]),
   ];
 }
@@ -107,15 +107,11 @@ function firstBadFact(finding: CheckedFinding, data: ReportData): Fact[] {
     return [['Commit', markup`${commitLink(data, bad)} in both sweeps: no commit did this`]];
   }
   const subject = commits.find(({ commit }) => commit === bad)?.subject;
-  const number = commits.length < LISTED ? count(commits.length, 'commit') : `${LISTED} commits or more`;
-  const range =
-    commits.length === 0
-      ? good === null
-        ? ''
-        : `compare with the ${edge.last === 'last good' ? 'last good one' : 'one before'}`
-      : number;
+  const before = edge.last === 'last good' ? 'last good one' : 'one before';
+  const number = commits.length < LISTED ? String(commits.length) : `${LISTED} or more`;
+  const range = commits.length < 2 ? `compare with the ${before}` : `one of ${number} commits`;
   const compared = good === null || data.forge === null ? null : compareUrl(data.forge, good, bad);
-  const isShown = commits.length > 0 || compared !== null;
+  const isShown = commits.length > 1 || compared !== null;
   return [
     [
       capitalized(`${edge.first} commit`),
@@ -127,6 +123,11 @@ function firstBadFact(finding: CheckedFinding, data: ReportData): Fact[] {
 export function factList(facts: readonly Fact[]): Markup | null {
   if (facts.length === 0) return null;
   return markup`<dl class="facts">${facts.map(([term, says]) => markup`<dt>${term}</dt><dd>${says}</dd>`)}</dl>`;
+}
+
+/** Where the page has it. */
+export function findingAnchor({ id }: Pick<CheckedFinding, 'id'>): string {
+  return `finding-${id.slice(0, 8)}`;
 }
 
 /** A link that opens the report at the cell. */

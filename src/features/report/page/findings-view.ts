@@ -1,107 +1,137 @@
-import { changeText, firstOfEach, isShownWhole, levelText } from '../../check/index.ts';
-import { type Comparison, shiftText } from '../../compare/index.ts';
+import { htmlTable, type Markup, markup, shortened, shortRef } from '../../../html/markup.ts';
 import { gatedMetricOf } from '../../../records/gated-metric.ts';
-import { type Markup, markup, shortened, shortRef } from '../../../html/markup.ts';
-import { count, formatNumber } from '../../../terminal/numbers.ts';
+import { count, formatMs, formatNumber } from '../../../terminal/numbers.ts';
 import { reasonWords } from '../../../terminal/words.ts';
-import { ownRows } from './cell-rows.ts';
-import { cellSparks } from './cell-sparks.ts';
+import { changeText, firstOfEach, isShownWhole, levelText } from '../../check/index.ts';
+import { shiftText } from '../../compare/index.ts';
+import { CHANGE_WORDS } from '../../layers/index.ts';
+import { cellSparks, ownRows } from './cell-rows.ts';
 import {
   aboutText,
   capitalized,
   cellLink,
+  cellsText,
   type Change,
   commitLink,
   factList,
   factsOf,
+  findingAnchor,
   namesOf,
-  cellsText,
 } from './finding-words.ts';
-import { layersView } from './layers-view.ts';
-import type { ReportData } from './report-data.ts';
-import { storyOf } from './story.ts';
+import type { FindingLayers, ReportData } from './report-data.ts';
 
 const SHOWN_COMMITS = 10;
 const SHOWN_CELLS = 12;
+const SHOWN_LAYERS = 5;
+const SHOWN_FUSIONS = 3;
+const FUSIONS: readonly string[] = [CHANGE_WORDS.split, CHANGE_WORDS.merged];
 
 type Finding = ReportData['check']['findings'][number];
 
-/** The same words as `bench check`: what is there, new findings first, then what was reported before. */
-export function findingsView(data: ReportData): Markup {
+/**
+ * The same words as `bench check`: what is there, new findings first, then what was reported before; null where there is
+ * nothing to say.
+ * @param above id of the finding whose facts the first screen has
+ */
+export function findingsView(data: ReportData, above: string | null): Markup | null {
   const { findings, series } = data.check;
-  const above = storyOf(data).finding;
-  const shown = findings.filter(isShownWhole);
-  const earlier = findings.filter((finding) => !isShownWhole(finding));
+  const [shown, earlier] = [findings.filter(isShownWhole), findings.filter((finding) => !isShownWhole(finding))];
   const failed = series.cells.filter(({ reason }) => reason === 'failed');
+  if (findings.length + failed.length + series.notes.length === 0) return null;
   return markup`
 <section id="findings" aria-labelledby="findings-title">
 <h2 id="findings-title">Findings</h2>
-<p class="none">${data.compare === null ? `${capitalized(series.headline)}.` : compareLine(data.compare)}</p>
+<p class="none">${leadOf(data)}</p>
 ${shown.map((finding) => findingView(finding, data, finding.id === above))}
-${earlier.length === 0 ? null : markup`<h3>Reported before</h3><ul class="earlier">${earlier.map((finding) => earlierLine(finding, data))}</ul>`}
+${earlier.length === 0 ? null : markup`<h3>Reported before</h3><ul class="list">${earlier.map((finding) => markup`<li id="${findingAnchor(finding)}">${cellsText([finding])}: ${aboutText(finding, data)}</li>`)}</ul>`}
 ${failed.length === 0 ? null : markup`<h3>Without a result in the newest sweep</h3><ul>${failed.map(({ key, label, notes }) => markup`<li>${cellLink(key, label)}: ${shortened(notes.map(reasonWords).join(', '), 400)}</li>`)}</ul>`}
-${series.notes.map((note) => markup`<p class="note">${note}</p>`)}
+${series.notes.map((note) => markup`<p class="note">${note.replace(/; --.*/, '')}</p>`)}
 </section>`;
 }
 
-function compareLine(compare: Comparison): Markup {
-  const verdicts = ['slower', 'faster', 'same', 'unclear', 'missing', 'failed', 'incomparable'] as const;
-  const parts = verdicts
-    .filter((verdict) => compare.counts[verdict] > 0)
-    .map((verdict) => `${compare.counts[verdict]} ${verdict}`);
+function leadOf({ check, compare }: ReportData): string {
+  if (compare === null) return `${capitalized(check.series.headline)}.`;
   const shift = compare.shift === null ? '' : ` ${shiftText(compare.shift)}.`;
-  return markup`Between ${shortRef(compare.baseRef)} and ${shortRef(compare.headRef)} alone: ${parts.join(', ')}.${shift}`;
+  return `In all sweeps up to ${shortRef(compare.headRef)}: ${check.series.headline}.${shift}`;
 }
 
 /** @param isAbove the first screen has its facts */
 function findingView(finding: Finding, data: ReportData, isAbove: boolean): Markup {
-  const { direction, id } = finding;
+  const { commits, details, direction, id, layers } = finding;
   const [what, size] = cellsText([finding]);
+  const anchor = findingAnchor(finding);
+  const columns = [
+    { header: 'cell', show: ({ key, label }: Change) => cellLink(key, label) },
+    { header: 'metric', show: ({ metric }: Change) => shortened(gatedMetricOf(metric).label) },
+    { header: 'before', kind: 'number', show: (change: Change) => levelText(change, change.before) },
+    { header: 'after', kind: 'number', show: (change: Change) => levelText(change, change.after) },
+    { header: 'change', kind: `number ${direction}`, show: changeText },
+    { header: 'against its noise', kind: 'number', show: ({ margin }: Change) => `${formatNumber(margin, 2)} times` },
+  ];
+  const more = commits.length - SHOWN_COMMITS;
   return markup`
-<article class="finding" aria-labelledby="finding-${id.slice(0, 8)}">
-<h3 id="finding-${id.slice(0, 8)}"><span class="${direction}">${what}</span>${size} <small><code>${id.slice(0, 8)}</code></small></h3>
+<article class="finding" id="${anchor}" aria-labelledby="${anchor}-title">
+<h3 id="${anchor}-title"><span class="${direction}">${what}</span>${size} <small>finding <code>${id.slice(0, 8)}</code></small></h3>
 <p>${aboutText(finding, data)}</p>
 ${isAbove ? null : factList(factsOf(finding, data))}
 ${smallMultiples(finding, data)}
-${layersView(finding, data)}
-${commitsView(finding, data)}
-${changeTable(finding)}
+${layers === null ? null : layersView(layers, data)}
+${commits.length < 2 ? null : markup`<details><summary>${count(commits.length, 'commit')}, the newest first</summary><ul class="list">${commits.slice(0, SHOWN_COMMITS).map(({ commit, subject }) => markup`<li>${commitLink(data, commit)} ${shortened(subject)}</li>`)}${more > 0 ? markup`<li>and ${more} more</li>` : null}</ul></details>`}
+<details><summary>Before and after, by cell and metric</summary>${htmlTable(`Before and after of ${what}${size}`, columns, details)}</details>
 </article>`;
 }
 
 /** A picture of each cell, all of them on one scale. */
 function smallMultiples(finding: Finding, data: ReportData): Markup {
-  const names = namesOf(data);
-  const [rows, sparks] = [ownRows(data), cellSparks(data)];
+  const [names, rows, sparks] = [namesOf(data), ownRows(data), cellSparks(data)];
   const changes = firstOfEach(finding);
   const rest = changes.length - SHOWN_CELLS;
   return markup`<ul class="multiples">${changes.slice(0, SHOWN_CELLS).map((change) => {
     const row = rows.get(change.key);
-    return markup`<li><a href="#cell=${change.key}">${shortened(names.get(change.key) ?? change.label, 60)}</a> <b class="${finding.direction}">${changeText(change)}</b>${row === undefined ? null : sparks.of(row)}</li>`;
+    return markup`<li><a href="#cell=${change.key}">${shortened(names.get(change.key) ?? change.label, 60)}</a> <b class="${finding.direction}">${changeText(change).replace(' %', '\u00a0%')}</b>${row === undefined ? null : sparks.of(row)}</li>`;
   })}</ul>${rest > 0 ? markup`<p class="none">and ${count(rest, 'more cell')}</p>` : null}`;
 }
 
-function commitsView({ commits }: Finding, data: ReportData): Markup | null {
-  if (commits.length < 2) return null;
-  const rest = commits.length - SHOWN_COMMITS;
-  return markup`<details><summary>${count(commits.length, 'commit')}, the newest first</summary><ul class="commits">${commits.slice(0, SHOWN_COMMITS).map(({ commit, subject }) => markup`<li>${commitLink(data, commit)} ${shortened(subject)}</li>`)}${rest > 0 ? markup`<li>and ${rest} more</li>` : null}</ul></details>`;
+/** The few layers that changed most, and what fusions were lost or gained. */
+function layersView({ cell, command, diff, notes }: FindingLayers, data: ReportData): Markup {
+  const { baseMs, headMs, moreRows, rows, title } = diff;
+  const shown = rows.slice(0, SHOWN_LAYERS);
+  const rest = rows.length - shown.length + moreRows;
+  const restMs = shown.reduce((left, row) => left - (row.headMs - row.baseMs), headMs - baseMs);
+  const fusions = rows.filter(({ change }) => FUSIONS.includes(change)).slice(0, SHOWN_FUSIONS);
+  const columns = [
+    { header: 'ONNX nodes', show: ({ label }: LayerRow) => label },
+    { header: 'change, ms', kind: 'number', show: ({ delta }: LayerRow) => signedNumber(delta) },
+    { header: 'before, ms', kind: 'number', show: ({ base }: LayerRow) => base },
+    { header: 'after, ms', kind: 'number', show: ({ head }: LayerRow) => head },
+    { header: 'what', show: ({ what }: LayerRow) => what },
+  ];
+  const all: LayerRow[] = [
+    ...shown.map((row) => ({
+      label: row.label,
+      delta: row.headMs - row.baseMs,
+      base: formatNumber(row.baseMs, 3),
+      head: formatNumber(row.headMs, 3),
+      what: row.change,
+    })),
+    ...(rest === 0 ? [] : [{ label: count(rest, 'other change'), delta: restMs, base: '', head: '', what: '' }]),
+  ];
+  return markup`<h4>Layers before and after</h4>
+<p>${cellLink(cell, namesOf(data).get(cell) ?? cell.slice(0, 8))}, ${title}: ${formatMs(baseMs)} → ${formatMs(headMs)} a query.${notes.map((note) => markup` ${shortened(note, 200)}.`)} <code>${command}</code></p>
+${fusions.length === 0 ? null : markup`<ul class="list fusions">${fusions.map(({ change, detail }) => markup`<li>${change}: ${detail}</li>`)}</ul>`}
+${htmlTable('Those that changed most', columns, all)}`;
 }
 
-function changeTable(finding: Finding): Markup {
-  const { details, direction } = finding;
-  return markup`<details><summary>Before and after, by cell and metric</summary><div class="wide" tabindex="0" role="region" aria-label="Before and after of ${cellsText([finding]).join('')}"><table>
-<thead><tr><th scope="col">cell</th><th scope="col">metric</th><th scope="col" class="number">before</th><th scope="col" class="number">after</th><th scope="col" class="number">change</th><th scope="col" class="number">evidence</th></tr></thead>
-<tbody>${details.map((change) => changeRow(change, direction))}</tbody></table></div></details>`;
+interface LayerRow {
+  readonly label: string;
+  readonly delta: number;
+  readonly base: string;
+  readonly head: string;
+  readonly what: string;
 }
 
-function changeRow(change: Change, direction: Finding['direction']): Markup {
-  const { after, before, key, label, margin, metric } = change;
-  return markup`<tr><th scope="row">${cellLink(key, label)}</th><td>${shortened(gatedMetricOf(metric).label)}</td><td class="number">${levelText(change, before)}</td><td class="number">${levelText(change, after)}</td><td class="number ${direction}">${changeText(change)}</td><td class="number">${formatNumber(margin, 2)}×</td></tr>
-`;
-}
-
-/** What became of it, on a line. */
-function earlierLine(finding: Finding, data: ReportData): Markup {
-  const [what, size] = cellsText([finding]);
-  return markup`<li><code>${finding.id.slice(0, 8)}</code> ${what}${size}: ${aboutText(finding, data)}</li>`;
+function signedNumber(ms: number): string {
+  // Sums of times have tiny remainders.
+  const rounded = Number(ms.toFixed(5));
+  return `${rounded > 0 ? '+' : ''}${formatNumber(rounded, 3)}`;
 }

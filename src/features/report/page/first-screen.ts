@@ -1,15 +1,169 @@
-import type { Environment } from '../../../records/environment.ts';
+import { type Markup, markup, shortened, shortRef } from '../../../html/markup.ts';
 import { metricOf } from '../../../records/metric.ts';
-import { type Markup, markup, shortened } from '../../../html/markup.ts';
-import { count, formatPercent, meanChangeText } from '../../../terminal/numbers.ts';
-import { commitLink, dateText, factList, namesOf } from './finding-words.ts';
+import { median } from '../../../statistics/median.ts';
+import { count, formatPercent, intervalText, meanChangeText } from '../../../terminal/numbers.ts';
+import { shellLine } from '../../../text/shell-quote.ts';
+import {
+  type CheckedFinding,
+  firstOfEach,
+  isPresent,
+  isShownWhole,
+  newFirst,
+  nextCommands,
+  ownClearest,
+  standingOf,
+} from '../../check/index.ts';
+import type { ComparedCell } from '../../compare/index.ts';
+import { ownRows } from './cell-rows.ts';
+import {
+  aboutText,
+  capitalized,
+  cellsText,
+  commitLink,
+  dateText,
+  type Fact,
+  factList,
+  factsOf,
+  namesOf,
+} from './finding-words.ts';
 import type { ReportData } from './report-data.ts';
-import { type Story, storyOf } from './story.ts';
+
+/** What the first screen says. */
+export interface Story {
+  readonly tone: 'slower' | 'faster' | 'quiet';
+  /** One sentence; its first part is in the color of the tone. */
+  readonly headline: readonly [string, string];
+  readonly lead: Markup;
+  readonly facts: readonly Fact[];
+  /** To be typed next. */
+  readonly commands: readonly string[];
+  /** Key of the cell whose chart is shown; null if none has a value. */
+  readonly cell: string | null;
+  /** Id of the finding that it is about. */
+  readonly finding: string | null;
+}
+
+export function storyOf(data: ReportData): Story {
+  if (data.compare !== null) return comparedStory(data, data.compare);
+  const { findings, series } = data.check;
+  const { failed, faster, limits, slower, warnings } = standingOf(findings, series.cells);
+  const [worst] = [newFirst([...slower, ...limits]), warnings, faster].find(({ length }) => length > 0) ?? [];
+  if (worst !== undefined) return findingStory(worst, data);
+  return {
+    tone: failed > 0 ? 'slower' : 'quiet',
+    headline: [capitalized(series.headline), ''],
+    lead:
+      series.judgedBy === 'first'
+        ? markup`There is no sweep before this one to compare it with. The next sweep of this matrix and branch will be.`
+        : markup`${detectableText(data)}`,
+    facts: [],
+    commands: [],
+    cell: steadiest(data),
+    finding: null,
+  };
+}
+
+/** About the worst finding alone; how many others there are, by what they are. */
+function findingStory(worst: CheckedFinding, data: ReportData): Story {
+  const { findings, isStored, series } = data.check;
+  const [what, size] = cellsText([worst]);
+  const keys = new Set(data.cells.map(({ cell }) => cell.key));
+  const own = firstOfEach(worst).filter(({ key }) => keys.has(key));
+  const others = findings.filter((one) => one.id !== worst.id && (isShownWhole(one) || isPresent(one)));
+  const also = [...Map.groupBy(others, (one) => cellsText([one])[0].replace(/^\d+ cells? /, ''))].map(
+    ([direction, group]) => `${count(group.length, 'finding')} ${direction}`,
+  );
+  const base = series.baseBranch === null ? '' : ` Compared with ${shortened(series.baseBranch, 60)}.`;
+  return {
+    tone: worst.direction,
+    headline: [what, size],
+    lead: markup`${aboutText(worst, data)}${base}${also.length === 0 ? null : markup` <a href="#findings">Also: ${also.join(', ')}</a>`}`,
+    facts: factsOf(worst, data),
+    commands: [...(isStored ? [] : ['bench check']), ...nextCommands(worst, series)],
+    cell: ownClearest(worst, own, findings)?.key ?? steadiest(data),
+    finding: worst.id,
+  };
+}
+
+/** Where nothing is found: what would have been. */
+function detectableText({ cells }: ReportData): string {
+  const effects = cells.flatMap(({ judgement }) =>
+    judgement.kind === 'values' || (judgement.kind === 'compared' && judgement.verdict === 'unclear')
+      ? []
+      : (judgement.mdePercent ?? []),
+  );
+  const middle = median(effects);
+  if (middle === null) return 'One run of a cell does not show its noise: measure with three or more runs a sweep.';
+  return `A change of ${formatPercent(middle, false)} would have been found nine times in ten in half of the cells, and one of ${formatPercent(Math.max(...effects), false)} in ${effects.length === cells.length ? 'all of them' : `${effects.length} of ${cells.length}`}. Smaller ones show after more sweeps.`;
+}
+
+/** The cell at the top of the table of those with a value. */
+function steadiest(data: ReportData): string | null {
+  const rows = [...ownRows(data).values()];
+  return rows.find(({ report }) => report.values.some((one) => one !== null))?.report.cell.key ?? null;
+}
+
+/** Of cells without a clear change; those with no result on one of the sides, or that cannot be compared, are counted. */
+function quietHeadline({ cells, counts }: NonNullable<ReportData['compare']>): Story['headline'] {
+  const without = counts.missing + counts.failed + counts.incomparable;
+  if (cells.length === without) return ['Nothing to compare', ` in ${count(without, 'cell')}`];
+  const rest = without === 0 ? '' : `, ${without} not compared`;
+  return [counts.unclear > 0 ? 'No clear change' : 'No change', ` in ${count(cells.length - without, 'cell')}${rest}`];
+}
+
+function sizeOf({ changePercent }: ComparedCell): number {
+  return Math.abs(changePercent ?? 0);
+}
+
+function comparedStory(data: ReportData, compare: NonNullable<ReportData['compare']>): Story {
+  const { cells, counts } = compare;
+  const [baseRef, headRef] = [shortRef(compare.baseRef), shortRef(compare.headRef)];
+  const tone = counts.slower > 0 ? 'slower' : counts.faster > 0 ? 'faster' : 'quiet';
+  const changed = cells.filter(({ verdict }) => verdict === tone).toSorted((a, b) => sizeOf(b) - sizeOf(a));
+  const [worst = null] = changed;
+  const ends = [...new Set([changed.at(-1), worst].map((one) => formatPercent(one ? sizeOf(one) : null, false)))];
+  const largest = (cell: ComparedCell): Markup =>
+    markup` The ${tone === 'slower' ? 'worst' : 'largest'}: <b>${shortened(namesOf(data).get(cell.key) ?? cell.label, 80)}</b>, ${formatPercent(cell.changePercent)}.`;
+  const side = (name: string, { commit, note }: typeof compare.base): Markup =>
+    markup`${name}${commit === null ? null : markup` ${commitLink(data, commit)}`}${note === null ? null : ` (${shortened(note, 200)})`}`;
+  const cause = worst?.cause ?? null;
+  const interval = worst?.ciPercent ?? null;
+  return {
+    tone,
+    headline:
+      worst === null
+        ? quietHeadline(compare)
+        : [
+            `${changed.length} of ${count(cells.length, 'cell')} ${tone}`,
+            ` by ${ends.join(' to ').replace(' % to', ' to')}`,
+          ],
+    lead: markup`<b>${headRef}</b> against <b>${baseRef}</b>.${worst === null ? ` ${detectableText(data)}` : largest(worst)}${counts.unclear === 0 ? null : ` ${count(counts.unclear, 'cell')} unclear: too few runs.`}`,
+    facts: [
+      ['Base', side(baseRef, compare.base)],
+      ['Head', side(headRef, compare.head)],
+      ...(cause === null ? [] : [['Likeliest cause', markup`${shortened(cause.title, 300)}`] as const]),
+      ...(worst === null || interval === null
+        ? []
+        : [
+            [
+              'Evidence',
+              markup`95 % interval ${intervalText(interval).replace(' … ', ' to ')}, ${worst.runs.join(' and ')} runs`,
+            ] as const,
+          ]),
+    ],
+    commands: [
+      ...(worst === null ? [] : [shellLine(['bench', 'why', worst.key.slice(0, 8), baseRef, headRef])]),
+      shellLine(['bench', 'compare', baseRef, headRef]),
+    ],
+    cell: worst?.key ?? steadiest(data),
+    finding: null,
+  };
+}
 
 /** What, how much, since when, how sure, and what next; the chart of the worst cell; the counts. */
-export function firstScreen(data: ReportData): Markup {
-  const story = storyOf(data);
+export function firstScreen(data: ReportData, story: Story): Markup {
   const { commands, facts, headline, lead, tone } = story;
+  const folded = markup`<details class="commands"><summary>Commands to go on with</summary><ul>${commands.map((command) => markup`<li><code>${command}</code></li>`)}</ul></details>`;
   return markup`<header>
 ${metaLine(data)}
 <section id="overview" aria-labelledby="headline">
@@ -17,40 +171,34 @@ ${metaLine(data)}
 <div>
 <h1 id="headline"><span class="${tone}">${headline[0]}</span>${headline[1]}</h1>
 <p class="lead">${lead}</p>
-${factList(facts)}
-${commands.length === 0 ? null : markup`<ul class="commands" aria-label="To be typed next">${commands.map((command) => markup`<li><code>${command}</code></li>`)}</ul>`}
 </div>
 ${firstChart(data, story)}
+<div>
+${factList(facts)}
+${commands.length === 0 ? null : folded}
 </div>
-${countsRow(story)}
+</div>
+${countsRow(data)}
 </section>
 ${aboutSeries(data)}
 </header>`;
 }
 
-function metaLine(data: ReportData): Markup {
-  const { environments, series, sweeps } = data;
+function metaLine({ environments, forge, series, sweeps }: ReportData): Markup {
   const newest = sweeps.at(-1);
-  const environment = environments.at(-1);
+  const { driver = null, gpuName = null, tensorrt = null } = environments.at(-1) ?? {};
   const set = newest?.recordingSet ?? null;
   const commit = newest?.commit ?? null;
   const parts = [
     markup`<b>${shortened(series.matrix ?? 'imported results', 60)}</b>`,
-    markup`${shortened(series.branch ?? 'no branch', 60)}${commit === null ? null : markup` ${commitLink(data, commit)}${newest?.dirty === true ? '+dirty' : null}`}`,
+    markup`${shortened(series.branch ?? 'no branch', 60)}${commit === null ? null : markup` ${commitLink({ forge }, commit)}${newest?.dirty === true ? '+dirty' : null}`}`,
     markup`${dateText(newest?.startedAt)}, ${sweeps.length === 1 ? 'one sweep' : `sweep ${sweeps.length + series.olderSweeps}`}`,
-    ...environmentWords(environment).map((words) => markup`${shortened(words, 60)}`),
+    gpuName === null ? null : shortened(gpuName, 60),
+    tensorrt === null ? null : shortened(`TensorRT ${tensorrt}`, 60),
+    driver === null ? null : shortened(`driver ${driver}`, 60),
     markup`<strong class="provenance ${series.provenance}">${series.provenance}${set === null ? '' : ` (${shortened(set, 40)})`}</strong>`,
-  ];
+  ].filter((part) => part !== null);
   return markup`<p class="meta">${parts.map((part) => markup`<span>${part}</span> `)}</p>`;
-}
-
-function environmentWords(environment: Environment | undefined): string[] {
-  const { driver = null, gpuName = null, tensorrt = null } = environment ?? {};
-  return [
-    ...(gpuName === null ? [] : [gpuName]),
-    ...(tensorrt === null ? [] : [`TensorRT ${tensorrt}`]),
-    ...(driver === null ? [] : [`driver ${driver}`]),
-  ];
 }
 
 /** The script draws the chart in the figure; without it the line says where it is. */
@@ -59,21 +207,24 @@ function firstChart(data: ReportData, { cell: key }: Story): Markup | null {
   if (shown === undefined) return null;
   const runs = shown.values.findLast((one) => one !== null)?.runs ?? 1;
   const how = runs > 1 ? `, median of ${runs} runs` : '';
-  return markup`<figure class="first-chart script" data-cell="${shown.cell.key}"><figcaption><a href="#cell=${shown.cell.key}"><b>${shortened(namesOf(data).get(shown.cell.key) ?? '', 80)}</b></a> <span>${shortened(metricOf(shown.metric).label, 60)}${how}</span></figcaption><div></div></figure>`;
+  return markup`<figure class="first-chart script" data-cell="${shown.cell.key}"><figcaption><a href="#cell=${shown.cell.key}"><b>${shortened(namesOf(data).get(shown.cell.key) ?? '', 80)}</b></a> <span>${shortened(metricOf(shown.metric).label, 60)}${how}</span></figcaption></figure>`;
 }
 
-const TONES: Readonly<Record<string, string>> = {
-  slower: 'slower',
-  faster: 'faster',
-  'no result': 'warn',
-  failed: 'warn',
-  missing: 'warn',
-};
+/** Verdicts that are always shown; the others where there are any. */
+const COUNTED = ['slower', 'faster', 'same'];
+const WARNED = ['no result', 'failed', 'missing'];
 
-function countsRow({ counts: { cells, mean } }: Story): Markup {
+function countsRow(data: ReportData): Markup {
+  const means = data.compare?.geometricMeans.filter(({ by }) => by === 'all') ?? [];
+  const mean = data.compare === null ? data.check.series.geometricMean : means.length === 1 ? (means[0] ?? null) : null;
+  const byVerdict = Map.groupBy(ownRows(data).values(), ({ verdict }) => verdict ?? 'no result');
+  const words = [...new Set([...COUNTED, ...[...byVerdict.keys()].toSorted()])];
+  const toneOf = (word: string): string =>
+    !byVerdict.has(word) || word === 'same' ? '' : WARNED.includes(word) ? 'warn' : word;
+  const interval = mean === null || mean.ciPercent === null ? '' : ` ${meanChangeText(mean).replace(/^[^(]*/, '')}`;
   return markup`<ul class="counts">
-${cells.map(([number, verdict]) => tile(number, verdict, number > 0 ? TONES[verdict] : ''))}
-${mean === null ? null : tile(formatPercent(mean.changePercent), `geometric mean${mean.ciPercent === null ? '' : ` ${meanChangeText(mean).replace(/^[^(]*/, '')}`}, ${count(mean.cells, 'cell')}`)}
+${words.map((word) => tile(byVerdict.get(word)?.length ?? 0, word, toneOf(word)))}
+${mean === null ? null : tile(formatPercent(mean.changePercent), `geometric mean${interval}, ${count(mean.cells, 'cell')}`)}
 </ul>`;
 }
 
@@ -82,6 +233,6 @@ function tile(number: string | number, text: string, tone = ''): Markup {
 }
 
 function aboutSeries({ others, series }: ReportData): Markup {
-  return markup`${series.olderSweeps === 0 ? null : markup`<p class="about">${count(series.olderSweeps, 'older sweep')} of this series: not in this report (--last).</p>`}
+  return markup`${series.olderSweeps === 0 ? null : markup`<p class="about">${count(series.olderSweeps, 'older sweep')} of this series: not on this page.</p>`}
 ${others.length === 0 ? null : markup`<details class="about"><summary>Also in the store: ${count(others.length, 'other series', 'other series')}</summary><ul>${others.map((other) => markup`<li>${other.provenance}, ${shortened(other.matrix ?? 'no matrix')}, ${shortened(other.branch ?? 'no branch')}: ${count(other.sweeps, 'sweep')}${other.headline === null ? null : markup` · <b>${shortened(other.headline, 200)}</b>`}</li>`)}</ul></details>`}`;
 }

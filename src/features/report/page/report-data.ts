@@ -1,5 +1,4 @@
-import type { CellSamples, LeftOut, ReportLayers, ReportLayersDiff, SweepValue } from '../../../html/page-types.ts';
-import type { TrendMark } from '../../../judge/trend.ts';
+import type { DrawnCell, ReportLayersDiff } from '../../../html/page-data.ts';
 import type { BoundBy } from '../../../records/bound.ts';
 import type { KeyedCell } from '../../../records/cell.ts';
 import type { Environment } from '../../../records/environment.ts';
@@ -12,20 +11,12 @@ import type { ParetoOutput } from '../../choose/index.ts';
 import type { Comparison } from '../../compare/index.ts';
 import type { CellJudgement } from '../../export/index.ts';
 
-export interface ReportCell {
+export interface ReportCell extends DrawnCell {
   readonly cell: KeyedCell;
   readonly metric: MetricId;
-  /** One entry per sweep; null where no valid measurement exists. */
-  readonly values: readonly (SweepValue | null)[];
-  readonly marks: readonly TrendMark[];
-  readonly leftOut: readonly LeftOut[];
   /** In the newest sweep with a value; null where it is not known. */
   readonly boundBy: BoundBy | null;
   readonly judgement: CellJudgement;
-  readonly samples: CellSamples;
-  /** Null if the series has no profile of the cell. */
-  readonly layers: ReportLayers | null;
-  readonly diffs: readonly ReportLayersDiff[];
 }
 
 /** The table of cells by one metric; its values are the newest ones. */
@@ -71,18 +62,16 @@ export interface ReportData {
 /** Layers before and after, in one cell of a finding. */
 export interface FindingLayers {
   readonly cell: CellKey;
-  /** With the command that shows all of it; null without profiles on both sides. */
-  readonly profiled: { readonly diff: ReportLayersDiff; readonly command: string } | null;
-  /** What weakens it, or what is missing. */
+  readonly diff: ReportLayersDiff;
+  /** Shows all of it. */
+  readonly command: string;
+  /** What weakens it. */
   readonly notes: readonly string[];
 }
 
 type Series = Pick<Sweep, 'provenance' | 'matrix' | 'branch'>;
 
-type ReportSweep = Pick<Sweep, 'sweepId' | 'startedAt' | 'commit' | 'dirty' | 'recordingSet'> & {
-  /** Baselines that point to it. */
-  readonly baselines: readonly string[];
-};
+type ReportSweep = Pick<Sweep, 'sweepId' | 'startedAt' | 'commit' | 'dirty' | 'recordingSet'>;
 
 export interface EnvironmentChange {
   /** Index of the sweep. */

@@ -1,17 +1,19 @@
 import { createHash } from 'node:crypto';
-
 import { Markup, markup, scriptJson, shortened } from '../../../html/markup.ts';
-import { isOwnMetric } from '../../../records/metric.ts';
+import type { PageCell, PageData, PagePoint, SweepValue } from '../../../html/page-data.ts';
+import type { Environment } from '../../../records/environment.ts';
+import { wholeOf } from '../../../records/gated-metric.ts';
+import { isOwnMetric, metricOf } from '../../../records/metric.ts';
+import { dotted } from '../../../terminal/text-width.ts';
+import { cellLabel } from '../../../text/cell-label.ts';
 import { metricText } from '../../help/index.ts';
+import { levelOf, ownRows } from './cell-rows.ts';
 import { cellsView } from './cells-view.ts';
-import { environmentView } from './environment-view.ts';
+import { namesOf } from './finding-words.ts';
 import { findingsView } from './findings-view.ts';
-import { firstScreen } from './first-screen.ts';
-import { matrixView } from './matrix-view.ts';
-import { pageDataOf } from './page-data.ts';
+import { firstScreen, storyOf } from './first-screen.ts';
 import type { ReportData } from './report-data.ts';
-import { paretoView } from './pareto-view.ts';
-import { storyOf } from './story.ts';
+import { environmentView, matrixView, paretoView } from './sections.ts';
 
 /** Built script and style of the page. */
 export interface PageAssets {
@@ -36,22 +38,22 @@ function hashOf(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`;
 }
 
-const VIEWS = [
-  ['findings', 'Findings'],
-  ['cells', 'Cells'],
-  ['matrix', 'Matrix'],
-  ['cell', 'One cell'],
-  ['pareto', 'Precisions'],
-  ['environment', 'Environment'],
-] as const;
-
 /**
  * One self-contained file.
  * @param live served, may be refreshed
  */
 export function reportPage(data: ReportData, assets: PageAssets, live: string | null): string {
   const { series } = data;
-  const title = `${shortened(series.matrix ?? 'imported results', 60)}: ${storyOf(data).headline.join('')} · ${series.provenance} · bench report`;
+  const story = storyOf(data);
+  const views = [
+    ['findings', 'Findings', findingsView(data, story.finding)],
+    ['cells', 'Cells', cellsView(data)],
+    ['matrix', 'Matrix', matrixView(data)],
+    ['pareto', 'Precisions', paretoView(data)],
+    ['environment', 'Environment', environmentView(data)],
+  ] as const;
+  const shown = views.filter(([, , view]) => view !== null);
+  const title = `${shortened(series.matrix ?? 'imported results', 60)}: ${story.headline.join('')} · ${series.provenance} · bench report`;
   const policy = pagePolicy(assets, live === null ? "'none'" : "'self'");
   return markup`<!doctype html>
 <html lang="en">
@@ -66,16 +68,11 @@ export function reportPage(data: ReportData, assets: PageAssets, live: string | 
 </head>
 <body data-live="${live ?? ''}">
 <a class="skip" href="#cells">Skip to the table of cells</a>
-${firstScreen(data)}
-<nav aria-label="Views"><ul>${VIEWS.map(([id, name]) => markup`<li><a href="#${id}">${name}</a></li>`)}</ul></nav>
+${firstScreen(data, story)}
+<nav aria-label="Views"><ul>${shown.map(([id, name]) => markup`<li><a href="#${id}">${name}</a></li>`)}</ul></nav>
 <main>
 <noscript><p class="note">Charts need the script of this page, which this browser does not run. All tables are here without it.</p></noscript>
-${findingsView(data)}
-${cellsView(data)}
-${matrixView(data)}
-<section id="cell" class="script" aria-labelledby="cell-title"><h2 id="cell-title">One cell</h2><div id="cell-view"></div></section>
-${paretoView(data)}
-${environmentView(data)}
+${shown.map(([, , view]) => view)}
 </main>
 <footer>${contents(data).map((text) => markup`<p>${text}</p>`)}<p>Made by trtbench ${data.toolVersion} from its store. Only ${series.provenance} results of this matrix and branch are in it.</p></footer>
 <div id="tip" aria-hidden="true" hidden></div>
@@ -100,4 +97,62 @@ function contents({ cells }: ReportData): string[] {
     const { label, says } = metricText(id);
     return `${label}: ${says.split(/(?<=\.) /, 1)[0] ?? ''}`;
   });
+}
+
+function pageDataOf(data: ReportData): PageData {
+  const [rows, names] = [ownRows(data), namesOf(data)];
+  return {
+    provenance: data.series.provenance,
+    sweeps: data.sweeps.map(({ commit, dirty, startedAt, sweepId }) => ({
+      id: sweepId.slice(0, 12),
+      start: startedAt?.slice(0, 16).replace('T', ' ') ?? '',
+      commit: commit === null ? '' : `${commit.slice(0, 10)}${dirty === true ? '+dirty' : ''}`,
+    })),
+    environments: data.environments.map(environmentText),
+    cells: data.cells.map((one): PageCell => {
+      const { cell, metric, values, marks, leftOut, samples, layers, diffs } = one;
+      const { label, unit, betterIs } = metricOf(metric);
+      return {
+        key: cell.key,
+        label: cellLabel(cell),
+        name: names.get(cell.key) ?? '',
+        metric: label,
+        unit,
+        betterIs,
+        most: wholeOf(metric),
+        level: levelOf(one, rows.get(cell.key)),
+        values,
+        marks,
+        leftOut,
+        samples,
+        layers,
+        diffs,
+      };
+    }),
+    workloads: workloadsOf(data, names),
+  };
+}
+
+function workloadsOf({ cells, pareto }: ReportData, names: ReadonlyMap<string, string>): PageData['workloads'] {
+  const noises = new Map(cells.map(({ cell, values }) => [cell.key, noiseOf(values.findLast((one) => one !== null))]));
+  return (pareto?.workloads ?? []).flatMap((workload) => {
+    const points = workload.flatMap((one): PagePoint[] => {
+      const { accuracyState: accuracy, key, label, precision, latencyMs, itemsPerS } = one;
+      if (latencyMs === null || itemsPerS === null) return [];
+      const noise = noises.get(key) ?? 0;
+      return [{ key, label: names.get(key) ?? label, precision, latencyMs, itemsPerS, accuracy, noise }];
+    });
+    return points.length === 0 ? [] : [{ model: workload[0]?.model ?? '', points }];
+  });
+}
+
+function noiseOf(newest: SweepValue | null | undefined): number {
+  return newest ? (newest.most - newest.least) / 2 / newest.value : 0;
+}
+
+/** What distinguishes machines, on one line. */
+function environmentText({ gpuName, driver, cuda, tensorrt, clockPolicy, host }: Environment): string {
+  const named = { driver, CUDA: cuda, TensorRT: tensorrt, clocks: clockPolicy, host };
+  const known = Object.entries(named).map(([name, value]) => (value === null ? null : `${name} ${value}`));
+  return dotted([gpuName, ...known]) || 'nothing is known of it';
 }

@@ -1,5 +1,5 @@
-import type { SampleHistogram } from './histogram.ts';
 import type { RunId } from '../records/scalars.ts';
+import type { SampleHistogram } from './histogram.ts';
 
 /** Over the runs of one sweep, in the unit of the metric. */
 export interface SweepValue {
@@ -64,7 +64,7 @@ export interface ReportLayersDiff {
   readonly moreMs: number;
 }
 
-export interface ReportLayerChange {
+interface ReportLayerChange {
   readonly change: string;
   readonly label: string;
   readonly detail: string;
@@ -73,26 +73,37 @@ export interface ReportLayerChange {
   readonly headMs: number;
 }
 
-/** Data for the page's script: `ReportData` in columns, with escaped texts. */
+/** What became of the line at a sweep. */
+export interface SweepMark {
+  readonly step: number;
+  readonly kind: 'slower' | 'faster' | 'bound' | 'environment' | 'baseline';
+  readonly text: string;
+  readonly breaksLine: boolean;
+}
+
+/** What is drawn of a cell. */
+export interface DrawnCell {
+  /** One entry per sweep; null where no valid measurement exists. */
+  readonly values: readonly (SweepValue | null)[];
+  readonly marks: readonly SweepMark[];
+  readonly leftOut: readonly LeftOut[];
+  readonly samples: CellSamples;
+  /** Null if the series has no profile of the cell. */
+  readonly layers: ReportLayers | null;
+  readonly diffs: readonly ReportLayersDiff[];
+}
+
+/** Data for the page's script. */
 export interface PageData {
   readonly provenance: string;
-  readonly sweeps: PageSweeps;
+  /** The oldest first; `start` is `2026-03-04 02:00`, or empty if the time is unknown. */
+  readonly sweeps: readonly { readonly id: string; readonly start: string; readonly commit: string }[];
   readonly environments: readonly string[];
   readonly cells: readonly PageCell[];
-  readonly texts: readonly string[];
-  readonly workloads: readonly PageWorkload[];
+  readonly workloads: readonly { readonly model: string; readonly points: readonly PagePoint[] }[];
 }
 
-/** One entry per sweep, the oldest first. */
-interface PageSweeps {
-  readonly ids: readonly string[];
-  /** `2026-03-04 02:00`, or empty if the time is unknown. */
-  readonly starts: readonly string[];
-  readonly commits: readonly string[];
-  readonly baselines: readonly (readonly string[])[];
-}
-
-export interface PageCell {
+export interface PageCell extends DrawnCell {
   readonly key: string;
   readonly label: string;
   /** The words that tell it from the others. */
@@ -102,40 +113,8 @@ export interface PageCell {
   readonly betterIs: 'lower' | 'higher';
   /** The largest value that there can be; null where there is none. */
   readonly most: number | null;
-  readonly values: readonly (PageValue | null)[];
   /** What the heat map is neutral at; null without a value. */
   readonly level: number | null;
-  readonly marks: readonly PageMark[];
-  readonly leftOut: readonly LeftOut[];
-  readonly samples: CellSamples;
-  readonly layers: PageLayers | null;
-  readonly diffs: readonly PageDiff[];
-}
-
-/** What became of the line at a sweep: the place of it, and what is said. */
-interface PageMark {
-  readonly step: number;
-  readonly kind: 'slower' | 'faster' | 'bound' | 'environment' | 'baseline';
-  readonly text: string;
-  readonly breaksLine: boolean;
-}
-
-/** A year of cells has tens of thousands of them: fields without their names. */
-export type PageValue = readonly [value: number, least: number, most: number, runs: number, environment: number | null];
-
-/** Rows of numbers: milliseconds, then indices into `texts` in the order of `layersOf`. */
-export interface PageLayers extends Omit<ReportLayers, 'layers'> {
-  readonly rows: readonly (readonly number[])[];
-}
-
-/** Rows of numbers in the order of `changesOf`. */
-export interface PageDiff extends Omit<ReportLayersDiff, 'rows'> {
-  readonly rows: readonly (readonly number[])[];
-}
-
-export interface PageWorkload {
-  readonly model: string;
-  readonly points: readonly PagePoint[];
 }
 
 export interface PagePoint {
@@ -147,4 +126,13 @@ export interface PagePoint {
   readonly accuracy: 'checked' | 'reference' | 'notChecked';
   /** Half the range of its runs, as a share of the value. */
   readonly noise: number;
+}
+
+/** Percent at which the scale of the heat maps ends, on both sides: one shade a percent. */
+export const HEAT_END = 5;
+
+/** Class of a square. @param percent of change; its direction is `isWorse` */
+export function heatClass(percent: number, isWorse: boolean): string {
+  const depth = Math.min(HEAT_END, Math.round(Math.abs(percent)));
+  return depth === 0 ? 'h0' : `${isWorse ? 'worse' : 'better'}${depth}`;
 }

@@ -1,4 +1,4 @@
-import { byId, element, picker } from './dom.ts';
+import { button, byId, element, picker } from './dom.ts';
 
 /** What cells are chosen by: attributes of their rows. */
 const FACETS = ['verdict', 'model', 'precision', 'batch', 'graph'];
@@ -10,8 +10,19 @@ interface Chip {
   readonly button: HTMLButtonElement;
 }
 
-/** By words and by chips: any of the chosen ones of each facet. A chip has the number of rows that it would show. */
-export function listenToFilter(): void {
+function rowsIn(body: ParentNode | null): HTMLElement[] {
+  return [...(body?.querySelectorAll<HTMLElement>(':scope > tr[data-key]') ?? [])];
+}
+
+function bodyOfCells(): HTMLElement | null {
+  return document.querySelector('#cells-table > tbody');
+}
+
+/**
+ * By words and by chips: any of the chosen ones of each facet. A chip has the number of rows that it would show.
+ * @param changed the rows are others, or in another order
+ */
+export function listenToFilter(changed: () => void): void {
   const [field, output] = [byId('filter'), byId('filter-count')];
   if (!(field instanceof HTMLInputElement) || output === null) return;
   const tables = tablesByMetric();
@@ -19,11 +30,11 @@ export function listenToFilter(): void {
   let rows = tables[0]?.rows ?? [];
   for (const table of tables) for (const [place, row] of table.rows.entries()) row.dataset['place'] = String(place);
   const texts = new Map(all.map((row) => [row, row.textContent.toLowerCase()]));
-  const chips = FACETS.flatMap((facet) => chipsOf(facet, all));
   const apply = (): void => {
     const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
     const named = rows.filter((row) => words.every((word) => texts.get(row)?.includes(word) === true));
-    const chosen = Map.groupBy(chips.filter(isPressed), ({ facet }) => facet);
+    const pressed = chips.filter((chip) => chip.button.ariaPressed === 'true');
+    const chosen = Map.groupBy(pressed, ({ facet }) => facet);
     const passes = (row: HTMLElement, but: string | null): boolean =>
       [...chosen].every(([facet, own]) => facet === but || own.some(({ value }) => row.dataset[facet] === value));
     const shown = new Set(named.filter((row) => passes(row, null)));
@@ -32,53 +43,54 @@ export function listenToFilter(): void {
       count.textContent = String(named.filter((row) => row.dataset[facet] === value && passes(row, facet)).length);
     }
     output.textContent = `${shown.size} of ${rows.length}`;
+    changed();
   };
-  for (const { button } of chips) {
-    button.addEventListener('click', () => {
-      button.ariaPressed = String(button.ariaPressed !== 'true');
-      apply();
-    });
-  }
+  const chips = FACETS.flatMap((facet) => chipsOf(facet, all, apply));
   const groups = [...Map.groupBy(chips, ({ facet }) => facet)].map(([facet, own]) =>
-    element('div', { role: 'group', 'aria-label': facet }, `${facet} `, ...own.map(({ button }) => button)),
+    element('div', { role: 'group', 'aria-label': facet }, `${facet} `, ...own.map((chip) => chip.button)),
   );
   const choose = (place: number): void => {
     const chosen = tables[place];
     if (chosen === undefined) return;
     rows = chosen.rows;
-    document.querySelector('#cells-table tbody')?.replaceChildren(...rows);
+    bodyOfCells()?.replaceChildren(...rows);
     for (const head of document.querySelectorAll('#cells-table [aria-sort]')) head.removeAttribute('aria-sort');
     byId('cells-metric')?.replaceChildren(chosen.metric);
     apply();
   };
   const metrics = tables.map(({ metric }) => metric);
-  field.form?.append(...(tables.length < 2 ? [] : [picker('Metric', metrics, 0, choose)]), ...groups);
+  field.form?.append(...(tables.length < 2 ? [] : [picker('Metric', metrics, choose)]), ...groups);
   field.addEventListener('input', apply);
   field.form?.addEventListener('submit', (event) => event.preventDefault());
   apply();
+  listenToSorting(changed);
 }
 
 /** The rows by each metric, which the page has in templates but for the first; the worst first in each. */
 function tablesByMetric() {
   const templates = [...document.querySelectorAll<HTMLTemplateElement>('#cells template')];
-  const shown = { metric: byId('cells-metric')?.textContent ?? '', body: document.querySelector('#cells-table tbody') };
-  return [shown, ...templates.map(({ content, dataset }) => ({ metric: dataset['metric'] ?? '', body: content }))].map(
-    ({ body, metric }) => ({ metric, rows: [...(body?.querySelectorAll('tr') ?? [])] }),
-  );
-}
-
-function isPressed({ button }: Chip): boolean {
-  return button.ariaPressed === 'true';
+  return [
+    { metric: byId('cells-metric')?.textContent ?? '', rows: rowsIn(bodyOfCells()) },
+    ...templates.map(({ content, dataset }) => ({
+      metric: dataset['metric'] ?? '',
+      rows: [...content.querySelectorAll('tr')],
+    })),
+  ];
 }
 
 /** None where all rows have the same; verdicts in the order of the table, which is by weight. */
-function chipsOf(facet: string, rows: readonly HTMLElement[]): Chip[] {
+function chipsOf(facet: string, rows: readonly HTMLElement[], apply: () => void): Chip[] {
   const values = [...new Set(rows.map((row) => row.dataset[facet] ?? ''))].filter(Boolean);
   if (values.length < 2) return [];
   return (facet === 'verdict' ? values : values.toSorted(byText)).map((value) => {
     const count = element('small');
-    const button = element('button', { type: 'button', class: 'chip', 'aria-pressed': 'false' }, `${value} `, count);
-    return { facet, value, count, button };
+    const toggle = (): void => {
+      chip.ariaPressed = String(chip.ariaPressed !== 'true');
+      apply();
+    };
+    const chip = button(`${value} `, null, toggle, { class: 'chip', 'aria-pressed': 'false' });
+    chip.append(count);
+    return { facet, value, count, button: chip };
   });
 }
 
@@ -88,27 +100,21 @@ const NEXT: ReadonlyMap<string | null, string> = new Map([
 ]);
 
 /** A click on the head of a column sorts by it, the next one the other way round, the third as it was. */
-export function listenToSorting(): void {
-  const body = document.querySelector('#cells-table tbody');
-  if (body === null) return;
-  const heads = [...document.querySelectorAll('#cells-table thead th')];
+function listenToSorting(changed: () => void): void {
+  const heads = [...document.querySelectorAll('#cells-table > thead th')];
   for (const [column, head] of heads.entries()) {
-    const name = head.textContent;
     const sort = (): void => {
       const direction = NEXT.get(head.ariaSort) ?? null;
       for (const other of heads) other.removeAttribute('aria-sort');
       head.ariaSort = direction;
       const sign = direction === 'descending' ? -1 : 1;
-      const keyed = [...body.querySelectorAll('tr')].map((row) => {
-        const text = direction === null ? row.dataset['place'] : row.children[column]?.textContent;
-        return { row, text: text ?? '' };
-      });
-      const sorted = keyed.toSorted((a, b) => sign * byText(a.text, b.text));
-      body.append(...sorted.map(({ row }) => row));
+      const textOf = (row: HTMLElement): string =>
+        (direction === null ? row.dataset['place'] : row.children[column]?.textContent) ?? '';
+      const body = bodyOfCells();
+      body?.append(...rowsIn(body).toSorted((a, b) => sign * byText(textOf(a), textOf(b))));
+      changed();
     };
-    const button = element('button', { type: 'button' }, name);
-    button.addEventListener('click', sort);
-    head.replaceChildren(button);
+    head.replaceChildren(button(head.textContent, null, sort));
   }
 }
 

@@ -1,0 +1,173 @@
+import { type HtmlColumn, type Markup, htmlTable, markup, shortened } from '../../../html/markup.ts';
+import { HEAT_END, heatClass } from '../../../html/page-data.ts';
+import { ENVIRONMENT_FIELDS } from '../../../judge/compare/differences.ts';
+import { metricOf } from '../../../records/metric.ts';
+import { formatMs, formatNumber, formatPercent } from '../../../terminal/numbers.ts';
+import { cellLabel } from '../../../text/cell-label.ts';
+import {
+  RATIO,
+  accuracyText,
+  energyText,
+  intervalText,
+  peakText,
+  shareText,
+  speedUpText,
+  tallyText,
+} from '../../choose/index.ts';
+import { type Row, cellWords, isChange, ownRows } from './cell-rows.ts';
+import { cellLink, namesOf } from './finding-words.ts';
+import type { EnvironmentChange, ReportData } from './report-data.ts';
+
+/** A heat map: models and precisions down, shapes and options across. Needs no script. */
+export function matrixView(data: ReportData): Markup {
+  const cells = data.cells.map(({ cell }) => cell);
+  const words = cellWords(cells);
+  const own = ownRows(data);
+  const placed = cells.map((cell) => {
+    const [model = '', precision = '', shape = '', options = ''] = words.wordsOf(cell);
+    return {
+      cell: own.get(cell.key),
+      row: [model, precision].filter(Boolean).join(' '),
+      column: [shape, options].filter(Boolean).join(' '),
+    };
+  });
+  const columns = [...new Set(placed.map(({ column }) => column))].toSorted(byNumber);
+  const rows = Map.groupBy(placed, ({ row }) => row);
+  return markup`
+<section id="matrix" aria-labelledby="matrix-title">
+<h2 id="matrix-title">Matrix</h2>
+<p>The newest value of each cell, colored where it changed.</p>
+<p>${legend()}</p>
+<div class="wide" tabindex="0" role="region" aria-label="Newest values"><table class="matrix">
+<thead><tr><th scope="col">model, precision</th>${columns.map((column) => markup`<th scope="col">${shortened(column === '' ? 'value' : column, 48)}</th>`)}</tr></thead>
+<tbody>${[...rows].map(
+    ([row, entries]) => markup`<tr><th scope="row">${shortened(row, 64)}</th>${columns.map((column) =>
+      square(entries.flatMap((entry) => (entry.column === column ? (entry.cell ?? []) : []))),
+    )}</tr>
+`,
+  )}</tbody></table></div>
+<div class="script"><h3>Cells by sweeps</h3><p>One square for each sweep of each cell, in the same colors: against the level before an open change, else against the level now. Blank: no result. A narrow window has the newest sweeps only. Arrow keys move, Enter opens the cell.</p><div id="sweep-map"></div></div>
+</section>`;
+}
+
+function byNumber(a: string, b: string): number {
+  return a.localeCompare(b, 'en', { numeric: true });
+}
+
+function square(rows: readonly Row[]): Markup {
+  const [first] = rows;
+  if (first === undefined) return markup`<td class="empty"></td>`;
+  const { changePercent, verdict } = first;
+  const shade = isChange(first) ? heatClass(changePercent ?? 0, verdict === 'slower') : 'h0';
+  return markup`<td class="heat ${shade}">${rows.map(squareLink)}</td>`;
+}
+
+function squareLink(row: Row): Markup {
+  const { changePercent, report, verdict } = row;
+  const { cell, metric, values } = report;
+  const newest = values.findLast((one) => one !== null) ?? null;
+  const value = newest === null ? 'no result' : `${formatNumber(newest.value)} ${metricOf(metric).unit}`;
+  const change = isChange(row) && changePercent !== null ? `${formatPercent(changePercent)} ${verdict ?? ''}` : '';
+  return markup`<a href="#cell=${cell.key}" title="${shortened(cellLabel(cell), 300)}">${value}<small>${change}</small></a>`;
+}
+
+function legend(): Markup {
+  const steps = Array.from({ length: 2 * HEAT_END + 1 }, (_, place) => place - HEAT_END);
+  return markup`<span class="legend">faster ${steps.map((percent) => {
+    const size = Math.abs(percent);
+    return markup`<i class="${heatClass(percent, percent > 0)}">${size === HEAT_END ? `≥${size}` : size}</i>`;
+  })} % slower</span>`;
+}
+
+type Pareto = NonNullable<ReportData['pareto']>;
+type Choice = Pareto['workloads'][number][number];
+
+/** The same data as `bench choose`; null where no cell has a measurement. */
+export function paretoView(data: ReportData): Markup | null {
+  const { pareto } = data;
+  if (pareto === null) return null;
+  const names = namesOf(data);
+  const columns: readonly HtmlColumn<Choice>[] = [
+    { header: 'cell', show: ({ key, label }) => cellLink(key, names.get(key) ?? label) },
+    ...PRECISION_COLUMNS.filter(({ show }) => pareto.workloads.flat().some((choice) => show(choice) !== '')),
+  ];
+  const tables = pareto.workloads.map((workload) =>
+    htmlTable(
+      `${shortened(workload[0]?.model ?? '')}; * Pareto-optimal: no other is at least as good on every axis`,
+      columns,
+      workload,
+    ),
+  );
+  return markup`
+<section id="pareto" aria-labelledby="pareto-title">
+<h2 id="pareto-title">Precisions</h2>
+${pareto.notes.map((note) => markup`<p class="note">${shortened(note, 400)}</p>`)}
+${tallies(pareto)}
+<div id="pareto-chart" class="script"></div>
+<details class="behind"><summary>Show as table</summary>${tables}</details>
+</section>`;
+}
+
+function tallies({ precisions }: Pareto): Markup | null {
+  if (precisions.length === 0) return null;
+  return markup`<ul>${precisions.map((tally) => {
+    const { kind, words } = tallyText(tally);
+    const ratios = words.match(RATIO) ?? [];
+    const between = words
+      .split(RATIO)
+      .map((text, place) => markup`${text}<b class="${kind}">${ratios[place] ?? null}</b>`);
+    return markup`<li>${between}</li>`;
+  })}</ul>`;
+}
+
+/** Those that are empty in all rows are left out. */
+const PRECISION_COLUMNS: readonly HtmlColumn<Choice>[] = [
+  { header: 'optimal', show: ({ dominatedBy }) => (dominatedBy === null ? '*' : '') },
+  { header: 'items/s', show: ({ itemsPerS }) => formatNumber(itemsPerS), kind: 'number' },
+  { header: 'speed-up', show: ({ speedUp }) => speedUpText(speedUp), kind: 'number' },
+  { header: 'speed-up, 95 % interval', show: ({ speedUp }) => intervalText(speedUp), kind: 'number' },
+  { header: 'latency, median', show: ({ latencyMs }) => formatMs(latencyMs), kind: 'number' },
+  { header: 'p99', show: ({ p99Ms }) => formatMs(p99Ms), kind: 'number' },
+  { header: 'accuracy', show: accuracyText },
+  { header: 'engine MiB', show: ({ engineMib }) => formatNumber(engineMib), kind: 'number' },
+  { header: 'actual precision', show: shareText },
+  { header: 'of peak', show: peakText, kind: 'number' },
+  { header: 'mJ/item', show: energyText, kind: 'number' },
+  { header: 'runs', show: ({ runs }) => String(runs), kind: 'number' },
+];
+
+/** What the numbers were measured on, and what changed in which sweep; null where nothing is known of it. */
+export function environmentView({ environments, environmentChanges, sweeps, cells }: ReportData): Markup | null {
+  const known = environments
+    .map((environment) =>
+      ENVIRONMENT_FIELDS.filter(([field]) => environment[field] !== null).map(([field, name, unit]) => ({
+        name,
+        text: `${environment[field]}${unit}`,
+      })),
+    )
+    .filter(({ length }) => length > 0);
+  if (known.length === 0 && environmentChanges.length === 0) return null;
+  const columns = [
+    { header: 'date', show: ({ sweep }: EnvironmentChange) => sweeps[sweep]?.startedAt?.slice(0, 10) ?? 'unknown' },
+    {
+      header: 'sweep',
+      show: ({ sweep }: EnvironmentChange) => markup`<code>${sweeps[sweep]?.sweepId.slice(0, 8) ?? ''}</code>`,
+    },
+    {
+      header: 'change',
+      show: ({ breaksLine, text }: EnvironmentChange) =>
+        markup`${shortened(text, 600)}${breaksLine ? markup` <b>(another machine: no continuation)</b>` : null}`,
+    },
+    { header: 'cells', kind: 'number', show: (change: EnvironmentChange) => `${change.cells} of ${cells.length}` },
+  ];
+  const tables = known.map((facts, place) => {
+    const caption = known.length === 1 ? 'What is known of the machine' : `Machine ${place + 1} of ${known.length}`;
+    return markup`<table class="facts"><caption>${caption}</caption><tbody>${facts.map(({ name, text }) => markup`<tr><th scope="row">${name}</th><td>${shortened(text)}</td></tr>\n`)}</tbody></table>`;
+  });
+  return markup`
+<section id="environment" aria-labelledby="environment-title">
+<h2 id="environment-title">Environment</h2>
+${environmentChanges.length === 0 ? markup`<p>Nothing that is known of the machine changed over these sweeps.</p>` : htmlTable('What changed', columns, environmentChanges)}
+<div class="columns">${tables}</div>
+</section>`;
+}

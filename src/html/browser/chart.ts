@@ -1,0 +1,100 @@
+import { formatNumber } from '../../terminal/numbers.ts';
+import { byId, element, svg } from './dom.ts';
+import type { Scale } from './geometry.ts';
+
+/** Edges of a plot, in pixels. */
+export interface Plot {
+  readonly left: number;
+  readonly right: number;
+  readonly top: number;
+  readonly bottom: number;
+}
+
+type Place = readonly [x: number, y: number];
+
+/** A line of a picture, upright or level as its ends say. */
+export function svgLine(name: string, [x1, y1]: Place, [x2, y2]: Place): SVGLineElement {
+  return svg('line', { class: name, x1, x2, y1, y2 });
+}
+
+export function axisText(text: string, [x, y]: Place, anchor: 'start' | 'middle' | 'end' = 'start'): SVGTextElement {
+  return svg('text', { class: 'axis', x, y, 'text-anchor': anchor }, text);
+}
+
+/** Level lines of the grid with their numbers. */
+export function levels(values: readonly number[], y: Scale, { left, right }: Plot): SVGElement[] {
+  return values.flatMap((value) => [
+    svgLine('grid', [left, y.at(value)], [right, y.at(value)]),
+    axisText(formatNumber(value), [left - 6, y.at(value) + 5], 'end'),
+  ]);
+}
+
+/** @param kind with a label, for those who do not see it: `img`, or `group` with controls in it; null where its stage says it */
+export function picture(
+  name: string,
+  [width, height]: Place,
+  kind: readonly ['img' | 'group', string] | null,
+  ...parts: readonly SVGElement[]
+): SVGSVGElement {
+  const said = kind === null ? { 'aria-hidden': 'true' } : { role: kind[0], 'aria-label': kind[1] };
+  return svg('svg', { class: name, width, height, viewBox: `0 0 ${width} ${height}`, ...said }, ...parts);
+}
+
+const LEAST_WIDTH = 280;
+
+/** Draws at the width of the page, and again when that changes. */
+export function sized<Stage extends HTMLElement>(stage: Stage, draw: (width: number) => Element): Stage {
+  new ResizeObserver(() => stage.replaceChildren(draw(Math.max(LEAST_WIDTH, stage.clientWidth)))).observe(stage);
+  return stage;
+}
+
+/** A picture in which keys and the pointer move; `kind` and `label` are for those who do not see it. */
+export function pictureStage(kind: string, label: string, ...children: readonly Node[]): HTMLElement {
+  const role = { role: 'application', 'aria-roledescription': kind, 'aria-label': label };
+  const stage = element('div', { class: 'stage', tabindex: 0, ...role }, ...children);
+  for (const end of ['pointerleave', 'blur']) stage.addEventListener(end, hideTip);
+  return stage;
+}
+
+/** @param movesBy what each key does; `far` is the number of steps */
+export function onKeys(stage: HTMLElement, movesBy: (far: number) => Readonly<Record<string, () => void>>): void {
+  stage.addEventListener('keydown', (event) => {
+    const move = movesBy(event.shiftKey ? 10 : 1)[event.key];
+    if (move === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    move();
+  });
+}
+
+const MARGIN = 14;
+
+/**
+ * Lines next to the pointer, or next to a place on the page.
+ * @param floor where they go if neither side of `x` has room: below what they explain
+ */
+export function showTip(lines: readonly string[], x: number, y: number, floor = y): void {
+  const tip = byId('tip');
+  if (tip === null) return;
+  tip.replaceChildren(...lines.map((line) => element('div', {}, line)));
+  tip.hidden = false;
+  const { width, height } = tip.getBoundingClientRect();
+  const { clientWidth, clientHeight } = document.documentElement;
+  const [after, before] = [x + MARGIN, x - MARGIN - width];
+  const hasRoom = after + width <= clientWidth || before >= 0;
+  const from = hasRoom ? y : floor;
+  const left = after + width <= clientWidth ? after : hasRoom ? before : clientWidth - width - 2;
+  const top = from + MARGIN + height > clientHeight ? y - MARGIN - height : from + MARGIN;
+  tip.style.left = `${Math.max(2, left)}px`;
+  tip.style.top = `${Math.max(2, top)}px`;
+}
+
+export function hideTip(): void {
+  const tip = byId('tip');
+  if (tip !== null) tip.hidden = true;
+}
+
+/** At a part of a picture; for screen readers too. */
+export function tell(lines: readonly string[], { left, top, width, height }: DOMRect): void {
+  showTip(lines, left + width / 2, top + height / 2, top + height);
+  byId('said')?.replaceChildren(lines.join(', '));
+}

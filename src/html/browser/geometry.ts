@@ -1,0 +1,220 @@
+import type { PagePoint } from '../page-data.ts';
+
+/** From values to pixels, and back. */
+export interface Scale {
+  readonly at: (value: number) => number;
+  readonly back: (pixel: number) => number;
+}
+
+type Range = readonly [from: number, to: number];
+
+export function linear([from, to]: Range, [start, end]: Range): Scale {
+  const factor = to === from ? 0 : (end - start) / (to - from);
+  return {
+    at: (value) => start + (value - from) * factor,
+    back: (pixel) => (factor === 0 ? from : from + (pixel - start) / factor),
+  };
+}
+
+export function logarithmic(values: readonly number[], pixels: Range): Scale {
+  const scale = linear(padded(values.map(Math.log)), pixels);
+  return { at: (value) => scale.at(Math.log(value)), back: (pixel) => Math.exp(scale.back(pixel)) };
+}
+
+const PADDING = 0.08;
+
+function padded(values: readonly number[]): Range {
+  const least = values.reduce((found, value) => Math.min(found, value), Infinity);
+  const most = values.reduce((found, value) => Math.max(found, value), -Infinity);
+  const room = (most - least || Math.abs(most) * 0.01 || 1) * PADDING;
+  return [least - room, most + room];
+}
+
+/** Least vertical range, relative to the value: with less, noise would look like a change. */
+const LEAST_SPAN = 0.01;
+
+/** Of a vertical axis. @param most the largest value that there can be; null where there is none */
+export function rangeOf(values: readonly number[], most: number | null): Range {
+  if (values.length === 0) return [0, 1];
+  const [low, high] = padded(values);
+  const middle = (low + high) / 2;
+  const half = Math.max(high - low, LEAST_SPAN * Math.abs(middle)) / 2;
+  return [middle - half, Math.min(middle + half, most ?? Infinity)];
+}
+
+export function clamp(value: number, least: number, most: number): number {
+  return Math.min(most, Math.max(least, value));
+}
+
+const LEAST_SWEEPS = 4;
+
+/** Which sweeps a chart shows: both ends are included, and counted from 0 to `last`. */
+export class SweepRange {
+  readonly last: number;
+  from: number;
+  to: number;
+
+  constructor(sweeps: number, from: number | null, to: number | null) {
+    this.last = Math.max(0, sweeps - 1);
+    this.from = clamp(from ?? 0, 0, this.last);
+    this.to = clamp(to ?? this.last, this.from, this.last);
+  }
+
+  has(sweep: number): boolean {
+    return sweep >= this.from && sweep <= this.to;
+  }
+
+  show(from: number, to: number): void {
+    const span = clamp(Math.round(to - from), Math.min(LEAST_SWEEPS, this.last), this.last);
+    this.from = clamp(Math.round(from), 0, this.last - span);
+    this.to = this.from + span;
+  }
+
+  /** @param around stays where it is; the middle if it is outside */
+  zoom(factor: number, around: number): void {
+    const span = Math.max(1, this.to - this.from);
+    const center = this.has(around) ? around : (this.from + this.to) / 2;
+    const share = (center - this.from) / span;
+    this.show(center - share * span * factor, center + (1 - share) * span * factor);
+  }
+
+  /** Moves, as wide as it is, to where a sweep is in it. */
+  reach(sweep: number): void {
+    const from = sweep < this.from ? sweep : sweep - (this.to - this.from);
+    if (!this.has(sweep)) this.show(from, from + this.to - this.from);
+  }
+}
+
+/** What counts as faster, at least: less is scatter between runs. */
+const LEAST_GAIN = 0.01;
+
+/**
+ * The fastest configurations for each latency: items/s rises with the latency.
+ * @param points of one precision
+ * @returns corners from left to right, and what dominates each other point on these two axes by more than its noise
+ */
+export function staircase(points: readonly PagePoint[]) {
+  const corners: PagePoint[] = [];
+  const byLatency = points.toSorted((a, b) => a.latencyMs - b.latencyMs || b.itemsPerS - a.itemsPerS);
+  for (const point of byLatency) {
+    if (point.itemsPerS > (corners.at(-1)?.itemsPerS ?? 0)) corners.push(point);
+  }
+  const dominators = new Map(
+    points.flatMap((point) => {
+      const better = corners.find((corner) => dominates(corner, point));
+      return better === undefined ? [] : [[point, better] as const];
+    }),
+  );
+  return { corners, dominators };
+}
+
+function dominates(a: PagePoint, b: PagePoint): boolean {
+  const gains = [a.itemsPerS / b.itemsPerS - 1, b.latencyMs / a.latencyMs - 1];
+  return gains.every((gain) => gain >= 0) && Math.max(...gains) > Math.max(LEAST_GAIN, a.noise + b.noise);
+}
+
+export interface Tile {
+  readonly place: number;
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Squarified tree map (Bruls, Huizing and van Wijk 2000). `sizes` are descending and above 0. */
+export function treeMap(sizes: readonly number[], width: number, height: number): Tile[] {
+  const total = sum(sizes, 0, sizes.length);
+  if (total <= 0) return [];
+  const areas = sizes.map((size) => (size / total) * width * height);
+  const tiles: Tile[] = [];
+  let [x, y, w, h] = [0, 0, width, height];
+  let from = 0;
+  while (from < areas.length) {
+    const side = Math.min(w, h);
+    let to = from + 1;
+    while (to < areas.length && worst(areas, from, to + 1, side) <= worst(areas, from, to, side)) {
+      to += 1;
+    }
+    const row = sum(areas, from, to);
+    const thickness = side > 0 ? row / side : 0;
+    let along = 0;
+    for (let place = from; place < to; place += 1) {
+      const length = thickness > 0 ? (areas[place] ?? 0) / thickness : 0;
+      tiles.push(
+        w >= h
+          ? { place, x, y: y + along, width: thickness, height: length }
+          : { place, x: x + along, y, width: length, height: thickness },
+      );
+      along += length;
+    }
+    if (w >= h) [x, w] = [x + thickness, w - thickness];
+    else [y, h] = [y + thickness, h - thickness];
+    from = to;
+  }
+  return tiles;
+}
+
+function worst(areas: readonly number[], from: number, to: number, side: number): number {
+  const row = sum(areas, from, to);
+  const largest = areas[from] ?? 0;
+  const smallest = areas[to - 1] ?? 0;
+  return Math.max((side * side * largest) / (row * row), (row * row) / (side * side * smallest));
+}
+
+function sum(areas: readonly number[], from: number, to: number): number {
+  let total = 0;
+  for (let place = from; place < to; place += 1) total += areas[place] ?? 0;
+  return total;
+}
+
+const NAME_HEIGHT = 19;
+const LEAST_NAMED_HEIGHT = 44;
+
+/** Groups and their members. `sizes` in any order, zeros are left out; `names` is the group of each. */
+export function nestedTreeMap(sizes: readonly number[], names: readonly string[], width: number, height: number) {
+  const members = sizes
+    .map((size, place) => ({ size, place, name: names[place] ?? '' }))
+    .filter(({ size }) => size > 0)
+    .toSorted((a, b) => b.size - a.size);
+  const groups = [...Map.groupBy(members, ({ name }) => name)]
+    .map(([name, own]) => ({ name, own, total: own.reduce((total, { size }) => total + size, 0) }))
+    .toSorted((a, b) => b.total - a.total);
+  const totals = groups.map(({ total }) => total);
+  const frames = treeMap(totals, width, height);
+  return frames.map((frame) => {
+    const { name, own } = groups[frame.place] ?? { name: '', own: [] };
+    const room = frame.height >= LEAST_NAMED_HEIGHT && own.length > 1 ? NAME_HEIGHT : 0;
+    const areas = own.map(({ size }) => size);
+    const inner = treeMap(areas, frame.width, frame.height - room);
+    const tiles = inner.map((tile) => ({
+      ...tile,
+      place: own[tile.place]?.place ?? 0,
+      x: frame.x + tile.x,
+      y: frame.y + room + tile.y,
+    }));
+    return { name, frame, tiles };
+  });
+}
+
+/** The URL fragment after `#`: the selected cell and sweeps, so that links can be shared. */
+export interface Place {
+  readonly cell: string | null;
+  readonly from: number | null;
+  readonly to: number | null;
+}
+
+export function readPlace(hash: string): Place {
+  const words = new URLSearchParams(hash.replace(/^#/, ''));
+  const number = (name: string): number | null => {
+    const text = words.get(name);
+    return text !== null && /^\d{1,6}$/.test(text) ? Number(text) : null;
+  };
+  const cell = words.get('cell');
+  return { cell: cell !== null && /^[0-9a-f]{4,32}$/.test(cell) ? cell : null, from: number('from'), to: number('to') };
+}
+
+export function placeHash({ cell, from, to }: Place): string {
+  if (cell === null) return '';
+  const range = from === null || to === null ? '' : `&from=${from}&to=${to}`;
+  return `#cell=${cell}${range}`;
+}
