@@ -16,12 +16,12 @@ import {
 import {
   isStreaming,
   latencyOf,
+  llmValues,
   OUTPUT_THROUGHPUT,
+  PERCENTILES,
   REQUEST_LATENCY,
   REQUEST_THROUGHPUT,
   streamingSetting,
-  timesInMs,
-  tokenRate,
   TTFT,
 } from './llm-values.ts';
 
@@ -71,7 +71,9 @@ type AiperfSettings = z.infer<typeof aiperfSettings>;
 const one = (unit: string) => z.object({ unit: z.literal(unit), avg: z.number() });
 const number = z.number();
 const spread = (unit: string) =>
-  one(unit).extend({ min: number, max: number, p50: number, p90: number, p95: number, p99: number });
+  one(unit)
+    .extend({ min: number, max: number, ...PERCENTILES })
+    .transform(({ avg, ...times }) => ({ mean: avg, ...times }));
 
 const tokens = z.object({ mean: number, stddev: number.optional() });
 
@@ -254,7 +256,7 @@ function reportOf(report: AiperfReport): FoundReport {
   const flaw = flawOf(report);
   if (flaw !== null) return { problem: flaw };
   const latency = report.request_latency;
-  const { input_config: config, inter_token_latency: itl, time_to_first_token: ttft } = report;
+  const { input_config: config, time_to_first_token: ttft } = report;
   const phase = config?.phases?.find(({ name }) => name === 'profiling');
   const dataset = config?.datasets?.[0];
   const warmUp = config?.phases?.find(({ name }) => name === 'warmup');
@@ -263,17 +265,16 @@ function reportOf(report: AiperfReport): FoundReport {
     inFlight: phase?.concurrency ?? null,
     warmUpRuns: config === undefined ? null : (warmUp?.requests ?? 0),
     timedRuns: report.request_count.avg,
-    latencyMs: latencyOf({ ...named(latency), min: latency.min, max: latency.max }),
-    values: [
-      { metric: REQUEST_THROUGHPUT, value: report.request_throughput.avg },
-      ...tokenRate('outputThroughput', report.output_token_throughput?.avg),
-      ...tokenRate('totalThroughput', report.total_token_throughput?.avg),
-      ...tokenRate('outputThroughputPerUser', report.output_token_throughput_per_user?.avg),
-      { metric: REQUEST_LATENCY, value: latency.avg },
-      ...timesInMs('requestLatency', named(latency)).slice(1),
-      ...(ttft === undefined ? [] : timesInMs('ttft', named(ttft))),
-      ...(itl === undefined ? [] : timesInMs('itl', named(itl))),
-    ],
+    latencyMs: latencyOf(latency),
+    values: llmValues(
+      report.request_throughput.avg,
+      { requestLatency: latency, ttft, itl: report.inter_token_latency },
+      {
+        outputThroughput: report.output_token_throughput?.avg,
+        totalThroughput: report.total_token_throughput?.avg,
+        outputThroughputPerUser: report.output_token_throughput_per_user?.mean,
+      },
+    ),
     metric: judgedBy(ttft !== undefined, report.output_token_throughput !== undefined, phase?.rate !== undefined),
     stated: {
       model: config?.models?.items[0]?.name ?? null,
@@ -294,10 +295,6 @@ function reportOf(report: AiperfReport): FoundReport {
       }),
     },
   };
-}
-
-function named({ avg, p50, p90, p95, p99 }: AiperfReport['request_latency']) {
-  return { mean: avg, p50, p90, p95, p99 };
 }
 
 /** What is asked of the server, as a matrix states it and as a report repeats it. */

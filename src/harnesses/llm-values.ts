@@ -27,16 +27,31 @@ interface Times {
   readonly p99: number;
 }
 
-/** Mean and percentiles as separate metrics: `ttftMean`, `ttftP50`, … `ttftP99`. */
-export function timesInMs(name: string, { mean, p50, p90, p95, p99 }: Times): HarnessValue[] {
-  return Object.entries({ Mean: mean, P50: p50, P90: p90, P95: p95, P99: p99 }).map(([suffix, value]) => ({
-    metric: customMetric(`${name}${suffix}`, 'lower', 'ms'),
-    value,
-  }));
-}
+const number = z.number();
 
-export function tokenRate(name: string, value: number | undefined): HarnessValue[] {
-  return value === undefined ? [] : [{ metric: customMetric(name, 'higher', 'tok/s'), value }];
+/** Percentiles as reports of language model harnesses have them. */
+export const PERCENTILES = { p50: number, p90: number, p95: number, p99: number } as const;
+
+/**
+ * Numbers of a report; those that it lacks are left out.
+ * @param timesMs mean and percentiles become metrics of their own: `ttftMean`, `ttftP50`, … `ttftP99`
+ */
+export function llmValues(
+  requestsPerS: number,
+  timesMs: Readonly<Record<string, Times | undefined>>,
+  tokensPerS: Readonly<Record<string, number | undefined>>,
+): HarnessValue[] {
+  return [
+    { metric: REQUEST_THROUGHPUT, value: requestsPerS },
+    ...Object.entries(tokensPerS).flatMap(([name, value]) =>
+      value === undefined ? [] : [{ metric: customMetric(name, 'higher', 'tok/s'), value }],
+    ),
+    ...Object.entries(timesMs).flatMap(([name, times]) =>
+      Object.entries(
+        times === undefined ? {} : { Mean: times.mean, P50: times.p50, P90: times.p90, P95: times.p95, P99: times.p99 },
+      ).map(([suffix, value]) => ({ metric: customMetric(`${name}${suffix}`, 'lower', 'ms'), value })),
+    ),
+  ];
 }
 
 export function latencyOf(times: Times & { readonly min: number; readonly max: number }) {

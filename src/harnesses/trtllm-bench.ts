@@ -14,12 +14,11 @@ import {
 import {
   isStreaming,
   latencyOf,
+  llmValues,
   OUTPUT_THROUGHPUT,
+  PERCENTILES,
   REQUEST_LATENCY,
-  REQUEST_THROUGHPUT,
   streamingSetting,
-  timesInMs,
-  tokenRate,
 } from './llm-values.ts';
 
 const MODES = ['throughput', 'latency'] as const;
@@ -72,15 +71,9 @@ type TrtllmSettings = z.infer<typeof trtllmSettings>;
 
 /** TensorRT-LLM keeps nanoseconds but reports milliseconds: `PercentileStats` of statistics.py. */
 const number = z.number();
-const statistics = z.object({
-  minimum: number,
-  maximum: number,
-  average: number,
-  p50: number,
-  p90: number,
-  p95: number,
-  p99: number,
-});
+const statistics = z
+  .object({ minimum: number, maximum: number, average: number, ...PERCENTILES })
+  .transform(({ average, maximum, minimum, ...times }) => ({ mean: average, min: minimum, max: maximum, ...times }));
 
 /**
  * The file of `--report_json`: `ReportUtility.get_statistics_dict` in tensorrt_llm/bench/dataclasses/reporting.py of
@@ -128,7 +121,6 @@ const trtllmReport = z.object({
 });
 
 type TrtllmReport = z.infer<typeof trtllmReport>;
-type TrtllmStatistics = z.infer<typeof statistics>;
 
 /** TensorRT-LLM, measured by its own `trtllm-bench`. */
 export const trtllmBenchDriver = defineHarness({
@@ -246,29 +238,24 @@ function reportOf(report: TrtllmReport): FoundReport {
   return {
     harnessVersion: engine.version,
     timedRuns: requests.num_requests,
-    latencyMs: latencyOf({ ...named(latency), min: latency.minimum, max: latency.maximum }),
-    values: [
-      { metric: REQUEST_THROUGHPUT, value: performance.request_throughput_req_s },
-      { metric: OUTPUT_THROUGHPUT, value: performance.system_output_throughput_tok_s },
-      ...tokenRate('totalThroughput', performance.system_total_throughput_tok_s),
-      ...tokenRate('outputThroughputPerUser', performance.output_throughput_per_user_tok_s),
-      ...tokenRate('outputThroughputPerGpu', performance.output_throughput_per_gpu_tok_s),
-      { metric: REQUEST_LATENCY, value: performance.avg_request_latency_ms },
-      ...timesInMs('requestLatency', named(latency)).slice(1),
-      ...(streamed === undefined
-        ? []
-        : [
-            ...timesInMs('ttft', { ...named(streamed.ttft_percentiles), mean: streamed.avg_ttft_ms }),
-            ...timesInMs('tpot', { ...named(streamed.tpot_percentiles), mean: streamed.avg_tpot_ms }),
-            ...tokenRate('generationThroughputPerUser', streamed.token_output_speed_tok_s),
-          ]),
-    ],
+    latencyMs: latencyOf(latency),
+    values: llmValues(
+      performance.request_throughput_req_s,
+      {
+        requestLatency: { ...latency, mean: performance.avg_request_latency_ms },
+        ttft: streamed && { ...streamed.ttft_percentiles, mean: streamed.avg_ttft_ms },
+        tpot: streamed && { ...streamed.tpot_percentiles, mean: streamed.avg_tpot_ms },
+      },
+      {
+        outputThroughput: performance.system_output_throughput_tok_s,
+        totalThroughput: performance.system_total_throughput_tok_s,
+        outputThroughputPerUser: performance.output_throughput_per_user_tok_s,
+        outputThroughputPerGpu: performance.output_throughput_per_gpu_tok_s,
+        generationThroughputPerUser: streamed?.token_output_speed_tok_s,
+      },
+    ),
     stated: { model: engine.model, precision: precisionOf(engine), identity: identityOf(report) },
   };
-}
-
-function named({ average, p50, p90, p95, p99 }: TrtllmStatistics) {
-  return { mean: average, p50, p90, p95, p99 };
 }
 
 function identityOf({ engine, request_info: info, streaming_metrics, world_info }: TrtllmReport) {
