@@ -284,17 +284,19 @@ export function parsedJson(text: string): unknown {
 /**
  * The reports of a JSON file.
  * @param hint question for a wrong form: `is it a report of …?`
- * @param isOwn whether a standalone file is such a report, whole or not: then it is said which field is missing
+ * @param isOwn whether a standalone file is such a report, whole or not: then it is said what is missing; by its text,
+ * also one that is cut off
  */
 export function inJson<Data>(
   schema: z.ZodType<Data>,
   hint: string,
-  isOwn: (value: Readonly<Record<string, unknown>>) => boolean,
+  isOwn: RegExp | ((value: Readonly<Record<string, unknown>>) => boolean),
   reportsIn: (data: Data) => readonly FoundReport[],
 ) {
   return (text: string, isStandalone: boolean): readonly FoundReport[] | null => {
     const value = parsedJson(text);
-    if (isStandalone && !(isRecord(value) && isOwn(value))) return null;
+    const isSuch = isOwn instanceof RegExp ? isOwn.test(text) : isRecord(value) && isOwn(value);
+    if (isStandalone && !isSuch) return null;
     if (value === undefined) return [{ problem: `no JSON, or not all of it: ${hint}` }];
     const checked = schema.safeParse(value, { reportInput: true });
     if (checked.success) return reportsIn(checked.data);

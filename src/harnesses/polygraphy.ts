@@ -9,6 +9,8 @@ const resultsSchema = z.object({
   lst: z.array(z.tuple([z.string(), z.array(z.object({ runtime: z.number().positive().describe('Seconds') })).min(1)])),
 });
 
+const MARK = /^\s*\{\s*"lst"\s*:\s*\[/;
+
 /** `polygraphy run`, by the times in the file of its `--save-outputs`. */
 export const polygraphyDriver = defineHarness({
   kind: 'polygraphy',
@@ -27,21 +29,17 @@ export const polygraphyDriver = defineHarness({
   inFlight: 1,
   percentileRule: 'linear',
   needs: ['precision', 'shapes'],
-  mark: /^\s*\{\s*"lst"\s*:\s*\[/,
+  mark: MARK,
   report: 'results.json',
   advice: 'add --save-outputs {runFolder}/results.json',
   started: ({ run }) => ({ run }),
-  found: inJson(
-    resultsSchema,
-    'are they results of polygraphy?',
-    ({ lst }) => Array.isArray(lst),
-    ({ lst }) =>
-      lst.map(([runner, iterations]) => ({
-        latencyMs: statisticsOf(iterations.map(({ runtime }) => runtime * 1000)),
-        timedRuns: iterations.length,
-        // Two runners in one file are two ways to run the model: `onnxrt-runner` of `onnxrt-runner-N0-03/11/26-10:02:11`.
-        stated: { identity: runner.startsWith('trt-runner') ? {} : { runner: runner.replace(/-N\d+-.*$/, '') } },
-      })),
+  found: inJson(resultsSchema, 'are they results of polygraphy?', MARK, ({ lst }) =>
+    lst.map(([runner, iterations]) => ({
+      latencyMs: statisticsOf(iterations.map(({ runtime }) => runtime * 1000)),
+      timedRuns: iterations.length,
+      // Two runners in one file are two ways to run the model: `onnxrt-runner` of `onnxrt-runner-N0-03/11/26-10:02:11`.
+      stated: { identity: runner.startsWith('trt-runner') ? {} : { runner: runner.replace(/-N\d+-.*$/, '') } },
+    })),
   ),
 });
 

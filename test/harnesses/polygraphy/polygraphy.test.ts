@@ -58,6 +58,12 @@ test('each runner of a standalone file is a cell of its own', () => {
   expect(reports.map(({ identity }) => identity)).toEqual([{}, { runner: 'onnxrt-runner' }]);
 });
 
+test('a standalone file that is cut off is told', () => {
+  expect(polygraphyDriver.reports('{"lst": [[', 'x.json')).toMatchObject([
+    { result: { problem: 'no JSON, or not all of it: are they results of polygraphy?' } },
+  ]);
+});
+
 test('other JSON has no reports', () => {
   expect(polygraphyDriver.reports('{"lst": 1}', 'x.json')).toEqual([]);
   expect(polygraphyDriver.reports('[]', 'x.json')).toEqual([]);
