@@ -4,7 +4,7 @@ import * as z from 'zod';
 
 import { LAYER_GROUPINGS } from '../layers/layer-info.ts';
 import { readClockRequest, readCoolDown, readNumaPolicy } from '../machine/requests.ts';
-import { patternName } from '../harnesses/command/number-pattern.ts';
+import { patternName } from '../harnesses/number-pattern.ts';
 import type { ConfirmBudget } from '../records/gate-settings.ts';
 import type { IntegerRange } from '../variants/make-inputs.ts';
 import { parseShapes } from '../records/cell.ts';

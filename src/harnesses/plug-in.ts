@@ -6,7 +6,7 @@ import { timeStatisticsSchema } from '../records/measurement.ts';
 import { customMetric, isCustomMetric, isMetric } from '../records/metric.ts';
 import { isRecord } from '../text/unknown-values.ts';
 import { defineDriver, type Driver, faulty, orAxis, wrong } from './driver.ts';
-import { plannedProgram, programSettings } from './started-program.ts';
+import { plannedProgram, programSettings } from './define-harness.ts';
 
 /** What a plug-in is called with, so that it needs to install nothing: its types alone come from `trtbench`. */
 export const API = { z, customMetric, defineDriver, faulty, orAxis, plannedProgram, programSettings, wrong } as const;

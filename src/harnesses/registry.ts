@@ -1,13 +1,13 @@
-import { aiperfDriver } from './aiperf/index.ts';
-import { commandDriver } from './command/index.ts';
+import { aiperfDriver } from './aiperf.ts';
+import { commandDriver } from './command.ts';
 import type { Driver } from './driver.ts';
-import { googleBenchmarkDriver } from './google-benchmark/index.ts';
-import { perfAnalyzerDriver } from './perf-analyzer/index.ts';
-import { polygraphyDriver } from './polygraphy/index.ts';
-import { torchTensorrtDriver } from './torch-tensorrt/index.ts';
-import { trtllmBenchDriver } from './trtllm-bench/index.ts';
+import { googleBenchmarkDriver } from './google-benchmark.ts';
+import { perfAnalyzerDriver } from './perf-analyzer.ts';
+import { polygraphyDriver } from './polygraphy.ts';
+import { torchTensorrtDriver } from './torch-tensorrt.ts';
+import { trtllmBenchDriver } from './trtllm-bench.ts';
 
-/** To add a driver, add its folder and one line here. */
+/** To add a driver, add its file and one line here. */
 export const DRIVERS: readonly [Driver, ...Driver[]] = [
   commandDriver,
   torchTensorrtDriver,

@@ -8,7 +8,8 @@ import { tQuantile } from '../statistics/student-t.ts';
 import { type KeyedCell, noiseKindOf } from '../records/cell.ts';
 import { type MetricId, metricOf } from '../records/metric.ts';
 import { type CellRun, isMeasured } from '../records/run.ts';
-import { type Immutable, numberOrNull } from '../records/scalars.ts';
+import type { Plan, PlannedRun } from '../records/plan.ts';
+import { type CellKey, type Immutable, numberOrNull } from '../records/scalars.ts';
 import { valueRule } from './value-rule.ts';
 
 /**
@@ -45,13 +46,40 @@ export function newestRun<Run extends Pick<CellRun, 'repeat'>>(runs: readonly Ru
   return runs.toSorted((a, b) => a.repeat - b.repeat).at(-1);
 }
 
-/** What fits into the time, in this order: each takes its part, whether it fits or not. */
-export function withinTime<Item>(items: readonly Item[], seconds: number, secondsOf: (item: Item) => number): Item[] {
-  let leftS = seconds;
-  return items.filter((item) => {
-    leftS -= secondsOf(item);
-    return leftS >= 0;
-  });
+/** 0 without a run. */
+export function highestRepeat(runs: readonly Pick<CellRun, 'repeat'>[]): number {
+  return newestRun(runs)?.repeat ?? 0;
+}
+
+/** One of the timed runs of a cell, which differ by their repeat only; null where none is planned. */
+export function timedRunOf({ runs }: Pick<Plan, 'runs'>, cellKey: CellKey): PlannedRun | null {
+  return runs.find((run) => run.role === 'timed' && run.cellKey === cellKey) ?? null;
+}
+
+/** Seconds that a run of a cell is planned to take. */
+export function plannedRunS(plan: Pick<Plan, 'runs'>, cellKey: CellKey): number {
+  return timedRunOf(plan, cellKey)?.estimateS ?? 1;
+}
+
+/** Another timed run of a cell after those that were made. */
+export function anotherRun(plan: Plan, cellKey: CellKey, made: readonly CellRun[]): PlannedRun[] {
+  const planned = timedRunOf(plan, cellKey);
+  return planned === null ? [] : [{ ...planned, repeat: highestRepeat(made) + 1 }];
+}
+
+/**
+ * What still fits into a time that begins now, in this order: each takes its part, whether it fits or not.
+ * @param budgetS null: all fits
+ */
+export function timeBudget(budgetS: number | null, now: () => Date) {
+  const startMs = now().getTime();
+  return <Item>(items: readonly Item[], secondsOf: (item: Item) => number): Item[] => {
+    let leftS = (budgetS ?? Infinity) - (now().getTime() - startMs) / 1000;
+    return items.filter((item) => {
+      leftS -= secondsOf(item);
+      return leftS >= 0;
+    });
+  };
 }
 
 /** The detectable effect aimed at. */

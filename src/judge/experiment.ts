@@ -2,15 +2,14 @@ import * as z from 'zod';
 
 import { RUN_MARKS } from '../records/run-flag.ts';
 import { count, type Immutable, numberOrNull, textByName, textOrNull, type CellKey } from '../records/scalars.ts';
-import { median } from '../statistics/median.ts';
 import type { CellRun } from '../records/run.ts';
-import { compareCells } from './compare/compare-cells.ts';
+import { compareCells, type TwoSides } from './compare/compare-cells.ts';
 import { type ComparedRuns, detectableErrors, moreRunsUntil } from './detectable-effect.ts';
 import { type CellRatio, geometricMean, NO_SHARED_NOISE } from './geometric-mean.ts';
 import { tQuantile } from '../statistics/student-t.ts';
 import type { KeyedCell } from '../records/cell.ts';
 import { gateMetric, type MetricId, metricOf } from '../records/metric.ts';
-import { outcomeReason } from '../records/outcome.ts';
+import { failureSentences } from '../records/outcome.ts';
 import { fitSide } from './compare/side-flags.ts';
 import { singleRunReason } from '../records/verdict.ts';
 import { valueRule } from './value-rule.ts';
@@ -33,16 +32,6 @@ export const experimentSchema = z.object({
 
 export type AbExperiment = Immutable<z.infer<typeof experimentSchema>>;
 
-/** Runs of one cell as it is (A) and with the change (B): one positive value each. */
-export interface AbSides {
-  readonly cellKey: CellKey;
-  readonly a: readonly number[];
-  readonly b: readonly number[];
-  readonly betterIs: 'lower' | 'higher';
-  /** Error of the difference that more runs do not reduce: standard deviation, log scale. */
-  readonly systematicError: number;
-}
-
 const AB_VERDICTS = ['significant', 'notABottleneck', 'unclear', 'failed'] as const;
 
 export type AbVerdict = (typeof AB_VERDICTS)[number];
@@ -63,7 +52,6 @@ export const abJudgementSchema = z.strictObject({
 type AbJudgement = Immutable<z.infer<typeof abJudgementSchema>>;
 
 interface Evidence {
-  readonly cellKey: CellKey;
   /** Log scale, positive where B is better. */
   readonly ratio: CellRatio;
   readonly runs: ComparedRuns;
@@ -71,37 +59,27 @@ interface Evidence {
 }
 
 /**
- * Whether B is better by more than the threshold, by less, or open: the comparison of two sides, and the mean of their
- * cells, held against the threshold in place of 0.
+ * Whether B (head) is better than A (base) by more than the threshold, by less, or open: the comparison of two sides, and
+ * the mean of their cells, held against the threshold in place of 0.
+ * @returns `cells` in the order of the sides; `overall`: the mean over measured cells
  */
-export function judgeExperiment(cells: readonly AbSides[], significantPercent: number) {
-  const sides = cells.map(({ a, b, ...cell }) => ({ ...cell, base: a, head: b }));
+export function judgeExperiment(sides: readonly TwoSides[], significantPercent: number) {
   const { ratios, noises } = compareCells(sides, { sameNight: true });
-  const evidence = cells.flatMap(({ cellKey, a, b, betterIs, systematicError }): Evidence[] => {
+  const evidence = sides.map(({ base, betterIs, cellKey, head, systematicError = 0 }): Evidence[] => {
     const [ratio, noise] = [ratios.get(cellKey), noises.get(cellKey)];
     if (ratio === undefined || ratio.logRatio === null || noise === undefined) return [];
-    const runs = [a.length, b.length] as const;
+    const runs = [base.length, head.length] as const;
     return [
       {
-        cellKey,
         ratio: { ...ratio, logRatio: betterIs === 'higher' ? ratio.logRatio : -ratio.logRatio },
         runs: { ...noise, runs, systematicError, nights: 0 },
         reasons: [singleRunReason(runs), noise.assumed].filter((reason) => reason !== null),
       },
     ];
   });
-  const byCell = Map.groupBy(evidence, ({ cellKey }) => cellKey);
   return {
-    cells: cells.map(({ a, b, cellKey }) => ({
-      cellKey,
-      /** Centers over runs, in the unit of the metric. */
-      a: median(a),
-      b: median(b),
-      runs: [a.length, b.length] as const,
-      ...judge(byCell.get(cellKey) ?? [], significantPercent),
-    })),
-    /** Mean over measured cells. */
-    overall: judge(evidence, significantPercent),
+    cells: evidence.map((own) => judge(own, significantPercent)),
+    overall: judge(evidence.flat(), significantPercent),
   };
 }
 
@@ -150,29 +128,24 @@ type AbRun = Pick<CellRun, 'cellKey' | 'centres' | 'flags' | 'outcome' | 'role' 
  */
 export function abSides(cell: KeyedCell, bKey: string, requested: MetricId | null, runs: readonly AbRun[]) {
   const metric = gateMetric(requested, cell);
-  const [a, b] = [sideOf(cell.key, metric, runs), sideOf(bKey, metric, runs)];
+  const [a, b] = [sideOf('A', cell.key, metric, runs), sideOf('B', bKey, metric, runs)];
   const valueOf = valueRule([...a.kept, ...b.kept], metric);
-  const valuesOf = (kept: readonly AbRun[]): number[] => kept.flatMap((run) => valueOf(run) ?? []);
-  return {
-    sides: {
-      cellKey: cell.key,
-      a: valuesOf(a.kept),
-      b: valuesOf(b.kept),
-      betterIs: metricOf(metric).betterIs,
-      systematicError: Math.hypot(a.systematicError, b.systematicError),
-    },
-    metric,
-    reasons: [...a.problems.map((problem) => `A: ${problem}`), ...b.problems.map((problem) => `B: ${problem}`)],
+  const sides: TwoSides = {
+    cellKey: cell.key,
+    base: a.kept.flatMap((run) => valueOf(run) ?? []),
+    head: b.kept.flatMap((run) => valueOf(run) ?? []),
+    betterIs: metricOf(metric).betterIs,
+    systematicError: Math.hypot(a.systematicError, b.systematicError),
   };
+  return { metric, sides, reasons: [...a.reasons, ...b.reasons] };
 }
 
-function sideOf(cellKey: CellKey, metric: MetricId, runs: readonly AbRun[]) {
+function sideOf(name: string, cellKey: CellKey, metric: MetricId, runs: readonly AbRun[]) {
   const timed = runs
     .filter((run) => run.cellKey === cellKey && run.role === 'timed')
     .map((run) => ({ ...run, flags: run.flags.filter(({ effect }) => effect !== 'barred') }));
   const { systematicError, kept, leftOut } = fitSide(timed, metric, null);
-  const others = timed.filter(({ outcome }) => outcome.kind !== 'measured');
-  const why = new Set(others.map(({ outcome }) => outcomeReason(outcome) ?? outcome.kind));
-  const lost = others.length === 0 ? [] : [`${others.length} of ${timed.length} runs: ${[...why].join(', ')}`];
-  return { systematicError, kept, problems: [...leftOut, ...(timed.length === 0 ? ['no run'] : lost)] };
+  const lost = failureSentences(timed.map(({ outcome }) => outcome).filter(({ kind }) => kind !== 'measured'));
+  const problems = [...leftOut, ...(timed.length === 0 ? ['no run'] : lost)];
+  return { systematicError, kept, reasons: problems.map((problem) => `${name}: ${problem}`) };
 }

@@ -8,7 +8,10 @@ import type { Sweep } from '../records/sweep.ts';
 import { findEnvironments } from '../store/sweeps/environments.ts';
 import { type MeasuredRun, measuredRuns } from '../store/runs/run-values.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
-import type { SweepId } from '../records/scalars.ts';
+import { PAST_WINDOW_NIGHTS, pastValues } from '../judge/past-values.ts';
+import { type CellRun, isMeasured } from '../records/run.ts';
+import type { CellKey, SweepId } from '../records/scalars.ts';
+import { seriesOf } from '../store/sweeps/find-sweeps.ts';
 
 export interface CellHistory extends CellNights {
   /** Sweeps with values of the other kind only. */
@@ -40,6 +43,36 @@ export function cellHistories(
     const kept = machines === 'all' ? counted : sameMachine(counted, ids);
     return { ...cellNights(cell, metric, sweeps, kept), nightsOfOtherKind: otherKind.size };
   });
+}
+
+/** Sweeps of a series but those that are counted, oldest first. */
+export function earlierSweeps(db: StoreDatabase, sweep: Sweep, counted: readonly string[]): Sweep[] {
+  return seriesOf(db, sweep, PAST_WINDOW_NIGHTS + counted.length)
+    .filter(({ sweepId }) => !counted.includes(sweepId))
+    .toReversed();
+}
+
+/**
+ * Values of earlier sweeps at the level of values of a cell.
+ * @param cells with the runs that they are compared with
+ */
+export function pastOf(
+  db: StoreDatabase,
+  sweeps: readonly Sweep[],
+  cells: readonly { readonly cell: KeyedCell; readonly runs: readonly CellRun[] }[],
+  requested: MetricId | null,
+): (cellKey: CellKey, values: readonly number[]) => readonly number[] {
+  const kinds = cells.map(
+    ({ cell, runs }) => [cell.key, valueKind(runs.filter(isMeasured), gateMetric(requested, cell))] as const,
+  );
+  const all = cells.map(({ cell }) => cell);
+  const found = cellHistories(db, sweeps, all, requested, 'newest', new Map(kinds));
+  return (cellKey, values) => {
+    const nights = found.find(({ cell }) => cell.key === cellKey);
+    if (nights === undefined) return [];
+    const runsANight = nights.runs.map(({ length }) => length);
+    return pastValues(nights.history, runsANight, values);
+  };
 }
 
 /**

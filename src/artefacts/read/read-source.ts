@@ -16,7 +16,7 @@ import type { RunSource } from './recognise.ts';
 import type { RunManifest } from '../run-manifest.ts';
 import { ExportFormatError, UsageError, errorText } from '../../errors.ts';
 import { NOTHING_STATED as NO_CELL_STATED } from '../../harnesses/driver.ts';
-import { TORCH_CELL } from '../../harnesses/torch-tensorrt/index.ts';
+import { TORCH_CELL } from '../../harnesses/torch-tensorrt.ts';
 import type { LayerInfo } from '../../layers/layer-info.ts';
 import { keyedCell, PRECISIONS } from '../../records/cell.ts';
 import { printable } from '../../text/printable.ts';

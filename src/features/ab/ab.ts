@@ -62,17 +62,13 @@ function readAgain(ref: string, options: AbOptions, io: Io): Promise<ExitCode> {
 }
 
 function sweepOf(db: StoreDatabase, ref: string): Sweep {
-  const [named] = sweepsNamed(db, ref);
-  if (named !== undefined) return named;
-  const found = findSweepsByPrefix(db, ref);
-  const [only] = found;
-  if (only === undefined) {
+  const [newest] = sweepsNamed(db, ref);
+  const [sweep, ...others] = newest === undefined ? findSweepsByPrefix(db, ref) : [newest];
+  if (sweep === undefined) {
     throw new UsageError(`${printable(ref)}: neither a matrix file, nor a sweep or an experiment in this store`);
   }
-  if (found.length > 1) {
-    throw new UsageError(`${printable(ref)} is the start of ${found.length} sweeps: write more of it`);
-  }
-  return only;
+  if (others.length > 0) throw new UsageError(`${printable(ref)} is the start of several sweeps: write more of it`);
+  return sweep;
 }
 
 /**

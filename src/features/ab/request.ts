@@ -55,42 +55,31 @@ function readVariable(text: string): [string, string] {
   return [name, value];
 }
 
-export interface NamedExperiment {
-  readonly name: string;
-  readonly variables: Readonly<Record<string, string>>;
-  readonly significantPercent: number;
-  readonly marks: readonly RunMark[];
-  /** False where trtexec reads none of the variables. */
-  readonly isForTrtexec: boolean;
-  readonly notes: readonly string[];
-}
-
-/**
- * TensorRT-LLM's perfect router: docs/source/developer-guide/perf-analysis.md of its repository, the part added on
- * 2025-12-26 (pull request 10303), with its threshold of 10 %; models as in a later copy. Each model needs code of its
- * own for it.
- */
-const PERFECT_ROUTER: NamedExperiment = {
-  name: 'perfect-router',
-  variables: { ENABLE_PERFECT_ROUTER: '1' },
-  significantPercent: 10,
-  marks: ['upperBound', 'invalidOutput'],
-  isForTrtexec: false,
-  notes: [
-    "TensorRT-LLM's page names GPT-OSS and DeepSeek-V3/R1 for it (perf-analysis.md; another version may name others); a model that does not know the switch is the same on both sides, and looks like no bottleneck",
-  ],
-};
-
-/** What watching the GPU costs the runs that are watched. */
-const TELEMETRY: NamedExperiment = {
-  name: 'telemetry',
-  variables: { [TELEMETRY_VARIABLE]: 'off' },
-  significantPercent: 1,
-  marks: [],
-  isForTrtexec: true,
-  notes: [
-    'A has nvidia-smi next to it, once a second, as every sweep; B has none: what B gains is what telemetry costs',
-  ],
-};
-
-export const NAMED_EXPERIMENTS: readonly NamedExperiment[] = [PERFECT_ROUTER, TELEMETRY];
+export const NAMED_EXPERIMENTS: readonly Omit<ExperimentRequest, 'metric'>[] = [
+  {
+    /**
+     * TensorRT-LLM's perfect router: docs/source/developer-guide/perf-analysis.md of its repository, the part added on
+     * 2025-12-26 (pull request 10303), with its threshold of 10 %; models as in a later copy. Each model needs code of
+     * its own for it.
+     */
+    name: 'perfect-router',
+    variables: { ENABLE_PERFECT_ROUTER: '1' },
+    significantPercent: 10,
+    marks: ['upperBound', 'invalidOutput'],
+    isForTrtexec: false,
+    notes: [
+      "TensorRT-LLM's page names GPT-OSS and DeepSeek-V3/R1 for it (perf-analysis.md; another version may name others); a model that does not know the switch is the same on both sides, and looks like no bottleneck",
+    ],
+  },
+  {
+    /** What watching the GPU costs the runs that are watched. */
+    name: 'telemetry',
+    variables: { [TELEMETRY_VARIABLE]: 'off' },
+    significantPercent: 1,
+    marks: [],
+    isForTrtexec: true,
+    notes: [
+      'A has nvidia-smi next to it, once a second, as every sweep; B has none: what B gains is what telemetry costs',
+    ],
+  },
+];

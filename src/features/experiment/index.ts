@@ -1,3 +1,2 @@
 export { ab } from './output.ts';
-export { abReport } from './report.ts';
-export { abText } from './report.ts';
+export { abReport, abText } from './report.ts';

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { abJudgementSchema } from '../../judge/experiment.ts';
 import { RUN_FLAGS } from '../../records/run-flag.ts';
 import { SWEEP_STATES } from '../../records/sweep.ts';
-import { count, id, metric, output, type OutputOf, provenance, unit } from '../../records/output-parts.ts';
+import { aboutCell, count, id, output, type OutputOf, provenance } from '../../records/output-parts.ts';
 
 export const ab = output('bench ab --json', {
   sweepId: id,
@@ -21,11 +21,8 @@ export const ab = output('bench ab --json', {
   marks: z.array(z.enum(RUN_FLAGS)).describe('What bars the runs of B from baselines'),
   cells: z.array(
     z.strictObject({
-      key: id,
+      ...aboutCell,
       bKey: id.describe('Of the same cell with the variables set'),
-      label: z.string(),
-      metric,
-      unit,
       betterIs: z.enum(['lower', 'higher']),
       a: z.number().nullable().describe('Centre over its runs'),
       b: z.number().nullable(),

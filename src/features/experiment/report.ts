@@ -1,6 +1,7 @@
 import { judgeExperiment, abSides, type AbExperiment } from '../../judge/experiment.ts';
 import { metricOf } from '../../records/metric.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { median } from '../../statistics/median.ts';
+import { aboutCell } from '../../text/cell-label.ts';
 import { ineligibleFlags, FLAG_LABELS, type RunFlag } from '../../records/run-flag.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { AbOutput } from './output.ts';
@@ -12,10 +13,9 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { metricNamed } from '../../selection/by-name.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { printable } from '../../text/printable.ts';
-import { captionLines, cellColumns, withCells } from '../../terminal/cell-columns.ts';
-import type { Look, Style } from '../../terminal/look.ts';
+import { cellTable, withCells } from '../../terminal/cell-columns.ts';
+import type { Look } from '../../terminal/look.ts';
 import { count, formatNumber, formatPercent, intervalText } from '../../terminal/numbers.ts';
-import { type Column, renderTable } from '../../terminal/table.ts';
 import { estimateWords } from '../../terminal/words.ts';
 import { dotted, wrapHanging } from '../../terminal/text-width.ts';
 
@@ -24,46 +24,53 @@ export function abReport(
   sweep: Sweep,
   experiment: AbExperiment,
 ): { readonly output: AbOutput; readonly details: AbDetails } {
-  const runs = cellRunsOf(db, [sweep.sweepId]).filter(({ role }) => role === 'timed');
-  const keys = experiment.pairs.map(({ a }) => a);
-  const cells = findCells(db, keys);
-  const requested = metricNamed(db, experiment.metric ?? undefined);
-  const pairs = experiment.pairs.flatMap(({ a, b }) => {
-    const cell = cells.get(a);
-    return cell === undefined ? [] : [{ cell, b, ...abSides(cell, b, requested, runs) }];
-  });
-  const compared = pairs.map(({ sides }) => sides);
-  const judged = judgeExperiment(compared, experiment.significantPercent);
-  const keysOfA = new Set(keys);
-  const marks = distinct(runs.filter(({ cellKey }) => !keysOfA.has(cellKey)));
-  const marksOfA = distinct(runs.filter(({ cellKey }) => keysOfA.has(cellKey)));
-  const versions = harnessVersionsOf(db, sweep.sweepId);
+  const { sweepId, matrix, provenance, state, tensorrt } = sweep;
   const { before, name, notes, significantPercent, variables } = experiment;
+  const runs = cellRunsOf(db, [sweepId]).filter(({ role }) => role === 'timed');
+  const keys = new Set(experiment.pairs.map(({ a }) => a));
+  const cells = findCells(db, [...keys]);
+  const requested = metricNamed(db, experiment.metric ?? undefined);
+  const pairs = experiment.pairs.flatMap(({ a, b: bKey }) => {
+    const cell = cells.get(a);
+    return cell === undefined ? [] : [{ cell, bKey, ...abSides(cell, bKey, requested, runs) }];
+  });
+  const judged = judgeExperiment(
+    pairs.map(({ sides }) => sides),
+    significantPercent,
+  );
+  const marks = barringFlags(runs.filter(({ cellKey }) => !keys.has(cellKey)));
+  const marksOfA = barringFlags(runs.filter(({ cellKey }) => keys.has(cellKey)));
+  const versions = harnessVersionsOf(db, sweepId);
   const output: AbOutput = {
     schemaVersion: 1,
-    sweepId: sweep.sweepId,
+    sweepId,
     name,
-    matrix: sweep.matrix,
-    provenance: sweep.provenance,
-    state: sweep.state,
-    tensorrt: sweep.tensorrt,
+    matrix,
+    provenance,
+    state,
+    tensorrt,
     versions,
     variables,
     before,
     significantPercent,
     marks: marks.map(({ id }) => id),
-    cells: judged.cells.flatMap(({ cellKey: _key, ...judgement }, at) => {
-      const pair = pairs[at];
-      if (pair === undefined) return [];
-      const { b, cell, metric } = pair;
-      const { betterIs, unit } = metricOf(metric);
-      const reasons = [...judgement.reasons, ...pair.reasons];
-      return [{ key: cell.key, label: cellLabel(cell), metric, unit, betterIs, ...judgement, bKey: b, reasons }];
+    cells: pairs.map(({ bKey, cell, metric, reasons, sides: { base, head, betterIs } }, at) => {
+      const judgement = judged.cells[at] ?? judged.overall;
+      return {
+        ...aboutCell(cell, metric),
+        bKey,
+        betterIs,
+        a: median(base),
+        b: median(head),
+        runs: [base.length, head.length],
+        ...judgement,
+        reasons: [...judgement.reasons, ...reasons],
+      };
     }),
     overall: judged.overall,
     notes: [...notes, ...notesOf(experiment, marksOfA, versions)],
   };
-  return { output, details: { cells, marks, ownNotes: notes.length } };
+  return { output, details: { cells, marks } };
 }
 
 function notesOf({ before }: AbExperiment, marksOfA: readonly RunFlag[], versions: AbOutput['versions']): string[] {
@@ -81,7 +88,7 @@ function notesOf({ before }: AbExperiment, marksOfA: readonly RunFlag[], version
 }
 
 /** Each kind of excluding flag, with the evidence of the first. */
-function distinct(runs: readonly CellRun[]): RunFlag[] {
+function barringFlags(runs: readonly CellRun[]): RunFlag[] {
   const flags = runs.flatMap((run) => ineligibleFlags(run.flags));
   return [...new Map(flags.toReversed().map((flag) => [flag.id, flag])).values()].toReversed();
 }
@@ -91,138 +98,86 @@ export interface AbDetails {
   readonly cells: ReadonlyMap<string, KeyedCell>;
   /** Flags that exclude the runs of B from baselines. */
   readonly marks: readonly RunFlag[];
-  /** The first notes are about the experiment itself. */
-  readonly ownNotes: number;
 }
-
-type AbRow = AbOutput['cells'][number] & { readonly cell: KeyedCell };
 
 type Judgement = AbOutput['overall'];
 
-type AbVerdict = Judgement['verdict'];
-
-export function abText(ab: AbOutput, { cells, marks, ownNotes }: AbDetails, look: Look): string[] {
-  const { columns, style } = look;
-  const { name, notes, state } = ab;
-  const wrapped = (text: string): string[] => wrapHanging(text, columns, 2);
+export function abText(ab: AbOutput, { cells, marks }: AbDetails, look: Look): string[] {
+  const { style } = look;
+  const { matrix, name, notes, overall, provenance, significantPercent, state, sweepId, tensorrt, variables } = ab;
+  const wrapped = (text: string): string[] => wrapHanging(printable(text), look.columns, 2);
+  const settings = Object.entries(variables).map(([variable, value]) => `${variable}=${value}`);
+  const title = `${name}: B with ${settings.join(' ')}, A as it is`;
+  const about = [
+    `sweep ${sweepId.slice(0, 8)}`,
+    matrix,
+    provenance,
+    tensorrt === null ? null : `TensorRT ${tensorrt}`,
+    ...ab.versions.map(({ harness, version }) => `${harness} ${version ?? '(no version)'}`),
+  ];
   return [
-    ...wrapped(
-      dotted([
-        `${printable(name)}: B with ${settingsText(ab)}, A as it is`,
-        estimateWords(ab.cells.map(({ metric }) => metric)),
-      ]),
-    ).map(style.strong),
-    ...wrapped(aboutText(ab)).map(style.dim),
+    ...wrapped(dotted([title, estimateWords(ab.cells.map(({ metric }) => metric))])).map(style.strong),
+    ...wrapped(dotted(about)).map(style.dim),
     ...(state === 'finished' ? [] : [style.warn(`this sweep is ${state}`)]),
     '',
     ...tableOf(withCells(ab.cells, cells), look),
     ...ab.cells.flatMap(({ label, reasons }) =>
-      reasons.length === 0
-        ? []
-        : wrapped(`  ${printable(label)}: ${reasons.map(printable).join('; ')}`).map(style.warn),
+      reasons.length === 0 ? [] : wrapped(`  ${label}: ${reasons.join('; ')}`).map(style.warn),
     ),
     '',
-    ...wrapped(`threshold ${thresholdText(ab)}: ${overallText(ab)}`).map(style.strong),
-    ...marks.flatMap(({ evidence, id }) =>
-      wrapped(`✗ B is marked ${FLAG_LABELS[id]}: ${printable(evidence)}`).map(style.bad),
+    ...wrapped(`threshold ${Number(significantPercent.toPrecision(3))} %: ${overallText(overall, ab.cells)}`).map(
+      style.strong,
     ),
+    ...marks.flatMap(({ evidence, id }) => wrapped(`✗ B is marked ${FLAG_LABELS[id]}: ${evidence}`).map(style.bad)),
     ...(marks.length === 0 ? [] : wrapped('  never a baseline, never in the gate, never the best')),
-    ...notes.slice(ownNotes).flatMap((note) => wrapped(`note: ${printable(note)}`).map(style.warn)),
-    ...notes.slice(0, ownNotes).flatMap((note) => wrapped(`note: ${printable(note)}`).map(style.dim)),
+    ...notes.flatMap((note) => wrapped(`note: ${note}`).map(style.warn)),
   ];
 }
 
-function settingsText({ variables }: AbOutput): string {
-  return Object.entries(variables)
-    .map(([name, value]) => printable(`${name}=${value}`))
-    .join(' ');
-}
-
-/** `sweep 1a2b3c4d · moe · measured · command 1.2.0`. */
-function aboutText({ matrix, provenance, sweepId, tensorrt, versions }: AbOutput): string {
-  return [
-    `sweep ${sweepId.slice(0, 8)}`,
-    printable(matrix ?? ''),
-    provenance,
-    tensorrt === null ? '' : `TensorRT ${printable(tensorrt)}`,
-    ...versions.map(({ harness, version }) => printable(`${harness} ${version ?? '(no version)'}`)),
-  ]
-    .filter((part) => part !== '')
-    .join(' · ');
-}
-
-function thresholdText({ significantPercent }: AbOutput): string {
-  return `${formatNumber(significantPercent, 3).replace(/\.?0+$/, '')} %`;
-}
+type AbRow = AbOutput['cells'][number] & { readonly cell: KeyedCell };
 
 function tableOf(cells: readonly AbRow[], look: Look): string[] {
   const right = 'right' as const;
-  const about = cellColumns(cells, ({ cell }) => cell);
   const metrics = new Set(cells.map(({ metric }) => metric));
-  const columns: Column<AbRow>[] = [
-    ...about.columns,
-    {
-      header: 'metric',
-      text: ({ metric }) => (metrics.size > 1 ? printable(metricOf(metric).label) : ''),
-      minWidth: 6,
-    },
-    { header: 'A', text: (row) => valueText(row, row.a), align: right, dropRank: 2 },
-    { header: 'B', text: (row) => valueText(row, row.b), align: right, dropRank: 2 },
-    { header: 'B is better by', short: 'gain', text: ({ gainPercent }) => formatPercent(gainPercent), align: right },
-    { header: '95 % interval', text: ({ ciPercent }) => intervalText(ciPercent), align: right, dropRank: 1 },
-    { header: 'runs', text: ({ runs }) => runs.join('/'), align: right, dropRank: 3 },
-    { header: 'verdict', text: verdictText, style: ({ verdict }) => styleOf(verdict, look.style) },
-  ];
-  return [...renderTable(columns, cells, look), ...captionLines(about.caption, look)];
+  const valueText = ({ unit }: AbRow, value: number | null): string =>
+    value === null ? '–' : `${formatNumber(value)} ${printable(unit)}`;
+  return cellTable<AbRow>(
+    cells,
+    [
+      { header: 'metric', text: ({ metric }) => (metrics.size > 1 ? printable(metricOf(metric).label) : '') },
+      { header: 'A', text: (row) => valueText(row, row.a), align: right, dropRank: 2 },
+      { header: 'B', text: (row) => valueText(row, row.b), align: right, dropRank: 2 },
+      { header: 'B is better by', short: 'gain', text: ({ gainPercent }) => formatPercent(gainPercent), align: right },
+      { header: '95 % interval', text: ({ ciPercent }) => intervalText(ciPercent), align: right, dropRank: 1 },
+      { header: 'runs', text: ({ runs }) => runs.join('/'), align: right, dropRank: 3 },
+      { header: 'verdict', text: verdictText, style: ({ verdict }) => look.style[VERDICTS[verdict].style] },
+    ],
+    look,
+  );
 }
 
-function valueText({ unit }: AbRow, value: number | null): string {
-  return value === null ? '–' : `${formatNumber(value)} ${printable(unit)}`;
-}
+const VERDICTS = {
+  significant: { text: 'significant: a bottleneck', counted: 'significant', style: 'bad' },
+  notABottleneck: { text: 'not a bottleneck', counted: 'no bottleneck', style: 'good' },
+  unclear: { text: 'unclear', counted: 'unclear', style: 'warn' },
+  failed: { text: 'no result', counted: 'without a result', style: 'warn' },
+} as const satisfies Readonly<Record<Judgement['verdict'], object>>;
 
 function verdictText({ ciPercent, moreRepeats, verdict }: Judgement): string {
-  switch (verdict) {
-    case 'significant':
-      return 'significant: a bottleneck';
-    case 'notABottleneck':
-      return ciPercent !== null && ciPercent[1] < 0 ? 'not a bottleneck: B is worse' : 'not a bottleneck';
-    case 'unclear':
-      return moreRepeats === null
-        ? 'unclear'
-        : `unclear, ${count(moreRepeats, 'more repeat')} per side would settle it`;
-    case 'failed':
-      return 'no result';
-  }
+  const isWorse = verdict === 'notABottleneck' && ciPercent !== null && ciPercent[1] < 0;
+  const more = moreRepeats === null ? '' : `, ${count(moreRepeats, 'more repeat')} per side would settle it`;
+  return `${VERDICTS[verdict].text}${isWorse ? ': B is worse' : ''}${more}`;
 }
 
-function styleOf(verdict: AbVerdict, style: Style): (text: string) => string {
-  switch (verdict) {
-    case 'significant':
-      return style.bad;
-    case 'notABottleneck':
-      return style.good;
-    default:
-      return style.warn;
-  }
-}
-
-const COUNTED: readonly (readonly [AbVerdict, string])[] = [
-  ['significant', 'significant'],
-  ['notABottleneck', 'no bottleneck'],
-  ['unclear', 'unclear'],
-  ['failed', 'without a result'],
-];
-
-function overallText({ cells, overall }: AbOutput): string {
-  const counted = cells.filter(({ verdict }) => verdict !== 'failed').length;
-  const size =
-    overall.ciPercent === null
-      ? ''
-      : ` (${formatPercent(overall.gainPercent)}, 95 % interval ${intervalText(overall.ciPercent)})`;
-  if (cells.length === 1) return `${verdictText(overall)}${size}`;
-  const each = COUNTED.flatMap(([verdict, words]) => {
+function overallText(overall: Judgement, cells: AbOutput['cells']): string {
+  const { ciPercent, gainPercent } = overall;
+  const size = ciPercent === null ? '' : ` (${formatPercent(gainPercent)}, 95 % interval ${intervalText(ciPercent)})`;
+  const text = `${verdictText(overall)}${size}`;
+  if (cells.length === 1) return text;
+  const counted = Object.entries(VERDICTS).flatMap(([verdict, words]) => {
     const number = cells.filter((cell) => cell.verdict === verdict).length;
-    return number === 0 ? [] : [`${number} ${words}`];
+    return number === 0 ? [] : [`${number} ${words.counted}`];
   });
-  return `${verdictText(overall)}${size} in the mean of ${count(counted, 'cell')}: ${each.join(', ')}`;
+  const measured = cells.filter(({ verdict }) => verdict !== 'failed').length;
+  return `${text} in the mean of ${count(measured, 'cell')}: ${counted.join(', ')}`;
 }

@@ -9,7 +9,7 @@ import { readPrunedNotes } from '../../artefacts/sweep-manifest.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { GitState, Sweep } from '../../records/sweep.ts';
-import { patternName } from '../../harnesses/command/number-pattern.ts';
+import { patternName } from '../../harnesses/number-pattern.ts';
 import { customMetricOf } from '../../cli/options.ts';
 import type { CustomMetricId } from '../../records/metric.ts';
 import { outsideDriver, plugInProblem } from '../../harnesses/plug-in.ts';

@@ -1,12 +1,13 @@
 import {
+  anotherRun,
   cellsToRepeat,
   growingCell,
+  highestRepeat,
   type MoreRunsWanted,
   newestRun,
-  withinTime,
+  plannedRunS,
+  timeBudget,
 } from '../../judge/adaptive-repeats.ts';
-import { valueKind } from '../../judge/value-rule.ts';
-import { PAST_WINDOW_NIGHTS, pastValues } from '../../judge/past-values.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import { printable } from '../../text/printable.ts';
@@ -17,9 +18,8 @@ import type { Sweep } from '../../records/sweep.ts';
 import { seededRandom, shuffled } from '../../matrix/plan/order.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { type CellRun, isMeasured } from '../../records/run.ts';
-import { seriesOf } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { cellHistories } from '../../selection/cell-histories.ts';
+import { earlierSweeps, pastOf } from '../../selection/cell-histories.ts';
 import type { CellKey } from '../../records/scalars.ts';
 import { shortList } from '../../text/short-list.ts';
 
@@ -40,12 +40,12 @@ export interface MoreRunsContext {
 /** Chooses the next round of runs beyond the plan, from what is stored: after a kill it goes on where it stopped. */
 export class MoreRuns {
   private readonly given: MoreRunsContext;
-  private readonly startMs: number;
+  private readonly fitting: ReturnType<typeof timeBudget>;
   private readonly noted = new Set<string>();
 
   constructor(given: MoreRunsContext) {
     this.given = given;
-    this.startMs = given.now().getTime();
+    this.fitting = timeBudget(given.wanted.budgetS, given.now);
   }
 
   /** Empty when enough is known, or the time is over. */
@@ -57,7 +57,9 @@ export class MoreRuns {
     const open = this.given.plan.cells
       .map(({ cell }) => ({ cell, runs: runs.get(cell.key) ?? [] }))
       .filter(({ cell, runs: made }) => this.canGoOn(cell, made));
-    return this.withinBudget(this.ordered(this.unsure(open, runs), runs), runs);
+    return this.fitting(this.ordered(this.unsure(open, runs), runs), ({ cellKey }) =>
+      plannedRunS(this.given.plan, cellKey),
+    );
   }
 
   private canGoOn(cell: KeyedCell, made: readonly CellRun[]): boolean {
@@ -66,47 +68,26 @@ export class MoreRuns {
   }
 
   private unsure(open: readonly OpenCell[], runs: ReadonlyMap<string, readonly CellRun[]>): string[] {
-    const { untilSurePercent, budgetS } = this.given.wanted;
+    const { untilSurePercent, budgetS, baseSweepIds } = this.given.wanted;
     if (untilSurePercent === null && budgetS === null) return [];
     const goal = untilSurePercent === null ? WORTH_TELLING : { percent: untilSurePercent, deviations: 0 };
     const base = this.baseRuns();
-    const past = this.pastOf(open, base);
+    const earlier = earlierSweeps(this.given.db, this.given.sweep, [this.given.sweep.sweepId, ...baseSweepIds]);
+    const compared = open.map(({ cell, runs: made }) => ({ cell, runs: [...(base.get(cell.key) ?? []), ...made] }));
+    const past = pastOf(this.given.db, earlier, compared, null);
     const growing = open.map(({ cell, runs: made }) =>
       growingCell(
         cell,
         gateMetric(null, cell),
         [base.get(cell.key) ?? [], made],
         (before) => past(cell.key, before),
-        this.estimateS(cell.key),
+        plannedRunS(this.given.plan, cell.key),
       ),
     );
     const look = 1 + Math.max(0, ...[...runs.values()].map(highestRepeat)) - this.given.plan.repeats;
     const { open: repeated, limitedByNights } = cellsToRepeat(growing, look, goal);
     this.noteLimited(open, limitedByNights);
     return [...repeated];
-  }
-
-  private pastOf(
-    open: readonly OpenCell[],
-    base: ReadonlyMap<string, readonly CellRun[]>,
-  ): (cellKey: CellKey, values: readonly number[]) => readonly number[] {
-    const compared = new Set([this.given.sweep.sweepId, ...this.given.wanted.baseSweepIds]);
-    const sweeps = seriesOf(this.given.db, this.given.sweep, PAST_WINDOW_NIGHTS + compared.size)
-      .filter(({ sweepId }) => !compared.has(sweepId))
-      .toReversed();
-    const kinds = open.map(({ cell, runs }) => {
-      const sides = [...(base.get(cell.key) ?? []), ...runs].filter(isMeasured);
-      return [cell.key, valueKind(sides, gateMetric(null, cell))] as const;
-    });
-    const cells = open.map(({ cell }) => cell);
-    const found = cellHistories(this.given.db, sweeps, cells, null, 'newest', new Map(kinds));
-    const histories = new Map(found.map((nights) => [nights.cell.key, nights]));
-    return (cellKey, values) => {
-      const nights = histories.get(cellKey);
-      if (nights === undefined) return [];
-      const runsANight = nights.runs.map(({ length }) => length);
-      return pastValues(nights.history, runsANight, values);
-    };
   }
 
   private noteLimited(open: readonly OpenCell[], keys: readonly string[]): void {
@@ -133,24 +114,9 @@ export class MoreRuns {
 
   /** Cells that gain most first when time is short; else shuffled per round, as in the plan. */
   private ordered(keys: readonly string[], made: ReadonlyMap<string, readonly CellRun[]>): PlannedRun[] {
-    const runs = keys.flatMap((key): PlannedRun[] => {
-      const planned = this.given.plan.runs.find(({ role, cellKey }) => role === 'timed' && cellKey === key);
-      const repeat = highestRepeat(made.get(key) ?? []) + 1;
-      return planned === undefined ? [] : [{ ...planned, repeat }];
-    });
+    const runs = keys.flatMap((key) => anotherRun(this.given.plan, key, made.get(key) ?? []));
     const round = Math.max(0, ...runs.map(({ repeat }) => repeat));
     return this.given.wanted.budgetS === null ? shuffled(runs, seededRandom(this.given.plan.seed + round)) : runs;
-  }
-
-  private withinBudget(runs: readonly PlannedRun[], made: ReadonlyMap<string, readonly CellRun[]>): PlannedRun[] {
-    const { budgetS } = this.given.wanted;
-    if (budgetS === null || made.size === 0) return [...runs];
-    const leftS = budgetS - (this.given.now().getTime() - this.startMs) / 1000;
-    return withinTime(runs, leftS, ({ cellKey }) => this.estimateS(cellKey));
-  }
-
-  private estimateS(cellKey: CellKey): number {
-    return this.given.plan.runs.find((run) => run.cellKey === cellKey)?.estimateS ?? 1;
   }
 }
 
@@ -159,8 +125,4 @@ const NAMED = 3;
 interface OpenCell {
   readonly cell: KeyedCell;
   readonly runs: readonly CellRun[];
-}
-
-export function highestRepeat(runs: readonly CellRun[]): number {
-  return Math.max(0, ...runs.map(({ repeat }) => repeat));
 }

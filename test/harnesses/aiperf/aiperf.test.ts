@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { isMetric } from '../../../src/records/metric.ts';
-import { aiperfDriver } from '../../../src/harnesses/aiperf/index.ts';
+import { aiperfDriver } from '../../../src/harnesses/aiperf.ts';
 import { ROOT } from '../../support/bench.ts';
 import { placeWith, plannedCell, refusedBy } from '../../support/driver-place.ts';
 
@@ -162,7 +162,7 @@ describe('a report of the real AIPerf 0.13.0', () => {
     ],
     [
       changed({ time_to_first_token: undefined }),
-      `${NAME}: no field time_to_first_token: is it a report of AIPerf 0.13?`,
+      `${NAME}: no ttftMean (it has requestThroughput, outputThroughput, totalThroughput, outputThroughputPerUser, requestLatencyMean)`,
     ],
     [changed(failed), `${NAME}: 5 of 45 requests failed, the first by 503 Service Unavailable`],
     [changed({ was_cancelled: true }), `${NAME}: the run was cancelled`],
@@ -204,11 +204,11 @@ describe('a report that lies alone', () => {
     const cut = changed({ request_count: undefined });
     expect(aiperfDriver.reports(cut, 'night.json')[0]?.result).toEqual({
       kind: 'faulty',
-      problem: 'night.json: no field request_count: is it a report of AIPerf 0.13?',
+      problem: 'no field request_count: is it a report of AIPerf 0.13?',
     });
     expect(aiperfDriver.reports(changed({ was_cancelled: true }), 'n.json')[0]?.result).toEqual({
       kind: 'faulty',
-      problem: 'n.json: the run was cancelled',
+      problem: 'the run was cancelled',
     });
     expect(aiperfDriver.reports('{"a": 1}', 'a.json')).toEqual([]);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import type { HarnessResult } from '../../../src/records/harness.ts';
-import { commandDriver } from '../../../src/harnesses/command/index.ts';
+import { commandDriver } from '../../../src/harnesses/command.ts';
 import type { DriverPlace } from '../../../src/harnesses/driver.ts';
 
 const METRICS = { encode: { unit: 'ms', better: 'lower' } };

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import type { DriverPlace } from '../../../src/harnesses/driver.ts';
-import { googleBenchmarkDriver } from '../../../src/harnesses/google-benchmark/index.ts';
+import { googleBenchmarkDriver } from '../../../src/harnesses/google-benchmark.ts';
 
 const SETTINGS = { kind: 'google-benchmark', run: ['./copy', '{batch}'], benchmark: 'BM_copy/4096' };
 const PLACE: DriverPlace = {
@@ -67,11 +67,7 @@ test.each([
     'benchmark.json: BM_copy/4096: no device',
   ],
   ['a benchmark without a time', report([{ name: 'BM_copy/4096' }]), 'benchmark.json: BM_copy/4096: no real_time'],
-  [
-    'another benchmark',
-    report([{ name: 'BM_x', real_time: 1 }]),
-    'benchmark.json: no benchmark BM_copy/4096 (it has BM_x)',
-  ],
+  ['another benchmark', report([{ name: 'BM_x', real_time: 1 }]), 'benchmark.json: no BM_copy.4096 (it has BM_x)'],
 ])('%s is one line', (_, text, problem) => {
   expect(read(text)).toEqual({ kind: 'faulty', problem });
 });

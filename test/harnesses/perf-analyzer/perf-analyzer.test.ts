@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { perfAnalyzerDriver } from '../../../src/harnesses/perf-analyzer/index.ts';
+import { perfAnalyzerDriver } from '../../../src/harnesses/perf-analyzer.ts';
 
 /** Columns and units as perf_analyzer's documentation shows them; the numbers are made up. */
 const HEADER =
@@ -39,12 +39,12 @@ test('times are microseconds, stored as milliseconds; the median latency comes f
 });
 
 test.each([
-  [null, 'report.csv was not written'],
-  ['', 'report.csv is no report of perf_analyzer'],
-  [`${HEADER}\n`, 'report.csv: 0 rows instead of one'],
-  [`${HEADER}\n${ONE}\n${FOUR}\n`, 'report.csv: 2 rows instead of one'],
-  [`${HEADER}\n${ONE.replace('14000', 'x')}\n`, 'report.csv: line 2: p50 latency is no number: x'],
-  [`${HEADER}\n1,70.5\n`, 'report.csv: line 2: Client Send is no number: nothing'],
+  [null, 'report.csv: the process wrote none'],
+  ['', 'report.csv: no report of perf-analyzer, or not all of it'],
+  [`${HEADER}\n`, 'report.csv: no report of perf-analyzer, or not all of it'],
+  [`${HEADER}\n${ONE}\n${FOUR}\n`, 'report.csv: 2 results instead of one'],
+  [`${HEADER}\n${ONE.replace('14000', 'x')}\n`, 'report.csv: line 2: latencyP50 is no number'],
+  [`${HEADER}\n1,70.5\n`, 'report.csv: line 2: clientSend is no number'],
   ['Concurrency,Inferences/Second\n1,70\n', 'report.csv: line 2: no column "p50 latency"'],
 ])('a damaged report: %j', (csv, problem) => {
   expect(read(csv)).toEqual({ kind: 'faulty', problem });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { polygraphyDriver } from '../../../src/harnesses/polygraphy/index.ts';
+import { polygraphyDriver } from '../../../src/harnesses/polygraphy.ts';
 
 /** As `--save-outputs` writes it: RunResults of IterationResults, with the runtime in seconds. The numbers are made up. */
 function results(...runners: readonly [name: string, seconds: readonly unknown[]][]): string {
@@ -38,10 +38,10 @@ test('the times of its iterations become statistics in milliseconds', () => {
 });
 
 test.each([
-  [null, 'results.json was not written: add --save-outputs {runFolder}/results.json'],
-  ['{"lst": [[', 'results.json: not JSON: is it cut off?'],
-  ['{}', 'results.json: no results of polygraphy'],
-  [results([TRT, [0.1]], ['onnxrt-runner-N1-x', [0.2]]), 'results.json: 2 runners instead of one'],
+  [null, 'results.json: the process wrote none: add --save-outputs {runFolder}/results.json'],
+  ['{"lst": [[', 'results.json: no JSON, or not all of it: are they results of polygraphy?'],
+  ['{}', 'results.json: no field lst: are they results of polygraphy?'],
+  [results([TRT, [0.1]], ['onnxrt-runner-N1-x', [0.2]]), 'results.json: 2 results instead of one'],
 ])('a damaged file: %j', (json, problem) => {
   expect(read(json)).toEqual({ kind: 'faulty', problem });
 });
@@ -56,6 +56,12 @@ test('each runner of a standalone file is a cell of its own', () => {
   const json = results([TRT, [0.1]], ['onnxrt-runner-N1-11/21/26-10:02:12', [0.2]]);
   const reports = polygraphyDriver.reports(json, 'out.json');
   expect(reports.map(({ identity }) => identity)).toEqual([{}, { runner: 'onnxrt-runner' }]);
+});
+
+test('a standalone file that is cut off is told', () => {
+  expect(polygraphyDriver.reports('{"lst": [[', 'x.json')).toMatchObject([
+    { result: { problem: 'no JSON, or not all of it: are they results of polygraphy?' } },
+  ]);
 });
 
 test('other JSON has no reports', () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { torchTensorrtDriver } from '../../../src/harnesses/torch-tensorrt/index.ts';
+import { torchTensorrtDriver } from '../../../src/harnesses/torch-tensorrt.ts';
 import { GUIDE } from '../../support/recordings.ts';
 
 const FP16 = readFileSync(join(GUIDE, 'listing-16-torch-fp16-b256.txt'), 'utf8');
@@ -55,22 +55,26 @@ describe('the block of latencies of a Torch-TensorRT harness', () => {
   test('a missing line is named', () => {
     expect(read(FP16.replace(/ {2}P99:.*\n/, ''))).toEqual({
       kind: 'faulty',
-      problem: 'line 2: the block of latencies has no P99',
+      problem: 'stdout.log: line 2: the block of latencies has no P99',
     });
     expect(read('Latency over 100 runs (ms):\n')).toEqual({
       kind: 'faulty',
-      problem: 'line 1: the block of latencies has no Mean, Median, Min, Max, P90, P95, P99',
+      problem: 'stdout.log: line 1: the block of latencies has no Mean, Median, Min, Max, P90, P95, P99',
     });
   });
 
   test('a time that is none is named with its line', () => {
-    expect(read(FP16.replace('113.83', 'nan'))).toEqual({ kind: 'faulty', problem: 'line 5: Min is no time: nan' });
+    expect(read(FP16.replace('113.83', 'nan'))).toEqual({
+      kind: 'faulty',
+      problem: 'stdout.log: line 5: Min is no time: nan',
+    });
   });
 
   test('output without a block is no result', () => {
     expect(read('Traceback (most recent call last):\n')).toMatchObject({
       kind: 'faulty',
-      problem: 'standard output has no block that begins with "Latency over N runs (ms):"',
+      problem:
+        'stdout.log: no report of torch-tensorrt, or not all of it: a block that begins with "Latency over N runs (ms):" is needed',
     });
   });
 });

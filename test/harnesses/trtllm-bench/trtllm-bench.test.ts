@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { trtllmBenchDriver } from '../../../src/harnesses/trtllm-bench/index.ts';
+import { trtllmBenchDriver } from '../../../src/harnesses/trtllm-bench.ts';
 import { isMetric } from '../../../src/records/metric.ts';
 import { ROOT } from '../../support/bench.ts';
 import { placeWith, plannedCell, refusedBy } from '../../support/driver-place.ts';
@@ -185,7 +185,10 @@ describe('the report', () => {
       without('streaming_metrics', 'ttft_percentiles', 'p90'),
       'report.json: no field streaming_metrics.ttft_percentiles.p90: is it a report of trtllm-bench 1.2?',
     ],
-    [without('streaming_metrics'), 'report.json: no field streaming_metrics: is it a report of trtllm-bench 1.2?'],
+    [
+      without('streaming_metrics'),
+      'report.json: no ttftMean (it has requestThroughput, outputThroughput, totalThroughput, outputThroughputPerUser, outputThroughputPerGpu)',
+    ],
     [
       REPORT.replace('"avg_ttft_ms": 22.95', '"avg_ttft_ms": "fast"'),
       'report.json: streaming_metrics.avg_ttft_ms: Invalid input: expected number, received string: is it a report of trtllm-bench 1.2?',
@@ -228,7 +231,7 @@ describe('a report that lies alone', () => {
     const cut = without('performance', 'avg_request_latency_ms');
     expect(trtllmBenchDriver.reports(cut, 'night.json')[0]?.result).toEqual({
       kind: 'faulty',
-      problem: 'night.json: no field performance.avg_request_latency_ms: is it a report of trtllm-bench 1.2?',
+      problem: 'no field performance.avg_request_latency_ms: is it a report of trtllm-bench 1.2?',
     });
     expect(trtllmBenchDriver.reports('{"engine": {}}', 'a.json')).toEqual([]);
     expect(trtllmBenchDriver.reports('no JSON', 'a.log')).toEqual([]);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { torchTensorrtDriver } from '../../../src/harnesses/torch-tensorrt/index.ts';
+import { torchTensorrtDriver } from '../../../src/harnesses/torch-tensorrt.ts';
 import { singleOutlier } from '../../../src/trtexec/fitness/find-flags.ts';
 import { GUIDE } from '../../support/recordings.ts';
 

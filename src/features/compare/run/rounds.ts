@@ -7,7 +7,9 @@ import {
   cellsToRepeat,
   type GrowingCell,
   growingCell,
+  highestRepeat,
   newestRun,
+  plannedRunS,
   type RoundRun,
 } from '../../../judge/adaptive-repeats.ts';
 import { BUILD_ESTIMATE_S } from '../../../matrix/plan/estimate.ts';
@@ -44,7 +46,7 @@ export interface Enough {
 
 /** Rounds that a cell has on both sides. */
 export function roundsOf({ base, head }: Pick<PairedCell, 'base' | 'head'>): number {
-  return Math.min(newestRun(base)?.repeat ?? 0, newestRun(head)?.repeat ?? 0);
+  return Math.min(highestRepeat(base), highestRepeat(head));
 }
 
 /** The cells of the next round, those that gain most for their time first; empty when enough is known. */
@@ -84,7 +86,7 @@ export function pairedCells(store: OpenStore, pair: Pair, { base, head }: Pick<B
   const { runS } = pastRunsOf(store.db, keys, program.provenance);
   const secondsOf = (key: string): number => {
     if (program.recordings !== null) return REPLAY_S;
-    return runS.get(key) ?? plan.runs.find(({ cellKey }) => cellKey === key)?.estimateS ?? 1;
+    return runS.get(key) ?? plannedRunS(plan, key);
   };
   return cellsOf(store, pair, plan.cells).map((each) => {
     const { key } = each.cell;

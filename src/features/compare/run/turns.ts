@@ -8,7 +8,7 @@ import type { PlannedSide } from './plan-both.ts';
 import { type Enough, type PairedCell, nextRound, roundsOf } from './rounds.ts';
 import { withLockedClocks } from '../../../machine/lock-clocks.ts';
 import type { Machine } from '../../../machine/machine.ts';
-import { withinTime } from '../../../judge/adaptive-repeats.ts';
+import { timeBudget } from '../../../judge/adaptive-repeats.ts';
 import { inRounds } from '../../../matrix/plan/order.ts';
 import type { Plan, PlannedRun } from '../../../records/plan.ts';
 import type { CellKey } from '../../../records/scalars.ts';
@@ -53,13 +53,13 @@ interface TurnsGiven {
 /** The rounds of a measurement, on one or more GPUs at once: a round ends on all of them before the next begins. */
 class Turns {
   private readonly given: TurnsGiven;
-  private readonly startMs: number;
+  private readonly fitting: ReturnType<typeof timeBudget>;
   /** Cells whose round added no run, as their engine cannot be built. */
   private readonly stuck = new Set<CellKey>();
 
   constructor(given: TurnsGiven) {
     this.given = given;
-    this.startMs = given.io.now().getTime();
+    this.fitting = timeBudget(given.settings.budgetS, given.io.now);
   }
 
   async toTheEnd(): Promise<void> {
@@ -94,11 +94,9 @@ class Turns {
   }
 
   private next(): PairedCell[] {
-    const { budgetS, repeats } = this.given.settings;
+    const { repeats } = this.given.settings;
     const round = nextRound(this.open(), this.given.settings);
-    if (budgetS === null) return round;
-    const leftS = budgetS - (this.given.io.now().getTime() - this.startMs) / 1000;
-    const fitting = new Set(withinTime(round, leftS, ({ roundS }) => roundS));
+    const fitting = new Set(this.fitting(round, ({ roundS }) => roundS));
     return round.filter((cell) => fitting.has(cell) || roundsOf(cell) < repeats);
   }
 

@@ -15,7 +15,7 @@ import {
   searchStep,
 } from '../../../judge/latency-search.ts';
 import { valueRule } from '../../../judge/value-rule.ts';
-import { highestRepeat } from '../more-runs.ts';
+import { anotherRun, highestRepeat } from '../../../judge/adaptive-repeats.ts';
 
 export interface SearchedGroup extends SearchStep {
   readonly points: readonly (JudgedPoint & {
@@ -74,11 +74,9 @@ export class SearchRuns {
     const left = search.maxRuns === null ? Infinity : Math.max(0, search.maxRuns - made);
     const open = groups.flatMap(({ next }) => next ?? []).slice(0, left);
     return open.flatMap(({ cellKey }): PlannedRun[] => {
-      const template = plan.runs.find((run) => run.cellKey === cellKey && run.role === 'timed');
-      if (template === undefined) return [];
-      const repeat = highestRepeat(this.ownRuns(runs.filter((run) => run.cellKey === cellKey))) + 1;
-      this.asked.set(cellKey, repeat);
-      return [{ ...template, repeat }];
+      const again = anotherRun(plan, cellKey, this.ownRuns(runs.filter((run) => run.cellKey === cellKey)));
+      for (const { repeat } of again) this.asked.set(cellKey, repeat);
+      return again;
     });
   }
 

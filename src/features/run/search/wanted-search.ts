@@ -11,14 +11,13 @@ import type { SweepOptions } from '../command.ts';
 import { searchOutput, searchText } from './search-report.ts';
 import { SearchRuns, searchGroups } from './search-runs.ts';
 import { type LatencySearch, SEARCH_AXES } from '../../../judge/latency-search.ts';
-import { PAST_WINDOW_NIGHTS, pastValues } from '../../../judge/past-values.ts';
-import { valueKind } from '../../../judge/value-rule.ts';
+import { PAST_WINDOW_NIGHTS } from '../../../judge/past-values.ts';
 import type { Machine } from '../../../machine/machine.ts';
 import type { Plan } from '../../../records/plan.ts';
 import type { CellKey } from '../../../records/scalars.ts';
 import type { Sweep } from '../../../records/sweep.ts';
 import { plannedSweep } from '../../../run/planned-sweep.ts';
-import { cellHistories } from '../../../selection/cell-histories.ts';
+import { earlierSweeps, pastOf } from '../../../selection/cell-histories.ts';
 import type { StoreDatabase } from '../../../store/file/open.ts';
 import { cellRunsOf } from '../../../store/runs/cell-runs.ts';
 import { environmentsOf } from '../../../store/sweeps/environments.ts';
@@ -100,29 +99,17 @@ export function searchRuns(
 ): SearchRuns {
   const keys = plan.cells.map(({ cell }) => cell.key);
   const counted = [...search.knownSweepIds, sweep.sweepId];
-  const earlier =
-    db === null
-      ? []
-      : seriesOf(db, sweep, PAST_WINDOW_NIGHTS + counted.length)
-          .filter(({ sweepId }) => !counted.includes(sweepId))
-          .toReversed();
+  const earlier = db === null ? [] : earlierSweeps(db, sweep, counted);
   return new SearchRuns({
     plan,
     search,
     recorded,
     sweepId: sweep.sweepId,
     runs: () => (db === null ? [] : cellRunsOf(db, counted, keys)),
-    past: ({ cell }, runs, values) => {
-      if (db === null || earlier.length === 0 || values.length === 0) return [];
-      const kinds = new Map([[cell.key, valueKind(runs, search.metric)]]);
-      const [nights] = cellHistories(db, earlier, [cell], search.metric, 'newest', kinds);
-      if (nights === undefined) return [];
-      return pastValues(
-        nights.history,
-        nights.runs.map(({ length }) => length),
-        values,
-      );
-    },
+    past: ({ cell }, runs, values) =>
+      db === null || earlier.length === 0 || values.length === 0
+        ? []
+        : pastOf(db, earlier, [{ cell, runs }], search.metric)(cell.key, values),
   });
 }
 

@@ -5,6 +5,7 @@ import { sha256OfFile } from '../../../artefacts/files.ts';
 import { chooseProgram } from '../../../cli/program.ts';
 import type { Io } from '../../../cli/io.ts';
 import type { CachedEngine, EngineCache } from '../../../engines/engine-cache.ts';
+import { timedRunOf } from '../../../judge/adaptive-repeats.ts';
 import { LoadedLibrary } from '../../../machine/loaded-library.ts';
 import type { PlannedRun } from '../../../records/plan.ts';
 import type { BuildId, CellKey } from '../../../records/scalars.ts';
@@ -34,11 +35,6 @@ export function buildOf(db: StoreDatabase, { sweepId }: Pick<Sweep, 'sweepId'>, 
   return measured.toSorted((a, b) => a.repeat - b.repeat)[0]?.buildId ?? null;
 }
 
-export function timedRunOf({ plan }: StoredPlan, cellKey: CellKey): PlannedRun | null {
-  const timed = plan.runs.filter((run) => run.role === 'timed' && run.cellKey === cellKey);
-  return timed.toSorted((a, b) => a.repeat - b.repeat)[0] ?? null;
-}
-
 /** Why the engine of a build cannot be compared with; or the engine. */
 export async function keptEngine(
   cache: EngineCache,
@@ -66,7 +62,7 @@ export async function programOf(
 ): Promise<EngineProgram | string> {
   const { program } = context;
   const stored = readStoredPlan(planOf(context.db, earlier.sweepId));
-  const [run, earlierRun] = [timedRunOf(current, cellKey), stored === null ? null : timedRunOf(stored, cellKey)];
+  const [run, earlierRun] = [timedRunOf(current.plan, cellKey), stored && timedRunOf(stored.plan, cellKey)];
   if (run === null) return 'it has no timed run';
   const own: EngineProgram = { program, run, tensorrt: current.plan.tensorrt, isOther: false };
   if (program.recordings !== null) return recordedProgram(own, current, stored, earlierRun, io);

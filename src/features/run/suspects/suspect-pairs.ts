@@ -2,7 +2,8 @@ import type { Io } from '../../../cli/io.ts';
 import type { EngineCache } from '../../../engines/engine-cache.ts';
 import { type JudgedSweep, judgedSweep } from '../../check/index.ts';
 import { type Suspect, chooseSuspects, confirmBudgetS } from './choose-suspects.ts';
-import { buildOf, keptEngine, programOf, recordedProblem, timedRunOf, withProgram } from './last-good-engine.ts';
+import { buildOf, keptEngine, programOf, recordedProblem, withProgram } from './last-good-engine.ts';
+import { plannedRunS, timedRunOf } from '../../../judge/adaptive-repeats.ts';
 import type { PairResult } from '../../../judge/gate/evidence.ts';
 import { pairsNeeded } from '../../../judge/gate/judge-pairs.ts';
 import { type PairSide, isSameEngine, profileRepeat } from '../../../judge/gate/pair-runs.ts';
@@ -175,7 +176,7 @@ export class SweepSuspects implements SuspectPairs {
 
   /** Other programs than trtexec load their own models. */
   private isOurs({ cellKey }: Suspect): boolean {
-    return timedRunOf(this.given.stored, cellKey)?.harness === null;
+    return timedRunOf(this.given.stored.plan, cellKey)?.harness === null;
   }
 
   private noteOthers(suspects: readonly Suspect[]): void {
@@ -211,7 +212,7 @@ export class SweepSuspects implements SuspectPairs {
   private runS(cellKey: CellKey): number {
     const { db, stored, sweep } = this.given;
     const walls = cellRunsOf(db, [sweep.sweepId], [cellKey]).flatMap(({ wallS }) => wallS ?? []);
-    const planned = timedRunOf(stored, cellKey)?.estimateS ?? 1;
+    const planned = plannedRunS(stored.plan, cellKey);
     return walls.length === 0 ? planned : walls.reduce((sum, wallS) => sum + wallS, 0) / walls.length;
   }
 

@@ -1,12 +1,118 @@
 import { Script } from 'node:vm';
-import type { HarnessResult, HarnessValue, Method } from '../../records/harness.ts';
-import { customMetric, type CustomMetricId, metricOf } from '../../records/metric.ts';
-import { median } from '../../statistics/median.ts';
-import { isRecord } from '../../text/unknown-values.ts';
-import { faulty, type HarnessFiles, type StandaloneReport, NOTHING_STATED } from '../driver.ts';
-import { parsedJson } from '../json-report.ts';
+
+import * as z from 'zod';
+
+import { errorText } from '../errors.ts';
+import type { HarnessResult, HarnessValue, Method } from '../records/harness.ts';
+import { customMetric, type CustomMetricId, DIRECTIONS, metricOf } from '../records/metric.ts';
+import { median } from '../statistics/median.ts';
+import { isRecord } from '../text/unknown-values.ts';
+import {
+  parsedJson,
+  plannedProgram,
+  programSettings,
+  runSetting,
+  textSetting,
+  timerSetting,
+  warmUpRunsSetting,
+} from './define-harness.ts';
+import {
+  defineDriver,
+  type DriverPlace,
+  type DriverPlan,
+  faulty,
+  type HarnessFiles,
+  NOTHING_STATED,
+  wrong,
+} from './driver.ts';
 import { expressionOf } from './number-pattern.ts';
-import type { CommandSettings } from './settings.ts';
+
+const numberSetting = z
+  .strictObject({
+    unit: z
+      .string()
+      .regex(/^[^\s:\p{C}]{1,20}$/u)
+      .describe('Unit of the number, such as ms or tok/s; without a colon or a space'),
+    better: z.enum(DIRECTIONS).describe('Which way is better'),
+    path: textSetting('Where the number is in the JSON: a.b.c. Default: the name of the metric').optional(),
+    pattern: textSetting('For output: text. A regular expression with one group around the number').optional(),
+  })
+  .describe('A number that the program prints');
+
+const commandSettings = z
+  .strictObject({
+    kind: z.literal('command'),
+    run: runSetting(
+      'The program and its arguments; no shell reads them. {batch} is replaced by the value of an axis, {runFolder} by the folder of the run',
+    ),
+    output: z
+      .enum(['json', 'jsonl', 'text'])
+      .describe(
+        'json: one JSON object, all of the output or its last line; jsonl: one object a line, of which the median counts; text: numbers found by pattern. Default: json, or text where a pattern is given',
+      )
+      .optional(),
+    file: z
+      .string()
+      .regex(/^[\w.-]+$/)
+      .describe(
+        'Read this file of the folder of the run instead of standard output. The program finds the folder in $BENCH_RUN_FOLDER',
+      )
+      .optional(),
+    metrics: z
+      .record(z.string().regex(/^[A-Za-z][\w.-]{0,59}$/), numberSetting)
+      .refine((metrics) => Object.keys(metrics).length > 0, 'name at least one metric')
+      .describe('What it measures, by name. The first one is what the cell is judged by'),
+    timer: timerSetting.optional(),
+    inFlight: z.number().min(1).describe('Queries under way at the same time, where it is known').optional(),
+    warmUpRuns: warmUpRunsSetting,
+    ...programSettings(10),
+  })
+  .describe('Any program that prints numbers');
+
+export type CommandSettings = z.infer<typeof commandSettings>;
+
+/** Any program that prints one JSON object, JSON lines, or numbers that a pattern extracts. */
+export const commandDriver = defineDriver({
+  kind: 'command',
+  settings: commandSettings,
+  plan,
+  read: readCommand,
+  metrics: metricsOf,
+  reports: (text, _, metric = null, pattern = null) => {
+    if (metric === null) return [];
+    const harness = { name: 'command', timer: 'unknown', metric } as const;
+    return [{ ...NOTHING_STATED, harness, result: readNumbers(text, metric, pattern) }];
+  },
+});
+
+function plan(settings: CommandSettings, { resolve }: DriverPlace): DriverPlan {
+  const [metric] = metricsOf(settings);
+  if (metric === undefined) return wrong(['metrics'], 'name at least one metric');
+  const patterns = Object.entries(settings.metrics).filter(([, { pattern }]) => pattern);
+  for (const [name, { pattern = '' }] of patterns) {
+    const problem = patternProblem(pattern);
+    if (problem !== null) return wrong(['metrics', name, 'pattern'], problem);
+  }
+  return plannedProgram(settings, resolve, 10, {
+    harness: { name: 'command', timer: settings.timer ?? 'unknown', metric },
+    run: settings.run,
+    resultFiles: settings.file === undefined ? [] : [settings.file],
+  });
+}
+
+/** The first one is the primary metric of the cell. */
+function metricsOf({ metrics }: CommandSettings): CustomMetricId[] {
+  return Object.entries(metrics).map(([name, { better, unit }]) => customMetric(name, better, unit));
+}
+
+function patternProblem(pattern: string): string | null {
+  try {
+    const groups = (new RegExp(`${pattern}|`).exec('')?.length ?? 0) - 1;
+    return groups === 1 ? null : `one group around the number is needed, this has ${groups}`;
+  } catch (error) {
+    return errorText(error);
+  }
+}
 
 type MetricSettings = CommandSettings['metrics'][string];
 
@@ -66,8 +172,8 @@ function objectsIn(text: string, isLines: boolean): object[] | string {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   if (isLines) {
     const objects = lines.map(parsed);
-    const wrong = objects.indexOf(null);
-    return wrong === -1 ? objects.filter((object) => object !== null) : `line ${wrong + 1} is no JSON object`;
+    const place = objects.indexOf(null);
+    return place === -1 ? objects.filter((object) => object !== null) : `line ${place + 1} is no JSON object`;
   }
   const whole = parsed(text);
   if (whole !== null) return [whole];
@@ -122,11 +228,6 @@ function byPattern(text: string, pattern: MetricSettings['pattern']): number[] |
  * median counts.
  * @param pattern as `latency: {ms} ms`
  */
-export function standaloneNumbers(text: string, metric: CustomMetricId, pattern: string | null): StandaloneReport {
-  const harness = { name: 'command', timer: 'unknown', metric } as const;
-  return { ...NOTHING_STATED, harness, result: readNumbers(text, metric, pattern) };
-}
-
 function readNumbers(text: string, metric: CustomMetricId, pattern: string | null): HarnessResult {
   const { betterIs, label, unit } = metricOf(metric);
   const settings = { kind: 'command', run: ['-'], metrics: { [label]: { unit, better: betterIs } } };

@@ -1,0 +1,322 @@
+import * as z from 'zod';
+
+import type { MetricId } from '../records/metric.ts';
+import { orAxis } from './driver.ts';
+import {
+  countSetting,
+  defineHarness,
+  firstOf,
+  type FoundReport,
+  inJson,
+  limitSettings,
+  option,
+  statedIdentity,
+  textSetting,
+} from './define-harness.ts';
+import {
+  isStreaming,
+  latencyOf,
+  llmValues,
+  OUTPUT_THROUGHPUT,
+  PERCENTILES,
+  REQUEST_LATENCY,
+  REQUEST_THROUGHPUT,
+  streamingSetting,
+  TTFT,
+} from './llm-values.ts';
+
+const tokenSettings = z.strictObject({
+  mean: orAxis(z.number().int().min(1)),
+  stddev: orAxis(z.number().min(0)).optional(),
+});
+
+const aiperfSettings = z
+  .strictObject({
+    kind: z.literal('aiperf'),
+    program: textSetting('Name or path of AIPerf, such as /opt/aiperf/bin/aiperf. Default: aiperf').optional(),
+    url: textSetting('Where the server listens: http://localhost:8000. No part of the cell. Without a password'),
+    model: textSetting('The model, as the server calls it'),
+    endpointType: orAxis(z.string().regex(/^[a-z][a-z-]*$/))
+      .describe('chat, completions, or another that AIPerf knows. Default: chat')
+      .optional(),
+    streaming: streamingSetting.describe('Tokens as they come: only then TTFT and ITL are measured').optional(),
+    concurrency: countSetting(
+      1,
+      'Requests under way at the same time. Default: 1, no limit with a requestRate',
+    ).optional(),
+    requestRate: orAxis(z.number().gt(0)).describe('Requests a second, whether or not the server keeps up').optional(),
+    requestCount: countSetting(1, 'Requests of one run'),
+    warmup: countSetting(0, 'Requests before the timed ones. Default: none').optional(),
+    inputTokens: tokenSettings.describe('Length of the made-up prompts. Default of AIPerf: 550').optional(),
+    outputTokens: tokenSettings.describe('Tokens that are asked for. Default: the model ends by itself').optional(),
+    seed: countSetting(0, 'Of the prompts: the same in each run. Default: 0').optional(),
+    tokenizer: textSetting(
+      'What counts tokens: a name at Hugging Face, or a folder (with / or . in front). Default: the model',
+    ).optional(),
+    extraInputs: z
+      .record(z.string().regex(/^\w+$/), z.union([z.string(), z.number(), z.boolean()]))
+      .describe('Fields of each request: {ignore_eos: true}')
+      .optional(),
+    config: textSetting(
+      "AIPerf's own YAML; settings here stand above it, its content is part of the cell. The place for a key: api_key: ${OPENAI_API_KEY}",
+    ).optional(),
+    apiKey: z.unknown().describe('Refused: settings are stored. A key is in a variable that config: names').optional(),
+    extraArgs: z.array(z.string()).describe('More arguments of aiperf profile; they are part of the cell').optional(),
+    ...limitSettings(60),
+  })
+  .describe("A server that speaks OpenAI's protocol, by NVIDIA's AIPerf (options as in 0.13.0)");
+
+type AiperfSettings = z.infer<typeof aiperfSettings>;
+
+const one = (unit: string) => z.object({ unit: z.literal(unit), avg: z.number() });
+const number = z.number();
+const spread = (unit: string) =>
+  one(unit)
+    .extend({ min: number, max: number, ...PERCENTILES })
+    .transform(({ avg, ...times }) => ({ mean: avg, ...times }));
+
+const tokens = z.object({ mean: number, stddev: number.optional() });
+
+const inputConfig = z
+  .object({
+    models: z.object({ items: z.array(z.object({ name: z.string() })) }),
+    endpoint: z
+      .object({ type: z.string(), streaming: z.boolean(), extra: z.record(z.string(), z.unknown()) })
+      .partial(),
+    datasets: z.array(
+      z.object({ random_seed: number, prompts: z.object({ isl: tokens, osl: tokens }).partial() }).partial(),
+    ),
+    phases: z.array(z.object({ name: z.string(), requests: number, concurrency: number, rate: number }).partial()),
+  })
+  .partial();
+
+/**
+ * `profile_export_aiperf.json` of AIPerf 0.13.0, its schema 1.4: `JsonExportData` in
+ * aiperf/common/models/export_models.py. Fields that depend on streaming or on tokens are optional.
+ */
+const aiperfReport = z.object({
+  aiperf_version: z.string().optional(),
+  input_config: inputConfig.optional(),
+  was_cancelled: z.boolean().optional(),
+  is_complete: z.boolean().optional(),
+  error_summary: z
+    .array(
+      z.object({
+        error_details: z.object({ code: z.union([z.number(), z.string()]).nullish(), type: z.string().nullish() }),
+        count: z.number(),
+      }),
+    )
+    .optional(),
+  error_request_count: one('requests').optional(),
+  request_count: one('requests'),
+  request_throughput: one('requests/sec'),
+  request_latency: spread('ms'),
+  output_token_throughput: one('tokens/sec').optional(),
+  total_token_throughput: one('tokens/sec').optional(),
+  output_token_throughput_per_user: spread('tokens/sec/user').optional(),
+  time_to_first_token: spread('ms').optional(),
+  inter_token_latency: spread('ms').optional(),
+});
+
+type AiperfReport = z.infer<typeof aiperfReport>;
+
+/** At a fixed request rate throughput is an input, so latency decides. */
+function judgedBy(isStreamed: boolean, areTokens: boolean, hasRate: boolean): MetricId {
+  if (hasRate) return isStreamed ? TTFT : REQUEST_LATENCY;
+  return areTokens ? OUTPUT_THROUGHPUT : REQUEST_THROUGHPUT;
+}
+
+/** A server with the OpenAI API, such as trtllm-serve, measured by NVIDIA's AIPerf. */
+export const aiperfDriver = defineHarness({
+  kind: 'aiperf',
+  settings: aiperfSettings,
+  defaultEstimateS: 60,
+  // time.perf_counter_ns around each request, in the client: aiperf/transports/aiohttp_trace.py.
+  timer: 'wall',
+  // Interpolated, numpy's default: metric_result_from_array in aiperf/metrics/metric_dicts.py.
+  percentileRule: 'linear',
+  transfers: true,
+  metric: REQUEST_THROUGHPUT,
+  mark: /"aiperf_version"/,
+  report: 'profile_export_aiperf.json',
+  // AIPerf prints errors on standard output.
+  errorLine: /^\d\d:\d\d:\d\d\.\d+ ERROR +(.+?)(?: \(\w+\.py:\d+\))?$/gm,
+  hashed: ({ config, tokenizer }) => [
+    ['config', config],
+    ['tokenizer', isFolder(tokenizer) ? `${tokenizer}/tokenizer.json` : undefined],
+  ],
+  refused,
+  ownArgs: ['--url', '-u', '--artifact-dir', '--output-artifact-dir', '--config', '-f'],
+  started: (settings, { hashes, resolve }) => ({
+    metric: judgedBy(isStreaming(settings), hasTokens(settings), settings.requestRate !== undefined),
+    identity: {
+      served: settings.model,
+      ...workload(filled(settings), settings.requestCount, isStreaming(settings)),
+      tokenizer: hashes['tokenizer'] ?? settings.tokenizer,
+      config: hashes['config'],
+      ...extraInputs(settings.extraInputs),
+    },
+    run: runOf(settings, resolve),
+  }),
+  expected: (settings) => [
+    ...(hasTokens(settings) ? ['outputThroughput'] : []),
+    ...(isStreaming(settings) ? ['ttftMean', 'itlMean'] : []),
+  ],
+  found: inJson(
+    aiperfReport,
+    'is it a report of AIPerf 0.13?',
+    (value) => 'aiperf_version' in value && 'benchmark_id' in value,
+    (report) => [reportOf(report)],
+  ),
+});
+
+/** A header may be `Authorization`. */
+const SECRET_ARGS = ['--api-key', '--header', '-H'];
+const KEY_PLACE =
+  'no place for a key: name a variable in a file of AIPerf, config: FILE with api_key: ${OPENAI_API_KEY}';
+
+function refused({ apiKey, extraArgs = [], url }: AiperfSettings): [string, string] | null {
+  if (apiKey !== undefined) return ['apiKey', `settings are stored, ${KEY_PLACE}`];
+  const secret = firstOf(extraArgs, SECRET_ARGS);
+  if (secret !== null) return ['extraArgs', `${secret}: command lines are stored, ${KEY_PLACE}`];
+  const address = URL.parse(url);
+  if (address === null || !/^https?:/.test(url)) {
+    return ['url', 'no address of a server: write one such as http://localhost:8000'];
+  }
+  return address.password === '' && address.username === ''
+    ? null
+    : ['url', 'the address is stored: no place for a name and password'];
+}
+
+/** `aiperf profile` with the options of 0.13.0. */
+function runOf(settings: AiperfSettings, resolve: (path: string) => string): string[] {
+  const { concurrency, config, endpointType, inputTokens, outputTokens, program, seed, tokenizer } = filled(settings);
+  return [
+    program,
+    'profile',
+    ...option('--config', config === undefined ? undefined : resolve(config)),
+    ...option('--model', settings.model),
+    ...option('--url', settings.url),
+    ...option('--endpoint-type', endpointType),
+    ...(isStreaming(settings) ? ['--streaming'] : []),
+    ...option('--concurrency', concurrency),
+    ...option('--request-rate', settings.requestRate),
+    ...option('--request-count', settings.requestCount),
+    ...option('--warmup-request-count', settings.warmup),
+    ...option('--synthetic-input-tokens-mean', inputTokens?.mean),
+    ...option('--synthetic-input-tokens-stddev', inputTokens?.stddev),
+    ...option('--output-tokens-mean', outputTokens?.mean),
+    ...option('--output-tokens-stddev', outputTokens?.stddev),
+    ...option('--random-seed', seed),
+    ...option('--tokenizer', isFolder(tokenizer) ? resolve(tokenizer) : tokenizer),
+    ...Object.entries(settings.extraInputs ?? {}).flatMap(([name, value]) => [
+      '--extra-inputs',
+      `${name}:${String(value)}`,
+    ]),
+    ...(settings.extraArgs ?? []),
+    ...option('--artifact-dir', '{runFolder}'),
+    ...option('--ui', 'none'),
+  ];
+}
+
+/** With what holds where nothing is stated. Without a concurrency requests are sent at their rate. */
+function filled(settings: AiperfSettings) {
+  const { endpointType = 'chat', program = 'aiperf', requestRate, seed = 0 } = settings;
+  const concurrency = settings.concurrency ?? (requestRate === undefined ? 1 : undefined);
+  return { ...settings, concurrency, endpointType, program, seed };
+}
+
+function isFolder(tokenizer: string | undefined): tokenizer is string {
+  return tokenizer !== undefined && /^[./]/.test(tokenizer);
+}
+
+function hasTokens({ endpointType = 'chat' }: AiperfSettings): boolean {
+  return endpointType === 'chat' || endpointType === 'completions';
+}
+
+/** Why the report is unusable; null if it is fine. */
+function flawOf(report: AiperfReport): string | null {
+  if (report.was_cancelled === true) return 'the run was cancelled';
+  const failed = report.error_request_count?.avg ?? 0;
+  if (failed > 0) {
+    const all = failed + report.request_count.avg;
+    const [first] = report.error_summary ?? [];
+    const { code, type } = first?.error_details ?? {};
+    const what = [code, type].filter((part) => part !== null && part !== undefined).join(' ');
+    return `${failed} of ${all} requests failed${what === '' ? '' : `, the first by ${what}`}`;
+  }
+  return report.is_complete === false ? 'not complete: some records are missing' : null;
+}
+
+/**
+ * AIPerf repeats in its report what it was asked for: nearly the cell of a matrix.
+ * When it started is there in the time of its host, without the zone: it is not taken.
+ */
+function reportOf(report: AiperfReport): FoundReport {
+  const flaw = flawOf(report);
+  if (flaw !== null) return { problem: flaw };
+  const latency = report.request_latency;
+  const { input_config: config, time_to_first_token: ttft } = report;
+  const phase = config?.phases?.find(({ name }) => name === 'profiling');
+  const dataset = config?.datasets?.[0];
+  const warmUp = config?.phases?.find(({ name }) => name === 'warmup');
+  return {
+    harnessVersion: report.aiperf_version ?? null,
+    inFlight: phase?.concurrency ?? null,
+    warmUpRuns: config === undefined ? null : (warmUp?.requests ?? 0),
+    timedRuns: report.request_count.avg,
+    latencyMs: latencyOf(latency),
+    values: llmValues(
+      report.request_throughput.avg,
+      { requestLatency: latency, ttft, itl: report.inter_token_latency },
+      {
+        outputThroughput: report.output_token_throughput?.avg,
+        totalThroughput: report.total_token_throughput?.avg,
+        outputThroughputPerUser: report.output_token_throughput_per_user?.mean,
+      },
+    ),
+    metric: judgedBy(ttft !== undefined, report.output_token_throughput !== undefined, phase?.rate !== undefined),
+    stated: {
+      model: config?.models?.items[0]?.name ?? null,
+      identity: statedIdentity({
+        ...workload(
+          {
+            endpointType: config?.endpoint?.type,
+            concurrency: phase?.concurrency,
+            requestRate: phase?.rate,
+            inputTokens: dataset?.prompts?.isl,
+            outputTokens: dataset?.prompts?.osl,
+            seed: dataset?.random_seed,
+          },
+          phase?.requests,
+          config?.endpoint?.streaming === true,
+        ),
+        ...extraInputs(config?.endpoint?.extra),
+      }),
+    },
+  };
+}
+
+/** What is asked of the server, as a matrix states it and as a report repeats it. */
+function workload(
+  asked: Pick<AiperfSettings, 'concurrency' | 'endpointType' | 'inputTokens' | 'outputTokens' | 'requestRate' | 'seed'>,
+  requests: number | string | undefined,
+  isStreamed: boolean,
+) {
+  return {
+    endpoint: asked.endpointType,
+    streaming: isStreamed ? '' : undefined,
+    concurrency: asked.concurrency,
+    requestRate: asked.requestRate,
+    requests,
+    inputTokens: asked.inputTokens?.mean,
+    inputStddev: asked.inputTokens?.stddev || undefined,
+    outputTokens: asked.outputTokens?.mean,
+    outputStddev: asked.outputTokens?.stddev || undefined,
+    seed: asked.seed,
+  };
+}
+
+function extraInputs(extra: Readonly<Record<string, unknown>> = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(extra).map(([name, value]) => [`extra.${name}`, String(value)]));
+}

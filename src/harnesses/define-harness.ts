@@ -1,0 +1,339 @@
+import * as z from 'zod';
+import { toDotPath } from 'zod/v4/core';
+
+import { type HarnessResult, type HarnessValue, type Method, TIMERS } from '../records/harness.ts';
+import type { TimeStatistics } from '../records/measurement.ts';
+import { type MetricId, metricOf } from '../records/metric.ts';
+import { isRecord } from '../text/unknown-values.ts';
+import {
+  defineDriver,
+  type DrivenCell,
+  type Driver,
+  type DriverPlace,
+  type DriverPlan,
+  faulty,
+  NOTHING_STATED,
+  orAxis,
+  type StandaloneReport,
+  wrong,
+} from './driver.ts';
+
+/** A text that is not empty. */
+export function textSetting(description: string) {
+  return z.string().min(1).describe(description);
+}
+
+export function countSetting(least: number, description: string) {
+  return orAxis(z.number().int().min(least)).describe(description);
+}
+
+export function limitSettings(defaultEstimateS: number) {
+  return {
+    timeoutS: orAxis(z.number().min(1)).describe('Limit of one run. Default: 3600').optional(),
+    estimateS: orAxis(z.number().min(0)).describe(`What one run takes, about. Default: ${defaultEstimateS}`).optional(),
+  };
+}
+
+export const argumentList = z.array(z.union([z.string(), z.number()]));
+
+export function runSetting(description: string) {
+  return argumentList.min(1).describe(description);
+}
+
+export const timerSetting = z
+  .enum(TIMERS)
+  .describe('What takes the times: wall, or cudaEvent. Another timer is another history');
+
+export const warmUpRunsSetting = z
+  .number()
+  .int()
+  .min(0)
+  .describe('Runs before the timed ones, where it is known')
+  .optional();
+
+export function programSettings(defaultEstimateS: number) {
+  return {
+    version: z.string().max(100).describe('Version of the program, for people: stored with each run').optional(),
+    cwd: textSetting('Where it is started. Default: the folder of this file').optional(),
+    env: z
+      .record(z.string().regex(/^[A-Za-z_]\w*$/), z.union([z.string(), z.number(), z.null()]))
+      .describe('Variables for it, on top of those that bench was started with; null takes one away')
+      .optional(),
+    ...limitSettings(defaultEstimateS),
+  };
+}
+
+/** A bare name is looked up in PATH; a path is relative to the folder of the file. */
+function programOf(
+  run: readonly (string | number)[],
+  resolve: (path: string) => string,
+): readonly [string, ...string[]] {
+  const [program = '', ...args] = run.map(String);
+  return [/[/\\]/.test(program) ? resolve(program) : program, ...args];
+}
+
+export function option(flag: string, value: string | number | undefined): string[] {
+  return value === undefined ? [] : [flag, String(value)];
+}
+
+function limitsOf(
+  stated: { readonly timeoutS?: number | string | undefined; readonly estimateS?: number | string | undefined },
+  defaultEstimateS: number,
+): Pick<DrivenCell, 'timeoutS' | 'estimateS'> {
+  return {
+    timeoutS: stated.timeoutS === undefined ? null : Number(stated.timeoutS),
+    estimateS: Number(stated.estimateS ?? defaultEstimateS),
+  };
+}
+
+/** The cell of a program of the user's own: what is started, where, with what, and for how long. */
+export function plannedProgram(
+  settings: Parameters<typeof limitsOf>[0] & {
+    readonly cwd?: string | undefined;
+    readonly env?: Readonly<Record<string, string | number | null>> | undefined;
+  },
+  resolve: (path: string) => string,
+  defaultEstimateS: number,
+  {
+    run,
+    ...cell
+  }: Pick<DrivenCell, 'harness' | 'resultFiles'> & {
+    readonly run: readonly (string | number)[];
+    readonly identity?: DrivenCell['identity'];
+  },
+) {
+  const env = Object.entries(settings.env ?? {}).map(([name, value]) => [name, value === null ? null : String(value)]);
+  return {
+    kind: 'planned',
+    cell: {
+      identity: {},
+      ...cell,
+      argv: programOf(run, resolve),
+      cwd: resolve(settings.cwd ?? '.'),
+      env: Object.fromEntries(env),
+      ...limitsOf(settings, defaultEstimateS),
+    },
+  } as const satisfies DriverPlan;
+}
+
+/** One report of a file: its numbers, or in one line what is wrong with it; and what it states of its cell. */
+export interface FoundReport extends Partial<Pick<Method, 'harnessVersion' | 'inFlight' | 'warmUpRuns' | 'timedRuns'>> {
+  readonly problem?: string;
+  readonly latencyMs?: TimeStatistics;
+  readonly values?: readonly HarnessValue[];
+  /** What its cell is judged by; that of the harness where it says nothing. */
+  readonly metric?: MetricId;
+  readonly stated?: Partial<Omit<StandaloneReport, 'harness' | 'result'>>;
+}
+
+interface HarnessRow<Settings extends z.ZodObject>
+  extends Pick<Driver, 'kind'>, Partial<Pick<Driver, 'needs'>>, Pick<Method, 'timer' | 'percentileRule'> {
+  readonly settings: Settings;
+  readonly defaultEstimateS: number;
+  readonly inFlight?: number;
+  readonly transfers?: boolean;
+  /** What a cell is judged by. Default: the median latency. */
+  readonly metric?: MetricId;
+  /** Files whose content is part of the cell: setting, path, and what to do where it cannot be read. */
+  readonly hashed?: (settings: z.infer<Settings>) => readonly (readonly [string, string | undefined, string?])[];
+  /** Setting and problem of what the program would refuse, or take and ignore. */
+  readonly refused?: (settings: z.infer<Settings>) => readonly [string, string] | null;
+  /** Arguments that bench sets itself: `extraArgs` may not. */
+  readonly ownArgs?: readonly string[];
+  /** @param place with the hashes of the files, by setting */
+  readonly started: (
+    settings: z.infer<Settings>,
+    place: Pick<DriverPlace, 'model' | 'resolve'> & { readonly hashes: Readonly<Record<string, string | undefined>> },
+  ) => {
+    readonly run: readonly (string | number)[];
+    /** Settings that are part of the cell; unset ones are left out. */
+    readonly identity?: Readonly<Record<string, string | number | undefined>>;
+    readonly metric?: MetricId;
+    readonly gpus?: number;
+  };
+  /** File of the run folder that has the numbers. */
+  readonly report: string;
+  /** What to do where there is none. */
+  readonly advice?: string;
+  /** @returns null where the text is no such report, or not all of it */
+  readonly found: (text: string, isStandalone: boolean) => readonly FoundReport[] | null;
+  /** Values without which a run is none, by their names. */
+  readonly expected?: (settings: z.infer<Settings>) => readonly string[];
+  /** What the settings say of the method. */
+  readonly stated?: (settings: z.infer<Settings>) => Pick<CommonSettings, 'inFlight' | 'warmUpRuns'>;
+  /** Of several reports in a run the last one counts. */
+  readonly hasWarmUps?: boolean;
+  /** A line of standard output that says why there is no report. */
+  readonly errorLine?: RegExp;
+  /** Text in the first MiB of each report; without one `bench import` takes none. */
+  readonly mark?: RegExp;
+}
+
+const commonSettings = z
+  .object({
+    ...programSettings(0),
+    timer: timerSetting,
+    transfers: z.boolean(),
+    warmUpRuns: z.number(),
+    inFlight: z.number(),
+    /** More arguments; they are part of the cell. */
+    extraArgs: z.array(z.string()),
+  })
+  .partial();
+
+type CommonSettings = z.infer<typeof commonSettings>;
+
+/** A harness that leaves a report: how it is started, and where its numbers are. */
+export function defineHarness<Settings extends z.ZodObject>(row: HarnessRow<Settings>): Driver {
+  const { advice, kind, metric: usual = 'latencyMs', report: name } = row;
+  const resultOf = (found: FoundReport, stated: CommonSettings): HarnessResult =>
+    found.problem === undefined
+      ? {
+          kind: 'read',
+          reading: {
+            method: {
+              harness: kind,
+              harnessVersion: stated.version ?? found.harnessVersion ?? null,
+              timer: stated.timer ?? row.timer,
+              inFlight: stated.inFlight ?? found.inFlight ?? row.inFlight ?? null,
+              percentileRule: row.percentileRule,
+              transfers: stated.transfers ?? row.transfers ?? null,
+              warmUpRuns: stated.warmUpRuns ?? found.warmUpRuns ?? null,
+              timedRuns: found.timedRuns ?? null,
+            },
+            latencyMs: found.latencyMs ?? null,
+            values: found.values ?? [],
+          },
+        }
+      : faulty(found.problem);
+  const readReport = (text: string | null, settings: z.infer<Settings>): HarnessResult => {
+    const none = text === null ? 'the process wrote none' : `no report of ${kind}, or not all of it`;
+    const found = (text === null ? null : row.found(text, false)) ?? [];
+    const one = row.hasWarmUps === true ? found.at(-1) : found[0];
+    if (one === undefined) return faulty(`${name}: ${none}${advice === undefined ? '' : `: ${advice}`}`);
+    if (found.length > 1 && row.hasWarmUps !== true) return faulty(`${name}: ${found.length} results instead of one`);
+    const names = one.values?.map(({ metric }) => metricOf(metric).label) ?? [];
+    const missing = row.expected?.(settings).find((each) => !names.includes(each));
+    if (one.problem === undefined && missing !== undefined) {
+      return faulty(`${name}: no ${missing} (it has ${names.slice(0, 5).join(', ') || 'none'})`);
+    }
+    const result = resultOf(one, { ...commonSettings.parse(settings), ...row.stated?.(settings) });
+    return result.kind === 'faulty' ? faulty(`${name}: ${result.problem}`) : result;
+  };
+  return defineDriver({
+    kind,
+    settings: row.settings,
+    mark: row.mark ?? null,
+    needs: row.needs ?? [],
+    files: (settings) => row.hashed?.(settings).flatMap(([, file]) => file ?? []) ?? [],
+    plan: (settings, { model, resolve, sha256Of }): DriverPlan => {
+      const [setting, problem] = row.refused?.(settings) ?? [];
+      if (setting !== undefined && problem !== undefined) return wrong([setting], problem);
+      const common = commonSettings.parse(settings);
+      const { extraArgs = [], timer = row.timer } = common;
+      const own = firstOf(extraArgs, row.ownArgs ?? []);
+      if (own !== null) return wrong(['extraArgs'], `${own}: bench sets it from the settings`);
+      const hashes: Record<string, string> = {};
+      for (const [at, file, remedy = ''] of row.hashed?.(settings) ?? []) {
+        if (file === undefined) continue;
+        const sha256 = sha256Of(resolve(file));
+        if (sha256 === null) return wrong([at], `${file}: no such file, or it cannot be read${remedy}`);
+        hashes[at] = sha256.slice(0, HASH_DIGITS);
+      }
+      const { gpus = 1, identity = {}, metric = usual, run } = row.started(settings, { model, resolve, hashes });
+      const planned = plannedProgram(common, resolve, row.defaultEstimateS, {
+        harness: { name: kind, timer, metric },
+        identity: { ...statedIdentity(identity), ...identityOfArgs(extraArgs) },
+        run,
+        resultFiles: name === 'stdout.log' ? [] : [name],
+      });
+      const cwd = 'cwd' in row.settings.shape ? planned.cell.cwd : null;
+      return { ...planned, cell: { ...planned.cell, cwd, ...(gpus === 1 ? {} : { gpus }) } };
+    },
+    read: (settings, files) => {
+      const result = readReport(files.text(name), settings);
+      const said = row.errorLine === undefined ? [] : (files.text('stdout.log') ?? '').matchAll(row.errorLine);
+      const last = [...said].at(-1)?.[1]?.slice(0, MAX_SAID);
+      return result.kind === 'read' || last === undefined ? result : faulty(`${result.problem}: ${last}`);
+    },
+    reports: (text) => {
+      const found = row.mark === undefined ? [] : (row.found(text, true) ?? []);
+      return found.map((one) => ({
+        ...NOTHING_STATED,
+        ...one.stated,
+        harness: { name: kind, timer: row.timer, metric: one.metric ?? usual },
+        result: resultOf(one, {}),
+      }));
+    },
+  });
+}
+
+/** This many digits of a hash tell the files of one project apart. */
+const HASH_DIGITS = 12;
+const MAX_SAID = 200;
+
+/** Undefined if it is not JSON. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The reports of a JSON file.
+ * @param hint question for a wrong form: `is it a report of …?`
+ * @param isOwn whether a standalone file is such a report, whole or not: then it is said what is missing; by its text,
+ * also one that is cut off
+ */
+export function inJson<Data>(
+  schema: z.ZodType<Data>,
+  hint: string,
+  isOwn: RegExp | ((value: Readonly<Record<string, unknown>>) => boolean),
+  reportsIn: (data: Data) => readonly FoundReport[],
+) {
+  return (text: string, isStandalone: boolean): readonly FoundReport[] | null => {
+    const value = parsedJson(text);
+    const isSuch = isOwn instanceof RegExp ? isOwn.test(text) : isRecord(value) && isOwn(value);
+    if (isStandalone && !isSuch) return null;
+    if (value === undefined) return [{ problem: `no JSON, or not all of it: ${hint}` }];
+    const checked = schema.safeParse(value, { reportInput: true });
+    if (checked.success) return reportsIn(checked.data);
+    const [issue] = checked.error.issues;
+    const field = toDotPath(issue?.path ?? []);
+    return [{ problem: `${issue?.input === undefined ? `no field ${field}` : `${field}: ${issue.message}`}: ${hint}` }];
+  };
+}
+
+/** Requested settings as parts of a cell; unset ones are omitted. */
+export function statedIdentity(
+  requested: Readonly<Record<string, string | number | undefined>>,
+): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(requested).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
+  );
+}
+
+/** Arguments unknown to bench, as parts of a cell: `['--tp', '2', '--quiet']` as `--tp=2` and `--quiet`. */
+function identityOfArgs(args: readonly string[]): Record<string, string> {
+  const identity: Record<string, string> = {};
+  let last: string | null = null;
+  for (const arg of args) {
+    if (arg.startsWith('-') && !/^-\d/.test(arg)) {
+      const [, name = arg, value = ''] = /^([^=]+)=(.*)$/.exec(arg) ?? [];
+      identity[name] = value;
+      last = name;
+    } else if (last !== null) {
+      identity[last] = identity[last] === '' ? arg : `${identity[last]} ${arg}`;
+    } else {
+      identity[arg] = '';
+    }
+  }
+  return identity;
+}
+
+/** Of these arguments the first that is there; a value may be joined to it. */
+export function firstOf(args: readonly string[], refused: readonly string[]): string | null {
+  return args.map((arg) => arg.replace(/=.*$/, '')).find((arg) => refused.includes(arg)) ?? null;
+}

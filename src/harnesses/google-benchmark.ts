@@ -1,0 +1,73 @@
+import * as z from 'zod';
+
+import { customMetric, type CustomMetricId, metricOf } from '../records/metric.ts';
+import { median } from '../statistics/median.ts';
+import { defineHarness, inJson, programSettings, runSetting, textSetting } from './define-harness.ts';
+
+const NS = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 };
+
+/** `src/json_reporter.cc` of google/benchmark, from 1.5 on; aggregates follow from the repetitions. */
+const reportSchema = z.object({
+  context: z.object({ library_version: z.string().optional() }).optional(),
+  benchmarks: z.array(
+    z.object({
+      name: z.string(),
+      run_name: z.string().optional(),
+      run_type: z.string().optional(),
+      error_occurred: z.boolean().optional(),
+      error_message: z.string().optional(),
+      real_time: z.number().optional(),
+      time_unit: z.enum(['ns', 'us', 'ms', 's']).default('ns'),
+    }),
+  ),
+});
+
+/** Programs linked with google-benchmark, by the JSON of `--benchmark_out`. */
+export const googleBenchmarkDriver = defineHarness({
+  kind: 'google-benchmark',
+  settings: z
+    .strictObject({
+      kind: z.literal('google-benchmark'),
+      run: runSetting(
+        'A program linked with google-benchmark, and its arguments; no shell reads them. bench adds --benchmark_out. {batch} is replaced by the value of an axis',
+      ),
+      benchmark: textSetting('The benchmark that the cell is judged by, as the program names it: BM_copy/4096'),
+      ...programSettings(10),
+    })
+    .describe('A program of google-benchmark: the time of each of its benchmarks'),
+  defaultEstimateS: 10,
+  timer: 'wall',
+  inFlight: 1,
+  percentileRule: 'unknown',
+  report: 'benchmark.json',
+  started: ({ benchmark, run }) => ({
+    metric: metricIdOf(benchmark),
+    run: [...run, '--benchmark_out={runFolder}/benchmark.json', '--benchmark_out_format=json'],
+  }),
+  expected: ({ benchmark }) => [metricOf(metricIdOf(benchmark)).label],
+  found: inJson(
+    reportSchema,
+    'is it a report of google-benchmark?',
+    () => false,
+    ({ benchmarks, context }) => {
+      const runs = benchmarks.filter(({ run_type: type }) => type !== 'aggregate');
+      const broken = runs.find(({ error_occurred: hasError }) => hasError === true);
+      if (broken !== undefined) {
+        return [{ problem: `${broken.name}: ${broken.error_message ?? 'an error without a word'}` }];
+      }
+      const untimed = runs.find(({ real_time: time }) => time === undefined);
+      if (untimed !== undefined) return [{ problem: `${untimed.name}: no real_time` }];
+      const values = [...Map.groupBy(runs, (run) => run.run_name ?? run.name)].flatMap(([name, all]) => {
+        const value = median(all.map(({ real_time: time = Number.NaN, time_unit: unit }) => time * NS[unit]));
+        return value === null ? [] : [{ metric: metricIdOf(name), value }];
+      });
+      return [{ harnessVersion: context?.library_version ?? null, values }];
+    },
+  ),
+});
+
+/** `BM_copy/4096` as `BM_copy.4096:lower:ns`: names of metrics have no slashes. */
+function metricIdOf(name: string): CustomMetricId {
+  const plain = name.replaceAll(/[^\w.-]+/g, '.').replaceAll(/^[^A-Za-z]+|\.$/g, '');
+  return customMetric((plain === '' ? 'benchmark' : plain).slice(0, 60), 'lower', 'ns');
+}

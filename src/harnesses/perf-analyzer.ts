@@ -1,0 +1,102 @@
+import { parse } from 'csv-parse/sync';
+import * as z from 'zod';
+
+import type { HarnessValue } from '../records/harness.ts';
+import { customMetric, metricOf } from '../records/metric.ts';
+import {
+  argumentList,
+  countSetting,
+  defineHarness,
+  type FoundReport,
+  option,
+  programSettings,
+  textSetting,
+} from './define-harness.ts';
+
+const P50 = customMetric('latencyP50', 'lower', 'ms');
+const INFERENCES = 'Inferences/Second';
+const LOADS = { Concurrency: 'concurrency', 'Request Rate': 'requestRate' } as const;
+
+/** Parts of a request, averaged over requests, in microseconds. */
+const PARTS: Readonly<Record<string, string>> = {
+  'Client Send': 'clientSend',
+  'Network+Server Send/Recv': 'networkAndServer',
+  'Server Queue': 'serverQueue',
+  'Server Compute Input': 'serverComputeInput',
+  'Server Compute Infer': 'serverComputeInfer',
+  'Server Compute Output': 'serverComputeOutput',
+  'Client Recv': 'clientRecv',
+  'Avg latency': 'latencyMean',
+};
+
+/** NVIDIA's perf_analyzer, by the CSV that its `-f` writes: one row per load, times in microseconds. */
+export const perfAnalyzerDriver = defineHarness({
+  kind: 'perf-analyzer',
+  settings: z
+    .strictObject({
+      kind: z.literal('perf-analyzer'),
+      program: textSetting('Its name or path. Default: perf_analyzer').optional(),
+      serves: textSetting("The model's name on the server. Default: its name in this file").optional(),
+      concurrency: countSetting(1, 'Requests under way at the same time: --concurrency-range'),
+      batch: countSetting(1, 'Samples in a request: -b').optional(),
+      args: argumentList.describe('More arguments, such as [-u, "localhost:8001", -i, grpc]').optional(),
+      ...programSettings(30),
+    })
+    .describe("NVIDIA's perf_analyzer against a server that runs already"),
+  defaultEstimateS: 30,
+  timer: 'wall',
+  percentileRule: 'orderStatistic',
+  metric: P50,
+  mark: /^(?:\uFEFF)?(?:Concurrency|Request Rate),Inferences\/Second/,
+  report: 'report.csv',
+  started: ({ program = 'perf_analyzer', serves, concurrency, batch, args = [] }, { model }) => {
+    const range = `--concurrency-range=${concurrency}:${concurrency}:1`;
+    return {
+      identity: { concurrency, batch },
+      run: [program, '-m', serves ?? model, ...option('-b', batch), range, '-f', '{runFolder}/report.csv', ...args],
+    };
+  },
+  found: (text) => {
+    const [header = [], ...rows] = tableOf(text);
+    const loadColumn = header.findIndex((name) => name in LOADS);
+    const name = header[loadColumn];
+    if ((name !== 'Concurrency' && name !== 'Request Rate') || !header.includes(INFERENCES)) return null;
+    return rows.map((row, place) => {
+      const load = row[loadColumn] ?? '';
+      const values = header.flatMap((column, index) => valueOf(column, row[index] ?? '') ?? []);
+      return {
+        ...rowReport(LOADS[name], load, values, `line ${place + 2}`),
+        stated: { identity: { [LOADS[name]]: load } },
+      };
+    });
+  },
+});
+
+function tableOf(text: string): string[][] {
+  try {
+    const table: string[][] = parse(text, { trim: true, bom: true, skip_empty_lines: true, relax_column_count: true });
+    return table;
+  } catch {
+    return [];
+  }
+}
+
+function rowReport(kind: string, load: string, values: readonly HarnessValue[], line: string): FoundReport {
+  const broken = values.find(({ value }) => !Number.isFinite(value));
+  const p50 = values.find(({ metric }) => metric === P50);
+  if (broken !== undefined) return { problem: `${line}: ${metricOf(broken.metric).label} is no number` };
+  if (p50 === undefined) return { problem: `${line}: no column "p50 latency"` };
+  if (!(Number(load) > 0)) return { problem: `${line}: ${kind} is ${load}` };
+  return {
+    ...(kind === 'concurrency' ? { inFlight: Number(load) } : {}),
+    values: [p50, ...values.filter((one) => one !== p50)],
+  };
+}
+
+function valueOf(column: string, text: string): HarnessValue | null {
+  const number = text === '' ? Number.NaN : Number(text);
+  if (column === INFERENCES) return { metric: customMetric('inferencesPerS', 'higher', 'infer/s'), value: number };
+  const percent = /^p(\d+) latency$/.exec(column)?.[1];
+  const part = percent === undefined ? PARTS[column] : `latencyP${percent}`;
+  return part === undefined ? null : { metric: customMetric(part, 'lower', 'ms'), value: number / 1000 };
+}

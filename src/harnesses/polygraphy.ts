@@ -1,0 +1,59 @@
+import * as z from 'zod';
+
+import type { TimeStatistics } from '../records/measurement.ts';
+import { quantileSorted } from '../statistics/quantile.ts';
+import { defineHarness, inJson, programSettings, runSetting } from './define-harness.ts';
+
+/** `--save-outputs`: polygraphy's RunResults; the outputs themselves are ignored. */
+const resultsSchema = z.object({
+  lst: z.array(z.tuple([z.string(), z.array(z.object({ runtime: z.number().positive().describe('Seconds') })).min(1)])),
+});
+
+const MARK = /^\s*\{\s*"lst"\s*:\s*\[/;
+
+/** `polygraphy run`, by the times in the file of its `--save-outputs`. */
+export const polygraphyDriver = defineHarness({
+  kind: 'polygraphy',
+  settings: z
+    .strictObject({
+      kind: z.literal('polygraphy'),
+      run: runSetting(
+        'polygraphy run and its arguments with --iterations N and --save-outputs {runFolder}/results.json; no shell reads them',
+      ),
+      warmUpRuns: z.number().int().min(0).describe('Runs before the timed ones: the value of --warm-up').optional(),
+      ...programSettings(60),
+    })
+    .describe('polygraphy run, which times one runner on the clock of the host'),
+  defaultEstimateS: 60,
+  timer: 'wall',
+  inFlight: 1,
+  percentileRule: 'linear',
+  needs: ['precision', 'shapes'],
+  mark: MARK,
+  report: 'results.json',
+  advice: 'add --save-outputs {runFolder}/results.json',
+  started: ({ run }) => ({ run }),
+  found: inJson(resultsSchema, 'are they results of polygraphy?', MARK, ({ lst }) =>
+    lst.map(([runner, iterations]) => ({
+      latencyMs: statisticsOf(iterations.map(({ runtime }) => runtime * 1000)),
+      timedRuns: iterations.length,
+      // Two runners in one file are two ways to run the model: `onnxrt-runner` of `onnxrt-runner-N0-03/11/26-10:02:11`.
+      stated: { identity: runner.startsWith('trt-runner') ? {} : { runner: runner.replace(/-N\d+-.*$/, '') } },
+    })),
+  ),
+});
+
+/** Percentiles only where this many times were taken that they are not the largest one. */
+function statisticsOf(timesMs: readonly number[]): TimeStatistics {
+  const sorted = timesMs.toSorted((a, b) => a - b);
+  const percents = [90, 95, 99].filter((percent) => sorted.length >= 100 / (100 - percent));
+  return {
+    min: quantileSorted(sorted, 0),
+    max: quantileSorted(sorted, 1),
+    mean: sorted.reduce((sum, ms) => sum + ms, 0) / sorted.length,
+    median: quantileSorted(sorted, 0.5),
+    percentiles: Object.fromEntries(
+      percents.map((percent) => [String(percent), quantileSorted(sorted, percent / 100)]),
+    ),
+  };
+}

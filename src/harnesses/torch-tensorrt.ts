@@ -1,0 +1,141 @@
+import * as z from 'zod';
+
+import { type Precision, PRECISIONS, type Shapes } from '../records/cell.ts';
+import type { CellHarness } from '../records/harness.ts';
+import type { TimeStatistics } from '../records/measurement.ts';
+import {
+  defineHarness,
+  type FoundReport,
+  programSettings,
+  runSetting,
+  timerSetting,
+  warmUpRunsSetting,
+} from './define-harness.ts';
+
+const HEADER = /^\s*Latency over (\d+) runs? \(ms\):\s*$/;
+const ROW = /^\s*(Mean|Median|Min|Max|P\d+(?:\.\d+)?):\s*(\S+)\s*$/;
+const COMMENT = /^\s*#\s*(.*)$/;
+const ROWS = ['Mean', 'Median', 'Min', 'Max', 'P90', 'P95', 'P99'] as const;
+
+/** Used where the timer is not stated. */
+export const TORCH_CELL: CellHarness = { name: 'torch-tensorrt', timer: 'unknown', metric: 'latencyMs' };
+
+/**
+ * A Torch-TensorRT harness as in TensorRT's benchmarking guide, which prints one block of latencies; it calls
+ * numpy.percentile, which interpolates. Blocks during warm-up come before that of its result.
+ */
+export const torchTensorrtDriver = defineHarness({
+  kind: 'torch-tensorrt',
+  settings: z
+    .strictObject({
+      kind: z.literal('torch-tensorrt'),
+      run: runSetting(
+        'The script and its arguments; no shell reads them. It prints a block that begins with "Latency over N runs (ms):". {batch} is replaced by the value of an axis, {cudaGraph} is on or off, {runFolder} the folder of the run',
+      ),
+      timer: timerSetting,
+      transfers: z
+        .boolean()
+        .describe('Whether copies between host and GPU are in the times, where it is known')
+        .optional(),
+      warmUpRuns: warmUpRunsSetting,
+      ...programSettings(60),
+    })
+    .describe('A Torch-TensorRT script that prints the block of latencies of the benchmarking guide'),
+  defaultEstimateS: 60,
+  timer: 'unknown',
+  inFlight: 1,
+  percentileRule: 'linear',
+  needs: ['precision', 'shapes', 'cudaGraph'],
+  mark: /^[^\S\n]*Latency over \d+ runs? \(ms\):/m,
+  report: 'stdout.log',
+  advice: 'a block that begins with "Latency over N runs (ms):" is needed',
+  hasWarmUps: true,
+  started: ({ run }) => ({ run }),
+  found: (text) => {
+    const lines = text.split(/\r?\n/);
+    return lines.flatMap((line, place): FoundReport[] => {
+      const runs = HEADER.exec(line)?.[1];
+      if (runs === undefined) return [];
+      const comments = commentsAbove(lines, place);
+      const latencyMs = statisticsBelow(lines, place);
+      return [
+        {
+          ...(typeof latencyMs === 'string' ? { problem: latencyMs } : { latencyMs }),
+          timedRuns: Number(runs),
+          stated: { ...statedIn(comments), notes: notesIn(comments) },
+        },
+      ];
+    });
+  },
+});
+
+/** Without their `#`. */
+function commentsAbove(lines: readonly string[], header: number): string[] {
+  const comments: string[] = [];
+  for (let place = header - 1; place >= 0; place -= 1) {
+    const comment = COMMENT.exec(lines[place] ?? '')?.[1];
+    if (comment === undefined) break;
+    comments.unshift(comment);
+  }
+  return comments;
+}
+
+function statisticsBelow(lines: readonly string[], header: number): TimeStatistics | string {
+  const rows = new Map<string, number>();
+  for (let place = header + 1; place < lines.length; place += 1) {
+    const [, name, value = ''] = ROW.exec(lines[place] ?? '') ?? [];
+    if (name === undefined) break;
+    const ms = Number(value);
+    if (!(ms >= 0 && Number.isFinite(ms))) return `line ${place + 1}: ${name} is no time: ${value}`;
+    rows.set(name, ms);
+  }
+  const missing = ROWS.filter((name) => !rows.has(name));
+  if (missing.length > 0) {
+    return `line ${header + 1}: the block of latencies has no ${missing.join(', ')}`;
+  }
+  const ms = (name: string): number => rows.get(name) ?? Number.NaN;
+  return {
+    min: ms('Min'),
+    max: ms('Max'),
+    mean: ms('Mean'),
+    median: ms('Median'),
+    percentiles: Object.fromEntries(
+      [...rows].flatMap(([name, value]) => (/^P\d/.test(name) ? [[name.slice(1), value]] : [])),
+    ),
+  };
+}
+
+/** The cell as stated by the comments above a block: `# FP8, batch size 256, CUDA graph on`. */
+function statedIn(comments: readonly string[]): {
+  readonly precision: Precision | null;
+  readonly shapes: Shapes | null;
+  readonly cudaGraph: boolean | null;
+} {
+  const text = comments.join(', ').toLowerCase();
+  const words = new Set(text.split(/[^a-z0-9]+/));
+  const precisions = PRECISIONS.filter((precision) => precision !== 'best' && words.has(precision));
+  const [precision] = precisions;
+  const batch = /\bbatch(?:[ _-]?size)?\s*[:=]?\s*(\d+)/.exec(text)?.[1];
+  const graph = /\bcuda[ _-]?graphs?\b\s*[:=]?\s*(on|off|enabled|disabled|true|false)?/.exec(text);
+  return {
+    // Two of them are ambiguous.
+    precision: precisions.length === 1 ? (precision ?? null) : null,
+    shapes: batch === undefined ? null : { input: [Number(batch)] },
+    cudaGraph: graph === null ? null : graphOf(text, graph),
+  };
+}
+
+/** Other comments, such as `Input(min_shape=(1, 3), opt_shape=(8, 3), max_shape=(32, 3))`. */
+function notesIn(comments: readonly string[]): string[] {
+  return comments.filter((comment) => {
+    const { cudaGraph, precision, shapes } = statedIn([comment]);
+    const isStated = cudaGraph !== null || precision !== null || shapes !== null;
+    return comment.trim() !== '' && (!isStated || /\b(?:min|opt|max)_shape\b/.test(comment));
+  });
+}
+
+function graphOf(text: string, { index, 1: after }: RegExpExecArray): boolean | null {
+  if (after !== undefined) return ['on', 'enabled', 'true'].includes(after);
+  const before = /\b(no|without|with)\s*$/.exec(text.slice(0, index))?.[1];
+  return before === undefined ? null : before === 'with';
+}

@@ -1,0 +1,281 @@
+import * as z from 'zod';
+
+import { isRecord } from '../text/unknown-values.ts';
+import { orAxis } from './driver.ts';
+import {
+  countSetting,
+  defineHarness,
+  type FoundReport,
+  inJson,
+  limitSettings,
+  option,
+  textSetting,
+} from './define-harness.ts';
+import {
+  isStreaming,
+  latencyOf,
+  llmValues,
+  OUTPUT_THROUGHPUT,
+  PERCENTILES,
+  REQUEST_LATENCY,
+  streamingSetting,
+} from './llm-values.ts';
+
+const MODES = ['throughput', 'latency'] as const;
+const BACKENDS = ['pytorch', 'tensorrt', '_autodeploy'] as const;
+
+const trtllmSettings = z
+  .strictObject({
+    kind: z.literal('trtllm-bench'),
+    program: z
+      .union([z.string().min(1), z.array(z.string()).min(1)])
+      .describe(
+        'What is started: a name or path, or a list such as [mpirun, -n, "2", trtllm-llmapi-launch, trtllm-bench]. Default: trtllm-bench',
+      )
+      .optional(),
+    mode: orAxis(z.enum(MODES)).describe(
+      'throughput: requests as fast as they are served; latency: at batch 1, always streamed',
+    ),
+    model: textSetting('Name at Hugging Face: meta-llama/Llama-3.1-8B'),
+    modelPath: textSetting('Folder of the checkpoint').optional(),
+    backend: orAxis(z.enum(BACKENDS)).describe('What runs the model. Default: pytorch').optional(),
+    engineDir: textSetting('Folder of the built engine, for backend: tensorrt').optional(),
+    dataset: textSetting(
+      'JSON lines of requests, as bench model make-dataset writes them; its content is part of the cell. {name} is replaced by the value of an axis',
+    ),
+    requests: countSetting(1, 'Only the first requests of the data set').optional(),
+    warmup: countSetting(0, 'Requests before the timed ones. Default of trtllm-bench: 2').optional(),
+    streaming: streamingSetting
+      .describe('Tokens as they come: only then TTFT and TPOT are measured. For mode: throughput')
+      .optional(),
+    concurrency: countSetting(
+      1,
+      'Requests under way at the same time. Default: no limit, 1 in mode: latency',
+    ).optional(),
+    tp: countSetting(1, 'Tensor parallelism').optional(),
+    pp: countSetting(1, 'Pipeline parallelism').optional(),
+    ep: countSetting(1, 'Expert parallelism').optional(),
+    maxBatchSize: countSetting(1, 'For mode: throughput').optional(),
+    maxNumTokens: countSetting(1, 'For mode: throughput').optional(),
+    maxSeqLen: countSetting(1, 'Not for backend: tensorrt').optional(),
+    kvCacheFraction: orAxis(z.number().gt(0).max(1))
+      .describe('Part of the free memory for the KV cache. Default of trtllm-bench: 0.9')
+      .optional(),
+    config: textSetting('YAML with options of the LLM API; its content is part of the cell').optional(),
+    extraArgs: z.array(z.string()).describe('More arguments of the subcommand; they are part of the cell').optional(),
+    ...limitSettings(120),
+  })
+  .describe('TensorRT-LLM by its own trtllm-bench (options as in 1.2.0rc3)');
+
+type TrtllmSettings = z.infer<typeof trtllmSettings>;
+
+/** TensorRT-LLM keeps nanoseconds but reports milliseconds: `PercentileStats` of statistics.py. */
+const number = z.number();
+const statistics = z
+  .object({ minimum: number, maximum: number, average: number, ...PERCENTILES })
+  .transform(({ average, maximum, minimum, ...times }) => ({ mean: average, min: minimum, max: maximum, ...times }));
+
+/**
+ * The file of `--report_json`: `ReportUtility.get_statistics_dict` in tensorrt_llm/bench/dataclasses/reporting.py of
+ * NVIDIA/TensorRT-LLM 1.2.0rc3 (commit 0249976). Unused fields are left out, those added later are optional.
+ */
+const trtllmReport = z.object({
+  engine: z.object({
+    model: z.string(),
+    version: z.string(),
+    /** `TRT`, or `Pytorch` for the other two. */
+    backend: z.string(),
+    dtype: z.string().nullish(),
+    quantization: z.string().nullish(),
+  }),
+  world_info: z.object({
+    tp_size: number.optional(),
+    pp_size: number.optional(),
+    ep_size: number.nullish(),
+    world_size: number.optional(),
+  }),
+  request_info: z.object({
+    num_requests: number,
+    avg_num_concurrent_requests: number,
+    avg_input_length: number,
+    avg_output_length: number,
+  }),
+  performance: z.object({
+    request_throughput_req_s: number,
+    system_output_throughput_tok_s: number,
+    system_total_throughput_tok_s: number.optional(),
+    output_throughput_per_user_tok_s: number,
+    output_throughput_per_gpu_tok_s: number,
+    avg_request_latency_ms: number,
+    request_latency_percentiles_ms: statistics,
+  }),
+  streaming_metrics: z
+    .object({
+      token_output_speed_tok_s: number,
+      avg_ttft_ms: number,
+      avg_tpot_ms: number,
+      ttft_percentiles: statistics,
+      tpot_percentiles: statistics,
+    })
+    .optional(),
+});
+
+type TrtllmReport = z.infer<typeof trtllmReport>;
+
+/** TensorRT-LLM, measured by its own `trtllm-bench`. */
+export const trtllmBenchDriver = defineHarness({
+  kind: 'trtllm-bench',
+  settings: trtllmSettings,
+  defaultEstimateS: 120,
+  // time.perf_counter_ns around each request: tensorrt_llm/bench/benchmark/utils/asynchronous.py.
+  timer: 'wall',
+  // sorted[int(n * 0.99)] in PercentileStats.from_iterable: tensorrt_llm/bench/dataclasses/statistics.py.
+  percentileRule: 'orderStatistic',
+  transfers: true,
+  metric: OUTPUT_THROUGHPUT,
+  mark: /"avg_num_concurrent_requests"/,
+  report: 'report.json',
+  hashed: ({ config, dataset }) => [
+    [
+      'dataset',
+      dataset,
+      `; bench can make one: bench model make-dataset ${dataset} --requests 1000 --input-mean 128 --output-mean 128`,
+    ],
+    ['config', config],
+  ],
+  refused,
+  ownArgs: ['--model', '--model_path', '--dataset', '--report_json', '--backend'],
+  started: (settings, { hashes, resolve }) => ({
+    ...(settings.mode === 'latency' ? { metric: REQUEST_LATENCY } : {}),
+    // Expert parallelism splits the ranks of tensor parallelism anew.
+    gpus: Number(settings.tp ?? 1) * Number(settings.pp ?? 1),
+    identity: {
+      mode: settings.mode,
+      checkpoint: settings.model,
+      backend: settings.backend ?? 'pytorch',
+      dataset: hashes['dataset'],
+      streaming: isStreaming(settings) ? '' : undefined,
+      ...Object.fromEntries(CELL_OPTIONS.map(([name]) => [name, settings[name]])),
+      config: hashes['config'],
+    },
+    run: runOf(settings, resolve),
+  }),
+  expected: (settings) => (settings.mode === 'latency' || isStreaming(settings) ? ['ttftMean'] : []),
+  stated: ({ concurrency, mode, warmup }) => ({
+    inFlight: concurrency === undefined ? (mode === 'latency' ? 1 : undefined) : Number(concurrency),
+    warmUpRuns: Number(warmup ?? 2),
+  }),
+  found: inJson(
+    trtllmReport,
+    'is it a report of trtllm-bench 1.2?',
+    (value) => ['engine', 'request_info', 'performance', 'world_info'].every((block) => isRecord(value[block])),
+    (report) => [reportOf(report)],
+  ),
+});
+
+/** A setting that trtllm-bench would reject, or accept and ignore. */
+function refused(settings: TrtllmSettings): [string, string] | null {
+  const { backend = 'pytorch', engineDir, mode } = settings;
+  if (mode === 'latency') {
+    for (const path of ['streaming', 'maxBatchSize', 'maxNumTokens'] as const) {
+      if (settings[path] === undefined) continue;
+      const why = path === 'streaming' ? 'it always streams' : 'its batch is 1';
+      return [path, `mode: latency has no ${path}: ${why}`];
+    }
+  }
+  if (backend === 'tensorrt' && engineDir === undefined) {
+    return ['backend', 'backend: tensorrt needs engineDir, the built engine'];
+  }
+  if (backend === 'tensorrt' && settings.maxSeqLen !== undefined) {
+    return ['maxSeqLen', 'backend: tensorrt takes maxSeqLen when the engine is built'];
+  }
+  return backend === 'tensorrt' || engineDir === undefined
+    ? null
+    : ['engineDir', `engineDir is for backend: tensorrt, not for ${backend}`];
+}
+
+/** Settings that are options of the subcommand and part of the cell, in the order of both. */
+const CELL_OPTIONS = [
+  ['concurrency', '--concurrency'],
+  ['requests', '--num_requests'],
+  ['tp', '--tp'],
+  ['pp', '--pp'],
+  ['ep', '--ep'],
+  ['maxBatchSize', '--max_batch_size'],
+  ['maxNumTokens', '--max_num_tokens'],
+  ['maxSeqLen', '--max_seq_len'],
+  ['kvCacheFraction', '--kv_cache_free_gpu_mem_fraction'],
+] as const satisfies readonly (readonly [keyof TrtllmSettings, string])[];
+
+/**
+ * The command line, as in tensorrt_llm/commands/bench.py and tensorrt_llm/bench/benchmark/{throughput,low_latency}.py
+ * of NVIDIA/TensorRT-LLM 1.2.0rc3.
+ */
+function runOf(settings: TrtllmSettings, resolve: (path: string) => string): string[] {
+  const { program = 'trtllm-bench', model, modelPath, engineDir, dataset, config } = settings;
+  const path = (stated: string | undefined): string | undefined => (stated === undefined ? undefined : resolve(stated));
+  return [
+    ...[program].flat(),
+    ...option('--model', model),
+    ...option('--model_path', path(modelPath)),
+    String(settings.mode),
+    ...option('--dataset', path(dataset)),
+    ...option('--warmup', settings.warmup),
+    ...option('--backend', settings.backend ?? 'pytorch'),
+    ...option('--engine_dir', path(engineDir)),
+    ...(isStreaming(settings) ? ['--streaming'] : []),
+    ...CELL_OPTIONS.flatMap(([name, flag]) => option(flag, settings[name])),
+    ...option('--extra_llm_api_options', path(config)),
+    ...(settings.extraArgs ?? []),
+    ...option('--report_json', '{runFolder}/report.json'),
+  ];
+}
+
+/** A report has request sizes but no mode, concurrency or data set: the cell is named by the sizes. */
+function reportOf(report: TrtllmReport): FoundReport {
+  const { engine, performance, request_info: requests, streaming_metrics: streamed } = report;
+  const latency = performance.request_latency_percentiles_ms;
+  return {
+    harnessVersion: engine.version,
+    timedRuns: requests.num_requests,
+    latencyMs: latencyOf(latency),
+    values: llmValues(
+      performance.request_throughput_req_s,
+      {
+        requestLatency: { ...latency, mean: performance.avg_request_latency_ms },
+        ttft: streamed && { ...streamed.ttft_percentiles, mean: streamed.avg_ttft_ms },
+        tpot: streamed && { ...streamed.tpot_percentiles, mean: streamed.avg_tpot_ms },
+      },
+      {
+        outputThroughput: performance.system_output_throughput_tok_s,
+        totalThroughput: performance.system_total_throughput_tok_s,
+        outputThroughputPerUser: performance.output_throughput_per_user_tok_s,
+        outputThroughputPerGpu: performance.output_throughput_per_gpu_tok_s,
+        generationThroughputPerUser: streamed?.token_output_speed_tok_s,
+      },
+    ),
+    stated: { model: engine.model, precision: precisionOf(engine), identity: identityOf(report) },
+  };
+}
+
+function identityOf({ engine, request_info: info, streaming_metrics, world_info }: TrtllmReport) {
+  const { tp_size: tp = 1, pp_size: pp = 1 } = world_info;
+  return {
+    backend: engine.backend.toLowerCase() === 'trt' ? 'tensorrt' : engine.backend.toLowerCase(),
+    requests: String(info.num_requests),
+    inputTokens: info.avg_input_length.toFixed(0),
+    outputTokens: info.avg_output_length.toFixed(0),
+    ...(streaming_metrics === undefined ? {} : { streaming: '' }),
+    ...(tp === 1 ? {} : { tp: String(tp) }),
+    ...(pp === 1 ? {} : { pp: String(pp) }),
+  };
+}
+
+const PRECISION_OF_TYPE: Readonly<Record<string, string>> = { float32: 'fp32', float16: 'fp16', bfloat16: 'bf16' };
+
+/** Null for a quantization that bench does not know. */
+function precisionOf({ dtype, quantization }: TrtllmReport['engine']): string | null {
+  if (quantization === 'FP8') return 'fp8';
+  if (quantization !== null && quantization !== undefined) return null;
+  return PRECISION_OF_TYPE[dtype ?? ''] ?? null;
+}
