@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import { metricNames } from '../../src/records/gated-metric.ts';
 import { NO_GATE } from '../../src/records/gate-settings.ts';
-import { readLimit } from '../../src/matrix/limit-text.ts';
+import { readLimit } from '../../src/matrix/gate.ts';
 import { matrixFrom, mistakesIn, oneModel } from '../support/matrices.ts';
 
 const AXES = 'axes: {batch: [1, 8], precision: [fp16, fp8]}\nbuild: {opt: {batch: 8}}';

@@ -24,13 +24,14 @@ test.each(KILL_KINDS)(
 
 test('half an engine is found', () => {
   const folder = temporaryFolder();
-  writeFileSync(join(folder, 'a0.plan'), 'half');
-  writeFileSync(join(folder, 'a0.json'), '{"sha256": "0"}');
-  writeFileSync(join(folder, 'b1.plan'), 'no note');
+  const [half, unknown] = ['a0', 'b1'].map((digits) => digits.repeat(32));
+  writeFileSync(join(folder, 'index.json'), JSON.stringify({ links: { one: { sha256: half } } }));
+  writeFileSync(join(folder, `${half}.plan`), 'half');
+  writeFileSync(join(folder, `${unknown}.plan`), 'no link');
   writeFileSync(join(folder, 'c2.building-17'), '');
   expect(halfEngines(folder)).toEqual([
-    'engines: a0.plan is not what was built',
-    'engines: b1.plan has no b1.json',
+    `engines: ${half}.plan is not what was built`,
+    `engines: ${unknown}.plan is not in the index`,
     'engines: c2.building-17 is left over',
   ]);
 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { CODE_RULES } from '../../src/matrix/executed-code.ts';
+import { CODE_RULES } from '../../src/matrix/load.ts';
 import { flagNames } from '../../src/trtexec/flags/flag-table.ts';
 import { bench, ROOT, temporaryFolder } from '../support/bench.ts';
 

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { rm as removeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-
 import { writeFindings } from '../../artefacts/findings-file.ts';
 import { artefactsFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
 import { moveToRemoved } from '../../artefacts/removed.ts';
@@ -25,7 +24,8 @@ import { printable } from '../../text/printable.ts';
 import { shellQuote } from '../../text/shell-quote.ts';
 import type { RmOptions } from './command.ts';
 import type { RmOutput } from './output.ts';
-import { rmText } from './rm-text.ts';
+import type { Look } from '../../terminal/look.ts';
+import { count, formatPercent } from '../../terminal/numbers.ts';
 
 /** Takes sweeps back: what they said goes from the store, and their artefacts to `removed/`. */
 export function rm(names: readonly string[], options: RmOptions, io: Io): Promise<ExitCode> {
@@ -166,4 +166,45 @@ function outputOf(removed: readonly Removed[], dryRun: boolean): RmOutput {
 
 function largestOf(changes: readonly number[]): number | null {
   return changes.toSorted((a, b) => Math.abs(b) - Math.abs(a))[0] ?? null;
+}
+
+function rmText({ dryRun, findings, judgedAgain, reopened, sweeps }: RmOutput, look: Look): string[] {
+  const goes = dryRun ? 'would go' : 'went';
+  const restored = sweeps.flatMap(({ movedTo }) => movedTo ?? []);
+  return [
+    ...sweeps.map((sweep) => look.style.strong(sweepLine(sweep, goes))),
+    ...findings.map((finding) => findingLine(finding, goes)),
+    ...reopened.map(
+      (id) => `finding ${id.slice(0, 8)} ${dryRun ? 'would be' : 'is'} open again: a later sweep had ended it`,
+    ),
+    ...(judgedAgain === 0
+      ? []
+      : [`the next \`bench check\` ${dryRun ? 'would judge' : 'judges'} ${count(judgedAgain, 'later sweep')} again`]),
+    ...(dryRun
+      ? ['nothing was changed']
+      : restored.map((path) => `to bring it back: \`bench import ${shellQuote(path)}\``)),
+  ];
+}
+
+function sweepLine({ name, runs, sharedRuns, startedAt, sweepId }: RmOutput['sweeps'][number], goes: string): string {
+  const when = startedAt === null ? '' : ` of ${startedAt.slice(0, 16).replace('T', ' ')}`;
+  const what = name === null ? '' : `, ${printable(name)}`;
+  const shared =
+    sharedRuns === 0 ? '' : `; artefacts of ${count(sharedRuns, 'run')} stay: another store in this folder has them`;
+  return `sweep ${sweepId.slice(0, 8)}${when}${what}, ${count(runs, 'run')}: ${goes}${shared}`;
+}
+
+function findingLine(
+  { acknowledged, cells, changePercent, direction, id }: RmOutput['findings'][number],
+  goes: string,
+): string {
+  const change = changePercent === null ? '' : ` by ${formatPercent(Math.abs(changePercent), false)}`;
+  return `finding ${id.slice(0, 8)}, ${direction}${change} in ${count(cells, 'cell')}: ${goes}${markText(acknowledged)}`;
+}
+
+function markText(mark: RmOutput['findings'][number]['acknowledged']): string {
+  if (mark === null) return '';
+  const by = mark.owner === null ? '' : ` by ${printable(mark.owner)}`;
+  const until = mark.until === null ? '' : `, until ${printable(mark.until)}`;
+  return `, with its acknowledgement${by}${until}: ${printable(mark.reason)}`;
 }

@@ -5,10 +5,9 @@ import { UsageError } from '../../errors.ts';
 import { reportedChanges, trendMarks } from '../../judge/trend.ts';
 import { type MetricId, metricOf } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import { type CheckedSweep, checkedSweep, isShownWhole, newFirst } from '../check/index.ts';
+import { checkedSweep, type CheckedSweep, isShownWhole, newFirst } from '../check/index.ts';
 import { comparedCells, judgedCells, type Judgements, newestChecked } from './judgements.ts';
-import { comparerOf, metricTables, nullIfRefused } from './metric-tables.ts';
-import type { EnvironmentChange, ReportCell, ReportData } from './page/report-data.ts';
+import type { EnvironmentChange, MetricTable, ReportCell, ReportData } from './page/report-data.ts';
 import { paretoReport } from '../choose/index.ts';
 import { listBaselines } from '../../store/sweeps/sweeps.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
@@ -16,14 +15,81 @@ import { findFindingsByPrefix } from '../../store/sweeps/findings.ts';
 import { listSeries, newestOfSeries, seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellHistories } from '../../selection/cell-histories.ts';
-import { yieldToEventLoop, type Io } from '../../cli/io.ts';
+import { type Io, yieldToEventLoop } from '../../cli/io.ts';
 import type { ReportOptions } from './command.ts';
-import { resolveSides } from '../../selection/sides.ts';
+import { resolveSides, type Side } from '../../selection/sides.ts';
 import { forgeOf } from '../../tools/git/forge.ts';
 import { originUrl } from '../../tools/git/git.ts';
 import { toolVersion } from '../../cli/store-location.ts';
 import { leftOutRuns, newestBound, newestSamples, stepsOf, sweepValues } from './cells.ts';
 import { cellLayers, layersOfFinding } from './layers.ts';
+import { SPARK_SWEEPS } from './page/cell-rows.ts';
+import { compareReport, type Comparison, readSides } from '../compare/index.ts';
+
+/** What the table of cells can show in place of the cells' own metric. */
+const METRICS: readonly MetricId[] = ['gpuComputeMs', 'latencyMs', 'p99Ms', 'throughputQps'];
+
+interface Shown {
+  readonly db: StoreDatabase;
+  /** Oldest first. */
+  readonly sweeps: readonly Sweep[];
+  readonly judge: (metric: MetricId) => Promise<Judgements>;
+  readonly io: Io;
+}
+
+/** The cells by their own metric, and by each other one that the store has of them. */
+async function metricTables({ db, io, judge, sweeps }: Shown, own: MetricTable['cells']): Promise<MetricTable[]> {
+  const newest = sweeps.slice(-SPARK_SWEEPS);
+  const cells = own.map(({ cell }) => cell);
+  const tables: MetricTable[] = [{ cells: own }];
+  for (const metric of METRICS.filter((one) => own.some((cell) => cell.metric !== one))) {
+    await yieldToEventLoop(io);
+    const rows = tableCells(db, newest, cells, metric);
+    if (!rows.some(({ values }) => values.some((one) => one !== null))) continue;
+    const judgements = await judge(metric);
+    tables.push({
+      cells: rows.map((row) => ({ ...row, judgement: judgements.get(row.cell.key) ?? { kind: 'values' } })),
+    });
+  }
+  return tables;
+}
+
+function tableCells(db: StoreDatabase, sweeps: readonly Sweep[], cells: readonly KeyedCell[], metric: MetricId) {
+  return cellHistories(db, sweeps, cells, metric, 'all').map((history) => ({
+    cell: history.cell,
+    metric,
+    values: sweepValues(history, sweeps, []),
+    marks: [],
+    leftOut: leftOutRuns(history, sweeps),
+    boundBy: newestBound(history),
+  }));
+}
+
+type Chosen = Pick<ReportOptions, 'metric' | 'filter'> & { readonly acrossTensorrt?: true };
+
+/** By the cells' own metric with the causes of its changes; null where no cell of either side passes the filter. */
+async function comparerOf(
+  db: StoreDatabase,
+  sides: { readonly base: Side; readonly head: Side },
+  options: Chosen,
+): Promise<(metric?: MetricId) => Promise<Comparison | null>> {
+  const read = await nullIfRefused(async () => readSides(db, sides, options.filter));
+  return (metric) =>
+    nullIfRefused(async () => {
+      const chosen = metric === undefined ? options : { ...options, metric };
+      const { output } = await compareReport(db, sides, chosen, metric === undefined, read ?? undefined);
+      return output;
+    });
+}
+
+async function nullIfRefused<Output>(make: () => Promise<Output>): Promise<Output | null> {
+  try {
+    return await make();
+  } catch (error) {
+    if (error instanceof UsageError) return null;
+    throw error;
+  }
+}
 
 export type HtmlReportOptions = Pick<ReportOptions, 'db' | 'metric' | 'filter' | 'branch' | 'asOf' | 'last'> & Across;
 

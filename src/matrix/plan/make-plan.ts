@@ -1,7 +1,7 @@
 import { cellLabel } from '../../text/cell-label.ts';
 import { MatrixError, type Mistake } from '../../errors.ts';
-import { type Matrix, type MatrixCell, type MatrixHarness, onnxOf } from '../matrix.ts';
-import type { Plan, PlannedBuild, PlannedCell, PlannedRun, PlannedVariant } from '../../records/plan.ts';
+import { type Matrix, type MatrixCell, type MatrixHarness, onnxOf, type RunMethod } from '../matrix.ts';
+import type { Plan, PlannedBuild, PlannedCell, PlannedLimits, PlannedRun, PlannedVariant } from '../../records/plan.ts';
 import { profilingVerbosity } from '../../records/axis.ts';
 import { buildArgs, type SpelledArgs } from '../../trtexec/arguments/build-args.ts';
 import { isColdStart } from '../../records/harness.ts';
@@ -9,9 +9,40 @@ import { hashOf } from '../../text/canonical-json.ts';
 import { planVariant } from '../../tools/modelopt/conversion-args.ts';
 import type { Dialect } from '../../trtexec/arguments/dialect.ts';
 import { NO_PHASE_LIMITS, wholeLimitS } from '../../records/time-limit.ts';
-import { inRounds, shuffled, seededRandom } from './order.ts';
-import { buildLimits, runLimits } from './time-limits.ts';
+import { inRounds, seededRandom, shuffled } from './order.ts';
 import { runArgs } from '../../trtexec/arguments/run-args.ts';
+
+/** A build may be silent for long and has one limit; its first output comes at once. */
+function buildLimits(firstOutputS: number | null): PlannedLimits {
+  return { ...NO_PHASE_LIMITS, firstOutputS: firstOutputS ?? FIRST_OUTPUT_S, wholeS: null };
+}
+
+const FIRST_OUTPUT_S = 300;
+const LOAD_S = 300;
+/** CUDA graph capture and the first, slow inference precede the warm-up. */
+const TIMED_PART_S = 120;
+const END_S = 120;
+/** Slow models exceed the duration: the minimum number of iterations counts too. */
+const SLACK = 5;
+/** trtexec's own: this many iterations hardly ever take longer than the duration. */
+const USUAL_ITERATIONS = 10;
+
+/** Limits for the parts of a run. The timed part follows from warm-up and duration, unless other settings decide. */
+function runLimits(method: RunMethod, role: PlannedRun['role']): PlannedLimits {
+  const onceS = method.warmUpMs / 1000 + method.durationS;
+  const isKnown = method.iterations <= USUAL_ITERATIONS && PAUSES.every((flag) => method.flags[flag] === undefined);
+  const { limits } = method;
+  const endS = role === 'profile' ? LOAD_S + SLACK * onceS : END_S;
+  return {
+    firstOutputS: limits.firstOutputS ?? FIRST_OUTPUT_S,
+    loadS: limits.loadS ?? LOAD_S,
+    timedPartS: limits.timedPartS ?? (isKnown ? TIMED_PART_S + SLACK * onceS : null),
+    endS: limits.endS ?? (isKnown || role === 'timed' ? endS : null),
+    wholeS: method.timeoutS,
+  };
+}
+
+const PAUSES = ['--sleepTime', '--idleTime'];
 
 /** Pairs are no part of a plan: which cells need them is known after the sweep. */
 type PlannedRole = Exclude<PlannedRun['role'], 'pair'>;

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { type JudgedFactors, searchFactors } from '../../../src/features/bisect/factor-search.ts';
+import { type JudgedFactors, searchFactors } from '../../../src/features/bisect/factors.ts';
 
 const named = (count: number): string[] => Array.from({ length: count }, (_, place) => `f${place}`);
 

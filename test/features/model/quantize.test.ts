@@ -61,7 +61,7 @@ class Workshop {
   }
 
   get variants(): string[] {
-    return readdirSync(this.path('variants')).filter((name) => name !== '.gitignore');
+    return readdirSync(this.path('variants')).filter((name) => name !== '.gitignore' && !name.endsWith('.lock'));
   }
 }
 
