@@ -57,7 +57,7 @@ export function evidenceOf(
     pairs?.outcome === 'notComparable'
       ? 'no pair that could be compared with the last good engine'
       : pairs !== null
-        ? `${pairs.agreeing} of ${count(pairs.count, 'pair')} with the last good engine${where}, ${formatPercent(pairs.changePercent)}`
+        ? `${pairs.agreeing} of ${count(pairs.count, 'pair')} with the last good engine${where} (${formatPercent(pairs.changePercent)} in the middle)`
         : null;
   return [
     ...(own === null ? [] : [own]),
