@@ -64,13 +64,13 @@ function marginChanges(
 ): CellChange[] {
   const { share = 0, difference = 0, leastPast = 1 } = MARGINS[metric] ?? {};
   const now = entries.at(-1);
-  // The values that are expected after what was reported: those since it began, or the others where it is over.
+  // The values that are expected after what was reported: those since it began, or the others where it is over, or now.
   const expected = known.reduce(
     (past, { finding, place }) => {
       const change = cellIn(finding, { cellKey: cell.key, metric });
       if (change === undefined || place < 0) return past;
       return past.filter((entry) =>
-        finding.state === 'recovered'
+        finding.state === 'recovered' || (now !== undefined && !isMostlyLeft(change, now.value))
           ? entry.place < place || !isMostlyLeft(change, entry.value)
           : entry.place >= place,
       );

@@ -34,3 +34,14 @@ test.each<[string, GatedMetricId, number[], number[]]>([
 ])('%s', (_, metric, values, expected) => {
   expect(alarmed(metric, values)).toEqual(expected);
 });
+
+test('the old size again is a recovery, and no news', () => {
+  const sizes = [24, 24, 41, 24];
+  const gate = new SimulatedGate({
+    cells: simulatedCells(1),
+    metrics: ['gpuComputeMs', 'engineMib'],
+    values: (_, sweep, of) => (of === 'engineMib' ? [sizes[sweep] ?? 0] : [2, 2.001, 2.002]),
+  });
+  const states = sizes.map(() => gate.next().findings.map(({ direction, state }) => `${direction} ${state}`));
+  expect(states).toEqual([[], [], ['slower open'], ['slower recovered']]);
+});
