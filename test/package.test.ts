@@ -51,7 +51,7 @@ test('npm pack makes a package that installs and runs elsewhere, small enough to
     folder,
   );
   // The launcher of the recipe: what finds neither Node nor bench on its PATH starts it by its path.
-  const nightly = readFileSync(join(ROOT, 'docs', 'nightly.md'), 'utf8');
+  const nightly = readFileSync(join(ROOT, 'docs', 'how-to', 'nightly.md'), 'utf8');
   const recipe = nightly.split('\n').find((line) => line.startsWith('printf ')) ?? '';
   execFileSync('sh', ['-c', recipe], {
     cwd: folder,

@@ -122,7 +122,7 @@ test('each flag of trtexec that names a file, a folder, a library or a host is r
 
 test('each rule has a case, and a line in the document', () => {
   const words = CASES.flatMap(([text]) => text.split(/[^\w-]+/));
-  const document = readFileSync(join(ROOT, 'docs', 'security.md'), 'utf8');
+  const document = readFileSync(join(ROOT, 'docs', 'explanation', 'security.md'), 'utf8');
   for (const { what, key } of CODE_RULES) {
     expect(words.some((word) => key.test(word))).toBe(true);
     expect(document).toContain(what);
