@@ -58,21 +58,4 @@ describe('cells by what their newest runs show', () => {
     expect(code).toBe(2);
     expect(stderr).toMatch(message);
   });
-
-  test('completion offers the words', async () => {
-    const { stdout } = await bench([
-      'completion',
-      '--complete',
-      'fish',
-      '--',
-      'bench',
-      'trend',
-      '--db',
-      db,
-      '--filter',
-      '',
-    ]);
-    expect(stdout).toContain('bound=host');
-    expect(stdout).toContain('flag=host-bound');
-  });
 });
