@@ -130,7 +130,9 @@ async function browserRows(file: string): Promise<Row[]> {
     } as const;
     const page = await browser.newPage();
     await page.setViewport({ width: 1280, height: 900 });
-    await page.goto(`${fileUrl(file)}#cell`);
+    await page.goto(fileUrl(file));
+    await page.evaluate(`document.querySelector('#cells-table tbody a').click()`);
+    await page.waitForSelector('#cell .stage');
     const rows: Row[] = [opened];
     for (const [what, event] of Object.entries(GESTURES)) {
       const rate = await framesPerS(page, event);
@@ -183,7 +185,7 @@ async function openMs(browser: Browser, file: string): Promise<number> {
     return await timedMs(async () => {
       await page.goto(fileUrl(file));
       await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))');
-      const isDrawn: unknown = await page.evaluate(`document.querySelector('#cell .trend') !== null`);
+      const isDrawn: unknown = await page.evaluate(`document.querySelector('.first-chart .trend') !== null`);
       if (isDrawn !== true) throw new Error('the page drew no trend');
     });
   } finally {
