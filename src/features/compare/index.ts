@@ -1,8 +1,7 @@
 export { compareReport, readSides } from './compare.ts';
 export { comparison, type ComparedCell, type Comparison } from './output.ts';
 export { compareText, shiftSize, shiftText } from './text.ts';
-export type { TurnSide } from './run/commit-side.ts';
-export type { TwoCommits } from './run/commit-side.ts';
+export type { TurnSide, TwoCommits } from './run/commit-side.ts';
 export type { MeasureOptions } from './run/compare-run.ts';
 
 /** Loaded where something is measured: most comparisons only read. */

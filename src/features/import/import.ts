@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { ENGINE_EXPLORER, type ImportHints, TRTEXEC } from '../../artefacts/read/recognise.ts';
 import { artefactsFolderOf, isInside, removedFolderOf } from '../../artefacts/layout.ts';
-import type { StandaloneReading } from '../../artefacts/read/read-standalone.ts';
+import { NOTHING_STATED, type StandaloneReading } from '../../artefacts/read/read-standalone.ts';
 import { readSource } from '../../artefacts/read/read-source.ts';
 import { readPrunedNotes } from '../../artefacts/sweep-manifest.ts';
 import { UsageError } from '../../errors.ts';
@@ -78,21 +78,13 @@ export async function importRuns(paths: readonly string[], stated: ImportOptions
   const imported: ImportedSweep[] = [];
   const note = (text: string): void => io.err(`note: ${text}\n`);
   const work = async (): Promise<void> => {
-    const context: ImportContext = {
-      db: store.db,
-      writer: new RunWriter(store.db),
-      artefactsFolder,
-      toolVersion: toolVersion(),
+    const context = contextOf(store.db, artefactsFolder, io, {
       git,
-      now: io.now,
       date: dateOf(options, io),
       standalone,
       note: options.note ?? null,
       into: options.into === undefined ? null : importedSweep(store.db, options.into),
-      onNote: (text: string) => note(printable(text)),
-      keeps: true,
-      signal: io.signal,
-    };
+    });
     const groups = Map.groupBy(sources, ({ sweepName }) => options.into ?? options.sweep ?? sweepName);
     for (const [name, group] of groups) {
       io.signal.throwIfAborted();
@@ -116,6 +108,37 @@ export async function importRuns(paths: readonly string[], stated: ImportOptions
   return isWhole ? code : EXIT_CODES.incomplete;
 }
 
+/** `bench import` of run folders that state their sweep. */
+export function importRunFolders(folders: readonly string[], store: OpenStore, io: Io): Promise<ImportedSweep[]> {
+  const sources = folders.map((path) => ({ source: { kind: 'folder' as const, path }, sweepName: '' }));
+  return new GroupImport(contextOf(store.db, artefactsFolderOf(store.path), io), '').import(sources);
+}
+
+/** An import to which nothing is stated but `stated`. */
+function contextOf(
+  db: OpenStore['db'],
+  artefactsFolder: string,
+  io: Io,
+  stated: Partial<ImportContext> = {},
+): ImportContext {
+  return {
+    db,
+    writer: new RunWriter(db),
+    artefactsFolder,
+    toolVersion: toolVersion(),
+    git: null,
+    now: io.now,
+    date: null,
+    standalone: NOTHING_STATED,
+    note: null,
+    into: null,
+    onNote: (text) => io.err(`note: ${printable(text)}\n`),
+    keeps: true,
+    signal: io.signal,
+    ...stated,
+  };
+}
+
 /**
  * Stores what the artefacts of sweeps give; nothing of them is written.
  * @param folders of sweeps, in the folder of all artefacts
@@ -127,21 +150,8 @@ export async function restoreArtefacts(
   io: Io,
 ): Promise<void> {
   const hints = hintsOf({});
-  const context: ImportContext = {
-    db,
-    writer: new RunWriter(db),
-    artefactsFolder,
-    toolVersion: toolVersion(),
-    git: null,
-    now: io.now,
-    date: null,
-    standalone: standaloneOf({}, hints),
-    note: null,
-    into: null,
-    onNote: () => {},
-    keeps: false,
-    signal: io.signal,
-  };
+  const unkept = { standalone: standaloneOf({}, hints), onNote: () => {}, keeps: false };
+  const context = contextOf(db, artefactsFolder, io, unkept);
   const found: FoundSweep[] = [];
   for (const folder of folders) {
     const sources = await findRuns(folder, { ...io, err: () => {} }, hints, {});

@@ -13,7 +13,7 @@ import * as tables from '../../../src/store/schema.ts';
 import { bench, ROOT, temporaryFolder } from '../../support/bench.ts';
 import { FIXTURES } from '../../support/recordings.ts';
 import { storeIn } from '../../support/made-stores.ts';
-import { queryStore } from '../../support/store-dump.ts';
+import { change, queryStore } from '../../support/store-dump.ts';
 import { rowsOf } from '../../support/stores.ts';
 
 const PAIR = ['run', join(ROOT, 'matrices', 'quickstart-pair.yaml')];
@@ -24,13 +24,6 @@ function newStore(): string {
 
 function measuredStore(name: 'pair' | 'samePair' = 'pair'): Promise<string> {
   return storeIn(temporaryFolder(), name);
-}
-
-function change(db: string, sql: string): void {
-  const client = new Database(db);
-  client.pragma('foreign_keys = ON');
-  client.exec(sql);
-  client.close();
 }
 
 function artefactFiles(db: string): string[] {
