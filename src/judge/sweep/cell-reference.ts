@@ -84,7 +84,7 @@ export class CellReference {
   ): CellJudgement['verdict'] {
     const cell = this.#cell;
     if (cell.isOnlyRunFarOff) return 'unclear';
-    if (cell.held !== null) return cell.known.sweepsToReport(cell.held.mean, cell.tolerance) > 1 ? 'same' : 'unclear';
+    if (cell.held !== null && cell.known.sweepsToReport(cell.held.mean, cell.tolerance) > 1) return 'same';
     const isOff = Math.abs(log) > Math.max(RULES.openErrors * error, reach);
     if (this.#isOpen && isOff) return log > 0 ? 'slower' : 'faster';
     if (!isNewest || Math.abs(log) < reach) return 'same';

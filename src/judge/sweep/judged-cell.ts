@@ -65,13 +65,10 @@ export class JudgedCell {
     return this.pending === null ? this.#judgeAtHome(sweep, off) : this.#judgePending(sweep, this.pending, off);
   }
 
-  #isFar(off: number, { night, extra, share }: CellSweep, count: number): boolean {
+  #isFar(off: number, { night, extra, share }: CellSweep, count: number, p: number = RULES.oneSweepP): boolean {
     if (Math.abs(off) < 3 * this.noise.sd || off * (off + night.own) < 0) return false;
     this.noise.refresh(true);
-    return (
-      Math.abs(off) > 3 * this.noise.sd &&
-      this.noise.tail(off, 1 + 1 / count, night.variance + extra) < RULES.oneSweepP * share
-    );
+    return Math.abs(off) > 3 * this.noise.sd && this.noise.tail(off, 1 + 1 / count, night.variance + extra) < p * share;
   }
 
   #judgePending(sweep: CellSweep, pending: Level, off: number): Reported | null {
@@ -95,7 +92,7 @@ export class JudgedCell {
   #judgeAtHome(sweep: CellSweep, off: number): Reported | null {
     const common = this.#commonChange(sweep, off);
     if (common !== null) return this.#begin(sweep, common);
-    if (this.#isFar(off, sweep, this.home.count)) return this.#judgeFar(sweep, off);
+    if (this.#isFar(off, sweep, this.home.count, RULES.heldP)) return this.#judgeFar(sweep, off);
     if (this.held !== null) this.#release(this.held);
     this.#learn(sweep, off);
     return this.#drift(sweep) ?? this.#judgeWindows(sweep, off);
@@ -109,7 +106,7 @@ export class JudgedCell {
     return against > RULES.againstGroup ? null : moved;
   }
 
-  /** A sweep far off is reported at once, unless it is what the cell knows or may be the accident of one run. */
+  /** A sweep far off is reported at once, or with the next that agrees: where it is less sure, what the cell knows, or perhaps the accident of one run. */
   #judgeFar(sweep: CellSweep, off: number): Reported | null {
     let held = this.held;
     if (held !== null && Math.abs(sweep.log - held.mean) > 4.5 * this.noise.sd + RULES.cellSd) {
@@ -117,17 +114,32 @@ export class JudgedCell {
       held = null;
     }
     const isOnlyRun = sweep.runs === 1 && this.#mayBeOffRun(sweep, off);
-    const needed = Math.max(this.known.sweepsToReport(sweep.log, this.tolerance, off), isOnlyRun ? 2 : 1);
+    const isSure = !isOnlyRun && this.#isFar(off, sweep, this.home.count);
+    const needed = Math.max(this.known.sweepsToReport(sweep.log, this.tolerance, off), isSure ? 1 : 2);
     if (needed === 1) return this.#begin(sweep, off);
     if (held === null) held = new Level(sweep.place, sweep.log);
-    else held.add(sweep.place, sweep.log, Infinity);
+    else {
+      this.noise.learn(sweep.log - held.mean, 1 + 1 / held.count, sweep.night.variance + sweep.extra);
+      held.add(sweep.place, sweep.log, Infinity);
+    }
     this.held = held;
     this.isOnlyRunFarOff = isOnlyRun && held.count < 2;
-    if (held.count < needed) return null;
+    if (held.count < needed || !this.#isSureOf(held, sweep)) return null;
     this.held = null;
+    // One run alone was slow, and it is the only one that those after it are faster than.
+    if (this.home.count === 1 && sweep.runs === 1 && off < 0) {
+      this.home.restart(held);
+      return null;
+    }
     this.pending = held;
     this.known.visit(held.mean, this.tolerance, { reported: true, sweeps: 0 });
     return this.#reported(sweep, off, held.first, held.count);
+  }
+
+  #isSureOf({ mean, count }: Level, { night, share }: CellSweep): boolean {
+    this.noise.refresh(true);
+    const scale = 1 / count + 1 / this.home.count;
+    return this.noise.tail(mean - this.home.mean, scale, night.variance / count, count) < RULES.oneSweepP * share;
   }
 
   /** One run may be an accident, and the likelier so the fewer quiet sweeps the cell has; not where it lands on a level it knows. */
@@ -136,13 +148,15 @@ export class JudgedCell {
     if (size < RULES.offRunLeast || size > RULES.offRunMost) return false;
     if (this.known.hasLasted(log, this.tolerance)) return false;
     if (this.known.excursions > 0) return true;
-    const quiet = RULES.offRunQuiet + (Math.log(size / 0.1) / RULES.offRunRate) * RULES.offRunSize;
-    return this.#sweeps < quiet - (off < 0 ? RULES.offRunFaster : 0);
+    return this.#sweeps < RULES.offRunQuiet + (Math.log(size / 0.1) / RULES.offRunRate) * RULES.offRunSize;
   }
 
   #release(held: Level): void {
     this.known.visit(held.mean, this.tolerance, { reported: false, sweeps: held.count });
-    if (held.count < RULES.lastingSweeps) this.known.addExcursion(held.mean - this.home.mean);
+    const off = held.mean - this.home.mean;
+    if (this.noise.tail(off, 1 / held.count + 1 / this.home.count, 0, held.count) > RULES.oneSweepP)
+      this.noise.learn(off, 1 / held.count + 1 / this.home.count, 0);
+    else if (held.count < RULES.lastingSweeps) this.known.addExcursion(off);
     this.held = null;
   }
 
@@ -209,7 +223,7 @@ export class JudgedCell {
     const found = this.#stepOfWindow(sweep);
     if (found === null) return null;
     const { window, mean } = found;
-    if (window > 3 && home.count - window < 3) {
+    if (window > 3 && home.count - window < 2) {
       home.restart(home.newest(window));
       return null;
     }

@@ -2,6 +2,8 @@
 export const RULES = {
   /** Tail probability at which one sweep is reported. Calm cells reach .05 in 1,000 sweeps with it, heavy ones .35: see `heavyShare`. */
   oneSweepP: 1e-3,
+  /** A sweep of this tail probability waits for a second that agrees with it. */
+  heldP: 0.01,
   /** The same for the mean of the last 2 to 10 sweeps: nine means that depend on each other share it. */
   windowP: 5e-4,
   /** This many tests judged together have these probabilities; with more they fall with this power of the number (1: Bonferroni). */
@@ -44,10 +46,9 @@ export const RULES = {
   /** One run off by so much (log ratio) may be an accident of this run, until the cell was quiet for this many sweeps. */
   offRunLeast: 0.042,
   offRunMost: 0.36,
-  offRunQuiet: 18,
+  offRunQuiet: 23,
   offRunRate: 0.083,
   offRunSize: 0.5,
-  offRunFaster: 9,
   /** A level that lasted this many sweeps is worth saying that it ended; a single sweep is an excursion. */
   lastingSweeps: 3,
   /** A second level that was reported this many times is known, and reported only when it lasts longer than before. */
