@@ -83,7 +83,13 @@ export class JudgedCell {
         pending.count >= RULES.lastingSweeps && this.known.sweepsToReport(this.home.mean, this.tolerance) === 1;
       return isNews ? this.#report(sweep, -size, this.home) : null;
     }
-    if (Math.abs(off) > 0.5 * Math.abs(size) && this.#isFar(off, sweep, pending.count)) return this.#begin(sweep, off);
+    if (Math.abs(off) > 0.5 * Math.abs(size) && this.#isFar(off, sweep, pending.count)) {
+      if (pending.count > 1 || sweep.runs > 1) return this.#begin(sweep, off);
+      // Two only runs that lie far from each other: the first was an accident.
+      this.known.addExcursion(size);
+      this.pending = null;
+      return this.#judgeAtHome(sweep, back);
+    }
     this.#join(pending, sweep);
     if (pending.count >= RULES.adoptSweeps) this.adopt();
     return null;
@@ -148,7 +154,7 @@ export class JudgedCell {
     if (size < RULES.offRunLeast || size > RULES.offRunMost) return false;
     if (this.known.hasLasted(log, this.tolerance)) return false;
     if (this.known.excursions > 0) return true;
-    return this.#sweeps < RULES.offRunQuiet + (Math.log(size / 0.1) / RULES.offRunRate) * RULES.offRunSize;
+    return this.#sweeps < RULES.offRunQuiet + RULES.offRunGrowth * Math.log(size / 0.1);
   }
 
   #release(held: Level): void {

@@ -43,12 +43,11 @@ export const RULES = {
   againstGroup: 3,
   /** A new level is the one that further steps are measured from after this many sweeps. */
   adoptSweeps: 4,
-  /** One run off by so much (log ratio) may be an accident of this run, until the cell was quiet for this many sweeps. */
+  /** One run off by so much (log ratio) may be an accident of this run, until the cell was quiet for this many sweeps where it is 0.1, and for this many more for each factor e of its size. */
   offRunLeast: 0.042,
   offRunMost: 0.36,
-  offRunQuiet: 23,
-  offRunRate: 0.083,
-  offRunSize: 0.5,
+  offRunQuiet: 17,
+  offRunGrowth: 18,
   /** A level that lasted this many sweeps is worth saying that it ended; a single sweep is an excursion. */
   lastingSweeps: 3,
   /** A second level that was reported this many times is known, and reported only when it lasts longer than before. */
