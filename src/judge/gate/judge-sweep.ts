@@ -78,9 +78,9 @@ function changesOf(cellKey: string, { history, metric }: MetricHistory, facts: J
 function withPairs(changes: readonly CellChange[], facts: JudgedFacts): CellChange[] {
   const ofCell = new Map(
     (facts.evidence.pairs ?? []).map((pairs) => {
-      const isBuildLuck = pairs.outcome === 'buildLuck';
-      const lasts = isBuildLuck || pairs.outcome === 'confirmed' ? ('pairs' as const) : null;
-      return [pairs.cellKey, { pairs, isBuildLuck, lasts }] as const;
+      const isLuck = pairs.outcome === 'buildLuck';
+      const lasts = isLuck || pairs.outcome === 'confirmed' ? ('pairs' as const) : null;
+      return [pairs.cellKey, { pairs, isBuildLuck: isLuck, lasts }] as const;
     }),
   );
   const weighed = changes.map((change): CellChange => {
