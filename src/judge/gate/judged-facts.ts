@@ -102,11 +102,7 @@ export class JudgedFacts {
         return timesOf(all[at] ?? []);
       });
       const said = controls.map((own) => own.get(place));
-      if (!isNewest.has(place)) {
-        judge.learn(runs, said);
-        continue;
-      }
-      for (const [index, judgement] of judge.step(runs, said).entries()) {
+      for (const [index, judgement] of judge.step(runs, said, isNewest.has(place)).entries()) {
         const cellKey = cells[index]?.of.cell.key;
         if (judgement === null || cellKey === undefined) continue;
         const { change, reference } = judgement;

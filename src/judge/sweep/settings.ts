@@ -14,8 +14,6 @@ export const RULES = {
   heavyShare: 0.9,
   /** The flat prior of the sd counts as this many cells of the matrix. */
   flatCells: 20,
-  /** Tails of runs count half for the tails of sweeps, whose mean and own effect are closer to normal. */
-  runTailWeight: 0.5,
   /** The tail of a mean of n heavy sweeps is the normal one times this power of n of their ratio (chosen by simulation). */
   heavyMeanPower: 0.5,
   /** A sweep counts in a window with at most this many sd: one excursion is no step. */
@@ -45,8 +43,8 @@ export const RULES = {
   offRunLeast: 0.042,
   offRunMost: 0.36,
   offRunQuiet: 18,
-  offRunRate: 0.083,
-  offRunSize: 0.5,
+  /** Sweeps more for a run e times as far off. */
+  offRunGrowth: 0.5 / 0.083,
   offRunFaster: 9,
   /** A level that lasted this many sweeps is worth saying that it ended; a single sweep is an excursion. */
   lastingSweeps: 3,
