@@ -16,8 +16,6 @@ export const RULES = {
   heavyShare: 0.9,
   /** The flat prior of the sd counts as this many cells of the matrix. */
   flatCells: 20,
-  /** Tails of runs count half for the tails of sweeps, whose mean and own effect are closer to normal. */
-  runTailWeight: 0.5,
   /** The tail of a mean of n heavy sweeps is the normal one times this power of n of their ratio (chosen by simulation). */
   heavyMeanPower: 0.5,
   /** A sweep counts in a window with at most this many sd: one excursion is no step. */
@@ -43,10 +41,11 @@ export const RULES = {
   againstGroup: 3,
   /** A new level is the one that further steps are measured from after this many sweeps. */
   adoptSweeps: 4,
-  /** One run off by so much (log ratio) may be an accident of this run, until the cell was quiet for this many sweeps where it is 0.1, and for this many more for each factor e of its size. */
+  /** One run off by so much (log ratio) may be an accident of this run, until the cell was quiet for this many sweeps where it is off by 0.1. */
   offRunLeast: 0.042,
   offRunMost: 0.36,
   offRunQuiet: 17,
+  /** Sweeps more for a run e times as far off. */
   offRunGrowth: 18,
   /** A level that lasted this many sweeps is worth saying that it ended; a single sweep is an excursion. */
   lastingSweeps: 3,
