@@ -19,10 +19,10 @@ import { isTelemetryName, readTelemetry } from './read-telemetry.ts';
 import type { TrtexecRun } from '../../trtexec/log/parsed-log.ts';
 import { boundBy } from '../../trtexec/fitness/bound-by.ts';
 import { findFlags, findHarnessFlags, marked } from '../../trtexec/fitness/find-flags.ts';
-import { failed, syntheticEvidence, unfitFor } from '../../trtexec/log/ended.ts';
+
 import { judgeHarness } from '../../harnesses/judge-harness.ts';
 import { derive } from '../../trtexec/log/derived.ts';
-import { judgeRun } from '../../trtexec/log/judge.ts';
+import { failed, judgeRun, syntheticEvidence, unfitFor } from '../../trtexec/log/judge.ts';
 import { silentRun } from '../../trtexec/log/run-builder.ts';
 import { TrtexecLogParser } from '../../trtexec/log/trtexec-log.ts';
 import { contradictedCell } from '../../trtexec/cell-of-run.ts';
