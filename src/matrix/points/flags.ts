@@ -1,5 +1,4 @@
-import { findFlag, flagNames } from '../../trtexec/flags/flag-table.ts';
-import type { FlagPhase } from '../../trtexec/flags/flags.ts';
+import { findFlag, flagNames, type FlagPhase } from '../../trtexec/flags/flag-table.ts';
 import type { Flags, Placed } from '../matrix.ts';
 import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
 import { didYouMean } from '../../text/nearest.ts';
