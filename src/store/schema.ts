@@ -22,7 +22,7 @@ import { FLAG_EFFECTS, type RunFlagId } from '../records/run-flag.ts';
 import { RUN_ROLES } from '../records/run.ts';
 import { textByName, type BuildId, type CellKey, type RunId, type SweepId } from '../records/scalars.ts';
 import { type RunTelemetry, telemetrySchema } from '../records/telemetry.ts';
-import type { Banner } from '../trtexec/log/banner.ts';
+import type { Banner } from '../trtexec/log/printed-facts.ts';
 import { json } from './json-column.ts';
 
 /**
