@@ -1,4 +1,4 @@
-import { button, byId, element, picker } from './dom.ts';
+import { button, byId, element } from './dom.ts';
 
 /** What cells are chosen by: attributes of their rows. */
 const FACETS = ['verdict', 'model', 'precision', 'batch', 'graph'];
@@ -25,11 +25,9 @@ function bodyOfCells(): HTMLElement | null {
 export function listenToFilter(changed: () => void): void {
   const [field, output] = [byId('filter'), byId('filter-count')];
   if (!(field instanceof HTMLInputElement) || output === null) return;
-  const tables = tablesByMetric();
-  const all = tables.flatMap((table) => table.rows);
-  let rows = tables[0]?.rows ?? [];
-  for (const table of tables) for (const [place, row] of table.rows.entries()) row.dataset['place'] = String(place);
-  const texts = new Map(all.map((row) => [row, row.textContent.toLowerCase()]));
+  const rows = rowsIn(bodyOfCells());
+  for (const [place, row] of rows.entries()) row.dataset['place'] = String(place);
+  const texts = new Map(rows.map((row) => [row, row.textContent.toLowerCase()]));
   const apply = (): void => {
     const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
     const named = rows.filter((row) => words.every((word) => texts.get(row)?.includes(word) === true));
@@ -45,37 +43,15 @@ export function listenToFilter(changed: () => void): void {
     output.textContent = `${shown.size} of ${rows.length}`;
     changed();
   };
-  const chips = FACETS.flatMap((facet) => chipsOf(facet, all, apply));
+  const chips = FACETS.flatMap((facet) => chipsOf(facet, rows, apply));
   const groups = [...Map.groupBy(chips, ({ facet }) => facet)].map(([facet, own]) =>
     element('div', { role: 'group', 'aria-label': facet }, `${facet} `, ...own.map((chip) => chip.button)),
   );
-  const choose = (place: number): void => {
-    const chosen = tables[place];
-    if (chosen === undefined) return;
-    rows = chosen.rows;
-    bodyOfCells()?.replaceChildren(...rows);
-    for (const head of document.querySelectorAll('#cells-table [aria-sort]')) head.removeAttribute('aria-sort');
-    byId('cells-metric')?.replaceChildren(chosen.metric);
-    apply();
-  };
-  const metrics = tables.map(({ metric }) => metric);
-  field.form?.append(...(tables.length < 2 ? [] : [picker('Metric', metrics, choose)]), ...groups);
+  field.form?.append(...groups);
   field.addEventListener('input', apply);
   field.form?.addEventListener('submit', (event) => event.preventDefault());
   apply();
   listenToSorting(changed);
-}
-
-/** The rows by each metric, which the page has in templates but for the first; the worst first in each. */
-function tablesByMetric() {
-  const templates = [...document.querySelectorAll<HTMLTemplateElement>('#cells template')];
-  return [
-    { metric: byId('cells-metric')?.textContent ?? '', rows: rowsIn(bodyOfCells()) },
-    ...templates.map(({ content, dataset }) => ({
-      metric: dataset['metric'] ?? '',
-      rows: [...content.querySelectorAll('tr')],
-    })),
-  ];
 }
 
 /** None where all rows have the same; verdicts in the order of the table, which is by weight. */

@@ -2,7 +2,7 @@ import { formatMs, formatNumber, formatPercent, signedMs } from '../../terminal/
 import type { PageCell, PageData, ReportLayer, ReportLayers, ReportLayersDiff } from '../page-data.ts';
 import { hideTip, onKeys, picture, pictureStage, showTip, sized, svgLine, tell } from './chart.ts';
 import { colorKey, element, note, picked, showAsTable, svg, textTable } from './dom.ts';
-import { clamp, nestedTreeMap, type Tile } from './geometry.ts';
+import { clamp, type Tile, treeMap } from './geometry.ts';
 import { sweepName } from './trend.ts';
 
 const COLORS = [
@@ -108,7 +108,7 @@ const KINDS = 8;
 function layerMap({ layers, rest, totalMs }: ReportLayers, nameOf: (layer: ReportLayer) => string): HTMLElement {
   const names = layers.map((layer) => nameOf(layer) || 'not known');
   const kinds = kindsOf(layers, names);
-  const smaller = { label: `${rest.layers} smaller layers`, block: 'smaller layers', ms: rest.ms };
+  const smaller = { label: `${rest.layers} smaller layers`, ms: rest.ms };
   const all = [
     ...layers.map((layer, place) => ({
       ...layer,
@@ -136,17 +136,10 @@ function layerMap({ layers, rest, totalMs }: ReportLayers, nameOf: (layer: Repor
   };
   const stage = pictureStage(
     'tree map',
-    'Layers by their share of the time. Arrow keys move block by block; the table below has the same.',
+    'Layers by their share of the time. Arrow keys move; the table below has the same.',
   );
-  const [sizes, blocks] = [all.map(({ ms }) => ms), all.map(({ block }) => block.split('/', 1).join(''))];
-  sized(stage, (width) => {
-    const groups = nestedTreeMap(sizes, blocks, width, HEIGHT);
-    const parts = groups.flatMap(({ name, frame, tiles }) => [
-      ...tiles.map(drawTile),
-      ...groupFrame(name, frame, tiles),
-    ]);
-    return picture('tree-map', [width, HEIGHT], null, ...parts);
-  });
+  const sizes = all.map(({ ms }) => ms);
+  sized(stage, (width) => picture('tree-map', [width, HEIGHT], null, ...treeMap(sizes, width, HEIGHT).map(drawTile)));
   stage.addEventListener('pointermove', ({ clientX, clientY, target }) => {
     const tile = target instanceof Element ? target.closest('.tile') : null;
     if (tile === null) hideTip();
@@ -171,15 +164,6 @@ function layerMap({ layers, rest, totalMs }: ReportLayers, nameOf: (layer: Repor
 
 function placeOf(tile: Element): number {
   return Number(tile.getAttribute('data-place') ?? 0);
-}
-
-/** Name and border of a repeated part of the network, where it has room for more than its layers. */
-function groupFrame(name: string, { x, y, width, height }: Tile, tiles: readonly Tile[]): SVGElement[] {
-  const frame = svg('rect', { class: 'group-frame', x, y, width, height });
-  const fits = Math.floor((width - 6) / LETTER);
-  if ((tiles[0]?.y ?? y) <= y || fits < LEAST_LETTERS) return [frame];
-  const shown = name.length <= fits ? name : `${name.slice(0, fits - 1)}…`;
-  return [frame, svg('text', { class: 'group-name', x: x + 4, y: y + 14 }, shown)];
 }
 
 /** The end of the scope distinguishes layers: `…mlp.fc1` of `blocks.3.mlp.fc1: Add, MatMul`. */

@@ -122,8 +122,8 @@ export function sweepMap(data: PageData, open: (cell: PageCell) => void): HTMLEl
 
 /** From the level at which a square has no color; null without a result. */
 function percentOf({ level, values }: PageCell, sweep: number): number | null {
-  const value = values[sweep]?.value;
-  return value === undefined || level === null ? null : (value / level - 1) * 100;
+  const value = values[sweep] ?? null;
+  return value === null || level === null ? null : (value / level - 1) * 100;
 }
 
 /** Of each class of square, as the style sheet has it now. */

@@ -5,7 +5,7 @@ import { reasonWords } from '../../../terminal/words.ts';
 import { changeText, firstOfEach, isShownWhole, levelText } from '../../check/index.ts';
 import { shiftText } from '../../compare/index.ts';
 import { CHANGE_WORDS } from '../../layers/index.ts';
-import { cellSparks, ownRows } from './cell-rows.ts';
+import { cellSparks, rowsByKey } from './cell-rows.ts';
 import {
   aboutText,
   capitalized,
@@ -83,7 +83,7 @@ ${commits.length < 2 ? null : markup`<details><summary>${count(commits.length, '
 
 /** A picture of each cell, all of them on one scale. */
 function smallMultiples(finding: Finding, data: ReportData): Markup {
-  const [names, rows, sparks] = [namesOf(data), ownRows(data), cellSparks(data)];
+  const [names, rows, sparks] = [namesOf(data), rowsByKey(data), cellSparks(data)];
   const changes = firstOfEach(finding);
   const rest = changes.length - SHOWN_CELLS;
   return markup`<ul class="multiples">${changes.slice(0, SHOWN_CELLS).map((change) => {

@@ -14,7 +14,7 @@ import {
   speedUpText,
   tallyText,
 } from '../../choose/index.ts';
-import { type Row, cellWords, isChange, ownRows } from './cell-rows.ts';
+import { type Row, cellWords, isChange, rowsByKey } from './cell-rows.ts';
 import { cellLink, namesOf } from './finding-words.ts';
 import type { EnvironmentChange, ReportData } from './report-data.ts';
 
@@ -22,7 +22,7 @@ import type { EnvironmentChange, ReportData } from './report-data.ts';
 export function matrixView(data: ReportData): Markup {
   const cells = data.cells.map(({ cell }) => cell);
   const words = cellWords(cells);
-  const own = ownRows(data);
+  const own = rowsByKey(data);
   const placed = cells.map((cell) => {
     const [model = '', precision = '', shape = '', options = ''] = words.wordsOf(cell);
     return {
@@ -66,7 +66,7 @@ function squareLink(row: Row): Markup {
   const { changePercent, report, verdict } = row;
   const { cell, metric, values } = report;
   const newest = values.findLast((one) => one !== null) ?? null;
-  const value = newest === null ? 'no result' : `${formatNumber(newest.value)} ${metricOf(metric).unit}`;
+  const value = newest === null ? 'no result' : `${formatNumber(newest)} ${metricOf(metric).unit}`;
   const change = isChange(row) && changePercent !== null ? `${formatPercent(changePercent)} ${verdict ?? ''}` : '';
   return markup`<a href="#cell=${cell.key}" title="${shortened(cellLabel(cell), 300)}">${value}<small>${change}</small></a>`;
 }
