@@ -114,8 +114,6 @@ export interface PageCell extends DrawnCell {
   readonly betterIs: 'lower' | 'higher';
   /** The largest value that there can be; null where there is none. */
   readonly whole: number | null;
-  /** What the heat map is neutral at; null without a value. */
-  readonly level: number | null;
 }
 
 export interface PagePoint {
@@ -127,13 +125,4 @@ export interface PagePoint {
   readonly accuracy: 'checked' | 'reference' | 'notChecked';
   /** Another one is better in something and worse in nothing. */
   readonly isDominated: boolean;
-}
-
-/** Percent at which the scale of the heat maps ends, on both sides: one shade a percent. */
-export const HEAT_END = 5;
-
-/** Class of a square. @param percent of change; its direction is `isWorse` */
-export function heatClass(percent: number, isWorse: boolean): string {
-  const depth = Math.min(HEAT_END, Math.round(Math.abs(percent)));
-  return depth === 0 ? 'h0' : `${isWorse ? 'worse' : 'better'}${depth}`;
 }

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { heatClass } from '../../src/html/page-data.ts';
+import { heatClass } from '../../src/features/report/page/sections.ts';
 import { ticks } from '../../src/statistics/ticks.ts';
 import {
   linear,

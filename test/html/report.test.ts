@@ -123,63 +123,9 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     await page.waitForSelector('#cell details table');
     expect(await page.$$eval('#cell details tbody tr', (rows) => rows.length)).toBe(60);
 
-    await page.evaluate(`document.querySelector('#sweep-map details').open = true`);
-    await page.waitForSelector('#sweep-map details table');
-    expect(await page.$$eval('#sweep-map thead th', (heads) => heads.length)).toBe(31);
-    expect(await page.$$eval('#sweep-map tbody tr', (rows) => rows.length)).toBe(6);
-    // Against the level before its change.
-    expect(await text(page, '#sweep-map tbody tr:first-child td')).toMatch(/^\+(9|10)(\.\d+)? %$/);
-
-    await page.focus('#sweep-map .stage');
-    await page.keyboard.press('ArrowDown');
-    await page.keyboard.press('Home');
-    await expect.poll(() => text(page, '#said'), WAIT).toContain('2026-01-01');
-    await page.keyboard.press('Enter');
-    const rows = '#cells-table > tbody > tr[data-key]';
-    const row = await page.$$eval(rows, ([, next]) => next?.querySelector('a')?.getAttribute('href'));
-    await page.waitForFunction(`location.hash === '${row}'`);
     expect(await text(page, '#environment')).toContain('driver 580.1 → 580.2');
     expect(faults).toEqual([]);
   });
-
-  test.each(['light', 'dark'])(
-    'the heat map has the colors of the legend: the last ten sweeps of the cell are slower, %s',
-    async (scheme) => {
-      const { page, faults } = await open(simulated, '', (one) =>
-        one.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]),
-      );
-      // Squares of a row without the gaps, as lengths of equal colors from the left.
-      const drawn = () =>
-        page.evaluate(`(() => {
-      const canvas = document.querySelector('#sweep-map canvas');
-      const context = canvas.getContext('2d');
-      const probe = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
-      const names = new Map([...document.querySelectorAll('#matrix .legend i')].map((swatch) => {
-        probe.fillStyle = getComputedStyle(swatch).backgroundColor;
-        probe.fillRect(0, 0, 1, 1);
-        return [String(probe.getImageData(0, 0, 1, 1).data), swatch.className];
-      }));
-      return JSON.stringify([0, 1, 2, 3, 4, 5].map((row) => {
-        const { data } = context.getImageData(0, 24 + 20 * row + 2, canvas.width, 1);
-        const pixels = Array.from({ length: data.length / 4 }, (_, x) => names.get(String(data.slice(4 * x, 4 * x + 4))) ?? '');
-        return pixels.filter((name, x) => name !== '' && name !== pixels[x - 1]);
-      }));
-    })()`);
-      const rows = async (): Promise<string[][]> => JSON.parse(String(await drawn()));
-      // It is drawn with the next frame, which a busy machine puts off.
-      await expect
-        .poll(async () => (await rows())[0], WAIT)
-        .toEqual([...Array.from({ length: 50 }, () => 'h0'), ...Array.from({ length: 10 }, () => 'worse5')]);
-      const [, ...others] = await rows();
-      // One square is blank: sweep 30 of a cell has no result.
-      expect(others.flat()).toEqual(Array.from({ length: 5 * 60 - 1 }, () => 'h0'));
-      const [slower] = await page.$$eval('#matrix td.worse5 small', (changes) => changes.map((one) => one.textContent));
-      expect(slower).toMatch(/^\+(9|10)\.\d % slower$/);
-      expect(await page.$$eval('#matrix td.h0', (squares) => squares.length)).toBe(5);
-      // Chromium warns of the reading.
-      expect(faults.filter((fault) => !fault.startsWith('Canvas2D'))).toEqual([]);
-    },
-  );
 
   test('recorded runs have distributions, layers and their difference, and a front', async () => {
     const { page, faults } = await open(recorded);

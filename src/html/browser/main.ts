@@ -6,29 +6,15 @@ import { layersView } from './layers-view.ts';
 import { paretoChart } from './pareto-chart.ts';
 import { type Place, placeHash, readPlace } from './geometry.ts';
 import { samplesView } from './samples-view.ts';
-import { sweepMap } from './sweep-map.ts';
 import { drawFirstChart, trendChart } from './trend.ts';
 
 const body = document.querySelector('#cells-table > tbody');
-const data = worstFirst(JSON.parse(byId('data')?.textContent ?? ''));
-const LEAST_MAP_SWEEPS = 2;
+const data: PageData = JSON.parse(byId('data')?.textContent ?? '');
 /** The row below that of the opened cell. */
 const opened = element('tr', { class: 'opened' });
 let shown: Place | null = null;
 
 document.documentElement.classList.add('scripted');
-
-/** In the order of the table, which has the worst cell first. */
-function worstFirst(report: PageData): PageData {
-  const rows = [...(body?.children ?? [])];
-  const places = new Map(rows.map((row, place) => [row.getAttribute('data-key'), place]));
-  const placeOf = ({ key }: PageCell): number => places.get(key) ?? rows.length;
-  return { ...report, cells: report.cells.toSorted((a, b) => placeOf(a) - placeOf(b)) };
-}
-
-function openCell({ key }: PageCell): void {
-  location.hash = `cell=${key}`;
-}
 
 /** Opens the cell of the address below its row, or closes what is open. */
 function follow(): void {
@@ -128,8 +114,6 @@ async function versionNow(): Promise<string | null> {
   }
 }
 
-if (data.sweeps.length >= LEAST_MAP_SWEEPS) byId('sweep-map')?.append(...sweepMap(data, openCell));
-else byId('sweep-map')?.parentElement?.remove();
 drawFirstChart(data);
 showCommands();
 byId('pareto-chart')?.append(...paretoChart(data));

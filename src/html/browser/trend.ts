@@ -10,7 +10,7 @@ export function sweepName({ sweeps }: PageData, sweep: number): string {
   return sweeps[sweep]?.start || `sweep ${sweeps[sweep]?.id.slice(0, 8) ?? ''}`;
 }
 
-export function sweepLines(data: PageData, cell: PageCell, sweep: number): string[] {
+function sweepLines(data: PageData, cell: PageCell, sweep: number): string[] {
   const [value, least, most, runs, environment] = [
     cell.values,
     cell.least,
@@ -62,7 +62,7 @@ const LEAST_GAP = 66;
 const HALF_DATE = 24;
 
 /** Of some sweeps, the newest included: day, time or id, whichever tells the ends apart. @param width from first to last, in pixels */
-export function dateLabels({ sweeps }: PageData, { from, to }: Shown, width: number) {
+function dateLabels({ sweeps }: PageData, { from, to }: Shown, width: number) {
   const textOf = (sweep: number): string[] => {
     const { id = '', start = '' } = sweeps[sweep] ?? {};
     return [dayText(start), start.slice(11), id.slice(0, 8)];

@@ -76,7 +76,7 @@ export function isChange({ verdict }: Row): boolean {
 }
 
 /** The level before a change of the cell, else that since its last one. */
-export function levelOf({ marks, values }: ReportCell, row: Row | undefined): number | null {
+function levelOf({ marks, values }: ReportCell, row: Row | undefined): number | null {
   if (row !== undefined && isChange(row) && row.before !== null) return row.before;
   const last = marks.findLast(({ kind }) => kind === 'slower' || kind === 'faster')?.step ?? 0;
   return median(values.slice(last).flatMap((value) => value ?? []));

@@ -7,7 +7,6 @@ import { isOwnMetric, metricOf } from '../../../records/metric.ts';
 import { dotted } from '../../../terminal/text-width.ts';
 import { cellLabel } from '../../../text/cell-label.ts';
 import { metricText } from '../../help/index.ts';
-import { levelOf, rowsByKey } from './cell-rows.ts';
 import { cellsView } from './cells-view.ts';
 import { namesOf } from './finding-words.ts';
 import { findingsView } from './findings-view.ts';
@@ -100,7 +99,7 @@ function contents({ cells }: ReportData): string[] {
 }
 
 function pageDataOf(data: ReportData): PageData {
-  const [rows, names] = [rowsByKey(data), namesOf(data)];
+  const names = namesOf(data);
   return {
     provenance: data.series.provenance,
     sweeps: data.sweeps.map(({ commit, dirty, startedAt, sweepId }) => ({
@@ -120,7 +119,6 @@ function pageDataOf(data: ReportData): PageData {
         unit,
         betterIs,
         whole: wholeOf(metric),
-        level: levelOf(one, rows.get(cell.key)),
         ...drawn,
       };
     }),

@@ -1,5 +1,4 @@
 import { type HtmlColumn, type Markup, htmlTable, markup, shortened } from '../../../html/markup.ts';
-import { HEAT_END, heatClass } from '../../../html/page-data.ts';
 import { ENVIRONMENT_FIELDS } from '../../../judge/compare/differences.ts';
 import { metricOf } from '../../../records/metric.ts';
 import { formatMs, formatNumber, formatPercent } from '../../../terminal/numbers.ts';
@@ -46,8 +45,16 @@ export function matrixView(data: ReportData): Markup {
     )}</tr>
 `,
   )}</tbody></table></div>
-<div class="script"><h3>Cells by sweeps</h3><p>One square for each sweep of each cell, in the same colors: against the level before an open change, else against the level now. Blank: no result. A narrow window has the newest sweeps only. Arrow keys move, Enter opens the cell.</p><div id="sweep-map"></div></div>
 </section>`;
+}
+
+/** Percent at which the scale ends, on both sides: one shade a percent. */
+export const HEAT_END = 5;
+
+/** Class of a square. @param percent of change; its direction is `isWorse` */
+export function heatClass(percent: number, isWorse: boolean): string {
+  const depth = Math.min(HEAT_END, Math.round(Math.abs(percent)));
+  return depth === 0 ? 'h0' : `${isWorse ? 'worse' : 'better'}${depth}`;
 }
 
 function byNumber(a: string, b: string): number {
