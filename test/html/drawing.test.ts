@@ -2,7 +2,6 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import { heatClass } from '../../src/features/report/page/sections.ts';
-import { ticks } from '../../src/statistics/ticks.ts';
 import {
   linear,
   placeHash,
@@ -31,20 +30,6 @@ describe('tree map', () => {
         }
       }),
     );
-  });
-
-  test('the example of Bruls, Huizing and van Wijk: 6 6 4 3 2 2 1 in 6 by 4', () => {
-    const tiles = treeMap([6, 6, 4, 3, 2, 2, 1], 6, 4);
-    expect(tiles.slice(0, 2)).toEqual([
-      { place: 0, x: 0, y: 0, width: 3, height: 2 },
-      { place: 1, x: 0, y: 2, width: 3, height: 2 },
-    ]);
-    expect(tiles[2]?.width).toBeCloseTo(12 / 7, 9);
-    expect(tiles[2]?.height).toBeCloseTo(7 / 3, 9);
-  });
-
-  test('nothing of no time', () => {
-    expect(treeMap([], 10, 10)).toEqual([]);
   });
 });
 
@@ -90,12 +75,6 @@ describe('scales', () => {
     expect(most).toBeCloseTo(1.008, 9);
     expect(rangeOf([0.9, 1], 1)).toEqual([least, 1]);
     expect(rangeOf([], 1)).toEqual([0, 1]);
-  });
-
-  test('round numbers', () => {
-    expect(ticks(0, 10, 5)).toEqual([0, 2, 4, 6, 8, 10]);
-    expect(ticks(3.1, 3.9, 4)).toHaveLength(4);
-    expect(ticks(5, 5, 4)).toEqual([5]);
   });
 });
 

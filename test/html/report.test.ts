@@ -279,15 +279,6 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     ).toEqual(['slower', 'vit', 'fp16', 'b1', expect.stringMatching(/^\+(9|10)\.\d$/), '%']);
   });
 
-  test('without script the tables are there, and no empty chart', async () => {
-    const { page, faults } = await open(simulated, '', (one) => one.setJavaScriptEnabled(false));
-    expect(await page.$$eval('#cells-table tbody tr', (rows) => rows.length)).toBe(6);
-    expect(await text(page, `#cells-table tr[data-key="${first}"]`)).toMatch(/1\.1\d+ ms/);
-    expect(await page.$('#cell')).toBeNull();
-    expect(await (await page.$('noscript'))?.isVisible()).toBe(true);
-    expect(faults).toEqual([]);
-  });
-
   test.each(['light', 'dark'])(
     'axe-core finds no fault, %s',
     async (scheme) => {

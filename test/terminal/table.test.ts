@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 
 import { makeLook } from '../../src/terminal/look.ts';
 import { type Column, renderTable } from '../../src/terminal/table.ts';
-import { textWidth, truncate } from '../../src/terminal/text-width.ts';
+import { textWidth } from '../../src/terminal/text-width.ts';
 
 interface Row {
   readonly name: string;
@@ -22,14 +22,6 @@ const ROWS = [
 ];
 
 describe('a table', () => {
-  test('aligned, without trailing spaces', () => {
-    expect(renderTable(COLUMNS, ROWS, makeLook(80, false))).toEqual([
-      'name             value  note',
-      'a               1.5 ms  first',
-      'a longer name  12.5 ms',
-    ]);
-  });
-
   test('cuts names, then drops what matters least', () => {
     expect(renderTable(COLUMNS, ROWS, makeLook(24, false))).toEqual([
       'name        value  note',
@@ -59,11 +51,6 @@ describe('a table', () => {
       { header: 'n', text: ({ name }) => name, minWidth: 4 },
     ];
     expect(renderTable(columns, ROWS, makeLook(24, false))[2]).toBe('12.5 ms    a longer name');
-  });
-
-  test('a column in which every row is empty is left out', () => {
-    const rows = ROWS.map((row) => ({ ...row, note: '' }));
-    expect(renderTable(COLUMNS, rows, makeLook(80, false))[0]).not.toContain('note');
   });
 
   test('a text that wraps goes on in the next line, whole', () => {
@@ -108,14 +95,6 @@ describe('a table', () => {
   });
 });
 
-test('cutting keeps whole characters', () => {
-  expect(truncate('hello', 5)).toBe('hello');
-  expect(truncate('hello!', 5)).toBe('hell…');
-  expect(truncate('👩‍👩‍👧 family', 4)).toBe('👩‍👩‍👧 …');
-  expect(truncate('模型模型', 4)).toBe('模…');
-  expect(truncate('模型模型', 6, 3)).toBe('模…型');
-});
-
 describe('names without room', () => {
   const namesAt = (columns: number, names: readonly string[]): string[] => {
     const rows = names.map((name) => ({ name, value: '1', note: '' }));
@@ -135,23 +114,6 @@ describe('names without room', () => {
   ])('are cut %s, where they differ least', (_, names, cut) => {
     const width = Math.max(...cut.map(textWidth));
     expect(namesAt(width + 7, names)).toEqual(cut);
-  });
-
-  test('that differ in their last characters never read the same', () => {
-    const end = fc.stringMatching(/^[a-z0-9]{4}$/);
-    fc.assert(
-      fc.property(
-        fc.stringMatching(/^[a-z/]{8,40}$/),
-        fc.uniqueArray(end, { minLength: 2, maxLength: 6 }),
-        (beginning, ends) => {
-          const names = namesAt(
-            13,
-            ends.map((own) => beginning + own),
-          );
-          expect(new Set(names).size).toBe(ends.length);
-        },
-      ),
-    );
   });
 });
 
@@ -185,29 +147,6 @@ describe('a narrow terminal', () => {
     { key: '8880ae78', name: 'graph transfers', ms: '0.04071', qps: '24563' },
     { key: '0c92a3ad', name: 'graph transfers streams=2', ms: '0.04620', qps: '43290' },
   ];
-
-  test('leaves out columns that matter less before two rows read the same', () => {
-    const lines = renderTable(columns, rows, makeLook(28, false));
-    expect(lines.slice(0, 3)).toEqual([
-      'options              median',
-      'graph transfers      0.04071',
-      'graph transfers st…  0.04620',
-    ]);
-  });
-
-  test('says which columns it has no room for', () => {
-    const wide = renderTable(columns, rows, makeLook(60, false));
-    expect(wide[0]).toBe('options                    median   qps    p99');
-    expect(wide).toHaveLength(3);
-    const narrow = renderTable(columns, rows, makeLook(24, false));
-    expect(narrow.map((line) => line.replace(/^graph \S*…/, 'graph…'))).toEqual([
-      'options          median',
-      'graph transfers  0.04071',
-      'graph…  0.04620',
-      'not shown at 24',
-      '  columns: qps, p99',
-    ]);
-  });
 
   test('two rows never read the same: where they would, the key stands before them', () => {
     const alike = rows.map((row, place) => ({ ...row, name: `graph transfers streams=${place + 1}` }));

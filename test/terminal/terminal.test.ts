@@ -43,12 +43,6 @@ describe('output on terminals and in pipes', () => {
     }
   });
 
-  test('a narrow table keeps verdict, change and cell apart', async () => {
-    const { stdout } = await bench(['compare', 'latest~1', 'latest', '--db', db], { env: { COLUMNS: '60' } });
-    expect(stdout).toMatch(/slower.*b1.*\+25\.\d %/);
-    expect(stdout).toMatch(/slower.*b8.*\+15\.\d %/);
-  });
-
   test('no colour in a pipe; with FORCE_COLOR the same text in colour; NO_COLOR and --no-color win', async () => {
     for (const args of COMMANDS) {
       const run = async (env: Record<string, string>, ...more: string[]): Promise<string> =>
@@ -132,14 +126,5 @@ describe('output on terminals and in pipes', () => {
     expect(code).toBe(0);
     const { stdout } = await bench(['ls', 'sweeps', '--db', other, '--json']);
     expect(JSON.parse(stdout).sweeps).toMatchObject([{ state: 'finished', measured: 10 }]);
-  });
-
-  test('results go to standard output, progress to standard error', async () => {
-    const other = join(sharedFolder(), 'other.sqlite');
-    const args = ['run', join(MATRICES, 'quickstart-pair.yaml'), '--db', other];
-    const { stdout, stderr } = await bench(args);
-    expect(stdout).not.toContain('[1/10]');
-    expect(stderr).toContain('[10/10]');
-    expect(stderr).not.toContain('\r');
   });
 });

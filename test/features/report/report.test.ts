@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { parse } from 'csv-parse/sync';
@@ -25,21 +25,6 @@ describe('bench report', () => {
   beforeAll(async () => {
     cwd = sharedFolder();
     await bench(['run', MATRIX, '--repeats', '2'], { cwd });
-  });
-
-  test('every format ends with the same exit code, which --fail-on selects', async () => {
-    const slow = temporaryFolder();
-    for (const name of ['quickstart-pair', 'quickstart-pair-opt32']) {
-      await bench(['run', join(ROOT, 'matrices', `${name}.yaml`), '-q'], { cwd: slow });
-    }
-    const codes = async (...args: string[]) => {
-      const formats = ['--html', '--md', '--junit', '--csv', '--openmetrics', '--bmf', '--github'];
-      const all = await Promise.all(formats.map((format) => bench(['report', format, ...args], { cwd: slow })));
-      return [...new Set(all.map(({ code }) => code))];
-    };
-    expect(await codes()).toEqual([1]);
-    expect(await codes('--night')).toEqual([1]);
-    expect(await codes('--fail-on', 'failed')).toEqual([0]);
   });
 
   test('of the only sweep there is: its values, compared with nothing', async () => {
@@ -79,19 +64,6 @@ describe('bench report', () => {
     expect(code).toBe(2);
     expect(stderr).toMatch(/^bench: [^\n]*\n$/);
     expect(stderr).toContain(line);
-  });
-
-  test('a file that cannot be written is one clear line', async () => {
-    const { code, stderr } = await inStore('--csv', 'not/there.csv');
-    expect([code, stderr]).toEqual([3, 'bench: not/there.csv: cannot be written: there is no such folder\n']);
-  });
-
-  test('without a store it says so', async () => {
-    const empty = temporaryFolder();
-    const { code, stderr } = await bench(['report', '--md'], { cwd: empty });
-    expect(code).not.toBe(0);
-    expect(stderr).toMatch(/^bench: [^\n]*\n$/);
-    expect(existsSync(join(empty, 'bench.sqlite'))).toBe(false);
   });
 
   test('--github: the step has a summary, and the log an annotation for what has no result', async () => {

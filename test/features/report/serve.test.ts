@@ -1,7 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -114,16 +113,6 @@ describe('bench serve', () => {
       .flatMap((path) => readFileSync(path, 'utf8').split('\n'))
       .filter((line) => line.includes(`:${hex} `) && / 0A /.test(line));
     expect(listening.map((line) => line.trim().split(/\s+/)[1])).toEqual([`0100007F:${hex}`]);
-  });
-
-  test('nonsense in place of HTTP does not end it', async () => {
-    await new Promise<void>((resolve) => {
-      const socket = connect(port, '127.0.0.1', () => socket.end('\0\u0001nonsense\r\n\r\n'));
-      socket.on('error', () => {});
-      socket.on('data', () => {});
-      socket.on('close', () => resolve());
-    });
-    expect((await ask('/version')).status).toBe(200);
   });
 
   test('a port that is taken is one line, exit code 3', async () => {

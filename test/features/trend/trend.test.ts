@@ -50,13 +50,6 @@ describe('on recorded sweeps', () => {
     expect((after?.value ?? 0) / (before?.value ?? 1)).toBeCloseTo(1.158, 2);
   });
 
-  test('a chart says cell, metric, unit, step and provenance, and the change', async () => {
-    const { stdout } = await bench(['trend', '--filter', 'batch=8', '--db', db]);
-    const [title] = stdout.split('\n');
-    expect(title).toBe('vit_small fp16 8x3x224x224 graph transfers · GPU compute time · by run · recorded');
-    expect(stdout).toMatch(/slower: \+1[56]\.\d % from 0\.\d{4} ms, newest sweep 0\.\d{4} ms/);
-  });
-
   test('named by model, label, key or expression; a metric with its own unit', async () => {
     const { cells } = await trend('vit_small', '--metric', 'throughputQps');
     expect(cells.map(({ unit }) => unit)).toEqual(['qps', 'qps']);

@@ -190,18 +190,6 @@ describe('stored sweeps', () => {
     expect(stdout).toMatch(/^ *0\.\d+ ms +\d+\.\d % +12 +0\.\d+ +0\.\d+ +0\.\d+ +all that are chosen$/m);
   });
 
-  test('of a narrow terminal nothing is wider', async () => {
-    const env = { COLUMNS: '60' };
-    for (const args of [
-      ['why', 'batch=8', 'normal', 'level2'],
-      ['layers', 'model=vit_small & batch=8', '--diff', 'normal', 'level2'],
-      ['layers', 'batch=8', '--at', 'level2', '--group-by', 'block,precision'],
-    ]) {
-      const { stdout } = await bench([...args, '--db', db], { env });
-      expect(stdout.split('\n').filter((line) => [...line].length > 60)).toEqual([]);
-    }
-  });
-
   test.each([
     [['why', 'normal', 'level2'], 'bench: which cell? bench why CELL normal level2; see `bench ls cells`'],
     [['why', 'nothing', 'normal', 'level2'], 'bench: no cell nothing (see `bench ls cells`)'],
