@@ -226,14 +226,12 @@ describe('bench report --html', () => {
     expect(stderr.trimEnd().split('\n')).toHaveLength(1);
   });
 
-  test.each([
-    ['nowhere/r.html: cannot be written: there is no such folder', 'nowhere/r.html'],
-    ['file/r.html: cannot be written: a part of its path is no folder', 'file/r.html'],
-  ])('a file that cannot be written: %s', async (message, file) => {
-    const { code, stdout, stderr } = await report('--html', file);
-    expect([code, stdout]).toEqual([3, '']);
-    expect(stderr).toContain(message);
-    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+  test('a file that cannot be written is one line', async () => {
+    expect(await report('--html', 'file/r.html')).toMatchObject({
+      code: 3,
+      stdout: '',
+      stderr: 'bench: file/r.html: cannot be written: a part of its path is no folder\n',
+    });
   });
 
   test.each([
