@@ -235,7 +235,7 @@ export function drawFirstChart(data: PageData): void {
 
 const LEAST_DRAG = 6;
 
-/** The sweeps of one cell: zoom by dragging, buttons, keys, or the wheel while focused. */
+/** The sweeps of one cell: zoom by dragging, buttons or keys. */
 export function trendChart(
   data: PageData,
   cell: PageCell,
@@ -324,13 +324,6 @@ export function trendChart(
     dragged = null;
     clear();
   });
-  stage.addEventListener('dblclick', () => showLast(Infinity));
-  const wheel = (event: WheelEvent): void => {
-    if (document.activeElement !== stage && !event.ctrlKey) return;
-    event.preventDefault();
-    zoom(event.deltaY > 0 ? 1.25 : 0.8, sweepAt(event.offsetX));
-  };
-  stage.addEventListener('wheel', wheel, { passive: false });
   sized(stage, draw);
   const controls = [
     button('+', 'zoom in', () => zoom(0.5)),

@@ -1,18 +1,10 @@
 import { type HtmlColumn, type Markup, htmlTable, markup, shortened } from '../../../html/markup.ts';
 import { ENVIRONMENT_FIELDS } from '../../../judge/compare/differences.ts';
 import { metricOf } from '../../../records/metric.ts';
-import { formatMs, formatNumber, formatPercent } from '../../../terminal/numbers.ts';
+import { withCells } from '../../../terminal/cell-columns.ts';
+import { formatNumber, formatPercent } from '../../../terminal/numbers.ts';
 import { cellLabel } from '../../../text/cell-label.ts';
-import {
-  RATIO,
-  accuracyText,
-  energyText,
-  intervalText,
-  peakText,
-  shareText,
-  speedUpText,
-  tallyText,
-} from '../../choose/index.ts';
+import { choiceColumns, RATIO, tallyText } from '../../choose/index.ts';
 import { type Row, cellWords, isChange, rowsByKey } from './cell-rows.ts';
 import { cellLink, namesOf } from './finding-words.ts';
 import type { EnvironmentChange, ReportData } from './report-data.ts';
@@ -87,22 +79,26 @@ function legend(): Markup {
 }
 
 type Pareto = NonNullable<ReportData['pareto']>;
-type Choice = Pareto['workloads'][number][number];
 
 /** The same data as `bench choose`; null where no cell has a measurement. */
 export function paretoView(data: ReportData): Markup | null {
   const { pareto } = data;
   if (pareto === null) return null;
   const names = namesOf(data);
-  const columns: readonly HtmlColumn<Choice>[] = [
+  const cells = new Map(data.cells.map(({ cell }) => [cell.key, cell]));
+  const choices = withCells(pareto.workloads.flat(), cells);
+  const columns: readonly HtmlColumn<(typeof choices)[number]>[] = [
     { header: 'cell', show: ({ key, label }) => cellLink(key, names.get(key) ?? label) },
-    ...PRECISION_COLUMNS.filter(({ show }) => pareto.workloads.flat().some((choice) => show(choice) !== '')),
+    { header: 'optimal', show: ({ dominatedBy }) => (dominatedBy === null ? '*' : '') },
+    ...choiceColumns(choices)
+      .filter(({ text }) => choices.some((choice) => text(choice) !== ''))
+      .map(({ header, text }) => ({ header, show: text, kind: 'number' })),
   ];
   const tables = pareto.workloads.map((workload) =>
     htmlTable(
       `${shortened(workload[0]?.model ?? '')}; * Pareto-optimal: no other is at least as good on every axis`,
       columns,
-      workload,
+      withCells(workload, cells),
     ),
   );
   return markup`
@@ -126,22 +122,6 @@ function tallies({ precisions }: Pareto): Markup | null {
     return markup`<li>${between}</li>`;
   })}</ul>`;
 }
-
-/** Those that are empty in all rows are left out. */
-const PRECISION_COLUMNS: readonly HtmlColumn<Choice>[] = [
-  { header: 'optimal', show: ({ dominatedBy }) => (dominatedBy === null ? '*' : '') },
-  { header: 'items/s', show: ({ itemsPerS }) => formatNumber(itemsPerS), kind: 'number' },
-  { header: 'speed-up', show: ({ speedUp }) => speedUpText(speedUp), kind: 'number' },
-  { header: 'speed-up, 95 % interval', show: ({ speedUp }) => intervalText(speedUp), kind: 'number' },
-  { header: 'latency, median', show: ({ latencyMs }) => formatMs(latencyMs), kind: 'number' },
-  { header: 'p99', show: ({ p99Ms }) => formatMs(p99Ms), kind: 'number' },
-  { header: 'accuracy', show: accuracyText },
-  { header: 'engine MiB', show: ({ engineMib }) => formatNumber(engineMib), kind: 'number' },
-  { header: 'actual precision', show: shareText },
-  { header: 'of peak', show: peakText, kind: 'number' },
-  { header: 'mJ/item', show: energyText, kind: 'number' },
-  { header: 'runs', show: ({ runs }) => String(runs), kind: 'number' },
-];
 
 /** What the numbers were measured on, and what changed in which sweep; null where nothing is known of it. */
 export function environmentView({ environments, environmentChanges, sweeps, cells }: ReportData): Markup | null {
