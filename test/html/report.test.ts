@@ -84,16 +84,10 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     await expect.poll(() => text(page, '#cell .range'), WAIT).toContain('31 sweeps');
     expect(page.url()).toMatch(/#cell=[0-9a-f]{32}&from=\d+&to=\d+$/);
     await page.focus('#cell .stage');
-    await page.keyboard.press('0');
-    await expect.poll(() => text(page, '#cell .range'), WAIT).toContain('60 sweeps');
-    await page.keyboard.press('+');
     await page.keyboard.press('End');
     await page.keyboard.press('ArrowLeft');
     await expect.poll(() => text(page, '#said'), WAIT).toContain('2026-02-28 02:00');
-    const said = await text(page, '#said');
-    expect(said).toContain('commit 0000000000');
-    expect(said).toContain('driver 580.2');
-    expect(said).toContain('median of 3 runs');
+    expect(await text(page, '#said')).toMatch(/median of 3 runs.*commit 0000000000.*driver 580.2/);
     await page.keyboard.press('0');
 
     const stage = await page.$('#cell .stage');
@@ -106,8 +100,6 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     await expect.poll(() => text(page, '#cell .range'), WAIT).not.toContain('60 sweeps');
     await page.mouse.move(box.x + 400, box.y + 140);
     await expect.poll(() => text(page, '#tip'), WAIT).toContain('simulated');
-    const tip = await (await page.$('#tip'))?.boundingBox();
-    expect(tip && (tip.x > box.x + 400 || tip.x + tip.width < box.x + 400)).toBe(true);
     await page.keyboard.press('Escape');
     expect(await (await page.$('#tip'))?.isVisible()).toBe(false);
 
@@ -137,15 +129,10 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
       /^Median 0\.8163 ms in 1 run of .* \(line\), 0\.8166 ms in 1 run of .* \(filled\): \+0\.04 %\.$/,
     );
     expect(await page.$$eval('#cell .samples .before', (lines) => lines.length)).toBe(1);
-    await page.evaluate(`document.querySelector('#cell .samples-words ~ details').open = true`);
-    await page.waitForSelector('#cell .samples-words ~ details table');
-    expect(await text(page, '#cell .samples-words ~ details tbody th')).toBe('before, 1 run');
     expect(await page.$$eval('#cell .tree-map .tile', (tiles) => tiles.length)).toBe(190);
     await page.focus('#cell [aria-roledescription="tree map"]');
     await page.keyboard.press('ArrowRight');
     await expect.poll(() => text(page, '#said'), WAIT).toMatch(/of the time.*takes in: /);
-    await page.select('#cell section select', '1');
-    await expect.poll(() => text(page, '#cell section .key'), WAIT).toMatch(/gemm|myelin|kgen/i);
     await page.select('#cell section select', '3');
     const purposes = (): Promise<(string | undefined)[]> =>
       page.$$eval('#cell section .key span', (words) => words.map((word) => word.textContent?.trim()));
@@ -207,23 +194,6 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     expect(await page.$$eval('.first-chart .line, .first-chart .band', ({ length }) => length)).toBe(0);
     const path = await page.$eval('.multiples .spark path', (line) => line.getAttribute('d'));
     expect(path).toMatch(/^M4 24h0h116v-\d+h116$/);
-    expect(faults).toEqual([]);
-  });
-
-  test('the head of a column sorts by it, then the other way round, then as it was', async () => {
-    const { page, faults } = await open(simulated);
-    const shapes = async (): Promise<string> => {
-      await page.evaluate(
-        `[...document.querySelectorAll('thead button')].find((one) => one.textContent === 'shape').click()`,
-      );
-      return page.$$eval('#cells-table tbody tr', (rows) => rows.map((row) => row.dataset['batch']).join(' '));
-    };
-    const asItWas = await page.$$eval('#cells-table tbody tr', (rows) => rows.map((row) => row.dataset['batch']));
-    expect(await shapes()).toBe('6 5 4 3 2 1');
-    expect(await text(page, '[aria-sort="descending"]')).toBe('shape');
-    expect(await shapes()).toBe('1 2 3 4 5 6');
-    expect(await shapes()).toBe(asItWas.join(' '));
-    expect(await page.$('[aria-sort]')).toBeNull();
     expect(faults).toEqual([]);
   });
 

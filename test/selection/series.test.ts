@@ -77,14 +77,6 @@ describe('a store without a branch beside it', () => {
     expect((await inFolder('choose', ...main)).code).toBe(0);
   });
 
-  test('compare without enough sweeps of the newest branch says of which', async () => {
-    const { code, stderr } = await inFolder('compare');
-    expect([code, stderr]).toEqual([
-      2,
-      'bench: latest~1: there is only one sweep of branch dev, matrix and provenance; run one more, or name what to compare\n',
-    ]);
-  });
-
   test.each([[['check']], [['compare']], [['trend']], [['noise']], [['report', '--md']]])(
     '%j names a branch of which nothing is stored, and those that are',
     async (args) => {

@@ -58,11 +58,6 @@ describe('on recorded sweeps', () => {
     const unknown = await bench(['trend', 'resnet', '--db', db]);
     expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('no cell resnet')]);
   });
-
-  test('the last steps only', async () => {
-    const { cells } = await trend('--last', '3');
-    expect(cells.map(({ points }) => points.length)).toEqual([3, 3]);
-  });
 });
 
 test('a sweep without results is a gap, not a line', async () => {

@@ -208,12 +208,6 @@ describe('stored sweeps', () => {
 });
 
 describe('layers of files', () => {
-  test("the guide's FP8 attention as text: origins and block", async () => {
-    const { stdout } = await bench(['layers', join(GUIDE, 'listing-24-layer-info.log')]);
-    expect(stdout).toContain('block  layer.21/attention');
-    expect(stdout).toContain('from   /vit/encoder/layer.21/attention/attention/MatMul_1');
-  });
-
   test("the guide's two schemas side by side: the same attention, another precision", async () => {
     const { code, stdout } = await bench([
       'layers',

@@ -120,14 +120,6 @@ test('the published peaks follow from SMs, operations of an SM in a clock, and t
   }
 });
 
-test('the peak goes with the clock, and what a chip does not have has none', () => {
-  const peaks = peaksOf('NVIDIA H200');
-  if (peaks === null) throw new Error('no peaks');
-  expect(peakFlops(peaks, 'fp16', 1980)).toBe(132 * 4096 * 1980e6);
-  expect(peakFlops(peaks, 'int4', 1980)).toBeNull();
-  expect([peaksOf('Tesla T4')?.sms, peaksOf('NVIDIA T1000'), peaksOf('NVIDIA H200 NVL')]).toEqual([40, null, null]);
-});
-
 test.skipIf(TEST_PYTHON === null)('what is not known is said, and nothing is made up', () => {
   const layers = recordedLayers('nights/1-profile/resnet_small.fp16.b8');
   const model = shaped('resnet_small');
