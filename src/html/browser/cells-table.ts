@@ -1,14 +1,4 @@
-import { button, byId, element } from './dom.ts';
-
-/** What cells are chosen by: attributes of their rows. */
-const FACETS = ['verdict', 'model', 'precision', 'batch', 'graph'];
-
-interface Chip {
-  readonly facet: string;
-  readonly value: string;
-  readonly count: HTMLElement;
-  readonly button: HTMLButtonElement;
-}
+import { button, byId } from './dom.ts';
 
 function rowsIn(body: ParentNode | null): HTMLElement[] {
   return [...(body?.querySelectorAll<HTMLElement>(':scope > tr[data-key]') ?? [])];
@@ -18,10 +8,7 @@ function bodyOfCells(): HTMLElement | null {
   return document.querySelector('#cells-table > tbody');
 }
 
-/**
- * By words and by chips: any of the chosen ones of each facet. A chip has the number of rows that it would show.
- * @param changed the rows are others, or in another order
- */
+/** Rows that have all of the words. @param changed the rows are others, or in another order */
 export function listenToFilter(changed: () => void): void {
   const [field, output] = [byId('filter'), byId('filter-count')];
   if (!(field instanceof HTMLInputElement) || output === null) return;
@@ -30,44 +17,14 @@ export function listenToFilter(changed: () => void): void {
   const texts = new Map(rows.map((row) => [row, row.textContent.toLowerCase()]));
   const apply = (): void => {
     const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const named = rows.filter((row) => words.every((word) => texts.get(row)?.includes(word) === true));
-    const pressed = chips.filter((chip) => chip.button.ariaPressed === 'true');
-    const chosen = Map.groupBy(pressed, ({ facet }) => facet);
-    const passes = (row: HTMLElement, but: string | null): boolean =>
-      [...chosen].every(([facet, own]) => facet === but || own.some(({ value }) => row.dataset[facet] === value));
-    const shown = new Set(named.filter((row) => passes(row, null)));
-    for (const row of rows) row.hidden = !shown.has(row);
-    for (const { count, facet, value } of chips) {
-      count.textContent = String(named.filter((row) => row.dataset[facet] === value && passes(row, facet)).length);
-    }
-    output.textContent = `${shown.size} of ${rows.length}`;
+    for (const row of rows) row.hidden = !words.every((word) => texts.get(row)?.includes(word) === true);
+    output.textContent = `${rows.filter(({ hidden }) => !hidden).length} of ${rows.length}`;
     changed();
   };
-  const chips = FACETS.flatMap((facet) => chipsOf(facet, rows, apply));
-  const groups = [...Map.groupBy(chips, ({ facet }) => facet)].map(([facet, own]) =>
-    element('div', { role: 'group', 'aria-label': facet }, `${facet} `, ...own.map((chip) => chip.button)),
-  );
-  field.form?.append(...groups);
   field.addEventListener('input', apply);
   field.form?.addEventListener('submit', (event) => event.preventDefault());
   apply();
   listenToSorting(changed);
-}
-
-/** None where all rows have the same; verdicts in the order of the table, which is by weight. */
-function chipsOf(facet: string, rows: readonly HTMLElement[], apply: () => void): Chip[] {
-  const values = [...new Set(rows.map((row) => row.dataset[facet] ?? ''))].filter(Boolean);
-  if (values.length < 2) return [];
-  return (facet === 'verdict' ? values : values.toSorted(byText)).map((value) => {
-    const count = element('small');
-    const toggle = (): void => {
-      chip.ariaPressed = String(chip.ariaPressed !== 'true');
-      apply();
-    };
-    const chip = button(`${value} `, null, toggle, { class: 'chip', 'aria-pressed': 'false' });
-    chip.append(count);
-    return { facet, value, count, button: chip };
-  });
 }
 
 const NEXT: ReadonlyMap<string | null, string> = new Map([

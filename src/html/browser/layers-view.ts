@@ -5,31 +5,15 @@ import { colorKey, element, note, picked, showAsTable, svg, textTable } from './
 import { clamp, type Tile, treeMap } from './geometry.ts';
 import { sweepName } from './trend.ts';
 
-const COLORS = [
-  ['precision taken in', 'precision'],
-  ['type', 'type'],
-  ['block', 'block'],
-  ['what it is for', 'purpose'],
-  ['roofline', 'limit'],
-] as const;
-
 /** Nothing without a profile. */
 export function layersView(data: PageData, { diffs, layers }: PageCell): HTMLElement[] {
   if (layers === null) return [];
   const sweep = layers.sweep === null ? 'an unknown sweep' : sweepName(data, layers.sweep);
-  const colors = COLORS.filter(([, field]) => field !== 'limit' || layers.efficiency.length > 0);
   const parts = [
     element('p', {}, summary(layers, sweep)),
     ...layers.efficiency.map((text) => element('p', {}, text)),
     ...layers.notes.map(note),
-    ...(layers.iterations === null
-      ? []
-      : picked(
-          'Color by',
-          colors,
-          ([name]) => name,
-          ([, field]) => layerMap(layers, (layer) => layer[field]),
-        )),
+    ...(layers.iterations === null ? [] : [layerMap(layers)]),
     showAsTable(() => [layerTable(data, layers)]),
     ...(diffs.length === 0 ? [] : [layerDiffs(diffs)]),
   ];
@@ -99,24 +83,17 @@ const HEIGHT = 400;
 /** Width of a letter in pixels, and the shortest label worth drawing. */
 const LETTER = 8.4;
 const LEAST_LETTERS = 5;
-const KINDS = 8;
 
-/**
- * The layers as areas, by their share of the time.
- * @param nameOf what they are colored by
- */
-function layerMap({ layers, rest, totalMs }: ReportLayers, nameOf: (layer: ReportLayer) => string): HTMLElement {
-  const names = layers.map((layer) => nameOf(layer) || 'not known');
-  const kinds = kindsOf(layers, names);
+/** The layers as areas, by their share of the time, in the color of what they are for. */
+function layerMap({ layers, rest, totalMs }: ReportLayers): HTMLElement {
+  const purposes = [...new Set(layers.map(({ purpose }) => purpose))];
   const smaller = { label: `${rest.layers} smaller layers`, ms: rest.ms };
   const all = [
-    ...layers.map((layer, place) => ({
-      ...layer,
-      kind: kinds.get(names[place] ?? '') ?? 'other',
-      lines: describe(layer),
-    })),
-    ...(rest.layers > 0 && rest.ms > 0 ? [{ ...smaller, kind: 'other', lines: [] }] : []),
-  ];
+    ...layers.map((layer) => ({ ...layer, kind: String(purposes.indexOf(layer.purpose)), lines: describe(layer) })),
+    ...(rest.layers > 0 ? [{ ...smaller, kind: 'other', lines: [] }] : []),
+  ]
+    .filter(({ ms }) => ms > 0)
+    .toSorted((a, b) => b.ms - a.ms);
   const linesOf = (place: number): string[] => {
     const { label, lines, ms } = all[place] ?? { ...smaller, lines: [] };
     return [label, `${formatMs(ms)}, ${shareOf(ms, totalMs)} of the time`, ...lines];
@@ -159,7 +136,7 @@ function layerMap({ layers, rest, totalMs }: ReportLayers, nameOf: (layer: Repor
     ArrowLeft: () => move(-1),
     ArrowUp: () => move(-1),
   }));
-  return element('div', {}, stage, colorKey(kinds));
+  return element('div', {}, stage, colorKey(purposes.entries()));
 }
 
 function placeOf(tile: Element): number {
@@ -171,14 +148,6 @@ function shortName(label: string, fits: number): string {
   if (label.length <= fits) return label;
   const [scope = label] = label.split(/[:,+]/, 1);
   return scope.length <= fits ? scope : `…${scope.slice(scope.length - fits + 1)}`;
-}
-
-/** Colors of the names with the most time. */
-function kindsOf(layers: readonly ReportLayer[], names: readonly string[]): Map<string, string> {
-  const sums = new Map<string, number>();
-  for (const [place, name] of names.entries()) sums.set(name, (sums.get(name) ?? 0) + (layers[place]?.ms ?? 0));
-  const sorted = [...sums].toSorted((a, b) => b[1] - a[1]).slice(0, KINDS);
-  return new Map(sorted.map(([name], place) => [name, String(place)]));
 }
 
 function describe({ block, precision, purpose, tactic, type }: ReportLayer): string[] {

@@ -15,7 +15,7 @@ import {
 import { findingAnchor } from './finding-words.ts';
 import type { ReportData } from './report-data.ts';
 import { type Markup, markup, shortened, shortRef } from '../../../html/markup.ts';
-import { batchOf, type KeyedCell } from '../../../records/cell.ts';
+import type { KeyedCell } from '../../../records/cell.ts';
 
 /** The main table, worst cells first; needs no script, which sorts and filters it and changes its metric. */
 export function cellsView(data: ReportData): Markup {
@@ -102,10 +102,8 @@ function columnsOf(data: ReportData, words: CellWords, shared: readonly string[]
 }
 
 function cellRow(row: Row, columns: readonly Column[]): Markup {
-  const { cudaGraph, key, model, precision, shapes } = row.report.cell;
-  return markup`<tr data-key="${key}" data-verdict="${row.verdict}" data-model="${shortened(model)}" data-precision="${precision}" data-batch="${batchOf(shapes)}" data-graph="${cudaGraph ? 'on' : 'off'}">${columns.map(
-    ({ kind, show }) =>
-      kind === 'name' ? markup`<th scope="row">${show(row)}</th>` : markup`<td class="${kind}">${show(row)}</td>`,
+  return markup`<tr data-key="${row.report.cell.key}" data-verdict="${row.verdict}">${columns.map(({ kind, show }) =>
+    kind === 'name' ? markup`<th scope="row">${show(row)}</th>` : markup`<td class="${kind}">${show(row)}</td>`,
   )}</tr>
 `;
 }

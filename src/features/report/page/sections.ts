@@ -41,7 +41,7 @@ export function matrixView(data: ReportData): Markup {
 }
 
 /** Percent at which the scale ends, on both sides: one shade a percent. */
-export const HEAT_END = 5;
+const HEAT_END = 5;
 
 /** Class of a square. @param percent of change; its direction is `isWorse` */
 export function heatClass(percent: number, isWorse: boolean): string {
