@@ -10,16 +10,10 @@ import { recordedLayers } from '../support/recorded-layers.ts';
 const NORMAL = recordedLayers('pairs/vit_small.fp16/normal/profile');
 const PROFILES = [
   'pairs/vit_small.fp16/normal/profile',
-  'pairs/vit_small.fp16/level2/profile',
   'pairs/vit_small.fp16/opt32/profile',
   'level0/profile/vit_small.fp16.normal',
-  'level0/profile/vit_small.fp16.level0',
-  'nights/1-profile/vit_small.fp16.b8',
   'nights/1-profile/vit_small.fp8.b8',
-  'nights/1-profile/vit_base.fp16.b8',
-  'nights/1-profile/vit_base.fp8.b8',
   'nights/1-profile/resnet_small.fp16.b8',
-  'nights/1-profile/resnet_small.fp8.b8',
   'nights/1-profile/resnet_small.int8.b8',
 ];
 
