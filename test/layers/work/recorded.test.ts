@@ -34,10 +34,7 @@ function recorded(model: keyof typeof NETWORKS, folder: string, ms: number) {
 /** GPU compute time of batch 8 with a CUDA graph, without the profiler, from the README of the recordings. */
 const RECORDED = [
   ['vit_base', 'nights/1-profile/vit_base.fp16.b8', 0.988, 26.6, 90],
-  ['vit_base', 'nights/1-profile/vit_base.fp8.b8', 1.793, 7.4, 138],
-  ['vit_small', 'nights/1-profile/vit_small.fp16.b8', 0.4162, 4.5, 90],
   ['vit_small', 'nights/1-profile/vit_small.fp8.b8', 0.8166, 1.2, 138],
-  ['resnet_small', 'nights/1-profile/resnet_small.fp16.b8', 0.2077, 13.1, 23],
   ['resnet_small', 'nights/1-profile/resnet_small.int8.b8', 0.1451, 9.3, 23],
   ['resnet_small', 'nights/1-profile/resnet_small.fp8.b8', 0.2363, 6.1, 32],
 ] as const;
