@@ -181,7 +181,9 @@ test('hostile names stay text', () => {
   const row = text.split('\n').find((line) => line.startsWith('| ▲ slower'));
   expect(row?.split('|')).toHaveLength(9);
   const [first] = suitesOf(report, true).testsuite.testcase;
-  expect(first.classname.replaceAll('&#10;', '\n')).toBe(HOSTILE.replaceAll('\u001b', '\ufffd').replaceAll('\0', '\ufffd'));
+  expect(first.classname.replaceAll('&#10;', '\n')).toBe(
+    HOSTILE.replaceAll('\u001b', '\ufffd').replaceAll('\0', '\ufffd'),
+  );
   for (const raw of ['<script', '\u001b', '\u0000']) expect(junitXml(report)).not.toContain(raw);
   const annotations = githubAnnotations(report);
   expect(annotations).toHaveLength(2);
