@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { namesIn } from '../artefacts/folders.ts';
 import { EngineCache } from './engine-cache.ts';
 import { isPidRunning } from '../process/process-identity.ts';
-import type { StoreDamage } from '../store/verify/damage.ts';
+import type { StoreDamage } from '../store/verify/verify-store.ts';
 import { VariantCache } from '../variants/variant-cache.ts';
 
 /** Checks that each engine has the bytes that were built. Damaged ones are rebuilt anyway. */

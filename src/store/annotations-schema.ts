@@ -5,8 +5,7 @@ import { type AccuracyInputs, accuracyInputsSchema, type AccuracyRecord } from '
 import { PRECISION_ROUTES, PRECISIONS } from '../records/cell.ts';
 import { textByName, type SweepId } from '../records/scalars.ts';
 import { PROVENANCES } from '../records/sweep.ts';
-import { json } from './json-column.ts';
-import { ofSweep, sweeps } from './schema.ts';
+import { json, ofSweep, sweeps } from './schema.ts';
 
 export const baselines = sqliteTable('baselines', {
   name: text('name').primaryKey(),

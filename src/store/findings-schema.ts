@@ -12,8 +12,7 @@ import {
 } from '../records/finding.ts';
 import type { GatedMetricId } from '../records/gated-metric.ts';
 import { PROVENANCES } from '../records/sweep.ts';
-import { json } from './json-column.ts';
-import { cells, ofSweep, sweeps } from './schema.ts';
+import { json, cells, ofSweep, sweeps } from './schema.ts';
 import type { CellKey, SweepId } from '../records/scalars.ts';
 
 const texts = z.array(z.string());

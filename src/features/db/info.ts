@@ -2,21 +2,20 @@ import { dirname, join } from 'node:path';
 
 import { folderSize, sizeOf } from '../../artefacts/folders.ts';
 import { artefactsFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
-import type { ExitCode } from '../../exit-codes.ts';
-import { freeBytes, LEAST_KEPT_SWEEPS, type PrunableSweep, prunableSweeps } from '../../store/prune.ts';
-import type { InfoOutput } from './output.ts';
-import { schemaTag } from '../../store/file/migrations.ts';
-import type { OpenStore } from '../../store/file/open.ts';
-import { storeFacts } from '../../store/store-facts.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { migrationsFolder } from '../../cli/store-location.ts';
 import { withStore } from '../../cli/with-store.ts';
+import type { ExitCode } from '../../exit-codes.ts';
 import type { InfoOptions } from './command.ts';
-import { printable } from '../../text/printable.ts';
+import type { InfoOutput } from './output.ts';
+import { schemaTag } from '../../store/file/migrations.ts';
+import type { OpenStore, StoreDatabase } from '../../store/file/open.ts';
+import { freeBytes, LEAST_KEPT_SWEEPS, type PrunableSweep, prunableSweeps } from '../../store/prune.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { padEnd, wrapWords } from '../../terminal/text-width.ts';
+import { printable } from '../../text/printable.ts';
 
 const PRUNE_DAYS = 90;
 const DAY_MS = 86_400_000;
@@ -145,4 +144,63 @@ function machinesTable({ machines }: InfoOutput, look: Look): string[] {
     machines,
     look,
   );
+}
+
+type StoreFacts = Pick<
+  InfoOutput,
+  'rows' | 'runs' | 'samples' | 'layerProfiles' | 'artefactFiles' | 'firstAt' | 'lastAt' | 'machines'
+>;
+
+function storeFacts({ $client }: StoreDatabase): StoreFacts {
+  const number = (sql: string): number => Number($client.prepare(sql).pluck().get());
+  const span = $client
+    .prepare<[], { firstAt: string | null; lastAt: string | null }>(
+      'SELECT min(started_at) AS firstAt, max(started_at) AS lastAt FROM sweeps',
+    )
+    .get();
+  return {
+    rows: {
+      sweeps: number('SELECT count(*) FROM sweeps'),
+      unfinishedSweeps: number(`SELECT count(*) FROM sweeps WHERE state <> 'finished'`),
+      cells: number('SELECT count(*) FROM cells'),
+      builds: number('SELECT count(*) FROM builds'),
+      accuracies: number('SELECT count(*) FROM accuracy'),
+      baselines: number('SELECT count(*) FROM baselines'),
+      openFindings: number(`SELECT count(*) FROM findings WHERE state = 'open'`),
+      prunedRuns: number('SELECT count(*) FROM pruned_runs'),
+    },
+    runs: $client
+      .prepare<[], StoreFacts['runs'][number]>(
+        `SELECT role, provenance, sum(outcome = 'measured' AND role <> 'build') AS measured,
+                sum(outcome = 'built' OR (outcome = 'measured' AND role = 'build')) AS built, sum(outcome = 'unfit') AS unfit,
+                sum(outcome = 'failed') AS failed
+         FROM runs GROUP BY role, provenance ORDER BY role = 'build', role = 'profile', provenance`,
+      )
+      .all(),
+    samples: sizeOfTable($client, 'samples'),
+    layerProfiles: sizeOfTable($client, 'layer_profiles'),
+    artefactFiles: number('SELECT count(*) FROM artefacts'),
+    firstAt: span?.firstAt ?? null,
+    lastAt: span?.lastAt ?? null,
+    machines: $client
+      .prepare<[], StoreFacts['machines'][number]>(
+        `SELECT e.host, e.gpu_name AS gpu, count(DISTINCT e.environment_id) AS environments, sum(n.runs) AS runs
+         FROM (SELECT environment_id, count(*) AS runs FROM runs GROUP BY environment_id) n
+         JOIN environments e ON e.environment_id = n.environment_id
+         GROUP BY e.host, e.gpu_name ORDER BY runs DESC, e.host, e.gpu_name`,
+      )
+      .all(),
+  };
+}
+
+function sizeOfTable(
+  $client: StoreDatabase['$client'],
+  table: 'samples' | 'layer_profiles',
+): { runs: number; bytes: number } {
+  const row = $client
+    .prepare<[], { runs: number; bytes: number }>(
+      `SELECT count(*) AS runs, coalesce(sum(length(data)), 0) AS bytes FROM ${table}`,
+    )
+    .get();
+  return row ?? { runs: 0, bytes: 0 };
 }

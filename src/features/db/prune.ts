@@ -18,6 +18,7 @@ import {
   runFoldersOf,
   vacuum,
   vacuumPays,
+  SiblingStores,
 } from '../../store/prune.ts';
 import { sweepLockHolder } from '../../run/sweep-lock.ts';
 import type { PruneOutput } from './output.ts';
@@ -25,7 +26,6 @@ import { type NamesOfSweeps, pruneText } from './prune-text.ts';
 import { attachmentsBefore, markPruned, type PlacedAttachment } from '../../store/runs/attachments.ts';
 import type { SweepId } from '../../records/scalars.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { SiblingStores } from '../../store/file/sibling-stores.ts';
 import { unfinishedSweeps } from '../../store/sweeps/sweeps.ts';
 import { yieldToEventLoop, type Io, printResult } from '../../cli/io.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';

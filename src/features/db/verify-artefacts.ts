@@ -7,9 +7,8 @@ import { digestOfAttached } from '../../artefacts/attached.ts';
 import { attachedFolderOf, ATTEMPT_PREFIX, isTemporary, RUN_MANIFEST, sweepFolderOf } from '../../artefacts/layout.ts';
 import { isId, type RunId, type SweepId } from '../../records/scalars.ts';
 import { verifyRunFolder } from '../../artefacts/run-files.ts';
-import type { StoreDamage } from '../../store/verify/damage.ts';
+import type { StoreDamage, AttachedFile, RunFiles } from '../../store/verify/verify-store.ts';
 import { isProbablyRunning, identitySchema, isPidRunning } from '../../process/process-identity.ts';
-import type { AttachedFile, RunFiles } from '../../store/verify/verify-store.ts';
 import { ATTEMPT_FILE } from '../../run/attempt.ts';
 import { sweepLockHolder } from '../../run/sweep-lock.ts';
 

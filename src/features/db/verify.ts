@@ -13,16 +13,17 @@ import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { isId, type SweepId } from '../../records/scalars.ts';
 import { resolveSide } from '../../selection/sides.ts';
 import { openStore } from '../../store/file/open.ts';
-import { SiblingStores } from '../../store/file/sibling-stores.ts';
-import { isHarmless, type StoreDamage } from '../../store/verify/damage.ts';
-import { compareRebuilt, type RebuiltComparison } from '../../store/verify/rebuilt.ts';
+import { SiblingStores } from '../../store/prune.ts';
 import {
+  isHarmless,
+  type StoreDamage,
   hasArtefacts,
   knownRuns,
   openToVerify,
   type VerifiedStore,
   verifyFile,
 } from '../../store/verify/verify-store.ts';
+import { compareRebuilt, type RebuiltComparison } from '../../store/verify/rebuilt.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';

@@ -11,7 +11,7 @@ import { ask } from '../../process/ask.ts';
 import { hostState, numaNodeOf } from '../../machine/host-facts.ts';
 import { packageCuda, pythonFacts } from '../../machine/machine-tools.ts';
 import { trtexecFacts } from '../../trtexec/program/trtexec-facts.ts';
-import { storeHealth } from '../../store/verify/store-health.ts';
+import { storeHealth } from '../../store/verify/sqlite-problems.ts';
 import type { Io } from '../../cli/io.ts';
 import { migrationsFolder } from '../../cli/store-location.ts';
 import { ExportFormatError } from '../../errors.ts';

@@ -26,7 +26,7 @@ import { readRecordingSet, type RecordingSet } from '../../trtexec/replay/record
 import { abText, abReport } from '../experiment/index.ts';
 import { shownSweepOf, sweepText } from '../show/index.ts';
 import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
-import { lastGoodBuilds } from '../../store/builds/last-good-builds.ts';
+import { lastGoodBuilds } from '../../store/builds/builds.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
 import { NO_SWEEP_NUMBERS, sweepNumbers, type SweepNumbers, withReused } from '../../store/sweeps/overview.ts';

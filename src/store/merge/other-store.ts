@@ -8,42 +8,48 @@ import { mayWriteStore, readFrom } from '../file/open-to-read.ts';
 import { openStore, refuseForeign } from '../file/open.ts';
 import { sqliteRefusal } from '../verify/sqlite-problems.ts';
 
-export interface OtherStore {
-  /** The store itself, or a migrated copy. */
-  readonly readable: string;
-  close(): void;
-}
-
 /** @throws StoreError if it is not a store of this program, or is newer */
 export function refuseOther(path: string, ownPath: string, migrationsFolder: string): void {
   inOneLine(path, () => {
     if (!existsSync(path)) throw new StoreError(`${path}: no such store`);
-    if (isSameFile(path, ownPath)) {
+    const [other, own] = [path, ownPath].map((one) => statSync(one, { throwIfNoEntry: false }));
+    if (other?.dev === own?.dev && other?.ino === own?.ino) {
       throw new UsageError(`${path}: is this very store; name another to merge into it`);
     }
-    refuseUnreadable(path);
+    try {
+      accessSync(path, constants.R_OK);
+    } catch (error) {
+      throw new StoreError(`${path}: cannot be read: permission denied`, { cause: error });
+    }
     isCurrent(path, migrationsFolder);
   });
 }
 
-function refuseUnreadable(path: string): void {
-  try {
-    accessSync(path, constants.R_OK);
-  } catch (error) {
-    throw new StoreError(`${path}: cannot be read: permission denied`, { cause: error });
-  }
-}
-
 /**
- * Makes another store readable without writing to it. Copies are made next to the store that it is merged into, where
- * there should be room.
+ * Makes another store readable without writing to it: itself, or a migrated copy next to the store that it is merged into,
+ * where there should be room.
  */
-export function openOther(path: string, ownPath: string, migrationsFolder: string): OtherStore {
-  return inOneLine(path, () =>
-    mayWriteStore(path) && isCurrent(path, migrationsFolder)
-      ? { readable: path, close: () => {} }
-      : copyOf(path, ownPath, migrationsFolder),
-  );
+export function openOther(path: string, ownPath: string, migrationsFolder: string) {
+  return inOneLine(path, () => {
+    if (mayWriteStore(path) && isCurrent(path, migrationsFolder)) return { readable: path, close: () => {} };
+    const folder = temporaryPath(`${ownPath}.merging`);
+    const close = (): void => rmSync(folder, { recursive: true, force: true });
+    try {
+      close();
+      mkdirSync(folder);
+      const copy = join(folder, basename(path));
+      readFrom(path, (client) => {
+        // With query_only SQLite refuses to write the copy, too.
+        client.pragma('query_only = OFF');
+        client.prepare('VACUUM INTO ?').run(copy);
+      });
+      openStore(copy, migrationsFolder, { keepsCopy: false }).close();
+      return { readable: copy, close };
+    } catch (error) {
+      close();
+      throw error;
+    }
+  });
 }
 
 function inOneLine<Result>(path: string, work: () => Result): Result {
@@ -52,8 +58,7 @@ function inOneLine<Result>(path: string, work: () => Result): Result {
   } catch (error) {
     const refusal = error instanceof BenchError ? null : sqliteRefusal(error);
     if (refusal === null) throw error;
-    const line = `${path}: ${refusal.replace('; give another with --db', '')}`;
-    throw new StoreError(line, { cause: error });
+    throw new StoreError(`${path}: ${refusal.replace('; give another with --db', '')}`, { cause: error });
   }
 }
 
@@ -65,33 +70,4 @@ function isCurrent(path: string, migrationsFolder: string): boolean {
     if (applied === 0) throw new StoreError(`${path}: is empty, not a store of bench`);
     return applied === newestMigration(migrationsFolder);
   });
-}
-
-function copyOf(path: string, ownPath: string, migrationsFolder: string): OtherStore {
-  const folder = temporaryPath(`${ownPath}.merging`);
-  const close = (): void => rmSync(folder, { recursive: true, force: true });
-  try {
-    close();
-    mkdirSync(folder);
-    const copy = join(folder, basename(path));
-    copyStore(path, copy);
-    openStore(copy, migrationsFolder, { keepsCopy: false }).close();
-    return { readable: copy, close };
-  } catch (error) {
-    close();
-    throw error;
-  }
-}
-
-function copyStore(path: string, copy: string): void {
-  readFrom(path, (client) => {
-    // With query_only SQLite refuses to write the copy, too.
-    client.pragma('query_only = OFF');
-    client.prepare('VACUUM INTO ?').run(copy);
-  });
-}
-
-function isSameFile(a: string, b: string): boolean {
-  const [one, two] = [a, b].map((path) => statSync(path, { throwIfNoEntry: false }));
-  return one !== undefined && one.dev === two?.dev && one.ino === two.ino;
 }

@@ -1,4 +1,4 @@
-import { and, desc, eq, getTableColumns, inArray, like, or, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, getTableColumns, inArray, like, or, type SQL, sql, isNull } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 
 import type { Acknowledgement, Finding, JudgedSweep } from '../../records/finding.ts';
@@ -182,4 +182,17 @@ function areHere(db: StoreDatabase, sweepIds: readonly SweepId[]): boolean {
 
 function isCellHere(db: StoreDatabase, cellKey: CellKey): boolean {
   return db.select({ key: cells.cellKey }).from(cells).where(eq(cells.cellKey, cellKey)).get() !== undefined;
+}
+
+/** Those of some findings that no program was started for, or only one that failed. */
+export function notNotified(db: StoreDatabase, findingIds: readonly string[]): Set<string> {
+  const { findingId, notifiedAt } = findings;
+  const which = and(isAmong(findingId, findingIds), isNull(notifiedAt));
+  const rows = db.select({ findingId }).from(findings).where(which).all();
+  return new Set(rows.map((row) => row.findingId));
+}
+
+/** @param at as in JSON: an instant in UTC */
+export function markNotified(db: StoreDatabase, findingIds: readonly string[], at: string): void {
+  db.update(findings).set({ notifiedAt: at }).where(isAmong(findings.findingId, findingIds)).run();
 }

@@ -6,8 +6,7 @@ import { migrationsFolder } from '../../../src/cli/store-location.ts';
 import { NO_GATE } from '../../../src/records/gate-settings.ts';
 import { NO_GIT } from '../../../src/records/sweep.ts';
 import { openStore } from '../../../src/store/file/open.ts';
-import { gateOf, matrixFileOf } from '../../../src/store/sweeps/gate-of-sweep.ts';
-import { saveSweep } from '../../../src/store/sweeps/sweeps.ts';
+import { gateOf, matrixFileOf, saveSweep } from '../../../src/store/sweeps/sweeps.ts';
 import { temporaryFolder } from '../../support/bench.ts';
 
 const ID = 'a'.repeat(32);
