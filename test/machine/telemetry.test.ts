@@ -241,16 +241,6 @@ describe('the one nvidia-smi', () => {
     const sweepId = readdirSync(join(folder, 'artefacts')).find((name) => name !== '.gitignore') ?? '';
     expect(readdirSync(join(folder, 'artefacts', sweepId)).filter((name) => /attempt|tmp/.test(name))).toEqual([]);
   });
-
-  test('is not there in a sweep that began without, nor when it is resumed', async () => {
-    const { child, db, smi } = await hanging(['--no-telemetry']);
-    const ended = new Promise((resolve) => child.on('close', resolve));
-    child.kill('SIGINT');
-    await ended;
-    expect((await bench(['run', '--resume', '--db', db], { env: smi.env })).code).toBe(0);
-    expect(smi.starts().map(({ line }) => line)).toEqual(['-q -x', '-q -x']);
-    expect(queryStore(db, TELEMETRY).slice(1)).toEqual([NOT_WATCHED, NOT_WATCHED]);
-  });
 });
 
 /** A library that any process may load. */

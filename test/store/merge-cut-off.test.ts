@@ -109,18 +109,4 @@ describe('a store of somebody else', () => {
     expect(readdirSync(home)).toEqual(['bench.sqlite']);
     expect(rowsOf(into)).toEqual(rowsOf(other));
   });
-
-  test('that may not be read is refused in one line, and nothing is made', async () => {
-    const [other, home] = [storeOfNights(1), temporaryFolder()];
-    chmodSync(dirname(other), 0o755);
-    chmodSync(other, 0o000);
-    chmodSync(home, 0o777);
-    const ended = await benchAsNobody(['db', 'merge', other, '--db', join(home, 'bench.sqlite')]);
-    expect([ended.code, ended.stdout, ended.stderr]).toEqual([
-      2,
-      '',
-      `bench: ${other}: cannot be read: permission denied\n`,
-    ]);
-    expect(readdirSync(home)).toEqual([]);
-  });
 });

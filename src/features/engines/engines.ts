@@ -263,7 +263,7 @@ interface CleanUp {
  * @param otherBytes what lies in the folder next to them and stays
  * @param reasonToKeep why an engine may not go; null when it may
  */
-export function enginesToRemove(
+function enginesToRemove(
   engines: readonly KeptEngine[],
   otherBytes: number,
   maxBytes: number,

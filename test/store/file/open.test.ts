@@ -1,7 +1,5 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-
-import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 
 import { StoreError } from '../../../src/errors.ts';
@@ -26,18 +24,6 @@ describe('opening', () => {
     store.close();
   });
 
-  test('again finds what was there', () => {
-    const path = join(temporaryFolder(), 'bench.sqlite');
-    const first = openStore(path, MIGRATIONS);
-    first.db.$client.exec(
-      `INSERT INTO sweeps (sweep_id, source, provenance, state, tool_version) VALUES ('a', 'run', 'measured', 'finished', '1')`,
-    );
-    first.close();
-    const again = openStore(path, MIGRATIONS);
-    expect(again.db.$client.prepare('SELECT sweep_id FROM sweeps').all()).toEqual([{ sweep_id: 'a' }]);
-    again.close();
-  });
-
   test.each([
     [
       'a file of something else',
@@ -51,15 +37,6 @@ describe('opening', () => {
     expect(() => openStore(path, MIGRATIONS)).toThrow(StoreError);
     expect(() => openStore(path, MIGRATIONS)).toThrow(message);
     expect(readFileSync(path, 'utf8')).toBe(content);
-  });
-
-  test('a store of a newer bench is refused', () => {
-    const path = join(temporaryFolder(), 'bench.sqlite');
-    openStore(path, MIGRATIONS).close();
-    const client = new Database(path);
-    client.exec(`INSERT INTO __drizzle_migrations (hash, created_at) VALUES ('x', 99999999999999)`);
-    client.close();
-    expect(() => openStore(path, MIGRATIONS)).toThrow('was written by a newer bench');
   });
 
   test('a folder that is not there, and one that may not be written', () => {
