@@ -24,8 +24,18 @@ import type { RunRecord, RunTry } from '../records/run.ts';
 import type { OtherProcess } from '../records/telemetry.ts';
 import { wholeLimitS, withEngineOf } from '../records/time-limit.ts';
 import { engineBytesOf, refuseFullDisk, requireRoom, requireStore } from './requirements.ts';
-import { outcomeIn, type PassedFailure, passedFailureOf, waitForNextTry } from './retry.ts';
-import { type Attempt, axisVariables, readReplayReport, REPLAY_REPORT, type Start, startOf } from './start.ts';
+import {
+  outcomeIn,
+  type PassedFailure,
+  passedFailureOf,
+  waitForNextTry,
+  type Attempt,
+  axisVariables,
+  readReplayReport,
+  REPLAY_REPORT,
+  type Start,
+  startOf,
+} from './start.ts';
 import type { SweepContext } from './sweep-context.ts';
 import { recordAttempt } from '../store/runs/runs.ts';
 import { printable } from '../text/printable.ts';

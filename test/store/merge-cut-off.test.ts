@@ -1,4 +1,4 @@
-import { chmodSync, copyFileSync, existsSync, readdirSync, statSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 
 import { bench, benchProcess, finished, startBench, temporaryFolder } from '../support/bench.ts';
 import { queryStore } from '../support/store-dump.ts';
-import { benchAsNobody, CAN_MOUNT, onSmallDisk, rowsOf, storeOfNights } from '../support/stores.ts';
+import { CAN_MOUNT, onSmallDisk, rowsOf, storeOfNights } from '../support/stores.ts';
 
 test('SIGKILL at any moment of a merge leaves all of it or nothing, and again brings it', async () => {
   const [one, two] = [storeOfNights(40), storeOfNights(60, 40)];
@@ -93,20 +93,4 @@ describe.skipIf(!CAN_MOUNT)('a full disk', () => {
       '',
     ]);
   }, 30_000);
-});
-
-describe('a store of somebody else', () => {
-  test('that may be read is merged from where nothing may be written', async () => {
-    const [other, home] = [storeOfNights(2), temporaryFolder()];
-    chmodSync(dirname(other), 0o555);
-    chmodSync(other, 0o444);
-    chmodSync(home, 0o777);
-    const into = join(home, 'bench.sqlite');
-    const { code, stdout, stderr } = await benchAsNobody(['db', 'merge', other, '--db', into]);
-    chmodSync(dirname(other), 0o755);
-    expect([code, stdout, stderr]).toEqual([0, `${other}: 2 sweeps, 200 runs, 10 cells came\n`, '']);
-    expect(readdirSync(dirname(other))).toEqual(['bench.sqlite']);
-    expect(readdirSync(home)).toEqual(['bench.sqlite']);
-    expect(rowsOf(into)).toEqual(rowsOf(other));
-  });
 });

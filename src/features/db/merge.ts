@@ -1,23 +1,26 @@
-import { statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { statSync, accessSync, constants, existsSync, mkdirSync, rmSync } from 'node:fs';
+import { join, resolve, basename } from 'node:path';
 
 import { copyArtefacts } from '../../artefacts/copy-artefacts.ts';
 import { writeFindings } from '../../artefacts/findings-file.ts';
-import { artefactsFolderOf } from '../../artefacts/layout.ts';
+import { artefactsFolderOf, temporaryPath } from '../../artefacts/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { migrationsFolder, STORE_NAME, storePath } from '../../cli/store-location.ts';
 import { usingStore, warnIfMigrated } from '../../cli/with-store.ts';
+import { BenchError, StoreError, UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { openStore, type OpenStore } from '../../store/file/open.ts';
+import type { MergeOptions } from './command.ts';
+import type { MergeOutput } from './output.ts';
+import { Ticker } from './ticker.ts';
+import { appliedMigration, newestMigration } from '../../store/file/migrations.ts';
+import { mayWriteStore, readFrom } from '../../store/file/open-to-read.ts';
+import { openStore, type OpenStore, refuseForeign } from '../../store/file/open.ts';
 import { mergeStore } from '../../store/merge/merge-store.ts';
-import { openOther, refuseOther } from '../../store/merge/other-store.ts';
+import { sqliteRefusal } from '../../store/verify/sqlite-problems.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
 import { wrapWords } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
-import type { MergeOptions } from './command.ts';
-import type { MergeOutput } from './output.ts';
-import { Ticker } from './ticker.ts';
 
 type MergedStore = MergeOutput['stores'][number];
 
@@ -26,7 +29,7 @@ export async function mergeStores(others: readonly string[], options: MergeOptio
   const stores: MergedStore[] = [];
   const paths = others.map((other) => storeIn(resolve(io.cwd, other)));
   // Before a store is created: a mistyped name must not leave an empty one.
-  for (const path of paths) refuseOther(path, ownPath, migrationsFolder());
+  for (const path of paths) refuseOther(path, ownPath);
   const store = warnIfMigrated(openStore(ownPath, migrationsFolder()), io);
   await usingStore(store, async () => {
     for (const path of paths) stores.push(await mergeOne(store, path, options, io));
@@ -41,7 +44,7 @@ function storeIn(path: string): string {
 }
 
 async function mergeOne(store: OpenStore, path: string, options: MergeOptions, io: Io): Promise<MergedStore> {
-  const other = openOther(path, store.path, migrationsFolder());
+  const other = openOther(path, store.path);
   const ticker = new Ticker(io);
   try {
     const merge = await mergeStore(store.db, other.readable, (table) => ticker.report(`merging ${table}`), io.signal);
@@ -94,4 +97,68 @@ function storeLines({ added, alreadyThere, artefacts, conflicts, path, updatedSw
         `${count(differing, 'row')} ${differing === 1 ? 'differs' : 'differ'} under the same id: what was here is kept`,
       ),
   ].filter((line) => line !== false);
+}
+
+/** @throws StoreError if it is not a store of this program, or is newer */
+function refuseOther(path: string, ownPath: string): void {
+  inOneLine(path, () => {
+    if (!existsSync(path)) throw new StoreError(`${path}: no such store`);
+    const [other, own] = [path, ownPath].map((one) => statSync(one, { throwIfNoEntry: false }));
+    if (other?.dev === own?.dev && other?.ino === own?.ino) {
+      throw new UsageError(`${path}: is this very store; name another to merge into it`);
+    }
+    try {
+      accessSync(path, constants.R_OK);
+    } catch (error) {
+      throw new StoreError(`${path}: cannot be read: permission denied`, { cause: error });
+    }
+    isCurrent(path);
+  });
+}
+
+/**
+ * Makes another store readable without writing to it: itself, or a migrated copy next to the store that it is merged into,
+ * where there should be room.
+ */
+function openOther(path: string, ownPath: string) {
+  return inOneLine(path, () => {
+    if (mayWriteStore(path) && isCurrent(path)) return { readable: path, close: () => {} };
+    const folder = temporaryPath(`${ownPath}.merging`);
+    const close = (): void => rmSync(folder, { recursive: true, force: true });
+    try {
+      close();
+      mkdirSync(folder);
+      const copy = join(folder, basename(path));
+      readFrom(path, (client) => {
+        // With query_only SQLite refuses to write the copy, too.
+        client.pragma('query_only = OFF');
+        client.prepare('VACUUM INTO ?').run(copy);
+      });
+      openStore(copy, migrationsFolder(), { keepsCopy: false }).close();
+      return { readable: copy, close };
+    } catch (error) {
+      close();
+      throw error;
+    }
+  });
+}
+
+function inOneLine<Result>(path: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    const refusal = error instanceof BenchError ? null : sqliteRefusal(error);
+    if (refusal === null) throw error;
+    throw new StoreError(`${path}: ${refusal.replace('; give another with --db', '')}`, { cause: error });
+  }
+}
+
+/** False for an older one. */
+function isCurrent(path: string): boolean {
+  return readFrom(path, (client) => {
+    refuseForeign(client, path, migrationsFolder());
+    const applied = appliedMigration(client);
+    if (applied === 0) throw new StoreError(`${path}: is empty, not a store of bench`);
+    return applied === newestMigration(migrationsFolder());
+  });
 }

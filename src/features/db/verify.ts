@@ -7,7 +7,7 @@ import { artefactsFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { migrationsFolder, storePath, toolVersion } from '../../cli/store-location.ts';
 import { usingStore, withStore } from '../../cli/with-store.ts';
-import { verifyEngines, verifyVariants } from '../../engines/verify-caches.ts';
+import { verifyEngines, verifyVariants, cutOff, isDeadTemporary, verifyArtefacts } from './verify-artefacts.ts';
 import { StoreError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { isId, type SweepId } from '../../records/scalars.ts';
@@ -31,7 +31,6 @@ import { restoreArtefacts } from '../import/index.ts';
 import type { VerifyOptions } from './command.ts';
 import type { VerifyOutput } from './output.ts';
 import { Ticker } from './ticker.ts';
-import { cutOff, isDeadTemporary, verifyArtefacts } from './verify-artefacts.ts';
 
 export async function verify(options: VerifyOptions, io: Io): Promise<ExitCode> {
   const path = storePath(options.db, io);

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 import { artefactsFolderOf } from '../../artefacts/layout.ts';
-import { type FolderFacts, folderFacts } from '../../machine/folder-facts.ts';
-import type { MachineFacts, GpusFacts } from '../../machine/machine-facts.ts';
+import { type FolderFacts, folderFacts, type MachineFacts, type GpusFacts } from '../../machine/machine-facts.ts';
 import type { Matrix } from '../../matrix/matrix.ts';
 import { readGitState } from '../../tools/git/git.ts';
 import { ask } from '../../process/ask.ts';

@@ -1,13 +1,12 @@
 import type { HostState } from '../../machine/host-facts.ts';
 import type { LibraryFacts } from '../../trtexec/program/trtexec-facts.ts';
-import type { MachineFacts, StoreHealth } from '../../machine/machine-facts.ts';
+import type { MachineFacts, StoreHealth, FolderFacts } from '../../machine/machine-facts.ts';
 import type { PythonFacts } from '../../machine/machine-tools.ts';
 import type { Answer } from '../../process/ask.ts';
 import { formatTensorrtVersion } from '../../text/version.ts';
 import { MODELOPT_INSTALL, readPythonVersions } from '../../tools/modelopt/names.ts';
 import { type CheckRow, checksOf, driverChecks, gpuChecks, type Judged, noAnswer } from './gpu-checks.ts';
 import type { DoctorCheck } from './output.ts';
-import type { FolderFacts } from '../../machine/folder-facts.ts';
 
 const GIB = 2 ** 30;
 const WARN_BYTES = 10 * GIB;

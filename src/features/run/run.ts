@@ -120,7 +120,7 @@ export async function startSweep(
   });
   const store = warnIfMigrated(openStore(storePath(options.db, io), migrationsFolder()), io);
   const work = async (): Promise<ExitCode> => {
-    const plan = withinBudget(store, made.plan, sweep, machines.length, options, io);
+    const plan = await withinBudget(store, made.plan, sweep, machines.length, options, io);
     const stored: StoredPlan = {
       plan,
       program: {
@@ -172,16 +172,16 @@ function sharedOut(
   return shareOut(plan, machines, rebalance === true ? new Map() : lastGpusOf(store.db, keys), io);
 }
 
-function withinBudget(
+async function withinBudget(
   store: OpenStore,
   plan: Plan,
   { provenance }: Sweep,
   gpus: number,
   { budget }: SweepOptions,
   io: Io,
-): Plan {
+): Promise<Plan> {
   if (budget === undefined) return plan;
-  const fitted = fittedPlan(store, plan, provenance, budget, gpus);
+  const fitted = await fittedPlan(store, plan, provenance, budget, gpus);
   const note = budgetNote(fitted, budget);
   if (note !== null) io.err(`note: ${note}\n`);
   return fitted.plan;

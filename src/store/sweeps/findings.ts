@@ -5,7 +5,7 @@ import type { Acknowledgement, Finding, JudgedSweep } from '../../records/findin
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { immediately, type StoreDatabase } from '../file/open.ts';
-import { acknowledgements, findingCells, findings, judgedSweeps } from '../findings-schema.ts';
+import { acknowledgements, findingCells, findings, judgedSweeps } from '../annotations-schema.ts';
 import { cells, sweeps } from '../schema.ts';
 import { equalOrNull } from './sweep-order.ts';
 

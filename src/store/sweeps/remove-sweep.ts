@@ -4,7 +4,7 @@ import type { Acknowledgement, Finding } from '../../records/finding.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { immediately, type StoreDatabase } from '../file/open.ts';
-import { findings, judgedSweeps } from '../findings-schema.ts';
+import { findings, judgedSweeps } from '../annotations-schema.ts';
 import { runs, sweepCells, sweeps } from '../schema.ts';
 import { seriesAround, sweepsById } from './find-sweeps.ts';
 import {

@@ -190,15 +190,6 @@ describe('the store', () => {
     const { code, stateOf } = await machine.checks(machine.env(), '--db', damaged);
     expect([code, stateOf('store.database')?.state]).toEqual([3, 'failed']);
   });
-
-  test('whose folder is not there', async () => {
-    const machine = new Bare();
-    const { stateOf } = await machine.checks(machine.env(), '--db', join(machine.folder, 'no', 'a.sqlite'));
-    expect(stateOf('store.folder0')).toMatchObject({
-      state: 'failed',
-      evidence: expect.stringContaining('is not there'),
-    });
-  });
 });
 
 test('clocks that a bench holds are said, with the process', async () => {

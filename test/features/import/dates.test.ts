@@ -222,11 +222,4 @@ describe('bench import --date', () => {
       { startedAt: '2026-11-21T07:47:04.500Z', datesFrom: ['runJson'] },
     ]);
   });
-
-  test('takes a stamp for no date where there is no such day', async () => {
-    const folder = temporaryFolder();
-    writeFileSync(join(folder, 'run.log'), logOf('normal', 1, '02/31/2026'));
-    await taking(folder);
-    expect(startIn(folder)).toEqual([{ start: null, run: null }]);
-  });
 });

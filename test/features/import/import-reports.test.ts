@@ -400,23 +400,3 @@ test('bench parse shows a report as it shows a log', async () => {
     harness: { method: { harness: 'torch-tensorrt', timedRuns: 100, percentileRule: 'linear' } },
   });
 });
-
-test('a report of perf_analyzer: one cell for each load', async () => {
-  const csv = join(temporaryFolder(), 'perf.csv');
-  writeFileSync(
-    csv,
-    'Concurrency,Inferences/Second,Client Send,p50 latency,p90 latency,p95 latency,p99 latency\n' +
-      '1,70.5,200,14000,18800,19800,21000\n4,84.5,280,47000,56500,59200,64900\n',
-  );
-  const db = newStore();
-  await take(db, csv, '--model', 'vit');
-  const rows = queryStore(
-    db,
-    `SELECT axis_flags, value FROM cells JOIN runs USING (cell_key) JOIN run_values USING (run_id)
-     WHERE metric = 'latencyP50:lower:ms' ORDER BY value`,
-  );
-  expect(rows).toEqual([
-    { axis_flags: '{"concurrency":"1"}', value: 14 },
-    { axis_flags: '{"concurrency":"4"}', value: 47 },
-  ]);
-});

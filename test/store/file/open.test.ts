@@ -4,9 +4,7 @@ import { describe, expect, test } from 'vitest';
 
 import { StoreError } from '../../../src/errors.ts';
 import { openExistingStore, openStore } from '../../../src/store/file/open.ts';
-import { bench, benchProcess, ROOT, temporaryFolder } from '../../support/bench.ts';
-import { FIXTURES } from '../../support/recordings.ts';
-import { queryStore } from '../../support/store-dump.ts';
+import { ROOT, temporaryFolder } from '../../support/bench.ts';
 
 const MIGRATIONS = join(ROOT, 'migrations');
 
@@ -47,18 +45,4 @@ describe('opening', () => {
     chmodSync(folder, 0o500);
     expect(() => openStore(join(folder, 'bench.sqlite'), MIGRATIONS)).toThrow(StoreError);
   });
-});
-
-test('two processes make the same store and write to it at once', async () => {
-  const db = join(temporaryFolder(), 'bench.sqlite');
-  const groups = ['formats', 'failures', 'cpu-contended', 'gpu-contended'];
-  const ended = await Promise.all(
-    [...groups, ...groups].map((group) => benchProcess(['import', join(FIXTURES, group), '--db', db])),
-  );
-  expect(ended.map(({ code, stderr }) => [code, stderr])).toEqual(ended.map(() => [0, expect.any(String)]));
-  expect(queryStore(db, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
-  const alone = join(temporaryFolder(), 'bench.sqlite');
-  await bench(['import', ...groups.map((group) => join(FIXTURES, group)), '--db', alone]);
-  const runs = 'SELECT run_id, cell_key, outcome, reason FROM runs ORDER BY run_id';
-  expect(queryStore(db, runs)).toEqual(queryStore(alone, runs));
 });

@@ -7,7 +7,7 @@ import { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { describe, expect, test } from 'vitest';
 
 import * as annotationTables from '../../../src/store/annotations-schema.ts';
-import * as findingTables from '../../../src/store/findings-schema.ts';
+import * as findingTables from '../../../src/store/annotations-schema.ts';
 import { MERGED_TABLES } from '../../../src/store/merge/tables.ts';
 import * as tables from '../../../src/store/schema.ts';
 import { bench, ROOT, temporaryFolder } from '../../support/bench.ts';
