@@ -23,7 +23,7 @@ import { shortList } from '../../text/short-list.ts';
 export async function wantedMoreRuns(
   db: StoreDatabase,
   sweep: Sweep,
-  cells: readonly KeyedCell[],
+  plan: Plan,
   options: SweepOptions,
   io: Io,
 ): Promise<MoreRunsWanted | null> {
@@ -32,6 +32,7 @@ export async function wantedMoreRuns(
     if (against !== undefined) throw new UsageError('--against says what to be sure against: add --until-sure');
     return null;
   }
+  const cells = plan.cells.map(({ cell }) => cell);
   const named = against === undefined ? null : (await resolveSide(db, against, io)).sweeps;
   const base = named ?? newestOfEach(db, sweep, cells);
   if (untilSure !== undefined) reportUnknown(db, base, cells, io);

@@ -64,9 +64,7 @@ function refuseWithResume(options: RunOptions): void {
 }
 
 function required(path: string | undefined): string {
-  if (path === undefined) {
-    throw new UsageError('which matrix? Write `bench run MATRIX`, or `bench run --resume`');
-  }
+  if (path === undefined) throw new UsageError('which matrix? Write `bench run MATRIX`, or `bench run --resume`');
   return path;
 }
 
@@ -102,7 +100,12 @@ export async function startSweep(
   const [machines, git, trtexecSha256] = await Promise.all([
     asked ?? machinesOf(program),
     gitStateOf(options, io),
-    trtexec === null ? null : trtexecHash(trtexec),
+    trtexec === null
+      ? null
+      : sha256OfFile(trtexec).then(
+          ({ sha256 }) => sha256,
+          () => null,
+        ),
   ]);
   if (experiment !== null && machines.length > 1) {
     throw new UsageError('A and B are measured on the same GPU: name one of them, as in --gpus 0');
@@ -131,13 +134,7 @@ export async function startSweep(
       },
       matrix: { file: resolve(io.cwd, path), identity: matrixIdentity(made.matrix) },
       telemetry: options.telemetry !== false,
-      more: await wantedMoreRuns(
-        store.db,
-        sweep,
-        plan.cells.map(({ cell }) => cell),
-        options,
-        io,
-      ),
+      more: await wantedMoreRuns(store.db, sweep, plan, options, io),
       search: search === null ? null : wantedSearch(store.db, plan, sweep, machines, search),
       lockClocks,
       gpus: sharedOut(store, plan, machines, options, io),
@@ -185,10 +182,6 @@ async function withinBudget(
   const note = budgetNote(fitted, budget);
   if (note !== null) io.err(`note: ${note}\n`);
   return fitted.plan;
-}
-
-async function trtexecHash(file: string): Promise<string | null> {
-  return (await sha256OfFile(file).catch(() => null))?.sha256 ?? null;
 }
 
 async function resumeSweep(

@@ -1,9 +1,9 @@
-import { createHash, type Hash } from 'node:crypto';
-import { closeSync, existsSync, linkSync, openSync, readFileSync, readSync, rmSync } from 'node:fs';
+import { existsSync, linkSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 import type Database from 'better-sqlite3';
 
+import { sha256OfFileSync } from '../../artefacts/files.ts';
 import { errorCode } from '../../errors.ts';
 import { readFrom } from './open-to-read.ts';
 import { isRecord } from '../../text/unknown-values.ts';
@@ -56,24 +56,7 @@ function settle(temporary: string, path: string, tag: string): string {
   for (let number = 1; ; number += 1) {
     const target = `${path}.before-${tag}${number === 1 ? '' : `.${number}`}`;
     if (!existsSync(target) && tryLink(temporary, target)) return target;
-    if (digestOf(target) === digestOf(temporary)) return target;
-  }
-}
-
-const BLOCK_BYTES = 1 << 20;
-
-function digestOf(path: string): string {
-  const hash: Hash = createHash('sha256');
-  const block = Buffer.alloc(BLOCK_BYTES);
-  const file = openSync(path, 'r');
-  try {
-    for (;;) {
-      const bytes = readSync(file, block);
-      if (bytes === 0) return hash.digest('hex');
-      hash.update(block.subarray(0, bytes));
-    }
-  } finally {
-    closeSync(file);
+    if (sha256OfFileSync(target).sha256 === sha256OfFileSync(temporary).sha256) return target;
   }
 }
 

@@ -35,11 +35,7 @@ export function flagsOf(db: StoreDatabase, whichRuns: SQL | undefined): Map<stri
     .orderBy(runFlags.runId)
     .all();
   const byRun = new Map<string, RunFlag[]>();
-  for (const { runId, ...flag } of rows) {
-    const known = byRun.get(runId);
-    if (known === undefined) byRun.set(runId, [flag]);
-    else known.push(flag);
-  }
+  for (const { runId, ...flag } of rows) byRun.set(runId, [...(byRun.get(runId) ?? []), flag]);
   return byRun;
 }
 

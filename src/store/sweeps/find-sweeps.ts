@@ -192,6 +192,10 @@ export function countSweeps(db: StoreDatabase): number {
   return db.select({ sweeps: count() }).from(sweeps).get()?.sweeps ?? 0;
 }
 
+export function countEndedSweeps(db: StoreDatabase): number {
+  return db.select({ sweeps: count() }).from(sweeps).where(ended).get()?.sweeps ?? 0;
+}
+
 export function newestOfMatrix(db: StoreDatabase, matrix: string): Sweep | null {
   return select(db, and(eq(sweeps.state, 'finished'), eq(sweeps.matrix, matrix)), 1)[0] ?? null;
 }
@@ -258,10 +262,6 @@ export function baselineSweep(db: StoreDatabase, name: string): string | null {
 export function baselinesOf(db: StoreDatabase, sweepId: SweepId): string[] {
   const rows = db.select().from(baselines).where(eq(baselines.sweepId, sweepId)).orderBy(baselines.name).all();
   return rows.map(({ name }) => name);
-}
-
-export function countEndedSweeps(db: StoreDatabase): number {
-  return db.select({ sweeps: count() }).from(sweeps).where(ended).get()?.sweeps ?? 0;
 }
 
 const BUSY_TIMEOUT_MS = 200;

@@ -135,10 +135,14 @@ export function knownRuns({ client }: VerifiedStore, siblings: SiblingStores) {
     client.prepare<[], [sweepId: SweepId, state: string]>('SELECT sweep_id, state FROM sweeps').raw().all(),
   );
   const find = client.prepare('SELECT 1 FROM runs WHERE run_id = ?');
+  const attached = client.prepare<[string], AttachedFile>(
+    `SELECT a.run_id AS runId, a.name, a.sha256, a.bytes FROM runs r JOIN attachments a ON a.run_id = r.run_id
+     WHERE r.sweep_id = ? AND a.pruned_at IS NULL ORDER BY a.run_id, a.name`,
+  );
   return {
     sweepIds: new Set(states.keys()),
     runsOf: (sweepId: SweepId) => runFilesOf(client, sweepId),
-    attachedOf: (sweepId: SweepId) => attachedOf(client, sweepId),
+    attachedOf: (sweepId: SweepId) => attached.all(sweepId),
     knows: (sweepId: SweepId, runId: RunId) => find.get(runId) !== undefined || siblings.runsOf(sweepId).has(runId),
     isUnfinished: (sweepId: SweepId) =>
       states.has(sweepId) ? states.get(sweepId) !== 'finished' : siblings.hasSweep(sweepId),
@@ -147,16 +151,6 @@ export function knownRuns({ client }: VerifiedStore, siblings: SiblingStores) {
 
 export function hasArtefacts({ client }: VerifiedStore): boolean {
   return client.prepare('SELECT 1 FROM artefacts LIMIT 1').get() !== undefined;
-}
-
-function attachedOf(client: Database.Database, sweepId: SweepId): AttachedFile[] {
-  return client
-    .prepare<[string], AttachedFile>(
-      `SELECT a.run_id AS runId, a.name, a.sha256, a.bytes
-       FROM runs r JOIN attachments a ON a.run_id = r.run_id
-       WHERE r.sweep_id = ? AND a.pruned_at IS NULL ORDER BY a.run_id, a.name`,
-    )
-    .all(sweepId);
 }
 
 function runFilesOf(client: Database.Database, sweepId: SweepId): RunFiles[] {
