@@ -9,7 +9,7 @@ import { readJson } from '../artefacts/folders.ts';
 import { compressFolder, manifestText } from '../artefacts/keep.ts';
 import { ATTEMPT_PREFIX, RUN_MANIFEST, runFolderOf, sweepFolderOf } from '../artefacts/layout.ts';
 import { toRunRecord } from '../artefacts/read/identify.ts';
-import { readRunFolder } from '../artefacts/read/read-run.ts';
+import { type ReadRun, readRunFolder } from '../artefacts/read/read-run.ts';
 import { TELEMETRY_FILE } from '../artefacts/read/read-telemetry.ts';
 import { emptyManifest, type RunManifest } from '../artefacts/run-manifest.ts';
 import { scrubFolder, scrubText } from '../artefacts/scrub.ts';
@@ -237,7 +237,7 @@ function noteOf({ tries }: RunManifest, before: string | null, last: PassedFailu
 
 /** Moves the folder of an ended process into place and stores the run. Idempotent after a kill in between. */
 export async function finishRun(context: SweepContext, folder: string, runId: RunId): Promise<RunRecord> {
-  const { artefactsFolder, sweep, writer } = context;
+  const { artefactsFolder, sweep } = context;
   await rm(join(folder, ATTEMPT_FILE), { force: true });
   await rm(join(folder, REPLAY_REPORT), { force: true });
   const [read] = await readRunFolder(folder);
@@ -248,13 +248,14 @@ export async function finishRun(context: SweepContext, folder: string, runId: Ru
   const target = runFolderOf(artefactsFolder, sweep.sweepId, runId);
   await rm(target, { recursive: true, force: true });
   await rename(folder, target);
-  const record = toRunRecord(read, {
-    runId,
-    sweepId: sweep.sweepId,
-    repeat: read.manifest.repeat ?? 1,
-    artefactFolder: `${sweep.sweepId}/${runId}`,
-  });
   requireStore(context);
+  return saveRead(context, read, runId);
+}
+
+/** Stores a run that was read from its folder. */
+export function saveRead({ sweep: { sweepId }, writer }: SweepContext, read: ReadRun, runId: RunId): RunRecord {
+  const artefactFolder = `${sweepId}/${runId}`;
+  const record = toRunRecord(read, { runId, sweepId, repeat: read.manifest.repeat ?? 1, artefactFolder });
   writer.saveRun(record);
   return record;
 }

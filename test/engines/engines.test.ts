@@ -155,19 +155,6 @@ test('an engine that does not load fails one run, and the next sweep builds it a
   expect(enginesBeside(db).map(({ isWhole }) => isWhole)).toEqual([true]);
 }, 30_000);
 
-test('a frozen engine that does not load stays: nobody asked for another', async () => {
-  const { args, db, journal } = place(['repeats: 1']);
-  const [, matrix = ''] = args;
-  const text = readFileSync(matrix, 'utf8');
-  writeFileSync(matrix, text.replace('build: {', 'build: {engine: frozen, '));
-  const rules = JSON.stringify([{ when: '--loadEngine', does: 'doesNotLoad' }]);
-  const env = { STUB_JOURNAL: journal, STUB_RULES: rules };
-  expect((await bench(args, { env })).code).toBe(4);
-  expect(enginesBeside(db).map(({ isWhole }) => isWhole)).toEqual([true]);
-  expect((await bench(args, { env })).code).toBe(4);
-  expect(startsWith(journal, '--saveEngine')).toBe(1);
-}, 30_000);
-
 describe('builds: N', () => {
   test('builds each engine so often, spreads the runs over them, and keeps them', async () => {
     const { args, db, journal } = place(['builds: 3', 'repeats: 2']);

@@ -112,36 +112,6 @@ describe('a sweep', () => {
     expect(queryStore(again, all)).toEqual(queryStore(db, all));
   });
 
-  test('knows the machine from the report of its GPU', async () => {
-    const { db } = await sweep({}, [], { CONTAINER_IMAGE: 'nvcr.io/nvidia/tensorrt:24.10-py3' });
-    expect(
-      queryStore(
-        db,
-        `SELECT DISTINCT gpu_name, gpu_uuid, driver, cuda, clock_policy, max_sm_clock_mhz, power_limit_w, ecc, mig,
-           persistence, compute_mode, driver_model, vbios, pcie_max, container FROM environments`,
-      ),
-    ).toEqual([
-      {
-        // trtexec's own: it knows on which GPU it ran.
-        gpu_name: 'Stub GPU',
-        gpu_uuid: 'GPU-00000000-0000-0000-0000-000000000000',
-        driver: '580.159.04',
-        cuda: '13.0',
-        clock_policy: 'floating',
-        max_sm_clock_mhz: 1980,
-        power_limit_w: 700,
-        ecc: 'on',
-        mig: 'off',
-        persistence: 'on',
-        compute_mode: 'Default',
-        driver_model: null,
-        vbios: '96.00.A5.00.1A',
-        pcie_max: '5 x16',
-        container: 'nvcr.io/nvidia/tensorrt:24.10-py3',
-      },
-    ]);
-  });
-
   test.each<[string, StubSmi]>([
     ['has failed', { fails: "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver." }],
     ['finds no GPU, as on a Jetson', { fails: 'No devices were found' }],

@@ -60,14 +60,36 @@ async function sum(sweeps: readonly PrunableSweep[], artefacts: string): Promise
 const LABEL_WIDTH = 11;
 
 function infoText(output: InfoOutput, look: Look): string[] {
+  const { artefactFiles, bytes, firstAt, lastAt, layerProfiles, prunable, rows, samples } = output;
+  const { artefacts, engines, file, free, variants, wal } = bytes;
+  const beside = Object.entries({ artefacts, engines, variants }).filter(([, size]) => size > 0);
+  const size = [
+    formatBytes(file),
+    wal > 0 && `${formatBytes(wal)} in the WAL`,
+    free > 0 && `${formatBytes(free)} of it free`,
+  ];
+  const span = firstAt === null ? '' : `, ${firstAt.slice(0, 10)} to ${lastAt?.slice(0, 10)}`;
+  const open = rows.unfinishedSweeps === 0 ? '' : `, ${rows.unfinishedSweeps} not finished`;
+  const pruned = rows.prunedRuns === 0 ? '' : `; ${count(rows.prunedRuns, 'run')} pruned`;
   const lines = [
     ['store', `${printable(output.path)}, schema ${output.storeSchema}`],
-    ['size', sizeText(output)],
-    ['next to it', siblingsText(output)],
-    ['sweeps', sweepsText(output)],
-    ['kept', keptText(output)],
-    ['said', annotationsText(output)],
-    ['prune', pruneText(output)],
+    ['size', size.filter((part) => part !== false).join(', ')],
+    ['next to it', beside.map(([name, held]) => `${name} ${formatBytes(held)}`).join(', ') || 'nothing'],
+    ['sweeps', `${rows.sweeps}${span}${open}; ${count(rows.cells, 'cell')}, ${count(rows.builds, 'build')}`],
+    [
+      'kept',
+      `samples of ${count(samples.runs, 'run')} (${formatBytes(samples.bytes)}), layers of ${layerProfiles.runs} (${formatBytes(layerProfiles.bytes)}), ${count(artefactFiles, 'file')} of artefacts${pruned}`,
+    ],
+    [
+      'said',
+      `${count(rows.baselines, 'baseline')}, ${count(rows.openFindings, 'open finding')}, ${count(rows.accuracies, 'accuracy', 'accuracies')}`,
+    ],
+    [
+      'prune',
+      prunable.sweeps === 0
+        ? `nothing is older than ${prunable.days} days and not needed`
+        : `--keep ${prunable.days}d would take ${formatBytes(prunable.sampleBytes)} of samples and up to ${formatBytes(prunable.artefactBytes)} of artefacts from ${count(prunable.sweeps, 'sweep')}`,
+    ],
   ].flatMap(([label = '', text = '']) => labelled(label, text, look));
   if (output.runs.length === 0) return lines;
   return [...lines, '', ...runsTable(output, look), '', ...machinesTable(output, look)];
@@ -77,42 +99,6 @@ function labelled(label: string, text: string, look: Look): string[] {
   return wrapWords(text, look.columns - LABEL_WIDTH).map(
     (line, index) => look.style.dim(padEnd(index === 0 ? label : '', LABEL_WIDTH)) + line,
   );
-}
-
-function sizeText({ bytes: { file, wal, free } }: InfoOutput): string {
-  const parts = [
-    formatBytes(file),
-    wal > 0 && `${formatBytes(wal)} in the WAL`,
-    free > 0 && `${formatBytes(free)} of it free`,
-  ];
-  return parts.filter((part) => part !== false).join(', ');
-}
-
-function siblingsText({ bytes: { artefacts, engines, variants } }: InfoOutput): string {
-  const there = Object.entries({ artefacts, engines, variants }).filter(([, bytes]) => bytes > 0);
-  return there.length === 0 ? 'nothing' : there.map(([name, bytes]) => `${name} ${formatBytes(bytes)}`).join(', ');
-}
-
-function sweepsText({ rows, firstAt, lastAt }: InfoOutput): string {
-  const span = firstAt === null ? '' : `, ${firstAt.slice(0, 10)} to ${lastAt?.slice(0, 10)}`;
-  const open = rows.unfinishedSweeps === 0 ? '' : `, ${rows.unfinishedSweeps} not finished`;
-  return `${rows.sweeps}${span}${open}; ${count(rows.cells, 'cell')}, ${count(rows.builds, 'build')}`;
-}
-
-function keptText({ samples, layerProfiles, artefactFiles, rows }: InfoOutput): string {
-  const pruned = rows.prunedRuns === 0 ? '' : `; ${count(rows.prunedRuns, 'run')} pruned`;
-  return `samples of ${count(samples.runs, 'run')} (${formatBytes(samples.bytes)}), layers of ${layerProfiles.runs} (${formatBytes(layerProfiles.bytes)}), ${count(artefactFiles, 'file')} of artefacts${pruned}`;
-}
-
-function annotationsText({ rows }: InfoOutput): string {
-  return `${count(rows.baselines, 'baseline')}, ${count(rows.openFindings, 'open finding')}, ${count(rows.accuracies, 'accuracy', 'accuracies')}`;
-}
-
-function pruneText({ prunable }: InfoOutput): string {
-  const { days, sweeps, sampleBytes, artefactBytes } = prunable;
-  return sweeps === 0
-    ? `nothing is older than ${days} days and not needed`
-    : `--keep ${days}d would take ${formatBytes(sampleBytes)} of samples and up to ${formatBytes(artefactBytes)} of artefacts from ${count(sweeps, 'sweep')}`;
 }
 
 type RunsRow = InfoOutput['runs'][number];
