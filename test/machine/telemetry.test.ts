@@ -55,18 +55,7 @@ const WATCHED = {
   other_processes: '[]',
   loaded: 1,
 };
-const NOT_WATCHED = {
-  role: 'timed',
-  sampled: null,
-  sm_clock_mhz: null,
-  power_w: null,
-  power_limit_w: null,
-  clock_reasons: null,
-  pcie_generation: null,
-  pcie_width: null,
-  other_processes: null,
-  loaded: null,
-};
+const NOT_WATCHED = { ...Object.fromEntries(Object.keys(WATCHED).map((name) => [name, null])), role: 'timed' };
 const NO_SAMPLES = { ...NOT_WATCHED, sampled: 0, clock_reasons: '{}', other_processes: '[]', loaded: 1 };
 
 describe('a sweep', () => {

@@ -62,7 +62,7 @@ const LABEL_WIDTH = 11;
 function infoText(output: InfoOutput, look: Look): string[] {
   const { artefactFiles, bytes, firstAt, lastAt, layerProfiles, prunable, rows, samples } = output;
   const { artefacts, engines, file, free, variants, wal } = bytes;
-  const beside = Object.entries({ artefacts, engines, variants }).filter(([, size]) => size > 0);
+  const siblings = Object.entries({ artefacts, engines, variants }).filter(([, size]) => size > 0);
   const size = [
     formatBytes(file),
     wal > 0 && `${formatBytes(wal)} in the WAL`,
@@ -74,7 +74,7 @@ function infoText(output: InfoOutput, look: Look): string[] {
   const lines = [
     ['store', `${printable(output.path)}, schema ${output.storeSchema}`],
     ['size', size.filter((part) => part !== false).join(', ')],
-    ['next to it', beside.map(([name, held]) => `${name} ${formatBytes(held)}`).join(', ') || 'nothing'],
+    ['next to it', siblings.map(([name, held]) => `${name} ${formatBytes(held)}`).join(', ') || 'nothing'],
     ['sweeps', `${rows.sweeps}${span}${open}; ${count(rows.cells, 'cell')}, ${count(rows.builds, 'build')}`],
     [
       'kept',
