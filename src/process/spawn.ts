@@ -147,7 +147,14 @@ export const spawnProcess: Spawn = async (invocation, signal, onStart) => {
     const logTooLong = passedLimit === 'logTooLong';
     const limit = passedLimit === 'logTooLong' ? null : passedLimit;
     const timedOut = result.timedOut || limit !== null;
-    if (!timedOut && !result.isCanceled && isEndedFromOutside(result)) await signalToTree(signal);
+    // By users or schedulers; a shell around the program exits with 128 plus the number of the signal.
+    const isFromOutside = OUTSIDE_SIGNALS.some(
+      (name) => result.signal === name || result.exitCode === 128 + system.signals[name],
+    );
+    // systemd, scancel or `kill` of a group may end the process before bench: it was interrupted, and did not fail.
+    if (!timedOut && !result.isCanceled && isFromOutside) {
+      await sleep(SIGNAL_TO_TREE_MS, undefined, { signal }).catch(() => {});
+    }
     return {
       exitCode: result.exitCode ?? null,
       signal: result.signal ?? null,
@@ -172,22 +179,6 @@ export const spawnProcess: Spawn = async (invocation, signal, onStart) => {
 
 const OUTSIDE_SIGNALS = ['SIGHUP', 'SIGINT', 'SIGKILL', 'SIGTERM'] as const;
 const SIGNAL_TO_TREE_MS = 2_000;
-
-/** By a signal from users or schedulers; a shell around the program exits with 128 plus its number. */
-function isEndedFromOutside({
-  exitCode,
-  signal,
-}: {
-  readonly exitCode?: number | undefined;
-  readonly signal?: string | undefined;
-}): boolean {
-  return OUTSIDE_SIGNALS.some((name) => signal === name || exitCode === 128 + system.signals[name]);
-}
-
-/** systemd, scancel or `kill` of a group may end the process before bench: it was interrupted, and did not fail. */
-async function signalToTree(signal: AbortSignal): Promise<void> {
-  await sleep(SIGNAL_TO_TREE_MS, undefined, { signal }).catch(() => {});
-}
 
 /** A stream with a descriptor is passed to the process directly: the bytes do not go through bench. */
 function streamOf(fd: number, path: string): WriteStream {

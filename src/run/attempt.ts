@@ -21,7 +21,6 @@ import { identityOf } from '../process/process-identity.ts';
 import type { ProcessResult } from '../process/spawn.ts';
 import { outcomeReason } from '../records/outcome.ts';
 import type { RunRecord, RunTry } from '../records/run.ts';
-import type { OtherProcess } from '../records/telemetry.ts';
 import { wholeLimitS, withEngineOf } from '../records/time-limit.ts';
 import { engineBytesOf, refuseFullDisk, requireRoom, requireStore } from './requirements.ts';
 import {
@@ -169,11 +168,11 @@ export async function startOnce(context: SweepContext, attempt: Attempt, folder:
   const isWell = result.exitCode === 0 && result.signal === null;
   const otherProcesses = watchOf(context, attempt)?.otherProcesses() ?? Promise.resolve([]);
   const manifest = await manifestAfter(context, attempt, folder, { env, argv }, result);
-  return { isWell, manifest, watched: async () => withOthers(manifest.watched, await otherProcesses) };
-}
-
-function withOthers(watched: RunManifest['watched'], otherProcesses: OtherProcess[]): RunManifest['watched'] {
-  return watched === null || otherProcesses.length === 0 ? watched : { ...watched, otherProcesses };
+  const watched = async (): Promise<RunManifest['watched']> => {
+    const others = await otherProcesses;
+    return manifest.watched && others.length > 0 ? { ...manifest.watched, otherProcesses: others } : manifest.watched;
+  };
+  return { isWell, manifest, watched };
 }
 
 async function manifestAfter(

@@ -54,6 +54,7 @@ export async function runOnSlurm(path: string, options: SlurmRunOptions, io: Io)
   const settings = settingsOf(made.matrix.slurm, options, io);
   const shardS = (settings.shardMinutes ?? DEFAULT_SHARD_MINUTES) * 60;
   const recordings = made.program?.recordings ?? null;
+  const { python } = options;
   const { plan, shards } = shardPlan(made.plan, shardS, recordings === null);
   const sweep = await submittedSweep(made, options, io);
   const store = openStore(storePath(options.db, io), migrationsFolder());
@@ -65,7 +66,7 @@ export async function runOnSlurm(path: string, options: SlurmRunOptions, io: Io)
       program: {
         trtexec: recordings === null ? programOf(made, options, io) : null,
         replayFolder: recordings?.folder ?? null,
-        python: pythonOf(options, io),
+        python: python?.includes('/') === true ? resolve(io.cwd, python) : (python ?? null),
       },
       telemetry: options.telemetry !== false,
       lockClocks: recordings === null ? (options.lockClocks ?? made.matrix.lockClocks) : null,
@@ -116,10 +117,6 @@ function programOf({ matrix, program }: Prepared, options: SlurmRunOptions, io: 
   const stated = options.trtexec === undefined ? matrix.trtexec : resolve(io.cwd, options.trtexec);
   // A bare name is resolved on each node.
   return stated ?? 'trtexec';
-}
-
-function pythonOf({ python }: SlurmRunOptions, io: Io): string | null {
-  return python !== undefined && python.includes('/') ? resolve(io.cwd, python) : (python ?? null);
 }
 
 async function submittedSweep({ matrix, plan, program }: Prepared, options: SlurmRunOptions, io: Io): Promise<Sweep> {

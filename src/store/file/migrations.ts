@@ -33,8 +33,9 @@ export function copyBeforeMigration(client: Database.Database, path: string, mig
   const applied = appliedMigration(client);
   const pending = journal(migrationsFolder).filter(({ time }) => time > applied);
   const [first] = pending;
+  const hasSweeps = applied > 0 && client.prepare('SELECT 1 FROM sweeps LIMIT 1').get() !== undefined;
   const isRewritten = pending.some(({ tag }) => !addsOnlyIndexes(join(migrationsFolder, `${tag}.sql`)));
-  if (applied === 0 || first === undefined || !isRewritten || isEmpty(client)) return null;
+  if (applied === 0 || first === undefined || !isRewritten || !hasSweeps) return null;
   const temporary = `${path}.before-${first.tag}.tmp-${process.pid}`;
   rmSync(temporary, { force: true });
   try {
@@ -58,10 +59,6 @@ function settle(temporary: string, path: string, tag: string): string {
     if (!existsSync(target) && tryLink(temporary, target)) return target;
     if (sha256OfFileSync(target).sha256 === sha256OfFileSync(temporary).sha256) return target;
   }
-}
-
-function isEmpty(client: Database.Database): boolean {
-  return client.prepare('SELECT 1 FROM sweeps LIMIT 1').get() === undefined;
 }
 
 function hasTable(client: Database.Database, name: string): boolean {

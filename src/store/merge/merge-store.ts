@@ -85,7 +85,12 @@ async function mergeAttached(
   const conflicts = findConflicts(client);
   const sources = Object.entries({
     ...Object.fromEntries(MERGED_TABLES.shared.map((table) => [table, `other."${table}" o`])),
-    ...Object.fromEntries(MERGED_TABLES.sweep.map((table) => [table, ofTaken(table)])),
+    ...Object.fromEntries(
+      MERGED_TABLES.sweep.map((table) => [
+        table,
+        `taken_sweeps s CROSS JOIN other."${table}" o ON o.sweep_id = s.sweep_id`,
+      ]),
+    ),
     runs: `taken_sweeps s CROSS JOIN other.runs o ON o.sweep_id = s.sweep_id`,
     ...Object.fromEntries(
       MERGED_TABLES.run.slice(1).map((table) => [
@@ -120,10 +125,6 @@ async function mergeAttached(
     updatedSweepIds: updateSweeps(client),
     conflicts,
   };
-}
-
-function ofTaken(table: string): string {
-  return `taken_sweeps s CROSS JOIN other."${table}" o ON o.sweep_id = s.sweep_id`;
 }
 
 /** @param column of the other store's row, if it has another name than the key */

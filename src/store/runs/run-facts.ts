@@ -35,7 +35,11 @@ export function flagsOf(db: StoreDatabase, whichRuns: SQL | undefined): Map<stri
     .orderBy(runFlags.runId)
     .all();
   const byRun = new Map<string, RunFlag[]>();
-  for (const { runId, ...flag } of rows) byRun.set(runId, [...(byRun.get(runId) ?? []), flag]);
+  for (const { runId, ...flag } of rows) {
+    const known = byRun.get(runId);
+    if (known === undefined) byRun.set(runId, [flag]);
+    else known.push(flag);
+  }
   return byRun;
 }
 

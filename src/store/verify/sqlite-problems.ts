@@ -27,7 +27,7 @@ export function sqliteRefusal(error: unknown): string | null {
     return noFolder ? (PROBLEMS['SQLITE_CANTOPEN'] ?? null) : null;
   }
   const base = code.split('_').slice(0, 2).join('_');
-  return PROBLEMS[base] ?? `SQLite says ${code}: ${messageOf(error)}`;
+  return PROBLEMS[base] ?? `SQLite says ${code}: ${(error.cause instanceof Error ? error.cause : error).message}`;
 }
 
 /** True if the disk or its permissions are the reason, and not the file's content. */
@@ -40,10 +40,6 @@ export function isAccessProblem(error: unknown): boolean {
 export function sqliteProblem(error: unknown): string | null {
   const refusal = sqliteRefusal(error);
   return refusal === null ? null : `the store ${refusal}`;
-}
-
-function messageOf(error: Error): string {
-  return error.cause instanceof Error ? error.cause.message : error.message;
 }
 
 function sqliteCode(error: unknown): string | null {
