@@ -10,7 +10,7 @@ import { writePrunedNote, writeSweepManifest } from './sweep-manifest.ts';
 import { errorCode } from '../errors.ts';
 import { isId, type SweepId } from '../records/scalars.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
-import type { ArtefactMerge, StoreMerge } from '../store/merge/report.ts';
+import type { StoreMerge } from '../store/merge/merge-store.ts';
 import { runFoldersOf } from '../store/prune.ts';
 import { keptAttachments } from '../store/runs/attachments.ts';
 import { importTimeOf } from '../store/sweeps/sweep-order.ts';
@@ -18,7 +18,7 @@ import { findSweep, planOf } from '../store/sweeps/sweeps.ts';
 
 /**
  * Copies the artefacts of merged sweeps from the other store to this one. Folders that are here stay; a
- * kill at any moment leaves whole folders, and doing it again brings the others.
+ * kill at any moment leaves whole folders, and doing it again brings the others. Missing are folders that the other lacks, too.
  */
 export async function copyArtefacts(
   db: StoreDatabase,
@@ -27,7 +27,7 @@ export async function copyArtefacts(
   to: string,
   onProgress: (folders: number) => void,
   signal: AbortSignal,
-): Promise<ArtefactMerge> {
+): Promise<{ folders: number; bytes: number; missing: number }> {
   const updated = new Set(updatedSweepIds);
   const copied = { folders: 0, bytes: 0, missing: 0 };
   for (const sweepId of sweepIds.filter(isId)) {

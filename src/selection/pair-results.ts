@@ -22,7 +22,7 @@ import type { Sweep } from '../records/sweep.ts';
 import { median } from '../statistics/median.ts';
 import { cellRunsOf, pairRunsOf } from '../store/runs/cell-runs.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
-import { plannedPairsOf } from '../store/sweeps/gate-of-sweep.ts';
+import { plannedPairsOf } from '../store/sweeps/sweeps.ts';
 
 /** Sweeps that say how the runs of a cell scatter, and those of them that say its level. */
 const NOISE_SWEEPS = 30;

@@ -5,7 +5,7 @@ import { gatedMetricOf } from '../../records/gated-metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { undatedNote } from '../../selection/sides.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { canConfirm } from '../../store/sweeps/gate-of-sweep.ts';
+import { canConfirm } from '../../store/sweeps/sweeps.ts';
 import { count } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
 import { labelIn } from '../../text/cell-label.ts';

@@ -83,9 +83,11 @@ function commonArgs(settings: SlurmSettings, { env, name, runFolder, token }: Su
     `--export=${[...new Set(exported)].join(',')}`,
     ...(cluster === undefined ? [] : [`--clusters=${cluster}`]),
     ...stated(settings, ['partition', 'account', 'qos', 'reservation', 'nice']),
-    `--job-name=${jobName(name)}`,
+    // Other tools show the name: letters, digits and a few signs.
+    `--job-name=${name.replaceAll(/[^A-Za-z0-9._-]+/g, '_').slice(0, 60)}`,
     `--comment=${token}`,
-    `--output=${filePattern(runFolder)}/log/${log}.out`,
+    // sbatch expands `%` in file names.
+    `--output=${runFolder.replaceAll('%', '%%')}/log/${log}.out`,
     // Otherwise the second attempt truncates the log of the first.
     '--open-mode=append',
     // A site may disable it by default.
@@ -117,16 +119,6 @@ function launcher({ container }: SlurmSettings, program: readonly string[]): str
     '--no-container-mount-home',
     bench,
   ];
-}
-
-/** Other tools show the name: letters, digits and a few signs. */
-function jobName(name: string): string {
-  return name.replaceAll(/[^A-Za-z0-9._-]+/g, '_').slice(0, 60);
-}
-
-/** sbatch expands `%` in file names. */
-function filePattern(path: string): string {
-  return path.replaceAll('%', '%%');
 }
 
 export function unfitRunFolder(path: string): string | null {
