@@ -8,10 +8,8 @@
 import { cpus } from 'node:os';
 import { inspect, parseArgs } from 'node:util';
 
-import { collect } from './collect.ts';
 import { cost } from './cost.ts';
 import { detection } from './detection/detection.ts';
-import { engineSharing } from './engine-sharing.ts';
 import { gate } from './gate.ts';
 import { htmlReport } from './html-report.ts';
 import { importing } from './import.ts';
@@ -25,21 +23,15 @@ import { tableLines } from './result-table.ts';
 import { type Benchmark, type Row, verdictOf } from './row.ts';
 import { scale } from './scale.ts';
 import { startUp } from './start-up.ts';
-import { storeSize } from './store-size.ts';
 import { stubLoop } from './stub-loop.ts';
-import { times } from './times.ts';
 
 const BENCHMARKS: readonly Benchmark[] = [
   startUp,
   parse,
-  times,
   memory,
   stubLoop,
-  engineSharing,
   ingest,
   importing,
-  collect,
-  storeSize,
   inspectModel,
   scale,
   merge,

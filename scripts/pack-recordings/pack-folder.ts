@@ -58,7 +58,3 @@ export function recordingOf(folder: string, build: string, packed: string): Reco
   );
   return { folder, build, meaning, omitted };
 }
-
-export function copyHelp(to: string): void {
-  cpSync(join(ROOT, 'recordings', 'night1', 'help'), join(to, 'help'), { recursive: true });
-}

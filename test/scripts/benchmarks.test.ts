@@ -9,14 +9,10 @@ import { ROOT } from '../support/bench.ts';
 const OF_ALL = [
   'start-up',
   'parse',
-  'times',
   'memory',
   'stub-loop',
-  'engine-sharing',
   'ingest',
   'import',
-  'collect',
-  'store-size',
   'inspect',
   'scale',
   'merge',
@@ -34,8 +30,6 @@ const FIGURES = [
   ['memory', /^bench import.* exported times/],
   ['import', /run folders with their exports/],
   ['import', /^bench import of \d+ logs/],
-  ['collect', /bench slurm collect/],
-  ['store-size', /^samples of \d+ queries/],
   ['scale', /^bench check/],
   ['scale', /^bench compare/],
   ['scale', /^bench trend, .* runs of \d+ queries/],
@@ -64,7 +58,6 @@ describe('npm run bench:all, small', () => {
 /** Of kills, fuzz, verdicts and why other tests do a small part. */
 test.each([
   ['locks.ts', '40', '2'],
-  ['fleet.ts', '--small'],
   ['bisect.ts', '1'],
   ['adaptive-repeats.ts', '1'],
   ['latency-search.ts', '1'],
