@@ -4,7 +4,7 @@ import { NO_SHARED_NOISE, type Noise, sharedNoise, valuesByPlace } from '../../j
 import { CLOCK_LEVEL, clockLevelMhz } from '../../judge/run-trust.ts';
 import { compareMatrix, type JudgedCell } from '../../judge/compare/compare-matrix.ts';
 import { PAST_WINDOW_NIGHTS, pastValues } from '../../judge/past-values.ts';
-import { type GateRules, gateRules } from '../../judge/gate/limits.ts';
+import { gateRules } from '../../judge/gate/limits.ts';
 import { LEAST_PAST_NIGHTS } from '../../judge/run-noise.ts';
 import { valueKind, type ValueKind } from '../../judge/value-rule.ts';
 import type { KeyedCell } from '../../records/cell.ts';
@@ -99,7 +99,7 @@ async function judgedHead(db: StoreDatabase, { sweeps }: Side, io: Io): Promise<
 type Closing = (look: Look) => readonly string[];
 
 export function printReport(
-  { output, details, isShiftReported }: Compared,
+  { output, details }: Compared,
   options: CompareOptions,
   io: Io,
   closing: Closing | null = null,
@@ -108,15 +108,9 @@ export function printReport(
     ...compareText(output, details, look, options.map === true),
     ...(closing === null ? [] : ['', ...closing(look)]),
   ]);
-  const { cells, counts } = output;
-  const compared = {
-    regression:
-      isShiftReported ||
-      cells.some(({ verdict, belowMinChange }) => verdict === 'slower' && belowMinChange === undefined),
-    failed: counts.failed > 0,
-  };
-  const unclear = cells.some(({ verdict, belowMinChange }) => verdict === 'unclear' && belowMinChange === undefined);
-  return failOn(options.failOn, { ...compared, unclear });
+  const { counts, shift } = output;
+  const regression = counts.slower > 0 || shift?.verdict === 'slower';
+  return failOn(options.failOn, { regression, failed: counts.failed > 0, unclear: counts.unclear > 0 });
 }
 
 export async function compareReport(
@@ -152,13 +146,12 @@ export async function compareReport(
     clocks: options.acrossClocks === true,
   };
   const assembled = assembleSides(cells, base, head, metric, across, facts, paired?.metrics);
-  const judged = compareMatrix(assembled, pastValuesOf(past, assembled));
+  const rules = gateRules(gateOfSide(db, sides.head), options.minChange ?? null);
+  const judged = compareMatrix(assembled, pastValuesOf(past, assembled), rules);
   const provenances = unique([...provenancesOf(sides.base), ...provenancesOf(sides.head)]);
   const [provenance] = provenances;
   const causes = await causesOf(db, isExplained ? judged.cells : [], sides);
-  const rules = gateRules(gateOfSide(db, sides.head), options.minChange ?? null);
   const shared = sharedNoiseOf(past, sides);
-  const shiftPercent = judged.shift?.verdict === 'slower' ? Math.abs(judged.shift.percent) : 0;
   return {
     output: {
       schemaVersion: 2,
@@ -170,16 +163,10 @@ export async function compareReport(
       shift: judged.shift,
       across: [...(paired?.differences ?? []), ...judged.across],
       otherMethods: paired === null ? pairsOf(chosen, base, allOfHead).length : 0,
-      cells: judged.cells.map((entry) => ({
-        ...cellOutput(entry, past.get(entry.cell.key), causes.get(entry) ?? null),
-        ...smallChange(entry, rules),
-      })),
+      cells: judged.cells.map((entry) => cellOutput(entry, past.get(entry.cell.key), causes.get(entry) ?? null)),
       counts: judged.counts,
       geometricMeans: geometricMeans(judged.cells, judged.ratios, shared),
     },
-    isShiftReported: judged.cells.some(
-      ({ cell, metric: its }) => shiftPercent > 0 && shiftPercent >= rules.minChangeOf(cell.key, its),
-    ),
     details: {
       queries: queriesOf(db, judged.cells, [base, allOfHead]),
       sides,
@@ -212,15 +199,6 @@ function gateOfSide(db: StoreDatabase, { sweeps }: Side): GateSettings {
   return newest === undefined ? NO_GATE : gateOf(db, newest.sweepId);
 }
 
-/** A change that is too small to matter keeps its verdict, and so does an unclear cell whose interval is. */
-function smallChange({ cell, metric, comparison }: JudgedCell, rules: GateRules): Pick<ComparedCell, 'belowMinChange'> {
-  const least = rules.minChangeOf(cell.key, metric);
-  const { changePercent, ciPercent, verdict } = comparison;
-  const isWithin = verdict === 'unclear' && ciPercent !== null && Math.max(-ciPercent[0], ciPercent[1]) < least;
-  const isSmall = isWithin || (isCalled(comparison) && Math.abs(changePercent ?? 0) < least);
-  return isSmall ? { belowMinChange: least } : {};
-}
-
 function sideOutput({ sweeps, note }: Side): Comparison['base'] {
   const [{ commit = null, dirty = null } = {}] = sweeps;
   return { sweepIds: sweeps.map(({ sweepId }) => sweepId), commit, dirty, note };
@@ -246,13 +224,14 @@ function cellOutput(
 }
 
 /**
- * Medians, as `bench run` and `bench trend` show them. A change that is called is that of the means, which is the better
- * estimate; within noise it is that of what is shown, whose direction a mean may not have.
+ * Medians, as `bench run` and `bench trend` show them. A change that is no chance is that of the means, which is the
+ * better estimate; within noise it is that of what is shown, whose direction a mean may not have.
  */
 function shownChange(comparison: CellComparison, values: readonly [readonly number[], readonly number[]]) {
   const [base, head] = [median(values[0]), median(values[1])];
-  if (isCalled(comparison) || base === null || head === null || base === 0) return { base, head };
-  return { base, head, changePercent: (head / base - 1) * 100 };
+  const [low, high] = comparison.ciPercent ?? [0, 0];
+  const isChance = !isCalled(comparison) && low <= 0 && high >= 0;
+  return { base, head, ...(isChance && base && head !== null ? { changePercent: (head / base - 1) * 100 } : {}) };
 }
 
 /** This many changed cells, the largest first, are explained: more than anybody reads. */

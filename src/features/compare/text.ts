@@ -5,7 +5,7 @@ import { type CommonShift, DETECTABLE_FROM, isCalled, singleRunReason, type Verd
 import { cellTable } from '../../terminal/cell-columns.ts';
 import { changeMap } from '../../terminal/charts/heat-map.ts';
 import type { Side } from '../../selection/sides.ts';
-import { belowText, comparedCellText, comparedQueriesText, type ComparedDetails, type ShownCell } from './cell-text.ts';
+import { comparedCellText, comparedQueriesText, type ComparedDetails, type ShownCell } from './cell-text.ts';
 import { geometricMeanLines } from './geometric-means.ts';
 import type { ComparedCell, Comparison } from './output.ts';
 import { type Look, plain } from '../../terminal/look.ts';
@@ -27,10 +27,7 @@ export function compareText(comparison: Comparison, details: ComparedDetails, lo
   const lines = [
     ...across.flatMap((difference) => wrapWords(`compared anyway: ${printable(difference)}`, columns).map(style.warn)),
     ...wrapHanging(
-      dotted([
-        `${verdictLine(counts)}${smallText(comparison)}`,
-        estimateWords(comparison.cells.map(({ metric }) => metric)),
-      ]),
+      dotted([verdictLine(counts), estimateWords(comparison.cells.map(({ metric }) => metric))]),
       columns,
       2,
     ).map(style.strong),
@@ -82,13 +79,6 @@ function verdictLine({ slower, faster, same, unclear, ...others }: Readonly<Reco
   return [`${slower} slower`, `${faster} faster`, ...further.map(([word, number]) => `${number} ${word}`)].join(', ');
 }
 
-/** `; 2 of them under the smallest change of 2 %: not reported` */
-function smallText({ cells }: Comparison): string {
-  const least = cells.flatMap(({ belowMinChange }) => belowMinChange ?? []);
-  if (least.length === 0) return '';
-  return `; ${least.length} of them ${belowText(Math.max(...least))}: no exit code`;
-}
-
 function sideLine(name: string, side: Side, provenance: string): string {
   const [sweep] = side.sweeps;
   const ids = side.sweeps.map(({ sweepId }) => sweepId.slice(0, 8)).join('+');
@@ -132,7 +122,7 @@ function verdictTable(cells: readonly ShownCell[], look: Look): string[] {
       {
         header: 'change',
         text: ({ changePercent }) => formatPercent(changePercent),
-        style: (cell) => (cell.belowMinChange === undefined ? changeStyle(cell.verdict, style) : style.dim),
+        style: (cell) => changeStyle(cell.verdict, style),
         align: right,
       },
       {

@@ -234,19 +234,6 @@ describe('whoever looks after a cell', () => {
   });
 });
 
-test('a change under the smallest one keeps its words, and fails nothing', () => {
-  const report = reportedSweep([
-    reportedCell('bert', [2.1, 2.1, 2.1], { ...compared('slower', 2, 2.1), belowMinChange: 8 }),
-  ]);
-  const xml = junitXml(report);
-  expect(xml).toContain('failures="0"');
-  expect(xml).toContain('<system-out>slower: GPU compute time +5.0 % (2.000 → 2.100 ms)&#10;</system-out>');
-  expect(githubAnnotations(report)).toEqual([]);
-  const text = markdownText(report);
-  expect(text.split('\n')[0]).toBe('### No slower cell among 1');
-  expect(text).toContain('<summary>1 cell with a change under the smallest that matters</summary>');
-});
-
 test('the title counts only cells that were compared, and names the others', () => {
   const title = (cells: Parameters<typeof reportedSweep>[0]) => markdownText(reportedSweep(cells)).split('\n')[0];
   const cell = (model: string, verdict: 'same' | 'missing' | 'incomparable' | 'failed') =>
