@@ -16,7 +16,7 @@ import { chooseCells, metricNamed } from '../../selection/by-name.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import { jsonText, printable } from '../../text/printable.ts';
 import { shellLine } from '../../text/shell-quote.ts';
-import { aboutSeries, checkedSeries } from './checked-series.ts';
+import { aboutSeries, baselineNote, checkedSeries } from './checked-series.ts';
 import type { CheckOptions } from './command.ts';
 import { foundIn, type Standing } from './headline.ts';
 import { type JudgedSeries, judgeSeries } from './judge-series.ts';
@@ -100,10 +100,12 @@ async function checkedStore(store: OpenStore, options: CheckOptions & SeriesOpti
   return { output, pictures, exitCode, isStored, newest };
 }
 
-/** Once after an update: what was reported before and is not acknowledged makes an exit code from now on. */
-function announce({ isFirstByReference }: JudgedSeries, { slower }: Standing, io: Io): void {
+/** A baseline that is not there; once after an update, that what was reported before makes an exit code from now on. */
+function announce(judged: JudgedSeries, { slower }: Standing, io: Io): void {
+  const note = baselineNote(judged);
+  if (note !== false) io.err(`note: ${note}\n`);
   const open = slower.filter(({ state }) => state === 'open').map(({ id }) => id.slice(0, 8));
-  if (!isFirstByReference || open.length === 0) return;
+  if (!judged.isFirstByReference || open.length === 0) return;
   const command = `bench ack ${open.join(' ')} --reason "…"`;
   io.err(`note: open findings make exit code 1 until they are acknowledged: ${command}\n`);
 }

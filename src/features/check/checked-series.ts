@@ -75,9 +75,18 @@ function seriesOutput(db: StoreDatabase, judged: JudgedSeries, standing: Standin
   };
 }
 
-function notesOf({ evidence, ineligible, sweepsOfOtherMachine }: JudgedSeries): string[] {
+/** A baseline that the matrix names. */
+export function baselineNote({ missingBaseline: name }: JudgedSeries): string | false {
+  return (
+    name !== null && `gate.against: no baseline ${printable(name)} is set: the reference is what was last accepted`
+  );
+}
+
+function notesOf(judged: JudgedSeries): string[] {
+  const { evidence, ineligible, sweepsOfOtherMachine } = judged;
   const leftOut = evidence.cells.filter(({ isLeftOut }) => isLeftOut).length;
   return [
+    baselineNote(judged),
     undatedNote(evidence.sweeps),
     leftOut > 0 && `${count(leftOut, 'cell')} left out of this sweep: the newest values count`,
     ...limitsWithoutValue(evidence.rules, valuesAt(evidence.cells, evidence.rules.limited)).map(

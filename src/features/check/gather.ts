@@ -28,6 +28,8 @@ export interface Gathered {
   readonly series: Series;
   /** Name of the baseline that it is judged against. */
   readonly baseline: string | null;
+  /** A baseline that the matrix names, and that is not set here. */
+  readonly missingBaseline: string | null;
   readonly evidence: SweepEvidence;
   /** Cells under a profiling switch or as an upper bound: never judged. */
   readonly ineligible: number;
@@ -58,8 +60,9 @@ export async function gather(
   const name = options.against ?? (baseBranch === null ? settings.against : null);
   const baseline = name === null ? null : baselineNamed(db, name, options.against === undefined);
   const isOther = baseline !== null && ofBranch.sweeps.every(({ sweepId }) => sweepId !== baseline.sweepId);
-  const series = isOther ? { ...ofBranch, sweeps: [baseline, ...ofBranch.sweeps] } : ofBranch;
-  const { sweeps } = series;
+  const sweeps = isOther ? [baseline, ...ofBranch.sweeps] : ofBranch.sweeps;
+  const baselinePlace = baseline === null ? null : sweeps.findIndex(({ sweepId }) => sweepId === baseline.sweepId);
+  const series = { ...ofBranch, sweeps, baselinePlace };
   const rules = gateRules(settings, options.minChangePercent ?? null);
   const { cells, ineligible, leftOut, planned } = cellsOf(db, series);
   const limited = rules.limited.filter((metric) => !isJudgedOnly(metric));
@@ -72,10 +75,11 @@ export async function gather(
   return {
     series,
     baseline: baseline === null ? null : name,
+    missingBaseline: baseline === null ? name : null,
     evidence: {
       sweeps,
       baseSweeps: baseBranch === null ? null : sweeps.length - 1,
-      baselinePlace: baseline === null ? null : sweeps.findIndex(({ sweepId }) => sweepId === baseline.sweepId),
+      baselinePlace,
       cells: evidence.map(({ cell }) => cell),
       environments: histories.environments,
       findings,

@@ -49,12 +49,12 @@ function historyOf(
 }
 
 /**
- * Share of the precision asked for in the newest sweep and in the one before, where the newest engine is another build:
- * the same build computes as before.
+ * Share of the precision asked for in the newest sweep, and in the baseline or the one before, where the newest engine is
+ * another build: the same build computes as before.
  */
 export function precisionHistories(
   db: StoreDatabase,
-  { sweeps }: Series,
+  { baselinePlace, sweeps }: Series,
   cells: readonly KeyedCell[],
   runs: ReadonlyMap<CellKey, readonly MeasuredRun[]>,
 ): Map<CellKey, MetricHistory> {
@@ -65,9 +65,10 @@ export function precisionHistories(
       const run = bySweep.get(sweepId)?.at(-1);
       return run === undefined ? [] : [{ night, run }];
     });
-    const [before, now] = engines.slice(-2);
+    const now = engines.at(-1);
+    const before = engines.find(({ night }) => night === baselinePlace && night !== newest) ?? engines.at(-2);
     const isRebuilt = now?.night === newest && now.run.buildId !== before?.run.buildId;
-    return before === undefined || !isRebuilt ? [] : [{ cell, engines: [before, now] }];
+    return before === undefined || now === undefined || !isRebuilt ? [] : [{ cell, engines: [before, now] }];
   });
   const sharesAt = (place: 0 | 1): Map<string, number> => {
     const own = rebuilt.flatMap(({ cell, engines }) => ({ cell, engine: engines[place] }));
@@ -99,14 +100,15 @@ export function precisionHistories(
 export const IDENTICAL_DB = 200;
 
 /**
- * Accuracies of the newest sweep's files next to those of the last sweep on which there were any, on the same inputs: a
- * model is as accurate in every run, so that one sweep is enough.
+ * Accuracies of the newest sweep's files next to those of the baseline, or of the last sweep on which there were any, on
+ * the same inputs: a model is as accurate in every run, so that one sweep is enough.
  */
-export function accuracyHistories(db: StoreDatabase, { sweeps }: Series): Map<CellKey, MetricHistory> {
+export function accuracyHistories(db: StoreDatabase, { baselinePlace, sweeps }: Series): Map<CellKey, MetricHistory> {
   const newest = sweeps.length - 1;
   const current = recordsAt(db, sweeps, newest);
   if (current.size === 0) return new Map();
-  for (let night = newest - 1; night >= 0; night -= 1) {
+  const earlier = Array.from({ length: newest }, (_, place) => newest - 1 - place);
+  for (const night of [...(baselinePlace === null || baselinePlace === newest ? [] : [baselinePlace]), ...earlier]) {
     const before = recordsAt(db, sweeps, night);
     if (before.size > 0) return accuraciesIn(current, before, newest, night);
   }

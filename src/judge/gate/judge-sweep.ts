@@ -132,7 +132,9 @@ export function judgeSweep(evidence: SweepEvidence): SweepVerdict {
   const facts = { ...around, states: statesAt(newest, judged) };
   const changes = [
     ...withPairs(changesOf(facts), evidence),
-    ...cells.flatMap((cell) => cell.metrics.flatMap((measured) => steadyChanges(cell, measured, around.known, judged))),
+    ...cells.flatMap((cell) =>
+      cell.metrics.flatMap((measured) => steadyChanges(cell, measured, around.known, evidence)),
+    ),
   ].filter((change) => Math.abs(change.changePercent) >= rules.minChangeOf(change.cellKey, change.metric));
   const reduced = reduceFindings(changes, facts).map((one) => withHistory(one, evidence));
   const after = withEarlierIds([...reduced, ...limitFindings(evidence)], evidence);

@@ -5,6 +5,7 @@ import { median } from '../../statistics/median.ts';
 import { type CellRatio, geometricMean, sharedNoise, valuesByPlace } from '../geometric-mean.ts';
 import type { CellEvidence, MetricHistory } from './evidence.ts';
 import { cellIn, changePercentOf, type JudgedFacts, rawInterval, rawPercent, stateIn } from './metric-changes.ts';
+import { baselineValue } from './steady-metrics.ts';
 import type { JudgedCell } from './verdict.ts';
 
 /** Newest values that say where a metric without noise lies. */
@@ -47,7 +48,8 @@ export function judgedCell(
   if (state === null) {
     // A metric that hardly varies is as its findings say.
     const found = mark === undefined ? undefined : cellIn(mark, about)?.before;
-    const before = found ?? levelOf([...history.values].slice(0, -1)) ?? value;
+    const before =
+      baselineValue({ history, metric, runs }, evidence) ?? found ?? levelOf([...history.values].slice(0, -1)) ?? value;
     const changePercent = changePercentOf(metric, { before, after: value });
     return { ...about, verdict: mark?.direction ?? 'same', before, now: value, changePercent };
   }

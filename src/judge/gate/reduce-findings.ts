@@ -13,6 +13,7 @@ import {
   stateIn,
 } from './metric-changes.ts';
 import { clusterChanges, findingCellOf, newFinding } from './new-finding.ts';
+import { baselineValue, marginBetween } from './steady-metrics.ts';
 
 /** Changes of the same cells that begin within this number of sweeps have one cause. */
 const SAME_CAUSE_SWEEPS = 3;
@@ -66,15 +67,17 @@ function continued(
   const judged = evidence.sweeps.length - 1;
   if (finding.state === 'recovered') return finding;
   const cells = new Map(evidence.cells.map((cell) => [cell.cell.key, cell]));
-  const historyOf = ({ cellKey, metric }: FindingCell): MetricHistory['history'] | undefined =>
-    cells.get(cellKey)?.metrics.find((measured) => measured.metric === metric)?.history;
+  const measuredOf = ({ cellKey, metric }: FindingCell): MetricHistory | undefined =>
+    cells.get(cellKey)?.metrics.find((measured) => measured.metric === metric);
   /** Null where the judged sweep says nothing of it. */
   const isBack = (cell: FindingCell): boolean | null => {
     const state = stateIn(states, cell);
     if (state === null) {
-      const { nights, values } = historyOf(cell) ?? { nights: [], values: [] };
-      const value = values.at(-1);
-      return value === undefined || nights.at(-1) !== judged ? null : !isMostlyLeft(cell, value);
+      const measured = measuredOf(cell);
+      const value = measured?.history.values.at(-1);
+      if (measured === undefined || value === undefined || measured.history.nights.at(-1) !== judged) return null;
+      const baseline = baselineValue(measured, evidence);
+      return (baseline !== undefined && marginBetween(cell.metric, baseline, value) <= 1) || !isMostlyLeft(cell, value);
     }
     if (state.verdict === 'unclear') return null;
     // What is acknowledged is at its reference, and what only pairs show may be: both go on until the level before is back.
@@ -84,7 +87,7 @@ function continued(
   const standing = ownMetrics(finding, cells).map(isBack);
   if (attached.length === 0 && standing.includes(true) && !standing.includes(false)) {
     const badPlaces = finding.cells.map((cell) => {
-      const { nights, values } = historyOf(cell) ?? { nights: [], values: new Float64Array() };
+      const { nights, values } = measuredOf(cell)?.history ?? { nights: [], values: new Float64Array() };
       const isBad = (value: number, index: number): boolean =>
         (nights[index] ?? judged) < judged && (nights[index] ?? -1) >= place && isMostlyLeft(cell, value);
       return nights[values.findLastIndex(isBad)] ?? -1;
