@@ -65,7 +65,9 @@ export const commonShiftSchema = z.strictObject({
   verdict: z
     .enum(['slower', 'faster'])
     .nullable()
-    .describe('Null for a shift under 0.5 %, or under the smallest change that matters; a slower one is a regression by itself'),
+    .describe(
+      'Null for a shift under 0.5 %, or under the smallest change that matters; a slower one is a regression by itself',
+    ),
   recorded: z
     .array(z.string())
     .describe('Recorded differences of clocks, power, heat, driver and machine in the cells that share it'),

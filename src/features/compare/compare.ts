@@ -74,12 +74,12 @@ export async function compare(
       return printReport(await compareReport(store.db, sides, options), options, io, checked);
     }
     // Nothing was chosen: the question is what is slower than it should be, which has one answer.
-    const { checkedSweep, checkedSweepText, foundIn } = await import('../check/index.ts');
+    const { checkedSweep, checkText, foundIn } = await import('../check/index.ts');
     const { comparedToReference } = await import('./compare-to-reference.ts');
     const checked = await checkedSweep(store.db, newest, io);
     const { note } = sides.head;
     printResult(io, options, comparedToReference(checked, note), (_, look) => [
-      ...checkedSweepText(checked, look),
+      ...checkText([checked], false, look),
       ...(note === null ? [] : wrapWords(note, look.columns).map(look.style.warn)),
     ]);
     return failOn(options.failOn, foundIn([checked.standing]));
