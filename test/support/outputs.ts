@@ -12,7 +12,7 @@ import { bisectOutput } from '../../src/features/bisect/output.ts';
 import { checked, shownFinding } from '../../src/features/check/output.ts';
 import { pareto, slo } from '../../src/features/choose/output.ts';
 import { search } from '../../src/features/run/search/output.ts';
-import { comparison } from '../../src/features/compare/output.ts';
+import { ab, comparison } from '../../src/features/compare/output.ts';
 import {
   backupOutput,
   infoOutput,
@@ -24,7 +24,6 @@ import {
 } from '../../src/features/db/output.ts';
 import { doctorOutput } from '../../src/features/doctor/output.ts';
 import { enginesGcOutput, enginesOutput } from '../../src/features/engines/output.ts';
-import { ab } from '../../src/features/experiment/output.ts';
 import { exported } from '../../src/features/export/output.ts';
 import { importOutput } from '../../src/features/import/output.ts';
 import { initOutput } from '../../src/features/init/output.ts';

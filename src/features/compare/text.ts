@@ -6,10 +6,18 @@ import { cellTable } from '../../terminal/cell-columns.ts';
 import { changeMap } from '../../terminal/charts/heat-map.ts';
 import type { Side } from '../../selection/sides.ts';
 import { comparedCellText, comparedQueriesText, type ComparedDetails, type ShownCell } from './cell-text.ts';
-import { geometricMeanLines } from './geometric-means.ts';
 import type { ComparedCell, Comparison } from './output.ts';
 import { type Look, plain } from '../../terminal/look.ts';
-import { count, formatMs, formatNumber, formatPercent, intervalText, shareText } from '../../terminal/numbers.ts';
+import {
+  count,
+  formatMs,
+  formatNumber,
+  formatPercent,
+  intervalText,
+  meanChangeText,
+  meanText,
+  shareText,
+} from '../../terminal/numbers.ts';
 import { changeStyle, estimateWords, reasonTitle, reasonWords, verdictWord } from '../../terminal/words.ts';
 import { describeCommit } from '../../text/commit-label.ts';
 import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
@@ -94,20 +102,47 @@ function sideLine(name: string, side: Side, provenance: string): string {
   return `${name}  ${dotted(parts)}`;
 }
 
+type SideRow = Pick<ComparedCell, 'metric' | 'unit' | 'ciPercent'>;
+
+/** Two sides of cells, and the change between them with its interval; a unit that all share is in the header. */
+export function sideColumns<Row extends SideRow>(
+  rows: readonly Row[],
+  names: readonly [string, string],
+  valuesOf: (row: Row) => readonly [number | null, number | null],
+  change: Column<Row>,
+): Column<Row>[] {
+  const metrics = new Set(rows.map(({ metric }) => metric));
+  const [unit = '', ...others] = new Set(rows.map((row) => printable(row.unit)));
+  const isOneUnit = others.length === 0;
+  const valueText = (row: Row, value: number | null): string => {
+    const text = row.unit === 'ms' ? formatMs(value).replace(/ ms$/, '') : formatNumber(value);
+    return isOneUnit || value === null ? text : `${text} ${printable(row.unit)}`;
+  };
+  const sides = ([0, 1] as const).map((side): Column<Row> => {
+    const text = (row: Row): string => valueText(row, valuesOf(row)[side]);
+    return { header: `${names[side]}${isOneUnit ? ` ${unit}` : ''}`, text, align: 'right', dropRank: 2 };
+  });
+  return [
+    {
+      header: 'metric',
+      text: ({ metric }) => (metrics.size > 1 ? printable(metricOf(metric).label) : ''),
+      dropRank: 5,
+    },
+    ...sides,
+    { ...change, align: 'right' },
+    {
+      header: '95 % interval',
+      text: ({ ciPercent }) => intervalText(ciPercent).replace(/ %$/, ''),
+      align: 'right',
+      dropRank: 3,
+    },
+  ];
+}
+
 function verdictTable(cells: readonly ShownCell[], look: Look): string[] {
-  const right = 'right' as const;
   const { style } = look;
-  const metrics = new Set(cells.map(({ metric }) => metric));
-  const [unit = '', ...otherUnits] = new Set(cells.map(({ metric }) => printable(metricOf(metric).unit)));
   const isLackCommon = new Set(cells.map(lackText)).size === 1;
   const hasItems = cells.some(({ cell, metric }) => metric === 'throughputQps' && (batchOf(cell.shapes) ?? 1) > 1);
-  const isOneUnit = otherUnits.length === 0;
-  const inHeader = isOneUnit ? ` ${unit}` : '';
-  const valueOf = (value: number | null, { metric }: ShownCell): string => {
-    const its = printable(metricOf(metric).unit);
-    const text = its === 'ms' ? formatMs(value).replace(/ ms$/, '') : formatNumber(value);
-    return isOneUnit || value === null ? text : `${text} ${its}`;
-  };
   const verdict: Column<ShownCell> = {
     header: 'verdict',
     text: (cell) => verdictWord(cell.verdict),
@@ -116,25 +151,15 @@ function verdictTable(cells: readonly ShownCell[], look: Look): string[] {
   const table = cellTable<ShownCell>(
     cells,
     [
-      { header: 'metric', text: ({ metric }) => (metrics.size > 1 ? metricOf(metric).label : ''), dropRank: 5 },
-      { header: `base${inHeader}`, text: (cell) => valueOf(cell.base, cell), align: right, dropRank: 2 },
-      { header: `head${inHeader}`, text: (cell) => valueOf(cell.head, cell), align: right, dropRank: 2 },
-      {
+      ...sideColumns(cells, ['base', 'head'], ({ base, head }) => [base, head], {
         header: 'change',
         text: ({ changePercent }) => formatPercent(changePercent),
         style: (cell) => changeStyle(cell.verdict, style),
-        align: right,
-      },
-      {
-        header: '95 % interval',
-        text: ({ ciPercent }) => intervalText(ciPercent).replace(/ %$/, ''),
-        align: right,
-        dropRank: 3,
-      },
-      { header: 'detectable', text: detectableText, align: right, dropRank: 6 },
-      { header: 'runs', text: ({ runs }) => runs.join('+'), align: right, dropRank: 8 },
+      }),
+      { header: 'detectable', text: detectableText, align: 'right', dropRank: 6 },
+      { header: 'runs', text: ({ runs }) => runs.join('+'), align: 'right', dropRank: 8 },
       { header: 'to decide', text: (cell) => (isLackCommon ? '' : lackText(cell)), dropRank: 7 },
-      ...(hasItems ? [{ header: 'items/s', text: itemsText, align: right, dropRank: 9 }] : []),
+      ...(hasItems ? [{ header: 'items/s', text: itemsText, align: 'right' as const, dropRank: 9 }] : []),
     ],
     look,
     { before: [verdict] },
@@ -263,4 +288,25 @@ function adviceLines({ cells, baseRef, headRef }: Comparison, { columns }: Look)
     lines.push(`no cell is on both sides of ${printable(baseRef)} and ${printable(headRef)}`);
   }
   return lines;
+}
+
+/** More models than this are in `--json` only. */
+const SHOWN_GROUPS = 6;
+
+/** `geometric mean +1.2 % (0.9 to 1.5), 48 cells`, and a line for models and for precisions; none of a single cell. */
+export function geometricMeanLines(means: Comparison['geometricMeans'], { columns, style }: Look): string[] {
+  const metrics = Map.groupBy(means, ({ metric }) => metric);
+  return [...metrics].flatMap(([metric, own]) => {
+    const all = own.find(({ by }) => by === 'all');
+    if (all === undefined || all.cells < 2) return [];
+    const of = metrics.size > 1 ? `${metricOf(metric).label}: ` : '';
+    const groups = (['model', 'precision'] as const).flatMap((by) => {
+      const parts = own.filter((mean) => mean.by === by);
+      if (parts.length === 0) return [];
+      const texts = parts.slice(0, SHOWN_GROUPS).map((mean) => `${printable(mean.name ?? '')} ${meanChangeText(mean)}`);
+      const more = parts.length > SHOWN_GROUPS ? `, ${parts.length - SHOWN_GROUPS} more in --json` : '';
+      return wrapHanging(`  by ${by}: ${texts.join(', ')}${more}`, columns, 4).map(style.dim);
+    });
+    return [...wrapHanging(`${of}geometric mean ${meanText(all)}`, columns, 2), ...groups];
+  });
 }

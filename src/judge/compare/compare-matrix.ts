@@ -1,4 +1,4 @@
-import { type CellComparison, isCalled, type Verdict } from '../../records/verdict.ts';
+import { type CellComparison, countsOf, isCalled, type Verdict } from '../../records/verdict.ts';
 import type { GateRules } from '../gate/limits.ts';
 import type { AssembledCell } from './assemble-sides.ts';
 import { compareCells } from './compare-cells.ts';
@@ -42,12 +42,10 @@ export function compareMatrix(
     ({ cell, metric }) => Math.abs(shift?.percent ?? 0) < minChangeOf(cell.key, metric),
   );
   const verdict = isShiftSmall ? null : (shift?.verdict ?? null);
-  const counts = { slower: 0, faster: 0, same: 0, unclear: 0, missing: 0, failed: 0, incomparable: 0 };
-  for (const { comparison } of judged) counts[comparison.verdict] += 1;
   return {
     cells: judged.toSorted(byWeight),
     shift: shift === null ? null : { ...shift, verdict, recorded: recordedCauses(assembled, sharing) },
-    counts,
+    counts: countsOf(judged.map(({ comparison }) => comparison)),
     ratios,
     across: [...new Set(assembled.flatMap((cell) => cell.across))],
   };

@@ -1,2 +1,0 @@
-export { ab } from './output.ts';
-export { abReport, abText } from './report.ts';
