@@ -12,7 +12,8 @@ import { bisectOutput } from '../../src/features/bisect/output.ts';
 import { checked, shownFinding } from '../../src/features/check/output.ts';
 import { pareto, slo } from '../../src/features/choose/output.ts';
 import { search } from '../../src/features/run/search/output.ts';
-import { ab, comparison } from '../../src/features/compare/output.ts';
+import { ab } from '../../src/features/experiment/output.ts';
+import { comparison } from '../../src/features/compare/output.ts';
 import {
   backupOutput,
   infoOutput,

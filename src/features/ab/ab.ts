@@ -18,7 +18,7 @@ import { findSweepsByPrefix, planOf } from '../../store/sweeps/sweeps.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { printable } from '../../text/printable.ts';
-import { abReport, abText } from '../compare/index.ts';
+import { abReport, abText } from '../experiment/index.ts';
 import { startSweep } from '../run/index.ts';
 import type { AbOptions } from './command.ts';
 import { type ExperimentRequest, readExperiment } from './request.ts';

@@ -49,7 +49,7 @@ export const abCommand = defineCommand({
     'bench ab matrices/nightly.yaml --experiment telemetry    # what does watching the GPU cost?',
     'bench ab perfect-router     # show the newest experiment of this name again',
   ],
-  outputs: { ab: async () => (await import('../compare/index.ts')).ab },
+  outputs: { ab: async () => (await import('../experiment/index.ts')).ab },
   define,
   run: async ([what], options, io) => (await import('./ab.ts')).ab(what, options, io),
 });

@@ -94,10 +94,10 @@ function cellsOf(db: StoreDatabase, { baseBranch, sweep, sweeps }: Series) {
   );
   const isLeft = ({ key }: KeyedCell): boolean => baseBranch !== null && leftOut?.has(key) === true;
   const chosen = inLabelOrder([...findCells(db, [...all]).values()]).filter((cell) => !isLeft(cell));
-  const [cells = [], barred = []] = [true, false].map((isEligible) =>
+  const [cells = [], others = []] = [true, false].map((isEligible) =>
     chosen.filter(({ axisFlags }) => (knownVariablesOn(variablesOf(axisFlags)).length === 0) === isEligible),
   );
-  const ineligible = barred.filter(({ key }) => planned.has(key)).length;
+  const ineligible = others.filter(({ key }) => planned.has(key)).length;
   return { cells, planned, leftOut: new Set(leftOut), ineligible };
 }
 

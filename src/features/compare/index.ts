@@ -1,6 +1,5 @@
 export { compareReport, readSides } from './compare.ts';
-export { abReport, abText } from './experiment.ts';
-export { ab, comparison, type ComparedCell, type Comparison } from './output.ts';
+export { comparison, type ComparedCell, type Comparison } from './output.ts';
 export { compareText, shiftSize, shiftText } from './text.ts';
 export type { TurnSide, TwoCommits } from './run/commit-side.ts';
 export type { MeasureOptions } from './run/compare-run.ts';

@@ -8,19 +8,11 @@ import type { Side } from '../../selection/sides.ts';
 import { comparedCellText, comparedQueriesText, type ComparedDetails, type ShownCell } from './cell-text.ts';
 import type { ComparedCell, Comparison } from './output.ts';
 import { type Look, plain } from '../../terminal/look.ts';
-import {
-  count,
-  formatMs,
-  formatNumber,
-  formatPercent,
-  intervalText,
-  meanChangeText,
-  meanText,
-  shareText,
-} from '../../terminal/numbers.ts';
+import { count, formatNumber, formatPercent, meanChangeText, meanText, shareText } from '../../terminal/numbers.ts';
 import { changeStyle, estimateWords, reasonTitle, reasonWords, verdictWord } from '../../terminal/words.ts';
 import { describeCommit } from '../../text/commit-label.ts';
 import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
+import { sideColumns } from '../../terminal/side-columns.ts';
 import type { Column } from '../../terminal/table.ts';
 
 /** @param asMap changes by precision and batch in place of a row per cell */
@@ -100,43 +92,6 @@ function sideLine(name: string, side: Side, provenance: string): string {
     sweep === undefined ? '' : describeCommit(sweep),
   ];
   return `${name}  ${dotted(parts)}`;
-}
-
-type SideRow = Pick<ComparedCell, 'metric' | 'unit' | 'ciPercent'>;
-
-/** Two sides of cells, and the change between them with its interval; a unit that all share is in the header. */
-export function sideColumns<Row extends SideRow>(
-  rows: readonly Row[],
-  names: readonly [string, string],
-  valuesOf: (row: Row) => readonly [number | null, number | null],
-  change: Column<Row>,
-): Column<Row>[] {
-  const metrics = new Set(rows.map(({ metric }) => metric));
-  const [unit = '', ...others] = new Set(rows.map((row) => printable(row.unit)));
-  const isOneUnit = others.length === 0;
-  const valueText = (row: Row, value: number | null): string => {
-    const text = row.unit === 'ms' ? formatMs(value).replace(/ ms$/, '') : formatNumber(value);
-    return isOneUnit || value === null ? text : `${text} ${printable(row.unit)}`;
-  };
-  const sides = ([0, 1] as const).map((side): Column<Row> => {
-    const text = (row: Row): string => valueText(row, valuesOf(row)[side]);
-    return { header: `${names[side]}${isOneUnit ? ` ${unit}` : ''}`, text, align: 'right', dropRank: 2 };
-  });
-  return [
-    {
-      header: 'metric',
-      text: ({ metric }) => (metrics.size > 1 ? printable(metricOf(metric).label) : ''),
-      dropRank: 5,
-    },
-    ...sides,
-    { ...change, align: 'right' },
-    {
-      header: '95 % interval',
-      text: ({ ciPercent }) => intervalText(ciPercent).replace(/ %$/, ''),
-      align: 'right',
-      dropRank: 3,
-    },
-  ];
 }
 
 function verdictTable(cells: readonly ShownCell[], look: Look): string[] {

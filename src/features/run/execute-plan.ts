@@ -23,7 +23,7 @@ import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
 import type { ConverterPython } from '../../variants/variants.ts';
 import { recordedRuns } from '../../trtexec/replay/check-plan.ts';
 import { readRecordingSet, type RecordingSet } from '../../trtexec/replay/recording-set.ts';
-import { abText, abReport } from '../compare/index.ts';
+import { abText, abReport } from '../experiment/index.ts';
 import { shownSweepOf, sweepText } from '../show/index.ts';
 import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
 import { lastGoodBuilds } from '../../store/builds/last-good-builds.ts';

@@ -11,13 +11,13 @@ import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { harnessVersionsOf } from '../../store/runs/run-facts.ts';
 import { cellTable, withCells } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
+import { sideColumns } from '../../terminal/side-columns.ts';
 import { count, formatPercent, intervalText } from '../../terminal/numbers.ts';
 import { dotted, wrapHanging } from '../../terminal/text-width.ts';
 import { estimateWords } from '../../terminal/words.ts';
 import { aboutCell } from '../../text/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import type { AbOutput } from './output.ts';
-import { sideColumns } from './text.ts';
 
 export function abReport(
   db: StoreDatabase,

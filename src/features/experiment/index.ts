@@ -1,0 +1,2 @@
+export { ab } from './output.ts';
+export { abReport, abText } from './report.ts';
