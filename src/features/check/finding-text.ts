@@ -7,7 +7,7 @@ import { gatedMetricOf } from '../../records/gated-metric.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { seriesOf, sweepsById } from '../../store/sweeps/find-sweeps.ts';
 import { acknowledgementsOf } from '../../store/sweeps/findings.ts';
-import { canConfirm } from '../../store/sweeps/gate-of-sweep.ts';
+import { canConfirm } from '../../store/sweeps/sweeps.ts';
 import { cellTable, shortNames, withCells } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count } from '../../terminal/numbers.ts';

@@ -33,7 +33,7 @@ import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { plannedCells } from '../../store/cells.ts';
 import { type CellRun, isMeasured } from '../../records/run.ts';
 import { findBuilds, findEnvironments } from '../../store/sweeps/environments.ts';
-import { gateOf } from '../../store/sweeps/gate-of-sweep.ts';
+import { gateOf } from '../../store/sweeps/sweeps.ts';
 import { judgedAmong } from '../../store/sweeps/findings.ts';
 import { seriesOf, seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
@@ -131,10 +131,8 @@ export async function compareReport(
   db: StoreDatabase,
   sides: { readonly base: Side; readonly head: Side },
   options: Omit<CompareOptions, 'json' | 'db' | 'failOn' | 'map' | 'branch'>,
-  isExplained: boolean = true,
-  read: SidesRead = readSides(db, sides, options.filter),
 ): Promise<Compared> {
-  const { chosen, base, head: allOfHead } = read;
+  const { chosen, base, head: allOfHead } = readSides(db, sides, options.filter);
   const metric = metricNamed(db, options.metric);
   const paired = options.acrossMethods === true ? acrossMethods(db, chosen, base, allOfHead, metric) : null;
   const cells = paired?.cells ?? chosen;
@@ -164,7 +162,7 @@ export async function compareReport(
   const rules = gateRules(newest === undefined ? NO_GATE : gateOf(db, newest.sweepId), options.minChange ?? null);
   const judged = compareMatrix(assembled, pastValuesOf(past, assembled), rules);
   const [provenance, ...others] = unique([...provenancesOf(sides.base), ...provenancesOf(sides.head)]);
-  const causes = await causesOf(db, isExplained ? judged.cells : [], sides);
+  const causes = await causesOf(db, judged.cells, sides);
   const shared = sharedNoiseOf(past, sides);
   return {
     output: {
@@ -335,11 +333,8 @@ export function geometricMeans(
   });
 }
 
-/** What is compared, whatever the metric. */
-export type SidesRead = ReturnType<typeof readSides>;
-
 /** @throws UsageError where neither side has a cell */
-export function readSides(
+function readSides(
   db: StoreDatabase,
   { base, head }: { readonly base: Side; readonly head: Side },
   filter: string | undefined,

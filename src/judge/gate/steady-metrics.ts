@@ -1,9 +1,10 @@
 import { MAX_DROP_DB } from '../../records/accuracy.ts';
-import type { KeyedCell } from '../../records/cell.ts';
+import type { Finding } from '../../records/finding.ts';
 import { type GatedMetricId, isBoundShare } from '../../records/gated-metric.ts';
+import type { CellKey, SweepId } from '../../records/scalars.ts';
 import { median } from '../../statistics/median.ts';
-import type { CellEvidence, MetricHistory, SweepEvidence } from './evidence.ts';
-import { type CellChange, cellChange, cellIn, isMostlyLeft, type PlacedFinding } from './metric-changes.ts';
+import type { MetricHistory, SweepEvidence } from './evidence.ts';
+import { type CellChange, cellChange, cellIn, isMostlyLeft } from './metric-changes.ts';
 
 interface Margin {
   readonly share?: number;
@@ -44,11 +45,20 @@ interface Entry {
   readonly value: number;
 }
 
-type Judged = Pick<SweepEvidence, 'baselinePlace' | 'sweeps'>;
+interface Reported {
+  readonly evidence?: Pick<SweepEvidence, 'baselinePlace'>;
+  readonly judged: number;
+  readonly known: readonly Finding[];
+  readonly placeOf: (sweepId: SweepId) => number;
+}
 
 /** The value of the sweep whose runs are the reference; undefined where none is, or it has no value. */
-export function baselineValue({ history }: MetricHistory, { baselinePlace, sweeps }: Judged): number | undefined {
-  return baselinePlace === sweeps.length - 1 ? undefined : history.values[history.nights.indexOf(baselinePlace ?? -1)];
+export function baselineValue(
+  { history: { nights, values } }: Pick<MetricHistory, 'history'>,
+  { evidence, judged }: Pick<Reported, 'evidence' | 'judged'>,
+): number | undefined {
+  const place = evidence?.baselinePlace ?? judged;
+  return place === judged ? undefined : values[nights.indexOf(place)];
 }
 
 /** How far a value is from another, in margins: up to 1 it is the same. A bottleneck is there, or is not. */
@@ -58,72 +68,52 @@ export function marginBetween(metric: GatedMetricId, from: number, to: number): 
   return Math.abs(to - from) / Math.max(share * Math.abs(from), difference);
 }
 
-/** What the judged sweep says of a metric that is steady. @param known what was reported in earlier sweeps */
-export function steadyChanges(
-  { cell }: CellEvidence,
-  measured: MetricHistory,
-  known: readonly PlacedFinding[],
-  evidence: Judged,
-): CellChange[] {
+/** What the judged sweep says of a metric that is steady. @param reported in earlier sweeps */
+export function steadyChanges(cellKey: CellKey, measured: MetricHistory, reported: Reported): CellChange[] {
   const { history, metric } = measured;
-  if (history.nights.at(-1) !== evidence.sweeps.length - 1 || !isSteady(metric)) return [];
-  const entries = history.nights.map((place, index): Entry => ({ place, value: history.values[index] ?? 0 }));
-  const value = baselineValue(measured, evidence);
-  const baseline = value === undefined ? undefined : { place: evidence.baselinePlace ?? 0, value };
-  return isBoundShare(metric)
-    ? boundChanges(cell, metric, entries, baseline)
-    : marginChanges(cell, metric, entries, known, baseline);
-}
-
-function marginChanges(
-  cell: KeyedCell,
-  metric: GatedMetricId,
-  entries: readonly Entry[],
-  known: readonly PlacedFinding[],
-  baseline: Entry | undefined,
-): CellChange[] {
-  const now = entries.at(-1);
-  const whole = { before: baseline?.value ?? 0, after: now?.value ?? 0, metric };
-  const isReported = known.some(({ finding }) => {
-    const change = finding.state === 'recovered' ? undefined : cellIn(finding, { cellKey: cell.key, metric });
+  if (history.nights.at(-1) !== reported.judged || !isSteady(metric)) return [];
+  const entries = history.nights.map((place, index) => ({ place, value: history.values[index] ?? 0 }));
+  const reference = baselineValue(measured, reported);
+  const baseline =
+    reference === undefined ? undefined : { place: reported.evidence?.baselinePlace ?? 0, value: reference };
+  if (isBoundShare(metric)) return boundChanges(cellKey, metric, entries, baseline);
+  const now = entries.at(-1)?.value ?? 0;
+  const whole = { before: reference ?? 0, after: now, metric };
+  const isReported = reported.known.some((finding) => {
+    const change = finding.state === 'recovered' ? undefined : cellIn(finding, { cellKey, metric });
     return change !== undefined && isMostlyLeft(whole, change.after) && !isMostlyLeft(whole, change.before);
   });
-  // The values that are expected after what was reported: those since it began, or the others where it is over, or now.
-  const expected = known.reduce(
-    (past, { finding, place }) => {
-      const change = cellIn(finding, { cellKey: cell.key, metric });
-      if (change === undefined || place < 0) return past;
-      return past.filter((entry) =>
-        finding.state === 'recovered' || (now !== undefined && !isMostlyLeft(change, now.value))
-          ? entry.place < place || !isMostlyLeft(change, entry.value)
-          : entry.place >= place,
-      );
-    },
-    entries.slice(0, -1),
-  );
   // A named baseline is what is expected, until the whole change from it is reported.
   const isAgainst = baseline !== undefined && !isReported;
-  const past = isAgainst ? [baseline] : expected.slice(-RECENT_SWEEPS);
+  // The values that are expected after what was reported: those since it began, or the others where it is over, or now.
+  let past = entries.slice(0, -1);
+  for (const finding of reported.known) {
+    const change = cellIn(finding, { cellKey, metric });
+    const begin = reported.placeOf(finding.firstBadSweepId);
+    if (change === undefined || begin < 0) continue;
+    const isOver = finding.state === 'recovered' || !isMostlyLeft(change, now);
+    past = past.filter(({ place, value }) => (isOver ? place < begin || !isMostlyLeft(change, value) : place >= begin));
+  }
+  past = isAgainst ? [baseline] : past.slice(-RECENT_SWEEPS);
   const last = past.at(-1);
   const leastPast = isAgainst ? 1 : (MARGINS[metric]?.leastPast ?? 1);
-  if (now === undefined || last === undefined || past.length < leastPast) return [];
+  if (last === undefined || past.length < leastPast) return [];
   const values = past.map(({ value }) => value);
-  const isMore = now.value > Math.max(...values);
+  const isMore = now > Math.max(...values);
   const edge = isMore ? Math.max(...values) : Math.min(...values);
-  const isBeyond = isMore || now.value < edge;
-  const margin = marginBetween(metric, edge, now.value);
-  if (!isBeyond || !(margin > 1)) return [];
+  const margin = marginBetween(metric, edge, now);
   // A better value is no news of a metric that only warns.
-  if (metric === 'buildS' && !isMore) return [];
-  const good = (isAgainst ? entries.findLast(({ value }) => !isMostlyLeft(whole, value)) : last) ?? last;
-  const first = (isAgainst ? entries.find(({ place }) => place > good.place) : now) ?? now;
-  const facts = { place: first.place, lastGood: good.place, lasts: 'measured' as const, margin };
-  return [cellChange(cell, metric, { before: last.value, after: now.value }, facts)];
+  if (!(margin > 1) || (!isMore && (now > edge || metric === 'buildS'))) return [];
+  const good = (isAgainst ? entries.findLast((entry) => !isMostlyLeft(whole, entry.value)) : last) ?? last;
+  const first = isAgainst ? entries.find((entry) => entry.place > good.place) : undefined;
+  const place = first?.place ?? reported.judged;
+  const facts = { place, lastGood: good.place, lasts: 'measured' as const, margin };
+  return [cellChange(cellKey, metric, { before: last.value, after: now }, facts)];
 }
 
 /** From no run in all of the last sweeps to every run of the newest ones; some runs of each need more sweeps. */
 function boundChanges(
-  cell: KeyedCell,
+  cellKey: CellKey,
   metric: GatedMetricId,
   entries: readonly Entry[],
   baseline: Entry | undefined,
@@ -137,7 +127,7 @@ function boundChanges(
     const isAll = values.every((value) => value >= 100);
     if (!isAll && !(count === BOUND.mostSweeps && values.every((value) => value > 0))) continue;
     const facts = { place: first.place, lastGood: last.place, lasts: 'history' as const };
-    return [cellChange(cell, metric, { before: 0, after: median(values) ?? 100 }, facts)];
+    return [cellChange(cellKey, metric, { before: 0, after: median(values) ?? 100 }, facts)];
   }
   return [];
 }
