@@ -51,6 +51,12 @@ export function singleRunReason([base, head]: readonly [number, number]): string
   return `no verdict: one run ${base === head ? 'per' : 'on one'} side`;
 }
 
+export function countsOf(cells: readonly Pick<CellComparison, 'verdict'>[]): Record<Verdict, number> {
+  const counts = { slower: 0, faster: 0, same: 0, unclear: 0, missing: 0, failed: 0, incomparable: 0 };
+  for (const { verdict } of cells) counts[verdict] += 1;
+  return counts;
+}
+
 /** Whether a comparison says that the cell changed. */
 export function isCalled({ verdict }: Pick<CellComparison, 'verdict'>): boolean {
   return verdict === 'slower' || verdict === 'faster';
@@ -65,7 +71,9 @@ export const commonShiftSchema = z.strictObject({
   verdict: z
     .enum(['slower', 'faster'])
     .nullable()
-    .describe('Null for a shift under 0.5 %; a slower one is a regression by itself'),
+    .describe(
+      'Null for a shift under 0.5 %, or under the smallest change that matters; a slower one is a regression by itself',
+    ),
   recorded: z
     .array(z.string())
     .describe('Recorded differences of clocks, power, heat, driver and machine in the cells that share it'),

@@ -48,12 +48,12 @@ export function verdictOf(compared: Compared): 'slower' | 'notSlower' | 'unclear
   const [cell] = compared?.output.cells ?? [];
   switch (cell?.verdict) {
     case 'slower':
-      return cell.belowMinChange === undefined ? 'slower' : 'notSlower';
+      return 'slower';
     case 'same':
     case 'faster':
       return 'notSlower';
     case 'unclear':
-      return cell.belowMinChange === undefined ? 'unclear' : 'notSlower';
+      return 'unclear';
     default:
       return 'failed';
   }

@@ -8,7 +8,6 @@ import { failOn } from '../../cli/fail-on.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { errorText, UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
-import type { KeyedCell } from '../../records/cell.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { fullDisk } from '../../process/disk-space.ts';
 import { readMatrix } from '../plan/index.ts';
@@ -16,15 +15,13 @@ import { chooseCells, metricNamed } from '../../selection/by-name.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import { jsonText, printable } from '../../text/printable.ts';
 import { shellLine } from '../../text/shell-quote.ts';
-import { aboutSeries, checkedSeries } from './checked-series.ts';
+import { aboutSeries, baselineNote, checkedSeries, type CheckedSweep, foundIn } from './checked.ts';
 import type { CheckOptions } from './command.ts';
-import { foundIn, type Standing } from './headline.ts';
-import { type JudgedSeries, judgeSeries } from './judge-series.ts';
+import { judgeSeries } from './judge-series.ts';
 import { notifyOfNews } from './notify.ts';
 import type { Checked, CheckedFinding, CheckedSeries } from './output.ts';
-import { pictureOf, type SeriesPicture } from './picture.ts';
 import { newestSweeps, type SeriesOptions } from './series.ts';
-import { checkText } from './text.ts';
+import { checkText, type ShownSeries } from './text.ts';
 
 export async function check(files: readonly string[], options: CheckOptions, io: Io): Promise<ExitCode> {
   if (files.length > 0 && options.matrix !== undefined) {
@@ -35,14 +32,13 @@ export async function check(files: readonly string[], options: CheckOptions, io:
   const matrices = files.length === 0 ? null : files.map((file) => readMatrix(file, io, isUntrusted));
   const names = matrices?.map(({ name }) => name) ?? (options.matrix === undefined ? undefined : [options.matrix]);
   return withStore(options, io, async (store) => {
-    const { output, pictures, exitCode, isStored, newest } = await checkedStore(store, { ...options, names }, io);
-    printResult(io, options, output, (_, look) => checkText(output, { pictures, isAll: options.all === true }, look));
+    const { checked, output, isStored, newest } = await checkedStore(store, { ...options, names }, io);
+    printResult(io, options, output, (_, look) => checkText(checked, options.all === true, look));
     if (isStored && options.filter === undefined && options.metric === undefined) {
-      const sources = { stated: options.notify, matrices, isUntrusted };
-      const hide = await hiding(options, io);
-      await notifyOfNews(store.db, { output, sweeps: newest, ...sources }, hide, io);
+      const sources = { stated: options.notify, matrices, isUntrusted, sweeps: newest };
+      await notifyOfNews(store.db, output, sources, await hiding(options, io), io);
     }
-    return exitCode;
+    return output.exitCode;
   });
 }
 
@@ -74,42 +70,38 @@ async function checkedStore(store: OpenStore, options: CheckOptions & SeriesOpti
   }
   const how = { judgedAt: isStored ? io.now().toISOString() : null, onlyNewest: options.asOf !== undefined };
   const settings = { minChangePercent: options.minChange, against: options.against };
-  const rows: CheckedSeries[] = [];
-  const findings: CheckedFinding[] = [];
-  const standings: Standing[] = [];
-  const pictures = new Map<string, SeriesPicture>();
-  const cells = new Map<string, KeyedCell>();
+  const all: ShownSeries[] = [];
   for (const sweep of newest) {
     io.signal.throwIfAborted();
     if (isStale(sweep, newest)) {
-      rows.push(staleSeries(sweep));
+      all.push({ series: staleSeries(sweep), findings: [], judged: null });
       continue;
     }
     const judged = await judgeSeries(db, sweep, how, io, settings);
-    await keep(store, judged, io);
+    await keep(store, judged.changed, io);
     const checked = await checkedSeries(db, judged, io.cwd);
-    announce(judged, checked.standing, io);
-    for (const { cell } of judged.evidence.cells) cells.set(cell.key, cell);
-    pictures.set(sweep.sweepId, pictureOf(judged.evidence));
-    rows.push(checked.series);
-    findings.push(...checked.findings);
-    standings.push(checked.standing);
+    announce(checked, io);
+    all.push(checked);
   }
-  const exitCode = failOn(options.failOn, foundIn(standings));
-  const output: Checked = { schemaVersion: 2, ...shown(db, { rows, findings, cells }, options), exitCode };
-  return { output, pictures, exitCode, isStored, newest };
+  const exitCode = failOn(options.failOn, foundIn(all.flatMap(({ standing }) => standing ?? [])));
+  const checked = shown(db, all, options);
+  const series = checked.map((one) => one.series);
+  const output: Checked = { schemaVersion: 2, series, findings: checked.flatMap(({ findings }) => findings), exitCode };
+  return { checked, output, isStored, newest };
 }
 
-/** Once after an update: what was reported before and is not acknowledged makes an exit code from now on. */
-function announce({ isFirstByReference }: JudgedSeries, { slower }: Standing, io: Io): void {
-  const open = slower.filter(({ state }) => state === 'open').map(({ id }) => id.slice(0, 8));
-  if (!isFirstByReference || open.length === 0) return;
+/** A baseline that is not there; once after an update, that what was reported before makes an exit code from now on. */
+function announce({ judged, standing }: CheckedSweep, io: Io): void {
+  const note = baselineNote(judged);
+  if (note !== null) io.err(`note: ${note}\n`);
+  const open = standing.slower.filter(({ state }) => state === 'open').map(({ id }) => id.slice(0, 8));
+  if (!judged.isFirstByReference || open.length === 0) return;
   const command = `bench ack ${open.join(' ')} --reason "…"`;
   io.err(`note: open findings make exit code 1 until they are acknowledged: ${command}\n`);
 }
 
 /** What the gate said also lies next to the artefacts, which another user may own. */
-async function keep(store: OpenStore, { changed }: JudgedSeries, io: Io): Promise<void> {
+async function keep(store: OpenStore, changed: readonly string[], io: Io): Promise<void> {
   if (changed.length === 0) return;
   try {
     await writeFindings(store.db, artefactsFolderOf(store.path), changed);
@@ -138,27 +130,25 @@ function staleSeries(sweep: Sweep): CheckedSeries {
   };
 }
 
-interface Found {
-  readonly rows: CheckedSeries[];
-  readonly findings: CheckedFinding[];
-  readonly cells: ReadonlyMap<string, KeyedCell>;
-}
-
 /** `--filter` and `--metric` limit what is shown, not what is judged. */
 function shown(
   db: OpenStore['db'],
-  { cells, findings, rows }: Found,
+  all: readonly ShownSeries[],
   { filter, metric: requested }: CheckOptions,
-): Pick<Checked, 'series' | 'findings'> {
-  if (filter === undefined && requested === undefined) return { series: rows, findings };
+): readonly ShownSeries[] {
+  if (filter === undefined && requested === undefined) return all;
   const metric = metricNamed(db, requested);
+  const cells = new Map(
+    all.flatMap(({ judged }) => (judged?.evidence.cells ?? []).map(({ cell }) => [cell.key, cell])),
+  );
   const keys = new Set(chooseCells(db, [...cells.values()], filter).map(({ key }) => key));
   if (keys.size === 0) throw new UsageError('no cell of the newest sweeps passes the filter; see `bench ls cells`');
   const isShown = (finding: CheckedFinding): boolean =>
     finding.details.some((change) => (metric === null || change.metric === metric) && keys.has(change.key));
-  return {
+  return all.map(({ findings, series, ...one }) => ({
+    ...one,
     // A mean of all cells says nothing of some.
-    series: rows.map((row) => ({ ...row, cells: row.cells.filter(({ key }) => keys.has(key)), geometricMean: null })),
+    series: { ...series, cells: series.cells.filter(({ key }) => keys.has(key)), geometricMean: null },
     findings: findings.filter(isShown),
-  };
+  }));
 }

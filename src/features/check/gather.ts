@@ -1,39 +1,27 @@
 import { UsageError } from '../../errors.ts';
 import type { PairResult, SweepEvidence } from '../../judge/gate/evidence.ts';
 import { gateRules } from '../../judge/gate/limits.ts';
+import { knownVariablesOn } from '../../process/environment-variables.ts';
 import { type KeyedCell, variablesOf } from '../../records/cell.ts';
 import type { Finding } from '../../records/finding.ts';
 import { isJudgedOnly } from '../../records/gated-metric.ts';
 import type { MetricId } from '../../records/metric.ts';
-import type { CellKey } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import { knownVariablesOn } from '../../process/environment-variables.ts';
+import { pairResultsOf } from '../../selection/pair-results.ts';
 import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { acknowledgementsOf, findingsOf, findingsReportedIn } from '../../store/sweeps/findings.ts';
 import { baselineSweep, sweepsById, sweepsUntil } from '../../store/sweeps/find-sweeps.ts';
+import { acknowledgementsOf, findingsOf, findingsReportedIn } from '../../store/sweeps/findings.ts';
 import { gateOf } from '../../store/sweeps/sweeps.ts';
 import { matrixCellsOf } from '../../store/sweeps/swept-cells.ts';
-import { pairResultsOf } from '../../selection/pair-results.ts';
-import { contains } from '../../tools/git/git.ts';
 import { inLabelOrder } from '../../text/cell-label.ts';
 import { printable } from '../../text/printable.ts';
-import { Histories } from './histories.ts';
+import { contains } from '../../tools/git/git.ts';
+import { readEvidence } from './evidence.ts';
 import type { Series } from './series.ts';
 
 /** Judged in every cell that has them, besides its own metric. */
 const GATED: readonly MetricId[] = ['gpuComputeMs', 'throughputQps', 'p99Ms', 'engineMib', 'contextMib', 'buildS'];
-
-export interface Gathered {
-  readonly series: Series;
-  /** Name of the baseline that it is judged against. */
-  readonly baseline: string | null;
-  readonly evidence: SweepEvidence;
-  /** Cells under a profiling switch or as an upper bound: never judged. */
-  readonly ineligible: number;
-  /** The most sweeps of a cell that were measured on another machine, and do not count. */
-  readonly sweepsOfOtherMachine: number;
-}
 
 export interface GatherOptions {
   /** What is known before this sweep, besides what an earlier look at it reported; default: what the store says was reported until then. */
@@ -45,46 +33,51 @@ export interface GatherOptions {
   readonly against?: string | undefined;
 }
 
-/** Everything that a sweep is judged by, in one pass over the runs of its series. */
+/** Everything that a sweep is judged by. */
 export async function gather(
   db: StoreDatabase,
   ofBranch: Series,
   { cwd }: { readonly cwd: string },
   options: GatherOptions = {},
-): Promise<Gathered> {
+) {
   const { baseBranch, sweep } = ofBranch;
   const settings = gateOf(db, sweep.sweepId);
   // A pull request is judged against its merge base.
   const name = options.against ?? (baseBranch === null ? settings.against : null);
-  const baseline = name === null ? null : baselineNamed(db, name, options.against === undefined);
-  const isOther = baseline !== null && ofBranch.sweeps.every(({ sweepId }) => sweepId !== baseline.sweepId);
-  const series = isOther ? { ...ofBranch, sweeps: [baseline, ...ofBranch.sweeps] } : ofBranch;
-  const { sweeps } = series;
+  const [baseline] = name === null ? [] : sweepsById(db, [baselineSweep(db, name) ?? '']);
+  if (baseline === undefined && options.against !== undefined) {
+    throw new UsageError(`--against ${printable(options.against)}: no such baseline; see \`bench ls baselines\``);
+  }
+  const isOther = baseline !== undefined && ofBranch.sweeps.every(({ sweepId }) => sweepId !== baseline.sweepId);
+  const sweeps = isOther ? [baseline, ...ofBranch.sweeps] : ofBranch.sweeps;
+  const place = sweeps.findIndex(({ sweepId }) => sweepId === baseline?.sweepId);
+  const baselinePlace = place === -1 ? null : place;
+  const series: Series = { ...ofBranch, sweeps, baselinePlace };
   const rules = gateRules(settings, options.minChangePercent ?? null);
-  const { cells, ineligible, leftOut, planned } = cellsOf(db, series);
   const limited = rules.limited.filter((metric) => !isJudgedOnly(metric));
-  const histories = new Histories(db, series, cells, [...new Set([...GATED, ...limited])]);
-  const evidence = cells
-    .map((cell) => histories.of(cell, { isPlanned: planned.has(cell.key), isLeftOut: leftOut.has(cell.key) }))
-    .filter(({ cell }) => cell.isLeftOut !== true || cell.metrics.some(({ history }) => history.nights.length > 0));
+  const chosen = cellsOf(db, series);
+  const { sweepsOfOtherMachine, ...read } = readEvidence(db, series, chosen, [...GATED, ...limited]);
   const findings = [...(options.findings ?? knownFindings(db, series)), ...findingsReportedIn(db, [sweep.sweepId])];
-  const findingIds = findings.map(({ findingId }) => findingId);
+  const evidence: SweepEvidence = {
+    ...read,
+    sweeps,
+    baseSweeps: baseBranch === null ? null : sweeps.length - 1,
+    baselinePlace,
+    findings,
+    acknowledged: await acknowledgedOf(db, findings, sweep, cwd),
+    rules,
+    pairs: options.pairs ?? pairResultsOf(db, sweeps, rules),
+  };
   return {
     series,
-    baseline: baseline === null ? null : name,
-    evidence: {
-      sweeps,
-      baseSweeps: baseBranch === null ? null : sweeps.length - 1,
-      baselinePlace: baseline === null ? null : sweeps.findIndex(({ sweepId }) => sweepId === baseline.sweepId),
-      cells: evidence.map(({ cell }) => cell),
-      environments: histories.environments,
-      findings,
-      acknowledged: await acknowledgedOf(db, findingIds, sweep, cwd),
-      rules,
-      pairs: options.pairs ?? pairResultsOf(db, sweeps, rules),
-    },
-    ineligible,
-    sweepsOfOtherMachine: Math.max(0, ...evidence.map(({ otherMachine }) => otherMachine)),
+    evidence,
+    /** Name of the baseline that it is judged against; of one that the matrix names and that is not set here. */
+    baseline: baseline === undefined ? null : name,
+    missingBaseline: baseline === undefined ? name : null,
+    /** Cells under a profiling switch or as an upper bound: never judged. */
+    ineligible: chosen.ineligible,
+    /** The most sweeps of a cell that were measured on another machine, and do not count. */
+    sweepsOfOtherMachine,
   };
 }
 
@@ -94,31 +87,18 @@ export async function gather(
  * history to keep.
  */
 function cellsOf(db: StoreDatabase, { baseBranch, sweep, sweeps }: Series) {
-  const { planned, leftOut: notMeasured } = matrixCellsOf(db, sweep.sweepId);
-  const leftOut: ReadonlySet<CellKey> = notMeasured ?? new Set();
-  const [before] = sweeps
-    .slice(0, -1)
-    .slice(-1)
-    .map(({ sweepId }) => matrixCellsOf(db, sweepId));
-  const all = new Set([...planned, ...leftOut, ...(before?.planned ?? []), ...(before?.leftOut ?? [])]);
-  const isLeft = ({ key }: KeyedCell): boolean => baseBranch !== null && leftOut.has(key);
+  const { planned, leftOut } = matrixCellsOf(db, sweep.sweepId);
+  const before = sweeps.length < 2 ? [] : sweeps.slice(-2, -1).map(({ sweepId }) => matrixCellsOf(db, sweepId));
+  const all = new Set(
+    [planned, leftOut, ...before.flatMap((one) => [one.planned, one.leftOut])].flatMap((keys) => [...(keys ?? [])]),
+  );
+  const isLeft = ({ key }: KeyedCell): boolean => baseBranch !== null && leftOut?.has(key) === true;
   const chosen = inLabelOrder([...findCells(db, [...all]).values()]).filter((cell) => !isLeft(cell));
-  const cells = chosen.filter(isEligible);
-  const own = chosen.filter(({ key }) => planned.has(key));
-  return { cells, planned, leftOut, ineligible: own.filter((cell) => !isEligible(cell)).length };
-}
-
-/** @param isOptional null where it is not set, as in a store of another machine @throws UsageError */
-function baselineNamed(db: StoreDatabase, name: string, isOptional: boolean): Sweep | null {
-  const [sweep] = sweepsById(db, [baselineSweep(db, name) ?? '']);
-  if (sweep === undefined && !isOptional) {
-    throw new UsageError(`--against ${printable(name)}: no such baseline; see \`bench ls baselines\``);
-  }
-  return sweep ?? null;
-}
-
-function isEligible({ axisFlags }: KeyedCell): boolean {
-  return knownVariablesOn(variablesOf(axisFlags)).length === 0;
+  const [cells = [], others = []] = [true, false].map((isEligible) =>
+    chosen.filter(({ axisFlags }) => (knownVariablesOn(variablesOf(axisFlags)).length === 0) === isEligible),
+  );
+  const ineligible = others.filter(({ key }) => planned.has(key)).length;
+  return { cells, planned, leftOut: new Set(leftOut), ineligible };
 }
 
 /** A pull request is judged against its base, and by no finding of an earlier push. */
@@ -130,21 +110,16 @@ function knownFindings(db: StoreDatabase, { baseBranch, sweep, matrices }: Serie
   return stored.filter(({ reportedSweepId }) => until.has(reportedSweepId) && reportedSweepId !== sweep.sweepId);
 }
 
-async function acknowledgedOf(
-  db: StoreDatabase,
-  findingIds: readonly string[],
-  sweep: Sweep,
-  cwd: string,
-): Promise<SweepEvidence['acknowledged']> {
+/** By finding; whether an acknowledgement is over by its date, or by a commit that the sweep has. */
+async function acknowledgedOf(db: StoreDatabase, findings: readonly Finding[], sweep: Sweep, cwd: string) {
   const acknowledged = new Map<string, { readonly isOver: boolean }>();
-  for (const [findingId, { until }] of acknowledgementsOf(db, findingIds)) {
-    acknowledged.set(findingId, { isOver: await hasPassed(until, sweep, cwd) });
+  const ids = findings.map(({ findingId }) => findingId);
+  for (const [findingId, { until }] of acknowledgementsOf(db, ids)) {
+    const isDate = until !== null && /^\d{4}-/.test(until);
+    const isOver = isDate
+      ? (sweep.startedAt ?? '').slice(0, 10) > until
+      : until !== null && sweep.commit !== null && (await contains(cwd, sweep.commit, until));
+    acknowledged.set(findingId, { isOver });
   }
   return acknowledged;
-}
-
-async function hasPassed(until: string | null, sweep: Sweep, cwd: string): Promise<boolean> {
-  if (until === null) return false;
-  if (/^\d{4}-/.test(until)) return (sweep.startedAt ?? '').slice(0, 10) > until;
-  return sweep.commit !== null && (await contains(cwd, sweep.commit, until));
 }

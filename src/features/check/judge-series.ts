@@ -1,6 +1,5 @@
 import type { Io } from '../../cli/io.ts';
 import { judgeSweep } from '../../judge/gate/judge-sweep.ts';
-import type { SweepVerdict } from '../../judge/gate/verdict.ts';
 import { ALERTING } from '../../judge/history/settings.ts';
 import type { Acknowledgement, Finding, JudgedSweep as JudgedRow } from '../../records/finding.ts';
 import type { Sweep } from '../../records/sweep.ts';
@@ -13,28 +12,18 @@ import {
   judgedAmong,
   saveVerdict,
 } from '../../store/sweeps/findings.ts';
-import { failedCells } from './headline.ts';
-import { gather, type Gathered, type GatherOptions } from './gather.ts';
+import { gather, type GatherOptions } from './gather.ts';
 import { type Series, seriesAt } from './series.ts';
-
-/** A sweep with what it was judged by, and what the gate says. */
-export interface JudgedSweep extends Gathered {
-  readonly verdict: SweepVerdict;
-}
 
 type Place = Pick<Io, 'cwd' | 'env'>;
 
-/** What the gate says of a sweep; stores nothing. */
-export async function judgedSweep(
-  db: StoreDatabase,
-  sweep: Sweep,
-  io: Place,
-  options: GatherOptions = {},
-): Promise<JudgedSweep> {
-  const series = await seriesAt(db, sweep, io);
-  const gathered = await gather(db, series, io, options);
+/** A sweep with what it is judged by, and what the gate says; stores nothing. */
+export async function judgedSweep(db: StoreDatabase, sweep: Sweep, io: Place, options: GatherOptions = {}) {
+  const gathered = await gather(db, await seriesAt(db, sweep, io), io, options);
   return { ...gathered, verdict: judgeSweep(gathered.evidence) };
 }
+
+export type JudgedSweep = Awaited<ReturnType<typeof judgedSweep>>;
 
 /** The newest sweep of a series, judged together with those before it that were not. */
 export interface JudgedSeries extends JudgedSweep {
@@ -65,12 +54,12 @@ export async function judgeSeries(
     if (judgedAt !== null) changed.push(...store(db, judged, { judgedAt, ...before }));
   }
   const ids = judged.verdict.findings.map(({ findingId }) => findingId);
-  const ended = new Set(judged.verdict.endedAcknowledgements);
-  const acknowledgements = [...acknowledgementsOf(db, ids)].filter(([findingId]) => !ended.has(findingId));
+  const acknowledgements = new Map(acknowledgementsOf(db, ids));
+  for (const findingId of judged.verdict.endedAcknowledgements) acknowledgements.delete(findingId);
   return {
     ...judged,
     batch: new Set(before?.batch ?? pending.map(({ sweepId }) => sweepId)),
-    acknowledgements: new Map(acknowledgements),
+    acknowledgements,
     changed,
     isFirstByReference,
   };
@@ -110,32 +99,30 @@ function store(
   { judgedAt, judgedBy = verdict.judgedBy }: Pick<JudgedRow, 'judgedAt'> & Partial<Pick<JudgedRow, 'judgedBy'>>,
 ): string[] {
   const { sweepId, branch } = series.sweep;
+  const { cells, endedAcknowledgements } = verdict;
   const before = new Map(evidence.findings.map((finding) => [finding.findingId, JSON.stringify(finding)]));
   const own = verdict.findings.filter((finding) => finding.branch === branch);
-  const findings = own.filter((finding) => before.get(finding.findingId) !== JSON.stringify(finding));
+  const changed = own.filter((finding) => before.get(finding.findingId) !== JSON.stringify(finding));
   const kept = new Set(own.map(({ findingId }) => findingId));
-  const earlier = findingsReportedIn(db, [sweepId]);
-  const retracted = earlier.map(({ findingId }) => findingId).filter((id) => !kept.has(id));
-  const { endedAcknowledgements } = verdict;
-  const all = [...findings, ...superseded(db, series, own)];
-  const judged = { sweepId, judgedAt, judgedBy, failedCells: failedCells(verdict.cells) };
-  saveVerdict(db, { judged, findings: all, retracted, endedAcknowledgements });
-  return [sweepId, ...all.map(({ reportedSweepId }) => reportedSweepId)];
+  const retracted = findingsReportedIn(db, [sweepId]).flatMap(({ findingId }) =>
+    kept.has(findingId) ? [] : findingId,
+  );
+  const findings = [...changed, ...superseded(db, series, own)];
+  const failedCells = cells.filter(({ reason }) => reason === 'failed').length;
+  saveVerdict(db, { judged: { sweepId, judgedAt, judgedBy, failedCells }, findings, retracted, endedAcknowledgements });
+  return [sweepId, ...findings.map(({ reportedSweepId }) => reportedSweepId)];
 }
 
-/** Each push of a pull request is judged by itself: what an earlier one was said to be goes on, or is over. */
+/** Each push of a pull request is judged by itself: what an earlier one found and this one does not is over. */
 function superseded(db: StoreDatabase, { baseBranch, matrices, sweep }: Series, own: readonly Finding[]): Finding[] {
   if (baseBranch === null) return [];
-  const earlier = findingsOf(db, { ...sweep, matrices }).filter(
-    ({ reportedSweepId, state }) => reportedSweepId !== sweep.sweepId && state === 'open',
-  );
-  return earlier.flatMap((finding): Finding[] => {
+  return findingsOf(db, { ...sweep, matrices }).flatMap((finding): Finding[] => {
     const isSeen = own.some(
       (one) =>
         one.direction === finding.direction &&
         one.cells.some(({ cellKey }) => finding.cells.some((cell) => cell.cellKey === cellKey)),
     );
-    const state = isSeen ? 'open' : 'recovered';
-    return state === finding.state ? [] : [{ ...finding, state }];
+    const isOver = finding.state === 'open' && finding.reportedSweepId !== sweep.sweepId && !isSeen;
+    return isOver ? [{ ...finding, state: 'recovered' }] : [];
   });
 }

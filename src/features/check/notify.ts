@@ -1,17 +1,21 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { hostname } from 'node:os';
+import { join, relative, sep } from 'node:path';
 
 import type { Io } from '../../cli/io.ts';
-import type { ProcessResult } from '../../process/spawn.ts';
+import { BenchError } from '../../errors.ts';
 import { THIS_NODE } from '../../matrix/gate.ts';
+import type { Matrix } from '../../matrix/matrix.ts';
 import { inTemporaryFolder } from '../../process/temporary-folder.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
+import { matrixFileOf } from '../../store/sweeps/sweeps.ts';
 import { markNotified, notNotified } from '../../store/sweeps/findings.ts';
 import { jsonText, printable } from '../../text/printable.ts';
-import { isOfSeries } from './headline.ts';
-import { notifyPrograms, type NotifySources } from './notify-programs.ts';
+import { repositoryFolder } from '../../tools/git/git.ts';
+import { readMatrix } from '../plan/index.ts';
+import { isOfSeries } from './checked.ts';
 import type { Checked } from './output.ts';
 
 const LIMIT_S = 30;
@@ -24,63 +28,121 @@ const LONGEST_LINE = 200;
  * @param argv a program and its arguments, from a matrix file or the command line
  * @returns whether it ended well
  */
-export async function notify(argv: readonly string[], text: string, io: Io): Promise<boolean> {
+export async function startProgram(argv: readonly string[], text: string, io: Io): Promise<boolean> {
   const [program = '', ...args] = argv;
   const isModule = program === THIS_NODE;
-  const file = isModule ? process.execPath : program;
   const problem = await inTemporaryFolder('notify', async (folder) => {
     const [stdoutPath, stderrPath] = [join(folder, 'stdout.log'), join(folder, 'stderr.log')];
     const paths = { stdinPath: join(folder, 'check.json'), stdoutPath, stderrPath };
     await writeFile(paths.stdinPath, text);
     const limits = { timeoutMs: LIMIT_S * 1000, logCapBytes: LOG_BYTES };
-    const result = await io.spawn({ file, args, cwd: io.cwd, env: io.env, ...paths, ...limits }, io.signal, () => {});
-    return problemOf(result, () => lastLine(stderrPath) || lastLine(stdoutPath));
-  });
-  if (problem !== null) {
-    io.err(
-      `note: notify: ${printable(isModule ? (args.at(-1) ?? '') : program)}: ${problem}; what was found is as it is, and the next check tries again\n`,
+    const invocation = { file: isModule ? process.execPath : program, args, cwd: io.cwd, env: io.env };
+    const result = await io.spawn({ ...invocation, ...paths, ...limits }, io.signal, () => {});
+    const { cancelled, exitCode, signal, startProblem, timedOut } = result;
+    if (startProblem !== null) return startProblem;
+    if (timedOut) return `ended after ${LIMIT_S} s`;
+    if (cancelled) return 'interrupted';
+    if (exitCode === 0) return null;
+    const printed = [stderrPath, stdoutPath].map(
+      (path) => readFileSync(path, 'utf8').trimEnd().split('\n').at(-1) ?? '',
     );
-  }
-  return problem === null;
+    const how = signal === null ? `exit code ${exitCode}` : `ended by ${signal}`;
+    return [how, ...printed.filter((line) => line !== '').slice(0, 1)].join(': ').slice(0, LONGEST_LINE);
+  });
+  if (problem === null) return true;
+  const name = printable(isModule ? (args.at(-1) ?? '') : program);
+  const then = 'what was found is as it is, and the next check tries again';
+  io.err(`note: notify: ${name}: ${printable(problem)}; ${then}\n`);
+  return false;
 }
 
-function problemOf(result: ProcessResult, printed: () => string): string | null {
-  if (result.startProblem !== null) return result.startProblem;
-  if (result.timedOut) return `ended after ${LIMIT_S} s`;
-  if (result.cancelled) return 'interrupted';
-  if (result.exitCode === 0) return null;
-  const how = result.signal === null ? `exit code ${result.exitCode}` : `ended by ${result.signal}`;
-  const line = printed();
-  return line === '' ? how : `${how}: ${printable(line)}`;
-}
-
-function lastLine(path: string): string {
-  return (readFileSync(path, 'utf8').trimEnd().split('\n').at(-1) ?? '').slice(0, LONGEST_LINE);
-}
-
-/** What was found, and where the programs come from. */
-export interface News extends Omit<NotifySources, 'sweeps'> {
-  readonly output: Checked;
-  /** The newest sweep of each series. */
+/** Where the programs come from. */
+export interface NotifySources {
+  /** From the command line: then no matrix names one. */
+  readonly stated: readonly string[] | undefined;
+  /** Read from the files that the command line names; null when it names none. */
+  readonly matrices: readonly Matrix[] | null;
+  /** The newest sweeps, one for each series. */
   readonly sweeps: readonly Sweep[];
+  /** No program of a file that the command line does not name. */
+  readonly isUntrusted: boolean;
 }
 
 /** Starts the programs for findings that none was started for. @param hide removes private names from what they get */
 export async function notifyOfNews(
   db: StoreDatabase,
-  { output, sweeps, ...sources }: News,
+  output: Checked,
+  sources: NotifySources,
   hide: (output: Checked) => unknown,
   io: Io,
-) {
+): Promise<void> {
   const news = output.findings.filter(({ direction, state }) => state === 'new' && direction === 'slower');
-  const ids = news.map(({ id }) => id);
-  const waiting = notNotified(db, ids);
-  const fresh = news.filter(({ id }) => waiting.has(id));
-  const changed = sweeps.filter((sweep) => fresh.some((finding) => isOfSeries(finding, sweep)));
-  for (const { argv, sweeps: own } of await notifyPrograms(db, { ...sources, sweeps: changed }, io)) {
-    if (!(await notify(argv, `${jsonText(hide(output))}\n`, io))) continue;
-    const itsOwn = fresh.filter((finding) => own.some((sweep) => isOfSeries(finding, sweep)));
-    const itsIds = itsOwn.map(({ id }) => id);
-    markNotified(db, itsIds, io.now().toISOString());
+  const waiting = notNotified(
+    db,
+    news.map(({ id }) => id),
+  );
+  const idsOf = (sweeps: readonly Sweep[]): string[] =>
+    news.flatMap((one) => (waiting.has(one.id) && sweeps.some((sweep) => isOfSeries(one, sweep)) ? one.id : []));
+  const sweeps = sources.sweeps.filter((sweep) => idsOf([sweep]).length > 0);
+  for (const { argv, sweeps: own } of await notifyPrograms(db, { ...sources, sweeps }, io)) {
+    if (!(await startProgram(argv, `${jsonText(hide(output))}\n`, io))) continue;
+    markNotified(db, idsOf(own), io.now().toISOString());
   }
+}
+
+/**
+ * The programs to start, each once, with the sweeps that it is started for. They are read from files that the user named,
+ * or that lie in the current folder or its repository and were measured here: never from a store, an import or an
+ * artefact, which only names the file.
+ */
+export async function notifyPrograms(
+  db: StoreDatabase,
+  { stated, matrices, sweeps, isUntrusted }: NotifySources,
+  io: Io,
+): Promise<readonly { readonly argv: readonly string[]; readonly sweeps: readonly Sweep[] }[]> {
+  if (stated !== undefined) return sweeps.length === 0 ? [] : [{ argv: stated, sweeps }];
+  const places = matrices !== null || isUntrusted ? [] : await placesOf(io);
+  const programOf = (sweep: Sweep): readonly string[] | null => {
+    if (matrices !== null) {
+      return matrices.find(({ name, notify }) => name === sweep.matrix && notify !== null)?.notify?.value ?? null;
+    }
+    try {
+      return matrixOfSweep(db, sweep, places, io)?.notify?.value ?? null;
+    } catch (error) {
+      if (!(error instanceof BenchError)) throw error;
+      const file = printable(matrixFileOf(db, sweep.sweepId) ?? '');
+      io.err(`note: notify: ${file} cannot be read any more: nothing was started\n`);
+      return null;
+    }
+  };
+  const programs = sweeps.flatMap((sweep) => {
+    const argv = programOf(sweep);
+    return argv === null ? [] : [{ argv, sweep }];
+  });
+  return [...Map.groupBy(programs, ({ argv }) => JSON.stringify(argv)).values()].flatMap((same) =>
+    same.slice(0, 1).map(({ argv }) => ({ argv, sweeps: same.map(({ sweep }) => sweep) })),
+  );
+}
+
+/** Where a matrix file may lie that the command line does not name. */
+export async function placesOf({ cwd }: Io): Promise<readonly string[]> {
+  return [cwd, await repositoryFolder(cwd)].flatMap((folder) => folder ?? []);
+}
+
+/**
+ * The matrix that a sweep was made with, which may execute code: null unless it was measured here and lies in one of
+ * the folders; links are followed.
+ * @throws BenchError when it cannot be read any more
+ */
+export function matrixOfSweep(db: StoreDatabase, sweep: Sweep, folders: readonly string[], io: Io): Matrix | null {
+  const { host, provenance, source } = sweep;
+  const isHere = source === 'run' && (host === hostname() || (host === null && provenance === 'recorded'));
+  const file = isHere ? matrixFileOf(db, sweep.sweepId) : null;
+  if (file === null || !existsSync(file)) return null;
+  const isUnder = (folder: string): boolean => {
+    const path = relative(realpathSync(folder), realpathSync(file));
+    return path !== '' && path !== '..' && !path.startsWith(`..${sep}`) && !path.startsWith(sep);
+  };
+  const matrix = folders.some(isUnder) ? readMatrix(file, io) : null;
+  return matrix?.name === sweep.matrix ? matrix : null;
 }

@@ -65,6 +65,19 @@ const finding = z.strictObject({
     .nullable(),
 });
 
+/** The worst first. */
+export const SERIES_VERDICTS = [
+  'slower',
+  'limit',
+  'failed',
+  'unclear',
+  'warning',
+  'faster',
+  'same',
+  'first',
+  'stale',
+] as const;
+
 const series = z.strictObject({
   matrix: z.string().nullable(),
   branch: z.string().nullable(),
@@ -75,7 +88,7 @@ const series = z.strictObject({
   judgedBy: z.enum(JUDGED_BY).nullable().describe('Null for a series without a sweep in 30 days, which is not judged'),
   sweeps: count.describe('That it was judged by, the newest included'),
   baseBranch: z.string().nullable().describe('What a pull request was judged against'),
-  verdict: z.enum(['slower', 'limit', 'failed', 'unclear', 'warning', 'faster', 'same', 'first', 'stale']),
+  verdict: z.enum(SERIES_VERDICTS),
   headline: z.string(),
   canConfirm: z.boolean().describe('Whether `bench run --resume SWEEP --confirm` can measure pairs'),
   cells: z.array(

@@ -25,6 +25,8 @@ export interface Series {
   readonly matrices: readonly (string | null)[];
   /** The branch that a pull request is judged against; null for a branch with a history of its own. */
   readonly baseBranch: string | null;
+  /** Place of a named baseline among the sweeps; null where what was last accepted is the reference. */
+  readonly baselinePlace: number | null;
 }
 
 export interface SeriesOptions {
@@ -95,7 +97,7 @@ export async function seriesAt(db: StoreDatabase, sweep: Sweep, io: Pick<Io, 'cw
     sweep.commit === null || (sweep.branch !== null && others.length === 0)
       ? []
       : await ancestors(io.cwd, sweep.commit);
-  const series = { sweep, matrices, baseBranch: null };
+  const series = { sweep, matrices, baseBranch: null, baselinePlace: null };
   if (line.length === 0) return { ...series, sweeps: own.toReversed() };
   const commits = new Set(line);
   const isBefore = ({ commit }: Sweep): boolean => commit !== null && commits.has(commit);

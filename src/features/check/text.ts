@@ -1,3 +1,4 @@
+import type { SweepEvidence } from '../../judge/gate/evidence.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count } from '../../terminal/numbers.ts';
@@ -5,30 +6,17 @@ import { dotted, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 import { reasonWords } from '../../terminal/words.ts';
 import { describeCommit } from '../../text/commit-label.ts';
 import { printable } from '../../text/printable.ts';
-import { type CellRow, cellRows, countsText, hasMoved, worstFirst } from './cell-rows.ts';
+import { type CellRow, cellRows, countsText, hasMoved, valuesOf, worstFirst } from './cell-pictures.ts';
+import type { CheckedSweep } from './checked.ts';
 import { earlierText, findingLine, findingText } from './finding-text.ts';
-import { isOfSeries, isShownWhole, newFirst } from './headline.ts';
-import type { Checked, CheckedFinding, CheckedSeries } from './output.ts';
-import type { CheckedSweep } from './checked-series.ts';
-import { pictureOf, type SeriesPicture } from './picture.ts';
-import { changeText, isOfSpeed } from './change-text.ts';
+import { isShownWhole, newFirst } from './findings.ts';
+import { type CheckedSeries, SERIES_VERDICTS } from './output.ts';
+import { changeText, isOfSpeed } from './sentences.ts';
 
-/** By its own metric: a cell that moved in another one says so, and what is no speed leaves it as it is. */
-function rowsOf({ cells }: CheckedSeries, findings: readonly CheckedFinding[], picture: SeriesPicture): CellRow[] {
-  return cells.flatMap((checked): CellRow[] => {
-    const { key, metric, verdict } = checked;
-    const drawn = picture.cells.get(key);
-    const values = drawn?.valuesOf(metric);
-    if (drawn === undefined || values === undefined) return [];
-    const row = { ...checked, cell: drawn.cell, values };
-    if (verdict !== 'slower' && verdict !== 'faster') return [row];
-    const own = findings.filter((finding) => finding.direction === verdict && finding.kind !== 'limit');
-    const changes = own.flatMap(({ details }) => details).filter((change) => change.key === key);
-    if (changes.length === 0 || changes.some((change) => change.metric === metric)) return [row];
-    const other = changes.find((change) => isOfSpeed({ details: [change] }));
-    if (other === undefined) return [{ ...row, verdict: 'same' }];
-    return [{ ...row, otherChange: `${printable(gatedMetricOf(other.metric).label)} ${changeText(other)}` }];
-  });
+/** A series as it is shown; null what is known only of one that was judged. */
+export interface ShownSeries extends Pick<CheckedSweep, 'findings' | 'series'> {
+  readonly judged: Pick<CheckedSweep['judged'], 'evidence'> | null;
+  readonly standing?: CheckedSweep['standing'];
 }
 
 /** Rows of cells that moved, unless all are asked for. */
@@ -47,139 +35,129 @@ function cellsText(all: readonly CellRow[], isAll: boolean, look: Look): string[
   return ['', ...cellRows(shown, rows, 'sweeps', look), ...(fold === '' ? [] : [look.style.dim(`${fold}: --all`)])];
 }
 
-/** What is printed; not part of `--json`. */
-export interface CheckDetails {
-  /** By the newest sweep of the series. */
-  readonly pictures: ReadonlyMap<string, SeriesPicture>;
-  /** Every finding in full, and every cell. */
-  readonly isAll: boolean;
-}
-
-/** What `bench check` prints of one sweep. */
-export function checkedSweepText({ findings, judged, series }: CheckedSweep, look: Look): string[] {
-  const pictures = new Map([[series.sweepId, pictureOf(judged.evidence)]]);
-  return checkText({ series: [series], findings }, { pictures, isAll: false }, look);
-}
-
 /** The first line of `bench check`, at the end of another command. @param of `sweep 1a2b3c4d`, where it is not the newest */
 export function closingText({ series }: Pick<CheckedSweep, 'series'>, look: Look, of: string = ''): string[] {
-  const text = `bench check${of === '' ? '' : ` of ${of}`}: ${printable(series.headline)}`;
-  return wrapHanging(text, look.columns, 2).map(headlinePaint(series, look));
+  return headlineLines(series, `bench check${of === '' ? '' : ` of ${of}`}: ${series.headline}`, look);
 }
 
-/** Of several series a line for each, the worst first; then the worst in full, or all of them. */
-export function checkText(
-  { findings, series }: Pick<Checked, 'findings' | 'series'>,
-  details: CheckDetails,
-  look: Look,
-): string[] {
-  const blockOf = (one: CheckedSeries, headline: string): string[] => {
-    const own = findings.filter((finding) => isOfSeries(finding, one));
-    return seriesText(one, own, details, headline, look);
-  };
-  const [first, ...more] = series.toSorted((a, b) => rankOf(a) - rankOf(b));
-  if (first === undefined) return [];
-  if (more.length === 0) return blockOf(first, first.headline);
-  const all = [first, ...more];
-  const worth = all.filter(({ verdict }) => verdict !== 'stale' && (details.isAll || !SAYS_ALL.includes(verdict)));
-  const shown = details.isAll ? worth : worth.slice(0, 1);
-  const hint =
-    worth.length > shown.length ? ['', ...wrapHanging('each in full: bench check --all', look.columns, 2)] : [];
+/** Of several series a line for each, the worst first; then the worst in full, or all of them. @param isAll every finding in full, and every cell */
+export function checkText(all: readonly ShownSeries[], isAll: boolean, look: Look): string[] {
+  const sorted = all.toSorted((a, b) => rankOf(a.series) - rankOf(b.series));
+  const [only, ...others] = sorted;
+  if (only === undefined) return [];
+  if (others.length === 0) return seriesText(only, isAll, only.series.headline, look);
+  const worth = sorted.filter(
+    ({ series: { verdict } }) => verdict !== 'stale' && (isAll || !SAYS_ALL.includes(verdict)),
+  );
+  const shown = isAll ? worth : worth.slice(0, 1);
   return [
-    ...all.flatMap((one) => seriesLines(one, nameOf(one, all, details), look)),
-    ...shown.flatMap((one) => ['', ...blockOf(one, nameOf(one, all, details))]),
-    ...hint.map(look.style.dim),
+    ...sorted.flatMap((one) => headlineLines(one.series, `${nameOf(one, all)}: ${one.series.headline}`, look)),
+    ...shown.flatMap((one) => ['', ...seriesText(one, isAll, nameOf(one, all), look)]),
+    ...(worth.length > shown.length ? ['', ...hint(look)] : []),
   ];
 }
 
-const WORST: readonly CheckedSeries['verdict'][] = [
-  'slower',
-  'limit',
-  'failed',
-  'unclear',
-  'warning',
-  'faster',
-  'same',
-  'first',
-  'stale',
-];
+function hint({ columns, style }: Look): string[] {
+  return wrapHanging('each in full: bench check --all', columns, 2).map(style.dim);
+}
 
 /** Of equal verdicts the one with more slower cells is worse. */
 function rankOf({ cells, verdict }: CheckedSeries): number {
   const slower = cells.filter((cell) => cell.verdict === 'slower').length;
-  return WORST.indexOf(verdict) + 1 / (1 + slower);
+  return SERIES_VERDICTS.indexOf(verdict) + 1 / (1 + slower);
 }
 
 /** The headline of such a series is all that there is to say. */
 const SAYS_ALL: readonly CheckedSeries['verdict'][] = ['same', 'first'];
 
 /** `nightly · main`, and what else tells it from the others. */
-function nameOf(series: CheckedSeries, all: readonly CheckedSeries[], { pictures }: CheckDetails): string {
-  const machineOf = ({ sweepId }: CheckedSeries): string => dotted(pictures.get(sweepId)?.machine ?? []);
-  const isOne = new Set(all.map(machineOf)).size === 1;
+function nameOf({ judged, series }: ShownSeries, all: readonly ShownSeries[]): string {
+  const machine = machineOf(judged);
+  const isOne = all.every((one) => dotted(machineOf(one.judged)) === dotted(machine));
   const { branch, matrix, provenance } = series;
-  const ofOne = new Set(all.map((one) => one.provenance)).size === 1 ? '' : provenance;
-  return printable(dotted([matrix ?? 'no matrix', branch ?? 'no branch', ofOne, isOne ? '' : machineOf(series)]));
+  const isOneProvenance = all.every((one) => one.series.provenance === provenance);
+  const apart = [isOneProvenance ? '' : provenance, ...(isOne ? [] : machine)];
+  return printable(dotted([matrix ?? 'no matrix', branch ?? 'no branch', ...apart]));
 }
 
-function seriesLines(series: CheckedSeries, name: string, look: Look): string[] {
-  const lines = wrapHanging(`${name}: ${printable(series.headline)}`, look.columns, 2);
-  return lines.map(series.verdict === 'stale' ? look.style.dim : headlinePaint(series, look));
-}
-
-function headlinePaint({ verdict }: CheckedSeries, { style }: Look): (text: string) => string {
-  const paint = verdict === 'slower' || verdict === 'limit' ? style.bad : (text: string): string => text;
-  return (line) => paint(style.strong(line));
-}
-
-function seriesText(
-  series: CheckedSeries,
-  findings: readonly CheckedFinding[],
-  { isAll, pictures }: CheckDetails,
-  headline: string,
-  look: Look,
-): string[] {
-  const { columns, style } = look;
-  const picture = pictures.get(series.sweepId) ?? NO_PICTURE;
-  const rows = rowsOf(series, findings, picture);
-  const whole = newFirst(findings.filter(isShownWhole));
-  const before = findings.filter((finding) => !isShownWhole(finding));
-  const [worst, ...others] = isAll ? [] : whole;
-  const full = isAll ? whole : worst === undefined ? [] : [worst];
+/** GPU and TensorRT of the newest sweep, where all its cells have the same. */
+function machineOf(judged: ShownSeries['judged']): string[] {
+  const { cells = [], environments } = judged?.evidence ?? {};
+  const newest = cells.flatMap(({ environmentIds }) => environments?.get(environmentIds.at(-1) ?? '') ?? []);
   return [
-    ...wrapHanging(printable(headline), columns, 2).map(headlinePaint(series, look)),
-    ...wrapHanging(aboutText(series, picture), columns, 2).map(style.dim),
-    ...(series.judgedBy !== 'first'
-      ? countsText(rows, series.geometricMean, look)
-      : findings.length === 0
-        ? wrapHanging(FIRST, columns, 2).map(style.dim)
-        : []),
-    ...full.flatMap((finding) => ['', ...findingText(finding, findings, series, picture, look)]),
-    ...(others.length === 0 ? [] : ['', ...others.flatMap((finding) => findingLine(finding, picture, look))]),
-    ...(others.length === 0 ? [] : wrapHanging('each in full: bench check --all', columns, 2).map(style.dim)),
-    ...earlierText(before, picture, look),
+    [...new Set(newest.map(({ gpuName }) => gpuName))],
+    [...new Set(newest.map(({ tensorrt }) => (tensorrt === null ? null : `TensorRT ${tensorrt}`)))],
+  ].flatMap((names) => (names.length === 1 ? (names[0] ?? []) : []));
+}
+
+function headlineLines({ verdict }: CheckedSeries, text: string, { columns, style }: Look): string[] {
+  const paint = verdict === 'slower' || verdict === 'limit' ? style.bad : (line: string): string => line;
+  const paintLine = (line: string): string => (verdict === 'stale' ? style.dim(line) : paint(style.strong(line)));
+  return wrapHanging(printable(text), columns, 2).map(paintLine);
+}
+
+function seriesText({ findings, judged, series }: ShownSeries, isAll: boolean, headline: string, look: Look): string[] {
+  const { columns, style } = look;
+  if (judged === null) return headlineLines(series, headline, look);
+  const { evidence } = judged;
+  const rows = rowsOf({ findings, judged, series }, evidence);
+  const whole = newFirst(findings.filter(isShownWhole));
+  const full = isAll ? whole : whole.slice(0, 1);
+  const others = whole.slice(full.length);
+  const isFirst = series.judgedBy === 'first';
+  return [
+    ...headlineLines(series, headline, look),
+    ...wrapHanging(aboutText(series, evidence), columns, 2).map(style.dim),
+    ...(isFirst ? [] : countsText(rows, series.geometricMean, look)),
+    ...(isFirst && findings.length === 0 ? wrapHanging(FIRST, columns, 2).map(style.dim) : []),
+    ...full.flatMap((finding) => ['', ...findingText(finding, findings, series, evidence, look)]),
+    ...(others.length === 0 ? [] : ['', ...others.flatMap((one) => findingLine(one, evidence, look)), ...hint(look)]),
+    ...earlierText(
+      findings.filter((finding) => !isShownWhole(finding)),
+      evidence,
+      look,
+    ),
     ...cellsText(rows, isAll, look),
     ...reasonText(series, look),
     ...failedText(series, look),
-    ...(series.notes.length === 0
-      ? []
-      : ['', ...series.notes.flatMap((note) => wrapWords(note, columns).map(style.dim))]),
+    ...(series.notes.length === 0 ? [] : ['']),
+    ...series.notes.flatMap((note) => wrapWords(note, columns).map(style.dim)),
   ];
 }
 
 const FIRST = 'next: measure again (bench run), the second sweep is compared with this one';
 
-const NO_PICTURE: SeriesPicture = { sweeps: [], cells: new Map(), machine: [], metric: null };
+/** By its own metric: a cell that moved in another one says so, and what is no speed leaves it as it is. */
+function rowsOf({ findings, series }: ShownSeries, { cells, sweeps }: SweepEvidence): CellRow[] {
+  const evidence = new Map(cells.map((one) => [one.cell.key, one]));
+  return series.cells.flatMap((checked): CellRow[] => {
+    const { key, metric, verdict } = checked;
+    const own = evidence.get(key);
+    const values = own === undefined ? undefined : valuesOf(own, metric, sweeps);
+    if (own === undefined || values === undefined) return [];
+    const row = { ...checked, cell: own.cell, values };
+    if (verdict !== 'slower' && verdict !== 'faster') return [row];
+    const changes = findings
+      .filter(({ direction, kind }) => direction === verdict && kind !== 'limit')
+      .flatMap(({ details }) => details.filter((change) => change.key === key));
+    if (changes.length === 0 || changes.some((change) => change.metric === metric)) return [row];
+    const other = changes.find((change) => isOfSpeed({ details: [change] }));
+    if (other === undefined) return [{ ...row, verdict: 'same' }];
+    return [{ ...row, otherChange: `${printable(gatedMetricOf(other.metric).label)} ${changeText(other)}` }];
+  });
+}
 
-function aboutText(series: CheckedSeries, { machine, metric }: SeriesPicture): string {
+function aboutText(series: CheckedSeries, evidence: SweepEvidence): string {
   const { branch, commit, matrix, provenance, startedAt, sweepId, sweeps } = series;
+  const metrics = new Set(evidence.cells.flatMap(({ metrics: [main] }) => main?.metric ?? []));
+  const [metric] = metrics;
   return dotted([
     provenance,
     printable(matrix ?? ''),
     describeCommit({ branch, commit, dirty: null }),
     `sweep ${sweepId.slice(0, 8)} of ${startedAt?.slice(0, 10) ?? 'an unknown date'}, number ${sweeps}`,
-    ...machine.map(printable),
-    metric === null ? '' : printable(gatedMetricOf(metric).label),
+    ...machineOf({ evidence }).map(printable),
+    metric === undefined || metrics.size > 1 ? '' : printable(gatedMetricOf(metric).label),
   ]);
 }
 

@@ -18,8 +18,7 @@ export function comparedCellText(compared: ShownCell, look: Look): string[] {
   const { label } = metricOf(metric);
   const interval = ciPercent === null ? '' : ` (${intervalText(ciPercent)}, 95 %)`;
   const change = changePercent === null ? '' : `, ${label} ${formatPercent(changePercent)}${interval}`;
-  const small = compared.belowMinChange === undefined ? '' : `, ${belowText(compared.belowMinChange)}`;
-  const title = `${VERDICT_SIGNS[verdict]} ${verdictWord(verdict)}: ${printable(name)}${change}${small}`;
+  const title = `${VERDICT_SIGNS[verdict]} ${verdictWord(verdict)}: ${printable(name)}${change}`;
   const percent = formatPercent(changePercent);
   const lines = [
     ...wrapHanging(title, look.columns, 2).map((line) =>
@@ -50,11 +49,6 @@ export function comparedQueriesText(queries: ComparedDetails['queries'], look: L
       look,
     ),
   ];
-}
-
-/** `under the smallest change of 2 %` */
-export function belowText(percent: number): string {
-  return `under the smallest change of ${formatPercent(percent, false)}`;
 }
 
 interface SideRow {
@@ -132,8 +126,6 @@ function between(bounds: readonly number[] | null): string {
 
 export interface Compared {
   readonly output: Comparison;
-  /** A shift that all share is slower, and large enough to matter. */
-  readonly isShiftReported: boolean;
   readonly details: ComparedDetails;
 }
 

@@ -1,17 +1,24 @@
 import { cellsOfSweeps, metricNamed } from '../../selection/by-name.ts';
 import { type AssembledCell, assembleSides, isTimed } from '../../judge/compare/assemble-sides.ts';
-import { NO_SHARED_NOISE, type Noise, sharedNoise, valuesByPlace } from '../../judge/geometric-mean.ts';
+import {
+  type CellRatio,
+  geometricMean,
+  NO_SHARED_NOISE,
+  type Noise,
+  sharedNoise,
+  valuesByPlace,
+} from '../../judge/geometric-mean.ts';
 import { CLOCK_LEVEL, clockLevelMhz } from '../../judge/run-trust.ts';
 import { compareMatrix, type JudgedCell } from '../../judge/compare/compare-matrix.ts';
 import { PAST_WINDOW_NIGHTS, pastValues } from '../../judge/past-values.ts';
-import { type GateRules, gateRules } from '../../judge/gate/limits.ts';
+import { gateRules } from '../../judge/gate/limits.ts';
 import { LEAST_PAST_NIGHTS } from '../../judge/run-noise.ts';
 import { valueKind, type ValueKind } from '../../judge/value-rule.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import type { FirstCause } from '../../records/cause.ts';
-import { type GateSettings, NO_GATE } from '../../records/gate-settings.ts';
+import { NO_GATE } from '../../records/gate-settings.ts';
 import { gateMetric, type MetricId, metricOf } from '../../records/metric.ts';
 import { COMPARE_BRANCH } from '../../records/sweep.ts';
 import { type CellComparison, isCalled } from '../../records/verdict.ts';
@@ -21,7 +28,6 @@ import { count } from '../../terminal/numbers.ts';
 import { readGitState } from '../../tools/git/git.ts';
 import type { ComparedCell, Comparison } from './output.ts';
 import type { Compared, ComparedDetails } from './cell-text.ts';
-import { geometricMeans } from './geometric-means.ts';
 import { compareText } from './text.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { plannedCells } from '../../store/cells.ts';
@@ -66,57 +72,59 @@ export async function compare(
   return withStore(options, io, async (store) => {
     const sides = await resolveSides(store.db, base, head, io, { git, branch: options.branch });
     const [newest] = sides.head.sweeps;
-    const chosen = [base, options.filter, options.map, options.metric, options.minChange, options.acrossMethods];
-    const across = [options.acrossClocks, options.acrossGpu, options.acrossProvenance, options.acrossTensorrt];
-    const isChosen = [...chosen, ...across].some((stated) => stated !== undefined);
-    if (isChosen || newest === undefined) {
+    if (base !== undefined || newest === undefined || CHOICES.some((name) => options[name] !== undefined)) {
       const checked = options.json === true ? null : await judgedHead(store.db, sides.head, io);
       return printReport(await compareReport(store.db, sides, options), options, io, checked);
     }
     // Nothing was chosen: the question is what is slower than it should be, which has one answer.
-    const { checkedSweep, checkedSweepText, foundIn } = await import('../check/index.ts');
+    const { checkedSweep, checkText, foundIn } = await import('../check/index.ts');
     const { comparedToReference } = await import('./compare-to-reference.ts');
     const checked = await checkedSweep(store.db, newest, io);
     const { note } = sides.head;
     printResult(io, options, comparedToReference(checked, note), (_, look) => [
-      ...checkedSweepText(checked, look),
+      ...checkText([checked], false, look),
       ...(note === null ? [] : wrapWords(note, look.columns).map(look.style.warn)),
     ]);
     return failOn(options.failOn, foundIn([checked.standing]));
   });
 }
 
+/** What makes it a comparison of two sides. */
+const CHOICES = [
+  'filter',
+  'map',
+  'metric',
+  'minChange',
+  'acrossMethods',
+  'acrossClocks',
+  'acrossGpu',
+  'acrossProvenance',
+  'acrossTensorrt',
+] as const;
+
 /** What `bench check` says of the sweep of a side, where it is one that was judged. */
-async function judgedHead(db: StoreDatabase, { sweeps }: Side, io: Io): Promise<Closing | null> {
+async function judgedHead(db: StoreDatabase, { sweeps }: Side, io: Io) {
   const [sweep, ...others] = sweeps;
   if (sweep === undefined || others.length > 0 || judgedAmong(db, [sweep.sweepId]).size === 0) return null;
   const { checkedSweep, closingText } = await import('../check/index.ts');
   const onlyThis = seriesOf(db, sweep, 1)[0]?.sweepId !== sweep.sweepId;
   const checked = await checkedSweep(db, sweep, io, { onlyThis });
-  return (look) => closingText(checked, look, `sweep ${sweep.sweepId.slice(0, 8)}`);
+  return (look: Look) => closingText(checked, look, `sweep ${sweep.sweepId.slice(0, 8)}`);
 }
 
-type Closing = (look: Look) => readonly string[];
-
 export function printReport(
-  { output, details, isShiftReported }: Compared,
+  { output, details }: Compared,
   options: CompareOptions,
   io: Io,
-  closing: Closing | null = null,
+  closing: ((look: Look) => readonly string[]) | null = null,
 ): ExitCode {
   printResult(io, options, output, (_, look) => [
     ...compareText(output, details, look, options.map === true),
     ...(closing === null ? [] : ['', ...closing(look)]),
   ]);
-  const { cells, counts } = output;
-  const compared = {
-    regression:
-      isShiftReported ||
-      cells.some(({ verdict, belowMinChange }) => verdict === 'slower' && belowMinChange === undefined),
-    failed: counts.failed > 0,
-  };
-  const unclear = cells.some(({ verdict, belowMinChange }) => verdict === 'unclear' && belowMinChange === undefined);
-  return failOn(options.failOn, { ...compared, unclear });
+  const { counts, shift } = output;
+  const regression = counts.slower > 0 || shift?.verdict === 'slower';
+  return failOn(options.failOn, { regression, failed: counts.failed > 0, unclear: counts.unclear > 0 });
 }
 
 export async function compareReport(
@@ -150,13 +158,12 @@ export async function compareReport(
     clocks: options.acrossClocks === true,
   };
   const assembled = assembleSides(cells, base, head, metric, across, facts, paired?.metrics);
-  const judged = compareMatrix(assembled, pastValuesOf(past, assembled));
-  const provenances = unique([...provenancesOf(sides.base), ...provenancesOf(sides.head)]);
-  const [provenance] = provenances;
+  const [newest] = sides.head.sweeps;
+  const rules = gateRules(newest === undefined ? NO_GATE : gateOf(db, newest.sweepId), options.minChange ?? null);
+  const judged = compareMatrix(assembled, pastValuesOf(past, assembled), rules);
+  const [provenance, ...others] = unique([...provenancesOf(sides.base), ...provenancesOf(sides.head)]);
   const causes = await causesOf(db, judged.cells, sides);
-  const rules = gateRules(gateOfSide(db, sides.head), options.minChange ?? null);
   const shared = sharedNoiseOf(past, sides);
-  const shiftPercent = judged.shift?.verdict === 'slower' ? Math.abs(judged.shift.percent) : 0;
   return {
     output: {
       schemaVersion: 2,
@@ -164,20 +171,14 @@ export async function compareReport(
       headRef: sides.head.ref,
       base: sideOutput(sides.base),
       head: sideOutput(sides.head),
-      provenance: provenance !== undefined && provenances.length === 1 ? provenance : provenances,
+      provenance: provenance === undefined || others.length > 0 ? [provenance ?? [], others].flat() : provenance,
       shift: judged.shift,
       across: [...(paired?.differences ?? []), ...judged.across],
       otherMethods: paired === null ? pairsOf(chosen, base, allOfHead).length : 0,
-      cells: judged.cells.map((entry) => ({
-        ...cellOutput(entry, past.get(entry.cell.key), causes.get(entry) ?? null),
-        ...smallChange(entry, rules),
-      })),
+      cells: judged.cells.map((entry) => cellOutput(entry, past.get(entry.cell.key), causes.get(entry) ?? null)),
       counts: judged.counts,
       geometricMeans: geometricMeans(judged.cells, judged.ratios, shared),
     },
-    isShiftReported: judged.cells.some(
-      ({ cell, metric: its }) => shiftPercent > 0 && shiftPercent >= rules.minChangeOf(cell.key, its),
-    ),
     details: {
       queries: queriesOf(db, judged.cells, [base, allOfHead]),
       sides,
@@ -205,20 +206,6 @@ function queriesOf(
 /** More runs do not change the picture. */
 const MOST_POOLED = 20;
 
-function gateOfSide(db: StoreDatabase, { sweeps }: Side): GateSettings {
-  const [newest] = sweeps;
-  return newest === undefined ? NO_GATE : gateOf(db, newest.sweepId);
-}
-
-/** A change that is too small to matter keeps its verdict, and so does an unclear cell whose interval is. */
-function smallChange({ cell, metric, comparison }: JudgedCell, rules: GateRules): Pick<ComparedCell, 'belowMinChange'> {
-  const least = rules.minChangeOf(cell.key, metric);
-  const { changePercent, ciPercent, verdict } = comparison;
-  const isWithin = verdict === 'unclear' && ciPercent !== null && Math.max(-ciPercent[0], ciPercent[1]) < least;
-  const isSmall = isWithin || (isCalled(comparison) && Math.abs(changePercent ?? 0) < least);
-  return isSmall ? { belowMinChange: least } : {};
-}
-
 function sideOutput({ sweeps, note }: Side): Comparison['base'] {
   const [{ commit = null, dirty = null } = {}] = sweeps;
   return { sweepIds: sweeps.map(({ sweepId }) => sweepId), commit, dirty, note };
@@ -244,13 +231,14 @@ function cellOutput(
 }
 
 /**
- * Medians, as `bench run` and `bench trend` show them. A change that is called is that of the means, which is the better
- * estimate; within noise it is that of what is shown, whose direction a mean may not have.
+ * Medians, as `bench run` and `bench trend` show them. A change that is no chance is that of the means, which is the
+ * better estimate; within noise it is that of what is shown, whose direction a mean may not have.
  */
 function shownChange(comparison: CellComparison, values: readonly [readonly number[], readonly number[]]) {
   const [base, head] = [median(values[0]), median(values[1])];
-  if (isCalled(comparison) || base === null || head === null || base === 0) return { base, head };
-  return { base, head, changePercent: (head / base - 1) * 100 };
+  const [low, high] = comparison.ciPercent ?? [0, 0];
+  const isChance = !isCalled(comparison) && low <= 0 && high >= 0;
+  return { base, head, ...(isChance && base && head !== null ? { changePercent: (head / base - 1) * 100 } : {}) };
 }
 
 /** This many changed cells, the largest first, are explained: more than anybody reads. */
@@ -265,16 +253,12 @@ async function causesOf(
   if (changed.length === 0) return new Map();
   // Most comparisons have nothing to explain and start faster without it.
   const { firstCauseOf } = await import('../why/index.ts');
+  const [a, b] = [base, head].map(({ sweeps, ref }) => (cell: KeyedCell): WhyPoint => {
+    return { cell, sweepIds: sweeps.map(({ sweepId }) => sweepId), runId: null, name: ref };
+  });
   return new Map(
-    changed.map((entry) => [
-      entry,
-      firstCauseOf(db, pointOf(base, entry.cell), pointOf(head, entry.cell), entry.metric),
-    ]),
+    changed.map((entry) => [entry, a && b ? firstCauseOf(db, a(entry.cell), b(entry.cell), entry.metric) : null]),
   );
-}
-
-function pointOf({ sweeps, ref }: Side, cell: KeyedCell): WhyPoint {
-  return { cell, sweepIds: sweeps.map(({ sweepId }) => sweepId), runId: null, name: ref };
 }
 
 /** Earlier sweeps of the base's series; empty when they are too few. */
@@ -325,6 +309,28 @@ function sharedNoiseOf(past: Past, { base, head }: { readonly base: Side; readon
   const isOneSweep = base.sweeps[0]?.sweepId === head.sweeps[0]?.sweepId;
   if (isInTurns || isOneSweep) return NO_SHARED_NOISE;
   return sharedNoise([...past.values()].map(({ history }) => valuesByPlace(history)));
+}
+
+type Mean = Comparison['geometricMeans'][number];
+
+/** Of the cells of each metric: all, and each model and precision where there are several. */
+export function geometricMeans(
+  cells: readonly JudgedCell[],
+  ratios: ReadonlyMap<string, CellRatio>,
+  shared: Noise,
+): Mean[] {
+  return [...Map.groupBy(cells, ({ metric }) => metric)].flatMap(([metric, own]) => {
+    const meanOf = (by: Mean['by'], name: string | null, its: readonly JudgedCell[]): Mean[] => {
+      const all = its.map(({ cell }) => ratios.get(cell.key) ?? { logRatio: null, noise: null });
+      const mean = geometricMean(all, shared);
+      return mean === null ? [] : [{ metric, by, name, ...mean }];
+    };
+    const parts = (['model', 'precision'] as const).flatMap((by) => {
+      const groups = [...Map.groupBy(own, ({ cell }): string => cell[by])].toSorted(([a], [b]) => (a < b ? -1 : 1));
+      return groups.length < 2 ? [] : groups.flatMap(([name, its]) => meanOf(by, name, its));
+    });
+    return [...meanOf('all', null, own), ...parts];
+  });
 }
 
 /** @throws UsageError where neither side has a cell */

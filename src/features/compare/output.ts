@@ -38,10 +38,6 @@ export const comparison = outputOfVersion(2, 'bench compare --json', {
       ...aboutCell,
       betterIs: z.enum(['lower', 'higher']),
       ...judged,
-      belowMinChange: z
-        .number()
-        .optional()
-        .describe('The smallest change that is reported, in percent, of a change below it: no exit code'),
       cause: firstCauseSchema.nullable().describe('The likeliest cause of a change'),
     }),
   ),

@@ -5,14 +5,14 @@ import { type CommonShift, DETECTABLE_FROM, isCalled, singleRunReason, type Verd
 import { cellTable } from '../../terminal/cell-columns.ts';
 import { changeMap } from '../../terminal/charts/heat-map.ts';
 import type { Side } from '../../selection/sides.ts';
-import { belowText, comparedCellText, comparedQueriesText, type ComparedDetails, type ShownCell } from './cell-text.ts';
-import { geometricMeanLines } from './geometric-means.ts';
+import { comparedCellText, comparedQueriesText, type ComparedDetails, type ShownCell } from './cell-text.ts';
 import type { ComparedCell, Comparison } from './output.ts';
 import { type Look, plain } from '../../terminal/look.ts';
-import { count, formatMs, formatNumber, formatPercent, intervalText, shareText } from '../../terminal/numbers.ts';
+import { count, formatNumber, formatPercent, meanChangeText, meanText, shareText } from '../../terminal/numbers.ts';
 import { changeStyle, estimateWords, reasonTitle, reasonWords, verdictWord } from '../../terminal/words.ts';
 import { describeCommit } from '../../text/commit-label.ts';
 import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
+import { sideColumns } from '../../terminal/side-columns.ts';
 import type { Column } from '../../terminal/table.ts';
 
 /** @param asMap changes by precision and batch in place of a row per cell */
@@ -27,10 +27,7 @@ export function compareText(comparison: Comparison, details: ComparedDetails, lo
   const lines = [
     ...across.flatMap((difference) => wrapWords(`compared anyway: ${printable(difference)}`, columns).map(style.warn)),
     ...wrapHanging(
-      dotted([
-        `${verdictLine(counts)}${smallText(comparison)}`,
-        estimateWords(comparison.cells.map(({ metric }) => metric)),
-      ]),
+      dotted([verdictLine(counts), estimateWords(comparison.cells.map(({ metric }) => metric))]),
       columns,
       2,
     ).map(style.strong),
@@ -82,13 +79,6 @@ function verdictLine({ slower, faster, same, unclear, ...others }: Readonly<Reco
   return [`${slower} slower`, `${faster} faster`, ...further.map(([word, number]) => `${number} ${word}`)].join(', ');
 }
 
-/** `; 2 of them under the smallest change of 2 %: not reported` */
-function smallText({ cells }: Comparison): string {
-  const least = cells.flatMap(({ belowMinChange }) => belowMinChange ?? []);
-  if (least.length === 0) return '';
-  return `; ${least.length} of them ${belowText(Math.max(...least))}: no exit code`;
-}
-
 function sideLine(name: string, side: Side, provenance: string): string {
   const [sweep] = side.sweeps;
   const ids = side.sweeps.map(({ sweepId }) => sweepId.slice(0, 8)).join('+');
@@ -105,19 +95,9 @@ function sideLine(name: string, side: Side, provenance: string): string {
 }
 
 function verdictTable(cells: readonly ShownCell[], look: Look): string[] {
-  const right = 'right' as const;
   const { style } = look;
-  const metrics = new Set(cells.map(({ metric }) => metric));
-  const [unit = '', ...otherUnits] = new Set(cells.map(({ metric }) => printable(metricOf(metric).unit)));
   const isLackCommon = new Set(cells.map(lackText)).size === 1;
   const hasItems = cells.some(({ cell, metric }) => metric === 'throughputQps' && (batchOf(cell.shapes) ?? 1) > 1);
-  const isOneUnit = otherUnits.length === 0;
-  const inHeader = isOneUnit ? ` ${unit}` : '';
-  const valueOf = (value: number | null, { metric }: ShownCell): string => {
-    const its = printable(metricOf(metric).unit);
-    const text = its === 'ms' ? formatMs(value).replace(/ ms$/, '') : formatNumber(value);
-    return isOneUnit || value === null ? text : `${text} ${its}`;
-  };
   const verdict: Column<ShownCell> = {
     header: 'verdict',
     text: (cell) => verdictWord(cell.verdict),
@@ -126,25 +106,15 @@ function verdictTable(cells: readonly ShownCell[], look: Look): string[] {
   const table = cellTable<ShownCell>(
     cells,
     [
-      { header: 'metric', text: ({ metric }) => (metrics.size > 1 ? metricOf(metric).label : ''), dropRank: 5 },
-      { header: `base${inHeader}`, text: (cell) => valueOf(cell.base, cell), align: right, dropRank: 2 },
-      { header: `head${inHeader}`, text: (cell) => valueOf(cell.head, cell), align: right, dropRank: 2 },
-      {
+      ...sideColumns(cells, ['base', 'head'], ({ base, head }) => [base, head], {
         header: 'change',
         text: ({ changePercent }) => formatPercent(changePercent),
-        style: (cell) => (cell.belowMinChange === undefined ? changeStyle(cell.verdict, style) : style.dim),
-        align: right,
-      },
-      {
-        header: '95 % interval',
-        text: ({ ciPercent }) => intervalText(ciPercent).replace(/ %$/, ''),
-        align: right,
-        dropRank: 3,
-      },
-      { header: 'detectable', text: detectableText, align: right, dropRank: 6 },
-      { header: 'runs', text: ({ runs }) => runs.join('+'), align: right, dropRank: 8 },
+        style: (cell) => changeStyle(cell.verdict, style),
+      }),
+      { header: 'detectable', text: detectableText, align: 'right', dropRank: 6 },
+      { header: 'runs', text: ({ runs }) => runs.join('+'), align: 'right', dropRank: 8 },
       { header: 'to decide', text: (cell) => (isLackCommon ? '' : lackText(cell)), dropRank: 7 },
-      ...(hasItems ? [{ header: 'items/s', text: itemsText, align: right, dropRank: 9 }] : []),
+      ...(hasItems ? [{ header: 'items/s', text: itemsText, align: 'right' as const, dropRank: 9 }] : []),
     ],
     look,
     { before: [verdict] },
@@ -273,4 +243,25 @@ function adviceLines({ cells, baseRef, headRef }: Comparison, { columns }: Look)
     lines.push(`no cell is on both sides of ${printable(baseRef)} and ${printable(headRef)}`);
   }
   return lines;
+}
+
+/** More models than this are in `--json` only. */
+const SHOWN_GROUPS = 6;
+
+/** `geometric mean +1.2 % (0.9 to 1.5), 48 cells`, and a line for models and for precisions; none of a single cell. */
+export function geometricMeanLines(means: Comparison['geometricMeans'], { columns, style }: Look): string[] {
+  const metrics = Map.groupBy(means, ({ metric }) => metric);
+  return [...metrics].flatMap(([metric, own]) => {
+    const all = own.find(({ by }) => by === 'all');
+    if (all === undefined || all.cells < 2) return [];
+    const of = metrics.size > 1 ? `${metricOf(metric).label}: ` : '';
+    const groups = (['model', 'precision'] as const).flatMap((by) => {
+      const parts = own.filter((mean) => mean.by === by);
+      if (parts.length === 0) return [];
+      const texts = parts.slice(0, SHOWN_GROUPS).map((mean) => `${printable(mean.name ?? '')} ${meanChangeText(mean)}`);
+      const more = parts.length > SHOWN_GROUPS ? `, ${parts.length - SHOWN_GROUPS} more in --json` : '';
+      return wrapHanging(`  by ${by}: ${texts.join(', ')}${more}`, columns, 4).map(style.dim);
+    });
+    return [...wrapHanging(`${of}geometric mean ${meanText(all)}`, columns, 2), ...groups];
+  });
 }

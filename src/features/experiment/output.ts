@@ -1,9 +1,9 @@
 import * as z from 'zod';
 
 import { abJudgementSchema } from '../../judge/experiment.ts';
+import { aboutCell, count, id, output, type OutputOf, provenance } from '../../records/output-parts.ts';
 import { RUN_FLAGS } from '../../records/run-flag.ts';
 import { SWEEP_STATES } from '../../records/sweep.ts';
-import { aboutCell, count, id, output, type OutputOf, provenance } from '../../records/output-parts.ts';
 
 export const ab = output('bench ab --json', {
   sweepId: id,

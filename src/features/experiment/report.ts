@@ -1,23 +1,23 @@
-import { judgeExperiment, abSides, type AbExperiment } from '../../judge/experiment.ts';
-import { metricOf } from '../../records/metric.ts';
-import { median } from '../../statistics/median.ts';
-import { aboutCell } from '../../text/cell-label.ts';
-import { ineligibleFlags, FLAG_LABELS, type RunFlag } from '../../records/run-flag.ts';
-import type { Sweep } from '../../records/sweep.ts';
-import type { AbOutput } from './output.ts';
-import { cellRunsOf } from '../../store/runs/cell-runs.ts';
-import type { CellRun } from '../../records/run.ts';
-import { findCells } from '../../store/cells.ts';
-import { harnessVersionsOf } from '../../store/runs/run-facts.ts';
-import type { StoreDatabase } from '../../store/file/open.ts';
-import { metricNamed } from '../../selection/by-name.ts';
+import { type AbExperiment, abSides, judgeExperiment } from '../../judge/experiment.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import { printable } from '../../text/printable.ts';
+import { FLAG_LABELS, ineligibleFlags, type RunFlag } from '../../records/run-flag.ts';
+import type { CellRun } from '../../records/run.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import { metricNamed } from '../../selection/by-name.ts';
+import { median } from '../../statistics/median.ts';
+import { findCells } from '../../store/cells.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { cellRunsOf } from '../../store/runs/cell-runs.ts';
+import { harnessVersionsOf } from '../../store/runs/run-facts.ts';
 import { cellTable, withCells } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
-import { count, formatNumber, formatPercent, intervalText } from '../../terminal/numbers.ts';
-import { estimateWords } from '../../terminal/words.ts';
+import { sideColumns } from '../../terminal/side-columns.ts';
+import { count, formatPercent, intervalText } from '../../terminal/numbers.ts';
 import { dotted, wrapHanging } from '../../terminal/text-width.ts';
+import { estimateWords } from '../../terminal/words.ts';
+import { aboutCell } from '../../text/cell-label.ts';
+import { printable } from '../../text/printable.ts';
+import type { AbOutput } from './output.ts';
 
 export function abReport(
   db: StoreDatabase,
@@ -94,7 +94,7 @@ function barringFlags(runs: readonly CellRun[]): RunFlag[] {
 }
 
 /** Shown in the text, not part of `--json`. */
-export interface AbDetails {
+interface AbDetails {
   readonly cells: ReadonlyMap<string, KeyedCell>;
   /** Flags that exclude the runs of B from baselines. */
   readonly marks: readonly RunFlag[];
@@ -137,19 +137,15 @@ export function abText(ab: AbOutput, { cells, marks }: AbDetails, look: Look): s
 type AbRow = AbOutput['cells'][number] & { readonly cell: KeyedCell };
 
 function tableOf(cells: readonly AbRow[], look: Look): string[] {
-  const right = 'right' as const;
-  const metrics = new Set(cells.map(({ metric }) => metric));
-  const valueText = ({ unit }: AbRow, value: number | null): string =>
-    value === null ? '–' : `${formatNumber(value)} ${printable(unit)}`;
   return cellTable<AbRow>(
     cells,
     [
-      { header: 'metric', text: ({ metric }) => (metrics.size > 1 ? printable(metricOf(metric).label) : '') },
-      { header: 'A', text: (row) => valueText(row, row.a), align: right, dropRank: 2 },
-      { header: 'B', text: (row) => valueText(row, row.b), align: right, dropRank: 2 },
-      { header: 'B is better by', short: 'gain', text: ({ gainPercent }) => formatPercent(gainPercent), align: right },
-      { header: '95 % interval', text: ({ ciPercent }) => intervalText(ciPercent), align: right, dropRank: 1 },
-      { header: 'runs', text: ({ runs }) => runs.join('/'), align: right, dropRank: 3 },
+      ...sideColumns(cells, ['A', 'B'], ({ a, b }) => [a, b], {
+        header: 'B is better by',
+        short: 'gain',
+        text: ({ gainPercent }) => formatPercent(gainPercent),
+      }),
+      { header: 'runs', text: ({ runs }) => runs.join('/'), align: 'right', dropRank: 3 },
       { header: 'verdict', text: verdictText, style: ({ verdict }) => look.style[VERDICTS[verdict].style] },
     ],
     look,

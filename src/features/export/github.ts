@@ -31,7 +31,6 @@ const SECTIONS: readonly {
   { status: 'failed', sign: '✗ no result', words: 'without a result', isOpen: true },
   { status: 'faster', sign: '▼ faster', words: 'faster', isOpen: true },
   { status: 'unclear', sign: '? unclear', words: 'unclear', isOpen: true },
-  { status: 'small', sign: '± small', words: 'with a change under the smallest that matters', isOpen: false },
   { status: 'same', sign: '= same', words: 'the same', isOpen: false },
   { status: 'new', sign: 'new', words: 'without a reference yet', isOpen: false },
   { status: 'measured', sign: 'measured', words: 'measured', isOpen: false },

@@ -32,15 +32,7 @@ export type CellJudgement =
   | { readonly kind: 'values' }
   | ({ readonly kind: 'compared' } & Pick<
       ComparedCell,
-      | 'verdict'
-      | 'base'
-      | 'head'
-      | 'changePercent'
-      | 'ciPercent'
-      | 'mdePercent'
-      | 'reasons'
-      | 'cause'
-      | 'belowMinChange'
+      'verdict' | 'base' | 'head' | 'changePercent' | 'ciPercent' | 'mdePercent' | 'reasons' | 'cause'
     >)
   | ({
       readonly kind: 'judged';
@@ -134,20 +126,18 @@ export function environmentOf(cell: ReportedCell, environments: ReadonlyMap<stri
   return run === undefined ? null : (environments.get(run.environmentId) ?? null);
 }
 
-/** In the words of its judgment; `small`: a change under the smallest one; `failed` also when nothing ran, as without an engine. */
-export function statusOf(cell: ReportedCell): Verdict | 'small' | 'new' | 'measured' {
+/** In the words of its judgment; `failed` also when nothing ran, as without an engine. */
+export function statusOf(cell: ReportedCell): Verdict | 'new' | 'measured' {
   const { judgement } = cell;
   if (judgement.kind === 'values') return measuredRuns(cell).length > 0 ? 'measured' : 'failed';
-  if (judgement.kind === 'compared') return judgement.belowMinChange === undefined ? judgement.verdict : 'small';
+  if (judgement.kind === 'compared') return judgement.verdict;
   return judgement.reason ?? (judgement.verdict === 'noResult' ? 'failed' : judgement.verdict);
 }
 
 /** It is slower, and that makes an exit code. */
 export function isRegression({ judgement }: ReportedCell): boolean {
   if (judgement.kind === 'values' || judgement.verdict !== 'slower') return false;
-  return judgement.kind === 'compared'
-    ? judgement.belowMinChange === undefined
-    : judgement.findings.some(({ isWarning }) => !isWarning);
+  return judgement.kind === 'compared' || judgement.findings.some(({ isWarning }) => !isWarning);
 }
 
 /** What the numbers of its judgment are of. */

@@ -109,14 +109,14 @@ async function bySides(
   const { branch } = options;
   try {
     const sides = await resolveSides(db, base, head, io, { branch });
-    const { output, isShiftReported } = await compareReport(db, sides, options);
+    const { output } = await compareReport(db, sides, options);
     const { across, geometricMeans, shift } = output;
     const [mean = null, ...otherMetrics] = geometricMeans.filter(({ by }) => by === 'all');
     const notes = [sides.base.note, sides.head.note, ...across, shift === null ? null : shiftText(shift)];
     return {
       ...sides,
       cells: comparedCells(output),
-      shift: shift?.verdict === 'slower' && !isShiftReported ? null : shift,
+      shift,
       geometricMean: otherMetrics.length === 0 ? mean : null,
       notes: notes.filter((note) => note !== null),
     };

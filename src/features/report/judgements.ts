@@ -2,16 +2,7 @@ import type { Io } from '../../cli/io.ts';
 import type { CellKey } from '../../records/scalars.ts';
 import { gateMetric, type MetricId } from '../../records/metric.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import {
-  type CheckedSweep,
-  checkedSweep,
-  isPresent,
-  latestSweep,
-  newFirst,
-  pictureOf,
-  sentenceOf,
-  stateWords,
-} from '../check/index.ts';
+import { type CheckedSweep, checkedSweep, isPresent, latestSweep, newFirst, sentences } from '../check/index.ts';
 import type { Comparison } from '../compare/index.ts';
 import type { CellJudgement, ReportedGate } from '../export/index.ts';
 import type { ReportOptions } from './command.ts';
@@ -59,12 +50,10 @@ export function gateOf(
   { judged, series, standing }: CheckedSweep,
   isShown: (finding: CheckedSweep['findings'][number]) => boolean,
 ): ReportedGate {
-  const picture = pictureOf(judged.evidence);
   const reported = newFirst([...standing.slower, ...standing.limits]).filter(isShown);
-  const findings = reported.map((finding) => ({
-    id: finding.id,
-    state: finding.state,
-    text: `${stateWords(finding)}: ${sentenceOf(finding, picture)}`,
-  }));
+  const findings = reported.map((finding) => {
+    const { state, title } = sentences(finding, judged.evidence);
+    return { id: finding.id, state: finding.state, text: `${state}: ${title}` };
+  });
   return { headline: series.headline, findings };
 }

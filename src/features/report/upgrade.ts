@@ -35,11 +35,11 @@ export async function reportUpgrade(
   return withStore(options, io, async ({ db }) => {
     if (typeof page === 'string') refuseUnwritable(page, io);
     const sides = await resolveSides(db, base, head, io, { branch: options.branch });
-    const { details, isShiftReported, output: compared } = await compareReport(db, sides, asked);
+    const { details, output: compared } = await compareReport(db, sides, asked);
     const { cells, counts, shift } = compared;
     const lost = cells.filter(({ runs: [a, b], verdict }) => verdict === 'failed' && a > 0 && b === 0).length;
     const fallen = fallenAccuracies(db, sides, cells);
-    const slower = cells.filter(({ belowMinChange, verdict }) => verdict === 'slower' && belowMinChange === undefined);
+    const slower = cells.filter(({ verdict }) => verdict === 'slower');
     const against = [
       ...(lost === 0 ? [] : [`${count(lost, 'cell')} that ran before: no result`]),
       ...(fallen.length === 0 ? [] : [`accuracy fell in ${shortList(fallen, NAMED)}`]),
@@ -64,7 +64,7 @@ export async function reportUpgrade(
       ]);
     }
     return failOn(options.failOn, {
-      regression: isShiftReported || slower.length + fallen.length > 0,
+      regression: shift?.verdict === 'slower' || slower.length + fallen.length > 0,
       failed: lost > 0,
       unclear: counts.unclear + counts.incomparable > 0,
     });

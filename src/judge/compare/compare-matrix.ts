@@ -1,4 +1,5 @@
-import type { CellComparison, Verdict } from '../../records/verdict.ts';
+import { type CellComparison, countsOf, isCalled, type Verdict } from '../../records/verdict.ts';
+import type { GateRules } from '../gate/limits.ts';
 import type { AssembledCell } from './assemble-sides.ts';
 import { compareCells } from './compare-cells.ts';
 
@@ -11,40 +12,51 @@ export interface JudgedCell extends Pick<AssembledCell, 'cell' | 'metric'> {
 /**
  * Judges all cells together: noise, shift and the share of false calls belong to the matrix, not to a cell.
  * @param past values of earlier nights, one a night, by the key of the cell
- * @param q share of false ones among the changes that are called
+ * @param rules smallest changes that matter
  * @returns `across`: differences in spite of which cells were compared, as that was asked for by name
  */
 export function compareMatrix(
   assembled: readonly AssembledCell[],
-  past: ReadonlyMap<string, readonly number[]> = new Map(),
-  q?: number,
+  past: ReadonlyMap<string, readonly number[]>,
+  { minChangeOf }: Pick<GateRules, 'minChangeOf'>,
 ) {
   const sides = assembled.flatMap((entry) =>
     entry.sides === null ? [] : [{ ...entry.sides, past: past.get(entry.sides.cellKey) ?? [] }],
   );
-  const { cells, shift, sharing, ratios } = compareCells(sides, { q });
+  const { cells, shift, sharing, ratios } = compareCells(sides);
   const compared = new Map(cells.map((comparison) => [comparison.cellKey, comparison]));
   const judged = assembled.flatMap(({ cell, metric, sides: two, settled, reasons }): JudgedCell[] => {
     const comparison = settled ?? compared.get(cell.key);
     if (comparison === undefined) return [];
+    const known = { ...comparison, reasons: [...comparison.reasons, ...reasons] };
     return [
       {
         cell,
         metric,
-        comparison: { ...comparison, reasons: [...comparison.reasons, ...reasons] },
+        comparison: withMinChange(known, minChangeOf(cell.key, metric)),
         values: two === null ? null : [two.base, two.head],
       },
     ];
   });
-  const counts = { slower: 0, faster: 0, same: 0, unclear: 0, missing: 0, failed: 0, incomparable: 0 };
-  for (const { comparison } of judged) counts[comparison.verdict] += 1;
+  const isShiftSmall = judged.every(
+    ({ cell, metric }) => Math.abs(shift?.percent ?? 0) < minChangeOf(cell.key, metric),
+  );
+  const verdict = isShiftSmall ? null : (shift?.verdict ?? null);
   return {
     cells: judged.toSorted(byWeight),
-    shift: shift === null ? null : { ...shift, recorded: recordedCauses(assembled, sharing) },
-    counts,
+    shift: shift === null ? null : { ...shift, verdict, recorded: recordedCauses(assembled, sharing) },
+    counts: countsOf(judged.map(({ comparison }) => comparison)),
     ratios,
     across: [...new Set(assembled.flatMap((cell) => cell.across))],
   };
+}
+
+/** A change that is too small to matter is none, and neither is one whose interval is within it. */
+function withMinChange(comparison: CellComparison, least: number): CellComparison {
+  const { changePercent, ciPercent, verdict } = comparison;
+  const isWithin = verdict === 'unclear' && ciPercent !== null && Math.max(-ciPercent[0], ciPercent[1]) < least;
+  const isSmall = isWithin || (isCalled(comparison) && Math.abs(changePercent ?? 0) < least);
+  return isSmall ? { ...comparison, verdict: 'same' } : comparison;
 }
 
 /** What this many of the cells that share a shift have may be why they do. */

@@ -7,6 +7,7 @@ import { geometricMean, sharedNoise, valuesByPlace } from '../geometric-mean.ts'
 import type { CellEvidence } from './evidence.ts';
 import type { JudgedFacts } from './judged-facts.ts';
 import { cellIn, changePercentOf, rawChange } from './metric-changes.ts';
+import { baselineValue } from './steady-metrics.ts';
 import type { JudgedCell } from './verdict.ts';
 
 /** Newest values that say where a metric without noise lies. */
@@ -59,7 +60,7 @@ export function judgedCell(
   if (state === null) {
     // A metric that hardly varies is as its findings say.
     const found = mark === undefined ? undefined : cellIn(mark, about)?.before;
-    const before = found ?? levelOf(values.slice(0, -1)) ?? value;
+    const before = baselineValue(measured, facts) ?? found ?? levelOf(values.slice(0, -1)) ?? value;
     const changePercent = changePercentOf(metric, { before, after: value });
     return {
       ...about,

@@ -6,6 +6,7 @@ import { ALL_CELLS } from './cell-words.ts';
 import type { SweepEvidence } from './evidence.ts';
 import type { JudgedFacts } from './judged-facts.ts';
 import { type CellChange, cellIn, type FindingCell, isMostlyLeft, sizeOf } from './metric-changes.ts';
+import { baselineValue, marginBetween } from './steady-metrics.ts';
 
 /** Changes of the same cells that begin within this number of sweeps have one cause; */
 const SAME_CAUSE_SWEEPS = 3;
@@ -49,9 +50,11 @@ function continued(finding: Finding, attached: readonly CellChange[], facts: Jud
   const isBack = (cell: FindingCell): boolean | null => {
     const state = facts.stateOf(cell);
     if (state === null) {
-      const { nights = [], values } = facts.measured(cell)?.history ?? {};
-      const value = values?.at(-1);
-      return value === undefined || nights.at(-1) !== judged ? null : !isMostlyLeft(cell, value);
+      const measured = facts.measured(cell);
+      const value = measured?.history.values.at(-1);
+      if (measured === undefined || value === undefined || measured.history.nights.at(-1) !== judged) return null;
+      const baseline = baselineValue(measured, facts);
+      return (baseline !== undefined && marginBetween(cell.metric, baseline, value) <= 1) || !isMostlyLeft(cell, value);
     }
     if (state.verdict === 'unclear') return null;
     // What is acknowledged is at its reference, and what only pairs show may be: both go on until the level before is back.

@@ -3,7 +3,7 @@ import type { Finding } from '../../records/finding.ts';
 import { type GatedMetricId, isBoundShare } from '../../records/gated-metric.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 import { median } from '../../statistics/median.ts';
-import type { MetricHistory } from './evidence.ts';
+import type { MetricHistory, SweepEvidence } from './evidence.ts';
 import { type CellChange, cellChange, cellIn, isMostlyLeft } from './metric-changes.ts';
 
 interface Margin {
@@ -40,10 +40,32 @@ export function isSteady(metric: GatedMetricId): boolean {
   return isBoundShare(metric) || MARGINS[metric] !== undefined;
 }
 
+interface Entry {
+  readonly place: number;
+  readonly value: number;
+}
+
 interface Reported {
+  readonly evidence?: Pick<SweepEvidence, 'baselinePlace'>;
   readonly judged: number;
   readonly known: readonly Finding[];
   readonly placeOf: (sweepId: SweepId) => number;
+}
+
+/** The value of the sweep whose runs are the reference; undefined where none is, or it has no value. */
+export function baselineValue(
+  { history: { nights, values } }: Pick<MetricHistory, 'history'>,
+  { evidence, judged }: Pick<Reported, 'evidence' | 'judged'>,
+): number | undefined {
+  const place = evidence?.baselinePlace ?? judged;
+  return place === judged ? undefined : values[nights.indexOf(place)];
+}
+
+/** How far a value is from another, in margins: up to 1 it is the same. A bottleneck is there, or is not. */
+export function marginBetween(metric: GatedMetricId, from: number, to: number): number {
+  if (isBoundShare(metric)) return from === 0 && to > 0 ? Infinity : 0;
+  const { share = 0, difference = 0 } = MARGINS[metric] ?? {};
+  return Math.abs(to - from) / Math.max(share * Math.abs(from), difference);
 }
 
 /** What the judged sweep says of a metric that is steady. @param reported in earlier sweeps */
@@ -51,9 +73,18 @@ export function steadyChanges(cellKey: CellKey, measured: MetricHistory, reporte
   const { history, metric } = measured;
   if (history.nights.at(-1) !== reported.judged || !isSteady(metric)) return [];
   const entries = history.nights.map((place, index) => ({ place, value: history.values[index] ?? 0 }));
-  if (isBoundShare(metric)) return boundChanges(cellKey, metric, entries);
-  const { share = 0, difference = 0, leastPast = 1 } = MARGINS[metric] ?? {};
+  const reference = baselineValue(measured, reported);
+  const baseline =
+    reference === undefined ? undefined : { place: reported.evidence?.baselinePlace ?? 0, value: reference };
+  if (isBoundShare(metric)) return boundChanges(cellKey, metric, entries, baseline);
   const now = entries.at(-1)?.value ?? 0;
+  const whole = { before: reference ?? 0, after: now, metric };
+  const isReported = reported.known.some((finding) => {
+    const change = finding.state === 'recovered' ? undefined : cellIn(finding, { cellKey, metric });
+    return change !== undefined && isMostlyLeft(whole, change.after) && !isMostlyLeft(whole, change.before);
+  });
+  // A named baseline is what is expected, until the whole change from it is reported.
+  const isAgainst = baseline !== undefined && !isReported;
   // The values that are expected after what was reported: those since it began, or the others where it is over, or now.
   let past = entries.slice(0, -1);
   for (const finding of reported.known) {
@@ -63,16 +94,20 @@ export function steadyChanges(cellKey: CellKey, measured: MetricHistory, reporte
     const isOver = finding.state === 'recovered' || !isMostlyLeft(change, now);
     past = past.filter(({ place, value }) => (isOver ? place < begin || !isMostlyLeft(change, value) : place >= begin));
   }
-  past = past.slice(-RECENT_SWEEPS);
+  past = isAgainst ? [baseline] : past.slice(-RECENT_SWEEPS);
   const last = past.at(-1);
+  const leastPast = isAgainst ? 1 : (MARGINS[metric]?.leastPast ?? 1);
   if (last === undefined || past.length < leastPast) return [];
   const values = past.map(({ value }) => value);
   const isMore = now > Math.max(...values);
   const edge = isMore ? Math.max(...values) : Math.min(...values);
-  const margin = Math.abs(now - edge) / Math.max(share * Math.abs(edge), difference);
+  const margin = marginBetween(metric, edge, now);
   // A better value is no news of a metric that only warns.
   if (!(margin > 1) || (!isMore && (now > edge || metric === 'buildS'))) return [];
-  const facts = { place: reported.judged, lastGood: last.place, lasts: 'measured' as const, margin };
+  const good = (isAgainst ? entries.findLast((entry) => !isMostlyLeft(whole, entry.value)) : last) ?? last;
+  const first = isAgainst ? entries.find((entry) => entry.place > good.place) : undefined;
+  const place = first?.place ?? reported.judged;
+  const facts = { place, lastGood: good.place, lasts: 'measured' as const, margin };
   return [cellChange(cellKey, metric, { before: last.value, after: now }, facts)];
 }
 
@@ -80,10 +115,12 @@ export function steadyChanges(cellKey: CellKey, measured: MetricHistory, reporte
 function boundChanges(
   cellKey: CellKey,
   metric: GatedMetricId,
-  entries: readonly { readonly place: number; readonly value: number }[],
+  entries: readonly Entry[],
+  baseline: Entry | undefined,
 ): CellChange[] {
   for (let count: number = BOUND.sweeps; count <= BOUND.mostSweeps; count += 1) {
-    const [before, now] = [entries.slice(-count - BOUND.calmSweeps, -count), entries.slice(-count)];
+    const past = entries.slice(-count - BOUND.calmSweeps, -count);
+    const [before, now] = [baseline === undefined ? past : [baseline], entries.slice(-count)];
     const [first, last] = [now[0], before.at(-1)];
     if (first === undefined || last === undefined || before.some(({ value }) => value > 0)) continue;
     const values = now.map(({ value }) => value);

@@ -8,6 +8,7 @@ import { change } from '../../support/store-dump.ts';
 import { simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
 
 const CELLS = simulatedCells(4);
+const [, ...FP8] = simulatedCells(2);
 const NIGHTS = 16;
 
 /** Slower by 10 % in cell 1 from night 8 on. */
@@ -67,13 +68,70 @@ test('a matrix names the baseline that every output judges against', async () =>
   expect([acknowledged.code, acknowledged.cell?.verdict]).toEqual([0, 'same']);
 });
 
-test('what is under --min-change is no slower row, and compare ends with what check says of its head', async () => {
+const OLD = 'a'.repeat(32);
+const NEW = 'b'.repeat(32);
+
+test.each([
+  { metric: 'engineMib', old: { engineMib: 10 }, now: { engineMib: 12 }, change: 20 },
+  { metric: 'sqnrDb', old: { sqnrDb: 40 }, now: { sqnrDb: 30 }, change: -10 },
+  { metric: 'precisionSharePercent', old: { precisionShare: 1 }, now: { precisionShare: 0.5 }, change: -50 },
+  { metric: 'h2dBoundPercent', old: {}, now: {}, change: 100 },
+])(
+  '$metric has the baseline as its reference, however long it is off',
+  async ({ change: percent, metric, now, old }) => {
+    const db = join(temporaryFolder(), 'bench.sqlite');
+    const isNew = (night: number): boolean => night >= 3;
+    const isBound = metric === 'h2dBoundPercent';
+    const simulate = (nights: number, after: number): void => {
+      simulateNights(db, {
+        cells: FP8,
+        nights,
+        after,
+        repeats: 2,
+        value: (_, night) => 0.5 + 0.0001 * (night % 3),
+        engine: (_, night) => (isNew(night) && !isBound ? { buildId: NEW, ...now } : { buildId: OLD, ...old }),
+        figures: (_, night) => ({ boundBy: isBound && isNew(night) ? 'h2d' : 'compute' }),
+      });
+      if (after > 0) change(db, `UPDATE sweeps SET plan = '${JSON.stringify({ gate: { against: 'shipped' } })}'`);
+    };
+    simulate(NIGHTS, 0);
+    await bench(['baseline', 'set', 'shipped', sweepOfNight(1), '--db', db]);
+    await bench(['baseline', 'set', 'new', sweepOfNight(3), '--db', db]);
+    expect((await checked(db)).findings).toEqual([]);
+    expect((await checked(db, '--against', 'new')).code).toBe(0);
+    simulate(1, NIGHTS);
+    const first = await checked(db);
+    const found = first.findings.find(({ details }) => details.some((detail) => detail.metric === metric));
+    const sizes = found?.details.flatMap((detail) => (detail.metric === metric ? detail.changePercent : []));
+    expect([first.code, sizes]).toEqual([1, [expect.closeTo(percent, 1)]]);
+    // It is the same finding in later sweeps; acknowledged it may stay.
+    simulate(5, NIGHTS + 1);
+    const later = await checked(db);
+    expect([later.code, later.findings.map(({ id, state }) => [id, state])]).toEqual([1, [[found?.id, 'open']]]);
+    await bench(['ack', '--all', '--reason', 'known', '--db', db]);
+    simulate(1, NIGHTS + 6);
+    const acknowledged = await checked(db);
+    expect([acknowledged.code, acknowledged.findings.map(({ state }) => state)]).toEqual([0, ['acknowledged']]);
+  },
+);
+
+test('a baseline that is not set is said, and the reference is the usual one', async () => {
+  const db = store();
+  change(db, `UPDATE sweeps SET plan = '${JSON.stringify({ gate: { against: 'gone' } })}'`);
+  const note = 'gate.against: no baseline gone is set: the reference is what was last accepted';
+  const { code, stderr, stdout } = await bench(['check', '--json', '--db', db]);
+  const [series] = OUTPUTS.check.parse(JSON.parse(stdout)).series;
+  expect([code, stderr, series?.notes]).toEqual([1, `note: ${note}\n`, [note]]);
+  expect([series?.headline, series?.cells.find(({ key }) => key === CELLS[1]?.key)?.before?.toFixed(2)]).toEqual([
+    '1 cell slower: 1 new',
+    '0.60',
+  ]);
+});
+
+test('compare ends with what check says of its head', async () => {
   const db = store();
   for (const at of [7, 8]) await bench(['check', '--as-of', sweepOfNight(at), '--db', db]);
   const all = await checked(db);
-  expect([all.code, all.cell?.verdict]).toEqual([1, 'slower']);
-  const small = await checked(db, '--min-change', '20%');
-  expect([small.code, small.headline, small.cell?.verdict]).toEqual([0, 'nothing slower', 'same']);
   const newest = sweepOfNight(NIGHTS - 1);
   const text = (await bench(['compare', sweepOfNight(3), newest, '--db', db])).stdout.replaceAll(/\s+/g, ' ');
   expect(text).toContain(`bench check of sweep ${newest.slice(0, 8)}: ${all.headline}`);

@@ -57,15 +57,6 @@ test('one group: what, how much, since which commit, how sure, what to do next',
   expect(why).toMatch(/GPU compute time.*\+[45]\.\d %/);
 }, 60_000);
 
-test('one cell', async () => {
-  const { bad, code, text } = await firstLines(8, { factor: (cell) => (cell === 3 ? 1.08 : 1) });
-  expect(code).toBe(1);
-  expect(text).toMatch(/vit fp8 4x3x224x224 graph slower by [78]\.\d %, since/);
-  expect(text).toContain(`first bad ${bad.slice(0, 8)}`);
-  expect(text).toContain('new in GPU compute time: 5 sweeps, a lasting level');
-  expect(text.replace(/\s+/g, ' ')).toContain(NEXT);
-}, 60_000);
-
 test('all cells with a new driver: it is named before the commit', async () => {
   const { bad, text } = await firstLines(8, {
     factor: () => 1.04,

@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 
 import { notifyCommand } from '../../../src/cli/options.ts';
 import { migrationsFolder } from '../../../src/cli/store-location.ts';
-import { notifyPrograms, type NotifySources } from '../../../src/features/check/notify-programs.ts';
+import { notifyPrograms, type NotifySources } from '../../../src/features/check/notify.ts';
 import { readMatrix } from '../../../src/features/plan/index.ts';
 import { NO_GIT, type Sweep } from '../../../src/records/sweep.ts';
 import { openStore } from '../../../src/store/file/open.ts';

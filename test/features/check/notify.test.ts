@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { notify } from '../../../src/features/check/notify.ts';
+import { startProgram } from '../../../src/features/check/notify.ts';
 import { spawnProcess } from '../../../src/process/spawn.ts';
 import { temporaryFolder } from '../../support/bench.ts';
 import { testIo } from '../../support/io.ts';
@@ -16,7 +16,7 @@ async function notified(...lines: readonly string[]) {
   chmodSync(program, 0o755);
   let said = '';
   const io = { ...testIo(), cwd, env: process.env, spawn: spawnProcess, err: (text: string) => void (said += text) };
-  const isDone = await notify([program, 'a b', '$HOME'], '{"findings": 2}', io);
+  const isDone = await startProgram([program, 'a b', '$HOME'], '{"findings": 2}', io);
   const read = (name: string): string => (existsSync(join(cwd, name)) ? readFileSync(join(cwd, name), 'utf8') : '');
   return { isDone, said: said.replace(program, 'tell'), read };
 }
@@ -48,7 +48,7 @@ test('a failure is said with the last line that it printed', async () => {
 test('a program that is not there is said', async () => {
   let said = '';
   const io = { ...testIo(), spawn: spawnProcess, err: (text: string) => void (said += text) };
-  expect(await notify(['./no-such-program'], '{}', io)).toBe(false);
+  expect(await startProgram(['./no-such-program'], '{}', io)).toBe(false);
   expect(said).toMatch(/^note: notify: \.\/no-such-program: no such program; /);
 });
 
@@ -73,7 +73,7 @@ test('one that does not end is ended after 30 s', async () => {
     },
     err: (text: string) => void (said += text),
   };
-  expect(await notify(['slow'], '{}', io)).toBe(false);
+  expect(await startProgram(['slow'], '{}', io)).toBe(false);
   expect([limitMs, said]).toEqual([
     30_000,
     'note: notify: slow: ended after 30 s; what was found is as it is, and the next check tries again\n',

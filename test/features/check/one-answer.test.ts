@@ -1,3 +1,4 @@
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
@@ -50,13 +51,17 @@ function randomStore(seed: number): { readonly db: string; readonly folder: stri
 }
 
 test.each(Array.from({ length: STORES }, (_, seed) => seed + 1))(
-  'random store %i: check, compare, report and trend say the same',
+  'random store %i: check, notify, compare, report and trend say the same',
   async (seed) => {
     const { db, folder } = randomStore(seed);
     const run = (...args: string[]) => bench([...args, '--db', db], { cwd: folder });
+    // What notify gets; null where it is not started.
+    const news = join(folder, 'news.json');
+    const notify = ['--notify', JSON.stringify(['sh', '-c', 'cat > news.json'])];
     const answers = async () => {
+      rmSync(news, { force: true });
       const [checked, compared, reported] = [
-        await run('check', '--json'),
+        await run('check', '--json', ...notify),
         await run('compare', '--json'),
         await run('report', '--json', '--md', 'report.md'),
       ];
@@ -68,12 +73,14 @@ test.each(Array.from({ length: STORES }, (_, seed) => seed + 1))(
       const cells = series?.cells ?? [];
       // One exit code.
       expect([compared.code, reported.code]).toEqual([checked.code, checked.code]);
-      expect((await run('check')).code).toBe(checked.code);
+      // Programs are told what is new, and nothing where nothing is.
+      const isNews = check.findings.some(({ direction, state }) => direction === 'slower' && state === 'new');
+      expect(existsSync(news) ? JSON.parse(readFileSync(news, 'utf8')) : null).toEqual(isNews ? check : null);
       // One headline, also in the text of each.
       expect(report.headline).toBe(series?.headline);
-      for (const args of [['check'], ['compare']]) {
-        expect((await run(...args)).stdout.replaceAll(/\s+/g, ' ')).toContain(series?.headline.replaceAll(/\s+/g, ' '));
-      }
+      const text = await run('check');
+      expect(text.stdout.replaceAll(/\s+/g, ' ')).toContain(series?.headline.replaceAll(/\s+/g, ' '));
+      expect(await run('compare')).toEqual(text);
       expect((await run('report', '--md', '-')).stdout).toContain(series?.headline ?? '');
       // One verdict, reference, value, change and interval of each cell.
       const numbersOf = (cell: (typeof cells)[number]) => [cell.key, cell.before, cell.now, cell.changePercent];

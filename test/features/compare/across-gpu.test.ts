@@ -2,33 +2,20 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
+import type * as z from 'zod';
 
 import { bench, ROOT, sharedFolder } from '../../support/bench.ts';
+import { OUTPUTS } from '../../support/outputs.ts';
 
 const MATRIX = join(ROOT, 'matrices', 'two-gpus.yaml');
 
-interface Compared {
-  readonly counts: Readonly<Record<string, number>>;
-  readonly cells: readonly {
-    readonly label: string;
-    readonly verdict: string;
-    readonly changePercent: number;
-    readonly reasons: readonly string[];
-  }[];
-}
-
-async function compare(
-  folder: string,
-  base: string,
-  head: string,
-  ...args: readonly string[]
-): Promise<{ code: number | null; json: Compared }> {
+async function compare(folder: string, base: string, head: string, ...args: readonly string[]) {
   const { code, stdout } = await bench(['compare', base, head, '--json', ...args], { cwd: folder });
-  return { code, json: JSON.parse(stdout) };
+  return { code, json: OUTPUTS.compare.parse(JSON.parse(stdout)) };
 }
 
-const changes = ({ cells }: Compared) =>
-  cells.map(({ label, verdict, changePercent }) => [label, verdict, Number(changePercent.toFixed(2))]);
+const changes = ({ cells }: z.infer<typeof OUTPUTS.compare>) =>
+  cells.map(({ label, verdict, changePercent }) => [label, verdict, Number(changePercent?.toFixed(2))]);
 
 describe('the same engines of an H100 and of an H200', () => {
   let folder: string;

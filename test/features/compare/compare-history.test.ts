@@ -4,24 +4,12 @@ import { describe, expect, test } from 'vitest';
 
 import type { RunFlag } from '../../../src/records/run-flag.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
+import { OUTPUTS } from '../../support/outputs.ts';
 import { normals, simulatedCells, simulateNights } from '../../support/simulated-store.ts';
 
-interface Compared {
-  readonly shift: { readonly verdict: string; readonly sharing: number; readonly recorded: readonly string[] } | null;
-  readonly counts: Readonly<Record<string, number>>;
-  readonly cells: readonly {
-    readonly key: string;
-    readonly verdict: string;
-    readonly mdePercent: number;
-    readonly noise: { readonly from: string; readonly nights: number };
-    readonly reasons: readonly string[];
-  }[];
-}
-
-async function compared(db: string, ...more: string[]): Promise<Compared & { code: number | null }> {
-  const { code, stdout } = await bench(['compare', 'latest~1', 'latest', ...more, '--db', db, '--json']);
-  const json: Compared = JSON.parse(stdout);
-  return { ...json, code };
+async function compared(db: string) {
+  const { code, stdout } = await bench(['compare', 'latest~1', 'latest', '--db', db, '--json']);
+  return { code, ...OUTPUTS.compare.parse(JSON.parse(stdout)) };
 }
 
 describe('earlier nights and a comparison', () => {
@@ -86,7 +74,7 @@ test('a slow-down of all cells is one regression, and a new driver that explains
   expect(code).toBe(1);
   expect(shift).toMatchObject({ verdict: 'slower', recorded: ['driver 580.1 → 590.2'] });
   expect(counts).toMatchObject({ slower: 0, faster: 0 });
-  expect(counts['same']).toBeGreaterThan(9);
+  expect(counts.same).toBeGreaterThan(9);
   for (const { reasons } of cells) expect(reasons).toContain('commonShift');
   const { stdout } = await bench(['compare', '--db', db], { env: { COLUMNS: '200' } });
   expect(stdout).toContain('12 cells slower: 12 new');

@@ -42,12 +42,6 @@ describe('the table of a comparison', () => {
     );
   });
 
-  test.each(['throughputQps', 'p99Ms', 'latencyMs'])('the same at 80 columns with --metric %s', async (metric) => {
-    const args = ['compare', ...SIDES, '--metric', metric, '--db', await sharedStore('pairs')];
-    const lines = await linesOf(args, 80);
-    expect(lines.find((line) => line.startsWith('verdict'))).toMatch(/base \w+ +head \w+ +change +95 % interval/);
-  });
-
   test('what is detectable is for rows without a change, and a single run is named once', async () => {
     const lines = await linesOf(['compare', ...SIDES, '--db', await sharedStore('nights')], 80);
     expect(lines[5]).toBe('unclear  vit_small fp16 b8    no-graph   0.4896   0.4793  -2.1  %      3.4  %');

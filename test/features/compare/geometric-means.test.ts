@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 
-import { geometricMeanLines, geometricMeans } from '../../../src/features/compare/geometric-means.ts';
+import { geometricMeans } from '../../../src/features/compare/compare.ts';
+import { geometricMeanLines } from '../../../src/features/compare/text.ts';
 import type { CellRatio } from '../../../src/judge/geometric-mean.ts';
 import { NO_SHARED_NOISE } from '../../../src/judge/geometric-mean.ts';
 import type { JudgedCell } from '../../../src/judge/compare/compare-matrix.ts';
@@ -46,10 +47,7 @@ test('over all cells and by precision; one model is no group', () => {
     'geometric mean +0.99 % (0.9 to 1.1), 3 cells, 1 left out',
     '  by precision: fp16 +2.0 % (1.9 to 2.1), fp8 -1.0 % (-1.2 to -0.8)',
   ]);
-});
-
-test('the mean of one cell is that cell', () => {
-  expect(geometricMeanLines(geometricMeans(CELLS.slice(0, 1), RATIOS, NO_SHARED_NOISE), makeLook(80, false))).toEqual(
-    [],
-  );
+  // That of one cell is the cell.
+  const one = geometricMeans(CELLS.slice(0, 1), RATIOS, NO_SHARED_NOISE);
+  expect(geometricMeanLines(one, makeLook(80, false))).toEqual([]);
 });

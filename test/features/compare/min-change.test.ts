@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 
 import { bench, ROOT, sharedFolder } from '../../support/bench.ts';
+import { OUTPUTS } from '../../support/outputs.ts';
 
 const MATRICES = join(ROOT, 'matrices');
 
@@ -21,46 +22,26 @@ beforeAll(async () => {
   await bench(['run', 'opt32.yaml'], { cwd });
 }, 60_000);
 
-async function compared(...args: readonly string[]) {
-  const { code, stdout } = await bench(['compare', 'latest~1', 'latest', ...args, '--json'], { cwd });
-  const { cells }: { cells: { verdict: string; changePercent: number; belowMinChange?: number }[] } =
-    JSON.parse(stdout);
-  return { code, cells: cells.map(({ verdict, belowMinChange }) => [verdict, belowMinChange]) };
-}
-
-test('a change under the smallest one keeps its verdict, and has no exit code', async () => {
-  expect(await compared('--min-change', '50%')).toEqual({
-    code: 0,
-    cells: [
-      ['slower', 50],
-      ['slower', 50],
-    ],
-  });
-  expect(await compared('--min-change', '17')).toEqual({
-    code: 1,
-    cells: [
-      ['slower', undefined],
-      ['slower', 17],
-    ],
-  });
-});
-
-test('without the option it is that of the matrix, cell by cell', async () => {
-  expect(await compared()).toEqual({
-    code: 1,
-    cells: [
-      ['slower', 90],
-      ['slower', undefined],
-    ],
-  });
-  expect((await compared('--filter', 'batch=1')).code).toBe(0);
-});
-
-test('the first line counts them apart', async () => {
-  const { stdout } = await bench(['compare', 'latest~1', 'latest'], { cwd });
-  expect(stdout).toMatch(
-    /^2 slower, 0 faster; 1 of them under the smallest change of 90\.0 %: no exit code · GPU compute/,
+test.each([
+  // Without the option it is that of the matrix, cell by cell.
+  { args: [], code: 1, verdicts: ['slower', 'same'], headline: '1 slower, 0 faster, 1 same' },
+  { args: ['--filter', 'batch=1'], code: 0, verdicts: ['same'], headline: '0 slower, 0 faster, 1 same' },
+  { args: ['--min-change', '17'], code: 1, verdicts: ['slower', 'same'], headline: '1 slower, 0 faster, 1 same' },
+  { args: ['--min-change', '50%'], code: 0, verdicts: ['same', 'same'], headline: '0 slower, 0 faster, 2 same' },
+])('a change under the smallest one is none, as for check: $args', async ({ args, code, headline, verdicts }) => {
+  const sides = ['compare', 'latest~1', 'latest', ...args];
+  const shown = await bench([...sides, '--json'], { cwd });
+  const { cells } = OUTPUTS.compare.parse(JSON.parse(shown.stdout));
+  expect([shown.code, cells.map(({ verdict }) => verdict)]).toEqual([code, verdicts]);
+  // The change and its interval stay.
+  for (const { changePercent, ciPercent } of cells) {
+    expect(changePercent).toBeGreaterThan(10);
+    expect(ciPercent?.[0]).toBeGreaterThan(10);
+  }
+  expect((await bench(sides, { cwd })).stdout.split(' · ')[0]).toBe(headline);
+  const checked = await bench(['check', '--json', ...args], { cwd });
+  const judged = OUTPUTS.check.parse(JSON.parse(checked.stdout)).series[0]?.cells ?? [];
+  expect(new Map(judged.map(({ key, verdict }) => [key, verdict]))).toEqual(
+    new Map(cells.map(({ key, verdict }) => [key, verdict])),
   );
-  const one = await bench(['compare', 'latest~1', 'latest', '--filter', 'batch=1'], { cwd });
-  expect(one.stdout).toContain('95 %), under the smallest change of 90.0 %');
 });

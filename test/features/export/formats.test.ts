@@ -211,18 +211,6 @@ test('whoever looks after a cell: a property of its test case, a column where so
   ]);
 });
 
-test('a change under the smallest one keeps its words, and fails nothing', () => {
-  const small = { ...compared('slower', 2, 2.1), belowMinChange: 8 };
-  const report = reportedSweep([reportedCell('bert', [2.1, 2.1, 2.1], small)]);
-  expect(junitXml(report)).toMatch(
-    /failures="0"[^]*<system-out>slower: GPU compute time \+5\.0 % \(.*\)&#10;<\/system-out>/,
-  );
-  expect(githubAnnotations(report)).toEqual([]);
-  const text = markdownText(report);
-  expect(text.split('\n')[0]).toBe('### No slower cell among 1');
-  expect(text).toContain('<summary>1 cell with a change under the smallest that matters</summary>');
-});
-
 describe('as the gate says it', () => {
   const open = { id: '1a2b3c4d5e6f', state: 'open', isWarning: false } as const;
   const about = { ...open, text: 'open: bert fp8 slower by 5.0 %, since 2026-11-18' };

@@ -1,15 +1,5 @@
-import {
-  causesOf,
-  type CheckedFinding,
-  edgeWords,
-  evidenceOf,
-  groupText,
-  sizeText,
-  spanText,
-  stateWords,
-} from '../../check/index.ts';
+import { type CheckedFinding, sentences } from '../../check/index.ts';
 import { type Markup, markup, shortened } from '../../../html/markup.ts';
-import { count } from '../../../terminal/numbers.ts';
 import { commitUrl, compareUrl } from '../../../tools/git/forge.ts';
 import { cellWords } from './cell-rows.ts';
 import type { ReportData } from './report-data.ts';
@@ -24,21 +14,16 @@ export function dateText(instant: string | null | undefined): string {
   return year === undefined ? 'an unknown date' : `${Number(day)} ${MONTHS[Number(month) - 1] ?? ''} ${year}`;
 }
 
-/** Cells of several findings, and what became of them: `12 cells slower`, ` by 4.7 to 5.3 %`. */
-export function cellsText(findings: readonly CheckedFinding[]): readonly [what: string, size: string] {
-  const [direction, size] = sizeText(findings);
+/** Its cells, and what became of them: `12 cells slower`, ` by 4.7 to 5.3 %`. */
+export function cellsText(finding: CheckedFinding, data: ReportData): readonly [what: string, size: string] {
+  const { size, what } = sentences(finding, data);
   // Number and sign stay on one line.
-  const cells = new Set(findings.flatMap((finding) => finding.cells)).size;
-  return [`${count(cells, 'cell')} ${direction}`, size.replaceAll(' %', '\u00a0%')];
+  return [what, size.replaceAll(' %', '\u00a0%')];
 }
 
 /** What its cells have in common: `all fp8 of vit_small and vit_base`, else the names of a few. */
-function whichText({ cells, group, labels }: CheckedFinding, data: ReportData): string {
-  if (group.length > 0) {
-    const own = new Set(cells);
-    const ofCells = data.cells.filter(({ cell }) => own.has(cell.key));
-    return shortened(groupText(group, modelsOf(ofCells), modelsOf(data.cells)));
-  }
+function whichText({ cells, labels }: CheckedFinding, group: string, data: ReportData): string {
+  if (group !== '') return shortened(group);
   const names = namesOf(data);
   const own = cells.map((key, place) => names.get(key) ?? labels[place] ?? key);
   const more = own.length > 2 ? ` and ${own.length - 2} more` : '';
@@ -46,10 +31,6 @@ function whichText({ cells, group, labels }: CheckedFinding, data: ReportData): 
     .slice(0, 2)
     .map((name) => shortened(name, 80))
     .join(', ')}${more}`;
-}
-
-function modelsOf(cells: ReportData['cells']): string[] {
-  return cells.map(({ cell }) => cell.model);
 }
 
 /** Of each cell the words of the table's columns, which leave out what all cells share. */
@@ -61,9 +42,10 @@ export function namesOf({ cells }: ReportData): Map<string, string> {
 /** Which cells, since when, and what became of it. */
 export function aboutText(finding: CheckedFinding, data: ReportData): Markup {
   const { acknowledged } = finding;
-  const which = whichText(finding, data);
+  const { group, span, state } = sentences(finding, data);
+  const which = whichText(finding, group, data);
   const reason = acknowledged === null ? '' : `: ${shortened(acknowledged.reason)}`;
-  return markup`<b>${which.startsWith('all ') ? capitalized(which) : which}</b>, ${spanText(finding)}: ${stateWords(finding)}${reason}.`;
+  return markup`<b>${which.startsWith('all ') ? capitalized(which) : which}</b>, ${span}: ${state}${reason}.`;
 }
 
 export function capitalized(text: string): string {
@@ -84,11 +66,11 @@ export type Fact = readonly [term: string, says: Markup];
 
 /** Since when, by what, how sure, and whose: only what is known. */
 export function factsOf(finding: CheckedFinding, data: ReportData): Fact[] {
-  const evidence = evidenceOf(finding, data.sweeps);
+  const { causes, edges, evidence } = sentences(finding, data);
   const { owner } = finding;
   return [
-    ...firstBadFact(finding, data),
-    ...causesOf(finding).map(([term, says]) => [capitalized(term), markup`${shortened(says, 300)}`] as const),
+    ...firstBadFact(finding, edges, data),
+    ...causes.map(([term, says]) => [capitalized(term), markup`${shortened(says, 300)}`] as const),
     ...(evidence.length === 0 ? [] : [['Evidence', markup`${evidence.join(', ').replaceAll(' … ', ' to ')}`] as const]),
     ...(owner === null ? [] : [['Owner', markup`${shortened(owner)}`] as const]),
   ];
@@ -97,9 +79,11 @@ export function factsOf(finding: CheckedFinding, data: ReportData): Fact[] {
 /** More are not read. */
 const LISTED = 50;
 
-function firstBadFact(finding: CheckedFinding, data: ReportData): Fact[] {
-  const { commits, firstBad, lastGood } = finding;
-  const edge = edgeWords(finding);
+function firstBadFact(
+  { commits, firstBad, lastGood }: CheckedFinding,
+  edge: ReturnType<typeof sentences>['edges'],
+  data: ReportData,
+): Fact[] {
   if (firstBad === null) return [];
   const [good, bad] = [lastGood?.commit ?? null, firstBad.commit];
   if (bad === null) return [[capitalized(`${edge.first} sweep`), markup`<code>${firstBad.sweepId.slice(0, 8)}</code>`]];

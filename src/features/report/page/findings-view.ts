@@ -43,7 +43,7 @@ export function findingsView(data: ReportData, above: string | null): Markup | n
 <h2 id="findings-title">Findings</h2>
 <p class="none">${leadOf(data)}</p>
 ${shown.map((finding) => findingView(finding, data, finding.id === above))}
-${earlier.length === 0 ? null : markup`<h3>Reported before</h3><ul class="list">${earlier.map((finding) => markup`<li id="${findingAnchor(finding)}">${cellsText([finding])}: ${aboutText(finding, data)}</li>`)}</ul>`}
+${earlier.length === 0 ? null : markup`<h3>Reported before</h3><ul class="list">${earlier.map((finding) => markup`<li id="${findingAnchor(finding)}">${cellsText(finding, data)}: ${aboutText(finding, data)}</li>`)}</ul>`}
 ${failed.length === 0 ? null : markup`<h3>Without a result in the newest sweep</h3><ul>${failed.map(({ key, label, notes }) => markup`<li>${cellLink(key, label)}: ${shortened(notes.map(reasonWords).join(', '), 400)}</li>`)}</ul>`}
 ${series.notes.map((note) => markup`<p class="note">${note.replace(/; --.*/, '')}</p>`)}
 </section>`;
@@ -58,7 +58,7 @@ function leadOf({ check, compare }: ReportData): string {
 /** @param isAbove the first screen has its facts */
 function findingView(finding: Finding, data: ReportData, isAbove: boolean): Markup {
   const { commits, details, direction, id, layers } = finding;
-  const [what, size] = cellsText([finding]);
+  const [what, size] = cellsText(finding, data);
   const anchor = findingAnchor(finding);
   const columns = [
     { header: 'cell', show: ({ key, label }: Change) => cellLink(key, label) },

@@ -11,6 +11,7 @@ import {
   newFirst,
   nextCommands,
   ownClearest,
+  sentences,
   standingOf,
 } from '../../check/index.ts';
 import type { ComparedCell } from '../../compare/index.ts';
@@ -66,11 +67,11 @@ export function storyOf(data: ReportData): Story {
 /** About the worst finding alone; how many others there are, by what they are. */
 function findingStory(worst: CheckedFinding, data: ReportData): Story {
   const { findings, isStored, series } = data.check;
-  const [what, size] = cellsText([worst]);
+  const [what, size] = cellsText(worst, data);
   const keys = new Set(data.cells.map(({ cell }) => cell.key));
   const own = firstOfEach(worst).filter(({ key }) => keys.has(key));
   const others = findings.filter((one) => one.id !== worst.id && (isShownWhole(one) || isPresent(one)));
-  const also = [...Map.groupBy(others, (one) => cellsText([one])[0].replace(/^\d+ cells? /, ''))].map(
+  const also = [...Map.groupBy(others, (one) => sentences(one, data).word)].map(
     ([direction, group]) => `${count(group.length, 'finding')} ${direction}`,
   );
   const base = series.baseBranch === null ? '' : ` Compared with ${shortened(series.baseBranch, 60)}.`;

@@ -1,0 +1,222 @@
+import type { CellEvidence, SweepEvidence } from '../../judge/gate/evidence.ts';
+import type { CellVerdict, JudgedCell } from '../../judge/gate/verdict.ts';
+import { valuesByPlace } from '../../judge/geometric-mean.ts';
+import { environmentMarks, type TrendMark } from '../../judge/trend.ts';
+import type { KeyedCell } from '../../records/cell.ts';
+import { type GatedMetricId, gatedMetricOf, wholeOf } from '../../records/gated-metric.ts';
+import type { GeometricMean } from '../../records/verdict.ts';
+import { cellTable } from '../../terminal/cell-columns.ts';
+import { dayText } from '../../terminal/charts/day-text.ts';
+import { renderHistoryChart } from '../../terminal/charts/history-chart.ts';
+import { scalePercent, sparkline } from '../../terminal/charts/sparkline.ts';
+import { type Look, plain } from '../../terminal/look.ts';
+import { count, formatPercent, meanChangeText } from '../../terminal/numbers.ts';
+import { textWidth, wrapHanging } from '../../terminal/text-width.ts';
+import { cellLabel } from '../../text/cell-label.ts';
+import { printable } from '../../text/printable.ts';
+import type { CheckedFinding } from './output.ts';
+import { levelText, ownClearest } from './sentences.ts';
+
+/** A cell over time, by what the gate says of it. */
+export interface CellRow {
+  readonly cell: KeyedCell;
+  /** Null where the gate does not judge its metric: then its change is that of its newest two sweeps. */
+  readonly verdict: CellVerdict | null;
+  readonly reason: JudgedCell['reason'];
+  readonly metric: GatedMetricId;
+  readonly unit: string;
+  readonly before: number | null;
+  readonly now: number | null;
+  readonly changePercent: number | null;
+  /** In place of its own change: that of the metric that moved. */
+  readonly otherChange?: string;
+  /** Oldest first; null for a gap. */
+  readonly values: readonly (number | null)[];
+  /** Why it is never a baseline. */
+  readonly flags?: string;
+}
+
+/** Columns of what is left of a row's picture. */
+const ROW_COLUMNS = 50;
+const LEAST_PICTURE = 12;
+
+/** A line a cell, the largest change first, all on one scale. @param steps what the pictures are made of: `sweeps` */
+export function cellRows(shown: readonly CellRow[], all: readonly CellRow[], steps: string, look: Look): string[] {
+  const changes = all.filter(hasMoved).map(({ changePercent }) => changePercent);
+  const scale = scalePercent(changes);
+  const longest = Math.max(...all.map(({ values }) => values.length));
+  const width = Math.min(longest, Math.max(LEAST_PICTURE, look.columns - ROW_COLUMNS));
+  const { bad, good } = look.style;
+  return cellTable<CellRow>(
+    shown,
+    [
+      { header: 'flags', text: ({ flags = '' }) => flags, style: () => bad, minWidth: 10 },
+      { header: 'now', text: (row) => (row.now === null ? '–' : levelText(row, row.now)), align: 'right', dropRank: 2 },
+      {
+        header: 'change',
+        text: (row) => row.otherChange ?? (hasMoved(row) ? formatPercent(row.changePercent) : verdictText(row)),
+        style: ({ verdict }) => (verdict === 'slower' ? bad : verdict === 'faster' ? good : plain),
+        align: 'right',
+      },
+      {
+        header: width < LEAST_PICTURE ? `±${scale} %` : `last ${width} ${steps}, ±${scale} %`,
+        short: `±${scale} %`,
+        text: ({ before, values }) =>
+          width < 2 ? '' : sparkline(values, width, { level: before, percent: scale, isAscii: look.isAscii }),
+        dropRank: 1,
+      },
+    ],
+    look,
+    { all },
+  );
+}
+
+/** `same`, `unclear`, `new`, `no result`. */
+export function verdictText({ reason, verdict }: Pick<CellRow, 'reason' | 'verdict'>): string {
+  if (reason === 'new') return 'new';
+  return verdict === 'noResult' ? 'no result' : (verdict ?? '');
+}
+
+export function hasMoved({ reason, verdict }: Pick<CellRow, 'reason' | 'verdict'>): boolean {
+  return verdict === 'slower' || verdict === 'faster' || verdict === null || (verdict === 'unclear' && reason === null);
+}
+
+/** Slower ones first, then the others that moved. */
+export function worstFirst(rows: readonly CellRow[]): CellRow[] {
+  return rows.toSorted((a, b) => weightOf(b) - weightOf(a));
+}
+
+function weightOf({ changePercent, verdict }: CellRow): number {
+  const rank = { slower: 3e6, unclear: 2e6, faster: 1e6 }[String(verdict)] ?? 0;
+  return rank + Math.abs(changePercent ?? 0);
+}
+
+/** `12 slower   1 faster   35 same   geometric mean +1.2 % (1.0 to 1.4)`. */
+export function countsText(
+  cells: readonly Pick<CellRow, 'reason' | 'verdict'>[],
+  geometricMean: GeometricMean | null,
+  { columns, style }: Look,
+): string[] {
+  const numberOf = (verdict: CellVerdict): number =>
+    cells.filter((cell) => cell.reason !== 'new' && cell.verdict === verdict).length;
+  const [slower, faster] = [numberOf('slower'), numberOf('faster')];
+  const others = [
+    [numberOf('unclear'), 'unclear'],
+    [numberOf('noResult'), 'no result'],
+    [cells.filter(({ reason }) => reason === 'new').length, 'new'],
+  ] as const;
+  const counts = [
+    slower === 0 ? '0 slower' : style.bad(`▲ ${slower} slower`),
+    faster === 0 ? '0 faster' : style.good(`▼ ${faster} faster`),
+    `${numberOf('same')} same`,
+    ...others.flatMap(([number, word]) => (number === 0 ? [] : [`${number} ${word}`])),
+  ].join('   ');
+  const mean = geometricMean === null ? '' : `geometric mean ${meanChangeText(geometricMean)}`;
+  const isOneLine = textWidth(counts) + textWidth(mean) + 3 <= columns;
+  return mean === '' ? [counts] : isOneLine ? [`${counts}   ${mean}`] : [counts, mean];
+}
+
+type Mark = Pick<TrendMark, 'kind' | 'step' | 'text'> & Partial<Pick<TrendMark, 'breaksLine'>>;
+
+export interface CellChart extends Pick<CellRow, 'metric' | 'unit' | 'values'> {
+  /** Of each step; empty where it has none. */
+  readonly labels: readonly string[];
+  /** In the order of time. */
+  readonly marks: readonly Mark[];
+  /** Where another level begins, beyond the marks. */
+  readonly starts?: readonly number[];
+  readonly height?: number;
+}
+
+const HEIGHT = 6;
+/** Of the environment: more say only that two machines take turns. */
+const NAMED_CHANGES = 4;
+const SIGNS: Readonly<Record<Mark['kind'], string>> = {
+  slower: 'S',
+  faster: 'F',
+  /** Turned from one bottleneck to another. */
+  bound: 'T',
+  environment: 'E',
+  baseline: 'B',
+};
+
+/** A cell over time with its levels, and what each mark on the axis is. */
+export function cellChart({ height = HEIGHT, labels, marks, starts = [], values, ...about }: CellChart, look: Look) {
+  const moves = marks.filter(({ breaksLine, kind }) => breaksLine === true || kind === 'slower' || kind === 'faster');
+  const kinds = [null, ...moves.map(({ kind }) => kind)];
+  const lines = renderHistoryChart({
+    values,
+    levelStarts: moves.length === 0 ? starts : moves.map(({ step }) => step),
+    labels,
+    // The first mark of a step wins.
+    marks: new Map(marks.toReversed().map(({ step, kind }) => [step, paintOf(kind, look)(SIGNS[kind])])),
+    format: (value) => levelText(about, value),
+    styleOf: (level) => paintOf(level === kinds.length - 1 ? (kinds[level] ?? null) : null, look),
+    most: wholeOf(about.metric),
+    height,
+    look,
+  });
+  const changes = marks.filter(({ kind }) => kind === 'environment');
+  const unnamed = new Set(changes.slice(0, -NAMED_CHANGES));
+  const legend = marks
+    .filter((mark) => !unnamed.has(mark))
+    .map(({ step, kind, text }) => `${SIGNS[kind]} ${labels[step] ?? ''} ${printable(text)}`);
+  const earlier = unnamed.size === 0 ? [] : [`E ${count(unnamed.size, 'earlier change')} of the environment`];
+  return { lines, legend: [...earlier, ...legend] };
+}
+
+function paintOf(kind: Mark['kind'] | null, { style }: Look): (text: string) => string {
+  if (kind === null) return (text) => text;
+  return { slower: style.bad, faster: style.good, bound: style.warn, environment: style.warn, baseline: style.dim }[
+    kind
+  ];
+}
+
+/** Sweeps of a chart, at most. */
+const SHOWN_SWEEPS = 90;
+/** Two values are in the text already. */
+const LEAST_VALUES = 3;
+
+/** Values of a metric of a cell by sweep, oldest first; null where it has none. Undefined of a metric that is not measured. */
+export function valuesOf({ metrics }: CellEvidence, metric: GatedMetricId, sweeps: readonly unknown[]) {
+  const measured = metrics.find((history) => history.metric === metric);
+  if (measured === undefined) return undefined;
+  const values = valuesByPlace(measured.history);
+  return sweeps.map((_, place) => values[place] ?? null);
+}
+
+/**
+ * The clearest cell of a finding, with what its levels and its marks are; nothing where it has no history.
+ * @param all findings of the series
+ */
+export function findingChart(
+  finding: CheckedFinding,
+  all: readonly CheckedFinding[],
+  { cells, environments, sweeps: series }: SweepEvidence,
+  look: Look,
+): string[] {
+  const clearest = ownClearest(finding, finding.details, all);
+  const own = cells.find(({ cell }) => cell.key === clearest?.key);
+  if (clearest === undefined || own === undefined) return [];
+  const values = valuesOf(own, clearest.metric, series);
+  if (values === undefined || values.filter((value) => value !== null).length < LEAST_VALUES) return [];
+  const from = Math.max(0, series.length - SHOWN_SWEEPS);
+  const sweeps = series.slice(from);
+  const { direction, firstBad } = finding;
+  const step = sweeps.findIndex(({ sweepId }) => sweepId === firstBad?.sweepId);
+  const ofCell = own.environmentIds.map((id) => environments.get(id ?? '') ?? null);
+  const marks: Mark[] = [
+    { kind: direction, step, text: firstBad?.commit?.slice(0, 8) ?? direction },
+    ...environmentMarks(ofCell).map((mark) => ({ ...mark, step: mark.step - from, breaksLine: false })),
+  ];
+  const chart = {
+    ...clearest,
+    values: values.slice(from),
+    labels: sweeps.map(({ startedAt }) => dayText(startedAt?.slice(0, 10) ?? null)),
+    marks: marks.filter((mark) => mark.step >= 0).toSorted((a, b) => a.step - b.step),
+  };
+  const { legend, lines } = cellChart(chart, { ...look, columns: look.columns - 2 });
+  const about = `${printable(cellLabel(own.cell))}, ${gatedMetricOf(clearest.metric).label}`;
+  const text = wrapHanging(`  ${[about, ...legend].join(' · ')}`, look.columns, 4);
+  return [...lines.map((line) => `  ${line}`), ...text.map(look.style.dim)];
+}

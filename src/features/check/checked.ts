@@ -1,0 +1,186 @@
+import type { Io } from '../../cli/io.ts';
+import { meanChange } from '../../judge/gate/judged-cells.ts';
+import { limitText, limitsWithoutValue, valuesAt } from '../../judge/gate/limits.ts';
+import type { JudgedCell } from '../../judge/gate/verdict.ts';
+import { gatedMetricOf } from '../../records/gated-metric.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import { undatedNote } from '../../selection/sides.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { canConfirm } from '../../store/sweeps/sweeps.ts';
+import { count } from '../../terminal/numbers.ts';
+import { labelIn } from '../../text/cell-label.ts';
+import { printable } from '../../text/printable.ts';
+import { checkedFindings, isPresent, shownFindings } from './findings.ts';
+import { type JudgedSeries, judgeSeries } from './judge-series.ts';
+import type { CheckedFinding, CheckedSeries } from './output.ts';
+import { isOfSpeed } from './sentences.ts';
+
+/** What the gate says of a series, and what it is said from. */
+export interface CheckedSweep {
+  readonly judged: JudgedSeries;
+  readonly series: CheckedSeries;
+  readonly findings: readonly CheckedFinding[];
+  readonly standing: Standing;
+}
+
+/** As `bench check` says it; stores nothing. @param onlyThis a sweep of long ago: those before it are not judged with it */
+export async function checkedSweep(
+  db: StoreDatabase,
+  sweep: Sweep,
+  io: Pick<Io, 'cwd' | 'env'>,
+  { onlyThis = false }: { readonly onlyThis?: boolean } = {},
+): Promise<CheckedSweep> {
+  return checkedSeries(db, await judgeSeries(db, sweep, { judgedAt: null, onlyNewest: onlyThis }, io), io.cwd);
+}
+
+export async function checkedSeries(db: StoreDatabase, judged: JudgedSeries, cwd: string): Promise<CheckedSweep> {
+  const { baseline, evidence, series, verdict } = judged;
+  const { baseBranch, sweep } = series;
+  const known = shownFindings(verdict.findings, evidence);
+  const findings = await checkedFindings(db, { ...judged, findings: known }, cwd);
+  const standing = standingOf(findings, verdict.cells);
+  const isFirst = verdict.judgedBy === 'first';
+  const cells = new Map(evidence.cells.map(({ cell }) => [cell.key, cell]));
+  const output: CheckedSeries = {
+    ...aboutSeries(sweep),
+    judgedBy: verdict.judgedBy,
+    sweeps: evidence.sweeps.length,
+    baseBranch,
+    verdict: verdictOf(standing, isFirst),
+    headline: headlineOf(standing, isFirst, baseline === null ? baseBranch : `baseline ${baseline}`),
+    canConfirm: canConfirm(db, sweep.sweepId),
+    cells: verdict.cells.map(({ cellKey, ciPercent, levels, notes, ...numbers }) => ({
+      key: cellKey,
+      label: labelIn(cells, cellKey),
+      unit: gatedMetricOf(numbers.metric).unit,
+      ...numbers,
+      ciPercent: ciPercent === null ? null : [...ciPercent],
+      levels: levels === null ? null : [...levels],
+      notes: [...notes],
+    })),
+    geometricMean: meanChange(verdict.cells, evidence.cells),
+    notes: notesOf(judged),
+  };
+  return { judged, findings, standing, series: output };
+}
+
+export function aboutSeries({ matrix, branch, provenance, sweepId, startedAt, commit }: Sweep) {
+  return { matrix, branch, provenance, sweepId, startedAt, commit };
+}
+
+type SeriesName = Pick<CheckedSeries, 'branch' | 'matrix' | 'provenance'>;
+
+export function isOfSeries(finding: SeriesName, { branch, matrix, provenance }: SeriesName): boolean {
+  return finding.branch === branch && finding.matrix === matrix && finding.provenance === provenance;
+}
+
+function notesOf(judged: JudgedSeries): string[] {
+  const { evidence, ineligible, sweepsOfOtherMachine } = judged;
+  const leftOut = evidence.cells.filter(({ isLeftOut }) => isLeftOut).length;
+  return [
+    baselineNote(judged),
+    undatedNote(evidence.sweeps),
+    leftOut > 0 && `${count(leftOut, 'cell')} left out of this sweep: the newest values count`,
+    ...limitsWithoutValue(evidence.rules, valuesAt(evidence.cells, evidence.rules.limited)).map(
+      (limit) => `limit ${printable(limitText(limit))}: no cell has a value for it`,
+    ),
+    ineligible > 0 && `${count(ineligible, 'cell')} under a profiling switch or as an upper bound: never judged`,
+    sweepsOfOtherMachine > 0 &&
+      `${count(sweepsOfOtherMachine, 'sweep')} on another GPU model, TensorRT major or locked clock left out: bench compare A B --across-gpu --across-tensorrt --across-clocks`,
+  ].filter((note) => typeof note === 'string');
+}
+
+/** A baseline that the matrix names and that is not set; null where there is none. */
+export function baselineNote({ missingBaseline: name }: JudgedSeries): string | null {
+  if (name === null) return null;
+  return `gate.against: no baseline ${printable(name)} is set: the reference is what was last accepted`;
+}
+
+/** What counts for the exit code. @param findings of one series */
+export function standingOf(
+  findings: readonly CheckedFinding[],
+  cells: readonly Pick<JudgedCell, 'reason' | 'verdict'>[],
+) {
+  const present = findings.filter(isPresent);
+  const worse = present.filter(({ direction, isWarning }) => direction === 'slower' && !isWarning);
+  const fresh = present.filter(({ state }) => state === 'new');
+  const numberOf = (isIt: (cell: (typeof cells)[number]) => boolean): number => cells.filter(isIt).length;
+  return {
+    /** Slower than the reference and not acknowledged, new or open. */
+    slower: worse.filter(({ kind }) => kind !== 'limit'),
+    limits: worse.filter(({ kind }) => kind === 'limit'),
+    warnings: fresh.filter(({ direction, isWarning }) => direction === 'slower' && isWarning),
+    faster: fresh.filter(({ direction }) => direction === 'faster'),
+    acknowledged: findings.filter(({ direction, state }) => direction === 'slower' && state === 'acknowledged'),
+    /** Numbers of cells; `compared`: with a value and a reference. */
+    compared: numberOf(({ reason }) => reason === null),
+    missing: numberOf(({ reason }) => reason === 'missing'),
+    fresh: numberOf(({ reason }) => reason === 'new'),
+    unclear: numberOf(({ reason, verdict }) => verdict === 'unclear' && reason === null),
+    failed: numberOf(({ reason }) => reason === 'failed'),
+  };
+}
+
+export type Standing = ReturnType<typeof standingOf>;
+
+/** For `failOn`. */
+export function foundIn(standings: readonly Standing[]) {
+  const slower = standings.flatMap((standing) => standing.slower);
+  return {
+    regression: slower.length > 0,
+    new: slower.some(({ state }) => state === 'new'),
+    limit: standings.some(({ limits }) => limits.length > 0),
+    failed: standings.some(({ failed }) => failed > 0),
+    unclear: standings.some(({ unclear }) => unclear > 0),
+    warning: standings.some(({ warnings }) => warnings.length > 0),
+  };
+}
+
+function verdictOf(standing: Standing, isFirst: boolean): CheckedSeries['verdict'] {
+  const { compared, failed, faster, limits, slower, unclear, warnings } = standing;
+  if (slower.length > 0) return 'slower';
+  if (limits.length > 0) return 'limit';
+  if (failed > 0) return 'failed';
+  if (unclear > 0) return 'unclear';
+  if (warnings.length > 0) return 'warning';
+  if (faster.length > 0) return 'faster';
+  return isFirst ? 'first' : compared === 0 ? 'unclear' : 'same';
+}
+
+/**
+ * The first line about a series: `2 cells slower: 1 new, 2 open; 1 cell faster`.
+ * @param base what it was compared with, besides what was last accepted
+ */
+function headlineOf(standing: Standing, isFirst: boolean, base: string | null): string {
+  const { acknowledged, compared, failed, faster, fresh, limits, missing, slower, unclear, warnings } = standing;
+  // Where no cell has a result and a reference, nothing is known to be slower or not.
+  const isQuiet = slower.length + limits.length === 0 && compared > 0;
+  const apart = [fresh > 0 && `${fresh} new`, missing > 0 && `${missing} missing`].filter(Boolean).join(', ');
+  return [
+    isFirst ? 'first sweep: nothing to compare with' : isQuiet && 'nothing slower',
+    !isFirst && compared === 0 && apart !== '' && `no cell to compare: ${apart}`,
+    ...bySpeed(slower, 'slower', 'worse'),
+    limits.length > 0 && `${count(limits.length, 'limit')} broken`,
+    failed > 0 && `${count(failed, 'cell')} without a result`,
+    unclear > 0 && `${count(unclear, 'cell')} unclear`,
+    warnings.length > 0 && count(warnings.length, 'warning'),
+    ...bySpeed(faster, 'faster', 'better'),
+    acknowledged.length > 0 && `${count(acknowledged.length, 'finding')} acknowledged`,
+    base !== null && `compared with ${base}`,
+  ]
+    .filter(Boolean)
+    .join('; ');
+}
+
+/** `2 cells slower: 1 new, 2 open`, by the newest finding of each cell; what is no time and no throughput is counted apart. */
+function bySpeed(findings: readonly CheckedFinding[], ofSpeed: string, ofOthers: string): string[] {
+  const cellsIn = (some: typeof findings): number => new Set(some.flatMap(({ cells }) => cells)).size;
+  return [true, false].flatMap((isSpeed) => {
+    const own = findings.filter((finding) => isOfSpeed(finding) === isSpeed);
+    if (own.length === 0) return [];
+    const fresh = cellsIn(own.filter(({ state }) => state === 'new'));
+    const open = cellsIn(own) - fresh;
+    const states = [fresh > 0 && `${fresh} new`, open > 0 && `${open} open`].filter(Boolean).join(', ');
+    return [`${count(cellsIn(own), 'cell')} ${isSpeed ? ofSpeed : ofOthers}: ${states}`];
+  });
+}

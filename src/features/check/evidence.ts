@@ -1,0 +1,249 @@
+import { sameAccuracyHistory } from '../../judge/accuracy-drop.ts';
+import type { CellEvidence, MetricHistory } from '../../judge/gate/evidence.ts';
+import { fitRuns, type LeftOutRun, measuredNights, medianValues } from '../../judge/gate/fit-runs.ts';
+import { leftOutFor } from '../../judge/run-trust.ts';
+import { valueRule } from '../../judge/value-rule.ts';
+import { LEAST_PRECISION_SHARE, precisionShare } from '../../layers/real-precision.ts';
+import type { KeyedCell } from '../../records/cell.ts';
+import { BOUND_SHARE_IDS, BOUND_SHARES, type GatedMetricId } from '../../records/gated-metric.ts';
+import { gateMetric, type MetricId } from '../../records/metric.ts';
+import { failureSentences } from '../../records/outcome.ts';
+import type { AccuracyRecord } from '../../records/accuracy.ts';
+import type { CellRun } from '../../records/run.ts';
+import { FLAG_LABELS } from '../../records/run-flag.ts';
+import type { CellKey, SweepId } from '../../records/scalars.ts';
+import { realPrecisions } from '../../selection/actual-precisions.ts';
+import { machineFilter } from '../../selection/cell-histories.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { recordsByCell } from '../../store/runs/accuracies.ts';
+import { cellRunsOf } from '../../store/runs/cell-runs.ts';
+import { type MeasuredRun, measuredRuns } from '../../store/runs/run-values.ts';
+import { findBuilds, findEnvironments } from '../../store/sweeps/environments.ts';
+import { hashOf } from '../../text/canonical-json.ts';
+import type { Series } from './series.ts';
+
+export interface SeriesCells {
+  readonly cells: readonly KeyedCell[];
+  /** Of the newest sweep; what a filter left out of it. */
+  readonly planned: ReadonlySet<CellKey>;
+  readonly leftOut: ReadonlySet<CellKey>;
+}
+
+/** The histories of the cells of a series, in one pass over its runs. @param gated metrics besides each cell's own */
+export function readEvidence(
+  db: StoreDatabase,
+  series: Series,
+  { cells, leftOut, planned }: SeriesCells,
+  gated: readonly MetricId[],
+) {
+  const { sweep, sweeps } = series;
+  const sweepIds = sweeps.map(({ sweepId }) => sweepId);
+  const keys = cells.map(({ key }) => key);
+  const metrics = [...new Set([...gated, ...cells.map((cell) => gateMetric(null, cell))])];
+  const runs = measuredRuns(db, sweepIds, new Set(keys), metrics);
+  const [environmentIds, buildIds] = [new Set<string>(), new Set<string>()];
+  for (const { buildId, environmentId } of [...runs.values()].flat()) {
+    environmentIds.add(environmentId);
+    if (buildId !== null) buildIds.add(buildId);
+  }
+  const environments = findEnvironments(db, [...environmentIds]);
+  const sameMachine = machineFilter(environments);
+  // What each build was made of, where that is known.
+  const sources = new Map(
+    [...findBuilds(db, [...buildIds])].flatMap(([id, { flags, modelSha256 }]) =>
+      modelSha256 === null ? [] : [[id, hashOf({ modelSha256, flags })] as const],
+    ),
+  );
+  const ofEngines = [precisionHistories(db, series, cells, runs), accuracyHistories(db, series)];
+  let newest: ReadonlyMap<CellKey, readonly CellRun[]> | null = null;
+
+  const fit = (own: readonly MeasuredRun[], metric: MetricId) => {
+    const { byNight, leftOut: excluded } = fitRuns(sweeps, own, metric);
+    const { clock, nights, runs: counted } = measuredNights(byNight);
+    const builds = counted.map((latest) => latest.at(-1)?.buildId ?? null);
+    const made = builds.map((build) => sources.get(build ?? '') ?? null);
+    return { excluded, counted, history: { nights, clock, builds, sources: made } };
+  };
+
+  /** Why the newest sweep has no value of a cell. */
+  const failuresOf = (key: CellKey, excluded: readonly LeftOutRun[]): readonly string[] => {
+    newest ??= Map.groupBy(cellRunsOf(db, [sweep.sweepId], keys), ({ cellKey }) => cellKey);
+    const own = newest.get(key) ?? [];
+    const said = new Map(own.flatMap(({ flags }) => flags).map((flag) => [FLAG_LABELS[flag.id], flag.evidence]));
+    const sentences = excluded
+      .filter(({ sweepId }) => sweepId === sweep.sweepId)
+      .map(({ reason }) => [reason, said.get(reason)].filter((part) => part !== undefined).join(': '));
+    const reasons = [...new Set([...failureSentences(own.map(({ outcome }) => outcome)), ...sentences])];
+    return reasons.length === 0 ? ['no run'] : reasons;
+  };
+
+  let sweepsOfOtherMachine = 0;
+  const evidence = cells.map((cell): CellEvidence => {
+    const all = runs.get(cell.key) ?? [];
+    const own = sameMachine(all, sweepIds);
+    if (own.length < all.length) sweepsOfOtherMachine = Math.max(sweepsOfOtherMachine, sweepsOf(all) - sweepsOf(own));
+    // Runs without a flag count for every metric.
+    const isPlain = own.every(({ flags }) => flags.length === 0);
+    let plain: ReturnType<typeof fit> | null = null;
+    const [main, ...others] = [...new Set([gateMetric(null, cell), ...metrics])].map((metric) => {
+      const rule = valueRule(own, metric);
+      const valueOf = (run: MeasuredRun): number => rule(run) ?? Number.NaN;
+      const isWhole = own.every((run) => valueOf(run) > 0);
+      const valued = isWhole ? own : own.filter((run) => valueOf(run) > 0);
+      const { counted, excluded, history } = isWhole && isPlain ? (plain ??= fit(own, metric)) : fit(valued, metric);
+      const measured = {
+        metric,
+        history: { ...history, values: medianValues(counted, valueOf) },
+        get runs() {
+          return counted.map((latest) => latest.map(valueOf));
+        },
+      };
+      return { excluded, measured };
+    });
+    const isPlanned = planned.has(cell.key);
+    const isFailed = isPlanned && main?.measured.history.nights.at(-1) !== sweeps.length - 1;
+    const bySweep = new Map(own.map(({ environmentId, sweepId }) => [sweepId, environmentId]));
+    return {
+      cell,
+      metrics: [
+        ...(main === undefined ? [] : [main.measured]),
+        ...others.flatMap(({ measured }) => (measured.history.nights.length > 0 ? [measured] : [])),
+        ...boundHistories(own, sweepIds),
+        ...ofEngines.flatMap((found) => found.get(cell.key) ?? []),
+      ],
+      environmentIds: sweepIds.map((sweepId) => bySweep.get(sweepId) ?? null),
+      isPlanned,
+      isLeftOut: leftOut.has(cell.key),
+      failures: isFailed ? failuresOf(cell.key, main?.excluded ?? []) : [],
+    };
+  });
+  return {
+    cells: evidence.filter(
+      ({ isLeftOut, metrics: own }) => !isLeftOut || own.some(({ history }) => history.nights.length > 0),
+    ),
+    environments,
+    sweepsOfOtherMachine,
+  };
+}
+
+function sweepsOf(runs: readonly MeasuredRun[]): number {
+  return new Set(runs.map(({ sweepId }) => sweepId)).size;
+}
+
+type Value = { readonly night: number; readonly value: number };
+
+function historyOf(metric: GatedMetricId, values: readonly Value[]): MetricHistory {
+  return {
+    metric,
+    history: { nights: values.map(({ night }) => night), values: Float64Array.from(values, ({ value }) => value) },
+    runs: values.map(({ value }) => [value]),
+  };
+}
+
+/** Shares of the fit runs of each sweep with each bottleneck, in percent. @param all in the order of the sweeps */
+function boundHistories(all: readonly MeasuredRun[], sweepIds: readonly SweepId[]): MetricHistory[] {
+  const own = all.filter(({ flags }) => leftOutFor(flags, 'gpuComputeMs') === null);
+  const bySweep = Map.groupBy(own, ({ sweepId }) => sweepId);
+  const measured = sweepIds.flatMap((sweepId, night) => {
+    const runs = bySweep.get(sweepId);
+    return runs === undefined ? [] : [{ night, runs }];
+  });
+  if (measured.length === 0) return [];
+  const found = new Set(own.map(({ boundBy }) => boundBy));
+  // Most cells have none of them, and there are thousands.
+  const zeros = measured.map(({ night }) => ({ night, value: 0 }));
+  const none = historyOf('hostBoundPercent', zeros);
+  return BOUND_SHARE_IDS.map((metric) => {
+    const by = BOUND_SHARES[metric];
+    if (!found.has(by)) return { ...none, metric };
+    const shareOf = (runs: readonly MeasuredRun[]): number =>
+      (100 * runs.filter(({ boundBy }) => boundBy === by).length) / runs.length;
+    return historyOf(
+      metric,
+      measured.map(({ night, runs }) => ({ night, value: shareOf(runs) })),
+    );
+  });
+}
+
+/**
+ * Share of the precision asked for in the newest sweep, and in the baseline or the one before, where the newest engine is
+ * another build: the same build computes as before.
+ */
+function precisionHistories(
+  db: StoreDatabase,
+  { baselinePlace, sweeps }: Series,
+  cells: readonly KeyedCell[],
+  runs: ReadonlyMap<CellKey, readonly MeasuredRun[]>,
+): Map<CellKey, MetricHistory> {
+  const newest = sweeps.length - 1;
+  const places = new Map(sweeps.map(({ sweepId }, place) => [sweepId, place]));
+  const rebuilt = cells.flatMap((cell) => {
+    const lasts = new Map((runs.get(cell.key) ?? []).map((run) => [places.get(run.sweepId) ?? -1, run]));
+    const engines = [...lasts].map(([night, run]) => ({ night, run }));
+    const now = engines.at(-1);
+    const before = engines.find(({ night }) => night === baselinePlace && night !== newest) ?? engines.at(-2);
+    const isRebuilt = now?.night === newest && now.run.buildId !== before?.run.buildId;
+    return isRebuilt && before !== undefined ? [{ cell, before, now }] : [];
+  });
+  if (rebuilt.length === 0) return new Map();
+  const sharesAt = (side: 'before' | 'now'): ReadonlyMap<CellKey, Value> => {
+    const own = rebuilt.map((one) => one[side].run);
+    const real = realPrecisions(
+      db,
+      rebuilt.map(({ cell }) => cell),
+      own,
+      [...new Set(own.map(({ sweepId }) => sweepId))],
+    );
+    return new Map(
+      rebuilt.flatMap(({ cell, [side]: { night } }): [CellKey, Value][] => {
+        const share = precisionShare(cell, real.get(cell.key) ?? null, LEAST_PRECISION_SHARE);
+        return share === null ? [] : [[cell.key, { night, value: 100 * (share.timeShare ?? share.layerShare) }]];
+      }),
+    );
+  };
+  const sides = [sharesAt('before'), sharesAt('now')];
+  return new Map(
+    rebuilt.flatMap(({ cell: { key } }): [CellKey, MetricHistory][] => {
+      const values = sides.flatMap((shares) => shares.get(key) ?? []);
+      return values.length === 0 ? [] : [[key, historyOf('precisionSharePercent', values)]];
+    }),
+  );
+}
+
+/** In place of the infinite ratio of outputs that do not differ. */
+export const IDENTICAL_DB = 200;
+
+/**
+ * Accuracies of the newest sweep's files next to those of the baseline, or of the last sweep on which there were any, on
+ * the same inputs: a model is as accurate in every run, so that one sweep is enough.
+ */
+function accuracyHistories(db: StoreDatabase, { baselinePlace, sweeps }: Series): Map<CellKey, MetricHistory> {
+  const newest = sweeps.length - 1;
+  const recordsAt = (night: number) =>
+    recordsByCell(
+      db,
+      sweeps.slice(night, night + 1).map(({ sweepId }) => sweepId),
+    );
+  const current = newest < 0 ? null : recordsAt(newest);
+  if (current === null || current.size === 0) return new Map();
+  const earlier = Array.from({ length: newest }, (_, place) => newest - 1 - place);
+  const places = baselinePlace === null || baselinePlace === newest ? earlier : [baselinePlace, ...earlier];
+  let before: ReturnType<typeof recordsAt> | null = null;
+  const night = places.find((place) => (before = recordsAt(place)).size > 0) ?? newest;
+  return new Map(
+    [...current].flatMap(([key, records]): [CellKey, MetricHistory][] => {
+      const pairs = records.map((now) => ({
+        now,
+        was: before?.get(key)?.find((other) => sameAccuracyHistory(other, now)),
+      }));
+      const found = pairs.find(({ was }) => was !== undefined) ?? pairs[0];
+      if (found === undefined) return [];
+      const was = found.was === undefined ? [] : [{ night, value: decibels(found.was) }];
+      return [[key, historyOf('sqnrDb', [...was, { night: newest, value: decibels(found.now) }])]];
+    }),
+  );
+}
+
+function decibels({ accuracy }: AccuracyRecord): number {
+  return Math.min(IDENTICAL_DB, accuracy.sqnrDb ?? IDENTICAL_DB);
+}

@@ -1,0 +1,200 @@
+import { buildDifferences } from '../../judge/compare/differences.ts';
+import type { SweepEvidence } from '../../judge/gate/evidence.ts';
+import type { GateRules } from '../../judge/gate/limits.ts';
+import type { KeyedCell } from '../../records/cell.ts';
+import { type Finding, saidState } from '../../records/finding.ts';
+import { BOUND_SHARE_IDS, gatedMetricOf } from '../../records/gated-metric.ts';
+import { gateMetric, isMetric } from '../../records/metric.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import { findCells } from '../../store/cells.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { findBuilds } from '../../store/sweeps/environments.ts';
+import { sweepsById } from '../../store/sweeps/find-sweeps.ts';
+import { labelIn } from '../../text/cell-label.ts';
+import { commitsBetween } from '../../tools/git/git.ts';
+import type { JudgedSeries } from './judge-series.ts';
+import type { CheckedFinding } from './output.ts';
+
+type FindingCell = Finding['cells'][number];
+type Cells = ReadonlyMap<string, KeyedCell>;
+
+/** What is known of the findings of a series. */
+interface Known extends Pick<JudgedSeries, 'acknowledgements' | 'batch' | 'evidence'> {
+  readonly findings: readonly Finding[];
+}
+
+/** It is there, and nobody said that it may stay. */
+export function isPresent({ state }: Pick<CheckedFinding, 'state'>): boolean {
+  return state === 'new' || state === 'open';
+}
+
+/** What there is to read of a finding in the morning: the others are one line each. */
+export function isShownWhole({ direction, state }: Pick<CheckedFinding, 'direction' | 'state'>): boolean {
+  return state === 'new' || (state === 'open' && direction === 'slower');
+}
+
+/** What is new comes first. */
+export function newFirst<Found extends Pick<CheckedFinding, 'state'>>(findings: readonly Found[]): Found[] {
+  return findings.toSorted((a, b) => Number(b.state === 'new') - Number(a.state === 'new'));
+}
+
+/** The findings of a series as they are printed: slower before faster, many cells before few, then by evidence. */
+export async function checkedFindings(
+  db: StoreDatabase,
+  { acknowledgements, batch, evidence, findings }: Known,
+  cwd: string,
+): Promise<CheckedFinding[]> {
+  const sorted = findings.toSorted(
+    (a, b) =>
+      Number(b.direction === 'slower') - Number(a.direction === 'slower') ||
+      sizeOf(b) - sizeOf(a) ||
+      marginOf(b.cells) - marginOf(a.cells),
+  );
+  const edges = sorted.flatMap((one) => [one.firstBadSweepId, one.lastBadSweepId, one.lastGoodSweepId]);
+  const known = sweepsById(db, [...new Set(edges.flatMap((id) => id ?? []))]);
+  const sweeps = new Map(known.map((sweep) => [sweep.sweepId, sweep]));
+  const cells = findCells(db, [...new Set(sorted.flatMap((one) => one.cells.map(({ cellKey }) => cellKey)))]);
+  const shown: CheckedFinding[] = [];
+  for (const finding of sorted) {
+    const { cells: changes, findingId: id, firstBadSweepId, lastBadSweepId, lastGoodSweepId, ...about } = finding;
+    const [firstBad = null, lastBad = null, lastGood = null] = [firstBadSweepId, lastBadSweepId, lastGoodSweepId].map(
+      (sweepId) => sweeps.get(sweepId ?? '') ?? null,
+    );
+    const acknowledgement = acknowledgements.get(id);
+    const state = saidState(finding, acknowledgement !== undefined, batch);
+    const details = inOrder(changes, cells, evidence.rules);
+    const keys = [...new Set(details.map(({ cellKey }) => cellKey))];
+    const byMetric = [...Map.groupBy(details, ({ metric }) => metric).values()];
+    const isExplained = isShownWhole({ ...finding, state });
+    shown.push({
+      id,
+      ...about,
+      state,
+      cells: keys,
+      labels: keys.map((key) => labelIn(cells, key)),
+      metrics: byMetric.flatMap((own) => clearest(own).map(changeOutput)),
+      details: details.map((change) => ({
+        key: change.cellKey,
+        label: labelIn(cells, change.cellKey),
+        ...changeOutput(change),
+        margin: change.margin,
+      })),
+      firstBad: edgeOutput(firstBad),
+      lastGood: edgeOutput(lastGood),
+      lastBad: edgeOutput(lastBad),
+      commits: isExplained ? await commitsOf(lastGood, firstBad, cwd) : [],
+      buildChanges: isExplained ? buildChangesOf(db, evidence, finding) : [],
+      likeliestCause: isExplained ? await causeOf(db, details, cells, lastGood, firstBad) : null,
+      owner: acknowledgement?.owner ?? finding.owner,
+      acknowledged: acknowledgedOutput(acknowledgement),
+    });
+  }
+  return shown;
+}
+
+/** Those that are there, or were in these sweeps, and are no smaller than what matters by now. */
+export function shownFindings(findings: readonly Finding[], { rules, sweeps }: SweepEvidence): Finding[] {
+  const inSeries = new Set(sweeps.map(({ sweepId }) => sweepId));
+  return findings.filter(({ cells, firstBadSweepId, kind, state }) => {
+    const failing = cells.filter(({ cellKey, metric }) => !rules.isWarning(cellKey, metric));
+    const isBelow = (failing.length > 0 ? failing : cells).every(
+      ({ cellKey, changePercent, metric }) => Math.abs(changePercent) < rules.minChangeOf(cellKey, metric),
+    );
+    return (state === 'open' || inSeries.has(firstBadSweepId)) && (kind === 'limit' || !isBelow);
+  });
+}
+
+function sizeOf({ cells }: Finding): number {
+  return new Set(cells.map(({ cellKey }) => cellKey)).size;
+}
+
+function marginOf(changes: readonly FindingCell[]): number {
+  return Math.max(0, ...changes.map(({ margin }) => margin));
+}
+
+function clearest(changes: readonly FindingCell[]): FindingCell[] {
+  return changes.toSorted((a, b) => b.margin - a.margin).slice(0, 1);
+}
+
+/** Of builds: what only warns comes last. */
+const ORDER: readonly string[] = [
+  'gpuComputeMs',
+  'throughputQps',
+  'p99Ms',
+  ...BOUND_SHARE_IDS,
+  'contextMib',
+  'engineMib',
+];
+
+/** Cells by evidence; of each cell its own metric first. */
+function inOrder(changes: Finding['cells'], cells: Cells, rules: GateRules): FindingCell[] {
+  const rankOf = ({ cellKey, metric }: FindingCell): number => {
+    const cell = cells.get(cellKey);
+    if (cell !== undefined && gateMetric(null, cell) === metric) return -1;
+    if (rules.isWarning(cellKey, metric)) return ORDER.length + 1;
+    return ORDER.includes(metric) ? ORDER.indexOf(metric) : ORDER.length;
+  };
+  return [...Map.groupBy(changes, ({ cellKey }) => cellKey).values()]
+    .toSorted((a, b) => marginOf(b) - marginOf(a))
+    .flatMap((own) => own.toSorted((a, b) => rankOf(a) - rankOf(b)));
+}
+
+function changeOutput({ metric, changePercent, ciPercent, before, after }: FindingCell) {
+  const { betterIs, unit } = gatedMetricOf(metric);
+  return { metric, unit, betterIs, changePercent, ciPercent, before, after };
+}
+
+function edgeOutput(sweep: Sweep | null): CheckedFinding['lastGood'] {
+  if (sweep === null) return null;
+  const { sweepId, startedAt, commit, dirty } = sweep;
+  return { sweepId, startedAt, commit, dirty };
+}
+
+function acknowledgedOutput(mark: NonNullable<CheckedFinding['acknowledged']> | undefined) {
+  if (mark === undefined) return null;
+  const { reason, until, owner, createdAt } = mark;
+  return { reason, until, owner, createdAt };
+}
+
+const LISTED_COMMITS = 50;
+
+async function commitsOf(lastGood: Sweep | null, firstBad: Sweep | null, cwd: string) {
+  const [from, to] = [lastGood?.commit ?? null, firstBad?.commit ?? null];
+  return from === null || to === null || from === to ? [] : commitsBetween(cwd, from, to, LISTED_COMMITS);
+}
+
+/** What is recorded of the engines of its clearest cell. */
+function buildChangesOf(
+  db: StoreDatabase,
+  { cells, sweeps }: SweepEvidence,
+  { cells: changes, firstBadSweepId, lastGoodSweepId }: Finding,
+): string[] {
+  const [change] = clearest(changes);
+  const metrics = cells.find(({ cell }) => cell.key === change?.cellKey)?.metrics ?? [];
+  const history = metrics.find(({ metric }) => metric === change?.metric)?.history;
+  const [before = null, after = null] = [lastGoodSweepId, firstBadSweepId].map((id) => {
+    const place = sweeps.findIndex(({ sweepId }) => sweepId === id);
+    return history?.builds?.[place === -1 ? -1 : history.nights.indexOf(place)] ?? null;
+  });
+  if (before === null || after === null || before === after) return [];
+  const builds = findBuilds(db, [before, after]);
+  const differing = buildDifferences(builds.get(before) ?? null, builds.get(after) ?? null);
+  return differing.length > 0 ? [...differing] : ['the engines were built anew'];
+}
+
+async function causeOf(
+  db: StoreDatabase,
+  details: readonly FindingCell[],
+  cells: Cells,
+  lastGood: Sweep | null,
+  firstBad: Sweep | null,
+): Promise<CheckedFinding['likeliestCause']> {
+  const { cellKey, metric } = details.find((change) => isMetric(change.metric)) ?? {};
+  const cell = cells.get(cellKey ?? '');
+  if (metric === undefined || !isMetric(metric) || cell === undefined || lastGood === null || firstBad === null) {
+    return null;
+  }
+  const pointOf = ({ sweepId }: Sweep) => ({ cell, sweepIds: [sweepId], runId: null, name: sweepId.slice(0, 8) });
+  const { firstCauseOf } = await import('../why/index.ts');
+  return firstCauseOf(db, pointOf(lastGood), pointOf(firstBad), metric);
+}

@@ -1,0 +1,210 @@
+import { ALL_CELLS } from '../../judge/gate/cell-words.ts';
+import type { KeyedCell } from '../../records/cell.ts';
+import { BOUND_SHARE_IDS, type GatedMetricId, gatedMetricOf, isBoundShare } from '../../records/gated-metric.ts';
+import { count, formatDecibels, formatNumber, formatPercent, intervalText, shareText } from '../../terminal/numbers.ts';
+import { printable } from '../../text/printable.ts';
+import { IDENTICAL_DB } from './evidence.ts';
+import type { CheckedFinding, CheckedSeries } from './output.ts';
+
+type Change = CheckedFinding['details'][number];
+type Levels = Pick<Change, 'metric' | 'changePercent' | 'before' | 'after'>;
+
+/** The cells and sweeps of the series of a finding, oldest first. */
+export interface Around {
+  readonly cells: readonly { readonly cell: KeyedCell }[];
+  readonly sweeps: readonly { readonly sweepId: string }[];
+}
+
+/** What is said of a finding, in the words of every output. Safe to print. */
+export function sentences(finding: CheckedFinding, { cells: all, sweeps }: Around) {
+  const { cells, details, direction, group, isWarning, kind, labels, state } = finding;
+  const own = new Set(cells);
+  const modelsOf = (some: Around['cells']): string[] => some.map(({ cell }) => cell.model);
+  const shared = groupText(group, modelsOf(all.filter(({ cell }) => own.has(cell.key))), modelsOf(all));
+  const [word, size] = sizeOf(finding);
+  const span = spanOf(finding);
+  const which = cells.length === 1 ? printable(labels[0] ?? '') : null;
+  const titled = (many: string): string =>
+    `${which ?? many} ${word}${size}${shared === '' || which !== null ? '' : `: ${shared}`}, ${span}`;
+  return {
+    /** `12 cells slower`, and ` by 4.9 to 5.3 %`. */
+    what: `${count(cells.length, 'cell')} ${word}`,
+    size,
+    /** `slower`, `worse`, `beyond a limit`. */
+    word,
+    /** `all fp8 of vit_base`; empty where they share nothing that others lack. */
+    group: shared,
+    span,
+    /** `new`, `open, a broken limit`. */
+    state: `${state}${isWarning ? ', a warning' : kind === 'limit' ? ', a broken limit' : ''}`,
+    /** Of its clearest cell. */
+    metric: details[0] === undefined ? '' : printable(gatedMetricOf(details[0].metric).label),
+    evidence: evidenceOf(finding, sweeps),
+    causes: causesOf(finding),
+    /** What its first sweep or commit is called, and the last one before it. */
+    edges:
+      direction === 'faster'
+        ? { first: 'first faster', last: 'last before' }
+        : { first: 'first bad', last: 'last good' },
+    /** `12 cells slower by 4.9 to 5.3 %: all fp8, since 2026-02-24`; and with how many cells there are. */
+    title: titled(`${cells.length} cells`),
+    titleOfAll: titled(
+      all.length === cells.length ? `${cells.length} cells` : `${cells.length} of ${all.length} cells`,
+    ),
+  };
+}
+
+/**
+ * `all fp8 of vit_base and vit_small`, `all cells`; empty without a group.
+ * @param own models of its cells; @param all those of the series
+ */
+export function groupText(group: readonly string[], own: readonly string[] = [], all: readonly string[] = []): string {
+  if (group.length === 0) return '';
+  if (group.includes(ALL_CELLS)) return ALL_CELLS;
+  const models = new Set(own);
+  const isNamed = models.size > 3 || models.size === new Set(all).size || group.includes(own[0] ?? '');
+  return printable(`all ${group.join(' ')}${isNamed ? '' : ` of ${[...models].toSorted().join(' and ')}`}`);
+}
+
+/** Of each cell the metric by which it is shown, the clearest cell first. */
+export function firstOfEach({ details }: Pick<CheckedFinding, 'details'>): Change[] {
+  return [...Map.groupBy(details, ({ key }) => key).values()].flatMap(([first]) => first ?? []);
+}
+
+/** What happened to its cells: `slower`, ` by 4.9 to 5.3 %`. */
+function sizeOf(finding: CheckedFinding): readonly [word: string, size: string] {
+  const [first, ...others] = firstOfEach(finding);
+  const isLimit = finding.kind === 'limit';
+  const [worse, better] = isOfSpeed(finding) ? ['slower', 'faster'] : ['worse', 'better'];
+  const word = isLimit ? 'beyond a limit' : finding.direction === 'slower' ? worse : better;
+  if (first === undefined) return [word, ''];
+  const own = [first, ...others.filter(({ metric }) => metric === first.metric)];
+  const size = rangeText(own);
+  // Without a percentage, and of `worse`, the metric says what it is.
+  const isNamed = size.includes('→') || (!isLimit && !isOfSpeed(finding));
+  return [word, isNamed ? `: ${gatedMetricOf(first.metric).label} ${rangeText(own, true)}` : ` by ${size}`];
+}
+
+/** `15.8 to 25.5 %` of one metric in several cells, without a sign, if the words next to it say the direction. */
+export function rangeText(changes: readonly Levels[], isSigned = false): string {
+  const sorted = changes.toSorted((a, b) => Math.abs(a.changePercent) - Math.abs(b.changePercent));
+  const [least = '', most = ''] = [sorted[0], sorted.at(-1)].map((change) => {
+    const text = change === undefined ? '' : changeText(change);
+    return isSigned ? text : text.replace(/^[+-](?=\d)/, '');
+  });
+  return least === most || least.includes('→') ? most : `${least.replace(/ %$/, '')} to ${most}`;
+}
+
+/** `since 2026-02-10`; of what is over `from 2026-02-10 to 2026-02-11`, or `on 2026-02-10 only`. */
+function spanOf({ firstBad, lastBad, state }: CheckedFinding): string {
+  const [from = 'an unknown date', to = from] = [firstBad?.startedAt?.slice(0, 10), lastBad?.startedAt?.slice(0, 10)];
+  if (state !== 'recovered') return `since ${from}`;
+  return from === to ? `on ${from} only` : `from ${from} to ${to}`;
+}
+
+/** What shows that it lasts, and the size of its clearest cell. */
+function evidenceOf(
+  { cells, details, firstBad, lastBad, lasts, pairs }: CheckedFinding,
+  sweeps: Around['sweeps'],
+): string[] {
+  const [from = -1, last = -1] = [firstBad, lastBad].map((edge) =>
+    sweeps.findIndex(({ sweepId }) => sweepId === edge?.sweepId),
+  );
+  const number = (last === -1 ? sweeps.length : last + 1) - from;
+  const interval = intervalText(details[0]?.ciPercent ?? null);
+  const paired = pairs?.cells.length ?? 0;
+  const where = paired === 0 || paired === cells.length ? '' : ` in ${paired} of its ${cells.length} cells`;
+  return [
+    pairs !== null &&
+      (pairs.outcome === 'notComparable'
+        ? 'no pair that could be compared with the last good engine'
+        : `${pairs.agreeing} of ${count(pairs.count, 'pair')} with the last good engine${where} (${formatPercent(pairs.changePercent)} in the middle)`),
+    from >= 0 && number >= 2 && `${number} sweeps${lasts === 'history' ? ', a lasting level' : ''}`,
+    interval !== '' && `95 % interval ${interval} in its clearest cell`,
+  ].filter((text) => text !== false);
+}
+
+const CAUSES: Readonly<Record<string, string>> = {
+  engine: 'the engine: the last good one is faster now, too',
+  machine: 'the machine: the last good engine is as slow now',
+  buildLuck: 'luck of the build: the same sources, other tactics',
+  environment: 'the environment',
+  version: 'another version of TensorRT',
+};
+
+/** What caused it, as far as that is known, and what changed with it. */
+function causesOf({ buildChanges, cause, environmentChanges, likeliestCause: likeliest }: CheckedFinding) {
+  const share = likeliest === null ? '' : shareText(likeliest, ', accounts for');
+  // What the likeliest cause names already is not said again.
+  const changes = [...environmentChanges, ...buildChanges].filter(
+    (change) => likeliest?.title.includes(change) !== true,
+  );
+  return [
+    // Of the environment the likeliest cause says more.
+    { term: 'cause', says: cause === null || cause === likeliest?.kind ? '' : (CAUSES[cause] ?? cause) },
+    { term: 'likeliest cause', says: likeliest === null ? '' : `${likeliest.title} (${likeliest.certainty}${share})` },
+    { term: 'in the same sweep', says: changes.length === 0 ? '' : `${changes.join('; ')} (likelier than a commit)` },
+  ].flatMap(({ says, term }) => (says === '' ? [] : [[term, printable(says)] as const]));
+}
+
+/** The clearest change of a finding whose cell is in no other one: its history has one step. Else its clearest. */
+export function ownClearest<Detail extends { readonly key: string }>(
+  finding: CheckedFinding,
+  details: readonly Detail[],
+  all: readonly CheckedFinding[],
+): Detail | undefined {
+  const others = new Set(all.filter((one) => one.id !== finding.id).flatMap(({ cells }) => cells));
+  return details.find(({ key }) => !others.has(key)) ?? details[0];
+}
+
+/** What to type next about a finding of a series. */
+export function nextCommands(
+  { cause, direction, firstBad, id, kind, lastGood, lasts, pairs, state }: CheckedFinding,
+  { canConfirm, sweepId }: Pick<CheckedSeries, 'canConfirm' | 'sweepId'>,
+): string[] {
+  const [own, good, bad] = [id, lastGood?.sweepId, firstBad?.sweepId].map((one) => one?.slice(0, 8));
+  const isExplained = kind !== 'limit' && cause !== 'machine' && good !== undefined && bad !== undefined;
+  const isUnpaired = state === 'new' && lasts === null && pairs === null && direction === 'slower';
+  // What got faster, or is over, needs no excuse.
+  const isToAccept = direction === 'slower' && (state === 'new' || state === 'open');
+  return [
+    ...(isUnpaired && canConfirm ? [`bench run --resume ${sweepId.slice(0, 8)} --confirm`] : []),
+    ...(isExplained ? [`bench why ${own}`, `bench compare ${good} ${bad}`] : []),
+    ...(isToAccept ? [`bench ack ${own} --reason "…"`] : []),
+  ];
+}
+
+/** What is no time and no throughput is worse or better, not slower or faster. */
+const NO_SPEEDS: readonly GatedMetricId[] = [
+  'buildMemoryMib',
+  'contextMib',
+  'energyPerItemMj',
+  'energyPerQueryMj',
+  'engineMib',
+  ...BOUND_SHARE_IDS,
+  'memoryMib',
+  'outputErrorPercent',
+  'precisionSharePercent',
+  'sqnrDb',
+];
+
+export function isOfSpeed({ details: [first] }: { readonly details: readonly Pick<Change, 'metric'>[] }): boolean {
+  return first === undefined || !NO_SPEEDS.includes(first.metric);
+}
+
+/** Shares and ratios in decibels have no relative change that says anything. */
+export function changeText({ after, before, changePercent, metric }: Levels): string {
+  if (metric === 'sqnrDb') return `${decibelText(before)} → ${decibelText(after)}`;
+  if (isBoundShare(metric) || metric === 'precisionSharePercent') {
+    return `${formatPercent(before, false)} → ${formatPercent(after, false)}`;
+  }
+  return formatPercent(changePercent);
+}
+
+export function levelText({ metric, unit }: Pick<Change, 'metric' | 'unit'>, value: number): string {
+  return metric === 'sqnrDb' ? decibelText(value) : `${formatNumber(value)} ${printable(unit)}`;
+}
+
+function decibelText(value: number): string {
+  return formatDecibels(value >= IDENTICAL_DB ? null : value);
+}
