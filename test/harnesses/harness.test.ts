@@ -42,6 +42,10 @@ function folderWith(text: string): string {
   return cwd;
 }
 
+function storeFiles(cwd: string): string[] {
+  return readdirSync(cwd).filter((name) => name.startsWith('bench.sqlite'));
+}
+
 async function json(args: readonly string[], cwd: string) {
   const { stdout } = await bench([...args, '--json'], { cwd });
   return JSON.parse(stdout);
@@ -53,12 +57,9 @@ describe('any command beside trtexec', () => {
   test('is run, stored, shown and compared, without any trtexec', async () => {
     const cwd = folderWith(matrix());
     const first = await bench(['run', 'm.yaml', '--json'], { cwd, env: FAST });
-    expect([first.code, JSON.parse(first.stdout).counts]).toEqual([
-      0,
-      { measured: 4, unfit: 0, failed: 0, skipped: 0, kept: 0, replaced: 0 },
-    ]);
-    const { cells, tensorrt, trtexec } = JSON.parse(first.stdout);
-    expect([tensorrt, trtexec]).toEqual([null, null]);
+    const { cells, counts, tensorrt, trtexec } = JSON.parse(first.stdout);
+    expect([first.code, tensorrt, trtexec]).toEqual([0, null, null]);
+    expect(counts).toEqual({ measured: 4, unfit: 0, failed: 0, skipped: 0, kept: 0, replaced: 0 });
     expect(cells.map(({ label, metric, value }: Record<string, unknown>) => [label, metric, value])).toEqual([
       ['tokenizer batch=1 by command/wall', 'encode:lower:ms', 2],
       ['tokenizer batch=8 by command/wall', 'encode:lower:ms', 16],
@@ -72,33 +73,21 @@ describe('any command beside trtexec', () => {
     const near = await bench(['compare', '--metric', 'throughput-qps'], { cwd });
     expect(near.stderr).toContain('neither one of gpu, latency, throughput, p99,');
     const wrong = await bench(['compare', '--metric', 'rats'], { cwd });
-    expect([wrong.code, wrong.stderr]).toEqual([
-      2,
-      expect.stringMatching(/^bench: --metric rats: neither one of .*did you mean "rate"\?\n$/),
-    ]);
+    expect(wrong.code).toBe(2);
+    expect(wrong.stderr).toMatch(/^bench: --metric rats: neither one of .*did you mean "rate"\?\n$/);
   });
 
   test('stands in files for other tools, by its own numbers', async () => {
     const cwd = folderWith(matrix('', 'batch: 8'));
     await bench(['run', 'm.yaml'], { cwd });
     const csv = (await bench(['report', '--csv'], { cwd })).stdout.split('\r\n');
-    const header = csv[0]?.split(',') ?? [];
-    const row = csv[1]?.split(',') ?? [];
-    const column = (name: string): string | undefined => row[header.indexOf(name)];
-    expect([
-      column('harness'),
-      column('timer'),
-      column('encode:lower:ms'),
-      column('rate:higher:q/s'),
-      column('gpuComputeMs'),
-    ]).toEqual(['command', 'wall', '16', '125', '']);
+    const [header = [], row = []] = csv.map((line) => line.split(','));
+    const columns = Object.fromEntries(header.map((name, place) => [name, row[place]]));
+    const numbers = { 'encode:lower:ms': '16', 'rate:higher:q/s': '125', gpuComputeMs: '' };
+    expect(columns).toMatchObject({ harness: 'command', timer: 'wall', ...numbers });
     const bmf = JSON.parse((await bench(['report', '--bmf'], { cwd })).stdout);
-    expect(bmf).toEqual({
-      'tokenizer batch=8 by command/wall': {
-        'encode-ms': { value: 16, lower_value: 16, upper_value: 16 },
-        'rate-q-s': { value: 125, lower_value: 125, upper_value: 125 },
-      },
-    });
+    const same = (value: number) => ({ value, lower_value: value, upper_value: value });
+    expect(bmf).toEqual({ 'tokenizer batch=8 by command/wall': { 'encode-ms': same(16), 'rate-q-s': same(125) } });
     const metrics = (await bench(['report', '--openmetrics'], { cwd })).stdout;
     expect(metrics).toMatch(/^trtbench_harness_value\{.*metric="rate",unit="q\/s",better_is="higher"\} 125$/m);
   });
@@ -107,30 +96,23 @@ describe('any command beside trtexec', () => {
     const cwd = folderWith(matrix());
     await bench(['run', 'm.yaml'], { cwd });
     const before = await json(['show', 'latest'], cwd);
-    for (const name of readdirSync(cwd).filter((file) => file.startsWith('bench.sqlite'))) {
-      rmSync(join(cwd, name));
-    }
+    for (const name of storeFiles(cwd)) rmSync(join(cwd, name));
     expect((await bench(['import', 'artefacts'], { cwd })).code).toBe(0);
     expect(await json(['show', 'latest'], cwd)).toEqual(before);
   });
 
   test('what fails says so, and why', async () => {
-    const cwd = folderWith(
-      matrix(', "{mode}"', 'batch: 1\n  mode: [ok, fail, empty]').replace('repeats: 2', 'repeats: 1'),
-    );
+    const modes = matrix(', "{mode}"', 'batch: 1\n  mode: [ok, fail, empty]');
+    const cwd = folderWith(modes.replace('repeats: 2', 'repeats: 1'));
     const { code } = await bench(['run', 'm.yaml'], { cwd });
     expect(code).toBe(4);
     const { cells } = await json(['show', 'latest'], cwd);
-    const reported = cells.map(({ label, others }: { label: string; others: object[] }) => [
-      label.split(' ')[2],
-      others,
-    ]);
-    expect(Object.fromEntries(reported)).toEqual({
-      'mode=ok': [],
-      'mode=fail': [{ role: 'timed', kind: 'failed', reason: 'outOfMemory', times: 1 }],
-      'mode=empty': [{ role: 'timed', kind: 'failed', reason: 'incomplete', times: 1 }],
-    });
-    const empty = cells.find(({ label }: { label: string }) => label.includes('empty'));
+    const modeOf = ({ label }: { label: string }) => label.split(' ')[2] ?? '';
+    const failed = (reason: string) => ({ others: [{ role: 'timed', kind: 'failed', reason, times: 1 }] });
+    const [empty, fail, ok] = cells.toSorted((a: { label: string }, b: { label: string }) =>
+      modeOf(a) < modeOf(b) ? -1 : 1,
+    );
+    expect([empty, fail, ok]).toMatchObject([failed('incomplete'), failed('outOfMemory'), { others: [] }]);
     const { runs } = await json(['show', empty.key], cwd);
     const run = await json(['show', runs[0].runId], cwd);
     expect(run.outcome.evidence[0].text).toBe('stdout.log: no field encode');
@@ -138,11 +120,8 @@ describe('any command beside trtexec', () => {
   });
 
   test('one that hangs is ended at its limit', async () => {
-    const cwd = folderWith(
-      matrix(', hang', 'batch: 1')
-        .replace('repeats: 2', 'repeats: 1')
-        .replace('timer: wall', 'timer: wall\n      timeoutS: 1'),
-    );
+    const hang = matrix(', hang', 'batch: 1').replace('repeats: 2', 'repeats: 1');
+    const cwd = folderWith(hang.replace('timer: wall', 'timer: wall\n      timeoutS: 1'));
     const { code } = await bench(['run', 'm.yaml'], { cwd });
     const { cells } = await json(['show', 'latest'], cwd);
     expect([code, cells[0].others]).toEqual([4, [{ role: 'timed', kind: 'failed', reason: 'timeout', times: 1 }]]);
@@ -173,10 +152,7 @@ describe('variables of the environment', () => {
       'tokenizer batch=1 by command/wall': 'unset false',
       'tokenizer env.FAST=1 batch=1 by command/wall': '1 false',
     });
-    const stores = readdirSync(cwd).filter((name) => name.startsWith('bench.sqlite'));
-    for (const name of stores) {
-      expect(readFileSync(join(cwd, name), 'latin1')).not.toContain('sesame');
-    }
+    for (const name of storeFiles(cwd)) expect(readFileSync(join(cwd, name), 'latin1')).not.toContain('sesame');
     const parsed = await bench(['show', cells[0].key], { cwd });
     expect(parsed.stdout).toContain('encode');
   });
@@ -194,13 +170,10 @@ describe('measured differently', () => {
     );
     const across = await json(['compare', '--across-methods'], cwd);
     expect(across.across).toEqual(['timer: wall clock against CUDA events']);
-    expect(across.cells).toMatchObject([
-      { metric: 'encode:lower:ms', base: expect.closeTo(16, 9), head: expect.closeTo(16, 9) },
-    ]);
+    const [base, head] = [expect.closeTo(16, 9), expect.closeTo(16, 9)];
+    expect(across.cells).toMatchObject([{ metric: 'encode:lower:ms', base, head }]);
     const tail = await bench(['compare', '--across-methods', '--metric', 'p99Ms'], { cwd });
-    expect([tail.code, tail.stderr]).toEqual([
-      2,
-      'bench: --metric p99Ms: the tails of two methods are never compared, as their percentiles follow different rules\n',
-    ]);
+    const why = 'the tails of two methods are never compared, as their percentiles follow different rules';
+    expect([tail.code, tail.stderr]).toEqual([2, `bench: --metric p99Ms: ${why}\n`]);
   });
 });

@@ -10,24 +10,18 @@ const STUB = join(import.meta.dirname, '..', 'support', 'stub-trtllm-bench.mjs')
 /** A matrix of trtllm-bench in a folder of its own, with the stub on PATH. */
 async function checkout(more: readonly string[] = []) {
   const cwd = temporaryFolder();
-  writeFileSync(
-    join(cwd, 'llm.yaml'),
-    [
-      'models:',
-      '  llama:',
-      '    harness:',
-      '      kind: trtllm-bench',
-      '      mode: throughput',
-      '      model: meta-llama/Llama-3.1-8B',
-      '      dataset: "{isl}.jsonl"',
-      '      streaming: true',
-      '      concurrency: "{concurrency}"',
-      ...more.map((line) => `      ${line}`),
-      'axes: {isl: [16, 32], concurrency: [1, 8]}',
-      'repeats: 1',
-      '',
-    ].join('\n'),
-  );
+  const matrix = `models:
+  llama:
+    harness:
+      kind: trtllm-bench
+      mode: throughput
+      model: meta-llama/Llama-3.1-8B
+      dataset: "{isl}.jsonl"
+      streaming: true
+      concurrency: "{concurrency}"
+${more.map((line) => `      ${line}\n`).join('')}axes: {isl: [16, 32], concurrency: [1, 8]}
+repeats: 1\n`;
+  writeFileSync(join(cwd, 'llm.yaml'), matrix);
   symlinkSync(STUB, join(cwd, 'trtllm-bench'));
   const options = { cwd, env: { PATH: [cwd, dirname(process.execPath), '/usr/bin', '/bin'].join(delimiter) } };
   for (const isl of ['16', '32']) {
@@ -66,10 +60,8 @@ test('a matrix of trtllm-bench runs without trtexec, and its numbers are in the 
 test('a report without a field: the run failed, and show says which', async () => {
   const options = await checkout();
   const env = { ...options.env, STUB_WITHOUT: 'performance.request_throughput_req_s' };
-  const ran = await bench(['run', 'llm.yaml', '--no-telemetry', '--filter', 'isl=16 & concurrency=8', '--json'], {
-    ...options,
-    env,
-  });
+  const args = ['run', 'llm.yaml', '--no-telemetry', '--filter', 'isl=16 & concurrency=8', '--json'];
+  const ran = await bench(args, { ...options, env });
   expect(ran.code).toBe(4);
   expect(await shownRun(options)).toContain(
     'report.json: no field performance.request_throughput_req_s: is it a report of trtllm-bench 1.2?',

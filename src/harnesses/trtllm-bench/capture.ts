@@ -28,21 +28,6 @@ export function trtllmArgs(output: string, command: readonly string[]): string[]
     'TLLM_LLMAPI_ENABLE_NVTX=1',
     `TLLM_TORCH_PROFILE_TRACE=${output}.json`,
   ];
-  return [
-    'profile',
-    '-o',
-    output,
-    '-f',
-    'true',
-    '-t',
-    TRTLLM_TRACE,
-    '-c',
-    'cudaProfilerApi',
-    '--cuda-graph-trace',
-    'node',
-    '-e',
-    variables.join(','),
-    '--trace-fork-before-exec=true',
-    ...command,
-  ];
+  const traced = `-f true -t ${TRTLLM_TRACE} -c cudaProfilerApi --cuda-graph-trace node`.split(' ');
+  return ['profile', '-o', output, ...traced, '-e', variables.join(','), '--trace-fork-before-exec=true', ...command];
 }

@@ -25,7 +25,7 @@ const INVALID: More = { reason: 'modelInvalid' };
 const NOT_WRITTEN: More = { reason: 'outputNotWritten' };
 
 /**
- * Errors of ModelOpt's ONNX tools (seen with 0.47.0), most reliable first: id, pattern, and what the user is told, with
+ * Errors of ModelOpt's ONNX tools (seen with 0.47.0), most reliable first: id, pattern, and what the user reads, with
  * the groups of the pattern and the facts in braces. A pattern matches the end of standard error; the logs of standard
  * output come before it. ERROR and WARNING in its log mean nothing: every good run on a CPU prints both.
  */

@@ -10,8 +10,6 @@ function layerRange(layer: string): string {
   return `TensorRT@${layer.replace(QUANTIFIERS, String.raw`\$&`)}/`;
 }
 
-const GRAPH_FLAGS = ['--useCudaGraph'];
-
 /** Arguments of `ncu` for the kernels of one layer. Without a CUDA graph, whose launch is in no layer's range. */
 export function layerNcuArgs(
   layer: string,
@@ -21,13 +19,10 @@ export function layerNcuArgs(
   runArgs: readonly string[],
   engine: string,
 ): string[] {
-  const own = ownArgs(runArgs).filter((arg) => !GRAPH_FLAGS.includes(arg));
+  const own = ownArgs(runArgs).filter((arg) => arg !== '--useCudaGraph');
+  const range = ['--nvtx', '--nvtx-include', layerRange(layer), '--profile-from-start', 'off'];
   return [
-    '--nvtx',
-    '--nvtx-include',
-    layerRange(layer),
-    '--profile-from-start',
-    'off',
+    ...range,
     '--set',
     'full',
     '-o',

@@ -12,11 +12,13 @@ import { type ByteSource, numberOf, OnnxFormatError, type WireField, WireReader 
  * @throws OnnxFormatError if it is not an ONNX model; the system's error if it cannot be read
  */
 export async function readOnnxFacts(path: string): Promise<OnnxFacts> {
-  const { fileBytes, ...model } = withSource(path, (source) => ({ ...readModel(source), fileBytes: source.size }));
-  const files = await Promise.all(
-    model.externalFiles.map(async (stated) => ({ ...stated, ...(await find(dirname(path), stated)) })),
-  );
-  return { ...model, fileBytes, externalFiles: files };
+  const { size: fileBytes, model: read } = withSource(path, (source) => ({
+    size: source.size,
+    model: readModel(source),
+  }));
+  const { externalFiles, ...model } = read;
+  const files = externalFiles.map(async (stated) => ({ ...stated, ...(await find(dirname(path), stated)) }));
+  return { ...model, externalFiles: await Promise.all(files), fileBytes };
 }
 
 /** The inputs of a model; null where there is no model that can be read. */

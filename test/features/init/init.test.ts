@@ -31,9 +31,17 @@ function machine(cwd: string, tools: Readonly<Record<string, string>> = {}) {
 }
 
 function withModels(...names: readonly string[]): string {
+  return withModel('vit_tiny.onnx', ...names);
+}
+
+function withModel(of: string, ...names: readonly string[]): string {
   const cwd = temporaryFolder();
-  for (const name of names) copyFileSync(join(ONNX_MODELS, 'vit_tiny.onnx'), join(cwd, name));
+  for (const name of names) copyFileSync(join(ONNX_MODELS, of), join(cwd, name));
   return cwd;
+}
+
+function written(cwd: string, name = 'matrix.yaml'): string {
+  return readFileSync(join(cwd, name), 'utf8');
 }
 
 async function drafted(cwd: string, tools: Readonly<Record<string, string>>, version?: string) {
@@ -73,22 +81,23 @@ describe('what it writes', () => {
     const cwd = withModels('vit.onnx');
     const { stdout } = await bench(['init'], machine(cwd));
     expect(stdout).toContain('for editors that complete: matrix.schema.json');
-    const [first] = readFileSync(join(cwd, 'matrix.yaml'), 'utf8').split('\n');
+    const [first] = written(cwd).split('\n');
     expect(first).toBe('# yaml-language-server: $schema=./matrix.schema.json');
     const shipped = readFileSync(join(ROOT, 'matrices', 'matrix.schema.json'), 'utf8');
-    expect(readFileSync(join(cwd, 'matrix.schema.json'), 'utf8')).toBe(shipped);
+    expect(written(cwd, 'matrix.schema.json')).toBe(shipped);
   });
 
   test('what it guessed is said beside it', async () => {
-    const cwd = temporaryFolder();
-    copyFileSync(join(ONNX_MODELS, 'control_flow.onnx'), join(cwd, 'found.onnx'));
+    const cwd = withModel('control_flow.onnx', 'found.onnx');
     await bench(['init'], machine(cwd));
-    const text = readFileSync(join(cwd, 'matrix.yaml'), 'utf8');
-    expect(text).toContain('batch: [1, 8, 32] # guessed, a batch');
-    expect(text).toContain('x_dim1: [16] # guessed, a pure guess');
-    expect(text).toContain('# If (1), Loop (1): the host decides in between, so no CUDA graph');
-    expect(text).toContain('cudaGraph: off');
-    expect(text).toContain('min: { batch: 1, x_dim1: 1 }');
+    for (const line of [
+      'batch: [1, 8, 32] # guessed, a batch',
+      'x_dim1: [16] # guessed, a pure guess',
+      '# If (1), Loop (1): the host decides in between, so no CUDA graph',
+      'cudaGraph: off',
+      'min: { batch: 1, x_dim1: 1 }',
+    ])
+      expect(written(cwd)).toContain(line);
   });
 });
 
@@ -101,17 +110,13 @@ describe('what bench makes is kept out of commits', () => {
     const { folder } = repository;
     const { ignoreFile, notIgnored } = await drafted(folder, {}, '100600');
     expect([ignoreFile, notIgnored]).toEqual(['.gitignore', []]);
-    expect(readFileSync(join(folder, '.gitignore'), 'utf8').split('\n').slice(1, -1)).toEqual(ALL);
+    expect(written(folder, '.gitignore').split('\n').slice(1, -1)).toEqual(ALL);
     for (const name of ['artefacts', 'engines']) mkdirSync(join(folder, name));
     for (const name of ['artefacts/a', 'engines/e', 'bench.sqlite', 'bench.sqlite-wal', 'report.html']) {
       writeFileSync(join(folder, name), '');
     }
-    expect(repository.git('status', '--porcelain', '--untracked-files=all').split('\n').toSorted()).toEqual([
-      '?? .gitignore',
-      '?? matrix.schema.json',
-      '?? matrix.yaml',
-      '?? vit.onnx',
-    ]);
+    const untracked = repository.git('status', '--porcelain', '--untracked-files=all').split('\n').toSorted();
+    expect(untracked.join()).toBe('?? .gitignore,?? matrix.schema.json,?? matrix.yaml,?? vit.onnx');
   });
 
   test('of one that is there the lines are named that it lacks, whatever the others are', async () => {
@@ -119,7 +124,7 @@ describe('what bench makes is kept out of commits', () => {
     writeFileSync(join(folder, '.gitignore'), '*.sqlite*\n/engines\n');
     const { ignoreFile, notIgnored } = await drafted(folder, {}, '100600');
     expect([ignoreFile, notIgnored]).toEqual([null, ['artefacts/', 'variants/', ...REPORTS]]);
-    expect(readFileSync(join(folder, '.gitignore'), 'utf8')).toBe('*.sqlite*\n/engines\n');
+    expect(written(folder, '.gitignore')).toBe('*.sqlite*\n/engines\n');
   });
 
   test('and nothing is written where an outer one has all of them', async () => {
@@ -171,7 +176,7 @@ describe('precisions by what is there', () => {
     const { models, skipped } = await drafted(cwd, {}, '8401');
     expect(models.map(({ name }) => name)).toEqual(['vit']);
     expect(skipped).toEqual([{ path: 'small.onnx', problem: 'this version of TensorRT cannot run fp8' }]);
-    expect(readFileSync(join(cwd, 'matrix.yaml'), 'utf8')).toContain('# left out: small.onnx: this');
+    expect(written(cwd)).toContain('# left out: small.onnx: this');
   });
 });
 
@@ -182,16 +187,16 @@ describe('it never harms', () => {
     const refused = await bench(['init'], machine(cwd));
     expect([refused.code, refused.stdout]).toEqual([2, '']);
     expect(refused.stderr).toContain('matrix.yaml is there already: --force replaces it');
-    expect(readFileSync(join(cwd, 'matrix.yaml'), 'utf8')).toBe('mine');
+    expect(written(cwd)).toBe('mine');
     expect((await bench(['init', '--force'], machine(cwd))).code).toBe(0);
-    expect(readFileSync(join(cwd, 'matrix.yaml'), 'utf8')).toContain('models:');
+    expect(written(cwd)).toContain('models:');
   });
 
   test('a schema that is there stays as it is', async () => {
     const cwd = withModels('vit.onnx');
     writeFileSync(join(cwd, 'matrix.schema.json'), '{}');
     await bench(['init', '--force'], machine(cwd));
-    expect(readFileSync(join(cwd, 'matrix.schema.json'), 'utf8')).toBe('{}');
+    expect(written(cwd, 'matrix.schema.json')).toBe('{}');
   });
 
   test.each([
@@ -220,15 +225,11 @@ describe('it never harms', () => {
     const { models, skipped } = await drafted(cwd, {});
     expect(models.map(({ name }) => name)).toEqual([`${evil}2`, 'true']);
     expect(skipped.map(({ problem }) => problem)).toEqual([expect.stringContaining('a space')]);
-    const text = readFileSync(join(cwd, 'matrix.yaml'), 'utf8');
+    const text = written(cwd);
     // oxlint-disable-next-line no-control-regex -- that is what must not be there
     expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]/);
-    const matrix = loadMatrix('matrix.yaml', {
-      cwd: '/',
-      readText: () => text,
-      hashFiles: () => new Map(),
-      readInputs: () => null,
-    });
+    const files = { cwd: '/', readText: () => text, hashFiles: () => new Map(), readInputs: () => null };
+    const matrix = loadMatrix('matrix.yaml', files);
     expect(new Set(matrix.cells.map(({ cell }) => cell.model))).toEqual(new Set([`${evil}2`, 'true']));
   });
 });
@@ -256,11 +257,8 @@ describe('many files', () => {
   });
 
   test('integers that are most likely indices are pointed at', async () => {
-    const cwd = temporaryFolder();
-    copyFileSync(join(ONNX_MODELS, 'external.onnx'), join(cwd, 'bert.onnx'));
+    const cwd = withModel('external.onnx', 'bert.onnx');
     await drafted(cwd, {});
-    expect(readFileSync(join(cwd, 'matrix.yaml'), 'utf8')).toContain(
-      '# input_ids: random integers are from -128 to 127',
-    );
+    expect(written(cwd)).toContain('# input_ids: random integers are from -128 to 127');
   });
 });

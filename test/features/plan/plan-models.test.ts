@@ -5,20 +5,22 @@ import { describe, expect, test } from 'vitest';
 
 import { bench, type Finished, ROOT, temporaryFolder } from '../../support/bench.ts';
 import { ONNX_MODELS } from '../../support/onnx-models.ts';
-import { model, valueInfo, writeSparse } from '../../support/onnx-writer.ts';
+import { model, toBytes, valueInfo, writeSparse } from '../../support/onnx-writer.ts';
 import { H200_REPORT, stubSmi } from '../../support/nvidia-smi.ts';
 import { STUB } from '../../support/stub.ts';
 
 const MODELS = ['vit_tiny.onnx', 'mlp_tiny.onnx', 'external.onnx', 'external.weights'];
 
-/** A matrix in a folder with models of this repository. */
-function folderWith(lines: readonly string[]): string {
+/** A matrix in a folder with models of this repository, and other files. */
+function folderWith(lines: readonly string[], files: Readonly<Record<string, string | Uint8Array>> = {}): string {
   const cwd = temporaryFolder();
   for (const name of [...MODELS, 'control_flow.onnx']) {
     copyFileSync(join(ONNX_MODELS, name), join(cwd, name));
   }
   writeSparse(join(cwd, 'fixed.onnx'), model(17, ...valueInfo(11, 'x', [8, 3])));
-  writeFileSync(join(cwd, 'm.yaml'), lines.join('\n'));
+  for (const [name, content] of Object.entries({ 'm.yaml': lines.join('\n'), ...files })) {
+    writeFileSync(join(cwd, name), content);
+  }
   return cwd;
 }
 
@@ -30,8 +32,22 @@ function notesIn({ stdout }: Finished): string[] {
   return stdout.split('\n').filter((line) => line.startsWith('note: '));
 }
 
-const AXES = 'axes: {precision: fp32, batch: [1, 8], size: [32, 64], cudaGraph: [on, off]}';
-const BUILD = 'build: {opt: {batch: 8, size: 32}}';
+/** Notes of a plan that is made, and a path in them as `CWD`. */
+async function notesOf(lines: readonly string[], files: Readonly<Record<string, string | Uint8Array>> = {}) {
+  const cwd = folderWith(lines, files);
+  const finished = await plan(cwd);
+  expect([finished.code, finished.stderr]).toEqual([0, '']);
+  return notesIn(finished).map((note) => note.replace(cwd, 'CWD'));
+}
+
+async function problemsOf(lines: readonly string[], files: Readonly<Record<string, string | Uint8Array>> = {}) {
+  const { code, stdout, stderr } = await plan(folderWith(lines, files));
+  expect([code, stdout]).toEqual([2, '']);
+  return stderr
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.replace(/^bench: /, ''));
+}
 
 const WRONG = [
   'models:',
@@ -40,8 +56,8 @@ const WRONG = [
   '  mlp: {onnx: mlp_tiny.onnx, shapes: static}',
   '  text: {onnx: external.onnx, shapes: {input_ids: [batch, 77, 3]}}',
   '  fixed: {onnx: fixed.onnx, shapes: {x: 8x3}}',
-  AXES,
-  BUILD,
+  'axes: {precision: fp32, batch: [1, 8], size: [32, 64], cudaGraph: [on, off]}',
+  'build: {opt: {batch: 8, size: 32}}',
 ];
 const MISTAKES = [
   'm.yaml:2:39: model "vit" has no input "imput" (it has input); did you mean "input"?',
@@ -55,15 +71,11 @@ const MISTAKES = [
 
 describe('inputs of the matrix that the models have not', () => {
   test('plan tells all of them at once, each with its place', async () => {
-    const { code, stdout, stderr } = await plan(folderWith(WRONG));
-    expect([code, stdout]).toEqual([2, '']);
-    expect(stderr.trimEnd().split('\n')).toEqual(MISTAKES.map((line) => `bench: ${line}`));
+    expect(await problemsOf(WRONG)).toEqual(MISTAKES);
   });
 
   test('run tells the same before anything is built, with the models that are not there', async () => {
-    const lines = [...WRONG];
-    lines.splice(1, 0, '  gone: {onnx: gone.onnx, shapes: {input: [batch, 3]}}');
-    const cwd = folderWith(lines);
+    const cwd = folderWith(WRONG.toSpliced(1, 0, '  gone: {onnx: gone.onnx, shapes: {input: [batch, 3]}}'));
     const { code, stderr } = await bench(['run', 'm.yaml', '--trtexec', STUB], { cwd });
     const reported = stderr.trimEnd().split('\n');
     expect(code).toBe(2);
@@ -73,40 +85,23 @@ describe('inputs of the matrix that the models have not', () => {
   });
 
   test('limits of the profile in a dimension that the model fixes', async () => {
-    const cwd = folderWith([
-      'models:',
-      '  vit:',
-      '    onnx: vit_tiny.onnx',
-      '    shapes: {input: [batch, 3, 32, 32]}',
-      '    build: {max: {input: 8x3x32x64}}',
-      'axes: {precision: fp32, batch: [8]}',
-    ]);
-    const { code, stderr } = await plan(cwd);
-    expect([code, stderr]).toEqual([
-      2,
-      'bench: m.yaml:4:13: input "input": build.max has 64 in dimension 3, which the model fixes at 32: [batch, 3, 32, 32]\n',
+    const vit = '{onnx: vit_tiny.onnx, shapes: {input: [batch, 3, 32, 32]}, build: {max: {input: 8x3x32x64}}}';
+    expect(await problemsOf([`models: {vit: ${vit}}`, 'axes: {precision: fp32, batch: [8]}'])).toEqual([
+      'm.yaml:1:45: input "input": build.max has 64 in dimension 3, which the model fixes at 32: [batch, 3, 32, 32]',
     ]);
   });
 
   test('files with real inputs: their names, and their bytes against type and shape', async () => {
-    const cwd = folderWith([
+    const lines = [
       'models:',
-      '  vit:',
-      '    onnx: vit_tiny.onnx',
-      '    shapes: {input: [batch, 3, 32, 32]}',
-      '    inputs: {input: half.bin}',
+      '  vit: {onnx: vit_tiny.onnx, shapes: {input: [batch, 3, 32, 32]}, inputs: {input: half.bin}}',
       '  fixed: {onnx: fixed.onnx, shapes: static, inputs: {y: right.bin, x: right.bin}}',
       'axes: {precision: fp32, batch: [1]}',
-    ]);
-    writeFileSync(join(cwd, 'half.bin'), Buffer.alloc(3 * 32 * 32 * 2));
-    writeFileSync(join(cwd, 'right.bin'), Buffer.alloc(8 * 3 * 2));
-    const { code, stderr } = await plan(cwd);
-    expect([code, stderr.trimEnd().split('\n')]).toEqual([
-      2,
-      [
-        'bench: m.yaml:5:21: inputs.input: the file has 6144 bytes; 1x3x32x32 of float32 takes 12288',
-        'bench: m.yaml:6:57: inputs: model "fixed" has no input "y" (it has x); did you mean "x"?',
-      ],
+    ];
+    const files = { 'half.bin': Buffer.alloc(3 * 32 * 32 * 2), 'right.bin': Buffer.alloc(8 * 3 * 2) };
+    expect(await problemsOf(lines, files)).toEqual([
+      'm.yaml:2:83: inputs.input: the file has 6144 bytes; 1x3x32x32 of float32 takes 12288',
+      'm.yaml:3:57: inputs: model "fixed" has no input "y" (it has x); did you mean "x"?',
     ]);
   });
 });
@@ -120,36 +115,26 @@ describe('what is no mistake', () => {
   ];
 
   test('a matrix that fits plans without a word; a star stands for the rest of a name', async () => {
-    const finished = await plan(folderWith(right));
-    expect([finished.code, finished.stderr, notesIn(finished)]).toEqual([0, '', []]);
+    expect(await notesOf(right)).toEqual([]);
   });
 
   test('operators that make random inputs or CUDA graphs doubtful are notes', async () => {
-    const cwd = folderWith([
-      'models:',
-      '  cf: {onnx: control_flow.onnx, shapes: {x: [batch, 7, 4]}}',
-      'axes: {precision: fp32, batch: 8, cudaGraph: [on, off]}',
-    ]);
-    const finished = await plan(cwd);
-    expect([finished.code, notesIn(finished)]).toEqual([
-      0,
-      [
-        'note: m.yaml:2:3: model "cf" has NonZero (2): how much work it is hangs on the values, and random inputs are like no real ones; give real ones (inputs: {INPUT: FILE})',
-        'note: m.yaml:2:3: model "cf" has If (1), Loop (1): the host decides in between, so a CUDA graph is not likely to be captured or to help; measure with cudaGraph: off too',
-      ],
+    const cf = 'models: {cf: {onnx: control_flow.onnx, shapes: {x: [batch, 7, 4]}}}';
+    expect(await notesOf([cf, 'axes: {precision: fp32, batch: 8, cudaGraph: [on, off]}'])).toEqual([
+      'note: m.yaml:1:10: model "cf" has NonZero (2): how much work it is hangs on the values, and random inputs are like no real ones; give real ones (inputs: {INPUT: FILE})',
+      'note: m.yaml:1:10: model "cf" has If (1), Loop (1): the host decides in between, so a CUDA graph is not likely to be captured or to help; measure with cudaGraph: off too',
     ]);
   });
 
   test('inputs of nothing but zeros are a note', async () => {
-    const cwd = folderWith([
+    const lines = [
       'models:',
       '  fixed: {onnx: fixed.onnx, shapes: static, inputs: {x: zeros.bin}}',
       '  real: {onnx: fixed.onnx, shapes: static, inputs: {x: values.bin}}',
       'axes: {precision: fp32}',
-    ]);
-    writeFileSync(join(cwd, 'zeros.bin'), Buffer.alloc(8 * 3 * 2));
-    writeFileSync(join(cwd, 'values.bin'), Buffer.alloc(8 * 3 * 2).fill(1, 40));
-    expect(notesIn(await plan(cwd))).toEqual([
+    ];
+    const files = { 'zeros.bin': Buffer.alloc(48), 'values.bin': Buffer.alloc(48).fill(1, 40) };
+    expect(await notesOf(lines, files)).toEqual([
       'note: m.yaml:2:57: inputs.x: nothing but zeros: a GPU draws less power on them, and clocks higher, than on real values',
     ]);
   });
@@ -167,25 +152,18 @@ describe('what is no mistake', () => {
   });
 
   test('other dynamic dimensions have to be stated: as those of an image only where the inputs are not known', async () => {
-    const cwd = folderWith([
-      'models: {text: {onnx: external.onnx}, gone: {onnx: gone.onnx}, open: {onnx: open.onnx}}',
-      'axes: {precision: fp32}',
-    ]);
-    writeSparse(join(cwd, 'open.onnx'), model(17, ...valueInfo(11, 'x', ['', '', 3])));
-    expect((await plan(cwd)).stderr.split('\n')).toEqual([
-      'bench: m.yaml:1:10: model "text" states no shapes: write shapes: {input_ids: [batch, sequence], attention_mask: [batch, sequence, 16]}',
-      'bench: m.yaml:1:39: model "gone" states no shapes: write shapes: {INPUT: [batch, 3, 224, 224]}, or shapes: static for a model without dynamic dimensions',
-      'bench: m.yaml:1:64: model "open" states no shapes: write shapes: {x: [batch, dim1, 3]}',
-      '',
+    const models = 'models: {text: {onnx: external.onnx}, gone: {onnx: gone.onnx}, open: {onnx: open.onnx}}';
+    const open = toBytes(model(17, ...valueInfo(11, 'x', ['', '', 3])));
+    expect(await problemsOf([models, 'axes: {precision: fp32}'], { 'open.onnx': open })).toEqual([
+      'm.yaml:1:10: model "text" states no shapes: write shapes: {input_ids: [batch, sequence], attention_mask: [batch, sequence, 16]}',
+      'm.yaml:1:39: model "gone" states no shapes: write shapes: {INPUT: [batch, 3, 224, 224]}, or shapes: static for a model without dynamic dimensions',
+      'm.yaml:1:64: model "open" states no shapes: write shapes: {x: [batch, dim1, 3]}',
     ]);
   });
 
   test('sparsity force is told what it does to the outputs', async () => {
-    const cwd = folderWith([
-      'models: {fixed: {onnx: fixed.onnx}}',
-      'axes: {precision: fp32, sparsity: [enable, force]}',
-    ]);
-    expect(notesIn(await plan(cwd))).toEqual([
+    const fixed = 'models: {fixed: {onnx: fixed.onnx}}';
+    expect(await notesOf([fixed, 'axes: {precision: fp32, sparsity: [enable, force]}'])).toEqual([
       'note: sparsity force overwrites weights, and outputs are wrong: for speed only, and deprecated; prune the model instead (polygraphy surgeon prune) and state sparsity: enable',
     ]);
   });
@@ -211,14 +189,8 @@ describe('what is no mistake', () => {
   });
 
   test('a file that bench cannot read as ONNX: trtexec has the last word', async () => {
-    const cwd = folderWith(right);
-    writeFileSync(join(cwd, 'external.onnx'), 'a model');
-    const finished = await plan(cwd);
-    expect([finished.code, notesIn(finished)]).toEqual([
-      0,
-      [
-        `note: m.yaml:2:16: ${join(cwd, 'external.onnx')}: not readable as ONNX: byte 0: no field of a protobuf message; its inputs are not checked`,
-      ],
+    expect(await notesOf(right, { 'external.onnx': 'a model' })).toEqual([
+      'note: m.yaml:2:16: CWD/external.onnx: not readable as ONNX: byte 0: no field of a protobuf message; its inputs are not checked',
     ]);
   });
 });

@@ -45,13 +45,8 @@ describe('the bundle of a measured run', () => {
     const names = [...texts.keys()];
     expect(names).toEqual(output.files.map(({ name }) => name));
     expect(names).toEqual(names.toSorted());
-    expect(names).toEqual(
-      expect.arrayContaining(
-        ['layers.json', 'repro.json', 'repro.sh', 'run/run.json', 'run/stdout.log']
-          .concat(['build/stdout.log', 'profile/profile.json'])
-          .map((name) => `head/${name}`),
-      ),
-    );
+    const known = 'layers.json repro.json repro.sh run/run.json run/stdout.log build/stdout.log profile/profile.json';
+    expect(names).toEqual(expect.arrayContaining(known.split(' ').map((name) => `head/${name}`)));
     expect(OUTPUTS.repro.parse(JSON.parse(texts.get('head/repro.json') ?? '')).runId).toBe(output.runId);
     expect(texts.get('head/repro.sh')).toMatch(/^#!\/bin\/sh\n/);
     for (const name of names.slice(1)) expect(texts.get('README.txt')).toContain(name);
@@ -129,11 +124,7 @@ describe('a bundle has what an allow-list knows, and says what it left out', () 
   test('no absolute path, in the home folder or not: one folder has one name in all files', () => {
     for (const text of texts.values()) expect(text).not.toMatch(/acme|project-x/);
     const { model, engine, env, trtexec } = JSON.parse(texts.get('head/repro.json') ?? '');
-    expect([model.path, trtexec.path]).toEqual(
-      ['folder-1/model.onnx', 'folder-1/trtexec'].map((path) =>
-        expect.stringMatching(path.replace('1', String.raw`\d`)),
-      ),
-    );
+    expect([model.path, trtexec.path].join()).toMatch(/^folder-\d\/model\.onnx,folder-\d\/trtexec$/);
     expect(model.path.split('/')[0]).toBe(trtexec.path.split('/')[0]);
     expect(env.LD_LIBRARY_PATH).toMatch(/^folder-\d:folder-\d$/);
     expect(texts.get('head/run/stdout.log')).toContain(`--loadEngine=${engine.cachedPath}`);
@@ -160,14 +151,11 @@ describe('against a good build', () => {
     const { code, stderr } = await bench(['repro', 'vit_small', '--bundle', 'bug.zip', '--base', 'normal'], { cwd });
     expect([code, stderr]).toEqual([0, '']);
     const texts = textsOf(join(cwd, 'bug.zip'));
-    const tables = ['base', 'head'].map((side) =>
-      OUTPUTS.layers.parse(JSON.parse(texts.get(`${side}/layers.json`) ?? '')),
-    );
+    const json = (name: string): unknown => JSON.parse(texts.get(name) ?? '');
+    const tables = ['base', 'head'].map((side) => OUTPUTS.layers.parse(json(`${side}/layers.json`)));
     expect(tables.map(({ layers }) => layers.length)).toEqual([141, 141]);
     expect(texts.get('layers-diff.txt')).toContain('patch_embed/Conv');
-    expect(OUTPUTS['layers-diff'].parse(JSON.parse(texts.get('layers-diff.json') ?? '')).rows[0]?.label).toBe(
-      'patch_embed/Conv',
-    );
+    expect(OUTPUTS['layers-diff'].parse(json('layers-diff.json')).rows[0]?.label).toBe('patch_embed/Conv');
     expect(texts.get('README.txt')).toContain('--builderOptimizationLevel=2');
     expect(texts.get('base/repro.sh')).not.toContain('--builderOptimizationLevel');
   });
@@ -202,16 +190,12 @@ describe('against a good build', () => {
 
   test('a Python without onnx is one line that says what to install', async () => {
     const python = join(temporaryFolder(), 'python3');
-    writeFileSync(
-      python,
-      `#!/bin/sh\necho '{"problem": "No module named onnx: pip install onnx", "isLacking": true}'\n`,
-      { mode: 0o755 },
-    );
+    const answer = '{"problem": "No module named onnx: pip install onnx", "isLacking": true}';
+    writeFileSync(python, `#!/bin/sh\necho '${answer}'\n`, { mode: 0o755 });
     const model = join(ROOT, 'test', 'fixtures', 'onnx', 'vit_tiny.onnx');
     const reduce = ['--reduce', 'patch_embed/Conv', '--model', model, '--python', python];
-    const { code, stderr } = await bench(['repro', 'vit_small', '--bundle', 'b.zip', '--base', 'normal', ...reduce], {
-      cwd,
-    });
+    const args = ['repro', 'vit_small', '--bundle', 'b.zip', '--base', 'normal', ...reduce];
+    const { code, stderr } = await bench(args, { cwd });
     expect([code, stderr]).toEqual([3, 'bench: No module named onnx: pip install onnx\n']);
   });
 });
@@ -236,10 +220,8 @@ describe('limits of a bundle', () => {
     const bundle = new BundleFiles(24, new RelativePaths(null));
     await bundle.addRun('head/run', folder, signal);
     expect(bundle.files.map(({ name }) => name)).toEqual(['head/run/run.json', 'head/run/stdout.log']);
-    expect(JSON.parse(String(bundle.files[0]?.content))).toMatchObject({
-      exitCode: 0,
-      argv: ['trtexec', '--onnx=folder-1/n.onnx'],
-    });
+    const kept = { exitCode: 0, argv: ['trtexec', '--onnx=folder-1/n.onnx'] };
+    expect(JSON.parse(String(bundle.files[0]?.content))).toMatchObject(kept);
     expect(String(bundle.files[0]?.content)).not.toMatch(/acme|node7/);
     const log = String(bundle.files[1]?.content);
     expect(log.length).toBeLessThan(4 * MIB + 100);

@@ -24,16 +24,9 @@ inputs = [helper.make_tensor_value_info("x", 1, ["batch", 16, 8])]
 graph = helper.make_graph(nodes, "g", inputs, [helper.make_tensor_value_info("y", 1, None)])
 onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), sys.argv[1])`;
 
-interface Answer {
+interface Answer extends Record<'nodes' | 'outputs', readonly string[]> {
   readonly problem?: string;
-  readonly nodes: readonly string[];
-  readonly outputs: readonly string[];
-  readonly inputs: readonly {
-    readonly name: string;
-    readonly type: string;
-    readonly isDynamic: boolean;
-    readonly shapes: readonly (readonly number[])[];
-  }[];
+  readonly inputs: readonly { name: string; type: string; isDynamic: boolean; shapes: readonly number[][] }[];
 }
 
 function reduce(model: string, node: string, around: number, shapes: readonly object[]): Answer {
@@ -53,15 +46,10 @@ describe.skipIf(TEST_PYTHON === null)(`python/reduce_model.py (${NEEDS_PYTHON})`
     const { inputs, nodes, outputs } = reduce(model, '/attn/Reshape', 0, batches);
     expect(nodes).toEqual(['/Shape', '/Constant', '/Gather', '/Constant_1', '/Concat', '/attn/Reshape']);
     const open = { type: 'float', isDynamic: true, shapes: batches.map(({ x }) => x) };
-    expect(inputs).toEqual([
-      { name: 'b', ...open },
-      { name: 'x', ...open },
-    ]);
+    expect(inputs).toEqual(['b', 'x'].map((name) => ({ name, ...open })));
     expect(outputs).toEqual(['c']);
-    expect(reduce(model, '/attn/Reshape', 1, batches.slice(0, 1)).inputs.map(({ isDynamic }) => isDynamic)).toEqual([
-      false,
-      false,
-    ]);
+    const fixed = reduce(model, '/attn/Reshape', 1, batches.slice(0, 1)).inputs;
+    expect(fixed.map(({ isDynamic }) => isDynamic)).toEqual([false, false]);
     expect(reduce(model, '/attn/Reshape', 1, [{ z: [1] }]).problem).toMatch(/^z: the run has a shape of this input/);
   });
 
@@ -77,9 +65,8 @@ describe.skipIf(TEST_PYTHON === null)(`python/reduce_model.py (${NEEDS_PYTHON})`
     const folder = temporaryFolder();
     for (const name of ['external.onnx', 'external.weights'])
       copyFileSync(join(FIXTURES, 'onnx', name), join(folder, name));
-    const { inputs } = reduce(join(folder, 'external.onnx'), 'node_of_f', 0, [
-      { input_ids: [2, 8], attention_mask: [2, 8, 16] },
-    ]);
+    const sizes = { input_ids: [2, 8], attention_mask: [2, 8, 16] };
+    const { inputs } = reduce(join(folder, 'external.onnx'), 'node_of_f', 0, [sizes]);
     expect(inputs.map(({ name, shapes }) => [name, shapes])).toEqual([['e', [[2, 8, 16]]]]);
   });
 

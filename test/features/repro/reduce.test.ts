@@ -1,16 +1,15 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { brotliDecompressSync } from 'node:zlib';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { diffLayers } from '../../../src/layers/diff-layers.ts';
-import { bench, ROOT, sharedFolder } from '../../support/bench.ts';
+import { bench, sharedFolder } from '../../support/bench.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { NEEDS_PYTHON, TEST_PYTHON } from '../../support/python.ts';
 import { recordedLayers } from '../../support/recorded-layers.ts';
-import { FIXTURES } from '../../support/recordings.ts';
+import { FIXTURES, readFixture } from '../../support/recordings.ts';
 import { unzipped } from '../../support/zip.ts';
 
 /** Checks a model as onnx does, and prints the names of its nodes and its inputs with their dimensions. */
@@ -36,8 +35,7 @@ describe.skipIf(TEST_PYTHON === null)(`--reduce (${NEEDS_PYTHON})`, () => {
 
   beforeAll(() => {
     model = join(sharedFolder(), 'vit_small_fp16.onnx');
-    const packed = readFileSync(join(ROOT, 'test', 'fixtures', 'onnx', 'vit_small_fp16.onnx.br'));
-    writeFileSync(model, brotliDecompressSync(packed));
+    writeFileSync(model, readFixture('../onnx/vit_small_fp16.onnx.br'));
   });
 
   async function reduce(pair: keyof typeof PAIRS, ...args: readonly string[]) {
@@ -58,10 +56,8 @@ describe.skipIf(TEST_PYTHON === null)(`--reduce (${NEEDS_PYTHON})`, () => {
       mkdirSync(join(cwd, dirname(name)), { recursive: true });
       writeFileSync(join(cwd, name), bytes);
     }
-    const printed = execFileSync(TEST_PYTHON ?? '', ['-c', INSPECT, join(cwd, 'reduced', 'model.onnx')], {
-      encoding: 'utf8',
-    });
-    const cut: Inspected = JSON.parse(printed);
+    const file = join(cwd, 'reduced', 'model.onnx');
+    const cut: Inspected = JSON.parse(String(execFileSync(TEST_PYTHON ?? '', ['-c', INSPECT, file])));
     const { reduced } = OUTPUTS['repro-bundle'].parse(JSON.parse(stdout));
     return { cwd, cut, reduced };
   }
@@ -111,15 +107,9 @@ describe.skipIf(TEST_PYTHON === null)(`--reduce (${NEEDS_PYTHON})`, () => {
   test('without neighbors it is the layer alone; a layer that names no node is refused', async () => {
     const { cwd, cut } = await reduce('level2', '--reduce', 'patch_embed/Conv', '--around', '0');
     expect(cut.nodes).toEqual(['patch_embed/Conv']);
-    const made = [
-      '--reduce',
-      'Reformatting CopyNode for Input Tensor 0',
-      '--model',
-      model,
-      '--python',
-      TEST_PYTHON ?? '',
-    ];
-    const refused = await bench(['repro', 'vit_small', '--bundle', 'b.zip', '--base', 'good', ...made], { cwd });
+    const wanted = ['--reduce', 'Reformatting CopyNode for Input Tensor 0', '--bundle', 'b.zip', '--base', 'good'];
+    const made = ['--model', model, '--python', TEST_PYTHON ?? ''];
+    const refused = await bench(['repro', 'vit_small', ...wanted, ...made], { cwd });
     expect(refused.code).toBe(2);
     expect(refused.stderr).toMatch(/has none of the ONNX nodes of this layer \(it names none\)\n$/);
   });

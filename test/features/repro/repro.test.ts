@@ -277,7 +277,10 @@ test('what a matrix sets for another harness is for the program alone; a secret 
       metrics: {rate: {unit: req/s, better: higher}}
 repeats: 1
 `,
-    ...['--until-sure', '1', '--max-repeats', '2'],
+    '--until-sure',
+    '1',
+    '--max-repeats',
+    '2',
   );
   expect(runs).toHaveLength(2);
   // A store of an earlier bench, which did not refuse a name like this.
