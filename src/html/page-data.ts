@@ -1,14 +1,17 @@
 import type { RunId } from '../records/scalars.ts';
 import type { SampleHistogram } from './histogram.ts';
 
-/** Over the runs of one sweep, in the unit of the metric. */
-export interface SweepValue {
-  readonly value: number;
-  readonly least: number;
-  readonly most: number;
-  readonly runs: number;
-  /** Index of the environment; null if unknown. */
-  readonly environment: number | null;
+/** One entry per sweep; null where no valid measurement exists. */
+type SweepColumn = readonly (number | null)[];
+
+/** Over the runs of each sweep, in the unit of the metric. */
+export interface SweepColumns {
+  readonly values: SweepColumn;
+  readonly least: SweepColumn;
+  readonly most: SweepColumn;
+  readonly runs: SweepColumn;
+  /** Index of the environment; null if unknown, too. */
+  readonly environments: SweepColumn;
 }
 
 export interface LeftOut {
@@ -82,9 +85,7 @@ export interface SweepMark {
 }
 
 /** What is drawn of a cell. */
-export interface DrawnCell {
-  /** One entry per sweep; null where no valid measurement exists. */
-  readonly values: readonly (SweepValue | null)[];
+export interface DrawnCell extends SweepColumns {
   readonly marks: readonly SweepMark[];
   readonly leftOut: readonly LeftOut[];
   readonly samples: CellSamples;
@@ -112,9 +113,7 @@ export interface PageCell extends DrawnCell {
   readonly unit: string;
   readonly betterIs: 'lower' | 'higher';
   /** The largest value that there can be; null where there is none. */
-  readonly most: number | null;
-  /** What the heat map is neutral at; null without a value. */
-  readonly level: number | null;
+  readonly whole: number | null;
 }
 
 export interface PagePoint {
@@ -124,15 +123,6 @@ export interface PagePoint {
   readonly latencyMs: number;
   readonly itemsPerS: number;
   readonly accuracy: 'checked' | 'reference' | 'notChecked';
-  /** Half the range of its runs, as a share of the value. */
-  readonly noise: number;
-}
-
-/** Percent at which the scale of the heat maps ends, on both sides: one shade a percent. */
-export const HEAT_END = 5;
-
-/** Class of a square. @param percent of change; its direction is `isWorse` */
-export function heatClass(percent: number, isWorse: boolean): string {
-  const depth = Math.min(HEAT_END, Math.round(Math.abs(percent)));
-  return depth === 0 ? 'h0' : `${isWorse ? 'worse' : 'better'}${depth}`;
+  /** Another one is better in something and worse in nothing. */
+  readonly isDominated: boolean;
 }

@@ -23,7 +23,7 @@ import { textByName, type BuildId, type CellKey, type RunId, type SweepId } from
 import { PROVENANCES, SWEEP_STATES } from '../records/sweep.ts';
 import { type RunTelemetry, telemetrySchema } from '../records/telemetry.ts';
 import { printable } from '../text/printable.ts';
-import type { Banner } from '../trtexec/log/banner.ts';
+import type { Banner } from '../trtexec/log/printed-facts.ts';
 
 /** JSON of one schema, checked when read, as SQLite data is untrusted. `what` names it: `shapes of a cell`. */
 export function json<Value>(name: string, schema: z.ZodType<Value>, what: string) {

@@ -11,7 +11,7 @@ import { printable } from '../text/printable.ts';
 import { telemetryLines } from './machine-text.ts';
 import { statisticsTable } from './statistics-table.ts';
 import { truncate } from './text-width.ts';
-import { renderTable } from './table.ts';
+import { renderTable, numberColumn } from './table.ts';
 
 const MAX_EVIDENCE_LINES = 5;
 
@@ -119,12 +119,8 @@ export function layersTable(layers: readonly JoinedLayer[], look: Look, total?: 
     rows.push({ name: 'all, of which the log lists these', type: '', ms: total.averageMs, percent: 100 });
   return renderTable<(typeof rows)[number]>(
     [
-      { header: 'mean', text: ({ ms }) => formatMs(ms), align: 'right' },
-      {
-        header: 'share',
-        text: ({ ms, percent }) => formatPercent(percent ?? (ms / totalMs) * 100, false),
-        align: 'right',
-      },
+      numberColumn('mean', ({ ms }) => formatMs(ms)),
+      numberColumn('share', ({ ms, percent }) => formatPercent(percent ?? (ms / totalMs) * 100, false)),
       { header: 'type', text: ({ type }) => type, dropRank: 1 },
       { header: `layer (of ${timed.length})`, text: ({ name }) => name, minWidth: 12 },
     ],

@@ -7,7 +7,7 @@ import {
 import { isOneOf } from '../text/unknown-values.ts';
 import type { Look } from './look.ts';
 import { count, formatMs, formatNumber } from './numbers.ts';
-import { type Column, renderTable } from './table.ts';
+import { type Column, renderTable, numberColumn } from './table.ts';
 
 const METRIC_NAMES: Readonly<Record<TimedMetric, string>> = {
   latencyMs: 'latency',
@@ -47,12 +47,8 @@ export function statisticsTable(shown: ShownStatistics, look: Look): string[] {
   });
   const percentiles = [...new Set(rows.flatMap((row) => Object.keys(row.statistics.percentiles)))];
   const isMaximum = queries !== null && queries <= P99_IS_MAXIMUM;
-  const right = (header: string, value: (row: Row) => string, dropRank: number): Column<Row> => ({
-    header,
-    text: value,
-    align: 'right',
-    dropRank,
-  });
+  const right = (header: string, value: (row: Row) => string, dropRank: number): Column<Row> =>
+    numberColumn(header, value, dropRank);
   const columns: Column<Row>[] = [
     { header: '', text: ({ metric }) => `  ${METRIC_NAMES[metric]}` },
     right('median', (row) => ms(row.statistics.median), 0),

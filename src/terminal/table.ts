@@ -32,6 +32,16 @@ export interface Column<Row> {
   readonly onlyIfAmbiguous?: true;
 }
 
+/** A column of numbers, flush right. */
+export function numberColumn<Row>(
+  header: string,
+  text: (row: Row) => string,
+  dropRank: number = 0,
+  more: Partial<Column<Row>> = {},
+): Column<Row> {
+  return { header, text, align: 'right', dropRank, ...more };
+}
+
 const GAP = '  ';
 /** Between columns that identify a row, where room is short. */
 const TIGHT_GAP = ' ';

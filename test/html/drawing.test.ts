@@ -1,11 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { heatClass } from '../../src/html/page-data.ts';
-import { ticks } from '../../src/statistics/ticks.ts';
+import { heatClass } from '../../src/features/report/page/sections.ts';
 import {
   linear,
-  nestedTreeMap,
   placeHash,
   rangeOf,
   readPlace,
@@ -33,40 +31,6 @@ describe('tree map', () => {
       }),
     );
   });
-
-  test('the example of Bruls, Huizing and van Wijk: 6 6 4 3 2 2 1 in 6 by 4', () => {
-    const tiles = treeMap([6, 6, 4, 3, 2, 2, 1], 6, 4);
-    expect(tiles.slice(0, 2)).toEqual([
-      { place: 0, x: 0, y: 0, width: 3, height: 2 },
-      { place: 1, x: 0, y: 2, width: 3, height: 2 },
-    ]);
-    expect(tiles[2]?.width).toBeCloseTo(12 / 7, 9);
-    expect(tiles[2]?.height).toBeCloseTo(7 / 3, 9);
-  });
-
-  test('in two levels each size is in its group, and each group in its frame', () => {
-    const groups = nestedTreeMap([1, 4, 0, 3, 2], ['a', 'b', 'a', 'a', 'b'], 400, 300);
-    expect(groups.map(({ name, tiles }) => [name, tiles.map(({ place }) => place)])).toEqual([
-      ['b', [1, 4]],
-      ['a', [3, 0]],
-    ]);
-    for (const { frame, tiles } of groups) {
-      for (const { x, y, width, height } of tiles) {
-        expect(x).toBeGreaterThanOrEqual(frame.x - 1e-9);
-        expect(y).toBeGreaterThanOrEqual(frame.y - 1e-9);
-        expect(x + width).toBeLessThan(frame.x + frame.width + 1e-9);
-        expect(y + height).toBeLessThan(frame.y + frame.height + 1e-9);
-      }
-    }
-    expect(groups.map(({ frame }) => (frame.width * frame.height) / 120_000)).toEqual([
-      expect.closeTo(0.6, 9),
-      expect.closeTo(0.4, 9),
-    ]);
-  });
-
-  test('nothing of no time', () => {
-    expect(treeMap([], 10, 10)).toEqual([]);
-  });
 });
 
 describe('the address of a cell', () => {
@@ -89,25 +53,13 @@ test('a shade a percent, up to five, by what is worse', () => {
   expect(shades).toEqual(['h0', 'h0', 'better1', 'worse1', 'worse4', 'worse5', 'worse5', 'better5']);
 });
 
-test('the staircase of a precision: its fastest for each latency; what is dominated within noise is not struck out', () => {
-  const point = (label: string, latencyMs: number, itemsPerS: number, noise = 0.002) => {
-    return { key: label, label, precision: 'fp8', latencyMs, itemsPerS, accuracy: 'notChecked' as const, noise };
+test('the staircase of a precision: its fastest for each latency', () => {
+  const point = (label: string, latencyMs: number, itemsPerS: number) => {
+    const accuracy = 'notChecked' as const;
+    return { key: label, label, precision: 'fp8', latencyMs, itemsPerS, accuracy, isDominated: false };
   };
-  const points = [
-    point('b8', 2, 400),
-    point('b1', 1, 100),
-    point('b8 slow', 2.1, 380),
-    point('b8 within 1 %', 2.01, 398),
-    point('b8 within its runs', 2.06, 390, 0.04),
-    point('b32', 8, 300),
-    point('b64', 16, 900),
-  ];
-  const { corners, dominators } = staircase(points);
-  expect(corners.map(({ label }) => label)).toEqual(['b1', 'b8', 'b64']);
-  expect([...dominators].map(([one, by]) => [one.label, by.label])).toEqual([
-    ['b8 slow', 'b8'],
-    ['b32', 'b8'],
-  ]);
+  const points = [point('b8', 2, 400), point('b1', 1, 100), point('slow', 2.1, 380), point('b64', 16, 900)];
+  expect(staircase(points).map(({ label }) => label)).toEqual(['b1', 'b8', 'b64']);
 });
 
 describe('scales', () => {
@@ -123,12 +75,6 @@ describe('scales', () => {
     expect(most).toBeCloseTo(1.008, 9);
     expect(rangeOf([0.9, 1], 1)).toEqual([least, 1]);
     expect(rangeOf([], 1)).toEqual([0, 1]);
-  });
-
-  test('round numbers', () => {
-    expect(ticks(0, 10, 5)).toEqual([0, 2, 4, 6, 8, 10]);
-    expect(ticks(3.1, 3.9, 4)).toHaveLength(4);
-    expect(ticks(5, 5, 4)).toEqual([5]);
   });
 });
 

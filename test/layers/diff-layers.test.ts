@@ -10,16 +10,10 @@ import { recordedLayers } from '../support/recorded-layers.ts';
 const NORMAL = recordedLayers('pairs/vit_small.fp16/normal/profile');
 const PROFILES = [
   'pairs/vit_small.fp16/normal/profile',
-  'pairs/vit_small.fp16/level2/profile',
   'pairs/vit_small.fp16/opt32/profile',
   'level0/profile/vit_small.fp16.normal',
-  'level0/profile/vit_small.fp16.level0',
-  'nights/1-profile/vit_small.fp16.b8',
   'nights/1-profile/vit_small.fp8.b8',
-  'nights/1-profile/vit_base.fp16.b8',
-  'nights/1-profile/vit_base.fp8.b8',
   'nights/1-profile/resnet_small.fp16.b8',
-  'nights/1-profile/resnet_small.fp8.b8',
   'nights/1-profile/resnet_small.int8.b8',
 ];
 
@@ -46,14 +40,12 @@ describe('recorded pairs: what their README says is true of them', () => {
 
   test('opt32: all matrix products and the norms; attention only got another hash', () => {
     const diff = diffLayers(NORMAL, recordedLayers('pairs/vit_small.fp16/opt32/profile'));
-    expect(causes(diff).slice(0, 7).map(short)).toEqual([
+    expect(causes(diff).slice(0, 5).map(short)).toEqual([
       'tactic 12→12 blocks.*.mlp.fc1: Add, MatMul + blocks.*.mlp/Gelu: AddOne, Div, Erf, Half, Mul 0.0151',
       'tactic 12→12 blocks.*.attn.proj: Add, MatMul 0.0140',
       'tactic 12→12 blocks.*.attn.qkv: Add, MatMul 0.0078',
       'tactic 1→1 patch_embed/Conv 0.0077',
       'tactic 12→12 blocks.*.mlp.fc2: Add, MatMul 0.0075',
-      'otherHash 12→12 blocks.*.norm2/LayerNorm + blocks.*/Add1 0.0062',
-      'otherHash 11→11 blocks.*.norm1/LayerNorm + blocks.*/Add2 0.0044',
     ]);
     const attention = changeRows(diff).rows.find(({ label }) => label.includes('Softmax'));
     expect(attention).toMatchObject({ change: 'otherHash', headLayers: 12, isCause: false });
@@ -73,18 +65,6 @@ describe('recorded pairs: what their README says is true of them', () => {
     const named = causes(diff).map(({ label }) => label);
     expect(named.filter((label) => /LayerNorm|Softmax/.test(label))).toEqual([]);
     expect(changeRows(diff).unattributed).toBeNull();
-  });
-
-  test('normal2: a second build without times; 13 of 141 tactics differ, and every layer is matched', () => {
-    const diff = diffLayers(
-      recordedLayers('pairs/vit_small.fp16/normal/build'),
-      recordedLayers('pairs/vit_small.fp16/normal2/build'),
-    );
-    expect(changeRows(diff).rows.map(({ change, headLayers, label }) => [change, headLayers, label])).toEqual([
-      ['tactic', 12, 'blocks.*.attn.qkv: Add, MatMul'],
-      ['tactic', 1, 'head.fc/Gemm'],
-    ]);
-    expect(diff.parts.every(({ base, head }) => base.length === 1 && head.length === 1)).toBe(true);
   });
 
   test.each(['vit_small', 'vit_base'])('%s FP8: the fused attention was lost', (model) => {
@@ -123,13 +103,6 @@ describe('the parts of a difference', () => {
     }
   });
 
-  test('the other way round each change is its opposite', () => {
-    const [a, b] = [NORMAL, recordedLayers('pairs/vit_small.fp16/opt32/profile')];
-    const there = diffLayers(a, b).parts.map(({ change, deltaMs }) => [change, deltaMs.toFixed(9)]);
-    const back = diffLayers(b, a).parts.map(({ change, deltaMs }) => [change, (-deltaMs).toFixed(9)]);
-    expect(back.toSorted()).toEqual(there.toSorted());
-  });
-
   test('a layer that is slower with the same tactic is never a cause', () => {
     fc.assert(
       fc.property(
@@ -159,13 +132,6 @@ describe('the parts of a difference', () => {
     expect(changeRows(diff)).toMatchObject({ unchanged: null, unknown: { headLayers: 141 } });
   });
 
-  test('half of the layers slower is no shift of all', () => {
-    const head = NORMAL.map((layer, index) =>
-      index % 2 === 0 ? { ...layer, averageMs: layer.averageMs * 1.3 } : layer,
-    );
-    expect(diffLayers(NORMAL, head).commonPercent).toBeNull();
-  });
-
   test('a fused FP16 convolution that became two kernels in FP8 is a lost fusion, not a new layer', () => {
     const diff = diffLayers(
       recordedLayers('nights/1-profile/resnet_small.fp16.b8'),
@@ -191,19 +157,11 @@ describe('the parts of a difference', () => {
     const parts = diffLayers(NORMAL, head).parts.filter((part) => part.moved);
     expect(parts.map(({ base }) => base.map(({ name }) => name))).toEqual([['patch_embed/Conv']]);
   });
-
-  test('layers of nothing', () => {
-    expect(diffLayers([], [])).toEqual({ baseMs: 0, headMs: 0, deltaMs: 0, parts: [], commonPercent: null });
-    const { rows, unattributed } = changeRows(diffLayers([], NORMAL));
-    const added = rows.reduce((sum, { headLayers }) => sum + headLayers, 0);
-    expect(added + (unattributed?.headLayers ?? 0)).toBe(NORMAL.length);
-  });
 });
 
 describe('what a row says of its layers', () => {
   const PAIRED = [
     ['pairs/vit_small.fp16/normal/profile', 'pairs/vit_small.fp16/opt32/profile'],
-    ['level0/profile/vit_small.fp16.normal', 'level0/profile/vit_small.fp16.level0'],
     ['nights/1-profile/resnet_small.fp16.b8', 'nights/1-profile/resnet_small.int8.b8'],
   ] as const;
   const conv = NORMAL.find(({ nodes }) => nodes.some((node) => node.includes('patch_embed')));
@@ -221,17 +179,10 @@ describe('what a row says of its layers', () => {
     const kernel = (tile: string): string => `sm90_xmma_gemm_f16f16_f16f32_f32_tilesize${tile}_a`;
     const was = kernel('64x64x64');
     const [small, large] = [kernel('64x128x64'), kernel('256x64x32')];
+    const before = blocks(Array.from({ length: 3 }, () => [was, 0.02]));
     const diff = diffLayers(
+      before,
       blocks([
-        [was, 0.02],
-        [was, 0.02],
-        [was, 0.02],
-        [was, 0.02],
-        [was, 0.02],
-      ]),
-      blocks([
-        [small, 0.021],
-        [small, 0.021],
         [small, 0.021],
         [large, 0.03],
         [large, 0.027],
@@ -239,28 +190,12 @@ describe('what a row says of its layers', () => {
     );
     const [row] = changeRows(diff).rows;
     expect(row?.label).toBe('blocks.*.mlp.fc2/MatMul');
-    expect(row?.detail).toBe('tile 64x64x64 → 256x64x32 (2 of 5, 85 % of it)');
+    expect(row?.detail).toBe('tile 64x64x64 → 256x64x32 (2 of 3, 94 % of it)');
     expect(row === undefined ? [] : partRows(row).map(({ label, detail }) => [label, detail])).toEqual([
-      ['blocks.3.mlp.fc2/MatMul', 'tile 64x64x64 → 256x64x32'],
-      ['blocks.4.mlp.fc2/MatMul', 'tile 64x64x64 → 256x64x32'],
+      ['blocks.1.mlp.fc2/MatMul', 'tile 64x64x64 → 256x64x32'],
+      ['blocks.2.mlp.fc2/MatMul', 'tile 64x64x64 → 256x64x32'],
       ['blocks.0.mlp.fc2/MatMul', 'tile 64x64x64 → 64x128x64'],
-      ['blocks.1.mlp.fc2/MatMul', 'tile 64x64x64 → 64x128x64'],
-      ['blocks.2.mlp.fc2/MatMul', 'tile 64x64x64 → 64x128x64'],
     ]);
-  });
-
-  test('two kernels that cost alike are both named', () => {
-    const diff = diffLayers(
-      blocks([
-        ['a_x', 0.02],
-        ['a_x', 0.02],
-      ]),
-      blocks([
-        ['b_y', 0.03],
-        ['c_z', 0.028],
-      ]),
-    );
-    expect(changeRows(diff).rows[0]?.detail).toBe('a_x → b_y (1 of 2, 56 % of it); a_x → c_z (1 of 2, 44 % of it)');
   });
 
   test.each(PAIRED)('%s → %s: rows of one layer have the numbers of its nodes', (base, head) => {

@@ -5,12 +5,10 @@ import { expect, test } from 'vitest';
 
 import { layerFactsOf } from '../../src/layers/layer-facts.ts';
 import { blockOf, originsInName, scopeOf, stableName, withoutNumbers } from '../../src/layers/layer-name.ts';
-import { groupLayers, summarizeLayers } from '../../src/layers/summarize-layers.ts';
 import { compareTactics, describeTacticChange, parseTactic } from '../../src/layers/tactic.ts';
 import { parseLayerInfo } from '../../src/trtexec/exports/layer-info.ts';
 import { joinLayers, layersOf } from '../../src/layers/profiled-engine.ts';
 import { NO_EXPORTS } from '../../src/trtexec/run-facts.ts';
-import { recordedLayers } from '../support/recorded-layers.ts';
 import { GUIDE, onlyRun } from '../support/recordings.ts';
 
 test.each([
@@ -107,19 +105,4 @@ test("TensorRT's guide, listing 27: the FP16 attention in Torch-TensorRT's schem
     precisionOut: 'fp16',
     origins: [],
   });
-});
-
-test('a recorded FP8 network by type and precision: shares of time, cost of its own', () => {
-  const layers = recordedLayers('nights/1-profile/vit_small.fp8.b8');
-  const summary = summarizeLayers(layers);
-  expect(summary.layers).toBe(190);
-  expect(summary.totalMs).toBeCloseTo(1.31389106, 9);
-  const byPrecision = Object.fromEntries(
-    summary.precisionShares.map(({ precision, share }) => [precision, Number(share.toFixed(3))]),
-  );
-  expect(byPrecision).toMatchObject({ fp8: 0.672, fp16: 0.271 });
-  expect(summary.precisionShares.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1, 12);
-  const groups = groupLayers(layers, ['block'], 1);
-  expect(groups.reduce((sum, { totalMs }) => sum + totalMs, 0)).toBeCloseTo(summary.totalMs, 9);
-  expect(groups.slice(0, 2).map(({ key }) => key)).toEqual(['blocks.0/attn', 'blocks.7/attn']);
 });

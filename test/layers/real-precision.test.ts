@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 
-import { realPrecision } from '../../src/layers/real-precision.ts';
+import { precisionShare, realPrecision } from '../../src/layers/real-precision.ts';
+import { choiceCell } from '../support/deployments.ts';
 import { recordedLayers } from '../support/recorded-layers.ts';
 
 function rounded(shares: Readonly<Record<string, number>>): Record<string, number> {
@@ -9,7 +10,6 @@ function rounded(shares: Readonly<Record<string, number>>): Record<string, numbe
 
 test.each([
   ['vit_small.fp8.b8', { fp8: 0.72, fp16: 0.28 }, { fp8: 0.61, fp16: 0.39 }],
-  ['vit_base.fp8.b8', { fp8: 0.74, fp16: 0.26 }, { fp8: 0.61, fp16: 0.39 }],
   ['vit_small.fp16.b8', { fp16: 1 }, { fp16: 1 }],
   ['resnet_small.fp8.b8', { fp8: 0.7, fp16: 0.3 }, { fp8: 0.63, fp16: 0.38 }],
   ['resnet_small.int8.b8', { int8: 0.94, fp16: 0.06 }, { int8: 0.91, fp16: 0.09 }],
@@ -20,4 +20,19 @@ test.each([
 
 test('nothing computes in nothing', () => {
   expect(realPrecision([])).toEqual({ timeShares: {}, layerShares: {} });
+});
+
+const real = { timeShares: { fp8: 0.3, fp16: 0.7 }, layerShares: { fp8: 0.6, fp16: 0.4 } };
+const untimed = { ...real, timeShares: {} };
+const untyped = { timeShares: { unknown: 1 }, layerShares: { unknown: 1 } };
+
+test.each([
+  ['less than the least share', 'fp8', real, 0.5, { asked: 'fp8', timeShare: 0.3, layerShare: 0.6, isReal: false }],
+  ['that share', 'fp8', real, 0.3, { asked: 'fp8', timeShare: 0.3, layerShare: 0.6, isReal: true }],
+  ['the layers count', 'fp8', untimed, 0.5, { asked: 'fp8', timeShare: null, layerShare: 0.6, isReal: true }],
+  ['FP32', 'fp32', real, 0.5, null],
+  ['an engine without types', 'fp8', untyped, 0.5, null],
+  ['no engine', 'fp8', null, 0.5, null],
+] as const)('the share of a precision: %s', (_, precision, found, least, share) => {
+  expect(precisionShare(choiceCell(precision, 8), found, least)).toEqual(share);
 });

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { makeLook } from '../../src/terminal/look.ts';
-import { type Column, renderTable } from '../../src/terminal/table.ts';
-import { textWidth, truncate } from '../../src/terminal/text-width.ts';
+import { type Column, numberColumn, renderTable } from '../../src/terminal/table.ts';
+import { textWidth } from '../../src/terminal/text-width.ts';
 
 interface Row {
   readonly name: string;
@@ -11,209 +11,96 @@ interface Row {
   readonly note: string;
 }
 
-const COLUMNS: readonly Column<Row>[] = [
-  { header: 'name', text: ({ name }) => name, minWidth: 6 },
-  { header: 'value', text: ({ value }) => value, align: 'right' },
-  { header: 'note', text: ({ note }) => note, dropRank: 1 },
+const row = (name: string, value = '1', note = ''): Row => ({ name, value, note });
+const ROWS = [row('a', '1.5 ms', 'first'), row('a longer name', '12.5 ms')];
+const [NAME, VALUE, NOTE] = [
+  { header: 'name', text: ({ name }: Row) => name, minWidth: 6 },
+  numberColumn('value', ({ value }: Row) => value),
+  { header: 'note', text: ({ note }: Row) => note, dropRank: 1 },
 ];
-const ROWS = [
-  { name: 'a', value: '1.5 ms', note: 'first' },
-  { name: 'a longer name', value: '12.5 ms', note: '' },
-];
+const COLUMNS: readonly Column<Row>[] = [NAME, VALUE, NOTE];
+const at = (width: number, columns = COLUMNS, rows = ROWS) => renderTable(columns, rows, makeLook(width, false));
 
-describe('a table', () => {
-  test('aligned, without trailing spaces', () => {
-    expect(renderTable(COLUMNS, ROWS, makeLook(80, false))).toEqual([
-      'name             value  note',
-      'a               1.5 ms  first',
-      'a longer name  12.5 ms',
-    ]);
-  });
-
-  test('cuts names, then drops what matters least', () => {
-    expect(renderTable(COLUMNS, ROWS, makeLook(24, false))).toEqual([
-      'name        value  note',
-      'a          1.5 ms  first',
-      'a longe…  12.5 ms',
-    ]);
-    expect(renderTable(COLUMNS, ROWS, makeLook(18, false))).toEqual([
-      'name         value',
-      'a           1.5 ms',
-      'a longer…  12.5 ms',
-      'not shown at 18',
-      '  columns: note',
-    ]);
-  });
-
-  test('a sentence is cut at its end', () => {
-    const columns: readonly Column<Row>[] = [
-      { header: 'why', text: ({ note }) => note, minWidth: 6, isSentence: true },
-    ];
-    const rows = [{ name: 'a', value: '', note: 'another process was on the GPU' }];
-    expect(renderTable(columns, rows, makeLook(20, false))).toEqual(['why', 'another process was…']);
-  });
-
-  test('a header gives way before a text does', () => {
-    const columns: Column<Row>[] = [
-      { header: 'a long header', text: ({ value }) => value, minWidth: 4 },
-      { header: 'n', text: ({ name }) => name, minWidth: 4 },
-    ];
-    expect(renderTable(columns, ROWS, makeLook(24, false))[2]).toBe('12.5 ms    a longer name');
-  });
-
-  test('a column in which every row is empty is left out', () => {
-    const rows = ROWS.map((row) => ({ ...row, note: '' }));
-    expect(renderTable(COLUMNS, rows, makeLook(80, false))[0]).not.toContain('note');
-  });
-
-  test('a text that wraps goes on in the next line, whole', () => {
-    const columns: Column<Row>[] = COLUMNS.map((column) =>
-      column.header === 'name' ? { ...column, wraps: true } : column,
-    );
-    expect(renderTable(columns, ROWS, makeLook(24, false))).toEqual([
-      'name        value  note',
-      'a          1.5 ms  first',
-      'a longer  12.5 ms',
-      'name',
-    ]);
-  });
-
-  test('wide characters count as two columns', () => {
-    const rows = [
-      { name: '模型', value: '1', note: 'x' },
-      { name: '😀', value: '2', note: 'y' },
-      { name: 'e\u0301', value: '3', note: 'z' },
-    ];
-    const lines = renderTable(COLUMNS, rows, makeLook(80, false));
-    expect(new Set(lines.map(textWidth)).size).toBe(2);
-    expect(lines.slice(1).map(textWidth)).toEqual([14, 14, 14]);
-  });
-
-  test('never wider than the terminal, from 60 to 200 columns', () => {
-    const text = fc.string({ unit: 'grapheme', maxLength: 60 });
-    fc.assert(
-      fc.property(
-        fc.array(fc.record({ name: text, value: fc.stringMatching(/^\d{1,8}$/), note: text }), {
-          minLength: 1,
-          maxLength: 5,
-        }),
-        fc.integer({ min: 60, max: 200 }),
-        (rows, columns) => {
-          for (const line of renderTable(COLUMNS, rows, makeLook(columns, false))) {
-            expect(textWidth(line)).toBeLessThanOrEqual(columns);
-          }
-        },
-      ),
-    );
-  });
-});
-
-test('cutting keeps whole characters', () => {
-  expect(truncate('hello', 5)).toBe('hello');
-  expect(truncate('hello!', 5)).toBe('hell…');
-  expect(truncate('👩‍👩‍👧 family', 4)).toBe('👩‍👩‍👧 …');
-  expect(truncate('模型模型', 4)).toBe('模…');
-  expect(truncate('模型模型', 6, 3)).toBe('模…型');
-});
-
-describe('names without room', () => {
-  const namesAt = (columns: number, names: readonly string[]): string[] => {
-    const rows = names.map((name) => ({ name, value: '1', note: '' }));
-    return renderTable(COLUMNS, rows, makeLook(columns, false))
-      .slice(1)
-      .map((line) => line.replace(/ +1$/, ''));
-  };
-
-  test.each([
-    ['at the end', ['resnet50.fp16', 'vit_small.fp16'], ['resne…', 'vit_s…']],
-    ['in the middle', ['resnet50.b1', 'resnet50.b8', 'vit_small.b1'], ['res….b1', 'res….b8', 'vit….b1']],
+test.each<[string, number, readonly Column<Row>[], readonly string[]]>([
+  ['names are cut first', 24, COLUMNS, ['name        value  note', 'a          1.5 ms  first', 'a longe…  12.5 ms']],
+  [
+    'then what matters least is dropped, and named',
+    18,
+    COLUMNS,
+    ['name         value', 'a           1.5 ms', 'a longer…  12.5 ms', 'not shown at 18', '  columns: note'],
+  ],
+  [
+    'a header gives way before a text does',
+    24,
     [
-      'at the beginning',
-      ['trtexec/pairs/opt32/b1.graph1', 'trtexec/pairs/opt32/b8.graph1'],
-      ['…b1.graph1', '…b8.graph1'],
+      { header: 'a long header', text: ({ value }) => value, minWidth: 4 },
+      { ...NAME, header: 'n', minWidth: 4 },
     ],
-  ])('are cut %s, where they differ least', (_, names, cut) => {
-    const width = Math.max(...cut.map(textWidth));
-    expect(namesAt(width + 7, names)).toEqual(cut);
-  });
-
-  test('that differ in their last characters never read the same', () => {
-    const end = fc.stringMatching(/^[a-z0-9]{4}$/);
-    fc.assert(
-      fc.property(
-        fc.stringMatching(/^[a-z/]{8,40}$/),
-        fc.uniqueArray(end, { minLength: 2, maxLength: 6 }),
-        (beginning, ends) => {
-          const names = namesAt(
-            13,
-            ends.map((own) => beginning + own),
-          );
-          expect(new Set(names).size).toBe(ends.length);
-        },
-      ),
-    );
-  });
+    ['a long h…  n', '1.5 ms     a', '12.5 ms    a longer name'],
+  ],
+  [
+    'a text that wraps goes on in the next line, whole',
+    24,
+    [{ ...NAME, wraps: true }, VALUE, NOTE],
+    ['name        value  note', 'a          1.5 ms  first', 'a longer  12.5 ms', 'name'],
+  ],
+  [
+    'a header with a short form',
+    22,
+    [
+      { ...VALUE, align: 'left' },
+      { header: 'last 12 sweeps, ±7 %', short: '±7 %', text: ({ name }) => name },
+    ],
+    ['value    ±7 %', '1.5 ms   a', '12.5 ms  a longer name'],
+  ],
+])('%s', (_, width, columns, lines) => {
+  expect(at(width, columns)).toEqual(lines);
 });
 
-test('a header with a short form gives way: no line is wider than the terminal', () => {
+test('a sentence is cut at its end', () => {
+  const sentence: Column<Row> = { header: 'why', text: ({ note }) => note, minWidth: 6, isSentence: true };
+  expect(at(20, [sentence], [row('', '', 'another process was on the GPU')])).toEqual(['why', 'another process was…']);
+});
+
+test('wide characters count as two columns', () => {
+  const lines = at(80, COLUMNS, [row('模型', '1', 'x'), row('😀', '2', 'y'), row('e\u0301', '3', 'z')]);
+  expect(lines.slice(1).map(textWidth)).toEqual([14, 14, 14]);
+});
+
+test('never wider than the terminal, from 60 to 200 columns', () => {
+  const text = fc.string({ unit: 'grapheme', maxLength: 60 });
+  const rows = fc.array(fc.record({ name: text, value: fc.stringMatching(/^\d{1,8}$/), note: text }), {
+    minLength: 1,
+    maxLength: 5,
+  });
+  fc.assert(
+    fc.property(rows, fc.integer({ min: 60, max: 200 }), (given, columns) => {
+      for (const line of at(columns, COLUMNS, given)) expect(textWidth(line)).toBeLessThanOrEqual(columns);
+    }),
+  );
+});
+
+test.each([
+  ['at the end', ['resnet50.fp16', 'vit_small.fp16'], ['resne…', 'vit_s…']],
+  ['in the middle', ['resnet50.b1', 'resnet50.b8', 'vit_small.b1'], ['res….b1', 'res….b8', 'vit….b1']],
+  ['at the beginning', ['trtexec/opt32/b1.graph1', 'trtexec/opt32/b8.graph1'], ['…b1.graph1', '…b8.graph1']],
+])('names are cut %s, where they differ least', (_, names, cut) => {
+  const [, ...lines] = at(
+    Math.max(...cut.map(textWidth)) + 7,
+    COLUMNS,
+    names.map((name) => row(name)),
+  );
+  expect(lines.map((line) => line.replace(/ +1$/, ''))).toEqual(cut);
+});
+
+test('two rows never read the same: where they would, the key stands before them', () => {
   const columns: Column<Row>[] = [
-    { header: 'value', text: ({ value }) => value },
-    { header: 'last 12 sweeps, ±7 %', short: '±7 %', text: ({ name }) => name },
-  ];
-  expect(renderTable(columns, ROWS, makeLook(22, false))).toEqual([
-    'value    ±7 %',
-    '1.5 ms   a',
-    '12.5 ms  a longer name',
-  ]);
-});
-
-describe('a narrow terminal', () => {
-  interface Cell {
-    readonly key: string;
-    readonly name: string;
-    readonly ms: string;
-    readonly qps: string;
-  }
-  const columns: Column<Cell>[] = [
-    { header: 'cell', text: ({ key }) => key, onlyIfAmbiguous: true },
+    { header: 'cell', text: ({ value }) => value, onlyIfAmbiguous: true },
     { header: 'options', text: ({ name }) => name, minWidth: 8, isIdentity: true },
-    { header: 'median', text: ({ ms }) => ms },
-    { header: 'qps', text: ({ qps }) => qps, dropRank: 2 },
-    { header: 'p99', text: ({ qps }) => qps, dropRank: 3 },
+    { header: 'median', text: () => '0.04071' },
   ];
-  const rows = [
-    { key: '8880ae78', name: 'graph transfers', ms: '0.04071', qps: '24563' },
-    { key: '0c92a3ad', name: 'graph transfers streams=2', ms: '0.04620', qps: '43290' },
-  ];
-
-  test('leaves out columns that matter less before two rows read the same', () => {
-    const lines = renderTable(columns, rows, makeLook(28, false));
-    expect(lines.slice(0, 3)).toEqual([
-      'options              median',
-      'graph transfers      0.04071',
-      'graph transfers st…  0.04620',
-    ]);
-  });
-
-  test('says which columns it has no room for', () => {
-    const wide = renderTable(columns, rows, makeLook(60, false));
-    expect(wide[0]).toBe('options                    median   qps    p99');
-    expect(wide).toHaveLength(3);
-    const narrow = renderTable(columns, rows, makeLook(24, false));
-    expect(narrow.map((line) => line.replace(/^graph \S*…/, 'graph…'))).toEqual([
-      'options          median',
-      'graph transfers  0.04071',
-      'graph…  0.04620',
-      'not shown at 24',
-      '  columns: qps, p99',
-    ]);
-  });
-
-  test('two rows never read the same: where they would, the key stands before them', () => {
-    const alike = rows.map((row, place) => ({ ...row, name: `graph transfers streams=${place + 1}` }));
-    const cut = renderTable(columns, alike, makeLook(28, false));
-    expect(cut.slice(1, 3).map((line) => line.slice(0, 18))).toEqual(['8880ae78  grap…ms=', '0c92a3ad  grap…ms=']);
-    const same = [rows[0], rows[0]].filter((row) => row !== undefined);
-    expect(renderTable(columns, same, makeLook(28, false))[0]).toMatch(/^options/);
-  });
+  const alike = [row('graph transfers streams=1', '8880ae78'), row('graph transfers streams=2', '0c92a3ad')];
+  const [, ...cut] = at(28, columns, alike);
+  expect(cut.map((line) => line.slice(0, 18))).toEqual(['8880ae78  grap…ms=', '0c92a3ad  grap…ms=']);
+  expect(at(28, columns, [row('graph'), row('graph')])[0]).toMatch(/^options/);
 });

@@ -9,7 +9,7 @@ import { DERIVED_LEGEND, derivedText, isDerived, count, formatMs, formatNumber }
 import type { Look } from '../../terminal/look.ts';
 import { renderScatter } from '../../terminal/charts/scatter-chart.ts';
 import { scalingLines } from './scaling.ts';
-import { type Column, renderTable } from '../../terminal/table.ts';
+import { type Column, renderTable, numberColumn } from '../../terminal/table.ts';
 import { changeStyle } from '../../terminal/words.ts';
 import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 
@@ -57,39 +57,20 @@ const MAX_LISTED = 5;
 
 function tableOf(measured: readonly Row[], drawn: ParetoOutput['workloads'], look: Look): string[] {
   const { style } = look;
-  const right = 'right' as const;
   const marks = new Map(drawn.flatMap((workload) => [...marksOf(workload)]));
   const dominated = measured.filter((one) => !isFront(one)).length;
-  // Where no accuracy is known, the line below the table says so.
-  const isAnyChecked = measured.some((one) => accuracyText(one) !== 'not checked');
   const about = cellColumns(measured, ({ cell }) => cell);
   const whole = (one: Row): ((text: string) => string) => (isFront(one) ? (text) => text : style.dim);
   const columns: Column<Row>[] = [
     { header: '', text: ({ key }) => marks.get(key) ?? '' },
     { header: '', text: (one) => (isFront(one) ? '*' : '') },
     ...about.columns,
-    {
-      header: 'items/s',
-      text: (one) => (one.itemsPerS === null ? '–' : derivedText(one, one.itemsPerS)),
-      align: right,
-    },
-    { header: 'qps', text: (one) => derivedText(one, one.throughputQps), align: right, dropRank: 7 },
-    { header: 'speed-up', text: ({ speedUp }) => speedUpText(speedUp), align: right },
-    { header: '95 % interval', text: ({ speedUp }) => intervalText(speedUp), align: right, dropRank: 8 },
-    { header: 'latency', text: ({ latencyMs }) => formatMs(latencyMs), align: right, dropRank: 1 },
-    { header: 'p99', text: ({ p99Ms }) => formatMs(p99Ms), align: right, dropRank: 2 },
-    { header: 'accuracy', text: (one) => (isAnyChecked ? accuracyText(one) : ''), align: right },
-    { header: 'engine MiB', text: ({ engineMib }) => amount(engineMib), align: right, dropRank: 4 },
-    { header: 'context MiB', text: ({ contextMib }) => amount(contextMib), align: right, dropRank: 5 },
-    ...costColumns(measured),
-    ...USE_COLUMNS.filter(({ text }) => measured.some((one) => text(one) !== '')),
-    { header: 'actual precision', short: 'actual', text: shareText, align: right, minWidth: 10, dropRank: 3 },
-    { header: 'runs', text: ({ runs }) => String(runs), align: right, dropRank: 6 },
+    ...choiceColumns(measured),
   ];
   const styled = columns.map((column) => ({ ...column, style: whole }));
   const table = renderTable(styled, measured, look);
   const which = dominated === 0 ? 'all of them' : `${measured.length - dominated} of ${measured.length}`;
-  const axes = `items/s, latency, engine and context size, accuracy${isAnyChecked ? '' : ' (not checked)'}`;
+  const axes = `items/s, latency, engine and context size, accuracy${isAnyChecked(measured) ? '' : ' (not checked)'}`;
   const legend = `* Pareto-optimal, ${which}: no other is at least as good on every axis: ${axes}`;
   return [
     ...table,
@@ -99,41 +80,44 @@ function tableOf(measured: readonly Row[], drawn: ParetoOutput['workloads'], loo
   ];
 }
 
-/** How well the GPU is used, where that is known of a cell. */
-const USE_COLUMNS: readonly Column<Row>[] = [
-  { header: 'of peak', text: peakText, align: 'right', dropRank: 4.2 },
-  { header: 'mJ/item', text: energyText, align: 'right', dropRank: 4.4 },
-];
-
-interface CostColumn {
-  readonly header: string;
-  readonly cost: keyof Choice['costs'];
-  readonly axes: readonly NamedAxisName[];
+/** What tables say of choices, in the terminal and on the page: empty columns are left out. */
+export function choiceColumns(choices: readonly Row[]): Column<Row>[] {
+  const stated = new Set<string>(choices.flatMap(({ cell }) => namedWords(cell.axisFlags).map(({ name }) => name)));
+  const costs = COSTS.filter(([, , axes]) => axes.some((axis) => stated.has(axis)));
+  return [
+    numberColumn('items/s', (one) => (one.itemsPerS === null ? '–' : derivedText(one, one.itemsPerS))),
+    numberColumn('qps', (one) => derivedText(one, one.throughputQps), 7),
+    numberColumn('speed-up', ({ speedUp }) => speedUpText(speedUp)),
+    numberColumn('95 % interval', ({ speedUp }) => intervalText(speedUp), 8),
+    numberColumn('latency', ({ latencyMs }) => formatMs(latencyMs), 1),
+    numberColumn('p99', ({ p99Ms }) => formatMs(p99Ms), 2),
+    numberColumn('accuracy', (one) => (isAnyChecked(choices) ? accuracyText(one) : '')),
+    numberColumn('engine MiB', ({ engineMib }) => amount(engineMib), 4),
+    numberColumn('context MiB', ({ contextMib }) => amount(contextMib), 5),
+    ...costs.map(([header, cost]) => numberColumn<Row>(header, (one) => amount(one.costs[cost]), 4.5)),
+    numberColumn('of peak', peakText, 4.2),
+    numberColumn('mJ/item', energyText, 4.4),
+    numberColumn('actual precision', shareText, 3, { short: 'actual', minWidth: 10 }),
+    numberColumn('runs', ({ runs }) => String(runs), 6),
+  ];
 }
 
-const COST_COLUMNS: readonly CostColumn[] = [
-  {
-    header: 'build s',
-    cost: 'buildS',
-    axes: ['builderOptimizationLevel', 'sparsity', 'auxStreams', 'memPoolSize', 'runtime', 'weights', 'weightBudget'],
-  },
-  { header: 'load s', cost: 'loadS', axes: ['loader', 'runtime', 'weights', 'weightBudget'] },
-  { header: 'refit ms', cost: 'refitMs', axes: ['weights'] },
-  { header: 'GPU MiB', cost: 'memoryMib', axes: ['weightBudget', 'allocationStrategy', 'auxStreams', 'memPoolSize'] },
-];
-
-/** Cost columns of an axis, only where a cell has that axis. */
-function costColumns(measured: readonly Row[]): Column<Row>[] {
-  const stated = new Set<string>(measured.flatMap(({ cell }) => namedWords(cell.axisFlags).map(({ name }) => name)));
-  return COST_COLUMNS.filter(
-    ({ axes, cost }) => axes.some((axis) => stated.has(axis)) && measured.some(({ costs }) => costs[cost] !== null),
-  ).map(({ cost, header }) => ({
-    header,
-    text: ({ costs }) => (costs[cost] === null ? '' : formatNumber(costs[cost])),
-    align: 'right',
-    dropRank: 4.5,
-  }));
+/** Where no accuracy is known, a line below the table says so. */
+function isAnyChecked(choices: readonly Choice[]): boolean {
+  return choices.some((one) => accuracyText(one) !== 'not checked');
 }
+
+/** Costs are shown only where a cell has an axis that changes them. */
+const COSTS: readonly (readonly [header: string, cost: keyof Choice['costs'], axes: readonly NamedAxisName[]])[] = [
+  [
+    'build s',
+    'buildS',
+    ['builderOptimizationLevel', 'sparsity', 'auxStreams', 'memPoolSize', 'runtime', 'weights', 'weightBudget'],
+  ],
+  ['load s', 'loadS', ['loader', 'runtime', 'weights', 'weightBudget']],
+  ['refit ms', 'refitMs', ['weights']],
+  ['GPU MiB', 'memoryMib', ['weightBudget', 'allocationStrategy', 'auxStreams', 'memPoolSize']],
+];
 
 function isFront({ dominatedBy }: Choice): boolean {
   return dominatedBy === null;
@@ -151,13 +135,13 @@ function ratioText(ratio: number): string {
   return `${ratio.toFixed(2)}×`;
 }
 
-export function speedUpText(speedUp: Choice['speedUp']): string {
+function speedUpText(speedUp: Choice['speedUp']): string {
   if (speedUp === null) return '';
   return `${ratioText(speedUp.ratio)}${speedUp.verdict === 'unclear' ? '?' : ''}`;
 }
 
 /** None without a verdict: from single runs it would rest on other cells' noise. */
-export function intervalText(speedUp: Choice['speedUp']): string {
+function intervalText(speedUp: Choice['speedUp']): string {
   const interval = speedUp?.interval ?? null;
   if (interval === null || speedUp?.verdict === 'unclear') return '';
   return `${interval[0].toFixed(2)} … ${ratioText(interval[1])}`;

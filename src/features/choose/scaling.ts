@@ -6,7 +6,7 @@ import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
 import { derivedText, formatPercent } from '../../terminal/numbers.ts';
 import type { DeploymentOutput, ParetoOutput } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
-import { renderTable } from '../../terminal/table.ts';
+import { renderTable, numberColumn } from '../../terminal/table.ts';
 import { truncate } from '../../terminal/text-width.ts';
 
 type Step = ParetoOutput['scaling'][number];
@@ -80,19 +80,16 @@ export function scalingLines(
   });
   const title = 'items/s from each batch to the next (- a sample takes longer in the larger one)';
   if (steps.length === 0) return ['', 'no two cells differ in nothing but their batch'];
-  const right = 'right' as const;
   const { columns, caption } = cellColumns(steps, ({ cell }) => cell);
   const table = renderTable<StepRow>(
     [
       ...columns.filter(({ header }) => header !== 'shape'),
       { header: 'batch', text: ({ fromBatch, toBatch }) => `${fromBatch} → ${toBatch}` },
-      {
-        header: 'items/s',
-        text: ({ from, to }) =>
-          `${derivedText(from, from.itemsPerS, DIGITS)} → ${derivedText(to, to.itemsPerS, DIGITS)}`,
-        align: right,
-      },
-      { header: 'per item', text: changeText, align: right },
+      numberColumn(
+        'items/s',
+        ({ from, to }) => `${derivedText(from, from.itemsPerS, DIGITS)} → ${derivedText(to, to.itemsPerS, DIGITS)}`,
+      ),
+      numberColumn('per item', changeText),
     ],
     steps,
     look,

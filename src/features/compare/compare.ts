@@ -123,10 +123,8 @@ export async function compareReport(
   db: StoreDatabase,
   sides: { readonly base: Side; readonly head: Side },
   options: Omit<CompareOptions, 'json' | 'db' | 'failOn' | 'map' | 'branch'>,
-  isExplained: boolean = true,
-  read: SidesRead = readSides(db, sides, options.filter),
 ): Promise<Compared> {
-  const { chosen, base, head: allOfHead } = read;
+  const { chosen, base, head: allOfHead } = readSides(db, sides, options.filter);
   const metric = metricNamed(db, options.metric);
   const paired = options.acrossMethods === true ? acrossMethods(db, chosen, base, allOfHead, metric) : null;
   const cells = paired?.cells ?? chosen;
@@ -155,7 +153,7 @@ export async function compareReport(
   const judged = compareMatrix(assembled, pastValuesOf(past, assembled));
   const provenances = unique([...provenancesOf(sides.base), ...provenancesOf(sides.head)]);
   const [provenance] = provenances;
-  const causes = await causesOf(db, isExplained ? judged.cells : [], sides);
+  const causes = await causesOf(db, judged.cells, sides);
   const rules = gateRules(gateOfSide(db, sides.head), options.minChange ?? null);
   const shared = sharedNoiseOf(past, sides);
   const shiftPercent = judged.shift?.verdict === 'slower' ? Math.abs(judged.shift.percent) : 0;
@@ -329,11 +327,8 @@ function sharedNoiseOf(past: Past, { base, head }: { readonly base: Side; readon
   return sharedNoise([...past.values()].map(({ history }) => valuesByPlace(history)));
 }
 
-/** What is compared, whatever the metric. */
-export type SidesRead = ReturnType<typeof readSides>;
-
 /** @throws UsageError where neither side has a cell */
-export function readSides(
+function readSides(
   db: StoreDatabase,
   { base, head }: { readonly base: Side; readonly head: Side },
   filter: string | undefined,

@@ -3,7 +3,7 @@ import { printable } from '../../text/printable.ts';
 import type { LayersDiffOutput } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber, formatPercent, signedMs } from '../../terminal/numbers.ts';
-import { type Column, renderTable } from '../../terminal/table.ts';
+import { type Column, renderTable, numberColumn } from '../../terminal/table.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 
 /** Shown in the text, not part of `--json`. */
@@ -71,35 +71,29 @@ function sideLine(name: string, { layers, provenance, runId, ref, totalMs }: Eng
 
 function rowTable(rows: readonly DiffRow[], diff: LayersDiffOutput, look: Look): string[] {
   const { style } = look;
-  const right = 'right' as const;
   const times: Column<DiffRow>[] = [
-    {
-      header: 'change',
-      text: ({ deltaMs }) => signedMs(deltaMs),
-      align: right,
+    numberColumn('change', ({ deltaMs }) => signedMs(deltaMs), 0, {
       style: ({ deltaMs, isCause }) => {
         if (!isCause) return style.dim;
         return deltaMs !== null && deltaMs > 0 ? style.bad : style.good;
       },
-    },
-    { header: 'of all', text: ({ deltaMs }) => shareOf(deltaMs, diff), align: right, dropRank: 3 },
-    {
-      header: 'base → head, ms',
-      text: ({ baseMs, headMs }) => `${formatNumber(baseMs, 3)} → ${formatNumber(headMs, 3)}`,
-      align: right,
-      dropRank: 5,
-    },
+    }),
+    numberColumn('of all', ({ deltaMs }) => shareOf(deltaMs, diff), 3),
+    numberColumn(
+      'base → head, ms',
+      ({ baseMs, headMs }) => `${formatNumber(baseMs, 3)} → ${formatNumber(headMs, 3)}`,
+      5,
+    ),
   ];
   return renderTable<DiffRow>(
     [
       ...(diff.deltaMs === null ? [] : times),
-      {
-        header: 'layers',
-        text: ({ baseLayers, headLayers }) =>
+      numberColumn(
+        'layers',
+        ({ baseLayers, headLayers }) =>
           baseLayers === headLayers ? String(headLayers) : `${baseLayers} → ${headLayers}`,
-        align: right,
-        dropRank: 2,
-      },
+        2,
+      ),
       { header: '', text: ({ change }) => CHANGE_WORDS[change] },
       { header: 'ONNX nodes', text: ({ label }) => printable(label), minWidth: 24, wraps: true },
       {

@@ -16,7 +16,7 @@ import { attachmentsOfCell } from '../../store/runs/attachments.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes, formatMs, formatPercent } from '../../terminal/numbers.ts';
-import { renderTable } from '../../terminal/table.ts';
+import { renderTable, numberColumn } from '../../terminal/table.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import { printable } from '../../text/printable.ts';
@@ -155,17 +155,12 @@ export function kernelsText(
     ),
     ...notes.flatMap((note) => wrapHanging(`note: ${printable(note)}`, columns, 2).map(style.warn)),
     '',
-    ...renderTable(
+    ...renderTable<Pick<Captured['kernels'][number], 'count' | 'ms' | 'name' | 'nodes'>>(
       [
-        { header: 'sum', text: ({ ms }) => formatMs(ms), align: 'right' },
-        {
-          header: 'share',
-          text: ({ ms }) => (all.ms === 0 ? '' : formatPercent((ms / all.ms) * 100, false)),
-          align: 'right',
-          dropRank: 3,
-        },
-        { header: 'number', text: (row) => String(row.count), align: 'right' },
-        { header: 'mean', text: (row) => formatMs(row.ms / row.count), align: 'right', dropRank: 2 },
+        numberColumn('sum', ({ ms }) => formatMs(ms)),
+        numberColumn('share', ({ ms }) => (all.ms === 0 ? '' : formatPercent((ms / all.ms) * 100, false)), 3),
+        numberColumn('number', (row) => String(row.count)),
+        numberColumn('mean', (row) => formatMs(row.ms / row.count), 2),
         { header: 'kernel', text: ({ name }) => printable(name), minWidth: 26 },
         { header: 'ONNX nodes', text: ({ nodes }) => printable(nodes.join(', ')), minWidth: 16, dropRank: 1 },
       ],

@@ -7,7 +7,7 @@ import { PURPOSE_WORDS } from '../../terminal/words.ts';
 import { efficiencyLines } from '../../terminal/efficiency-text.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
-import { type Column, renderTable } from '../../terminal/table.ts';
+import { type Column, renderTable, numberColumn } from '../../terminal/table.ts';
 import { truncate, wrapHanging } from '../../terminal/text-width.ts';
 
 /** Shown in the text, not part of `--json`. */
@@ -95,23 +95,22 @@ function layerTable({ layers, summary, totalMs }: LayersOutput, top: number, loo
   const left = sumMs(rest);
   const more = { layer: null, ms: left, upTo: sum + left, label: `${rest.length} more (--top, --all)` };
   const times: Column<Row>[] = [
-    { header: 'mean', text: ({ ms }) => formatMs(ms), align: 'right' },
-    { header: 'share', text: ({ ms }) => sharePercent(ms, summary), align: 'right' },
-    { header: 'so far', text: ({ upTo }) => sharePercent(upTo, summary), align: 'right', dropRank: 4 },
+    numberColumn('mean', ({ ms }) => formatMs(ms)),
+    numberColumn('share', ({ ms }) => sharePercent(ms, summary)),
+    numberColumn('so far', ({ upTo }) => sharePercent(upTo, summary), 4),
   ];
   const of = (one: Row): Efficiency | null => one.layer?.efficiency ?? null;
   const work: Column<Row>[] = [
-    { header: 'GFLOP', text: (one) => gigaText(of(one)?.flops), align: 'right', dropRank: 4.6 },
-    { header: 'of peak', text: (one) => shareText(of(one)?.peakShare), align: 'right', dropRank: 2.4 },
-    { header: 'of DRAM', text: (one) => shareText(of(one)?.bandwidthShare), align: 'right', dropRank: 2.6 },
-    { header: 'FLOP/B', text: (one) => intensityText(of(one)?.flopPerByte), align: 'right', dropRank: 4.4 },
+    numberColumn('GFLOP', (one) => gigaText(of(one)?.flops), 4.6),
+    numberColumn('of peak', (one) => shareText(of(one)?.peakShare), 2.4),
+    numberColumn('of DRAM', (one) => shareText(of(one)?.bandwidthShare), 2.6),
+    numberColumn('FLOP/B', (one) => intensityText(of(one)?.flopPerByte), 4.4),
     { header: 'roofline', text: (one) => of(one)?.bound ?? '', dropRank: 2.5 },
   ];
   return renderTable<Row>(
     [
       ...(totalMs === null ? [] : times),
-      // Without a model all are empty.
-      ...work.filter(({ text }) => rows.some((row) => text(row) !== '')),
+      ...work,
       { header: 'type', text: ({ layer }) => printable(layer?.type ?? ''), dropRank: 3 },
       { header: 'in → out', text: ({ layer }) => precisionText(layer), dropRank: 2 },
       { header: 'ONNX nodes, or name', text: ({ label }) => label, minWidth: 26 },
@@ -151,20 +150,19 @@ function groupTable(
   const rows = groups.slice(0, top);
   const rest = groups.slice(top);
   if (rest.length > 0) rows.push(restOf(rest));
-  const right = 'right' as const;
   const times: Column<GroupRow>[] = [
-    { header: 'total', text: ({ totalMs }) => formatMs(totalMs), align: right },
-    { header: 'share', text: ({ totalMs }) => sharePercent(totalMs ?? 0, summary), align: right },
+    numberColumn('total', ({ totalMs }) => formatMs(totalMs)),
+    numberColumn('share', ({ totalMs }) => sharePercent(totalMs ?? 0, summary)),
   ];
   const spreads: Column<GroupRow>[] = [
-    { header: 'min', text: ({ minMs }) => shortMs(minMs), align: right, dropRank: 2 },
-    { header: 'mean', text: ({ meanMs }) => shortMs(meanMs), align: right, dropRank: 1 },
-    { header: 'max', text: ({ maxMs }) => shortMs(maxMs), align: right, dropRank: 2 },
+    numberColumn('min', ({ minMs }) => shortMs(minMs), 2),
+    numberColumn('mean', ({ meanMs }) => shortMs(meanMs), 1),
+    numberColumn('max', ({ maxMs }) => shortMs(maxMs), 2),
   ];
   return renderTable<GroupRow>(
     [
       ...(timed === null ? [] : times),
-      { header: 'layers', text: ({ layers }) => String(layers), align: right },
+      numberColumn('layers', ({ layers }) => String(layers)),
       ...(timed === null ? [] : spreads),
       { header: 'group', text: ({ key }) => printable(key), minWidth: 16 },
     ],

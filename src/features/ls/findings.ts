@@ -9,7 +9,7 @@ import { acknowledgementsOf, listFindings } from '../../store/sweeps/findings.ts
 import { seriesOf, sweepsById } from '../../store/sweeps/find-sweeps.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count } from '../../terminal/numbers.ts';
-import { renderTable } from '../../terminal/table.ts';
+import { renderTable, numberColumn } from '../../terminal/table.ts';
 import { printable } from '../../text/printable.ts';
 import { labelIn } from '../../text/cell-label.ts';
 import type { FindingsOptions } from './command.ts';
@@ -66,7 +66,7 @@ function findingsText(findings: readonly ListedFinding[], now: Date, look: Look)
       { header: 'finding', text: ({ id }) => id.slice(0, 8) },
       { header: 'state', text: ({ state }) => state },
       { header: 'what', text: ({ direction, kind }) => (kind === 'limit' ? 'limit' : direction), dropRank: 2 },
-      { header: 'age', text: ({ reportedAt }) => ageText(reportedAt, now), align: 'right', dropRank: 3 },
+      numberColumn('age', ({ reportedAt }) => ageText(reportedAt, now), 3),
       { header: 'owner', text: ({ owner }) => printable(owner ?? ''), dropRank: 4 },
       {
         header: 'matrix',

@@ -18,7 +18,7 @@ import { countSweeps, listSweeps } from '../../store/sweeps/find-sweeps.ts';
 import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
 import { runsAndBuilds } from '../../terminal/numbers.ts';
-import { renderTable } from '../../terminal/table.ts';
+import { renderTable, numberColumn } from '../../terminal/table.ts';
 import { printable } from '../../text/printable.ts';
 import { describeCommit } from '../../text/commit-label.ts';
 
@@ -80,7 +80,6 @@ function sweepsText(
   look: Look,
 ): string[] {
   if (sweeps.length === 0) return ['no sweep is stored: `bench run` or `bench import` something'];
-  const right = 'right' as const;
   const table = renderTable<ListedSweep>(
     [
       { header: 'sweep', text: ({ sweepId }) => sweepId.slice(0, 8), isIdentity: true },
@@ -94,19 +93,15 @@ function sweepsText(
       { header: 'commit', text: (row) => describeCommit(row), minWidth: 8, dropRank: 6 },
       { header: 'provenance', text: provenanceText, minWidth: 10 },
       { header: 'TensorRT', text: ({ tensorrt }) => tensorrt ?? '', dropRank: 9 },
-      { header: 'cells', text: (row) => String(row.cells), align: right, dropRank: 8 },
+      numberColumn('cells', (row) => String(row.cells), 8),
       {
         header: 'measured',
         text: (row) => runsAndBuilds({ ...withReused(row), runs: planned.get(row.sweepId) ?? row.runs }),
         dropRank: 5,
       },
-      {
-        header: 'flagged',
-        text: ({ flagged }) => (flagged === 0 ? '' : String(flagged)),
+      numberColumn('flagged', ({ flagged }) => (flagged === 0 ? '' : String(flagged)), 7, {
         style: () => look.style.warn,
-        align: right,
-        dropRank: 7,
-      },
+      }),
       { header: 'state', text: ({ state }) => (state === 'finished' ? '' : state), style: () => look.style.warn },
     ],
     sweeps,
@@ -127,14 +122,13 @@ function provenanceText({ provenance, recordingSet }: ListedSweep): string {
 
 function cellsText({ cells }: CellsOutput, isFiltered: boolean, look: Look): string[] {
   if (cells.length === 0) return [`no cell is stored${isFiltered ? ' that the filter lets through' : ''}`];
-  const right = 'right' as const;
   const { columns, caption } = cellColumns(cells, (cell) => cell);
   const table = renderTable<CellsOutput['cells'][number]>(
     [
       { header: 'cell', text: ({ key }) => key.slice(0, 8), isIdentity: true },
       ...columns,
-      { header: 'sweeps', text: (row) => String(row.sweeps), align: right, dropRank: 1 },
-      { header: 'runs', text: (row) => String(row.measured), align: right, dropRank: 3 },
+      numberColumn('sweeps', (row) => String(row.sweeps), 1),
+      numberColumn('runs', (row) => String(row.measured), 3),
       { header: 'provenance', text: ({ provenances }) => provenances.join(', '), minWidth: 6 },
       { header: 'last', text: ({ lastAt }) => (lastAt ?? '').slice(0, 10), dropRank: 2 },
     ],

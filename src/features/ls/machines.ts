@@ -7,7 +7,7 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { findEnvironments, runsByEnvironment } from '../../store/sweeps/environments.ts';
 import { sweepsOfMachines } from '../../store/sweeps/find-sweeps.ts';
 import type { Look } from '../../terminal/look.ts';
-import { renderTable } from '../../terminal/table.ts';
+import { renderTable, numberColumn } from '../../terminal/table.ts';
 import { wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 import { compareTexts } from '../../text/compare-texts.ts';
 import { printable } from '../../text/printable.ts';
@@ -100,20 +100,14 @@ function machinesText({ machines, provenance }: MachinesOutput, isFiltered: bool
     const what = isFiltered ? 'no run that the filter lets through' : 'no run';
     return wrapWords(`${what} names its GPU and its machine: \`bench run\` stores both`, look.columns);
   }
-  const right = 'right' as const;
   const table = renderTable<ListedMachine>(
     [
       { header: 'machine', text: ({ name }) => printable(name), minWidth: 10, isIdentity: true },
       { header: 'GPU', text: ({ gpuName }) => printable(gpuName), minWidth: 10, isIdentity: true },
       { header: 'TensorRT', text: ({ tensorrt }) => printable(tensorrt ?? ''), dropRank: 2 },
       { header: 'driver', text: ({ driver }) => printable(driver ?? ''), dropRank: 3 },
-      { header: 'sweeps', text: ({ sweeps }) => String(sweeps), align: right, dropRank: 5 },
-      {
-        header: 'runs',
-        text: ({ measured, others }) => `${measured}${others === 0 ? '' : ` of ${measured + others}`}`,
-        align: right,
-        dropRank: 4,
-      },
+      numberColumn('sweeps', ({ sweeps }) => String(sweeps), 5),
+      numberColumn('runs', ({ measured, others }) => `${measured}${others === 0 ? '' : ` of ${measured + others}`}`, 4),
       { header: 'last', text: ({ lastAt }) => (lastAt ?? '').slice(0, 10), dropRank: 1 },
     ],
     machines,

@@ -1,9 +1,9 @@
 import { usualBound } from '../../judge/bound.ts';
 import type { CellNights } from '../../judge/gate/fit-runs.ts';
-import type { TrendStep } from '../../judge/trend.ts';
+import type { NightRun } from '../../judge/value-rule.ts';
 import type { BoundBy } from '../../records/bound.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import type { CellSamples, LeftOut, SweepValue } from '../../html/page-data.ts';
+import type { CellSamples, LeftOut, SweepColumns } from '../../html/page-data.ts';
 import type { ReportCell } from './page/report-data.ts';
 import { histogramOf, type RunSamples } from '../../html/histogram.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
@@ -13,35 +13,28 @@ import { runSamples } from '../../store/runs/show-run.ts';
 import type { SweepId } from '../../records/scalars.ts';
 
 /** One entry for each sweep of the series. @param environmentIds those of the page, in its order */
-export function sweepValues(
+export function sweepColumns(
   { history, runs }: CellNights,
   sweeps: readonly Sweep[],
   environmentIds: readonly string[],
-): (SweepValue | null)[] {
-  const values: (SweepValue | null)[] = sweeps.map(() => null);
-  for (const [place, current] of runs.entries()) {
-    const sweep = history.nights[place];
-    const value = history.values[place];
-    if (sweep === undefined || value === undefined) continue;
-    const own = current.map((run) => run.value);
-    const environment = environmentIds.indexOf(current.at(-1)?.environmentId ?? '');
-    values[sweep] = {
-      value,
-      least: Math.min(...own),
-      most: Math.max(...own),
-      runs: current.length,
-      environment: environment === -1 ? null : environment,
-    };
-  }
-  return values;
-}
-
-/** The values as `bench trend` takes them, to mark them. */
-export function stepsOf(
-  values: readonly (SweepValue | null)[],
-  sweeps: readonly Sweep[],
-): Pick<TrendStep, 'sweepId' | 'value'>[] {
-  return sweeps.map(({ sweepId }, sweep) => ({ sweepId, value: values[sweep]?.value ?? null }));
+): SweepColumns {
+  const places = new Map(history.nights.map((sweep, place) => [sweep, place]));
+  const column = (of: (own: readonly NightRun[], place: number) => number | null) =>
+    sweeps.map((_, sweep) => {
+      const place = places.get(sweep);
+      const own = place === undefined ? undefined : runs[place];
+      return place === undefined || own === undefined ? null : of(own, place);
+    });
+  return {
+    values: column((_, place) => history.values[place] ?? null),
+    least: column((own) => Math.min(...own.map(({ value }) => value))),
+    most: column((own) => Math.max(...own.map(({ value }) => value))),
+    runs: column(({ length }) => length),
+    environments: column((own) => {
+      const environment = environmentIds.indexOf(own.at(-1)?.environmentId ?? '');
+      return environment === -1 ? null : environment;
+    }),
+  };
 }
 
 export function newestBound({ runs }: CellNights): BoundBy | null {

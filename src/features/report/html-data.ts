@@ -3,11 +3,11 @@ import type { KeyedCell } from '../../records/cell.ts';
 import { inLabelOrder } from '../../text/cell-label.ts';
 import { UsageError } from '../../errors.ts';
 import { reportedChanges, trendMarks } from '../../judge/trend.ts';
-import { type MetricId, metricOf } from '../../records/metric.ts';
+import { metricOf } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { checkedSweep, type CheckedSweep, isShownWhole, newFirst } from '../check/index.ts';
 import { comparedCells, judgedCells, type Judgements, newestChecked } from './judgements.ts';
-import type { EnvironmentChange, MetricTable, ReportCell, ReportData } from './page/report-data.ts';
+import type { EnvironmentChange, ReportCell, ReportData } from './page/report-data.ts';
 import { paretoReport } from '../choose/index.ts';
 import { listBaselines } from '../../store/sweeps/sweeps.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
@@ -17,70 +17,13 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellHistories } from '../../selection/cell-histories.ts';
 import { type Io, yieldToEventLoop } from '../../cli/io.ts';
 import type { ReportOptions } from './command.ts';
-import { resolveSides, type Side } from '../../selection/sides.ts';
+import { resolveSides } from '../../selection/sides.ts';
 import { forgeOf } from '../../tools/git/forge.ts';
 import { originUrl } from '../../tools/git/git.ts';
 import { toolVersion } from '../../cli/store-location.ts';
-import { leftOutRuns, newestBound, newestSamples, stepsOf, sweepValues } from './cells.ts';
+import { leftOutRuns, newestBound, newestSamples, sweepColumns } from './cells.ts';
 import { cellLayers, layersOfFinding } from './layers.ts';
-import { SPARK_SWEEPS } from './page/cell-rows.ts';
-import { compareReport, type Comparison, readSides } from '../compare/index.ts';
-
-/** What the table of cells can show in place of the cells' own metric. */
-const METRICS: readonly MetricId[] = ['gpuComputeMs', 'latencyMs', 'p99Ms', 'throughputQps'];
-
-interface Shown {
-  readonly db: StoreDatabase;
-  /** Oldest first. */
-  readonly sweeps: readonly Sweep[];
-  readonly judge: (metric: MetricId) => Promise<Judgements>;
-  readonly io: Io;
-}
-
-/** The cells by their own metric, and by each other one that the store has of them. */
-async function metricTables({ db, io, judge, sweeps }: Shown, own: MetricTable['cells']): Promise<MetricTable[]> {
-  const newest = sweeps.slice(-SPARK_SWEEPS);
-  const cells = own.map(({ cell }) => cell);
-  const tables: MetricTable[] = [{ cells: own }];
-  for (const metric of METRICS.filter((one) => own.some((cell) => cell.metric !== one))) {
-    await yieldToEventLoop(io);
-    const rows = tableCells(db, newest, cells, metric);
-    if (!rows.some(({ values }) => values.some((one) => one !== null))) continue;
-    const judgements = await judge(metric);
-    tables.push({
-      cells: rows.map((row) => ({ ...row, judgement: judgements.get(row.cell.key) ?? { kind: 'values' } })),
-    });
-  }
-  return tables;
-}
-
-function tableCells(db: StoreDatabase, sweeps: readonly Sweep[], cells: readonly KeyedCell[], metric: MetricId) {
-  return cellHistories(db, sweeps, cells, metric, 'all').map((history) => ({
-    cell: history.cell,
-    metric,
-    values: sweepValues(history, sweeps, []),
-    marks: [],
-    leftOut: leftOutRuns(history, sweeps),
-    boundBy: newestBound(history),
-  }));
-}
-
-type Chosen = Pick<ReportOptions, 'metric' | 'filter'> & { readonly acrossTensorrt?: true };
-
-/** By the cells' own metric with the causes of its changes; null where no cell of either side passes the filter. */
-async function comparerOf(
-  db: StoreDatabase,
-  sides: { readonly base: Side; readonly head: Side },
-  options: Chosen,
-): Promise<(metric?: MetricId) => Promise<Comparison | null>> {
-  const read = await nullIfRefused(async () => readSides(db, sides, options.filter));
-  return (metric) =>
-    nullIfRefused(async () => {
-      const chosen = metric === undefined ? options : { ...options, metric };
-      const { output } = await compareReport(db, sides, chosen, metric === undefined, read ?? undefined);
-      return output;
-    });
-}
+import { compareReport } from '../compare/index.ts';
 
 async function nullIfRefused<Output>(make: () => Promise<Output>): Promise<Output | null> {
   try {
@@ -127,13 +70,10 @@ export async function htmlReportData(
   const sweeps = found.slice(0, options.last ?? LAST_SWEEPS).toReversed();
   const cells = cellsOf(db, sweeps, options.filter);
   await yieldToEventLoop(io);
-  const comparer = sides === null ? null : await comparerOf(db, sides, options);
-  const compare = (await comparer?.()) ?? null;
-  const judge = async (metric: MetricId | null): Promise<Judgements> => {
-    if (comparer === null) return judgedCells(checked, metric);
-    return comparedCells((metric === null ? compare : await comparer(metric)) ?? { cells: [] });
-  };
-  const said = await judge(metricNamed(db, options.metric));
+  const compare =
+    sides === null ? null : await nullIfRefused(async () => (await compareReport(db, sides, options)).output);
+  const said =
+    sides === null ? judgedCells(checked, metricNamed(db, options.metric)) : comparedCells(compare ?? { cells: [] });
   const { reportCells, environments } = await gatherCells(db, cells, sweeps, judged, said, options, io);
   const { provenance, matrix, branch } = newest;
   const keys = new Set(cells.map(({ key }) => key));
@@ -156,7 +96,6 @@ export async function htmlReportData(
       })),
     },
     compare,
-    tables: await metricTables({ db, sweeps, judge, io }, reportCells),
     forge: origin === null ? null : forgeOf(origin),
     pareto: await choiceOf(db, newest, options, io),
     others: await otherSeries(db, newest, io),
@@ -221,12 +160,12 @@ async function gatherCells(
   const baselines = listBaselines(db);
   const drawn = histories.map((history) => {
     const { cell, metric } = history;
-    const values = sweepValues(history, sweeps, environmentIds);
+    const columns = sweepColumns(history, sweeps, environmentIds);
     const { betterIs } = metricOf(metric);
     const reported = reportedChanges(judged.verdict.findings, judged, { cellKey: cell.key, metric });
-    const steps = stepsOf(values, sweeps);
+    const steps = sweeps.map(({ sweepId }, sweep) => ({ sweepId, value: columns.values[sweep] ?? null }));
     const marks = trendMarks(steps, history.runs.flat(), { betterIs, environments: known, reported, baselines });
-    return { cell, metric, values, marks, leftOut: leftOutRuns(history, sweeps), boundBy: newestBound(history) };
+    return { cell, metric, ...columns, marks, leftOut: leftOutRuns(history, sweeps), boundBy: newestBound(history) };
   });
   await yieldToEventLoop(io);
   const samples = newestSamples(db, drawn, ids);

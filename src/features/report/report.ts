@@ -1,6 +1,13 @@
 import { appendFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 
-import { UsageError } from '../../errors.ts';
+import * as z from 'zod';
+
+import { MatrixError, UsageError } from '../../errors.ts';
+import { calledWithApi, plugInProblem } from '../../harnesses/plug-in.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { loadModule } from '../../cli/load-module.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import { jsonText, printable } from '../../text/printable.ts';
 import {
@@ -20,11 +27,10 @@ import { type Io, printLines } from '../../cli/io.ts';
 import { cannotWrite, writeOutput } from '../../cli/output-file.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { ReportOutput } from './output.ts';
-import { foundIn } from '../check/index.ts';
+import { foundIn, matrixOfSweep, placesOf } from '../check/index.ts';
 import { gatherReport } from './gather.ts';
 import { newestChecked } from './judgements.ts';
 import { refuseUnwritable, reportHtml, writeHtml } from './html.ts';
-import { rendered, reportersOf } from './reporters.ts';
 import type { ReportOptions } from './command.ts';
 
 /** To add one: its name here and below, and an option of that name in `command.ts`. */
@@ -168,4 +174,45 @@ function reportOutput(gathered: ReportedSweep, files: ReportOutput['files']): Re
     counts: countsOf(gathered),
     files,
   };
+}
+
+interface Reporter {
+  /** What `--reporter` asks for. */
+  readonly name: string;
+  readonly render: (report: ReportedSweep) => string | Promise<string>;
+}
+
+const reporterShape = z.object({ name: z.string().min(1), render: z.custom<Reporter['render']>(isFunction) });
+
+function isFunction(value: unknown): boolean {
+  return typeof value === 'function';
+}
+
+/** The reporters that the matrix of a sweep names. @throws MatrixError for one that cannot be loaded */
+async function reportersOf(db: StoreDatabase, sweep: Sweep, io: Io): Promise<readonly Reporter[]> {
+  const matrix = matrixOfSweep(db, sweep, await placesOf(io), io);
+  return (matrix?.reporters ?? []).map(({ value, at }) => {
+    try {
+      return reporterShape.parse(calledWithApi(loadModule(value, resolve(io.cwd, at.file))));
+    } catch (error) {
+      const problem = printable(`reporters: ${value}: ${plugInProblem(error)}`);
+      throw new MatrixError([{ at, problem }], { cause: error });
+    }
+  });
+}
+
+/** @throws UsageError when there is none of this name, or it fails */
+async function rendered(name: string, reporters: readonly Reporter[], gathered: ReportedSweep): Promise<string> {
+  const found = reporters.find((reporter) => reporter.name === name);
+  if (found === undefined) {
+    const names = reporters.map((reporter) => printable(reporter.name)).join(', ');
+    throw new UsageError(
+      `--reporter ${printable(name)}: ${names === '' ? 'the matrix of this sweep names none under reporters:, or does not lie in this folder or its repository' : `the matrix has ${names}`}`,
+    );
+  }
+  try {
+    return z.string().parse(await found.render(gathered));
+  } catch (error) {
+    throw new UsageError(`reporter ${printable(name)}: ${printable(plugInProblem(error))}`, { cause: error });
+  }
 }

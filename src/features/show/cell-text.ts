@@ -12,7 +12,7 @@ import { type ListedRun as StoredRun, runsOfCell } from '../../store/runs/show-r
 import { failureOf, failureSection } from '../../terminal/failure-section.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
-import { renderTable } from '../../terminal/table.ts';
+import { renderTable, numberColumn } from '../../terminal/table.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 import { boundLines } from '../../terminal/words.ts';
 import { deviationText, spreadOf } from '../../terminal/statistics-table.ts';
@@ -48,23 +48,12 @@ export function cellRunsText(
         { header: 'sweep', text: ({ sweepId }) => sweepId.slice(0, 8) },
         { header: 'started', text: ({ startedAt }) => (startedAt ?? '').slice(0, 16).replace('T', ' '), dropRank: 3 },
         { header: 'role', text: ({ role }) => role, dropRank: 1 },
-        { header: '#', text: ({ repeat }) => String(repeat), align: 'right', dropRank: 2 },
-        {
-          header: driven?.label ?? '',
-          text: ({ value }) => (value === null || driven === null ? '' : `${formatNumber(value)} ${driven.unit}`),
-          align: 'right',
-        },
-        {
-          header: 'GPU median',
-          text: ({ gpuComputeMs }) => (gpuComputeMs === null ? '' : formatMs(gpuComputeMs)),
-          align: 'right',
-        },
-        {
-          header: 'qps',
-          text: ({ throughputQps }) => (throughputQps === null ? '' : formatNumber(throughputQps)),
-          align: 'right',
-          dropRank: 1,
-        },
+        numberColumn('#', ({ repeat }) => String(repeat), 2),
+        numberColumn(driven?.label ?? '', ({ value }) =>
+          value === null || driven === null ? '' : `${formatNumber(value)} ${driven.unit}`,
+        ),
+        numberColumn('GPU median', ({ gpuComputeMs }) => (gpuComputeMs === null ? '' : formatMs(gpuComputeMs))),
+        numberColumn('qps', ({ throughputQps }) => (throughputQps === null ? '' : formatNumber(throughputQps)), 1),
         { header: 'outcome', text: ({ outcome }) => `${outcome.kind} ${outcomeReason(outcome) ?? ''}`.trim() },
       ],
       runs,

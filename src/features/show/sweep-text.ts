@@ -24,7 +24,7 @@ import { switchGainLines } from '../../terminal/switch-gain-text.ts';
 import type { Look, Style } from '../../terminal/look.ts';
 import { overlapNote } from '../../terminal/statistics-table.ts';
 import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
-import type { Column } from '../../terminal/table.ts';
+import { type Column, numberColumn } from '../../terminal/table.ts';
 import { type MappedCell, valueMap } from '../../terminal/charts/heat-map.ts';
 
 type SweepCell = ShownSweep['cells'][number];
@@ -88,24 +88,16 @@ function cellTables(cells: readonly CellRow[], look: Look): string[] {
 
 function harnessTable(cells: readonly CellRow[], look: Look): string[] {
   const { style } = look;
-  const right = 'right' as const;
   const table = cellTable<CellRow>(
     cells,
     [
       { header: 'metric', text: ({ metric }) => metricOf(metric).label, minWidth: 8 },
-      {
-        header: 'median',
-        text: ({ metric, value }) => dash(value, (known) => `${formatNumber(known)} ${metricOf(metric).unit}`),
-        align: right,
-      },
-      { header: 'spread', text: spreadText, align: right, dropRank: 1 },
-      {
-        header: 'items/s',
-        text: (row) => (row.itemsPerS === null ? '' : derivedText(row, row.itemsPerS)),
-        align: right,
-        dropRank: 4,
-      },
-      { header: 'runs', text: ({ measured }) => String(measured), align: right, dropRank: 2 },
+      numberColumn('median', ({ metric, value }) =>
+        dash(value, (known) => `${formatNumber(known)} ${metricOf(metric).unit}`),
+      ),
+      numberColumn('spread', spreadText, 1),
+      numberColumn('items/s', (row) => (row.itemsPerS === null ? '' : derivedText(row, row.itemsPerS)), 4),
+      numberColumn('runs', ({ measured }) => String(measured), 2),
       ...remarkColumns(style),
     ],
     look,
@@ -144,7 +136,6 @@ function remarkColumns(style: Style): Column<CellRow>[] {
 
 function trtexecTable(cells: readonly CellRow[], look: Look): string[] {
   const { style } = look;
-  const right = 'right' as const;
   const hasBatches = cells.some(({ itemsPerS, throughputQps }) => itemsPerS !== throughputQps);
   const streams = Math.max(1, ...cells.map(({ cell }) => cell.streams));
   const isExplained = cells.some(({ bound }) => bound !== null && bound.by !== 'compute');
@@ -153,18 +144,13 @@ function trtexecTable(cells: readonly CellRow[], look: Look): string[] {
     cells,
     [
       ...shareColumns(cells, style),
-      { header: 'GPU median', text: (row) => timeText(row, row.gpuComputeMs), align: right },
-      { header: 'spread', text: spreadText, align: right, dropRank: 2 },
-      { header: 'qps', text: (row) => dash(row.throughputQps, formatNumber), align: right, dropRank: 1 },
-      {
-        header: 'items/s',
-        text: (row) => (hasBatches ? dash(row.itemsPerS, formatNumber) : ''),
-        align: right,
-        dropRank: 5,
-      },
+      numberColumn('GPU median', (row) => timeText(row, row.gpuComputeMs)),
+      numberColumn('spread', spreadText, 2),
+      numberColumn('qps', (row) => dash(row.throughputQps, formatNumber), 1),
+      numberColumn('items/s', (row) => (hasBatches ? dash(row.itemsPerS, formatNumber) : ''), 5),
       { header: 'bound by', text: ({ bound }) => bound?.by ?? '–', style: boundStyle(style), dropRank: boundRank },
-      { header: 'latency p99', text: (row) => timeText(row, row.p99Ms), align: right, dropRank: 3 },
-      { header: 'runs', text: ({ measured }) => String(measured), align: right, dropRank: 4 },
+      numberColumn('latency p99', (row) => timeText(row, row.p99Ms), 3),
+      numberColumn('runs', ({ measured }) => String(measured), 4),
       ...remarkColumns(style),
     ],
     look,

@@ -16,7 +16,7 @@ import type { RunQueries } from '../../selection/query-times.ts';
 import { histogramChart } from '../../terminal/charts/histogram-chart.ts';
 import { shellLine } from '../../text/shell-quote.ts';
 import { statisticsOf, statisticsTable } from '../../terminal/statistics-table.ts';
-import { renderTable } from '../../terminal/table.ts';
+import { renderTable, numberColumn } from '../../terminal/table.ts';
 import { truncate, wrapHanging } from '../../terminal/text-width.ts';
 
 export type DescribedRun = ShownRun & StoredRun & { readonly layers: readonly JoinedLayer[] | null };
@@ -96,7 +96,7 @@ function valueLines(values: readonly HarnessValue[], look: Look): string[] {
   return renderTable<HarnessValue>(
     [
       { header: 'metric', text: ({ metric }) => metricOf(metric).label },
-      { header: 'value', text: ({ value }) => formatNumber(value), align: 'right' },
+      numberColumn('value', ({ value }) => formatNumber(value)),
       { header: 'unit', text: ({ metric }) => metricOf(metric).unit },
       { header: 'better is', text: ({ metric }) => metricOf(metric).betterIs, dropRank: 1 },
     ],

@@ -1,16 +1,16 @@
-import { chooseUnit, trendMarks, trendSteps } from '../../judge/trend.ts';
+import { chooseUnit, reportedChanges, trendMarks, trendSteps } from '../../judge/trend.ts';
 import { valueRule } from '../../judge/value-rule.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import { gateMetric, type MetricId, metricOf } from '../../records/metric.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import type { CellKey } from '../../records/scalars.ts';
+import type { CellKey, SweepId } from '../../records/scalars.ts';
 import { meanLog, percentOfLog } from '../../statistics/logarithms.ts';
 import { median } from '../../statistics/median.ts';
 import { aboutCell } from '../../text/cell-label.ts';
-import { type Provenance, PROVENANCES } from '../../records/sweep.ts';
+import { type Provenance, PROVENANCES, type Sweep } from '../../records/sweep.ts';
 import { ineligibleFlags } from '../../records/run-flag.ts';
-import { Gate } from './gate.ts';
+import { type CheckedSweep, checkedSweep } from '../check/index.ts';
 import type { TrendOutput, TrendSeries } from './output.ts';
 import { trendText } from './text.ts';
 import { listBaselines } from '../../store/sweeps/sweeps.ts';
@@ -18,7 +18,13 @@ import { flagsOfRun } from '../../store/runs/run-facts.ts';
 import { lastValuedRuns, type ValuedRun } from '../../store/runs/run-values.ts';
 import { allCells } from '../../store/cells.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
-import { newestOfBranch, newestProvenance, plannedSweeps } from '../../store/sweeps/find-sweeps.ts';
+import {
+  newestOfBranch,
+  newestProvenance,
+  plannedSweeps,
+  seriesOf,
+  sweepsById,
+} from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { chooseCells, namedCells, metricNamed } from '../../selection/by-name.ts';
 import { type Io, printResult } from '../../cli/io.ts';
@@ -61,15 +67,37 @@ async function measuredSeries(
   const { provenance: requested } = options;
   const candidates = requested === undefined ? new Set([newest, ...PROVENANCES]) : [requested];
   for (const provenance of candidates) {
-    const [gate, history] = [new Gate(db, io), new History(db, provenance, options)];
+    const [gate, history] = [gateOf(db, io), new History(db, provenance, options)];
     const series: TrendSeries[] = [];
-    for (const cell of cells) series.push(await seriesOf(db, gate, cell, history, options));
+    for (const cell of cells) series.push(await trendOf(db, gate, cell, history, options));
     const measured = series.filter(({ points }) => points.length > 0);
     if (measured.length > 0) return { schemaVersion: 2, provenance, cells: measured };
   }
   const kind = requested === undefined ? '' : `${requested} `;
   const value = options.metric === undefined ? '' : ` with ${options.metric}`;
   throw new UsageError(`no ${kind}run of these cells${value} is stored`);
+}
+
+/** What the gate says of a metric of a cell in the newest sweep of its series, each series judged once; null where it is not judged. */
+function gateOf(db: StoreDatabase, io: Io) {
+  const newestOf = new Map<SweepId, Sweep | undefined>();
+  const checkedOf = new Map<SweepId, Promise<CheckedSweep>>();
+  return async (cellKey: CellKey, metric: MetricId, sweepId: SweepId) => {
+    if (!newestOf.has(sweepId)) {
+      const [own] = sweepsById(db, [sweepId]);
+      newestOf.set(sweepId, own === undefined ? undefined : seriesOf(db, own, 1)[0]);
+    }
+    const newest = newestOf.get(sweepId);
+    if (newest === undefined) return null;
+    const checked = checkedOf.get(newest.sweepId) ?? checkedSweep(db, newest, io);
+    checkedOf.set(newest.sweepId, checked);
+    const { judged } = await checked;
+    const findings = judged.verdict.findings.filter(({ cells }) =>
+      cells.some((cell) => cell.cellKey === cellKey && cell.metric === metric),
+    );
+    const reported = reportedChanges(findings, judged, { cellKey, metric });
+    return { cell: judged.verdict.judged(cellKey, metric), reported };
+  };
 }
 
 /** What is stored of cells, asked for in statements that are prepared once for all of them. */
@@ -88,9 +116,9 @@ class History {
   }
 }
 
-async function seriesOf(
+async function trendOf(
   db: StoreDatabase,
-  gate: Gate,
+  gate: ReturnType<typeof gateOf>,
   cell: KeyedCell,
   history: History,
   { metric: requested, by, last, together }: TrendOptions,
@@ -107,7 +135,7 @@ async function seriesOf(
   const newest = runs.at(-1);
   const ineligible = ineligibleFlags(newest === undefined ? [] : flagsOfRun(db, newest.runId)).map(({ id }) => id);
   const { betterIs } = metricOf(metric);
-  const judged = newest === undefined ? null : await gate.of(cell.key, metric, newest.sweepId);
+  const judged = newest === undefined ? null : await gate(cell.key, metric, newest.sweepId);
   const marks = trendMarks(points, runs, {
     betterIs: step === 'run' ? null : betterIs,
     environments: findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]),

@@ -6,7 +6,7 @@ import { changeStyle } from '../../terminal/words.ts';
 import type { WhyOutput } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
 import { formatMs, formatNumber, formatPercent, intervalText, shareText } from '../../terminal/numbers.ts';
-import { type Column, renderTable } from '../../terminal/table.ts';
+import { type Column, renderTable, numberColumn } from '../../terminal/table.ts';
 import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 
 type Change = WhyOutput['changes'][number];
@@ -81,7 +81,6 @@ function sideLine(name: string, side: WhyOutput['base'], other: WhyOutput['base'
 
 /** What became of each value; only the change that is explained and other real ones have a color. */
 function changeTable({ changes, metric }: WhyOutput, look: Look): string[] {
-  const right = 'right' as const;
   const median = changes.find((change) => change.metric === 'gpuComputeMs');
   const shown = changes.filter((change) => change.metric === metric || !isRepeated(change, median));
   const columns: Column<Change>[] = [
@@ -91,13 +90,10 @@ function changeTable({ changes, metric }: WhyOutput, look: Look): string[] {
       text: (change) => METRIC_WORDS[change.metric],
       style: (change) => (change.metric === metric ? look.style.strong : (text) => text),
     },
-    {
-      header: 'change',
-      text: ({ changePercent }) => formatPercent(changePercent),
+    numberColumn('change', ({ changePercent }) => formatPercent(changePercent), 0, {
       style: (change) => changeStyle(verdictOf(change), look.style),
-      align: right,
-    },
-    { header: '95 % interval', text: ({ ciPercent }) => intervalText(ciPercent), align: right, dropRank: 2 },
+    }),
+    numberColumn('95 % interval', ({ ciPercent }) => intervalText(ciPercent), 2),
     { header: 'base', text: (change) => valueText(change.metric, change.base), dropRank: 1 },
     { header: 'head', text: (change) => valueText(change.metric, change.head), dropRank: 1 },
   ];

@@ -1,14 +1,4 @@
-import { button, byId, element, picker } from './dom.ts';
-
-/** What cells are chosen by: attributes of their rows. */
-const FACETS = ['verdict', 'model', 'precision', 'batch', 'graph'];
-
-interface Chip {
-  readonly facet: string;
-  readonly value: string;
-  readonly count: HTMLElement;
-  readonly button: HTMLButtonElement;
-}
+import { button, byId } from './dom.ts';
 
 function rowsIn(body: ParentNode | null): HTMLElement[] {
   return [...(body?.querySelectorAll<HTMLElement>(':scope > tr[data-key]') ?? [])];
@@ -18,80 +8,23 @@ function bodyOfCells(): HTMLElement | null {
   return document.querySelector('#cells-table > tbody');
 }
 
-/**
- * By words and by chips: any of the chosen ones of each facet. A chip has the number of rows that it would show.
- * @param changed the rows are others, or in another order
- */
+/** Rows that have all of the words. @param changed the rows are others, or in another order */
 export function listenToFilter(changed: () => void): void {
   const [field, output] = [byId('filter'), byId('filter-count')];
   if (!(field instanceof HTMLInputElement) || output === null) return;
-  const tables = tablesByMetric();
-  const all = tables.flatMap((table) => table.rows);
-  let rows = tables[0]?.rows ?? [];
-  for (const table of tables) for (const [place, row] of table.rows.entries()) row.dataset['place'] = String(place);
-  const texts = new Map(all.map((row) => [row, row.textContent.toLowerCase()]));
+  const rows = rowsIn(bodyOfCells());
+  for (const [place, row] of rows.entries()) row.dataset['place'] = String(place);
+  const texts = new Map(rows.map((row) => [row, row.textContent.toLowerCase()]));
   const apply = (): void => {
     const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const named = rows.filter((row) => words.every((word) => texts.get(row)?.includes(word) === true));
-    const pressed = chips.filter((chip) => chip.button.ariaPressed === 'true');
-    const chosen = Map.groupBy(pressed, ({ facet }) => facet);
-    const passes = (row: HTMLElement, but: string | null): boolean =>
-      [...chosen].every(([facet, own]) => facet === but || own.some(({ value }) => row.dataset[facet] === value));
-    const shown = new Set(named.filter((row) => passes(row, null)));
-    for (const row of rows) row.hidden = !shown.has(row);
-    for (const { count, facet, value } of chips) {
-      count.textContent = String(named.filter((row) => row.dataset[facet] === value && passes(row, facet)).length);
-    }
-    output.textContent = `${shown.size} of ${rows.length}`;
+    for (const row of rows) row.hidden = !words.every((word) => texts.get(row)?.includes(word) === true);
+    output.textContent = `${rows.filter(({ hidden }) => !hidden).length} of ${rows.length}`;
     changed();
   };
-  const chips = FACETS.flatMap((facet) => chipsOf(facet, all, apply));
-  const groups = [...Map.groupBy(chips, ({ facet }) => facet)].map(([facet, own]) =>
-    element('div', { role: 'group', 'aria-label': facet }, `${facet} `, ...own.map((chip) => chip.button)),
-  );
-  const choose = (place: number): void => {
-    const chosen = tables[place];
-    if (chosen === undefined) return;
-    rows = chosen.rows;
-    bodyOfCells()?.replaceChildren(...rows);
-    for (const head of document.querySelectorAll('#cells-table [aria-sort]')) head.removeAttribute('aria-sort');
-    byId('cells-metric')?.replaceChildren(chosen.metric);
-    apply();
-  };
-  const metrics = tables.map(({ metric }) => metric);
-  field.form?.append(...(tables.length < 2 ? [] : [picker('Metric', metrics, choose)]), ...groups);
   field.addEventListener('input', apply);
   field.form?.addEventListener('submit', (event) => event.preventDefault());
   apply();
   listenToSorting(changed);
-}
-
-/** The rows by each metric, which the page has in templates but for the first; the worst first in each. */
-function tablesByMetric() {
-  const templates = [...document.querySelectorAll<HTMLTemplateElement>('#cells template')];
-  return [
-    { metric: byId('cells-metric')?.textContent ?? '', rows: rowsIn(bodyOfCells()) },
-    ...templates.map(({ content, dataset }) => ({
-      metric: dataset['metric'] ?? '',
-      rows: [...content.querySelectorAll('tr')],
-    })),
-  ];
-}
-
-/** None where all rows have the same; verdicts in the order of the table, which is by weight. */
-function chipsOf(facet: string, rows: readonly HTMLElement[], apply: () => void): Chip[] {
-  const values = [...new Set(rows.map((row) => row.dataset[facet] ?? ''))].filter(Boolean);
-  if (values.length < 2) return [];
-  return (facet === 'verdict' ? values : values.toSorted(byText)).map((value) => {
-    const count = element('small');
-    const toggle = (): void => {
-      chip.ariaPressed = String(chip.ariaPressed !== 'true');
-      apply();
-    };
-    const chip = button(`${value} `, null, toggle, { class: 'chip', 'aria-pressed': 'false' });
-    chip.append(count);
-    return { facet, value, count, button: chip };
-  });
 }
 
 const NEXT: ReadonlyMap<string | null, string> = new Map([

@@ -49,8 +49,8 @@ export function button(name: string, label: string | null, act: () => void, attr
   return made;
 }
 
-export function colorKey(names: Iterable<readonly [name: string, kind: string | number]>): HTMLElement {
-  const swatches = [...names].flatMap(([name, kind]) => [
+export function colorKey(names: Iterable<readonly [kind: number, name: string]>): HTMLElement {
+  const swatches = [...names].flatMap(([kind, name]) => [
     element('i', { class: 'swatch', kind }),
     element('span', {}, `${name} `),
   ]);
@@ -58,7 +58,7 @@ export function colorKey(names: Iterable<readonly [name: string, kind: string | 
 }
 
 /** A select control; `choose` gets the index. */
-export function picker(label: string, names: readonly string[], choose: (place: number) => void): HTMLElement {
+function picker(label: string, names: readonly string[], choose: (place: number) => void): HTMLElement {
   const options = names.map((name, place) => element('option', { value: place }, name));
   const select = element('select', {}, ...options);
   select.addEventListener('change', () => choose(select.selectedIndex));

@@ -85,32 +85,14 @@ export class SweepRange {
   }
 }
 
-/** What counts as faster, at least: less is scatter between runs. */
-const LEAST_GAIN = 0.01;
-
-/**
- * The fastest configurations for each latency: items/s rises with the latency.
- * @param points of one precision
- * @returns corners from left to right, and what dominates each other point on these two axes by more than its noise
- */
-export function staircase(points: readonly PagePoint[]) {
+/** The fastest configurations for each latency, from left to right: items/s rises with the latency. */
+export function staircase(points: readonly PagePoint[]): PagePoint[] {
   const corners: PagePoint[] = [];
   const byLatency = points.toSorted((a, b) => a.latencyMs - b.latencyMs || b.itemsPerS - a.itemsPerS);
   for (const point of byLatency) {
     if (point.itemsPerS > (corners.at(-1)?.itemsPerS ?? 0)) corners.push(point);
   }
-  const dominators = new Map(
-    points.flatMap((point) => {
-      const better = corners.find((corner) => dominates(corner, point));
-      return better === undefined ? [] : [[point, better] as const];
-    }),
-  );
-  return { corners, dominators };
-}
-
-function dominates(a: PagePoint, b: PagePoint): boolean {
-  const gains = [a.itemsPerS / b.itemsPerS - 1, b.latencyMs / a.latencyMs - 1];
-  return gains.every((gain) => gain >= 0) && Math.max(...gains) > Math.max(LEAST_GAIN, a.noise + b.noise);
+  return corners;
 }
 
 export interface Tile {
@@ -165,35 +147,6 @@ function sum(areas: readonly number[], from: number, to: number): number {
   let total = 0;
   for (let place = from; place < to; place += 1) total += areas[place] ?? 0;
   return total;
-}
-
-const NAME_HEIGHT = 19;
-const LEAST_NAMED_HEIGHT = 44;
-
-/** Groups and their members. `sizes` in any order, zeros are left out; `names` is the group of each. */
-export function nestedTreeMap(sizes: readonly number[], names: readonly string[], width: number, height: number) {
-  const members = sizes
-    .map((size, place) => ({ size, place, name: names[place] ?? '' }))
-    .filter(({ size }) => size > 0)
-    .toSorted((a, b) => b.size - a.size);
-  const groups = [...Map.groupBy(members, ({ name }) => name)]
-    .map(([name, own]) => ({ name, own, total: own.reduce((total, { size }) => total + size, 0) }))
-    .toSorted((a, b) => b.total - a.total);
-  const totals = groups.map(({ total }) => total);
-  const frames = treeMap(totals, width, height);
-  return frames.map((frame) => {
-    const { name, own } = groups[frame.place] ?? { name: '', own: [] };
-    const room = frame.height >= LEAST_NAMED_HEIGHT && own.length > 1 ? NAME_HEIGHT : 0;
-    const areas = own.map(({ size }) => size);
-    const inner = treeMap(areas, frame.width, frame.height - room);
-    const tiles = inner.map((tile) => ({
-      ...tile,
-      place: own[tile.place]?.place ?? 0,
-      x: frame.x + tile.x,
-      y: frame.y + room + tile.y,
-    }));
-    return { name, frame, tiles };
-  });
 }
 
 /** The URL fragment after `#`: the selected cell and sweeps, so that links can be shared. */

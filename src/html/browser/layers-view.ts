@@ -2,34 +2,18 @@ import { formatMs, formatNumber, formatPercent, signedMs } from '../../terminal/
 import type { PageCell, PageData, ReportLayer, ReportLayers, ReportLayersDiff } from '../page-data.ts';
 import { hideTip, onKeys, picture, pictureStage, showTip, sized, svgLine, tell } from './chart.ts';
 import { colorKey, element, note, picked, showAsTable, svg, textTable } from './dom.ts';
-import { clamp, nestedTreeMap, type Tile } from './geometry.ts';
+import { clamp, type Tile, treeMap } from './geometry.ts';
 import { sweepName } from './trend.ts';
-
-const COLORS = [
-  ['precision taken in', 'precision'],
-  ['type', 'type'],
-  ['block', 'block'],
-  ['what it is for', 'purpose'],
-  ['roofline', 'limit'],
-] as const;
 
 /** Nothing without a profile. */
 export function layersView(data: PageData, { diffs, layers }: PageCell): HTMLElement[] {
   if (layers === null) return [];
   const sweep = layers.sweep === null ? 'an unknown sweep' : sweepName(data, layers.sweep);
-  const colors = COLORS.filter(([, field]) => field !== 'limit' || layers.efficiency.length > 0);
   const parts = [
     element('p', {}, summary(layers, sweep)),
     ...layers.efficiency.map((text) => element('p', {}, text)),
     ...layers.notes.map(note),
-    ...(layers.iterations === null
-      ? []
-      : picked(
-          'Color by',
-          colors,
-          ([name]) => name,
-          ([, field]) => layerMap(layers, (layer) => layer[field]),
-        )),
+    ...(layers.iterations === null ? [] : [layerMap(layers)]),
     showAsTable(() => [layerTable(data, layers)]),
     ...(diffs.length === 0 ? [] : [layerDiffs(diffs)]),
   ];
@@ -99,24 +83,17 @@ const HEIGHT = 400;
 /** Width of a letter in pixels, and the shortest label worth drawing. */
 const LETTER = 8.4;
 const LEAST_LETTERS = 5;
-const KINDS = 8;
 
-/**
- * The layers as areas, by their share of the time.
- * @param nameOf what they are colored by
- */
-function layerMap({ layers, rest, totalMs }: ReportLayers, nameOf: (layer: ReportLayer) => string): HTMLElement {
-  const names = layers.map((layer) => nameOf(layer) || 'not known');
-  const kinds = kindsOf(layers, names);
-  const smaller = { label: `${rest.layers} smaller layers`, block: 'smaller layers', ms: rest.ms };
+/** The layers as areas, by their share of the time, in the color of what they are for. */
+function layerMap({ layers, rest, totalMs }: ReportLayers): HTMLElement {
+  const purposes = [...new Set(layers.map(({ purpose }) => purpose))];
+  const smaller = { label: `${rest.layers} smaller layers`, ms: rest.ms };
   const all = [
-    ...layers.map((layer, place) => ({
-      ...layer,
-      kind: kinds.get(names[place] ?? '') ?? 'other',
-      lines: describe(layer),
-    })),
-    ...(rest.layers > 0 && rest.ms > 0 ? [{ ...smaller, kind: 'other', lines: [] }] : []),
-  ];
+    ...layers.map((layer) => ({ ...layer, kind: String(purposes.indexOf(layer.purpose)), lines: describe(layer) })),
+    ...(rest.layers > 0 ? [{ ...smaller, kind: 'other', lines: [] }] : []),
+  ]
+    .filter(({ ms }) => ms > 0)
+    .toSorted((a, b) => b.ms - a.ms);
   const linesOf = (place: number): string[] => {
     const { label, lines, ms } = all[place] ?? { ...smaller, lines: [] };
     return [label, `${formatMs(ms)}, ${shareOf(ms, totalMs)} of the time`, ...lines];
@@ -136,17 +113,10 @@ function layerMap({ layers, rest, totalMs }: ReportLayers, nameOf: (layer: Repor
   };
   const stage = pictureStage(
     'tree map',
-    'Layers by their share of the time. Arrow keys move block by block; the table below has the same.',
+    'Layers by their share of the time. Arrow keys move; the table below has the same.',
   );
-  const [sizes, blocks] = [all.map(({ ms }) => ms), all.map(({ block }) => block.split('/', 1).join(''))];
-  sized(stage, (width) => {
-    const groups = nestedTreeMap(sizes, blocks, width, HEIGHT);
-    const parts = groups.flatMap(({ name, frame, tiles }) => [
-      ...tiles.map(drawTile),
-      ...groupFrame(name, frame, tiles),
-    ]);
-    return picture('tree-map', [width, HEIGHT], null, ...parts);
-  });
+  const sizes = all.map(({ ms }) => ms);
+  sized(stage, (width) => picture('tree-map', [width, HEIGHT], null, ...treeMap(sizes, width, HEIGHT).map(drawTile)));
   stage.addEventListener('pointermove', ({ clientX, clientY, target }) => {
     const tile = target instanceof Element ? target.closest('.tile') : null;
     if (tile === null) hideTip();
@@ -166,20 +136,11 @@ function layerMap({ layers, rest, totalMs }: ReportLayers, nameOf: (layer: Repor
     ArrowLeft: () => move(-1),
     ArrowUp: () => move(-1),
   }));
-  return element('div', {}, stage, colorKey(kinds));
+  return element('div', {}, stage, colorKey(purposes.entries()));
 }
 
 function placeOf(tile: Element): number {
   return Number(tile.getAttribute('data-place') ?? 0);
-}
-
-/** Name and border of a repeated part of the network, where it has room for more than its layers. */
-function groupFrame(name: string, { x, y, width, height }: Tile, tiles: readonly Tile[]): SVGElement[] {
-  const frame = svg('rect', { class: 'group-frame', x, y, width, height });
-  const fits = Math.floor((width - 6) / LETTER);
-  if ((tiles[0]?.y ?? y) <= y || fits < LEAST_LETTERS) return [frame];
-  const shown = name.length <= fits ? name : `${name.slice(0, fits - 1)}…`;
-  return [frame, svg('text', { class: 'group-name', x: x + 4, y: y + 14 }, shown)];
 }
 
 /** The end of the scope distinguishes layers: `…mlp.fc1` of `blocks.3.mlp.fc1: Add, MatMul`. */
@@ -187,14 +148,6 @@ function shortName(label: string, fits: number): string {
   if (label.length <= fits) return label;
   const [scope = label] = label.split(/[:,+]/, 1);
   return scope.length <= fits ? scope : `…${scope.slice(scope.length - fits + 1)}`;
-}
-
-/** Colors of the names with the most time. */
-function kindsOf(layers: readonly ReportLayer[], names: readonly string[]): Map<string, string> {
-  const sums = new Map<string, number>();
-  for (const [place, name] of names.entries()) sums.set(name, (sums.get(name) ?? 0) + (layers[place]?.ms ?? 0));
-  const sorted = [...sums].toSorted((a, b) => b[1] - a[1]).slice(0, KINDS);
-  return new Map(sorted.map(([name], place) => [name, String(place)]));
 }
 
 function describe({ block, precision, purpose, tactic, type }: ReportLayer): string[] {

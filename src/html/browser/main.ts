@@ -6,29 +6,15 @@ import { layersView } from './layers-view.ts';
 import { paretoChart } from './pareto-chart.ts';
 import { type Place, placeHash, readPlace } from './geometry.ts';
 import { samplesView } from './samples-view.ts';
-import { sweepMap } from './sweep-map.ts';
 import { drawFirstChart, trendChart } from './trend.ts';
 
 const body = document.querySelector('#cells-table > tbody');
-const data = worstFirst(JSON.parse(byId('data')?.textContent ?? ''));
-const LEAST_MAP_SWEEPS = 2;
+const data: PageData = JSON.parse(byId('data')?.textContent ?? '');
 /** The row below that of the opened cell. */
 const opened = element('tr', { class: 'opened' });
 let shown: Place | null = null;
 
 document.documentElement.classList.add('scripted');
-
-/** In the order of the table, which has the worst cell first. */
-function worstFirst(report: PageData): PageData {
-  const rows = [...(body?.children ?? [])];
-  const places = new Map(rows.map((row, place) => [row.getAttribute('data-key'), place]));
-  const placeOf = ({ key }: PageCell): number => places.get(key) ?? rows.length;
-  return { ...report, cells: report.cells.toSorted((a, b) => placeOf(a) - placeOf(b)) };
-}
-
-function openCell({ key }: PageCell): void {
-  location.hash = `cell=${key}`;
-}
 
 /** Opens the cell of the address below its row, or closes what is open. */
 function follow(): void {
@@ -86,22 +72,6 @@ function cellNodes(cell: PageCell, place: Place): HTMLElement[] {
   ];
 }
 
-/** Commands are folded where there is little room, and can be copied. */
-function showCommands(): void {
-  const commands = document.querySelector<HTMLDetailsElement>('.commands');
-  if (commands === null) return;
-  commands.open = matchMedia('(width >= 760px)').matches;
-  for (const code of commands.querySelectorAll('code')) {
-    const copy = (): void => {
-      // What cannot be copied, as the browser forbids it, is selected.
-      getSelection()?.selectAllChildren(code);
-      void navigator.clipboard.writeText(code.textContent).then(() => made.replaceChildren('Copied'));
-    };
-    const made = button('Copy', `Copy ${code.textContent}`, copy);
-    code.after(made);
-  }
-}
-
 const EVERY_MS = 15_000;
 
 /** A served report announces new data in the store; it never changes by itself. */
@@ -128,10 +98,7 @@ async function versionNow(): Promise<string | null> {
   }
 }
 
-if (data.sweeps.length >= LEAST_MAP_SWEEPS) byId('sweep-map')?.append(...sweepMap(data, openCell));
-else byId('sweep-map')?.parentElement?.remove();
 drawFirstChart(data);
-showCommands();
 byId('pareto-chart')?.append(...paretoChart(data));
 listenToFilter(keepOpened);
 window.addEventListener('scroll', hideTip, { passive: true });

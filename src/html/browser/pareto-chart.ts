@@ -13,7 +13,7 @@ const LEAST_OF_LINE = 3;
 export function paretoChart({ workloads }: PageData): HTMLElement[] {
   const drawn = workloads.filter(({ points }) => points.length >= LEAST_POINTS);
   const key =
-    'Line: the fastest configurations of a precision. Faint: dominated by more than the noise. Hollow: accuracy not checked.';
+    'Line: the fastest configurations of a precision. Faint: another one is as good in everything. Hollow: accuracy not checked.';
   if (drawn.length === 0) return [];
   return [...picked('Model', drawn, ({ model }) => model.slice(0, 80), draw), element('p', { class: 'key' }, key)];
 }
@@ -28,7 +28,7 @@ function chart(points: readonly PagePoint[], width: number): SVGElement {
   const x = logarithmic(latencies, [plot.left, plot.right]);
   const y = logarithmic(rates, [plot.bottom, plot.top]);
   const lines = [...Map.groupBy(points, ({ precision }) => precision)].map(([precision, own], place) => {
-    const { corners, dominators } = staircase(own);
+    const corners = staircase(own);
     const kind = place % 8;
     return {
       // Of few configurations a line says nothing.
@@ -37,7 +37,7 @@ function chart(points: readonly PagePoint[], width: number): SVGElement {
           ? []
           : [svg('path', { class: 'stairs', kind, d: stairs(corners, x, y, plot.right) })],
       name: { text: precision, y: y.at(corners.at(-1)?.itemsPerS ?? 0) + 5 },
-      dots: own.map((point) => dot(point, dominators.get(point) ?? null, kind, x, y)),
+      dots: own.map((point) => dot(point, kind, x, y)),
     };
   });
   return picture(
@@ -97,16 +97,16 @@ function roundNumbers(values: readonly number[]): number[] {
 /** Of what can be pointed at, in pixels. */
 const REACH = 12;
 
-function dot(point: PagePoint, dominator: PagePoint | null, kind: number, x: Scale, y: Scale): SVGElement {
-  const { accuracy, key, label, latencyMs, itemsPerS } = point;
+function dot(point: PagePoint, kind: number, x: Scale, y: Scale): SVGElement {
+  const { accuracy, isDominated, key, label, latencyMs, itemsPerS } = point;
   const lines = [
     label,
     `${formatNumber(itemsPerS)} items/s`,
     `median latency ${formatMs(latencyMs)}`,
     ...(accuracy === 'notChecked' ? ['accuracy not checked'] : []),
-    ...(dominator === null ? [] : ['dominated by another configuration', dominator.label]),
+    ...(isDominated ? ['dominated by another configuration'] : []),
   ];
-  const how = `${accuracy === 'notChecked' ? ' hollow' : ''}${dominator === null ? '' : ' dominated'}`;
+  const how = `${accuracy === 'notChecked' ? ' hollow' : ''}${isDominated ? ' dominated' : ''}`;
   const place = { cx: x.at(latencyMs), cy: y.at(itemsPerS) };
   const link = svg(
     'a',

@@ -1,44 +1,38 @@
 import { ticks } from '../../statistics/ticks.ts';
 import { dayText } from '../../terminal/charts/day-text.ts';
 import { count, formatNumber } from '../../terminal/numbers.ts';
-import type { DrawnCell, PageCell, PageData, SweepMark, SweepValue } from '../page-data.ts';
+import type { PageCell, PageData, SweepMark } from '../page-data.ts';
 import { axisText, levels, onKeys, picture, pictureStage, type Plot, showTip, sized, svgLine, tell } from './chart.ts';
-import { button, element, picker, showAsTable, svg, textTable } from './dom.ts';
+import { button, element, showAsTable, svg, textTable } from './dom.ts';
 import { clamp, linear, rangeOf, type Scale, SweepRange } from './geometry.ts';
 
 export function sweepName({ sweeps }: PageData, sweep: number): string {
   return sweeps[sweep]?.start || `sweep ${sweeps[sweep]?.id.slice(0, 8) ?? ''}`;
 }
 
-/** In percent of the level at which a square of the map has no color. */
-function inPercent(cell: PageCell): PageCell {
-  const factor = 100 / (cell.level ?? 100);
-  const values = cell.values.map(
-    (one) => one && { ...one, value: one.value * factor, least: one.least * factor, most: one.most * factor },
-  );
-  return { ...cell, unit: '% of level', values };
-}
-
-function valueText({ unit, values }: PageCell, sweep: number): string {
-  const found = values[sweep] ?? null;
-  return found === null ? 'nothing measured that counts' : `${formatNumber(found.value)} ${unit}`;
-}
-
-export function sweepLines(data: PageData, cell: PageCell, sweep: number): string[] {
-  const found = cell.values[sweep] ?? null;
+function sweepLines(data: PageData, cell: PageCell, sweep: number): string[] {
+  const [value, least, most, runs, environment] = [
+    cell.values,
+    cell.least,
+    cell.most,
+    cell.runs,
+    cell.environments,
+  ].map((column) => column[sweep] ?? null);
   const { commit = '', id = '' } = data.sweeps[sweep] ?? {};
   return [
     sweepName(data, sweep),
-    found === null ? valueText(cell, sweep) : `${valueText(cell, sweep)}, median of ${count(found.runs, 'run')}`,
-    ...(found !== null && found.runs > 1
-      ? [`runs from ${formatNumber(found.least)} to ${formatNumber(found.most)} ${cell.unit}`]
+    value === null || value === undefined
+      ? 'nothing measured that counts'
+      : `${formatNumber(value)} ${cell.unit}, median of ${count(runs ?? 0, 'run')}`,
+    ...((runs ?? 0) > 1
+      ? [`runs from ${formatNumber(least ?? null)} to ${formatNumber(most ?? null)} ${cell.unit}`]
       : []),
     commit === '' ? 'no commit' : `commit ${commit}`,
-    ...data.environments.filter((_, place) => place === found?.environment),
+    ...data.environments.filter((_, place) => place === environment),
     ...cell.marks.filter(({ step }) => step === sweep).map(({ kind, text }) => `${kind}: ${text}`),
     ...cell.leftOut
       .filter((entry) => entry.sweep === sweep)
-      .map(({ runs, reason }) => `left out, ${count(runs, 'run')}: ${reason}`),
+      .map(({ runs: left, reason }) => `left out, ${count(left, 'run')}: ${reason}`),
     `sweep ${id.slice(0, 8)}, ${data.provenance}`,
   ];
 }
@@ -46,13 +40,12 @@ export function sweepLines(data: PageData, cell: PageCell, sweep: number): strin
 /** What is as in the sweep before is not said again. */
 function sweepTable(data: PageData, cell: PageCell): HTMLElement {
   let before: readonly string[] = [];
-  const rows = cell.values.map((found, sweep) => {
+  const rows = cell.values.map((value, sweep) => {
     const [, , ...lines] = sweepLines(data, cell, sweep);
     const known = lines.filter((line) => !line.startsWith('runs from') && !before.includes(line)).join('; ');
     before = lines;
-    const numbers =
-      found === null ? ['–', '', ''] : [found.value, found.least, found.most].map((one) => formatNumber(one));
-    return [sweepName(data, sweep), known, String(found?.runs ?? 0), ...numbers];
+    const numbers = [value, cell.least[sweep], cell.most[sweep]].map((one) => formatNumber(one ?? null));
+    return [sweepName(data, sweep), known, String(cell.runs[sweep] ?? 0), ...numbers];
   });
   const caption = `${cell.label}: ${cell.metric}, ${cell.unit}, ${data.provenance}`;
   return textTable(caption, ['sweep', 'what is new', 'runs', 'median', 'least', 'most'], rows, 2);
@@ -69,7 +62,7 @@ const LEAST_GAP = 66;
 const HALF_DATE = 24;
 
 /** Of some sweeps, the newest included: day, time or id, whichever tells the ends apart. @param width from first to last, in pixels */
-export function dateLabels({ sweeps }: PageData, { from, to }: Shown, width: number) {
+function dateLabels({ sweeps }: PageData, { from, to }: Shown, width: number) {
   const textOf = (sweep: number): string[] => {
     const { id = '', start = '' } = sweeps[sweep] ?? {};
     return [dayText(start), start.slice(11), id.slice(0, 8)];
@@ -93,15 +86,14 @@ interface Trend {
 const HEIGHT = 300;
 const POINTS_UP_TO = 130;
 
-/** @param cells in the same unit; those after the first are drawn as dashed lines */
-function drawTrend(data: PageData, cells: readonly [PageCell, ...PageCell[]], shown: Shown, width: number): Trend {
-  const [cell, ...others] = cells;
+function drawTrend(data: PageData, cell: PageCell, shown: Shown, width: number): Trend {
   const { from, to } = shown;
   const plot = { left: 72, right: width - 12, top: 42, bottom: HEIGHT - 28 };
   const x = linear([from - 0.5, to + 0.5], [plot.left, plot.right]);
-  const within = ({ values }: DrawnCell) => values.slice(from, to + 1).filter((one) => one !== null);
-  const extremes = within(cell).flatMap(({ least, most }) => [least, most]);
-  const range = rangeOf([...extremes, ...others.flatMap(within).map(({ value }) => value)], cell.most);
+  const extremes = [cell.least, cell.most].flatMap((column) =>
+    column.slice(from, to + 1).filter((one) => one !== null),
+  );
+  const range = rangeOf(extremes, cell.whole);
   const y = linear(range, [plot.bottom, plot.top]);
   const area = { x: plot.left, y: plot.top, width: plot.right - plot.left, height: plot.bottom - plot.top };
   const dates = dateLabels(data, shown, area.width).map(({ sweep, text }) =>
@@ -118,7 +110,7 @@ function drawTrend(data: PageData, cells: readonly [PageCell, ...PageCell[]], sh
     svg(
       'svg',
       { class: 'plot', ...area, viewBox: `${area.x} ${area.y} ${area.width} ${area.height}` },
-      ...cells.flatMap((one, place) => valueLines(one, place - 1, shown, x, y)),
+      ...valueLines(cell, shown, x, y),
       ...levelLines(cell, shown, x, y),
     ),
     ...markLines(data, cell, shown, plot, x),
@@ -129,42 +121,45 @@ function drawTrend(data: PageData, cells: readonly [PageCell, ...PageCell[]], sh
 /** Fewer sweeps are points: a line between two would say what lies between them. */
 const LEAST_OF_LINE = 3;
 
-/** Line of each run of sweeps without a gap, on one machine. @param other place among the compared cells; below 0 the cell itself */
-function valueLines(cell: PageCell, other: number, shown: Shown, x: Scale, y: Scale): SVGElement[] {
-  const point = (sweep: number, value: number): string => `${x.at(sweep).toFixed(1)} ${y.at(value).toFixed(1)}`;
-  const name = other < 0 ? '' : ` other-${other}`;
+/** Line of each run of sweeps without a gap, on one machine. */
+function valueLines(cell: PageCell, shown: Shown, x: Scale, y: Scale): SVGElement[] {
+  const { least, most, values } = cell;
+  const at = (sweep: number, column: PageCell['values']) => [x.at(sweep), y.at(column[sweep] ?? 0)] as const;
+  const path = (sweeps: readonly number[], column: PageCell['values']): string =>
+    sweeps
+      .map((sweep) =>
+        at(sweep, column)
+          .map((pixel) => pixel.toFixed(1))
+          .join(' '),
+      )
+      .join('L');
   return pieces(cell, shown).flatMap((piece) => {
-    const above = piece.map(({ sweep, most }) => point(sweep, most));
-    const below = piece.map(({ sweep, least }) => point(sweep, least)).toReversed();
-    const line = piece.map(({ sweep, value }) => point(sweep, value)).join('L');
     const circles = (r: number) =>
-      piece.map(({ sweep, value }) => svg('circle', { class: `dot${name}`, cx: x.at(sweep), cy: y.at(value), r }));
+      piece.map((sweep) => {
+        const [cx, cy] = at(sweep, values);
+        return svg('circle', { class: 'dot', cx, cy, r });
+      });
     if (piece.length < LEAST_OF_LINE) {
-      const whiskers = piece.map(({ sweep, least, most }) =>
-        svgLine(`whisker${name}`, [x.at(sweep), y.at(least)], [x.at(sweep), y.at(most)]),
-      );
-      return [...whiskers, ...circles(5)];
+      return [...piece.map((sweep) => svgLine('whisker', at(sweep, least), at(sweep, most))), ...circles(5)];
     }
-    const path = svg('path', { class: `line${name}`, d: `M${line}` });
-    if (other >= 0) return [path];
-    const band = svg('path', { class: 'band', d: `M${[...above, ...below].join('L')}Z` });
-    return [band, path, ...(shown.to - shown.from < POINTS_UP_TO ? circles(3) : [])];
+    const band = `M${path(piece, most)}L${path(piece.toReversed(), least)}Z`;
+    const line = svg('path', { class: 'line', d: `M${path(piece, values)}` });
+    return [svg('path', { class: 'band', d: band }), line, ...(shown.to - shown.from < POINTS_UP_TO ? circles(3) : [])];
   });
 }
 
-type Piece = (SweepValue & { readonly sweep: number })[];
-
-function pieces(cell: PageCell, { from, to }: Shown): Piece[] {
-  const breaks = new Set(cell.marks.filter((mark) => mark.breaksLine).map(({ step }) => step));
-  const found: Piece[] = [];
+/** Sweeps with values, unbroken by a gap or another machine. */
+function pieces({ marks, values }: PageCell, { from, to }: Shown): number[][] {
+  const breaks = new Set(marks.filter((mark) => mark.breaksLine).map(({ step }) => step));
+  const found: number[][] = [];
   let isOpen = false;
   // One more at each end, so that the line extends beyond the chart.
-  for (let sweep = Math.max(0, from - 1); sweep <= Math.min(cell.values.length - 1, to + 1); sweep += 1) {
-    const entry = cell.values[sweep] ?? null;
-    if (entry === null || breaks.has(sweep)) isOpen = false;
-    if (entry === null) continue;
+  for (let sweep = Math.max(0, from - 1); sweep <= Math.min(values.length - 1, to + 1); sweep += 1) {
+    const isThere = (values[sweep] ?? null) !== null;
+    if (!isThere || breaks.has(sweep)) isOpen = false;
+    if (!isThere) continue;
     if (!isOpen) found.push([]);
-    found.at(-1)?.push({ sweep, ...entry });
+    found.at(-1)?.push(sweep);
     isOpen = true;
   }
   return found;
@@ -180,13 +175,13 @@ function levelLines(cell: PageCell, { from, to }: Shown, x: Scale, y: Scale): SV
   const ends = changes.length === 0 ? [] : [...changes, cell.values.length];
   const between = ends.map((end, place) => {
     const start = ends[place - 1] ?? 0;
-    const known = cell.values.slice(start, end).flatMap((one) => one?.value ?? []);
+    const known = cell.values.slice(start, end).flatMap((value) => value ?? []);
     const middle = known.toSorted((a, b) => a - b)[known.length >> 1];
     return { name: 'level', start: Math.max(start, from) - 0.5, end: Math.min(end - 1, to) + 0.5, at: middle };
   });
   const baselines = cell.marks
     .filter(({ kind }) => kind === 'baseline')
-    .map(({ step }) => ({ name: 'level baseline', start: step, end: to + 0.5, at: cell.values[step]?.value }));
+    .map(({ step }) => ({ name: 'level baseline', start: step, end: to + 0.5, at: cell.values[step] ?? undefined }));
   return [...between, ...baselines].flatMap(({ name, start, end, at }) =>
     at === undefined || start >= end ? [] : [svgLine(name, [x.at(start), y.at(at)], [x.at(end), y.at(at)])],
   );
@@ -235,16 +230,12 @@ export function drawFirstChart(data: PageData): void {
   const to = Math.max(0, data.sweeps.length - 1);
   const shown = { from: Math.max(0, to - FIRST_SWEEPS + 1), to };
   const role = { role: 'img', 'aria-label': `${cell.metric} of ${cell.label} by sweep` };
-  figure.append(sized(element('div', role), (width) => drawTrend(data, [cell], shown, width).drawn));
+  figure.append(sized(element('div', role), (width) => drawTrend(data, cell, shown, width).drawn));
 }
 
-const MOST_OTHERS = 3;
 const LEAST_DRAG = 6;
 
-/**
- * The sweeps of one cell: zoom by dragging, buttons, keys, or the wheel while focused. With other cells, all are in
- * percent of their level.
- */
+/** The sweeps of one cell: zoom by dragging, buttons or keys. */
 export function trendChart(
   data: PageData,
   cell: PageCell,
@@ -254,18 +245,12 @@ export function trendChart(
   const range = new SweepRange(data.sweeps.length, start.from, start.to);
   const { last } = range;
   let cursor = range.to;
-  /** The cell first: with others, all are in percent of their level. */
-  let shown: readonly [PageCell, ...PageCell[]] = [cell];
   let trend: Trend | null = null;
   const label = `${cell.metric} of ${cell.label} by sweep. Arrow keys move, plus and minus zoom, 0 shows all sweeps.`;
-  const [rangeText, legend, tables] = [
-    element('span', { class: 'range' }),
-    element('p', { class: 'key' }),
-    element('div'),
-  ];
+  const rangeText = element('span', { class: 'range' });
   const stage = pictureStage('chart', label);
   const draw = (width = stage.clientWidth): Element => {
-    trend = drawTrend(data, shown, range, width);
+    trend = drawTrend(data, cell, range, width);
     stage.replaceChildren(trend.drawn);
     rangeText.textContent = `${sweepName(data, range.from)} to ${sweepName(data, range.to)}, ${count(range.to - range.from + 1, 'sweep')}`;
     return trend.drawn;
@@ -283,12 +268,6 @@ export function trendChart(
     changed();
   };
   const showLast = (number: number): void => show(last + 1 - Math.min(number, last + 1), last);
-  const compare = (others: readonly PageCell[]): void => {
-    shown = others.length === 0 ? [cell] : [inPercent(cell), ...others.map(inPercent)];
-    legend.replaceChildren(...(others.length === 0 ? [] : shown.flatMap(lineKey)));
-    tables.replaceChildren(showAsTable(() => shown.map((one) => sweepTable(data, one))));
-    if (trend !== null) draw();
-  };
   const clear = (): void => {
     for (const node of stage.querySelectorAll('.cursor, .selection')) node.remove();
   };
@@ -296,15 +275,14 @@ export function trendChart(
   const point = (sweep: number): string[] => {
     cursor = sweep;
     clear();
-    const [own, ...more] = shown;
-    const value = own.values[sweep]?.value;
+    const value = cell.values[sweep] ?? null;
     if (trend !== null) {
       const { drawn, plot, x, y } = trend;
       const cx = x.at(sweep);
       drawn.append(svgLine('cursor', [cx, plot.top], [cx, plot.bottom]));
-      if (value !== undefined) drawn.append(svg('circle', { class: 'cursor', cx, cy: y.at(value), r: 4.5 }));
+      if (value !== null) drawn.append(svg('circle', { class: 'cursor', cx, cy: y.at(value), r: 4.5 }));
     }
-    return [...sweepLines(data, own, sweep), ...more.map((one) => `${one.label}: ${valueText(one, sweep)}`)];
+    return sweepLines(data, cell, sweep);
   };
   const moveTo = (sweep: number): void => {
     const target = clamp(sweep, 0, last);
@@ -346,21 +324,12 @@ export function trendChart(
     dragged = null;
     clear();
   });
-  stage.addEventListener('dblclick', () => showLast(Infinity));
-  const wheel = (event: WheelEvent): void => {
-    if (document.activeElement !== stage && !event.ctrlKey) return;
-    event.preventDefault();
-    zoom(event.deltaY > 0 ? 1.25 : 0.8, sweepAt(event.offsetX));
-  };
-  stage.addEventListener('wheel', wheel, { passive: false });
-  compare([]);
   sized(stage, draw);
   const controls = [
     button('+', 'zoom in', () => zoom(0.5)),
     button('−', 'zoom out', () => zoom(2)),
     ...[30, 90].map((number) => button(`${number} sweeps`, `the last ${number} sweeps`, () => showLast(number))),
     button('all', 'all sweeps', () => showLast(Infinity)),
-    ...comparePicker(data, cell, compare),
     rangeText,
   ];
   const key =
@@ -371,31 +340,6 @@ export function trendChart(
     element('div', { class: 'controls' }, ...controls),
     stage,
     element('p', { class: 'key' }, key),
-    legend,
-    tables,
+    showAsTable(() => [sweepTable(data, cell)]),
   );
-}
-
-/** Each choice is one more cell next to `cell`; the first choice takes all out. Nothing where there is no other. */
-function comparePicker(data: PageData, cell: PageCell, compare: (others: readonly PageCell[]) => void): HTMLElement[] {
-  const cells = data.cells.filter((one) => one !== cell);
-  if (cells.length === 0) return [];
-  const names = ['none', ...cells.map(({ label }) => label.slice(0, 100))];
-  let others: readonly PageCell[] = [];
-  const choose = (place: number): void => {
-    const chosen = cells[place - 1];
-    const kept = others.filter((one) => one !== chosen);
-    others = chosen === undefined ? [] : [...kept, chosen].slice(-MOST_OTHERS);
-    compare(others);
-  };
-  return [picker('Compare with', names, choose)];
-}
-
-/** Which line is which cell. */
-function lineKey({ label }: PageCell, place: number): Node[] {
-  const line = svgLine(place === 0 ? 'line' : `line other-${place - 1}`, [0, 4], [36, 4]);
-  return [
-    svg('svg', { class: 'sample', width: 36, height: 8, 'aria-hidden': 'true' }, line),
-    element('span', {}, ` ${label} `),
-  ];
 }

@@ -18,23 +18,8 @@ exec "$@"
 const WARNING_S = 120;
 
 /** Required variables, and those that change what is measured. */
-const EXPORTED = [
-  'PATH',
-  'HOME',
-  'USER',
-  'LOGNAME',
-  'LANG',
-  'TZ',
-  'SLURM_CONF',
-  'LD_LIBRARY_PATH',
-  'TRTEXEC',
-  'BENCH_PYTHON',
-  'BENCH_LOCK_DIR',
-  'CUDA_DEVICE_ORDER',
-  'CUDA_MODULE_LOADING',
-  'CUDA_DEVICE_MAX_CONNECTIONS',
-  'NVIDIA_TF32_OVERRIDE',
-];
+const EXPORTED = `PATH HOME USER LOGNAME LANG TZ SLURM_CONF LD_LIBRARY_PATH TRTEXEC BENCH_PYTHON BENCH_LOCK_DIR
+  CUDA_DEVICE_ORDER CUDA_MODULE_LOADING CUDA_DEVICE_MAX_CONNECTIONS NVIDIA_TF32_OVERRIDE`.split(/\s+/);
 
 interface TaskSubmission {
   readonly runFolder: string;

@@ -77,23 +77,6 @@ describe('the pair of the guide of TensorRT, imported', () => {
     expect(stdout).toContain('vit_large: none of 2 deployments is within the limits');
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain('0.9048 ms (3.2 %) over the limit');
   });
-
-  test('with --min-sqnr an accuracy that nobody checked does not fit', async () => {
-    const { code, stdout } = await bench([...slo, '--max-latency', '30', '--min-sqnr', '25']);
-    expect(code).toBe(4);
-    expect(stdout).toMatch(/its\s+accuracy is not checked/);
-  });
-
-  test('compare of the two logs as one cell: +79.9 % and no verdict', async () => {
-    const own = join(sharedFolder(), 'bench.sqlite');
-    await imported(own, 'listing-06-fp16', '--sweep', 'six');
-    await imported(own, 'listing-11-fp8', '--sweep', 'eleven');
-    const args = ['compare', 'six', 'eleven', '--metric', 'throughputQps', '--json', '--db', own];
-    const { code, stdout } = await bench(args);
-    const [cell] = OUTPUTS.compare.parse(JSON.parse(stdout)).cells;
-    expect([code, cell?.verdict, cell?.runs]).toEqual([0, 'unclear', [1, 1]]);
-    expect(cell?.changePercent).toBeCloseTo(79.887, 3);
-  });
 });
 
 describe('a recorded night of FP16 and FP8', () => {
@@ -102,36 +85,6 @@ describe('a recorded night of FP16 and FP8', () => {
   beforeAll(async () => {
     db = await sharedStore('night');
   }, 60_000);
-
-  test('FP8 is slower, and the table says so without being asked', async () => {
-    const { stdout } = await bench(['choose', '--db', db]);
-    expect(stdout).toContain('recorded (night1)');
-    expect(stdout.replaceAll('\n', ' ')).toContain(
-      'FP8 is slower than FP16 in 12 of 12 pairs: 0.39× to 0.81× the throughput (no verdict: too few runs)',
-    );
-  });
-
-  test('the speed-up and the word on accuracy stay on a narrow terminal', async () => {
-    const { stdout } = await bench(['choose', '--db', db], { env: { COLUMNS: '60' } });
-    expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(60);
-    expect(stdout).toContain('speed-up');
-    expect(stdout).toContain('accuracy not checked');
-  });
-
-  test('an FP8 with a graph is dominated only where it is no smaller', async () => {
-    const { stdout } = await bench(['choose', '--db', db, '--json', '--filter', 'model=vit_small']);
-    const { workloads } = OUTPUTS.pareto.parse(JSON.parse(stdout));
-    const byKey = new Map(workloads.flat().map((one) => [one.key, one]));
-    const dominated = workloads.flat().filter(({ dominatedBy }) => dominatedBy !== null);
-    expect([byKey.size, dominated.length]).toEqual([12, 6]);
-    for (const one of dominated) {
-      const better = byKey.get(one.dominatedBy ?? '');
-      expect(one.label).toContain('no-graph');
-      expect(better?.itemsPerS).toBeGreaterThan(one.itemsPerS ?? Infinity);
-      expect(better?.latencyMs).toBeLessThan(one.latencyMs ?? 0);
-      expect(better?.engineMib).toBeLessThanOrEqual(one.engineMib ?? 0);
-    }
-  });
 
   test('the winner is a deployment of the table', async () => {
     const args = ['--max-latency', '1.05', '--db', db, '--json'];

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, sharedFolder } from '../../support/bench.ts';
-import { resnet } from '../../support/onnx-networks.ts';
+import { onnxNetwork } from '../../support/onnx-models.ts';
 import { initializer, model, node, toBytes, valueInfo } from '../../support/onnx-writer.ts';
 import { NEEDS_PYTHON, TEST_PYTHON } from '../../support/python.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
@@ -21,40 +21,7 @@ describe.skipIf(TEST_PYTHON === null)(`bench layers FOLDER --onnx FILE (${NEEDS_
 
   beforeAll(() => {
     folder = sharedFolder();
-    writeFileSync(join(folder, 'resnet.onnx'), resnet({ blocks: [2, 2, 2, 2] }));
-  });
-
-  test('FLOPs, share of the peak and the side of the ridge of each layer, and of all', async () => {
-    const { code, stdout } = await layers('--onnx', 'resnet.onnx', '--json');
-    const json = OUTPUTS.layers.parse(JSON.parse(stdout));
-    const { efficiency, layers: each } = json;
-    expect(code).toBe(0);
-    expect(efficiency).toMatchObject({
-      onnx: 'resnet.onnx',
-      flops: 29_025_173_504,
-      gpu: 'NVIDIA H200',
-      smClockMhz: 1980,
-      clockFrom: 'published',
-      missing: [],
-    });
-    // 29 GFLOP in 0.1456 ms, nearly all of them in INT8: 132 SMs of 8192 operations a clock.
-    expect(efficiency.peakShare).toBeCloseTo(0.0931, 3);
-    const shares = each.flatMap(({ efficiency: of }) => of?.peakShare ?? []);
-    expect([shares.length, Math.max(...shares) < 0.13]).toEqual([21, true]);
-    const low = each.filter(
-      ({ efficiency: of }) => of?.bound && Math.max(of.peakShare ?? 0, of.bandwidthShare ?? 0) < 0.1,
-    );
-    const lowMs = low.reduce((sum, { averageMs }) => sum + averageMs, 0);
-    expect(efficiency.timeShares?.farBelow).toBeCloseTo(lowMs / (json.totalMs ?? 0), 9);
-    expect(low.length).toBeGreaterThan(0);
-    const stem = each.find(({ nodes }) => nodes.includes('stem/Conv'));
-    // 8 x 64 x 112 x 112 outputs of 3 x 7 x 7; INT8 images, weights and outputs, and a bias.
-    expect(stem?.efficiency).toMatchObject({
-      flops: 2 * 6_422_528 * 147,
-      bytes: 8 * 3 * 224 * 224 + 64 * 147 + 64 + 6_422_528,
-      precision: 'int8',
-      bound: 'memory',
-    });
+    writeFileSync(join(folder, 'resnet.onnx'), onnxNetwork('resnet18'));
   });
 
   test('as columns, and in two lines below', async () => {
@@ -87,7 +54,7 @@ describe.skipIf(TEST_PYTHON === null)(`bench layers FOLDER --onnx FILE (${NEEDS_
 
 test('without a Python that has onnx one line says what to install', async () => {
   const folder = sharedFolder();
-  writeFileSync(join(folder, 'resnet.onnx'), resnet({ blocks: [2, 2, 2, 2] }));
+  writeFileSync(join(folder, 'resnet.onnx'), onnxNetwork('resnet18'));
   const env = { BENCH_PYTHON: 'no-such-python' };
   const { code, stdout } = await bench(['layers', INT8, '--onnx', 'resnet.onnx', '--top', '2'], { cwd: folder, env });
   expect([code, stdout.replaceAll(/\s+/g, ' ')]).toEqual([

@@ -42,21 +42,6 @@ describe('bench report --html', () => {
     expect([...html.matchAll(/\b(?:src|href)="(?!#)[^"]{0,40}/g)]).toEqual([]);
   });
 
-  test('every value of the page is the one that bench trend has', async () => {
-    const data = pageDataIn((await report('--html')).stdout);
-    const trend = JSON.parse((await report('--html', 'x.html', '--json')).stdout);
-    expect(OUTPUTS['report-html'].safeParse(trend).error?.issues ?? []).toEqual([]);
-    const { stdout } = await bench(['trend', '--by', 'sweep', '--json', '--db', db], { cwd });
-    const series: { key: string; points: { value: number }[] }[] = JSON.parse(stdout).cells;
-    expect(data.cells).toHaveLength(4);
-    for (const { key, values } of data.cells) {
-      const printedMedian = series.find((one) => one.key === key)?.points[0]?.value ?? Number.NaN;
-      const value = values[0]?.value ?? Number.NaN;
-      // The gate takes the centre of the samples, the trend the printed median.
-      expect(Math.abs(value / printedMedian - 1)).toBeLessThan(0.005);
-    }
-  });
-
   test('what is in the store is told, and nothing of it changes', async () => {
     const nights = join(cwd, 'nights.sqlite');
     const normal = normals(3);
@@ -96,15 +81,7 @@ describe('bench report --html', () => {
     expect(overview).toContain('<b class="slower">2</b> <span>slower</span>');
     expect(sectionOf(stdout, 'cells')).toContain(`worst first: verdict and change against ${base.slice(0, 8)}`);
     expect(sectionOf(stdout, 'cells')).toMatch(/slower<\/td>.*<td class="number change">\+30\.0 %<\/td>/);
-    const alone = await bench(['report', '--html', '--db', nights], { cwd });
     expect(sectionOf(stdout, 'findings')).toContain('In all sweeps up to a0000500: ');
-    expect(sectionOf(alone.stdout, 'findings')).not.toContain('In all sweeps');
-    expect(sectionOf(alone.stdout, 'cells')).toContain('against the reference level of each cell');
-    const both = ['report', base, head, '--html', '--as-of', head, '--db', nights];
-    expect(await bench(both, { cwd })).toMatchObject({
-      code: 2,
-      stderr: 'bench: --as-of names a sweep, BASE and HEAD two sides: leave one of them out\n',
-    });
   });
 
   test('where nothing is slower the first screen says what would have been found', async () => {
@@ -148,7 +125,7 @@ describe('bench report --html', () => {
     } = pageDataIn(stdout);
     expect(cell?.marks).toEqual([{ step: 1, kind: 'baseline', text: 'v1', breaksLine: false }]);
     expect(cell?.leftOut).toEqual([{ sweep: 2, reason: 'contended', runs: 1 }]);
-    expect(cell?.values.map((value) => value?.runs)).toEqual([2, 2, 1, 2]);
+    expect(cell?.runs).toEqual([2, 2, 1, 2]);
     expect(cell?.samples).toEqual({ sweep: 3, before: 2, histogram: null, unreadable: 1 });
   });
 
@@ -157,9 +134,7 @@ describe('bench report --html', () => {
     const value = (cell: number, night: number): number =>
       cell === 2 && night === 5 ? 15 : (1 + cell) * (1 + ([0.01, 0.005][cell] ?? 0) * (night % 2 === 0 ? -1 : 1));
     simulateNights(lines, { cells: simulatedCells(3), nights: 8, repeats: 1, value });
-    const section = sectionOf((await bench(['report', '--html', '--db', lines], { cwd })).stdout, 'cells');
-    const [cellsOf = '', ...others] = section.split('<template data-metric="');
-    expect(others.map((other) => other.split('"')[0])).toEqual(['latency', 'latency p99', 'throughput']);
+    const cellsOf = sectionOf((await bench(['report', '--html', '--db', lines], { cwd })).stdout, 'cells');
     expect(cellsOf).toContain('>last 8 sweeps, ±2 %</th>');
     const rows = [...cellsOf.matchAll(/<th scope="row">.*?<path d="(.*?)"\/>(?:<path class="beyond" d="(.*?)"\/>)?/g)];
     const heights = rows.map(([, line = '']) => {
@@ -212,13 +187,9 @@ describe('bench report --html', () => {
   });
 
   test.each([
-    ['which format? --html, --md', ['report']],
     ['is a folder; name a file', ['report', '--html', 'folder']],
-    ['only one thing can go to standard output', ['report', '--html', '--json']],
     ['no cell of these sweeps passes the filter', ['report', '--html', '--filter', 'model=nope']],
-    ['unknown field "modle"; did you mean', ['report', '--html', '--filter', 'modle=vit']],
     ['no sweep had been made by then', ['report', '--html', '--as-of', '1999-01-01']],
-    ['must be a whole number', ['report', '--html', '--last', '0']],
     ['must be from 0 to 65535', ['serve', '--port', '65536']],
     ['no cell of these sweeps passes', ['serve', '--port', '0', '--filter', 'model=nope']],
   ])('wrong use is one line: %s', async (message, args) => {
@@ -228,14 +199,12 @@ describe('bench report --html', () => {
     expect(stderr.trimEnd().split('\n')).toHaveLength(1);
   });
 
-  test.each([
-    ['nowhere/r.html: cannot be written: there is no such folder', 'nowhere/r.html'],
-    ['file/r.html: cannot be written: a part of its path is no folder', 'file/r.html'],
-  ])('a file that cannot be written: %s', async (message, file) => {
-    const { code, stdout, stderr } = await report('--html', file);
-    expect([code, stdout]).toEqual([3, '']);
-    expect(stderr).toContain(message);
-    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+  test('a file that cannot be written is one line', async () => {
+    expect(await report('--html', 'file/r.html')).toMatchObject({
+      code: 3,
+      stdout: '',
+      stderr: 'bench: file/r.html: cannot be written: a part of its path is no folder\n',
+    });
   });
 
   test.each([

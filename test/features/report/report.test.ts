@@ -1,8 +1,7 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { parse } from 'csv-parse/sync';
-import { XMLParser } from 'fast-xml-parser';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { OUTPUTS } from '../../support/outputs.ts';
@@ -25,21 +24,6 @@ describe('bench report', () => {
   beforeAll(async () => {
     cwd = sharedFolder();
     await bench(['run', MATRIX, '--repeats', '2'], { cwd });
-  });
-
-  test('every format ends with the same exit code, which --fail-on selects', async () => {
-    const slow = temporaryFolder();
-    for (const name of ['quickstart-pair', 'quickstart-pair-opt32']) {
-      await bench(['run', join(ROOT, 'matrices', `${name}.yaml`), '-q'], { cwd: slow });
-    }
-    const codes = async (...args: string[]) => {
-      const formats = ['--html', '--md', '--junit', '--csv', '--openmetrics', '--bmf', '--github'];
-      const all = await Promise.all(formats.map((format) => bench(['report', format, ...args], { cwd: slow })));
-      return [...new Set(all.map(({ code }) => code))];
-    };
-    expect(await codes()).toEqual([1]);
-    expect(await codes('--night')).toEqual([1]);
-    expect(await codes('--fail-on', 'failed')).toEqual([0]);
   });
 
   test('of the only sweep there is: its values, compared with nothing', async () => {
@@ -79,19 +63,6 @@ describe('bench report', () => {
     expect(code).toBe(2);
     expect(stderr).toMatch(/^bench: [^\n]*\n$/);
     expect(stderr).toContain(line);
-  });
-
-  test('a file that cannot be written is one clear line', async () => {
-    const { code, stderr } = await inStore('--csv', 'not/there.csv');
-    expect([code, stderr]).toEqual([3, 'bench: not/there.csv: cannot be written: there is no such folder\n']);
-  });
-
-  test('without a store it says so', async () => {
-    const empty = temporaryFolder();
-    const { code, stderr } = await bench(['report', '--md'], { cwd: empty });
-    expect(code).not.toBe(0);
-    expect(stderr).toMatch(/^bench: [^\n]*\n$/);
-    expect(existsSync(join(empty, 'bench.sqlite'))).toBe(false);
   });
 
   test('--github: the step has a summary, and the log an annotation for what has no result', async () => {
@@ -147,12 +118,6 @@ describe('without sides every format says what bench check says', () => {
       .filter(({ direction, state }) => direction === 'slower' && (state === 'new' || state === 'open'))
       .toSorted((a, b) => a.state.localeCompare(b.state));
 
-  test('one new finding, one open, and a cell without a result', () => {
-    expect(checked.series[0]?.headline).toBe('2 cells slower: 1 new, 1 open; 1 cell without a result');
-    expect([...verdicts().values()].toSorted()).toEqual(['failed', 'same', 'same', 'same', 'slower', 'slower']);
-    expect(told().map(({ state }) => state)).toEqual(['new', 'open']);
-  });
-
   test('the exit code is that of bench check in every format, with --night or without', async () => {
     const formats = ['--html', '--md', '--junit', '--csv', '--openmetrics', '--bmf', '--github'];
     const all = await Promise.all(formats.flatMap((format) => [of(format), of('--night', format)]));
@@ -162,16 +127,6 @@ describe('without sides every format says what bench check says', () => {
     expect((await of('--md', '--fail-on', 'failed')).code).toBe(4);
     expect((await of('--md', '--fail-on', 'unclear')).code).toBe(0);
   }, 60_000);
-
-  test('JSON: headline, findings, and cells by verdict', async () => {
-    const report = JSON.parse((await of('--csv', join(temporaryFolder(), 'r.csv'), '--json')).stdout);
-    expect(OUTPUTS.report.safeParse(report).error?.issues ?? []).toEqual([]);
-    expect(report).toMatchObject({
-      headline: checked.series[0]?.headline,
-      findings: told().map(({ id, state }) => ({ id, state })),
-      counts: { slower: 2, same: 3, failed: 1 },
-    });
-  });
 
   test('Markdown: the headline, a line for each finding, the new one first, and the reference', async () => {
     const { stdout } = await of('--md');
@@ -184,22 +139,6 @@ describe('without sides every format says what bench check says', () => {
     expect(lines.filter((line) => line.startsWith('| ▲ slower'))).toHaveLength(2);
     expect(lines.filter((line) => line.startsWith('| ✗ no result'))).toHaveLength(1);
     expect(lines.filter((line) => line.startsWith('| = same'))).toHaveLength(3);
-  });
-
-  test('JUnit: a failure for each finding, with what is new', async () => {
-    const { testsuites } = new XMLParser({ ignoreAttributes: false, attributeNamePrefix: '' }).parse(
-      (await of('--junit')).stdout,
-    );
-    expect(testsuites).toMatchObject({ tests: '8', failures: '2', errors: '1', skipped: '0' });
-    const cases: JunitCase[] = testsuites.testsuite.testcase;
-    const failed = cases.filter(({ failure }) => failure !== undefined);
-    const newOf = ({ properties }: JunitCase) =>
-      [properties?.property ?? []].flat().find(({ name }) => name === 'new')?.value;
-    expect(failed.map((one) => [one.name.split(' ')[0], newOf(one)])).toEqual([
-      ['finding', 'true'],
-      ['finding', 'false'],
-    ]);
-    expect(failed.map(({ name }) => name)).toEqual(told().map(({ id }) => `finding ${id.slice(0, 8)}`));
   });
 
   test('CSV and GitHub', async () => {
@@ -241,17 +180,6 @@ describe('without sides every format says what bench check says', () => {
     expect(queryStore(db, 'SELECT count(*) AS n FROM judged_sweeps')).toEqual([{ n: 4 }]);
   });
 });
-
-interface JunitCase {
-  readonly name: string;
-  readonly failure?: unknown;
-  readonly properties?: { readonly property: JunitProperty | readonly JunitProperty[] };
-}
-
-interface JunitProperty {
-  readonly name: string;
-  readonly value: string;
-}
 
 describeWithConsumers('the programs that read them', () => {
   let cwd: string;

@@ -6,7 +6,6 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { bench, sharedFolder, temporaryFolder } from '../../support/bench.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { normals, simulatedCells, simulateNights } from '../../support/simulated-store.ts';
-import { STUB, stubMatrix } from '../../support/stub.ts';
 
 const LAYERS = ['conv1', 'conv2', 'conv3'];
 
@@ -105,17 +104,4 @@ describe('bench report --upgrade', () => {
     expect([code, OUTPUTS.upgrade.parse(JSON.parse(stdout)).counts.slower]).toEqual([1, 1]);
     expect((await upgrade('driver=58', 'latest')).code).toBe(2);
   });
-});
-
-test('an engine that no longer builds: the cells are named, with the reason, and the exit code is 4', async () => {
-  const cwd = temporaryFolder();
-  const matrix = stubMatrix(cwd, ['repeats: 3']);
-  const rules = JSON.stringify([{ when: '--skipInference', does: 'fails' }]);
-  const run = (env: Record<string, string>) => bench(['run', matrix, '--trtexec', STUB, '-q'], { cwd, env });
-  await run({ STUB_VERSION: '100600' });
-  await run({ STUB_VERSION: '101600', STUB_RULES: rules });
-  const { code, stdout } = await bench(['report', '--upgrade', 'trt=10.6', 'trt=10.16', '--json'], { cwd });
-  const { against, cells, counts } = OUTPUTS.upgrade.parse(JSON.parse(stdout));
-  expect([code, counts.failed, against]).toEqual([4, 2, ['2 cells that ran before: no result']]);
-  expect(cells.map(({ verdict }) => verdict)).toEqual(['failed', 'failed']);
 });

@@ -94,19 +94,6 @@ describe('bench show RUN --attach FILE', () => {
     expect(stderr.split('\n')).toHaveLength(2);
   });
 
-  test('they are no runs: an import of the artefacts takes none of them for a log', async () => {
-    const rebuilt = join(temporaryFolder(), 'bench.sqlite');
-    const { code } = await start('import', 'artefacts', '--db', rebuilt);
-    expect(code).toBe(0);
-    const count = (db: string): unknown => queryStore(db, 'SELECT count(*) AS runs FROM runs')[0];
-    expect(count(rebuilt)).toEqual(count(join(folder, 'bench.sqlite')));
-    expect(queryStore(rebuilt, 'SELECT name, sha256 FROM attachments ORDER BY name')).toEqual(
-      queryStore(join(folder, 'bench.sqlite'), 'SELECT name, sha256 FROM attachments ORDER BY name'),
-    );
-    const verified = await start('db', 'verify', '--db', rebuilt);
-    expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining('no damage')]);
-  });
-
   test('another store takes them with their files', async () => {
     const into = join(temporaryFolder(), 'bench.sqlite');
     expect((await start('db', 'merge', folder, '--db', into)).code).toBe(0);
@@ -174,9 +161,4 @@ test('bench db prune drops attachments by their age, and only when that is asked
   expect(existsSync(placeOf(folder, run, 'b.txt'))).toBe(true);
   expect((await bench(['show', run.id], { cwd: folder })).stdout).toMatch(/attached a\.nsys-rep .*pruned \d{4}-/);
   expect((await bench(['db', 'verify'], { cwd: folder })).code).toBe(0);
-  const requested = await prune();
-  expect([requested.code, requested.stderr]).toEqual([
-    2,
-    'bench: say what stays: --keep 90d, --keep-sweeps 30, or both; or what goes: --samples-older-than 90d, --attachments-older-than 90d\n',
-  ]);
 });

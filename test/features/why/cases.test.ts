@@ -15,19 +15,6 @@ import { scoreCases } from '../../support/why/score.ts';
 const SEED = 20_261_121;
 
 describe('cases made from recordings', () => {
-  test('at least 60, four of each cause, eight with two at once, ten with nothing to find', () => {
-    const cases = makeCases(SEED);
-    const single = cases.flatMap(({ truth }) =>
-      truth.kind === 'causes' && truth.causes.length === 1 ? truth.causes : [],
-    );
-    const times = Map.groupBy(single, (cause) => cause);
-    expect(times.size).toBe(12);
-    expect([...times.values()].every(({ length }) => length >= 4)).toBe(true);
-    const double = cases.filter(({ truth }) => truth.kind === 'causes' && truth.causes.length === 2);
-    const nothing = cases.filter(({ truth }) => truth.kind === 'nothing');
-    expect([double.length, nothing.length]).toEqual([8, 10]);
-  });
-
   test('the right cause comes first in at least 95 % of them', async () => {
     const scored = await scoreCases(SEED, testIo());
     const wrong = scored.filter(({ isRight }) => !isRight).map(({ name, said }) => `${name}: ${said}`);

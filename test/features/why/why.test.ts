@@ -22,25 +22,21 @@ async function why(...args: readonly string[]) {
 }
 
 describe('what the recordings are known to be', () => {
-  test.each([
-    'resnet_small.fp16.b1.graph0',
-    'resnet_small.fp16.b8.graph1',
-    'vit_base.fp16.b1.graph0',
-    'vit_base.fp16.b8.graph1',
-    'vit_small.fp8.b1.graph1',
-    'vit_small.fp8.b8.graph0',
-  ])('%s beside another process on the GPU: contended', async (cell) => {
-    const { causes, notes, outcome } = await why(nightOf(cell), join(FIXTURES, 'gpu-contended', cell));
-    expect(outcome).toBe('explained');
-    const [note = '', ...others] = notes;
-    expect(note).toMatch(/^head has no valid run: contended: \d.* % of the queries/);
-    const evidence = note.split('contended: ')[1] ?? '';
-    expect(others.filter((other) => other.includes(evidence))).toEqual([]);
-    expect(causes[0]).toMatchObject({ kind: 'contention', certainty: 'shown' });
-  });
+  test.each(['resnet_small.fp16.b1.graph0', 'vit_small.fp8.b1.graph1'])(
+    '%s beside another process on the GPU: contended',
+    async (cell) => {
+      const { causes, notes, outcome } = await why(nightOf(cell), join(FIXTURES, 'gpu-contended', cell));
+      expect(outcome).toBe('explained');
+      const [note = '', ...others] = notes;
+      expect(note).toMatch(/^head has no valid run: contended: \d.* % of the queries/);
+      const evidence = note.split('contended: ')[1] ?? '';
+      expect(others.filter((other) => other.includes(evidence))).toEqual([]);
+      expect(causes[0]).toMatchObject({ kind: 'contention', certainty: 'shown' });
+    },
+  );
 
-  test.each(['b1', 'b8'])('a host without CPUs, graph on, %s: not the engine', async (batch) => {
-    const cell = `resnet_small.fp16.${batch}.graph1`;
+  test('a host without CPUs, graph on: not the engine', async () => {
+    const cell = 'resnet_small.fp16.b8.graph1';
     const { causes, metric, changes } = await why(nightOf(cell), join(FIXTURES, 'cpu-contended', cell));
     expect(metric).toBe('throughputQps');
     expect(causes[0]).toMatchObject({ kind: 'hostBound', certainty: 'shown' });
@@ -50,14 +46,11 @@ describe('what the recordings are known to be', () => {
     expect(throughput?.changePercent).toBeLessThan(-33);
   });
 
-  test.each(['fp16.b1.graph1', 'fp8.b32.graph0', 'fp16.b8.graph0'])(
-    'the same engine on another night, vit_small.%s: no difference',
-    async (cell) => {
-      const night2 = join(ROOT, 'recordings', 'night2', `nights_2_vit_small.${cell}`);
-      const { outcome, causes } = await why(nightOf(`vit_small.${cell}`), night2);
-      expect([outcome, causes]).toEqual(['noDifference', []]);
-    },
-  );
+  test('the same engine on another night: no difference', async () => {
+    const night2 = join(ROOT, 'recordings', 'night2', 'nights_2_vit_small.fp8.b32.graph0');
+    const { outcome, causes } = await why(nightOf('vit_small.fp8.b32.graph0'), night2);
+    expect([outcome, causes]).toEqual(['noDifference', []]);
+  });
 });
 
 test('the profile of another cell shows nothing of this one: possible, and of which cell', async () => {
@@ -190,18 +183,6 @@ describe('stored sweeps', () => {
     expect(stdout).toMatch(/^ *0\.\d+ ms +\d+\.\d % +12 +0\.\d+ +0\.\d+ +0\.\d+ +all that are chosen$/m);
   });
 
-  test('of a narrow terminal nothing is wider', async () => {
-    const env = { COLUMNS: '60' };
-    for (const args of [
-      ['why', 'batch=8', 'normal', 'level2'],
-      ['layers', 'model=vit_small & batch=8', '--diff', 'normal', 'level2'],
-      ['layers', 'batch=8', '--at', 'level2', '--group-by', 'block,precision'],
-    ]) {
-      const { stdout } = await bench([...args, '--db', db], { env });
-      expect(stdout.split('\n').filter((line) => [...line].length > 60)).toEqual([]);
-    }
-  });
-
   test.each([
     [['why', 'normal', 'level2'], 'bench: which cell? bench why CELL normal level2; see `bench ls cells`'],
     [['why', 'nothing', 'normal', 'level2'], 'bench: no cell nothing (see `bench ls cells`)'],
@@ -217,9 +198,7 @@ describe('stored sweeps', () => {
       ['layers', 'batch=8', '--at', 'normal', '--select', '(.*)*(.*)*(.*)*(.*)*ü$', '--regex'],
       'bench: --select (.*)*(.*)*(.*)*(.*)*ü$: not done after 2 s',
     ],
-    [['layers', 'batch=8', '--at', 'normal', '--regex'], 'bench: --regex says how --select is meant'],
     [['layers', 'batch=8', '--at', 'normal', '--agg', '--group-by', 'type'], 'bench: --agg sums all chosen layers up'],
-    [['layers', 'batch=8', '--group-by', 'colour'], "bench: option '--group-by <list>' argument 'colour' is invalid."],
   ])('%j is one clear line', async (args, line) => {
     const { code, stderr } = await bench([...args, '--db', db]);
     expect(code).toBe(2);
@@ -229,12 +208,6 @@ describe('stored sweeps', () => {
 });
 
 describe('layers of files', () => {
-  test("the guide's FP8 attention as text: origins and block", async () => {
-    const { stdout } = await bench(['layers', join(GUIDE, 'listing-24-layer-info.log')]);
-    expect(stdout).toContain('block  layer.21/attention');
-    expect(stdout).toContain('from   /vit/encoder/layer.21/attention/attention/MatMul_1');
-  });
-
   test("the guide's two schemas side by side: the same attention, another precision", async () => {
     const { code, stdout } = await bench([
       'layers',

@@ -38,20 +38,6 @@ describe('a heat map', () => {
     }
   });
 
-  test('each model and each way to run it has a map of its own', () => {
-    const tiles = [
-      tile(choiceCell('fp16', 8), '1'),
-      tile(choiceCell('fp16', 8, { cudaGraph: false }), '2'),
-      tile(choiceCell('fp16', 8, { model: 'bert' }), '3'),
-    ];
-    const titles = heatMaps(tiles, PLAIN).filter((line) => line.includes('x224'));
-    expect(titles).toEqual([
-      'bert …x3x224x224 graph transfers',
-      'vit …x3x224x224 graph transfers',
-      'vit …x3x224x224 no-graph transfers',
-    ]);
-  });
-
   test('names from outside lose what steers a terminal', () => {
     const lines = heatMaps([tile(choiceCell('fp16', 8, { model: 'v\u001b[2Jit' }), '1')], PLAIN);
     expect(lines.join('\n')).not.toContain('\u001b');

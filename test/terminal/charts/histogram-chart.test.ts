@@ -49,26 +49,6 @@ describe('the queries of one run', () => {
   });
 });
 
-test('of two sides the base is dots and the head a line, whatever the colors', () => {
-  const sides = [triangle('base', 0.42, 0.01), triangle('head', 0.425, 0.012)] as const;
-  expect(histogramChart(sides, makeLook(60, false))).toMatchInlineSnapshot(`
-    [
-      "│               ⡀⡀⡀⡢⡢⡢⡀⡀⡀",
-      "│            ⡀⡀⡀⡪⡪⡪⡪⡪⡪⡪⡪⡪⡤⡤⡤⠋⠉⠉⠓⠒⠒⣆⣀⣀⡀",
-      "│         ⡠⡠⡠⡪⡪⡪⡪⡪⡪⣪⣪⣪⡾⡺⡺⡫⡪⡪⡀⡀⡀      ⠓⠒⠒⡆",
-      "│      ⡠⡠⡠⡪⡪⡪⡪⡪⡪⡮⡮⡮⡫⡪⡪⡪⡪⡪⡪⡪⡪⡪⡪⡪⡠⡠⡠      ⠉⠉⠉⣇⣀⣀⡀",
-      "│   ⡠⡠⡠⡪⡪⡪⡮⡮⡮⡫⡫⡫⡪⡪⡪⡪⡪⡪⡪⡪⡪⡪⡪⡪⡪⡪⡪⡪⡪⡪⡠⡠⡠         ⠓⠒⠒⣆⣀⣀⡀",
-      "│⡢⡢⡢⡪⡪⡪⡾⡺⡺⡫⡪⡪⡪⡪⡪⡪⡪⡪⡪⡪⡪⡪⡪⡪⡪⡪⡪⡪⡪⡪⡪⡪⡪⡪⡪⡪⡠⡠⡠            ⠧⠤⠤⡄",
-      "└───────────────────B─────────H─────────┬─────────────────",
-      "                    0.42                0.43 ms",
-      "base (dots): B median 0.4200 ms · p99 0.4286 ms · 3 runs ·",
-      "  600 queries",
-      "head (line): H median 0.4250 ms · p99 0.4354 ms · 3 runs ·",
-      "  600 queries",
-    ]
-  `);
-});
-
 test('no line is too long, and none is empty of what it shows, at any width', () => {
   const times = fc.array(fc.double({ min: 1e-3, max: 1e3, noNaN: true }), { minLength: 1, maxLength: 60 });
   fc.assert(

@@ -70,11 +70,6 @@ describe('a chart of a history', () => {
     expect(rows.filter((row) => /[─╭╮╰╯]/u.test(row.slice(8, 50))).length).toBeLessThanOrEqual(2);
   });
 
-  test('nothing measured', () => {
-    expect(chart([null, null])).toEqual(['(nothing was measured)']);
-    expect(chart([])).toEqual(['(nothing was measured)']);
-  });
-
   test.each([60, 80, 120, 200])('%i columns are filled, and no line is longer, however many sweeps', (columns) => {
     for (const sweeps of [1, 2, 60, 400, 4000]) {
       const values = Array.from({ length: sweeps }, (_, sweep) => (sweep % 11 === 5 ? null : 1 + Math.sin(sweep)));

@@ -32,17 +32,6 @@ test('points stand at their place on logarithmic scales', () => {
   ]);
 });
 
-test('points that share a place are a plus; one point alone stands in the middle', () => {
-  expect(
-    chart(27, [
-      [1, 10, 'a'],
-      [1, 10, 'b'],
-      [100, 1000, 'c'],
-    ])[4],
-  ).toBe('  10 ┤+');
-  expect(chart(27, [[5, 5, 'a']])[2]).toBe('  ┤            a');
-});
-
 test('never wider than the terminal; values that have no logarithm are left out', () => {
   for (const columns of [40, 60, 110]) {
     for (const line of chart(columns, [

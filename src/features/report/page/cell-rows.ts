@@ -5,15 +5,14 @@ import type { KeyedCell } from '../../../records/cell.ts';
 import { cellColumns } from '../../../terminal/cell-columns.ts';
 import { scalePercent, type SparkScale } from '../../../terminal/charts/sparkline.ts';
 import { reasonWords } from '../../../terminal/words.ts';
-import type { MetricTable, ReportData } from './report-data.ts';
+import type { ReportCell, ReportData } from './report-data.ts';
 
-type TableCell = MetricTable['cells'][number];
 type Finding = ReportData['check']['findings'][number];
 type Change = Finding['details'][number];
 
 /** A row of the table of cells. */
 export interface Row extends Pick<Judged, 'ciPercent'> {
-  readonly report: TableCell;
+  readonly report: ReportCell;
   readonly findings: readonly FoundInCell[];
   /** Null where nothing is said of it. */
   readonly verdict: string | null;
@@ -27,7 +26,7 @@ export interface Row extends Pick<Judged, 'ciPercent'> {
   readonly badness: number;
 }
 
-type Judged = Exclude<TableCell['judgement'], { readonly kind: 'values' }>;
+type Judged = Exclude<ReportCell['judgement'], { readonly kind: 'values' }>;
 
 export interface FoundInCell {
   readonly finding: Finding;
@@ -41,7 +40,7 @@ const WORSE_OTHERWISE = 3;
 const WEIGHT = 1e9;
 
 /** The worst first. */
-export function rowsOf({ cells }: MetricTable, { check, compare }: ReportData): Row[] {
+export function rowsOf({ cells, check, compare }: ReportData): Row[] {
   const rows = cells.map((report): Row => {
     const { judgement } = report;
     const findings = lastingIn(report, check.findings);
@@ -67,10 +66,9 @@ export function rowsOf({ cells }: MetricTable, { check, compare }: ReportData): 
 
 const NOTHING = { verdict: null, base: null, changePercent: null, ciPercent: null, reasons: [] };
 
-/** Of the first table, which is by the cells' own metric; by key. */
-export function ownRows(data: ReportData): ReadonlyMap<string, Row> {
-  const rows = data.tables.slice(0, 1).flatMap((table) => rowsOf(table, data));
-  return new Map(rows.map((row) => [row.report.cell.key, row]));
+/** By the key of the cell. */
+export function rowsByKey(data: ReportData): ReadonlyMap<string, Row> {
+  return new Map(rowsOf(data).map((row) => [row.report.cell.key, row]));
 }
 
 export function isChange({ verdict }: Row): boolean {
@@ -78,14 +76,14 @@ export function isChange({ verdict }: Row): boolean {
 }
 
 /** The level before a change of the cell, else that since its last one. */
-export function levelOf({ marks, values }: TableCell, row: Row | undefined): number | null {
+function levelOf({ marks, values }: ReportCell, row: Row | undefined): number | null {
   if (row !== undefined && isChange(row) && row.before !== null) return row.before;
   const last = marks.findLast(({ kind }) => kind === 'slower' || kind === 'faster')?.step ?? 0;
-  return median(values.slice(last).flatMap((sweep) => sweep?.value ?? []));
+  return median(values.slice(last).flatMap((value) => value ?? []));
 }
 
 /** Findings that are there, each with its change of the cell: in its metric where there is one. */
-function lastingIn({ cell: { key }, metric }: TableCell, findings: readonly Finding[]): FoundInCell[] {
+function lastingIn({ cell: { key }, metric }: ReportCell, findings: readonly Finding[]): FoundInCell[] {
   return findings.flatMap((finding): FoundInCell[] => {
     if (finding.state === 'recovered') return [];
     const changes = finding.details.filter((one) => one.key === key);
@@ -104,15 +102,11 @@ export interface CellSparks {
 }
 
 export function cellSparks(data: ReportData): CellSparks {
-  const changes = [...ownRows(data).values()].filter(isChange).map(({ changePercent }) => changePercent);
+  const changes = rowsOf(data)
+    .filter(isChange)
+    .map(({ changePercent }) => changePercent);
   const percent = Math.min(MOST_PERCENT, scalePercent(changes));
-  return {
-    percent,
-    of: (row) => {
-      const values = row.report.values.map((sweep) => sweep?.value ?? null);
-      return sparkline(values, { level: levelOf(row.report, row), percent });
-    },
-  };
+  return { percent, of: (row) => sparkline(row.report.values, { level: levelOf(row.report, row), percent }) };
 }
 
 /** The four columns that name a cell, with the texts of each row. */

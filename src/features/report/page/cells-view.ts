@@ -13,20 +13,21 @@ import {
   SPARK_SWEEPS,
 } from './cell-rows.ts';
 import { findingAnchor } from './finding-words.ts';
-import type { MetricTable, ReportData } from './report-data.ts';
+import type { ReportData } from './report-data.ts';
 import { type Markup, markup, shortened, shortRef } from '../../../html/markup.ts';
-import { batchOf, type KeyedCell } from '../../../records/cell.ts';
+import type { KeyedCell } from '../../../records/cell.ts';
 
 /** The main table, worst cells first; needs no script, which sorts and filters it and changes its metric. */
 export function cellsView(data: ReportData): Markup {
   const { cells, compare, series } = data;
   const words = cellWords(cells.map(({ cell }) => cell));
-  const tables = data.tables.map((table) => ({ label: labelOf(table), rows: rowsOf(table, data) }));
-  const all = tables.flatMap(({ rows }) => rows);
-  const shared = sharedReasons(tables[0]?.rows ?? []);
-  const hasLevels = all.some(({ before }) => before !== null);
-  const columns = columnsOf(data, words, shared, hasLevels).filter(({ show }) => all.some((row) => show(row) !== null));
-  const [own, ...others] = tables.map(({ label, rows }) => ({ label, body: rows.map((row) => cellRow(row, columns)) }));
+  const rows = rowsOf(data);
+  const shared = sharedReasons(rows);
+  const hasLevels = rows.some(({ before }) => before !== null);
+  const columns = columnsOf(data, words, shared, hasLevels).filter(({ show }) =>
+    rows.some((row) => show(row) !== null),
+  );
+  const metrics = [...new Set(cells.map(({ metric }) => metricOf(metric).label))].join(', ');
   const against =
     compare === null ? 'the reference level of each cell, what was last accepted' : shortRef(compare.baseRef);
   const notes = [
@@ -38,12 +39,11 @@ export function cellsView(data: ReportData): Markup {
 <section id="cells" aria-labelledby="cells-title">
 <h2 id="cells-title">Cells</h2>
 <form class="filter script" role="search"><label>Only cells with <input type="search" id="filter" placeholder="vit fp8 b8" autocomplete="off" spellcheck="false"></label> <output id="filter-count" for="filter"></output></form>
-<p class="note">${count(cells.length, 'cell')} by <span id="cells-metric">${own?.label ?? ''}</span>, ${series.provenance} results${notes.map((note) => `; ${note}`)}</p>
+<p class="note">${count(cells.length, 'cell')} by ${metrics}, ${series.provenance} results${notes.map((note) => `; ${note}`)}</p>
 <div class="wide" tabindex="0" role="region" aria-label="Table of cells"><table id="cells-table">
 <thead><tr>${columns.map(({ header, kind }) => markup`<th scope="col" class="${kind}">${header}</th>`)}</tr></thead>
 <tbody>
-${own?.body ?? null}</tbody></table></div>
-${others.map(({ label, body }) => markup`<template data-metric="${label}">${body}</template>`)}
+${rows.map((row) => cellRow(row, columns))}</tbody></table></div>
 </section>`;
 }
 
@@ -52,10 +52,6 @@ function sharedReasons(rows: readonly Row[]): string[] {
   return (rows[0]?.reasons ?? []).filter(
     (reason) => rows.length > 1 && rows.every((row) => row.reasons.includes(reason)),
   );
-}
-
-function labelOf({ cells }: MetricTable): string {
-  return [...new Set(cells.map(({ metric }) => metricOf(metric).label))].join(', ');
 }
 
 interface Column {
@@ -106,10 +102,8 @@ function columnsOf(data: ReportData, words: CellWords, shared: readonly string[]
 }
 
 function cellRow(row: Row, columns: readonly Column[]): Markup {
-  const { cudaGraph, key, model, precision, shapes } = row.report.cell;
-  return markup`<tr data-key="${key}" data-verdict="${row.verdict}" data-model="${shortened(model)}" data-precision="${precision}" data-batch="${batchOf(shapes)}" data-graph="${cudaGraph ? 'on' : 'off'}">${columns.map(
-    ({ kind, show }) =>
-      kind === 'name' ? markup`<th scope="row">${show(row)}</th>` : markup`<td class="${kind}">${show(row)}</td>`,
+  return markup`<tr data-key="${row.report.cell.key}" data-verdict="${row.verdict}">${columns.map(({ kind, show }) =>
+    kind === 'name' ? markup`<th scope="row">${show(row)}</th>` : markup`<td class="${kind}">${show(row)}</td>`,
   )}</tr>
 `;
 }
@@ -136,8 +130,8 @@ function levelOf({ before, report: { metric } }: Row): string | null {
 
 /** Or why its measured values do not count. */
 function valueOf({ report }: Row): Markup | string {
-  const newest = report.values.findLast((one) => one !== null);
-  if (newest) return `${formatNumber(newest.value)} ${metricOf(report.metric).unit}`;
+  const newest = report.values.findLast((one) => one !== null) ?? null;
+  if (newest !== null) return `${formatNumber(newest)} ${metricOf(report.metric).unit}`;
   const reasons = [...new Set(report.leftOut.map(({ reason }) => reason))].filter((reason) =>
     INELIGIBLE_LABELS.some((label) => reason.split(', ').includes(label)),
   );

@@ -1,11 +1,11 @@
-import { htmlTable, type Markup, markup, shortened, shortRef } from '../../../html/markup.ts';
+import { type HtmlColumn, htmlTable, type Markup, markup, shortened, shortRef } from '../../../html/markup.ts';
 import { gatedMetricOf } from '../../../records/gated-metric.ts';
 import { count, formatMs, formatNumber } from '../../../terminal/numbers.ts';
 import { reasonWords } from '../../../terminal/words.ts';
 import { changeText, firstOfEach, isShownWhole, levelText } from '../../check/index.ts';
 import { shiftText } from '../../compare/index.ts';
 import { CHANGE_WORDS } from '../../layers/index.ts';
-import { cellSparks, ownRows } from './cell-rows.ts';
+import { cellSparks, rowsByKey } from './cell-rows.ts';
 import {
   aboutText,
   capitalized,
@@ -83,7 +83,7 @@ ${commits.length < 2 ? null : markup`<details><summary>${count(commits.length, '
 
 /** A picture of each cell, all of them on one scale. */
 function smallMultiples(finding: Finding, data: ReportData): Markup {
-  const [names, rows, sparks] = [namesOf(data), ownRows(data), cellSparks(data)];
+  const [names, rows, sparks] = [namesOf(data), rowsByKey(data), cellSparks(data)];
   const changes = firstOfEach(finding);
   const rest = changes.length - SHOWN_CELLS;
   return markup`<ul class="multiples">${changes.slice(0, SHOWN_CELLS).map((change) => {
@@ -99,35 +99,18 @@ function layersView({ cell, command, diff, notes }: FindingLayers, data: ReportD
   const rest = rows.length - shown.length + moreRows;
   const restMs = shown.reduce((left, row) => left - (row.headMs - row.baseMs), headMs - baseMs);
   const fusions = rows.filter(({ change }) => FUSIONS.includes(change)).slice(0, SHOWN_FUSIONS);
-  const columns = [
-    { header: 'ONNX nodes', show: ({ label }: LayerRow) => label },
-    { header: 'change, ms', kind: 'number', show: ({ delta }: LayerRow) => signedNumber(delta) },
-    { header: 'before, ms', kind: 'number', show: ({ base }: LayerRow) => base },
-    { header: 'after, ms', kind: 'number', show: ({ head }: LayerRow) => head },
-    { header: 'what', show: ({ what }: LayerRow) => what },
-  ];
-  const all: LayerRow[] = [
-    ...shown.map((row) => ({
-      label: row.label,
-      delta: row.headMs - row.baseMs,
-      base: formatNumber(row.baseMs, 3),
-      head: formatNumber(row.headMs, 3),
-      what: row.change,
-    })),
-    ...(rest === 0 ? [] : [{ label: count(rest, 'other change'), delta: restMs, base: '', head: '', what: '' }]),
+  const columns: readonly HtmlColumn<(typeof rows)[number]>[] = [
+    { header: 'ONNX nodes', show: ({ label }) => label },
+    { header: 'change, ms', kind: 'number', show: (row) => signedNumber(row.headMs - row.baseMs) },
+    { header: 'before, ms', kind: 'number', show: (row) => formatNumber(row.baseMs, 3) },
+    { header: 'after, ms', kind: 'number', show: (row) => formatNumber(row.headMs, 3) },
+    { header: 'what', show: ({ change }) => change },
   ];
   return markup`<h4>Layers before and after</h4>
 <p>${cellLink(cell, namesOf(data).get(cell) ?? cell.slice(0, 8))}, ${title}: ${formatMs(baseMs)} → ${formatMs(headMs)} a query.${notes.map((note) => markup` ${shortened(note, 200)}.`)} <code>${command}</code></p>
 ${fusions.length === 0 ? null : markup`<ul class="list fusions">${fusions.map(({ change, detail }) => markup`<li>${change}: ${detail}</li>`)}</ul>`}
-${htmlTable('Those that changed most', columns, all)}`;
-}
-
-interface LayerRow {
-  readonly label: string;
-  readonly delta: number;
-  readonly base: string;
-  readonly head: string;
-  readonly what: string;
+${htmlTable('Those that changed most', columns, shown)}
+${rest === 0 ? null : markup`<p class="none">${count(rest, 'other change')}: ${signedNumber(restMs)} ms</p>`}`;
 }
 
 function signedNumber(ms: number): string {

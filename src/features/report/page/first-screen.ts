@@ -14,7 +14,7 @@ import {
   standingOf,
 } from '../../check/index.ts';
 import type { ComparedCell } from '../../compare/index.ts';
-import { ownRows } from './cell-rows.ts';
+import { rowsByKey } from './cell-rows.ts';
 import {
   aboutText,
   capitalized,
@@ -99,7 +99,7 @@ function detectableText({ cells }: ReportData): string {
 
 /** The cell at the top of the table of those with a value. */
 function steadiest(data: ReportData): string | null {
-  const rows = [...ownRows(data).values()];
+  const rows = [...rowsByKey(data).values()];
   return rows.find(({ report }) => report.values.some((one) => one !== null))?.report.cell.key ?? null;
 }
 
@@ -163,7 +163,7 @@ function comparedStory(data: ReportData, compare: NonNullable<ReportData['compar
 /** What, how much, since when, how sure, and what next; the chart of the worst cell; the counts. */
 export function firstScreen(data: ReportData, story: Story): Markup {
   const { commands, facts, headline, lead, tone } = story;
-  const folded = markup`<details class="commands"><summary>Commands to go on with</summary><ul>${commands.map((command) => markup`<li><code>${command}</code></li>`)}</ul></details>`;
+  const folded = markup`<details class="commands" open><summary>Commands to go on with</summary><ul>${commands.map((command) => markup`<li><code>${command}</code></li>`)}</ul></details>`;
   return markup`<header>
 ${metaLine(data)}
 <section id="overview" aria-labelledby="headline">
@@ -205,7 +205,7 @@ function metaLine({ environments, forge, series, sweeps }: ReportData): Markup {
 function firstChart(data: ReportData, { cell: key }: Story): Markup | null {
   const shown = data.cells.find(({ cell }) => cell.key === key);
   if (shown === undefined) return null;
-  const runs = shown.values.findLast((one) => one !== null)?.runs ?? 1;
+  const runs = shown.runs.findLast((one) => one !== null) ?? 1;
   const how = runs > 1 ? `, median of ${runs} runs` : '';
   return markup`<figure class="first-chart script" data-cell="${shown.cell.key}"><figcaption><a href="#cell=${shown.cell.key}"><b>${shortened(namesOf(data).get(shown.cell.key) ?? '', 80)}</b></a> <span>${shortened(metricOf(shown.metric).label, 60)}${how}</span></figcaption></figure>`;
 }
@@ -217,7 +217,7 @@ const WARNED = ['no result', 'failed', 'missing'];
 function countsRow(data: ReportData): Markup {
   const means = data.compare?.geometricMeans.filter(({ by }) => by === 'all') ?? [];
   const mean = data.compare === null ? data.check.series.geometricMean : means.length === 1 ? (means[0] ?? null) : null;
-  const byVerdict = Map.groupBy(ownRows(data).values(), ({ verdict }) => verdict ?? 'no result');
+  const byVerdict = Map.groupBy(rowsByKey(data).values(), ({ verdict }) => verdict ?? 'no result');
   const words = [...new Set([...COUNTED, ...[...byVerdict.keys()].toSorted()])];
   const toneOf = (word: string): string =>
     !byVerdict.has(word) || word === 'same' ? '' : WARNED.includes(word) ? 'warn' : word;

@@ -19,14 +19,6 @@ export interface ReportCell extends DrawnCell {
   readonly judgement: CellJudgement;
 }
 
-/** The table of cells by one metric; its values are the newest ones. */
-export interface MetricTable {
-  readonly cells: readonly Pick<
-    ReportCell,
-    'boundBy' | 'cell' | 'judgement' | 'metric' | 'values' | 'marks' | 'leftOut'
-  >[];
-}
-
 /**
  * The data of the HTML report as JSON values, for one series: sweeps of one matrix, branch and provenance. Not safe to
  * print.
@@ -49,8 +41,6 @@ export interface ReportData {
   };
   /** HEAD against BASE, which the first screen is about; null where they were not named. */
   readonly compare: Comparison | null;
-  /** By the cells' own metric first. */
-  readonly tables: readonly MetricTable[];
   /** Of the remote `origin`; null without one that is known. */
   readonly forge: Forge | null;
   /** Null when no cell of the newest sweep has a measurement. */

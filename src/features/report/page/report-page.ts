@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto';
 import { Markup, markup, scriptJson, shortened } from '../../../html/markup.ts';
-import type { PageCell, PageData, PagePoint, SweepValue } from '../../../html/page-data.ts';
+import type { PageCell, PageData, PagePoint } from '../../../html/page-data.ts';
 import type { Environment } from '../../../records/environment.ts';
 import { wholeOf } from '../../../records/gated-metric.ts';
 import { isOwnMetric, metricOf } from '../../../records/metric.ts';
 import { dotted } from '../../../terminal/text-width.ts';
 import { cellLabel } from '../../../text/cell-label.ts';
 import { metricText } from '../../help/index.ts';
-import { levelOf, ownRows } from './cell-rows.ts';
 import { cellsView } from './cells-view.ts';
 import { namesOf } from './finding-words.ts';
 import { findingsView } from './findings-view.ts';
@@ -100,7 +99,7 @@ function contents({ cells }: ReportData): string[] {
 }
 
 function pageDataOf(data: ReportData): PageData {
-  const [rows, names] = [ownRows(data), namesOf(data)];
+  const names = namesOf(data);
   return {
     provenance: data.series.provenance,
     sweeps: data.sweeps.map(({ commit, dirty, startedAt, sweepId }) => ({
@@ -110,7 +109,7 @@ function pageDataOf(data: ReportData): PageData {
     })),
     environments: data.environments.map(environmentText),
     cells: data.cells.map((one): PageCell => {
-      const { cell, metric, values, marks, leftOut, samples, layers, diffs } = one;
+      const { cell, metric, judgement: _, boundBy: __, ...drawn } = one;
       const { label, unit, betterIs } = metricOf(metric);
       return {
         key: cell.key,
@@ -119,35 +118,24 @@ function pageDataOf(data: ReportData): PageData {
         metric: label,
         unit,
         betterIs,
-        most: wholeOf(metric),
-        level: levelOf(one, rows.get(cell.key)),
-        values,
-        marks,
-        leftOut,
-        samples,
-        layers,
-        diffs,
+        whole: wholeOf(metric),
+        ...drawn,
       };
     }),
     workloads: workloadsOf(data, names),
   };
 }
 
-function workloadsOf({ cells, pareto }: ReportData, names: ReadonlyMap<string, string>): PageData['workloads'] {
-  const noises = new Map(cells.map(({ cell, values }) => [cell.key, noiseOf(values.findLast((one) => one !== null))]));
+function workloadsOf({ pareto }: ReportData, names: ReadonlyMap<string, string>): PageData['workloads'] {
   return (pareto?.workloads ?? []).flatMap((workload) => {
     const points = workload.flatMap((one): PagePoint[] => {
-      const { accuracyState: accuracy, key, label, precision, latencyMs, itemsPerS } = one;
+      const { accuracyState: accuracy, dominatedBy, key, label, precision, latencyMs, itemsPerS } = one;
       if (latencyMs === null || itemsPerS === null) return [];
-      const noise = noises.get(key) ?? 0;
-      return [{ key, label: names.get(key) ?? label, precision, latencyMs, itemsPerS, accuracy, noise }];
+      const isDominated = dominatedBy !== null;
+      return [{ key, label: names.get(key) ?? label, precision, latencyMs, itemsPerS, accuracy, isDominated }];
     });
     return points.length === 0 ? [] : [{ model: workload[0]?.model ?? '', points }];
   });
-}
-
-function noiseOf(newest: SweepValue | null | undefined): number {
-  return newest ? (newest.most - newest.least) / 2 / newest.value : 0;
 }
 
 /** What distinguishes machines, on one line. */

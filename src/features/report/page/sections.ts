@@ -1,20 +1,11 @@
 import { type HtmlColumn, type Markup, htmlTable, markup, shortened } from '../../../html/markup.ts';
-import { HEAT_END, heatClass } from '../../../html/page-data.ts';
 import { ENVIRONMENT_FIELDS } from '../../../judge/compare/differences.ts';
 import { metricOf } from '../../../records/metric.ts';
-import { formatMs, formatNumber, formatPercent } from '../../../terminal/numbers.ts';
+import { withCells } from '../../../terminal/cell-columns.ts';
+import { formatNumber, formatPercent } from '../../../terminal/numbers.ts';
 import { cellLabel } from '../../../text/cell-label.ts';
-import {
-  RATIO,
-  accuracyText,
-  energyText,
-  intervalText,
-  peakText,
-  shareText,
-  speedUpText,
-  tallyText,
-} from '../../choose/index.ts';
-import { type Row, cellWords, isChange, ownRows } from './cell-rows.ts';
+import { choiceColumns, RATIO, tallyText } from '../../choose/index.ts';
+import { type Row, cellWords, isChange, rowsByKey } from './cell-rows.ts';
 import { cellLink, namesOf } from './finding-words.ts';
 import type { EnvironmentChange, ReportData } from './report-data.ts';
 
@@ -22,7 +13,7 @@ import type { EnvironmentChange, ReportData } from './report-data.ts';
 export function matrixView(data: ReportData): Markup {
   const cells = data.cells.map(({ cell }) => cell);
   const words = cellWords(cells);
-  const own = ownRows(data);
+  const own = rowsByKey(data);
   const placed = cells.map((cell) => {
     const [model = '', precision = '', shape = '', options = ''] = words.wordsOf(cell);
     return {
@@ -46,8 +37,16 @@ export function matrixView(data: ReportData): Markup {
     )}</tr>
 `,
   )}</tbody></table></div>
-<div class="script"><h3>Cells by sweeps</h3><p>One square for each sweep of each cell, in the same colors: against the level before an open change, else against the level now. Blank: no result. A narrow window has the newest sweeps only. Arrow keys move, Enter opens the cell.</p><div id="sweep-map"></div></div>
 </section>`;
+}
+
+/** Percent at which the scale ends, on both sides: one shade a percent. */
+const HEAT_END = 5;
+
+/** Class of a square. @param percent of change; its direction is `isWorse` */
+export function heatClass(percent: number, isWorse: boolean): string {
+  const depth = Math.min(HEAT_END, Math.round(Math.abs(percent)));
+  return depth === 0 ? 'h0' : `${isWorse ? 'worse' : 'better'}${depth}`;
 }
 
 function byNumber(a: string, b: string): number {
@@ -66,7 +65,7 @@ function squareLink(row: Row): Markup {
   const { changePercent, report, verdict } = row;
   const { cell, metric, values } = report;
   const newest = values.findLast((one) => one !== null) ?? null;
-  const value = newest === null ? 'no result' : `${formatNumber(newest.value)} ${metricOf(metric).unit}`;
+  const value = newest === null ? 'no result' : `${formatNumber(newest)} ${metricOf(metric).unit}`;
   const change = isChange(row) && changePercent !== null ? `${formatPercent(changePercent)} ${verdict ?? ''}` : '';
   return markup`<a href="#cell=${cell.key}" title="${shortened(cellLabel(cell), 300)}">${value}<small>${change}</small></a>`;
 }
@@ -80,22 +79,26 @@ function legend(): Markup {
 }
 
 type Pareto = NonNullable<ReportData['pareto']>;
-type Choice = Pareto['workloads'][number][number];
 
 /** The same data as `bench choose`; null where no cell has a measurement. */
 export function paretoView(data: ReportData): Markup | null {
   const { pareto } = data;
   if (pareto === null) return null;
   const names = namesOf(data);
-  const columns: readonly HtmlColumn<Choice>[] = [
+  const cells = new Map(data.cells.map(({ cell }) => [cell.key, cell]));
+  const choices = withCells(pareto.workloads.flat(), cells);
+  const columns: readonly HtmlColumn<(typeof choices)[number]>[] = [
     { header: 'cell', show: ({ key, label }) => cellLink(key, names.get(key) ?? label) },
-    ...PRECISION_COLUMNS.filter(({ show }) => pareto.workloads.flat().some((choice) => show(choice) !== '')),
+    { header: 'optimal', show: ({ dominatedBy }) => (dominatedBy === null ? '*' : '') },
+    ...choiceColumns(choices)
+      .filter(({ text }) => choices.some((choice) => text(choice) !== ''))
+      .map(({ header, text }) => ({ header, show: text, kind: 'number' })),
   ];
   const tables = pareto.workloads.map((workload) =>
     htmlTable(
       `${shortened(workload[0]?.model ?? '')}; * Pareto-optimal: no other is at least as good on every axis`,
       columns,
-      workload,
+      withCells(workload, cells),
     ),
   );
   return markup`
@@ -119,22 +122,6 @@ function tallies({ precisions }: Pareto): Markup | null {
     return markup`<li>${between}</li>`;
   })}</ul>`;
 }
-
-/** Those that are empty in all rows are left out. */
-const PRECISION_COLUMNS: readonly HtmlColumn<Choice>[] = [
-  { header: 'optimal', show: ({ dominatedBy }) => (dominatedBy === null ? '*' : '') },
-  { header: 'items/s', show: ({ itemsPerS }) => formatNumber(itemsPerS), kind: 'number' },
-  { header: 'speed-up', show: ({ speedUp }) => speedUpText(speedUp), kind: 'number' },
-  { header: 'speed-up, 95 % interval', show: ({ speedUp }) => intervalText(speedUp), kind: 'number' },
-  { header: 'latency, median', show: ({ latencyMs }) => formatMs(latencyMs), kind: 'number' },
-  { header: 'p99', show: ({ p99Ms }) => formatMs(p99Ms), kind: 'number' },
-  { header: 'accuracy', show: accuracyText },
-  { header: 'engine MiB', show: ({ engineMib }) => formatNumber(engineMib), kind: 'number' },
-  { header: 'actual precision', show: shareText },
-  { header: 'of peak', show: peakText, kind: 'number' },
-  { header: 'mJ/item', show: energyText, kind: 'number' },
-  { header: 'runs', show: ({ runs }) => String(runs), kind: 'number' },
-];
 
 /** What the numbers were measured on, and what changed in which sweep; null where nothing is known of it. */
 export function environmentView({ environments, environmentChanges, sweeps, cells }: ReportData): Markup | null {

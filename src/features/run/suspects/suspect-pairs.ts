@@ -5,8 +5,7 @@ import { type Suspect, chooseSuspects, confirmBudgetS } from './choose-suspects.
 import { buildOf, keptEngine, programOf, recordedProblem, withProgram } from './last-good-engine.ts';
 import { plannedRunS, timedRunOf } from '../../../judge/adaptive-repeats.ts';
 import type { PairResult } from '../../../judge/gate/evidence.ts';
-import { pairsNeeded } from '../../../judge/gate/judge-pairs.ts';
-import { type PairSide, isSameEngine, profileRepeat } from '../../../judge/gate/pair-runs.ts';
+import { isSameEngine, type PairSide, pairsNeeded, profileRepeat } from '../../../judge/gate/judge-pairs.ts';
 import { gatedMetricOf } from '../../../records/gated-metric.ts';
 import type { PlannedPairs } from '../../../records/planned-pairs.ts';
 import type { CellKey } from '../../../records/scalars.ts';
