@@ -2,20 +2,13 @@ import type { NumaPolicy } from './requests.ts';
 import { ask } from '../process/ask.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
 
-export interface NumaBinding {
-  /** What is before a command line; empty when nothing is bound. */
-  readonly prefix: readonly string[];
-  readonly note: string | null;
-}
-
 const ANSWER_MS = 5_000;
 
-/** @param gpuNode node that the GPU is attached to; null if there is only one */
-export async function bindToNode(
-  policy: NumaPolicy,
-  gpuNode: number | null,
-  env: EnvironmentVariables,
-): Promise<NumaBinding> {
+/**
+ * What is before a command line, empty when nothing is bound, and a note for the user.
+ * @param gpuNode node that the GPU is attached to; null if there is only one
+ */
+export async function bindToNode(policy: NumaPolicy, gpuNode: number | null, env: EnvironmentVariables) {
   const node = policy === 'auto' ? gpuNode : policy === 'off' ? null : policy;
   if (node === null) return { prefix: [], note: null };
   const answer = await ask('numactl', ['--hardware'], { env, timeoutMs: ANSWER_MS });

@@ -20,23 +20,16 @@ export interface SupportedClocks {
   readonly memoryMhz: readonly number[];
 }
 
-export interface ChosenClocks {
-  /** Lower and upper bound for `nvidia-smi -lgc`. */
-  readonly bounds: string;
-  /** Upper limit for the SM clock; null for `base`, whose frequency nvidia-smi does not report. */
-  readonly limitMhz: number | null;
-  readonly memoryMhz: number | null;
-  readonly policy: string;
-}
+export type ChosenClocks = ReturnType<typeof chooseClocks>;
 
 /**
- * The clocks to ask nvidia-smi for. `base` is NVML's limit `tdp`: only the driver knows its frequency, and the default
+ * The clocks to ask nvidia-smi for: bounds for `-lgc`, and the upper limit of the SM clock, null for `base`. `base` is NVML's limit `tdp`: only the driver knows its frequency, and the default
  * applications clock is another one on newer boards (on an H200 it is the highest).
  * @param which GPU, in messages
  * @throws UsageError for a frequency that the GPU does not have
  * @throws EnvironmentLackingError when the driver lists no clocks, so that nothing can be checked
  */
-export function chooseClocks(request: ClockRequest, supported: SupportedClocks, which: string): ChosenClocks {
+export function chooseClocks(request: ClockRequest, supported: SupportedClocks, which: string) {
   const memoryMhz = supported.memoryMhz[0] ?? null;
   if (request === 'base') return { bounds: 'tdp,tdp', limitMhz: null, memoryMhz, policy: 'locked base' };
   const all = supported.graphicsMhz;

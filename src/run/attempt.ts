@@ -124,16 +124,8 @@ async function writeManifest(
   await writeAtomically(join(folder, RUN_MANIFEST), manifestText({ ...manifest, notes }));
 }
 
-/** A process that has ended. */
-interface EndedProcess {
-  readonly isWell: boolean;
-  readonly manifest: RunManifest;
-  /** What is in the manifest, and with the other processes on the GPU if there are any. */
-  readonly watched: () => Promise<RunManifest['watched']>;
-}
-
-/** Starts the process once; stores nothing. */
-export async function startOnce(context: SweepContext, attempt: Attempt, folder: string): Promise<EndedProcess> {
+/** Starts the process once; stores nothing. `watched` is that of the manifest, with the other processes on the GPU if there are any. */
+export async function startOnce(context: SweepContext, attempt: Attempt, folder: string) {
   const { library, signal, sweep } = context;
   const limits = withEngineOf(attempt.limits, engineBytesOf(attempt));
   const wholeS = attempt.limits.wholeS ?? wholeLimitS(limits) ?? attempt.timeoutS;

@@ -171,9 +171,6 @@ export function refuseOwnDevices(plan: SweepContext['plan']): void {
   throw new UsageError('--gpus and the flag --device of the matrix exclude each other: take --device out of it');
 }
 
-/** What neither a worker nor a cache decides. */
-type SweepServices = Omit<SweepContext, keyof WorkerContext | 'cache' | 'mayChangeEngines' | 'onEvent'>;
-
 /** Context of a sweep that writes to this store, without runs beyond its plan. */
 export function sweepServices(
   store: OpenStore,
@@ -181,7 +178,7 @@ export function sweepServices(
   converter: ConverterPython | null,
   io: Io,
   onEvent: SweepContext['onEvent'],
-): SweepServices {
+) {
   return {
     db: store.db,
     writer: new RunWriter(store.db),

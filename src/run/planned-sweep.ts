@@ -41,14 +41,12 @@ export function leftOutOf({ cells }: { readonly cells: readonly Pick<PlannedCell
   return cells.flatMap(({ cell }) => (planned.has(cell.key) ? [] : cell.key));
 }
 
-type Settings = Pick<StoredPlan, 'telemetry' | 'lockClocks' | 'coolDown' | 'numa'>;
-
 /** The plan of a sweep that `bench run --resume` never continues: nothing is checked again, no runs follow. */
 export function storedOnce(
   plan: Plan,
   program: TrtexecProgram,
   converter: ConverterPython | null,
-  settings: Settings & Partial<StoredPlan>,
+  settings: Pick<StoredPlan, 'telemetry' | 'lockClocks' | 'coolDown' | 'numa'> & Partial<StoredPlan>,
 ): StoredPlan {
   return {
     program: {

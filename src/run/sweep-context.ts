@@ -19,12 +19,6 @@ import type { VariantContext } from '../variants/variants.ts';
 import type { RunId, SweepId } from '../records/scalars.ts';
 import type { UnfitRounds } from './unfit-rounds.ts';
 
-interface WorkerGpu {
-  /** `GPU 2`. */
-  readonly label: string;
-  readonly uuid: string;
-}
-
 /** All that a sweep uses on one GPU. Clock, process and store are arguments, so that tests can replace them. */
 export interface SweepContext {
   readonly db: StoreDatabase;
@@ -36,7 +30,7 @@ export interface SweepContext {
   readonly variants: VariantContext | null;
   readonly program: TrtexecProgram;
   /** Null for recordings, and if it is unknown. */
-  readonly gpu: WorkerGpu | null;
+  readonly gpu: { readonly label: string; readonly uuid: string } | null;
   /** Model of this GPU where it is another than that of the first worker: then its engines are others, too. */
   readonly otherModel: string | null;
   readonly mayChangeEngines: boolean;

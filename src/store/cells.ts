@@ -6,9 +6,7 @@ import type { StoreDatabase } from './file/open.ts';
 import { cells, sweepCells } from './schema.ts';
 import type { CellKey, SweepId } from '../records/scalars.ts';
 
-type CellRow = typeof cells.$inferSelect;
-
-function cellFrom(row: CellRow): KeyedCell {
+function cellFrom(row: typeof cells.$inferSelect): KeyedCell {
   const { cellKey: key, keyVersion: _, harness, ...identity } = row;
   return { key, ...identity, ...(harness === null ? {} : { harness }) };
 }

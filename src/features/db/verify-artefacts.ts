@@ -8,21 +8,14 @@ import { attachedFolderOf, ATTEMPT_PREFIX, isTemporary, RUN_MANIFEST, sweepFolde
 import { verifyRunFolder } from '../../artefacts/run-files.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
 import { isProbablyRunning, identitySchema, isPidRunning } from '../../process/process-identity.ts';
-import { isId, type RunId, type SweepId } from '../../records/scalars.ts';
+import { isId, type SweepId } from '../../records/scalars.ts';
 import { ATTEMPT_FILE } from '../../run/attempt.ts';
 import { sweepLockHolder } from '../../run/sweep-lock.ts';
-import type { StoreDamage, AttachedFile, RunFiles } from '../../store/verify/verify-store.ts';
+import { type StoreDamage, type AttachedFile, type RunFiles, type knownRuns } from '../../store/verify/verify-store.ts';
 import { VariantCache } from '../../variants/variant-cache.ts';
 
-export interface KnownArtefacts {
-  readonly sweepIds: ReadonlySet<SweepId>;
-  runsOf(sweepId: SweepId): readonly RunFiles[];
-  attachedOf(sweepId: SweepId): readonly AttachedFile[];
-  /** True for a run stored in any sweep, or in another store of the same folder. */
-  knows(sweepId: SweepId, runId: RunId): boolean;
-  /** True when a run of this sweep may still be stored: the sweep is unfinished. */
-  isUnfinished(sweepId: SweepId): boolean;
-}
+/** What the store, and others of the same folder, know. */
+type KnownArtefacts = ReturnType<typeof knownRuns>;
 
 export interface VerifySettings {
   readonly isQuick: boolean;

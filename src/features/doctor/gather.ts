@@ -20,22 +20,10 @@ import type { EnvironmentVariables } from '../../process/environment-variables.t
 import { clockRecordName, lockFolder } from '../../process/lock-folder.ts';
 import { ownerState } from '../../process/process-identity.ts';
 
-/** Time limits: tools hang where a driver, a file server or a license server does. */
-interface Patience {
-  readonly toolMs: number;
-  /** trtexec may load gigabytes of libraries. */
-  readonly trtexecMs: number;
-}
-
-interface Examined {
-  readonly storePath: string;
-  readonly trtexec: string | undefined;
-  readonly matrix: Matrix | null;
-}
-
+/** Within time limits: tools hang where a driver, a file server or a license server does; trtexec may load gigabytes. */
 export async function gatherFacts(
-  { matrix, storePath, trtexec: named }: Examined,
-  { toolMs, trtexecMs }: Patience,
+  { matrix, storePath, trtexec: named }: { matrix: Matrix | null; storePath: string; trtexec: string | undefined },
+  { toolMs, trtexecMs }: { readonly toolMs: number; readonly trtexecMs: number },
   io: Io,
 ): Promise<MachineFacts> {
   const { cwd, env, signal } = io;

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 
 import { isInside, SWEEP_MANIFEST, sweepManifestPath } from '../../artefacts/layout.ts';
-import { isId, type SweepId } from '../../records/scalars.ts';
+import { isId } from '../../records/scalars.ts';
 import { isLink } from '../../artefacts/folders.ts';
 import {
   readPrunedNotes,
@@ -67,7 +67,9 @@ export async function restoreSweep(
   const { sweep, plan } = manifest;
   const stored = findSweep(db, sweep.sweepId);
   const isOwn = isInside(artefactsFolder, path);
-  const there = stored ?? (await leftOf(artefactsFolder, sweep.sweepId));
+  // Its folder may be all that is left of a sweep.
+  const left = await readSweepManifest(sweepManifestPath(artefactsFolder, sweep.sweepId));
+  const there = stored ?? left?.sweep ?? null;
   if (!isOwn && there !== null) refuseOtherSweep(sweep, there, path);
   if (stored === null) {
     saveSweep(db, sweep, plan);
@@ -84,11 +86,6 @@ export async function restoreSweep(
     savePlannedCells({ db, writer }, sweep.sweepId, cells, known.repeats);
   }
   return stored ?? sweep;
-}
-
-/** Its folder may be all that is left of a sweep. */
-async function leftOf(artefactsFolder: string, sweepId: SweepId): Promise<Sweep | null> {
-  return (await readSweepManifest(sweepManifestPath(artefactsFolder, sweepId)))?.sweep ?? null;
 }
 
 /** A run joins a sweep only with a `sweep.json` of the same one. */

@@ -62,11 +62,7 @@ export function taskOf(
 
 const DAY_MS = 86_400_000;
 
-export interface SlurmAnswer {
-  readonly rows: ReadonlyMap<string, TaskRow>;
-  readonly living: ReadonlySet<string>;
-  readonly isAnswering: boolean;
-}
+export type SlurmAnswer = Awaited<ReturnType<typeof askSlurm>>;
 
 /** Queries Slurm for the tasks of these arrays, to explain unfinished shards. */
 export async function askSlurm(
@@ -74,7 +70,7 @@ export async function askSlurm(
   jobs: readonly SubmittedArray[],
   isDone: (shard: number) => boolean,
   onNote: (text: string) => void,
-): Promise<SlurmAnswer> {
+) {
   const rows = new Map<string, TaskRow>();
   const living = new Set<string>();
   let isAnswering = true;

@@ -5,18 +5,10 @@ import { invocations, runs, sweeps } from '../schema.ts';
 import { ofSweep } from '../runs/runs.ts';
 import { findFlag, flagValue } from '../../trtexec/flags/flag-table.ts';
 import type { Banner } from '../../trtexec/log/printed-facts.ts';
-import type { CellKey, RunId, SweepId } from '../../records/scalars.ts';
+import type { RunId, SweepId } from '../../records/scalars.ts';
 
-interface LoadedEngine {
-  readonly runId: RunId;
-  readonly sweepId: SweepId;
-  readonly cellKey: CellKey;
-  /** As in the command line; the file was never read. */
-  readonly path: string;
-}
-
-/** Engine files of imported runs without a known build, from their command lines. */
-export function loadedEngines(db: StoreDatabase, sweepIds: readonly SweepId[]): LoadedEngine[] {
+/** Engine files of imported runs without a known build, as in their command lines: the files were never read. */
+export function loadedEngines(db: StoreDatabase, sweepIds: readonly SweepId[]) {
   const { runId, sweepId, cellKey, invocationId } = runs;
   const which = and(inArray(sweepId, [...sweepIds]), isNull(runs.buildId), ne(runs.role, 'build'), ofSweep);
   const started = db.select({ invocationId }).from(runs).where(which);

@@ -33,13 +33,8 @@ function lastRuns({ $client }: StoreDatabase, cellKeys: readonly CellKey[], prov
   return statement.all(JSON.stringify(cellKeys), provenance);
 }
 
-export interface PastRuns {
-  /** Mean process time of a timed run in the cell's last sweep, by cell key. */
-  readonly runS: ReadonlyMap<string, number>;
-  readonly measuredAt: ReadonlyMap<string, string>;
-}
-
-export function pastRunsOf(db: StoreDatabase, cellKeys: readonly CellKey[], provenance: Provenance): PastRuns {
+/** By cell key: mean process time of a timed run in the cell's last sweep, and when that was. */
+export function pastRunsOf(db: StoreDatabase, cellKeys: readonly CellKey[], provenance: Provenance) {
   const rows = lastRuns(db, cellKeys, provenance);
   return {
     runS: new Map(rows.flatMap(({ cellKey, wallS }) => (wallS === null ? [] : [[cellKey, wallS]]))),

@@ -17,18 +17,13 @@ import {
   saveFinding,
 } from './findings.ts';
 
-export interface RemovedFinding {
-  readonly finding: Finding;
-  /** Null if nobody acknowledged it. */
-  readonly acknowledgement: Acknowledgement | null;
-}
-
 /** What goes with a sweep, and what becomes of the rest. */
 export interface Removal {
   readonly sweepId: SweepId;
   /** Sweeps that are no longer judged: the next `bench check` judges them again. */
   readonly judgedAgain: readonly SweepId[];
-  readonly findings: readonly RemovedFinding[];
+  /** With their acknowledgements, if somebody made one. */
+  readonly findings: readonly { readonly finding: Finding; readonly acknowledgement: Acknowledgement | null }[];
   /** Over until now, and open again; as they are stored then. */
   readonly reopened: readonly Finding[];
   /** Others that change; as they are stored then. */

@@ -6,15 +6,11 @@ import { cellKeysOf } from '../runs/runs.ts';
 import { seriesUntil } from './find-sweeps.ts';
 import { leftOutCellsOf } from './sweeps.ts';
 
-export interface MatrixCells {
-  /** That the sweep set out to measure, or has a run of. */
-  readonly planned: ReadonlySet<CellKey>;
-  /** Those of the same matrix that `--filter` or `--budget` left out; null where that is not known: of imports, and of an older bench. */
-  readonly leftOut: ReadonlySet<CellKey> | null;
-}
-
-/** Which cells of its matrix, as it was then, a sweep planned. */
-export function matrixCellsOf(db: StoreDatabase, sweepId: SweepId): MatrixCells {
+/**
+ * Which cells of its matrix, as it was then, a sweep set out to measure or has a run of, and which ones `--filter` or
+ * `--budget` left out; null where that is not known: of imports, and of an older bench.
+ */
+export function matrixCellsOf(db: StoreDatabase, sweepId: SweepId) {
   const planned = new Set([...plannedCells(db, [sweepId]), ...cellKeysOf(db, [sweepId])]);
   const leftOut = leftOutCellsOf(db, sweepId);
   return { planned, leftOut: leftOut === null ? null : new Set(leftOut.filter((key) => !planned.has(key))) };

@@ -3,7 +3,6 @@ import * as z from 'zod';
 
 import type { Attachment } from '../../artefacts/attachment.ts';
 import { BenchError, StoreError, errorCode } from '../../errors.ts';
-import type { StoredArtefact } from '../../records/run.ts';
 import type { RunId, SweepId } from '../../records/scalars.ts';
 import { appliedMigration, newestMigration } from '../file/migrations.ts';
 import { openToRead } from '../file/open-to-read.ts';
@@ -121,11 +120,7 @@ function isDamage(error: unknown): boolean {
   return /^SQLITE_(?:CORRUPT|ERROR|IOERR_SHORT_READ)/.test(errorCode(error));
 }
 
-export interface RunFiles {
-  readonly runId: RunId;
-  readonly isPruned: boolean;
-  readonly files: readonly StoredArtefact[];
-}
+export type RunFiles = ReturnType<typeof runFilesOf>[number];
 
 export type AttachedFile = Pick<Attachment, 'bytes' | 'name' | 'runId' | 'sha256'>;
 
@@ -153,7 +148,7 @@ export function hasArtefacts({ client }: VerifiedStore): boolean {
   return client.prepare('SELECT 1 FROM artefacts LIMIT 1').get() !== undefined;
 }
 
-function runFilesOf(client: Database.Database, sweepId: SweepId): RunFiles[] {
+function runFilesOf(client: Database.Database, sweepId: SweepId) {
   const rows = client
     .prepare<[string], { runId: RunId; isPruned: number; name: string | null; sha256: string; bytes: number }>(
       `SELECT r.run_id AS runId, coalesce(p.artefacts, 0) AS isPruned, a.name, a.sha256, a.bytes

@@ -10,12 +10,6 @@ export interface Suspect extends Omit<Candidate, 'cellKeys' | 'group'> {
   readonly isSure: boolean;
 }
 
-export interface ChosenSuspects {
-  readonly chosen: readonly Suspect[];
-  /** What the budget leaves out. */
-  readonly leftOut: readonly Suspect[];
-}
-
 const DEFAULT_BUDGET: ConfirmBudget = { kind: 'share', percent: 10 };
 /** Five pairs of this number of suspects are measured in any case. */
 const SURE_SUSPECTS = 3;
@@ -37,7 +31,7 @@ export function chooseSuspects(
   carriedOver: ReadonlySet<CellKey>,
   budgetS: number,
   runS: (cellKey: CellKey) => number,
-): ChosenSuspects {
+) {
   const isCarriedOver = ({ cellKeys }: Candidate): boolean => cellKeys.some((key) => carriedOver.has(key));
   const inOrder = [...candidates.filter(isCarriedOver), ...candidates.filter((candidate) => !isCarriedOver(candidate))];
   const all = new Map<CellKey, Omit<Suspect, 'isSure'>>();
