@@ -16,14 +16,6 @@ import type { ReportData } from './report-data.ts';
 
 export type Change = CheckedFinding['details'][number];
 
-const MONTHS = 'January February March April May June July August September October November December'.split(' ');
-
-/** `24 February 2026`. */
-export function dateText(instant: string | null | undefined): string {
-  const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)/.exec(instant ?? '') ?? [];
-  return year === undefined ? 'an unknown date' : `${Number(day)} ${MONTHS[Number(month) - 1] ?? ''} ${year}`;
-}
-
 /** Cells of several findings, and what became of them: `12 cells slower`, ` by 4.7 to 5.3 %`. */
 export function cellsText(findings: readonly CheckedFinding[]): readonly [what: string, size: string] {
   const [direction, size] = sizeText(findings);

@@ -20,7 +20,6 @@ import {
   capitalized,
   cellsText,
   commitLink,
-  dateText,
   type Fact,
   factList,
   factsOf,
@@ -192,7 +191,7 @@ function metaLine({ environments, forge, series, sweeps }: ReportData): Markup {
   const parts = [
     markup`<b>${shortened(series.matrix ?? 'imported results', 60)}</b>`,
     markup`${shortened(series.branch ?? 'no branch', 60)}${commit === null ? null : markup` ${commitLink({ forge }, commit)}${newest?.dirty === true ? '+dirty' : null}`}`,
-    markup`${dateText(newest?.startedAt)}, ${sweeps.length === 1 ? 'one sweep' : `sweep ${sweeps.length + series.olderSweeps}`}`,
+    markup`${newest?.startedAt?.slice(0, 10) ?? 'an unknown date'}, ${sweeps.length === 1 ? 'one sweep' : `sweep ${sweeps.length + series.olderSweeps}`}`,
     gpuName === null ? null : shortened(gpuName, 60),
     tensorrt === null ? null : shortened(`TensorRT ${tensorrt}`, 60),
     driver === null ? null : shortened(`driver ${driver}`, 60),
