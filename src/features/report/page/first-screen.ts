@@ -123,8 +123,9 @@ function comparedStory(data: ReportData, compare: NonNullable<ReportData['compar
   const ends = [...new Set([changed.at(-1), worst].map((one) => formatPercent(one ? sizeOf(one) : null, false)))];
   const largest = (cell: ComparedCell): Markup =>
     markup` The ${tone === 'slower' ? 'worst' : 'largest'}: <b>${shortened(namesOf(data).get(cell.key) ?? cell.label, 80)}</b>, ${formatPercent(cell.changePercent)}.`;
-  const side = (name: string, { commit, note }: typeof compare.base): Markup =>
-    markup`${name}${commit === null ? null : markup` ${commitLink(data, commit)}`}${note === null ? null : ` (${shortened(note, 200)})`}`;
+  const notes = [compare.base.note, compare.head.note].flatMap((note) =>
+    note === null ? [] : ` ${shortened(note, 200)}.`,
+  );
   const cause = worst?.cause ?? null;
   const interval = worst?.ciPercent ?? null;
   return {
@@ -136,10 +137,8 @@ function comparedStory(data: ReportData, compare: NonNullable<ReportData['compar
             `${changed.length} of ${count(cells.length, 'cell')} ${tone}`,
             ` by ${ends.join(' to ').replace(' % to', ' to')}`,
           ],
-    lead: markup`<b>${headRef}</b> against <b>${baseRef}</b>.${worst === null ? ` ${detectableText(data)}` : largest(worst)}${counts.unclear === 0 ? null : ` ${count(counts.unclear, 'cell')} unclear: too few runs.`}`,
+    lead: markup`<b>${headRef}</b> against <b>${baseRef}</b>.${worst === null ? ` ${detectableText(data)}` : largest(worst)}${counts.unclear === 0 ? null : ` ${count(counts.unclear, 'cell')} unclear: too few runs.`}${notes}`,
     facts: [
-      ['Base', side(baseRef, compare.base)],
-      ['Head', side(headRef, compare.head)],
       ...(cause === null ? [] : [['Likeliest cause', markup`${shortened(cause.title, 300)}`] as const]),
       ...(worst === null || interval === null
         ? []
