@@ -2,6 +2,6 @@ import { defineConfig } from 'drizzle-kit';
 
 export default defineConfig({
   dialect: 'sqlite',
-  schema: ['./src/store/schema.ts', './src/store/annotations-schema.ts', './src/store/findings-schema.ts'],
+  schema: ['./src/store/schema.ts', './src/store/annotations-schema.ts'],
   out: './migrations',
 });

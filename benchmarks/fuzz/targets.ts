@@ -7,7 +7,7 @@ import { importRuns } from '../../src/features/import/import.ts';
 import type { Io } from '../../src/cli/io.ts';
 import { loadMatrix } from '../../src/matrix/load.ts';
 import { parseLayerInfo } from '../../src/trtexec/exports/layer-info.ts';
-import { parseProfile, ProfileReader } from '../../src/trtexec/exports/profile.ts';
+import { parseProfile } from '../../src/trtexec/exports/profile.ts';
 import { parseGpuReport } from '../../src/tools/nvidia-smi/gpu-report.ts';
 import { parseQueryCsv } from '../../src/tools/nvidia-smi/gpu-samples.ts';
 import { readModel } from '../../src/tools/onnx/onnx-file.ts';
@@ -57,11 +57,7 @@ export function fuzzTargets(root: string): Target[] {
       name: 'profile',
       share: 0.1,
       seeds: [profile.subarray(0, 8000), profile],
-      read: ({ bytes }) => {
-        const reader = new ProfileReader();
-        reader.push(bytes);
-        return reader.end() ?? parseProfile(bytes.toString('utf8'));
-      },
+      read: ({ bytes }) => parseProfile(bytes.toString('utf8')),
     },
     { name: 'layers', share: 0.1, seeds: [layers], read: ({ bytes }) => parseLayerInfo(bytes.toString('utf8')) },
     {

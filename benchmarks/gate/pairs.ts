@@ -1,8 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { judgePairs, pairsNeeded } from '../../src/judge/gate/judge-pairs.ts';
-import { runSigmas } from '../../src/judge/gate/judge-pairs.ts';
+import { judgePairs, pairsNeeded, runSigmas } from '../../src/judge/gate/judge-pairs.ts';
 import { chooseSuspects, confirmBudgetS } from '../../src/features/run/suspects/choose-suspects.ts';
 import type { Candidate } from '../../src/judge/gate/verdict.ts';
 import { median } from '../../src/statistics/median.ts';

@@ -1,26 +1,16 @@
-import {
-  copyFileSync,
-  existsSync,
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { copyFileSync, existsSync, linkSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { copyAttached } from './attached.ts';
-import { isLink, makeOwnFolder, refuseLink } from './folders.ts';
-import { attachedPathOf, isTemporary, runFolderOf, sweepFolderOf, sweepManifestPath, temporaryPath } from './layout.ts';
+import { isLink, makeOwnFolder, putInPlace, refuseLink, sizeOf } from './folders.ts';
+import { attachedPathOf, isTemporary, runFolderOf, sweepFolderOf, sweepManifestPath } from './layout.ts';
 import { writePrunedNote, writeSweepManifest } from './sweep-manifest.ts';
 import { errorCode } from '../errors.ts';
 import { isId, type SweepId } from '../records/scalars.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
-import type { ArtefactMerge, StoreMerge } from '../store/merge/report.ts';
+import type { StoreMerge } from '../store/merge/merge-store.ts';
 import { runFoldersOf } from '../store/prune.ts';
 import { keptAttachments } from '../store/runs/attachments.ts';
 import { importTimeOf } from '../store/sweeps/sweep-order.ts';
@@ -28,7 +18,7 @@ import { findSweep, planOf } from '../store/sweeps/sweeps.ts';
 
 /**
  * Copies the artefacts of merged sweeps from the other store to this one. Folders that are here stay; a
- * kill at any moment leaves whole folders, and doing it again brings the others.
+ * kill at any moment leaves whole folders, and doing it again brings the others. Missing are folders that the other lacks, too.
  */
 export async function copyArtefacts(
   db: StoreDatabase,
@@ -37,7 +27,7 @@ export async function copyArtefacts(
   to: string,
   onProgress: (folders: number) => void,
   signal: AbortSignal,
-): Promise<ArtefactMerge> {
+): Promise<{ folders: number; bytes: number; missing: number }> {
   const updated = new Set(updatedSweepIds);
   const copied = { folders: 0, bytes: 0, missing: 0 };
   for (const sweepId of sweepIds.filter(isId)) {
@@ -54,7 +44,7 @@ export async function copyArtefacts(
     for (const { runId } of found) {
       await nextTurn();
       signal.throwIfAborted();
-      copied.bytes += copyRunFolder(runFolderOf(from, sweepId, runId), runFolderOf(to, sweepId, runId));
+      copied.bytes += await copyRunFolder(runFolderOf(from, sweepId, runId), runFolderOf(to, sweepId, runId));
       copied.folders += 1;
       onProgress(copied.folders);
     }
@@ -97,37 +87,27 @@ async function writeManifests(db: StoreDatabase, sweepId: SweepId, to: string): 
 }
 
 export function runFoldersIn(sweepFolder: string): Set<string> {
-  try {
-    if (isLink(sweepFolder)) return new Set();
-    const entries = readdirSync(sweepFolder, { withFileTypes: true });
-    return new Set(entries.flatMap((entry) => (entry.isDirectory() && isId(entry.name) ? entry.name : [])));
-  } catch {
-    return new Set();
-  }
+  if (isLink(sweepFolder) || !existsSync(sweepFolder)) return new Set();
+  const entries = readdirSync(sweepFolder, { withFileTypes: true });
+  return new Set(entries.flatMap((entry) => (entry.isDirectory() && isId(entry.name) ? entry.name : [])));
 }
 
 /**
  * Atomic; uses hard links on the same file system, as its contents never change.
  * @returns the bytes of its files
  */
-function copyRunFolder(source: string, target: string): number {
+function copyRunFolder(source: string, target: string): Promise<number> {
   refuseLink(dirname(target));
-  const temporary = temporaryPath(target);
-  rmSync(temporary, { recursive: true, force: true });
-  mkdirSync(temporary, { recursive: true });
-  try {
+  return putInPlace(target, (temporary) => {
+    mkdirSync(temporary);
     let bytes = 0;
     for (const entry of readdirSync(source, { withFileTypes: true })) {
       if (!entry.isFile() || isTemporary(entry.name)) continue;
       linkOrCopy(join(source, entry.name), join(temporary, entry.name));
-      bytes += statSync(join(temporary, entry.name)).size;
+      bytes += sizeOf(join(temporary, entry.name));
     }
-    renameSync(temporary, target);
     return bytes;
-  } catch (error) {
-    rmSync(temporary, { recursive: true, force: true });
-    throw error;
-  }
+  });
 }
 
 /** Another file system, no support for hard links, or too many links to a file. */

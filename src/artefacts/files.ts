@@ -133,40 +133,35 @@ export interface Digest {
   readonly bytes: number;
 }
 
+/** @throws what the chunks throw */
 export async function digestOf(chunks: AsyncIterable<Buffer>): Promise<Digest> {
-  const hash = createHash('sha256');
-  let bytes = 0;
-  for await (const chunk of chunks) {
-    hash.update(chunk);
-    bytes += chunk.length;
-  }
-  return { sha256: hash.digest('hex'), bytes };
+  const { error, sha256, bytes } = await feed(chunks);
+  if (error !== null) throw error;
+  return { sha256, bytes };
 }
 
 interface Fed extends Digest {
+  readonly error: unknown;
   /** Why the file could not be read to its end; null if it was. */
   readonly problem: string | null;
-  readonly tooLarge: TooLargeError | null;
 }
 
 /** A file that cannot be read to its end counts as truncated: what was read is used. */
 export async function feed(chunks: AsyncIterable<Buffer>, take: (chunk: Buffer) => void = () => {}): Promise<Fed> {
   const hash = createHash('sha256');
   let bytes = 0;
-  let problem: string | null = null;
-  let refused: TooLargeError | null = null;
+  let error: unknown = null;
   try {
     for await (const chunk of chunks) {
       hash.update(chunk);
       bytes += chunk.length;
       take(chunk);
     }
-  } catch (error) {
-    const reason = errorText(error);
-    if (error instanceof TooLargeError) refused = error;
-    problem = `can be read only up to byte ${bytes}: ${reason}`;
+  } catch (thrown) {
+    error = thrown;
   }
-  return { sha256: hash.digest('hex'), bytes, problem, tooLarge: refused };
+  const problem = error === null ? null : `can be read only up to byte ${bytes}: ${errorText(error)}`;
+  return { sha256: hash.digest('hex'), bytes, error, problem };
 }
 
 /** Of what is in a file once it is unpacked. */

@@ -82,13 +82,15 @@ export class RunFiles {
     const real = this.real(name);
     let copies: Buffer[] | null = [];
     let bytes = 0;
-    const path = join(this.folder, real);
-    const chunks = readChunks(path, this.packed.get(real) ?? null, this.signal);
-    for await (const chunk of this.noting(chunks)) {
-      bytes += chunk.length;
-      if (bytes > Math.min(KEPT_FILE_BYTES, this.room)) copies = null;
-      copies?.push(chunk);
-      yield chunk;
+    try {
+      for await (const chunk of readChunks(join(this.folder, real), this.packed.get(real) ?? null, this.signal)) {
+        bytes += chunk.length;
+        if (bytes > Math.min(KEPT_FILE_BYTES, this.room)) copies = null;
+        copies?.push(chunk);
+        yield chunk;
+      }
+    } catch (error) {
+      throw this.noted(error);
     }
     if (copies === null) return;
     this.kept.set(name, Buffer.concat(copies));
@@ -96,20 +98,10 @@ export class RunFiles {
   }
 
   /** @throws TooLargeError as `wholeOf` does */
-  async whole(name: string): Promise<Buffer> {
-    try {
-      return await wholeOf(this.chunks(name), join(this.folder, this.real(name)));
-    } catch (error) {
+  whole(name: string): Promise<Buffer> {
+    return wholeOf(this.chunks(name), join(this.folder, this.real(name))).catch((error: unknown) => {
       throw this.noted(error);
-    }
-  }
-
-  private async *noting(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-    try {
-      yield* chunks;
-    } catch (error) {
-      throw this.noted(error);
-    }
+    });
   }
 
   private noted(error: unknown): unknown {

@@ -35,7 +35,8 @@ export async function scrubFolder(
 }
 
 export function scrubText(text: string, env: Variables): string {
-  return without(text, secretsOf(env));
+  const secrets = secretsOf(env);
+  return secrets.length === 0 ? text : text.replace(patternOf(secrets), '***');
 }
 
 /** Longest first: one may be part of another. */
@@ -49,70 +50,38 @@ function secretsOf(env: Variables): string[] {
 async function scrubFile(path: string, secrets: readonly string[]): Promise<void> {
   // latin1: one character per byte keeps binary content unchanged.
   const bytes = secrets.map((secret) => Buffer.from(secret).toString('latin1'));
-  if (!(await holdsAny(path, bytes))) return;
+  let isFound = false;
+  for await (const part of parts(path, bytes)) isFound ||= part.isFound;
+  if (!isFound) return;
   const temporary = temporaryPath(path);
-  await pipeline(pieces(path, bytes), scrubbed(bytes), createWriteStream(temporary));
+  await pipeline(async function* scrubbed() {
+    for await (const { text } of parts(path, bytes)) yield Buffer.from(text, 'latin1');
+  }, createWriteStream(temporary));
   await rename(temporary, path);
 }
 
-async function holdsAny(path: string, secrets: readonly string[]): Promise<boolean> {
-  for await (const { text } of windows(path, secrets)) {
-    if (secrets.some((secret) => text.includes(secret))) return true;
-  }
-  return false;
+function patternOf(secrets: readonly string[]): RegExp {
+  return new RegExp(secrets.map((secret) => secret.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)).join('|'), 'g');
 }
 
-function scrubbed(secrets: readonly string[]) {
-  return async function* scrub(texts: AsyncIterable<string>): AsyncGenerator<Buffer> {
-    for await (const text of texts) yield Buffer.from(without(text, secrets), 'latin1');
-  };
-}
-
-function without(text: string, secrets: readonly string[]): string {
-  return secrets.reduce((rest, secret) => rest.replaceAll(secret, '***'), text);
-}
-
-async function* pieces(path: string, secrets: readonly string[]): AsyncGenerator<string> {
-  for await (const { text, isLast, take } of windows(path, secrets)) {
-    if (isLast) {
-      yield text;
-      return;
-    }
-    const longest = secrets[0]?.length ?? 0;
-    let end = Math.max(0, text.length - longest);
-    // Move the boundary behind a secret that crosses it.
-    for (let moved = true; moved;) {
-      moved = false;
-      for (const secret of secrets) {
-        const at = text.indexOf(secret, Math.max(0, end - secret.length + 1));
-        if (at !== -1 && at < end && at + secret.length > end) {
-          end = at + secret.length;
-          moved = true;
-        }
-      }
-    }
-    yield text.slice(0, end);
-    take(end);
-  }
-}
-
-interface Window {
-  readonly text: string;
-  readonly isLast: boolean;
-  /** Marks this much of the text as processed; the next window starts after it. */
-  readonly take: (length: number) => void;
-}
-
-/** Unless more is taken, windows overlap by the length of the longest secret. */
-async function* windows(path: string, secrets: readonly string[]): AsyncGenerator<Window> {
-  const longest = secrets[0]?.length ?? 0;
+/** A file without the secrets, piece by piece, and whether any was in a piece. */
+async function* parts(path: string, secrets: readonly string[]): AsyncGenerator<{ text: string; isFound: boolean }> {
+  const pattern = patternOf(secrets);
   let rest = '';
   const stream: AsyncIterable<Buffer> = createReadStream(path, { highWaterMark: CHUNK_BYTES });
   for await (const chunk of stream) {
     const text = rest + chunk.toString('latin1');
-    let taken = Math.max(0, text.length - longest);
-    yield { text, isLast: false, take: (length) => (taken = length) };
-    rest = text.slice(taken);
+    // What begins later may go on in the next chunk.
+    const end = text.length - (secrets[0]?.length ?? 0);
+    let [scrubbed, taken] = ['', 0];
+    for (const { 0: secret, index } of text.matchAll(pattern)) {
+      if (index > end) break;
+      scrubbed += `${text.slice(taken, index)}***`;
+      taken = index + secret.length;
+    }
+    rest = text.slice(Math.max(taken, end));
+    yield { text: scrubbed + text.slice(taken, Math.max(taken, end)), isFound: taken > 0 };
   }
-  yield { text: rest, isLast: true, take: () => {} };
+  const last = rest.replace(pattern, '***');
+  yield { text: last, isFound: last !== rest };
 }

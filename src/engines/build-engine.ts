@@ -75,13 +75,8 @@ export async function buildEngine(
     }
     await cache.timing.keep(found.engine.note.sha256, timing, timedOn(context));
     if (timing.isShared) await cache.timing.takeIn(timedOn(context), timing);
-    onEvent({
-      kind: 'buildReady',
-      build,
-      how: 'built',
-      buildS: log.build.engineBuiltS,
-      engineBytes: exports.engineBytes,
-    });
+    const { engineBuiltS: buildS } = log.build;
+    onEvent({ kind: 'buildReady', build, how: 'built', buildS, engineBytes: exports.engineBytes });
     return readyEngine(found.engine, record, [], variant?.path ?? null);
   } finally {
     await rm(temporary, { force: true });
@@ -137,22 +132,18 @@ async function givenTiming(context: SweepContext, build: PlannedBuild, from: str
   throw new UsageError(`${shown} is a ${printable(what)}: leave it out, or use it anyway with --force-cache`);
 }
 
-const NAMES = {
-  gpuName: 'GPU',
-  computeCapability: 'compute capability',
-  tensorrt: 'TensorRT',
-  tensorrtLibrary: 'TensorRT library',
-  cudaMajor: 'CUDA',
-  lockedClocks: 'clocks',
-} as const satisfies Partial<Record<keyof TimedOn, string>>;
-
-const FIELDS = ['gpuName', 'computeCapability', 'tensorrt', 'tensorrtLibrary', 'cudaMajor', 'lockedClocks'] as const;
+const NAMES = [
+  ['gpuName', 'GPU'],
+  ['computeCapability', 'compute capability'],
+  ['tensorrt', 'TensorRT'],
+  ['tensorrtLibrary', 'TensorRT library'],
+  ['cudaMajor', 'CUDA'],
+  ['lockedClocks', 'clocks'],
+] as const satisfies readonly (readonly [keyof TimedOn, string])[];
 
 /** Fields known on both sides that differ; a newer driver alone does not prevent use. */
 function differences(a: TimedOn, b: TimedOn): string[] {
-  return FIELDS.flatMap((field) =>
-    a[field] !== null && b[field] !== null && a[field] !== b[field]
-      ? [`${NAMES[field]} ${a[field]}, here ${b[field]}`]
-      : [],
+  return NAMES.flatMap(([field, name]) =>
+    a[field] === null || b[field] === null || a[field] === b[field] ? [] : [`${name} ${a[field]}, here ${b[field]}`],
   );
 }

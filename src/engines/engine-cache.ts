@@ -249,7 +249,7 @@ export class EngineCache {
         path,
         bytes: sizeOf(path),
         timingCacheBytes: sizeOf(join(folder, `${note.sha256}.cache`)),
-        state: hashes ? await this.checkedState(name, note) : quickState(path, note),
+        state: await this.stateOf(name, note, hashes),
         lastUsedAt: this.uses.lastUsed(name)?.toISOString() ?? null,
         pinnedAt: pins[name] ?? null,
         frozenSince: since.get(name) ?? null,
@@ -271,16 +271,12 @@ export class EngineCache {
     };
   }
 
-  private async checkedState(name: string, note: EngineNote): Promise<KeptEngine['state']> {
-    const { kind } = await this.look(name, note);
-    if (kind === 'ready') return 'asBuilt';
-    return kind === 'changed' ? 'changed' : 'missing';
+  private async stateOf(name: string, note: EngineNote, hashes: boolean): Promise<KeptEngine['state']> {
+    const path = this.pathOf(note.sha256);
+    if (!existsSync(path)) return 'missing';
+    if (!hashes) return sizeOf(path) === note.bytes ? 'unchecked' : 'changed';
+    return (await this.look(name, note)).kind === 'ready' ? 'asBuilt' : 'changed';
   }
-}
-
-function quickState(path: string, note: EngineNote): KeptEngine['state'] {
-  if (!existsSync(path)) return 'missing';
-  return sizeOf(path) === note.bytes ? 'unchecked' : 'changed';
 }
 
 function timeOf({ lastUsedAt, builtAt }: KeptEngine): number {

@@ -1,6 +1,5 @@
 import type { CachedEngine } from './engine-cache.ts';
-import { holderText } from '../process/lock.ts';
-import type { LockWait } from '../process/lock.ts';
+import { holderText, type LockWait } from '../process/lock.ts';
 import { hashOf } from '../text/canonical-json.ts';
 import { type FailureReason, isFine, type Outcome } from '../records/outcome.ts';
 import { PLACEHOLDERS, type PlannedBuild } from '../records/plan.ts';

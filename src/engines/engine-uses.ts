@@ -77,11 +77,10 @@ export class EngineUses {
     if (this.mine.has(name)) return;
     this.mine.add(name);
     // In a read-only folder engines are not removed either.
-    remark(() => writeFileSync(this.markPath(name), JSON.stringify(identityOf(process.pid))));
     remark(() => {
-      const path = join(this.folder, `${name}${USED}`);
-      writeFileSync(path, '');
-      utimesSync(path, now, now);
+      writeFileSync(this.markPath(name), JSON.stringify(identityOf(process.pid)));
+      writeFileSync(this.usedPath(name), '');
+      utimesSync(this.usedPath(name), now, now);
     });
   }
 
@@ -91,12 +90,15 @@ export class EngineUses {
   }
 
   forget(name: string): void {
-    rmSync(join(this.folder, `${name}${USED}`), { force: true });
+    rmSync(this.usedPath(name), { force: true });
   }
 
   lastUsed(name: string): Date | null {
-    const found = statSync(join(this.folder, `${name}${USED}`), { throwIfNoEntry: false });
-    return found?.mtime ?? null;
+    return statSync(this.usedPath(name), { throwIfNoEntry: false })?.mtime ?? null;
+  }
+
+  private usedPath(name: string): string {
+    return join(this.folder, `${name}${USED}`);
   }
 
   private markPath(name: string): string {

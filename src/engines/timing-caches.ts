@@ -49,14 +49,10 @@ export class TimingCaches {
     const name = nameOf(timedOn);
     const note = readJson(this.notePath(name), noteSchema);
     await rm(to, { force: true });
-    try {
-      await copyFile(this.pathOf(name), to);
-      const { sha256 } = await sha256OfFile(to);
-      if (note !== null && note.sha256 === sha256 && isSameLibrary(note.timedOn, timedOn)) {
-        return { path: to, sha256 };
-      }
-    } catch {
-      // There is none yet.
+    await copyFile(this.pathOf(name), to).catch(() => {});
+    const copied = await sha256OfFile(to).catch(() => null);
+    if (note !== null && copied?.sha256 === note.sha256 && isSameLibrary(note.timedOn, timedOn)) {
+      return { path: to, sha256: note.sha256 };
     }
     // TensorRT warns about a truncated cache, or one of another library.
     await rm(to, { force: true });
@@ -72,10 +68,9 @@ export class TimingCaches {
     if (attempt.kind !== 'taken') return;
     try {
       const mine = await sha256OfFile(copy.path);
-      const shared = readJson(this.notePath(name), noteSchema);
-      const isLarger = shared === null || mine.bytes >= shared.bytes;
-      const isWhole = shared !== null && (await this.isWhole(name, shared));
-      if (mine.bytes === 0 || (isWhole && shared.sha256 !== copy.sha256 && !isLarger)) return;
+      const shared = await this.whole(name);
+      const isLarger = shared === null || shared.sha256 === copy.sha256 || mine.bytes >= shared.bytes;
+      if (mine.bytes === 0 || !isLarger) return;
       await syncFile(copy.path);
       await rename(copy.path, this.pathOf(name));
       const note: TimingCacheNote = { schemaVersion: 1, ...mine, timedOn };
@@ -123,9 +118,11 @@ export class TimingCaches {
     return [...notes, ...ours].find((note) => note.sha256 === sha256) ?? null;
   }
 
-  private async isWhole(name: string, note: TimingCacheNote): Promise<boolean> {
+  /** The note of a shared cache; null if there is none, or its bytes are not those of the note. */
+  private async whole(name: string): Promise<TimingCacheNote | null> {
+    const note = readJson(this.notePath(name), noteSchema);
     const found = await sha256OfFile(this.pathOf(name)).catch(() => null);
-    return found?.sha256 === note.sha256;
+    return note !== null && found?.sha256 === note.sha256 ? note : null;
   }
 
   private pathOf(name: string): string {

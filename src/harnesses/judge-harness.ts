@@ -2,7 +2,7 @@ import type { HarnessResult } from '../records/harness.ts';
 import type { Evidence, Outcome } from '../records/outcome.ts';
 import type { ProcessFacts } from '../trtexec/run-facts.ts';
 import type { RunFlag } from '../records/run-flag.ts';
-import { disturbed, endedByOthers, failed, syntheticEvidence, signalOf } from '../trtexec/log/ended.ts';
+import { disturbed, endedByOthers, failed, syntheticEvidence, signalOf } from '../trtexec/log/judge.ts';
 
 /** A bad exit code is a failure whatever was printed. `lastError` is the last line on standard error. */
 export function judgeHarness(

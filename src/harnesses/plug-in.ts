@@ -14,6 +14,7 @@ export const API = { z, customMetric, defineDriver, faulty, orAxis, plannedProgr
 const texts = z.array(z.string());
 const NO_METRIC = 'no metric: use customMetric(name, better, unit)';
 const metric = z.string().refine(isMetric, NO_METRIC);
+const metricList = z.array(metric).nullable();
 
 const planSchema = z.discriminatedUnion('kind', [
   z.object({
@@ -64,37 +65,24 @@ export function outsideDriver(exported: unknown): Driver {
   return {
     ...driver,
     settings: driver.settings.extend({ kind: z.literal(kind) }),
-    files: (settings) =>
-      guarded(
-        () => texts.parse(files(own(settings))),
-        () => [],
-      ),
-    metrics: (settings) =>
-      guarded(
-        () =>
-          z
-            .array(metric)
-            .nullable()
-            .parse(metrics(own(settings))),
-        () => null,
-      ),
-    reports: (...args) =>
-      guarded(
-        () => reports(...args),
-        () => [],
-      ),
+    files: (settings) => guarded(nothing, () => texts.parse(files(own(settings)))),
+    metrics: (settings) => guarded(unknown, () => metricList.parse(metrics(own(settings)))),
+    reports: (...args) => guarded(nothing, () => reports(...args)),
     plan: (settings, place) =>
       guarded(
-        () => planSchema.parse(plan(own(settings), place)),
         (problem) => wrong([], `driver ${kind}: ${problem}`),
+        () => planSchema.parse(plan(own(settings), place)),
       ),
     read: (settings, left) =>
       guarded(
-        () => resultSchema.parse(read(own(settings), left)),
         (problem) => faulty(`driver ${kind}: ${problem}`),
+        () => resultSchema.parse(read(own(settings), left)),
       ),
   };
 }
+
+const nothing = () => [];
+const unknown = () => null;
 
 /** The kind is bench's, not one of the settings that a plug-in states. */
 function own(settings: unknown): unknown {
@@ -109,7 +97,7 @@ export function calledWithApi(exported: unknown): unknown {
   return exported(API);
 }
 
-function guarded<Value>(work: () => Value, instead: (problem: string) => Value): Value {
+function guarded<Value>(instead: (problem: string) => Value, work: () => Value): Value {
   try {
     return work();
   } catch (error) {

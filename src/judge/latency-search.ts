@@ -72,15 +72,14 @@ const FALLING_ERRORS = 4;
  * Each look spends a part of the error (Lan and DeMets 1983).
  */
 export function judgePoints(groups: readonly (readonly SearchPoint[])[], limit: LatencyLimit): JudgedPoint[][] {
-  const all = groups.flat();
-  const noises = estimateNoise(all.map(({ kind, past, values }) => ({ base: [], head: values, past, kind })));
-  const noiseOf = new Map(all.map((point, place) => [point, noises[place]]));
+  const sides = new Map(groups.flat().map((point) => [point, { ...point, base: [], head: point.values }]));
+  const noiseOf = estimateNoise([...sides.values()]);
   return groups.map((points) =>
     points.map((point): JudgedPoint => {
       const { isSpent, values } = point;
       const runs = values.length;
       if (runs === 0) return { ...point, state: isSpent ? 'lost' : 'notMeasured', isClose: false, error: 0 };
-      const { variance = 0, degrees = 0, nights = 0 } = noiseOf.get(point) ?? {};
+      const { variance, degrees, nights } = noiseOf(sides.get(point) ?? { base: [], head: values });
       const assumed = nights > 0 ? 0 : ASSUMED_DEGREES;
       const known = degrees + assumed;
       const error = Math.sqrt((degrees * variance + assumed * ASSUMED_SIGMA ** 2) / known / runs);

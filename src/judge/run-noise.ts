@@ -40,30 +40,6 @@ export const ASSUMED_SIGMA = 0.01;
 /** For noise that is not the cell's own. */
 const ASSUMED_DEGREES = 4;
 
-/**
- * Run-to-run noise of each cell. With repeats a cell's variance is shrunk towards that of its kind; known earlier
- * sweeps of the cell take the place of the other cells. Without repeats it is estimated, generously, from the
- * differences between the sides over cells of its kind, most of which did not change.
- */
-export function estimateNoise(cells: readonly NoisySides[]): NoiseEstimate[] {
-  const groups = [...Map.groupBy(cells, ({ kind = '' }) => kind).values()];
-  const estimates = new Map<NoisySides, NoiseEstimate>();
-  const all = fallbackOf(cells);
-  for (const group of groups) {
-    const own = fallbackOf(group);
-    const fallback = { prior: own.prior ?? all.prior, unrepeated: own.unrepeated ?? all.unrepeated ?? UNKNOWN };
-    for (const cell of group) estimates.set(cell, noiseOfCell(cell, fallback));
-  }
-  return cells.map((cell) => estimates.get(cell) ?? UNKNOWN);
-}
-
-interface Fallback {
-  /** Prior from the cells with repeats. */
-  readonly prior: SampleVariance | null;
-  /** For a cell without repeats. */
-  readonly unrepeated: NoiseEstimate;
-}
-
 const UNKNOWN: NoiseEstimate = {
   variance: ASSUMED_SIGMA ** 2,
   degrees: ASSUMED_DEGREES,
@@ -73,8 +49,34 @@ const UNKNOWN: NoiseEstimate = {
   beyond: 0,
 };
 
-/** Noise of a cell by others; null where they are too few. */
-function fallbackOf(cells: readonly NoisySides[]) {
+/**
+ * Run-to-run noise of each cell. With repeats a cell's variance is shrunk towards that of its kind; known earlier
+ * sweeps of the cell take the place of the other cells. Without repeats it is estimated, generously, from the
+ * differences between the sides over cells of its kind, most of which did not change.
+ */
+export function estimateNoise(cells: readonly NoisySides[]): (cell: NoisySides) => NoiseEstimate {
+  const kindOf = ({ kind = '' }: NoisySides): string => kind;
+  const all = ofOthers(cells);
+  const byKind = new Map([...Map.groupBy(cells, kindOf)].map(([kind, own]) => [kind, ofOthers(own)]));
+  const estimateOf = (cell: NoisySides): NoiseEstimate => {
+    const kind = byKind.get(kindOf(cell)) ?? all;
+    const prior = kind.prior ?? all.prior;
+    const own = pooledVariance(cell);
+    const { past: values = [] } = cell;
+    const past = values.length < LEAST_PAST_NIGHTS ? null : pastVariance(values);
+    const known = { assumed: null, nights: past === null ? 0 : values.length, beyond: 0 };
+    if (own.degrees === 0)
+      return past === null ? (kind.unrepeated ?? all.unrepeated ?? UNKNOWN) : { ...past, ...known, from: 'nights' };
+    if (past === null) return { ...(prior === null ? own : moderated(own, prior)), ...known, from: 'runs' };
+    const noise = pooled([own, past], cell.base.length + cell.head.length);
+    return { ...noise, ...known, beyond: past.variance - noise.variance, from: 'runsAndNights' };
+  };
+  const estimates = new Map(cells.map((cell) => [cell, estimateOf(cell)]));
+  return (cell) => estimates.get(cell) ?? UNKNOWN;
+}
+
+/** Prior from the cells with repeats, and the noise of a cell without; null where the cells are too few. */
+function ofOthers(cells: readonly NoisySides[]) {
   const repeated = cells.map(pooledVariance).filter(({ degrees }) => degrees > 0);
   const typical = typicalVariance(repeated);
   const fromOthers = { assumed: 'noise taken from the other cells', from: 'otherCells' } as const;
@@ -82,21 +84,6 @@ function fallbackOf(cells: readonly NoisySides[]) {
     prior: variancePrior(repeated),
     unrepeated: typical === null ? withoutRepeats(cells) : { ...UNKNOWN, ...fromOthers, variance: typical },
   };
-}
-
-function noiseOfCell(cell: NoisySides, { prior, unrepeated }: Fallback): NoiseEstimate {
-  const own = pooledVariance(cell);
-  const { past: values = [] } = cell;
-  const past = values.length < LEAST_PAST_NIGHTS ? null : pastVariance(values);
-  if (past === null && own.degrees === 0) return unrepeated;
-  const known = { assumed: null, nights: past === null ? 0 : values.length, beyond: 0 };
-  if (own.degrees === 0) return { ...(past ?? own), ...known, from: 'nights' };
-  if (past === null) {
-    const noise = prior === null ? own : moderated(own, prior);
-    return { ...noise, ...known, from: 'runs' };
-  }
-  const noise = pooled([own, past], cell.base.length + cell.head.length);
-  return { ...noise, ...known, beyond: past.variance - noise.variance, from: 'runsAndNights' };
 }
 
 /** From this many times the typical variance on a cell is of another sort, and the others say less of it. */

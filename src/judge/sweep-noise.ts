@@ -1,15 +1,18 @@
-import { tQuantile } from '../statistics/student-t.ts';
-import { twoGroups } from '../statistics/two-groups.ts';
+import type { CellKey } from '../records/scalars.ts';
 import { median } from '../statistics/median.ts';
 import { quantileSorted } from '../statistics/quantile.ts';
-import type { CellKey } from '../records/scalars.ts';
+import { tQuantile } from '../statistics/student-t.ts';
+import { twoGroups } from '../statistics/two-groups.ts';
 
-/** Difference between two sides of a cell, log scale. */
-export interface Difference {
-  readonly cellKey: CellKey;
+/** Difference between two sides of a cell, log scale; above 0 where head is worse. */
+interface Change {
   readonly difference: number;
   /** Standard error by the runs, with degrees of freedom. */
   readonly error: number;
+}
+
+interface Difference extends Change {
+  readonly cellKey: CellKey;
   readonly degrees: number;
 }
 
@@ -42,62 +45,48 @@ const NIGHTS = {
  * @param called keys of cells reported as changed without it
  */
 export function nightVariance(cells: readonly Difference[], called: ReadonlySet<string>): number {
-  if (cells.length < NIGHTS.leastCells) return 0;
+  const { changedShare, leastCells, leastGain, leastUnchanged, mostPartners, oneWayErrors } = NIGHTS;
+  const count = cells.length;
+  if (count < leastCells) return 0;
+  const rest = cells.filter(({ cellKey }) => !called.has(cellKey));
+  const areChanges = count - rest.length <= changedShare * count && rest.length >= leastUnchanged;
   // By key, a hash: partners are random, and independent of the order of cells.
-  const drawn = quietest(unchanged(cells, called)).toSorted((a, b) => (a.cellKey < b.cellKey ? -1 : 1));
+  const drawn = quietest(areChanges ? rest : cells).toSorted((a, b) => (a.cellKey < b.cellKey ? -1 : 1));
   const degrees = median(drawn.map((cell) => cell.degrees)) ?? 1;
   const nearest = tQuantile(0.75, 2 * degrees);
-  const needed: number[] = [];
-  for (const [place, a] of drawn.entries()) {
-    for (const b of drawn.slice(place + 1, place + 1 + NIGHTS.mostPartners)) {
+  const needed = drawn.flatMap((a, place) =>
+    drawn.slice(place + 1, place + 1 + mostPartners).map((b) => {
       // With this added variance they would be as near as a quarter of all pairs.
       const explained = a.error ** 2 + b.error ** 2;
-      needed.push((((a.difference - b.difference) / nearest) ** 2 - explained) / 2);
-    }
-  }
-  const sorted = needed.toSorted((a, b) => a - b);
-  const variance = quantileSorted(sorted, 0.25);
-  return limited(Math.min(variance, varianceInGroups(quietest(cells))));
+      return (((a.difference - b.difference) / nearest) ** 2 - explained) / 2;
+    }),
+  );
+  const variance = quantileSorted(
+    needed.toSorted((a, b) => a - b),
+    0.25,
+  );
+  const quiet = quietest(cells);
+  const mean = quiet.reduce((sum, { difference }) => sum + difference, 0) / quiet.length;
+  const squares = quiet.reduce((sum, { difference }) => sum + (difference - mean) ** 2, 0);
+  const isOneWay = Math.abs(mean) > oneWayErrors * Math.sqrt(squares / (quiet.length - 1) / quiet.length);
+  const groups = isOneWay ? twoGroups(quiet) : null;
+  return limited(groups !== null && groups.gain >= leastGain ? Math.min(variance, groups.variance) : variance);
 }
 
-/** Scatter within changed and unchanged cells; infinite where one group is as likely. */
-function varianceInGroups(cells: readonly Difference[]): number {
-  if (!isOneWay(cells)) return Infinity;
-  const { variance, gain } = twoGroups(cells);
-  return gain >= NIGHTS.leastGain ? variance : Infinity;
+/**
+ * Sweep effect beyond the errors of cells with a history: the median, which ignores wild histories.
+ * @param cells `beyond`: variance between sweeps beyond the error; negative where they differ less
+ */
+export function pastNightVariance(cells: readonly (Difference & { readonly beyond: number })[]): number {
+  return cells.length < NIGHTS.leastWithPast ? 0 : limited(median(quietest(cells).map(({ beyond }) => beyond)) ?? 0);
 }
 
 function limited(variance: number): number {
   return Math.min(Math.max(0, variance), NIGHTS.mostError ** 2);
 }
 
-/** Earlier sweeps' estimate of a difference's error. */
-export interface PastDifference extends Difference {
-  /** Variance between sweeps beyond the error; negative where they differ less. */
-  readonly beyond: number;
-}
-
-/** Sweep effect beyond the errors of cells with a history: the median, which ignores wild histories. */
-export function pastNightVariance(cells: readonly PastDifference[]): number {
-  if (cells.length < NIGHTS.leastWithPast) return 0;
-  return limited(median(quietest(cells).map(({ beyond }) => beyond)) ?? 0);
-}
-
-function isOneWay(cells: readonly Difference[]): boolean {
-  const count = cells.length;
-  const mean = cells.reduce((sum, { difference }) => sum + difference, 0) / count;
-  const squares = cells.reduce((sum, { difference }) => sum + (difference - mean) ** 2, 0);
-  return Math.abs(mean) > NIGHTS.oneWayErrors * Math.sqrt(squares / (count - 1) / count);
-}
-
-function unchanged(cells: readonly Difference[], called: ReadonlySet<string>): readonly Difference[] {
-  const rest = cells.filter(({ cellKey }) => !called.has(cellKey));
-  const areChanges = cells.length - rest.length <= NIGHTS.changedShare * cells.length;
-  return areChanges && rest.length >= NIGHTS.leastUnchanged ? rest : cells;
-}
-
 /** Cells whose error is small enough to show the sweep effect. */
-function quietest<Cell extends Difference>(cells: readonly Cell[]): readonly Cell[] {
+function quietest<Cell extends Change>(cells: readonly Cell[]): readonly Cell[] {
   const sorted = cells.toSorted((a, b) => a.error - b.error);
   const limit = NIGHTS.quietRatio * (sorted[Math.floor(sorted.length / 4)]?.error ?? 0);
   return sorted.filter(({ error }, place) => error <= limit || place < NIGHTS.leastUnchanged);
@@ -116,11 +105,6 @@ const SHIFT = {
   meanSquare: 1.4,
 } as const;
 
-interface Change {
-  readonly difference: number;
-  readonly error: number;
-}
-
 /** A change that cells share and its standard error, log scale; above 0 where head is worse. */
 export interface Shift {
   readonly size: number;
@@ -134,7 +118,7 @@ export interface Shift {
 export function commonShift(changes: readonly Change[]): Shift | null {
   if (changes.length < SHIFT.leastCells) return null;
   const size = median(changes.map(({ difference }) => difference)) ?? 0;
-  const typicalError = median(changes.map(({ error }) => error)) ?? 0;
+  const typicalError = median(changes.map((change) => change.error)) ?? 0;
   // 1.2533: error of a median relative to a mean, for normal values.
   const error = (1.2533 * typicalError) / Math.sqrt(changes.length);
   const near = changes.map((change) => errorsOff(change, size)).filter((errors) => errors <= SHIFT.nearErrors);

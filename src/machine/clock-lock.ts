@@ -189,21 +189,15 @@ export interface LockableGpu {
 
 /** Empty lists if the GPU does not report them. */
 function supportedClocks(ask: AskNvidiaSmi, gpu: LockableGpu): SupportedClocks {
-  const { text } = ask([
-    '-i',
-    gpu.gpuUuid,
-    '--query-supported-clocks=memory,graphics',
-    '--format=csv,noheader,nounits',
-  ]);
+  const query = '--query-supported-clocks=memory,graphics';
+  const { text } = ask(['-i', gpu.gpuUuid, query, '--format=csv,noheader,nounits']);
   return parseSupportedClocks(text);
 }
 
 /** `3201, 1980`, one combination per line; anything else (`[N/A]`, an error) lists no clocks. */
 export function parseSupportedClocks(text: string): SupportedClocks {
-  const pairs = [...text.matchAll(/^\s*(\d+)\s*,\s*(\d+)\s*$/gm)].map(([, memory, graphics]): [number, number] => [
-    Number(memory),
-    Number(graphics),
-  ]);
+  const found = [...text.matchAll(/^\s*(\d+)\s*,\s*(\d+)\s*$/gm)];
+  const pairs = found.map(([, memory, graphics]) => [Number(memory), Number(graphics)] as const);
   const memoryMhz = [...new Set(pairs.map(([memory]) => memory))].toSorted((a, b) => b - a);
   const ofHighest = pairs.filter(([memory]) => memory === memoryMhz[0]);
   const graphicsMhz = [...new Set(ofHighest.map(([, graphics]) => graphics))];

@@ -62,7 +62,8 @@ async function gpusOf(plan: Plan, io: Io): Promise<LockableGpu[]> {
   if (typeof report === 'string') {
     throw new EnvironmentLackingError(`clocks cannot be locked: nvidia-smi gave no answer (${printable(report)})`);
   }
-  const found = devicesOf(plan).map((device) => {
+  const devices = new Set([...plan.builds, ...plan.runs].map(({ args }) => numberOfDevice(args) ?? 0));
+  const found = [...devices].map((device) => {
     const listed = io.env['CUDA_VISIBLE_DEVICES']?.split(',');
     const visible = listed === undefined ? String(device) : listed[device];
     const gpu =
@@ -75,8 +76,4 @@ async function gpusOf(plan: Plan, io: Io): Promise<LockableGpu[]> {
     return { gpuUuid: gpu.uuid, gpuName: gpu.name ?? 'GPU' };
   });
   return [...new Map(found.map((gpu) => [gpu.gpuUuid, gpu])).values()];
-}
-
-function devicesOf({ builds, runs }: Plan): number[] {
-  return [...new Set([...builds, ...runs].map(({ args }) => numberOfDevice(args) ?? 0))];
 }

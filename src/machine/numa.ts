@@ -8,7 +8,6 @@ export interface NumaBinding {
   readonly note: string | null;
 }
 
-const UNBOUND: NumaBinding = { prefix: [], note: null };
 const ANSWER_MS = 5_000;
 
 /** @param gpuNode node that the GPU is attached to; null if there is only one */
@@ -18,7 +17,7 @@ export async function bindToNode(
   env: EnvironmentVariables,
 ): Promise<NumaBinding> {
   const node = policy === 'auto' ? gpuNode : policy === 'off' ? null : policy;
-  if (node === null) return UNBOUND;
+  if (node === null) return { prefix: [], note: null };
   const answer = await ask('numactl', ['--hardware'], { env, timeoutMs: ANSWER_MS });
   if (answer.kind !== 'answered') {
     const why = answer.kind === 'missing' ? 'is not installed' : 'gives no answer';

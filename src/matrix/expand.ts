@@ -2,26 +2,24 @@ import { basename } from 'node:path';
 
 import { keyedCell, PRECISIONS, type Shapes } from '../records/cell.ts';
 import type { CellKey } from '../records/scalars.ts';
-import type { SourcePosition } from '../errors.ts';
 import { type CoolDown, readCoolDown } from '../machine/requests.ts';
-import type { HashedFiles, Matrix, MatrixCell } from './matrix.ts';
+import type { BuildShapes, EngineSource, HashedFiles, Matrix, MatrixCell } from './matrix.ts';
 import { namedWords } from '../records/axis.ts';
 import { defined, isOneOf } from '../text/unknown-values.ts';
-import { isDimensionAxis, isOn, type Point, productSize } from './points/axes.ts';
-import { buildShapes, checkLimitNames, type Outside, outsideProfile } from './points/shapes.ts';
+import { isDimensionAxis, type Point, productSize, type ShapedPoint } from './points/axes.ts';
+import { buildShapes, checkLimitNames, outsideProfile } from './points/shapes.ts';
 import { readGate, readKeptBytes, readNotify } from './gate.ts';
 import { cellFields } from './cell-fields.ts';
 import { coldStarts } from './cold-starts.ts';
 import { type Filter, readFilter } from './filter.ts';
 import { MATRIX_DEFAULTS } from './schema/defaults.ts';
-import { checkParameters, drivenCell, envFlags, envOf, harnessFiles, type ModelHarness } from './schema/harness.ts';
-import { inputsOf } from './models/input-files.ts';
+import { checkParameters, drivenCell, envFlags, envOf, harnessFiles } from './schema/harness.ts';
 import { mergeBuild, readBuild, readMethod } from './schema/settings.ts';
-import { type MatrixModel, reachPrecision, readModels, type Unreachable } from './models/models.ts';
+import { inputsOf, type MatrixModel, reachPrecision, readModels, type Unreachable } from './models/models.ts';
 import type { ReadInputs } from './models/shapes-of-model.ts';
 import { axisFlags, isOnDla } from './points/flags.ts';
 import type { MistakeList, SourcePath } from './yaml/source-node.ts';
-import { type ModelPoints, pointsOf, type ShapedPoint, shapePlaces, templatesOf } from './points/points.ts';
+import { type ModelPoints, pointsOf, shapePlaces, templatesOf } from './points/points.ts';
 import type { MatrixFile } from './schema/schema.ts';
 
 /** More cells are a mistake in the file. */
@@ -47,11 +45,11 @@ export function expandMatrix(
   const models = readModels(file, readInputs, list);
   const points = pointsOf(file, models, list);
   const hashed = hashFiles(points.flatMap(filesOf));
-  checkBuildNames(file, points, list);
-  const size = points.reduce(
-    (sum, entry) => sum + entry.blocks.reduce((inner, axes) => inner + productSize(axes), 0),
-    0,
-  );
+  checkLimitNames(file.build, ['build'], namesOf(points), list);
+  for (const entry of points) {
+    checkLimitNames(entry.model.build, [...entry.model.path, 'build'], namesOf([entry]), list);
+  }
+  const size = points.flatMap(({ blocks }) => blocks).reduce((sum, axes) => sum + productSize(axes), 0);
   if (size > MAX_CELLS) list.add(['axes'], `${size} cells; at most ${MAX_CELLS} are taken`);
   const lacking = new Map<CellKey, Unreachable>();
   const all = size > MAX_CELLS ? [] : points.flatMap((entry) => modelCells(entry, { file, hashed, lacking, list }));
@@ -60,11 +58,15 @@ export function expandMatrix(
     const found = lacking.get(cell.key);
     if (found !== undefined) list.addAt(found.at ?? precisionAt, found.problem);
   }
-  const { cells, merged } = mergeIdentical(kept);
+  const byKey = [...Map.groupBy(kept, ({ cell }) => cell.key)];
+  const cells = byKey.flatMap(([, same]) => same.slice(0, 1));
   return {
     name: file.name ?? basename(fileName).replace(/\.ya?ml$/, ''),
     file: fileName,
-    replay: file.replay === undefined ? null : recordingsOf(file.replay, list),
+    replay:
+      file.replay === undefined || /^[\w-]+$/.test(file.replay)
+        ? (file.replay ?? null)
+        : list.pathFrom(list.at(['replay']), file.replay),
     trtexec: file.trtexec === undefined ? null : list.pathFrom(list.at(['trtexec']), file.trtexec),
     repeats: file.repeats ?? MATRIX_DEFAULTS.repeats,
     builds: file.builds ?? MATRIX_DEFAULTS.builds,
@@ -81,8 +83,8 @@ export function expandMatrix(
     reporters: modulesOf('reporters', file, list),
     keptLastGoodBytes: readKeptBytes(file, list),
     cells: [...cells, ...coldStarts(cells, file.coldStart?.repeats ?? null)],
-    merged,
-    notes: [...notesOf(file), ...dlaNotes(cells), ...prunedNotes(cells)],
+    merged: byKey.flatMap(([key, { length }]) => (length > 1 ? [{ key, times: length }] : [])),
+    notes: notesOf(file, cells),
   };
 }
 
@@ -91,13 +93,8 @@ function filesOf({ model: { harness, inputFiles, name }, points }: ModelPoints):
   return harness === null ? inputs : [...inputs, ...harnessFiles(harness, name, points)];
 }
 
-function recordingsOf(stated: string, list: MistakeList): string {
-  return /^[\w-]+$/.test(stated) ? stated : list.pathFrom(list.at(['replay']), stated);
-}
-
 function modulesOf(key: 'drivers' | 'reporters', file: MatrixFile, list: MistakeList): Matrix['drivers'] {
-  const stated = file[key] ?? [];
-  return (typeof stated === 'string' ? [stated] : stated).map((value, index) => ({ value, at: list.at([key, index]) }));
+  return [file[key] ?? []].flat().map((value, index) => ({ value, at: list.at([key, index]) }));
 }
 
 interface Expansion {
@@ -110,115 +107,90 @@ interface Expansion {
 
 function modelCells({ model, points }: ModelPoints, all: Expansion): MatrixCell[] {
   const { file, hashed, list } = all;
-  if (model.harness !== null) return harnessCells(model.harness, model, points, all);
+  const { harness } = model;
+  if (harness !== null && points.length > 0) {
+    checkParameters(harness, new Set(points.flatMap(({ point }) => [...point.keys()])), list);
+  }
   const runs = points.flatMap(({ shapes, dimensions }) => (shapes === null ? [] : [{ shapes, dimensions }]));
   const build = mergeBuild(file.build, model.build);
   const template = points.find((point) => point.template !== null)?.template ?? null;
   const profile =
-    template === null || model.engine !== null || runs.length === 0
+    harness !== null || template === null || model.engine !== null || runs.length === 0
       ? null
       : buildShapes({ template, build, path: limitsPath(file, model), runs }, list);
-  const files = Object.entries(model.inputFiles).map(([input, { value, at }]) => [
-    input,
-    { value, at, bytes: hashed.get(value)?.bytes ?? 0, isZeros: hashed.get(value)?.isZeros ?? false },
-  ]);
   return points.flatMap((shaped) => {
     const { dimensions, point, shapes } = shaped;
     const outside = profile === null || shapes === null ? null : outsideProfile(shapes, profile);
     if (outside !== null) {
-      list.addAt(dimensionAt(shaped, outside) ?? list.keyAt(model.path), `model "${model.name}": ${outside.problem}`);
+      // Where the dimension's value is on an axis.
+      const symbol = shaped.template?.[outside.input]?.[outside.place ?? -1];
+      const at = typeof symbol === 'string' ? point.get(symbol)?.at : undefined;
+      list.addAt(at ?? list.keyAt(model.path), `model "${model.name}": ${outside.problem}`);
       return [];
     }
-    const found = cellOfPoint(model, point, shapes ?? {}, all);
+    const found =
+      harness === null
+        ? cellOfPoint(model, point, all, shapes ?? {})
+        : drivenCell(harness, model.name, shaped, hashed, list);
     if (found === null) return [];
-    const { cell, note, precisionAt, source } = found;
-    const request = readBuild(file, model, point, source, profile, list);
+    const { note, source, ...entry } = found;
     return [
       {
-        cell,
-        harness: null,
+        ...entry,
+        ...settingsOf(shaped, model, source, profile, all),
         env: envOf(point),
         dimensions,
-        method: readMethod(file, point, request, list),
-        build: request,
         shapesAt: shapePlaces(model, shaped, list),
-        inputFiles: Object.fromEntries(files),
         at: list.keyAt(model.path),
-        precisionAt,
+        precisionAt: point.get('precision')?.at ?? list.keyAt(model.path),
         notes: [model.note, note].filter((each) => each !== null),
       },
     ];
   });
 }
 
-/** Position of a dimension's value on an axis. */
-function dimensionAt({ template, point }: ShapedPoint, { input, place }: Outside): SourcePosition | null {
-  const symbol = template?.[input]?.[place ?? -1];
-  return typeof symbol === 'string' ? (point.get(symbol)?.at ?? null) : null;
-}
-
-function harnessCells(
-  harness: ModelHarness,
+/** How it is built and measured: of another harness without flags of trtexec. */
+function settingsOf(
+  { point }: ShapedPoint,
   model: MatrixModel,
-  points: readonly ShapedPoint[],
+  source: EngineSource,
+  profile: BuildShapes | null,
   { file, hashed, list }: Expansion,
-): MatrixCell[] {
-  const known = new Set(points.flatMap(({ point }) => [...point.keys()]));
-  if (points.length > 0) checkParameters(harness, known, list);
-  return points.flatMap((shaped) => {
-    const { dimensions, point } = shaped;
-    const driven = drivenCell(harness, model.name, shaped, hashed, list);
-    if (driven === null) return [];
-    const build = readBuild(file, model, new Map(), { kind: 'none' }, null, list);
-    const method = readMethod(file, new Map(), { ...build, flags: {} }, list);
-    return [
-      {
-        ...driven,
-        env: envOf(point),
-        dimensions,
-        method: { ...method, flags: {} },
-        build: { ...build, flags: {}, isFrozen: false, timingCache: { kind: 'none' } },
-        shapesAt: shapePlaces(model, shaped, list),
-        inputFiles: {},
-        at: list.keyAt(model.path),
-        precisionAt: point.get('precision')?.at ?? list.keyAt(model.path),
-        notes: model.note === null ? [] : [model.note],
-      },
-    ];
+): Pick<MatrixCell, 'build' | 'inputFiles' | 'method'> {
+  const isDriven = model.harness !== null;
+  const read = readBuild(file, model, isDriven ? new Map() : point, source, profile, list);
+  const build = isDriven ? { ...read, flags: {}, isFrozen: false, timingCache: { kind: 'none' as const } } : read;
+  const method = readMethod(file, isDriven ? new Map() : point, build, list);
+  const files = Object.entries(model.inputFiles).map(([input, { value, at }]) => {
+    const { bytes = 0, isZeros = false } = hashed.get(value) ?? {};
+    return [input, { value, at, bytes, isZeros }] as const;
   });
+  return { build, method: isDriven ? { ...method, flags: {} } : method, inputFiles: Object.fromEntries(files) };
 }
 
-function cellOfPoint(model: MatrixModel, point: Point, shapes: Shapes, { hashed, lacking, list }: Expansion) {
-  const stated = point.get('precision');
-  const precision = stated?.value.kind === 'word' ? stated.value.word : null;
+function cellOfPoint(model: MatrixModel, point: Point, { hashed, lacking, list }: Expansion, shapes: Shapes) {
+  const precision = point.get('precision')?.value;
   if (!isOneOf(PRECISIONS, precision)) return null;
   const reached = reachPrecision(model, precision, list);
-  const precisionAt = stated?.at ?? list.at(model.path);
   const isLacking = 'problem' in reached;
   const streams = point.get('streams')?.value;
+  const isOn = (axis: string): boolean => point.get(axis)?.value === true;
   const cell = keyedCell({
     model: model.name,
     precision: model.engine === null ? precision : 'unstated',
     precisionVia: isLacking ? 'onnx' : reached.via,
     shapes,
     // The DLA takes no launches by graph: trtexec 10.10 and newer disables them.
-    cudaGraph: isOn(point.get('cudaGraph')) && !isOnDla(point),
-    dataTransfers: isOn(point.get('dataTransfers')),
-    streams: streams?.kind === 'number' ? streams.number : 1,
-    spinWait: isOn(point.get('spinWait')),
+    cudaGraph: isOn('cudaGraph') && !isOnDla(point),
+    dataTransfers: isOn('dataTransfers'),
+    streams: typeof streams === 'number' ? streams : 1,
+    spinWait: isOn('spinWait'),
     inputs: inputsOf(model, shapes, hashed, list),
     axisFlags: { ...axisFlags(point), ...envFlags(point) },
   });
-  if (!isLacking) return { cell, source: reached.source, note: reached.note, precisionAt };
-  lacking.set(cell.key, reached);
-  return { cell, source: { kind: 'none' } as const, note: null, precisionAt };
-}
-
-function checkBuildNames(file: MatrixFile, entries: readonly ModelPoints[], list: MistakeList): void {
-  checkLimitNames(file.build, ['build'], namesOf(entries), list);
-  for (const entry of entries) {
-    checkLimitNames(entry.model.build, [...entry.model.path, 'build'], namesOf([entry]), list);
-  }
+  if (isLacking) lacking.set(cell.key, reached);
+  const { note, source } = isLacking ? { note: null, source: { kind: 'none' as const } } : reached;
+  return { cell, harness: null, note, source };
 }
 
 function namesOf(entries: readonly ModelPoints[]) {
@@ -228,14 +200,12 @@ function namesOf(entries: readonly ModelPoints[]) {
   return { dimensions: [...new Set(names)], inputs: [...new Set(sets.flatMap((set) => Object.keys(set)))] };
 }
 
-function hasLimits(build: MatrixFile['build']): boolean {
-  return build?.min !== undefined || build?.opt !== undefined || build?.max !== undefined;
-}
-
 /** Position of a profile's limits. */
 function limitsPath(file: MatrixFile, model: MatrixModel): SourcePath {
-  if (hasLimits(model.build)) return [...model.path, 'build'];
-  return hasLimits(file.build) ? ['build'] : model.path;
+  const [isOwn, isCommon] = [model.build, file.build ?? {}].map(
+    (build) => 'min' in build || 'opt' in build || 'max' in build,
+  );
+  return isOwn === true ? [...model.path, 'build'] : isCommon === true ? ['build'] : model.path;
 }
 
 /** A rule that excludes nothing is a mistake. */
@@ -267,42 +237,22 @@ export function matches({ cell, dimensions }: MatrixCell, filter: Filter): boole
   return filter(cellFields(cell, dimensions));
 }
 
-function mergeIdentical(all: readonly MatrixCell[]): Pick<Matrix, 'cells' | 'merged'> {
-  const byKey = [...Map.groupBy(all, ({ cell }) => cell.key)];
-  return {
-    cells: byKey.flatMap(([, same]) => same.slice(0, 1)),
-    merged: byKey.flatMap(([key, { length }]) => (length > 1 ? [{ key, times: length }] : [])),
-  };
-}
-
 /** Above this, trtexec's float32 stamps are too coarse for short inferences. */
 const LONG_DURATION_S = 8;
 
-function notesOf(file: MatrixFile): string[] {
-  const duration = file.run?.durationS ?? MATRIX_DEFAULTS.durationS;
-  return duration > LONG_DURATION_S
-    ? [
-        `run.durationS is ${duration}: trtexec's stamps lose resolution after ${LONG_DURATION_S} s; several short runs say more than one long one`,
-      ]
-    : [];
-}
-
-/** Defaults that a DLA does not support. */
-function dlaNotes(cells: readonly MatrixCell[]): string[] {
-  const devices = cells.flatMap(({ cell }) =>
-    namedWords(cell.axisFlags).flatMap(({ name, word }) => (name === 'device' ? [word] : [])),
-  );
-  const named = [...new Set(devices)].join(', ');
-  return named === '' ? [] : [`device ${named}: CUDA graphs are off there, whatever cudaGraph says`];
-}
-
-/** What makes engines of wrong outputs, or of easier work than that of real inputs. */
-function prunedNotes(cells: readonly MatrixCell[]): string[] {
-  return cells.some(({ cell }) => cell.axisFlags['--sparsity'] === 'force')
-    ? [
-        'sparsity force overwrites weights, and outputs are wrong: for speed only, and deprecated; prune the model instead (polygraphy surgeon prune) and state sparsity: enable',
-      ]
-    : [];
+function notesOf(file: MatrixFile, cells: readonly MatrixCell[]): string[] {
+  const durationS = file.run?.durationS ?? MATRIX_DEFAULTS.durationS;
+  const words = cells.flatMap(({ cell }) => namedWords(cell.axisFlags));
+  const devices = new Set(words.flatMap(({ name, word }) => (name === 'device' ? [word] : [])));
+  return [
+    durationS > LONG_DURATION_S
+      ? `run.durationS is ${durationS}: trtexec's stamps lose resolution after ${LONG_DURATION_S} s; several short runs say more than one long one`
+      : null,
+    devices.size > 0 ? `device ${[...devices].join(', ')}: CUDA graphs are off there, whatever cudaGraph says` : null,
+    cells.some(({ cell }) => cell.axisFlags['--sparsity'] === 'force')
+      ? 'sparsity force overwrites weights, and outputs are wrong: for speed only, and deprecated; prune the model instead (polygraphy surgeon prune) and state sparsity: enable'
+      : null,
+  ].filter((note) => note !== null);
 }
 
 function coolDownOf({ coolDown }: MatrixFile, list: MistakeList): CoolDown | null {

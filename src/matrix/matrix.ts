@@ -9,7 +9,7 @@ import type { FitnessLimits } from '../trtexec/run-facts.ts';
 import type { RunMark } from '../records/run-flag.ts';
 import type { PhaseLimits } from '../records/time-limit.ts';
 import type { SlurmSettings } from './schema/slurm-schema.ts';
-import type { BuildShape } from '../trtexec/log/banner.ts';
+import type { BuildShape } from '../trtexec/log/printed-facts.ts';
 
 export interface Placed<Value> {
   readonly value: Value;

@@ -79,14 +79,8 @@ export function askNow(file: string, args: readonly string[], options: AskNowOpt
 }
 
 export function problemOf(file: string, answer: NoAnswer): string {
-  switch (answer.kind) {
-    case 'missing':
-      return `${file} is not installed`;
-    case 'silent':
-      return `${file} gave no answer in ${answer.afterS} s`;
-    case 'refused':
-      return answer.problem;
-  }
+  if (answer.kind === 'missing') return `${file} is not installed`;
+  return answer.kind === 'silent' ? `${file} gave no answer in ${answer.afterS} s` : answer.problem;
 }
 
 function settingsOf({ env, timeoutMs = 0 }: Pick<AskOptions, 'env' | 'timeoutMs'>) {

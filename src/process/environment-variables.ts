@@ -49,10 +49,9 @@ export function knownVariablesOn(
   env: Readonly<Record<string, string | undefined>>,
 ): { readonly variable: KnownVariable; readonly value: string }[] {
   return KNOWN_VARIABLES.flatMap((variable) => {
-    const value = env[variable.name];
-    if (value === undefined || value === '') return [];
-    if (variable.kind === 'switch' && OFF.has(value.toLowerCase())) return [];
-    return [{ variable, value }];
+    const value = env[variable.name] ?? '';
+    const isOff = value === '' || (variable.kind === 'switch' && OFF.has(value.toLowerCase()));
+    return isOff ? [] : [{ variable, value }];
   });
 }
 
@@ -84,10 +83,5 @@ export function isStoredVariable(name: string): boolean {
 }
 
 export function storedVariables(env: EnvironmentVariables): Record<string, string> {
-  return Object.fromEntries(
-    STORED.flatMap((name) => {
-      const value = env[name];
-      return value === undefined ? [] : [[name, value]];
-    }),
-  );
+  return definedVariables(Object.fromEntries(STORED.map((name) => [name, env[name]])));
 }

@@ -138,20 +138,17 @@ export async function acquire(path: string, wait: LockWait, options: LockOptions
 
 /** The current holder of a lock; null if it is free. Changes nothing. */
 export function lockHolder(path: string): LockHolder | null {
-  let descriptor: number;
+  let descriptor: number | null = null;
   try {
     descriptor = openSync(path, constants.O_RDONLY | SAFELY);
-  } catch {
-    return null;
-  }
-  try {
     return flock('shared', descriptor, path) ? null : readHolder(descriptor);
   } catch (error) {
-    // It cannot be determined: use what the file states.
+    // It cannot be determined: use what the file states. Without a file nobody holds it.
+    if (descriptor === null) return null;
     if (error instanceof EnvironmentLackingError) return readHolder(descriptor);
     throw error;
   } finally {
-    closeSync(descriptor);
+    if (descriptor !== null) closeSync(descriptor);
   }
 }
 
@@ -214,6 +211,10 @@ function notALock(path: string, cause: unknown): EnvironmentLackingError {
   return new EnvironmentLackingError(`${printable(path)}: cannot be opened as a lock; remove it by hand`, { cause });
 }
 
+/** Exit code of util-linux and busybox if another process has the lock. */
+const IS_HELD = 1;
+const TRIES_AFTER_SIGNAL = 3;
+
 function isWritable(folder: string): boolean {
   try {
     accessSync(folder, constants.W_OK | constants.X_OK);
@@ -223,37 +224,24 @@ function isWritable(folder: string): boolean {
   }
 }
 
-const FLAGS = { exclusive: '-x', shared: '-s' } as const;
-/** Exit code of util-linux and busybox if another process has the lock. */
-const IS_HELD = 1;
-const TRIES_AFTER_SIGNAL = 3;
-
 /**
  * Node has no flock. The program locks the inherited open file description, which this process shares: so the lock
  * persists when the program ends. SQLite's and fcntl locks belong to one process and are not inherited.
  * @returns false if another process has it
  */
-function flock(kind: keyof typeof FLAGS, descriptor: number, path: string): boolean {
+function flock(kind: 'exclusive' | 'shared', descriptor: number, path: string): boolean {
   const env = { PATH: [process.env['PATH'] ?? '', '/usr/bin', '/bin'].join(':') };
   for (let tries = 1; ; tries += 1) {
-    const answer = askNow('flock', [FLAGS[kind], '-n', '3'], { env, descriptor });
-    switch (answer.kind) {
-      case 'answered':
-        return true;
-      case 'missing':
-        throw (
-          otherSystem() ??
-          new EnvironmentLackingError(
-            'flock: no such program: bench takes its locks with it; install util-linux, which has it',
-          )
-        );
-      case 'silent':
-        return false;
-      case 'refused':
-        if (answer.exitCode === IS_HELD && answer.stderr.trim() === '') return false;
-        // A Ctrl-C at the terminal ends it as well.
-        if (answer.signal !== null && tries < TRIES_AFTER_SIGNAL) continue;
-        throw new EnvironmentLackingError(`${printable(path)}: cannot be locked: ${answer.problem}`);
+    const answer = askNow('flock', [kind === 'shared' ? '-s' : '-x', '-n', '3'], { env, descriptor });
+    if (answer.kind === 'answered') return true;
+    if (answer.kind === 'silent') return false;
+    if (answer.kind === 'missing') {
+      const what = 'flock: no such program: bench takes its locks with it; install util-linux, which has it';
+      throw otherSystem() ?? new EnvironmentLackingError(what);
     }
+    if (answer.exitCode === IS_HELD && answer.stderr.trim() === '') return false;
+    // A Ctrl-C at the terminal ends it as well.
+    if (answer.signal !== null && tries < TRIES_AFTER_SIGNAL) continue;
+    throw new EnvironmentLackingError(`${printable(path)}: cannot be locked: ${answer.problem}`);
   }
 }

@@ -20,20 +20,18 @@ const FIRST_LOOK_MS = 100;
 
 /** Once a second two `fstat` calls and a read of new output: all that bench does while something is timed. */
 class OutputWatch {
-  private readonly stdout: CappedLog;
-  private readonly stderr: CappedLog;
+  private readonly logs: { readonly stdout: CappedLog; readonly stderr: CappedLog };
   private readonly reader: OutputReader | null;
   private readonly onLimit: (limit: TimeLimit | 'logTooLong') => void;
   private readonly start = performance.now();
   private timer: NodeJS.Timeout;
 
   constructor(
-    logs: { readonly stdout: CappedLog; readonly stderr: CappedLog },
+    logs: OutputWatch['logs'],
     reader: OutputReader | null,
     onLimit: (limit: TimeLimit | 'logTooLong') => void,
   ) {
-    this.stdout = logs.stdout;
-    this.stderr = logs.stderr;
+    this.logs = logs;
     this.reader = reader;
     this.onLimit = onLimit;
     this.timer = setTimeout(() => this.look(), FIRST_LOOK_MS);
@@ -45,8 +43,7 @@ class OutputWatch {
 
   private look(): void {
     const elapsedS = (performance.now() - this.start) / 1000;
-    const stdout = this.stdout.take();
-    const stderr = this.stderr.take();
+    const [stdout, stderr] = [this.logs.stdout.take(), this.logs.stderr.take()];
     this.reader?.read(stdout.text, 'stdout', elapsedS);
     this.reader?.read(stderr.text, 'stderr', elapsedS);
     const limit = this.reader?.passed(elapsedS) ?? null;
@@ -147,9 +144,17 @@ export const spawnProcess: Spawn = async (invocation, signal, onStart) => {
     endGroup(group);
     if (mark !== undefined) endMarked((found) => found === mark);
     const didStart = result.exitCode !== undefined || result.signal !== undefined;
-    const { limit, logTooLong } = limitOf(passedLimit);
+    const logTooLong = passedLimit === 'logTooLong';
+    const limit = passedLimit === 'logTooLong' ? null : passedLimit;
     const timedOut = result.timedOut || limit !== null;
-    if (!timedOut && !result.isCanceled && isEndedFromOutside(result)) await signalToTree(signal);
+    // By users or schedulers; a shell around the program exits with 128 plus the number of the signal.
+    const isFromOutside = OUTSIDE_SIGNALS.some(
+      (name) => result.signal === name || result.exitCode === 128 + system.signals[name],
+    );
+    // systemd, scancel or `kill` of a group may end the process before bench: it was interrupted, and did not fail.
+    if (!timedOut && !result.isCanceled && isFromOutside) {
+      await sleep(SIGNAL_TO_TREE_MS, undefined, { signal }).catch(() => {});
+    }
     return {
       exitCode: result.exitCode ?? null,
       signal: result.signal ?? null,
@@ -172,39 +177,18 @@ export const spawnProcess: Spawn = async (invocation, signal, onStart) => {
   }
 };
 
-function limitOf(passed: TimeLimit | 'logTooLong' | null) {
-  return { limit: passed === 'logTooLong' ? null : passed, logTooLong: passed === 'logTooLong' };
-}
-
 const OUTSIDE_SIGNALS = ['SIGHUP', 'SIGINT', 'SIGKILL', 'SIGTERM'] as const;
 const SIGNAL_TO_TREE_MS = 2_000;
-
-/** By a signal from users or schedulers; a shell around the program exits with 128 plus its number. */
-function isEndedFromOutside({ exitCode, signal }: EndedProcess): boolean {
-  return OUTSIDE_SIGNALS.some((name) => signal === name || exitCode === 128 + system.signals[name]);
-}
-
-/** systemd, scancel or `kill` of a group may end the process before bench: it was interrupted, and did not fail. */
-async function signalToTree(signal: AbortSignal): Promise<void> {
-  await sleep(SIGNAL_TO_TREE_MS, undefined, { signal }).catch(() => {});
-}
 
 /** A stream with a descriptor is passed to the process directly: the bytes do not go through bench. */
 function streamOf(fd: number, path: string): WriteStream {
   return createWriteStream(path, { fd, autoClose: false });
 }
 
-interface EndedProcess {
-  readonly exitCode?: number | undefined;
-  readonly signal?: string | undefined;
-}
-
-interface FailedStart {
+function startProblem(result: {
   readonly code?: string | undefined;
   readonly shortMessage?: string | undefined;
-}
-
-function startProblem(result: FailedStart): string {
+}): string {
   if (result.code === 'ENOENT') return 'no such program';
   if (result.code === 'EACCES') return 'may not be executed';
   return result.shortMessage ?? 'could not be started';

@@ -9,7 +9,7 @@ import { readJson } from '../artefacts/folders.ts';
 import { compressFolder, manifestText } from '../artefacts/keep.ts';
 import { ATTEMPT_PREFIX, RUN_MANIFEST, runFolderOf, sweepFolderOf } from '../artefacts/layout.ts';
 import { toRunRecord } from '../artefacts/read/identify.ts';
-import { readRunFolder } from '../artefacts/read/read-run.ts';
+import { type ReadRun, readRunFolder } from '../artefacts/read/read-run.ts';
 import { TELEMETRY_FILE } from '../artefacts/read/read-telemetry.ts';
 import { emptyManifest, type RunManifest } from '../artefacts/run-manifest.ts';
 import { scrubFolder, scrubText } from '../artefacts/scrub.ts';
@@ -21,11 +21,20 @@ import { identityOf } from '../process/process-identity.ts';
 import type { ProcessResult } from '../process/spawn.ts';
 import { outcomeReason } from '../records/outcome.ts';
 import type { RunRecord, RunTry } from '../records/run.ts';
-import type { OtherProcess } from '../records/telemetry.ts';
 import { wholeLimitS, withEngineOf } from '../records/time-limit.ts';
 import { engineBytesOf, refuseFullDisk, requireRoom, requireStore } from './requirements.ts';
-import { outcomeIn, type PassedFailure, passedFailureOf, waitForNextTry } from './retry.ts';
-import { type Attempt, axisVariables, readReplayReport, REPLAY_REPORT, type Start, startOf } from './start.ts';
+import {
+  outcomeIn,
+  type PassedFailure,
+  passedFailureOf,
+  waitForNextTry,
+  type Attempt,
+  axisVariables,
+  readReplayReport,
+  REPLAY_REPORT,
+  type Start,
+  startOf,
+} from './start.ts';
 import type { SweepContext } from './sweep-context.ts';
 import { recordAttempt } from '../store/runs/runs.ts';
 import { printable } from '../text/printable.ts';
@@ -159,11 +168,11 @@ export async function startOnce(context: SweepContext, attempt: Attempt, folder:
   const isWell = result.exitCode === 0 && result.signal === null;
   const otherProcesses = watchOf(context, attempt)?.otherProcesses() ?? Promise.resolve([]);
   const manifest = await manifestAfter(context, attempt, folder, { env, argv }, result);
-  return { isWell, manifest, watched: async () => withOthers(manifest.watched, await otherProcesses) };
-}
-
-function withOthers(watched: RunManifest['watched'], otherProcesses: OtherProcess[]): RunManifest['watched'] {
-  return watched === null || otherProcesses.length === 0 ? watched : { ...watched, otherProcesses };
+  const watched = async (): Promise<RunManifest['watched']> => {
+    const others = await otherProcesses;
+    return manifest.watched && others.length > 0 ? { ...manifest.watched, otherProcesses: others } : manifest.watched;
+  };
+  return { isWell, manifest, watched };
 }
 
 async function manifestAfter(
@@ -227,7 +236,7 @@ function noteOf({ tries }: RunManifest, before: string | null, last: PassedFailu
 
 /** Moves the folder of an ended process into place and stores the run. Idempotent after a kill in between. */
 export async function finishRun(context: SweepContext, folder: string, runId: RunId): Promise<RunRecord> {
-  const { artefactsFolder, sweep, writer } = context;
+  const { artefactsFolder, sweep } = context;
   await rm(join(folder, ATTEMPT_FILE), { force: true });
   await rm(join(folder, REPLAY_REPORT), { force: true });
   const [read] = await readRunFolder(folder);
@@ -238,13 +247,14 @@ export async function finishRun(context: SweepContext, folder: string, runId: Ru
   const target = runFolderOf(artefactsFolder, sweep.sweepId, runId);
   await rm(target, { recursive: true, force: true });
   await rename(folder, target);
-  const record = toRunRecord(read, {
-    runId,
-    sweepId: sweep.sweepId,
-    repeat: read.manifest.repeat ?? 1,
-    artefactFolder: `${sweep.sweepId}/${runId}`,
-  });
   requireStore(context);
+  return saveRead(context, read, runId);
+}
+
+/** Stores a run that was read from its folder. */
+export function saveRead({ sweep: { sweepId }, writer }: SweepContext, read: ReadRun, runId: RunId): RunRecord {
+  const artefactFolder = `${sweepId}/${runId}`;
+  const record = toRunRecord(read, { runId, sweepId, repeat: read.manifest.repeat ?? 1, artefactFolder });
   writer.saveRun(record);
   return record;
 }

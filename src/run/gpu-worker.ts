@@ -12,8 +12,7 @@ import { type Machine, machineOf, machinesOf } from '../machine/machine.ts';
 import { bindToNode } from '../machine/numa.ts';
 import { assignGpus } from '../matrix/plan/assign-gpus.ts';
 import { makeLockFolder } from '../process/lock-folder.ts';
-import { holderText } from '../process/lock.ts';
-import type { LockWait } from '../process/lock.ts';
+import { holderText, type LockWait } from '../process/lock.ts';
 import type { Invocation, Spawn } from '../process/spawn.ts';
 import type { Plan } from '../records/plan.ts';
 import type { Sweep } from '../records/sweep.ts';
@@ -83,6 +82,8 @@ function watchOf(
   return new RunWatch({ env, ...ofWhole, hasSmi, program: basename(file), signal, onNote, now });
 }
 
+const unsettled: Settle = async () => {};
+
 function spawnOn(
   { device, pool, visible }: Machine,
   request: CoolDown | null,
@@ -127,13 +128,7 @@ function spawnOn(
     const [last = '', ...first] = names.toSorted().toReversed();
     const innermost = lockedSpawn(io.spawn, () => lockNamed(last), onWait, settle);
     const start = first.reduce(
-      (inner, name) =>
-        lockedSpawn(
-          inner,
-          () => lockNamed(name),
-          onWait,
-          async () => {},
-        ),
+      (inner, name) => lockedSpawn(inner, () => lockNamed(name), onWait, unsettled),
       innermost,
     );
     const seen = together === null ? env : { ...env, CUDA_VISIBLE_DEVICES: names.join(',') };

@@ -1,4 +1,3 @@
-import type { RunManifest } from '../artefacts/run-manifest.ts';
 import { variantNotes } from '../variants/conversion.ts';
 import { median } from '../statistics/median.ts';
 import { gateMetric, type MetricId } from '../records/metric.ts';
@@ -37,6 +36,7 @@ export async function startRun(
   const cell = plannedCell?.cell ?? null;
   const metric = gateMetric(null, cell ?? { streams: 1 });
   const { minQueries, minWarmUpQueries } = run;
+  const { buildId = null, engineKey = null, sha256: engineSha256 = null, variant = null } = engine ?? {};
   const ended = await startAttempt(context, {
     runId,
     label: plannedCell?.label ?? run.cellKey,
@@ -54,7 +54,7 @@ export async function startRun(
       marks: [...run.marks],
       limits: { minQueries, minWarmUpQueries },
       ...(run.harness === null ? {} : { harness: { driver: run.harness.driver, settings: run.harness.settings } }),
-      ...(engine === null ? {} : ofEngine(engine)),
+      ...(engine && { buildId, engineKey, engineSha256, variant }),
       notes: [
         ...run.notes,
         ...overlapNotes(run, plan),
@@ -80,10 +80,6 @@ export async function startRun(
     return record;
   };
   return { isWell: ended.isWell, store };
-}
-
-function ofEngine(engine: LoadableEngine): Partial<RunManifest> {
-  return { buildId: engine.buildId, engineKey: engine.engineKey, engineSha256: engine.sha256, variant: engine.variant };
 }
 
 /** Layers on auxiliary streams overlap: the profiler's times cannot be summed. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { ATTEMPT_PREFIX, sweepFolderOf } from '../artefacts/layout.ts';
 import { filledArgs, loadableEngine } from '../engines/engine-state.ts';
-import { nextPairRun, pairOf, type PairSide, sideOf, wantedRuns } from '../judge/gate/pair-runs.ts';
+import { nextPairRun, pairOf, type PairSide, sideOf, wantedRuns } from '../judge/gate/judge-pairs.ts';
 import type { PlannedRun } from '../records/plan.ts';
 import type { PlannedPairs } from '../records/planned-pairs.ts';
 import { pairRunsOf } from '../store/runs/cell-runs.ts';

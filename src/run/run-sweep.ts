@@ -3,7 +3,6 @@ import { join } from 'node:path';
 
 import { makeOwnFolder, namesIn, readJson } from '../artefacts/folders.ts';
 import { ATTEMPT_PREFIX, isTemporary, runFolderOf, sweepFolderOf } from '../artefacts/layout.ts';
-import { toRunRecord } from '../artefacts/read/identify.ts';
 import { readRunFolder } from '../artefacts/read/read-run.ts';
 import { writeSweepManifest } from '../artefacts/sweep-manifest.ts';
 import { BenchError } from '../errors.ts';
@@ -13,7 +12,7 @@ import { isId, type CellKey, type RunId } from '../records/scalars.ts';
 import type { Sweep } from '../records/sweep.ts';
 import { savePlannedCells, saveSweep } from '../store/sweeps/sweeps.ts';
 import { sqliteRefusal } from '../store/verify/sqlite-problems.ts';
-import { ATTEMPT_FILE, finishRun, hasEnded } from './attempt.ts';
+import { ATTEMPT_FILE, finishRun, hasEnded, saveRead } from './attempt.ts';
 import { measurePairs } from './pair-work.ts';
 import { asDiskFull, requireStore } from './requirements.ts';
 import type { StoredPlan } from './stored-plan.ts';
@@ -152,10 +151,6 @@ async function recoverAttempt(context: SweepContext, folder: string, runId: RunI
 }
 
 async function storeFinished(context: SweepContext, runId: RunId): Promise<void> {
-  const { artefactsFolder, sweep, writer } = context;
-  const [read] = await readRunFolder(runFolderOf(artefactsFolder, sweep.sweepId, runId));
-  if (read === undefined) return;
-  const artefactFolder = `${sweep.sweepId}/${runId}`;
-  const repeat = read.manifest.repeat ?? 1;
-  writer.saveRun(toRunRecord(read, { runId, sweepId: sweep.sweepId, repeat, artefactFolder }));
+  const [read] = await readRunFolder(runFolderOf(context.artefactsFolder, context.sweep.sweepId, runId));
+  if (read !== undefined) saveRead(context, read, runId);
 }

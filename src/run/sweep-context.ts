@@ -1,5 +1,5 @@
 import type { CachedEngine, EngineCache } from '../engines/engine-cache.ts';
-import type { PairSide } from '../judge/gate/pair-runs.ts';
+import type { PairSide } from '../judge/gate/judge-pairs.ts';
 import type { LoadedLibrary } from '../machine/loaded-library.ts';
 import type { Spawn } from '../process/spawn.ts';
 import type { BoundBy } from '../records/bound.ts';

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { sweepFolderOf } from '../artefacts/layout.ts';
 import { refuseLink } from '../artefacts/folders.ts';
 import { UsageError } from '../errors.ts';
-import { lockHolder, tryAcquire } from '../process/lock.ts';
-import { holderText, type LockHolder } from '../process/lock.ts';
+import { holderText, lockHolder, type LockHolder, tryAcquire } from '../process/lock.ts';
 import type { SweepId } from '../records/scalars.ts';
 
 export const LOCK_FILE = '.lock';

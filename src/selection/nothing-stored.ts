@@ -1,8 +1,7 @@
 import { UsageError } from '../errors.ts';
 import { AB_BRANCH, OFF_BRANCHES } from '../records/sweep.ts';
 import { printable } from '../text/printable.ts';
-import { storedBranches } from '../store/sweeps/completion-names.ts';
-import { countEndedSweeps } from '../store/sweeps/find-sweeps.ts';
+import { storedBranches, countEndedSweeps } from '../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { unfinishedSweeps } from '../store/sweeps/sweeps.ts';
 

@@ -1,8 +1,16 @@
 import type { PairResult } from '../judge/gate/evidence.ts';
 import type { GateRules } from '../judge/gate/limits.ts';
-import { judgePairs, judgeSameEngine } from '../judge/gate/judge-pairs.ts';
-import { runSigmas } from '../judge/gate/judge-pairs.ts';
-import { doesNotLoad, fitPairRuns, isSameEngine, nextPairRun, pairsAmong, sideOf } from '../judge/gate/pair-runs.ts';
+import {
+  doesNotLoad,
+  fitPairRuns,
+  isSameEngine,
+  judgePairs,
+  judgeSameEngine,
+  nextPairRun,
+  pairsAmong,
+  runSigmas,
+  sideOf,
+} from '../judge/gate/judge-pairs.ts';
 import { leftOutFor } from '../judge/run-trust.ts';
 import { valueRule } from '../judge/value-rule.ts';
 import { BOUND_SHARES, isBoundShare, isJudgedOnly } from '../records/gated-metric.ts';
@@ -14,7 +22,7 @@ import type { Sweep } from '../records/sweep.ts';
 import { median } from '../statistics/median.ts';
 import { cellRunsOf, pairRunsOf } from '../store/runs/cell-runs.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
-import { plannedPairsOf } from '../store/sweeps/gate-of-sweep.ts';
+import { plannedPairsOf } from '../store/sweeps/sweeps.ts';
 
 /** Sweeps that say how the runs of a cell scatter, and those of them that say its level. */
 const NOISE_SWEEPS = 30;

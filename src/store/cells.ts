@@ -1,10 +1,10 @@
-import { inArray } from 'drizzle-orm';
+import { inArray, sql } from 'drizzle-orm';
 
 import type { KeyedCell } from '../records/cell.ts';
 import { inLabelOrder } from '../text/cell-label.ts';
 import type { StoreDatabase } from './file/open.ts';
 import { cells, sweepCells } from './schema.ts';
-import type { SweepId } from '../records/scalars.ts';
+import type { CellKey, SweepId } from '../records/scalars.ts';
 
 type CellRow = typeof cells.$inferSelect;
 
@@ -33,4 +33,14 @@ export function plannedCells(db: StoreDatabase, sweepIds: readonly SweepId[]): S
     .where(inArray(sweepCells.sweepId, [...sweepIds]))
     .all();
   return new Set(rows.map(({ cellKey }) => cellKey));
+}
+
+/** Those of some cells that no run, plan or finding names. */
+export function removeUnusedCells(db: StoreDatabase, cellKeys: readonly CellKey[]): void {
+  const used = ['runs WHERE cell_key IS NOT NULL', 'sweep_cells', 'finding_cells'].map(
+    (table) => `SELECT cell_key FROM ${table}`,
+  );
+  db.run(
+    sql`DELETE FROM cells WHERE cell_key IN (SELECT value FROM json_each(${JSON.stringify(cellKeys)})) AND cell_key NOT IN (${sql.raw(used.join(' UNION '))})`,
+  );
 }

@@ -1,8 +1,8 @@
 import { blob, customType, index, integer, primaryKey, real, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-
 import * as z from 'zod';
 
 import { ATTACHMENT_KINDS } from '../artefacts/attachment.ts';
+import { StoreError } from '../errors.ts';
 import type { BoundBy } from '../records/bound.ts';
 import {
   type Cell,
@@ -17,13 +17,29 @@ import { type CellHarness, cellHarnessSchema, PERCENTILE_RULES, TIMERS } from '.
 import { percentilesSchema, type TimeStatistics } from '../records/measurement.ts';
 import type { ReadMetricId } from '../records/metric.ts';
 import { OUTCOME_KINDS } from '../records/outcome.ts';
-import { PROVENANCES, SWEEP_STATES } from '../records/sweep.ts';
 import { FLAG_EFFECTS, type RunFlagId } from '../records/run-flag.ts';
 import { RUN_ROLES } from '../records/run.ts';
 import { textByName, type BuildId, type CellKey, type RunId, type SweepId } from '../records/scalars.ts';
+import { PROVENANCES, SWEEP_STATES } from '../records/sweep.ts';
 import { type RunTelemetry, telemetrySchema } from '../records/telemetry.ts';
-import type { Banner } from '../trtexec/log/banner.ts';
-import { json } from './json-column.ts';
+import { printable } from '../text/printable.ts';
+import type { Banner } from '../trtexec/log/printed-facts.ts';
+
+/** JSON of one schema, checked when read, as SQLite data is untrusted. `what` names it: `shapes of a cell`. */
+export function json<Value>(name: string, schema: z.ZodType<Value>, what: string) {
+  return customType<{ data: Value; driverData: string }>({
+    dataType: () => 'text',
+    toDriver: (value) => JSON.stringify(value),
+    fromDriver: (stored) => {
+      try {
+        return schema.parse(JSON.parse(stored));
+      } catch (cause) {
+        const damage = `${printable(stored)} are no ${what}; \`bench db verify\` says more of it`;
+        throw new StoreError(`the store is damaged: ${damage}`, { cause });
+      }
+    },
+  })(name);
+}
 
 /**
  * One SQLite file. Numbers are REAL in the unit of their name, times are UTC in ISO 8601. Every id is a content hash or

@@ -1,5 +1,5 @@
 import { engineBuilds, estimateS } from '../matrix/plan/estimate.ts';
-import { pairRunName } from '../judge/gate/pair-runs.ts';
+import { pairRunName } from '../judge/gate/judge-pairs.ts';
 import { convertedWords } from '../variants/conversion.ts';
 import { BOUND_WORDS } from '../records/bound.ts';
 import { metricOf } from '../records/metric.ts';

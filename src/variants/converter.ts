@@ -32,12 +32,8 @@ export async function findConverter(stated: string | null, io: Io): Promise<Conv
   const name = printable(interpreter);
   const other = 'or name another Python: --python PATH, $BENCH_PYTHON';
   if (answer.kind !== 'answered') {
-    const why =
-      answer.kind === 'missing'
-        ? 'no such program'
-        : answer.kind === 'silent'
-          ? `gave no answer in ${answer.afterS} s`
-          : answer.problem;
+    const silent = answer.kind === 'silent' ? `gave no answer in ${answer.afterS} s` : '';
+    const why = answer.kind === 'refused' ? answer.problem : silent || 'no such program';
     throw new EnvironmentLackingError(
       `${name}: ${why}; variants are made by a Python with ModelOpt: install it, ${other}`,
     );

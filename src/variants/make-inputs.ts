@@ -104,7 +104,7 @@ async function writeParts(path: string, parts: Iterable<Buffer>, signal: AbortSi
 function fileName(name: string, elementType: string): string {
   const plain = name.replaceAll(/[^\w.-]/g, '_').replace(/^\.+/, '_');
   const hash = createHash('sha256').update(name).digest('hex').slice(0, 8);
-  const short = plain.length > 100 ? plain.slice(0, 100) : plain;
+  const short = plain.slice(0, 100);
   return `${short === name ? name : `${short}-${hash}`}.${elementType}.bin`;
 }
 
@@ -139,24 +139,14 @@ function write(buffer: Buffer, index: number, coding: ElementCoding, value: numb
     return;
   }
   const pattern = coding.kind === 'smallFloat' ? smallFloatBits(value, coding) : value;
-  switch (coding.bits) {
-    case 4: {
-      const at = index >> 1;
-      buffer[at] = (buffer[at] ?? 0) | ((pattern & 0xf) << (4 * (index & 1)));
-      return;
-    }
-    case 64:
-      buffer.writeBigInt64LE(BigInt(pattern), 8 * index);
-      return;
-    case 32:
-      buffer.writeInt32LE(pattern, 4 * index);
-      return;
-    case 16:
-      buffer.writeUInt16LE(pattern, 2 * index);
-      return;
-    default:
-      buffer[index] = pattern & 0xff;
-  }
+  const { bits } = coding;
+  if (bits === 4) {
+    const at = index >> 1;
+    buffer[at] = (buffer[at] ?? 0) | ((pattern & 0xf) << (4 * (index & 1)));
+  } else if (bits === 64) buffer.writeBigInt64LE(BigInt(pattern), 8 * index);
+  else if (bits === 32) buffer.writeInt32LE(pattern, 4 * index);
+  else if (bits === 16) buffer.writeUInt16LE(pattern, 2 * index);
+  else buffer[index] = pattern & 0xff;
 }
 
 /** Endless; integers for an integer type. */
@@ -249,6 +239,5 @@ export function smallFloatBits(value: number, { exponentBits, fractionBits }: Sm
 function roundToEven(value: number): number {
   const low = Math.floor(value);
   const rest = value - low;
-  if (rest !== 0.5) return rest < 0.5 ? low : low + 1;
-  return low % 2 === 0 ? low : low + 1;
+  return rest < 0.5 || (rest === 0.5 && low % 2 === 0) ? low : low + 1;
 }

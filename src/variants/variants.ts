@@ -29,8 +29,7 @@ import { BASE_FILE, calibrationFile, VARIANT_FILE } from '../tools/modelopt/conv
 import { packageFolder } from '../cli/store-location.ts';
 import { askHelper, type HelperContext, runProgram } from '../tools/python/helper.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
-import { acquire } from '../process/lock.ts';
-import { holderText } from '../process/lock.ts';
+import { acquire, holderText } from '../process/lock.ts';
 import type { ProcessResult, Spawn } from '../process/spawn.ts';
 
 /** The user's Python, and the versions that decide the bytes of a variant. */
@@ -209,12 +208,9 @@ async function lackingSpace(folder: string, facts: OnnxFacts): Promise<Conversio
   const bytes = facts.externalFiles.reduce((sum, file) => sum + (file.bytes ?? 0), facts.fileBytes);
   const { bavail, bsize } = await statfs(folder);
   const [neededMib, freeMib] = [SPACE_FACTOR * bytes, bavail * bsize].map((size) => Math.ceil(size / 2 ** 20));
-  return bavail * bsize < SPACE_FACTOR * bytes
-    ? {
-        reason: 'diskFull',
-        problem: `the conversion needs about ${neededMib} MiB in ${printable(dirname(folder))}, and ${freeMib} MiB are free`,
-      }
-    : null;
+  if (bavail * bsize >= SPACE_FACTOR * bytes) return null;
+  const problem = `the conversion needs about ${neededMib} MiB in ${printable(dirname(folder))}, and ${freeMib} MiB are free`;
+  return { reason: 'diskFull', problem };
 }
 
 /** ModelOpt rewrites its input in place, and two of them would corrupt one file. */
@@ -312,8 +308,7 @@ async function judge(
     model: printable(onnxPath),
   });
   if (result.kind === 'failed') {
-    const { evidence, lacks, reason } = result;
-    return { failure: { reason, evidence: [...evidence] }, lacks };
+    return { failure: { reason: result.reason, evidence: [...result.evidence] }, lacks: result.lacks };
   }
   const facts = await readOnnxFacts(join(work, VARIANT_FILE)).catch(() => null);
   if (facts === null) {

@@ -15,8 +15,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, ROOT, temporaryFolder } from '../support/bench.ts';
 import { fakeTools } from '../support/fake-tools.ts';
-import { ONNX_MODELS } from '../support/onnx-models.ts';
-import { vit } from '../support/onnx-networks.ts';
+import { ONNX_MODELS, onnxNetwork } from '../support/onnx-models.ts';
 import { GUIDE, SUSTAINED } from '../support/recordings.ts';
 import { settled } from '../support/settled.ts';
 import { HAS_SLURM, SlurmCluster } from '../support/slurm-cluster.ts';
@@ -45,7 +44,7 @@ function makeCheckout(): { cwd: string; env: Record<string, string>; lastCode: n
   writeFileSync(join(cwd, 'models', 'resnet50_fp16.onnx'), 'a model');
   copyFileSync(join(ONNX_MODELS, 'vit_tiny.onnx'), join(cwd, 'models', 'vit_tiny.onnx'));
   copyFileSync(join(ONNX_MODELS, 'control_flow.onnx'), join(cwd, 'models', 'detector.onnx'));
-  writeFileSync(join(cwd, 'models', 'vit_small.onnx'), vit({ dim: 192, heads: 3, depth: 12 }));
+  writeFileSync(join(cwd, 'models', 'vit_small.onnx'), onnxNetwork('vit_tiny'));
   mkdirSync(join(cwd, 'logs'));
   const log = join(GUIDE, 'listing-06-fp16-summary.log');
   for (const name of ['trtexec.log', 'logs/vit.log']) copyFileSync(log, join(cwd, name));

@@ -103,14 +103,6 @@ describe('EngineCache', () => {
     expect(await cache.find(KEY)).toMatchObject({ engine: { note: { buildId: 'b'.repeat(32) } } });
   });
 
-  test('several builds of one key lie beside each other', async () => {
-    const cache = new EngineCache(join(temporaryFolder(), 'engines'));
-    await built(cache, 'one');
-    await built(cache, 'two', noteOf('two', 2));
-    expect(await cache.find(`${KEY}-2`)).toMatchObject({ engine: { path: cache.pathOf(sha256Of('two')) } });
-    expect((await cache.find(KEY)).kind).toBe('ready');
-  });
-
   test('a folder of the version before is taken in as it is', async () => {
     const cache = new EngineCache(temporaryFolder());
     const { folder } = cache;

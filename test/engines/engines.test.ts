@@ -155,19 +155,6 @@ test('an engine that does not load fails one run, and the next sweep builds it a
   expect(enginesBeside(db).map(({ isWhole }) => isWhole)).toEqual([true]);
 }, 30_000);
 
-test('a frozen engine that does not load stays: nobody asked for another', async () => {
-  const { args, db, journal } = place(['repeats: 1']);
-  const [, matrix = ''] = args;
-  const text = readFileSync(matrix, 'utf8');
-  writeFileSync(matrix, text.replace('build: {', 'build: {engine: frozen, '));
-  const rules = JSON.stringify([{ when: '--loadEngine', does: 'doesNotLoad' }]);
-  const env = { STUB_JOURNAL: journal, STUB_RULES: rules };
-  expect((await bench(args, { env })).code).toBe(4);
-  expect(enginesBeside(db).map(({ isWhole }) => isWhole)).toEqual([true]);
-  expect((await bench(args, { env })).code).toBe(4);
-  expect(startsWith(journal, '--saveEngine')).toBe(1);
-}, 30_000);
-
 describe('builds: N', () => {
   test('builds each engine so often, spreads the runs over them, and keeps them', async () => {
     const { args, db, journal } = place(['builds: 3', 'repeats: 2']);
@@ -245,29 +232,6 @@ describe('engine: frozen', () => {
 });
 
 describe('a timing cache', () => {
-  test('what one build learned the next begins with', async () => {
-    const { args, db } = place(['repeats: 1']);
-    const [, matrix = ''] = args;
-    await bench(args);
-    writeFileSync(matrix, readFileSync(matrix, 'utf8').replace('batch: 8}', 'batch: 4}'));
-    await bench(args);
-    const engines = enginesBeside(db).toSorted((a, b) => String(a.note.builtAt).localeCompare(String(b.note.builtAt)));
-    const first = `times of ${join(db, '..', 'model.onnx')}\n`;
-    expect(engines.map(({ note }) => note.timingCacheSha256)).toEqual([
-      null,
-      createHash('sha256').update(first).digest('hex'),
-    ]);
-    const builds = queryStore<{ folder: string }>(
-      db,
-      `SELECT artefact_folder AS folder FROM runs WHERE role = 'build' ORDER BY started_at`,
-    );
-    const manifests = builds.map(({ folder }) => {
-      const path = join(db, '..', 'artefacts', folder, 'run.json');
-      return JSON.parse(readFileSync(path, 'utf8')).timingCacheSha256 ?? null;
-    });
-    expect(manifests).toEqual(engines.map(({ note }) => note.timingCacheSha256));
-  }, 30_000);
-
   test('that a build ended with is kept with its engine, and written for others to build with', async () => {
     const { args, db, journal } = place(['builds: 2', 'repeats: 1']);
     const [, matrix = ''] = args;

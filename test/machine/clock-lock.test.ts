@@ -199,21 +199,6 @@ describe('bench run --lock-clocks', () => {
   });
 });
 
-test('bench bisect locks for each comparison, as the matrix says', async () => {
-  const machine = new Machine(['lockClocks: 1590']);
-  const factors = join(machine.folder, 'factors.yaml');
-  writeFileSync(factors, 'factors: {scale: {env: {good: {}, bad: {STUB_SCALE: "1.1"}}}}\n');
-  const args = ['--factors', factors, '--matrix', machine.matrix, '--cell', 'batch=8'];
-  const all = ['bisect', ...args, '--trtexec', STUB, '--db', machine.db, '--json', '--no-telemetry'];
-  const { stdout } = await bench(all, { env: machine.gpu.env(), cwd: machine.folder });
-  const { status, runs } = JSON.parse(stdout);
-  expect([status, runs]).toEqual(['found', 8]);
-  const locks = machine.gpu.changes.filter((change) => change === '-lgc 1590,1590');
-  expect(locks).toHaveLength(1);
-  expect(machine.gpu.locks).toEqual(RELEASED);
-  expect(machine.policies()).toEqual(['locked 1590 MHz']);
-}, 60_000);
-
 describe('killed by signal 9', () => {
   test('the next bench, whichever it is, releases the clocks and says so, once', async () => {
     const machine = new Machine();
@@ -258,19 +243,6 @@ describe('killed by signal 9', () => {
       '-rmc',
     ]);
     expect(machine.policies()).toEqual(['locked 1590 MHz']);
-  });
-
-  test('who may not release them is told what to type, and the command goes on', async () => {
-    const machine = new Machine();
-    const { child, ended, stub } = await machine.startHanging('hangs');
-    child.kill('SIGKILL');
-    await ended;
-    process.kill(stub, 'SIGKILL');
-    const env = machine.gpu.env({ failsReset: true });
-    const { code, stderr } = await bench(['ls', 'sweeps', '--db', machine.db], { env });
-    expect(code).toBe(0);
-    expect(stderr).toContain(`could not be released (nvidia-smi says: The current user does not`);
-    expect(stderr).toContain(`Type: sudo nvidia-smi -i ${FAKE_GPU} -rgc`);
   });
 });
 

@@ -4,10 +4,8 @@ import { describe, expect, test } from 'vitest';
 
 import { readCoolDown } from '../../src/machine/requests.ts';
 import { coolDown } from '../../src/machine/cool-down.ts';
-import { askForTemperature } from '../../src/tools/nvidia-smi/nvidia-smi.ts';
-import { bench, temporaryFolder } from '../support/bench.ts';
+import { bench } from '../support/bench.ts';
 import { GPU_TRTEXEC, GpuMachine } from '../support/gpu-machine.ts';
-import { stubSmi } from '../support/nvidia-smi.ts';
 import { stubMatrix } from '../support/stub.ts';
 
 const never = new AbortController().signal;
@@ -51,12 +49,6 @@ describe('before a timed run', () => {
     expect(notes).toEqual(['the GPU is still at 70 °C after 5 min: measured anyway']);
   });
 
-  test('nvidia-smi is asked for the temperature of the whole GPU', async () => {
-    const { env } = stubSmi({ temperatures: [61] });
-    expect(await askForTemperature('GPU-1', env)).toBe(61);
-    expect(await askForTemperature('GPU-1', stubSmi({ fails: 'No devices' }).env)).toBeNull();
-  });
-
   test('of each timed run, and of no build', async () => {
     const machine = new GpuMachine(1);
     const matrix = stubMatrix(machine.folder, ['repeats: 1', 'coolDown: 0.7s']);
@@ -67,15 +59,5 @@ describe('before a timed run', () => {
     expect(build?.role).toBe('build');
     expect((first?.startMs ?? 0) - (build?.endMs ?? 0)).toBeGreaterThanOrEqual(700);
     expect((second?.startMs ?? 0) - (first?.endMs ?? 0)).toBeGreaterThanOrEqual(700);
-  });
-
-  test('what cannot be read is one clear line', async () => {
-    const folder = temporaryFolder();
-    const matrix = stubMatrix(folder, ['coolDown: cold']);
-    const { code, stderr } = await bench(['plan', matrix, '--tensorrt', '10.6']);
-    expect([code, stderr]).toEqual([
-      2,
-      `bench: ${matrix}:7:11: write a time such as 10s, or a temperature such as 45C\n`,
-    ]);
   });
 });

@@ -1,10 +1,9 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 import { describe, expect, test } from 'vitest';
 
-import { bench, benchProcess, finished, startBench } from '../support/bench.ts';
+import { bench, benchProcess } from '../support/bench.ts';
 import { GPU_TRTEXEC, GpuMachine } from '../support/gpu-machine.ts';
 import { queryStore } from '../support/store-dump.ts';
 import { stubMatrix } from '../support/stub.ts';
@@ -161,33 +160,5 @@ describe('one GPU', () => {
     expect(queryStore(db, `SELECT count(*) AS runs FROM runs WHERE role = 'timed' AND outcome = 'measured'`)).toEqual([
       { runs: 8 * CELLS + 1 },
     ]);
-  });
-
-  test('Ctrl-C while another process has it ends the waiting', async () => {
-    const machine = new GpuMachine(1);
-    const db = join(machine.folder, 'bench.sqlite');
-    const matrix = nightly(machine, ['repeats: 1']);
-    const args = ['run', matrix, '--trtexec', GPU_TRTEXEC, '--no-telemetry', '--db'];
-    const env = { ...machine.env, STUB_DELAY_MS: '60000' };
-    const holder = startBench([...args, db], { env });
-    const held = finished(holder);
-    let seen = '';
-    holder.stderr?.on('data', (chunk: Buffer) => (seen += chunk.toString()));
-    while (!machine.isLocked) await sleep(20);
-    // With engines of its own: else it would wait for the other's build.
-    const other = join(machine.folder, 'other');
-    mkdirSync(other);
-    const waiter = startBench([...args, join(other, 'bench.sqlite')], { env });
-    const waited = finished(waiter);
-    let reported = '';
-    waiter.stderr?.on('data', (chunk: Buffer) => (reported += chunk.toString()));
-    while (!reported.includes('runs wait for their turn')) await sleep(20);
-    waiter.kill('SIGINT');
-    const { code } = await waited;
-    expect(code).toBe(130);
-    holder.kill('SIGINT');
-    expect((await held).code).toBe(130);
-    expect(machine.isLocked).toBe(false);
-    expect(seen).not.toContain('wait for their turn');
   });
 });

@@ -1,18 +1,7 @@
-import { cpus, hostname } from 'node:os';
-
 import { describe, expect, test } from 'vitest';
 
-import { containerImage, hostFacts, hostLoad, numaNodeOf } from '../../src/machine/host-facts.ts';
+import { containerImage, numaNodeOf } from '../../src/machine/host-facts.ts';
 import { libraryVersion } from '../../src/machine/loaded-library.ts';
-
-test('the host says its name and CPU', () => {
-  expect(hostFacts({})).toMatchObject({ host: hostname(), cpu: cpus()[0]?.model });
-});
-
-test('load is for each CPU', () => {
-  const load = hostLoad();
-  expect(load === null || (load >= 0 && load < 1000)).toBe(true);
-});
 
 describe('the image of a container', () => {
   test.each([

@@ -55,18 +55,7 @@ const WATCHED = {
   other_processes: '[]',
   loaded: 1,
 };
-const NOT_WATCHED = {
-  role: 'timed',
-  sampled: null,
-  sm_clock_mhz: null,
-  power_w: null,
-  power_limit_w: null,
-  clock_reasons: null,
-  pcie_generation: null,
-  pcie_width: null,
-  other_processes: null,
-  loaded: null,
-};
+const NOT_WATCHED = { ...Object.fromEntries(Object.keys(WATCHED).map((name) => [name, null])), role: 'timed' };
 const NO_SAMPLES = { ...NOT_WATCHED, sampled: 0, clock_reasons: '{}', other_processes: '[]', loaded: 1 };
 
 describe('a sweep', () => {
@@ -110,36 +99,6 @@ describe('a sweep', () => {
     expect((await bench(['import', join(folder, 'artefacts'), '--db', again])).code).toBe(0);
     const all = 'SELECT * FROM run_telemetry ORDER BY run_id';
     expect(queryStore(again, all)).toEqual(queryStore(db, all));
-  });
-
-  test('knows the machine from the report of its GPU', async () => {
-    const { db } = await sweep({}, [], { CONTAINER_IMAGE: 'nvcr.io/nvidia/tensorrt:24.10-py3' });
-    expect(
-      queryStore(
-        db,
-        `SELECT DISTINCT gpu_name, gpu_uuid, driver, cuda, clock_policy, max_sm_clock_mhz, power_limit_w, ecc, mig,
-           persistence, compute_mode, driver_model, vbios, pcie_max, container FROM environments`,
-      ),
-    ).toEqual([
-      {
-        // trtexec's own: it knows on which GPU it ran.
-        gpu_name: 'Stub GPU',
-        gpu_uuid: 'GPU-00000000-0000-0000-0000-000000000000',
-        driver: '580.159.04',
-        cuda: '13.0',
-        clock_policy: 'floating',
-        max_sm_clock_mhz: 1980,
-        power_limit_w: 700,
-        ecc: 'on',
-        mig: 'off',
-        persistence: 'on',
-        compute_mode: 'Default',
-        driver_model: null,
-        vbios: '96.00.A5.00.1A',
-        pcie_max: '5 x16',
-        container: 'nvcr.io/nvidia/tensorrt:24.10-py3',
-      },
-    ]);
   });
 
   test.each<[string, StubSmi]>([
@@ -240,16 +199,6 @@ describe('the one nvidia-smi', () => {
     expect(queryStore(db, TELEMETRY).slice(1)).toEqual([NOT_WATCHED, NOT_WATCHED]);
     const sweepId = readdirSync(join(folder, 'artefacts')).find((name) => name !== '.gitignore') ?? '';
     expect(readdirSync(join(folder, 'artefacts', sweepId)).filter((name) => /attempt|tmp/.test(name))).toEqual([]);
-  });
-
-  test('is not there in a sweep that began without, nor when it is resumed', async () => {
-    const { child, db, smi } = await hanging(['--no-telemetry']);
-    const ended = new Promise((resolve) => child.on('close', resolve));
-    child.kill('SIGINT');
-    await ended;
-    expect((await bench(['run', '--resume', '--db', db], { env: smi.env })).code).toBe(0);
-    expect(smi.starts().map(({ line }) => line)).toEqual(['-q -x', '-q -x']);
-    expect(queryStore(db, TELEMETRY).slice(1)).toEqual([NOT_WATCHED, NOT_WATCHED]);
   });
 });
 

@@ -3,13 +3,14 @@ import { describe, expect, test } from 'vitest';
 import { matrixFrom, mistakesIn, oneModel } from '../support/matrices.ts';
 import { planFor, problems } from '../support/plan-for.ts';
 
+const plainModel = (...rest: readonly string[]) => oneModel('axes: {precision: fp16, batch: 8}', ...rest);
 const withAxis = (axis: string, ...rest: readonly string[]) =>
   oneModel(`axes: {precision: fp16, batch: 8, ${axis}}`, ...rest);
 
 /** What a plan has beside that of the same cell without the axis. */
 function added(version: string, axis: string, ...rest: readonly string[]) {
   const plan = planFor(version, withAxis(axis, ...rest));
-  const plain = planFor(version, oneModel('axes: {precision: fp16, batch: 8}', ...rest));
+  const plain = planFor(version, plainModel(...rest));
   const more = (args: readonly string[] = [], without: readonly string[] = []) =>
     args.filter((arg) => !without.includes(arg));
   return {
@@ -22,81 +23,45 @@ const ONNX = `${process.cwd()}/vit.onnx`;
 const NOTHING = { build: [], run: [] };
 
 describe('each word in each version that has it', () => {
-  test.each<[axis: string, versions: string[], build: string[], run: string[]]>([
-    ['runtime: full', ['8.6', '10.6', '11.1'], [], []],
-    ['runtime: lean', ['8.6', '10.6', '11.1'], ['--versionCompatible'], ['--useRuntime=lean', '--versionCompatible']],
-    [
-      'runtime: dispatch',
-      ['8.6', '10.6', '11.1'],
-      ['--versionCompatible'],
-      ['--useRuntime=dispatch', '--versionCompatible'],
-    ],
-    ['weights: full', ['8.6', '10.6', '11.1'], [], []],
-    ['weights: stripped', ['10.14', '11.1'], ['--stripWeights'], ['--refit', `--refitFromOnnx=${ONNX}`]],
-    [
-      'weights: refittable',
-      ['10.14', '11.1'],
-      ['--stripWeights', '--refit', '--timeRefit'],
-      ['--refit', `--refitFromOnnx=${ONNX}`],
-    ],
-    [
-      'weightBudget: off',
-      ['10.0', '10.6', '11.1'],
-      ['--allowWeightStreaming'],
-      ['--weightStreamingBudget=-2', '--allowWeightStreaming'],
-    ],
-    [
-      'weightBudget: auto',
-      ['10.0', '11.1'],
-      ['--allowWeightStreaming'],
-      ['--weightStreamingBudget=-1', '--allowWeightStreaming'],
-    ],
-    [
-      'weightBudget: "50%"',
-      ['10.0', '11.1'],
-      ['--allowWeightStreaming'],
-      ['--weightStreamingBudget=50%', '--allowWeightStreaming'],
-    ],
-    [
-      'weightBudget: 512M',
-      ['10.0', '11.1'],
-      ['--allowWeightStreaming'],
-      ['--weightStreamingBudget=536870912', '--allowWeightStreaming'],
-    ],
-    ['allocationStrategy: static', ['8.6', '10.6', '11.1'], [], []],
-    ['allocationStrategy: profile', ['10.0', '11.1'], [], ['--allocationStrategy=profile']],
-    ['allocationStrategy: runtime', ['10.0', '10.9'], [], ['--allocationStrategy=runtime']],
-    [
-      'allocationStrategy: runtime',
-      ['10.10', '11.1'],
-      ['--preview=+runtimeActivationResize'],
-      ['--allocationStrategy=runtime'],
-    ],
-    ['profilingVerbosity: detailed', ['8.6', '10.6', '11.1'], [], []],
-    ['profilingVerbosity: none', ['8.6', '10.6', '11.1'], ['--profilingVerbosity=none'], ['--profilingVerbosity=none']],
-    [
-      'profilingVerbosity: layer_names_only',
-      ['8.6', '10.6', '11.1'],
-      ['--profilingVerbosity=layer_names_only'],
-      ['--profilingVerbosity=layer_names_only'],
-    ],
-    ['auxStreams: 0', ['8.6', '10.6', '11.1'], ['--maxAuxStreams=0'], []],
-    ['auxStreams: 4', ['8.6', '10.6', '11.1'], ['--maxAuxStreams=4'], []],
-    ['sparsity: disable', ['8.4', '11.1'], [], []],
-    ['sparsity: enable', ['8.4', '10.6', '11.1'], ['--sparsity=enable'], []],
-    ['builderOptimizationLevel: 5', ['8.6', '10.6', '11.1'], ['--builderOptimizationLevel=5'], []],
-    ['memPoolSize: "workspace:512"', ['8.4', '11.1'], ['--memPoolSize=workspace:512'], []],
-    ['memPoolSize: "workspace:512M"', ['8.4', '11.1'], ['--memPoolSize=workspace:512'], []],
-    ['memPoolSize: "workspace:2GiB,dlaSRAM:1024K"', ['8.4', '11.1'], ['--memPoolSize=workspace:2048,dlaSRAM:1'], []],
-    ['memPoolSize: "tacticSharedMem:64K"', ['10.1', '11.1'], ['--memPoolSize=tacticSharedMem:64K'], []],
-    ['loader: default', ['8.6', '11.1'], [], []],
-    ['loader: async', ['10.7', '11.1'], [], ['--asyncFileReader']],
-    ['device: gpu', ['8.4', '11.1'], [], []],
-    ['device: dla1', ['8.4', '8.6', '10.6', '10.16'], ['--useDLACore=1', '--allowGPUFallback'], ['--useDLACore=1']],
-    ['device: dla1', ['11.0', '11.1'], ['--useDLACore=1', '--allowGPUFallback'], ['--noCudaGraph', '--useDLACore=1']],
-  ])('%s in %s', (axis, versions, build, run) => {
-    for (const version of versions) {
-      expect([version, added(version, axis)]).toEqual([version, { build, run }]);
+  const ROWS = [
+    'runtime: full | 8.6 10.6 11.1 |  | ',
+    'runtime: lean | 8.6 10.6 11.1 | --versionCompatible | --useRuntime=lean --versionCompatible',
+    'runtime: dispatch | 8.6 10.6 11.1 | --versionCompatible | --useRuntime=dispatch --versionCompatible',
+    'weights: full | 8.6 10.6 11.1 |  | ',
+    'weights: stripped | 10.14 11.1 | --stripWeights | --refit --refitFromOnnx=ONNX',
+    'weights: refittable | 10.14 11.1 | --stripWeights --refit --timeRefit | --refit --refitFromOnnx=ONNX',
+    'weightBudget: off | 10.0 10.6 11.1 | --allowWeightStreaming | --weightStreamingBudget=-2 --allowWeightStreaming',
+    'weightBudget: auto | 10.0 11.1 | --allowWeightStreaming | --weightStreamingBudget=-1 --allowWeightStreaming',
+    'weightBudget: "50%" | 10.0 11.1 | --allowWeightStreaming | --weightStreamingBudget=50% --allowWeightStreaming',
+    'weightBudget: 512M | 10.0 11.1 | --allowWeightStreaming | --weightStreamingBudget=536870912 --allowWeightStreaming',
+    'allocationStrategy: static | 8.6 10.6 11.1 |  | ',
+    'allocationStrategy: profile | 10.0 11.1 |  | --allocationStrategy=profile',
+    'allocationStrategy: runtime | 10.0 10.9 |  | --allocationStrategy=runtime',
+    'allocationStrategy: runtime | 10.10 11.1 | --preview=+runtimeActivationResize | --allocationStrategy=runtime',
+    'profilingVerbosity: detailed | 8.6 10.6 11.1 |  | ',
+    'profilingVerbosity: none | 8.6 10.6 11.1 | --profilingVerbosity=none | --profilingVerbosity=none',
+    'profilingVerbosity: layer_names_only | 8.6 10.6 11.1 | --profilingVerbosity=layer_names_only | --profilingVerbosity=layer_names_only',
+    'auxStreams: 0 | 8.6 10.6 11.1 | --maxAuxStreams=0 | ',
+    'auxStreams: 4 | 8.6 10.6 11.1 | --maxAuxStreams=4 | ',
+    'sparsity: disable | 8.4 11.1 |  | ',
+    'sparsity: enable | 8.4 10.6 11.1 | --sparsity=enable | ',
+    'builderOptimizationLevel: 5 | 8.6 10.6 11.1 | --builderOptimizationLevel=5 | ',
+    'memPoolSize: "workspace:512" | 8.4 11.1 | --memPoolSize=workspace:512 | ',
+    'memPoolSize: "workspace:512M" | 8.4 11.1 | --memPoolSize=workspace:512 | ',
+    'memPoolSize: "workspace:2GiB,dlaSRAM:1024K" | 8.4 11.1 | --memPoolSize=workspace:2048,dlaSRAM:1 | ',
+    'memPoolSize: "tacticSharedMem:64K" | 10.1 11.1 | --memPoolSize=tacticSharedMem:64K | ',
+    'loader: default | 8.6 11.1 |  | ',
+    'loader: async | 10.7 11.1 |  | --asyncFileReader',
+    'device: gpu | 8.4 11.1 |  | ',
+    'device: dla1 | 8.4 8.6 10.6 10.16 | --useDLACore=1 --allowGPUFallback | --useDLACore=1',
+    'device: dla1 | 11.0 11.1 | --useDLACore=1 --allowGPUFallback | --noCudaGraph --useDLACore=1',
+  ].map((row) => row.split(' | '));
+
+  test.each(ROWS)('%s in %s', (axis = '', versions = '', build = '', run = '') => {
+    const words = (text: string): string[] => (text.match(/\S+/g) ?? []).map((word) => word.replace('ONNX', ONNX));
+    const expected = { build: words(build), run: words(run) };
+    for (const version of words(versions)) {
+      expect([version, added(version, axis)]).toEqual([version, expected]);
     }
   });
 });
@@ -134,7 +99,7 @@ test('a converted model is refitted from the variant that it was built of', () =
 test('the first value is the cell that it is without the axis', () => {
   const axes =
     'runtime: full, weights: full, allocationStrategy: static, sparsity: disable, loader: default, device: gpu';
-  const plain = planFor('10.6', oneModel('axes: {precision: fp16, batch: 8}'));
+  const plain = planFor('10.6', plainModel());
   const plan = planFor('10.6', withAxis(axes));
   expect(plan.cells.map(({ cell }) => cell.key)).toEqual(plain.cells.map(({ cell }) => cell.key));
   expect(added('10.6', axes)).toEqual(NOTHING);
@@ -186,25 +151,15 @@ test('an engine with a runtime of its own is built once for all budgets', () => 
   expect([plan.cells.length, plan.builds.length]).toEqual([8, 2]);
 });
 
-test('what no trtexec takes is told with what it takes', () => {
-  expect(mistakesIn(withAxis('runtime: slim'))).toEqual([
-    'm.yaml:6:44: axes.runtime: "slim" is not one of full, lean, dispatch',
-  ]);
-  expect(mistakesIn(withAxis('weightBudget: "120%"'))).toEqual([
-    'm.yaml:6:49: weightBudget: 120% is none of what it takes: off, auto, a share of the weights (50%) or their size with its unit (512M, 2G)',
-  ]);
-  expect(mistakesIn(withAxis('weightBudget: [off, 50]'))).toEqual([
-    'm.yaml:6:55: weightBudget: 50 is none of what it takes: off, auto, a share of the weights (50%) or their size with its unit (512M, 2G)',
-  ]);
-  expect(mistakesIn(withAxis('device: cuda'))).toEqual([
-    'm.yaml:6:43: device: cuda is none of what it takes: gpu, or a core of the DLA: dla0, dla1, …',
-  ]);
-  expect(mistakesIn(withAxis('memPoolSize: "workspace:1K"'))).toEqual([
-    'm.yaml:6:48: memPoolSize: workspace:1K is none of what it takes: pools with their sizes, such as workspace:512M or workspace:2G,dlaSRAM:1M',
-  ]);
-  expect(mistakesIn(withAxis('builderOptimizationLevel: 6'))).toEqual([
-    'm.yaml:6:61: axes.builderOptimizationLevel: 6: must be at most 5',
-  ]);
+test.each([
+  ['runtime: slim', '44: axes.runtime: "slim" is not one of full, lean, dispatch'],
+  ['weightBudget: "120%"', '49: weightBudget: 120% is none of what it takes: off, auto, a share of the weights (50%)'],
+  ['weightBudget: [off, 50]', '55: weightBudget: 50 is none of what it takes: off, auto, a share of the weights (50%)'],
+  ['device: cuda', '43: device: cuda is none of what it takes: gpu, or a core of the DLA: dla0, dla1, …'],
+  ['memPoolSize: "workspace:1K"', '48: memPoolSize: workspace:1K is none of what it takes: pools with their sizes'],
+  ['builderOptimizationLevel: 6', '61: axes.builderOptimizationLevel: 6: must be at most 5'],
+])('what no trtexec takes is told with what it takes: %s', (axis, said) => {
+  expect(mistakesIn(withAxis(axis))).toEqual([expect.stringContaining(`m.yaml:6:${said}`)]);
 });
 
 test('one flag is not stated in two places', () => {
@@ -301,18 +256,14 @@ describe('plugins', () => {
   });
 
   test('are no part of what a cell is', () => {
-    const plain = planFor('10.6', oneModel('axes: {precision: fp16, batch: 8}'));
+    const plain = planFor('10.6', plainModel());
     const plan = planFor('10.6', text);
     expect(plan.cells[0]?.cell.key).toBe(plain.cells[0]?.cell.key);
     expect(plan.builds[0]?.buildRef).not.toBe(plain.builds[0]?.buildRef);
   });
 
   test('what cannot be is told at its place', () => {
-    expect(
-      mistakesIn(
-        oneModel('axes: {precision: fp16, batch: 8}', 'plugins: {dynamic: [a.so, ./a.so], serialize: [b.so]}'),
-      ),
-    ).toEqual([
+    expect(mistakesIn(plainModel('plugins: {dynamic: [a.so, ./a.so], serialize: [b.so]}'))).toEqual([
       `m.yaml:7:27: plugins.dynamic: ${folder}/a.so is listed twice`,
       `m.yaml:7:48: plugins.serialize: ${folder}/b.so is not among plugins.dynamic: the builder must load what the engine is to carry`,
     ]);
@@ -323,21 +274,21 @@ describe('plugins', () => {
 });
 
 test('a verbose build has it in its log only, and is the same engine', () => {
-  const text = oneModel('axes: {precision: fp16, batch: 8}', 'build: {verbose: true}');
+  const text = plainModel('build: {verbose: true}');
   const plan = planFor('11.1', text);
-  const plain = planFor('11.1', oneModel('axes: {precision: fp16, batch: 8}'));
+  const plain = planFor('11.1', plainModel());
   expect(plan.builds[0]?.args.at(-1)).toBe('--verbose');
   expect(plan.builds[0]?.buildRef).toBe(plain.builds[0]?.buildRef);
   expect(plan.runs[0]?.args).not.toContain('--verbose');
-  expect(mistakesIn(oneModel('axes: {precision: fp16, batch: 8}', 'run: {flags: {--verbose: true}}'))).toEqual([
+  expect(mistakesIn(plainModel('run: {flags: {--verbose: true}}'))).toEqual([
     'm.yaml:7:15: --verbose is written by the plan: state build.verbose: true, which has it in the log of the build',
   ]);
 });
 
 test('no compilation cache is a flag of the build, and another engine', () => {
   const flags = 'build: {flags: {--noCompilationCache: true}}';
-  const text = oneModel('axes: {precision: fp16, batch: 8}', flags);
-  const plain = planFor('10.6', oneModel('axes: {precision: fp16, batch: 8}'));
+  const text = plainModel(flags);
+  const plain = planFor('10.6', plainModel());
   const plan = planFor('10.6', text);
   expect(plan.builds[0]?.flags).toContain('--noCompilationCache');
   expect(plan.builds[0]?.buildRef).not.toBe(plain.builds[0]?.buildRef);
@@ -346,6 +297,6 @@ test('no compilation cache is a flag of the build, and another engine', () => {
 });
 
 test('an engine made for compatibility is loaded as one', () => {
-  const text = oneModel('axes: {precision: fp16, batch: 8}', 'build: {flags: {--versionCompatible: true}}');
+  const text = plainModel('build: {flags: {--versionCompatible: true}}');
   expect(planFor('11.1', text).runs[0]?.args).toContain('--versionCompatible');
 });

@@ -11,33 +11,9 @@ import {
 } from '../../src/records/metric.ts';
 
 test('each metric has a word of its own, and its id still names it', () => {
-  expect(METRIC_WORDS).toEqual([
-    'gpu',
-    'latency',
-    'throughput',
-    'p99',
-    'enqueue',
-    'h2d',
-    'd2h',
-    'enqueue-ratio',
-    'gpu-busy',
-    'cv',
-    'items',
-    'energy',
-    'item-energy',
-    'build-time',
-    'engine-size',
-    'build-memory',
-    'context-size',
-    'gpu-memory',
-    'temperature',
-    'sm-clock',
-    'power',
-    'load-time',
-    'first-inference',
-    'refit-time',
-    'output-error',
-  ]);
+  expect(METRIC_WORDS.join(' ')).toBe(
+    'gpu latency throughput p99 enqueue h2d d2h enqueue-ratio gpu-busy cv items energy item-energy build-time engine-size build-memory context-size gpu-memory temperature sm-clock power load-time first-inference refit-time output-error',
+  );
   for (const id of METRIC_IDS) {
     expect([ownMetricNamed(id), ownMetricNamed(metricWord(id))]).toEqual([id, id]);
     expect(metricOf(id).id).toBe(id);
@@ -49,17 +25,9 @@ test('each metric has a word of its own, and its id still names it', () => {
 test('limits take words, ids and ids without a unit, and the names of a harness', () => {
   const names = metricNames(['ttft:lower:ms']);
   const asked = ['p99', 'p99Ms', 'build-time', 'build', 'buildS', 'host-bound', 'hostBound', 'sqnr', 'ttft'];
-  expect(asked.map((name) => names.get(name))).toEqual([
-    'p99Ms',
-    'p99Ms',
-    'buildS',
-    'buildS',
-    'buildS',
-    'hostBoundPercent',
-    'hostBoundPercent',
-    'sqnrDb',
-    'ttft:lower:ms',
-  ]);
+  expect(asked.map((name) => names.get(name)).join(' ')).toBe(
+    'p99Ms p99Ms buildS buildS buildS hostBoundPercent hostBoundPercent sqnrDb ttft:lower:ms',
+  );
 });
 
 test('one stream is judged by GPU time, several by throughput, whatever is asked for first', () => {

@@ -100,36 +100,6 @@ test('--resume of a matrix that was never interrupted, and of one by its name', 
   expect(none.stderr).toContain('no such store');
 });
 
-test('--resume takes nothing that was planned otherwise, and no other model', async () => {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
-  const journal = join(folder, 'journal');
-  const matrix = stubMatrix(folder, ['repeats: 8']);
-  const env = { STUB_DELAY_MS: '100', STUB_JOURNAL: journal };
-  const child = startBench(['run', matrix, '--trtexec', STUB, '--db', db], { env });
-  const ended = finished(child);
-  while (
-    !existsSync(db) ||
-    !existsSync(journal) ||
-    (readFileSync(journal, 'utf8').match(/--loadEngine/g)?.length ?? 0) < 3
-  )
-    await sleep(30);
-  child.kill('SIGKILL');
-  await ended;
-  const other = await bench(['run', '--resume', '--repeats', '2', '--db', db], { env });
-  expect([other.code, other.stderr]).toEqual([2, expect.stringContaining('--repeats does not go with --resume')]);
-  const killed = await bench(['ls', 'sweeps', '--db', db]);
-  expect(killed.stdout).toContain('interrupted');
-  const empty = await bench(['compare', '--db', db], { cwd: folder });
-  expect(empty.stderr).toContain('no sweep has ended yet: go on with `bench run --resume');
-  writeFileSync(join(folder, 'model.onnx'), 'another model');
-  const changed = await bench(['run', '--resume', '--db', db], { env });
-  expect([changed.code, changed.stderr]).toEqual([
-    2,
-    expect.stringMatching(/cannot go on as it began: the model .*model\.onnx has changed\./),
-  ]);
-}, 60_000);
-
 test.each(['SIGINT', 'SIGTERM'] as const)(
   'two of %s at once are one: it ends in order',
   async (signal) => {

@@ -92,20 +92,6 @@ test('each other trouble gets its kind, no process is left, and the sweep goes o
   expect(long?.bytes).toBeLessThan(65 << 20);
 }, 240_000);
 
-test('exit code 0 without an engine is a failed build, and other engines are built', async () => {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
-  const matrix = batchMatrix(folder, [1], ['repeats: 1', 'profile: false']);
-  const env = troubleEnv(folder, [{ when: '--saveEngine', does: 'noEngine', times: 1 }]);
-  const args = ['run', matrix, '--trtexec', TROUBLED, '--db', db];
-  const first = await bench(args, { env });
-  expect(first.code).toBe(4);
-  expect(queryStore(db, 'SELECT role, outcome, reason FROM runs')).toEqual([
-    { role: 'build', outcome: 'unfit', reason: 'engineEmpty' },
-  ]);
-  expect((await bench(args, { env })).code).toBe(0);
-}, 120_000);
-
 test('a bench that dies with its locks taken: the next one takes them, and ends what it left running', async () => {
   const folder = temporaryFolder();
   const db = join(folder, 'bench.sqlite');

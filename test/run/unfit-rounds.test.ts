@@ -100,17 +100,3 @@ test('a sweep on a GPU that something else uses stops after its first round, and
   ]);
   expect(queryStore(db, 'SELECT state FROM sweeps')).toEqual([{ state: 'finished' }]);
 });
-
-test('a resumed sweep may stop the same way', async () => {
-  const folder = temporaryFolder();
-  const options = ['--db', join(folder, 'bench.sqlite'), '--no-telemetry'];
-  const matrix = batchMatrix(folder, [1, 2, 3, 4, 5], ['repeats: 1']);
-  const runs = Array.from({ length: 50 }, (_, place) => place + 1);
-  const env = { STUB_JOURNAL: join(folder, 'journal'), STUB_CONTENDED: JSON.stringify({ when: '--loadEngine', runs }) };
-  const first = await bench(['run', matrix, '--trtexec', STUB, ...options], { cwd: folder, env });
-  const second = await bench(['run', '--resume', ...options], { cwd: folder, env });
-  expect([first.code, second.code]).toEqual([4, 4]);
-  expect(second.stderr).toContain(
-    'bench: stopped: 5 runs in a row, of 5 cells, are unfit: something else used the GPU',
-  );
-});

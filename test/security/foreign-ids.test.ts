@@ -1,14 +1,4 @@
-import {
-  cpSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import { join } from 'node:path';
 
 import Database from 'better-sqlite3';
@@ -20,6 +10,8 @@ import { printable } from '../../src/text/printable.ts';
 import { bench, sharedFolder, temporaryFolder } from '../support/bench.ts';
 import { FIXTURES } from '../support/recordings.ts';
 import { queryStore } from '../support/store-dump.ts';
+
+const { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } = fs;
 
 const ID = 'a'.repeat(32);
 const OTHER_ID = 'b'.repeat(32);
@@ -139,13 +131,8 @@ describe('beside a sweep that was measured here', () => {
     // Prune leaves the newest sweeps of a series alone.
     for (const n of [1, 2, 3]) {
       const names = db.prepare<[], string>(`SELECT name FROM pragma_table_info('sweeps')`).pluck().all();
-      const values = names.map((name) =>
-        name === 'sweep_id'
-          ? `'${String(n).repeat(32)}'`
-          : name === 'started_at'
-            ? `'2099-01-0${n}T00:00:00.000Z'`
-            : name,
-      );
+      const own: Record<string, string> = { sweep_id: String(n).repeat(32), started_at: `2099-01-0${n}T00:00:00.000Z` };
+      const values = names.map((name) => (own[name] === undefined ? name : `'${own[name]}'`));
       db.exec(`INSERT INTO sweeps (${names.join()}) SELECT ${values.join()} FROM sweeps WHERE sweep_id = '${sweepId}'`);
     }
     db.close();
@@ -153,34 +140,19 @@ describe('beside a sweep that was measured here', () => {
     const { code, stderr } = await bench(['db', 'prune', '--keep-sweeps', '1', '--db', 'bench.sqlite'], { cwd });
     expect([code, stderr]).toEqual([2, expect.stringContaining('is a symbolic link')]);
     expect(filesUnder(mine, '')).toEqual(before);
-    const resumed = await bench(
-      [
-        'show',
-        queryStore<{ id: string }>(join(cwd, 'bench.sqlite'), 'SELECT run_id AS id FROM runs')[0]?.id ?? '',
-        '--attach',
-        'bench.sqlite',
-      ],
-      { cwd },
-    );
-    expect([resumed.code, resumed.stderr]).toEqual([2, expect.stringContaining('is a symbolic link')]);
+    const [run] = queryStore<{ id: string }>(join(cwd, 'bench.sqlite'), 'SELECT run_id AS id FROM runs');
+    const attached = await bench(['show', run?.id ?? '', '--attach', 'bench.sqlite'], { cwd });
+    expect([attached.code, attached.stderr]).toEqual([2, expect.stringContaining('is a symbolic link')]);
     expect(filesUnder(mine, '')).toEqual(before);
   });
 
+  const IDS =
+    'sweeps.sweep_id runs.run_id environments.environment_id cells.cell_key builds.build_id builds.engine_key sweep_cells.engine_key attempts.run_id baselines.sweep_id findings.finding_id acknowledgements.finding_id accuracy.accuracy_id';
+
   test.each([
-    ['sweeps', 'sweep_id', '../../victim'],
-    ['runs', 'run_id', '../victim'],
     ['runs', 'engine_key', '/etc/x'],
     ['runs', 'environment_id', '\u001b[2J'],
-    ['environments', 'environment_id', '../x'],
-    ['cells', 'cell_key', '../x'],
-    ['builds', 'build_id', '../x'],
-    ['builds', 'engine_key', '../x'],
-    ['sweep_cells', 'engine_key', '../x'],
-    ['attempts', 'run_id', '../x'],
-    ['baselines', 'sweep_id', '../x'],
-    ['findings', 'finding_id', '../x'],
-    ['acknowledgements', 'finding_id', '../x'],
-    ['accuracy', 'accuracy_id', '../x'],
+    ...IDS.split(' ').map((id) => [...id.split('.'), '../x']),
   ])('a store whose %s.%s is a path is not merged', async (table, column, value) => {
     const { cwd } = store();
     const db = new Database(join(cwd, 'bench.sqlite'));

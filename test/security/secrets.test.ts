@@ -13,61 +13,15 @@ import { STUB, stubMatrix } from '../support/stub.ts';
 import { queryStore } from '../support/store-dump.ts';
 
 describe('names of secrets', () => {
-  test.each([
-    'DATABASE_URL',
-    'MY_PAT',
-    'SSH_KEY',
-    'SLACK_WEBHOOK',
-    'GITHUB_AUTH',
-    'HF_TOKEN',
-    'MY_API_KEY',
-    'OPENAI_API_KEY',
-    'AWS_SECRET_ACCESS_KEY',
-    'AWS_ACCESS_KEY_ID',
-    'NGC_APIKEY',
-    'PGPASSWORD',
-    'MYSQL_PWD',
-    'DB_PASS',
-    'GPG_PASSPHRASE',
-    'SENTRY_DSN',
-    'REDIS_URI',
-    'githubToken',
-    'GITHUBTOKEN',
-    'WANDB_API_KEY',
-    'GOOGLE_APPLICATION_CREDENTIALS',
-    'JWT',
-    'SLACK_WEBHOOK_URL',
-    'SIGNING_KEY_2',
-    'SSH_PRIVATE_KEY',
-    'AZURE_STORAGE_CONNECTION_DB_CONN',
-  ])('%s is one', (name) => expect(isSecretName(name)).toBe(true));
+  const SECRETS =
+    'DATABASE_URL MY_PAT SSH_KEY SLACK_WEBHOOK GITHUB_AUTH HF_TOKEN MY_API_KEY OPENAI_API_KEY AWS_SECRET_ACCESS_KEY AWS_ACCESS_KEY_ID NGC_APIKEY PGPASSWORD MYSQL_PWD DB_PASS GPG_PASSPHRASE SENTRY_DSN REDIS_URI githubToken GITHUBTOKEN WANDB_API_KEY GOOGLE_APPLICATION_CREDENTIALS JWT SLACK_WEBHOOK_URL SIGNING_KEY_2 SSH_PRIVATE_KEY AZURE_STORAGE_CONNECTION_DB_CONN';
+  const OTHERS =
+    'PATH LD_LIBRARY_PATH PATTERN KEYBOARD MONKEY PWD OLDPWD KEY TOKENIZERS_PARALLELISM MAX_NUM_TOKENS AUTHOR GIT_AUTHOR_NAME PASSES COMPASS PATCH CUDA_VISIBLE_DEVICES HOMEPAGE_URL XAUTHORITY KEYMAP BYPASS_CACHE CUDA_CACHE_PATH OMP_NUM_THREADS NVIDIA_TF32_OVERRIDE TRT_INTERNAL_OPTIONS';
 
   test.each([
-    'PATH',
-    'LD_LIBRARY_PATH',
-    'PATTERN',
-    'KEYBOARD',
-    'MONKEY',
-    'PWD',
-    'OLDPWD',
-    'KEY',
-    'TOKENIZERS_PARALLELISM',
-    'MAX_NUM_TOKENS',
-    'AUTHOR',
-    'GIT_AUTHOR_NAME',
-    'PASSES',
-    'COMPASS',
-    'PATCH',
-    'CUDA_VISIBLE_DEVICES',
-    'HOMEPAGE_URL',
-    'XAUTHORITY',
-    'KEYMAP',
-    'BYPASS_CACHE',
-    'CUDA_CACHE_PATH',
-    'OMP_NUM_THREADS',
-    'NVIDIA_TF32_OVERRIDE',
-    'TRT_INTERNAL_OPTIONS',
-  ])('%s is none', (name) => expect(isSecretName(name)).toBe(false));
+    ...SECRETS.split(' ').map((name) => [name, true] as const),
+    ...OTHERS.split(' ').map((name) => [name, false] as const),
+  ])('%s is one: %j', (name, isOne) => expect(isSecretName(name)).toBe(isOne));
 
   test('an address with a password in it is one by its value', () => {
     expect(isSecret('HTTP_PROXY', 'http://me:hunter2secret@proxy:3128')).toBe(true);
@@ -124,25 +78,18 @@ describe('what a program printed', () => {
     });
     expect(holding).toEqual([]);
     const db = join(cwd, 'bench.sqlite');
-    expect(queryStore(db, 'SELECT DISTINCT outcome FROM runs ORDER BY outcome')).toEqual([
-      { outcome: 'built' },
-      { outcome: 'measured' },
-    ]);
-    const verified = await bench(['db', 'verify'], { cwd });
-    expect(verified.code).toBe(0);
+    const outcomes = ['built', 'measured'].map((outcome) => ({ outcome }));
+    expect(queryStore(db, 'SELECT DISTINCT outcome FROM runs ORDER BY outcome')).toEqual(outcomes);
+    expect((await bench(['db', 'verify'], { cwd })).code).toBe(0);
   });
 });
 
 describe('values of env: in a matrix', () => {
   test.each([
-    [
-      'models: {m: {harness: {kind: command, run: [x], env: {MY_API_KEY: abc}, metrics: {e2e_ms: {better: lower, unit: ms}}}}}\n',
-      /^bench: m\.yaml:1:\d+: MY_API_KEY: this looks like a secret, and values in a matrix are stored/,
-    ],
-    [
-      'models: {m: {harness: {kind: command, run: [x], env: {PROXY: "http://a:bcdef@h"}, metrics: {e2e_ms: {better: lower, unit: ms}}}}}\n',
-      /^bench: m\.yaml:1:\d+: PROXY: this looks like a secret/,
-    ],
+    ...['MY_API_KEY: abc', 'PROXY: "http://a:bcdef@h"'].map((env): [string, RegExp] => [
+      `models: {m: {harness: {kind: command, run: [x], env: {${env}}, metrics: {e2e_ms: {better: lower, unit: ms}}}}}\n`,
+      /^bench: m\.yaml:1:\d+: (?:MY_API_KEY|PROXY): this looks like a secret, and values in a matrix are stored/,
+    ]),
     [
       'models: {m: {shapes: {x: [1, 3]}, precisions: {fp16: {onnx: m.onnx}}}}\naxes: {precision: fp16, env: {DATABASE_URL: [a, b]}}\n',
       /^bench: m\.yaml:2:\d+: DATABASE_URL: this looks like a secret/,
@@ -162,15 +109,9 @@ describe('values of env: in a matrix', () => {
     mkdirSync(join(cwd, 'run'));
     const metrics = { e2e_ms: { better: 'lower', unit: 'ms' } };
     const settings = { kind: 'command', run: ['x'], env: { MY_PAT: 'abcdef' }, metrics };
-    writeFileSync(
-      join(cwd, 'run', 'run.json'),
-      JSON.stringify({
-        schemaVersion: 1,
-        cell: { model: 'm' },
-        harness: { driver: 'command', settings },
-        env: { MY_PAT: 'abcdef', CUDA_VISIBLE_DEVICES: '1' },
-      }),
-    );
+    const env = { MY_PAT: 'abcdef', CUDA_VISIBLE_DEVICES: '1' };
+    const manifest = { schemaVersion: 1, cell: { model: 'm' }, harness: { driver: 'command', settings }, env };
+    writeFileSync(join(cwd, 'run', 'run.json'), JSON.stringify(manifest));
     writeFileSync(join(cwd, 'run', 'stdout.log'), '{"e2e_ms": 3.5}\n');
     const { code } = await bench(['import', 'run'], { cwd });
     expect(code).toBe(0);

@@ -12,10 +12,7 @@ const METRICS = 'metrics: {e2e_ms: {better: lower, unit: ms}}';
 
 /** Each key that makes a matrix a program, in the way that a matrix would state it. */
 const CASES: readonly (readonly [text: string, refusal: RegExp])[] = [
-  [
-    `trtexec: ./evil\nmodels: {m: ${MODEL}}`,
-    /^bench: m\.yaml:1:1: trtexec \(\.\/evil\)|^bench: m\.yaml:1:1: trtexec: /,
-  ],
+  [`trtexec: ./evil\nmodels: {m: ${MODEL}}`, /^bench: m\.yaml:1:1: trtexec: /],
   [`allowUnknownFlags: true\nmodels: {m: ${MODEL}}`, /m\.yaml:1:1: allowUnknownFlags: /],
   [
     `gate: {notify: [mail, a@example.org]}\nmodels: {m: ${MODEL}}`,
@@ -89,35 +86,16 @@ test.each(CASES)('--untrusted refuses %s before anything starts', async (text, r
 });
 
 /** They name a file that is read as numbers, or none at all. */
-const HARMLESS = new Set([
-  '--asyncFileReader',
-  '--calibProfile',
-  '--directIO',
-  '--dumpKernelText',
-  '--dumpLayerInfo',
-  '--dumpOptimizationProfile',
-  '--dumpOutput',
-  '--dumpProfile',
-  '--dumpRefit',
-  '--enablePluginOverride',
-  '--ignoreParsedPluginLibs',
-  '--loadInputs',
-  '--loadRefOutputs',
-  '--maxShapesCalib',
-  '--minShapesCalib',
-  '--optShapesCalib',
-  '--pluginInstanceNorm',
-  '--profile',
-  '--separateProfileRun',
-  '--tempfileControls',
-  '--useProfile',
-]);
+const HARMLESS =
+  '--asyncFileReader --calibProfile --directIO --dumpKernelText --dumpLayerInfo --dumpOptimizationProfile --dumpOutput --dumpProfile --dumpRefit --enablePluginOverride --ignoreParsedPluginLibs --loadInputs --loadRefOutputs --maxShapesCalib --minShapesCalib --optShapesCalib --pluginInstanceNorm --profile --separateProfileRun --tempfileControls --useProfile'.split(
+    ' ',
+  );
 
 test('each flag of trtexec that names a file, a folder, a library or a host is refused, or known to be harmless', () => {
   const flags = flagNames().filter((flag) => /file|path|dir|plugin|dll|save|load|export|dump|remote/i.test(flag));
   const passed = flags.filter((flag) => !CODE_RULES.some(({ key }) => key.test(flag)));
   expect(flags.length).toBeGreaterThan(20);
-  expect(passed.filter((flag) => !HARMLESS.has(flag))).toEqual([]);
+  expect(passed.filter((flag) => !HARMLESS.includes(flag))).toEqual([]);
 });
 
 test('each rule has a case, and a line in the document', () => {

@@ -1,43 +1,26 @@
-import { chmodSync, copyFileSync, existsSync, readdirSync, statSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { describe, expect, test } from 'vitest';
 
-import { mergeStore } from '../../src/store/merge/merge-store.ts';
-import { openStore } from '../../src/store/file/open.ts';
-import { bench, benchProcess, finished, ROOT, startBench, temporaryFolder } from '../support/bench.ts';
+import { bench, benchProcess, finished, startBench, temporaryFolder } from '../support/bench.ts';
 import { queryStore } from '../support/store-dump.ts';
-import { benchAsNobody, CAN_MOUNT, onSmallDisk, rowsOf, storeOfNights } from '../support/stores.ts';
+import { CAN_MOUNT, onSmallDisk, rowsOf, storeOfNights } from '../support/stores.ts';
 
-const RUNS_OF_SWEEPS = 'SELECT sweep_id, count(*) AS runs FROM runs GROUP BY sweep_id';
-
-async function mergedWhole(one: string, two: string): Promise<unknown> {
-  const whole = join(temporaryFolder(), 'bench.sqlite');
-  const { code } = await bench(['db', 'merge', one, two, '--db', whole]);
-  expect(code).toBe(0);
-  return rowsOf(whole);
-}
-
-async function timeOfMerge(one: string, two: string): Promise<number> {
-  const into = join(temporaryFolder(), 'bench.sqlite');
-  copyFileSync(one, into);
-  const started = Date.now();
-  await benchProcess(['db', 'merge', two, '--db', into]);
-  return Date.now() - started;
-}
-
-test('SIGKILL at any moment of a merge loses nothing, and again brings the rest', async () => {
+test('SIGKILL at any moment of a merge leaves all of it or nothing, and again brings it', async () => {
   const [one, two] = [storeOfNights(40), storeOfNights(60, 40)];
-  const expected = await mergedWhole(one, two);
-  let mergeMs = await timeOfMerge(one, two);
-  const KILLS = 8;
-  for (let kills = 0; kills < KILLS;) {
+  const whole = join(temporaryFolder(), 'bench.sqlite');
+  const started = Date.now();
+  await benchProcess(['db', 'merge', one, two, '--db', whole]);
+  let mergeMs = Date.now() - started;
+  const expected = rowsOf(whole);
+  for (let kills = 0; kills < 4;) {
     const into = join(temporaryFolder(), 'bench.sqlite');
     copyFileSync(one, into);
     const child = startBench(['db', 'merge', two, '--db', into]);
     const ended = finished(child);
-    await sleep((mergeMs * (kills + 1)) / (KILLS + 1));
+    await sleep((mergeMs * (kills + 1)) / 5);
     child.kill('SIGKILL');
     if ((await ended).signal !== 'SIGKILL') {
       // It was at its end already: the machine is less busy than when the time was taken.
@@ -46,13 +29,11 @@ test('SIGKILL at any moment of a merge loses nothing, and again brings the rest'
     }
     kills += 1;
     expect(queryStore(into, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
-    const sweeps = queryStore<{ runs: number }>(into, RUNS_OF_SWEEPS);
-    expect(sweeps.length).toBeGreaterThanOrEqual(40);
+    const sweeps = queryStore<{ runs: number }>(into, 'SELECT count(*) AS runs FROM runs GROUP BY sweep_id');
+    expect([40, 100]).toContain(sweeps.length);
     expect(new Set(sweeps.map(({ runs }) => runs))).toEqual(new Set([100]));
     const again = await bench(['db', 'merge', two, '--db', into]);
     expect([again.code, rowsOf(into)]).toEqual([0, expected]);
-    const verified = await bench(['db', 'verify', '--db', into]);
-    expect([verified.code, verified.stdout]).toEqual([0, 'no damage: 100 sweeps, 10000 runs\n']);
   }
 }, 240_000);
 
@@ -77,31 +58,6 @@ test('SIGKILL while artefacts are copied leaves whole folders, and again brings 
   expect(folders(into)).toEqual(folders(one));
   expect((await bench(['db', 'verify', '--db', into])).code).toBe(0);
 }, 60_000);
-
-test('a merge that is stopped between two transactions leaves whole sweeps', async () => {
-  const [one, two] = [storeOfNights(3), storeOfNights(9, 3)];
-  const expected = await mergedWhole(one, two);
-  const store = openStore(one, join(ROOT, 'migrations'));
-  const stop = new AbortController();
-  const seen: number[] = [];
-  const stopped = mergeStore(
-    store.db,
-    two,
-    ({ runs }) => {
-      seen.push(runs);
-      if (seen.length === 2) stop.abort();
-    },
-    stop.signal,
-    200,
-  );
-  await expect(stopped).rejects.toThrow('abort');
-  expect(seen).toEqual([200, 400]);
-  expect(queryStore(one, RUNS_OF_SWEEPS)).toHaveLength(7);
-  const { added } = await mergeStore(store.db, two, () => {}, new AbortController().signal);
-  expect([added.sweeps, added.runs]).toEqual([5, 500]);
-  store.close();
-  expect(rowsOf(one)).toEqual(expected);
-});
 
 describe.skipIf(!CAN_MOUNT)('a full disk', () => {
   test('ends a merge and a backup in one line; nothing is lost, and with room it goes on', async () => {
@@ -137,34 +93,4 @@ describe.skipIf(!CAN_MOUNT)('a full disk', () => {
       '',
     ]);
   }, 30_000);
-});
-
-describe('a store of somebody else', () => {
-  test('that may be read is merged from where nothing may be written', async () => {
-    const [other, home] = [storeOfNights(2), temporaryFolder()];
-    chmodSync(dirname(other), 0o555);
-    chmodSync(other, 0o444);
-    chmodSync(home, 0o777);
-    const into = join(home, 'bench.sqlite');
-    const { code, stdout, stderr } = await benchAsNobody(['db', 'merge', other, '--db', into]);
-    chmodSync(dirname(other), 0o755);
-    expect([code, stdout, stderr]).toEqual([0, `${other}: 2 sweeps, 200 runs, 10 cells came\n`, '']);
-    expect(readdirSync(dirname(other))).toEqual(['bench.sqlite']);
-    expect(readdirSync(home)).toEqual(['bench.sqlite']);
-    expect(rowsOf(into)).toEqual(rowsOf(other));
-  });
-
-  test('that may not be read is refused in one line, and nothing is made', async () => {
-    const [other, home] = [storeOfNights(1), temporaryFolder()];
-    chmodSync(dirname(other), 0o755);
-    chmodSync(other, 0o000);
-    chmodSync(home, 0o777);
-    const ended = await benchAsNobody(['db', 'merge', other, '--db', join(home, 'bench.sqlite')]);
-    expect([ended.code, ended.stdout, ended.stderr]).toEqual([
-      2,
-      '',
-      `bench: ${other}: cannot be read: permission denied\n`,
-    ]);
-    expect(readdirSync(home)).toEqual([]);
-  });
 });

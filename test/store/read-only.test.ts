@@ -16,7 +16,7 @@ import type Database from 'better-sqlite3';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 
 import { StoreAccessError } from '../../src/errors.ts';
-import { openExistingStore, openStore, openStoreToRead } from '../../src/store/file/open.ts';
+import { openStore, openStoreToRead } from '../../src/store/file/open.ts';
 import { bench, benchProcess, ROOT, sharedFolder, temporaryFolder } from '../support/bench.ts';
 import { MIGRATIONS, oldStore } from '../support/old-store.ts';
 import { FIXTURES } from '../support/recordings.ts';
@@ -116,12 +116,6 @@ describe('a store that may not be written', () => {
     expect(() => openStoreToRead(path, MIGRATIONS, MAY_NOT)).toThrow(
       /\/nowhere\/at\/all takes none \(ENOENT\): set TMPDIR to a folder with room$/,
     );
-  });
-
-  test('that is not there is no such store', () => {
-    const path = join(temporaryFolder(), 'none.sqlite');
-    expect(() => openStoreToRead(path, MIGRATIONS, MAY_NOT)).toThrow('no such store');
-    expect(() => openExistingStore(path, MIGRATIONS)).toThrow('no such store');
   });
 });
 

@@ -1,10 +1,26 @@
 import { existsSync, readFileSync, symlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
+import type { TelemetrySample } from '../../src/records/telemetry.ts';
 import { temporaryFolder } from './bench.ts';
 
 export const SMI_FIXTURES = join(import.meta.dirname, '..', 'fixtures', 'nvidia-smi');
 export const H200_REPORT = join(SMI_FIXTURES, 'h200-580.xml');
+
+/** A sample that says nothing. */
+export const NO_SAMPLE: TelemetrySample = {
+  at: null,
+  smClockMhz: null,
+  memoryClockMhz: null,
+  powerW: null,
+  powerLimitW: null,
+  temperatureC: null,
+  gpuUtilisationPercent: null,
+  memoryUsedMib: null,
+  clockReasons: null,
+  pcieGeneration: null,
+  pcieWidth: null,
+};
 
 /** How the stub behaves: see `stub-nvidia-smi.mjs`. */
 export interface StubSmi {

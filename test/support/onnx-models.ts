@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { brotliDecompressSync } from 'node:zlib';
 
 import type { ByteSource } from '../../src/tools/onnx/wire-reader.ts';
 import { ROOT } from './bench.ts';
@@ -8,6 +9,11 @@ export const ONNX_MODELS = join(ROOT, 'test', 'fixtures', 'onnx');
 
 export function onnxFixture(name: string): Uint8Array {
   return readFileSync(join(ONNX_MODELS, name));
+}
+
+/** A network as torchvision has it, `resnet18` or `vit_base`: a graph whose weights have shapes and no values. */
+export function onnxNetwork(name: string): Uint8Array {
+  return brotliDecompressSync(onnxFixture(`networks/${name}.onnx.br`));
 }
 
 /** A file in memory that counts what is read of it. */

@@ -41,36 +41,20 @@ function problemOf(name, paths) {
 }
 
 const PATHS = { rename: 2, copyFile: 2, symlink: 2, link: 2, cp: 2 };
-const METHODS = ['access', 'appendFile', 'copyFile', 'cp', 'link', 'lstat', 'mkdir', 'open', 'opendir', 'readFile'];
-METHODS.push(
-  'readdir',
-  'readlink',
-  'realpath',
-  'rename',
-  'rm',
-  'rmdir',
-  'stat',
-  'statfs',
-  'symlink',
-  'unlink',
-  'writeFile',
-);
+const METHODS =
+  `access appendFile copyFile cp link lstat mkdir open opendir readFile readdir readlink realpath rename rm
+  rmdir stat statfs symlink unlink writeFile`.split(/\s+/);
+const throwing = (error) => {
+  throw error;
+};
 
 for (const method of METHODS) {
   const count = PATHS[method] ?? 1;
-  wrap(fs, `${method}Sync`, count, (error) => {
-    throw error;
-  });
-  wrap(fs.promises, method, count, async (error) => {
-    throw error;
-  });
+  wrap(fs, `${method}Sync`, count, throwing);
+  wrap(fs.promises, method, count, async (error) => throwing(error));
 }
 wrap(fs, 'existsSync', 1, () => false);
-for (const method of ['createReadStream', 'createWriteStream']) {
-  wrap(fs, method, 1, (error) => {
-    throw error;
-  });
-}
+for (const method of ['createReadStream', 'createWriteStream']) wrap(fs, method, 1, throwing);
 
 function wrap(holder, name, count, fail) {
   const original = holder[name];
@@ -82,17 +66,14 @@ function wrap(holder, name, count, fail) {
 
 /** Programs that people have on all systems. */
 const PROGRAMS = new Set(['git']);
-const { spawn, spawnSync } = childProcess;
-childProcess.spawn = (file, ...rest) => {
-  if (PROGRAMS.has(file)) return spawn(file, ...rest);
-  note(`spawn ${file}`);
-  return spawn('no-such-program-here', ...rest);
-};
-childProcess.spawnSync = (file, ...rest) => {
-  if (PROGRAMS.has(file)) return spawnSync(file, ...rest);
-  note(`spawn ${file}`);
-  return spawnSync('no-such-program-here', ...rest);
-};
+for (const name of ['spawn', 'spawnSync']) {
+  const start = childProcess[name];
+  childProcess[name] = (file, ...rest) => {
+    if (PROGRAMS.has(file)) return start(file, ...rest);
+    note(`spawn ${file}`);
+    return start('no-such-program-here', ...rest);
+  };
+}
 
 const { kill } = process;
 process.kill = (pid, signal) => {

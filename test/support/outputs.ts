@@ -1,10 +1,4 @@
-import {
-  accuracyOutput,
-  inspectOutput,
-  makeDatasetOutput,
-  makeInputsOutput,
-  quantizeOutput,
-} from '../../src/features/model/output.ts';
+import * as model from '../../src/features/model/output.ts';
 import { ackOutput } from '../../src/features/ack/ack.ts';
 import { attachOutput } from '../../src/features/show/attach.ts';
 import { baselinesOutput } from '../../src/features/baseline/baseline.ts';
@@ -13,15 +7,7 @@ import { checked, shownFinding } from '../../src/features/check/output.ts';
 import { pareto, slo } from '../../src/features/choose/output.ts';
 import { search } from '../../src/features/run/search/output.ts';
 import { comparison } from '../../src/features/compare/output.ts';
-import {
-  backupOutput,
-  infoOutput,
-  mergeOutput,
-  pruneOutput,
-  rejudgeOutput,
-  rmOutput,
-  verifyOutput,
-} from '../../src/features/db/output.ts';
+import * as db from '../../src/features/db/output.ts';
 import { doctorOutput } from '../../src/features/doctor/output.ts';
 import { enginesGcOutput, enginesOutput } from '../../src/features/engines/output.ts';
 import { ab } from '../../src/features/experiment/output.ts';
@@ -47,7 +33,7 @@ export const OUTPUTS = {
   check: checked,
   ack: ackOutput,
   noise,
-  accuracy: accuracyOutput,
+  accuracy: model.accuracyOutput,
   pareto,
   slo,
   search,
@@ -61,21 +47,21 @@ export const OUTPUTS = {
   repro: reproOutput,
   'repro-bundle': reproBundle,
   export: exported,
-  rejudge: rejudgeOutput,
-  'db-rm': rmOutput,
+  rejudge: db.rejudgeOutput,
+  'db-rm': db.rmOutput,
   ab,
   bisect: bisectOutput,
   doctor: doctorOutput,
   engines: enginesOutput,
   'engines-gc': enginesGcOutput,
   init: initOutput,
-  inspect: inspectOutput,
-  'make-inputs': makeInputsOutput,
-  'make-dataset': makeDatasetOutput,
+  inspect: model.inspectOutput,
+  'make-inputs': model.makeInputsOutput,
+  'make-dataset': model.makeDatasetOutput,
   findings: findingsOutput,
   parse: parseOutput,
   plan: planOutput,
-  quantize: quantizeOutput,
+  quantize: model.quantizeOutput,
   run: shownSweep,
   report,
   'run-slurm': submitted,
@@ -90,11 +76,11 @@ export const OUTPUTS = {
   'show-cell': shownCell,
   'show-finding': shownFinding,
   'show-run': shownRun,
-  'db-info': infoOutput,
-  'db-verify': verifyOutput,
-  'db-backup': backupOutput,
-  'db-merge': mergeOutput,
-  'db-prune': pruneOutput,
+  'db-info': db.infoOutput,
+  'db-verify': db.verifyOutput,
+  'db-backup': db.backupOutput,
+  'db-merge': db.mergeOutput,
+  'db-prune': db.pruneOutput,
   'report-html': reportHtml,
   upgrade,
   serve,

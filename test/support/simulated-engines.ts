@@ -83,43 +83,24 @@ export function engineWriter(db: StoreDatabase): (engine: SimulatedEngine, cell:
   };
 }
 
-function tensor(type: string) {
-  return { name: 'x', dimensions: [1, 64], type, format: null };
-}
-
 function profiledLayers({ precision }: KeyedCell, layers: readonly SimulatedLayer[]): Buffer {
   const total = layers.reduce((sum, { ms }) => sum + ms, 0);
-  return encodeLayers({
-    profile: layers.map(({ name, ms }, index) => {
-      const percentage = (100 * ms) / total;
-      return { index, name, timeMs: 100 * ms, averageMs: ms, medianMs: ms, percentage };
-    }),
-    layers: layers.map(({ name, origins }, index) => ({
-      index,
-      name,
-      type: 'MatrixMultiply',
-      tactic: `sm90_${name}`,
-      inputs: [tensor(precision)],
-      outputs: [tensor(precision)],
-      origins,
-    })),
+  const profile = layers.map(({ name, ms }, index) => {
+    const percentage = (100 * ms) / total;
+    return { index, name, timeMs: 100 * ms, averageMs: ms, medianMs: ms, percentage };
   });
+  const rows = layers.map(({ name, origins }, index) => layer(index, name, `sm90_${name}`, precision, origins));
+  return encodeLayers({ profile, layers: rows });
 }
 
 function layersOf({ precision }: KeyedCell, share: number): Buffer {
-  return encodeLayers({
-    profile: null,
-    layers: Array.from({ length: LAYERS }, (_, index) => {
-      const type = index < Math.round(share * LAYERS) ? precision : 'fp32';
-      return {
-        index,
-        name: `layer${index}`,
-        type: 'MatrixMultiply',
-        tactic: null,
-        inputs: [tensor(type)],
-        outputs: [tensor(type)],
-        origins: [],
-      };
-    }),
-  });
+  const layers = Array.from({ length: LAYERS }, (_, index) =>
+    layer(index, `layer${index}`, null, index < Math.round(share * LAYERS) ? precision : 'fp32'),
+  );
+  return encodeLayers({ profile: null, layers });
+}
+
+function layer(index: number, name: string, tactic: string | null, type: string, origins: readonly string[] = []) {
+  const tensors = [{ name: 'x', dimensions: [1, 64], type, format: null }];
+  return { index, name, type: 'MatrixMultiply', tactic, inputs: tensors, outputs: tensors, origins };
 }

@@ -44,25 +44,28 @@ export function answer({ args, env, cwd }, { out, err }) {
 
   const on = (flag) => args.includes(flag);
 
+  const sayAll = (...texts) => texts.forEach(say);
+  const journal = () => readFileSync(env.STUB_JOURNAL, 'utf8').split('\n');
+
   function banner() {
     const is11 = version.startsWith('11');
-    say('=== Model Options ===');
-    say('Format: *');
-    say('');
-    say('=== Inference Options ===');
+    const hasGraph = is11 ? !on('--noCudaGraph') : on('--useCudaGraph');
+    sayAll('=== Model Options ===', 'Format: *', '', '=== Inference Options ===');
     if (valueOf('--shapes')) say(`Input inference shape : ${valueOf('--shapes').replace(/:(?=[\dx]+(,|$))/g, '=')}`);
-    say('Iterations: 10');
-    say(`Duration: ${valueOf('--duration') ?? 3}s (+ ${valueOf('--warmUp') ?? 200}ms warm up)`);
-    say(`Inference Streams: ${valueOf('--infStreams') ?? 1}`);
-    say(`Data transfers: ${word(is11 ? on('--includeDataTransfers') : !on('--noDataTransfers'))}`);
-    say(`Spin-wait: ${word(is11 ? !on('--noSpinWait') : on('--useSpinWait'))}`);
-    say(`CUDA Graph: ${word(is11 ? !on('--noCudaGraph') : on('--useCudaGraph'))}`);
-    say('');
-    say('=== Device Information ===');
-    say(`Selected Device: ${env.STUB_GPU ?? 'Stub GPU'}`);
-    say('');
-    say(`TensorRT version: ${version.slice(0, -4)}.${Number(version.slice(-4, -2))}.0`);
-    return is11 ? !on('--noCudaGraph') : on('--useCudaGraph');
+    sayAll(
+      'Iterations: 10',
+      `Duration: ${valueOf('--duration') ?? 3}s (+ ${valueOf('--warmUp') ?? 200}ms warm up)`,
+      `Inference Streams: ${valueOf('--infStreams') ?? 1}`,
+      `Data transfers: ${word(is11 ? on('--includeDataTransfers') : !on('--noDataTransfers'))}`,
+      `Spin-wait: ${word(is11 ? !on('--noSpinWait') : on('--useSpinWait'))}`,
+      `CUDA Graph: ${word(hasGraph)}`,
+      '',
+      '=== Device Information ===',
+      `Selected Device: ${env.STUB_GPU ?? 'Stub GPU'}`,
+      '',
+      `TensorRT version: ${version.slice(0, -4)}.${Number(version.slice(-4, -2))}.0`,
+    );
+    return hasGraph;
   }
 
   /**
@@ -96,21 +99,11 @@ export function answer({ args, env, cwd }, { out, err }) {
   const UNLUCKY = ' with bad luck';
   const unluckyPercent = Number(env.STUB_UNLUCKY_PERCENT ?? 0);
 
-  function buildsByNow() {
-    const lines = readFileSync(env.STUB_JOURNAL, 'utf8').split('\n');
-    return lines.filter((entry) => entry.includes('--saveEngine')).length;
-  }
-
-  function factorOfEngine() {
+  function slownessOfEngine() {
     const path = fileOf('--loadEngine');
     const text = existsSync(path) && statSync(path).isFile() ? readFileSync(path, 'utf8') : '';
-    return Number(/ factor ([\d.]+);/.exec(text)?.[1] ?? 1);
-  }
-
-  function slownessOfEngine() {
-    if (unluckyPercent === 0) return factorOfEngine();
-    const isUnlucky = readFileSync(fileOf('--loadEngine'), 'utf8').endsWith(UNLUCKY);
-    return isUnlucky ? 1 + unluckyPercent / 100 : 1;
+    if (unluckyPercent === 0) return Number(/ factor ([\d.]+);/.exec(text)?.[1] ?? 1);
+    return text.endsWith(UNLUCKY) ? 1 + unluckyPercent / 100 : 1;
   }
 
   function layersOfBuild(isUnlucky) {
@@ -123,9 +116,9 @@ export function answer({ args, env, cwd }, { out, err }) {
   }
 
   function build() {
-    const isUnlucky = unluckyPercent !== 0 && buildsByNow() % 2 === 0;
-    say('Engine built in 1.5 sec.');
-    say('Created engine with size: 1.25 MiB');
+    const builds = unluckyPercent === 0 ? [] : journal().filter((entry) => entry.includes('--saveEngine'));
+    const isUnlucky = unluckyPercent !== 0 && builds.length % 2 === 0;
+    sayAll('Engine built in 1.5 sec.', 'Created engine with size: 1.25 MiB');
     if (rule !== 'noEngine') writeEngine(isUnlucky);
     writeTimingCache();
     if (valueOf('--exportLayerInfo'))
@@ -156,8 +149,7 @@ export function answer({ args, env, cwd }, { out, err }) {
   function noise() {
     const { when, percent } = JSON.parse(env.STUB_NOISE ?? '{"when": "", "percent": 0}');
     if (percent === 0 || !line.includes(when)) return 1;
-    const place = readFileSync(env.STUB_JOURNAL, 'utf8').split('\n').length;
-    const bytes = createHash('sha256').update(`noise ${place}`).digest();
+    const bytes = createHash('sha256').update(`noise ${journal().length}`).digest();
     const [u, v] = [0, 4].map((at) => (bytes.readUInt32LE(at) + 1) / 2 ** 32);
     return Math.exp((percent / 100) * Math.sqrt(-2 * Math.log(u)) * Math.cos(2 * Math.PI * v));
   }
@@ -168,17 +160,16 @@ export function answer({ args, env, cwd }, { out, err }) {
   function sharesGpu() {
     const { when, runs } = JSON.parse(env.STUB_CONTENDED ?? '{"when": "", "runs": []}');
     if (runs.length === 0 || !line.includes(when)) return false;
-    const journal = readFileSync(env.STUB_JOURNAL, 'utf8').split('\n');
-    const mine = journal.filter((entry) => entry.includes(when) && entry.includes('--loadEngine'));
+    const mine = journal().filter((entry) => entry.includes(when) && entry.includes('--loadEngine'));
     return runs.includes(mine.length);
   }
 
   /** STUB_SLOW_UNTIL: so many runs after the last build are slow, by the journal. */
   function isEarly() {
     if (env.STUB_SLOW_UNTIL === undefined) return false;
-    const journal = readFileSync(env.STUB_JOURNAL, 'utf8').split('\n');
-    const built = journal.findLastIndex((entry) => entry.includes('--saveEngine'));
-    return journal.slice(built).filter((entry) => entry.includes('--loadEngine')).length <= Number(env.STUB_SLOW_UNTIL);
+    const entries = journal();
+    const built = entries.findLastIndex((entry) => entry.includes('--saveEngine'));
+    return entries.slice(built).filter((entry) => entry.includes('--loadEngine')).length <= Number(env.STUB_SLOW_UNTIL);
   }
 
   /** Times follow from the command line alone, so that every run of a cell is alike but for a known drift. */
@@ -196,62 +187,57 @@ export function answer({ args, env, cwd }, { out, err }) {
     load();
     say('Starting inference');
     if (hasGraph && rule === 'noGraph') {
-      out(
-        '[11/21/2026-07:33:53] [W] The built TensorRT engine contains operations that are not permitted under CUDA graph capture mode.\n',
-      );
-      out(
-        '[11/21/2026-07:33:53] [W] The specified --useCudaGraph flag has been ignored. The inference will be launched without using CUDA graph launch.\n',
-      );
+      for (const problem of [
+        'The built TensorRT engine contains operations that are not permitted under CUDA graph capture mode.',
+        'The specified --useCudaGraph flag has been ignored. The inference will be launched without using CUDA graph launch.',
+      ])
+        out(`[11/21/2026-07:33:53] [W] ${problem}\n`);
     } else if (hasGraph) {
-      say('Capturing CUDA graph for the current execution context');
-      say('Successfully captured CUDA graph for the current execution context');
+      const graph = 'CUDA graph for the current execution context';
+      sayAll(`Capturing ${graph}`, `Successfully captured ${graph}`);
     }
-    say('Warmup completed 100 queries over 200 ms');
-    say(`Timing trace has ${times.length} queries over ${(times.length * median) / 1000} s`);
-    say('=== Performance summary ===');
-    say(`Throughput: ${1000 / median} qps`);
-    say(`Latency: ${statistics(median)}`);
-    say(`Enqueue Time: ${statistics(0.01)}`);
-    say(`H2D Latency: ${statistics(0)}`);
-    say(`GPU Compute Time: ${statistics(median)}`);
-    say(`D2H Latency: ${statistics(0)}`);
-    say(`Total Host Walltime: ${(times.length * median) / 1000} s`);
-    say(`Total GPU Compute Time: ${(times.length * median) / 1000} s`);
-    const path = fileOf('--exportTimes');
-    if (valueOf('--exportTimes') && rule !== 'noTimes') {
-      let start = 0;
-      const rows = times.map((computeMs) => {
-        const row = {
-          startH2dMs: start,
-          endH2dMs: start,
-          startComputeMs: start,
-          endComputeMs: start + computeMs,
-          startD2hMs: start + computeMs,
-          endD2hMs: start + computeMs,
-          h2dMs: 0,
-          computeMs,
-          d2hMs: 0,
-          latencyMs: computeMs,
-        };
-        start += computeMs;
-        return row;
-      });
-      writeFileSync(path, JSON.stringify(rows));
-    }
+    const totalS = (times.length * median) / 1000;
+    sayAll(
+      'Warmup completed 100 queries over 200 ms',
+      `Timing trace has ${times.length} queries over ${totalS} s`,
+      '=== Performance summary ===',
+      `Throughput: ${1000 / median} qps`,
+      `Latency: ${statistics(median)}`,
+      `Enqueue Time: ${statistics(0.01)}`,
+      `H2D Latency: ${statistics(0)}`,
+      `GPU Compute Time: ${statistics(median)}`,
+      `D2H Latency: ${statistics(0)}`,
+      `Total Host Walltime: ${totalS} s`,
+      `Total GPU Compute Time: ${totalS} s`,
+    );
+    if (valueOf('--exportTimes') && rule !== 'noTimes') exportTimes(times);
+  }
+
+  /** One query after the other, with nothing copied. */
+  function exportTimes(times) {
+    let end = 0;
+    const rows = times.map((computeMs) => {
+      const start = end;
+      end += computeMs;
+      const [h2d, d2h] = [
+        { startH2dMs: start, endH2dMs: start },
+        { startD2hMs: end, endD2hMs: end },
+      ];
+      const compute = { startComputeMs: start, endComputeMs: end };
+      return { ...h2d, ...compute, ...d2h, h2dMs: 0, computeMs, d2hMs: 0, latencyMs: computeMs };
+    });
+    writeFileSync(fileOf('--exportTimes'), JSON.stringify(rows));
   }
 
   function exportProfile() {
     const name = env.STUB_LAYER ?? 'conv1';
     const layer = { name, timeMs: 6.4, averageMs: 0.1, medianMs: 0.1, percentage: 100 };
     writeFileSync(fileOf('--exportProfile'), JSON.stringify([{ count: 64 }, layer]));
-    const tensors =
-      env.STUB_DATATYPE === undefined ? [] : [{ Name: 'x', Dimensions: [], 'Format/Datatype': env.STUB_DATATYPE }];
-    const info = {
-      Name: name,
-      LayerType: 'conv',
-      ...(tensors.length === 0 ? {} : { Inputs: tensors, Outputs: tensors }),
-    };
-    writeFileSync(fileOf('--exportLayerInfo'), JSON.stringify({ Layers: [info], Bindings: [name] }));
+    const type = env.STUB_DATATYPE;
+    const tensors = [{ Name: 'x', Dimensions: [], 'Format/Datatype': type }];
+    const typed = type === undefined ? {} : { Inputs: tensors, Outputs: tensors };
+    const info = { Layers: [{ Name: name, LayerType: 'conv', ...typed }], Bindings: [name] };
+    writeFileSync(fileOf('--exportLayerInfo'), JSON.stringify(info));
   }
 
   if (env.STUB_JOURNAL) appendFileSync(resolve(cwd, env.STUB_JOURNAL), `${line}\n`);

@@ -14,17 +14,9 @@ const args = process.argv.slice(2);
 const isOld = process.env['STUB_NSYS'] === '2024.2';
 const version = isOld ? '2024.2.3.38' : '2025.3.1.90';
 
-/** Option, with whether its value stands in an argument of its own. */
 const METRICS = isOld ? '--gpu-metrics-device' : '--gpu-metrics-devices';
-const LONG = [
-  '--accelerator-trace',
-  '--capture-range',
-  '--cuda-graph-trace',
-  METRICS,
-  '--show-output',
-  '--trace-fork-before-exec',
-];
-const SHORT = ['-o', '-f', '-t', '-c', '-e'];
+const OPTIONS = `--accelerator-trace --capture-range --cuda-graph-trace ${METRICS} --show-output --trace-fork-before-exec`;
+const KNOWN = [...OPTIONS.split(' '), '-o', '-f', '-t', '-c', '-e'];
 
 const HELP = `
 The options for the profile command are:
@@ -56,48 +48,30 @@ function refuse(text: string): never {
 }
 
 function profile(rest: readonly string[]): void {
-  let output = 'report1';
-  let force = false;
+  const given = new Map<string, string>();
   let at = 0;
-  const environment: Record<string, string> = {};
-  for (; at < rest.length; at += 1) {
-    const arg = rest[at] ?? '';
-    if (!arg.startsWith('-')) break;
-    const [name = '', inline] = arg.split('=', 2);
-    if (!LONG.includes(name) && !SHORT.includes(name)) refuse(`unrecognised option '${name}'`);
-    const value = inline ?? rest[(at += 1)] ?? '';
-    if (name === '-o') output = value;
-    if (name === '-f') force = value === 'true';
-    if (name === '-e') {
-      for (const pair of value.split(',')) {
-        const [variable = '', text = ''] = pair.split('=', 2);
-        environment[variable] = text;
-      }
-    }
+  while (rest[at]?.startsWith('-') === true) {
+    const [name = '', inline] = (rest[at] ?? '').split('=', 2);
+    if (!KNOWN.includes(name)) refuse(`unrecognised option '${name}'`);
+    given.set(name, inline ?? rest[at + 1] ?? '');
+    at += inline === undefined ? 2 : 1;
   }
   const [program, ...own] = rest.slice(at);
   if (program === undefined) refuse('No application was given.');
-  const report = `${output}.nsys-rep`;
-  if (existsSync(report) && !force) refuse(`${report} exists: use --force-overwrite true`);
-  const ran = spawnSync(program, own, { stdio: 'inherit', env: { ...process.env, ...environment } });
+  const report = `${given.get('-o') ?? 'report1'}.nsys-rep`;
+  if (existsSync(report) && given.get('-f') !== 'true') refuse(`${report} exists: use --force-overwrite true`);
+  const variables = (given.get('-e') ?? '').split(',').map((pair) => pair.split('=', 2));
+  const env = { ...process.env, ...Object.fromEntries(variables.filter((pair) => pair.length === 2)) };
+  const ran = spawnSync(program, own, { stdio: 'inherit', env });
   if (ran.status !== 0) process.exit(ran.status ?? 1);
-  const queries = Number(/--iterations=(\d+)/.exec(own.join(' '))?.[1] ?? 3);
-  const hasGraph = own.includes('--useCudaGraph') || rest.includes('node');
-  writeFileSync(report, JSON.stringify({ queries, hasGraph }));
+  writeFileSync(report, JSON.stringify({ queries: Number(/--iterations=(\d+)/.exec(own.join(' '))?.[1] ?? 3) }));
   process.stdout.write(`Generated:\n    ${report}\n`);
 }
 
 function exported(rest: readonly string[]): void {
-  const report = rest.at(-1) ?? '';
-  const output = rest[rest.indexOf('-o') + 1] ?? '';
-  const { queries, hasGraph } = JSON.parse(readFileSync(report, 'utf8'));
-  const layer = process.env['STUB_LAYER'] ?? 'conv1';
-  const layers = [
-    { name: layer, kernels: { sm90_xmma_fprop: 40, splitKreduce: 8 } },
-    { name: 'Reformatting CopyNode for Input Tensor 0 to conv1', kernels: { permute: 5 } },
-  ];
-  writeCapture(output, { layers, queries, hasGraph });
-  process.stdout.write(`Processing [${report}]\n`);
+  const { queries } = JSON.parse(readFileSync(rest.at(-1) ?? '', 'utf8'));
+  const kernels = { sm90_xmma_fprop: 40, splitKreduce: 8, permute: 5 };
+  writeCapture(rest[rest.indexOf('-o') + 1] ?? '', { kernels, queries });
 }
 
 if (process.env['STUB_NSYS_JOURNAL'] !== undefined) {

@@ -34,14 +34,10 @@ function wait() {
   setTimeout(() => process.exit(9), 120_000);
 }
 
-function ignoreSignals() {
-  for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(name, () => {});
-}
-
-/** A child that ignores signals too; `detached` leaves the process group by setsid. */
-function startChild(detached) {
+/** A child that ignores signals too, and leaves the process group by setsid. */
+function startChild() {
   const script = 'process.on("SIGTERM", () => {}); setTimeout(() => {}, 120000)';
-  const child = spawn(process.execPath, ['-e', script], { detached, stdio: 'ignore' });
+  const child = spawn(process.execPath, ['-e', script], { detached: true, stdio: 'ignore' });
   child.unref();
   appendFileSync(join(folder, 'pids'), `${process.pid}\n${child.pid}\n`);
 }
@@ -86,46 +82,22 @@ const FAILURES = {
     '[11/21/2026-07:37:45] [E] Uncaught exception detected: Unable to open library: libnvinfer_plugin.so.10 due to libnvinfer_plugin.so.10: cannot open shared object file: No such file or directory',
 };
 
-switch (rule?.does) {
-  case 'silent':
-    wait();
-    break;
-  case 'hangsInLoad':
-    begin();
-    wait();
-    break;
-  case 'hangsInTimedPart':
-    begin();
-    say('Starting inference');
-    ignoreSignals();
-    startChild(true);
-    wait();
-    break;
-  case 'waitsForFile': {
+const PASSED = `&&&& PASSED TensorRT.trtexec [TensorRT v100600] # trtexec ${line}\n`;
+
+/** A trouble that it lives through, before or while it answers as ever. */
+const DISTURBED = {
+  waitsForFile() {
     writeFileSync(`${process.env.TROUBLE_GATE}.waits`, String(process.pid));
     const nap = new Int32Array(new SharedArrayBuffer(4));
     while (!existsSync(process.env.TROUBLE_GATE)) Atomics.wait(nap, 0, 0, 20);
-    await import('./stub-trtexec.mjs');
-    break;
-  }
-  case 'looksBeside':
-    // Whether the one that waits still runs.
-    appendFileSync(join(folder, 'beside'), `${isRunning(Number(process.env.TROUBLE_BESIDE))}\n`);
-    await import('./stub-trtexec.mjs');
-    break;
-  case 'stops':
-    begin();
-    process.kill(process.pid, 'SIGSTOP');
-    wait();
-    break;
-  case 'leavesDaemon':
-    startChild(true);
-    await import('./stub-trtexec.mjs');
-    break;
-  case 'printsMuch': {
+  },
+  /** Whether the one that waits still runs. */
+  looksBeside: () => appendFileSync(join(folder, 'beside'), `${isRunning(Number(process.env.TROUBLE_BESIDE))}\n`),
+  leavesDaemon: () => startChild(),
+  /** Between banner and summary: one stays in the head of the log, the other in its tail. */
+  printsMuch() {
     const bytes = Number(process.env.TROUBLE_BYTES);
     const chunk = Buffer.from('[11/21/2026-07:33:53] [V] a tactic that is timed and not taken\n'.repeat(1 << 13));
-    // Between banner and summary: one stays in the head of the log, the other in its tail.
     const write = process.stdout.write.bind(process.stdout);
     process.stdout.write = (text, ...more) => {
       if (String(text).includes('Starting inference')) {
@@ -133,40 +105,58 @@ switch (rule?.does) {
       }
       return write(text, ...more);
     };
-    await import('./stub-trtexec.mjs');
-    break;
-  }
-  case 'diesHalfWay':
+  },
+  halfExport: () => process.on('exit', () => truncateSync(valueOf('--exportTimes'), 3000)),
+  fillsOtherDisk: () => fill(process.env.TROUBLE_FILL),
+};
+
+/** Ignores signals, as its child does. */
+function holdOut() {
+  for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(name, () => {});
+  startChild();
+}
+
+/** A trouble after which it says no more. */
+const STOPPED = {
+  silent: wait,
+  hangsInLoad() {
+    begin();
+    wait();
+  },
+  hangsInTimedPart() {
+    begin();
+    say('Starting inference');
+    holdOut();
+    wait();
+  },
+  stops() {
+    begin();
+    process.kill(process.pid, 'SIGSTOP');
+    wait();
+  },
+  diesHalfWay() {
     begin();
     say('Starting inference');
     process.kill(process.pid, 'SIGKILL');
-    break;
-  case 'halfExport':
-    process.on('exit', () => truncateSync(valueOf('--exportTimes'), 3000));
-    await import('./stub-trtexec.mjs');
-    break;
-  case 'noEngine':
+  },
+  noEngine() {
     begin();
     say('Created engine with size: 1.25 MiB');
     say('Skipped inference phase since --skipInference is added.');
-    process.stdout.write(`&&&& PASSED TensorRT.trtexec [TensorRT v100600] # trtexec ${line}\n`);
-    break;
-  case 'fillsDisk':
+    process.stdout.write(PASSED);
+  },
+  /** Like trtexec it says nothing of what it could not write, and passes. */
+  fillsDisk() {
     begin();
     fill(valueOf(line.includes('--saveEngine') ? '--saveEngine' : '--exportTimes'));
-    // Like trtexec it says nothing of what it could not write, and passes.
     try {
-      writeSync(1, `&&&& PASSED TensorRT.trtexec [TensorRT v100600] # trtexec ${line}\n`);
+      writeSync(1, PASSED);
     } catch {
       // Its log has no room either.
     }
-    break;
-  case 'fillsOtherDisk':
-    fill(process.env.TROUBLE_FILL);
-    await import('./stub-trtexec.mjs');
-    break;
-  case 'signalToTree': {
-    // Somebody outside signals trtexec, and bench when that has ended and was waited for.
+  },
+  /** Somebody outside signals trtexec, and bench when that has ended and was waited for. */
+  signalToTree() {
     begin();
     const script = `
       const [trtexec, bench, signal] = process.argv.slice(1);
@@ -174,28 +164,22 @@ switch (rule?.does) {
       process.kill(trtexec, signal);
       while (isThere()) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
       process.kill(bench, signal);`;
-    const pids = [process.pid, process.ppid].map(String);
-    const args = ['-e', script, ...pids, process.env.TROUBLE_SIGNAL];
+    const args = ['-e', script, ...[process.pid, process.ppid].map(String), process.env.TROUBLE_SIGNAL];
     spawn(process.execPath, args, { detached: true, stdio: 'ignore', env: {} });
     wait();
-    break;
-  }
-  case 'killsBench':
+  },
+  killsBench() {
     begin();
-    ignoreSignals();
-    startChild(true);
+    holdOut();
     process.kill(process.ppid, 'SIGKILL');
     wait();
-    break;
-  case 'busy':
-  case 'lost':
-  case 'notReady':
-  case 'outOfMemory':
-  case 'deviceNotReady':
-  case 'noLibrary':
-  case 'noPlugin':
-    fail(FAILURES[rule.does]);
-    break;
-  default:
-    await import('./stub-trtexec.mjs');
+  },
+};
+
+const { does } = rule ?? {};
+if (does in FAILURES) fail(FAILURES[does]);
+else if (does in STOPPED) STOPPED[does]();
+else {
+  DISTURBED[does]?.();
+  await import('./stub-trtexec.mjs');
 }

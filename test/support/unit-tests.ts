@@ -4,24 +4,8 @@ import { dirname, join } from 'node:path';
 const TESTS = join(import.meta.dirname, '..');
 
 /** Code that starts processes, or waits for them, without a word of it in the test; and tests of half a minute. */
-const NO_UNIT_TESTS = [
-  'cli',
-  'docs',
-  'golden',
-  'machine',
-  'pins',
-  'process',
-  'run',
-  'scripts',
-  'security',
-  'store',
-  'tools/git',
-  'tools/nvidia-smi/nvidia-smi',
-  'engines/',
-  'features/check/notify',
-  'judge/history/targets',
-  'features/why/cases',
-];
+const NO_UNIT_TESTS = `cli docs golden machine pins process run scripts security store tools/git
+  tools/nvidia-smi/nvidia-smi engines/ features/check/notify judge/history/targets features/why/cases`.split(/\s+/);
 
 /** What starts a process: `bench`, a program or a browser. */
 const STARTS =

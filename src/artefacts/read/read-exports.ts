@@ -5,11 +5,11 @@ import type { RunManifest } from '../run-manifest.ts';
 import { errorText } from '../../errors.ts';
 import { parseLayerCsv } from '../../trtexec/exports/layer-csv.ts';
 import { parseLayerInfo } from '../../trtexec/exports/layer-info.ts';
-import { parseProfile, ProfileReader } from '../../trtexec/exports/profile.ts';
+import { parseProfile } from '../../trtexec/exports/profile.ts';
 import { OtherRunError, timesOfRun, TimesReader } from '../../trtexec/exports/times.ts';
 import { parseTraceEvents } from '../../trtexec/exports/trace-events.ts';
 import { flagValue } from '../../trtexec/flags/flag-table.ts';
-import type { LayerProfile, TrtexecRun } from '../../trtexec/log/parsed-log.ts';
+import type { TrtexecRun } from '../../trtexec/log/parsed-log.ts';
 import { silentRun } from '../../trtexec/log/run-builder.ts';
 import { type ExportProblem, NO_EXPORTS, type QueryTimes, type RunExports } from '../../trtexec/run-facts.ts';
 
@@ -99,27 +99,9 @@ function isOmitted(requested: string, name: string, { argv, omitted }: RunManife
 }
 
 async function readOne(flag: ExportFlag, files: RunFiles, name: string, log: TrtexecRun): Promise<Partial<RunExports>> {
-  switch (flag) {
-    case '--exportTimes':
-      return { times: timesOfRun(await readTimes(files.chunks(name)), log) };
-    case '--exportProfile':
-      return { profile: await readProfile(files.chunks(name), () => files.whole(name)) };
-    case '--exportLayerInfo':
-      return { layerInfo: parseLayerInfo((await files.whole(name)).toString('utf8')) };
-  }
-}
-
-/**
- * @param whole reads the file again, if its form is not trtexec's
- * @throws ExportFormatError when it is not a profile
- */
-export async function readProfile(chunks: AsyncIterable<Buffer>, whole: () => Promise<Buffer>): Promise<LayerProfile> {
-  const reader = new ProfileReader();
-  for await (const chunk of chunks) {
-    reader.push(chunk);
-    if (!reader.isRegular) break;
-  }
-  return reader.end() ?? parseProfile((await whole()).toString('utf8'));
+  if (flag === '--exportTimes') return { times: timesOfRun(await readTimes(files.chunks(name)), log) };
+  const text = (await files.whole(name)).toString('utf8');
+  return flag === '--exportProfile' ? { profile: parseProfile(text) } : { layerInfo: parseLayerInfo(text) };
 }
 
 async function readTimes(chunks: AsyncIterable<Buffer>): Promise<QueryTimes> {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 
-import { errorText } from '../../errors.ts';
+import { errorText, TooLargeError } from '../../errors.ts';
 import { isFine, type LogStream, type Outcome } from '../../records/outcome.ts';
 import {
   DEFAULT_FITNESS_LIMITS,
@@ -13,16 +13,15 @@ import {
   type ParsedRun,
 } from '../../trtexec/run-facts.ts';
 import { COLD_START, isColdStart } from '../../records/harness.ts';
-import type { RunTelemetry } from '../../records/telemetry.ts';
 import type { StoredArtefact } from '../../records/run.ts';
 import { isTelemetryName, readTelemetry } from './read-telemetry.ts';
 import type { TrtexecRun } from '../../trtexec/log/parsed-log.ts';
 import { boundBy } from '../../trtexec/fitness/bound-by.ts';
 import { findFlags, findHarnessFlags, marked } from '../../trtexec/fitness/find-flags.ts';
-import { failed, syntheticEvidence, unfitFor } from '../../trtexec/log/ended.ts';
+
 import { judgeHarness } from '../../harnesses/judge-harness.ts';
 import { derive } from '../../trtexec/log/derived.ts';
-import { judgeRun } from '../../trtexec/log/judge.ts';
+import { failed, judgeRun, syntheticEvidence, unfitFor } from '../../trtexec/log/judge.ts';
 import { silentRun } from '../../trtexec/log/run-builder.ts';
 import { TrtexecLogParser } from '../../trtexec/log/trtexec-log.ts';
 import { contradictedCell } from '../../trtexec/cell-of-run.ts';
@@ -82,49 +81,40 @@ export async function readStatedRun(
 ): Promise<ReadRun[]> {
   if (manifest.lone?.kind === 'layers') return [await layersRun(files, manifest, notes)];
   const driven = await readHarness(files, manifest);
-  if (driven !== null) {
-    return [await harnessRun(files, manifest, driven, notes)];
-  }
+  if (driven !== null) return [await harnessRun(files, manifest, driven, notes)];
   const parser = new TrtexecLogParser();
   const { artefacts, problems } = await hashAll(files, logStreams(files), parser);
-  notes.push(...problems);
   const { runs, processes } = parser.end();
   const logs = runs.length > 0 ? runs : [silentRun()];
-  const alone = logs.length === 1;
-  const judgedLogs = await Promise.all(
-    logs.map(async (log, index) => {
-      const read = alone
-        ? await readExports(files, manifest, log)
-        : { exports: NO_EXPORTS, notes: exportsOfSeveral(files, logs.length) };
-      const watched = alone ? await readTelemetry(files, manifest, log) : { telemetry: null, notes: [] };
-      return judged(files.folder, index, manifest, log, read.exports, watched.telemetry, options, artefacts, [
-        ...notes,
-        ...read.notes,
-        ...watched.notes,
-      ]);
-    }),
+  const [first = silentRun()] = logs;
+  const isAlone = logs.length === 1;
+  const read = isAlone
+    ? await readExports(files, manifest, first)
+    : { exports: NO_EXPORTS, notes: exportsOfSeveral(files, logs.length) };
+  const { telemetry, notes: watched } = isAlone
+    ? await readTelemetry(files, manifest, first)
+    : { telemetry: null, notes: [] };
+  const said = [...notes, ...problems, ...read.notes, ...watched];
+  const judgedLogs = logs.map((log, index) =>
+    judged(
+      { path: files.folder, index, manifest, log, artefacts, exports: read.exports, telemetry, notes: said },
+      options,
+    ),
   );
-  const { logIndex } = manifest;
-  if (logIndex !== null) {
-    return judgedLogs.filter(({ index }) => index === logIndex).map(ofItsCell);
-  }
-  if (alone) return judgedLogs.map(ofItsCell);
-  // A manifest that counts attempts describes one process.
-  const isOne = manifest.attempt !== null && processes > 1;
-  return isOne ? judgedLogs.map((run) => ofSeveral(run, processes)) : judgedLogs;
-}
-
-function ofItsCell(run: ReadRun): ReadRun {
-  const { cell } = run.manifest;
-  const text = cell === null || !isFine(run.outcome) ? null : contradictedCell(cell, run.log);
-  return text === null ? run : { ...run, outcome: unfitFor('optionsDiffer', syntheticEvidence(text)) };
-}
-
-/** A stand-in for trtexec that starts it several times: it is unknown whose numbers and exports count. */
-function ofSeveral(run: ReadRun, processes: number): ReadRun {
-  if (!isFine(run.outcome)) return run;
-  const text = `trtexec ran ${processes} times in one process: whose numbers these are is unknown`;
-  return { ...run, outcome: unfitFor('suspectErrors', syntheticEvidence(text)) };
+  const { attempt, cell, logIndex } = manifest;
+  // A manifest that counts attempts describes one process: where several ran in it, it is unknown whose numbers and exports count.
+  const several =
+    logIndex === null && !isAlone && attempt !== null && processes > 1
+      ? `trtexec ran ${processes} times in one process: whose numbers these are is unknown`
+      : null;
+  return judgedLogs
+    .filter(({ index }) => logIndex === null || index === logIndex)
+    .map((run) => {
+      if (!isFine(run.outcome)) return run;
+      if (several !== null) return { ...run, outcome: unfitFor('suspectErrors', syntheticEvidence(several)) };
+      const other = cell === null || (logIndex === null && !isAlone) ? null : contradictedCell(cell, run.log);
+      return other === null ? run : { ...run, outcome: unfitFor('optionsDiffer', syntheticEvidence(other)) };
+    });
 }
 
 function exportsOfSeveral(files: RunFiles, runs: number): string[] {
@@ -134,11 +124,25 @@ function exportsOfSeveral(files: RunFiles, runs: number): string[] {
     : [`${found.join(', ')} left out: ${runs} runs are in this log, and which of them wrote it is not said`];
 }
 
-/** What a run without a log of trtexec begins with. */
-function unjudged({ folder: path }: RunFiles, manifest: RunManifest) {
+/** What a run without a log of trtexec begins with. @param index what tells runs with the same files apart */
+async function unjudged(files: RunFiles, manifest: RunManifest, notes: readonly string[], index: number) {
+  const { artefacts, problems } = await hashAll(files);
   const log = silentRun();
   const nothing = { harness: null, exports: NO_EXPORTS, telemetry: null, flags: [] };
-  return { ...nothing, path, index: 0, manifest, log, derived: derive(log, null) };
+  const identity = {
+    path: files.folder,
+    index: 0,
+    manifest,
+    artefacts,
+    contentId: contentId(manifest, artefacts, index),
+  };
+  return {
+    ...nothing,
+    ...identity,
+    log,
+    derived: derive(log, null),
+    notes: [...manifest.notes, ...notes, ...problems],
+  };
 }
 
 async function harnessRun(
@@ -147,44 +151,24 @@ async function harnessRun(
   { result, lastError }: DrivenFiles,
   notes: readonly string[],
 ): Promise<ReadRun> {
-  const { artefacts, problems } = await hashAll(files);
-  const run = unjudged(files, manifest);
-  const { log, derived } = run;
-  const watched = await readTelemetry(files, manifest, log);
-  const { telemetry } = watched;
-  const machine = defined(manifest.environment);
-  const reading = result.kind === 'read' ? result.reading : null;
-  const facts = { log, derived, times: null, telemetry, machine };
-  const flags = [...marked(manifest), ...findHarnessFlags(facts, reading)];
-  return {
-    ...run,
-    harness: reading,
-    telemetry,
-    flags,
-    outcome: judgeHarness(result, processFacts(manifest), lastError, flags),
-    notes: [...manifest.notes, ...notes, ...problems, ...watched.notes],
-    artefacts,
-    contentId: contentId(manifest, artefacts, manifest.lone?.kind === 'report' ? manifest.lone.index : 0),
-  };
+  const run = await unjudged(files, manifest, notes, manifest.lone?.kind === 'report' ? manifest.lone.index : 0);
+  const { telemetry, notes: watched } = await readTelemetry(files, manifest, run.log);
+  const harness = result.kind === 'read' ? result.reading : null;
+  const facts = { log: run.log, derived: run.derived, times: null, telemetry, machine: defined(manifest.environment) };
+  const flags = [...marked(manifest), ...findHarnessFlags(facts, harness)];
+  const outcome = judgeHarness(result, processFacts(manifest), lastError, flags);
+  return { ...run, harness, telemetry, flags, outcome, notes: [...run.notes, ...watched] };
 }
 
 async function layersRun(files: RunFiles, manifest: RunManifest, notes: readonly string[]): Promise<ReadRun> {
-  const { artefacts, problems } = await hashAll(files);
-  const read = await readStandaloneLayers(files, manifest);
-  const [problem] = read.notes;
+  // The same trace over another number of runs is another measurement.
+  const run = await unjudged(files, manifest, notes, manifest.lone?.kind === 'layers' ? (manifest.lone.runs ?? 0) : 0);
+  const { exports, notes: said } = await readStandaloneLayers(files, manifest);
   const outcome: Outcome =
-    read.exports.profile === null && read.exports.layerInfo === null
-      ? failed('incomplete', syntheticEvidence(problem ?? 'no layers in it'))
+    exports.profile === null && exports.layerInfo === null
+      ? failed('incomplete', syntheticEvidence(said[0] ?? 'no layers in it'))
       : { kind: 'measured', evidence: [] };
-  return {
-    ...unjudged(files, manifest),
-    exports: read.exports,
-    outcome,
-    notes: [...manifest.notes, ...notes, ...problems, ...read.notes],
-    artefacts,
-    // The same trace over another number of runs is another measurement.
-    contentId: contentId(manifest, artefacts, manifest.lone?.kind === 'layers' ? (manifest.lone.runs ?? 0) : 0),
-  };
+  return { ...run, exports, outcome, notes: [...run.notes, ...said] };
 }
 
 /** Everything that the process left, by name. @param streams files of a log, which is parsed in this order */
@@ -219,19 +203,26 @@ export async function readBareLog(
   chunks: AsyncIterable<Buffer> = readChunks(path, null, options.signal),
 ): Promise<ReadRun[]> {
   const parser = new TrtexecLogParser();
-  const { sha256, bytes, problem, tooLarge } = await feed(chunks, (chunk) => parser.push(chunk, 'stdout'));
-  if (options.isForeign === true && tooLarge !== null) throw tooLarge;
+  const { sha256, bytes, error, problem } = await feed(chunks, (chunk) => parser.push(chunk, 'stdout'));
+  if (options.isForeign === true && error instanceof TooLargeError) throw error;
   const artefact = { name: plainName(basename(path)), sha256, bytes };
   const notes = problem === null ? [] : [`${basename(path)} ${problem}`];
   const { runs } = parser.end();
   const logs = runs.length > 0 || problem === null ? runs : [silentRun()];
-  return logs.map((log, index) =>
-    judged(path, index, emptyManifest(), log, NO_EXPORTS, null, options, [artefact], notes),
-  );
+  const common = {
+    path,
+    manifest: emptyManifest(),
+    artefacts: [artefact],
+    exports: NO_EXPORTS,
+    telemetry: null,
+    notes,
+  };
+  return logs.map((log, index) => judged({ ...common, log, index }, options));
 }
 
 export function readExportsAlone(path: string, exports: RunExports): ReadRun {
-  return judged(path, 0, emptyManifest(), silentRun(), exports, null, {}, [], []);
+  const nothing = { manifest: emptyManifest(), log: silentRun(), artefacts: [], telemetry: null, notes: [] };
+  return judged({ ...nothing, path, exports, index: 0 }, {});
 }
 
 /** `stdout.log` and `stderr.log`; without the first, the only other file named like a log. */
@@ -258,27 +249,27 @@ async function readManifest(files: RunFiles): Promise<{ manifest: RunManifest; n
     : { manifest: emptyManifest(), notes: [`${NOT_UNDERSTOOD}: ${reading.problem}`] };
 }
 
-function judged(
-  path: string,
-  index: number,
-  manifest: RunManifest,
-  log: TrtexecRun,
-  exports: RunExports,
-  telemetry: RunTelemetry | null,
-  options: ReadOptions,
-  artefacts: readonly StoredArtefact[],
-  notes: readonly string[],
-): ReadRun {
+type LogReading = Pick<
+  ReadRun,
+  'artefacts' | 'exports' | 'index' | 'log' | 'manifest' | 'notes' | 'path' | 'telemetry'
+>;
+
+function judged(reading: LogReading, options: ReadOptions): ReadRun {
+  const { artefacts, exports, index, log, manifest, notes, telemetry } = reading;
+  const { conversionFailure } = manifest;
   const isCold = manifest.cell !== null && 'harness' in manifest.cell && isColdStart(manifest.cell);
   const derived = derive(log, exports.times);
-  const machine = defined(manifest.environment);
+  const facts = {
+    log,
+    derived,
+    times: isCold ? null : exports.times,
+    telemetry,
+    machine: defined(manifest.environment),
+  };
   const flags = [
     ...(log.measurement === null ? [] : marked(manifest)),
-    ...(isCold
-      ? findHarnessFlags({ log, derived, times: null, telemetry, machine }, null)
-      : findFlags({ log, derived, times: exports.times, telemetry, machine })),
+    ...(isCold ? findHarnessFlags(facts, null) : findFlags(facts)),
   ];
-  const { conversionFailure } = manifest;
   const outcome: Outcome =
     conversionFailure === null
       ? judgeRun({
@@ -293,18 +284,16 @@ function judged(
           role: manifest.role,
         })
       : { kind: 'failed', ...conversionFailure };
+  const omittedMib = Math.ceil(log.omittedBytes / (1 << 20));
+  const omitted = `the log was too long: at least ${omittedMib} MiB of its middle were left out`;
   return {
-    path,
-    index,
-    manifest,
+    ...reading,
     ...(isCold
       ? coldStart(log, exports)
-      : { log, exports, harness: null, derived: { ...derived, boundBy: boundBy({ log, derived }, flags) } }),
-    telemetry,
+      : { harness: null, derived: { ...derived, boundBy: boundBy({ log, derived }, flags) } }),
     flags,
     outcome,
-    notes: [...manifest.notes, ...notes, ...(log.omittedBytes === 0 ? [] : [omittedNote(log.omittedBytes)])],
-    artefacts,
+    notes: [...manifest.notes, ...notes, ...(omittedMib === 0 ? [] : [omitted])],
     contentId: contentId(manifest, artefacts, index),
   };
 }
@@ -331,27 +320,20 @@ function coldStart(log: TrtexecRun, exports: RunExports): Pick<ReadRun, 'derived
   };
 }
 
-function omittedNote(bytes: number): string {
-  return `the log was too long: at least ${Math.ceil(bytes / (1 << 20))} MiB of its middle were left out`;
-}
-
 export function processFacts(manifest: RunManifest): ProcessFacts {
   const { exitCode, signal, timedOut, limit, cancelled, logTooLong } = manifest;
   return { exitCode, signal, timedOut, limit, cancelled, logTooLong };
 }
 
 function contentId(manifest: RunManifest, artefacts: readonly StoredArtefact[], index: number): string {
+  const { argv, cell, lone: standalone, startedAt } = manifest;
   const hash = createHash('sha256');
-  hash.update(JSON.stringify([manifest.argv, manifest.startedAt, index, ...statedKeys(manifest)]));
+  // For bare numbers, only the stated cell and metric distinguish runs.
+  const { metric = null, pattern = null, timer = null } = standalone?.kind === 'report' ? standalone : {};
+  const stated = metric === null ? [] : [metric, timer, cell, ...(pattern === null ? [] : [pattern])];
+  hash.update(JSON.stringify([argv, startedAt, index, ...stated]));
   for (const { name, sha256 } of artefacts) hash.update(`\0${name}\0${sha256}`);
   return hash.digest('hex').slice(0, 32);
-}
-
-/** For bare numbers, only the stated cell and metric distinguish runs. */
-function statedKeys({ cell, lone: standalone }: RunManifest): unknown[] {
-  if (standalone?.kind !== 'report' || standalone.metric === null) return [];
-  const { metric, pattern, timer } = standalone;
-  return [metric, timer, cell, ...(pattern === null ? [] : [pattern])];
 }
 
 export async function isRunFolder(path: string): Promise<boolean> {

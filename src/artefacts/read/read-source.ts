@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
-import { plainName, readChunks, readWhole } from '../files.ts';
-import { LAYER_NAMES, readProfile } from './read-exports.ts';
+import { plainName, readWhole } from '../files.ts';
+import { LAYER_NAMES } from './read-exports.ts';
 import {
   contentOf,
   type StandaloneReading,
@@ -17,15 +17,14 @@ import type { RunManifest } from '../run-manifest.ts';
 import { ExportFormatError, UsageError, errorText } from '../../errors.ts';
 import { NOTHING_STATED as NO_CELL_STATED } from '../../harnesses/driver.ts';
 import { TORCH_CELL } from '../../harnesses/torch-tensorrt.ts';
-import type { LayerInfo } from '../../layers/layer-info.ts';
 import { keyedCell, PRECISIONS } from '../../records/cell.ts';
 import { printable } from '../../text/printable.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
 import { type ExplorerMetadata, NO_METADATA, parseExplorerMetadata } from '../../trtexec/exports/explorer-metadata.ts';
 import { parseLayerInfo } from '../../trtexec/exports/layer-info.ts';
 import { parseTraceEvents } from '../../trtexec/exports/trace-events.ts';
-import type { LayerProfile } from '../../trtexec/log/parsed-log.ts';
-import { NO_EXPORTS, type RunExports } from '../../trtexec/run-facts.ts';
+import { parseProfile } from '../../trtexec/exports/profile.ts';
+import { NO_EXPORTS } from '../../trtexec/run-facts.ts';
 
 /**
  * @throws TooLargeError for files made to exhaust memory
@@ -162,31 +161,20 @@ const INFO_NAMES = ['layers.json', 'layers.json.gz', 'layers.json.zst', 'layers.
  */
 export async function readLayerFile(path: string): Promise<ReadRun | null> {
   if (!plainName(path).endsWith('.json')) return null;
-  const profile = await profileIn(path);
-  if (profile === null) {
-    const layerInfo = await layerInfoIn(path);
-    return layerInfo === null ? null : alone(path, { layerInfo });
-  }
-  const infoPath = INFO_NAMES.map((name) => join(dirname(path), name)).find(existsSync);
-  return alone(path, { profile, layerInfo: infoPath === undefined ? null : await layerInfoIn(infoPath) });
+  const profile = await exportIn(path, parseProfile);
+  const isProfile = profile !== null && profile.layers.length > 0;
+  const infoPath = isProfile ? INFO_NAMES.map((name) => join(dirname(path), name)).find(existsSync) : path;
+  const layerInfo = infoPath === undefined ? null : await exportIn(infoPath, parseLayerInfo);
+  if (!isProfile && layerInfo === null) return null;
+  return readExportsAlone(path, { ...NO_EXPORTS, profile: isProfile ? profile : null, layerInfo });
 }
 
-async function profileIn(path: string): Promise<LayerProfile | null> {
-  const profile = await readProfile(readChunks(path), () => readWhole(path)).catch(nullForOther);
-  return profile?.layers.length === 0 ? null : profile;
-}
-
-function layerInfoIn(path: string): Promise<LayerInfo | null> {
+/** Null for a file of something else. */
+function exportIn<Export>(path: string, parse: (text: string) => Export): Promise<Export | null> {
   return readWhole(path)
-    .then((bytes) => parseLayerInfo(bytes.toString('utf8')))
-    .catch(nullForOther);
-}
-
-function nullForOther(error: unknown): null {
-  if (error instanceof ExportFormatError) return null;
-  throw error;
-}
-
-function alone(path: string, exports: Partial<RunExports>): ReadRun {
-  return readExportsAlone(path, { ...NO_EXPORTS, ...exports });
+    .then((bytes) => parse(bytes.toString('utf8')))
+    .catch((error: unknown) => {
+      if (error instanceof ExportFormatError) return null;
+      throw error;
+    });
 }

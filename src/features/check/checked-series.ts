@@ -1,12 +1,11 @@
 import type { Io } from '../../cli/io.ts';
-import { limitText, limitsWithoutValue } from '../../judge/gate/limits.ts';
+import { limitText, limitsWithoutValue, valuesAt } from '../../judge/gate/limits.ts';
 import { meanChange } from '../../judge/gate/judged-cells.ts';
-import { valuesAt } from '../../judge/gate/limit-findings.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { undatedNote } from '../../selection/sides.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { canConfirm } from '../../store/sweeps/gate-of-sweep.ts';
+import { canConfirm } from '../../store/sweeps/sweeps.ts';
 import { count } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
 import { labelIn } from '../../text/cell-label.ts';

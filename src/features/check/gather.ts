@@ -12,7 +12,7 @@ import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { acknowledgementsOf, findingsOf, findingsReportedIn } from '../../store/sweeps/findings.ts';
 import { baselineSweep, sweepsById, sweepsUntil } from '../../store/sweeps/find-sweeps.ts';
-import { gateOf } from '../../store/sweeps/gate-of-sweep.ts';
+import { gateOf } from '../../store/sweeps/sweeps.ts';
 import { matrixCellsOf } from '../../store/sweeps/swept-cells.ts';
 import { pairResultsOf } from '../../selection/pair-results.ts';
 import { contains } from '../../tools/git/git.ts';

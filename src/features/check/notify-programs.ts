@@ -7,7 +7,7 @@ import { BenchError } from '../../errors.ts';
 import type { Matrix } from '../../matrix/matrix.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { matrixFileOf } from '../../store/sweeps/gate-of-sweep.ts';
+import { matrixFileOf } from '../../store/sweeps/sweeps.ts';
 import { printable } from '../../text/printable.ts';
 import { repositoryFolder } from '../../tools/git/git.ts';
 import { readMatrix } from '../plan/index.ts';

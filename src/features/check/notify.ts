@@ -8,7 +8,7 @@ import { THIS_NODE } from '../../matrix/gate.ts';
 import { inTemporaryFolder } from '../../process/temporary-folder.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { markNotified, notNotified } from '../../store/sweeps/notified.ts';
+import { markNotified, notNotified } from '../../store/sweeps/findings.ts';
 import { jsonText, printable } from '../../text/printable.ts';
 import { isOfSeries } from './headline.ts';
 import { notifyPrograms, type NotifySources } from './notify-programs.ts';

@@ -12,7 +12,7 @@ import {
   seriesOf,
   seriesUntil,
 } from '../../store/sweeps/find-sweeps.ts';
-import { gateOf } from '../../store/sweeps/gate-of-sweep.ts';
+import { gateOf } from '../../store/sweeps/sweeps.ts';
 import { printable } from '../../text/printable.ts';
 import { ancestors, ciBranch, readGitState, targetBranch } from '../../tools/git/git.ts';
 

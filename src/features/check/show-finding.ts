@@ -5,7 +5,7 @@ import type { Finding } from '../../records/finding.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { seriesOf, sweepsById } from '../../store/sweeps/find-sweeps.ts';
 import { acknowledgementsOf } from '../../store/sweeps/findings.ts';
-import { canConfirm } from '../../store/sweeps/gate-of-sweep.ts';
+import { canConfirm } from '../../store/sweeps/sweeps.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 import { changesTable, findingText } from './finding-text.ts';

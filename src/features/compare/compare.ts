@@ -27,7 +27,7 @@ import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { plannedCells } from '../../store/cells.ts';
 import { type CellRun, isMeasured } from '../../records/run.ts';
 import { findBuilds, findEnvironments } from '../../store/sweeps/environments.ts';
-import { gateOf } from '../../store/sweeps/gate-of-sweep.ts';
+import { gateOf } from '../../store/sweeps/sweeps.ts';
 import { judgedAmong } from '../../store/sweeps/findings.ts';
 import { seriesOf, seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';

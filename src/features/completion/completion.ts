@@ -7,7 +7,7 @@ import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { METRIC_IDS, metricOf, metricWord } from '../../records/metric.ts';
 import { allCells } from '../../store/cells.ts';
-import { peekIntoStore } from '../../store/sweeps/completion-names.ts';
+import { peekIntoStore } from '../../store/sweeps/find-sweeps.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { printable } from '../../text/printable.ts';

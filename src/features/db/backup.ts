@@ -7,8 +7,7 @@ import { EnvironmentLackingError, errorCode, StoreError, UsageError } from '../.
 import type { ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
-import { backupStore } from '../../store/file/backup.ts';
-import type { OpenStore } from '../../store/file/open.ts';
+import { backupStore, type OpenStore } from '../../store/file/open.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { BackupOutput } from './output.ts';

@@ -2,21 +2,20 @@ import { dirname, join } from 'node:path';
 
 import { folderSize, sizeOf } from '../../artefacts/folders.ts';
 import { artefactsFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
-import type { ExitCode } from '../../exit-codes.ts';
-import { freeBytes, LEAST_KEPT_SWEEPS, type PrunableSweep, prunableSweeps } from '../../store/prune.ts';
-import type { InfoOutput } from './output.ts';
-import { schemaTag } from '../../store/file/migrations.ts';
-import type { OpenStore } from '../../store/file/open.ts';
-import { storeFacts } from '../../store/store-facts.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { migrationsFolder } from '../../cli/store-location.ts';
 import { withStore } from '../../cli/with-store.ts';
+import type { ExitCode } from '../../exit-codes.ts';
 import type { InfoOptions } from './command.ts';
-import { printable } from '../../text/printable.ts';
+import type { InfoOutput } from './output.ts';
+import { schemaTag } from '../../store/file/migrations.ts';
+import type { OpenStore, StoreDatabase } from '../../store/file/open.ts';
+import { freeBytes, LEAST_KEPT_SWEEPS, type PrunableSweep, prunableSweeps } from '../../store/prune.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { padEnd, wrapWords } from '../../terminal/text-width.ts';
+import { printable } from '../../text/printable.ts';
 
 const PRUNE_DAYS = 90;
 const DAY_MS = 86_400_000;
@@ -61,14 +60,36 @@ async function sum(sweeps: readonly PrunableSweep[], artefacts: string): Promise
 const LABEL_WIDTH = 11;
 
 function infoText(output: InfoOutput, look: Look): string[] {
+  const { artefactFiles, bytes, firstAt, lastAt, layerProfiles, prunable, rows, samples } = output;
+  const { artefacts, engines, file, free, variants, wal } = bytes;
+  const siblings = Object.entries({ artefacts, engines, variants }).filter(([, size]) => size > 0);
+  const size = [
+    formatBytes(file),
+    wal > 0 && `${formatBytes(wal)} in the WAL`,
+    free > 0 && `${formatBytes(free)} of it free`,
+  ];
+  const span = firstAt === null ? '' : `, ${firstAt.slice(0, 10)} to ${lastAt?.slice(0, 10)}`;
+  const open = rows.unfinishedSweeps === 0 ? '' : `, ${rows.unfinishedSweeps} not finished`;
+  const pruned = rows.prunedRuns === 0 ? '' : `; ${count(rows.prunedRuns, 'run')} pruned`;
   const lines = [
     ['store', `${printable(output.path)}, schema ${output.storeSchema}`],
-    ['size', sizeText(output)],
-    ['next to it', siblingsText(output)],
-    ['sweeps', sweepsText(output)],
-    ['kept', keptText(output)],
-    ['said', annotationsText(output)],
-    ['prune', pruneText(output)],
+    ['size', size.filter((part) => part !== false).join(', ')],
+    ['next to it', siblings.map(([name, held]) => `${name} ${formatBytes(held)}`).join(', ') || 'nothing'],
+    ['sweeps', `${rows.sweeps}${span}${open}; ${count(rows.cells, 'cell')}, ${count(rows.builds, 'build')}`],
+    [
+      'kept',
+      `samples of ${count(samples.runs, 'run')} (${formatBytes(samples.bytes)}), layers of ${layerProfiles.runs} (${formatBytes(layerProfiles.bytes)}), ${count(artefactFiles, 'file')} of artefacts${pruned}`,
+    ],
+    [
+      'said',
+      `${count(rows.baselines, 'baseline')}, ${count(rows.openFindings, 'open finding')}, ${count(rows.accuracies, 'accuracy', 'accuracies')}`,
+    ],
+    [
+      'prune',
+      prunable.sweeps === 0
+        ? `nothing is older than ${prunable.days} days and not needed`
+        : `--keep ${prunable.days}d would take ${formatBytes(prunable.sampleBytes)} of samples and up to ${formatBytes(prunable.artefactBytes)} of artefacts from ${count(prunable.sweeps, 'sweep')}`,
+    ],
   ].flatMap(([label = '', text = '']) => labelled(label, text, look));
   if (output.runs.length === 0) return lines;
   return [...lines, '', ...runsTable(output, look), '', ...machinesTable(output, look)];
@@ -78,42 +99,6 @@ function labelled(label: string, text: string, look: Look): string[] {
   return wrapWords(text, look.columns - LABEL_WIDTH).map(
     (line, index) => look.style.dim(padEnd(index === 0 ? label : '', LABEL_WIDTH)) + line,
   );
-}
-
-function sizeText({ bytes: { file, wal, free } }: InfoOutput): string {
-  const parts = [
-    formatBytes(file),
-    wal > 0 && `${formatBytes(wal)} in the WAL`,
-    free > 0 && `${formatBytes(free)} of it free`,
-  ];
-  return parts.filter((part) => part !== false).join(', ');
-}
-
-function siblingsText({ bytes: { artefacts, engines, variants } }: InfoOutput): string {
-  const there = Object.entries({ artefacts, engines, variants }).filter(([, bytes]) => bytes > 0);
-  return there.length === 0 ? 'nothing' : there.map(([name, bytes]) => `${name} ${formatBytes(bytes)}`).join(', ');
-}
-
-function sweepsText({ rows, firstAt, lastAt }: InfoOutput): string {
-  const span = firstAt === null ? '' : `, ${firstAt.slice(0, 10)} to ${lastAt?.slice(0, 10)}`;
-  const open = rows.unfinishedSweeps === 0 ? '' : `, ${rows.unfinishedSweeps} not finished`;
-  return `${rows.sweeps}${span}${open}; ${count(rows.cells, 'cell')}, ${count(rows.builds, 'build')}`;
-}
-
-function keptText({ samples, layerProfiles, artefactFiles, rows }: InfoOutput): string {
-  const pruned = rows.prunedRuns === 0 ? '' : `; ${count(rows.prunedRuns, 'run')} pruned`;
-  return `samples of ${count(samples.runs, 'run')} (${formatBytes(samples.bytes)}), layers of ${layerProfiles.runs} (${formatBytes(layerProfiles.bytes)}), ${count(artefactFiles, 'file')} of artefacts${pruned}`;
-}
-
-function annotationsText({ rows }: InfoOutput): string {
-  return `${count(rows.baselines, 'baseline')}, ${count(rows.openFindings, 'open finding')}, ${count(rows.accuracies, 'accuracy', 'accuracies')}`;
-}
-
-function pruneText({ prunable }: InfoOutput): string {
-  const { days, sweeps, sampleBytes, artefactBytes } = prunable;
-  return sweeps === 0
-    ? `nothing is older than ${days} days and not needed`
-    : `--keep ${days}d would take ${formatBytes(sampleBytes)} of samples and up to ${formatBytes(artefactBytes)} of artefacts from ${count(sweeps, 'sweep')}`;
 }
 
 type RunsRow = InfoOutput['runs'][number];
@@ -145,4 +130,63 @@ function machinesTable({ machines }: InfoOutput, look: Look): string[] {
     machines,
     look,
   );
+}
+
+type StoreFacts = Pick<
+  InfoOutput,
+  'rows' | 'runs' | 'samples' | 'layerProfiles' | 'artefactFiles' | 'firstAt' | 'lastAt' | 'machines'
+>;
+
+function storeFacts({ $client }: StoreDatabase): StoreFacts {
+  const number = (sql: string): number => Number($client.prepare(sql).pluck().get());
+  const span = $client
+    .prepare<[], { firstAt: string | null; lastAt: string | null }>(
+      'SELECT min(started_at) AS firstAt, max(started_at) AS lastAt FROM sweeps',
+    )
+    .get();
+  return {
+    rows: {
+      sweeps: number('SELECT count(*) FROM sweeps'),
+      unfinishedSweeps: number(`SELECT count(*) FROM sweeps WHERE state <> 'finished'`),
+      cells: number('SELECT count(*) FROM cells'),
+      builds: number('SELECT count(*) FROM builds'),
+      accuracies: number('SELECT count(*) FROM accuracy'),
+      baselines: number('SELECT count(*) FROM baselines'),
+      openFindings: number(`SELECT count(*) FROM findings WHERE state = 'open'`),
+      prunedRuns: number('SELECT count(*) FROM pruned_runs'),
+    },
+    runs: $client
+      .prepare<[], StoreFacts['runs'][number]>(
+        `SELECT role, provenance, sum(outcome = 'measured' AND role <> 'build') AS measured,
+                sum(outcome = 'built' OR (outcome = 'measured' AND role = 'build')) AS built, sum(outcome = 'unfit') AS unfit,
+                sum(outcome = 'failed') AS failed
+         FROM runs GROUP BY role, provenance ORDER BY role = 'build', role = 'profile', provenance`,
+      )
+      .all(),
+    samples: sizeOfTable($client, 'samples'),
+    layerProfiles: sizeOfTable($client, 'layer_profiles'),
+    artefactFiles: number('SELECT count(*) FROM artefacts'),
+    firstAt: span?.firstAt ?? null,
+    lastAt: span?.lastAt ?? null,
+    machines: $client
+      .prepare<[], StoreFacts['machines'][number]>(
+        `SELECT e.host, e.gpu_name AS gpu, count(DISTINCT e.environment_id) AS environments, sum(n.runs) AS runs
+         FROM (SELECT environment_id, count(*) AS runs FROM runs GROUP BY environment_id) n
+         JOIN environments e ON e.environment_id = n.environment_id
+         GROUP BY e.host, e.gpu_name ORDER BY runs DESC, e.host, e.gpu_name`,
+      )
+      .all(),
+  };
+}
+
+function sizeOfTable(
+  $client: StoreDatabase['$client'],
+  table: 'samples' | 'layer_profiles',
+): { runs: number; bytes: number } {
+  const row = $client
+    .prepare<[], { runs: number; bytes: number }>(
+      `SELECT count(*) AS runs, coalesce(sum(length(data)), 0) AS bytes FROM ${table}`,
+    )
+    .get();
+  return row ?? { runs: 0, bytes: 0 };
 }

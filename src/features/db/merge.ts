@@ -1,23 +1,26 @@
-import { statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { statSync, accessSync, constants, existsSync, mkdirSync, rmSync } from 'node:fs';
+import { join, resolve, basename } from 'node:path';
 
-import { artefactsFolderOf } from '../../artefacts/layout.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { copyArtefacts } from '../../artefacts/copy-artefacts.ts';
 import { writeFindings } from '../../artefacts/findings-file.ts';
-import type { MergeOutput } from './output.ts';
-import { type MergeProgress, mergeStore } from '../../store/merge/merge-store.ts';
-import { openOther, refuseOther } from '../../store/merge/other-store.ts';
-import { openStore, type OpenStore } from '../../store/file/open.ts';
+import { artefactsFolderOf, temporaryPath } from '../../artefacts/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { migrationsFolder, STORE_NAME, storePath } from '../../cli/store-location.ts';
-import { warnIfMigrated, usingStore } from '../../cli/with-store.ts';
-import { Ticker } from './ticker.ts';
+import { usingStore, warnIfMigrated } from '../../cli/with-store.ts';
+import { BenchError, StoreError, UsageError } from '../../errors.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { MergeOptions } from './command.ts';
-import { printable } from '../../text/printable.ts';
+import type { MergeOutput } from './output.ts';
+import { Ticker } from './ticker.ts';
+import { appliedMigration, newestMigration } from '../../store/file/migrations.ts';
+import { mayWriteStore, readFrom } from '../../store/file/open-to-read.ts';
+import { openStore, type OpenStore, refuseForeign } from '../../store/file/open.ts';
+import { mergeStore } from '../../store/merge/merge-store.ts';
+import { sqliteRefusal } from '../../store/verify/sqlite-problems.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
 import { wrapWords } from '../../terminal/text-width.ts';
+import { printable } from '../../text/printable.ts';
 
 type MergedStore = MergeOutput['stores'][number];
 
@@ -26,36 +29,32 @@ export async function mergeStores(others: readonly string[], options: MergeOptio
   const stores: MergedStore[] = [];
   const paths = others.map((other) => storeIn(resolve(io.cwd, other)));
   // Before a store is created: a mistyped name must not leave an empty one.
-  for (const path of paths) refuseOther(path, ownPath, migrationsFolder());
+  for (const path of paths) refuseOther(path, ownPath);
   const store = warnIfMigrated(openStore(ownPath, migrationsFolder()), io);
-  const work = async (): Promise<void> => {
+  await usingStore(store, async () => {
     for (const path of paths) stores.push(await mergeOne(store, path, options, io));
-  };
-  await usingStore(store, work);
+  });
   printResult<MergeOutput>(io, options, { schemaVersion: 1, stores }, mergeText);
-  const differs = stores.some(({ conflicts }) => conflicts.length > 0);
-  return differs ? EXIT_CODES.incomplete : EXIT_CODES.fine;
+  return stores.some(({ conflicts }) => conflicts.length > 0) ? EXIT_CODES.incomplete : EXIT_CODES.fine;
 }
 
 /** A folder represents the store in it. */
 function storeIn(path: string): string {
-  const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-  return isFolder ? join(path, STORE_NAME) : path;
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true ? join(path, STORE_NAME) : path;
 }
 
 async function mergeOne(store: OpenStore, path: string, options: MergeOptions, io: Io): Promise<MergedStore> {
-  const other = openOther(path, store.path, migrationsFolder());
+  const other = openOther(path, store.path);
   const ticker = new Ticker(io);
   try {
-    const onMerged = ({ runs, of }: MergeProgress): void => ticker.report(`merging: ${runs} of ${of} runs`);
-    const merge = await mergeStore(store.db, other.readable, onMerged, io.signal);
-    const { added, alreadyThere, conflicts, sweepIds, updatedSweepIds } = merge;
+    const merge = await mergeStore(store.db, other.readable, (table) => ticker.report(`merging ${table}`), io.signal);
+    const { sweepIds, updatedSweepIds, ...merged } = merge;
     const [from, to] = [artefactsFolderOf(path), artefactsFolderOf(store.path)];
     const onCopied = (folders: number): void => ticker.report(`copying artefacts: ${folders} runs`);
     const areCopied = options.artefacts !== false && from !== to;
     const artefacts = areCopied ? await copyArtefacts(store.db, merge, from, to, onCopied, io.signal) : null;
     if (areCopied) await writeFindings(store.db, to, sweepIds);
-    return { path, added, alreadyThere, updatedSweeps: updatedSweepIds.length, conflicts, artefacts };
+    return { path, ...merged, conflicts: [...merged.conflicts], updatedSweeps: updatedSweepIds.length, artefacts };
   } finally {
     ticker.end();
     other.close();
@@ -66,31 +65,16 @@ function mergeText({ stores }: MergeOutput, look: Look): string[] {
   return stores.flatMap((store, index) => [
     ...(index === 0 ? [] : ['']),
     ...storeLines(store, look).flatMap((line) => wrapWords(line, look.columns)),
-    ...store.conflicts.flatMap((conflict) => conflictLines(conflict, look)),
+    ...store.conflicts.flatMap(({ table, columns, rows, examples }) => {
+      const what = columns.length === 0 ? 'not here, though their run is' : columns.join(', ');
+      const more = rows > examples.length ? ', …' : '';
+      return wrapWords(`  ${table}: ${what} (${rows}: ${examples.map(printable).join(', ')}${more})`, look.columns);
+    }),
   ]);
 }
 
-function storeLines(store: MergedStore, look: Look): string[] {
-  const { added, alreadyThere, artefacts, conflicts, path, updatedSweeps } = store;
-  const news = addedWords(added);
-  const there = `${count(alreadyThere.sweeps, 'sweep')} and ${count(alreadyThere.runs, 'run')} were there already`;
-  const differing = conflicts.reduce((sum, { rows }) => sum + rows, 0);
-  return [
-    `${look.style.strong(printable(path))}: ${news === '' ? 'nothing new' : `${news} came`}${alreadyThere.sweeps + alreadyThere.runs === 0 ? '' : `; ${there}`}`,
-    ...(updatedSweeps === 0 ? [] : [`${count(updatedSweeps, 'sweep')} had come further there: brought up to it`]),
-    ...artefactLines(artefacts),
-    ...(differing === 0
-      ? []
-      : [
-          look.style.warn(
-            `${count(differing, 'row')} ${differing === 1 ? 'differs' : 'differ'} under the same id: what was here is kept`,
-          ),
-        ]),
-  ];
-}
-
-function addedWords(added: MergedStore['added']): string {
-  const words: [number, string, string?][] = [
+function storeLines({ added, alreadyThere, artefacts, conflicts, path, updatedSweeps }: MergedStore, look: Look) {
+  const counted: [number, string, string?][] = [
     [added.sweeps, 'sweep'],
     [added.runs, 'run'],
     [added.cells, 'cell'],
@@ -99,24 +83,82 @@ function addedWords(added: MergedStore['added']): string {
     [added.acknowledgements, 'acceptance'],
     [added.accuracy, 'accuracy', 'accuracies'],
   ];
-  return words
-    .filter(([number]) => number > 0)
-    .map(([number, noun, plural]) => count(number, noun, plural))
-    .join(', ');
-}
-
-function artefactLines(artefacts: MergedStore['artefacts']): string[] {
-  if (artefacts === null) return [];
-  const { folders, bytes, missing } = artefacts;
+  const news = counted.flatMap(([number, noun, plural]) => (number > 0 ? count(number, noun, plural) : []));
+  const there = `; ${count(alreadyThere.sweeps, 'sweep')} and ${count(alreadyThere.runs, 'run')} were there already`;
+  const differing = conflicts.reduce((sum, { rows }) => sum + rows, 0);
+  const { folders, bytes, missing } = artefacts ?? { folders: 0, bytes: 0, missing: 0 };
   return [
-    ...(folders === 0 ? [] : [`artefacts of ${count(folders, 'run')} came, ${formatBytes(bytes)}`]),
-    ...(missing === 0 ? [] : [`${count(missing, 'run')} had no artefacts there either`]),
-  ];
+    `${look.style.strong(printable(path))}: ${news.length === 0 ? 'nothing new' : `${news.join(', ')} came`}${alreadyThere.sweeps + alreadyThere.runs === 0 ? '' : there}`,
+    updatedSweeps > 0 && `${count(updatedSweeps, 'sweep')} had come further there: brought up to it`,
+    folders > 0 && `artefacts of ${count(folders, 'run')} came, ${formatBytes(bytes)}`,
+    missing > 0 && `${count(missing, 'run')} had no artefacts there either`,
+    differing > 0 &&
+      look.style.warn(
+        `${count(differing, 'row')} ${differing === 1 ? 'differs' : 'differ'} under the same id: what was here is kept`,
+      ),
+  ].filter((line) => line !== false);
 }
 
-function conflictLines({ table, columns, rows, examples }: MergedStore['conflicts'][number], look: Look): string[] {
-  const what = columns.length === 0 ? 'not here, though their run is' : columns.join(', ');
-  const more = rows > examples.length ? ', …' : '';
-  const text = `  ${table}: ${what} (${rows}: ${examples.map(printable).join(', ')}${more})`;
-  return wrapWords(text, look.columns);
+/** @throws StoreError if it is not a store of this program, or is newer */
+function refuseOther(path: string, ownPath: string): void {
+  inOneLine(path, () => {
+    if (!existsSync(path)) throw new StoreError(`${path}: no such store`);
+    const [other, own] = [path, ownPath].map((one) => statSync(one, { throwIfNoEntry: false }));
+    if (other?.dev === own?.dev && other?.ino === own?.ino) {
+      throw new UsageError(`${path}: is this very store; name another to merge into it`);
+    }
+    try {
+      accessSync(path, constants.R_OK);
+    } catch (error) {
+      throw new StoreError(`${path}: cannot be read: permission denied`, { cause: error });
+    }
+    isCurrent(path);
+  });
+}
+
+/**
+ * Makes another store readable without writing to it: itself, or a migrated copy next to the store that it is merged into,
+ * where there should be room.
+ */
+function openOther(path: string, ownPath: string) {
+  return inOneLine(path, () => {
+    if (mayWriteStore(path) && isCurrent(path)) return { readable: path, close: () => {} };
+    const folder = temporaryPath(`${ownPath}.merging`);
+    const close = (): void => rmSync(folder, { recursive: true, force: true });
+    try {
+      close();
+      mkdirSync(folder);
+      const copy = join(folder, basename(path));
+      readFrom(path, (client) => {
+        // With query_only SQLite refuses to write the copy, too.
+        client.pragma('query_only = OFF');
+        client.prepare('VACUUM INTO ?').run(copy);
+      });
+      openStore(copy, migrationsFolder(), { keepsCopy: false }).close();
+      return { readable: copy, close };
+    } catch (error) {
+      close();
+      throw error;
+    }
+  });
+}
+
+function inOneLine<Result>(path: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    const refusal = error instanceof BenchError ? null : sqliteRefusal(error);
+    if (refusal === null) throw error;
+    throw new StoreError(`${path}: ${refusal.replace('; give another with --db', '')}`, { cause: error });
+  }
+}
+
+/** False for an older one. */
+function isCurrent(path: string): boolean {
+  return readFrom(path, (client) => {
+    refuseForeign(client, path, migrationsFolder());
+    const applied = appliedMigration(client);
+    if (applied === 0) throw new StoreError(`${path}: is empty, not a store of bench`);
+    return applied === newestMigration(migrationsFolder());
+  });
 }

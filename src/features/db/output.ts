@@ -1,14 +1,15 @@
 import * as z from 'zod';
 
-import { count, id, instant, output, type OutputOf } from '../../records/output-parts.ts';
+import { count, id, instant, output, type OutputOf, provenance, role } from '../../records/output-parts.ts';
 import { acknowledgementSchema } from '../../records/finding.ts';
 import { attachment } from '../../artefacts/attachment.ts';
-import { artefactMerge, mergeConflict, mergedRows, rowsThere } from '../../store/merge/report.ts';
-import { factsOfStore } from '../../store/store-facts.ts';
-import { storeDamage } from '../../store/verify/damage.ts';
+import { mergedRows } from '../../store/merge/merge-store.ts';
+import { mergeConflict } from '../../store/merge/tables.ts';
+import { storeDamage } from '../../store/verify/verify-store.ts';
 import { comparedTable } from '../../store/verify/rebuilt.ts';
 
 const bytes = count;
+const kept = z.strictObject({ runs: count, bytes: count });
 
 export const infoOutput = output('bench db info --json', {
   path: z.string(),
@@ -23,7 +24,25 @@ export const infoOutput = output('bench db info --json', {
       variants: bytes,
     })
     .describe('On the disk'),
-  ...factsOfStore.shape,
+  rows: z.strictObject({
+    sweeps: count,
+    unfinishedSweeps: count,
+    cells: count,
+    builds: count,
+    accuracies: count,
+    baselines: count,
+    openFindings: count,
+    prunedRuns: count,
+  }),
+  runs: z.array(z.strictObject({ role, provenance, measured: count, built: count, unfit: count, failed: count })),
+  samples: kept,
+  layerProfiles: kept,
+  artefactFiles: count,
+  firstAt: instant.nullable(),
+  lastAt: instant.nullable(),
+  machines: z.array(
+    z.strictObject({ host: z.string().nullable(), gpu: z.string().nullable(), environments: count, runs: count }),
+  ),
   prunable: z
     .strictObject({ days: count, sweeps: count, sampleBytes: bytes, artefactBytes: bytes })
     .describe('What `bench db prune --keep 90d` would take'),
@@ -46,10 +65,13 @@ export const mergeOutput = output('bench db merge --json', {
     z.strictObject({
       path: z.string(),
       added: mergedRows,
-      alreadyThere: rowsThere,
+      alreadyThere: z.strictObject({ sweeps: count, runs: count }),
       updatedSweeps: count.describe('Had come further in the other store'),
       conflicts: z.array(mergeConflict).describe('Rows that differ under the same id; those that were here are kept'),
-      artefacts: artefactMerge.nullable().describe('Null when they were left out, or lie in the same folder'),
+      artefacts: z
+        .strictObject({ folders: count, bytes, missing: count })
+        .nullable()
+        .describe('Null when they were left out, or lie in the same folder'),
     }),
   ),
 });

@@ -5,8 +5,16 @@ import { runFoldersIn } from '../../artefacts/copy-artefacts.ts';
 import { folderSize, refuseLink, removeFolder } from '../../artefacts/folders.ts';
 import { artefactsFolderOf, attachedPathOf, runFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
 import { writePrunedNote } from '../../artefacts/sweep-manifest.ts';
+import { yieldToEventLoop, type Io, printResult } from '../../cli/io.ts';
+import { withStoreToWrite } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
+import type { PruneOptions } from './command.ts';
+import type { PruneOutput } from './output.ts';
+import { Ticker } from './ticker.ts';
+import type { SweepId } from '../../records/scalars.ts';
+import { sweepLockHolder } from '../../run/sweep-lock.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
 import {
   freeBytes,
   type KeepRules,
@@ -18,19 +26,14 @@ import {
   runFoldersOf,
   vacuum,
   vacuumPays,
+  SiblingStores,
 } from '../../store/prune.ts';
-import { sweepLockHolder } from '../../run/sweep-lock.ts';
-import type { PruneOutput } from './output.ts';
-import { type NamesOfSweeps, pruneText } from './prune-text.ts';
 import { attachmentsBefore, markPruned, type PlacedAttachment } from '../../store/runs/attachments.ts';
-import type { SweepId } from '../../records/scalars.ts';
-import type { StoreDatabase } from '../../store/file/open.ts';
-import { SiblingStores } from '../../store/file/sibling-stores.ts';
 import { unfinishedSweeps } from '../../store/sweeps/sweeps.ts';
-import { yieldToEventLoop, type Io, printResult } from '../../cli/io.ts';
-import { withStoreToWrite } from '../../cli/with-store.ts';
-import { Ticker } from './ticker.ts';
-import type { PruneOptions } from './command.ts';
+import type { Look } from '../../terminal/look.ts';
+import { count, formatBytes } from '../../terminal/numbers.ts';
+import { renderTable } from '../../terminal/table.ts';
+import { printable } from '../../text/printable.ts';
 
 export function prune(options: PruneOptions, io: Io): Promise<ExitCode> {
   const rules = rulesOf(options, io);
@@ -183,4 +186,81 @@ async function removeLeftFolders(db: StoreDatabase, artefacts: string): Promise<
       await removeFolder(runFolderOf(artefacts, sweepId, runId));
     }
   }
+}
+
+/** Names of matrices: shown, not part of the output. */
+type NamesOfSweeps = ReadonlyMap<string, string | null>;
+
+type PrunedSweep = PruneOutput['sweeps'][number];
+
+const SHOWN = 20;
+
+function pruneText(report: PruneOutput, names: NamesOfSweeps, look: Look): string[] {
+  const { dryRun, sweeps, measuredNow } = report;
+  const kept = measuredNow === 0 ? [] : [`${count(measuredNow, 'sweep')} stay: being measured now`];
+  const attached = attachmentLines(report);
+  if (sweeps.length === 0) {
+    return attached.length > 0 ? [...attached, ...kept] : ['nothing to prune: all that is there is kept', ...kept];
+  }
+  const sum = (of: (sweep: PrunedSweep) => number): number => sweeps.reduce((total, sweep) => total + of(sweep), 0);
+  const shared = sum((sweep) => sweep.sharedFolders);
+  const layerBytes = sum((sweep) => sweep.layerBytes);
+  const parts = [
+    `samples ${formatBytes(sum((sweep) => sweep.sampleBytes))}`,
+    ...(layerBytes > 0 ? [`layers ${formatBytes(layerBytes)}`] : []),
+    `artefacts ${formatBytes(sum((sweep) => sweep.artefactBytes))}`,
+  ];
+  const runs = sum((sweep) => sweep.runs);
+  const about = `${count(sweeps.length, 'sweep')}, ${count(runs, 'run')}: ${parts.join(', ')}`;
+  return [
+    ...tableOf(sweeps, names, look),
+    '',
+    look.style.strong(`${dryRun ? 'would go' : 'went'}: ${about}`),
+    ...attached,
+    ...kept,
+    ...(shared === 0 ? [] : [`artefacts of ${count(shared, 'run')} stay: another store in this folder has them too`]),
+    ...(dryRun ? ['nothing was changed'] : [spaceText(report)]),
+  ];
+}
+
+function attachmentLines({ attachments, dryRun }: PruneOutput): string[] {
+  if (attachments.length === 0) return [];
+  const bytes = attachments.reduce((sum, each) => sum + each.bytes, 0);
+  const names = attachments
+    .slice(0, SHOWN)
+    .map(({ runId, name, attachedAt }) => `  ${attachedAt.slice(0, 10)}  run ${runId.slice(0, 8)}  ${printable(name)}`);
+  const more = attachments.length - names.length;
+  return [
+    ...names,
+    ...(more > 0 ? [`  … and ${more} more`] : []),
+    `${dryRun ? 'would go' : 'went'}: ${count(attachments.length, 'attachment')}, ${formatBytes(bytes)}`,
+  ];
+}
+
+function spaceText({ vacuumed, freeBytes: left }: PruneOutput): string {
+  return vacuumed
+    ? 'the file was written anew: its free space is given back'
+    : `${formatBytes(left)} free in the file, for results to come; --vacuum gives them back to the disk`;
+}
+
+function tableOf(sweeps: readonly PrunedSweep[], names: NamesOfSweeps, look: Look): string[] {
+  const right = 'right' as const;
+  const table = renderTable<PrunedSweep>(
+    [
+      { header: 'sweep', text: ({ sweepId }) => sweepId.slice(0, 8) },
+      { header: 'started', text: ({ startedAt }) => (startedAt ?? '–').slice(0, 10) },
+      { header: 'matrix', text: ({ sweepId }) => printable(names.get(sweepId) ?? ''), minWidth: 8, dropRank: 2 },
+      { header: 'runs', text: ({ runs }) => String(runs), align: right, dropRank: 1 },
+      { header: 'samples', text: ({ sampleBytes }) => bytesText(sampleBytes), align: right },
+      { header: 'layers', text: ({ layerBytes }) => bytesText(layerBytes), align: right },
+      { header: 'artefacts', text: ({ artefactBytes }) => bytesText(artefactBytes), align: right },
+    ],
+    sweeps.slice(0, SHOWN),
+    look,
+  );
+  return sweeps.length > SHOWN ? [...table, look.style.dim(`… and ${sweeps.length - SHOWN} more`)] : table;
+}
+
+function bytesText(bytes: number): string {
+  return bytes === 0 ? '' : formatBytes(bytes);
 }

@@ -15,7 +15,7 @@ import { SHORTEST_ID } from '../../selection/by-name.ts';
 import { sweepsOfName } from '../../selection/sides.ts';
 import { holderText } from '../../process/lock.ts';
 import type { OpenStore, StoreDatabase } from '../../store/file/open.ts';
-import { SiblingStores } from '../../store/file/sibling-stores.ts';
+import { SiblingStores } from '../../store/prune.ts';
 import { sweepNumbers } from '../../store/sweeps/overview.ts';
 import { type Removal, removalOf, removeSweep } from '../../store/sweeps/remove-sweep.ts';
 import { baselinesOf } from '../../store/sweeps/find-sweeps.ts';

@@ -7,22 +7,23 @@ import { artefactsFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { migrationsFolder, storePath, toolVersion } from '../../cli/store-location.ts';
 import { usingStore, withStore } from '../../cli/with-store.ts';
-import { verifyEngines, verifyVariants } from '../../engines/verify-caches.ts';
+import { verifyEngines, verifyVariants, cutOff, isDeadTemporary, verifyArtefacts } from './verify-artefacts.ts';
 import { StoreError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { isId, type SweepId } from '../../records/scalars.ts';
 import { resolveSide } from '../../selection/sides.ts';
 import { openStore } from '../../store/file/open.ts';
-import { SiblingStores } from '../../store/file/sibling-stores.ts';
-import { isHarmless, type StoreDamage } from '../../store/verify/damage.ts';
-import { compareRebuilt, type RebuiltComparison } from '../../store/verify/rebuilt.ts';
+import { SiblingStores } from '../../store/prune.ts';
 import {
+  isHarmless,
+  type StoreDamage,
   hasArtefacts,
   knownRuns,
   openToVerify,
   type VerifiedStore,
   verifyFile,
 } from '../../store/verify/verify-store.ts';
+import { compareRebuilt, type RebuiltComparison } from '../../store/verify/rebuilt.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
@@ -30,7 +31,6 @@ import { restoreArtefacts } from '../import/index.ts';
 import type { VerifyOptions } from './command.ts';
 import type { VerifyOutput } from './output.ts';
 import { Ticker } from './ticker.ts';
-import { cutOff, isDeadTemporary, verifyArtefacts } from './verify-artefacts.ts';
 
 export async function verify(options: VerifyOptions, io: Io): Promise<ExitCode> {
   const path = storePath(options.db, io);

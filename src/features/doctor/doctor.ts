@@ -3,7 +3,7 @@ import { storePath } from '../../cli/store-location.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { otherSystem } from '../../process/system.ts';
-import type { Look, Style } from '../../terminal/look.ts';
+import type { Look } from '../../terminal/look.ts';
 import { count } from '../../terminal/numbers.ts';
 import { labelled, padEnd, textWidth, wrapWords } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
@@ -78,9 +78,11 @@ function summary(checks: readonly DoctorCheck[], isReplay: boolean, { style, col
 
 function checkLines({ title, state, evidence, mend }: DoctorCheck, width: number, look: Look): string[] {
   const { style, columns } = look;
+  const { accent, bad, dim, good, warn } = style;
+  const inState = { ok: good, failed: bad, warning: warn, advice: accent, absent: dim }[state];
   const label = `${SIGNS[state]} ${padEnd(title, width)}  `;
   const [first = '', ...more] = labelled(label, printable(evidence), columns);
-  const lines = [`${stateStyle(state, style)(label)}${first.slice(label.length)}`, ...more];
+  const lines = [`${inState(label)}${first.slice(label.length)}`, ...more];
   if (mend === null || state === 'ok') return lines;
   const [command = '', remark = ''] = printable(mend).split(REMARK);
   const remarkLines = remark === '' ? [] : wrapWords(remark, columns - 4);
@@ -94,10 +96,6 @@ function checkLines({ title, state, evidence, mend }: DoctorCheck, width: number
 
 /** The rest is a shell comment. */
 const REMARK = /(?:^|\s+)# /;
-
-function stateStyle(state: CheckState, { accent, bad, dim, good, warn }: Style): (text: string) => string {
-  return { ok: good, failed: bad, warning: warn, advice: accent, absent: dim }[state];
-}
 
 function legend(checks: readonly DoctorCheck[]): string {
   const shown = CHECK_STATES.filter((state) => checks.some((check) => check.state === state));

@@ -3,15 +3,14 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 import { artefactsFolderOf } from '../../artefacts/layout.ts';
-import { type FolderFacts, folderFacts } from '../../machine/folder-facts.ts';
-import type { MachineFacts, GpusFacts } from '../../machine/machine-facts.ts';
+import { type FolderFacts, folderFacts, type MachineFacts, type GpusFacts } from '../../machine/machine-facts.ts';
 import type { Matrix } from '../../matrix/matrix.ts';
 import { readGitState } from '../../tools/git/git.ts';
 import { ask } from '../../process/ask.ts';
 import { hostState, numaNodeOf } from '../../machine/host-facts.ts';
 import { packageCuda, pythonFacts } from '../../machine/machine-tools.ts';
 import { trtexecFacts } from '../../trtexec/program/trtexec-facts.ts';
-import { storeHealth } from '../../store/verify/store-health.ts';
+import { storeHealth } from '../../store/verify/sqlite-problems.ts';
 import type { Io } from '../../cli/io.ts';
 import { migrationsFolder } from '../../cli/store-location.ts';
 import { ExportFormatError } from '../../errors.ts';

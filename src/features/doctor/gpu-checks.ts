@@ -1,7 +1,28 @@
 import type { GpuFacts, GpusFacts, MachineFacts } from '../../machine/machine-facts.ts';
+import type { NoAnswer } from '../../process/ask.ts';
 import type { ClockReason } from '../../records/telemetry.ts';
-import { checksOf, type Judged, noAnswer } from './checks.ts';
 import type { DoctorCheck } from './output.ts';
+
+type State = DoctorCheck['state'];
+
+/** What is found, and how to mend it. */
+export type Judged = readonly [state: State, evidence: string, mend?: string];
+
+/** The id of a check, behind that of its group; its title; null where there is nothing to say of it. */
+export type CheckRow = readonly [id: string, title: string, judged: Judged | null, essential?: boolean];
+
+export function checksOf(group: string, prefix: string, rows: readonly CheckRow[]): DoctorCheck[] {
+  return rows.flatMap(([id, title, judged, essential = false]) => {
+    if (judged === null) return [];
+    const [state, evidence, mend = null] = judged;
+    return [{ id: `${prefix}.${id}`, group, title, state, evidence, mend, essential }];
+  });
+}
+
+export function noAnswer(answer: NoAnswer): string {
+  if (answer.kind === 'missing') return 'not found on PATH';
+  return answer.kind === 'silent' ? `gave no answer in ${answer.afterS} s` : answer.problem;
+}
 
 /**
  * The oldest driver for each CUDA major, on Linux: NVIDIA, CUDA Compatibility, "Minor Version Compatibility", table 1.
@@ -10,54 +31,41 @@ const OLDEST_DRIVER: Readonly<Record<number, number>> = { 11: 450, 12: 525, 13: 
 
 export function driverChecks({ gpus, builtForCuda, host, isReplay }: MachineFacts): DoctorCheck[] {
   const essential = !isReplay && !host.isJetson;
-  const driver = gpus.kind === 'none' ? null : driverOf(gpus, builtForCuda);
   return checksOf('GPU', 'gpu', [
-    ['visible', 'visible', { ...visible(gpus, essential ? 'failed' : 'absent'), essential }],
-    ['driver', 'driver', driver === null ? null : { ...driver, essential: essential && builtForCuda !== null }],
+    ['visible', 'visible', visible(gpus, essential ? 'failed' : 'absent'), essential],
+    ['driver', 'driver', driverOf(gpus, builtForCuda), essential && builtForCuda !== null],
   ]);
 }
 
-function visible(gpus: GpusFacts, lacking: DoctorCheck['state']): Judged {
-  if (gpus.kind === 'none') {
-    const mends = {
-      missing: '# install the NVIDIA driver; in a container: docker run --gpus all …',
-      silent: 'nvidia-smi   # a driver that hangs wants a reboot; dmesg | grep -i nvrm says why',
-      refused: 'nvidia-smi   # is the driver of this kernel loaded? sudo modprobe nvidia',
-    };
-    return { state: lacking, evidence: `nvidia-smi: ${noAnswer(gpus.answer)}`, mend: mends[gpus.answer.kind] };
-  }
+const NO_SMI = {
+  missing: '# install the NVIDIA driver; in a container: docker run --gpus all …',
+  silent: 'nvidia-smi   # a driver that hangs wants a reboot; dmesg | grep -i nvrm says why',
+  refused: 'nvidia-smi   # is the driver of this kernel loaded? sudo modprobe nvidia',
+};
+
+function visible(gpus: GpusFacts, lacking: State): Judged {
+  if (gpus.kind === 'none') return [lacking, `nvidia-smi: ${noAnswer(gpus.answer)}`, NO_SMI[gpus.answer.kind]];
   const { hidden } = gpus;
   if (gpus.gpus.length > 0) {
     const names = gpus.gpus.map(({ index, name, uuid }) => `${index}: ${name ?? 'GPU'} ${uuid ?? ''}`);
     const others = hidden === 0 ? '' : ` (${hidden} more hidden by CUDA_VISIBLE_DEVICES)`;
-    return { state: 'ok', evidence: `${names.join(', ').trim()}${others}` };
+    return ['ok', `${names.join(', ').trim()}${others}`];
   }
-  return hidden > 0
-    ? { state: lacking, evidence: `CUDA_VISIBLE_DEVICES hides all ${hidden}`, mend: 'unset CUDA_VISIBLE_DEVICES' }
-    : {
-        state: lacking,
-        evidence: 'nvidia-smi lists no GPU',
-        mend: 'lspci | grep -i nvidia   # in a container: docker run --gpus all …',
-      };
+  if (hidden > 0) return [lacking, `CUDA_VISIBLE_DEVICES hides all ${hidden}`, 'unset CUDA_VISIBLE_DEVICES'];
+  const look = 'lspci | grep -i nvidia   # in a container: docker run --gpus all …';
+  return [lacking, 'nvidia-smi lists no GPU', look];
 }
 
-function driverOf(
-  { cuda, driver }: Extract<GpusFacts, { kind: 'report' }>,
-  builtForCuda: number | null,
-): Judged | null {
-  if (driver === null) return null;
+function driverOf(gpus: GpusFacts, builtForCuda: number | null): Judged | null {
+  if (gpus.kind === 'none' || gpus.driver === null) return null;
+  const { cuda, driver } = gpus;
   const does = `${driver}${cuda === null ? '' : `, CUDA up to ${cuda}`}`;
-  if (builtForCuda === null) {
-    return { state: 'ok', evidence: `${does}; which CUDA this TensorRT was built for is not known` };
-  }
+  if (builtForCuda === null) return ['ok', `${does}; which CUDA this TensorRT was built for is not known`];
   const evidence = `${does}; TensorRT was built for CUDA ${builtForCuda}`;
   const oldest = OLDEST_DRIVER[builtForCuda];
-  if (oldest === undefined || Number(driver.split('.')[0]) >= oldest) return { state: 'ok', evidence };
-  return {
-    state: 'failed',
-    evidence: `${evidence}, which needs ${oldest} or newer`,
-    mend: `# install an NVIDIA driver of ${oldest} or newer, or a TensorRT for an older CUDA`,
-  };
+  if (oldest === undefined || Number(driver.split('.')[0]) >= oldest) return ['ok', evidence];
+  const mend = `# install an NVIDIA driver of ${oldest} or newer, or a TensorRT for an older CUDA`;
+  return ['failed', `${evidence}, which needs ${oldest} or newer`, mend];
 }
 
 /** More load than this while nothing is measured is other work. */
@@ -65,99 +73,9 @@ const IDLE_PERCENT = 5;
 /** Below this, memory is the driver's or a desktop's. */
 const IDLE_MIB = 500;
 const NEAR_SLOWDOWN_C = 5;
-
-export function gpuChecks({ gpus, host, isReplay }: MachineFacts): DoctorCheck[] {
-  if (gpus.kind === 'none') return [];
-  return gpus.gpus.flatMap((gpu) =>
-    checksOf(`GPU ${gpu.index}`, `gpu${gpu.index}`, [
-      ['idle', 'idle', idle(gpu)],
-      ['computeMode', 'exclusive', computeMode(gpu, !isReplay)],
-      ['persistence', 'persistence', persistence(gpu, host.platform)],
-      ['clocks', 'clocks', clocks(gpu)],
-      ['slowdown', 'slowdown', slowdown(gpu)],
-      ['temperature', 'temperature', temperature(gpu)],
-      ['power', 'power limit', powerLimit(gpu)],
-      ['ecc', 'ECC', gpu.ecc === null ? null : { state: 'ok', evidence: gpu.ecc }],
-      ['mig', 'MIG', mig(gpu)],
-      ['pcie', 'PCIe', pcie(gpu)],
-      ['driverModel', 'driver model', driverModel(gpu)],
-    ]),
-  );
-}
-
-function smi({ uuid, index }: GpuFacts, what: string): string {
-  return `sudo nvidia-smi -i ${uuid ?? index} ${what}`;
-}
-
 const LONGEST_NAME = 60;
 
-function isBusy({ gpuUtilisationPercent }: GpuFacts): boolean {
-  return (gpuUtilisationPercent ?? 0) >= IDLE_PERCENT;
-}
-
-function idle(gpu: GpuFacts): Judged {
-  const used = `${gpu.gpuUtilisationPercent ?? '?'} % used, ${gpu.memoryUsedMib ?? '?'} MiB`;
-  if (gpu.processes.length > 0) {
-    const names = gpu.processes.map(({ pid, name, memoryMib }) => {
-      const memory = memoryMib === null ? '' : `, ${memoryMib} MiB`;
-      return `${(name || 'process').slice(0, LONGEST_NAME)} (${pid}${memory})`;
-    });
-    return {
-      state: isBusy(gpu) ? 'warning' : 'advice',
-      evidence: `${used}: ${names.join(', ')}`,
-      mend: '# end these processes, or choose another GPU with CUDA_VISIBLE_DEVICES',
-    };
-  }
-  if (isBusy(gpu) || (gpu.memoryUsedMib ?? 0) > IDLE_MIB) {
-    return {
-      state: 'warning',
-      evidence: `${used}, by something that cannot be seen from here`,
-      mend: 'nvidia-smi   # on the host: another container may be at work',
-    };
-  }
-  const isKnown = gpu.gpuUtilisationPercent !== null || gpu.memoryUsedMib !== null;
-  return isKnown
-    ? { state: 'ok', evidence: used }
-    : { state: 'advice', evidence: 'not known: this driver or GPU does not tell its load', mend: null };
-}
-
-function computeMode(gpu: GpuFacts, essential: boolean): Judged | null {
-  const { computeMode: mode } = gpu;
-  if (mode === null) return null;
-  if (/prohibited/i.test(mode)) {
-    return { state: 'failed', evidence: mode, mend: smi(gpu, '-c DEFAULT'), essential };
-  }
-  if (/exclusive/i.test(mode)) return { state: 'ok', evidence: mode };
-  return {
-    state: 'advice',
-    evidence: `${mode}: any other process may use it while bench measures`,
-    mend: smi(gpu, '-c EXCLUSIVE_PROCESS'),
-  };
-}
-
-function persistence(gpu: GpuFacts, platform: string): Judged | null {
-  if (gpu.persistence === null || platform === 'win32') return null;
-  if (gpu.persistence === 'on') return { state: 'ok', evidence: 'on' };
-  return {
-    state: 'warning',
-    evidence: 'off: each process waits for the driver, and locked clocks are forgotten between processes',
-    mend: smi(gpu, '-pm 1'),
-  };
-}
-
-function clocks(gpu: GpuFacts): Judged | null {
-  const { smMhz, maxSmMhz } = gpu.clocks;
-  if (smMhz === null) return null;
-  const now = `SM ${smMhz} of ${maxSmMhz ?? '?'} MHz now`;
-  if (gpu.clockLock !== null) return { state: 'ok', evidence: `${now}; ${gpu.clockLock}` };
-  return {
-    state: 'advice',
-    evidence: `${now}; not locked by bench: times follow heat and power`,
-    mend: 'sudo bench run MATRIX --lock-clocks base   # released at the end, whatever becomes of it',
-  };
-}
-
-const SLOWED: Readonly<Partial<Record<ClockReason, readonly [DoctorCheck['state'], string]>>> = {
+const SLOWED: Readonly<Partial<Record<ClockReason, readonly [State, string]>>> = {
   hwSlowdown: ['warning', 'hardware slowdown'],
   hwThermalSlowdown: ['warning', 'hardware thermal slowdown'],
   swThermalSlowdown: ['warning', 'thermal slowdown'],
@@ -166,71 +84,173 @@ const SLOWED: Readonly<Partial<Record<ClockReason, readonly [DoctorCheck['state'
   syncBoost: ['advice', 'sync boost with other GPUs'],
 };
 
-function slowdown({ clockReasons }: GpuFacts): Judged | null {
-  if (clockReasons === null) return null;
-  const active = clockReasons.flatMap((reason) => {
-    const slowed = SLOWED[reason];
-    return slowed === undefined ? [] : [slowed];
-  });
-  if (active.length === 0) return { state: 'ok', evidence: 'none' };
-  return {
-    state: active.some(([state]) => state === 'warning') ? 'warning' : 'advice',
-    evidence: active.map(([, words]) => words).join(', '),
-    mend: 'nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER   # cooling, power supply, other work?',
+interface GpuCheck<Value> {
+  readonly id: string;
+  readonly title: string;
+  /** Null where the GPU does not tell it: then nothing is said. */
+  readonly read: (gpu: GpuFacts, platform: string) => Value | null;
+  /** Not null. `smi` is the command that changes a setting of this GPU. */
+  readonly judge: (value: Value, gpu: GpuFacts, smi: (setting: string) => string) => Judged;
+  /** Nothing can be measured while it has failed. */
+  readonly isEssential?: boolean;
+}
+
+type JudgedGpu = (gpu: GpuFacts, facts: MachineFacts) => CheckRow;
+
+function gpuCheck<Value>({ id, isEssential = false, judge, read, title }: GpuCheck<Value>): JudgedGpu {
+  return (gpu, { host, isReplay }) => {
+    const value = read(gpu, host.platform);
+    const smi = (setting: string): string => `sudo nvidia-smi -i ${gpu.uuid ?? gpu.index} ${setting}`;
+    const judged = value === null ? null : judge(value, gpu, smi);
+    return [id, title, judged, isEssential && !isReplay && judged?.[0] === 'failed'];
   };
 }
 
-function temperature({ temperatureC, slowdownTemperatureC }: GpuFacts): Judged | null {
-  if (temperatureC === null) return null;
-  if (slowdownTemperatureC === null) return { state: 'ok', evidence: `${temperatureC} °C` };
-  const evidence = `${temperatureC} °C, slows down at ${slowdownTemperatureC} °C`;
-  return temperatureC > slowdownTemperatureC - NEAR_SLOWDOWN_C
-    ? { state: 'warning', evidence, mend: '# let it cool down, and look at the cooling' }
-    : { state: 'ok', evidence };
+const GPU_CHECKS: readonly JudgedGpu[] = [
+  gpuCheck({ id: 'idle', title: 'idle', read: (gpu) => gpu, judge: idle }),
+  gpuCheck({
+    id: 'computeMode',
+    title: 'exclusive',
+    isEssential: true,
+    read: ({ computeMode }) => computeMode,
+    judge: (mode, _, smi) =>
+      /prohibited/i.test(mode)
+        ? ['failed', mode, smi('-c DEFAULT')]
+        : /exclusive/i.test(mode)
+          ? ['ok', mode]
+          : ['advice', `${mode}: any other process may use it while bench measures`, smi('-c EXCLUSIVE_PROCESS')],
+  }),
+  gpuCheck({
+    id: 'persistence',
+    title: 'persistence',
+    read: ({ persistence }, platform) => (platform === 'win32' ? null : persistence),
+    judge: (mode, _, smi) =>
+      mode === 'on'
+        ? ['ok', 'on']
+        : [
+            'warning',
+            'off: each process waits for the driver, and locked clocks are forgotten between processes',
+            smi('-pm 1'),
+          ],
+  }),
+  gpuCheck({
+    id: 'clocks',
+    title: 'clocks',
+    read: ({ clocks: { maxSmMhz, smMhz } }) => (smMhz === null ? null : `SM ${smMhz} of ${maxSmMhz ?? '?'} MHz now`),
+    judge: (now, { clockLock }) =>
+      clockLock === null
+        ? [
+            'advice',
+            `${now}; not locked by bench: times follow heat and power`,
+            'sudo bench run MATRIX --lock-clocks base   # released at the end, whatever becomes of it',
+          ]
+        : ['ok', `${now}; ${clockLock}`],
+  }),
+  gpuCheck({
+    id: 'slowdown',
+    title: 'slowdown',
+    read: ({ clockReasons }) =>
+      clockReasons?.flatMap((reason) => [SLOWED[reason]].filter((one) => one !== undefined)) ?? null,
+    judge: (active) =>
+      active.length === 0
+        ? ['ok', 'none']
+        : [
+            active.some(([state]) => state === 'warning') ? 'warning' : 'advice',
+            active.map(([, words]) => words).join(', '),
+            'nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER   # cooling, power supply, other work?',
+          ],
+  }),
+  gpuCheck({
+    id: 'temperature',
+    title: 'temperature',
+    read: ({ temperatureC }) => temperatureC,
+    judge: (celsius, { slowdownTemperatureC: limit }) => {
+      if (limit === null) return ['ok', `${celsius} °C`];
+      const evidence = `${celsius} °C, slows down at ${limit} °C`;
+      const isNear = celsius > limit - NEAR_SLOWDOWN_C;
+      return isNear ? ['warning', evidence, '# let it cool down, and look at the cooling'] : ['ok', evidence];
+    },
+  }),
+  gpuCheck({
+    id: 'power',
+    title: 'power limit',
+    read: ({ power }) => power.limitW,
+    judge: (limitW, { power: { defaultLimitW: usualW } }, smi) =>
+      usualW === null || limitW >= usualW
+        ? ['ok', `${limitW} W`]
+        : ['advice', `${limitW} W, lower than its default of ${usualW} W`, smi(`-pl ${usualW}`)],
+  }),
+  gpuCheck({ id: 'ecc', title: 'ECC', read: ({ ecc }) => ecc, judge: (ecc) => ['ok', ecc] }),
+  gpuCheck({
+    id: 'mig',
+    title: 'MIG',
+    read: ({ mig }) => mig,
+    judge: (mig, _, smi) =>
+      mig === 'off'
+        ? ['ok', 'off']
+        : ['warning', 'on: what is measured is a slice, shared with whatever runs in the others', smi('-mig 0')],
+  }),
+  gpuCheck({
+    id: 'pcie',
+    title: 'PCIe',
+    read: ({ pcie: { generation, width } }) => (generation === null || width === null ? null : { generation, width }),
+    judge: ({ generation, width }, gpu) => {
+      const { maxGeneration, maxWidth } = gpu.pcie;
+      const now = `generation ${generation} x${width}`;
+      const isNarrow = maxWidth !== null && width < maxWidth;
+      if (!isNarrow && (maxGeneration === null || generation >= maxGeneration)) return ['ok', now];
+      const evidence = `${now} of ${maxGeneration ?? '?'} x${maxWidth ?? '?'}`;
+      const look = 'nvidia-smi -q -d PCI   # while something runs: is the card in its full slot?';
+      const isBad = isNarrow || isBusy(gpu);
+      return isBad ? ['warning', evidence, look] : ['advice', `${evidence}; an idle link lowers itself`, look];
+    },
+  }),
+  gpuCheck({
+    id: 'driverModel',
+    title: 'driver model',
+    read: ({ driverModel }) => driverModel,
+    judge: (model, { index, uuid }) =>
+      /wddm/i.test(model)
+        ? [
+            'warning',
+            'WDDM: Windows queues the work of the GPU, which adds time and noise',
+            `nvidia-smi -i ${uuid ?? index} -dm 1   # TCC; as administrator, not on every card`,
+          ]
+        : ['ok', model],
+  }),
+];
+
+function isBusy({ gpuUtilisationPercent }: GpuFacts): boolean {
+  return (gpuUtilisationPercent ?? 0) >= IDLE_PERCENT;
 }
 
-function powerLimit(gpu: GpuFacts): Judged | null {
-  const { limitW, defaultLimitW } = gpu.power;
-  if (limitW === null) return null;
-  if (defaultLimitW === null || limitW >= defaultLimitW) {
-    return { state: 'ok', evidence: `${limitW} W` };
+function idle(gpu: GpuFacts): Judged {
+  const { gpuUtilisationPercent, memoryUsedMib, processes } = gpu;
+  const used = `${gpuUtilisationPercent ?? '?'} % used, ${memoryUsedMib ?? '?'} MiB`;
+  if (processes.length > 0) {
+    const names = processes.map(({ pid, name, memoryMib }) => {
+      const memory = memoryMib === null ? '' : `, ${memoryMib} MiB`;
+      return `${(name || 'process').slice(0, LONGEST_NAME)} (${pid}${memory})`;
+    });
+    const mend = '# end these processes, or choose another GPU with CUDA_VISIBLE_DEVICES';
+    return [isBusy(gpu) ? 'warning' : 'advice', `${used}: ${names.join(', ')}`, mend];
   }
-  return {
-    state: 'advice',
-    evidence: `${limitW} W, lower than its default of ${defaultLimitW} W`,
-    mend: smi(gpu, `-pl ${defaultLimitW}`),
-  };
+  if (isBusy(gpu) || (memoryUsedMib ?? 0) > IDLE_MIB) {
+    const mend = 'nvidia-smi   # on the host: another container may be at work';
+    return ['warning', `${used}, by something that cannot be seen from here`, mend];
+  }
+  return gpuUtilisationPercent !== null || memoryUsedMib !== null
+    ? ['ok', used]
+    : ['advice', 'not known: this driver or GPU does not tell its load'];
 }
 
-function mig(gpu: GpuFacts): Judged | null {
-  if (gpu.mig === null) return null;
-  if (gpu.mig === 'off') return { state: 'ok', evidence: 'off' };
-  return {
-    state: 'warning',
-    evidence: 'on: what is measured is a slice, shared with whatever runs in the others',
-    mend: smi(gpu, '-mig 0'),
-  };
-}
-
-function pcie(gpu: GpuFacts): Judged | null {
-  const { generation, width, maxGeneration, maxWidth } = gpu.pcie;
-  if (generation === null || width === null) return null;
-  const now = `generation ${generation} x${width}`;
-  const isLower = (maxGeneration !== null && generation < maxGeneration) || (maxWidth !== null && width < maxWidth);
-  if (!isLower) return { state: 'ok', evidence: now };
-  const evidence = `${now} of ${maxGeneration ?? '?'} x${maxWidth ?? '?'}`;
-  const look = 'nvidia-smi -q -d PCI   # while something runs: is the card in its full slot?';
-  return isBusy(gpu) || (maxWidth !== null && width < maxWidth)
-    ? { state: 'warning', evidence, mend: look }
-    : { state: 'advice', evidence: `${evidence}; an idle link lowers itself`, mend: look };
-}
-
-function driverModel(gpu: GpuFacts): Judged | null {
-  if (gpu.driverModel === null) return null;
-  if (!/wddm/i.test(gpu.driverModel)) return { state: 'ok', evidence: gpu.driverModel };
-  return {
-    state: 'warning',
-    evidence: 'WDDM: Windows queues the work of the GPU, which adds time and noise',
-    mend: `nvidia-smi -i ${gpu.uuid ?? gpu.index} -dm 1   # TCC; as administrator, not on every card`,
-  };
+export function gpuChecks(facts: MachineFacts): DoctorCheck[] {
+  if (facts.gpus.kind === 'none') return [];
+  return facts.gpus.gpus.flatMap((gpu) =>
+    checksOf(
+      `GPU ${gpu.index}`,
+      `gpu${gpu.index}`,
+      GPU_CHECKS.map((check) => check(gpu, facts)),
+    ),
+  );
 }

@@ -23,7 +23,7 @@ import { newestOfBranch, sweepsOfMachines } from '../../store/sweeps/find-sweeps
 import { count, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { cellLabel, inLabelOrder } from '../../text/cell-label.ts';
 import { startSweep } from '../run/index.ts';
-import { checksOf, type Judged } from './checks.ts';
+import { checksOf, type Judged } from './gpu-checks.ts';
 import type { DoctorOptions } from './command.ts';
 import type { DoctorOutput } from './output.ts';
 import { defined } from '../../text/unknown-values.ts';
@@ -169,23 +169,18 @@ function differenceP(value: number, others: readonly number[]): number {
 }
 
 function judged(measured: Measured | null): Judged {
-  if (measured === null)
-    return { state: 'warning', evidence: 'no run of the reference counts', mend: 'bench show latest' };
+  if (measured === null) return ['warning', 'no run of the reference counts', 'bench show latest'];
   const { against, cells, changePercent, known, standing } = measured;
   const [first] = cells;
   const value = first === undefined ? '' : `${formatNumber(first.value)} ${first.unit}`;
   const what = cells.length === 1 ? value : count(cells.length, 'cell');
   if (against === null || changePercent === null) {
     const evidence = `${what}; compared with nothing: ${LEAST} machines with this GPU, or ${LEAST} earlier sweeps of this one, are needed`;
-    return {
-      state: 'advice',
-      evidence,
-      mend: '# run it on the others as well, and merge their stores: bench db merge',
-    };
+    return ['advice', evidence, '# run it on the others as well, and merge their stores: bench db merge'];
   }
   const others = against === 'twins' ? count(known, 'twin') : `${count(known, 'earlier sweep')} of this machine`;
-  const evidence = `${what}, ${formatPercent(changePercent)} against ${others}${standing === 'slower' ? ': slower than they differ by' : ''}`;
-  return standing === 'slower'
-    ? { state: 'warning', evidence, mend: 'bench ls machines   # and what it has otherwise than they' }
-    : { state: 'ok', evidence };
+  const evidence = `${what}, ${formatPercent(changePercent)} against ${others}`;
+  if (standing !== 'slower') return ['ok', evidence];
+  const mend = 'bench ls machines   # and what it has otherwise than they';
+  return ['warning', `${evidence}: slower than they differ by`, mend];
 }

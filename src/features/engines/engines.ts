@@ -11,12 +11,11 @@ import { printable } from '../../text/printable.ts';
 import type { EngineFolder, KeptEngine } from '../../records/engine.ts';
 import type { EnginesGcOutput, EnginesOutput } from './output.ts';
 import { enginesText, engineTitle, gcText, heldBytes, shownName } from './text.ts';
-import { unfinishedSweepsByEngine } from '../../store/builds/builds.ts';
-import { lastGoodBuilds } from '../../store/builds/last-good-builds.ts';
+import { unfinishedSweepsByEngine, lastGoodBuilds } from '../../store/builds/builds.ts';
 import { showRun } from '../../store/runs/show-run.ts';
 import { formatBytes } from '../../terminal/numbers.ts';
 import { listSweeps } from '../../store/sweeps/find-sweeps.ts';
-import { keptLastGoodBytesOf } from '../../store/sweeps/gate-of-sweep.ts';
+import { keptLastGoodBytesOf } from '../../store/sweeps/sweeps.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import { runByPrefix } from '../../selection/by-name.ts';
 import { type Io, printResult } from '../../cli/io.ts';
@@ -140,13 +139,11 @@ export function collectEngines(options: GcOptions, io: Io): Promise<ExitCode> {
     if (options.dryRun !== true) await writing(cache.folder, () => cache.sweepUp());
     const found = await cache.contents({ hashes: false });
     const lastGood = lastGoodBuilds(store.db);
-    const reasons = {
-      unfinished: unfinishedSweepsByEngine(store.db),
-      spared: sparedBuilds(lastGood, found.engines, options.keepLastGood ?? keptBytes(store)),
-      elsewhere: await namedElsewhere(cache, store),
-    };
+    const unfinished = unfinishedSweepsByEngine(store.db);
+    const spared = sparedBuilds(lastGood, found.engines, options.keepLastGood ?? keptBytes(store));
+    const elsewhere = await namedElsewhere(cache, store);
     const planned = enginesToRemove(found.engines, found.timingCacheBytes, options.maxSize, (engine) =>
-      heldBecause(engine, reasons),
+      heldBecause(engine, unfinished, spared, elsewhere),
     );
     const isDryRun = options.dryRun === true;
     if (!isDryRun) {
@@ -154,7 +151,7 @@ export function collectEngines(options: GcOptions, io: Io): Promise<ExitCode> {
       await writing(cache.folder, () => cache.removeLoose(found.loose));
       for (const { name } of planned.remove) await removeOne(cache, name, io.now());
     }
-    const loose = found.loose;
+    const { loose } = found;
     const looseBytes = loose.reduce((sum, { bytes }) => sum + bytes, 0);
     const output: EnginesGcOutput = {
       schemaVersion: 1,
@@ -174,7 +171,9 @@ export function collectEngines(options: GcOptions, io: Io): Promise<ExitCode> {
 
 function heldBecause(
   { buildId, frozenSince, key, pinnedAt, usedBy }: KeptEngine,
-  { unfinished, spared, elsewhere }: ReasonsToKeep,
+  unfinished: ReadonlyMap<string, string>,
+  spared: ReadonlySet<string>,
+  elsewhere: ReadonlyMap<string, string>,
 ): string | null {
   const sweepId = unfinished.get(key);
   if (usedBy.length > 0) return `process ${usedBy.join(', ')} uses it`;
@@ -184,12 +183,6 @@ function heldBecause(
   if (spared.has(buildId)) return 'a cell may be compared with it (--keep-last-good)';
   const other = elsewhere.get(buildId);
   return other === undefined ? null : `a cell of ${printable(other)} may be compared with it`;
-}
-
-interface ReasonsToKeep {
-  readonly unfinished: ReadonlyMap<string, string>;
-  readonly spared: ReadonlySet<string>;
-  readonly elsewhere: ReadonlyMap<string, string>;
 }
 
 /** Other stores of this folder, by the builds that they may compare newer ones with. */
@@ -245,34 +238,21 @@ async function writing<Result>(folder: string, work: () => Promise<Result>): Pro
   }
 }
 
-interface HeldEngine {
-  readonly engine: KeptEngine;
-  readonly because: string;
-}
-
-interface CleanUp {
-  readonly remove: readonly KeptEngine[];
-  /** Would have been removed, but are in use or pinned. */
-  readonly kept: readonly HeldEngine[];
-  readonly bytesBefore: number;
-  readonly bytesAfter: number;
-}
-
 /**
  * Which engines go so that the others fit: those used longest ago first.
  * @param engines those used last first
  * @param otherBytes what lies in the folder next to them and stays
  * @param reasonToKeep why an engine may not go; null when it may
  */
-export function enginesToRemove(
+function enginesToRemove(
   engines: readonly KeptEngine[],
   otherBytes: number,
   maxBytes: number,
   reasonToKeep: (engine: KeptEngine) => string | null,
-): CleanUp {
+): Pick<EnginesGcOutput, 'kept' | 'bytesBefore' | 'bytesAfter'> & { readonly remove: KeptEngine[] } {
   const bytesBefore = engines.reduce((sum, engine) => sum + heldBytes(engine), otherBytes);
   const remove: KeptEngine[] = [];
-  const kept: HeldEngine[] = [];
+  const kept: EnginesGcOutput['kept'][number][] = [];
   let bytesAfter = bytesBefore;
   for (const engine of engines.toReversed()) {
     if (bytesAfter <= maxBytes) break;

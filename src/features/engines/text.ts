@@ -45,7 +45,7 @@ export function enginesText(found: EnginesOutput, look: Look): string[] {
         { header: 'held', text: heldText, dropRank: 1 },
         {
           header: 'bytes',
-          text: stateText,
+          text: ({ state }) => STATES[state],
           style: ({ state }) => (state === 'changed' || state === 'missing' ? look.style.bad : look.style.good),
         },
       ],
@@ -93,18 +93,12 @@ function heldText({ frozenSince, pinnedAt, usedBy }: KeptEngine): string {
     .join(', ');
 }
 
-function stateText({ state }: KeptEngine): string {
-  switch (state) {
-    case 'asBuilt':
-      return 'as built';
-    case 'unchecked':
-      return '';
-    case 'changed':
-      return 'CHANGED';
-    case 'missing':
-      return 'MISSING';
-  }
-}
+const STATES: Readonly<Record<KeptEngine['state'], string>> = {
+  asBuilt: 'as built',
+  unchecked: '',
+  changed: 'CHANGED',
+  missing: 'MISSING',
+};
 
 export function gcText(report: EnginesGcOutput, look: Look): string[] {
   const { bytesAfter, bytesBefore, isDryRun, kept, maxBytes, removed, removedFiles } = report;

@@ -197,11 +197,9 @@ export class GroupImport {
       if (known !== null && findSweep(db, known)?.name === this.name) return known;
     }
     const isNew = ({ contentId }: ReadRun): boolean => sweepOfRun(db, contentId) === null;
-    const first = runs
-      .filter(isNew)
-      .map(({ contentId }) => contentId)
-      .toSorted()[0];
-    return hashOf({ import: first ?? runs.map(({ contentId }) => contentId).toSorted()[0] ?? '' });
+    const fresh = runs.filter(isNew);
+    const ids = (fresh.length > 0 ? fresh : runs).map(({ contentId }) => contentId);
+    return hashOf({ import: ids.toSorted()[0] ?? '' });
   }
 
   /** @throws UsageError when another run is kept in its place */

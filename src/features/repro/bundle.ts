@@ -29,7 +29,7 @@ import { count, formatBytes, signedMs } from '../../terminal/numbers.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 import { jsonText, printable } from '../../text/printable.ts';
 import { RelativePaths } from '../../text/relative-paths.ts';
-import { ownLines } from '../../trtexec/log/own-lines.ts';
+import { ownLines } from '../../trtexec/log/trtexec-log.ts';
 import { CHANGE_WORDS, layersDiffOutput, layersDiffText, layerTable } from '../layers/index.ts';
 import type { ReproOptions } from './command.ts';
 import { gatherReproduction } from './gather.ts';

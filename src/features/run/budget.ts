@@ -13,9 +13,7 @@ import type { StoreDatabase, OpenStore } from '../../store/file/open.ts';
 import type { Io } from '../../cli/io.ts';
 import type { SweepOptions } from './command.ts';
 import { resolveSide } from '../../selection/sides.ts';
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import { engineName } from '../../engines/engine-index.ts';
+import { EngineIndex, engineName } from '../../engines/engine-index.ts';
 import type { Plan } from '../../records/plan.ts';
 import { fitBudget, type FittedPlan } from '../../matrix/plan/fit-budget.ts';
 import { lastBuildOf, pastRunsOf } from '../../store/runs/time-estimates.ts';
@@ -25,7 +23,7 @@ import { shortList } from '../../text/short-list.ts';
 export async function wantedMoreRuns(
   db: StoreDatabase,
   sweep: Sweep,
-  cells: readonly KeyedCell[],
+  plan: Plan,
   options: SweepOptions,
   io: Io,
 ): Promise<MoreRunsWanted | null> {
@@ -34,6 +32,7 @@ export async function wantedMoreRuns(
     if (against !== undefined) throw new UsageError('--against says what to be sure against: add --until-sure');
     return null;
   }
+  const cells = plan.cells.map(({ cell }) => cell);
   const named = against === undefined ? null : (await resolveSide(db, against, io)).sweeps;
   const base = named ?? newestOfEach(db, sweep, cells);
   if (untilSure !== undefined) reportUnknown(db, base, cells, io);
@@ -76,25 +75,22 @@ function reportUnknown(db: StoreDatabase, base: readonly Sweep[], cells: readonl
   );
 }
 
-export function fittedPlan(
+export async function fittedPlan(
   store: OpenStore,
   plan: Plan,
   provenance: Provenance,
   budgetS: number,
   gpus: number,
-): FittedPlan {
+): Promise<FittedPlan> {
   const keys = plan.cells.map(({ cell }) => cell.key);
   const past = pastRunsOf(store.db, keys, provenance);
-  const engines = enginesFolderOf(store.path);
+  const { links } = await new EngineIndex(enginesFolderOf(store.path)).read();
   const buildS = new Map(
     plan.builds.flatMap((build): [string, number][] => {
-      if (build.enginePath !== null) return [[build.buildRef, 0]];
-      const last = lastBuildOf(store.db, build.model, build.flags);
-      if (last === null) return [];
-      const isThere =
-        last.engineKey !== null && existsSync(join(engines, `${engineName(last.engineKey, build.number)}.plan`));
-      if (isThere) return [[build.buildRef, 0]];
-      return last.wallS === null ? [] : [[build.buildRef, last.wallS]];
+      const last = build.enginePath === null ? lastBuildOf(store.db, build.model, build.flags) : null;
+      const isThere = last?.engineKey && engineName(last.engineKey, build.number) in links;
+      if (build.enginePath !== null || isThere) return [[build.buildRef, 0]];
+      return last?.wallS ? [[build.buildRef, last.wallS]] : [];
     }),
   );
   return fitBudget(plan, budgetS, { ...past, buildS }, gpus);

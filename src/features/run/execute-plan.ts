@@ -26,7 +26,7 @@ import { readRecordingSet, type RecordingSet } from '../../trtexec/replay/record
 import { abText, abReport } from '../experiment/index.ts';
 import { shownSweepOf, sweepText } from '../show/index.ts';
 import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
-import { lastGoodBuilds } from '../../store/builds/last-good-builds.ts';
+import { lastGoodBuilds } from '../../store/builds/builds.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
 import { NO_SWEEP_NUMBERS, sweepNumbers, type SweepNumbers, withReused } from '../../store/sweeps/overview.ts';
@@ -132,24 +132,16 @@ async function doSweep(
   const againRuns = () => runsToMeasureAgain(store.db, sweep.sweepId, begun, recorded);
   const { coolDown, numa } = stored;
   const cache = new EngineCache(enginesFolderOf(store.path));
+  const onEvent: SweepContext['onEvent'] = (event) => progress.take(event);
   const shared = {
-    ...sweepServices(store, { plan: begun, sweep }, converter, io, (event) => progress.take(event)),
+    ...sweepServices(store, { plan: begun, sweep }, converter, io, onEvent),
     cache,
     // With several GPU models, the runs of one build have several engines.
     mayChangeEngines: options.anyway === true || new Set(machines.map(engineKind)).size > 1,
     hasMoreRuns: more !== null || againRuns().length > 0,
     suspects:
       stored.gate.confirm && stored.experiment === null && search === null
-        ? new SweepSuspects(
-            {
-              ...given,
-              stored,
-              cache,
-              mayStartEarlier: options.untrusted !== true,
-              onEvent: (event) => progress.take(event),
-            },
-            io,
-          )
+        ? new SweepSuspects({ ...given, stored, cache, mayStartEarlier: options.untrusted !== true, onEvent }, io)
         : null,
     againRuns,
     moreRuns: () => (search ?? more)?.next() ?? [],
@@ -158,12 +150,12 @@ async function doSweep(
   const workerFor = async (machine: Machine): Promise<SweepContext> => {
     const { device } = machine;
     const label = machines.length === 1 || device === null ? null : deviceLabel(device);
-    const onEvent: SweepContext['onEvent'] = (event) => progress.take(event, label);
-    const note = (text: string): void => onEvent({ kind: 'note', text });
+    const take: SweepContext['onEvent'] = (event) => progress.take(event, label);
+    const note = (text: string): void => take({ kind: 'note', text });
     const worker = await openGpuWorker(machine, program, { telemetry, coolDown, numa, plan }, io, note);
     const kind = engineKind(machine);
     const otherModel = kind === engineKind(machines[0]) ? null : kind;
-    return { ...shared, ...worker, otherModel, onEvent };
+    return { ...shared, ...worker, otherModel, onEvent: take };
   };
   let counts: SweepCounts;
   try {

@@ -145,19 +145,16 @@ async function changedTrtexec({ program }: StoredPlan): Promise<string[]> {
   return now?.sha256 === trtexecSha256 ? [] : [`${printable(trtexec)} is another program now`];
 }
 
-const NAMES = { host: 'the host', driver: 'the driver' } as const satisfies Partial<Record<keyof Environment, string>>;
-
 function changedMachine(before: readonly Partial<Environment>[], machines: readonly Machine[]): string[] {
   const changes = (['host', 'driver'] as const).flatMap((field) => {
     const old = distinct(before.map((environment) => environment[field]));
     const now = distinct(machines.map(({ environment }) => environment[field]));
     if (old.length === 0 || now.length === 0 || old.some((value) => now.includes(value))) return [];
-    return [`${NAMES[field]} was ${printable(old.join(', '))} and is ${printable(now.join(', '))}`];
+    return [`the ${field} was ${printable(old.join(', '))} and is ${printable(now.join(', '))}`];
   });
   const uuids = distinct(machines.map(({ environment }) => environment.gpuUuid));
-  const gone = distinct(before.map(({ gpuUuid }) => gpuUuid)).filter(
-    (uuid) => uuids.length > 0 && !uuids.includes(uuid),
-  );
+  const used = distinct(before.map(({ gpuUuid }) => gpuUuid));
+  const gone = uuids.length === 0 ? [] : used.filter((uuid) => !uuids.includes(uuid));
   return [...changes, ...gone.map((uuid) => `it ran on ${printable(uuid)}, which is not used now`)];
 }
 

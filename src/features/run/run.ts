@@ -64,9 +64,7 @@ function refuseWithResume(options: RunOptions): void {
 }
 
 function required(path: string | undefined): string {
-  if (path === undefined) {
-    throw new UsageError('which matrix? Write `bench run MATRIX`, or `bench run --resume`');
-  }
+  if (path === undefined) throw new UsageError('which matrix? Write `bench run MATRIX`, or `bench run --resume`');
   return path;
 }
 
@@ -102,7 +100,12 @@ export async function startSweep(
   const [machines, git, trtexecSha256] = await Promise.all([
     asked ?? machinesOf(program),
     gitStateOf(options, io),
-    trtexec === null ? null : trtexecHash(trtexec),
+    trtexec === null
+      ? null
+      : sha256OfFile(trtexec).then(
+          ({ sha256 }) => sha256,
+          () => null,
+        ),
   ]);
   if (experiment !== null && machines.length > 1) {
     throw new UsageError('A and B are measured on the same GPU: name one of them, as in --gpus 0');
@@ -120,7 +123,7 @@ export async function startSweep(
   });
   const store = warnIfMigrated(openStore(storePath(options.db, io), migrationsFolder()), io);
   const work = async (): Promise<ExitCode> => {
-    const plan = withinBudget(store, made.plan, sweep, machines.length, options, io);
+    const plan = await withinBudget(store, made.plan, sweep, machines.length, options, io);
     const stored: StoredPlan = {
       plan,
       program: {
@@ -131,13 +134,7 @@ export async function startSweep(
       },
       matrix: { file: resolve(io.cwd, path), identity: matrixIdentity(made.matrix) },
       telemetry: options.telemetry !== false,
-      more: await wantedMoreRuns(
-        store.db,
-        sweep,
-        plan.cells.map(({ cell }) => cell),
-        options,
-        io,
-      ),
+      more: await wantedMoreRuns(store.db, sweep, plan, options, io),
       search: search === null ? null : wantedSearch(store.db, plan, sweep, machines, search),
       lockClocks,
       gpus: sharedOut(store, plan, machines, options, io),
@@ -172,23 +169,19 @@ function sharedOut(
   return shareOut(plan, machines, rebalance === true ? new Map() : lastGpusOf(store.db, keys), io);
 }
 
-function withinBudget(
+async function withinBudget(
   store: OpenStore,
   plan: Plan,
   { provenance }: Sweep,
   gpus: number,
   { budget }: SweepOptions,
   io: Io,
-): Plan {
+): Promise<Plan> {
   if (budget === undefined) return plan;
-  const fitted = fittedPlan(store, plan, provenance, budget, gpus);
+  const fitted = await fittedPlan(store, plan, provenance, budget, gpus);
   const note = budgetNote(fitted, budget);
   if (note !== null) io.err(`note: ${note}\n`);
   return fitted.plan;
-}
-
-async function trtexecHash(file: string): Promise<string | null> {
-  return (await sha256OfFile(file).catch(() => null))?.sha256 ?? null;
 }
 
 async function resumeSweep(

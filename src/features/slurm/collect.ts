@@ -14,8 +14,7 @@ import { isHopeless, isSettling, type ShardStatus } from '../../tools/slurm/stat
 import { shellQuote } from '../../text/shell-quote.ts';
 import type { CollectOutput } from './output.ts';
 import { collectText, countStates, pendingLine } from './text.ts';
-import { tryAcquire } from '../../process/lock.ts';
-import { holderText } from '../../process/lock.ts';
+import { tryAcquire, holderText } from '../../process/lock.ts';
 import { finishedShards, RunFolder, type RunPlan } from './run-folder.ts';
 import { runIdOf } from '../../run/measure-run.ts';
 import { saveState } from '../../run/run-sweep.ts';

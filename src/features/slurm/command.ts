@@ -50,7 +50,7 @@ export const cancelCommand = defineCommand({
   examples: ['bench slurm cancel bench-slurm/1a2b3c4d'],
   outputs: { cancel: async () => (await import('./output.ts')).cancelled },
   define: cancelOptions,
-  run: async ([path], options, io) => (await import('./cancel.ts')).cancel(path, options, io),
+  run: async ([path], options, io) => (await import('./resume-run.ts')).cancel(path, options, io),
 });
 
 const workerOptions = (command: PlainCommand) =>

@@ -78,7 +78,13 @@ export class RunFolder {
   /** @throws UsageError when this is no folder of a run */
   async readPlan(): Promise<RunPlan> {
     const text = await readFile(this.planPath, 'utf8').catch(() => null);
-    if (text === null) throw new UsageError(this.missingText());
+    if (text === null) {
+      throw new UsageError(
+        existsSync(this.path)
+          ? `${printable(this.path)}: no plan.json there: it is no folder of \`bench run --executor slurm\``
+          : `${printable(this.path)}: no such folder; name the one that \`bench run --executor slurm\` made (it must be on a file system that every node sees)`,
+      );
+    }
     try {
       const { schemaVersion: _, ...plan } = runPlanSchema.parse(JSON.parse(text));
       return { ...plan, folder: this };
@@ -87,13 +93,6 @@ export class RunFolder {
         cause: error,
       });
     }
-  }
-
-  private missingText(): string {
-    const shown = printable(this.path);
-    return existsSync(this.path)
-      ? `${shown}: no plan.json there: it is no folder of \`bench run --executor slurm\``
-      : `${shown}: no such folder; name the one that \`bench run --executor slurm\` made (it must be on a file system that every node sees)`;
   }
 }
 

@@ -12,7 +12,7 @@ import { NO_TENSORRT } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
 import { newSweep, type Sweep } from '../../records/sweep.ts';
 import { leftOutOf } from '../../run/planned-sweep.ts';
-import type { StoredPlan } from '../../run/stored-plan.ts';
+import { storedPlanSchema } from '../../run/stored-plan.ts';
 import { shardPlan } from '../../matrix/plan/shards.ts';
 import { submitText } from './text.ts';
 import { unfitRunFolder } from '../../tools/slurm/sbatch-args.ts';
@@ -54,36 +54,30 @@ export async function runOnSlurm(path: string, options: SlurmRunOptions, io: Io)
   const settings = settingsOf(made.matrix.slurm, options, io);
   const shardS = (settings.shardMinutes ?? DEFAULT_SHARD_MINUTES) * 60;
   const recordings = made.program?.recordings ?? null;
+  const { python } = options;
   const { plan, shards } = shardPlan(made.plan, shardS, recordings === null);
   const sweep = await submittedSweep(made, options, io);
   const store = openStore(storePath(options.db, io), migrationsFolder());
   let folder: RunFolder;
   try {
     folder = runFolderFor(options.runDir, store, sweep, io);
-    const stored: StoredPlan = {
+    const stored = storedPlanSchema.parse({
       plan,
       program: {
         trtexec: recordings === null ? programOf(made, options, io) : null,
-        trtexecSha256: null,
         replayFolder: recordings?.folder ?? null,
-        python: pythonOf(options, io),
+        python: python?.includes('/') === true ? resolve(io.cwd, python) : (python ?? null),
       },
       telemetry: options.telemetry !== false,
-      more: null,
-      search: null,
       lockClocks: recordings === null ? (options.lockClocks ?? made.matrix.lockClocks) : null,
       slurmRun: folder.path,
-      experiment: null,
       gate: made.matrix.gate,
-      pairs: null,
       leftOut: leftOutOf(made.matrix, plan),
       keptLastGoodBytes: made.matrix.keptLastGoodBytes,
-      // Nodes have files of their own, and Slurm chooses GPUs.
-      matrix: null,
-      gpus: null,
+      // Nodes have files of their own, and Slurm chooses GPUs: no matrix, no GPUs.
       coolDown: options.coolDown ?? made.matrix.coolDown,
       numa: options.numa ?? made.matrix.numa,
-    };
+    });
     await folder.create({ sweep, stored, shards, settings, storePath: store.path });
     const runPlan = await folder.readPlan();
     const submission = await submitAll(runPlan, client, io);
@@ -123,10 +117,6 @@ function programOf({ matrix, program }: Prepared, options: SlurmRunOptions, io: 
   const stated = options.trtexec === undefined ? matrix.trtexec : resolve(io.cwd, options.trtexec);
   // A bare name is resolved on each node.
   return stated ?? 'trtexec';
-}
-
-function pythonOf({ python }: SlurmRunOptions, io: Io): string | null {
-  return python !== undefined && python.includes('/') ? resolve(io.cwd, python) : (python ?? null);
 }
 
 async function submittedSweep({ matrix, plan, program }: Prepared, options: SlurmRunOptions, io: Io): Promise<Sweep> {

@@ -121,7 +121,7 @@ export class ShardWatch {
         lastSeenMs: Math.max(
           this.seenMs.get(shard) ?? 0,
           task === null ? 0 : Date.parse(task.array.at),
-          base.log === null ? 0 : lastWrittenMs(base.log),
+          base.log === null ? 0 : (statSync(base.log, { throwIfNoEntry: false })?.mtimeMs ?? 0),
           own === null ? 0 : Date.parse(own.endedAt ?? own.startedAt),
         ),
       },
@@ -154,9 +154,4 @@ export class ShardWatch {
     this.noted.add(text);
     this.io.err(`note: ${printable(text)}\n`);
   }
-}
-
-/** 0 where it does not exist. */
-function lastWrittenMs(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -154,20 +154,13 @@ function refusalError({ isFinal, problem }: Refusal): Error {
 
 /** Matrix or plan, then the profile, then single settings: the last wins. */
 export function settingsOf(below: SlurmSettings, { slurmProfile, slurm = [] }: SettingsOptions, io: Io): SlurmSettings {
-  const profile =
-    slurmProfile === undefined ? {} : readSlurmProfile(slurmProfile, readOrNull(resolve(io.cwd, slurmProfile)));
-  return Object.assign({}, below, profile, ...slurm.map(readSlurmSetting));
+  const profile = slurmProfile === undefined ? null : resolve(io.cwd, slurmProfile);
+  const text = profile !== null && existsSync(profile) ? readFileSync(profile, 'utf8') : null;
+  const stated = slurmProfile === undefined ? {} : readSlurmProfile(slurmProfile, text);
+  return Object.assign({}, below, stated, ...slurm.map(readSlurmSetting));
 }
 
 /** Node by its path: a compute node's PATH may differ. */
 function benchProgram(): string[] {
   return [process.execPath, join(packageFolder(), 'bin', 'bench.js')];
-}
-
-function readOrNull(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return null;
-  }
 }

@@ -193,7 +193,9 @@ async function sweepShard({ plan, stored, program, machine, work, local }: Shard
 async function programOfNode({ plan, program: planned }: StoredPlan, node: string, io: Io): Promise<TrtexecProgram> {
   const { replayFolder, trtexec } = planned;
   if (plan.tensorrt === NO_TENSORRT) return noTrtexec(io);
-  const options = replayFolder === null ? named(trtexec) : { replay: replayFolder };
+  // A bare name is looked for on each node.
+  const named = trtexec?.includes('/') === true ? { trtexec } : {};
+  const options = replayFolder === null ? named : { replay: replayFolder };
   const { program } = chooseProgram(options, { replay: null, trtexec: null }, io);
   if (replayFolder !== null) return program;
   const { version } = await probeTrtexec(program, io.spawn, io.signal);
@@ -204,10 +206,6 @@ async function programOfNode({ plan, program: planned }: StoredPlan, node: strin
     );
   }
   return program;
-}
-
-function named(trtexec: string | null): { readonly trtexec?: string } {
-  return trtexec === null || !trtexec.includes('/') ? {} : { trtexec };
 }
 
 /**
@@ -224,11 +222,8 @@ function nodeCache(stated: string | null, otherwise: string): string {
   const uid = process.getuid?.() ?? 0;
   const folder = join(tmpdir(), `trtbench-cache-${uid}`);
   try {
-    mkdirSync(folder, { mode: 0o700 });
-  } catch {
-    // Exists or cannot be created: the check below decides.
-  }
-  try {
+    // Its mode is that of the first job; who made it is looked at below.
+    mkdirSync(folder, { mode: 0o700, recursive: true });
     const facts = lstatSync(folder);
     if (facts.isDirectory() && facts.uid === uid && (facts.mode & 0o022) === 0) return folder;
   } catch {

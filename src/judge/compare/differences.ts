@@ -52,21 +52,16 @@ export function environmentDifferences(before: Environment, after: Environment):
   );
 }
 
-const MODEL_CHANGED = 'the model changed';
-
 /** Differences between the builds of the engines. */
 export function buildDifferences(a: ComparedBuild | null, b: ComparedBuild | null): string[] {
   if (a === null || b === null) return [];
-  const reasons: string[] = [];
-  if (a.modelSha256 !== null && b.modelSha256 !== null && a.modelSha256 !== b.modelSha256) {
-    reasons.push(MODEL_CHANGED);
-  }
-  const gone = a.flags.filter((flag) => !b.flags.includes(flag));
-  const come = b.flags.filter((flag) => !a.flags.includes(flag));
-  if (gone.length + come.length > 0) {
-    reasons.push(`build: ${gone.join(' ') || 'no flag'} → ${come.join(' ') || 'no flag'}`);
-  }
-  return reasons;
+  const isOtherModel = a.modelSha256 !== null && b.modelSha256 !== null && a.modelSha256 !== b.modelSha256;
+  const gone = a.flags.filter((flag) => !b.flags.includes(flag)).join(' ');
+  const come = b.flags.filter((flag) => !a.flags.includes(flag)).join(' ');
+  return [
+    ...(isOtherModel ? ['the model changed'] : []),
+    ...(gone === come ? [] : [`build: ${gone || 'no flag'} → ${come || 'no flag'}`]),
+  ];
 }
 
 /** Differences that make two sides incomparable unless overridden. */
@@ -75,6 +70,22 @@ export interface Across {
   readonly gpu: boolean;
   readonly tensorrt: boolean;
   readonly clocks: boolean;
+}
+
+/** Histories do not continue, and sides are not compared, across these; a MIG device's name has its profile. */
+const MACHINE = [
+  ['gpu', 'GPU', 'gpuName', (gpuName) => gpuName],
+  ['tensorrt', 'TensorRT', 'tensorrt', (version) => version?.split('.')[0] ?? null],
+  ['clocks', 'clocks', 'clockPolicy', lockOf],
+] as const satisfies readonly (readonly [
+  keyof Across,
+  string,
+  keyof Environment,
+  (value: string | null) => string | null,
+])[];
+
+export function machineKey(environment: Environment | undefined): string {
+  return JSON.stringify(MACHINE.map(([, , field, keyOf]) => keyOf(environment?.[field] ?? null)));
 }
 
 interface MadeOn {
@@ -86,50 +97,22 @@ interface MadeOn {
  * What differs between two sides of a cell, of the machine and of the engine's making, and what keeps them from being
  * compared.
  */
-export function differencesOf(a: MadeOn, b: MadeOn, across: Across) {
-  const [before, after] = [a.environment, b.environment];
-  const found = before === null || after === null ? [] : obstacles(before, after);
+export function differencesOf(
+  { environment: a, build: was }: MadeOn,
+  { environment: b, build: is }: MadeOn,
+  across: Across,
+) {
+  const build = buildDifferences(was, is);
+  if (a === null || b === null) return { machine: [], build, problem: null, overridden: [] };
+  const found = MACHINE.filter(([, , field, keyOf]) => keyOf(a[field]) !== keyOf(b[field])).map(
+    ([name, label, field]) => ({ name, text: `${label} ${a[field] ?? 'unknown'} → ${b[field] ?? 'unknown'}` }),
+  );
   const open = found.find(({ name }) => !across[name]);
   const overridden = found.filter(({ name }) => across[name]).map(({ text }) => text);
-  const others = before === null || after === null ? [] : environmentDifferences(before, after);
   return {
-    machine: [...new Set([...overridden, ...others])],
-    build: buildDifferences(a.build, b.build),
+    machine: [...new Set([...overridden, ...environmentDifferences(a, b)])],
+    build,
     problem: open === undefined ? null : `${open.text}: compare them anyway with --across-${open.name}`,
     overridden,
   };
-}
-
-interface Obstacle {
-  readonly name: Exclude<keyof Across, 'provenance'>;
-  readonly text: string;
-}
-
-/** Differences of machines that prevent a comparison. */
-function obstacles(before: Environment, after: Environment): Obstacle[] {
-  const found: Obstacle[] = [];
-  if (before.gpuName !== after.gpuName) {
-    found.push({ name: 'gpu', text: `GPU ${before.gpuName ?? 'unknown'} → ${after.gpuName ?? 'unknown'}` });
-  }
-  if (majorOf(before.tensorrt) !== majorOf(after.tensorrt)) {
-    found.push({ name: 'tensorrt', text: `TensorRT ${before.tensorrt ?? 'unknown'} → ${after.tensorrt ?? 'unknown'}` });
-  }
-  if (lockOf(before.clockPolicy) !== lockOf(after.clockPolicy)) {
-    const text = `clocks ${before.clockPolicy ?? 'unknown'} → ${after.clockPolicy ?? 'unknown'}`;
-    found.push({ name: 'clocks', text });
-  }
-  return found;
-}
-
-function majorOf(version: string | null): string | null {
-  return version?.split('.')[0] ?? null;
-}
-
-/** Histories do not continue across GPU models, TensorRT majors or locked clocks; a MIG device's name has its profile. */
-export function machineKey(environment: Environment | undefined): string {
-  return JSON.stringify([
-    environment?.gpuName ?? null,
-    environment?.tensorrt?.split('.')[0] ?? null,
-    lockOf(environment?.clockPolicy ?? null),
-  ]);
 }

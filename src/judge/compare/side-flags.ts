@@ -1,16 +1,16 @@
-import type { CellRun } from '../../records/run.ts';
-import { median } from '../../statistics/median.ts';
 import type { MetricId } from '../../records/metric.ts';
 import { FLAG_LABELS, type RunFlag, type RunFlagId } from '../../records/run-flag.ts';
-import { clockOffLevel, systematicErrorOf, leftOutFor } from '../run-trust.ts';
+import type { CellRun } from '../../records/run.ts';
+import { median } from '../../statistics/median.ts';
+import { clockOffLevel, leftOutFor, systematicErrorOf } from '../run-trust.ts';
 
-export type FlaggedRun = Pick<CellRun, 'flags' | 'smClockMhz'>;
+type FlaggedRun = Pick<CellRun, 'flags' | 'smClockMhz'>;
 
 /**
  * Leaves out the runs of one side that say nothing of this metric.
  * @param all its timed runs, measured or not
- * @returns why runs are left out, each with its evidence, the same text once; and the doubt of the typical run that is
- * kept, as a standard deviation in logarithms
+ * @returns why runs are left out, one line for each kind of flag with its first evidence; and the doubt of the typical run
+ * that is kept, as a standard deviation in logarithms
  */
 export function fitSide<Run extends FlaggedRun & { readonly outcome: { readonly kind: string } }>(
   all: readonly Run[],
@@ -18,58 +18,52 @@ export function fitSide<Run extends FlaggedRun & { readonly outcome: { readonly 
   levelMhz: number | null,
 ) {
   const kept: Run[] = [];
-  const leftOut: RunFlag[] = [];
+  const flags: RunFlag[] = [];
   for (const run of all) {
     const off = clockOffLevel(run, levelMhz);
     const flag = leftOutFor(off === null ? run.flags : [...run.flags, off], metric);
-    if (flag !== null) leftOut.push(flag);
+    if (flag !== null) flags.push(flag);
     else if (run.outcome.kind === 'measured') kept.push(run);
   }
-  const systematicErrors = kept.map(({ flags }) => systematicErrorOf(flags, metric));
-  return { kept, leftOut: leftOutTexts(leftOut, all.length), systematicError: median(systematicErrors) ?? 0 };
-}
-
-/** One line per kind of flag, with the first evidence. */
-function leftOutTexts(flags: readonly RunFlag[], runs: number): string[] {
-  return [...Map.groupBy(flags, ({ id }) => id)].map(
-    ([id, same]) => `${same.length} of ${runs} runs left out, ${FLAG_LABELS[id]}: ${same[0]?.evidence ?? ''}`,
+  const leftOut = [...Map.groupBy(flags, ({ id }) => id)].map(
+    ([id, same]) => `${same.length} of ${all.length} runs left out, ${FLAG_LABELS[id]}: ${same[0]?.evidence ?? ''}`,
   );
+  return { kept, leftOut, systematicError: median(kept.map((run) => systematicErrorOf(run.flags, metric))) ?? 0 };
 }
 
 /** Flags on runs that count: suspicions on either side, and explanations on one side only. */
 export function flagReasons(base: readonly FlaggedRun[], head: readonly FlaggedRun[]): string[] {
-  const [inBase, inHead] = [countFlags(base), countFlags(head)];
-  const ids = new Set([...inBase.keys(), ...inHead.keys()]);
+  const sides = [
+    { side: 'base', runs: base },
+    { side: 'head', runs: head },
+  ].map((one) => ({
+    ...one,
+    byId: Map.groupBy(
+      one.runs.flatMap(({ flags }) => flags),
+      ({ id }) => id,
+    ),
+  }));
+  const ids = new Set(sides.flatMap(({ byId }) => [...byId.keys()]));
   return [...ids].flatMap((id) => {
-    if (id === 'bimodal') return [...levelReasons('base', base), ...levelReasons('head', head)];
-    const [a, b] = [inBase.get(id), inHead.get(id)];
-    const isDoubted = a?.isDoubted === true || b?.isDoubted === true;
+    const having = sides.flatMap(({ byId, runs, side }) => {
+      const flags = byId.get(id) ?? [];
+      const isDoubted = flags.some(({ effect }) => effect === 'widened');
+      const { evidence } = flags[0] ?? {};
+      return evidence === undefined
+        ? []
+        : [{ evidence, isDoubted, of: `${flags.length} of ${runs.length} runs of ${side}` }];
+    });
+    // Of either side: the level that a median is of may be the change itself.
+    if (id === 'bimodal')
+      return having.map(
+        ({ evidence, isDoubted, of }) =>
+          `two levels inside runs${isDoubted ? ', trusted less' : ''}: ${evidence} (${of})`,
+      );
+    const isDoubted = having.some((one) => one.isDoubted);
     const label = isDoubted ? `${FLAG_LABELS[id]}, trusted less` : FLAG_LABELS[id];
-    if (a !== undefined && b !== undefined) return isDoubted ? [`${label} on both sides`] : [];
-    const [side, runs, found] = a === undefined ? ['head', head, b] : ['base', base, a];
-    return [`${label}: ${found?.times ?? 0} of ${runs.length} runs of ${side}`];
+    if (having.length > 1) return isDoubted ? [`${label} on both sides`] : [];
+    return having.map(({ of }) => `${label}: ${of}`);
   });
-}
-
-/** Of either side: the level that a median is of may be the change itself. */
-function levelReasons(side: string, runs: readonly FlaggedRun[]): string[] {
-  const found = runs.flatMap(({ flags }) => flags.filter(({ id }) => id === 'bimodal'));
-  const [first] = found;
-  if (first === undefined) return [];
-  const doubt = found.some(({ effect }) => effect === 'widened') ? ', trusted less' : '';
-  return [`two levels inside runs${doubt}: ${first.evidence} (${found.length} of ${runs.length} runs of ${side})`];
-}
-
-/** How many runs have each flag, and whether any of them is doubted for it. */
-function countFlags(runs: readonly FlaggedRun[]) {
-  const all = runs.flatMap(({ flags }) => flags);
-  const byId = Map.groupBy(all, ({ id }) => id);
-  return new Map(
-    [...byId].map(([id, same]) => [
-      id,
-      { times: same.length, isDoubted: same.some(({ effect }) => effect === 'widened') },
-    ]),
-  );
 }
 
 /** Flags of the machine, shared by its cells. */
@@ -88,20 +82,15 @@ const CLOCK_SHARE = 0.005;
  * slowdown in head`, `SM clock lower in head`.
  */
 export function machineStates(base: readonly FlaggedRun[], head: readonly FlaggedRun[]): string[] {
+  const mostHave = (runs: readonly FlaggedRun[], id: RunFlagId): boolean =>
+    2 * runs.filter(({ flags }) => flags.some((flag) => flag.id === id)).length > runs.length;
   const states = OF_MACHINE.flatMap((id) => {
     const [before, after] = [mostHave(base, id), mostHave(head, id)];
     return before === after ? [] : [`${FLAG_LABELS[id]} in ${after ? 'head' : 'base'}`];
   });
-  const [was, is] = [clockOf(base), clockOf(head)];
+  const [was = null, is = null] = [base, head].map((runs) =>
+    median(runs.flatMap(({ smClockMhz }) => smClockMhz ?? [])),
+  );
   if (was === null || is === null || Math.abs(is / was - 1) < CLOCK_SHARE) return states;
   return [...states, `SM clock ${is < was ? 'lower' : 'higher'} in head`];
-}
-
-function mostHave(runs: readonly FlaggedRun[], id: RunFlagId): boolean {
-  const having = runs.filter(({ flags }) => flags.some((flag) => flag.id === id));
-  return 2 * having.length > runs.length;
-}
-
-function clockOf(runs: readonly FlaggedRun[]): number | null {
-  return median(runs.flatMap(({ smClockMhz }) => smClockMhz ?? []));
 }

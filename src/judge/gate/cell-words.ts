@@ -1,6 +1,6 @@
 import { flagWords } from '../../records/axis.ts';
 import { harnessWords, optionWords } from '../../text/cell-label.ts';
-import type { CellEvidence, SweepEvidence } from './evidence.ts';
+import type { SweepEvidence } from './evidence.ts';
 
 /** What a finding of every cell is of. */
 export const ALL_CELLS = 'all cells';
@@ -9,44 +9,49 @@ const LEAST_CELLS = 4;
 /** Number of cells of a group, those that vary least, are measured in pairs for all of it. */
 export const CALMEST = 3;
 
-/** What a cell may share with others: model, precision, shapes, options, flags, and of the judged sweep its engine and GPU. */
-function wordsOf({ cell, metrics: [main] }: CellEvidence, gpu: string | null): string[] {
-  const [before = null, now = null] = main?.history.builds?.slice(-2) ?? [];
-  const isNew = now !== null && before !== null && before !== now;
-  return [
-    cell.model,
-    cell.precision,
-    ...Object.values(cell.shapes).map((shape) => shape.join('x')),
-    ...optionWords(cell),
-    ...flagWords(cell.axisFlags),
-    harnessWords(cell),
-    isNew ? 'new engine' : '',
-    gpu ?? '',
-  ].filter((word) => word !== '');
-}
-
 /** Words by the key of the cell, and what some of the cells share and others lack. */
 export class CellWords {
-  private readonly words: ReadonlyMap<string, ReadonlySet<string>>;
+  /** Model, precision, shapes, options, flags, and of the judged sweep a new engine and the GPU. */
+  readonly #words: ReadonlyMap<string, ReadonlySet<string>>;
 
   constructor({ cells, environments }: SweepEvidence) {
-    const gpus = cells.map(({ environmentIds }) => environments.get(environmentIds.at(-1) ?? '')?.gpuUuid ?? null);
+    const gpus = cells.map(({ environmentIds }) => environments.get(environmentIds.at(-1) ?? '')?.gpuUuid ?? '');
     // Where all were measured on one, it says nothing.
-    const isOne = new Set(gpus.filter((gpu) => gpu !== null)).size < 2;
-    this.words = new Map(
-      cells.map((evidence, place) => [
-        evidence.cell.key,
-        new Set(wordsOf(evidence, isOne ? null : (gpus[place] ?? null))),
-      ]),
+    const isOne = new Set(gpus.filter((gpu) => gpu !== '')).size < 2;
+    this.#words = new Map(
+      cells.map(({ cell, metrics: [main] }, place) => {
+        const [before = null, now = null] = main?.history.builds?.slice(-2) ?? [];
+        const words = [
+          cell.model,
+          cell.precision,
+          ...Object.values(cell.shapes).map((shape) => shape.join('x')),
+          ...optionWords(cell),
+          ...flagWords(cell.axisFlags),
+          harnessWords(cell),
+          now !== null && before !== null && before !== now ? 'new engine' : '',
+          isOne ? '' : (gpus[place] ?? ''),
+        ];
+        return [cell.key, new Set(words.filter((word) => word !== ''))];
+      }),
     );
+  }
+
+  /** By which it may move together with others. */
+  of(key: string): ReadonlySet<string> {
+    return this.#words.get(key) ?? new Set();
+  }
+
+  /** True for a cell that belongs to a group by its words; none belongs to a group without words. */
+  hasAll(key: string, group: readonly string[]): boolean {
+    return group.length > 0 && group.every((word) => word === ALL_CELLS || this.of(key).has(word));
   }
 
   /** Of one cell nothing: its name says more. */
   sharedBy(keys: ReadonlySet<string>): string[] {
     if (keys.size < 2) return [];
-    if (keys.size === this.words.size) return keys.size < LEAST_CELLS ? [] : [ALL_CELLS];
+    if (keys.size === this.#words.size) return keys.size < LEAST_CELLS ? [] : [ALL_CELLS];
     const [first = new Set<string>(), ...others] = [...keys].map((key) => this.of(key));
-    const all = [...this.words.values()];
+    const all = [...this.#words.values()];
     return [...first].filter(
       (word) => others.every((words) => words.has(word)) && all.some((words) => !words.has(word)),
     );
@@ -58,14 +63,16 @@ export class CellWords {
    * @returns the cells among these, with all that they share
    */
   groupsAmong(keys: ReadonlySet<string>): { readonly group: readonly string[]; readonly keys: ReadonlySet<string> }[] {
-    const cellsOf = this.byWord();
+    const pairs = [...this.#words].flatMap(([key, words]) => [...words].map((word) => ({ key, word })));
+    const groups = [...Map.groupBy(pairs, ({ word }) => word).values()].map((own) => own.map(({ key }) => key));
+    const cellsOf = [[...this.#words.keys()], ...groups];
     const found: { group: readonly string[]; keys: ReadonlySet<string> }[] = [];
     let open = keys;
     while (open.size >= LEAST_CELLS) {
       const left = open;
-      const largest = [...cellsOf.values()]
-        .map((all) => ({ all, keys: new Set([...left].filter((key) => all.has(key))) }))
-        .filter(({ all, keys: own }) => own.size >= LEAST_CELLS && 2 * own.size >= all.size)
+      const largest = cellsOf
+        .map((all) => ({ size: all.length, keys: new Set(all.filter((key) => left.has(key))) }))
+        .filter(({ size, keys: own }) => own.size >= LEAST_CELLS && 2 * own.size >= size)
         .toSorted((a, b) => b.keys.size - a.keys.size)
         .map(({ keys: own }) => ({ group: this.sharedBy(own), keys: own }))
         .find(({ group }) => group.length > 0);
@@ -74,24 +81,5 @@ export class CellWords {
       open = new Set([...left].filter((key) => !largest.keys.has(key)));
     }
     return found;
-  }
-
-  private byWord(): ReadonlyMap<string, ReadonlySet<string>> {
-    const cellsOf = new Map<string, Set<string>>([[ALL_CELLS, new Set(this.words.keys())]]);
-    for (const [key, words] of this.words) {
-      for (const word of words) cellsOf.set(word, (cellsOf.get(word) ?? new Set()).add(key));
-    }
-    return cellsOf;
-  }
-
-  /** True for a cell that belongs to a group by its words; none belongs to a group without words. */
-  hasAll(key: string, group: readonly string[]): boolean {
-    const words = this.of(key);
-    return group.length > 0 && group.every((word) => word === ALL_CELLS || words.has(word));
-  }
-
-  /** By which it may move together with others. */
-  of(key: string): ReadonlySet<string> {
-    return this.words.get(key) ?? new Set();
   }
 }

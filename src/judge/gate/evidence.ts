@@ -30,14 +30,12 @@ export interface CellEvidence {
   readonly failures: readonly string[];
 }
 
-export const PAIR_OUTCOMES = ['confirmed', 'machine', 'cleared', 'buildLuck', 'notComparable'] as const;
-
 /** What pairs of the newest and the last good engine said of a cell. */
 export interface PairResult {
   readonly cellKey: CellKey;
   /** By which the cell was suspected. */
   readonly metric: GatedMetricId;
-  readonly outcome: (typeof PAIR_OUTCOMES)[number];
+  readonly outcome: 'confirmed' | 'machine' | 'cleared' | 'buildLuck' | 'notComparable';
   readonly count: number;
   readonly agreeing: number;
   /** Of the median pair; above 0 where the newest engine has the larger value. */

@@ -17,29 +17,30 @@ export interface LeftOutRun {
 }
 
 /**
- * The runs of each night that count: what is flagged as excluded, or ran at another clock, does not. One entry for each
- * sweep.
- *
+ * The runs of each night that count: what is flagged as excluded, or ran at another clock, does not; suspect runs count
+ * only where a sweep has no others. One entry for each sweep.
  * @param runs in the order of the sweeps
  */
 export function fitRuns<Run extends FitRun>(sweeps: readonly Sweep[], runs: readonly Run[], metric: MetricId) {
   const leftOut: LeftOutRun[] = [];
-  const isFit = ({ sweepId, flags }: Run): boolean => {
+  const fit = runs.filter(({ sweepId, flags }) => {
     const flag = leftOutFor(flags, metric);
-    if (flag !== null) {
-      const why = flag.effect === 'barred' ? ineligibleFlags(flags) : [flag];
-      leftOut.push({ sweepId, reason: why.map(({ id }) => FLAG_LABELS[id]).join(', ') });
-    }
-    return flag === null;
-  };
-  const fit = runs.filter(isFit);
+    if (flag === null) return true;
+    const why = flag.effect === 'barred' ? ineligibleFlags(flags) : [flag];
+    leftOut.push({ sweepId, reason: why.map(({ id }) => FLAG_LABELS[id]).join(', ') });
+    return false;
+  });
   let from = 0;
   const nights = sweeps.map(({ sweepId }) => {
     const first = from;
     while (fit[from]?.sweepId === sweepId) from += 1;
     return fit.slice(first, from);
   });
-  return { byNight: atTheirClock(nights, leftOut).map((latest) => trustedRuns(latest)), leftOut };
+  const byNight = atTheirClock(nights, leftOut).map((latest) => {
+    const trusted = latest.filter(({ flags }) => flags.every(({ effect }) => effect !== 'widened'));
+    return trusted.length === 0 ? latest : trusted;
+  });
+  return { byNight, leftOut };
 }
 
 function atTheirClock<Run extends FitRun>(
@@ -71,14 +72,8 @@ function atTheirClock<Run extends FitRun>(
 
 /** Null unless every run of the sweep knows it. */
 function clockOf(latest: readonly FitRun[]): number | null {
-  if (latest.some(({ smClockMhz }) => smClockMhz === null)) return null;
-  return median(latest.flatMap(({ smClockMhz }) => smClockMhz ?? []));
-}
-
-/** Suspect runs count only where a sweep has no others. */
-function trustedRuns<Run extends FitRun>(latest: readonly Run[]): readonly Run[] {
-  const trusted = latest.filter(({ flags }) => flags.every(({ effect }) => effect !== 'widened'));
-  return trusted.length === 0 ? latest : trusted;
+  const known = latest.flatMap(({ smClockMhz }) => smClockMhz ?? []);
+  return known.length < latest.length ? null : median(known);
 }
 
 /** The history of a cell in a series. */
@@ -97,12 +92,12 @@ export function cellNights(
   cell: KeyedCell,
   metric: MetricId,
   sweeps: readonly Sweep[],
-  runs: readonly NightRun[],
+  all: readonly NightRun[],
 ): CellNights {
-  const { byNight, leftOut } = fitRuns(sweeps, runs, metric);
-  const { clock, nights, runs: counted } = measuredNights(byNight);
-  const values = medianValues(counted, ({ value }) => value);
-  return { cell, metric, leftOut, history: { nights, values, clock }, runs: counted };
+  const { byNight, leftOut } = fitRuns(sweeps, all, metric);
+  const { clock, nights, runs } = measuredNights(byNight);
+  const values = medianValues(runs, ({ value }) => value);
+  return { cell, metric, leftOut, history: { nights, values, clock }, runs };
 }
 
 /** Sweeps with runs that count, and what does not depend on the metric. @param byNight runs that count, one entry per sweep */
@@ -114,15 +109,12 @@ export function measuredNights<Run extends FitRun>(byNight: readonly (readonly R
 
 /** One value for each sweep: the median of its runs. */
 export function medianValues<Run>(runs: readonly (readonly Run[])[], valueOf: (run: Run) => number): Float64Array {
-  const values = new Float64Array(runs.length).fill(Number.NaN);
-  for (let night = 0; night < runs.length; night += 1) {
-    const kept = runs[night] ?? [];
+  const values = new Float64Array(runs.length);
+  for (const [night, kept] of runs.entries()) {
     const [a, b, c] = kept;
-    const middle =
-      kept.length === 3 && a !== undefined && b !== undefined && c !== undefined
-        ? middleOfThree(valueOf(a), valueOf(b), valueOf(c))
-        : median(kept.map(valueOf));
-    values[night] = middle ?? Number.NaN;
+    // Most sweeps have three runs.
+    const isThree = kept.length === 3 && a !== undefined && b !== undefined && c !== undefined;
+    values[night] = isThree ? middleOfThree(valueOf(a), valueOf(b), valueOf(c)) : (median(kept.map(valueOf)) ?? NaN);
   }
   return values;
 }

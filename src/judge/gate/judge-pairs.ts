@@ -1,7 +1,10 @@
-import type { CellKey } from '../../records/scalars.ts';
+import { isJudgedOnly } from '../../records/gated-metric.ts';
+import type { PlannedPairs } from '../../records/planned-pairs.ts';
+import type { CellRun } from '../../records/run.ts';
 import { median } from '../../statistics/median.ts';
 import { scaleOf } from '../../statistics/order-statistics.ts';
 import { ASSUMED_SIGMA } from '../run-noise.ts';
+import { leftOutFor } from '../run-trust.ts';
 import type { PairResult } from './evidence.ts';
 
 /** Chosen by simulation: a median pair beyond chance, and nearly all pairs on its side. */
@@ -16,24 +19,20 @@ const RULE = {
   agreeShare: 0.35,
 } as const;
 
-/** How many pairs are measured, and how many of them must agree. */
-const PAIRS = { steady: { count: 5, agreeing: 4 }, unsteady: { count: 8, agreeing: 7 } } as const;
-
-/** Of a suspect. */
+/** How many pairs of a suspect are measured, and how many of them must agree. */
 export function pairsNeeded({ isUnsteady }: { readonly isUnsteady: boolean }) {
-  return isUnsteady ? PAIRS.unsteady : PAIRS.steady;
+  return isUnsteady ? { count: 8, agreeing: 7 } : { count: 5, agreeing: 4 };
 }
 
-export type JudgedPairs = Omit<PairResult, 'metric'>;
+type JudgedPairs = Omit<PairResult, 'metric'>;
 
 /** Values of one pair in the unit of the metric, above 0. */
-export interface PairValues {
+interface PairValues {
   readonly newest: number;
   readonly lastGood: number;
 }
 
-export interface MeasuredPairs {
-  readonly cellKey: CellKey;
+export interface MeasuredPairs extends Pick<PairResult, 'cellKey'> {
   readonly pairs: readonly PairValues[];
   /** Standard deviation of a single run, log scale. */
   readonly sigma: number;
@@ -51,9 +50,8 @@ export interface MeasuredPairs {
 /**
  * What alternating runs of the newest and the last good engine say of a suspect. The newest one differs when the
  * median pair is beyond max(3.5 sigma sqrt(2 x 1.57 / n), the smallest change worth reporting) on the suspect's side,
- * and all pairs but one are beyond .35 of it. If not, the last good engine reports the machine from chance: it is the
- * machine where that engine, too, is nearer to the suspect's value than to the level. Fewer pairs than were to be
- * measured compare nothing.
+ * and all pairs but one are beyond .35 of it. If not, the last good engine tells the machine from chance. Fewer pairs than
+ * were to be measured compare nothing.
  */
 export function judgePairs(measured: MeasuredPairs): JudgedPairs {
   const { before, cellKey, isSameSources, minChangePercent, now, sigma } = measured;
@@ -83,6 +81,7 @@ export function judgeSameEngine(
   return { cellKey: suspect.cellKey, outcome, count: 0, agreeing: 0, changePercent };
 }
 
+/** The machine where these values, too, are nearer to the suspect's than to the level. */
 function machineOrCleared(
   values: readonly number[],
   { before, now }: Pick<MeasuredPairs, 'before' | 'now'>,
@@ -108,20 +107,20 @@ export function runSigmas<Key>(
   cells: ReadonlyMap<Key, readonly (readonly number[])[]>,
   pairs: readonly (readonly number[])[] = [],
 ): (key: Key) => number {
-  const own = new Map([...cells].map(([key, sweeps]) => [key, ownSigma(sweeps)]));
-  const known = median([...own.values()].flatMap((sigma) => sigma ?? []));
-  const ofSweeps = [...cells.values()].flatMap((sweeps) => withinSweeps(sweeps));
-  const all = ofSweeps.length >= LEAST_DIFFERENCES ? ofSweeps : [...ofSweeps, ...withinSweeps(pairs)];
-  const typical = known ?? (all.length >= LEAST_DIFFERENCES ? scaleOfAll(all) : ASSUMED_SIGMA);
+  const own = new Map(
+    [...cells].map(([key, sweeps]) => {
+      const centres = sweeps.flatMap((values) => median(values.map(Math.log)) ?? []);
+      const between = centres.slice(1).map((value, place) => Math.abs(value - (centres[place] ?? value)));
+      return [key, scaleOfAll(withinSweeps(sweeps)) ?? scaleOfAll(between)];
+    }),
+  );
+  const ofSweeps = withinSweeps([...cells.values()].flat());
+  const typical =
+    median([...own.values()].flatMap((sigma) => sigma ?? [])) ??
+    scaleOfAll(ofSweeps) ??
+    scaleOfAll([...ofSweeps, ...withinSweeps(pairs)]) ??
+    ASSUMED_SIGMA;
   return (key) => Math.max(LEAST_SIGMA, own.get(key) ?? typical);
-}
-
-function ownSigma(sweeps: readonly (readonly number[])[]): number | null {
-  const within = withinSweeps(sweeps);
-  if (within.length >= LEAST_DIFFERENCES) return scaleOfAll(within);
-  const centres = sweeps.flatMap((values) => median(values.map(Math.log)) ?? []);
-  const between = centres.slice(1).map((value, place) => Math.abs(value - (centres[place] ?? value)));
-  return between.length >= LEAST_DIFFERENCES ? scaleOfAll(between) : null;
 }
 
 /** Of each two runs of one sweep. */
@@ -131,7 +130,99 @@ function withinSweeps(sweeps: readonly (readonly number[])[]): number[] {
   );
 }
 
-function scaleOfAll(differences: readonly number[]): number {
+function scaleOfAll(differences: readonly number[]): number | null {
+  if (differences.length < LEAST_DIFFERENCES) return null;
   const scratch = Float64Array.from(differences);
   return Math.max(scaleOf(scratch, 0.5), scaleOf(scratch, 0.75));
+}
+
+export type PairSide = 'newest' | 'lastGood';
+type PairRun = Pick<CellRun, 'flags' | 'outcome' | 'repeat'>;
+
+/** Where the last good sweep had the same engine, it is measured as often as this. */
+const SAME_ENGINE_RUNS = 3;
+/** A pair with a disturbed or failed run counts for nothing: at most this number of others take their place. */
+const SPARE_PAIRS = 3;
+/** Numbers of the profiles of both engines. */
+const PROFILE_PAIR = 500;
+
+/** The newest engine has the odd numbers, the last good one the even ones. */
+function repeatOf(pair: number, side: PairSide): number {
+  return 2 * pair + (side === 'newest' ? 1 : 2);
+}
+
+export function sideOf(repeat: number): PairSide {
+  return repeat % 2 === 1 ? 'newest' : 'lastGood';
+}
+
+/** Counts from 0. */
+export function pairOf(repeat: number): number {
+  return (repeat - 1) >> 1;
+}
+
+export function profileRepeat(side: PairSide): number {
+  return repeatOf(PROFILE_PAIR, side);
+}
+
+/** `pair 2, last good engine` */
+export function pairRunName(repeat: number): string {
+  const engine = sideOf(repeat) === 'newest' ? 'newest engine' : 'last good engine';
+  return pairOf(repeat) === PROFILE_PAIR ? `profile, ${engine}` : `pair ${pairOf(repeat) + 1}, ${engine}`;
+}
+
+export function isSameEngine({ lastGoodBuildId, newestBuildId }: PlannedPairs): boolean {
+  return newestBuildId !== null && newestBuildId === lastGoodBuildId;
+}
+
+/** Runs that are wanted in the best case. */
+export function wantedRuns(planned: PlannedPairs): number {
+  if (planned.problem !== null) return 0;
+  return isSameEngine(planned) ? SAME_ENGINE_RUNS : 2 * pairsNeeded(planned).count;
+}
+
+/** Those that count for the metric of the suspect. */
+export function fitPairRuns<Run extends PairRun>({ metric }: PlannedPairs, runs: readonly Run[]): Run[] {
+  return runs.filter(
+    ({ flags, outcome, repeat }) =>
+      pairOf(repeat) < PROFILE_PAIR &&
+      outcome.kind === 'measured' &&
+      (isJudgedOnly(metric) || leftOutFor(flags, metric) === null),
+  );
+}
+
+/** Complete pairs in the order in which they were measured. */
+export function pairsAmong<Run extends PairRun>(
+  runs: readonly Run[],
+  valueOf: (run: Run) => number | null,
+): PairValues[] {
+  const byPair = [...Map.groupBy(runs, ({ repeat }) => pairOf(repeat))].toSorted(([a], [b]) => a - b);
+  return byPair.flatMap(([, own]): PairValues[] => {
+    const [newest = null, lastGood = null] = (['newest', 'lastGood'] as const).map((side) => {
+      const run = own.find(({ repeat }) => sideOf(repeat) === side);
+      return run === undefined ? null : valueOf(run);
+    });
+    return newest === null || lastGood === null ? [] : [{ newest, lastGood }];
+  });
+}
+
+/** Engines that one side cannot load: nothing can be compared. */
+export function doesNotLoad(runs: readonly PairRun[]): boolean {
+  return runs.some(({ outcome }) => outcome.kind === 'failed' && outcome.reason === 'engineInvalid');
+}
+
+/**
+ * Number of the next run of a suspect, given those that are stored: after a kill nothing is measured twice. The first of
+ * each pair alternates. Null when enough is known, or nothing can be.
+ */
+export function nextPairRun(planned: PlannedPairs, runs: readonly PairRun[]): number | null {
+  if (planned.problem !== null || doesNotLoad(runs)) return null;
+  const { count } = pairsNeeded(planned);
+  const isSame = isSameEngine(planned);
+  if (!isSame && pairsAmong(fitPairRuns(planned, runs), () => 1).length >= count) return null;
+  const all = Array.from({ length: isSame ? SAME_ENGINE_RUNS : count + SPARE_PAIRS }, (_, pair) => {
+    const both = [repeatOf(pair, 'newest'), repeatOf(pair, 'lastGood')];
+    return isSame ? both.slice(0, 1) : pair % 2 === 0 ? both : both.toReversed();
+  });
+  const made = new Set(runs.map(({ repeat }) => repeat));
+  return all.flat().find((repeat) => !made.has(repeat)) ?? null;
 }

@@ -1,224 +1,115 @@
 import type { Finding } from '../../records/finding.ts';
-import { type GatedMetricId, gatedMetricOf } from '../../records/gated-metric.ts';
-import type { CellKey } from '../../records/scalars.ts';
+import { gatedMetricOf } from '../../records/gated-metric.ts';
+import { median } from '../../statistics/median.ts';
 import { directionOf } from '../history/change-points.ts';
 import { isSame, lastingChanges } from '../history/lasting-changes.ts';
-import { CALMEST, CellWords } from './cell-words.ts';
-import type { CellEvidence, MetricHistory, PairResult, SweepEvidence } from './evidence.ts';
+import { isBuildLuck } from '../history/noise.ts';
+import { CALMEST } from './cell-words.ts';
+import type { MetricHistory, SweepEvidence } from './evidence.ts';
 import { judgedCell } from './judged-cells.ts';
-import { judgeMetrics } from './judge-metrics.ts';
-import { limitFindings } from './limit-findings.ts';
-import {
-  type CellChange,
-  cellIn,
-  changeOfPair,
-  changeOfState,
-  type JudgedFacts,
-  placeFindings,
-  rawPercent,
-  stateIn,
-  statesAt,
-} from './metric-changes.ts';
+import { JudgedFacts } from './judged-facts.ts';
+import { limitFindings } from './limits.ts';
+import { type About, type CellChange, cellChange, cellIn, rawChange, sizeOf } from './metric-changes.ts';
 import { reduceFindings } from './reduce-findings.ts';
 import { isSteady, steadyChanges } from './steady-metrics.ts';
-import type { Candidate, JudgedCell, SweepVerdict } from './verdict.ts';
-import { median } from '../../statistics/median.ts';
-
-/** Off the reference by this number of standard errors: less is worth no pairs. */
-const LEAST_DEVIATIONS = 3;
-
-/**
- * Cells off their reference for the worse, by the metric that shows it most clearly; its own one first.
- * @param findings after the judged sweep: an older one explains its cells, unless pairs are still to be measured
- * @returns groups before cells, the farthest off first
- */
-function candidatesOf(facts: JudgedFacts, findings: readonly Finding[]): readonly Candidate[] {
-  const { cells, sweeps } = facts.evidence;
-  const judged = sweeps.at(-1)?.sweepId;
-  const explaining = findings.filter(
-    ({ lasts, pairs, reportedSweepId, state }) =>
-      state === 'open' && reportedSweepId !== judged && (lasts !== null || pairs !== null),
-  );
-  const explained = new Set(explaining.flatMap((finding) => finding.cells.map(({ cellKey }) => cellKey)));
-  const singles = cells
-    .filter(({ cell }) => !explained.has(cell.key))
-    .flatMap((evidence) =>
-      evidence.metrics
-        .flatMap((measured) => candidateOf(evidence, measured, facts))
-        .toSorted((a, b) => b.deviations - a.deviations)
-        .slice(0, 1),
-    );
-  const { groups, others } = grouped(singles, facts.words);
-  return [groups, others].flatMap((part) => part.toSorted((a, b) => b.deviations - a.deviations));
-}
-
-function candidateOf(
-  { cell: { key: cellKey } }: CellEvidence,
-  measured: MetricHistory,
-  { evidence: { sweeps }, states }: JudgedFacts,
-): Candidate[] {
-  const { history, metric } = measured;
-  const state = stateIn(states, { cellKey, metric });
-  if (state === null) return [];
-  const { change, isOnlyRunFarOff, levels, reported, verdict } = state;
-  const deviations = change.error > 0 ? change.log / change.error : 0;
-  const isOff = verdict === 'slower' || deviations >= LEAST_DEVIATIONS || isOnlyRunFarOff;
-  if (change.log <= 0 || !(isOff || reported?.direction === 'slower')) return [];
-  const index = reported === null ? -1 : history.nights.indexOf(reported.first);
-  const lastGood = index > 0 ? history.nights[index - 1] : history.nights.at(-2);
-  return [
-    {
-      group: [],
-      cellKeys: [cellKey],
-      metric,
-      changePercent: rawPercent(metric, change.log),
-      deviations: Math.max(LEAST_DEVIATIONS, deviations),
-      lastGoodSweepId: sweeps[lastGood ?? -1]?.sweepId ?? null,
-      isUnsteady: levels !== null || hasUnlikeBuilds(measured),
-    },
-  ];
-}
-
-/** The three calmest cells of each group speak for it. */
-function grouped(singles: readonly Candidate[], words: CellWords) {
-  const ofCell = new Map(singles.flatMap((one) => one.cellKeys.map((key) => [key, one] as const)));
-  const found = words.groupsAmong(new Set(ofCell.keys()));
-  const inGroups = new Set<CellKey>(found.flatMap(({ keys }) => [...keys]));
-  const groups = found.flatMap(({ group, keys }): Candidate[] => {
-    const own = [...keys].flatMap((key) => ofCell.get(key) ?? []);
-    const calmest = own.toSorted((a, b) => noiseOf(a) - noiseOf(b)).slice(0, CALMEST);
-    const [first] = calmest;
-    if (first === undefined) return [];
-    const middle = (of: (one: Candidate) => number): number => median(own.map(of)) ?? 0;
-    return [
-      {
-        ...first,
-        group,
-        cellKeys: calmest.flatMap(({ cellKeys }) => cellKeys),
-        changePercent: middle(({ changePercent }) => changePercent),
-        deviations: middle(({ deviations }) => deviations),
-        isUnsteady: calmest.some(({ isUnsteady }) => isUnsteady),
-      },
-    ];
-  });
-  return { groups, others: singles.filter(({ cellKeys }) => !cellKeys.some((key) => inGroups.has(key))) };
-}
-
-/** In percent. */
-function noiseOf({ changePercent, deviations }: Candidate): number {
-  return Math.abs(changePercent) / deviations;
-}
-
-/** Builds of the same sources differed before: their tactics may differ again. */
-function hasUnlikeBuilds({ history: { builds = [], sources = [] } }: MetricHistory): boolean {
-  const last = sources.at(-1) ?? null;
-  if (last === null) return false;
-  return new Set(builds.slice(0, -1).filter((_, place) => sources[place] === last)).size > 1;
-}
+import type { Candidate, SweepVerdict } from './verdict.ts';
 
 /**
  * What is slower or faster in the newest sweep than its reference level, and what became of the findings of earlier
  * sweeps. The same evidence gives the same verdict.
  */
 export function judgeSweep(evidence: SweepEvidence): SweepVerdict {
-  const { acknowledged, cells, findings, rules, sweeps } = evidence;
-  const judged = sweeps.length - 1;
-  // What an earlier look at this sweep reported is found again, by its id.
-  const earlier = findings.filter(({ reportedSweepId }) => reportedSweepId !== sweeps[judged]?.sweepId);
-  const ended = [...acknowledged].flatMap(([id, { isOver }]) => (isOver ? [id] : []));
-  const accepted = new Set([...acknowledged.keys()].filter((id) => !ended.includes(id)));
-  const around = { evidence, known: placeFindings(earlier, sweeps), accepted, words: new CellWords(evidence) };
-  const newest = judgeMetrics(around);
-  const facts = { ...around, states: statesAt(newest, judged) };
+  const { acknowledged, cells, rules } = evidence;
+  const facts = new JudgedFacts(evidence);
+  const { judged } = facts;
   const changes = [
-    ...withPairs(changesOf(facts), evidence),
-    ...cells.flatMap((cell) => cell.metrics.flatMap((measured) => steadyChanges(cell, measured, around.known, judged))),
+    ...withPairs(
+      evidence.cells.flatMap(({ cell, metrics }) => metrics.flatMap((one) => changesOf(cell.key, one, facts))),
+      facts,
+    ),
+    ...cells.flatMap(({ cell, metrics }) => metrics.flatMap((one) => steadyChanges(cell.key, one, facts))),
   ].filter((change) => Math.abs(change.changePercent) >= rules.minChangeOf(change.cellKey, change.metric));
-  const reduced = reduceFindings(changes, facts).map((one) => withHistory(one, evidence));
-  const after = withEarlierIds([...reduced, ...limitFindings(evidence)], evidence);
-  const byKey = new Map(cells.map((cell) => [cell.cell.key, cell]));
-  const judgedIn = (cellKey: CellKey, metric: GatedMetricId | undefined): JudgedCell | null => {
-    const cell = byKey.get(cellKey);
-    const measured = cell?.metrics.find((one) => one.metric === metric);
-    if (cell === undefined || measured === undefined) return null;
-    return withMinChange(judgedCell(cell, measured, { ...facts, states: newest }, after), rules);
-  };
-  const mains = cells.flatMap(({ metrics: [main] }) => main ?? []);
+  const reduced = reduceFindings(changes, facts).map((one) => withHistory(one, facts));
+  const findings = withEarlierIds([...reduced, ...limitFindings(evidence)], facts);
+  const mains = cells.flatMap(({ cell, metrics: [main] }) =>
+    main === undefined ? [] : [{ cellKey: cell.key, ...main }],
+  );
   // On another machine every cell begins anew.
   const isFirst = judged === 0 || (mains.length > 0 && mains.every(({ history }) => history.nights[0] === judged));
   return {
     judgedBy: isFirst ? 'first' : 'reference',
-    findings: after,
-    endedAcknowledgements: ended,
-    cells: cells.flatMap(({ cell, metrics: [main] }) => judgedIn(cell.key, main?.metric) ?? []),
-    judged: judgedIn,
-    candidates: candidatesOf(facts, after),
+    findings,
+    endedAcknowledgements: [...acknowledged].flatMap(([id, { isOver }]) => (isOver ? [id] : [])),
+    cells: mains.flatMap(({ cellKey, metric }) => judgedCell(cellKey, metric, facts, findings) ?? []),
+    judged: (cellKey, metric) => judgedCell(cellKey, metric, facts, findings),
+    candidates: candidatesOf(facts, findings),
   };
-}
-
-/** A change that is too small to matter is none. */
-function withMinChange(cell: JudgedCell, { minChangeOf }: SweepEvidence['rules']): JudgedCell {
-  const { cellKey, changePercent, metric, verdict } = cell;
-  const isSmall = changePercent !== null && Math.abs(changePercent) < minChangeOf(cellKey, metric);
-  return isSmall && (verdict === 'slower' || verdict === 'faster') ? { ...cell, verdict: 'same' } : cell;
 }
 
 /** Off the reference by this number of standard errors, what no finding says is reported in a later sweep, too. */
 const UNREPORTED_ERRORS = 5;
 
-/** What is reported in this sweep, and what is off its reference without a finding that says so. */
-function changesOf({ evidence, known, states }: JudgedFacts): CellChange[] {
-  return evidence.cells.flatMap((cell) =>
-    cell.metrics.flatMap((measured): CellChange[] => {
-      const about = { cellKey: cell.cell.key, metric: measured.metric };
-      const state = stateIn(states, about);
-      if (state === null || state.verdict === 'same' || state.verdict === 'unclear') return [];
-      const { change, reported, verdict } = state;
-      // A step towards the reference is no finding of its own: that of the way there ends, or goes on.
-      const isStep = reported !== null && Math.sign(reported.change.log) === Math.sign(change.log);
-      const isKnown = known.some(
-        ({ finding }) => finding.state === 'open' && finding.direction === verdict && cellIn(finding, about),
-      );
-      if (!isStep && (isKnown || Math.abs(change.log) < UNREPORTED_ERRORS * change.error)) return [];
-      return [changeOfState(cell, measured, state, isKnown ? reported : null)];
-    }),
+/**
+ * What is reported in this sweep, and what is off its reference without a finding that says so: against the reference, or,
+ * on top of an open finding, against the level before the newest step.
+ */
+function changesOf(cellKey: string, { history, metric }: MetricHistory, facts: JudgedFacts): CellChange[] {
+  const about = { cellKey, metric };
+  const state = facts.stateOf(about);
+  if (state === null || state.verdict === 'same' || state.verdict === 'unclear') return [];
+  const { change, reported, verdict } = state;
+  // A step towards the reference is no finding of its own: that of the way there ends, or goes on.
+  const isStep = reported !== null && Math.sign(reported.change.log) === Math.sign(change.log);
+  const isKnown = facts.known.some(
+    (finding) => finding.state === 'open' && finding.direction === verdict && cellIn(finding, about) !== undefined,
   );
+  if (!isStep && (isKnown || Math.abs(change.log) < UNREPORTED_ERRORS * change.error)) return [];
+  const step = isKnown ? reported : null;
+  const place = step?.first ?? state.since;
+  const before =
+    step === null ? state.before : state.now / (1 + rawChange(metric, step.change.log, 0).changePercent / 100);
+  const size = sizeOf(metric, before, (step ?? state).change);
+  const index = history.nights.indexOf(place);
+  const lastGood = history.nights[index - 1] ?? null;
+  return [cellChange(cellKey, metric, size, { ...size, place, lastGood, isBuildLuck: isBuildLuck(history, index) })];
 }
 
 /** What pairs say of the changes of this sweep, and what they alone show. */
-function withPairs(changes: readonly CellChange[], { cells, pairs }: SweepEvidence): CellChange[] {
-  const ofCell = new Map((pairs ?? []).map((pair) => [pair.cellKey, pair]));
+function withPairs(changes: readonly CellChange[], facts: JudgedFacts): CellChange[] {
+  const ofCell = new Map(
+    (facts.evidence.pairs ?? []).map((pairs) => {
+      const isLuck = pairs.outcome === 'buildLuck';
+      const lasts = isLuck || pairs.outcome === 'confirmed' ? ('pairs' as const) : null;
+      return [pairs.cellKey, { pairs, isBuildLuck: isLuck, lasts }] as const;
+    }),
+  );
   const weighed = changes.map((change): CellChange => {
-    const pair = ofCell.get(change.cellKey);
-    if (pair === undefined || change.direction === 'faster') return change;
-    const { isBuildLuck, lasts } = saidBy(pair);
-    return { ...change, pairs: pair, isBuildLuck: change.isBuildLuck || isBuildLuck, lasts };
+    const said = ofCell.get(change.cellKey);
+    if (said === undefined || change.direction === 'faster') return change;
+    return { ...change, ...said, isBuildLuck: change.isBuildLuck || said.isBuildLuck };
   });
-  const changed = new Set(changes.filter(({ direction }) => direction === 'slower').map(({ cellKey }) => cellKey));
-  const only = [...ofCell.values()].flatMap((pair) => {
-    const cell = cells.find((one) => one.cell.key === pair.cellKey);
-    const isNew = cell !== undefined && saidBy(pair).lasts !== null && !changed.has(pair.cellKey);
-    return isNew ? changeOfPair(cell, pair, saidBy(pair)) : [];
+  const slower = new Set(changes.filter(({ direction }) => direction === 'slower').map(({ cellKey }) => cellKey));
+  const only = [...ofCell].flatMap(([cellKey, said]) => {
+    const { changePercent, metric } = said.pairs;
+    const { nights = [], values } = facts.measured({ cellKey, metric })?.history ?? {};
+    const [after, place] = [values?.at(-1), nights.at(-1)];
+    if (said.lasts === null || slower.has(cellKey) || after === undefined || place === undefined) return [];
+    const levels = { before: after / (1 + changePercent / 100), after };
+    return [cellChange(cellKey, metric, levels, { place, lastGood: nights.at(-2) ?? null, ...said })];
   });
   return [...weighed, ...only];
 }
 
-function saidBy(pairs: PairResult): Pick<CellChange, 'isBuildLuck' | 'lasts' | 'pairs'> {
-  const isBuildLuck = pairs.outcome === 'buildLuck';
-  return { pairs, isBuildLuck, lasts: isBuildLuck || pairs.outcome === 'confirmed' ? 'pairs' : null };
-}
-
 /** Whether the history of the clearest cell shows that a finding lasts. */
-function withHistory(finding: Finding, { cells, sweeps }: SweepEvidence): Finding {
-  const { cells: changes, direction, firstBadSweepId, lasts, state } = finding;
-  if (state !== 'open' || lasts !== null) return finding;
-  const [clearest] = changes.toSorted((a, b) => b.margin - a.margin);
-  const ofCell = cells.find(({ cell }) => cell.key === clearest?.cellKey);
-  const history = ofCell?.metrics.find(({ metric }) => metric === clearest?.metric)?.history;
-  if (history === undefined || clearest === undefined || isSteady(clearest.metric)) return finding;
-  const night = sweeps.findIndex(({ sweepId }) => sweepId === firstBadSweepId);
+function withHistory(finding: Finding, facts: JudgedFacts): Finding {
+  const { cells, direction, firstBadSweepId, lasts, state } = finding;
+  const [clearest] = cells.toSorted((a, b) => b.margin - a.margin);
+  if (state !== 'open' || lasts !== null || clearest === undefined || isSteady(clearest.metric)) return finding;
+  const history = facts.measured(clearest)?.history;
+  if (history === undefined) return finding;
+  const night = facts.placeOf(firstBadSweepId);
   const { betterIs } = gatedMetricOf(clearest.metric);
-  const isSeen = lastingChanges(history, sweeps.length - 1).some(
+  const isSeen = lastingChanges(history, facts.judged).some(
     (change) => isSame(change, { night }) && directionOf(change.shift, betterIs) === direction,
   );
   return isSeen ? { ...finding, lasts: 'history' } : finding;
@@ -228,35 +119,105 @@ function withHistory(finding: Finding, { cells, sweeps }: SweepEvidence): Findin
  * What an earlier look at this sweep reported goes on by its id in what is found of its cells now. Where nothing is, it
  * is no finding; an acknowledged one is over then, unless its cells have no value.
  */
-function withEarlierIds(
-  found: readonly Finding[],
-  { acknowledged, cells: all, findings, sweeps }: SweepEvidence,
-): Finding[] {
-  const judged = sweeps.at(-1)?.sweepId;
+function withEarlierIds(found: readonly Finding[], facts: JudgedFacts): Finding[] {
+  const { acknowledged, findings, sweeps } = facts.evidence;
+  const judged = sweeps[facts.judged]?.sweepId;
   const after = new Map(found.map((one) => [one, one]));
-  const lost = findings.filter((earlier) => {
-    if (earlier.reportedSweepId !== judged) return false;
+  const isMeasured = (about: About): boolean => facts.measured(about)?.history.nights.at(-1) === facts.judged;
+  const lost = findings.flatMap((earlier): Finding[] => {
+    if (earlier.reportedSweepId !== judged) return [];
     const same = found.find(
       (one) =>
         one.reportedSweepId === judged &&
         one.direction === earlier.direction &&
         one.kind === earlier.kind &&
         after.get(one) === one &&
-        one.cells.some((cell) => cellIn(earlier, cell)),
+        one.cells.some((cell) => cellIn(earlier, cell) !== undefined),
     );
     if (same !== undefined)
       after.set(same, { ...same, findingId: earlier.findingId, owner: earlier.owner ?? same.owner });
-    return same === undefined && acknowledged.has(earlier.findingId);
+    if (same !== undefined || !acknowledged.has(earlier.findingId)) return [];
+    if (!earlier.cells.some(isMeasured)) return [earlier];
+    return [{ ...earlier, state: 'recovered', lastBadSweepId: earlier.lastBadSweepId ?? earlier.firstBadSweepId }];
   });
-  const isMeasured = (finding: Finding): boolean =>
-    all.some(({ cell: { key: cellKey }, metrics }) =>
-      metrics.some(
-        ({ history, metric }) => history.nights.at(-1) === sweeps.length - 1 && cellIn(finding, { cellKey, metric }),
-      ),
-    );
-  const kept = lost.map((one): Finding => {
-    const lastBadSweepId = one.lastBadSweepId ?? one.firstBadSweepId;
-    return isMeasured(one) ? { ...one, state: 'recovered', lastBadSweepId } : one;
+  return [...after.values(), ...lost];
+}
+
+/** Off the reference by this number of standard errors: less is worth no pairs. */
+const LEAST_DEVIATIONS = 3;
+
+/**
+ * Cells off their reference for the worse, by the metric that shows it most clearly; its own one first.
+ * @param findings after the judged sweep: an older one explains its cells, unless pairs are still to be measured
+ * @returns groups, of which the three calmest cells speak, before cells, the farthest off first
+ */
+function candidatesOf(facts: JudgedFacts, findings: readonly Finding[]): readonly Candidate[] {
+  const { cells, sweeps } = facts.evidence;
+  const judged = sweeps[facts.judged]?.sweepId;
+  const explaining = findings.filter(
+    ({ lasts, pairs, reportedSweepId, state }) =>
+      state === 'open' && reportedSweepId !== judged && (lasts !== null || pairs !== null),
+  );
+  const explained = new Set(explaining.flatMap((finding) => finding.cells.map(({ cellKey }) => cellKey)));
+  const singles = cells.flatMap(({ cell: { key }, metrics }) => {
+    const [clearest] = explained.has(key)
+      ? []
+      : metrics.flatMap((one) => candidateOf(key, one, facts)).toSorted(byDeviations);
+    return clearest === undefined ? [] : [[key, clearest] as const];
   });
-  return [...after.values(), ...kept];
+  const ofCell = new Map(singles);
+  const found = facts.words.groupsAmong(new Set(ofCell.keys()));
+  const groups = found.flatMap(({ group, keys }): Candidate[] => {
+    const own = [...keys].flatMap((key) => ofCell.get(key) ?? []);
+    const calmest = own.toSorted((a, b) => noiseOf(a) - noiseOf(b)).slice(0, CALMEST);
+    const [first] = calmest;
+    if (first === undefined) return [];
+    return [
+      {
+        ...first,
+        group,
+        cellKeys: calmest.flatMap(({ cellKeys }) => cellKeys),
+        changePercent: median(own.map(({ changePercent }) => changePercent)) ?? 0,
+        deviations: median(own.map(({ deviations }) => deviations)) ?? 0,
+        isUnsteady: calmest.some(({ isUnsteady }) => isUnsteady),
+      },
+    ];
+  });
+  for (const { keys } of found) for (const key of keys) ofCell.delete(key);
+  return [...groups.toSorted(byDeviations), ...[...ofCell.values()].toSorted(byDeviations)];
+}
+
+function byDeviations(a: Candidate, b: Candidate): number {
+  return b.deviations - a.deviations;
+}
+
+/** In percent. */
+function noiseOf({ changePercent, deviations }: Candidate): number {
+  return Math.abs(changePercent) / deviations;
+}
+
+function candidateOf(cellKey: string, { history, metric }: MetricHistory, facts: JudgedFacts): Candidate[] {
+  const state = facts.stateOf({ cellKey, metric });
+  if (state === null) return [];
+  const { change, isOnlyRunFarOff, levels, reported, verdict } = state;
+  const deviations = change.error > 0 ? change.log / change.error : 0;
+  const isOff = verdict === 'slower' || deviations >= LEAST_DEVIATIONS || isOnlyRunFarOff;
+  if (change.log <= 0 || !(isOff || reported?.direction === 'slower')) return [];
+  const { builds = [], nights, sources = [] } = history;
+  const index = reported === null ? -1 : nights.indexOf(reported.first);
+  const lastGood = index > 0 ? nights[index - 1] : nights.at(-2);
+  // Builds of the same sources differed before: their tactics may differ again.
+  const source = sources.at(-1) ?? null;
+  const same = builds.slice(0, -1).filter((_, place) => source !== null && sources[place] === source);
+  return [
+    {
+      group: [],
+      cellKeys: [cellKey],
+      metric,
+      changePercent: rawChange(metric, change.log, 0).changePercent,
+      deviations: Math.max(LEAST_DEVIATIONS, deviations),
+      lastGoodSweepId: facts.evidence.sweeps[lastGood ?? -1]?.sweepId ?? null,
+      isUnsteady: levels !== null || new Set(same).size > 1,
+    },
+  ];
 }

@@ -1,10 +1,12 @@
 import type { Finding } from '../../records/finding.ts';
-import { gatedMetricOf, isJudgedOnly } from '../../records/gated-metric.ts';
+import { type GatedMetricId, gatedMetricOf, isJudgedOnly } from '../../records/gated-metric.ts';
+import type { CellKey } from '../../records/scalars.ts';
 import type { GeometricMean } from '../../records/verdict.ts';
 import { median } from '../../statistics/median.ts';
-import { type CellRatio, geometricMean, sharedNoise, valuesByPlace } from '../geometric-mean.ts';
-import type { CellEvidence, MetricHistory } from './evidence.ts';
-import { cellIn, changePercentOf, type JudgedFacts, rawInterval, rawPercent, stateIn } from './metric-changes.ts';
+import { geometricMean, sharedNoise, valuesByPlace } from '../geometric-mean.ts';
+import type { CellEvidence } from './evidence.ts';
+import type { JudgedFacts } from './judged-facts.ts';
+import { cellIn, changePercentOf, rawChange } from './metric-changes.ts';
 import type { JudgedCell } from './verdict.ts';
 
 /** Newest values that say where a metric without noise lies. */
@@ -22,51 +24,66 @@ const NOTHING = {
   notes: [],
 } as const;
 
-/** Of one metric of a cell in the judged sweep, or, of a cell that was left out of it, in its newest one. @param findings after it */
+/**
+ * One metric of a cell in the judged sweep, or, of a cell that was left out of it, in its newest one. Null for a metric
+ * that it does not have.
+ * @param findings after the sweep
+ */
 export function judgedCell(
-  { cell: { key: cellKey }, failures, isLeftOut = false, isPlanned }: CellEvidence,
-  { history, metric, runs }: MetricHistory,
-  { accepted, evidence, states }: Pick<JudgedFacts, 'accepted' | 'evidence' | 'states'>,
+  cellKey: CellKey,
+  metric: GatedMetricId,
+  facts: JudgedFacts,
   findings: readonly Finding[],
-): JudgedCell {
-  const isMeasured = history.nights.at(-1) === evidence.sweeps.length - 1 || (isLeftOut && history.nights.length > 0);
+): JudgedCell | null {
+  const measured = facts.measured({ cellKey, metric });
+  if (measured === undefined) return null;
+  const { history, of, runs } = measured;
+  const values = [...history.values];
+  const isMeasured = history.nights.at(-1) === facts.judged || (of.isLeftOut === true && values.length > 0);
   const about = { ...NOTHING, cellKey, metric, runs: isMeasured ? (runs.at(-1)?.length ?? 0) : 0 };
-  const value = history.values.at(-1) ?? null;
-  const own = findings.filter((finding) => cellIn(finding, about));
+  const own = findings.filter((finding) => cellIn(finding, about) !== undefined);
   const open = own.filter(({ state }) => state === 'open');
-  const mark = open.find(({ findingId }) => !accepted.has(findingId));
-  const state = stateIn(states, about);
-  const [first] = open;
-  const isAccepted = first !== undefined && mark === undefined;
-  const acceptedAt = isAccepted ? cellIn(first, about)?.after : undefined;
+  const mark = open.find(({ findingId }) => !facts.accepted.has(findingId));
+  const state = facts.newestOf(about);
+  const accepted = mark === undefined && open[0] !== undefined ? cellIn(open[0], about) : undefined;
   if (!isMeasured) {
-    const before = acceptedAt ?? state?.before ?? levelOf([...history.values]);
-    return { ...about, verdict: 'noResult', reason: isPlanned ? 'failed' : 'missing', before, notes: failures };
+    const before = accepted?.after ?? state?.before ?? levelOf(values);
+    return { ...about, verdict: 'noResult', reason: of.isPlanned ? 'failed' : 'missing', before, notes: of.failures };
   }
-  if (value === null || history.values.length === 1) return { ...about, verdict: 'unclear', reason: 'new', now: value };
+  const value = values.at(-1) ?? null;
+  if (value === null || values.length === 1) return { ...about, verdict: 'unclear', reason: 'new', now: value };
+  const small = facts.evidence.rules.minChangeOf(cellKey, metric);
+  // A change that is too small to matter is none.
+  const verdictOf = (verdict: JudgedCell['verdict'], changePercent: number): JudgedCell['verdict'] =>
+    Math.abs(changePercent) < small && (verdict === 'slower' || verdict === 'faster') ? 'same' : verdict;
   if (state === null) {
     // A metric that hardly varies is as its findings say.
     const found = mark === undefined ? undefined : cellIn(mark, about)?.before;
-    const before = found ?? levelOf([...history.values].slice(0, -1)) ?? value;
+    const before = found ?? levelOf(values.slice(0, -1)) ?? value;
     const changePercent = changePercentOf(metric, { before, after: value });
-    return { ...about, verdict: mark?.direction ?? 'same', before, now: value, changePercent };
+    return {
+      ...about,
+      verdict: verdictOf(mark?.direction ?? 'same', changePercent),
+      before,
+      now: value,
+      changePercent,
+    };
   }
   const { change, detectable, isOnlyRunFarOff, levels, now, reference, verdict } = state;
   // What pairs took back is not what the runs of the sweep say.
   const isCleared = own.some(({ direction, pairs }) => pairs?.outcome === 'cleared' && direction === verdict);
-  const before = acceptedAt ?? state.before;
-  const isLower = gatedMetricOf(metric).betterIs === 'lower';
-  const worse = isAccepted ? Math.log(now / before) * (isLower ? 1 : -1) : change.log;
+  const before = accepted?.after ?? state.before;
+  const sign = gatedMetricOf(metric).betterIs === 'lower' ? 1 : -1;
+  const raw = rawChange(metric, accepted === undefined ? change.log : sign * Math.log(now / before), change.reach);
+  const said = accepted === undefined ? (mark?.direction ?? (isCleared ? 'same' : verdict)) : 'same';
   return {
     ...about,
-    verdict: isAccepted ? 'same' : (mark?.direction ?? (isCleared ? 'same' : verdict)),
+    ...raw,
+    verdict: verdictOf(said, raw.changePercent),
     before,
     now,
-    changePercent: rawPercent(metric, worse),
-    ciPercent: rawInterval(metric, worse, change.reach),
     mdePercent: 100 * Math.expm1(detectable),
-    levels:
-      levels === null ? null : [Math.exp(isLower ? levels[0] : -levels[0]), Math.exp(isLower ? levels[1] : -levels[1])],
+    levels: levels === null ? null : [Math.exp(sign * levels[0]), Math.exp(sign * levels[1])],
     referenceSweeps: reference.sweeps,
     notes: isOnlyRunFarOff ? ['far off in its only run'] : [],
   };
@@ -87,31 +104,21 @@ const INTERVAL_SDS = 1.96;
  * @returns null when no cell has a level and a value
  */
 export function meanChange(cells: readonly JudgedCell[], evidence: readonly CellEvidence[]): GeometricMean | null {
-  const byMetric = Map.groupBy(
-    cells.filter(({ metric }) => !isJudgedOnly(metric)),
-    ({ metric }) => metric,
-  );
+  const timed = cells.filter(({ metric }) => !isJudgedOnly(metric));
+  const byMetric = Map.groupBy(timed, ({ metric }) => metric);
   const [most = []] = [...byMetric.values()].toSorted((a, b) => b.length - a.length);
-  const ratios = cells.map((cell): CellRatio => {
+  const ratios = cells.map((cell) => {
     const { before, ciPercent, now } = cell;
     if (!most.includes(cell) || !before || !now) return { logRatio: null, noise: null };
     const [low, high] = ciPercent ?? [Number.NaN, Number.NaN];
     const sd = Math.log((100 + high) / (100 + low)) / 2 / INTERVAL_SDS;
-    return {
-      logRatio: Math.log(now / before),
-      noise: ciPercent === null ? null : { variance: sd ** 2, degrees: Infinity },
-    };
+    const noise = ciPercent === null ? null : { variance: sd ** 2, degrees: Infinity };
+    return { logRatio: Math.log(now / before), noise };
   });
   const keys = new Set(most.map(({ cellKey }) => cellKey));
-  const mains = evidence.flatMap(({ cell, metrics: [main] }) =>
-    main !== undefined && keys.has(cell.key) ? [main] : [],
+  const histories = evidence.flatMap(({ cell, metrics: [main] }) =>
+    main !== undefined && keys.has(cell.key) ? [valuesByPlace(main.history).slice(0, -1)] : [],
   );
   const sweeps = Math.max(1, median(most.map(({ referenceSweeps }) => referenceSweeps)) ?? 1);
-  return geometricMean(
-    ratios,
-    sharedNoise(
-      mains.map(({ history }) => valuesByPlace(history).slice(0, -1)),
-      sweeps,
-    ),
-  );
+  return geometricMean(ratios, sharedNoise(histories, sweeps));
 }

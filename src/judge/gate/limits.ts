@@ -1,48 +1,44 @@
+import type { Finding } from '../../records/finding.ts';
 import type { GateLimit, GateSettings } from '../../records/gate-settings.ts';
 import { type GatedMetricId, isJudgedOnly } from '../../records/gated-metric.ts';
 import type { CellKey } from '../../records/scalars.ts';
-
-/** The settings of a gate by cell and metric. */
-export interface GateRules {
-  /** Smaller changes are not reported, in percent; 0 where nothing is stated. */
-  readonly minChangeOf: (cell: CellKey, metric: GatedMetricId) => number;
-  /** Reported without an exit code. */
-  readonly isWarning: (cell: CellKey, metric: GatedMetricId) => boolean;
-  /** Everybody who looks after one of the cells; null for nobody. */
-  readonly ownerOf: (cells: readonly CellKey[]) => string | null;
-  readonly limitOf: (cell: CellKey, metric: GatedMetricId) => GateLimit | null;
-  /** Metrics that have a limit in some cell: their values are needed beyond those that the gate judges anyway. */
-  readonly limited: readonly GatedMetricId[];
-  readonly limits: readonly GateLimit[];
-}
+import { hashOf } from '../../text/canonical-json.ts';
+import type { CellEvidence, SweepEvidence } from './evidence.ts';
 
 /** A build is slower for many reasons, and nobody waits for it at night. */
 const ONLY_WARNS: GatedMetricId = 'buildS';
 
+export type GateRules = ReturnType<typeof gateRules>;
+
 /**
- * Of several entries that fit a cell and metric the last holds.
+ * The settings of a gate by cell and metric. Of several entries that fit the last holds.
  * @param minChangePercent of the command line: in place of what the settings say
  */
-export function gateRules(settings: GateSettings, minChangePercent: number | null = null): GateRules {
+export function gateRules(settings: GateSettings, minChangePercent: number | null = null) {
   const stated = minChangePercent === null ? [] : [{ metric: null, cells: null, percent: minChangePercent }];
   const minChange = [...settings.minChange, ...stated].map(fitted);
   const limits = settings.limits.map(fitted);
   const warn = settings.warn.map(fitted);
   const owners = settings.owners.map((entry) => fitted({ ...entry, metric: null }));
   return {
-    minChangeOf: (cell, metric) => {
+    /** Smaller changes are not reported, in percent; 0 where nothing is stated. */
+    minChangeOf: (cell: CellKey, metric: GatedMetricId): number => {
       const found = minChange.findLast(
         ({ entry, fits }) => fits(cell, metric) && (entry.metric !== null || !isJudgedOnly(metric)),
       );
       return found?.entry.percent ?? 0;
     },
-    isWarning: (cell, metric) => metric === ONLY_WARNS || warn.some(({ fits }) => fits(cell, metric)),
-    ownerOf: (cells) => {
+    /** Reported without an exit code. */
+    isWarning: (cell: CellKey, metric: GatedMetricId): boolean =>
+      metric === ONLY_WARNS || warn.some(({ fits }) => fits(cell, metric)),
+    /** Everybody who looks after one of the cells; null for nobody. */
+    ownerOf: (cells: readonly CellKey[]): string | null => {
       const found = cells.flatMap((cell) => owners.findLast(({ fits }) => fits(cell, null))?.entry.owner ?? []);
       return found.length === 0 ? null : [...new Set(found)].toSorted().join(', ');
     },
-    limitOf: (cell, metric) =>
+    limitOf: (cell: CellKey, metric: GatedMetricId): GateLimit | null =>
       limits.findLast(({ entry, fits }) => entry.metric === metric && fits(cell, metric))?.entry ?? null,
+    /** Metrics that have a limit in some cell: their values are needed beyond those that the gate judges anyway. */
     limited: [...new Set(settings.limits.map(({ metric }) => metric))],
     limits: settings.limits,
   };
@@ -59,33 +55,36 @@ function fitted<Entry extends { readonly metric: GatedMetricId | null; readonly 
   };
 }
 
-export interface BrokenLimit {
-  readonly limit: GateLimit;
-  readonly cell: CellKey;
-  /** In the unit of the metric. */
-  readonly value: number;
-  /** How far the value is from its limit, in percent of the limit; null for a limit of 0. */
-  readonly beyondPercent: number | null;
+/** Values of the cells of a sweep by metric, in its unit. */
+type NewestValues = ReadonlyMap<CellKey, ReadonlyMap<GatedMetricId, number>>;
+
+/** Values of some metrics in one of the sweeps, or each in the newest that has one. */
+export function valuesAt(
+  cells: readonly CellEvidence[],
+  metrics: readonly GatedMetricId[],
+  place: number | null = null,
+): NewestValues {
+  const valuesOf = (measured: CellEvidence['metrics']) =>
+    measured.flatMap(({ history: { nights, values }, metric }): [GatedMetricId, number][] => {
+      const value = values[place === null ? nights.length - 1 : nights.indexOf(place)];
+      return value === undefined || !metrics.includes(metric) ? [] : [[metric, value]];
+    });
+  return new Map(cells.map(({ cell, metrics: measured }) => [cell.key, new Map(valuesOf(measured))]));
 }
 
-/** Newest values of the cells of a sweep by metric. */
-export type NewestValues = ReadonlyMap<CellKey, ReadonlyMap<GatedMetricId, number>>;
-
-/** In the order of the cells. */
-export function brokenLimits(rules: GateRules, values: NewestValues): BrokenLimit[] {
+/** Values beyond their limits, in the order of the cells; how far, in percent of the limit: null for a limit of 0. */
+export function brokenLimits(rules: GateRules, values: NewestValues) {
   return [...values].flatMap(([cell, ofCell]) =>
-    rules.limited.flatMap((metric): BrokenLimit[] => {
+    rules.limited.flatMap((metric) => {
       const [limit, value] = [rules.limitOf(cell, metric), ofCell.get(metric)];
-      if (limit === null || value === undefined || holds(limit, value)) return [];
-      const beyondPercent = limit.value === 0 ? null : (value / limit.value - 1) * 100;
-      return [{ limit, cell, value, beyondPercent }];
+      if (limit === null || value === undefined) return [];
+      if (limit.comparison === '<=' ? value <= limit.value : value >= limit.value) return [];
+      return [{ limit, cell, value, beyondPercent: limit.value === 0 ? null : (value / limit.value - 1) * 100 }];
     }),
   );
 }
 
-function holds({ comparison, value: limit }: GateLimit, value: number): boolean {
-  return comparison === '<=' ? value <= limit : value >= limit;
-}
+type BrokenLimit = ReturnType<typeof brokenLimits>[number];
 
 /** Limits that none of their cells has a value for: they say nothing, which their owner should know. */
 export function limitsWithoutValue({ limits }: GateRules, values: NewestValues): GateLimit[] {
@@ -97,4 +96,97 @@ export function limitsWithoutValue({ limits }: GateRules, values: NewestValues):
 /** `p99 <= 2 ms (model=vit*)`. */
 export function limitText({ filter, text }: GateLimit): string {
   return filter === null ? text : `${text} (${filter})`;
+}
+
+/**
+ * What the limits that people set say of the last sweep, which may be the first one: known findings with their state
+ * after it, and a new one for each limit that other cells break. A finding is open while one of its cells breaks its limit
+ * or has no value, and over without a limit; its values are the newest, those that were acknowledged stay.
+ */
+export function limitFindings(evidence: SweepEvidence): Finding[] {
+  const { acknowledged, cells, findings, rules, sweeps } = evidence;
+  const judged = sweeps.at(-1);
+  const earlier = findings.filter(({ kind }) => kind === 'limit');
+  if (judged === undefined || (rules.limited.length === 0 && earlier.length === 0)) return [];
+  const values = valuesAt(cells, rules.limited, sweeps.length - 1);
+  const broken = new Map(brokenLimits(rules, values).map((each) => [idOf(each.cell, each.limit.metric), each]));
+  // What an earlier look at this sweep reported is found again.
+  const known = earlier.filter(({ reportedSweepId, state }) => reportedSweepId !== judged.sweepId && state === 'open');
+  const continued = known.map((finding): Finding => {
+    const newest = finding.cells.map((cell) => {
+      const now = broken.get(idOf(cell.cellKey, cell.metric));
+      return now === undefined ? cell : cellOf(now);
+    });
+    if (finding.cells.some(({ cellKey, metric }) => broken.has(idOf(cellKey, metric)))) {
+      const kept = acknowledged.has(finding.findingId) ? finding.cells : newest;
+      return { ...finding, cells: kept, state: 'open', lastBadSweepId: judged.sweepId };
+    }
+    const isLimited = finding.cells.some(({ cellKey, metric }) => rules.limitOf(cellKey, metric) !== null);
+    const hasValue = finding.cells.some(({ cellKey, metric }) => values.get(cellKey)?.has(metric) === true);
+    return { ...finding, state: isLimited && !hasValue ? 'open' : 'recovered' };
+  });
+  const open = continued.filter(({ state }) => state === 'open').flatMap((finding) => finding.cells);
+  for (const { cellKey, metric } of open) broken.delete(idOf(cellKey, metric));
+  const byLimit = Map.groupBy(broken.values(), ({ limit }) => limit);
+  return [...continued, ...[...byLimit].map(([limit, own]) => newFinding(limit, own, evidence, judged))];
+}
+
+function idOf(cell: string, metric: string): string {
+  return `${cell} ${metric}`;
+}
+
+/** `before` is the limit, `after` the value that breaks it. */
+function cellOf({ cell, limit, value, beyondPercent }: BrokenLimit): Finding['cells'][number] {
+  const { metric, value: before } = limit;
+  return { cellKey: cell, metric, changePercent: beyondPercent ?? 0, ciPercent: null, margin: 1, before, after: value };
+}
+
+function newFinding(
+  { metric }: GateLimit,
+  broken: readonly BrokenLimit[],
+  evidence: SweepEvidence,
+  { branch, matrix, provenance, sweepId }: SweepEvidence['sweeps'][number],
+): Finding {
+  const { rules } = evidence;
+  const keys = broken.map(({ cell }) => cell);
+  const { firstBadSweepId, lastGoodSweepId } = sinceWhen(evidence, new Set(keys), metric, sweepId);
+  return {
+    findingId: hashOf({ kind: 'limit', branch, matrix, provenance, metric, cells: keys.toSorted(), firstBadSweepId }),
+    kind: 'limit',
+    isWarning: keys.every((key) => rules.isWarning(key, metric)),
+    provenance,
+    branch,
+    matrix,
+    direction: 'slower',
+    state: 'open',
+    group: [],
+    lasts: 'measured',
+    cause: null,
+    environmentChanges: [],
+    pairs: null,
+    lastGoodSweepId,
+    firstBadSweepId,
+    lastBadSweepId: sweepId,
+    reportedSweepId: sweepId,
+    owner: rules.ownerOf(keys),
+    cells: broken.map(cellOf),
+  };
+}
+
+/** The last sweep in which all of the cells kept their limits, and the first one after it: a limit may be newer than both. */
+function sinceWhen(
+  { cells, rules, sweeps }: SweepEvidence,
+  keys: ReadonlySet<CellKey>,
+  metric: GatedMetricId,
+  judged: string,
+): Pick<Finding, 'firstBadSweepId' | 'lastGoodSweepId'> {
+  const own = cells.filter(({ cell }) => keys.has(cell.key));
+  let firstBadSweepId = judged;
+  for (const [place, { sweepId }] of [...sweeps.entries()].toReversed()) {
+    const values = valuesAt(own, [metric], place);
+    if ([...values.values()].every(({ size }) => size === 0)) continue;
+    if (brokenLimits(rules, values).length === 0) return { firstBadSweepId, lastGoodSweepId: sweepId };
+    firstBadSweepId = sweepId;
+  }
+  return { firstBadSweepId, lastGoodSweepId: null };
 }

@@ -1,21 +1,16 @@
 import type { Finding } from '../../records/finding.ts';
-import { isBoundShare } from '../../records/gated-metric.ts';
-import type { CellKey } from '../../records/scalars.ts';
-import type { CellEvidence, MetricHistory } from './evidence.ts';
-import {
-  type CellChange,
-  cellIn,
-  type FindingCell,
-  isMostlyLeft,
-  type JudgedFacts,
-  type PlacedFinding,
-  sizeOf,
-  stateIn,
-} from './metric-changes.ts';
-import { clusterChanges, findingCellOf, newFinding } from './new-finding.ts';
+import { type GatedMetricId, isBoundShare } from '../../records/gated-metric.ts';
+import { hashOf } from '../../text/canonical-json.ts';
+import { environmentDifferences } from '../compare/differences.ts';
+import { ALL_CELLS } from './cell-words.ts';
+import type { SweepEvidence } from './evidence.ts';
+import type { JudgedFacts } from './judged-facts.ts';
+import { type CellChange, cellIn, type FindingCell, isMostlyLeft, sizeOf } from './metric-changes.ts';
 
-/** Changes of the same cells that begin within this number of sweeps have one cause. */
+/** Changes of the same cells that begin within this number of sweeps have one cause; */
 const SAME_CAUSE_SWEEPS = 3;
+/** so have those of other cells, which begin within this one. */
+const TOGETHER_SWEEPS = 1;
 
 /**
  * Findings after a sweep, from those before it and what changed. A change is part of an open finding of the same cells
@@ -24,56 +19,38 @@ const SAME_CAUSE_SWEEPS = 3;
  * lie nearer to the level before.
  */
 export function reduceFindings(changes: readonly CellChange[], facts: JudgedFacts): Finding[] {
-  const { evidence, known, words } = facts;
-  const attached = new Map<PlacedFinding, CellChange[]>();
-  const fresh: CellChange[] = [];
-  for (const change of changes) {
-    const found = known.find((entry) => covers(entry, change, facts));
-    if (found === undefined) fresh.push(change);
-    else attached.set(found, [...(attached.get(found) ?? []), change]);
-  }
+  const { known } = facts;
+  const byFinding = Map.groupBy(changes, (change) => known.find((finding) => covers(finding, change, facts)));
   return [
-    ...known.map((entry) => continued(entry, attached.get(entry) ?? [], facts)),
-    ...clusterChanges(fresh).map((cluster) => newFinding(cluster, evidence, words)),
+    ...known.map((finding) => continued(finding, byFinding.get(finding) ?? [], facts)),
+    ...clustersOf(byFinding.get(undefined) ?? []).map((cluster) => newFinding(cluster, facts)),
   ];
 }
 
-function covers(
-  { finding, place, reportedPlace }: PlacedFinding,
-  change: CellChange,
-  { evidence, states, words }: JudgedFacts,
-): boolean {
+function covers(finding: Finding, change: CellChange, facts: JudgedFacts): boolean {
   if (finding.state === 'recovered' || finding.direction !== change.direction) return false;
   const isOfCell = finding.cells.some(({ cellKey }) => cellKey === change.cellKey);
-  if (!isOfCell && !words.hasAll(change.cellKey, finding.group)) return false;
+  if (!isOfCell && !facts.words.hasAll(change.cellKey, finding.group)) return false;
   // What is not reported in this sweep is where it was reported before; a bottleneck has no further step.
-  const state = stateIn(states, change);
+  const state = facts.stateOf(change);
   const known = cellIn(finding, change);
   const isReported = state === null ? !isBoundShare(change.metric) || known === undefined : state.reported !== null;
-  const isOfSweep = reportedPlace === evidence.sweeps.length - 1;
-  if (!isReported || isOfSweep || finding.cause === 'machine') return true;
+  if (!isReported || finding.cause === 'machine') return true;
   // A step on top of the known one begins at its level; one that begins at the reference is the known one, found again.
   const isFurther = known !== undefined && isMostlyLeft(known, change.before);
-  return Math.abs(place - change.place) <= SAME_CAUSE_SWEEPS && !isFurther;
+  return Math.abs(facts.placeOf(finding.firstBadSweepId) - change.place) <= SAME_CAUSE_SWEEPS && !isFurther;
 }
 
-function continued(
-  { finding, place, lastPlace }: PlacedFinding,
-  attached: readonly CellChange[],
-  { accepted, evidence, known, states }: JudgedFacts,
-): Finding {
-  const { direction, findingId, lasts } = finding;
-  const judged = evidence.sweeps.length - 1;
+function continued(finding: Finding, attached: readonly CellChange[], facts: JudgedFacts): Finding {
+  const { cause, direction, findingId, lasts } = finding;
+  const { accepted, evidence, judged, known } = facts;
   if (finding.state === 'recovered') return finding;
-  const cells = new Map(evidence.cells.map((cell) => [cell.cell.key, cell]));
-  const historyOf = ({ cellKey, metric }: FindingCell): MetricHistory['history'] | undefined =>
-    cells.get(cellKey)?.metrics.find((measured) => measured.metric === metric)?.history;
   /** Null where the judged sweep says nothing of it. */
   const isBack = (cell: FindingCell): boolean | null => {
-    const state = stateIn(states, cell);
+    const state = facts.stateOf(cell);
     if (state === null) {
-      const { nights, values } = historyOf(cell) ?? { nights: [], values: [] };
-      const value = values.at(-1);
+      const { nights = [], values } = facts.measured(cell)?.history ?? {};
+      const value = values?.at(-1);
       return value === undefined || nights.at(-1) !== judged ? null : !isMostlyLeft(cell, value);
     }
     if (state.verdict === 'unclear') return null;
@@ -81,24 +58,27 @@ function continued(
     const isByLevel = accepted.has(findingId) || lasts === 'pairs';
     return (!isByLevel && state.verdict !== direction) || !isMostlyLeft(cell, state.now);
   };
-  const standing = ownMetrics(finding, cells).map(isBack);
+  // Where a cell changed in the metric that it is compared by, that one speaks for it: the others scatter more.
+  const isOwn = (cell: FindingCell): boolean => facts.measured(cell)?.of.metrics[0]?.metric === cell.metric;
+  const inOwn = new Set(finding.cells.filter(isOwn).map(({ cellKey }) => cellKey));
+  const standing = finding.cells.filter((cell) => !inOwn.has(cell.cellKey) || isOwn(cell)).map(isBack);
   if (attached.length === 0 && standing.includes(true) && !standing.includes(false)) {
+    const [first, last] = facts.placesOf(finding);
     const badPlaces = finding.cells.map((cell) => {
-      const { nights, values } = historyOf(cell) ?? { nights: [], values: new Float64Array() };
-      const isBad = (value: number, index: number): boolean =>
-        (nights[index] ?? judged) < judged && (nights[index] ?? -1) >= place && isMostlyLeft(cell, value);
-      return nights[values.findLastIndex(isBad)] ?? -1;
+      const { nights = [], values } = facts.measured(cell)?.history ?? {};
+      const isBad = (place: number, index: number): boolean =>
+        place < judged && place >= first && isMostlyLeft(cell, values?.[index] ?? cell.before);
+      return nights.findLast(isBad) ?? -1;
     });
-    const last = evidence.sweeps[Math.max(lastPlace, ...badPlaces)]?.sweepId;
-    return { ...finding, state: 'recovered', lastBadSweepId: last ?? finding.firstBadSweepId };
+    const lastBadSweepId = evidence.sweeps[Math.max(last, ...badPlaces)]?.sweepId ?? finding.firstBadSweepId;
+    return { ...finding, state: 'recovered', lastBadSweepId };
   }
-  const isMachine = finding.cause === 'machine' && (attached.length > 0 || standing.includes(false));
-  const newest = evidence.sweeps[judged]?.sweepId ?? finding.reportedSweepId;
+  const isMachine = cause === 'machine' && (attached.length > 0 || standing.includes(false));
   // The size of a change is the newest estimate of it, wherever it is shown; of several open ones each keeps its step.
   const updated = finding.cells.map((cell) => {
-    const state = stateIn(states, cell);
+    const state = facts.stateOf(cell);
     const isStacked = known.some(
-      (other) => other.finding !== finding && other.finding.state === 'open' && cellIn(other.finding, cell),
+      (other) => other !== finding && other.state === 'open' && cellIn(other, cell) !== undefined,
     );
     if (isStacked || accepted.has(findingId) || state === null || state.verdict !== direction) return cell;
     return { ...cell, ...sizeOf(cell.metric, state.before, state.change) };
@@ -107,14 +87,135 @@ function continued(
   return {
     ...finding,
     lasts: lasts ?? attached.find(({ pairs, lasts: by }) => pairs !== null && by === 'pairs')?.lasts ?? null,
-    lastBadSweepId: isMachine ? newest : finding.lastBadSweepId,
+    lastBadSweepId: isMachine ? (evidence.sweeps[judged]?.sweepId ?? null) : finding.lastBadSweepId,
     cells: [...updated, ...added],
   };
 }
 
-/** Where a cell changed in the metric that it is compared by, that one speaks for it: the others scatter more. */
-function ownMetrics(finding: Finding, cells: ReadonlyMap<CellKey, CellEvidence>): Finding['cells'] {
-  const isOwn = ({ cellKey, metric }: FindingCell): boolean => cells.get(cellKey)?.metrics[0]?.metric === metric;
-  const inOwn = new Set(finding.cells.filter(isOwn).map(({ cellKey }) => cellKey));
-  return finding.cells.filter((cell) => !inOwn.has(cell.cellKey) || isOwn(cell));
+function findingCellOf(change: CellChange): FindingCell {
+  const { after, before, cellKey, changePercent, ciPercent, margin, metric } = change;
+  return { after, before, cellKey, changePercent, ciPercent, margin, metric };
+}
+
+/** Of other metrics: `time`. */
+const FAMILIES: Readonly<Partial<Record<GatedMetricId, string>>> = {
+  engineMib: 'memory',
+  buildMemoryMib: 'memory',
+  contextMib: 'memory',
+  memoryMib: 'memory',
+  precisionSharePercent: 'precision',
+  sqnrDb: 'accuracy',
+  outputErrorPercent: 'accuracy',
+  buildS: 'build',
+};
+
+function familyOf({ metric }: CellChange): string {
+  return FAMILIES[metric] ?? 'time';
+}
+
+/** Changes of one direction and place, most likely of one cause: of one family of metrics, or of cells in common. */
+function clustersOf(changes: readonly CellChange[]): readonly (readonly CellChange[])[] {
+  const same = Map.groupBy(changes, (change) => `${change.direction} ${outcomeOf(change)}`);
+  return [...same.values()].flatMap((own) => {
+    const begins: number[] = [];
+    const byBegin = Map.groupBy(
+      own.toSorted((a, b) => a.place - b.place),
+      ({ place }) => {
+        const near = begins.find((begin) => place - begin <= TOGETHER_SWEEPS);
+        if (near === undefined) begins.push(place);
+        return near ?? place;
+      },
+    );
+    return [...byBegin.values()].flatMap(connected);
+  });
+}
+
+function connected(changes: readonly CellChange[]): readonly (readonly CellChange[])[] {
+  let parts: (readonly CellChange[])[] = [];
+  for (const change of changes) {
+    const joined = parts.filter((part) =>
+      part.some((other) => other.cellKey === change.cellKey || familyOf(other) === familyOf(change)),
+    );
+    const whole = [...joined.flat(), change];
+    parts = parts.flatMap((part) => (part === joined[0] ? [whole] : joined.includes(part) ? [] : [part]));
+    if (joined.length === 0) parts.push(whole);
+  }
+  return parts;
+}
+
+function outcomeOf({ pairs }: CellChange): string {
+  return pairs?.outcome === 'machine' || pairs?.outcome === 'cleared' ? pairs.outcome : '';
+}
+
+/** @param cluster at least one change */
+function newFinding(cluster: readonly CellChange[], { evidence, judged: place, words }: JudgedFacts): Finding {
+  const { rules, sweeps } = evidence;
+  const changes = cluster.toSorted((a, b) => b.margin - a.margin);
+  const [clearest] = changes;
+  const [judged, firstBad] = [sweeps[place], sweeps[clearest?.place ?? -1]];
+  if (judged === undefined || firstBad === undefined || clearest === undefined)
+    throw new Error('a change outside the sweeps');
+  const keys = [...new Set(changes.map(({ cellKey }) => cellKey))];
+  const group = words.sharedBy(new Set(keys));
+  const { branch, matrix, provenance } = judged;
+  const { direction, lastGood } = clearest;
+  const outcome = outcomeOf(clearest);
+  const recorded = lastGood === null ? [] : environmentChanges(evidence, [lastGood, clearest.place], keys);
+  const isBuildLuck = changes.every((change) => change.isBuildLuck);
+  const about = { provenance, branch, matrix, direction, firstBadSweepId: firstBad.sweepId };
+  return {
+    ...about,
+    findingId: hashOf({ finding: { ...about, cells: (group.length > 0 ? group : keys).toSorted() } }),
+    kind: 'change',
+    isWarning: isBuildLuck || changes.every(({ cellKey, metric }) => rules.isWarning(cellKey, metric)),
+    state: outcome === 'cleared' ? 'recovered' : 'open',
+    group,
+    lasts: changes.find(({ lasts }) => lasts !== null)?.lasts ?? null,
+    cause: isBuildLuck ? 'buildLuck' : causeOf(changes, recorded, group, outcome),
+    environmentChanges: recorded,
+    pairs: pairsOf(changes),
+    lastGoodSweepId: lastGood === null ? null : (sweeps[lastGood]?.sweepId ?? null),
+    lastBadSweepId: outcome === '' ? null : judged.sweepId,
+    reportedSweepId: judged.sweepId,
+    owner: rules.ownerOf(keys),
+    cells: changes.map(findingCellOf),
+  };
+}
+
+/** Changes of the machine recorded for all of these cells between two sweeps, in words: `driver 580.1 → 580.2`. */
+function environmentChanges(
+  { cells, environments }: SweepEvidence,
+  places: readonly number[],
+  keys: readonly string[],
+): string[] {
+  const ofEach = cells
+    .filter(({ cell }) => keys.includes(cell.key))
+    .map(({ environmentIds }) => {
+      const [before, after] = places.map((place) => environments.get(environmentIds[place] ?? ''));
+      return before === undefined || after === undefined ? [] : environmentDifferences(before, after);
+    });
+  const [first = [], ...others] = ofEach;
+  return first.filter((change) => others.every((changes) => changes.includes(change)));
+}
+
+/** A machine that changed as recorded is the environment; without a record it is the machine. */
+function causeOf(
+  changes: readonly CellChange[],
+  recorded: readonly string[],
+  group: readonly string[],
+  outcome: string,
+): Finding['cause'] {
+  if (recorded.some((change) => change.startsWith('TensorRT '))) return 'version';
+  if (outcome === 'machine') return recorded.length > 0 ? 'environment' : 'machine';
+  if (group.includes(ALL_CELLS) && recorded.length > 0) return 'environment';
+  return changes.some(({ lasts }) => lasts === 'pairs') ? 'engine' : null;
+}
+
+/** Of several measured cells the one with the largest change. */
+function pairsOf(changes: readonly CellChange[]): Finding['pairs'] {
+  const all = changes.flatMap(({ pairs }) => pairs ?? []);
+  const [largest] = all.toSorted((a, b) => Math.abs(b.changePercent) - Math.abs(a.changePercent));
+  if (largest === undefined) return null;
+  const { agreeing, changePercent, count, outcome } = largest;
+  return { agreeing, changePercent, count, outcome, cells: [...new Set(all.map(({ cellKey }) => cellKey))] };
 }

@@ -1,9 +1,10 @@
 import { MAX_DROP_DB } from '../../records/accuracy.ts';
-import type { KeyedCell } from '../../records/cell.ts';
+import type { Finding } from '../../records/finding.ts';
 import { type GatedMetricId, isBoundShare } from '../../records/gated-metric.ts';
+import type { CellKey, SweepId } from '../../records/scalars.ts';
 import { median } from '../../statistics/median.ts';
-import type { CellEvidence, MetricHistory } from './evidence.ts';
-import { type CellChange, cellChange, cellIn, isMostlyLeft, type PlacedFinding } from './metric-changes.ts';
+import type { MetricHistory } from './evidence.ts';
+import { type CellChange, cellChange, cellIn, isMostlyLeft } from './metric-changes.ts';
 
 interface Margin {
   readonly share?: number;
@@ -39,61 +40,48 @@ export function isSteady(metric: GatedMetricId): boolean {
   return isBoundShare(metric) || MARGINS[metric] !== undefined;
 }
 
-interface Entry {
-  readonly place: number;
-  readonly value: number;
+interface Reported {
+  readonly judged: number;
+  readonly known: readonly Finding[];
+  readonly placeOf: (sweepId: SweepId) => number;
 }
 
-/** What the judged sweep says of a metric that is steady. @param known what was reported in earlier sweeps */
-export function steadyChanges(
-  { cell }: CellEvidence,
-  { history: { nights, values }, metric }: MetricHistory,
-  known: readonly PlacedFinding[],
-  judged: number,
-): CellChange[] {
-  if (nights.at(-1) !== judged || !isSteady(metric)) return [];
-  const entries = nights.map((place, index): Entry => ({ place, value: values[index] ?? 0 }));
-  return isBoundShare(metric) ? boundChanges(cell, metric, entries) : marginChanges(cell, metric, entries, known);
-}
-
-function marginChanges(
-  cell: KeyedCell,
-  metric: GatedMetricId,
-  entries: readonly Entry[],
-  known: readonly PlacedFinding[],
-): CellChange[] {
+/** What the judged sweep says of a metric that is steady. @param reported in earlier sweeps */
+export function steadyChanges(cellKey: CellKey, measured: MetricHistory, reported: Reported): CellChange[] {
+  const { history, metric } = measured;
+  if (history.nights.at(-1) !== reported.judged || !isSteady(metric)) return [];
+  const entries = history.nights.map((place, index) => ({ place, value: history.values[index] ?? 0 }));
+  if (isBoundShare(metric)) return boundChanges(cellKey, metric, entries);
   const { share = 0, difference = 0, leastPast = 1 } = MARGINS[metric] ?? {};
-  const now = entries.at(-1);
+  const now = entries.at(-1)?.value ?? 0;
   // The values that are expected after what was reported: those since it began, or the others where it is over, or now.
-  const expected = known.reduce(
-    (past, { finding, place }) => {
-      const change = cellIn(finding, { cellKey: cell.key, metric });
-      if (change === undefined || place < 0) return past;
-      return past.filter((entry) =>
-        finding.state === 'recovered' || (now !== undefined && !isMostlyLeft(change, now.value))
-          ? entry.place < place || !isMostlyLeft(change, entry.value)
-          : entry.place >= place,
-      );
-    },
-    entries.slice(0, -1),
-  );
-  const past = expected.slice(-RECENT_SWEEPS);
+  let past = entries.slice(0, -1);
+  for (const finding of reported.known) {
+    const change = cellIn(finding, { cellKey, metric });
+    const begin = reported.placeOf(finding.firstBadSweepId);
+    if (change === undefined || begin < 0) continue;
+    const isOver = finding.state === 'recovered' || !isMostlyLeft(change, now);
+    past = past.filter(({ place, value }) => (isOver ? place < begin || !isMostlyLeft(change, value) : place >= begin));
+  }
+  past = past.slice(-RECENT_SWEEPS);
   const last = past.at(-1);
-  if (now === undefined || last === undefined || past.length < leastPast) return [];
+  if (last === undefined || past.length < leastPast) return [];
   const values = past.map(({ value }) => value);
-  const isMore = now.value > Math.max(...values);
+  const isMore = now > Math.max(...values);
   const edge = isMore ? Math.max(...values) : Math.min(...values);
-  const distance = isMore ? now.value - edge : edge - now.value;
-  const margin = distance / Math.max(share * Math.abs(edge), difference);
-  if (!(margin > 1)) return [];
+  const margin = Math.abs(now - edge) / Math.max(share * Math.abs(edge), difference);
   // A better value is no news of a metric that only warns.
-  if (metric === 'buildS' && !isMore) return [];
-  const facts = { place: now.place, lastGood: last.place, lasts: 'measured' as const, margin };
-  return [cellChange(cell, metric, { before: last.value, after: now.value }, facts)];
+  if (!(margin > 1) || (!isMore && (now > edge || metric === 'buildS'))) return [];
+  const facts = { place: reported.judged, lastGood: last.place, lasts: 'measured' as const, margin };
+  return [cellChange(cellKey, metric, { before: last.value, after: now }, facts)];
 }
 
 /** From no run in all of the last sweeps to every run of the newest ones; some runs of each need more sweeps. */
-function boundChanges(cell: KeyedCell, metric: GatedMetricId, entries: readonly Entry[]): CellChange[] {
+function boundChanges(
+  cellKey: CellKey,
+  metric: GatedMetricId,
+  entries: readonly { readonly place: number; readonly value: number }[],
+): CellChange[] {
   for (let count: number = BOUND.sweeps; count <= BOUND.mostSweeps; count += 1) {
     const [before, now] = [entries.slice(-count - BOUND.calmSweeps, -count), entries.slice(-count)];
     const [first, last] = [now[0], before.at(-1)];
@@ -102,7 +90,7 @@ function boundChanges(cell: KeyedCell, metric: GatedMetricId, entries: readonly 
     const isAll = values.every((value) => value >= 100);
     if (!isAll && !(count === BOUND.mostSweeps && values.every((value) => value > 0))) continue;
     const facts = { place: first.place, lastGood: last.place, lasts: 'history' as const };
-    return [cellChange(cell, metric, { before: 0, after: median(values) ?? 100 }, facts)];
+    return [cellChange(cellKey, metric, { before: 0, after: median(values) ?? 100 }, facts)];
   }
   return [];
 }

@@ -1,7 +1,7 @@
 import { at } from '../../statistics/at.ts';
 import { medianIn } from '../../statistics/order-statistics.ts';
 import { clearLevels, type Level, type NoisySeries } from './levels.ts';
-import { logsOf, type CellHistory, noiseOf } from './noise.ts';
+import { type CellHistory, logsOf, noiseOf } from './noise.ts';
 import { HISTORY } from './settings.ts';
 
 export interface ChangePoint {
@@ -9,9 +9,8 @@ export interface ChangePoint {
   readonly night: number;
   /** Index among measured sweeps, 0-based. */
   readonly index: number;
-  /** Logs of the levels, and their difference. */
+  /** Log of the level before, and the difference of the next one. */
   readonly before: number;
-  readonly after: number;
   readonly shift: number;
   /** At least 1: how clear it is. */
   readonly margin: number;
@@ -28,36 +27,18 @@ export function findChangePoints(history: CellHistory): readonly ChangePoint[] {
   return cutHistory(history).changes;
 }
 
-/** A history cut into levels. */
-export interface CutHistory {
-  /** As cycles where the clock explains the sweeps. */
-  readonly logs: Float64Array;
-  /** Standard deviation of one sweep, in logarithms. */
-  readonly sigma: number;
-  /** Oldest first, without a gap; logs. */
-  readonly levels: readonly Level[];
-  /** Between them. */
-  readonly changes: readonly ChangePoint[];
-}
-
 /** The levels of a history, and the changes between them. One level where it is short. */
-export function cutHistory(history: CellHistory): CutHistory {
+export function cutHistory(history: CellHistory) {
   const logs = logsOf(history);
   const series = { logs, ...noiseOf(logs) };
   const isLong = logs.length >= HISTORY.leastNights;
   const { levels, margins } = clearLevels(series, isLong ? startsOf(series) : []);
-  const changes = levels.slice(1).map((level, boundary): ChangePoint => {
-    const before = levels[boundary]?.median ?? level.median;
-    return {
-      night: history.nights[level.from] ?? level.from,
-      index: level.from,
-      before,
-      after: level.median,
-      shift: level.median - before,
-      margin: margins[boundary] ?? 0,
-    };
+  const changes = levels.slice(1).map(({ from, median }: Level, boundary): ChangePoint => {
+    const before = levels[boundary]?.median ?? median;
+    const margin = margins[boundary] ?? 0;
+    return { night: history.nights[from] ?? from, index: from, before, shift: median - before, margin };
   });
-  return { logs, sigma: series.sigma, levels, changes };
+  return { logs, sigma: series.sigma, changes };
 }
 
 /** What a change of a value means, by its sign. */

@@ -31,14 +31,14 @@ export interface NoisySeries {
  */
 export function clearLevels(series: NoisySeries, starts: readonly number[]) {
   const edges = [0, ...starts, series.logs.length];
-  let levels = joinWeak(
+  let cut = joinWeak(
     series,
     edges.slice(1).map((to, place) => levelOf(series, edges[place] ?? 0, to)),
   );
-  for (let state = knownState(series, levels); state !== -1; state = knownState(series, levels)) {
-    levels = joinWeak(series, withoutState(series, levels, state));
+  for (let state = knownState(series, cut.levels); state !== -1; state = knownState(series, cut.levels)) {
+    cut = joinWeak(series, withoutState(series, cut.levels, state));
   }
-  return { levels, margins: marginsOf(series, levels) };
+  return cut;
 }
 
 function levelOf({ clipped }: NoisySeries, from: number, to: number): Level {
@@ -49,14 +49,14 @@ function levelOf({ clipped }: NoisySeries, from: number, to: number): Level {
 }
 
 /** Joins levels across the weakest boundary until all have a margin of 1. */
-function joinWeak(series: NoisySeries, levels: readonly Level[]): readonly Level[] {
-  for (let list = levels; ;) {
-    const margins = marginsOf(series, list);
+function joinWeak(series: NoisySeries, all: readonly Level[]) {
+  for (let levels = all; ;) {
+    const margins = levels.slice(1).map((level, boundary) => marginOf(series, levels[boundary] ?? level, level));
     const least = Math.min(...margins);
     const weakest = margins.indexOf(least);
-    const [before, after] = [list[weakest], list[weakest + 1]];
-    if (least >= 1 || before === undefined || after === undefined) return list;
-    list = list.toSpliced(weakest, 2, levelOf(series, before.from, after.to));
+    const [before, after] = [levels[weakest], levels[weakest + 1]];
+    if (least >= 1 || before === undefined || after === undefined) return { levels, margins };
+    levels = levels.toSpliced(weakest, 2, levelOf(series, before.from, after.to));
   }
 }
 
@@ -65,84 +65,65 @@ function joinWeak(series: NoisySeries, levels: readonly Level[]): readonly Level
  * the joined level.
  */
 function withoutState(series: NoisySeries, levels: readonly Level[], index: number): readonly Level[] {
-  const [before, state, after] = [levels[index - 1], levels[index], levels[index + 1]];
-  if (before === undefined || state === undefined) return levels;
-  const kept = [before, ...(after === undefined ? [] : [after])].flatMap(({ from, to }) => [
-    ...series.clipped.subarray(from, to),
-  ]);
-  const median = middleOf(Float64Array.from(kept));
-  const joined = { ...levelOf(series, before.from, (after ?? state).to), median };
-  return levels.toSpliced(index - 1, after === undefined ? 2 : 3, joined);
+  const around = levels.slice(index - 1, index + 2);
+  const kept = around.flatMap(({ from, to }, place) => (place === 1 ? [] : [...series.clipped.subarray(from, to)]));
+  const joined = levelOf(series, around[0]?.from ?? 0, around.at(-1)?.to ?? 0);
+  return levels.toSpliced(index - 1, around.length, { ...joined, median: middleOf(Float64Array.from(kept)) });
 }
 
-function marginsOf(series: NoisySeries, levels: readonly Level[]): number[] {
-  return levels.slice(1).map((level, boundary) => marginOf(series, levels[boundary] ?? level, level));
-}
+const JUST_UNDER = 0.99;
 
 /**
  * How clear the boundary between two levels is; below 1 there is none. The least of three measures in units of their
  * thresholds: standard errors, deviations, relative change.
  */
 function marginOf(series: NoisySeries, a: Level, b: Level): number {
-  const { clipped, sigma, slowFactor } = series;
-  const shift = Math.abs(b.median - a.median);
-  const { near, medianError, leastErrors, leastDeviations, leastChange } = HISTORY;
-  const noiseA = levelNoise(clipped, Math.max(a.from, a.to - near), a.to, sigma, a.deviation);
-  const noiseB = levelNoise(clipped, b.from, Math.min(b.to, b.from + near), sigma, b.deviation);
+  const { clipped, logs, sigma, slowFactor } = series;
+  const { leastChange, leastDeviations, leastErrors, leastRankSweeps, medianError, near, rankP, rankSweeps } = HISTORY;
+  const noiseIn = (from: number, to: number, { deviation }: Level): number =>
+    Math.max(scaleOf(differences(clipped, 1, from, to), 0.6), HISTORY.noiseShare * sigma, deviation);
+  const shift = b.median - a.median;
+  const noiseA = noiseIn(Math.max(a.from, a.to - near), a.to, a);
+  const noiseB = noiseIn(b.from, Math.min(b.to, b.from + near), b);
   const error = Math.sqrt((noiseA * noiseA) / (a.to - a.from) + (noiseB * noiseB) / (b.to - b.from));
   const margin = Math.min(
-    shift / (medianError * slowFactor * error) / leastErrors,
-    shift / Math.max(noiseA, noiseB) / leastDeviations,
-    shift / leastChange,
+    Math.abs(shift) / (medianError * slowFactor * error) / leastErrors,
+    Math.abs(shift) / Math.max(noiseA, noiseB) / leastDeviations,
+    Math.abs(shift) / leastChange,
   );
-  return margin >= 1 && (isOverlapping(series, a, b) || !isUnanimous(series, a, b)) ? JUST_UNDER : margin;
-}
-
-const JUST_UNDER = 0.99;
-
-function levelNoise(clipped: Float64Array, from: number, to: number, sigma: number, deviation: number): number {
-  return Math.max(scaleOf(differences(clipped, 1, from, to), 0.6), HISTORY.noiseShare * sigma, deviation);
-}
-
-/** Raw values of both sides are too similar for a rank test. */
-function isOverlapping({ logs }: NoisySeries, a: Level, b: Level): boolean {
-  const { rankSweeps, leastRankSweeps, rankP } = HISTORY;
+  if (margin < 1) return margin;
   const before = logs.subarray(Math.max(a.from, a.to - rankSweeps), a.to);
   const after = logs.subarray(b.from, Math.min(b.to, b.from + rankSweeps));
-  return Math.min(before.length, after.length) >= leastRankSweeps && mannWhitneyP(before, after) > rankP;
-}
-
-/** A young newest level lies beyond half of the shift in every sweep. */
-function isUnanimous({ logs }: NoisySeries, a: Level, b: Level): boolean {
-  if (b.to < logs.length || b.to - b.from >= HISTORY.youngSweeps) return true;
-  const shift = b.median - a.median;
-  const half = a.median + shift / 2;
-  return logs.subarray(b.from, b.to).every((value) => (value - half) * Math.sign(shift) > 0);
+  const isShort = Math.min(before.length, after.length) < leastRankSweeps;
+  // Raw values of both sides are too similar for a rank test.
+  if (!isShort && mannWhitneyP(before, after) > rankP) return JUST_UNDER;
+  // A young newest level lies beyond half of the shift in every sweep.
+  const isYoung = b.to === logs.length && b.to - b.from < HISTORY.youngSweeps;
+  const isBeyond = (value: number): boolean => (value - a.median - shift / 2) * Math.sign(shift) > 0;
+  return isYoung && !after.every(isBeyond) ? JUST_UNDER : margin;
 }
 
 /**
  * The first level that is no change but a recurring state: a burst of outliers, a slower clock, the other of two modes.
  * -1 when there is none.
  */
-function knownState(series: NoisySeries, levels: readonly Level[]): number {
-  return levels.findIndex((_, index) => isKnownState(series, levels, index));
-}
-
-function isKnownState({ logs, sigma }: NoisySeries, levels: readonly Level[], index: number): boolean {
-  const [before, level, after] = [levels[index - 1], levels[index], levels[index + 1]];
-  if (before === undefined || level === undefined) return false;
-  const shift = level.median - before.median;
-  const sweeps = level.to - level.from;
+function knownState({ logs, sigma }: NoisySeries, levels: readonly Level[]): number {
   const { backShare, burstSweeps, stateSweeps, stateDeviations, stateVisits, stayFactor } = HISTORY;
-  const isBack = after !== undefined && Math.abs(after.median - before.median) < backShare * Math.abs(shift);
-  if (isBack && sweeps < burstSweeps) return true;
-  if (sweeps > stateSweeps || Math.abs(shift) < stateDeviations * sigma) return false;
-  if (!isBack && after !== undefined) return false;
-  const tolerance = Math.max(HISTORY.similarShare * Math.abs(shift), sigma);
-  const stays = levels.flatMap(({ from, to, median }, other) =>
-    other === index ? [] : staysIn(logs, from, to, (log) => Math.abs(log - median - shift) <= tolerance),
-  );
-  return stays.length >= stateVisits && (isBack || sweeps <= Math.max(burstSweeps, stayFactor * Math.max(...stays)));
+  return levels.findIndex((level, index) => {
+    const [before, after] = [levels[index - 1], levels[index + 1]];
+    if (before === undefined) return false;
+    const shift = level.median - before.median;
+    const sweeps = level.to - level.from;
+    const isBack = after !== undefined && Math.abs(after.median - before.median) < backShare * Math.abs(shift);
+    if (isBack && sweeps < burstSweeps) return true;
+    if (sweeps > stateSweeps || Math.abs(shift) < stateDeviations * sigma) return false;
+    if (!isBack && after !== undefined) return false;
+    const tolerance = Math.max(HISTORY.similarShare * Math.abs(shift), sigma);
+    const stays = levels.flatMap(({ from, to, median }, other) =>
+      other === index ? [] : staysIn(logs, from, to, (log) => Math.abs(log - median - shift) <= tolerance),
+    );
+    return stays.length >= stateVisits && (isBack || sweeps <= Math.max(burstSweeps, stayFactor * Math.max(...stays)));
+  });
 }
 
 /** Lengths of the runs of sweeps of `[from, to)` that are at some place. */

@@ -18,6 +18,8 @@ export interface CellHistory {
   readonly sources?: Known<string>;
 }
 
+/** Relative; of a timer that rounds to the same value. */
+const LEAST_SIGMA = 1e-6;
 /** A place may be off by this many sweeps. */
 const NEAR_SWEEPS = 1;
 
@@ -41,35 +43,23 @@ export function isBuildLuck({ builds, sources }: CellHistory, index: number): bo
 
 /**
  * Logs of values, as cycles where that reduces the scatter much. Memory-bound cells do not follow the clock: the data
- * decide.
+ * decide. A clock that seldom switches shows in few differences: then only those at its switches are compared.
  */
 export function logsOf({ values, clock = [] }: CellHistory): Float64Array {
   const logs = values.map(Math.log);
-  const clocks = knownClocks(clock);
-  if (clocks === null) return logs;
+  // Half a history cannot be converted to cycles.
+  if (clock.length === 0 || clock.includes(null)) return logs;
+  const clocks = Float64Array.from(clock, (mhz) => mhz ?? 1);
   const typical = Math.log(medianIn(clocks, 0, clocks.length));
   const offsets = clocks.map((mhz) => Math.log(mhz) - typical);
   if (Math.max(...offsets) - Math.min(...offsets) <= HISTORY.clockMoves) return logs;
   const cycles = logs.map((log, sweep) => log + at(offsets, sweep));
-  const before = scaleOf(differences(logs, 1), 0.9);
-  const after = scaleOf(differences(cycles, 1), 0.9);
-  return after < HISTORY.clockGain * before || isExplained(offsets, logs, cycles) ? cycles : logs;
-}
-
-/** A clock that seldom switches shows in few differences: only those at its switches are compared. */
-function isExplained(clocks: Float64Array, logs: Float64Array, cycles: Float64Array): boolean {
-  const switches = differences(clocks, 1);
-  const atSwitches = (values: Float64Array): Float64Array =>
-    differences(values, 1).filter((_, place) => at(switches, place) > HISTORY.clockMoves);
-  const before = atSwitches(logs);
-  if (before.length < HISTORY.leastSwitches) return false;
-  return middleOf(atSwitches(cycles)) < HISTORY.switchGain * middleOf(before);
-}
-
-/** Null where a sweep lacks its clock: half a history cannot be converted to cycles. */
-function knownClocks(clock: readonly (number | null)[]): Float64Array | null {
-  const clocks = Float64Array.from(clock, (mhz) => mhz ?? Number.NaN);
-  return clocks.length === 0 || clocks.some(Number.isNaN) ? null : clocks;
+  const [before, after] = [differences(logs, 1), differences(cycles, 1)];
+  const switches = differences(offsets, 1);
+  const isSwitch = (_: number, place: number): boolean => at(switches, place) > HISTORY.clockMoves;
+  const [was, is] = [before.filter(isSwitch), after.filter(isSwitch)];
+  const isExplained = was.length >= HISTORY.leastSwitches && middleOf(is) < HISTORY.switchGain * middleOf(was);
+  return scaleOf(after, 0.9) < HISTORY.clockGain * scaleOf(before, 0.9) || isExplained ? cycles : logs;
 }
 
 /**
@@ -79,22 +69,15 @@ function knownClocks(clock: readonly (number | null)[]): Float64Array | null {
  */
 export function noiseOf(logs: Float64Array) {
   const raw = differences(logs, 1);
-  const clipped = clip(logs, Math.max(scaleOf(raw, 0.5), 0.75 * scaleOf(raw, 0.75), LEAST_SIGMA));
+  const limit = HISTORY.clip * Math.max(scaleOf(raw, 0.5), 0.75 * scaleOf(raw, 0.75), LEAST_SIGMA);
+  // Hampel's filter (Hampel 1974): single outliers vanish, a level that lasts stays.
+  const clipped = logs.map((value, sweep) => {
+    const from = Math.max(0, sweep - HISTORY.clipHalf);
+    const middle = medianIn(logs, from, Math.min(logs.length, sweep + HISTORY.clipHalf + 1));
+    return Math.min(Math.max(value, middle - limit), middle + limit);
+  });
   const neighbors = differences(clipped, 1);
   const sigma = Math.max(scaleOf(neighbors, 0.5), scaleOf(neighbors, 0.75), LEAST_SIGMA);
   const slow = [3, 5, 8].map((lag) => scaleOf(differences(clipped, lag), 0.5) / sigma);
   return { clipped, sigma, slowFactor: Math.max(1, ...slow) };
-}
-
-/** Relative; of a timer that rounds to the same value. */
-const LEAST_SIGMA = 1e-6;
-
-/** Hampel's filter (Hampel 1974): single outliers vanish, a level that lasts stays. */
-function clip(logs: Float64Array, sigma: number): Float64Array {
-  const { clipHalf } = HISTORY;
-  const limit = HISTORY.clip * sigma;
-  return logs.map((value, sweep) => {
-    const middle = medianIn(logs, Math.max(0, sweep - clipHalf), Math.min(logs.length, sweep + clipHalf + 1));
-    return Math.min(Math.max(value, middle - limit), middle + limit);
-  });
 }

@@ -61,16 +61,13 @@ export const ALERTING = {
   firstNight: 20,
   /** Seen in this many sweeps running. */
   looks: 2,
-  /** An older place should have been seen before: only when it stays this many sweeps running. */
+  /** An older place counts only when it stays this many sweeps running. */
   freshNights: 6,
   oldLooks: 6,
   /** Places this close are the same change. */
   sameNights: 3,
   /** A place may move by this from sweep to sweep. */
   moveSweeps: 1,
-  /** An older one must be clearer by (youngSweeps / sweeps) ** youngPower. */
-  youngSweeps: 45,
-  youngPower: 3,
   /** Where the cell was for some sweeps before it lasts from this age on, or longer than that. */
   visitedAge: 7,
 } as const;

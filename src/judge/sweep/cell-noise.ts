@@ -60,17 +60,16 @@ export class NoisePrior {
 
 /**
  * Posterior of one cell's noise on a grid: the sd of one sweep and whether its tails are heavy, from the squares within
- * sweeps, the tails of the runs and the residuals of the sweeps from their level.
+ * sweeps and the residuals of the sweeps from their level.
  */
 export class CellNoise {
   readonly #prior: NoisePrior;
   /** Normal at 2i, heavy at 2i + 1. */
   readonly #logLikelihood = new Float64Array(2 * STEPS);
   readonly #weights = new Float64Array(2 * STEPS);
-  /** Squares within sweeps, their degrees of freedom, and how much likelier heavy tails make the runs. */
+  /** Squares within sweeps, and their degrees of freedom. */
   squares = 0;
   degrees = 0;
-  #runTails = 0;
   #repeats = 1;
   /** Log likelihoods of the squares within sweeps. */
   readonly #within = new Float64Array(STEPS);
@@ -98,13 +97,6 @@ export class CellNoise {
   addRuns(runs: readonly number[], centre: number): void {
     this.#repeats = Math.max(this.#repeats, runs.length);
     if (runs.length < 2) return;
-    const variance = this.squares / this.degrees + TIMER_SD ** 2;
-    const weight = (runs.length - 1) / runs.length;
-    for (const run of runs) {
-      const square = (run - centre) ** 2 / weight;
-      if (this.degrees >= 8)
-        this.#runTails += RULES.runTailWeight * weight * runLogRatio(square / variance, this.degrees);
-    }
     for (const run of runs) this.squares += (run - centre) ** 2;
     this.degrees += runs.length - 1;
   }
@@ -158,7 +150,7 @@ export class CellNoise {
     let top = Number.NEGATIVE_INFINITY;
     for (let i = 0; i < STEPS; i += 1) {
       for (let heavy = 0; heavy < 2; heavy += 1) {
-        const share = heavy === 1 ? Math.log(RULES.heavyShare) + this.#runTails : Math.log(1 - RULES.heavyShare);
+        const share = Math.log(heavy === 1 ? RULES.heavyShare : 1 - RULES.heavyShare);
         const weight = at(this.#logLikelihood, 2 * i + heavy) + at(logs, i) + share + at(this.#within, i);
         weights[2 * i + heavy] = weight;
         top = Math.max(top, weight);
@@ -227,9 +219,4 @@ export class CellNoise {
     }
     return high;
   }
-}
-
-/** Log density ratio of a run: heavy tails to the t that a normal run has whose sd comes from this many degrees of freedom. */
-function runLogRatio(square: number, degrees: number): number {
-  return heavyLogRatio(square) - 0.5 * square + 0.5 * (degrees + 1) * Math.log1p(square / degrees);
 }

@@ -44,9 +44,6 @@ export interface Control {
   readonly reference?: readonly number[];
 }
 
-/** The values of one cell in one sweep, null where it has no result. */
-export type SweepRuns = readonly number[] | null;
-
 /** One sweep of one cell, as far as all cells of the matrix know it. */
 export interface CellSweep {
   readonly place: number;

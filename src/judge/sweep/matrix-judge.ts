@@ -1,10 +1,9 @@
-import { at } from '../../statistics/at.ts';
 import { median } from '../../statistics/median.ts';
 import { CellNoise, NoisePrior } from './cell-noise.ts';
 import { CellReference } from './cell-reference.ts';
 import { JudgedCell } from './judged-cell.ts';
-import type { CellJudgement, CellSweep, Control, SweepRuns } from './judgement.ts';
-import { GroupShifts, NightEffect } from './night-effect.ts';
+import type { CellJudgement, CellSweep, Control } from './judgement.ts';
+import { movedGroups, NightEffect } from './night-effect.ts';
 import { RULES } from './settings.ts';
 
 export interface MatrixOptions {
@@ -14,26 +13,18 @@ export interface MatrixOptions {
   readonly judgedTogether?: number;
 }
 
-interface CellAndReference {
-  readonly state: JudgedCell;
-  readonly reference: CellReference;
-}
-
-type Controls = readonly (Control | null | undefined)[];
-
 /** One metric of one matrix, sweep by sweep, each with only the past. */
 export class MatrixJudge {
   readonly #prior: NoisePrior;
   readonly #share: number;
   readonly #reports: number;
-  readonly #cells: (CellAndReference | null)[];
+  readonly #cells: (CellReference | null)[];
   readonly #noises: readonly CellNoise[];
-  readonly #night: NightEffect;
-  readonly #groups: GroupShifts;
-  readonly #logs: Float64Array;
+  readonly #night = new NightEffect();
+  /** Places of the cells that share a word. */
+  readonly #groups = new Map<string, number[]>();
   readonly #differences: Float64Array;
   readonly #variances: Float64Array;
-  readonly #extras: Float64Array;
   #place = 0;
 
   /** @param cells words that groups of cells share, of each cell: precision, model */
@@ -46,94 +37,83 @@ export class MatrixJudge {
     this.#reports = judgedTogether < RULES.manyTests ? RULES.reportsOfLevel : 1;
     this.#cells = cells.map(() => null);
     this.#noises = cells.map(() => new CellNoise(this.#prior));
-    this.#night = new NightEffect(cells.length);
-    this.#groups = new GroupShifts(cells);
-    this.#logs = new Float64Array(cells.length);
+    for (const [cell, words] of cells.entries()) {
+      for (const word of words) {
+        const group = this.#groups.get(word);
+        if (group === undefined) this.#groups.set(word, [cell]);
+        else group.push(cell);
+      }
+    }
     this.#differences = new Float64Array(cells.length);
     this.#variances = new Float64Array(cells.length);
-    this.#extras = new Float64Array(cells.length);
   }
 
-  /** Learns from a sweep of which nobody asks the judgement. */
-  learn(runs: readonly SweepRuns[], controls: Controls = []): void {
-    this.#judge(runs, controls, () => null);
-  }
-
-  /** @param runs of each cell, null where it has no result in this sweep @returns null for those */
-  step(runs: readonly SweepRuns[], controls: Controls = []): readonly (CellJudgement | null)[] {
-    return this.#judge(runs, controls, (cell, ...facts) => cell.reference.judgement(...facts));
-  }
-
-  #judge(
-    runs: readonly SweepRuns[],
-    controls: Controls,
-    judgementOf: (cell: CellAndReference, ...facts: Parameters<CellReference['judgement']>) => CellJudgement | null,
+  /**
+   * @param runs of each cell, null where it has no result in this sweep
+   * @param isAsked false for a sweep that is only learned from
+   * @returns null for cells without a result
+   */
+  step(
+    runs: readonly (readonly number[] | null)[],
+    controls: readonly (Control | null | undefined)[] = [],
+    isAsked: boolean = true,
   ): readonly (CellJudgement | null)[] {
     const place = this.#place++;
     // Each time that twice as many sweeps are known.
     if (place > 1 && (place & (place - 1)) === 0) this.#prior.learn(this.#noises);
-    for (const [index, noise] of this.#noises.entries()) {
-      const control = controls[index] ?? null;
-      const cell = this.#cells[index] ?? null;
-      if (control?.accept === true) cell?.reference.accept();
-      this.#measure(index, noise, runs[index] ?? null, control?.exclude === true);
-    }
-    const { shift } = this.#night.estimate(this.#differences, this.#variances);
-    const groups = shift === 0 ? this.#groups.moved(this.#night, this.#differences, this.#variances) : null;
+    const measured = this.#noises.map((noise, index) => {
+      const { accept = false, exclude = false } = controls[index] ?? {};
+      if (accept) this.#cells[index]?.accept();
+      return this.#measure(index, noise, runs[index] ?? [], exclude);
+    });
+    this.#night.estimate(this.#differences, this.#variances);
+    const { shift } = this.#night;
+    const moved =
+      shift === 0 ? movedGroups(this.#groups.values(), this.#night, this.#differences, this.#variances) : null;
     // They are no part of the night.
-    if (groups !== null && groups.size > 0 && groups.size < runs.length) {
-      const others = this.#differences.map((difference, index) => (groups.has(index) ? Number.NaN : difference));
+    if (moved !== null && moved.size > 0 && moved.size < runs.length) {
+      const others = this.#differences.map((difference, index) => (moved.has(index) ? Number.NaN : difference));
       this.#night.estimate(others, this.#variances);
     }
     this.#night.learn();
     const { effect } = this.#night;
     return this.#noises.map((noise, index) => {
-      const own = runs[index] ?? null;
       const { exclude: isApart = false, reference } = controls[index] ?? {};
-      let cell = this.#cells[index] ?? null;
-      if (own === null || own.length === 0 || (cell === null && isApart)) return null;
-      const log = at(this.#logs, index);
-      const isNew = cell === null;
-      if (cell === null) {
-        const state = new JudgedCell(noise, place, log, this.#reports);
-        cell = { state, reference: new CellReference(state) };
-        this.#cells[index] = cell;
-      }
-      if (reference !== undefined) cell.reference.replace(reference, place);
+      const own = measured[index] ?? null;
+      const known = this.#cells[index] ?? null;
+      if (own === null || (known === null && isApart)) return null;
+      const cell = known ?? new CellReference(new JudgedCell(noise, place, own.log, this.#reports));
+      this.#cells[index] = cell;
+      if (reference !== undefined) cell.replace(reference, place);
       const sweep: CellSweep = {
+        ...own,
         place,
-        log: log - effect,
-        runs: own.length,
-        extra: at(this.#extras, index),
+        log: own.log - effect,
         night: this.#night,
         share: this.#share,
-        moved: groups === null ? shift : (groups.get(index) ?? null),
+        moved: moved === null ? shift : (moved.get(index) ?? null),
       };
-      if (isApart) return judgementOf(cell, sweep, cell.state.judgeApart(sweep), true);
-      const reported = isNew ? null : cell.state.judge(sweep);
-      cell.reference.update(reported);
-      return judgementOf(cell, sweep, reported);
+      const reported = known === null ? null : isApart ? cell.cell.judgeApart(sweep) : cell.cell.judge(sweep);
+      if (!isApart) cell.update(reported);
+      return isAsked ? cell.judgement(sweep, reported, isApart) : null;
     });
   }
 
-  #measure(index: number, noise: CellNoise, runs: SweepRuns, isApart: boolean): void {
+  #measure(index: number, noise: CellNoise, runs: readonly number[], isApart: boolean) {
     this.#differences[index] = Number.NaN;
     this.#variances[index] = Number.NaN;
-    if (runs === null || runs.length === 0) return;
-    const cell = this.#cells[index] ?? null;
-    const level = cell?.state.recent ?? null;
-    const logs = runs.map(Math.log);
-    const kept = agreeingRuns(logs, noise, level?.mean ?? null);
-    let sum = 0;
-    for (const log of kept) sum += log;
-    const log = sum / kept.length;
+    if (runs.length === 0) return null;
+    const level = this.#cells[index]?.cell.recent ?? null;
+    const kept = agreeingRuns(runs.map(Math.log), noise, level?.mean ?? null);
+    const log = kept.reduce((sum, value) => sum + value, 0) / kept.length;
     if (!isApart) noise.addRuns(kept, log);
     noise.refresh();
-    this.#logs[index] = log;
-    this.#extras[index] = noise.extraOf(kept.length);
-    if (level === null || isApart) return;
-    this.#differences[index] = log - level.mean;
-    this.#variances[index] = noise.sd ** 2 * (1 + 1 / level.count) + at(this.#extras, index);
+    const extra = noise.extraOf(kept.length);
+    if (level !== null && !isApart) {
+      this.#differences[index] = log - level.mean;
+      this.#variances[index] = noise.sd ** 2 * (1 + 1 / level.count) + extra;
+    }
+    return { log, runs: runs.length, extra };
   }
 }
 
@@ -142,11 +122,10 @@ function agreeingRuns(logs: readonly number[], noise: CellNoise, level: number |
   if (logs.length < 2) return logs;
   const limit = Math.max(RULES.runSd * noise.runSd, RULES.runLeast);
   const [a = 0, b = 0] = logs;
-  if (logs.length === 2) {
-    if (Math.abs(a - b) <= 1.4 * limit) return logs;
-    if (level === null) return [Math.min(a, b)];
-    return [Math.abs(a - level) < Math.abs(b - level) ? a : b];
+  if (logs.length === 2 && Math.abs(a - b) > 1.4 * limit) {
+    const isFirst = level === null ? a < b : Math.abs(a - level) < Math.abs(b - level);
+    return [isFirst ? a : b];
   }
   const middle = median(logs) ?? 0;
-  return logs.filter((log) => Math.abs(log - middle) <= limit);
+  return logs.length === 2 ? logs : logs.filter((log) => Math.abs(log - middle) <= limit);
 }

@@ -2,6 +2,8 @@
 export const RULES = {
   /** Tail probability at which one sweep is reported. Calm cells reach .05 in 1,000 sweeps with it, heavy ones .35: see `heavyShare`. */
   oneSweepP: 1e-3,
+  /** A sweep of this tail probability waits for a second that agrees with it. */
+  heldP: 0.01,
   /** The same for the mean of the last 2 to 10 sweeps: nine means that depend on each other share it. */
   windowP: 5e-4,
   /** This many tests judged together have these probabilities; with more they fall with this power of the number (1: Bonferroni). */
@@ -14,8 +16,6 @@ export const RULES = {
   heavyShare: 0.9,
   /** The flat prior of the sd counts as this many cells of the matrix. */
   flatCells: 20,
-  /** Tails of runs count half for the tails of sweeps, whose mean and own effect are closer to normal. */
-  runTailWeight: 0.5,
   /** The tail of a mean of n heavy sweeps is the normal one times this power of n of their ratio (chosen by simulation). */
   heavyMeanPower: 0.5,
   /** A sweep counts in a window with at most this many sd: one excursion is no step. */
@@ -41,13 +41,12 @@ export const RULES = {
   againstGroup: 3,
   /** A new level is the one that further steps are measured from after this many sweeps. */
   adoptSweeps: 4,
-  /** One run off by so much (log ratio) may be an accident of this run, until the cell was quiet for this many sweeps. */
+  /** One run off by so much (log ratio) may be an accident of this run, until the cell was quiet for this many sweeps where it is off by 0.1. */
   offRunLeast: 0.042,
   offRunMost: 0.36,
-  offRunQuiet: 18,
-  offRunRate: 0.083,
-  offRunSize: 0.5,
-  offRunFaster: 9,
+  offRunQuiet: 16,
+  /** Sweeps more for a run e times as far off. */
+  offRunGrowth: 18,
   /** A level that lasted this many sweeps is worth saying that it ended; a single sweep is an excursion. */
   lastingSweeps: 3,
   /** A second level that was reported this many times is known, and reported only when it lasts longer than before. */

@@ -1,7 +1,7 @@
 import type { SourcePosition } from '../../errors.ts';
-import type { EngineSource, Placed } from '../matrix.ts';
+import type { EngineSource, HashedFiles, Placed } from '../matrix.ts';
 import { foldedNote } from '../../text/note.ts';
-import { DEFAULT_ROUTE, type Precision } from '../../records/cell.ts';
+import { type CellInputs, DEFAULT_ROUTE, type Precision, type Shapes } from '../../records/cell.ts';
 import { type Axes, readAxes } from '../points/axes.ts';
 import { type ShapeSet, shapeSet } from '../points/shapes.ts';
 import type { ConversionFile } from '../schema/conversion-schema.ts';
@@ -32,55 +32,49 @@ export interface MatrixModel {
 }
 
 export function readModels(file: MatrixFile, readInputs: ReadInputs, list: MistakeList): MatrixModel[] {
-  return Object.entries(file.models).map(([name, model]) => readModel(name, model, file, readInputs, list));
-}
-
-function readModel(
-  name: string,
-  model: ModelFile,
-  file: MatrixFile,
-  readInputs: ReadInputs,
-  list: MistakeList,
-): MatrixModel {
-  const path: SourcePath = ['models', name];
-  if (name !== name.trim()) list.addAtKey(path, `model "${name}": a name has no space around it`);
-  const fileAt = (at: SourcePath, stated: string): Placed<string> => {
-    const position = list.at(at);
-    return { value: list.pathFrom(position, stated), at: position };
-  };
-  const inputs = Object.entries(model.inputs ?? {});
-  refuseWithHarness(model, path, list);
-  const onnx = model.onnx === undefined ? null : fileAt([...path, 'onnx'], model.onnx);
-  const precisions = new Map([
-    ...placedPrecisions(file.precisions, ['precisions'], list),
-    ...placedPrecisions(model.precisions, [...path, 'precisions'], list),
-  ]);
-  const isStated = model.shapes !== undefined || model.harness !== undefined;
-  const files = [...precisions.values()].flatMap(({ at, value }) =>
-    typeof value === 'object' && 'onnx' in value ? list.pathFrom(at, value.onnx) : [],
-  );
-  const first = onnx?.value ?? files[0];
-  const known = isStated || first === undefined ? null : readInputs(first);
-  const unstated = model.harness === undefined ? shapesOfModel(known) : null;
-  return {
-    name,
-    path,
-    onnx,
-    engine: model.engine === undefined ? null : fileAt([...path, 'engine'], model.engine),
-    harness: readHarness(model.harness, [...path, 'harness'], (stated) =>
-      list.pathFrom(list.at([...path, 'harness']), stated),
-    ),
-    shapes: model.shapes === 'static' ? null : model.shapes === undefined ? unstated : shapeSet(model.shapes),
-    inputs: known,
-    inputFiles: Object.fromEntries(
-      inputs.map(([input, stated]) => [input, fileAt([...path, 'inputs', input], stated)]),
-    ),
-    axes: readAxes(model.axes, [...path, 'axes'], list),
-    plugins: model.plugins,
-    build: model.build ?? {},
-    precisions,
-    note: noteOf(model),
-  };
+  return Object.entries(file.models).map(([name, model]): MatrixModel => {
+    const path: SourcePath = ['models', name];
+    if (name !== name.trim()) list.addAtKey(path, `model "${name}": a name has no space around it`);
+    const fileAt = (stated: string | undefined, ...keys: readonly string[]): Placed<string> | null => {
+      const at = list.at([...path, ...keys]);
+      return stated === undefined ? null : { value: list.pathFrom(at, stated), at };
+    };
+    refuseWithHarness(model, path, list);
+    const onnx = fileAt(model.onnx, 'onnx');
+    const precisions = new Map([
+      ...placedPrecisions(file.precisions, ['precisions'], list),
+      ...placedPrecisions(model.precisions, [...path, 'precisions'], list),
+    ]);
+    const isStated = model.shapes !== undefined || model.harness !== undefined;
+    const files = [...precisions.values()].flatMap(({ at, value }) =>
+      typeof value === 'object' && 'onnx' in value ? list.pathFrom(at, value.onnx) : [],
+    );
+    const first = onnx?.value ?? files[0];
+    const known = isStated || first === undefined ? null : readInputs(first);
+    const unstated = model.harness === undefined ? shapesOfModel(known) : null;
+    return {
+      name,
+      path,
+      onnx,
+      engine: fileAt(model.engine, 'engine'),
+      harness: readHarness(model.harness, [...path, 'harness'], (stated) =>
+        list.pathFrom(list.at([...path, 'harness']), stated),
+      ),
+      shapes: model.shapes === 'static' ? null : model.shapes === undefined ? unstated : shapeSet(model.shapes),
+      inputs: known,
+      inputFiles: Object.fromEntries(
+        Object.entries(model.inputs ?? {}).flatMap(([input, stated]) => {
+          const placed = fileAt(stated, 'inputs', input);
+          return placed === null ? [] : [[input, placed]];
+        }),
+      ),
+      axes: readAxes(model.axes, [...path, 'axes'], list),
+      plugins: model.plugins,
+      build: model.build ?? {},
+      precisions,
+      note: noteOf(model),
+    };
+  });
 }
 
 function refuseWithHarness(model: ModelFile, path: SourcePath, list: MistakeList): void {
@@ -161,4 +155,32 @@ function nothingFor(model: MatrixModel, precision: Precision): Unreachable {
     at: null,
     problem: `model "${model.name}" has nothing for ${precision}: give its base model (onnx: FILE), or a file for it (precisions: {${precision}: {onnx: FILE}})`,
   };
+}
+
+/** Bytes per element in TensorRT's types: int4 has half a byte. */
+const ELEMENT_BYTES = [0.5, 1, 2, 4, 8];
+
+export function inputsOf(model: MatrixModel, shapes: Shapes, hashed: HashedFiles, list: MistakeList): CellInputs {
+  const files = Object.entries(model.inputFiles);
+  if (files.length === 0) return { kind: 'random' };
+  const sha256ByInput: Record<string, string> = {};
+  for (const [input, { value: path, at }] of files) {
+    const wrong = (problem: string): void => list.addAt(at, `inputs.${input}: ${problem}`);
+    if (/[,:]/.test(path)) wrong(`${path}: trtexec does not support a path with , or :`);
+    const file = hashed.get(path);
+    if (file === undefined) {
+      wrong(`${path}: no such file, or it cannot be read`);
+      continue;
+    }
+    // An input with fixed sizes may be absent from the shapes: the model states them, see `check-model.ts`.
+    const shape = shapes[input];
+    const elements = (shape ?? []).reduce((product, dimension) => product * dimension, 1);
+    if (shape !== undefined && !ELEMENT_BYTES.some((bytes) => bytes * elements === file.bytes)) {
+      wrong(
+        `the file has ${file.bytes} bytes, but each of the ${elements} elements of ${shape.join('x')} takes one of ${ELEMENT_BYTES.join(', ')}`,
+      );
+    }
+    sha256ByInput[input] = file.sha256;
+  }
+  return { kind: 'files', sha256ByInput };
 }

@@ -1,4 +1,4 @@
-import { ENV_AXIS } from '../../records/cell.ts';
+import { ENV_AXIS, type Shapes } from '../../records/cell.ts';
 import type { Placed } from '../matrix.ts';
 import { namedAxis } from '../../records/axis.ts';
 import { printable } from '../../text/printable.ts';
@@ -8,31 +8,35 @@ import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
 import { AXIS_NAMES, type AxesFile } from '../schema/schema.ts';
 import { isObject, shapeSet, type ShapeSet } from './shapes.ts';
 
-export type AxisValue =
-  | { readonly kind: 'word'; readonly word: string }
-  | { readonly kind: 'number'; readonly number: number }
-  | { readonly kind: 'switch'; readonly on: boolean }
-  | { readonly kind: 'shapes'; readonly shapes: ShapeSet };
+/** A word, a number, on or off, or a set of shapes. */
+export type AxisValue = string | number | boolean | ShapeSet;
 
 export type Axes = ReadonlyMap<string, readonly Placed<AxisValue>[]>;
 
-const SWITCHES = new Set(['cudaGraph', 'dataTransfers', 'spinWait']);
+export type Point = ReadonlyMap<string, Placed<AxisValue>>;
+
+export interface ShapedPoint {
+  readonly point: Point;
+  readonly template: ShapeSet | null;
+  readonly shapes: Shapes | null;
+  readonly dimensions: Readonly<Record<string, number>>;
+}
+
+const SWITCHES = ['cudaGraph', 'dataTransfers', 'spinWait'];
 
 /** Axes in the order of the file, which is the order of cells. */
 export function readAxes(axes: AxesFile | undefined, path: SourcePath, list: MistakeList): Axes {
   const read = new Map<string, readonly Placed<AxisValue>[]>();
   for (const [name, stated] of Object.entries(axes ?? {})) {
     if (stated === undefined) continue;
-    if (name === 'env') {
-      for (const [variable, values] of envAxes(stated, [...path, name], list)) {
-        read.set(variable, values);
-      }
-      continue;
+    if (name === 'env')
+      for (const [variable, values] of envAxes(stated, [...path, name], list)) read.set(variable, values);
+    else {
+      const placed = eachStated(stated, [...path, name]).flatMap(({ value, at }) =>
+        axisValues(name, value, at, list).map((inner) => ({ value: inner, at: list.at(at) })),
+      );
+      read.set(name, placed);
     }
-    const placed = eachStated(stated, [...path, name]).flatMap(({ value, at }) =>
-      axisValues(name, value, at, list).map((inner) => ({ value: inner, at: list.at(at) })),
-    );
-    read.set(name, placed);
   }
   return read;
 }
@@ -54,27 +58,24 @@ function envAxes(stated: unknown, path: SourcePath, list: MistakeList): [string,
     if (each.some(({ value }) => isSecret(variable, String(value)))) {
       list.addAtKey([...path, variable], `${variable}: ${SECRETS_ARE_INHERITED}`);
     }
-    const placed = each.map(({ value, at }) => ({ value: envValue(value), at: list.at(at) }));
+    // Off takes a variable away.
+    const placed = each.map(({ value, at }) => ({
+      value: value === null || value === 'unset' ? false : String(value),
+      at: list.at(at),
+    }));
     return [`${ENV_AXIS}${variable}`, placed];
   });
 }
 
-function envValue(value: unknown): AxisValue {
-  return value === null || value === 'unset' ? { kind: 'switch', on: false } : { kind: 'word', word: String(value) };
-}
-
 function axisValues(name: string, value: unknown, path: SourcePath, list: MistakeList): AxisValue[] {
-  if (SWITCHES.has(name)) return [{ kind: 'switch', on: value === true || value === 'on' }];
-  if (name === 'precision') return [{ kind: 'word', word: String(value) }];
-  if (name === 'shapes') return [{ kind: 'shapes', shapes: shapeSet(value) }];
-  if (name.startsWith('-')) {
-    if (typeof value === 'boolean') return [{ kind: 'switch', on: value }];
-    return [{ kind: 'word', word: String(value) }];
-  }
+  const word = String(value);
+  if (SWITCHES.includes(name)) return [value === true || value === 'on'];
+  if (name === 'precision') return [word];
+  if (name === 'shapes') return [shapeSet(value)];
+  if (name.startsWith('-')) return [typeof value === 'boolean' ? value : word];
   const named = namedAxis(name);
   if (named !== undefined) {
-    const word = String(value);
-    if (named.spell(word) !== null) return [{ kind: 'word', word }];
+    if (named.spell(word) !== null) return [word];
     list.add(path, `${name}: ${printable(word)} is none of what it takes: ${named.takes}`);
     return [];
   }
@@ -83,36 +84,25 @@ function axisValues(name: string, value: unknown, path: SourcePath, list: Mistak
     list.add(path, `${name}: a variable is an axis under env, as in axes: {env: {${variable}: [unset, "1"]}}`);
     return [];
   }
-  if (typeof value === 'number') return [{ kind: 'number', number: value }];
-  const range = readRange(String(value));
-  if (typeof range !== 'string') return range.map((number) => ({ kind: 'number', number }));
+  if (typeof value === 'number') return [value];
+  const range = readRange(word);
+  if (typeof range !== 'string') return range;
   // Harnesses may take words; `points.ts` requires a number for a dimension.
-  if (isWord(String(value))) return [{ kind: 'word', word: String(value) }];
+  if (isWord(word)) return [word];
   list.add(path, `${name}: ${range}`);
   return [];
 }
 
 export function defaultAxes(list: MistakeList): Axes {
+  const { cudaGraph, dataTransfers, precision, spinWait, streams } = MATRIX_DEFAULTS;
   const at = list.at([]);
-  const one = (value: AxisValue): readonly Placed<AxisValue>[] => [{ value, at }];
-  return new Map([
-    ['precision', MATRIX_DEFAULTS.precision.map((word) => ({ value: { kind: 'word', word }, at }))],
-    ['cudaGraph', one({ kind: 'switch', on: MATRIX_DEFAULTS.cudaGraph })],
-    ['dataTransfers', one({ kind: 'switch', on: MATRIX_DEFAULTS.dataTransfers })],
-    ['spinWait', one({ kind: 'switch', on: MATRIX_DEFAULTS.spinWait })],
-    ['streams', one({ kind: 'number', number: MATRIX_DEFAULTS.streams })],
-  ]);
+  const defaults = Object.entries({ precision, cudaGraph, dataTransfers, spinWait, streams });
+  return new Map(defaults.map(([name, value]) => [name, [value].flat().map((each) => ({ value: each, at }))]));
 }
 
 /** True for a dimension that `shapes` must name: neither a known axis nor a flag. */
 export function isDimensionAxis(name: string): boolean {
   return !AXIS_NAMES.includes(name) && !name.startsWith('-') && !name.startsWith(ENV_AXIS);
-}
-
-export type Point = ReadonlyMap<string, Placed<AxisValue>>;
-
-export function isOn(placed: Placed<AxisValue> | undefined): boolean {
-  return placed?.value.kind === 'switch' && placed.value.on;
 }
 
 /** Cartesian product; the last axis changes fastest. */
@@ -134,23 +124,15 @@ const RANGE = /^(\d+)\.\.(\d+)(?:([*+])(\d+))?$/;
 /** `1..8`, `0..512+64`, `1..1024*2`: from, to, and the step that is added or multiplied with; a text says what is wrong. */
 export function readRange(text: string): number[] | string {
   const match = RANGE.exec(text.replaceAll(' ', ''));
-  if (match === null) {
-    return `"${text}" is neither a number nor a range such as 1..1024*2`;
-  }
-  const from = Number(match[1]);
-  const to = Number(match[2]);
-  const step = Number(match[4] ?? 1);
+  if (match === null) return `"${text}" is neither a number nor a range such as 1..1024*2`;
+  const [from = 0, to = 0, step = 1] = [match[1], match[2], match[4] ?? 1].map(Number);
   const multiplies = match[3] === '*';
   if (to < from) return `"${text}" ends before it begins`;
-  if (step < 1 || (multiplies && (step < 2 || from < 1))) {
-    return `"${text}" never ends`;
-  }
+  if (step < 1 || (multiplies && (step < 2 || from < 1))) return `"${text}" never ends`;
   const values: number[] = [];
   for (let value = from; value <= to; value = multiplies ? value * step : value + step) {
     values.push(value);
-    if (values.length > MAX_VALUES) {
-      return `"${text}" has more than ${MAX_VALUES} values`;
-    }
+    if (values.length > MAX_VALUES) return `"${text}" has more than ${MAX_VALUES} values`;
   }
   return values;
 }

@@ -1,5 +1,4 @@
-import { findFlag, flagNames } from '../../trtexec/flags/flag-table.ts';
-import type { FlagPhase } from '../../trtexec/flags/flags.ts';
+import { findFlag, flagNames, type FlagPhase } from '../../trtexec/flags/flag-table.ts';
 import type { Flags, Placed } from '../matrix.ts';
 import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
 import { didYouMean } from '../../text/nearest.ts';
@@ -7,54 +6,41 @@ import type { SourcePosition } from '../../errors.ts';
 import { namedAxis } from '../../records/axis.ts';
 import type { AxisValue, Point } from './axes.ts';
 
-/** Flags written by the plan, with the setting to use instead. */
-const OWNED_FLAGS: Readonly<Record<string, string>> = {
-  '--useCudaGraph': 'axes.cudaGraph: on',
-  '--noCudaGraph': 'axes.cudaGraph: off',
-  '--includeDataTransfers': 'axes.dataTransfers: on',
-  '--noDataTransfers': 'axes.dataTransfers: off',
-  '--useSpinWait': 'axes.spinWait: on',
-  '--noSpinWait': 'axes.spinWait: off',
-  '--infStreams': 'axes.streams',
-  '--streams': 'axes.streams',
-  '--shapes': 'shapes of the model',
-  '--minShapes': 'build.min',
-  '--optShapes': 'build.opt',
-  '--maxShapes': 'build.max',
-  '--warmUp': 'run.warmUpMs',
-  '--duration': 'run.durationS',
-  '--iterations': 'run.iterations',
-  '--percentile': 'run.percentiles',
-  '--loadInputs': 'inputs of the model',
-  '--onnx': 'onnx of the model',
-  '--loadEngine': 'engine of the model',
-  '--saveEngine': 'nothing: engines are kept by themselves',
-  '--fp16': 'axes.precision',
-  '--bf16': 'axes.precision',
-  '--int8': 'axes.precision',
-  '--fp8': 'axes.precision',
-  '--int4': 'axes.precision',
-  '--best': 'axes.precision',
-  '--noTF32': 'axes.precision: fp32',
-  '--stronglyTyped': 'precisions: how a precision is reached',
-  '--exportTimes': 'run.exportTimes',
-  '--exportProfile': 'profile: true',
-  '--dumpProfile': 'profile: true',
-  '--separateProfileRun': 'profile: true',
-  '--exportLayerInfo': 'profile: true',
-  '--profilingVerbosity': 'axes.profilingVerbosity',
-  '--skipInference': 'nothing: builds and runs are apart',
-  '--buildOnly': 'nothing: builds and runs are apart',
-  '--timingCacheFile': 'build.timingCache',
-  '--workspace': 'build.memoryPoolsMib.workspace',
-  '--device': 'CUDA_VISIBLE_DEVICES in the environment',
-  '--verbose': 'build.verbose: true, which has it in the log of the build',
-};
-
-/** Names that guides use for other settings. */
-const MISTAKEN_FLAGS: Readonly<Record<string, string>> = {
-  '--blockingSync': 'no trtexec has it; state axes.spinWait: off',
-};
+/** Flags written by the plan, by the setting to use instead. */
+const OWNED_FLAGS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    'axes.cudaGraph: on': '--useCudaGraph',
+    'axes.cudaGraph: off': '--noCudaGraph',
+    'axes.dataTransfers: on': '--includeDataTransfers',
+    'axes.dataTransfers: off': '--noDataTransfers',
+    'axes.spinWait: on': '--useSpinWait',
+    'axes.spinWait: off': '--noSpinWait',
+    'axes.streams': '--infStreams --streams',
+    'shapes of the model': '--shapes',
+    'build.min': '--minShapes',
+    'build.opt': '--optShapes',
+    'build.max': '--maxShapes',
+    'run.warmUpMs': '--warmUp',
+    'run.durationS': '--duration',
+    'run.iterations': '--iterations',
+    'run.percentiles': '--percentile',
+    'inputs of the model': '--loadInputs',
+    'onnx of the model': '--onnx',
+    'engine of the model': '--loadEngine',
+    'nothing: engines are kept by themselves': '--saveEngine',
+    'axes.precision': '--fp16 --bf16 --int8 --fp8 --int4 --best',
+    'axes.precision: fp32': '--noTF32',
+    'precisions: how a precision is reached': '--stronglyTyped',
+    'run.exportTimes': '--exportTimes',
+    'profile: true': '--exportProfile --dumpProfile --separateProfileRun --exportLayerInfo',
+    'axes.profilingVerbosity': '--profilingVerbosity',
+    'nothing: builds and runs are apart': '--skipInference --buildOnly',
+    'build.timingCache': '--timingCacheFile',
+    'build.memoryPoolsMib.workspace': '--workspace',
+    'CUDA_VISIBLE_DEVICES in the environment': '--device',
+    'build.verbose: true, which has it in the log of the build': '--verbose',
+  }).flatMap(([setting, flags]) => flags.split(' ').map((flag) => [flag, setting] as const)),
+);
 
 const POOL = /(?:tacticSharedMem:\d+K?|\w+:\d+)/.source;
 const POOLS = new RegExp(`^(?=workspace|tacticSharedMem|dlaSRAM|dlaLocalDRAM|dlaGlobalDRAM)${POOL}(?:,${POOL})*$`);
@@ -91,14 +77,14 @@ export function flagText(flag: string, text: string, at: SourcePosition, list: M
 }
 
 export function flagProblem(flag: string, value: FlagValue | readonly string[], place: Place): string | null {
-  const mistaken = MISTAKEN_FLAGS[flag];
-  if (mistaken !== undefined) return `${flag}: ${mistaken}`;
+  // Guides use this name.
+  if (flag === '--blockingSync') return `${flag}: no trtexec has it; state axes.spinWait: off`;
   const known = findFlag(flag);
   if (known === undefined) {
     const advice = place === 'axis' ? '' : '; if yours is newer, write allowUnknownFlags: true';
     return `no trtexec from 8.4 to 11.1 has ${flag}${didYouMean(flag, flagNames()) || advice}`;
   }
-  const owner = OWNED_FLAGS[flag];
+  const owner = OWNED_FLAGS.get(flag);
   if (owner !== undefined) return `${flag} is written by the plan: state ${owner}`;
   if (flag === '--help' || flag === '-h') return `${flag} is no benchmark`;
   if (known.value === 'none' && typeof value !== 'boolean') {
@@ -113,25 +99,18 @@ export function flagProblem(flag: string, value: FlagValue | readonly string[], 
 }
 
 /** Run flags that change the numbers of an engine: they must be on an axis. */
-const CHANGES_NUMBERS: ReadonlySet<string> = new Set([
-  '--exposeDMA',
-  '--idleTime',
-  '--sleepTime',
-  '--threads',
-  '--useManagedMemory',
-]);
+const CHANGES_NUMBERS = ['--exposeDMA', '--idleTime', '--sleepTime', '--threads', '--useManagedMemory'];
 
 function phaseProblem(flag: string, phase: FlagPhase, place: Place): string | null {
-  if (place !== 'axis' && CHANGES_NUMBERS.has(flag)) {
+  if (place !== 'axis' && CHANGES_NUMBERS.includes(flag)) {
     return `${flag} changes what is measured: put it on an axis (axes: {${flag}: …}), so that its cells are others`;
   }
   if (place === 'build' && (phase === 'inference' || phase === 'report')) {
     return `${flag} acts when an engine runs: it belongs under run.flags`;
   }
-  if (place === 'run' && phase === 'build') {
-    return `${flag} has no effect on a built engine: it belongs under build.flags`;
-  }
-  return null;
+  return place === 'run' && phase === 'build'
+    ? `${flag} has no effect on a built engine: it belongs under build.flags`
+    : null;
 }
 
 export function actsInBuild(flag: string): boolean {
@@ -144,13 +123,6 @@ export function actsInRun(flag: string): boolean {
   return findFlag(flag)?.phase !== 'build';
 }
 
-interface PointFlag {
-  readonly flag: string;
-  /** `''` for a flag without a value. */
-  readonly value: string;
-  readonly at: SourcePosition;
-}
-
 /** trtexec's names of settings that may be on an axis. */
 const METHOD_FLAGS: Readonly<Record<string, string>> = {
   warmUpMs: '--warmUp',
@@ -160,42 +132,31 @@ const METHOD_FLAGS: Readonly<Record<string, string>> = {
 
 /** What is on an axis is part of the cell; a flag that is off is the same as no flag. */
 export function axisFlags(point: Point): Record<string, string> {
-  const flags: Record<string, string> = {};
-  for (const [name, placed] of point) {
-    const method = METHOD_FLAGS[name];
-    const text = textOf(placed.value);
-    if (method !== undefined && text !== null) flags[method] = text;
-    for (const { flag, value } of flagsOfAxis(name, placed)) flags[flag] = value;
-  }
-  return flags;
+  return Object.fromEntries([...point].flatMap(([name, { value }]) => Object.entries(spelled(name, value))));
 }
 
-export function pointFlags(point: Point): PointFlag[] {
-  return [...point].flatMap(([name, placed]) => flagsOfAxis(name, placed));
+/** Without settings of `run:`; `''` for a flag without a value. */
+export function pointFlags(point: Point) {
+  return [...point].flatMap(([name, { at, value }]) =>
+    name in METHOD_FLAGS
+      ? []
+      : Object.entries(spelled(name, value)).map(([flag, inner]) => ({ flag, value: inner, at })),
+  );
 }
 
-function flagsOfAxis(name: string, { at, value }: Placed<AxisValue>): PointFlag[] {
+function spelled(name: string, value: AxisValue): Readonly<Record<string, string>> {
   const text = textOf(value);
-  if (text === null) return [];
-  if (name.startsWith('-')) return [{ flag: name, value: text, at }];
-  const spelled = namedAxis(name)?.spell(text) ?? {};
-  return Object.entries(spelled).map(([flag, inner]) => ({ flag, value: inner, at }));
+  if (text === null) return {};
+  const flag = name.startsWith('-') ? name : METHOD_FLAGS[name];
+  return flag === undefined ? (namedAxis(name)?.spell(text) ?? {}) : { [flag]: text };
 }
 
-function textOf(value: AxisValue | undefined): string | null {
-  switch (value?.kind) {
-    case 'switch':
-      return value.on ? '' : null;
-    case 'number':
-      return String(value.number);
-    case 'word':
-      return value.word;
-    default:
-      return null;
-  }
+function textOf(value: AxisValue): string | null {
+  if (typeof value === 'boolean') return value ? '' : null;
+  return typeof value === 'object' ? null : String(value);
 }
 
 export function isOnDla(point: Point): boolean {
   const device = point.get('device')?.value;
-  return device?.kind === 'word' && device.word !== 'gpu';
+  return typeof device === 'string' && device !== 'gpu';
 }

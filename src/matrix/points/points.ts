@@ -12,21 +12,14 @@ import {
   eachStated,
   isDimensionAxis,
   isWord,
-  type Point,
   product,
   productSize,
   readAxes,
   readRange,
+  type ShapedPoint,
 } from './axes.ts';
 import { actsInRun, flagProblem } from './flags.ts';
 import { fillTemplate, shapeSet, type ShapeSet, symbolsOf } from './shapes.ts';
-
-export interface ShapedPoint {
-  readonly point: Point;
-  readonly template: ShapeSet | null;
-  readonly shapes: Shapes | null;
-  readonly dimensions: Readonly<Record<string, number>>;
-}
 
 export interface ModelPoints {
   readonly model: MatrixModel;
@@ -72,36 +65,27 @@ const HARNESS_AXES = ['precision', 'cudaGraph', 'dataTransfers', 'shapes'];
  */
 function relevantAxes(model: MatrixModel, axes: Axes): Axes {
   const symbols = symbolsOf(templatesOf(model, axes).flatMap((set) => Object.values(set)));
-  const { harness } = model;
-  if (harness !== null) {
-    return new Map(
-      [...axes].filter(
-        ([name]) =>
-          name.startsWith(ENV_AXIS) ||
-          symbols.has(name) ||
-          harness.parameters.has(name) ||
-          (model.axes.has(name) && HARNESS_AXES.includes(name)),
-      ),
-    );
-  }
+  const { engine, harness } = model;
+  const isRelevant = (name: string): boolean => {
+    if (harness === null) {
+      // Some have no effect on a built engine.
+      const acts = engine === null || namedAxis(name)?.flags.some(actsInRun) !== false;
+      return acts && (!isDimensionAxis(name) || symbols.has(name));
+    }
+    const isFact = model.axes.has(name) && HARNESS_AXES.includes(name);
+    return name.startsWith(ENV_AXIS) || symbols.has(name) || harness.parameters.has(name) || isFact;
+  };
+  const isAny = (name: string): boolean => name === 'precision' && engine !== null && harness === null;
   return new Map(
-    [...axes]
-      .filter(([name]) => !isDimensionAxis(name) || symbols.has(name))
-      .filter(([name]) => model.engine === null || !actsOnlyInBuild(name))
-      .map(([name, values]) =>
-        name === 'precision' && model.engine !== null ? [name, values.slice(0, 1)] : [name, values],
-      ),
+    [...axes].flatMap(([name, values]) =>
+      isRelevant(name) ? [[name, isAny(name) ? values.slice(0, 1) : values] as const] : [],
+    ),
   );
-}
-
-/** True for axes without effect on a built engine. */
-function actsOnlyInBuild(name: string): boolean {
-  return namedAxis(name)?.flags.every((flag) => !actsInRun(flag)) ?? false;
 }
 
 /** Sets of shapes of a model: those of the axis, else its own. */
 export function templatesOf(model: MatrixModel, axes: Axes): ShapeSet[] {
-  const sets = (axes.get('shapes') ?? []).flatMap(({ value }) => (value.kind === 'shapes' ? [value.shapes] : []));
+  const sets = (axes.get('shapes') ?? []).flatMap(({ value }) => (typeof value === 'object' ? [value] : []));
   if (sets.length > 0) return sets;
   return model.shapes ? [model.shapes] : [];
 }
@@ -116,20 +100,15 @@ function shapedPoints(model: MatrixModel, axes: Axes, list: MistakeList): Shaped
   }
   return product(axes).flatMap((point): ShapedPoint[] => {
     const chosen = point.get('shapes')?.value;
-    const template = chosen?.kind === 'shapes' ? chosen.shapes : (model.shapes ?? null);
+    const template = typeof chosen === 'object' ? chosen : (model.shapes ?? null);
     if (template === null) return [{ point, template: null, shapes: null, dimensions: {} }];
-    const dimensions = dimensionsOf(point);
+    const dimensions: Record<string, number> = {};
+    for (const [name, { value }] of point) {
+      if (isDimensionAxis(name) && typeof value === 'number') dimensions[name] = value;
+    }
     const shapes = fillShapes(model, template, dimensions, list);
     return shapes === null ? [] : [{ point, template, shapes, dimensions }];
   });
-}
-
-function dimensionsOf(point: Point): Record<string, number> {
-  const dimensions: Record<string, number> = {};
-  for (const [name, { value }] of point) {
-    if (isDimensionAxis(name) && value.kind === 'number') dimensions[name] = value.number;
-  }
-  return dimensions;
 }
 
 const MAX_DIMENSION = 2 ** 31 - 1;
@@ -142,27 +121,19 @@ function fillShapes(
 ): Shapes | null {
   const shapes: Record<string, number[]> = {};
   for (const [input, dims] of Object.entries(template)) {
+    const at = [...model.path, 'shapes', input];
+    const filled = fillTemplate(dims, dimensions);
+    const bad = filled?.find((value) => value < 1 || value > MAX_DIMENSION);
+    const lacking = [...symbolsOf([dims])].filter((symbol) => dimensions[symbol] === undefined);
     if (input.includes(',') || input === '') {
       list.addAtKey(model.path, `input "${input}": trtexec does not support a name with a comma in it`);
       return null;
     }
-    const filled = fillTemplate(dims, dimensions);
-    if (filled === null) {
-      for (const symbol of symbolsOf([dims])) {
-        if (dimensions[symbol] === undefined) {
-          list.add(
-            [...model.path, 'shapes', input],
-            `"${symbol}" has no values: add an axis, as in axes: {${symbol}: [1, 8]}`,
-          );
-        }
-      }
-      return null;
+    for (const symbol of lacking) {
+      list.add(at, `"${symbol}" has no values: add an axis, as in axes: {${symbol}: [1, 8]}`);
     }
-    const bad = filled.find((value) => value < 1 || value > MAX_DIMENSION);
-    if (bad !== undefined) {
-      list.add([...model.path, 'shapes', input], `${input}: a dimension cannot be ${bad}`);
-      return null;
-    }
+    if (bad !== undefined) list.add(at, `${input}: a dimension cannot be ${bad}`);
+    if (filled === null || bad !== undefined) return null;
     shapes[input] = filled;
   }
   return shapes;
@@ -191,10 +162,7 @@ function checkNames(file: MatrixFile, models: readonly MatrixModel[], list: Mist
   const places: readonly Place[] = [
     [file.axes, ['axes']],
     ...own.map(({ model, path }): Place => [model?.axes, [...path, 'axes']]),
-    ...(file.include ?? []).map((entry, index): Place => {
-      const axes = Object.entries(entry).filter(([name]) => name !== 'model');
-      return [Object.fromEntries(axes), ['include', index]];
-    }),
+    ...(file.include ?? []).map(({ model: _model, ...axes }, index): Place => [axes, ['include', index]]),
   ];
   const dimensions = new Set([
     ...places.flatMap(([axes]) => [...shapesAxisSymbols(axes ?? {})]),

@@ -4,7 +4,7 @@ import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
 import type { BuildFile, ShapeTemplate } from '../schema/schema.ts';
 import { didYouMean } from '../../text/nearest.ts';
 
-type Limit = 'min' | 'opt' | 'max';
+const LIMITS = ['min', 'opt', 'max'] as const;
 
 interface BuildShapesInput {
   readonly template: ShapeSet;
@@ -24,57 +24,47 @@ export function buildShapes(input: BuildShapesInput, list: MistakeList): BuildSh
   const result: Record<string, { min: number[]; opt: number[]; max: number[] }> = {};
   for (const name of Object.keys(template)) {
     const used = runs.map(({ shapes }) => shapes[name] ?? []);
-    const opt = limitOf('opt', name, input) ?? onlyShape(used);
-    if (opt === null) {
-      list.addAtKey(
-        path,
-        `build.opt is needed: ${name} runs with ${new Set(used.map((shape) => shape.join('x'))).size} shapes, and the engine is tuned for one of them`,
-      );
+    const different = new Set(used.map(text));
+    const [only = []] = used;
+    const opt = limitOf('opt', name, input) ?? (different.size === 1 ? [...only] : null);
+    const all = opt === null ? used : [...used, opt];
+    const elementwise = (pick: (...values: number[]) => number): number[] =>
+      only.map((_, place) => pick(...all.map((shape) => shape[place] ?? 0)));
+    const [min, max] = [
+      limitOf('min', name, input) ?? elementwise(Math.min),
+      limitOf('max', name, input) ?? elementwise(Math.max),
+    ];
+    const problem =
+      opt === null
+        ? `build.opt is needed: ${name} runs with ${different.size} shapes, and the engine is tuned for one of them`
+        : orderProblem(name, min, opt, max);
+    if (opt === null || problem !== null) {
+      list.addAtKey(path, problem ?? '');
       return null;
     }
-    const all = [...used, opt];
-    const shape = {
-      min: limitOf('min', name, input) ?? elementwise(all, Math.min),
-      opt,
-      max: limitOf('max', name, input) ?? elementwise(all, Math.max),
-    };
-    const problem = orderProblem(name, shape);
-    if (problem !== null) {
-      list.addAtKey(path, problem);
-      return null;
-    }
-    result[name] = shape;
+    result[name] = { min, opt, max };
   }
   return result;
 }
 
 /** By dimension or input; null when not stated for this input. */
-function limitOf(limit: Limit, input: string, { template, build, runs }: BuildShapesInput): number[] | null {
+function limitOf(limit: (typeof LIMITS)[number], input: string, { template, build, runs }: BuildShapesInput) {
   const stated = build[limit];
   if (stated === undefined) return null;
   const whole = stated[input];
-  if (whole !== undefined && typeof whole !== 'number') {
-    return fillTemplate(readTemplate(whole), {});
-  }
+  if (whole !== undefined && typeof whole !== 'number') return fillTemplate(readTemplate(whole), {});
+  const dimensions = template[input] ?? [];
   const values: Record<string, number> = {};
-  const known = runs[0]?.dimensions ?? {};
-  for (const [dimension, value] of Object.entries(stated)) {
-    if (typeof value === 'number') values[dimension] = value;
-  }
-  const symbols = (template[input] ?? []).filter((part) => typeof part === 'string');
   // An input without that dimension is not limited by it.
-  if (symbols.length === 0) return fillTemplate(template[input] ?? [], {});
-  if (symbols.some((symbol) => values[symbol] === undefined && known[symbol] === undefined)) return null;
-  const unstated = symbols.filter((symbol) => values[symbol] === undefined);
-  const used = runs.map(({ dimensions }) => dimensions);
-  for (const symbol of unstated) {
-    const all = used.map((dimensions) => dimensions[symbol] ?? 0);
+  for (const symbol of symbolsOf([dimensions])) {
+    const value = stated[symbol];
+    const used = runs.map((run) => run.dimensions[symbol] ?? 0);
     const opt = build.opt?.[symbol];
-    if (limit === 'opt' && new Set(all).size > 1) return null;
-    if (typeof opt === 'number') all.push(opt);
-    values[symbol] = limit === 'min' ? Math.min(...all) : Math.max(...all);
+    if (typeof value === 'number') values[symbol] = value;
+    else if (runs[0]?.dimensions[symbol] === undefined || (limit === 'opt' && new Set(used).size > 1)) return null;
+    else values[symbol] = (limit === 'min' ? Math.min : Math.max)(...used, ...(typeof opt === 'number' ? [opt] : []));
   }
-  return fillTemplate(template[input] ?? [], values);
+  return fillTemplate(dimensions, values);
 }
 
 /** Names under `min`, `opt` and `max` must be dimensions or inputs of the models concerned. */
@@ -84,7 +74,7 @@ export function checkLimitNames(
   { dimensions, inputs }: { readonly dimensions: readonly string[]; readonly inputs: readonly string[] },
   list: MistakeList,
 ): void {
-  for (const limit of ['min', 'opt', 'max'] as const) {
+  for (const limit of LIMITS) {
     for (const [name, value] of Object.entries(build?.[limit] ?? {})) {
       if (inputs.includes(name) || (typeof value === 'number' && dimensions.includes(name))) continue;
       const allowed = [...dimensions, ...inputs];
@@ -96,18 +86,12 @@ export function checkLimitNames(
   }
 }
 
-function elementwise(shapes: readonly (readonly number[])[], pick: (...values: number[]) => number): number[] {
-  const [first = []] = shapes;
-  return first.map((_, place) => pick(...shapes.map((shape) => shape[place] ?? 0)));
-}
-
-function onlyShape(shapes: readonly (readonly number[])[]): number[] | null {
-  const different = new Set(shapes.map((shape) => shape.join('x')));
-  const [only] = shapes;
-  return different.size === 1 && only !== undefined ? [...only] : null;
-}
-
-function orderProblem(name: string, { min, opt, max }: { min: number[]; opt: number[]; max: number[] }): string | null {
+function orderProblem(
+  name: string,
+  min: readonly number[],
+  opt: readonly number[],
+  max: readonly number[],
+): string | null {
   if (min.length !== opt.length || opt.length !== max.length) {
     return `${name}: min ${text(min)}, opt ${text(opt)} and max ${text(max)} have different numbers of dimensions`;
   }
@@ -175,11 +159,7 @@ function readTemplate(template: ShapeTemplate): TemplateDimension[] {
 }
 
 export function symbolsOf(templates: Iterable<readonly TemplateDimension[]>): Set<string> {
-  const symbols = new Set<string>();
-  for (const template of templates) {
-    for (const dimension of template) if (typeof dimension === 'string') symbols.add(dimension);
-  }
-  return symbols;
+  return new Set([...templates].flat().filter((dimension) => typeof dimension === 'string'));
 }
 
 /** Replaces names; null when one has no value. */
@@ -187,11 +167,6 @@ export function fillTemplate(
   template: readonly TemplateDimension[],
   values: Readonly<Record<string, number>>,
 ): number[] | null {
-  const filled: number[] = [];
-  for (const dimension of template) {
-    const value = typeof dimension === 'number' ? dimension : values[dimension];
-    if (value === undefined) return null;
-    filled.push(value);
-  }
-  return filled;
+  const filled = template.map((dimension) => (typeof dimension === 'number' ? dimension : values[dimension]));
+  return filled.every((value) => value !== undefined) ? filled : null;
 }

@@ -1,11 +1,11 @@
-import { ENV_AXIS, keyedCell, PRECISIONS, type Shapes } from '../../records/cell.ts';
+import { ENV_AXIS, keyedCell, PRECISIONS } from '../../records/cell.ts';
 import { isSecret, SECRETS_ARE_INHERITED } from '../../text/secret-name.ts';
 import { isOneOf, isRecord } from '../../text/unknown-values.ts';
 import type { Driver } from '../../harnesses/driver.ts';
 import { findDriver } from '../../harnesses/registry.ts';
-import { type AxisValue, isDimensionAxis, isOn, type Point } from '../points/axes.ts';
+import { isDimensionAxis, type Point, type ShapedPoint } from '../points/axes.ts';
 import type { HashedFiles } from '../matrix.ts';
-import { type ShapeSet, symbolsOf } from '../points/shapes.ts';
+import { symbolsOf } from '../points/shapes.ts';
 import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
 import type { ModelFile } from './schema.ts';
 
@@ -60,17 +60,11 @@ export function checkParameters(harness: ModelHarness, known: ReadonlySet<string
   }
 }
 
-interface DrivenPoint {
-  readonly point: Point;
-  readonly shapes: Shapes | null;
-  readonly template: ShapeSet | null;
-}
-
 /** Null when something is wrong, which is added to the list. */
 export function drivenCell(
   { driver, parameters: named, path, resolve, settings: stated }: ModelHarness,
   model: string,
-  { point, shapes, template }: DrivenPoint,
+  { point, shapes, template }: ShapedPoint,
   hashed: HashedFiles,
   list: MistakeList,
 ) {
@@ -89,7 +83,6 @@ export function drivenCell(
     return null;
   }
   const precision = point.get('precision')?.value;
-  const word = precision?.kind === 'word' ? precision.word : null;
   const symbols = symbolsOf(Object.values(template ?? {}));
   // Parameters that are not part of the cell otherwise.
   const own = Object.entries(parameters)
@@ -97,58 +90,45 @@ export function drivenCell(
     .map(([name, value]) => [name, String(value)]);
   const cell = keyedCell({
     model,
-    precision: isOneOf(PRECISIONS, word) ? word : 'unstated',
+    precision: isOneOf(PRECISIONS, precision) ? precision : 'unstated',
     precisionVia: 'engine',
     shapes: shapes ?? {},
-    cudaGraph: isOn(point.get('cudaGraph')),
-    dataTransfers: isOn(point.get('dataTransfers')),
+    cudaGraph: point.get('cudaGraph')?.value === true,
+    dataTransfers: point.get('dataTransfers')?.value === true,
     streams: 1,
     spinWait: true,
     inputs: { kind: 'random' },
     axisFlags: { ...envFlags(point), ...identity, ...Object.fromEntries(own) },
     harness,
   });
-  return { cell, harness: { driver: driver.kind, settings, ...started } };
+  const source = { kind: 'none' as const };
+  return { cell, harness: { driver: driver.kind, settings, ...started }, source, note: null };
 }
 
 function parametersOf(named: ReadonlySet<string>, model: string, point: Point): Record<string, string | number> {
   const parameters: Record<string, string | number> = { model };
   for (const [name, { value }] of point) {
-    const plain = plainValue(value);
-    if (plain !== null && named.has(name)) parameters[name] = plain;
+    if (typeof value === 'object' || !named.has(name)) continue;
+    parameters[name] = typeof value === 'boolean' ? (value ? 'on' : 'off') : value;
   }
   return parameters;
 }
 
-/** Axis variables; an unset one equals no axis. */
-export function envFlags(point: Point): Record<string, string> {
-  return Object.fromEntries(
-    [...point].flatMap(([name, { value }]): [string, string][] =>
-      name.startsWith(ENV_AXIS) && value.kind === 'word' ? [[name, value.word]] : [],
-    ),
-  );
-}
-
-/** For the process: null unsets a variable. */
+/** Variables on axes, for the process: null unsets one. */
 export function envOf(point: Point): Record<string, string | null> {
   return Object.fromEntries(
-    [...point].flatMap(([name, { value }]): [string, string | null][] =>
-      name.startsWith(ENV_AXIS) ? [[name.slice(ENV_AXIS.length), value.kind === 'word' ? value.word : null]] : [],
+    [...point].flatMap(([name, { value }]) =>
+      name.startsWith(ENV_AXIS) ? [[name.slice(ENV_AXIS.length), typeof value === 'string' ? value : null]] : [],
     ),
   );
 }
 
-function plainValue(value: AxisValue): string | number | null {
-  switch (value.kind) {
-    case 'word':
-      return value.word;
-    case 'number':
-      return value.number;
-    case 'switch':
-      return value.on ? 'on' : 'off';
-    case 'shapes':
-      return null;
-  }
+/** The same as part of a cell; an unset one equals no axis. */
+export function envFlags(point: Point): Record<string, string> {
+  const stated = Object.entries(envOf(point)).flatMap(([name, value]) =>
+    value === null ? [] : [[name, value] as const],
+  );
+  return Object.fromEntries(stated.map(([name, value]) => [ENV_AXIS + name, value]));
 }
 
 /** Replaces names of axes in settings; text that is only a name takes the value's type. */

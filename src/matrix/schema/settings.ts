@@ -1,6 +1,6 @@
 import { NO_PHASE_LIMITS } from '../../records/time-limit.ts';
 import { printable } from '../../text/printable.ts';
-import { defined } from '../../text/unknown-values.ts';
+import { defined, keysOf } from '../../text/unknown-values.ts';
 import { findFlag } from '../../trtexec/flags/flag-table.ts';
 import type {
   BuildRequest,
@@ -13,9 +13,9 @@ import type {
   TimingCacheChoice,
 } from '../matrix.ts';
 import type { MatrixModel } from '../models/models.ts';
-import type { Point } from '../points/axes.ts';
+import { eachStated, type Point } from '../points/axes.ts';
 import { actsInBuild, actsInRun, flagText, readFlags, pointFlags } from '../points/flags.ts';
-import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
+import type { MistakeList } from '../yaml/source-node.ts';
 import { MATRIX_DEFAULTS } from './defaults.ts';
 import type { BuildFile, MatrixFile, PluginsFile } from './schema.ts';
 
@@ -82,14 +82,14 @@ export function readMethod(file: MatrixFile, point: Point, build: BuildRequest, 
   const run = file.run ?? {};
   const allowsUnknown = file.allowUnknownFlags === true;
   const again = Object.entries(build.flags).filter(([flag]) => findFlag(flag)?.phase === 'both');
-  const onAxis = (name: string): number | undefined => {
+  const settingOf = (name: 'durationS' | 'iterations' | 'warmUpMs'): number => {
     const value = point.get(name)?.value;
-    return value?.kind === 'number' ? value.number : undefined;
+    return typeof value === 'number' ? value : (run[name] ?? MATRIX_DEFAULTS[name]);
   };
   return {
-    warmUpMs: onAxis('warmUpMs') ?? run.warmUpMs ?? MATRIX_DEFAULTS.warmUpMs,
-    durationS: onAxis('durationS') ?? run.durationS ?? MATRIX_DEFAULTS.durationS,
-    iterations: onAxis('iterations') ?? run.iterations ?? MATRIX_DEFAULTS.iterations,
+    warmUpMs: settingOf('warmUpMs'),
+    durationS: settingOf('durationS'),
+    iterations: settingOf('iterations'),
     percentiles: run.percentiles ?? MATRIX_DEFAULTS.percentiles,
     exportTimes: run.exportTimes ?? MATRIX_DEFAULTS.exportTimes,
     timeoutS: run.timeoutS ?? null,
@@ -112,22 +112,18 @@ function flagsOfPoint(point: Point, acts: (flag: string) => boolean, list: Mista
   );
 }
 
+/** The model's own, where it states any. */
 function readPlugins(file: MatrixFile, model: MatrixModel, list: MistakeList): Plugins {
-  return model.plugins === undefined
-    ? placedPlugins(file.plugins, ['plugins'], list)
-    : placedPlugins(model.plugins, [...model.path, 'plugins'], list);
-}
-
-function placedPlugins(stated: PluginsFile | undefined, path: SourcePath, list: MistakeList): Plugins {
+  const isOwn = model.plugins !== undefined;
   const placed = (kind: keyof PluginsFile): Placed<string>[] => {
-    const each = stated?.[kind] ?? [];
-    const libraries = [each].flat().map((library, index) => {
-      const at = list.at(Array.isArray(each) ? [...path, kind, index] : [...path, kind]);
-      return { value: list.pathFrom(at, library), at };
+    const path = isOwn ? [...model.path, 'plugins', kind] : ['plugins', kind];
+    const libraries = eachStated((isOwn ? model.plugins : file.plugins)?.[kind] ?? [], path).map((stated) => {
+      const at = list.at(stated.at);
+      return { value: list.pathFrom(at, String(stated.value)), at };
     });
-    for (const [index, library] of libraries.entries()) {
-      if (libraries.findIndex(({ value }) => value === library.value) < index) {
-        list.addAt(library.at, `plugins.${kind}: ${printable(library.value)} is listed twice`);
+    for (const [index, { at, value }] of libraries.entries()) {
+      if (libraries.findIndex((library) => library.value === value) < index) {
+        list.addAt(at, `plugins.${kind}: ${printable(value)} is listed twice`);
       }
     }
     return libraries;
@@ -135,10 +131,8 @@ function placedPlugins(stated: PluginsFile | undefined, path: SourcePath, list: 
   const plugins = { static: placed('static'), dynamic: placed('dynamic'), serialize: placed('serialize') };
   for (const { at, value } of plugins.serialize) {
     if (plugins.dynamic.some((library) => library.value === value)) continue;
-    list.addAt(
-      at,
-      `plugins.serialize: ${printable(value)} is not among plugins.dynamic: the builder must load what the engine is to carry`,
-    );
+    const problem = `${printable(value)} is not among plugins.dynamic: the builder must load what the engine is to carry`;
+    list.addAt(at, `plugins.serialize: ${problem}`);
   }
   return plugins;
 }
@@ -151,30 +145,20 @@ const FLAG_OF = { optimizationLevel: '--builderOptimizationLevel', memoryPoolsMi
  * @param build merged over the common one
  */
 function limitFlags(file: MatrixFile, model: MatrixModel, build: BuildFile, list: MistakeList): Flags {
-  const { optimizationLevel } = build;
   // Plain integers are MiB in every version; suffixes are read differently.
   const pools = Object.entries(build.memoryPoolsMib ?? {}).map(([pool, mib]) => `${pool}:${mib}`);
-  const at = (setting: keyof typeof FLAG_OF) => list.keyAt(placeOf(setting, model));
-  refuseTwice(file.build, ['build'], list);
-  refuseTwice(model.build, [...model.path, 'build'], list);
-  return {
-    ...(optimizationLevel === undefined
-      ? {}
-      : { [FLAG_OF.optimizationLevel]: { value: [String(optimizationLevel)], at: at('optimizationLevel') } }),
-    ...(pools.length === 0 ? {} : { [FLAG_OF.memoryPoolsMib]: { value: [pools.join(',')], at: at('memoryPoolsMib') } }),
-  };
-}
-
-function placeOf(setting: keyof typeof FLAG_OF, model: MatrixModel): SourcePath {
-  return model.build[setting] === undefined ? ['build', setting] : [...model.path, 'build', setting];
-}
-
-/** trtexec rejects a repeated flag as unknown. */
-function refuseTwice(build: BuildFile | undefined, path: SourcePath, list: MistakeList): void {
-  for (const [setting, flag] of Object.entries(FLAG_OF)) {
-    const isStated = setting in (build ?? {}) && flag in (build?.flags ?? {});
-    if (isStated) {
-      list.addAtKey([...path, 'flags', flag], `${flag} is build.${setting} already: state one of the two`);
+  const texts = { optimizationLevel: String(build.optimizationLevel ?? ''), memoryPoolsMib: pools.join(',') };
+  const ownPath = [...model.path, 'build'];
+  const flags = keysOf(FLAG_OF).flatMap((setting) => {
+    const flag = FLAG_OF[setting];
+    for (const [stated, path] of [[file.build, ['build']] as const, [model.build, ownPath] as const]) {
+      // trtexec rejects a repeated flag as unknown.
+      if (setting in (stated ?? {}) && flag in (stated?.flags ?? {})) {
+        list.addAtKey([...path, 'flags', flag], `${flag} is build.${setting} already: state one of the two`);
+      }
     }
-  }
+    const at = list.keyAt([...(model.build[setting] === undefined ? ['build'] : ownPath), setting]);
+    return texts[setting] === '' ? [] : [[flag, { value: [texts[setting]], at }] as const];
+  });
+  return Object.fromEntries(flags);
 }

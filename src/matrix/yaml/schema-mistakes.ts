@@ -128,7 +128,7 @@ function allowedWords(issue: $ZodIssue): string[] {
 function expectation(issue: $ZodIssue): string {
   switch (issue.code) {
     case 'invalid_type':
-      return `a ${issue.expected} is needed`;
+      return `a ${issue.expected === 'array' ? 'list' : issue.expected} is needed`;
     case 'too_small':
       return issue.origin === 'array'
         ? 'the list is empty'

@@ -4,7 +4,7 @@ import type { StoreDatabase } from '../file/open.ts';
 import { invocations, runs, sweeps } from '../schema.ts';
 import { ofSweep } from '../runs/runs.ts';
 import { findFlag, flagValue } from '../../trtexec/flags/flag-table.ts';
-import type { Banner } from '../../trtexec/log/banner.ts';
+import type { Banner } from '../../trtexec/log/printed-facts.ts';
 import type { CellKey, RunId, SweepId } from '../../records/scalars.ts';
 
 interface LoadedEngine {

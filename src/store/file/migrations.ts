@@ -1,9 +1,9 @@
-import { createHash, type Hash } from 'node:crypto';
-import { closeSync, existsSync, linkSync, openSync, readFileSync, readSync, rmSync } from 'node:fs';
+import { existsSync, linkSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 import type Database from 'better-sqlite3';
 
+import { sha256OfFileSync } from '../../artefacts/files.ts';
 import { errorCode } from '../../errors.ts';
 import { readFrom } from './open-to-read.ts';
 import { isRecord } from '../../text/unknown-values.ts';
@@ -33,8 +33,9 @@ export function copyBeforeMigration(client: Database.Database, path: string, mig
   const applied = appliedMigration(client);
   const pending = journal(migrationsFolder).filter(({ time }) => time > applied);
   const [first] = pending;
+  const hasSweeps = applied > 0 && client.prepare('SELECT 1 FROM sweeps LIMIT 1').get() !== undefined;
   const isRewritten = pending.some(({ tag }) => !addsOnlyIndexes(join(migrationsFolder, `${tag}.sql`)));
-  if (applied === 0 || first === undefined || !isRewritten || isEmpty(client)) return null;
+  if (applied === 0 || first === undefined || !isRewritten || !hasSweeps) return null;
   const temporary = `${path}.before-${first.tag}.tmp-${process.pid}`;
   rmSync(temporary, { force: true });
   try {
@@ -56,29 +57,8 @@ function settle(temporary: string, path: string, tag: string): string {
   for (let number = 1; ; number += 1) {
     const target = `${path}.before-${tag}${number === 1 ? '' : `.${number}`}`;
     if (!existsSync(target) && tryLink(temporary, target)) return target;
-    if (digestOf(target) === digestOf(temporary)) return target;
+    if (sha256OfFileSync(target).sha256 === sha256OfFileSync(temporary).sha256) return target;
   }
-}
-
-const BLOCK_BYTES = 1 << 20;
-
-function digestOf(path: string): string {
-  const hash: Hash = createHash('sha256');
-  const block = Buffer.alloc(BLOCK_BYTES);
-  const file = openSync(path, 'r');
-  try {
-    for (;;) {
-      const bytes = readSync(file, block);
-      if (bytes === 0) return hash.digest('hex');
-      hash.update(block.subarray(0, bytes));
-    }
-  } finally {
-    closeSync(file);
-  }
-}
-
-function isEmpty(client: Database.Database): boolean {
-  return client.prepare('SELECT 1 FROM sweeps LIMIT 1').get() === undefined;
 }
 
 function hasTable(client: Database.Database, name: string): boolean {

@@ -1,40 +1,50 @@
-import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 
+import * as z from 'zod';
+
+import { nameProblem } from '../../artefacts/attachment.ts';
+import { StoreError } from '../../errors.ts';
+import { count } from '../../records/output-parts.ts';
 import type { SweepId } from '../../records/scalars.ts';
+import { printable } from '../../text/printable.ts';
 import type { StoreDatabase } from '../file/open.ts';
-import { findConflicts } from './differences.ts';
-import { type StoreMerge, mergedRows } from './report.ts';
-import { MERGED_TABLES, refuseDamaged, shapeOf } from './tables.ts';
+import { brokenReferences, findConflicts, type MergeConflict, MERGED_TABLES, shapeOf } from './tables.ts';
 
-/** Whole sweeps with this many runs go in one transaction: other writers wait for some two seconds. */
-const RUNS_AT_ONCE = 50_000;
-/** SQLite polls a lock every 100 ms; without a pause between transactions others might never get it. */
-const PAUSE_MS = 110;
+export const mergedRows = z.strictObject({
+  sweeps: count,
+  runs: count,
+  cells: count,
+  environments: count,
+  builds: count,
+  accuracy: count,
+  baselines: count,
+  findings: count,
+  acknowledgements: count,
+});
+
+export interface StoreMerge {
+  readonly added: z.infer<typeof mergedRows>;
+  readonly alreadyThere: { readonly sweeps: number; readonly runs: number };
+  readonly sweepIds: readonly SweepId[];
+  /** Sweeps that had progressed further in the other store. */
+  readonly updatedSweepIds: readonly SweepId[];
+  readonly conflicts: readonly MergeConflict[];
+}
+
 /** Ids are random: pages that do not fit are read and written repeatedly. */
 const CACHE_KIB = 256 << 10;
 
-export interface MergeProgress {
-  readonly runs: number;
-  readonly of: number;
-}
-
-interface OtherSweep {
-  readonly sweepId: SweepId;
-  readonly wasHere: number;
-  readonly newRuns: number;
-}
-
 /**
- * Merges another store into this one. After a kill there are only whole sweeps; merging again adds the rest. Common
- * rows stay unchanged, except for a sweep that progressed further there.
+ * Merges another store into this one, in one transaction. Common rows stay unchanged, except for a sweep that progressed
+ * further there.
  * @param otherPath a store with the schema of this one
+ * @throws StoreError if it has ids or names that bench never makes, or rows that refer to none
  */
 export async function mergeStore(
   { $client }: StoreDatabase,
   otherPath: string,
-  onProgress: (progress: MergeProgress) => void,
+  onProgress: (table: string) => void,
   signal: AbortSignal,
-  runsAtOnce: number = RUNS_AT_ONCE,
 ): Promise<StoreMerge> {
   $client.prepare('ATTACH ? AS other').run(otherPath);
   // References within the merged rows were checked: a quarter less time.
@@ -42,15 +52,14 @@ export async function mergeStore(
   try {
     refuseDamaged($client);
     for (const name of ['main', 'other']) $client.pragma(`${name}.cache_size = -${CACHE_KIB}`);
-    $client.exec(`
-      CREATE TEMP TABLE common_runs AS SELECT o.run_id FROM other.runs o JOIN main.runs m ON m.run_id = o.run_id;
-      CREATE TEMP TABLE taken_sweeps (sweep_id TEXT PRIMARY KEY) WITHOUT ROWID;
-      CREATE TEMP TABLE taken_runs (run_id TEXT)`);
-    return await mergeAttached($client, onProgress, signal, runsAtOnce);
+    // A write first: `BEGIN IMMEDIATE` would lock the other store for writing as well.
+    $client.exec('BEGIN; DELETE FROM main.sweeps WHERE 0');
+    const merged = await mergeAttached($client, onProgress, signal);
+    $client.exec('COMMIT');
+    return merged;
   } finally {
-    for (const table of ['common_runs', 'taken_sweeps', 'taken_runs']) {
-      $client.exec(`DROP TABLE IF EXISTS temp.${table}`);
-    }
+    if ($client.inTransaction) $client.exec('ROLLBACK');
+    for (const table of ['common_runs', 'taken_sweeps']) $client.exec(`DROP TABLE IF EXISTS temp.${table}`);
     $client.exec('DETACH other');
     $client.pragma('foreign_keys = ON');
     $client.pragma('wal_checkpoint(TRUNCATE)');
@@ -61,93 +70,61 @@ type Client = StoreDatabase['$client'];
 
 async function mergeAttached(
   client: Client,
-  onProgress: (progress: MergeProgress) => void,
+  onProgress: (table: string) => void,
   signal: AbortSignal,
-  runsAtOnce: number,
 ): Promise<StoreMerge> {
+  // Without an import whose runs are all here under other names: its sweep would be empty.
+  client.exec(`
+    CREATE TEMP TABLE common_runs AS SELECT o.run_id FROM other.runs o JOIN main.runs m ON m.run_id = o.run_id;
+    CREATE UNIQUE INDEX temp.common_runs_by_id ON common_runs (run_id);
+    CREATE TEMP TABLE taken_sweeps AS
+    SELECT s.sweep_id, EXISTS (SELECT 1 FROM main.sweeps m WHERE m.sweep_id = s.sweep_id) AS was_here
+    FROM other.sweeps s WHERE s.source = 'run' OR was_here
+      OR EXISTS (SELECT 1 FROM other.runs o WHERE o.sweep_id = s.sweep_id AND o.run_id NOT IN (SELECT run_id FROM common_runs))
+    ORDER BY s.started_at, s.sweep_id`);
   const conflicts = findConflicts(client);
-  const sweeps = otherSweeps(client);
-  const of = sweeps.reduce((sum, { newRuns }) => sum + newRuns, 0);
-  const added = new Map<string, number>();
-  let runs = 0;
-  for (const batch of batchesOf(sweeps, runsAtOnce)) {
-    await (runs > 0 ? pause(PAUSE_MS) : nextTurn());
-    signal.throwIfAborted();
-    inTransaction(client, () => copySweeps(client, batch, added));
-    runs += batch.reduce((sum, { newRuns }) => sum + newRuns, 0);
-    onProgress({ runs, of });
-  }
-  await nextTurn();
-  signal.throwIfAborted();
-  const updatedSweepIds = inTransaction(client, () => {
-    for (const table of MERGED_TABLES.annotations) insert(client, table, ANNOTATIONS[table], added);
-    return updateSweeps(client);
+  const sources = Object.entries({
+    ...Object.fromEntries(MERGED_TABLES.shared.map((table) => [table, `other."${table}" o`])),
+    ...Object.fromEntries(
+      MERGED_TABLES.sweep.map((table) => [
+        table,
+        `taken_sweeps s CROSS JOIN other."${table}" o ON o.sweep_id = s.sweep_id`,
+      ]),
+    ),
+    runs: `taken_sweeps s CROSS JOIN other.runs o ON o.sweep_id = s.sweep_id`,
+    ...Object.fromEntries(
+      MERGED_TABLES.run.slice(1).map((table) => [
+        table,
+        // Of new runs alone: what was pruned here does not come back.
+        `taken_sweeps s CROSS JOIN other.runs r ON r.sweep_id = s.sweep_id CROSS JOIN other."${table}" o ON o.run_id = r.run_id
+         WHERE r.run_id NOT IN (SELECT run_id FROM common_runs)`,
+      ]),
+    ),
+    ...ANNOTATIONS,
   });
-  const tables = Object.keys(mergedRows.shape);
-  const common: unknown = client.prepare('SELECT count(*) FROM common_runs').pluck().get();
+  const added = new Map<string, number>();
+  for (const [table, from] of sources) {
+    await nextTurn();
+    signal.throwIfAborted();
+    onProgress(table);
+    added.set(table, insert(client, table, from));
+  }
+  const here = client.prepare<[], { sweepId: SweepId; wasHere: number }>(
+    'SELECT sweep_id AS sweepId, was_here AS wasHere FROM taken_sweeps',
+  );
+  const sweeps = here.all();
   return {
-    added: mergedRows.parse(Object.fromEntries(tables.map((table) => [table, added.get(table) ?? 0]))),
-    alreadyThere: { sweeps: sweeps.filter(({ wasHere }) => wasHere === 1).length, runs: Number(common) },
+    added: mergedRows.parse(
+      Object.fromEntries(Object.keys(mergedRows.shape).map((table) => [table, added.get(table)])),
+    ),
+    alreadyThere: {
+      sweeps: sweeps.filter(({ wasHere }) => wasHere === 1).length,
+      runs: Number(client.prepare('SELECT count(*) FROM common_runs').pluck().get()),
+    },
     sweepIds: sweeps.map(({ sweepId }) => sweepId),
-    updatedSweepIds,
+    updatedSweepIds: updateSweeps(client),
     conflicts,
   };
-}
-
-/** Omits an import whose runs are all here under other names: its sweep would be empty. */
-function otherSweeps(client: Client): OtherSweep[] {
-  return client
-    .prepare<[], OtherSweep>(
-      `WITH new AS (
-         SELECT sweep_id, count(*) AS runs FROM other.runs o
-         WHERE NOT EXISTS (SELECT 1 FROM main.runs m WHERE m.run_id = o.run_id) GROUP BY sweep_id)
-       SELECT s.sweep_id AS sweepId, m.sweep_id IS NOT NULL AS wasHere, coalesce(new.runs, 0) AS newRuns
-       FROM other.sweeps s LEFT JOIN main.sweeps m ON m.sweep_id = s.sweep_id
-       LEFT JOIN new ON new.sweep_id = s.sweep_id
-       WHERE s.source = 'run' OR new.runs > 0 OR m.sweep_id IS NOT NULL
-       ORDER BY s.started_at, s.sweep_id`,
-    )
-    .all();
-}
-
-function batchesOf(sweeps: readonly OtherSweep[], runsAtOnce: number): OtherSweep[][] {
-  const batches: OtherSweep[][] = [];
-  let runs = Infinity;
-  for (const sweep of sweeps) {
-    if (runs >= runsAtOnce) {
-      batches.push([]);
-      runs = 0;
-    }
-    batches.at(-1)?.push(sweep);
-    runs += sweep.newRuns;
-  }
-  return batches;
-}
-
-/** A write first: `BEGIN IMMEDIATE` would lock the other store for writing as well. */
-function inTransaction<Result>(client: Client, work: () => Result): Result {
-  return client.transaction(() => {
-    client.exec('DELETE FROM main.sweeps WHERE 0');
-    return work();
-  })();
-}
-
-function copySweeps(client: Client, batch: readonly OtherSweep[], added: Map<string, number>): void {
-  client.exec('DELETE FROM taken_sweeps; DELETE FROM taken_runs');
-  const ids = batch.map(({ sweepId }) => sweepId);
-  client.prepare('INSERT INTO taken_sweeps SELECT value FROM json_each(?)').run(JSON.stringify(ids));
-  // Inside the transaction: another process may have stored some of them meanwhile.
-  client.exec(`
-    INSERT INTO taken_runs
-    SELECT r.run_id FROM taken_sweeps s CROSS JOIN other.runs r ON r.sweep_id = s.sweep_id
-    WHERE NOT EXISTS (SELECT 1 FROM main.runs m WHERE m.run_id = r.run_id) ORDER BY r.rowid`);
-  for (const table of MERGED_TABLES.shared) insert(client, table, `other."${table}" o`, added);
-  for (const table of MERGED_TABLES.sweep) {
-    insert(client, table, `taken_sweeps s CROSS JOIN other."${table}" o ON o.sweep_id = s.sweep_id`, added);
-  }
-  for (const table of MERGED_TABLES.run) {
-    insert(client, table, `taken_runs r CROSS JOIN other."${table}" o ON o.run_id = r.run_id`, added);
-  }
 }
 
 /** @param column of the other store's row, if it has another name than the key */
@@ -169,7 +146,8 @@ const ANNOTATIONS: Readonly<Record<(typeof MERGED_TABLES.annotations)[number], s
   judged_sweeps: `other.judged_sweeps o WHERE ${isHere('sweeps', 'sweep_id')}`,
 };
 
-function insert(client: Client, table: string, from: string, added: Map<string, number>): void {
+/** @returns how many rows came */
+function insert(client: Client, table: string, from: string): number {
   const { keys, values } = shapeOf(client, table);
   const columns = [...keys, ...values];
   const ofOther = columns.map((column) =>
@@ -178,13 +156,13 @@ function insert(client: Client, table: string, from: string, added: Map<string, 
       ? '(SELECT s.sweep_id FROM main.sweeps s WHERE s.sweep_id = o.sweep_id)'
       : `o.${column}`,
   );
-  const { changes } = client
+  return client
     .prepare(`INSERT OR IGNORE INTO main."${table}" (${columns.join(', ')}) SELECT ${ofOther.join(', ')} FROM ${from}`)
-    .run();
-  added.set(table, (added.get(table) ?? 0) + changes);
+    .run().changes;
 }
 
-function progressOf(side: string): string {
+/** How far a sweep has come: 2 finished, 1 interrupted. */
+function progress(side: string): string {
   return `CASE ${side}.state WHEN 'finished' THEN 2 WHEN 'interrupted' THEN 1 ELSE 0 END`;
 }
 
@@ -194,11 +172,45 @@ function updateSweeps(client: Client): string[] {
   const later = 'coalesce(max(m.finished_at, o.finished_at), m.finished_at, o.finished_at)';
   return [
     `SET state = o.state, finished_at = o.finished_at, plan = coalesce(o.plan, m.plan) FROM other.sweeps o
-     WHERE o.sweep_id = m.sweep_id AND m.source = 'run' AND ${progressOf('o')} > ${progressOf('m')}`,
+     WHERE o.sweep_id = m.sweep_id AND m.source = 'run' AND ${progress('o')} > ${progress('m')}`,
     `SET started_at = ${earlier}, finished_at = ${later} FROM other.sweeps o
      WHERE o.sweep_id = m.sweep_id AND m.source = 'import'
        AND (m.started_at IS NOT ${earlier} OR m.finished_at IS NOT ${later})`,
   ].flatMap((change) =>
     client.prepare<[], string>(`UPDATE main.sweeps AS m ${change} RETURNING sweep_id`).pluck().all(),
+  );
+}
+
+/** Rows of a run are selected by its id: that of `runs` is checked for all of them. */
+const CHECKED_TABLES = [...MERGED_TABLES.shared, ...MERGED_TABLES.sweep, 'runs', ...MERGED_TABLES.annotations];
+/** Ids become part of paths, and are printed. */
+const ID_COLUMN = /_(?:id|key)"$/;
+
+function refuseDamaged(client: Client): void {
+  for (const table of CHECKED_TABLES) {
+    const { keys, values } = shapeOf(client, table);
+    for (const column of [...keys, ...values].filter((name) => ID_COLUMN.test(name))) {
+      const isNoId = `typeof(${column}) <> 'text' OR length(${column}) <> 32 OR ${column} GLOB '*[^0-9a-f]*'`;
+      const found: unknown = client
+        .prepare(`SELECT ${column} FROM other."${table}" WHERE ${column} IS NOT NULL AND (${isNoId}) LIMIT 1`)
+        .pluck()
+        .get();
+      if (found !== undefined) refuse(`${table}.${column.slice(1, -1)}`, String(found), 'is no id');
+    }
+  }
+  for (const name of client.prepare('SELECT DISTINCT name FROM other.attachments').pluck().iterate()) {
+    const problem = nameProblem(String(name));
+    if (problem !== null) refuse('attachments.name', String(name), problem);
+  }
+  for (const { table, parent, rows } of brokenReferences(client, 'other')) {
+    throw new StoreError(
+      `the other store is damaged: ${rows} rows of ${table} refer to ${parent} that it lacks; \`bench db verify\` says more of it`,
+    );
+  }
+}
+
+function refuse(where: string, text: string, problem: string): never {
+  throw new StoreError(
+    `the other store was not written by bench: ${where} ${printable(text.slice(0, 80))}: ${problem}; nothing was merged`,
   );
 }

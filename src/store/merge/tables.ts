@@ -1,8 +1,7 @@
 import type Database from 'better-sqlite3';
+import * as z from 'zod';
 
-import { nameProblem } from '../../artefacts/attachment.ts';
-import { StoreError } from '../../errors.ts';
-import { printable } from '../../text/printable.ts';
+import { count } from '../../records/output-parts.ts';
 
 /**
  * How the rows of each table come from another store. A test holds this list and the schema together.
@@ -49,43 +48,130 @@ export function shapeOf(client: Database.Database, table: string) {
   return { keys: named(true), values: named(false) };
 }
 
-/** Rows of a run are selected by its id: that of `runs` is checked for all of them. */
-const CHECKED_TABLES = [...MERGED_TABLES.shared, ...MERGED_TABLES.sweep, 'runs', ...MERGED_TABLES.annotations];
-/** Ids become part of paths, and are printed. */
-const ID_COLUMN = /_(?:id|key)"$/;
-
-/** @throws StoreError if the store `other` has ids or names that bench never makes, or rows that refer to none */
-export function refuseDamaged(client: Database.Database): void {
-  for (const table of CHECKED_TABLES) {
-    const { keys, values } = shapeOf(client, table);
-    for (const column of [...keys, ...values].filter((name) => ID_COLUMN.test(name))) {
-      const isNoId = `typeof(${column}) <> 'text' OR length(${column}) <> 32 OR ${column} GLOB '*[^0-9a-f]*'`;
-      const found: unknown = client
-        .prepare(`SELECT ${column} FROM other."${table}" WHERE ${column} IS NOT NULL AND (${isNoId}) LIMIT 1`)
-        .pluck()
-        .get();
-      if (found !== undefined) refuse(`${table}.${column.slice(1, -1)}`, String(found), 'is no id');
-    }
-  }
-  const names = client.prepare('SELECT DISTINCT name FROM other.attachments').pluck();
-  for (const name of names.iterate()) {
-    const problem = nameProblem(String(name));
-    if (problem !== null) refuse('attachments.name', String(name), problem);
-  }
-  const broken = client
-    .prepare<[], { table: string; parent: string; rows: number }>(
-      `SELECT "table", parent, count(*) AS rows FROM pragma_foreign_key_check(NULL, 'other') GROUP BY "table", parent`,
+/** Rows that refer to none, by table and what they refer to. */
+export function brokenReferences(client: Database.Database, database: 'main' | 'other') {
+  return client
+    .prepare<[string], { table: string; parent: string; rows: number }>(
+      `SELECT "table", parent, count(*) AS rows FROM pragma_foreign_key_check(NULL, ?) GROUP BY "table", parent`,
     )
-    .get();
-  if (broken === undefined) return;
-  const { table, parent, rows } = broken;
-  throw new StoreError(
-    `the other store is damaged: ${rows} rows of ${table} refer to ${parent} that it lacks; \`bench db verify\` says more of it`,
-  );
+    .all(database);
 }
 
-function refuse(where: string, text: string, problem: string): never {
-  throw new StoreError(
-    `the other store was not written by bench: ${where} ${printable(text.slice(0, 80))}: ${problem}; nothing was merged`,
-  );
+/** Rows with the same id and different content in two stores; this store's were kept. */
+export const mergeConflict = z.strictObject({
+  table: z.string(),
+  columns: z.array(z.string()).describe('That differ; none when the run is here and this row of it is not'),
+  rows: count,
+  examples: z.array(z.string()).describe('Ids of some of them'),
+});
+
+export type MergeConflict = Readonly<z.infer<typeof mergeConflict>>;
+
+const MAX_EXAMPLES = 3;
+
+/** Columns that may differ between two stores: resolved elsewhere, or irrelevant. */
+const MAY_DIFFER: Readonly<Record<string, readonly string[]>> = {
+  // The further state wins; the span of an import follows from its runs.
+  sweeps: ['"state"', '"plan"', '"started_at"', '"finished_at"'],
+  sweep_imports: ['"imported_at"'],
+  accuracy: ['"sweep_id"'],
+  attachments: ['"attached_at"', '"pruned_at"'],
+  baselines: ['"reason"', '"created_at"'],
+  // Not read, for they are gigabytes, and derive from artefacts that have hashes; samples depend on the bench that wrote them.
+  samples: ['"data"'],
+  layer_profiles: ['"data"'],
+  pruned_runs: ['"pruned_at"', '"samples"', '"layers"', '"artefacts"'],
+  acknowledgements: ['"created_at"'],
+};
+
+/** Compared tables; findings are not, as the next `bench check` judges the merged history. */
+const COMPARED: readonly string[] = [
+  ...MERGED_TABLES.shared,
+  ...MERGED_TABLES.sweep,
+  'accuracy',
+  'attachments',
+  'baselines',
+  'acknowledgements',
+];
+
+/** Rows with equal id and different content. `other` is attached, `common_runs` is filled. */
+export function findConflicts(client: Database.Database): MergeConflict[] {
+  return [
+    ...COMPARED.flatMap((table) => differencesIn(client, table, MAY_DIFFER[table])),
+    ...MERGED_TABLES.run.flatMap((table) => differencesOfRuns(client, table, MAY_DIFFER[table])),
+  ];
+}
+
+/** @param free columns that may differ; @param where which rows of `main` count, as `m` */
+export function differencesIn(
+  client: Database.Database,
+  table: string,
+  free: readonly string[] = [],
+  where = '1',
+): MergeConflict[] {
+  const { keys, values } = shapeOf(client, table);
+  const compared = values.filter((column) => !free.includes(column));
+  const from = `other."${table}" o JOIN main."${table}" m ON ${equal(keys)} WHERE ${differs(compared)} AND ${where}`;
+  return grouped(client, table, keys, compared, from);
+}
+
+/** Of the rows of `common_runs`: then a row missing only here is a difference as well. */
+export function differencesOfRuns(
+  client: Database.Database,
+  table: string,
+  free: readonly string[] = [],
+): MergeConflict[] {
+  const { keys, values } = shapeOf(client, table);
+  const compared = values.filter((column) => !free.includes(column));
+  // Of layers that are not read, at least the size.
+  if (table === 'layer_profiles' && free.includes('"data"')) compared.push('length("data")');
+  // Data that was pruned here is not missing.
+  const column = { samples: 'p."samples"', layer_profiles: 'p."layers"' }[table];
+  const isPruned = `EXISTS (SELECT 1 FROM main.pruned_runs p WHERE p.run_id = o.run_id AND ${column ?? '0'})`;
+  const mayLack = table === 'pruned_runs' ? '1' : isPruned;
+  const from = `common_runs c CROSS JOIN other."${table}" o ON o.run_id = c.run_id
+    LEFT JOIN main."${table}" m ON ${equal(keys)}
+    WHERE CASE WHEN m.${keys[0]} IS NULL THEN NOT (${mayLack}) ELSE ${differs(compared)} END`;
+  return grouped(client, table, keys, compared, from);
+}
+
+function equal(keys: readonly string[]): string {
+  return keys.map((key) => `m.${key} = o.${key}`).join(' AND ');
+}
+
+function sideOf(columns: readonly string[], side: string): string[] {
+  return columns.map((column) => column.replace('"', `${side}."`));
+}
+
+function differs(columns: readonly string[]): string {
+  if (columns.length === 0) return '0';
+  return `(${sideOf(columns, 'm').join(', ')}) IS NOT (${sideOf(columns, 'o').join(', ')})`;
+}
+
+/** By the columns that differ. */
+function grouped(
+  client: Database.Database,
+  table: string,
+  keys: readonly string[],
+  columns: readonly string[],
+  from: string,
+): MergeConflict[] {
+  const [ours, theirs] = [sideOf(columns, 'm'), sideOf(columns, 'o')];
+  const marks = ours.map((own, index) => `iif(${own} IS NOT ${theirs[index]}, '1', '0')`);
+  const rows = client
+    .prepare<[], [id: string, isLacking: number, marks: string]>(
+      `SELECT ${keys.map((key) => `o.${key}`).join(` || ' ' || `)}, m.${keys[0]} IS NULL, ${["''", ...marks].join(' || ')}
+       FROM ${from}`,
+    )
+    .raw();
+  const groups = new Map<string, MergeConflict & { rows: number }>();
+  for (const [id, isLacking, found] of rows.iterate()) {
+    const differing = isLacking === 1 ? [] : columns.filter((_, index) => found.charAt(index) === '1');
+    const names = differing.map((column) => /"(.*)"/.exec(column)?.[1] ?? column);
+    const group = groups.get(names.join()) ?? { table, columns: names, rows: 0, examples: [] };
+    group.rows += 1;
+    if (group.examples.length < MAX_EXAMPLES) group.examples.push(id);
+    groups.set(names.join(), group);
+  }
+  return [...groups.values()];
 }

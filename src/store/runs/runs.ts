@@ -1,10 +1,11 @@
-import { and, asc, eq, getTableColumns, inArray, isNull, max, ne, notExists, or, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, inArray, isNull, max, ne, or, type SQL, sql } from 'drizzle-orm';
 
 import { FAILURE_REASONS, type Outcome, UNFIT_REASONS } from '../../records/outcome.ts';
 import type { RunRole, RunTry } from '../../records/run.ts';
 import { immediately, type StoreDatabase } from '../file/open.ts';
-import { attempts, builds, cells, runEvidence, runs, sweepCells } from '../schema.ts';
+import { attempts, builds, runEvidence, runs } from '../schema.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
+import { removeUnusedCells } from '../cells.ts';
 import type { CellKey, RunId, SweepId } from '../../records/scalars.ts';
 import { equalOrNull } from '../sweeps/sweep-order.ts';
 
@@ -92,12 +93,7 @@ export function cellKeyOf(db: StoreDatabase, runId: RunId): CellKey | null {
 export function moveToCell(db: StoreDatabase, runId: RunId, cellKey: CellKey, repeat: number): void {
   const before = cellKeyOf(db, runId);
   db.update(runs).set({ cellKey, repeat }).where(eq(runs.runId, runId)).run();
-  if (before === null) return;
-  const ofRuns = db.select().from(runs).where(eq(runs.cellKey, before));
-  const ofPlans = db.select().from(sweepCells).where(eq(sweepCells.cellKey, before));
-  db.delete(cells)
-    .where(and(eq(cells.cellKey, before), notExists(ofRuns), notExists(ofPlans)))
-    .run();
+  if (before !== null) removeUnusedCells(db, [before]);
 }
 
 /** Records that a process is about to be started, and returns the attempt's number, from 1. */

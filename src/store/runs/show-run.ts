@@ -61,40 +61,25 @@ export function showRun(db: StoreDatabase, runId: RunId) {
     .where(eq(runs.runId, runId))
     .get();
   if (row === undefined) return null;
-  const { runs: run, invocations: invocation, environments: environmentRow } = row;
+  const { invocations: invocation, environments: environmentRow } = row;
+  const { cancelled: _c, engineKey: _k, environmentId: _e, invocationId: _i, outcome, reason, ...run } = row.runs;
   const { environmentId: _, ...environment } = environmentRow;
   const { runId: _ofRun, ...measurementColumns } = getTableColumns(measurements);
   const { runId: _ofFile, ...artefactColumns } = getTableColumns(artefacts);
   const measured = db.select(measurementColumns).from(measurements).where(eq(measurements.runId, runId)).get();
   const [statistics, flags] = [statisticsOf(db, runId), flagsOfRun(db, runId)];
   const medianOf = (line: TimedMetric): number | null => statistics[line]?.median ?? null;
-  const values = {
-    gpuBusy: measured?.gpuBusy ?? null,
-    enqueueRatio: measured?.enqueueRatio ?? null,
-    gpuComputeMs: medianOf('gpuComputeMs'),
-    h2dMs: medianOf('h2dMs'),
-    d2hMs: medianOf('d2hMs'),
-  };
+  const { gpuBusy = null, enqueueRatio = null } = measured ?? {};
+  const [gpuComputeMs, h2dMs, d2hMs] = [medianOf('gpuComputeMs'), medianOf('h2dMs'), medianOf('d2hMs')];
+  const values = { gpuBusy, enqueueRatio, gpuComputeMs, h2dMs, d2hMs };
   const cell = run.cellKey === null ? null : (findCells(db, [run.cellKey]).get(run.cellKey) ?? null);
   return {
-    runId,
-    sweepId: run.sweepId,
-    cellKey: run.cellKey,
-    role: run.role,
-    repeat: run.repeat,
-    provenance: run.provenance,
-    outcome: outcomeWithEvidence(db, runId, outcomeFrom(run.outcome, run.reason)),
-    startedAt: run.startedAt,
-    wallS: run.wallS,
-    exitCode: run.exitCode,
-    signal: run.signal,
-    timedOut: run.timedOut,
+    ...run,
+    outcome: outcomeWithEvidence(db, runId, outcomeFrom(outcome, reason)),
     argv: invocation.argv,
     env: invocation.env,
     environment,
-    buildId: run.buildId,
     buildModel: run.buildId === null ? null : buildModelOf(db, run.buildId),
-    engineSha256: run.engineSha256,
     measurement: measured ?? null,
     statistics,
     bound: measured === undefined ? null : boundOf(cell, [{ ...measured, flags, values }], environment.gpuName),
@@ -103,10 +88,8 @@ export function showRun(db: StoreDatabase, runId: RunId) {
     telemetry: telemetryOf(db, [runId]).get(runId) ?? null,
     flags,
     hints: hintsOf(db, [runId]).get(runId) ?? [],
-    notes: run.notes,
     attempts: attemptsOf(db, runId),
     artefacts: db.select(artefactColumns).from(artefacts).where(eq(artefacts.runId, runId)).all(),
-    artefactFolder: run.artefactFolder,
     attachments: attachmentsOf(db, runId).map(({ runId: _of, ...attachment }) => attachment),
   };
 }

@@ -1,13 +1,32 @@
-import { and, count, eq, inArray, isNotNull, isNull, lte, ne, not, notInArray, or, type SQL } from 'drizzle-orm';
+import { existsSync } from 'node:fs';
 
-import { AB_BRANCH, DOCTOR_BRANCH, OFF_BRANCHES, type Provenance, type Sweep } from '../../records/sweep.ts';
-import { equalOrNull, newestSweepFirst, notAfter } from './sweep-order.ts';
-import type { StoreDatabase } from '../file/open.ts';
-import { runs, sweeps } from '../schema.ts';
-import { baselines } from '../annotations-schema.ts';
-import { gateOf } from './gate-of-sweep.ts';
-import { sweepColumns } from './sweeps.ts';
+import Database from 'better-sqlite3';
+import {
+  and,
+  count,
+  eq,
+  inArray,
+  isNotNull,
+  isNull,
+  lte,
+  ne,
+  not,
+  notInArray,
+  or,
+  type SQL,
+  desc,
+  sql,
+} from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/better-sqlite3';
+
 import type { CellKey, SweepId } from '../../records/scalars.ts';
+import { AB_BRANCH, DOCTOR_BRANCH, OFF_BRANCHES, type Provenance, type Sweep } from '../../records/sweep.ts';
+import { baselines } from '../annotations-schema.ts';
+import type { StoreDatabase } from '../file/open.ts';
+import * as schema from '../schema.ts';
+import { runs, sweeps } from '../schema.ts';
+import { gateOf, sweepColumns } from './sweeps.ts';
+import { equalOrNull, newestSweepFirst, notAfter, sweepTimeSql } from './sweep-order.ts';
 
 const ended = ne(sweeps.state, 'running');
 /** An A/B experiment is not representative of its commit. */
@@ -173,6 +192,10 @@ export function countSweeps(db: StoreDatabase): number {
   return db.select({ sweeps: count() }).from(sweeps).get()?.sweeps ?? 0;
 }
 
+export function countEndedSweeps(db: StoreDatabase): number {
+  return db.select({ sweeps: count() }).from(sweeps).where(ended).get()?.sweeps ?? 0;
+}
+
 export function newestOfMatrix(db: StoreDatabase, matrix: string): Sweep | null {
   return select(db, and(eq(sweeps.state, 'finished'), eq(sweeps.matrix, matrix)), 1)[0] ?? null;
 }
@@ -241,6 +264,31 @@ export function baselinesOf(db: StoreDatabase, sweepId: SweepId): string[] {
   return rows.map(({ name }) => name);
 }
 
-export function countEndedSweeps(db: StoreDatabase): number {
-  return db.select({ sweeps: count() }).from(sweeps).where(ended).get()?.sweeps ?? 0;
+const BUSY_TIMEOUT_MS = 200;
+
+/** Does not create, migrate or wait for the store; null if it is missing, busy, or of another version. */
+export function peekIntoStore<Result>(path: string, read: (db: StoreDatabase) => Result): Result | null {
+  if (!existsSync(path)) return null;
+  try {
+    const client = new Database(path, { readonly: true, timeout: BUSY_TIMEOUT_MS });
+    try {
+      return read(drizzle(client, { schema }));
+    } finally {
+      client.close();
+    }
+  } catch {
+    return null;
+  }
+}
+
+export function storedBranches(db: StoreDatabase): string[] {
+  const { branch } = schema.sweeps;
+  const rows = db
+    .select({ branch })
+    .from(schema.sweeps)
+    .where(isNotNull(branch))
+    .groupBy(branch)
+    .orderBy(desc(sql`max(${sql.raw(sweepTimeSql('sweeps'))})`))
+    .all();
+  return rows.flatMap((row) => row.branch ?? []);
 }

@@ -1,12 +1,13 @@
-import { and, desc, eq, getTableColumns, inArray, like, or, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, getTableColumns, inArray, like, or, type SQL, sql, isNull } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 
 import type { Acknowledgement, Finding, JudgedSweep } from '../../records/finding.ts';
-import type { CellKey, SweepId } from '../../records/scalars.ts';
+import type { SweepId } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
+import { findCells } from '../cells.ts';
 import { immediately, type StoreDatabase } from '../file/open.ts';
-import { acknowledgements, findingCells, findings, judgedSweeps } from '../findings-schema.ts';
-import { cells, sweeps } from '../schema.ts';
+import { acknowledgements, findingCells, findings, judgedSweeps } from '../annotations-schema.ts';
+import { sweeps } from '../schema.ts';
 import { equalOrNull } from './sweep-order.ts';
 
 /** @param series its matrix may have had other names before; ordered by id */
@@ -28,12 +29,8 @@ export function listFindings(db: StoreDatabase, limit: number): Finding[] {
     .limit(limit)
     .all()
     .map(({ findingId }) => findingId);
-  const found = new Map(findingsById(db, newest).map((finding) => [finding.findingId, finding]));
+  const found = new Map(select(db, isAmong(findings.findingId, newest)).map((finding) => [finding.findingId, finding]));
   return newest.flatMap((findingId) => found.get(findingId) ?? []);
-}
-
-function findingsById(db: StoreDatabase, findingIds: readonly string[]): Finding[] {
-  return select(db, isAmong(findings.findingId, findingIds));
 }
 
 export function findFindingsByPrefix(db: StoreDatabase, prefix: string): Finding[] {
@@ -161,7 +158,7 @@ export function restoreFindings(
     const here = new Set(known.map(({ id }) => id));
     for (const finding of from.findings) {
       if (here.has(finding.findingId) || !areHere(db, [finding.firstBadSweepId, finding.reportedSweepId])) continue;
-      const stored = finding.cells.filter(({ cellKey }) => isCellHere(db, cellKey));
+      const stored = finding.cells.filter(({ cellKey }) => findCells(db, [cellKey]).has(cellKey));
       saveFinding(db, { ...finding, cells: stored });
       here.add(finding.findingId);
     }
@@ -180,6 +177,15 @@ function areHere(db: StoreDatabase, sweepIds: readonly SweepId[]): boolean {
   return rows.length === ids.size;
 }
 
-function isCellHere(db: StoreDatabase, cellKey: CellKey): boolean {
-  return db.select({ key: cells.cellKey }).from(cells).where(eq(cells.cellKey, cellKey)).get() !== undefined;
+/** Those of some findings that no program was started for, or only one that failed. */
+export function notNotified(db: StoreDatabase, findingIds: readonly string[]): Set<string> {
+  const { findingId, notifiedAt } = findings;
+  const which = and(isAmong(findingId, findingIds), isNull(notifiedAt));
+  const rows = db.select({ findingId }).from(findings).where(which).all();
+  return new Set(rows.map((row) => row.findingId));
+}
+
+/** @param at as in JSON: an instant in UTC */
+export function markNotified(db: StoreDatabase, findingIds: readonly string[], at: string): void {
+  db.update(findings).set({ notifiedAt: at }).where(isAmong(findings.findingId, findingIds)).run();
 }

@@ -1,10 +1,11 @@
-import { eq, sql } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
 
 import type { Acknowledgement, Finding } from '../../records/finding.ts';
-import type { CellKey, SweepId } from '../../records/scalars.ts';
+import type { SweepId } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
+import { removeUnusedCells } from '../cells.ts';
 import { immediately, type StoreDatabase } from '../file/open.ts';
-import { findings, judgedSweeps } from '../findings-schema.ts';
+import { findings, judgedSweeps } from '../annotations-schema.ts';
 import { runs, sweepCells, sweeps } from '../schema.ts';
 import { seriesAround, sweepsById } from './find-sweeps.ts';
 import {
@@ -122,13 +123,4 @@ export function removeSweep(db: StoreDatabase, removal: Removal): void {
     db.delete(sweeps).where(eq(sweeps.sweepId, sweepId)).run();
     removeUnusedCells(db, cellKeys);
   });
-}
-
-function removeUnusedCells(db: StoreDatabase, cellKeys: readonly CellKey[]): void {
-  const used = ['runs WHERE cell_key IS NOT NULL', 'sweep_cells', 'finding_cells'].map(
-    (table) => `SELECT cell_key FROM ${table}`,
-  );
-  db.run(
-    sql`DELETE FROM cells WHERE cell_key IN (SELECT value FROM json_each(${JSON.stringify(cellKeys)})) AND cell_key NOT IN (${sql.raw(used.join(' UNION '))})`,
-  );
 }

@@ -1,13 +1,16 @@
-import { and, asc, desc, eq, getTableColumns, like, max, min, ne, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, getTableColumns, like, max, min, ne, sql, type SQL } from 'drizzle-orm';
+import * as z from 'zod';
 
 import type { KeyedCell } from '../../records/cell.ts';
+import { type GateSettings, gateSettingsSchema, NO_GATE } from '../../records/gate-settings.ts';
+import { type PlannedPairs, plannedPairsSchema } from '../../records/planned-pairs.ts';
+import type { RunId, SweepId, CellKey } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import { immediately, type StoreDatabase } from '../file/open.ts';
-import type { RunWriter } from '../runs/save-run.ts';
-import { ofSweep } from '../runs/runs.ts';
-import { runs, sweepCells, sweeps } from '../schema.ts';
 import { baselines } from '../annotations-schema.ts';
-import type { RunId, SweepId } from '../../records/scalars.ts';
+import { immediately, type StoreDatabase } from '../file/open.ts';
+import { ofSweep } from '../runs/runs.ts';
+import type { RunWriter } from '../runs/save-run.ts';
+import { runs, sweepCells, sweeps } from '../schema.ts';
 
 export function saveSweep(db: StoreDatabase, sweep: Sweep, plan: unknown): void {
   const row = { ...sweep, plan: plan === null ? null : JSON.stringify(plan) };
@@ -89,4 +92,46 @@ export function listBaselines(db: StoreDatabase): Baseline[] {
 
 export function removeBaseline(db: StoreDatabase, name: string): boolean {
   return db.delete(baselines).where(eq(baselines.name, name)).run().changes > 0;
+}
+
+/** `gate:` of the matrix that a sweep was made with. Without a plan that can be read, nothing is set. */
+export function gateOf(db: StoreDatabase, sweepId: SweepId): GateSettings {
+  return inPlan(db, sweepId, sql`'$.gate'`, gateSettingsSchema) ?? NO_GATE;
+}
+
+/** The suspects that were, or will be, measured in pairs after a sweep; null if none were looked for. */
+export function plannedPairsOf(db: StoreDatabase, sweepId: SweepId): PlannedPairs[] | null {
+  return inPlan(db, sweepId, sql`'$.pairs'`, z.array(plannedPairsSchema));
+}
+
+/** Space for last good engines, in bytes, as the matrix of a sweep says; null if it says nothing. */
+export function keptLastGoodBytesOf(db: StoreDatabase, sweepId: SweepId): number | null {
+  return inPlan(db, sweepId, sql`'$.keptLastGoodBytes'`, z.number());
+}
+
+/** The matrix file that a sweep was made with, as an absolute path; null where none is stated. */
+export function matrixFileOf(db: StoreDatabase, sweepId: SweepId): string | null {
+  return inPlan(db, sweepId, sql`'$.matrix'`, z.object({ file: z.string() }))?.file ?? null;
+}
+
+/** Cells of its matrix that `--filter` or `--budget` left out of a sweep; null where that is not known. */
+export function leftOutCellsOf(db: StoreDatabase, sweepId: SweepId): CellKey[] | null {
+  return inPlan(db, sweepId, sql`'$.leftOut'`, z.array(z.string()));
+}
+
+/** Whether `bench run --resume SWEEP --confirm` takes it: it was planned here, and not handed to Slurm. */
+export function canConfirm(db: StoreDatabase, sweepId: SweepId): boolean {
+  return inPlan(db, sweepId, sql`'$.plan.tensorrt', '$.slurmRun'`, z.tuple([z.string(), z.null()])) !== null;
+}
+
+/** A part of a plan, which may be large: read by SQLite alone. */
+function inPlan<Value>(db: StoreDatabase, sweepId: SweepId, path: SQL, schema: z.ZodType<Value>): Value | null {
+  const part = sql<string | null>`iif(json_valid(${sweeps.plan}), json_extract(${sweeps.plan}, ${path}), null)`;
+  const row = db.select({ part }).from(sweeps).where(eq(sweeps.sweepId, sweepId)).get();
+  if (row?.part === undefined || row.part === null) return null;
+  try {
+    return schema.parse(JSON.parse(row.part));
+  } catch {
+    return null;
+  }
 }

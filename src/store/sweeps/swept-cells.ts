@@ -4,7 +4,7 @@ import { plannedCells } from '../cells.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { cellKeysOf } from '../runs/runs.ts';
 import { seriesUntil } from './find-sweeps.ts';
-import { leftOutCellsOf } from './gate-of-sweep.ts';
+import { leftOutCellsOf } from './sweeps.ts';
 
 export interface MatrixCells {
   /** That the sweep set out to measure, or has a run of. */

@@ -4,10 +4,8 @@ import * as z from 'zod';
 
 import { count } from '../../records/output-parts.ts';
 import type { SweepId } from '../../records/scalars.ts';
-import { differencesIn, differencesOfRuns } from '../merge/differences.ts';
-import type { MergeConflict } from '../merge/report.ts';
-import { MERGED_TABLES, shapeOf } from '../merge/tables.ts';
-import type { StoreDamage } from './damage.ts';
+import { differencesIn, differencesOfRuns, type MergeConflict, MERGED_TABLES, shapeOf } from '../merge/tables.ts';
+import type { StoreDamage } from './verify-store.ts';
 
 /** Tables whose rows artefacts state, besides those of runs. Accuracies, baselines and attachments are only in the store. */
 const RESTORED = [

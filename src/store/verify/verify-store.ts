@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import * as z from 'zod';
 
 import type { Attachment } from '../../artefacts/attachment.ts';
 import { BenchError, StoreError, errorCode } from '../../errors.ts';
@@ -7,9 +8,39 @@ import type { RunId, SweepId } from '../../records/scalars.ts';
 import { appliedMigration, newestMigration } from '../file/migrations.ts';
 import { openToRead } from '../file/open-to-read.ts';
 import { refuseForeign } from '../file/open.ts';
-import type { SiblingStores } from '../file/sibling-stores.ts';
-import type { StoreDamage } from './damage.ts';
+import type { SiblingStores } from '../prune.ts';
+import { brokenReferences } from '../merge/tables.ts';
 import { sqliteRefusal } from './sqlite-problems.ts';
+
+const DAMAGE_KINDS = [
+  'file',
+  'foreignKey',
+  'schema',
+  'row',
+  'otherParser',
+  'noArtefacts',
+  'artefactMissing',
+  'artefactDamaged',
+  'notStored',
+  'engine',
+  'variant',
+  'leftover',
+] as const;
+
+/** A defect: what, where (the file, folder, table or run), and what to do. */
+export const storeDamage = z.strictObject({
+  kind: z.enum(DAMAGE_KINDS),
+  where: z.string(),
+  what: z.string(),
+  advice: z.string(),
+});
+
+export type StoreDamage = Readonly<z.infer<typeof storeDamage>>;
+
+/** Left by a dead process, never created, or read in another way by another version: no damage. */
+export function isHarmless({ kind }: StoreDamage): boolean {
+  return kind === 'leftover' || kind === 'noArtefacts' || kind === 'otherParser';
+}
 
 const RESTORE = 'keep the file; restore a backup, or make a new store with `bench import artefacts/`';
 
@@ -78,12 +109,7 @@ function integrity(client: Database.Database, path: string, check: string): Stor
 }
 
 function foreignKeys(client: Database.Database): StoreDamage[] {
-  const rows = client
-    .prepare<[], { table: string; parent: string; rows: number }>(
-      'SELECT "table", parent, count(*) AS rows FROM pragma_foreign_key_check GROUP BY "table", parent',
-    )
-    .all();
-  return rows.map(({ table, parent, rows: number }) => ({
+  return brokenReferences(client, 'main').map(({ table, parent, rows: number }) => ({
     kind: 'foreignKey',
     where: table,
     what: `${number} ${number === 1 ? 'row refers' : 'rows refer'} to ${parent} that are not there`,
@@ -109,10 +135,14 @@ export function knownRuns({ client }: VerifiedStore, siblings: SiblingStores) {
     client.prepare<[], [sweepId: SweepId, state: string]>('SELECT sweep_id, state FROM sweeps').raw().all(),
   );
   const find = client.prepare('SELECT 1 FROM runs WHERE run_id = ?');
+  const attached = client.prepare<[string], AttachedFile>(
+    `SELECT a.run_id AS runId, a.name, a.sha256, a.bytes FROM runs r JOIN attachments a ON a.run_id = r.run_id
+     WHERE r.sweep_id = ? AND a.pruned_at IS NULL ORDER BY a.run_id, a.name`,
+  );
   return {
     sweepIds: new Set(states.keys()),
     runsOf: (sweepId: SweepId) => runFilesOf(client, sweepId),
-    attachedOf: (sweepId: SweepId) => attachedOf(client, sweepId),
+    attachedOf: (sweepId: SweepId) => attached.all(sweepId),
     knows: (sweepId: SweepId, runId: RunId) => find.get(runId) !== undefined || siblings.runsOf(sweepId).has(runId),
     isUnfinished: (sweepId: SweepId) =>
       states.has(sweepId) ? states.get(sweepId) !== 'finished' : siblings.hasSweep(sweepId),
@@ -121,16 +151,6 @@ export function knownRuns({ client }: VerifiedStore, siblings: SiblingStores) {
 
 export function hasArtefacts({ client }: VerifiedStore): boolean {
   return client.prepare('SELECT 1 FROM artefacts LIMIT 1').get() !== undefined;
-}
-
-function attachedOf(client: Database.Database, sweepId: SweepId): AttachedFile[] {
-  return client
-    .prepare<[string], AttachedFile>(
-      `SELECT a.run_id AS runId, a.name, a.sha256, a.bytes
-       FROM runs r JOIN attachments a ON a.run_id = r.run_id
-       WHERE r.sweep_id = ? AND a.pruned_at IS NULL ORDER BY a.run_id, a.name`,
-    )
-    .all(sweepId);
 }
 
 function runFilesOf(client: Database.Database, sweepId: SweepId): RunFiles[] {

@@ -25,12 +25,10 @@ export interface ConversionLog {
 
 const MAX_TEXT = 300;
 
+type Ended = Pick<ProcessFacts, 'exitCode' | 'signal' | 'timedOut'>;
+
 /** Exit code 0 proves nothing: ModelOpt also passes if it quantized no node, or the model was already quantized. */
-export function judgeConversion(
-  log: ConversionLog,
-  process: Omit<ProcessFacts, 'cancelled' | 'limit' | 'logTooLong' | 'logTooLong'>,
-  facts: ConversionFacts,
-): ConversionResult {
+export function judgeConversion(log: ConversionLog, process: Ended, facts: ConversionFacts): ConversionResult {
   const ended = endedByOthers(process);
   if (ended !== null) return failed(log, ended);
   return process.exitCode === 0 ? judgeDone(log, facts) : judgeFailed(log, facts);
@@ -82,11 +80,7 @@ function judgeFailed(log: ConversionLog, facts: ConversionFacts): ConversionResu
   return failed(log, { problem: words === null ? 'it said nothing' : `it ended with: ${words}` });
 }
 
-function endedByOthers({
-  exitCode,
-  signal,
-  timedOut,
-}: Omit<ProcessFacts, 'cancelled' | 'limit' | 'logTooLong' | 'logTooLong'>): Failure | null {
+function endedByOthers({ exitCode, signal, timedOut }: Ended): Failure | null {
   if (timedOut) return { reason: 'timeout', problem: 'ended by the time limit: timeoutS of the precision' };
   const name = signal ?? (exitCode === 137 ? 'SIGKILL' : null);
   if (name === null) return null;

@@ -52,16 +52,11 @@ export const onnxFacts = z.strictObject({
 export type OnnxFacts = OutputOf<typeof onnxFacts>;
 export type OnnxDimension = z.infer<typeof onnxDimension>;
 export type OnnxTensorInfo = OnnxFacts['inputs'][number];
-export type OnnxOpset = OnnxFacts['opsets'][number];
 export type OnnxOpCount = OnnxFacts['ops'][number];
-/** Weights of one element type: initializers, and tensors in nodes. */
-export type OnnxWeights = OnnxFacts['weights'][number];
-export type FoundExternalFile = OnnxFacts['externalFiles'][number];
-/** A file with weights, as named in the model, relative to the model's folder. */
-export type OnnxExternalFile = Omit<FoundExternalFile, 'bytes' | 'problem'>;
 
+/** Without what only the disk knows. */
 export interface OnnxModel extends Omit<OnnxFacts, 'fileBytes' | 'externalFiles'> {
-  readonly externalFiles: readonly OnnxExternalFile[];
+  readonly externalFiles: readonly Omit<OnnxFacts['externalFiles'][number], 'bytes' | 'problem'>[];
 }
 
 /** Null for a dynamic dimension. */
@@ -100,35 +95,10 @@ export function opName(domain: string, opType: string): string {
 }
 
 /** Names of `TensorProto.DataType`, by their numbers in onnx.proto. The first number in a name is its bits. */
-const ELEMENT_TYPES = [
-  'undefined',
-  'float32',
-  'uint8',
-  'int8',
-  'uint16',
-  'int16',
-  'int32',
-  'int64',
-  'string',
-  'bool',
-  'float16',
-  'float64',
-  'uint32',
-  'uint64',
-  'complex64',
-  'complex128',
-  'bfloat16',
-  'float8e4m3fn',
-  'float8e4m3fnuz',
-  'float8e5m2',
-  'float8e5m2fnuz',
-  'uint4',
-  'int4',
-  'float4e2m1',
-  'float8e8m0',
-  'uint2',
-  'int2',
-] as const;
+const ELEMENT_TYPES =
+  'undefined float32 uint8 int8 uint16 int16 int32 int64 string bool float16 float64 uint32 uint64 complex64 complex128 bfloat16 float8e4m3fn float8e4m3fnuz float8e5m2 float8e5m2fnuz uint4 int4 float4e2m1 float8e8m0 uint2 int2'.split(
+    ' ',
+  );
 
 export function elementTypeName(dataType: number): string {
   return ELEMENT_TYPES[dataType] ?? `type ${dataType}`;

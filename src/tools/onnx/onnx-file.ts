@@ -2,19 +2,9 @@ import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, normalize, sep } from 'node:path';
 
-import {
-  elementTypeName,
-  type FoundExternalFile,
-  type OnnxExternalFile,
-  type OnnxFacts,
-  type OnnxModel,
-  type OnnxOpCount,
-  type OnnxOpset,
-  type OnnxTensorInfo,
-} from './facts.ts';
+import type { OnnxFacts, OnnxModel, OnnxOpCount, OnnxTensorInfo } from './facts.ts';
+import { GraphReader } from './graph.ts';
 import { type ByteSource, numberOf, OnnxFormatError, type WireField, WireReader } from './wire-reader.ts';
-import { type QuantizingNode, readGraph, readNode } from './graph.ts';
-import { GraphTally } from './graph-tally.ts';
 
 /**
  * Facts about an ONNX file. Skips weights and only checks that external data files exist: any model takes milliseconds
@@ -23,9 +13,10 @@ import { GraphTally } from './graph-tally.ts';
  */
 export async function readOnnxFacts(path: string): Promise<OnnxFacts> {
   const { fileBytes, ...model } = withSource(path, (source) => ({ ...readModel(source), fileBytes: source.size }));
-  const externalFiles: FoundExternalFile[] = [];
-  for (const stated of model.externalFiles) externalFiles.push(await find(dirname(path), stated));
-  return { ...model, fileBytes, externalFiles };
+  const files = await Promise.all(
+    model.externalFiles.map(async (stated) => ({ ...stated, ...(await find(dirname(path), stated)) })),
+  );
+  return { ...model, fileBytes, externalFiles: files };
 }
 
 /** The inputs of a model; null where there is no model that can be read. */
@@ -65,23 +56,20 @@ function withSource<Result>(path: string, read: (source: ByteSource) => Result):
   }
 }
 
-async function find(folder: string, stated: OnnxExternalFile): Promise<FoundExternalFile> {
-  const { location, neededBytes } = stated;
-  if (location === '') return { ...stated, bytes: null, problem: 'the model does not name it' };
+const not = (problem: string) => ({ bytes: null, problem });
+
+async function find(folder: string, { location, neededBytes }: OnnxModel['externalFiles'][number]) {
+  if (location === '') return not('the model does not name it');
   const inside = normalize(location);
   // Paths outside the model's folder are invalid in ONNX, and rejected by its checker.
   if (isAbsolute(inside) || inside === '..' || inside.startsWith(`..${sep}`) || inside.includes('\0')) {
-    return { ...stated, bytes: null, problem: "outside of the model's folder" };
+    return not("outside of the model's folder");
   }
-  try {
-    const status = await stat(join(folder, inside));
-    if (!status.isFile()) return { ...stated, bytes: null, problem: 'no regular file' };
-    const { size: bytes } = status;
-    const problem = bytes < neededBytes ? `has ${bytes} bytes of ${neededBytes}: it is cut off` : null;
-    return { ...stated, bytes, problem };
-  } catch {
-    return { ...stated, bytes: null, problem: 'no such file' };
-  }
+  const status = await stat(join(folder, inside)).catch(() => null);
+  if (status === null) return not('no such file');
+  if (!status.isFile()) return not('no regular file');
+  const { size: bytes } = status;
+  return { bytes, problem: bytes < neededBytes ? `has ${bytes} bytes of ${neededBytes}: it is cut off` : null };
 }
 
 /** Their output shape depends on values: TensorRT must wait for it, and it is arbitrary for random inputs. */
@@ -100,9 +88,9 @@ export function readModel(source: ByteSource): OnnxModel {
     throw new OnnxFormatError('a Git LFS pointer, not the model itself: run git lfs pull');
   }
   const wire = new WireReader(source);
-  const tally = new GraphTally();
-  const opsets: OnnxOpset[] = [];
-  const functions: ReturnType<typeof readFunction>[] = [];
+  const reader = new GraphReader(wire);
+  const opsets: OnnxModel['opsets'][number][] = [];
+  const defined = new Set<string>();
   const producer = ['', ''];
   const pieces: WireField[] = [];
   let irVersion = 0;
@@ -115,37 +103,30 @@ export function readModel(source: ByteSource): OnnxModel {
       7: (field) => pieces.push(field),
       8: (field) => {
         const opset = readOpset(wire, field);
-        tally.keep(opset.domain);
+        reader.keep(opset.domain);
         opsets.push(opset);
       },
       25: (field) => {
-        const own = readFunction(wire, field, tally);
-        tally.keep(own.name);
-        functions.push(own);
+        const key = readFunction(wire, field, reader);
+        reader.keep(key);
+        defined.add(key);
       },
     },
   );
   if (pieces.length === 0) throw new OnnxFormatError('no ONNX model: it has no graph');
-  const graph = readGraph(wire, pieces, tally);
-  const ops = tally.opCounts();
-  const defined = new Set(functions.map(({ domain, name }) => `${domain}\0${name}`));
-  const quantizing = [...graph.quantizing, ...functions.flatMap((own) => own.quantizing)];
+  const { inputs, outputs, nodes, initializers } = reader.readGraph(pieces);
+  const { ops, ...counted } = reader.facts();
   return {
     irVersion,
     producer: producer.join(' ').trim(),
     opsets: opsets.toSorted((a, b) => Number(a.domain !== '') - Number(b.domain !== '')),
-    inputs: graph.inputs,
-    outputs: graph.outputs,
-    nodes: graph.nodes,
-    nestedNodes: functions.reduce((sum, own) => sum + own.nodes, graph.nestedNodes),
+    inputs,
+    outputs,
+    nodes,
+    nestedNodes: reader.nodes - nodes,
     ops,
-    initializers: graph.initializers,
-    inlineBytes: tally.inlineBytes,
-    externalBytes: tally.externalBytes,
-    weights: tally.weights(),
-    quantizeNodes: quantizing.filter(({ isQuantize }) => isQuantize).length,
-    dequantizeNodes: quantizing.filter(({ isQuantize }) => !isQuantize).length,
-    quantizedTypes: quantizedTypes(quantizing, tally),
+    initializers,
+    ...counted,
     customOps: ops.filter(
       ({ domain, opType }) =>
         !STANDARD_DOMAINS.has(domain) &&
@@ -155,7 +136,6 @@ export function readModel(source: ByteSource): OnnxModel {
     ),
     dataDependentOps: standardOps(ops, DATA_DEPENDENT),
     controlFlowOps: standardOps(ops, CONTROL_FLOW),
-    externalFiles: tally.externalFiles(),
   };
 }
 
@@ -163,39 +143,21 @@ function standardOps(ops: readonly OnnxOpCount[], names: ReadonlySet<string>): O
   return ops.filter(({ domain, opType }) => domain === '' && names.has(opType));
 }
 
-function quantizedTypes(quantizing: readonly QuantizingNode[], tally: GraphTally): OnnxModel['quantizedTypes'] {
-  const counts = new Map<string, number>();
-  for (const { typedBy, outputType } of quantizing) {
-    const [known] = typedBy.flatMap((tensor) => tally.typeOf(tensor) ?? []);
-    const dataType = known ?? outputType;
-    const elementType = dataType === 0 ? 'unknown' : elementTypeName(dataType);
-    counts.set(elementType, (counts.get(elementType) ?? 0) + 1);
-  }
-  return [...counts].map(([elementType, nodes]) => ({ elementType, nodes })).toSorted((a, b) => b.nodes - a.nodes);
-}
-
 /** An OperatorSetIdProto. */
-function readOpset(wire: WireReader, message: WireField): OnnxOpset {
+function readOpset(wire: WireReader, message: WireField): OnnxModel['opsets'][number] {
   let domain = '';
   let version = 0;
   wire.read(message, { 1: (field) => (domain = wire.text(field)), 2: (field) => (version = numberOf(field)) });
   return { domain: domain === 'ai.onnx' ? '' : domain, version };
 }
 
-/** A FunctionProto: an operator defined in the model. */
-function readFunction(wire: WireReader, message: WireField, tally: GraphTally) {
-  let domain = '';
-  let name = '';
-  let nodes = 0;
-  const quantizing: QuantizingNode[] = [];
+/** A FunctionProto: an operator defined in the model. Returns its domain and name. */
+function readFunction(wire: WireReader, message: WireField, reader: GraphReader): string {
+  let [domain, name] = ['', ''];
   wire.read(message, {
     1: (field) => (name = wire.text(field)),
-    7: (field) => {
-      const node = readNode(wire, field, tally);
-      nodes += 1 + node.nestedNodes;
-      for (const inner of node.quantizing) quantizing.push(inner);
-    },
+    7: (field) => reader.readNode(field),
     10: (field) => (domain = wire.text(field)),
   });
-  return { domain, name, nodes, quantizing };
+  return `${domain}\0${name}`;
 }

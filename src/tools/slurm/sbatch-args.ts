@@ -18,23 +18,8 @@ exec "$@"
 const WARNING_S = 120;
 
 /** Required variables, and those that change what is measured. */
-const EXPORTED = [
-  'PATH',
-  'HOME',
-  'USER',
-  'LOGNAME',
-  'LANG',
-  'TZ',
-  'SLURM_CONF',
-  'LD_LIBRARY_PATH',
-  'TRTEXEC',
-  'BENCH_PYTHON',
-  'BENCH_LOCK_DIR',
-  'CUDA_DEVICE_ORDER',
-  'CUDA_MODULE_LOADING',
-  'CUDA_DEVICE_MAX_CONNECTIONS',
-  'NVIDIA_TF32_OVERRIDE',
-];
+const EXPORTED = `PATH HOME USER LOGNAME LANG TZ SLURM_CONF LD_LIBRARY_PATH TRTEXEC BENCH_PYTHON BENCH_LOCK_DIR
+  CUDA_DEVICE_ORDER CUDA_MODULE_LOADING CUDA_DEVICE_MAX_CONNECTIONS NVIDIA_TF32_OVERRIDE`.split(/\s+/);
 
 interface TaskSubmission {
   readonly runFolder: string;
@@ -98,9 +83,11 @@ function commonArgs(settings: SlurmSettings, { env, name, runFolder, token }: Su
     `--export=${[...new Set(exported)].join(',')}`,
     ...(cluster === undefined ? [] : [`--clusters=${cluster}`]),
     ...stated(settings, ['partition', 'account', 'qos', 'reservation', 'nice']),
-    `--job-name=${jobName(name)}`,
+    // Other tools show the name: letters, digits and a few signs.
+    `--job-name=${name.replaceAll(/[^A-Za-z0-9._-]+/g, '_').slice(0, 60)}`,
     `--comment=${token}`,
-    `--output=${filePattern(runFolder)}/log/${log}.out`,
+    // sbatch expands `%` in file names.
+    `--output=${runFolder.replaceAll('%', '%%')}/log/${log}.out`,
     // Otherwise the second attempt truncates the log of the first.
     '--open-mode=append',
     // A site may disable it by default.
@@ -132,16 +119,6 @@ function launcher({ container }: SlurmSettings, program: readonly string[]): str
     '--no-container-mount-home',
     bench,
   ];
-}
-
-/** Other tools show the name: letters, digits and a few signs. */
-function jobName(name: string): string {
-  return name.replaceAll(/[^A-Za-z0-9._-]+/g, '_').slice(0, 60);
-}
-
-/** sbatch expands `%` in file names. */
-function filePattern(path: string): string {
-  return path.replaceAll('%', '%%');
 }
 
 export function unfitRunFolder(path: string): string | null {

@@ -31,7 +31,11 @@ export class SlurmClient {
   async ask(file: string, args: readonly string[], signal?: AbortSignal): Promise<SlurmReply> {
     const answer = await ask(file, args, { env: this.env, timeoutMs: PATIENCE_MS, ...(signal && { signal }) });
     signal?.throwIfAborted();
-    if (answer.kind === 'missing') throw notHere(file);
+    if (answer.kind === 'missing') {
+      throw new EnvironmentLackingError(
+        `${file}: no such program: Slurm's commands are not on this machine (PATH); start bench on a login node of the cluster, or measure here without --executor slurm`,
+      );
+    }
     if (answer.kind !== 'silent') return answer;
     const stderr = `${file}: error: Socket timed out`;
     return { kind: 'refused', problem: stderr, exitCode: null, signal: null, text: '', stderr };
@@ -45,7 +49,7 @@ export class SlurmClient {
         `Slurm gives no answer: ${lastWords(reply.stderr)}; look with \`scontrol ping\``,
       );
     }
-    const stated = Number(configValue(reply.text, 'MaxArraySize'));
+    const stated = Number(/^\s*MaxArraySize\s*=\s*(\d+)\s*$/m.exec(reply.text)?.[1]);
     return Number.isInteger(stated) && stated > 0 ? stated : DEFAULT_MAX_ARRAY;
   }
 
@@ -112,12 +116,6 @@ function ofCluster(cluster: string | null): string[] {
   return cluster === null ? [] : ['-M', cluster];
 }
 
-function notHere(file: string): EnvironmentLackingError {
-  return new EnvironmentLackingError(
-    `${file}: no such program: Slurm's commands are not on this machine (PATH); start bench on a login node of the cluster, or measure here without --executor slurm`,
-  );
-}
-
 /** The choice of the cluster is kept; all other variables would change the request. */
 const KEPT = new Set(['SLURM_CONF', 'SLURM_CLUSTERS', 'SLURM_JWT']);
 const DROPPED = /^(?:SBATCH|SLURM|SQUEUE|SACCT|SCANCEL|SCONTROL|SINFO|SALLOC|SRUN)_/;
@@ -139,8 +137,6 @@ export function parseJobId(stdout: string): JobId | null {
   return jobId === undefined ? null : { jobId, cluster };
 }
 
-type Refusal = 'final' | 'passing';
-
 const PASSING = [
   /unable to contact slurm controller/i,
   /socket timed out/i,
@@ -153,7 +149,7 @@ const PASSING = [
   /unable to connect to|communication (?:connection )?failure/i,
 ];
 
-export function refusalOf(stderr: string): Refusal {
+export function refusalOf(stderr: string): 'final' | 'passing' {
   return PASSING.some((pattern) => pattern.test(stderr)) ? 'passing' : 'final';
 }
 
@@ -169,9 +165,4 @@ export function lastWords(stderr: string): string {
   const lines = stderr.split('\n').map((line) => line.trim());
   const last = lines.findLast((line) => /error:/.test(line)) ?? lines.findLast(Boolean) ?? '';
   return printable(last.replace(/^\w+: (?:error: )?/, '')).slice(0, 300);
-}
-
-function configValue(text: string, key: string): string | null {
-  const line = text.split('\n').find((entry) => entry.split('=')[0]?.trim() === key);
-  return line === undefined ? null : line.slice(line.indexOf('=') + 1).trim();
 }

@@ -54,10 +54,7 @@ export interface SchedulerState {
   readonly lostAfterMs: number;
 }
 
-interface Conclusion {
-  readonly state: ShardState;
-  readonly reason: string;
-}
+type Conclusion = Pick<ShardStatus, 'state' | 'reason'>;
 
 const LIVING = ['CONFIGURING', 'RUNNING', 'COMPLETING', 'SUSPENDED', 'SIGNALING', 'STAGE_OUT', 'STOPPED', 'RESIZING'];
 /** Requeue is always on: while squeue lists it, it will run again. */
@@ -84,7 +81,7 @@ export function reconcileShard(local: LocalShardState, scheduler: SchedulerState
   const { row } = scheduler;
   if (row === null) return concludeMissing(local, scheduler);
   if (row.state === 'PENDING') return { state: 'queued', reason: row.reason ?? '' };
-  if (LIVING.includes(row.state)) return { state: 'running', reason: shownUnlessPlain(row.state) };
+  if (LIVING.includes(row.state)) return { state: 'running', reason: row.state === 'RUNNING' ? '' : row.state };
   if (REQUEUED.includes(row.state)) {
     if (!scheduler.isPast) return { state: 'queued', reason: row.state };
     // A requeued task is briefly listed only in accounting.
@@ -96,25 +93,21 @@ export function reconcileShard(local: LocalShardState, scheduler: SchedulerState
 }
 
 function concludeEnded(row: TaskRow, local: LocalShardState, scheduler: SchedulerState): Conclusion {
-  switch (row.state) {
-    case 'COMPLETED':
-      return isWaitOver(local, scheduler)
-        ? { state: 'lost', reason: 'ended well, but left no results' }
-        : { state: 'running', reason: SETTLING.ended };
-    case 'FAILED':
-      return { state: 'failed', reason: failureText(row, local) };
-    case 'TIMEOUT':
-      return { state: 'timeout', reason: 'time limit' };
-    case 'OUT_OF_MEMORY':
-      return { state: 'failed', reason: 'out of memory' };
-    case 'CANCELLED':
-      return { state: 'cancelled', reason: '' };
-    default:
-      return ENDED.includes(row.state)
-        ? { state: 'failed', reason: row.state }
-        : { state: 'running', reason: row.state };
+  const { state } = row;
+  if (state === 'COMPLETED') {
+    return isWaitOver(local, scheduler)
+      ? { state: 'lost', reason: 'ended well, but left no results' }
+      : { state: 'running', reason: SETTLING.ended };
   }
+  if (state === 'FAILED') return { state: 'failed', reason: failureText(row, local) };
+  return ENDINGS[state] ?? { state: ENDED.includes(state) ? 'failed' : 'running', reason: state };
 }
+
+const ENDINGS: Readonly<Record<string, Conclusion>> = {
+  TIMEOUT: { state: 'timeout', reason: 'time limit' },
+  OUT_OF_MEMORY: { state: 'failed', reason: 'out of memory' },
+  CANCELLED: { state: 'cancelled', reason: '' },
+};
 
 function concludeMissing(local: LocalShardState, scheduler: SchedulerState): Conclusion {
   if (!scheduler.controllerAnswers) return { state: 'running', reason: 'Slurm gives no answer' };
@@ -168,10 +161,6 @@ const SIGNALS: Readonly<Record<number, string>> = {
 
 export function signalName(number: number): string {
   return SIGNALS[number] ?? `signal ${number}`;
-}
-
-function shownUnlessPlain(state: string): string {
-  return state === 'RUNNING' ? '' : state;
 }
 
 const HOPELESS =

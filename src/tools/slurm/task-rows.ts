@@ -29,7 +29,7 @@ export function parseSacct(text: string): TaskRow[] {
   return text.split('\n').flatMap((line) => {
     const [task = '', , state = '', exit = '', node = ''] = line.trim().split('|');
     if (!isTask(task)) return [];
-    return [{ ...UNSAID, task, state: firstWord(state), node: wordOrNull(node), ...exitOf(exit) }];
+    return [{ ...UNSAID, task, state: state.split(' ')[0] ?? '', node: wordOrNull(node), ...exitOf(exit) }];
   });
 }
 
@@ -64,10 +64,6 @@ function isTask(text: string): boolean {
 }
 
 /** `CANCELLED` of `CANCELLED by 0`. */
-function firstWord(state: string): string {
-  return state.split(' ')[0] ?? '';
-}
-
 /** `42:0` is exit code 42, `0:9` is signal 9. */
 function exitOf(text: string): Pick<TaskRow, 'exitCode' | 'signal'> {
   const [, code, signal] = /^(\d+):(\d+)$/.exec(text) ?? [];

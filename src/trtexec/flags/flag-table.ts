@@ -1,12 +1,101 @@
 import { compareTensorrtVersions, parseTensorrtVersion, type TensorrtVersion } from '../../text/version.ts';
-import { FLAG_ROWS, type FlagRow } from './flags.ts';
 
-interface TrtexecFlag extends Required<Omit<FlagRow, 'since' | 'removed' | 'isPath' | 'isRepeatable'>> {
+/** build: acts when an engine is built; both: and again when it is loaded; report: changes what is printed or written. */
+export type FlagPhase = 'build' | 'inference' | 'both' | 'report';
+
+interface TrtexecFlag {
+  readonly value: 'none' | 'needed' | 'optional';
+  readonly phase: FlagPhase;
   readonly since: TensorrtVersion;
   readonly removed: TensorrtVersion | null;
+  /** Its value is a path, relative to the matrix file. */
   readonly isPath: boolean;
+  /** trtexec accepts it repeatedly; any other flag given twice is an unknown option. */
   readonly isRepeatable: boolean;
 }
+
+/**
+ * The flags of trtexec, read from NVIDIA's open-source tags 6.0 to 11.1, each with the release that has it first, and the
+ * one that has it no more. The phase is the one in which a flag acts, which is not always the one under which `--help`
+ * lists it: `--timeRefit` is without effect on a loaded engine, and `--profilingVerbosity` sets the verbosity of NVTX as
+ * well. An engine with marked tensors is given their flags again when it is loaded, so that the runs of it show what it is.
+ */
+const FLAG_ROWS: readonly (readonly [FlagPhase, TrtexecFlag['value'], flags: string])[] = [
+  [
+    'build',
+    'none',
+    `--adjustForDLA 10.16, --allowGPUFallback 6.0, --best 7.1..11.0, --bf16 9.1..11.0, --buildDLAStandalone 8.6,
+    --buildOnly 6.0..10.0, --consistency 8.2, --continue 11.1, --cpuOnly 10.15, --directIO 8.2,
+    --distributiveIndependence 10.12, --dryRun 11.1, --dumpKernelText 10.13, --enablePluginOverride 10.15,
+    --errorOnTimingCacheMiss 9.1, --excludeLeanRuntime 8.6, --explicitBatch 6.0..10.0,
+    --explicitPrecision 8.0..10.0, --fp16 6.0..11.0, --fp8 8.6..11.0, --heuristic 8.5..10.0,
+    --ignoreParsedPluginLibs 8.6, --int4 10.1..11.0, --int8 6.0..11.0, --monitorMemory 10.6,
+    --nativeInstanceNorm 9.1..10.0, --ni 9.1..10.0, --noBuilderCache 7.1, --noCompilationCache 9.1, --noTF32 7.1,
+    --pi 10.0, --pluginInstanceNorm 10.0, --refit 7.2, --reportCapabilityDLA 10.16, --restricted 8.2..11.0,
+    --safe 6.0, --saveAllEngines 11.1, --skipInference 8.6, --stripAllWeights 10.1, --stripWeights 10.0,
+    --stronglyTyped 9.1, --timeRefit 8.0, --uffNHWC 6.0..9.1, --uint8AsymmetricQuantizationDLA 10.11,
+    --weightless 9.3..11.0`,
+  ],
+  ['build', 'optional', `--helpBuildRoute 11.1`],
+  [
+    'build',
+    'needed',
+    `--avgTiming 6.0, --builderOptimizationLevel 8.6, --calib 6.0..11.0, --calibProfile 9.1..11.0,
+    --decomposableAttentions 10.14, --deploy 6.0..9.1, --hardwareCompatibilityLevel 8.6, --inputIOFormats 6.0,
+    --l2LimitForTiling 10.8, --layerDeviceTypes 8.6, --layerOutputTypes 8.4..11.0, --layerPrecisions 8.4..11.0,
+    --maxAuxStreams 8.6, --maxBatch 6.0..9.1, --maxShapes 6.0, --maxShapesCalib 7.1..11.0, --maxTactics 10.4,
+    --memPoolSize 8.4, --minShapes 6.0, --minShapesCalib 7.1..11.0, --minTiming 6.0..10.0, --model 6.0..9.1,
+    --nvtxMode 7.1..10.0, --onnx 6.0, --optShapes 6.0, --optShapesCalib 7.1..11.0, --output 6.0..9.1,
+    --outputIOFormats 6.0, --precisionConstraints 8.2..11.0, --preview 8.5, --profile 9.1,
+    --remoteAutoTuningConfig 10.13, --runtimePlatform 10.2, --saveEngine 6.0, --setBuildRoute 11.1,
+    --setPluginsToSerialize 8.6, --sparsity 8.0, --tacticSources 7.2, --tilingOptimizationLevel 10.8,
+    --timingCacheFile 8.0, --tuneBuildRouteFile 11.1, --tuneBuildRoutes 11.1, --tuningCacheFile 11.1,
+    --tuningSearch 11.1, --tuningTimeOut 11.1, --uff 6.0..9.1, --uffInput 6.0..9.1, --workspace 6.0..10.0`,
+  ],
+  [
+    'inference',
+    'none',
+    `--asyncFileReader 10.7, --exposeDMA 7.0, --getPlanVersionOnly 9.1, --includeDataTransfers 11.0,
+    --noCudaGraph 11.0, --noDataTransfers 7.2, --noSpinWait 11.0, --separateProfileRun 7.2, --threads 6.0,
+    --timeDeserialize 8.0, --useCudaGraph 6.0, --useManagedMemory 8.2, --useSpinWait 7.0`,
+  ],
+  [
+    'inference',
+    'needed',
+    `--accuracyAlgorithm 11.1, --accuracyThreshold 11.1, --allocationStrategy 10.0, --atol 11.1, --batch 6.0..9.1,
+    --duration 6.0, --idleTime 8.2, --infStreams 8.6, --iterations 6.0, --leanDLLPath 8.6, --loadEngine 6.0,
+    --loadInputs 7.0, --loadRefOutputs 11.1, --persistentCacheRatio 8.5, --refPair 11.1, --refitFromOnnx 10.14,
+    --rtol 11.1, --saveAllDebugTensors 10.12, --saveDebugTensors 10.0, --shapes 6.0, --sleepTime 7.0,
+    --streams 6.0, --tempdir 8.6, --tempfileControls 8.6, --tuningResultFile 11.1, --useProfile 9.1,
+    --useRuntime 8.6, --warmUp 6.0, --weightStreamingBudget 10.0`,
+  ],
+  [
+    'both',
+    'none',
+    `--allowWeightStreaming 10.0, --markUnfusedTensorsAsDebugTensors 10.12, --vc 8.6, --versionCompatible 8.6`,
+  ],
+  [
+    'both',
+    'needed',
+    `--device 6.0, --dynamicPlugins 8.6, --markDebug 10.0, --plugins 6.0, --profilingVerbosity 8.2,
+    --safetyPlugins 10.13, --staticPlugins 8.6, --useDLACore 6.0`,
+  ],
+  [
+    'report',
+    'none',
+    `--dumpLayerInfo 8.2, --dumpOptimizationProfile 9.1, --dumpOutput 6.0, --dumpProfile 6.0,
+    --dumpRawBindingsToFile 8.6, --dumpRefit 7.2, --help 6.0, --verbose 6.0, -h 7.1`,
+  ],
+  [
+    'report',
+    'needed',
+    `--avgRuns 6.0, --exportLayerInfo 8.2, --exportOutput 7.0, --exportProfile 6.0, --exportTimes 6.0,
+    --percentile 6.0`,
+  ],
+];
+const PATHS =
+  '--calib --dynamicPlugins --leanDLLPath --plugins --refitFromOnnx --safetyPlugins --setPluginsToSerialize --staticPlugins --tempdir';
+const REPEATABLE = '--dynamicPlugins --plugins --setPluginsToSerialize --staticPlugins';
 
 export const CELL_FLAGS = [
   '--shapes',
@@ -21,16 +110,14 @@ export const CELL_FLAGS = [
 ] as const;
 
 const FLAGS: ReadonlyMap<string, TrtexecFlag> = new Map(
-  FLAG_ROWS.map(({ isPath = false, isRepeatable = false, removed, since, ...row }) => [
-    row.flag,
-    {
-      ...row,
-      since: versionOf(since),
-      removed: removed === undefined ? null : versionOf(removed),
-      isPath,
-      isRepeatable,
-    },
-  ]),
+  FLAG_ROWS.flatMap(([phase, value, flags]) =>
+    flags.split(/,\s+/).map((row) => {
+      const [flag = '', since = '', removed] = row.split(/ |\.\./);
+      const isIn = (list: string): boolean => list.split(' ').includes(flag);
+      const versions = { since: versionOf(since), removed: removed === undefined ? null : versionOf(removed) };
+      return [flag, { value, phase, ...versions, isPath: isIn(PATHS), isRepeatable: isIn(REPEATABLE) }] as const;
+    }),
+  ).toSorted(([a], [b]) => (a < b ? -1 : 1)),
 );
 
 function versionOf(text: string): TensorrtVersion {
@@ -49,21 +136,11 @@ export function findFlag(flag: string): TrtexecFlag | undefined {
 export function isFlagIn(flag: string, version: TensorrtVersion): boolean {
   const known = FLAGS.get(flag);
   if (known === undefined) return false;
-  // A release is in the table by its tag; 8.6.1 represents 8.6 as users write it.
-  const since = { ...known.since, patch: 0 };
-  if (compareTensorrtVersions(version, since) < 0) return false;
+  if (compareTensorrtVersions(version, known.since) < 0) return false;
   if (known.removed !== null && compareTensorrtVersions(version, known.removed) >= 0) return false;
-  const gap = ABSENT_AGAIN[flag];
-  return gap === undefined || version.major !== gap.major || !isBetween(version.minor, gap.minors);
-}
-
-/** Flags that were missing from some versions in between. */
-const ABSENT_AGAIN: Readonly<Record<string, { readonly major: number; readonly minors: readonly [number, number] }>> = {
-  '--consistency': { major: 10, minors: [4, 12] },
-};
-
-function isBetween(value: number, [low, high]: readonly [number, number]): boolean {
-  return value >= low && value <= high;
+  // Some versions in between did not have it.
+  const isGap = flag === '--consistency' && version.major === 10 && version.minor >= 4 && version.minor <= 12;
+  return !isGap;
 }
 
 /** `--flag=value` in its parts; null for a flag without a value. */

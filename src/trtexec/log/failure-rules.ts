@@ -2,90 +2,65 @@ import type { Evidence, FailureReason } from '../../records/outcome.ts';
 import type { FailureEvidence } from './parsed-log.ts';
 import type { LogMessage } from './log-lines.ts';
 
-interface FailureRule {
-  readonly reason: FailureReason;
-  readonly pattern: RegExp;
-  /** Only of a run that was given an engine, before TensorRT has read it. */
-  readonly whileLoading?: true;
-}
-
 /** TensorRT prints it as a warning, and goes on without a GPU until something else fails. */
 const CUDA_NOT_INITIALIZED = /CUDA initialization failure/i;
 
+/** Only of a run that was given an engine, before TensorRT has read it. */
+const LOADING_FAILED = /^LLVM ERROR: /;
+
 /** Most specific first: a missing library also makes the build fail ("Building engine failed"). */
-const FAILURE_RULES: readonly FailureRule[] = [
-  {
-    reason: 'libraryMissing',
-    pattern:
-      /Could not load library|Unable to (?:open|load) library|cannot open shared object file|error while loading shared libraries|Safety is not supported because safety runtime library is unavailable/,
-  },
-  {
-    reason: 'noGpu',
-    pattern:
-      /no CUDA-capable device|Cannot find any available devices|CUDA driver version is insufficient|forward compatibility was attempted on non supported HW|Cuda failure: (?:35|100)\s*$|CUDA initialization failure with error:? (?:35|100)\b/i,
-  },
-  { reason: 'deviceInvalid', pattern: /Cannot find device ID|invalid device ordinal|Cuda failure: 101\s*$/ },
-  { reason: 'flagUnknown', pattern: /^Unknown option: / },
-  {
-    reason: 'dlaUnavailable',
-    pattern: /Cannot create DLA engine|DLA (?:core|engine) .* not available|DLA is not supported/i,
-  },
-  { reason: 'diskFull', pattern: /No space left on device|Disk quota exceeded/ },
-  {
-    reason: 'shapeInvalid',
-    pattern:
-      /Cannot find input tensor with name|Invalid tensor names found in --shapes|must satisfy MIN<=OPT<=MAX|Required optimization profile is invalid|Error in set dimensions to profile|does not satisfy any optimization profiles|Static dimension mismatch|engineDims\.nbDims == dims\.nbDims|Static model does not take explicit shapes|do not match the static shapes|Selected profile index|conversion failure: failed to parse (?:min|opt|max)?[sS]hapes/,
-  },
-  {
-    reason: 'flagInvalid',
-    pattern:
-      /^(?:stoi|stof|stod|stoul)\s*$|Percentile \S+ ?is not in|Invalid usage, fp8 and int8|Incompatible load and save engine|conversion failure|Unknown (?:profilingVerbosity|tactic source|precision|sparsity|memory pool)|Invalid TensorFormat|The weight streaming budget can only be set|^Invalid /,
-  },
-  { reason: 'modelMissing', pattern: /Could not open file .*|Model missing or format not recognized/ },
-  {
-    reason: 'operatorUnsupported',
-    pattern:
-      /No importer registered for op|UNSUPPORTED_(?:NODE|GRAPH)|Unsupported operator|could not find plugin|Cannot find plugin|Plugin not found|unsupported op(?:erator)?\b/i,
-  },
-  {
-    reason: 'modelInvalid',
-    pattern:
-      /MODEL_DESERIALIZE_FAILED|Failed to parse (?:the )?ONNX model|Error parsing text-format \S*ModelProto|ModelProto (?:has no|does not have a) graph|Network must have at least one output/,
-  },
-  { reason: 'engineMissing', pattern: /Error opening engine file/ },
-  {
-    reason: 'engineInvalid',
-    pattern:
-      /deserializeCudaEngine|Engine deserialization failed|Got invalid engine|Version tag does not match|[Pp]lan file (?:was|is)|incompatible serialization version/,
-  },
-  { reason: 'engineInvalid', pattern: /^LLVM ERROR: /, whileLoading: true },
-  {
-    reason: 'inputInvalid',
-    pattern: /Unexpected file size for input file|Uncaught exception detected: Cannot open file/,
-  },
-  {
-    reason: 'outOfMemory',
-    pattern:
-      /out of memory|OutOfMemory|cudaErrorMemoryAllocation|amount of GPU memory \(\d+ bytes\) could not be allocated|Unable to create execution context|std::bad_alloc|Cuda failure: 2\s*$/i,
-  },
-  {
-    reason: 'outputNotWritten',
-    pattern: /Saving engine to file failed|Cannot write to FileStreamWriter|Failed to open engine file for/,
-  },
-  { reason: 'cudaError', pattern: CUDA_NOT_INITIALIZED },
-  {
-    reason: 'inferenceFailed',
-    pattern: /Error occurred during inference|NVMEDIA_DLA\b.*\bERROR\b|DLA Error in |FAILED_EXECUTION/,
-  },
-  { reason: 'operatorUnsupported', pattern: /Failed to parse onnx file|Parsing model failed|INVALID_(?:GRAPH|NODE)/ },
-  {
-    reason: 'buildFailed',
-    pattern:
-      /NVRTC Compilation failure|not supported in this NVRTC version|could not find any supported formats|Engine could not be created from network|Building engine failed|Could not find any implementation for node|Builder creation failed|Network And Config setup failed|Failed to create engine from model/,
-  },
-  { reason: 'cudaError', pattern: /Cuda failure|CUDA error|cudaError[A-Z]|Error Code 1: Cuda (?:Runtime|Driver)/ },
-  { reason: 'inferenceFailed', pattern: /Inference set up failed/ },
-  { reason: 'buildFailed', pattern: /Engine set up failed/ },
+const FAILURE_RULES: readonly (readonly [reason: FailureReason, pattern: RegExp])[] = [
+  [
+    'libraryMissing',
+    /Could not load library|Unable to (?:open|load) library|cannot open shared object file|error while loading shared libraries|Safety is not supported because safety runtime library is unavailable/,
+  ],
+  [
+    'noGpu',
+    /no CUDA-capable device|Cannot find any available devices|CUDA driver version is insufficient|forward compatibility was attempted on non supported HW|Cuda failure: (?:35|100)\s*$|CUDA initialization failure with error:? (?:35|100)\b/i,
+  ],
+  ['deviceInvalid', /Cannot find device ID|invalid device ordinal|Cuda failure: 101\s*$/],
+  ['flagUnknown', /^Unknown option: /],
+  ['dlaUnavailable', /Cannot create DLA engine|DLA (?:core|engine) .* not available|DLA is not supported/i],
+  ['diskFull', /No space left on device|Disk quota exceeded/],
+  [
+    'shapeInvalid',
+    /Cannot find input tensor with name|Invalid tensor names found in --shapes|must satisfy MIN<=OPT<=MAX|Required optimization profile is invalid|Error in set dimensions to profile|does not satisfy any optimization profiles|Static dimension mismatch|engineDims\.nbDims == dims\.nbDims|Static model does not take explicit shapes|do not match the static shapes|Selected profile index|conversion failure: failed to parse (?:min|opt|max)?[sS]hapes/,
+  ],
+  [
+    'flagInvalid',
+    /^(?:stoi|stof|stod|stoul)\s*$|Percentile \S+ ?is not in|Invalid usage, fp8 and int8|Incompatible load and save engine|conversion failure|Unknown (?:profilingVerbosity|tactic source|precision|sparsity|memory pool)|Invalid TensorFormat|The weight streaming budget can only be set|^Invalid /,
+  ],
+  ['modelMissing', /Could not open file .*|Model missing or format not recognized/],
+  [
+    'operatorUnsupported',
+    /No importer registered for op|UNSUPPORTED_(?:NODE|GRAPH)|Unsupported operator|could not find plugin|Cannot find plugin|Plugin not found|unsupported op(?:erator)?\b/i,
+  ],
+  [
+    'modelInvalid',
+    /MODEL_DESERIALIZE_FAILED|Failed to parse (?:the )?ONNX model|Error parsing text-format \S*ModelProto|ModelProto (?:has no|does not have a) graph|Network must have at least one output/,
+  ],
+  ['engineMissing', /Error opening engine file/],
+  [
+    'engineInvalid',
+    /deserializeCudaEngine|Engine deserialization failed|Got invalid engine|Version tag does not match|[Pp]lan file (?:was|is)|incompatible serialization version/,
+  ],
+  ['engineInvalid', LOADING_FAILED],
+  ['inputInvalid', /Unexpected file size for input file|Uncaught exception detected: Cannot open file/],
+  [
+    'outOfMemory',
+    /out of memory|OutOfMemory|cudaErrorMemoryAllocation|amount of GPU memory \(\d+ bytes\) could not be allocated|Unable to create execution context|std::bad_alloc|Cuda failure: 2\s*$/i,
+  ],
+  ['outputNotWritten', /Saving engine to file failed|Cannot write to FileStreamWriter|Failed to open engine file for/],
+  ['cudaError', CUDA_NOT_INITIALIZED],
+  ['inferenceFailed', /Error occurred during inference|NVMEDIA_DLA\b.*\bERROR\b|DLA Error in |FAILED_EXECUTION/],
+  ['operatorUnsupported', /Failed to parse onnx file|Parsing model failed|INVALID_(?:GRAPH|NODE)/],
+  [
+    'buildFailed',
+    /NVRTC Compilation failure|not supported in this NVRTC version|could not find any supported formats|Engine could not be created from network|Building engine failed|Could not find any implementation for node|Builder creation failed|Network And Config setup failed|Failed to create engine from model/,
+  ],
+  ['cudaError', /Cuda failure|CUDA error|cudaError[A-Z]|Error Code 1: Cuda (?:Runtime|Driver)/],
+  ['inferenceFailed', /Inference set up failed/],
+  ['buildFailed', /Engine set up failed/],
 ];
 
 /** What trtexec prints when a step failed, and what surrounds a message of the parser: that it failed, and not why. */
@@ -110,56 +85,52 @@ const ALERTING =
 const MAX_KEPT = 100;
 const MAX_CAUSES = 3;
 
-export interface FailureDraft {
+export class FailureDraft {
   /** With the index of the matching rule: lower is more specific. */
-  readonly found: { readonly rank: number; readonly evidence: FailureEvidence }[];
-  readonly ranks: Set<number>;
+  readonly found: { readonly rank: number; readonly evidence: FailureEvidence }[] = [];
+  private readonly ranks = new Set<number>();
   /** The first lines that say why something failed, whether or not a rule knows them. */
-  readonly causes: Evidence[];
-  isIntroduced: boolean;
-}
+  private readonly causes: Evidence[] = [];
+  private isIntroduced = false;
 
-export function emptyFailures(): FailureDraft {
-  return { found: [], ranks: new Set(), causes: [], isIntroduced: false };
-}
+  /** Looks for a cause in one message; keeps the first line of each, and some more. */
+  read({ severity, stream, line, text }: LogMessage, isLoading: () => boolean): void {
+    const isError = severity === 'E' || severity === 'F';
+    const isIntroduced = severity === null && this.isIntroduced && text.trim() !== '';
+    this.isIntroduced = INTRODUCES.test(text) || isIntroduced;
+    if (severity === 'W' && !CUDA_NOT_INITIALIZED.test(text)) return;
+    if (severity === null && !isIntroduced && !ALERTING.test(text)) return;
+    if (severity === 'I' && !text.startsWith('Cannot find ')) return;
+    const rank = FAILURE_RULES.findIndex(
+      ([, pattern]) => pattern.test(text) && (pattern !== LOADING_FAILED || isLoading()),
+    );
+    const [reason] = FAILURE_RULES[rank] ?? [];
+    const evidence = { stream, line, text: text.trim() };
+    const saysWhy =
+      (isError || isIntroduced || reason !== undefined || STATES_ERROR.test(text)) && !saysNoWhy(evidence);
+    if (saysWhy && this.causes.length < MAX_KEPT) this.causes.push(evidence);
+    if (reason === undefined || (this.ranks.has(rank) && this.found.length >= MAX_KEPT)) return;
+    this.ranks.add(rank);
+    this.found.push({ rank, evidence: { reason, ...evidence } });
+  }
 
-/** Looks for a cause in one message; keeps the first line of each, and some more. */
-export function readFailureLine(draft: FailureDraft, message: LogMessage, isLoading: () => boolean): void {
-  const { severity, stream, line, text } = message;
-  const isError = severity === 'E' || severity === 'F';
-  const isIntroduced = severity === null && draft.isIntroduced && text.trim() !== '';
-  draft.isIntroduced = INTRODUCES.test(text) || isIntroduced;
-  if (severity === 'W' && !CUDA_NOT_INITIALIZED.test(text)) return;
-  if (severity === null && !isIntroduced && !ALERTING.test(text)) return;
-  if (severity === 'I' && !text.startsWith('Cannot find ')) return;
-  const rank = FAILURE_RULES.findIndex(
-    ({ pattern, whileLoading }) => pattern.test(text) && (whileLoading !== true || isLoading()),
-  );
-  const rule = FAILURE_RULES[rank];
-  const evidence = { stream, line, text: text.trim() };
-  const saysWhy = (isError || isIntroduced || rule !== undefined || STATES_ERROR.test(text)) && !saysNoWhy(evidence);
-  if (saysWhy && draft.causes.length < MAX_KEPT) draft.causes.push(evidence);
-  if (rule === undefined || (draft.ranks.has(rank) && draft.found.length >= MAX_KEPT)) return;
-  draft.ranks.add(rank);
-  draft.found.push({ rank, evidence: { reason: rule.reason, ...evidence } });
+  /** The first lines that say why something failed. */
+  finishCauses(cacheFailed: boolean): Evidence[] {
+    return this.causes.filter(({ text }) => !(cacheFailed && OF_TIMING_CACHE.test(text))).slice(0, MAX_CAUSES);
+  }
+
+  /** Where the lines of the reason do not say why, those that do come first. */
+  finish(causes: readonly Evidence[]): FailureEvidence[] {
+    const sorted = this.found.toSorted((a, b) => a.rank - b.rank).map(({ evidence }) => evidence);
+    const [first] = sorted;
+    if (first === undefined || !saysNoWhy(first)) return sorted;
+    const { reason } = first;
+    return [...causes.map((cause) => ({ reason, ...cause })), ...withoutLines(sorted, causes)];
+  }
 }
 
 function saysNoWhy({ text }: Evidence): boolean {
   return SAYS_NO_WHY.test(text) || INTRODUCES.test(text);
-}
-
-/** The first lines that say why something failed. */
-export function finishCauses({ causes }: FailureDraft, cacheFailed: boolean): Evidence[] {
-  return causes.filter(({ text }) => !(cacheFailed && OF_TIMING_CACHE.test(text))).slice(0, MAX_CAUSES);
-}
-
-/** Where the lines of the reason do not say why, those that do come first. */
-export function finishFailures({ found }: FailureDraft, causes: readonly Evidence[]): FailureEvidence[] {
-  const sorted = found.toSorted((a, b) => a.rank - b.rank).map(({ evidence }) => evidence);
-  const [first] = sorted;
-  if (first === undefined || !saysNoWhy(first)) return sorted;
-  const { reason } = first;
-  return [...causes.map((cause) => ({ reason, ...cause })), ...withoutLines(sorted, causes)];
 }
 
 /** Those of other lines than some. */

@@ -1,7 +1,7 @@
 import type { LogMessage } from './log-lines.ts';
-import type { BuildFacts } from './build-and-device.ts';
+import type { BuildFacts } from './printed-facts.ts';
 import type { Hint } from './parsed-log.ts';
-import { finiteOrNull, NUMBER } from './printed-values.ts';
+import { finiteOrNull, printedPattern } from './printed-values.ts';
 
 interface HintRule {
   readonly id: string;
@@ -14,7 +14,7 @@ export const HINT_RULES: readonly HintRule[] = [
   { id: 'enqueue_bound', pattern: /Throughput may be bound by Enqueue Time rather than/ },
   { id: 'h2d_bound', pattern: /Throughput may be bound by host-to-device transfers/ },
   { id: 'd2h_bound', pattern: /Throughput may be bound by device-to-host transfers/ },
-  { id: 'unstable', pattern: new RegExp(`GPU compute time is unstable, with coefficient of variance = (${NUMBER})%`) },
+  { id: 'unstable', pattern: printedPattern('GPU compute time is unstable, with coefficient of variance = (N)%', '') },
   { id: 'multi_stream', pattern: /Multiple inference streams are used\. Latencies may not be/ },
   { id: 'aux_streams', pattern: /The engine uses (\d+) auxiliary streams/ },
   { id: 'graph_capturing', pattern: /Capturing CUDA graph for the current execution context/ },

@@ -1,13 +1,57 @@
+import { constants } from 'node:os';
+
 import type { Excerpt } from '../../records/measurement.ts';
 import type { Evidence, FailureReason, Outcome, UnfitReason } from '../../records/outcome.ts';
 import type { RunFlag } from '../../records/run-flag.ts';
+import { timeLimitText } from '../../records/time-limit.ts';
 import type { RunRole } from '../../records/run.ts';
 import { CELL_FLAGS } from '../flags/flag-table.ts';
 import type { FitnessLimits, ProcessFacts, RequestedOptions, RunExports } from '../run-facts.ts';
 import { queryCount, startsSlower } from './derived.ts';
-import { disturbed, endedByOthers, failed, syntheticEvidence, signalOf, unfitFor } from './ended.ts';
 import { OF_TIMING_CACHE, withoutLines } from './failure-rules.ts';
 import type { TrtexecRun } from './parsed-log.ts';
+
+export function failed(reason: FailureReason, evidence: readonly Evidence[]): Outcome {
+  return { kind: 'failed', reason, evidence };
+}
+
+export function unfitFor(reason: UnfitReason, evidence: readonly Evidence[]): Outcome {
+  return { kind: 'unfit', reason, evidence };
+}
+
+/** Evidence from the operating system or the file system, not from the log. */
+export function syntheticEvidence(text: string): Evidence[] {
+  return [{ stream: 'stdout', line: 0, text }];
+}
+
+/** The outcome of a process that was ended from outside; null if it was not. */
+export function endedByOthers(process: ProcessFacts): Outcome | null {
+  if (process.timedOut) {
+    const { limit } = process;
+    return failed('timeout', syntheticEvidence(limit === null ? 'ended by the time limit' : timeLimitText(limit)));
+  }
+  if (process.logTooLong) return failed('logTooLong', syntheticEvidence('ended, as it had printed more than 1 GiB'));
+  if (process.cancelled) return failed('cancelled', syntheticEvidence('ended by Ctrl-C'));
+  const signal = signalOf(process) ?? '';
+  if (signal === 'SIGINT') return failed('cancelled', syntheticEvidence('ended by SIGINT'));
+  return KILLS.includes(signal) ? failed('killed', syntheticEvidence(`ended by ${signal}`)) : null;
+}
+
+const KILLS = ['SIGKILL', 'SIGTERM', 'SIGHUP', 'SIGXCPU'];
+/** A shell reports 128+N for signal N. */
+export function signalOf({ signal, exitCode }: ProcessFacts): string | null {
+  if (signal !== null) return signal;
+  const named = Object.entries(constants.signals).find(([, number]) => number === (exitCode ?? 0) - 128);
+  return named?.[0] ?? null;
+}
+
+/** What the machine, or what it had to do at the same time, did to the run, where that is beyond doubt. */
+export function disturbed(flags: readonly RunFlag[]): Outcome | null {
+  const flag = flags.find(({ effect }) => effect === 'excluded');
+  if (flag === undefined) return null;
+  const reason = flag.id === 'contended' || flag.id === 'debugTensors' ? flag.id : 'throttled';
+  return unfitFor(reason, syntheticEvidence(flag.evidence));
+}
 
 export interface JudgedParts {
   readonly run: TrtexecRun;
@@ -29,17 +73,13 @@ export interface JudgedParts {
 export function judgeRun(parts: JudgedParts): Outcome {
   return (
     endedByOthers(parts.process) ??
-    overlap(parts) ??
+    // Processes that print at the same time also run at the same time.
+    (parts.run.overlaps
+      ? unfitFor('contended', syntheticEvidence('another trtexec wrote to this log at the same time'))
+      : null) ??
     failure(parts) ??
     unfit(parts) ?? { kind: isBuildOnly(parts) ? 'built' : 'measured', evidence: [] }
   );
-}
-
-/** Processes that print at the same time also run at the same time. */
-function overlap({ run }: JudgedParts): Outcome | null {
-  return run.overlaps
-    ? unfitFor('contended', syntheticEvidence('another trtexec wrote to this log at the same time'))
-    : null;
 }
 
 function failure(parts: JudgedParts): Outcome | null {
@@ -48,13 +88,16 @@ function failure(parts: JudgedParts): Outcome | null {
   const cause = run.failures[0]?.reason ?? null;
   const evidence = run.failures.filter(({ reason }) => reason === cause);
   if (exitedBadly || run.closingMarker === 'FAILED') {
-    if (run.measurement !== null && accuracyFailed(run)) return null;
+    // 11.1 can compare outputs: it exits with 1 if they differ too much, but the times are valid.
+    const isAccuracy = run.errors.some(({ text }) => text.includes('Accuracy validation FAILED'));
+    if (run.measurement !== null && isAccuracy) return null;
     if (cause !== null) return failed(cause, evidence);
     const signal = signalOf(process);
     if (signal !== null) return failed('unknown', [...run.causes, ...syntheticEvidence(`crashed by ${signal}`)]);
     if (run.helpPrinted) return failed('flagInvalid', run.errors.slice(0, 1));
     const said = saidBy(run);
-    return failed('unknown', said.length > 0 ? said : syntheticEvidence(exitText(process)));
+    const exit = process.exitCode === null ? 'FAILED' : `exit code ${process.exitCode}`;
+    return failed('unknown', said.length > 0 ? said : syntheticEvidence(`${exit}, without a cause`));
   }
   if (run.helpPrinted && run.measurement === null) {
     return failed('incomplete', syntheticEvidence('only the help was printed: this was not a run'));
@@ -67,22 +110,11 @@ function saidBy({ causes, errors }: TrtexecRun): Evidence[] {
   return [...causes, ...withoutLines(errors, causes)];
 }
 
-function exitText({ exitCode }: ProcessFacts): string {
-  return exitCode === null ? 'FAILED, without a cause' : `exit code ${exitCode}, without a cause`;
-}
-
-/** 11.1 can compare outputs: it exits with 1 if they differ too much, but the times are valid. */
-function accuracyFailed(run: TrtexecRun): boolean {
-  return run.errors.some(({ text }) => text.includes('Accuracy validation FAILED'));
-}
-
 /** 10.13 to 11.1 ignore the builder's result when streaming the engine to a file. */
 function silentBuildFailure({ run, exports }: JudgedParts): Outcome | null {
-  const empty = run.build.createdEngineMib === 0 || exports.engineBytes === 0;
-  if (!empty || run.measurement !== null) return null;
-  const size = syntheticEvidence(
-    exports.engineBytes === 0 ? 'the engine file has 0 bytes' : 'Created engine with size: 0 MiB',
-  );
+  const isFile = exports.engineBytes === 0;
+  if ((!isFile && run.build.createdEngineMib !== 0) || run.measurement !== null) return null;
+  const size = syntheticEvidence(isFile ? 'the engine file has 0 bytes' : 'Created engine with size: 0 MiB');
   return run.errors.length > 0
     ? failed('buildFailedSilently', [...run.errors, ...size])
     : unfitFor('engineEmpty', size);
@@ -125,9 +157,12 @@ function lackingIn({ gpuComputeMs, gpuTotalS, hostWalltimeS, latencyMs, throughp
   return gpuTotalS === null ? 'total GPU compute time' : 'whole GPU compute time';
 }
 
-function hinted(run: TrtexecRun, ...ids: readonly string[]): Evidence[] {
-  return run.hints.filter(({ id }) => ids.includes(id));
-}
+/** Hints of a run that was not what was asked for. */
+const UNFIT_HINTS: readonly (readonly [UnfitReason, hints: readonly string[]])[] = [
+  ['graphNotCaptured', ['graph_fail', 'graph_dla', 'graph_profiler']],
+  ['shapeGuessed', ['shape_default_build', 'shape_default_run']],
+  ['precisionIgnored', ['strong_ignored']],
+];
 
 /** A cell's run must be timed. */
 function isBuildOnly({ role, run: { build, measurement } }: JudgedParts): boolean {
@@ -142,14 +177,12 @@ function unfit(parts: JudgedParts): Outcome | null {
   if (!timed && !buildOnly) {
     return unfitFor('summaryHidden', syntheticEvidence('the run passed without a performance summary'));
   }
-  const graph = hinted(run, 'graph_fail', 'graph_dla', 'graph_profiler');
-  if (graph.length > 0) return unfitFor('graphNotCaptured', graph);
-  const guessed = hinted(run, 'shape_default_build', 'shape_default_run');
-  if (guessed.length > 0) return unfitFor('shapeGuessed', guessed);
-  const ignored = hinted(run, 'strong_ignored');
-  if (ignored.length > 0) return unfitFor('precisionIgnored', ignored);
+  for (const [reason, ids] of UNFIT_HINTS) {
+    const found = run.hints.filter(({ id }) => ids.includes(id));
+    if (found.length > 0) return unfitFor(reason, found);
+  }
   const differing = differingOption(run, parts.requested, buildOnly);
-  if (differing !== null) return unfitFor(differing.reason, syntheticEvidence(differing.text));
+  if (differing !== null) return differing;
   const contradicted = contradictedArgument(run, parts.statedArgv ?? null);
   if (contradicted !== null) return unfitFor('optionsDiffer', syntheticEvidence(contradicted));
   if (exports.missing.length > 0) {
@@ -188,22 +221,12 @@ function suspect(run: TrtexecRun): Outcome | null {
   return errors.length > 0 ? unfitFor('suspectErrors', errors) : null;
 }
 
-interface Difference {
-  readonly reason: UnfitReason;
-  readonly text: string;
-}
-
 /** The first requested option that trtexec did not use according to its banner; null if all were used. */
-function differingOption(run: TrtexecRun, requested: RequestedOptions, buildOnly: boolean): Difference | null {
-  const { options } = run;
-  const { precisionWord } = requested;
-  if (precisionWord !== undefined && options.precision !== null) {
-    if (!options.precision.includes(precisionWord)) {
-      return {
-        reason: 'precisionIgnored',
-        text: `asked for ${precisionWord}, the banner says "Precision: ${options.precision}"`,
-      };
-    }
+function differingOption({ inputBindings, options }: TrtexecRun, requested: RequestedOptions, buildOnly: boolean) {
+  const { precisionWord, shapes = {} } = requested;
+  if (precisionWord !== undefined && options.precision !== null && !options.precision.includes(precisionWord)) {
+    const text = `asked for ${precisionWord}, the banner says "Precision: ${options.precision}"`;
+    return unfitFor('precisionIgnored', syntheticEvidence(text));
   }
   if (buildOnly) return null;
   const pairs = [
@@ -213,11 +236,16 @@ function differingOption(run: TrtexecRun, requested: RequestedOptions, buildOnly
     ['streams', requested.streams, options.streams],
   ] as const;
   for (const [name, expected, used] of pairs) {
-    if (expected !== undefined && used !== null && expected !== used) {
-      return { reason: 'optionsDiffer', text: `asked for ${name}: ${expected}, the banner says ${used}` };
-    }
+    if (expected === undefined || used === null || expected === used) continue;
+    return unfitFor('optionsDiffer', syntheticEvidence(`asked for ${name}: ${expected}, the banner says ${used}`));
   }
-  return differingShape(run, requested);
+  const ran = Object.keys(options.shapes).length > 0 ? options.shapes : inputBindings;
+  for (const [input, expected] of Object.entries(shapes)) {
+    const [wanted, used] = [expected.join('x'), ran[input]?.join('x') ?? expected.join('x')];
+    if (wanted === used) continue;
+    return unfitFor('optionsDiffer', syntheticEvidence(`asked for ${input}:${wanted}, it ran with ${used}`));
+  }
+  return null;
 }
 
 /** Flags that change the measurement. Paths are compared by their last part. */
@@ -243,18 +271,4 @@ function argumentOf(args: readonly string[], flag: string): string | null {
   return found === undefined || flag !== '--loadEngine'
     ? (found ?? null)
     : `${flag}=${found.slice(flag.length + 1).replace(/^.*[/\\]/s, '')}`;
-}
-
-function differingShape(run: TrtexecRun, requested: RequestedOptions): Difference | null {
-  const used = Object.keys(run.options.shapes).length > 0 ? run.options.shapes : run.inputBindings;
-  for (const [input, expected] of Object.entries(requested.shapes ?? {})) {
-    const actual = used[input];
-    if (actual !== undefined && actual.join('x') !== expected.join('x')) {
-      return {
-        reason: 'optionsDiffer',
-        text: `asked for ${input}:${expected.join('x')}, it ran with ${actual.join('x')}`,
-      };
-    }
-  }
-  return null;
 }

@@ -3,8 +3,8 @@ import type { Shapes } from '../../records/cell.ts';
 import type { Excerpt, Measurement } from '../../records/measurement.ts';
 import type { Evidence, FailureReason } from '../../records/outcome.ts';
 import type { TensorrtVersion } from '../../text/version.ts';
-import type { Banner, EffectiveOptions } from './banner.ts';
-import type { BuildFacts, DeviceFacts } from './build-and-device.ts';
+import type { Banner, EffectiveOptions } from './printed-facts.ts';
+import type { BuildFacts, DeviceFacts } from './printed-facts.ts';
 
 export interface CudaGraphFacts {
   readonly capturesStarted: number;

@@ -1,7 +1,12 @@
 import { readInstant } from '../../text/utc-instant.ts';
 
 /** A number as a C++ stream prints it: six significant digits, possibly scientific, `inf` or `nan`. */
-export const NUMBER = String.raw`[-+]?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|inf|nan)`;
+const NUMBER = String.raw`[-+]?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|inf|nan)`;
+
+/** A pattern in which N in brackets of its own is a printed number, at the start of a text unless flags are given. */
+export function printedPattern(pattern: string, flags?: string): RegExp {
+  return new RegExp((flags === undefined ? '^' : '') + pattern.replaceAll(/(?<=\(|:)N(?=\))/g, NUMBER), flags);
+}
 
 /** NaN if `text` is not a number. */
 export function parseStreamNumber(text: string): number {
@@ -10,9 +15,8 @@ export function parseStreamNumber(text: string): number {
   return text.startsWith('-') ? -Infinity : Infinity;
 }
 
-export function finiteOrNull(text: string | undefined): number | null {
-  if (text === undefined || text.trim() === '') return null;
-  const value = parseStreamNumber(text.trim());
+export function finiteOrNull(text = ''): number | null {
+  const value = text.trim() === '' ? Number.NaN : parseStreamNumber(text.trim());
   return Number.isFinite(value) ? value : null;
 }
 

@@ -5,32 +5,25 @@ import { LayerTextReader } from '../exports/layer-info.ts';
 import type { Hint, TraceAverages, TrtexecRun } from './parsed-log.ts';
 import {
   type BannerDraft,
+  BuildFacts,
+  DeviceFacts,
   type EffectiveOptions,
   effectiveOptions,
   parseDimensions,
   readBannerLine,
-} from './banner.ts';
-import { emptyBuild, emptyDevice, readBuildLine, readDeviceLine } from './build-and-device.ts';
-import { emptyFailures, finishCauses, finishFailures, readFailureLine } from './failure-rules.ts';
-import { type CountedQueries, countQueries } from './batch.ts';
-import { contradictionIn } from './contradiction.ts';
+  readBuildLine,
+  readDeviceLine,
+} from './printed-facts.ts';
+import { FailureDraft } from './failure-rules.ts';
+import { contradictionIn, type CountedQueries, countQueries } from './check-numbers.ts';
 import { findHints } from './hints.ts';
 import { finiteOrNull, isoOfStamp } from './printed-values.ts';
-import type { LogMessage } from './log-lines.ts';
-import type { Marker } from './marker.ts';
-import { finishProfile, type ProfileDraft, readProfileLine, startProfileTable } from './profile-table.ts';
-import { emptySummary, endBlock, excerptOf, finishSummary, readSummaryLine, type SummaryDraft } from './summary.ts';
-import { emptyTrace, finishTrace, readTraceLine } from './trace.ts';
+import type { LogMessage, Marker } from './log-lines.ts';
+import { ProfileTable, Summary, Trace } from './report.ts';
 
 const HEADING = /^=== (.+?) ===/;
 export const TYPED_COMMAND = /(?:^|[\s#$>/\\])(trtexec(?:\.exe)? +--\S.*)$/;
-const OPTION_SECTIONS = new Set([
-  'Model Options',
-  'Build Options',
-  'System Options',
-  'Inference Options',
-  'Reporting Options',
-]);
+const OPTION_SECTION = /^(?:Model|Build|System|Inference|Reporting) Options$/;
 const INPUT_BINDING = /^Input binding for (.*) with dimensions (\S*) is created/;
 const MAX_ERRORS = 100;
 /** What the library writes as an error, without the severity. */
@@ -64,17 +57,17 @@ export class RunBuilder {
   private readonly sections = new Set<string>();
   private readonly banner: BannerDraft = Object.create(null);
   private readonly inputBindings: Record<string, number[]> = Object.create(null);
-  private readonly device = emptyDevice();
-  private readonly build = emptyBuild();
-  private readonly trace = emptyTrace();
-  private summary = emptySummary();
-  private measured: { readonly draft: SummaryDraft } | null = null;
+  private readonly device = new DeviceFacts();
+  private readonly build = new BuildFacts();
+  private readonly trace = new Trace();
+  private summary = new Summary();
+  private measured: Summary | null = null;
   /** Complete summaries before that one, each of its numbers. */
   private readonly earlierSummaries = new Set<string>();
-  private profile: ProfileDraft | null = null;
+  private profile: ProfileTable | null = null;
   private readonly hints: Hint[] = [];
   private readonly hintCounts = new Map<string, number>();
-  private readonly failures = emptyFailures();
+  private readonly failures = new FailureDraft();
   private readonly errors: Evidence[] = [];
   private readonly layerText = new LayerTextReader();
 
@@ -153,7 +146,7 @@ export class RunBuilder {
     }
     this.typedCommand = TYPED_COMMAND.exec(message.text)?.[1] ?? this.typedCommand;
     // Where `grep -C` left something out.
-    if (message.text === '--') endBlock(this.summary);
+    if (message.text === '--') this.summary.endBlock();
     if (this.layerText.push(message.text)) {
       if (message.text.startsWith('Name: ')) this.speaks = true;
       return;
@@ -184,11 +177,7 @@ export class RunBuilder {
   }
 
   private readFailure(message: LogMessage): void {
-    readFailureLine(
-      this.failures,
-      message,
-      () => this.options().loadEngine !== null && this.build.deserializedS === null,
-    );
+    this.failures.read(message, () => this.options().loadEngine !== null && this.build.deserializedS === null);
   }
 
   private keepError({ stream, line, text }: LogMessage): void {
@@ -221,47 +210,38 @@ export class RunBuilder {
       this.section = null;
       return;
     }
-    if (this.section !== null && OPTION_SECTIONS.has(this.section)) {
+    if (this.section !== null && OPTION_SECTION.test(this.section)) {
       if (!fromLibrary) readBannerLine(this.banner, this.section, text);
       return;
     }
     // An empty line ends a section; some tools remove it.
     if (this.section === 'Device Information' && readDeviceLine(this.device, text)) return;
-    if (this.section === 'Profile' && this.readProfile(text)) return;
+    if (this.section === 'Profile' && this.profile?.read(text) === true) return;
     this.readReport(message);
   }
 
   private enter(heading: string, text: string): void {
-    const table = startProfileTable(text);
-    if (table !== null) {
-      this.profile = table;
-      this.section = 'Profile';
-      return;
-    }
-    this.section = heading;
-    if (OPTION_SECTIONS.has(heading)) this.sections.add(heading);
-    if (heading === 'Performance summary') this.summary = emptySummary();
-  }
-
-  private readProfile(text: string): boolean {
-    return this.profile !== null && readProfileLine(this.profile, text);
+    const table = ProfileTable.at(text);
+    this.profile = table ?? this.profile;
+    this.section = table === null ? heading : 'Profile';
+    if (OPTION_SECTION.test(heading)) this.sections.add(heading);
+    if (heading === 'Performance summary') this.summary = new Summary();
   }
 
   private readReport(message: LogMessage): void {
     const { text } = message;
-    if (readTraceLine(this.trace, text)) return;
-    if (readSummaryLine(this.summary, text)) {
+    if (this.trace.read(text)) return;
+    if (this.summary.read(text)) {
       // The last complete report of a run counts.
-      if (finishSummary(this.summary) !== null) {
-        const before = this.measured?.draft;
-        if (before !== undefined && before !== this.summary && this.earlierSummaries.size < 2) {
-          this.earlierSummaries.add(JSON.stringify(before));
-        }
-        this.measured = { draft: this.summary };
+      if (this.summary.finish() === null) return;
+      const before = this.measured;
+      if (before !== null && before !== this.summary && this.earlierSummaries.size < 2) {
+        this.earlierSummaries.add(JSON.stringify(before));
       }
+      this.measured = this.summary;
       return;
     }
-    endBlock(this.summary);
+    this.summary.endBlock();
     if (text.startsWith('TensorRT version: ')) {
       this.version ??= parseTensorrtVersion(text.slice('TensorRT version: '.length));
       return;
@@ -285,21 +265,20 @@ export class RunBuilder {
 
   /** As the command line and the inference options say it. */
   private batch(): number | null {
-    const printed = this.banner['Inference Options']?.['Batch'];
     const stated = / --batch=(\d+)/.exec(this.commandLine ?? '')?.[1];
-    return finiteOrNull(printed) ?? finiteOrNull(stated);
+    return finiteOrNull(this.banner['Inference Options']?.['Batch']) ?? finiteOrNull(stated);
   }
 
   private contradiction(traceAverages: TraceAverages | null, counted: CountedQueries): string | null {
     if (this.measured === null || counted.measurement === null) return null;
-    const newest = JSON.stringify(this.measured.draft);
+    const newest = JSON.stringify(this.measured);
     if ([...this.earlierSummaries].some((summary) => summary !== newest)) {
       return 'it printed two performance summaries with other numbers';
     }
     if (counted.contradiction !== null) return counted.contradiction;
     const { throughputQps } = counted.measurement;
     return contradictionIn({
-      draft: { ...this.measured.draft, throughputQps },
+      draft: { ...this.measured, throughputQps },
       queries: counted.queries,
       traceWalltimeS: this.trace.walltimeS,
       trace: traceAverages,
@@ -317,11 +296,12 @@ export class RunBuilder {
 
   finish(): TrtexecRun {
     const count = (id: string): number => this.hintCounts.get(id) ?? 0;
-    const traceAverages = finishTrace(this.trace);
-    const causes = finishCauses(this.failures, count('cache_fail') > 0);
+    const traceAverages = this.trace.finish();
+    const causes = this.failures.finishCauses(count('cache_fail') > 0);
     const { queries, warmUpQueries } = this.trace;
-    const printed = this.measured === null ? null : finishSummary(this.measured.draft);
-    const counted = countQueries({ batch: this.batch(), queries, warmUpQueries, measurement: printed });
+    const measurement = this.measured?.finish() ?? null;
+    const counted = countQueries({ batch: this.batch(), queries, warmUpQueries, measurement });
+    const startedAtLocal = this.firstTime === null ? null : isoOfStamp(this.firstTime);
     return {
       commandLine: this.commandLine,
       firstLine: this.firstLine,
@@ -329,8 +309,8 @@ export class RunBuilder {
       tensorrtVersion: this.version,
       closingMarker: this.closingMarker,
       startedByMarker: this.isMarked,
-      startedAtLocal: this.firstTime === null ? null : isoOfStamp(this.firstTime),
-      impossibleStamp: this.firstTime !== null && isoOfStamp(this.firstTime) === null ? this.firstTime : null,
+      startedAtLocal,
+      impossibleStamp: startedAtLocal === null ? this.firstTime : null,
       overlaps: this.overlaps,
       helpPrinted: this.helpPrinted,
       omittedBytes: this.omittedBytes,
@@ -352,13 +332,13 @@ export class RunBuilder {
       traceAverages,
       // Whose numbers they are is unknown.
       measurement: this.overlaps ? null : counted.measurement,
-      excerpt: this.overlaps || counted.measurement !== null ? null : excerptOf(this.measured?.draft ?? this.summary),
+      excerpt: this.overlaps || counted.measurement !== null ? null : (this.measured ?? this.summary).excerpt(),
       warmUpUnknown: counted.warmUpQueries === null,
       contradiction: this.contradiction(traceAverages, counted),
-      profile: finishProfile(this.profile),
+      profile: this.profile?.finish() ?? null,
       layerInfo: this.layerText.finish(),
       hints: this.hints,
-      failures: finishFailures(this.failures, causes),
+      failures: this.failures.finish(causes),
       causes,
       errors: this.errors,
     };

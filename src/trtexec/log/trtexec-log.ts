@@ -1,7 +1,7 @@
 import type { LogStream } from '../../records/outcome.ts';
 import type { TrtexecLog } from './parsed-log.ts';
-import { LogLineReader, type LogMessage } from './log-lines.ts';
-import { type Marker, markerStart, parseMarker } from './marker.ts';
+import { FailureDraft } from './failure-rules.ts';
+import { LogLineReader, type LogMessage, type Marker, markerStart, parseMarker } from './log-lines.ts';
 import { RunBuilder, TYPED_COMMAND } from './run-builder.ts';
 
 /**
@@ -130,4 +130,28 @@ function sortableTime(time: string): string {
   return `${time.slice(6, 10)}/${time.slice(0, 5)}${time.slice(10)}`;
 }
 
-/** For whole logs that are already in memory. */
+/**
+ * The messages of trtexec's logger but verbose ones, its markers, and what is known as a cause of failure. What other
+ * programs print between them is none of these.
+ */
+export async function ownLines(chunks: AsyncIterable<Buffer>, stream: LogStream) {
+  const texts: string[] = [];
+  const reader = new LogLineReader(stream, (message) => {
+    if (isOwn(message)) texts.push(lineOf(message));
+  });
+  for await (const chunk of chunks) reader.push(chunk);
+  reader.end();
+  return { texts, others: Math.max(0, reader.lineCount - texts.length) };
+}
+
+function isOwn(message: LogMessage): boolean {
+  if (message.severity !== null || parseMarker(message.text) !== null) return true;
+  const failures = new FailureDraft();
+  failures.read(message, () => true);
+  return failures.found.length > 0;
+}
+
+function lineOf({ fromLibrary, severity, text, time }: LogMessage): string {
+  const prefix = [...(time === null ? [] : [`[${time}]`]), ...(severity === null ? [] : [`[${severity}]`])];
+  return [...prefix, ...(fromLibrary ? ['[TRT]'] : []), text].join(' ');
+}

@@ -7,7 +7,7 @@ import { inTemporaryFolder, temporaryFolderProblem } from '../../process/tempora
 import { printable } from '../../text/printable.ts';
 import { compareTensorrtVersions, parseTensorrtVersion } from '../../text/version.ts';
 import { missingLibrary, missingLibraryText } from '../failures.ts';
-import { versionInMarkers } from '../log/marker.ts';
+import { versionInMarkers } from '../log/log-lines.ts';
 import type { TrtexecProgram } from './trtexec-program.ts';
 
 const TIMEOUT_MS = 60_000;

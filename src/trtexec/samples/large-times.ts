@@ -93,7 +93,7 @@ export class LargeTimesBuilder {
   private readonly pieces: Buffer[] = [];
   private readonly kept = new Map<QueryTimeColumn, Float64Array>();
   private columns: readonly QueryTimeColumn[] = [];
-  private count = 0;
+  count = 0;
 
   get isEmpty(): boolean {
     return this.count === 0;

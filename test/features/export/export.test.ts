@@ -17,22 +17,20 @@ interface ChromeEvent {
   readonly args: Readonly<Record<string, string | number>>;
 }
 
+const FILTER = 'model=vit_small & precision=fp8 & batch=8 & cudaGraph=on';
+const CELL = [join(ROOT, 'matrices', 'quickstart.yaml'), '--filter', FILTER];
+
 describe('recorded runs of a H200', () => {
   let cwd: string;
   const ids = new Map<string, string>();
 
   beforeAll(async () => {
     cwd = sharedFolder();
-    const matrix = join(ROOT, 'matrices', 'quickstart.yaml');
-    const filter = 'model=vit_small & precision=fp8 & batch=8 & cudaGraph=on';
-    const { code, stderr } = await bench(['run', matrix, '--profile', '--filter', filter], { cwd });
+    const { code, stderr } = await bench(['run', ...CELL, '--profile'], { cwd });
     if (code !== 0) throw new Error(stderr);
-    for (const { id, role } of queryStore<{ id: string; role: string }>(
-      join(cwd, 'bench.sqlite'),
-      'SELECT run_id AS id, role FROM runs',
-    )) {
+    const runs = 'SELECT run_id AS id, role FROM runs';
+    for (const { id, role } of queryStore<{ id: string; role: string }>(join(cwd, 'bench.sqlite'), runs))
       ids.set(role, id);
-    }
   }, 60_000);
 
   const run = (role: string): string => ids.get(role) ?? '';
@@ -67,11 +65,9 @@ describe('recorded runs of a H200', () => {
     expect(group?.args['name']).toMatch(
       /^layers: means of \d+ profiled queries of run [0-9a-f]{8} \(recorded\), no timeline$/,
     );
-  });
-
-  test('no slice begins before the one before it on its track has ended', async () => {
+    // No slice begins before the one before it on its track has ended.
     const ends = new Map<string, number>();
-    for (const { dur, ph, pid, tid, ts } of await chrome('timed')) {
+    for (const { dur, ph, pid, tid, ts } of events) {
       if (ph !== 'X') continue;
       const track = `${pid} ${tid}`;
       expect(ts).toBeGreaterThanOrEqual((ends.get(track) ?? 0) - 0.002);
@@ -94,46 +90,25 @@ describe('recorded runs of a H200', () => {
     expect(slices).toHaveLength(190);
   });
 
-  test('wrong use is one line', async () => {
-    for (const [args, line] of [
-      [
-        ['export', run('build'), '--format', 'chrome-trace'],
-        `bench: run ${run('build').slice(0, 8)} (build) has neither times of single queries (exportTimes in the matrix) nor of layers (bench run --profile)`,
-      ],
-      [['export', run('timed'), '--format', 'chrome'], "bench: option '--format <name>' argument 'chrome' is invalid"],
-      [
-        ['export', run('timed'), '--format', 'perfetto'],
-        "bench: option '--format <name>' argument 'perfetto' is invalid. Allowed choices are chrome-trace",
-      ],
-      [
-        ['export', run('timed'), '--format', 'chrome-trace', '--json'],
-        'bench: only one thing can go to standard output',
-      ],
-      [
-        ['export', run('timed'), '--format', 'chrome-trace', '--output', 'no/t.json'],
-        'bench: no/t.json: cannot be written: there is no such folder',
-      ],
-      [
-        ['export', run('timed'), '--format', 'chrome-trace', '--output', 't.json', '--redact'],
-        'bench: --redact hides names in what is printed',
-      ],
-      [['export', 'nothing', '--format', 'chrome-trace'], 'bench: no cell nothing'],
-      [
-        ['export', run('timed'), '--format', 'triton-config'],
-        "bench: option '--format <name>' argument 'triton-config'",
-      ],
-    ] as const) {
-      const { code, stderr, stdout } = await bench([...args], { cwd });
-      expect([code === 2 || code === 3, stdout, stderr.split('\n').length]).toEqual([true, '', 2]);
-      expect(stderr.slice(0, line.length)).toBe(line);
-    }
+  test.each([
+    [
+      ['build'],
+      /^bench: run \w{8} \(build\) has neither times of single queries \(exportTimes in the matrix\) nor of layers \(bench run --profile\)$/,
+    ],
+    [['timed', '--format', 'perfetto'], /argument 'perfetto' is invalid\. Allowed choices are chrome-trace/],
+    [['timed', '--json'], /^bench: only one thing can go to standard output/],
+    [['timed', '--output', 'no/t.json'], /^bench: no\/t\.json: cannot be written: there is no such folder/],
+    [['timed', '--output', 't.json', '--redact'], /^bench: --redact hides names in what is printed/],
+    [['nothing'], /^bench: no cell nothing/],
+  ])('wrong use is one line: %j', async ([role = '', ...args], line) => {
+    const { code, stderr, stdout } = await bench(['export', ids.get(role) ?? role, ...args], { cwd });
+    expect([code === 2 || code === 3, stdout, stderr.split('\n').length]).toEqual([true, '', 2]);
+    expect(stderr.trimEnd()).toMatch(line);
   });
 
   test('what was pruned is called so', async () => {
     const folder = temporaryFolder();
-    const matrix = join(ROOT, 'matrices', 'quickstart.yaml');
-    const filter = ['--filter', 'model=vit_small & precision=fp8 & batch=8 & cudaGraph=on'];
-    for (let night = 0; night < 3; night += 1) await bench(['run', matrix, ...filter], { cwd: folder });
+    for (let night = 0; night < 3; night += 1) await bench(['run', ...CELL], { cwd: folder });
     await bench(['db', 'prune', '--keep-sweeps', '1'], { cwd: folder });
     const [gone] = queryStore<{ id: string }>(
       join(folder, 'bench.sqlite'),

@@ -203,15 +203,6 @@ describe('bench import --date', () => {
     expect(stderr).not.toContain(`"${date}"`);
   });
 
-  test('of files that are stored already: says that the date is another now', async () => {
-    const folder = temporaryFolder();
-    writeFileSync(join(folder, 'run.log'), logOf('normal', 1, null));
-    await taking(folder);
-    const { stdout } = await taking(folder, '--date', '2026-03-01');
-    expect(stdout).toContain('date of 1 sweep corrected');
-    expect((await taking(folder, '--date', '2026-03-01')).stdout).not.toContain('corrected');
-  });
-
   test('does not count where run.json says the time, and says so', async () => {
     const folder = temporaryFolder();
     writeFileSync(join(folder, 'stdout.log'), logOf('normal', 1, null));
@@ -230,12 +221,5 @@ describe('bench import --date', () => {
     expect(JSON.parse(stdout).sweeps).toMatchObject([
       { startedAt: '2026-11-21T07:47:04.500Z', datesFrom: ['runJson'] },
     ]);
-  });
-
-  test('takes a stamp for no date where there is no such day', async () => {
-    const folder = temporaryFolder();
-    writeFileSync(join(folder, 'run.log'), logOf('normal', 1, '02/31/2026'));
-    await taking(folder);
-    expect(startIn(folder)).toEqual([{ start: null, run: null }]);
   });
 });

@@ -130,21 +130,6 @@ describe("the guide's Torch-TensorRT listings", () => {
     ]);
   });
 
-  test('AT-11: the table of the scaling', async () => {
-    const args = ['choose', '--at', 'guide', '--scaling', '--no-chart', '--db', db];
-    const { stdout } = await bench(args, { env: { COLUMNS: '160' } });
-    expect(stdout).toMatch(/fp16 +128 → 256 +~2362\.5 → ~2209\.4 +-6\.5 %\?/);
-    expect(stdout).toMatch(/fp8 +128 → 256 +~4114\.4 → ~3766\.9 +-8\.4 %\?/);
-    expect(stdout).toContain('~ the harness counts no throughput');
-  });
-
-  test('bench choose answers from latencies alone', async () => {
-    const args = ['choose', '--max-latency', '60', '--metric', 'median', '--at', 'guide', '--json'];
-    const { stdout } = await bench([...args, '--db', db]);
-    const [model] = JSON.parse(stdout).models;
-    expect(model).toMatchObject({ candidates: 6, fitting: 4, winner: { limitedMs: 31.11 } });
-  });
-
   test('AT-12: medians of trtexec and of the Torch harness only with --across-methods, differences first', async () => {
     const store = newStore();
     const said = ['--shapes', 'input:128x3x224x224', '--model', 'vit_large'];
@@ -201,24 +186,6 @@ describe("the guide's Torch-TensorRT listings", () => {
         role: 'timed',
       },
     ]);
-  });
-
-  test('the same file again is the same run', async () => {
-    const copy = join(temporaryFolder(), 'a-copy.txt');
-    copyFileSync(TORCH.fp8Graph, copy);
-    const stdout = await take(db, copy, '--into', 'guide', ...VIT, '--cuda-graph', 'on', '--json');
-    expect(JSON.parse(stdout).sweeps).toMatchObject([{ stored: 0, alreadyStored: 1 }]);
-  });
-
-  test('the store is rebuilt from its artefacts alone', async () => {
-    const rebuilt = newStore();
-    await take(rebuilt, join(db, '..', 'artefacts'));
-    const values = `SELECT cell_key, median_ms, max_ms, json_extract(percentiles, '$."99"') AS p99_ms FROM runs
-      JOIN time_statistics USING (run_id) ORDER BY run_id`;
-    expect(queryStore(rebuilt, values)).toEqual(queryStore(db, values));
-    expect(queryStore(rebuilt, values)).toHaveLength(6);
-    const flags = 'SELECT run_id, flag, evidence FROM run_flags';
-    expect(queryStore(rebuilt, flags)).toEqual(queryStore(db, flags));
   });
 });
 
@@ -421,19 +388,6 @@ describe('bench compare FILE FILE', () => {
       null,
     ]);
   });
-
-  test('of trtexec', async () => {
-    const logs = ['listing-06-fp16-summary.log', 'listing-11-fp8-summary.log'];
-    const { code, stdout } = await bench(['compare', ...logs.map((log) => join(GUIDE, log)), '--json']);
-    expect(code).toBe(0);
-    const [cell] = JSON.parse(stdout).cells;
-    expect([cell.metric, cell.verdict, cell.changePercent.toFixed(1)]).toEqual(['gpuComputeMs', 'unclear', '-44.4']);
-  });
-
-  test('a file that is not there is named', async () => {
-    const { code, stderr } = await bench(['compare', TORCH.fp16, './nothing.txt']);
-    expect([code, stderr]).toEqual([2, 'bench: ./nothing.txt: no such file or folder\n']);
-  });
 });
 
 test('bench parse shows a report as it shows a log', async () => {
@@ -445,24 +399,4 @@ test('bench parse shows a report as it shows a log', async () => {
     latencyMs: { median: 31.11, max: 32.18 },
     harness: { method: { harness: 'torch-tensorrt', timedRuns: 100, percentileRule: 'linear' } },
   });
-});
-
-test('a report of perf_analyzer: one cell for each load', async () => {
-  const csv = join(temporaryFolder(), 'perf.csv');
-  writeFileSync(
-    csv,
-    'Concurrency,Inferences/Second,Client Send,p50 latency,p90 latency,p95 latency,p99 latency\n' +
-      '1,70.5,200,14000,18800,19800,21000\n4,84.5,280,47000,56500,59200,64900\n',
-  );
-  const db = newStore();
-  await take(db, csv, '--model', 'vit');
-  const rows = queryStore(
-    db,
-    `SELECT axis_flags, value FROM cells JOIN runs USING (cell_key) JOIN run_values USING (run_id)
-     WHERE metric = 'latencyP50:lower:ms' ORDER BY value`,
-  );
-  expect(rows).toEqual([
-    { axis_flags: '{"concurrency":"1"}', value: 14 },
-    { axis_flags: '{"concurrency":"4"}', value: 47 },
-  ]);
 });

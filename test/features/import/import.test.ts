@@ -1,14 +1,13 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 
 import { describe, expect, test } from 'vitest';
 
 import { TIMED_METRICS } from '../../../src/records/measurement.ts';
-import { decodeSamples } from '../../../src/store/runs/blob-codecs.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { FIXTURES, readFixture } from '../../support/recordings.ts';
-import { dumpStore, queryStore } from '../../support/store-dump.ts';
+import { queryStore } from '../../support/store-dump.ts';
 
 interface ParsedStatistics {
   min: number;
@@ -63,31 +62,6 @@ describe('importing recorded folders', () => {
     ).map(({ row }) => JSON.stringify(JSON.parse(row)));
     expect(stored.toSorted()).toEqual(expected);
     expect(expected.length).toBeGreaterThan(150);
-  });
-
-  test('keeps every sample exactly', async () => {
-    const db = await imported(join(FIXTURES, 'gpu-contended'));
-    const rows = queryStore<{ data: Buffer }>(db, 'SELECT data, artefact_folder FROM samples JOIN runs USING (run_id)');
-    const name = 'gpu-contended/vit_small.fp8.b8.graph0';
-    const recorded: { computeMs: number; startH2dMs: number }[] = JSON.parse(
-      readFixture(`${name}/times.json.br`).toString(),
-    );
-    const samples = rows
-      .map(({ data }) => decodeSamples(data))
-      .find((found) => found.columns.computeMs?.[0] === recorded[0]?.computeMs);
-    expect(samples?.count).toBe(recorded.length);
-    expect([...(samples?.columns.computeMs ?? [])]).toEqual(recorded.map((row) => row.computeMs));
-    expect([...(samples?.columns.startH2dMs ?? [])]).toEqual(recorded.map((row) => row.startH2dMs));
-  });
-
-  test('a second time changes nothing', async () => {
-    const folder = join(FIXTURES, 'formats');
-    const db = await imported(folder);
-    const before = dumpStore(db);
-    const { code, stdout } = await bench(['import', folder, '--db', db]);
-    expect(code).toBe(0);
-    expect(stdout).toContain('0 runs stored');
-    expect(dumpStore(db)).toEqual(before);
   });
 
   test('wherever the folder lies, it is the same sweep', async () => {
@@ -193,34 +167,6 @@ describe('bare logs', () => {
     const { stdout } = await bench(['import', path, '--db', join(folder, 'b.sqlite'), '--json']);
     expect(JSON.parse(stdout).sweeps).toMatchObject([{ stored: 1, outcomes: { failed: 1 } }]);
   });
-});
-
-test('a store is rebuilt from its artefacts alone', async () => {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
-  await bench(['run', 'matrices/quickstart-pair.yaml', '--db', db]);
-  await bench(['import', join(FIXTURES, 'failures'), '--sweep', 'night', '--db', db]);
-  const before = dumpStore(db);
-  const sweeps = `SELECT sweep_id, source, name, matrix, provenance, recording_set, state, git_commit, git_branch, git_dirty, seed, started_at, finished_at, plan FROM sweeps ORDER BY sweep_id`;
-  const sweepsBefore = queryStore(db, sweeps);
-  const builds = queryStore(db, 'SELECT * FROM builds ORDER BY build_id');
-  for (const name of readdirSync(folder)) {
-    if (name.startsWith('bench.sqlite')) rmSync(join(folder, name));
-  }
-  const { code } = await bench(['import', join(folder, 'artefacts'), '--db', db]);
-  expect(code).toBe(0);
-  expect(dumpStore(db)).toEqual(before);
-  expect(queryStore(db, sweeps)).toEqual(sweepsBefore);
-  expect(queryStore(db, 'SELECT * FROM builds ORDER BY build_id')).toEqual(builds);
-});
-
-test('a commit and a branch can be stated', async () => {
-  const db = join(temporaryFolder(), 'bench.sqlite');
-  const group = join(FIXTURES, 'cpu-contended');
-  await bench(['import', group, '--commit', 'abcdef1234567890', '--branch', 'main', '--db', db]);
-  expect(queryStore(db, 'SELECT git_commit, git_branch FROM sweeps')).toEqual([
-    { git_commit: 'abcdef1234567890', git_branch: 'main' },
-  ]);
 });
 
 test('nothing to import is one clear line', async () => {

@@ -77,13 +77,6 @@ describe('whose numbers they are', () => {
     expect(JSON.parse(rebuilt.stdout).cells).toMatchObject([{ model: 'regnet', precision: 'fp16', measured: 2 }]);
   });
 
-  test('a command line without a precision and without its banner says none', async () => {
-    const cwd = folderWith({ 'a.log': passed('--onnx=a.onnx') });
-    await bench(['import', 'a.log'], { cwd });
-    expect(await cellsOf(cwd)).toEqual([['a', 'unstated', 1]]);
-    expect((await bench(['ls', 'cells'], { cwd })).stdout).toMatch(/ a +unknown /);
-  });
-
   test('notes with a command above each summary are a run each', async () => {
     const notes = ['a', 'b'].map((name) => `## trtexec --fp16\ntrtexec --int8 --onnx=${name}.onnx\n${SUMMARY}`);
     const cwd = folderWith({ 'notes.log': notes.join('') });

@@ -51,32 +51,6 @@ describe('numbers of an application beside those of trtexec', () => {
     expect(stdout).toMatch(/by command\/wall +e2e_ms +31\.00 ms/);
   });
 
-  test('a map shows what the harness is judged by, or the number that is named', async () => {
-    const show = (...args: string[]) => bench(['show', 'app', '--db', db, ...args], { env: { COLUMNS: '100' } });
-    const map = await show('--map');
-    expect([map.code, map.stderr]).toEqual([0, '']);
-    expect(map.stdout).toContain('median e2e_ms, ms: ░ from 16.30 to █ 31.00 ms, in steps of the same ratio');
-    expect((await show('--map', '--metric', 'e2e_ms')).stdout).toBe(map.stdout);
-    const other = await show('--map', '--metric', 'throughputQps');
-    expect([other.code, other.stderr]).toEqual([2, 'bench: --metric throughput: no cell of this sweep has it\n']);
-    const wrong = await show('--map', '--metric', 'e2e');
-    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('in this store (e2e_ms)')]);
-    const alone = await show('--metric', 'e2e_ms');
-    expect([alone.code, alone.stderr]).toEqual([
-      2,
-      'bench: --metric says what --map shows, or the chart of a run: add --map\n',
-    ]);
-  });
-
-  test('the store is rebuilt from its artefacts, with numbers and notes', async () => {
-    const other = join(temporaryFolder(), 'bench.sqlite');
-    const { code } = await bench(['import', join(folder, 'artefacts'), '--db', other]);
-    expect(code).toBe(0);
-    expect(queryStore(other, VALUES)).toEqual(queryStore(db, VALUES));
-    const notes = 'SELECT run_id, notes FROM runs ORDER BY run_id';
-    expect(queryStore(other, notes)).toEqual(queryStore(db, notes));
-  });
-
   test.each<[name: string, text: string, args: string[], problem: RegExp]>([
     ['words.txt', '1.5\nfast\n', ['--metric', 'e2e_ms'], /words\.txt: line 2 is no number: "fast"$/],
     ['late.txt', '1.5\ne2e_ms\n', ['--metric', 'e2e_ms'], /line 2 is no number: "e2e_ms"$/],

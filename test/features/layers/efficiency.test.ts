@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, sharedFolder } from '../../support/bench.ts';
-import { resnet } from '../../support/onnx-networks.ts';
+import { onnxNetwork } from '../../support/onnx-models.ts';
 import { initializer, model, node, toBytes, valueInfo } from '../../support/onnx-writer.ts';
 import { NEEDS_PYTHON, TEST_PYTHON } from '../../support/python.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
@@ -21,7 +21,7 @@ describe.skipIf(TEST_PYTHON === null)(`bench layers FOLDER --onnx FILE (${NEEDS_
 
   beforeAll(() => {
     folder = sharedFolder();
-    writeFileSync(join(folder, 'resnet.onnx'), resnet({ blocks: [2, 2, 2, 2] }));
+    writeFileSync(join(folder, 'resnet.onnx'), onnxNetwork('resnet18'));
   });
 
   test('as columns, and in two lines below', async () => {
@@ -57,7 +57,7 @@ describe.skipIf(TEST_PYTHON === null)(`bench layers FOLDER --onnx FILE (${NEEDS_
 
 test('without a Python that has onnx one line says what to install', async () => {
   const folder = sharedFolder();
-  writeFileSync(join(folder, 'resnet.onnx'), resnet({ blocks: [2, 2, 2, 2] }));
+  writeFileSync(join(folder, 'resnet.onnx'), onnxNetwork('resnet18'));
   const env = { BENCH_PYTHON: 'no-such-python' };
   const { code, stdout } = await bench(['layers', INT8, '--onnx', 'resnet.onnx', '--top', '2'], { cwd: folder, env });
   expect([code, stdout.replaceAll(/\s+/g, ' ')]).toEqual([

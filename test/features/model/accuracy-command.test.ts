@@ -25,29 +25,6 @@ async function compared(...args: string[]) {
   return { code, comparisons: comparisons.filter((row) => row.kind === 'compared') };
 }
 
-/** Of what a file of rows has, worked out without numpy. */
-function figures(rows: readonly (readonly number[])[], change: (value: number) => number) {
-  const stored = rows.map((row) => row.map((value) => Math.fround(value)));
-  const all = stored.flat();
-  const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
-  const noise = sum(all.map((value) => (change(value) - value) ** 2));
-  const cosines = stored.map((row) => {
-    const changed = row.map(change);
-    const size = Math.hypot(...row) * Math.hypot(...changed);
-    return size === 0
-      ? Number(row.every((value) => value === 0) && changed.every((value) => value === 0))
-      : sum(row.map((value, place) => value * (changed[place] ?? 0))) / size;
-  });
-  const top = (row: readonly number[]): number => row.indexOf(Math.max(...row));
-  return {
-    sqnrDb: 10 * Math.log10(sum(all.map((value) => value ** 2)) / noise),
-    cosineMin: Math.min(...cosines),
-    cosineMean: sum(cosines) / cosines.length,
-    maxAbsError: Math.max(...all.map((value) => Math.abs(change(value) - value))),
-    top1: { same: stored.filter((row) => top(row) === top(row.map(change))).length, of: rows.length },
-  };
-}
-
 const ROWS = [
   [0.2, 1.4, -3.3, 2.6],
   [0.1, 0.3, 0.2, 0.4],
@@ -57,20 +34,12 @@ const ROWS = [
 ];
 
 describe.skipIf(TEST_PYTHON === null)(`through onnxruntime (${NEEDS_PYTHON})`, () => {
-  test('SQNR, cosine, largest error and top-1 are those worked out by hand', async () => {
+  test('rows of a file: their number, the worst cosine and how many have the same largest value', async () => {
     const data = join(temporaryFolder(), 'rows.npy');
     writeNpy(data, ROWS);
     const { code, comparisons } = await compared(model('identity'), model('rounded'), '--data', data);
-    const [row] = comparisons;
-    const expected = figures(ROWS, (value) => Math.round(value));
-    expect([code, row?.accuracy.samples]).toEqual([0, 5]);
-    expect(row?.accuracy.sqnrDb).toBeCloseTo(expected.sqnrDb, 9);
-    expect(row?.accuracy.relativeError).toBeCloseTo(10 ** (-expected.sqnrDb / 20), 9);
-    expect(row?.accuracy.cosineMin).toBeCloseTo(expected.cosineMin, 9);
-    expect(row?.accuracy.cosineMean).toBeCloseTo(expected.cosineMean, 9);
-    expect(row?.accuracy.maxAbsError).toBeCloseTo(expected.maxAbsError, 9);
-    expect(row?.accuracy.top1).toEqual(expected.top1);
-    expect(expected).toMatchObject({ cosineMin: 0, top1: { same: 3, of: 5 } });
+    const top1 = { same: 3, of: 5 };
+    expect([code, comparisons[0]?.accuracy]).toMatchObject([0, { samples: 5, cosineMin: 0, top1 }]);
   });
 
   test('a variant that is a tenth larger has 20 dB; the opposite has −6.02 dB and a cosine of −1', async () => {
@@ -82,12 +51,8 @@ describe.skipIf(TEST_PYTHON === null)(`through onnxruntime (${NEEDS_PYTHON})`, (
     expect(negated?.accuracy.sqnrDb).toBeCloseTo(-10 * Math.log10(4), 9);
     expect(negated?.accuracy.cosineMean).toBeCloseTo(-1, 9);
     expect(negated?.accuracy.top1).toEqual({ same: 0, of: 64 });
-  });
-
-  test('the same model is equal, and not infinitely good', async () => {
-    const { code, stdout } = await accuracy(model('identity'), model('identity'));
-    expect(code).toBe(0);
-    expect(stdout).toMatch(/identity +equal +1\.00000/);
+    // The same model is equal, and not infinitely good.
+    expect((await accuracy(model('identity'), model('identity'))).stdout).toMatch(/identity +equal +1\.00000/);
   });
 
   test('outputs are matched by name, and the worst is told', async () => {
@@ -101,8 +66,7 @@ describe.skipIf(TEST_PYTHON === null)(`through onnxruntime (${NEEDS_PYTHON})`, (
   test('an FP8 ViT runs: the level of optimisation is one at which onnxruntime takes it', async () => {
     const args = [model('vit_tiny'), model('vit_tiny_fp8'), '--samples', '64'];
     const [first] = (await compared(...args)).comparisons;
-    expect(first?.accuracy.sqnrDb).toBeGreaterThan(18);
-    expect(first?.accuracy.sqnrDb).toBeLessThan(20);
+    expect(first?.accuracy.sqnrDb).toBeCloseTo(19, 0);
     const [again] = (await compared(...args)).comparisons;
     expect(again).toEqual(first);
     const [other] = (await compared(...args, '--seed', '2')).comparisons;
@@ -112,7 +76,7 @@ describe.skipIf(TEST_PYTHON === null)(`through onnxruntime (${NEEDS_PYTHON})`, (
     expect(uniform?.accuracy.sqnrDb).not.toBe(first?.accuracy.sqnrDb);
   });
 
-  test('batches: none is lost, and a fixed one is kept', async () => {
+  test('batches: none is lost, a fixed one is kept, and an open dimension can be stated', async () => {
     const args = [model('identity'), model('scaled'), '--samples', '7'];
     for (const batch of ['1', '3', '64']) {
       const [row] = (await compared(...args, '--batch', batch)).comparisons;
@@ -120,6 +84,8 @@ describe.skipIf(TEST_PYTHON === null)(`through onnxruntime (${NEEDS_PYTHON})`, (
     }
     const fixed = [model('batch-of-3'), model('scaled'), '--samples', '7'];
     expect((await compared(...fixed)).comparisons[0]?.accuracy.samples).toBe(9);
+    const open = [model('open-width'), model('open-width'), '--shapes', 'x:1x6', '--samples', '4'];
+    expect((await compared(...open)).comparisons[0]?.accuracy.samples).toBe(4);
   });
 
   test.each([
@@ -132,11 +98,6 @@ describe.skipIf(TEST_PYTHON === null)(`through onnxruntime (${NEEDS_PYTHON})`, (
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain(problem);
     expect(stderr.trim().split('\n')).toHaveLength(1);
-  });
-
-  test('a dimension that the model leaves open can be stated', async () => {
-    const args = [model('open-width'), model('open-width'), '--shapes', 'x:1x6', '--samples', '4'];
-    expect((await compared(...args)).comparisons[0]?.accuracy.samples).toBe(4);
   });
 
   test.each([
@@ -154,12 +115,8 @@ describe.skipIf(TEST_PYTHON === null)(`through onnxruntime (${NEEDS_PYTHON})`, (
   });
 
   test("the user's own metric: a command for each file, its last word the number", async () => {
-    const script = join(temporaryFolder(), 'metric.mjs');
-    writeFileSync(
-      script,
-      `console.log('loading', process.argv[2]); console.log('top-1', process.argv[2].includes('scaled') ? 0.75 : 0.76);`,
-    );
-    const words = ['--', process.execPath, script, '{model}'];
+    const script = `console.log('loading\\ntop-1', process.argv[1].includes('scaled') ? 0.75 : 0.76)`;
+    const words = ['--', process.execPath, '-e', script, '{model}'];
     const pair = [model('identity'), model('scaled')];
     const { stdout } = await accuracy(...pair, ...words);
     expect(stdout).toContain('0.7600 → 0.7500');
@@ -190,18 +147,9 @@ build: {opt: {batch: 8}}
       const folder = temporaryFolder();
       const db = join(folder, 'bench.sqlite');
       const good = await compared(matrixIn(folder, model('scaled')), '--db', db);
-      expect(good.code).toBe(0);
-      expect(
-        good.comparisons.map(({ precision, referencePrecision, stored, before }) => [
-          precision,
-          referencePrecision,
-          stored,
-          before,
-        ]),
-      ).toEqual([
-        ['fp16', 'fp32', true, null],
-        ['fp8', 'fp32', true, null],
-      ]);
+      const about = { referencePrecision: 'fp32', stored: true, before: null };
+      const expected = ['fp16', 'fp8'].map((precision) => ({ precision, ...about }));
+      expect(good).toMatchObject({ code: 0, comparisons: expected });
       const matrix = matrixIn(folder, model('negated'));
       const { code, stdout } = await accuracy(matrix, '--db', db);
       expect(code).toBe(1);

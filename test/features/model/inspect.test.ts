@@ -63,13 +63,9 @@ describe('bench model inspect', () => {
     const ofFixed = await suggested('fixed.onnx');
     expect(ofOdd).toEqual({ shapes: '{"in:put": [floor_h_2_, 3, _2n]}', trtexecFlag: '--shapes=in:put:1x3x1' });
     expect(ofFixed).toEqual({ shapes: 'static', trtexecFlag: null });
-    const matrix = [
-      'models:',
-      `  odd: {onnx: odd.onnx, shapes: ${ofOdd.shapes}}`,
-      `  fixed: {onnx: fixed.onnx, shapes: ${ofFixed.shapes}}`,
-      'axes: {precision: fp32, floor_h_2_: 4, _2n: 2}',
-    ];
-    writeFileSync(join(folder, 'm.yaml'), matrix.join('\n'));
+    const models = `{odd: {onnx: odd.onnx, shapes: ${ofOdd.shapes}}, fixed: {onnx: fixed.onnx, shapes: ${ofFixed.shapes}}}`;
+    const axes = '{precision: fp32, floor_h_2_: 4, _2n: 2}';
+    writeFileSync(join(folder, 'm.yaml'), `models: ${models}\naxes: ${axes}\n`);
     const { code, stderr } = await bench(['plan', 'm.yaml', '--tensorrt', '10.6'], { cwd: folder });
     expect([code, stderr]).toEqual([0, '']);
   });
@@ -93,21 +89,17 @@ describe('bench model inspect', () => {
 });
 
 describe('what it cannot read: one line, exit code 2', () => {
-  const folderOfCases = (): string => {
-    const folder = temporaryFolder();
-    mkdirSync(join(folder, 'folder.onnx'));
-    writeFileSync(join(folder, 'empty.onnx'), '');
-    writeFileSync(join(folder, 'text.onnx'), 'a model');
-    return folder;
-  };
-
   test.each([
     ['missing.onnx', 'no such file or folder'],
     ['folder.onnx', 'not readable as ONNX: a folder, not a file'],
     ['empty.onnx', 'not readable as ONNX: the file is empty'],
     ['text.onnx', 'not readable as ONNX: byte 0: no field of a protobuf message'],
   ])('%s', async (name, problem) => {
-    const { code, stdout, stderr } = await bench(['model', 'inspect', name], { cwd: folderOfCases() });
+    const cwd = temporaryFolder();
+    mkdirSync(join(cwd, 'folder.onnx'));
+    writeFileSync(join(cwd, 'empty.onnx'), '');
+    writeFileSync(join(cwd, 'text.onnx'), 'a model');
+    const { code, stdout, stderr } = await bench(['model', 'inspect', name], { cwd });
     expect([code, stdout, stderr]).toEqual([2, '', `bench: ${name}: ${problem}\n`]);
   });
 });

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -25,16 +25,9 @@ function place(): string {
 const SHAPES = ['--shapes', 'image:2x3x4,tokens/ids:2x8'];
 
 function filesOf(folder: string): Record<string, string> {
-  return Object.fromEntries(
-    readdirSync(folder)
-      .toSorted()
-      .map((name) => [
-        name,
-        createHash('sha256')
-          .update(readFileSync(join(folder, name)))
-          .digest('hex'),
-      ]),
-  );
+  const hashOf = (name: string) => hash('sha256', readFileSync(join(folder, name)));
+  const names = readdirSync(folder).toSorted();
+  return Object.fromEntries(names.map((name) => [name, hashOf(name)]));
 }
 
 describe('bench model make-inputs', () => {
@@ -69,22 +62,15 @@ describe('bench model make-inputs', () => {
     const cwd = place();
     const made = await bench(['model', 'make-inputs', 'three.onnx', ...SHAPES, '--dist', 'normal'], { cwd });
     const inputs = /in a matrix: {3}(inputs: .*)/.exec(made.stdout)?.[1];
-    const matrix = (batch: number) =>
-      [
-        'models:',
-        '  three:',
-        '    onnx: three.onnx',
-        '    shapes: {image: [batch, 3, 4], tokens/ids: [batch, 8]}',
-        '    precisions: {fp16: onnx}',
-        `    ${inputs}`,
-        `axes: {precision: fp16, batch: ${batch}}`,
-      ].join('\n');
+    const shapes = 'shapes: {image: [batch, 3, 4], tokens/ids: [batch, 8]}';
+    const three = `{onnx: three.onnx, ${shapes}, precisions: {fp16: onnx}, ${inputs}}`;
+    const matrix = (batch: number) => `models: {three: ${three}}\naxes: {precision: fp16, batch: ${batch}}\n`;
     writeFileSync(join(cwd, 'm.yaml'), matrix(2));
     const plan = await bench(['plan', 'm.yaml', '--tensorrt', '11.0', '--json'], { cwd });
     expect([plan.code, plan.stderr]).toEqual([0, '']);
     expect(plan.stdout).toContain(`--loadInputs=image:${cwd}/three-inputs/image.float16.bin,`);
-    const hash = filesOf(join(cwd, 'three-inputs'))['image.float16.bin'] ?? 'none';
-    expect(plan.stdout).toContain(hash);
+    const sha256 = filesOf(join(cwd, 'three-inputs'))['image.float16.bin'] ?? 'none';
+    expect(plan.stdout).toContain(sha256);
     writeFileSync(join(cwd, 'm.yaml'), matrix(4));
     const wrong = await bench(['plan', 'm.yaml', '--tensorrt', '11.0'], { cwd });
     expect([wrong.code, wrong.stderr.split('\n')[0]]).toEqual([2, expect.stringContaining('48 bytes')]);
@@ -102,9 +88,8 @@ describe('bench model make-inputs', () => {
     const recipe = { distribution: 'uniform', seed: 5, integers: [0, 99], model: 'three.onnx' };
     expect(printed).toMatchObject({ ...recipe, folder: 'three-inputs' });
     expect(manifest).toMatchObject({ ...recipe, recipeVersion: 1 });
-    const tokens = readFileSync(
-      join(cwd, 'three-inputs', readdirSync(join(cwd, 'three-inputs')).find((name) => name.startsWith('tokens')) ?? ''),
-    );
+    const name = readdirSync(join(cwd, 'three-inputs')).find((each) => each.startsWith('tokens'));
+    const tokens = readFileSync(join(cwd, 'three-inputs', name ?? ''));
     const ids = Array.from({ length: 16 }, (_, index) => Number(tokens.readBigInt64LE(8 * index)));
     expect(ids.every((id) => id >= 0 && id <= 99)).toBe(true);
   });
@@ -154,19 +139,16 @@ describe('bench model make-inputs', () => {
   test('no model, none that ONNX knows, a type that TensorRT does not take', async () => {
     const cwd = place();
     writeFileSync(join(cwd, 'text.onnx'), 'no model');
-    writeFileSync(
-      join(cwd, 'double.onnx'),
-      toBytes(model(17, ...valueInfo(11, 'x', [2], FLOAT), ...valueInfo(11, 'y', [2], DOUBLE))),
-    );
-    const answers = ['lost.onnx', 'text.onnx', 'double.onnx'].map((file) =>
-      bench(['model', 'make-inputs', file], { cwd }),
-    );
-    const [lost, text, double] = await Promise.all(answers);
-    expect(lost?.stderr).toBe('bench: lost.onnx: no such file or folder\n');
-    expect(text?.stderr).toMatch(/^bench: text\.onnx: not readable as ONNX/);
-    expect(double?.stderr).toMatch(
-      /^bench: double\.onnx: input y is float64, which TensorRT takes at no input \(it takes float32, /,
-    );
+    const inputs = [...valueInfo(11, 'x', [2], FLOAT), ...valueInfo(11, 'y', [2], DOUBLE)];
+    writeFileSync(join(cwd, 'double.onnx'), toBytes(model(17, ...inputs)));
+    for (const [file, problem] of [
+      ['lost.onnx', 'no such file or folder'],
+      ['text.onnx', 'not readable as ONNX'],
+      ['double.onnx', 'input y is float64, which TensorRT takes at no input (it takes float32, '],
+    ] as const) {
+      const { stderr } = await bench(['model', 'make-inputs', file], { cwd });
+      expect(stderr.slice(0, problem.length + file.length + 9)).toBe(`bench: ${file}: ${problem}`);
+    }
   });
 
   test('what a matrix may use is not written over', async () => {

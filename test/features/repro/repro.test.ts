@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
 
+import type { ReproOutput } from '../../../src/features/repro/output.ts';
 import { printable } from '../../../src/text/printable.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, ROOT, sharedFolder, temporaryFolder } from '../../support/bench.ts';
@@ -25,6 +26,23 @@ function runsOf(db: string, role: string): StoredRun[] {
     `SELECT run_id AS id, argv FROM runs JOIN invocations USING (invocation_id)
      WHERE role = '${role}' ORDER BY started_at, run_id`,
   ).map(({ argv, id }) => ({ id, argv: JSON.parse(argv) }));
+}
+
+/** Runs a matrix to its end, with nothing said. */
+async function swept(cwd: string, matrix: string, ...args: readonly string[]): Promise<StoredRun[]> {
+  writeFileSync(join(cwd, 'm.yaml'), matrix);
+  const env = { BENCH_PYTHON: join(ROOT, 'test', 'support', 'stub-python.mjs'), STUB_PYTHON: '{}' };
+  const { code, stderr } = await bench(['run', 'm.yaml', '--no-telemetry', ...args], { cwd, env });
+  expect([code, stderr.includes('bench: ')]).toEqual([0, false]);
+  return runsOf(join(cwd, 'bench.sqlite'), 'timed');
+}
+
+function linesOf(path: string): string[] {
+  return readFileSync(path, 'utf8').trim().split('\n');
+}
+
+async function reproOf(cwd: string, what = ''): Promise<ReproOutput> {
+  return OUTPUTS.repro.parse(JSON.parse((await bench(['repro', what, '--json'], { cwd })).stdout));
 }
 
 /** What the script must give to trtexec: what was stored, with other names for what lies in the caches. */
@@ -81,8 +99,7 @@ describe('a measured run in a folder with an evil name', () => {
     expect(builds).toHaveLength(1);
     const alone = runScript(await script(builds[0]?.id ?? ''), temporaryFolder());
     expect(alone.calls).toEqual(builds.map(expected));
-    const { stdout } = await bench(['repro', runsOf(db, 'timed').at(-1)?.id ?? '', '--json'], { cwd });
-    const repro = OUTPUTS.repro.parse(JSON.parse(stdout));
+    const repro = await reproOf(cwd, runsOf(db, 'timed').at(-1)?.id);
     expect(repro.build).toMatchObject({ argv: builds[0]?.argv, runId: builds[0]?.id });
     expect(repro).toMatchObject({ provenance: 'measured', source: 'stored', withheld: 0 });
     expect(repro.env).toEqual({ CUDA_MODULE_LOADING: EVIL });
@@ -137,13 +154,9 @@ test('external data of a model are part of its hash', async () => {
   const cwd = temporaryFolder();
   const models = join(ROOT, 'test', 'fixtures', 'onnx');
   for (const name of ['external.onnx', 'external.weights']) copyFileSync(join(models, name), join(cwd, name));
-  writeFileSync(
-    join(cwd, 'm.yaml'),
-    'models: {m: {precisions: {fp16: {onnx: external.onnx}}, shapes: {input_ids: [batch, 8], attention_mask: [batch, 8, 16]}}}\naxes: {precision: fp16, batch: 2}\nrepeats: 1\n',
-  );
-  const run = await bench(['run', 'm.yaml', '--trtexec', STUB, '--no-telemetry'], { cwd });
-  expect([run.code, run.stderr.includes('bench: ')]).toEqual([0, false]);
-  const [timed] = runsOf(join(cwd, 'bench.sqlite'), 'timed');
+  const shapes = '{input_ids: [batch, 8], attention_mask: [batch, 8, 16]}';
+  const matrix = `models: {m: {precisions: {fp16: {onnx: external.onnx}}, shapes: ${shapes}}}\naxes: {precision: fp16, batch: 2}\nrepeats: 1\n`;
+  const [timed] = await swept(cwd, matrix, '--trtexec', STUB);
   await bench(['repro', timed?.id ?? '', '--script', 'repro.sh'], { cwd });
   const same = runScript(join(cwd, 'repro.sh'), temporaryFolder());
   expect([same.code, same.calls.length]).toEqual([0, 2]);
@@ -152,51 +165,35 @@ test('external data of a model are part of its hash', async () => {
   expect([other.code, other.calls]).toEqual([2, []]);
 });
 
-describe('a converted model', () => {
-  test('is named, and how it was made is said', async () => {
-    const cwd = temporaryFolder();
-    copyFileSync(join(ROOT, 'test', 'fixtures', 'onnx', 'vit_tiny.onnx'), join(cwd, 'vit.onnx'));
-    writeFileSync(
-      join(cwd, 'm.yaml'),
-      'models: {vit: {onnx: vit.onnx, shapes: {input: [batch, 3, 32, 32]}}}\naxes: {precision: fp8, batch: 1}\nrepeats: 1\n',
-    );
-    const stub = join(ROOT, 'test', 'support', 'stub-python.mjs');
-    const env = { BENCH_PYTHON: stub, STUB_PYTHON: '{}' };
-    const run = await bench(['run', 'm.yaml', '--trtexec', STUB, '--no-telemetry'], { cwd, env });
-    expect([run.code, run.stderr.includes('bench: ')]).toEqual([0, false]);
-    const [timed] = runsOf(join(cwd, 'bench.sqlite'), 'timed');
-    const shown = await bench(['repro', timed?.id ?? ''], { cwd });
-    expect(shown.stdout).toContain('convert, with ModelOpt 0.47.0: 18 quantized nodes');
-    expect(shown.stdout).toContain('python3 -m modelopt.onnx.quantization --onnx_path=model.onnx');
-    await bench(['repro', timed?.id ?? '', '--script', 'repro.sh'], { cwd });
-    const variants = join(cwd, 'variants');
-    const folder = temporaryFolder();
-    const lacking = runScript(join(cwd, 'repro.sh'), folder);
-    expect([lacking.code, lacking.calls]).toEqual([2, []]);
-    expect(lacking.stderr).toMatch(/name the result, VARIANT=.*made by: python3 -m modelopt\.onnx\.quantization/);
-    const path = OUTPUTS.repro.parse(JSON.parse((await bench(['repro', timed?.id ?? '', '--json'], { cwd })).stdout));
-    const variant = path.build?.argv.find((argument) => argument.startsWith('--onnx='))?.slice('--onnx='.length) ?? '';
-    expect(variant).toContain(variants);
-    const again = runScript(join(cwd, 'repro.sh'), folder, { VARIANT: variant });
-    expect(again.code).toBe(0);
-    expect(again.stderr).not.toContain('this variant has other bytes');
-    expect(again.calls.map(([first]) => first)).toEqual([`--onnx=${variant}`, '--loadEngine=engine.plan']);
-    const given = runScript(join(cwd, 'repro.sh'), folder, { VARIANT: 'nowhere.onnx' });
-    expect([given.code, given.calls]).toEqual([2, []]);
-  });
+test('a converted model is named, and how it was made is said', async () => {
+  const cwd = temporaryFolder();
+  copyFileSync(join(ROOT, 'test', 'fixtures', 'onnx', 'vit_tiny.onnx'), join(cwd, 'vit.onnx'));
+  const matrix = `models: {vit: {onnx: vit.onnx, shapes: {input: [batch, 3, 32, 32]}}}
+axes: {precision: fp8, batch: 1}\nrepeats: 1\n`;
+  const [timed] = await swept(cwd, matrix, '--trtexec', STUB);
+  const { stdout } = await bench(['repro', timed?.id ?? ''], { cwd });
+  expect(stdout).toContain('convert, with ModelOpt 0.47.0: 18 quantized nodes');
+  expect(stdout).toContain('python3 -m modelopt.onnx.quantization --onnx_path=model.onnx');
+  await bench(['repro', timed?.id ?? '', '--script', 'repro.sh'], { cwd });
+  const again = (env = {}) => runScript(join(cwd, 'repro.sh'), temporaryFolder(), env);
+  const named = /name the result, VARIANT=.*made by: python3 -m modelopt\.onnx\.quantization/;
+  expect(again()).toMatchObject({ code: 2, calls: [], stderr: expect.stringMatching(named) });
+  const onnx = (await reproOf(cwd, timed?.id)).build?.argv.find((argument) => argument.startsWith('--onnx='));
+  const variant = onnx?.slice('--onnx='.length) ?? '';
+  expect(variant).toContain(join(cwd, 'variants'));
+  const built = again({ VARIANT: variant });
+  expect([built.code, built.stderr.includes('this variant has other bytes')]).toEqual([0, false]);
+  expect(built.calls.map(([first]) => first)).toEqual([onnx, '--loadEngine=engine.plan']);
+  expect(again({ VARIANT: 'nowhere.onnx' })).toMatchObject({ code: 2, calls: [] });
 });
 
 test('a variable on an axis is set for the run alone, or taken away', async () => {
   const cwd = temporaryFolder();
-  const matrix = stubMatrix(cwd, ['repeats: 1']);
-  const text = readFileSync(matrix, 'utf8').replace('batch: [1, 8]', 'batch: 1, env: {FAST: [unset, "a b"]}');
-  writeFileSync(matrix, text);
-  const run = await bench(['run', matrix, '--trtexec', STUB, '--no-telemetry'], { cwd });
-  expect([run.code, run.stderr.includes('bench: ')]).toEqual([0, false]);
+  const text = readFileSync(stubMatrix(cwd, ['repeats: 1']), 'utf8');
+  const matrix = text.replace('batch: [1, 8]', 'batch: 1, env: {FAST: [unset, "a b"]}');
   const said = [];
-  for (const { id } of runsOf(join(cwd, 'bench.sqlite'), 'timed')) {
-    const { stdout } = await bench(['repro', id, '--json'], { cwd });
-    said.push(OUTPUTS.repro.parse(JSON.parse(stdout)).axisEnv['FAST']);
+  for (const { id } of await swept(cwd, matrix, '--trtexec', STUB)) {
+    said.push((await reproOf(cwd, id)).axisEnv['FAST']);
     await bench(['repro', id, '--script', `${said.length}.sh`], { cwd });
   }
   expect(said.toSorted()).toEqual(['a b', null]);
@@ -221,41 +218,37 @@ const seen = [process.argv.slice(2), process.cwd(), BENCH_RUN_FOLDER, MODE, HOME
 appendFileSync('seen', JSON.stringify(seen) + '\\n');
 console.log(JSON.stringify({ encode: 2 }));`,
   );
-  const command = JSON.stringify([
-    process.execPath,
-    'h.mjs',
-    '--onnx=a b',
-    '{batch}',
-    "--out={runFolder}/it's",
-    '{runFolder}',
-  ]);
-  writeFileSync(
-    join(cwd, 'm.yaml'),
-    `models:\n  tokenizer:\n    harness:\n      kind: command\n      run: ${command}\n      env: {MODE: 'x y', HOME: null}\n      timer: wall\n      metrics: {encode: {unit: ms, better: lower}}\naxes: {batch: 1}\nrepeats: 1\n`,
+  const argv = [process.execPath, 'h.mjs', '--onnx=a b', '{batch}', "--out={runFolder}/it's", '{runFolder}'];
+  await swept(
+    cwd,
+    `models:
+  tokenizer:
+    harness:
+      kind: command
+      run: ${JSON.stringify(argv)}
+      env: {MODE: 'x y', HOME: null}
+      timer: wall
+      metrics: {encode: {unit: ms, better: lower}}
+axes: {batch: 1}
+repeats: 1\n`,
   );
-  const run = await bench(['run', 'm.yaml'], { cwd });
-  expect([run.code, run.stderr.includes('bench: ')]).toEqual([0, false]);
   const shown = await bench(['repro', 'tokenizer'], { cwd });
   expect([shown.code, shown.stderr]).toEqual([0, '']);
   expect(shown.stdout).toContain('timed run by command, measured');
   expect(shown.stdout).toContain(`${process.execPath} h.mjs '--onnx=a b' 1 `);
   expect(shown.stdout).not.toContain('SHA-256 of trtexec');
-  const json = OUTPUTS.repro.parse(JSON.parse((await bench(['repro', 'tokenizer', '--json'], { cwd })).stdout));
-  expect(json.start).toMatchObject({ cwd, env: { MODE: 'x y', HOME: null } });
+  expect((await reproOf(cwd, 'tokenizer')).start).toMatchObject({ cwd, env: { MODE: 'x y', HOME: null } });
   await bench(['repro', 'tokenizer', '--script', 'again.sh'], { cwd });
   const elsewhere = temporaryFolder();
   const again = runScript(join(cwd, 'again.sh'), elsewhere, { MODE: 'mine' });
   expect([again.code, JSON.parse(again.stdout)]).toEqual([0, { encode: 2 }]);
-  const seen = readFileSync(join(cwd, 'seen'), 'utf8').trim().split('\n');
-  const [first, second] = seen.map((line) => JSON.parse(line));
+  const [first, second] = linesOf(join(cwd, 'seen')).map((line) => JSON.parse(line));
   const out = join(elsewhere, 'repro-run');
   expect(second).toEqual([['--onnx=a b', '1', `--out=${out}/it's`, out], cwd, out, 'x y', true]);
   expect(first).toEqual(JSON.parse(JSON.stringify(second).replaceAll(out, first[2])));
   const gone = runScript(join(cwd, 'again.sh'), elsewhere, { WORKPLACE: '/nowhere' });
-  expect([gone.code, gone.stderr]).toEqual([
-    2,
-    expect.stringContaining('repro: no such folder: name the one to start in, WORKPLACE=/path'),
-  ]);
+  expect(gone.code).toBe(2);
+  expect(gone.stderr).toContain('repro: no such folder: name the one to start in, WORKPLACE=/path');
 });
 
 test('what a matrix sets for another harness is for the program alone; a secret is named and not written', async () => {
@@ -267,8 +260,8 @@ test('what a matrix sets for another harness is for the program alone; a secret 
     `#!/bin/sh\necho "$1|$OUT|$BENCH_RUN_FOLDER|\${HF_TOKEN-none}|\${API_KEY-none}|$CUDA_VISIBLE_DEVICES" >>'${cwd}/seen'\necho '{"rate": 1}'\n`,
   );
   chmodSync(join(tools, 'mytool'), 0o755);
-  writeFileSync(
-    join(cwd, 'm.yaml'),
+  const runs = await swept(
+    cwd,
     `models:
   app:
     harness:
@@ -284,10 +277,8 @@ test('what a matrix sets for another harness is for the program alone; a secret 
       metrics: {rate: {unit: req/s, better: higher}}
 repeats: 1
 `,
+    ...['--until-sure', '1', '--max-repeats', '2'],
   );
-  const run = await bench(['run', 'm.yaml', '--until-sure', '1', '--max-repeats', '2'], { cwd });
-  expect([run.code, run.stderr.includes('bench: ')]).toEqual([0, false]);
-  const runs = runsOf(join(cwd, 'bench.sqlite'), 'timed');
   expect(runs).toHaveLength(2);
   // A store of an earlier bench, which did not refuse a name like this.
   const store = new Database(join(cwd, 'bench.sqlite'));
@@ -297,7 +288,7 @@ repeats: 1
   const out = join(elsewhere, 'repro-run');
   // The second run was added in the course of the sweep: no plan has it.
   for (const { id } of runs) {
-    const json = OUTPUTS.repro.parse(JSON.parse((await bench(['repro', id, '--json'], { cwd })).stdout));
+    const json = await reproOf(cwd, id);
     expect(json.start?.withheld).toEqual(['HF_TOKEN']);
     expect(json.withheld).toBeGreaterThanOrEqual(1);
     expect((await bench(['repro', id, '--script', 's.sh'], { cwd })).code).toBe(0);
@@ -308,22 +299,27 @@ repeats: 1
     expect([done.code, done.stdout.trim()]).toEqual([0, '{"rate": 1}']);
     expect(done.stderr).toContain('the matrix sets HF_TOKEN; its value is not written here');
     expect(done.stderr).not.toContain('stays');
-    const seen = readFileSync(join(cwd, 'seen'), 'utf8').trim().split('\n');
-    expect(seen.at(-1)).toBe(`${out}/x|/data|${out}|none|none|1`);
+    expect(linesOf(join(cwd, 'seen')).at(-1)).toBe(`${out}/x|/data|${out}|none|none|1`);
     const reported = runScript(join(cwd, 's.sh'), elsewhere, { ...env, HF_TOKEN: 'own' });
     expect(reported.stderr).not.toContain('HF_TOKEN');
   }
 }, 60_000);
 
 describe('what others left', () => {
+  const log = readFileSync(join(GUIDE, 'listing-06-fp16-summary.log'), 'utf8');
+
+  async function imported(cwd: string, name: string): Promise<string> {
+    await bench(['import', name], { cwd });
+    return queryStore<{ id: string }>(join(cwd, 'bench.sqlite'), 'SELECT run_id AS id FROM runs')[0]?.id ?? '';
+  }
+
   test('a replayed run is called recorded, with the command lines of the recorder', async () => {
     const cwd = temporaryFolder();
     const matrix = join(ROOT, 'matrices', 'quickstart.yaml');
     const filter = 'model=vit_small & precision=fp8 & batch=8 & cudaGraph=on';
     await bench(['run', matrix, '--filter', filter], { cwd });
     const [timed] = runsOf(join(cwd, 'bench.sqlite'), 'timed');
-    const { stdout } = await bench(['repro', timed?.id ?? '', '--json'], { cwd });
-    const repro = OUTPUTS.repro.parse(JSON.parse(stdout));
+    const repro = await reproOf(cwd, timed?.id);
     const recorded = (folder: string): unknown =>
       JSON.parse(readFileSync(join(ROOT, 'recordings', 'night1', folder, 'run.json'), 'utf8')).argv;
     expect(repro).toMatchObject({
@@ -343,17 +339,15 @@ describe('what others left', () => {
   test('a bare log: its command line as one text, and no script', async () => {
     const cwd = temporaryFolder();
     const line = '--onnx=my model.onnx --fp16';
-    const log = readFileSync(join(GUIDE, 'listing-06-fp16-summary.log'), 'utf8');
     const marker = `TensorRT.trtexec [TensorRT v100600] [b26] # trtexec ${line}`;
     writeFileSync(join(cwd, 'a.log'), `&&&& RUNNING ${marker}\n${log}&&&& PASSED ${marker}\n`);
-    await bench(['import', 'a.log'], { cwd });
-    const [run] = queryStore<{ id: string }>(join(cwd, 'bench.sqlite'), 'SELECT run_id AS id FROM runs');
-    const shown = await bench(['repro', run?.id ?? ''], { cwd });
+    const id = await imported(cwd, 'a.log');
+    const shown = await bench(['repro', id], { cwd });
     expect([shown.code, shown.stderr]).toEqual([0, '']);
     expect(shown.stdout).toContain(`trtexec ${line}\n`);
     expect(shown.stdout).toContain('not known: the arguments one by one');
     expect(shown.stdout).toContain('not known: the SHA-256 of the model');
-    const script = await bench(['repro', run?.id ?? '', '--script'], { cwd });
+    const script = await bench(['repro', id, '--script'], { cwd });
     expect([script.code, script.stdout]).toEqual([2, '']);
     expect(script.stderr.split('\n')).toHaveLength(2);
     expect(script.stderr).toContain('its log tells the arguments only joined');
@@ -362,7 +356,6 @@ describe('what others left', () => {
   test('variables that are on no list are left out, and hashes that are none', async () => {
     const cwd = temporaryFolder();
     mkdirSync(join(cwd, 'run'));
-    const log = readFileSync(join(GUIDE, 'listing-06-fp16-summary.log'), 'utf8');
     writeFileSync(join(cwd, 'run', 'stdout.log'), log);
     const manifest = {
       schemaVersion: 1,
@@ -373,14 +366,13 @@ describe('what others left', () => {
       provenance: 'imported',
     };
     writeFileSync(join(cwd, 'run', 'run.json'), JSON.stringify(manifest));
-    await bench(['import', 'run'], { cwd });
-    const [run] = queryStore<{ id: string }>(join(cwd, 'bench.sqlite'), 'SELECT run_id AS id FROM runs');
+    const id = await imported(cwd, 'run');
     for (const args of [[], ['--json'], ['--script']]) {
-      const { code, stdout } = await bench(['repro', run?.id ?? '', ...args], { cwd });
+      const { code, stdout } = await bench(['repro', id, ...args], { cwd });
       expect([code, stdout.includes('hf_secret'), stdout.includes('touch')]).toEqual([0, false, false]);
       expect(stdout).toContain('CUDA_VISIBLE_DEVICES');
     }
-    await bench(['repro', run?.id ?? '', '--script', 'repro.sh'], { cwd });
+    await bench(['repro', id, '--script', 'repro.sh'], { cwd });
     const { calls, code } = runScript('repro.sh', cwd, { CUDA_VISIBLE_DEVICES: '0' });
     expect([code, calls]).toEqual([0, [['--loadEngine=en gine.plan', '--exportTimes=times.json']]]);
   });

@@ -2,15 +2,13 @@ import { describe, expect, test } from 'vitest';
 
 import type { HarnessResult } from '../../../src/records/harness.ts';
 import { commandDriver } from '../../../src/harnesses/command.ts';
-import type { DriverPlace } from '../../../src/harnesses/driver.ts';
+import { placeWith, plannedCell, readingOf as readBy, refusedBy } from '../../support/driver-place.ts';
 
 const METRICS = { encode: { unit: 'ms', better: 'lower' } };
-const PLACE: DriverPlace = { model: 'm', parameters: {}, resolve: (path) => `/matrices/${path}`, sha256Of: () => null };
 
 function readingOf(settings: object, stdout: string | null, others: Record<string, string> = {}) {
-  const files: Record<string, string> = stdout === null ? others : { 'stdout.log': stdout, ...others };
   const stated = { kind: 'command', run: ['x'], metrics: METRICS, ...settings };
-  return commandDriver.read(stated, { text: (name) => files[name] ?? null });
+  return readBy(commandDriver, stated, { 'stdout.log': stdout, ...others });
 }
 
 function valuesOf(result: HarnessResult): Record<string, number> | string {
@@ -22,9 +20,7 @@ function valuesOf(result: HarnessResult): Record<string, number> | string {
 describe('what it reads', () => {
   test('one JSON object as the whole output, however it is laid out', () => {
     expect(valuesOf(readingOf({}, '{\n "encode": 1.5\n}\n'))).toEqual({ 'encode:lower:ms': 1.5 });
-  });
-
-  test('the last line that is an object', () => {
+    // Else the last line that is one.
     const printed = 'warming up\n{"encode": 9}\nstill busy\n{"encode": 2.5, "x": 1}\nbye\n';
     expect(valuesOf(readingOf({}, printed))).toEqual({ 'encode:lower:ms': 2.5 });
   });
@@ -35,9 +31,11 @@ describe('what it reads', () => {
     expect(result.kind === 'read' ? result.reading.method.timedRuns : null).toBe(3);
   });
 
-  test('a number inside, by its path', () => {
+  test('a number inside, by its path, and in a file of the run folder', () => {
     const metrics = { p99: { unit: 'ms', better: 'lower', path: 'stats.p99' } };
     expect(valuesOf(readingOf({ metrics }, '{"stats": {"p99": 4}}'))).toEqual({ 'p99:lower:ms': 4 });
+    const inFile = readingOf({ file: 'report.json' }, 'noise', { 'report.json': '{"encode": 7}' });
+    expect(valuesOf(inFile)).toEqual({ 'encode:lower:ms': 7 });
   });
 
   test('numbers that a pattern picks out of text, with their separators', () => {
@@ -45,11 +43,6 @@ describe('what it reads', () => {
     expect(valuesOf(readingOf({ metrics }, 'hello\nThroughput: 12,345.5 tok/s\n'))).toEqual({
       'rate:higher:tok/s': 12_345.5,
     });
-  });
-
-  test('a file of the run folder', () => {
-    const result = readingOf({ file: 'report.json' }, 'noise', { 'report.json': '{"encode": 7}' });
-    expect(valuesOf(result)).toEqual({ 'encode:lower:ms': 7 });
   });
 
   test('how it was measured, as far as it is stated', () => {
@@ -74,6 +67,12 @@ describe('what it refuses', () => {
     ['no object', {}, 'done\n', 'stdout.log: no JSON object in it'],
     ['a list', {}, '[1]', 'stdout.log: no JSON object in it'],
     ['a missing field', {}, '{"encod": 1}', 'stdout.log: no field encode'],
+    [
+      'a name of the object itself',
+      { metrics: { constructor: { unit: 'x', better: 'lower' } } },
+      '{}',
+      'stdout.log: no field constructor',
+    ],
     ['a text', {}, '{"encode": "1 ms"}', 'stdout.log: encode is no number: "1 ms"'],
     ['null', {}, '{"encode": null}', 'stdout.log: encode is no number: null'],
     ['a line without it', { output: 'jsonl' }, '{"encode":1}\n{}\n', 'stdout.log: no field encode in object 2 of 2'],
@@ -88,31 +87,22 @@ describe('what it refuses', () => {
   ])('%s', (_, settings, stdout, problem) => {
     expect(valuesOf(readingOf(settings, stdout))).toBe(problem);
   });
-
-  test('a name of the object itself is no field', () => {
-    const metrics = { constructor: { unit: 'x', better: 'lower' } };
-    expect(valuesOf(readingOf({ metrics }, '{}'))).toBe('stdout.log: no field constructor');
-  });
 });
 
 describe('how it is started', () => {
-  const plan = (settings: object) => commandDriver.plan({ kind: 'command', metrics: METRICS, ...settings }, PLACE);
+  const STATED = { kind: 'command', metrics: METRICS };
+  const cellOf = (settings: object) => plannedCell(commandDriver, { ...STATED, ...settings }, placeWith({}));
 
   test('a name from PATH, a path from the folder of the file; numbers become texts', () => {
-    expect(plan({ run: ['python3', 'a.py', 8] })).toMatchObject({
-      kind: 'planned',
-      cell: { argv: ['python3', 'a.py', '8'], cwd: '/matrices/.' },
-    });
-    expect(plan({ run: ['./a.sh'], cwd: 'x', env: { A: 1, B: null } })).toMatchObject({
-      cell: { argv: ['/matrices/./a.sh'], cwd: '/matrices/x', env: { A: '1', B: null } },
-    });
+    expect(cellOf({ run: ['python3', 'a.py', 8] })).toMatchObject({ argv: ['python3', 'a.py', '8'], cwd: '/m/.' });
+    const { argv, cwd, env } = cellOf({ run: ['./a.sh'], cwd: 'x', env: { A: 1, B: null } });
+    expect([argv, cwd, env]).toEqual([['/m/a.sh'], '/m/x', { A: '1', B: null }]);
   });
 
   test('the first metric is what the cell is judged by', () => {
     const metrics = { b: { unit: 'tok/s', better: 'higher' }, a: { unit: 'ms', better: 'lower' } };
-    expect(plan({ run: ['x'], metrics, timer: 'cudaEvent' })).toMatchObject({
-      cell: { harness: { name: 'command', timer: 'cudaEvent', metric: 'b:higher:tok/s' } },
-    });
+    const harness = { name: 'command', timer: 'cudaEvent', metric: 'b:higher:tok/s' };
+    expect(cellOf({ run: ['x'], metrics, timer: 'cudaEvent' }).harness).toEqual(harness);
   });
 
   test.each([
@@ -121,8 +111,7 @@ describe('how it is started', () => {
     ['(a)(b)', /this has 2/],
   ])('the pattern %s is refused', (pattern, problem) => {
     const metrics = { a: { unit: 'ms', better: 'lower', pattern } };
-    const planned = plan({ run: ['x'], metrics });
-    expect(planned).toMatchObject({ kind: 'wrong', path: ['metrics', 'a', 'pattern'] });
-    expect(planned.kind === 'wrong' ? planned.problem : '').toMatch(problem);
+    const refused = refusedBy(commandDriver, { ...STATED, run: ['x'], metrics }, placeWith({}));
+    expect(refused).toEqual({ path: 'metrics.a.pattern', problem: expect.stringMatching(problem) });
   });
 });

@@ -1,46 +1,30 @@
 import { expect, test } from 'vitest';
 
-import type { DriverPlace } from '../../../src/harnesses/driver.ts';
 import { googleBenchmarkDriver } from '../../../src/harnesses/google-benchmark.ts';
+import { placeWith, plannedCell, readingOf } from '../../support/driver-place.ts';
 
 const SETTINGS = { kind: 'google-benchmark', run: ['./copy', '{batch}'], benchmark: 'BM_copy/4096' };
-const PLACE: DriverPlace = {
-  model: 'copy',
-  parameters: {},
-  resolve: (path) => `/matrices/${path}`,
-  sha256Of: () => null,
-};
 
 /** In the form of `src/json_reporter.cc` of google/benchmark; the numbers are made up. */
 function report(benchmarks: readonly object[]): string {
   return JSON.stringify({ context: { library_version: 'v1.8.3', num_cpus: 2 }, benchmarks });
 }
 
+const COPY = { name: 'BM_copy/4096', run_name: 'BM_copy/4096', run_type: 'iteration', time_unit: 'ns' };
 const REPORT = report([
-  { name: 'BM_copy/4096', run_name: 'BM_copy/4096', run_type: 'iteration', real_time: 210, time_unit: 'ns' },
-  { name: 'BM_copy/4096', run_name: 'BM_copy/4096', run_type: 'iteration', real_time: 200, time_unit: 'ns' },
-  { name: 'BM_copy/4096', run_name: 'BM_copy/4096', run_type: 'iteration', real_time: 400, time_unit: 'ns' },
-  { name: 'BM_copy/4096_mean', run_name: 'BM_copy/4096', run_type: 'aggregate', real_time: 270, time_unit: 'ns' },
+  ...[210, 200, 400].map((time) => ({ ...COPY, real_time: time })),
+  { ...COPY, name: 'BM_copy/4096_mean', run_type: 'aggregate', real_time: 270 },
   { name: 'BM_sum/8/threads:2', run_type: 'iteration', real_time: 1.5, time_unit: 'us' },
 ]);
 
-function read(text: string | null, settings: object = SETTINGS) {
-  return googleBenchmarkDriver.read(settings, { text: (name) => (name === 'benchmark.json' ? text : null) });
-}
+const read = (text: string | null) => readingOf(googleBenchmarkDriver, SETTINGS, { 'benchmark.json': text });
 
 test('it is started with its report in the folder of the run', () => {
-  expect(googleBenchmarkDriver.plan(SETTINGS, PLACE)).toMatchObject({
-    kind: 'planned',
-    cell: {
-      argv: [
-        '/matrices/./copy',
-        '{batch}',
-        '--benchmark_out={runFolder}/benchmark.json',
-        '--benchmark_out_format=json',
-      ],
-      harness: { name: 'google-benchmark', timer: 'wall', metric: 'BM_copy.4096:lower:ns' },
-      resultFiles: ['benchmark.json'],
-    },
+  const added = ['--benchmark_out={runFolder}/benchmark.json', '--benchmark_out_format=json'];
+  expect(plannedCell(googleBenchmarkDriver, SETTINGS, placeWith({}))).toMatchObject({
+    argv: ['/m/copy', '{batch}', ...added],
+    harness: { name: 'google-benchmark', timer: 'wall', metric: 'BM_copy.4096:lower:ns' },
+    resultFiles: ['benchmark.json'],
   });
 });
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { perfAnalyzerDriver } from '../../../src/harnesses/perf-analyzer.ts';
+import { placeWith, plannedCell, readingOf } from '../../support/driver-place.ts';
 
 /** Columns and units as perf_analyzer's documentation shows them; the numbers are made up. */
 const HEADER =
@@ -9,11 +10,8 @@ const ONE = '1,70.5,200,2100,60,205,11800,20,0,14000,18800,19800,21000';
 const FOUR = '4,84.5,280,1600,33700,235,11750,20,1,47000,56500,59200,64900';
 
 const SETTINGS = { kind: 'perf-analyzer', concurrency: 4 };
-const PLACE = { model: 'vit', parameters: {}, resolve: (path: string) => `/m/${path}`, sha256Of: () => null };
 
-function read(csv: string | null) {
-  return perfAnalyzerDriver.read(SETTINGS, { text: (name) => (name === 'report.csv' ? csv : null) });
-}
+const read = (csv: string | null) => readingOf(perfAnalyzerDriver, SETTINGS, { 'report.csv': csv });
 
 test('times are microseconds, stored as milliseconds; the median latency comes first', () => {
   const result = read(`${HEADER}\n${FOUR}\n`);
@@ -55,38 +53,21 @@ test('each row of a standalone report is a cell of its own', () => {
   expect(reports.map(({ identity }) => identity)).toEqual([{ concurrency: '1' }, { concurrency: '4' }]);
 });
 
-test('a report by request rate says no concurrency', () => {
+test('a report by request rate says no concurrency; other tables are no reports', () => {
   const csv = `${HEADER.replace('Concurrency', 'Request Rate')}\n${ONE.replace(/^1/, '50')}\n`;
   const [report] = perfAnalyzerDriver.reports(csv, 'perf.csv');
   expect(report).toMatchObject({
     identity: { requestRate: '50' },
     result: { reading: { method: { inFlight: null } } },
   });
-});
-
-test('other tables are no reports', () => {
   expect(perfAnalyzerDriver.reports('night,ms\n1,2\n', 'nights.csv')).toEqual([]);
 });
 
 test('its command line writes the report into the folder of the run', () => {
-  const planned = perfAnalyzerDriver.plan({ ...SETTINGS, batch: 8, args: ['-i', 'grpc'], serves: 'vit_fp16' }, PLACE);
-  expect(planned).toMatchObject({
-    kind: 'planned',
-    cell: {
-      identity: { concurrency: '4', batch: '8' },
-      argv: [
-        'perf_analyzer',
-        '-m',
-        'vit_fp16',
-        '-b',
-        '8',
-        '--concurrency-range=4:4:1',
-        '-f',
-        '{runFolder}/report.csv',
-        '-i',
-        'grpc',
-      ],
-      resultFiles: ['report.csv'],
-    },
-  });
+  const settings = { ...SETTINGS, batch: 8, args: ['-i', 'grpc'], serves: 'vit_fp16' };
+  const { argv, identity, resultFiles } = plannedCell(perfAnalyzerDriver, settings, placeWith({}));
+  expect(argv.join(' ')).toBe(
+    'perf_analyzer -m vit_fp16 -b 8 --concurrency-range=4:4:1 -f {runFolder}/report.csv -i grpc',
+  );
+  expect([identity, resultFiles]).toEqual([{ concurrency: '4', batch: '8' }, ['report.csv']]);
 });

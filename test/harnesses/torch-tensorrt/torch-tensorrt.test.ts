@@ -4,13 +4,14 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { torchTensorrtDriver } from '../../../src/harnesses/torch-tensorrt.ts';
+import { placeWith, plannedCell, readingOf } from '../../support/driver-place.ts';
 import { GUIDE } from '../../support/recordings.ts';
 
 const FP16 = readFileSync(join(GUIDE, 'listing-16-torch-fp16-b256.txt'), 'utf8');
 const SETTINGS = { kind: 'torch-tensorrt', run: ['python3', 'bench.py'], timer: 'wall' };
 
 function read(stdout: string, settings: object = SETTINGS) {
-  return torchTensorrtDriver.read(settings, { text: (name) => (name === 'stdout.log' ? stdout : null) });
+  return readingOf(torchTensorrtDriver, settings, { 'stdout.log': stdout });
 }
 
 describe('the block of latencies of a Torch-TensorRT harness', () => {
@@ -52,30 +53,16 @@ describe('the block of latencies of a Torch-TensorRT harness', () => {
     expect(read(`${first}\nDone warming up.\n${FP16}`)).toMatchObject({ reading: { latencyMs: { median: 115.87 } } });
   });
 
-  test('a missing line is named', () => {
-    expect(read(FP16.replace(/ {2}P99:.*\n/, ''))).toEqual({
-      kind: 'faulty',
-      problem: 'stdout.log: line 2: the block of latencies has no P99',
-    });
-    expect(read('Latency over 100 runs (ms):\n')).toEqual({
-      kind: 'faulty',
-      problem: 'stdout.log: line 1: the block of latencies has no Mean, Median, Min, Max, P90, P95, P99',
-    });
-  });
-
-  test('a time that is none is named with its line', () => {
-    expect(read(FP16.replace('113.83', 'nan'))).toEqual({
-      kind: 'faulty',
-      problem: 'stdout.log: line 5: Min is no time: nan',
-    });
-  });
-
-  test('output without a block is no result', () => {
-    expect(read('Traceback (most recent call last):\n')).toMatchObject({
-      kind: 'faulty',
-      problem:
-        'stdout.log: no report of torch-tensorrt, or not all of it: a block that begins with "Latency over N runs (ms):" is needed',
-    });
+  test.each([
+    [FP16.replace(/ {2}P99:.*\n/, ''), 'line 2: the block of latencies has no P99'],
+    ['Latency over 100 runs (ms):\n', 'line 1: the block of latencies has no Mean, Median, Min, Max, P90, P95, P99'],
+    [FP16.replace('113.83', 'nan'), 'line 5: Min is no time: nan'],
+    [
+      'Traceback (most recent call last):\n',
+      'no report of torch-tensorrt, or not all of it: a block that begins with "Latency over N runs (ms):" is needed',
+    ],
+  ])('what is missing is named (case %#)', (text, problem) => {
+    expect(read(text)).toEqual({ kind: 'faulty', problem: `stdout.log: ${problem}` });
   });
 });
 
@@ -118,18 +105,12 @@ describe('standalone files of it', () => {
 });
 
 test('a cell of it is started in the folder of the matrix, and has its timer', () => {
-  const planned = torchTensorrtDriver.plan(
-    { ...SETTINGS, run: ['./bench.py', '--batch', 8], env: { MODE: 'fast', OLD: null } },
-    { model: 'vit', parameters: {}, resolve: (path) => `/m/${path}`, sha256Of: () => null },
-  );
-  expect(planned).toMatchObject({
-    kind: 'planned',
-    cell: {
-      harness: { name: 'torch-tensorrt', timer: 'wall', metric: 'latencyMs' },
-      argv: ['/m/./bench.py', '--batch', '8'],
-      cwd: '/m/.',
-      env: { MODE: 'fast', OLD: null },
-      estimateS: 60,
-    },
+  const settings = { ...SETTINGS, run: ['./bench.py', '--batch', 8], env: { MODE: 'fast', OLD: null } };
+  expect(plannedCell(torchTensorrtDriver, settings, placeWith({}))).toMatchObject({
+    harness: { name: 'torch-tensorrt', timer: 'wall', metric: 'latencyMs' },
+    argv: ['/m/bench.py', '--batch', '8'],
+    cwd: '/m/.',
+    env: { MODE: 'fast', OLD: null },
+    estimateS: 60,
   });
 });

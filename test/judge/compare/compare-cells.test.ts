@@ -141,12 +141,6 @@ describe('a change that cells share', () => {
     expect(cells[1]?.changePercent).toBeCloseTo(-3, 3);
   });
 
-  test('is part of the verdict where the caller asks for the whole change', () => {
-    const { cells, shift } = compareCells(matrix(filled(12, 3)), { isShiftKept: true });
-    expect(shift).toBeNull();
-    expect(new Set(cells.map(({ verdict }) => verdict))).toEqual(new Set(['slower']));
-  });
-
   test.each([50, 60, 75])('of %i %% of the cells is no shift, and turns no other round', (share) => {
     const changed = Math.round((40 * share) / 100);
     const { cells, shift } = compareCells(matrix([...filled(changed, 3), ...filled(40 - changed, 0)]));

@@ -10,7 +10,7 @@ const BEGIN = 30;
 
 /** Sweeps of a cell that scatter by 0.3 %, and its runs by 0.3 %: too much for 1 % in a single cell. */
 function gateOf(slower: (cell: number, sweep: number) => number, more: Partial<SimulatedSeries> = {}): SimulatedGate {
-  const normal = normals(7);
+  const normal = normals(9);
   const gate = new SimulatedGate({
     cells: simulatedCells(CELLS),
     metrics: ['gpuComputeMs'],

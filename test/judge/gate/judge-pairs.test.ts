@@ -1,8 +1,7 @@
 import { array, assert, double, property } from 'fast-check';
 import { expect, test } from 'vitest';
 
-import { judgePairs, judgeSameEngine, type MeasuredPairs } from '../../../src/judge/gate/judge-pairs.ts';
-import { runSigmas } from '../../../src/judge/gate/judge-pairs.ts';
+import { judgePairs, judgeSameEngine, type MeasuredPairs, runSigmas } from '../../../src/judge/gate/judge-pairs.ts';
 import { normals } from '../../support/simulated-store.ts';
 
 const CELL = 'a'.repeat(32);

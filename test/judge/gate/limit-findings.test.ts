@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 
 import type { CellEvidence } from '../../../src/judge/gate/evidence.ts';
-import { limitFindings } from '../../../src/judge/gate/limit-findings.ts';
-import { gateRules } from '../../../src/judge/gate/limits.ts';
+import { gateRules, limitFindings } from '../../../src/judge/gate/limits.ts';
 import { type GateSettings, NO_GATE } from '../../../src/records/gate-settings.ts';
 import { type Finding, findingSchema } from '../../../src/records/finding.ts';
 import { newSweep } from '../../../src/records/sweep.ts';

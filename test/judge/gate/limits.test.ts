@@ -1,12 +1,6 @@
 import { expect, test } from 'vitest';
 
-import {
-  brokenLimits,
-  gateRules,
-  limitsWithoutValue,
-  limitText,
-  type NewestValues,
-} from '../../../src/judge/gate/limits.ts';
+import { brokenLimits, gateRules, limitsWithoutValue, limitText } from '../../../src/judge/gate/limits.ts';
 import { type GateLimit, type GateSettings, NO_GATE } from '../../../src/records/gate-settings.ts';
 import type { GatedMetricId } from '../../../src/records/gated-metric.ts';
 
@@ -22,7 +16,7 @@ function atMost(metric: GatedMetricId, value: number, cells: readonly string[] |
   return { text: `${metric} <= ${value}`, filter: null, metric, comparison: '<=', value, cells };
 }
 
-function values(...rows: readonly (readonly [string, GatedMetricId, number])[]): NewestValues {
+function values(...rows: readonly (readonly [string, GatedMetricId, number])[]): Parameters<typeof brokenLimits>[1] {
   const byCell = Map.groupBy(rows, ([cell]) => cell);
   return new Map([...byCell].map(([cell, own]) => [cell, new Map(own.map(([, metric, value]) => [metric, value]))]));
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import { flopsOf } from '../../../src/layers/work/layer-work.ts';
 import { measuredWork } from '../../support/measured-work.ts';
-import { resnet, vit } from '../../support/onnx-networks.ts';
+import { onnxNetwork } from '../../support/onnx-models.ts';
 import { NEEDS_PYTHON, TEST_PYTHON } from '../../support/python.ts';
 
 function gigaFlops(bytes: Uint8Array, batch = 1): number {
@@ -15,16 +15,16 @@ function gigaFlops(bytes: Uint8Array, batch = 1): number {
  */
 describe.skipIf(TEST_PYTHON === null)(`FLOPs of published networks (${NEEDS_PYTHON})`, () => {
   test.each([
-    ['ResNet-18', 1.814, resnet({ blocks: [2, 2, 2, 2] })],
-    ['ResNet-34', 3.664, resnet({ blocks: [3, 4, 6, 3] })],
-    ['ResNet-50', 4.089, resnet({ blocks: [3, 4, 6, 3], isBottleneck: true })],
-    ['ViT-B/16', 17.564, vit({ dim: 768, heads: 12, depth: 12 })],
+    ['ResNet-18', 1.814, onnxNetwork('resnet18')],
+    ['ResNet-34', 3.664, onnxNetwork('resnet34')],
+    ['ResNet-50', 4.089, onnxNetwork('resnet50')],
+    ['ViT-B/16', 17.564, onnxNetwork('vit_base')],
   ])('%s has 2 x %d GFLOP within 0.1 %% in its matrix products', (_, macs, bytes) => {
     expect(Math.abs(gigaFlops(bytes) / (2 * macs) - 1)).toBeLessThan(0.001);
   });
 
   test('FLOPs of a batch are those of its images', () => {
-    const bytes = vit({ dim: 192, heads: 3, depth: 12 });
+    const bytes = onnxNetwork('vit_tiny');
     expect(gigaFlops(bytes, 8)).toBeCloseTo(8 * gigaFlops(bytes), 9);
   });
 });

@@ -5,14 +5,14 @@ import { GPU_PEAKS, peakFlops, peaksOf } from '../../../src/layers/work/gpu-peak
 import type { EngineConditions } from '../../../src/layers/profiled-engine.ts';
 import type { LayerFacts } from '../../../src/layers/layer-facts.ts';
 import { measuredWork } from '../../support/measured-work.ts';
-import { resnet, vit } from '../../support/onnx-networks.ts';
+import { onnxNetwork } from '../../support/onnx-models.ts';
 import { NEEDS_PYTHON, TEST_PYTHON } from '../../support/python.ts';
 import { recordedLayers } from '../../support/recorded-layers.ts';
 
 const NETWORKS = {
-  resnet_small: resnet({ blocks: [2, 2, 2, 2] }),
-  vit_small: vit({ dim: 192, heads: 3, depth: 12 }),
-  vit_base: vit({ dim: 768, heads: 12, depth: 12 }),
+  resnet_small: onnxNetwork('resnet18'),
+  vit_small: onnxNetwork('vit_tiny'),
+  vit_base: onnxNetwork('vit_base'),
 };
 
 function shaped(model: keyof typeof NETWORKS, input = [8, 3, 224, 224]): ShapedModel {

@@ -1,14 +1,10 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-
-import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 
 import { StoreError } from '../../../src/errors.ts';
 import { openExistingStore, openStore } from '../../../src/store/file/open.ts';
-import { bench, benchProcess, ROOT, temporaryFolder } from '../../support/bench.ts';
-import { FIXTURES } from '../../support/recordings.ts';
-import { queryStore } from '../../support/store-dump.ts';
+import { ROOT, temporaryFolder } from '../../support/bench.ts';
 
 const MIGRATIONS = join(ROOT, 'migrations');
 
@@ -26,18 +22,6 @@ describe('opening', () => {
     store.close();
   });
 
-  test('again finds what was there', () => {
-    const path = join(temporaryFolder(), 'bench.sqlite');
-    const first = openStore(path, MIGRATIONS);
-    first.db.$client.exec(
-      `INSERT INTO sweeps (sweep_id, source, provenance, state, tool_version) VALUES ('a', 'run', 'measured', 'finished', '1')`,
-    );
-    first.close();
-    const again = openStore(path, MIGRATIONS);
-    expect(again.db.$client.prepare('SELECT sweep_id FROM sweeps').all()).toEqual([{ sweep_id: 'a' }]);
-    again.close();
-  });
-
   test.each([
     [
       'a file of something else',
@@ -53,15 +37,6 @@ describe('opening', () => {
     expect(readFileSync(path, 'utf8')).toBe(content);
   });
 
-  test('a store of a newer bench is refused', () => {
-    const path = join(temporaryFolder(), 'bench.sqlite');
-    openStore(path, MIGRATIONS).close();
-    const client = new Database(path);
-    client.exec(`INSERT INTO __drizzle_migrations (hash, created_at) VALUES ('x', 99999999999999)`);
-    client.close();
-    expect(() => openStore(path, MIGRATIONS)).toThrow('was written by a newer bench');
-  });
-
   test('a folder that is not there, and one that may not be written', () => {
     expect(() => openStore('/nowhere/at/all/bench.sqlite', MIGRATIONS)).toThrow('cannot be opened');
     expect(() => openExistingStore(join(temporaryFolder(), 'x.sqlite'), MIGRATIONS)).toThrow('no such store');
@@ -70,18 +45,4 @@ describe('opening', () => {
     chmodSync(folder, 0o500);
     expect(() => openStore(join(folder, 'bench.sqlite'), MIGRATIONS)).toThrow(StoreError);
   });
-});
-
-test('two processes make the same store and write to it at once', async () => {
-  const db = join(temporaryFolder(), 'bench.sqlite');
-  const groups = ['formats', 'failures', 'cpu-contended', 'gpu-contended'];
-  const ended = await Promise.all(
-    [...groups, ...groups].map((group) => benchProcess(['import', join(FIXTURES, group), '--db', db])),
-  );
-  expect(ended.map(({ code, stderr }) => [code, stderr])).toEqual(ended.map(() => [0, expect.any(String)]));
-  expect(queryStore(db, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
-  const alone = join(temporaryFolder(), 'bench.sqlite');
-  await bench(['import', ...groups.map((group) => join(FIXTURES, group)), '--db', alone]);
-  const runs = 'SELECT run_id, cell_key, outcome, reason FROM runs ORDER BY run_id';
-  expect(queryStore(db, runs)).toEqual(queryStore(alone, runs));
 });

@@ -72,20 +72,6 @@ describe('the accuracy of the file that an engine was built from', () => {
     }
   });
 
-  test('each sweep has that of its own file', async () => {
-    for (const [ref, sqnrDb] of [
-      ['latest~1', 30],
-      ['latest', 20],
-    ] as const) {
-      const { stdout } = await bench(['choose', '--at', ref, '--json', '--db', db]);
-      const found = OUTPUTS.pareto.parse(JSON.parse(stdout)).workloads.flat();
-      expect(found.map(({ accuracy, accuracyState }) => [accuracy?.sqnrDb, accuracyState])).toEqual([
-        [sqnrDb, 'checked'],
-        [sqnrDb, 'checked'],
-      ]);
-    }
-  });
-
   test('compare and trend take it as a metric: ten dB less are 3.16 times the error', async () => {
     const metric = ['--metric', 'outputErrorPercent', '--json', '--db', db];
     const compared = await bench(['compare', 'latest~1', 'latest', ...metric]);
@@ -112,14 +98,6 @@ describe('the accuracy of the file that an engine was built from', () => {
     expect((await bench(['check', '--db', db])).stdout).toContain('SQNR 30.0 dB → 20.0 dB');
     const before = await bench(['check', '--as-of', 'latest~1', '--db', db]);
     expect([before.code, before.stdout.split('\n')[0]]).toEqual([0, 'first sweep: nothing to compare with']);
-  });
-
-  test('slo with --min-sqnr counts it', async () => {
-    const slo = ['choose', '--max-latency', '100', '--db', db, '--min-sqnr'];
-    expect((await bench([...slo, '15'])).code).toBe(0);
-    const { code, stdout } = await bench([...slo, '25']);
-    expect(code).toBe(4);
-    expect(stdout.replaceAll(/\s+/g, ' ')).toContain('SQNR of 20.0 dB is 5.0 dB too low');
   });
 
   test('of several comparisons of one file the newest counts', async () => {

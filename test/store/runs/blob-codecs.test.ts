@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 
-import { QUERY_TIME_COLUMNS, type QueryTimes } from '../../../src/trtexec/run-facts.ts';
+import { QUERY_TIME_COLUMNS } from '../../../src/trtexec/run-facts.ts';
 import { decodeSamples, encodeSamples } from '../../../src/store/runs/blob-codecs.ts';
 import { readFixture } from '../../support/recordings.ts';
 import { parseTimes } from '../../support/whole-files.ts';
@@ -31,21 +31,6 @@ test('samples of stores from before are read as they were', () => {
       latencyMs: Float64Array.from([1 / 3, 1.05464, -0]),
     },
   });
-});
-
-test('numbers that are no short decimals come back exactly too', () => {
-  const times: QueryTimes = {
-    count: 6,
-    columns: { computeMs: Float64Array.from([Math.PI, 1 / 3, -0, 1e300, 5e-324, Number.NaN]) },
-  };
-  const back = decodeSamples(encodeSamples(times)).columns.computeMs;
-  expect([...(back ?? [])].map((value) => Object.is(value, -0))).toEqual([false, false, true, false, false, false]);
-  expect(back).toEqual(times.columns.computeMs);
-});
-
-test('a run without queries', () => {
-  const times: QueryTimes = { count: 0, columns: { computeMs: new Float64Array(0) } };
-  expect(decodeSamples(encodeSamples(times))).toEqual(times);
 });
 
 test('any doubles come back bit by bit, in any columns, between numbers of six digits', () => {

@@ -123,11 +123,3 @@ test('no count, estimate, engine or machine of a sweep is that of its pairs', ()
     CELLS.flatMap(({ key }) => [`${key} 1 measured`, `${key} 2 measured`, `${key} 3 failed`]).toSorted(),
   );
 });
-
-test('the runs of a pair come back when stores are merged', async () => {
-  const merged = await bench(['db', 'merge', PAIRED, '--db', join(folder, 'fresh.sqlite')]);
-  expect(merged).toMatchObject({ code: 0 });
-  const fresh = openStore(join(folder, 'fresh.sqlite'), join(ROOT, 'migrations'));
-  expect(pairRunsOf(fresh.db, LAST)).toHaveLength(9);
-  fresh.close();
-});

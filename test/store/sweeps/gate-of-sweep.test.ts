@@ -4,10 +4,9 @@ import { expect, test } from 'vitest';
 
 import { migrationsFolder } from '../../../src/cli/store-location.ts';
 import { NO_GATE } from '../../../src/records/gate-settings.ts';
-import { NO_GIT } from '../../../src/records/sweep.ts';
+import { newSweep } from '../../../src/records/sweep.ts';
 import { openStore } from '../../../src/store/file/open.ts';
-import { gateOf, matrixFileOf } from '../../../src/store/sweeps/gate-of-sweep.ts';
-import { saveSweep } from '../../../src/store/sweeps/sweeps.ts';
+import { gateOf, matrixFileOf, saveSweep } from '../../../src/store/sweeps/sweeps.ts';
 import { temporaryFolder } from '../../support/bench.ts';
 
 const ID = 'a'.repeat(32);
@@ -15,30 +14,8 @@ const ID = 'a'.repeat(32);
 /** What is read of a sweep with this plan. */
 function readOf(plan: unknown) {
   const { db, close } = openStore(join(temporaryFolder(), 'bench.sqlite'), migrationsFolder());
-  const about = {
-    name: null,
-    recordingSet: null,
-    finishedAt: null,
-    seed: 1,
-    trtexec: null,
-    tensorrt: null,
-    host: null,
-  };
-  saveSweep(
-    db,
-    {
-      ...NO_GIT,
-      ...about,
-      sweepId: ID,
-      source: 'run',
-      matrix: 'm',
-      provenance: 'measured',
-      state: 'finished',
-      startedAt: '2026-11-21T02:00:00.000Z',
-      toolVersion: '0',
-    },
-    plan,
-  );
+  const sweep = newSweep({ sweepId: ID, source: 'run', provenance: 'measured', state: 'finished', toolVersion: '0' });
+  saveSweep(db, sweep, plan);
   const read = { gate: gateOf(db, ID), file: matrixFileOf(db, ID) };
   close();
   return read;

@@ -55,35 +55,23 @@ const POWER_CAP = 0x4;
 const THERMAL = 0x20 | 0x40;
 
 type Maker = (random: Random) => WhyCase;
+type Change = (side: Side, random: Random) => Side;
 
 /** At least four of each cause, eight with two at once, ten with nothing to find; the same for the same seed. */
 export function makeCases(seed: number): WhyCase[] {
   const random = new Random(seed);
-  const of = (maker: Maker, times: number): WhyCase[] => Array.from({ length: times }, () => maker(random));
   const gpu = beside('gpu-contended');
   const cpu = beside('cpu-contended').filter(([, { folder }]) => folder.endsWith('graph1'));
-  const real =
-    (pairs: readonly (readonly [Source, Source])[], cause: CauseKind): Maker =>
-    (r) =>
-      recordedCase(r.pick(pairs), cause, r);
-  return [
-    ...of(clocks, 4),
-    ...of(power, 4),
-    ...of(heat, 4),
-    ...of(driver, 4),
-    ...of(enqueue, 4),
-    ...of(graph, 4),
-    ...of(model, 4),
-    ...of(tactic, 4),
-    ...of(fusion, 4),
-    ...of(transfers, 4),
-    ...of(real(gpu, 'contention'), 4),
-    ...of(real(cpu, 'hostBound'), 4),
-    ...of((r) => starvedAndSlower(r.pick(cpu), r), 4),
-    ...of(twoAtOnce, 8),
-    ...of(noDifference, 5),
-    ...of(unexplained, 5),
+  const rows: readonly (readonly [Maker, number])[] = [
+    ...SINGLE.map((maker) => [maker, 4] as const),
+    [(r) => recordedCase(r.pick(gpu), 'contention', r), 4],
+    [(r) => recordedCase(r.pick(cpu), 'hostBound', r), 4],
+    [(r) => starvedAndSlower(r.pick(cpu), r), 4],
+    [(r) => DOUBLE[Math.floor(r.next() * DOUBLE.length)]?.(r) ?? unexplained(r), 8],
+    [noDifference, 5],
+    [unexplained, 5],
   ];
+  return rows.flatMap(([maker, times]) => Array.from({ length: times }, () => maker(random)));
 }
 
 function plain(runs: readonly Source[], random: Random): Side {
@@ -93,7 +81,7 @@ function plain(runs: readonly Source[], random: Random): Side {
     stdout: (text) => text,
     stderr: '',
     environment: { driver: '580.159.04', gpuName: 'NVIDIA H200', tensorrt: '10.6.0' },
-    engine: { buildId: random.hash().slice(0, 32), sha256: random.hash() },
+    engine: newEngine(random),
     modelSha256: random.hash(),
     telemetry: QUIET,
     layers: null,
@@ -115,49 +103,31 @@ function named(name: string, causes: readonly CauseKind[], base: Side, head: Sid
   return { name, truth: { kind: 'causes', causes }, base, head };
 }
 
-function withClock(side: Side, random: Random, low: number, high: number, more: Partial<Telemetry>): Side {
+/** The second of two sides of the same cell is changed. */
+function twin(name: string, causes: readonly CauseKind[], change: Change, graph = true): Maker {
+  return (random) => {
+    const { base, head } = twins(random, graph);
+    return named(name, causes, base, change(head, random));
+  };
+}
+
+function slower(side: Side, factor: number): Side {
+  return { ...side, change: { ...side.change, gpu: (side.change.gpu ?? 1) * factor } };
+}
+
+function withClock(side: Side, random: Random, low: number, high: number, more: Partial<Telemetry> = {}): Side {
   const smClockMhz = Math.round(random.between(low, high) / 15) * 15;
   const gpu = (QUIET.smClockMhz / smClockMhz) ** random.between(0.9, 1);
-  return {
-    ...side,
-    change: { ...side.change, gpu: (side.change.gpu ?? 1) * gpu },
-    telemetry: { ...QUIET, smClockMhz, ...more },
-  };
+  return { ...slower(side, gpu), telemetry: { ...QUIET, smClockMhz, ...more } };
 }
-
-const clocks: Maker = (random) => {
-  const { base, head } = twins(random, true);
-  return named('clock', ['clocks'], base, withClock(head, random, 1400, 1860, {}));
-};
-
-const power: Maker = (random) => {
-  const { base, head } = twins(random, true);
-  const capped = { powerW: random.between(680, 699), reasons: POWER_CAP, temperatureC: 62 };
-  return named('power cap', ['powerLimit'], base, withClock(head, random, 1500, 1860, capped));
-};
-
-const heat: Maker = (random) => {
-  const { base, head } = twins(random, true);
-  const hot = { temperatureC: Math.round(random.between(86, 92)), reasons: THERMAL };
-  return named('heat', ['thermal'], base, withClock(head, random, 1000, 1700, hot));
-};
 
 function withDriver(side: Side, random: Random, factor: number): Side {
-  return {
-    ...side,
-    change: { ...side.change, gpu: (side.change.gpu ?? 1) * factor },
-    environment: { ...side.environment, driver: `5${Math.floor(random.between(10, 79))}.86.10` },
-  };
+  const driver = `5${Math.floor(random.between(10, 79))}.86.10`;
+  return { ...slower(side, factor), environment: { ...side.environment, driver } };
 }
 
-const driver: Maker = (random) => {
-  const { base, head } = twins(random, true);
-  return named('driver', ['environment'], base, withDriver(head, random, random.between(1.03, 1.15)));
-};
-
 function withEnqueue(side: Side, random: Random): Side {
-  const [first] = side.runs;
-  const log = first?.stdout ?? '';
+  const log = side.runs[0]?.stdout ?? '';
   const gpuMs = medianOf(log, 'GPU Compute Time');
   const enqueueMs = gpuMs * random.between(1.15, 1.8);
   return {
@@ -168,89 +138,105 @@ function withEnqueue(side: Side, random: Random): Side {
   };
 }
 
-const enqueue: Maker = (random) => {
-  const { base, head } = twins(random, false);
-  return named('enqueue', ['enqueueBound'], base, withEnqueue(head, random));
-};
+const NO_GRAPH = [
+  'The CUDA graph capture on the stream has failed.',
+  'The built TensorRT engine contains operations that are not permitted under CUDA graph capture mode.',
+  'The specified --useCudaGraph flag has been ignored. The inference will be launched without using CUDA graph launch.',
+].map((line) => `[11/21/2026-07:34:02] [W] ${line}\n`);
 
 function withoutGraph(side: Side, random: Random): Side {
+  const { change, ...other } = slower(side, random.between(1.08, 1.3));
   return {
-    ...side,
-    change: { ...side.change, gpu: (side.change.gpu ?? 1) * random.between(1.08, 1.3), enqueue: 200 },
+    ...other,
+    change: { ...change, enqueue: 200 },
     stdout: (text) => text.replace(/^.*Successfully captured CUDA graph.*\n/m, ''),
-    stderr: [
-      'The CUDA graph capture on the stream has failed.',
-      'The built TensorRT engine contains operations that are not permitted under CUDA graph capture mode.',
-      'The specified --useCudaGraph flag has been ignored. The inference will be launched without using CUDA graph launch.',
-    ]
-      .map((line) => `[11/21/2026-07:34:02] [W] ${line}\n`)
-      .join(''),
+    stderr: NO_GRAPH.join(''),
   };
 }
 
-const graph: Maker = (random) => {
-  const { base, head } = twins(random, true);
-  return named('graph', ['graphNotCaptured'], base, withoutGraph(head, random));
-};
+function newEngine(random: Random): Side['engine'] {
+  return { buildId: random.hash().slice(0, 32), sha256: random.hash() };
+}
 
 function withModel(side: Side, random: Random, factor: number): Side {
-  return {
-    ...side,
-    change: { ...side.change, gpu: (side.change.gpu ?? 1) * factor },
-    engine: { buildId: random.hash().slice(0, 32), sha256: random.hash() },
-    modelSha256: random.hash(),
+  return { ...slower(side, factor), engine: newEngine(random), modelSha256: random.hash() };
+}
+
+/** Some layers of a profiled engine are changed: the time of a query changes as much as that of the profile. */
+function layered(
+  name: string,
+  causes: readonly CauseKind[],
+  [of, share]: readonly [typeof families, number],
+  [change, least, most]: readonly [typeof otherTactics, number, number],
+  then: Change = (side) => side,
+): Maker {
+  return (random) => {
+    const source = readSource(random.pick(PROFILES));
+    const [profile = '', layers = ''] = ['profile.json', 'layers.json'].map(
+      (file) => readText(source.folder, file) ?? '',
+    );
+    const engine = parseEngine(profile, layers);
+    const cell = NIGHTS.find(
+      ([{ model, precision, folder }]) =>
+        model === source.model && precision === source.precision && folder.endsWith('b8.graph1'),
+    );
+    if (cell === undefined) throw new Error(`no cell for ${source.folder}`);
+    const base = { ...plain(cell.slice(0, 1), random), layers: { source, engine } };
+    const head = { ...base, runs: cell.slice(1), engine: newEngine(random) };
+    const places = random.pick(of(engine, share * totalMs(engine)));
+    const after = change(engine, places, random.between(least, most));
+    const changed = {
+      ...head,
+      change: { gpu: totalMs(after) / totalMs(engine) },
+      layers: { source, engine: rebuilt(after, random) },
+    };
+    return named(name, causes, base, then(changed, random));
   };
 }
 
-const model: Maker = (random) => {
-  const { base, head } = twins(random, true);
-  return named('model', ['model'], base, withModel(head, random, random.between(1.04, 1.3)));
-};
+const TACTICS = [
+  [families, 0.06],
+  [otherTactics, 1.5, 3],
+] as const;
 
-function profiled(random: Random): { base: Side; head: Side; source: Source; engine: Engine } {
-  const source = readSource(random.pick(PROFILES));
-  const engine = parseEngine(
-    readText(source.folder, 'profile.json') ?? '',
-    readText(source.folder, 'layers.json') ?? '',
-  );
-  const cell = NIGHTS.find(
-    ([{ model: of, precision, folder }]) =>
-      of === source.model && precision === source.precision && folder.endsWith('b8.graph1'),
-  );
-  if (cell === undefined) throw new Error(`no cell for ${source.folder}`);
-  const base = { ...plain(cell.slice(0, 1), random), layers: { source, engine } };
-  const build = { buildId: random.hash().slice(0, 32), sha256: random.hash() };
-  return { base, head: { ...base, runs: cell.slice(1), engine: build }, source, engine };
-}
+const SINGLE: readonly Maker[] = [
+  twin('clock', ['clocks'], (head, random) => withClock(head, random, 1400, 1860)),
+  twin('power cap', ['powerLimit'], (head, random) => {
+    const capped = { powerW: random.between(680, 699), reasons: POWER_CAP, temperatureC: 62 };
+    return withClock(head, random, 1500, 1860, capped);
+  }),
+  twin('heat', ['thermal'], (head, random) => {
+    const hot = { temperatureC: Math.round(random.between(86, 92)), reasons: THERMAL };
+    return withClock(head, random, 1000, 1700, hot);
+  }),
+  twin('driver', ['environment'], (head, random) => withDriver(head, random, random.between(1.03, 1.15))),
+  twin('enqueue', ['enqueueBound'], withEnqueue, false),
+  twin('graph', ['graphNotCaptured'], withoutGraph),
+  twin('model', ['model'], (head, random) => withModel(head, random, random.between(1.04, 1.3))),
+  layered('tactic', ['tactics'], ...TACTICS),
+  layered('fusion', ['fusion'], [fusedFamilies, 0.05], [lostFusion, 1.6, 4]),
+  twin('transfers', ['transfers'], (head, random) => {
+    const change = { h2d: random.between(3, 12), d2h: random.between(1, 4) };
+    return { ...head, change };
+  }),
+];
 
-/** The time of a query changes as much as that of the profile. */
-function withLayers(side: Side, source: Source, before: Engine, after: Engine, random: Random): Side {
-  return {
-    ...side,
-    change: { gpu: totalMs(after) / totalMs(before) },
-    layers: { source, engine: rebuilt(after, random) },
-  };
-}
-
-const tactic: Maker = (random) => {
-  const { base, head, source, engine } = profiled(random);
-  const places = random.pick(families(engine, 0.06 * totalMs(engine)));
-  const after = otherTactics(engine, places, random.between(1.5, 3));
-  return named('tactic', ['tactics'], base, withLayers(head, source, engine, after, random));
-};
-
-const fusion: Maker = (random) => {
-  const { base, head, source, engine } = profiled(random);
-  const places = random.pick(fusedFamilies(engine, 0.05 * totalMs(engine)));
-  const after = lostFusion(engine, places, random.between(1.6, 4));
-  return named('fusion', ['fusion'], base, withLayers(head, source, engine, after, random));
-};
-
-const transfers: Maker = (random) => {
-  const { base, head } = twins(random, true);
-  const change = { h2d: random.between(3, 12), d2h: random.between(1, 4) };
-  return named('transfers', ['transfers'], base, { ...head, change });
-};
+const DOUBLE: readonly Maker[] = [
+  layered('tactic and clock', ['tactics', 'clocks'], ...TACTICS, (head, random) => withClock(head, random, 1500, 1800)),
+  layered('tactic and driver', ['tactics', 'environment'], ...TACTICS, (head, random) => withDriver(head, random, 1)),
+  twin('power cap and driver', ['powerLimit', 'environment'], (head, random) =>
+    withDriver(withClock(head, random, 1500, 1800, { powerW: 695, reasons: POWER_CAP }), random, 1.01),
+  ),
+  twin('model and driver', ['model', 'environment'], (head, random) =>
+    withModel(withDriver(head, random, 1.05), random, 1.1),
+  ),
+  twin('graph and clock', ['graphNotCaptured', 'clocks'], (head, random) =>
+    withClock(withoutGraph(head, random), random, 1500, 1800),
+  ),
+  twin('transfers and clock', ['transfers', 'clocks'], (head, random) =>
+    withClock({ ...head, change: { h2d: 6 } }, random, 1500, 1800),
+  ),
+];
 
 function recordedCase([before, after]: readonly [Source, Source], cause: CauseKind, random: Random): WhyCase {
   const base = plain([before], random);
@@ -263,35 +249,6 @@ function starvedAndSlower([before, after]: readonly [Source, Source], random: Ra
   const change = { gpu: random.between(1.011, 1.03) };
   return named('starved and slower', ['hostBound'], base, { ...base, runs: [after], change });
 }
-
-const twoAtOnce: Maker = (random) => {
-  const kind = Math.floor(random.next() * 6);
-  if (kind === 0 || kind === 1) {
-    const { base, head, source, engine } = profiled(random);
-    const places = random.pick(families(engine, 0.06 * totalMs(engine)));
-    const after = otherTactics(engine, places, random.between(1.5, 3));
-    const other = withLayers(head, source, engine, after, random);
-    return kind === 0
-      ? named('tactic and clock', ['tactics', 'clocks'], base, withClock(other, random, 1500, 1800, {}))
-      : named('tactic and driver', ['tactics', 'environment'], base, withDriver(other, random, 1));
-  }
-  const { base, head } = twins(random, true);
-  if (kind === 2) {
-    const capped = { powerW: 695, reasons: POWER_CAP };
-    const both = withDriver(withClock(head, random, 1500, 1800, capped), random, 1.01);
-    return named('power cap and driver', ['powerLimit', 'environment'], base, both);
-  }
-  if (kind === 3) {
-    const both = withModel(withDriver(head, random, 1.05), random, 1.1);
-    return named('model and driver', ['model', 'environment'], base, both);
-  }
-  if (kind === 4) {
-    const both = withClock(withoutGraph(head, random), random, 1500, 1800, {});
-    return named('graph and clock', ['graphNotCaptured', 'clocks'], base, both);
-  }
-  const both = withClock({ ...head, change: { h2d: 6 } }, random, 1500, 1800, {});
-  return named('transfers and clock', ['transfers', 'clocks'], base, both);
-};
 
 const noDifference: Maker = (random) => {
   const { base, head } = twins(random, random.next() < 0.6);
@@ -363,28 +320,20 @@ function writeBuild(side: Side, folder: string): void {
     build: { model: source.model, modelSha256: side.modelSha256, flags: ['--stronglyTyped'] },
   };
   writeFileSync(join(folder, 'run.json'), JSON.stringify(manifest));
-  writeFileSync(
-    join(folder, 'stdout.log'),
-    '&&&& RUNNING TensorRT.trtexec [TensorRT v100600] [b26] # trtexec --skipInference\n[11/21/2026-07:34:01] [I] Engine built in 8.2 sec.\n[11/21/2026-07:34:01] [I] Skipped inference phase since --skipInference is added.\n&&&& PASSED TensorRT.trtexec [TensorRT v100600] [b26] # trtexec --skipInference\n',
-  );
+  const marker = 'TensorRT.trtexec [TensorRT v100600] [b26] # trtexec --skipInference';
+  const lines = ['Engine built in 8.2 sec.', 'Skipped inference phase since --skipInference is added.'];
+  const said = lines.map((line) => `[11/21/2026-07:34:01] [I] ${line}\n`).join('');
+  writeFileSync(join(folder, 'stdout.log'), `&&&& RUNNING ${marker}\n${said}&&&& PASSED ${marker}\n`);
 }
 
 const COLUMNS =
   'timestamp, pstate, clocks.current.sm [MHz], clocks.current.memory [MHz], power.draw [W], power.limit [W], temperature.gpu, utilization.gpu [%], clocks_event_reasons.active';
 
 function telemetryText({ smClockMhz, powerW, temperatureC, reasons }: Telemetry): string {
-  const rows = Array.from({ length: 4 }, (_, second) =>
-    [
-      `2026/11/21 07:34:0${second}.000`,
-      'P0',
-      `${smClockMhz} MHz`,
-      '3201 MHz',
-      `${powerW.toFixed(2)} W`,
-      '700.00 W',
-      temperatureC,
-      '98 %',
-      `0x${reasons.toString(16).padStart(16, '0')}`,
-    ].join(', '),
+  const power = `3201 MHz, ${powerW.toFixed(2)} W, 700.00 W`;
+  const state = `${temperatureC}, 98 %, 0x${reasons.toString(16).padStart(16, '0')}`;
+  const rows = [0, 1, 2, 3].map(
+    (second) => `2026/11/21 07:34:0${second}.000, P0, ${smClockMhz} MHz, ${power}, ${state}`,
   );
   return `${[COLUMNS, ...rows].join('\n')}\n`;
 }

@@ -48,47 +48,47 @@ async function problem(model: string, variant: PlannedVariant): Promise<string |
 }
 
 describe('what is refused before ModelOpt is started', () => {
-  test('a model that is quantized already', async () => {
-    expect(await problem('quantized.onnx', fp8())).toBe(
-      'quantized.onnx is quantized already (7 Q/DQ nodes): make fp8 from the model before that, or name it as it is (precisions: {fp8: {onnx: FILE}})',
-    );
-  });
+  const STATED = shapes({ input_ids: [2, 8], attention_mask: [2, 8, 16] });
+  const SAY =
+    'say with which sizes it is calibrated: shapes in calibration ({input_ids: 1x128}), or --calibration-shapes input_ids:1x128';
 
-  test('an operator that the model does not have', async () => {
-    expect(await problem('vit_tiny.onnx', fp8({ opTypes: ['Matmul'] }))).toBe(
-      'vit_tiny.onnx has no operator Matmul; did you mean "MatMul"?',
-    );
-    expect(await problem('mlp_tiny.onnx', fp8({ opTypes: ['LSTM'] }))).toBe(
-      'mlp_tiny.onnx has no operator LSTM (it has Gemm, Relu)',
-    );
-    expect(await problem('vit_tiny.onnx', fp8({ opTypes: ['MatMul', 'Conv'] }))).toBe(null);
-  });
-
-  test('a name that is no input, which ModelOpt ignores without a word', async () => {
-    expect(await problem('vit_tiny.onnx', fp8(shapes({ foo: [1, 3, 32, 32] })))).toBe(
-      'vit_tiny.onnx has no input "foo" (it has input)',
-    );
-  });
-
-  test('a shape that the model cannot have', async () => {
-    expect(await problem('vit_tiny.onnx', fp8(shapes({ input: [8, 3, 16, 16] })))).toBe(
-      'vit_tiny.onnx: input "input" is [batch, 3, 32, 32], not 8x3x16x16',
-    );
-  });
-
-  test('a dynamic dimension without a size, which ModelOpt calibrates as 1', async () => {
-    expect(await problem('external.onnx', fp8())).toBe(
-      'external.onnx: input "input_ids" is [batch, sequence]: say with which sizes it is calibrated: shapes in calibration ({input_ids: 1x128}), or --calibration-shapes input_ids:1x128',
-    );
-    const stated = shapes({ input_ids: [2, 8], attention_mask: [2, 8, 16] });
-    expect(await problem('external.onnx', fp8(stated))).toBe(null);
+  test.each<[string, string, Partial<PlannedVariant>, string | null]>([
+    [
+      'a model that is quantized already',
+      'quantized.onnx',
+      {},
+      ' is quantized already (7 Q/DQ nodes): make fp8 from the model before that, or name it as it is (precisions: {fp8: {onnx: FILE}})',
+    ],
+    ['a near operator', 'vit_tiny.onnx', { opTypes: ['Matmul'] }, ' has no operator Matmul; did you mean "MatMul"?'],
+    ['another operator', 'mlp_tiny.onnx', { opTypes: ['LSTM'] }, ' has no operator LSTM (it has Gemm, Relu)'],
+    ['operators of the model are fine', 'vit_tiny.onnx', { opTypes: ['MatMul', 'Conv'] }, null],
+    [
+      'a name that is no input, which ModelOpt ignores without a word',
+      'vit_tiny.onnx',
+      shapes({ foo: [1, 3, 32, 32] }),
+      ' has no input "foo" (it has input)',
+    ],
+    [
+      'a shape that the model cannot have',
+      'vit_tiny.onnx',
+      shapes({ input: [8, 3, 16, 16] }),
+      ': input "input" is [batch, 3, 32, 32], not 8x3x16x16',
+    ],
+    [
+      'a dynamic dimension without a size, which ModelOpt calibrates as 1',
+      'external.onnx',
+      {},
+      `: input "input_ids" is [batch, sequence]: ${SAY}`,
+    ],
+    ['sizes that are stated are fine', 'external.onnx', STATED, null],
+  ])('%s', async (_, model, variant, expected) => {
+    expect(await problem(model, fp8(variant))).toBe(expected && model + expected);
   });
 
   test('a dynamic batch alone is calibrated as 1, as ModelOpt does', async () => {
     const facts = await readOnnxFacts(join(MODELS, 'resnet_tiny.onnx'));
-    expect(calibrationInputs(facts, fp8(), 'm')).toEqual([
-      { name: 'input', elementType: 'float32', shape: [1, 3, 32, 32] },
-    ]);
+    const image = { name: 'input', elementType: 'float32', shape: [1, 3, 32, 32] };
+    expect(calibrationInputs(facts, fp8(), 'm')).toEqual([image]);
   });
 });
 

@@ -7,6 +7,7 @@ import { layerNcuArgs } from '../../../src/tools/ncu/ncu-args.ts';
 import { captureArgs, captureProblem, type CaptureRequest, shownBuildArgs } from '../../../src/tools/nsys/nsys-args.ts';
 import { GUIDE_NSYS, nsysDialect } from '../../../src/tools/nsys/nsys-dialect.ts';
 import { readWindow, trtllmArgs, trtllmVariables } from '../../../src/harnesses/trtllm-bench/capture.ts';
+import { NOT_CAPTURED } from '../../../src/features/profile/output.ts';
 import { captureText } from '../../../src/features/profile/profile.ts';
 import { makeLook } from '../../../src/terminal/look.ts';
 import { ROOT } from '../../support/bench.ts';
@@ -19,23 +20,10 @@ function guide(row: string): string {
   return line.slice(`| ${row} | `.length, -' |'.length);
 }
 
-const FOO: CaptureRequest = {
-  output: 'foo_profile',
-  replaces: false,
-  hasGraph: false,
-  gpuMetrics: false,
-  dla: false,
-  iterations: 50,
-};
-const RUN = [
-  '--loadEngine={engine}',
-  '--warmUp=200',
-  '--duration=3',
-  '--iterations=10',
-  '--infStreams=1',
-  '--percentile=90,95,99',
-  '--exportTimes=times.json',
-];
+const NOTHING_MORE = { replaces: false, hasGraph: false, gpuMetrics: false, dla: false };
+const FOO: CaptureRequest = { ...NOTHING_MORE, output: 'foo_profile', iterations: 50 };
+const TIMED = '--warmUp=200 --duration=3 --iterations=10 --infStreams=1 --percentile=90,95,99 --exportTimes=times.json';
+const RUN = ['--loadEngine={engine}', ...TIMED.split(' ')];
 
 function captureLine(request: Partial<CaptureRequest> = {}, dialect = GUIDE_NSYS): string {
   return ['nsys', ...captureArgs({ ...FOO, ...request }, dialect, ['trtexec'], RUN, 'foo.plan')].join(' ');
@@ -73,45 +61,20 @@ describe('the commands of the guide, to the character', () => {
     const command = line.slice(line.indexOf('trtllm-bench')).split(' ');
     const window = readWindow('100-150');
     expect(window).toEqual({ from: 100, to: 150 });
-    const text = captureText(
-      {
-        schemaVersion: 1,
-        dryRun: true,
-        cell: null,
-        label: null,
-        tensorrt: null,
-        nsysVersion: null,
-        engine: null,
-        steps: [
-          {
-            kind: 'capture',
-            variables: trtllmVariables({ from: 100, to: 150 }),
-            argv: ['nsys', ...trtllmArgs('trace', command)],
-          },
-        ],
-        notes: [],
-        files: [],
-        runId: null,
-        kernels: null,
-      },
-      makeLook(80, false),
-    );
-    expect(text.at(-1)).toBe(line);
+    const about = { cell: null, label: null, tensorrt: null, nsysVersion: null, engine: null, notes: [] };
+    const variables = trtllmVariables({ from: 100, to: 150 });
+    const step = { kind: 'capture', variables, argv: ['nsys', ...trtllmArgs('trace', command)] } as const;
+    expect(captureText({ ...NOT_CAPTURED, ...about, steps: [step] }, makeLook(80, false)).at(-1)).toBe(line);
+    const wrong = ['150-100', '100', '100-100', 'a-b', '-1-5', ''];
+    expect(wrong.map(readWindow)).toEqual(wrong.map(() => null));
   });
 });
 
 test('what makes the cell what it is stays; how long it measures, and what it exports, does not', () => {
   const own = ['--shapes=input:8x3', '--useCudaGraph', '--loadInputs=input:a b.bin', '--device=1'];
   const line = captureArgs(FOO, GUIDE_NSYS, ['/opt/trtexec'], [...RUN, ...own], '/e/k.plan');
-  expect(line.slice(line.indexOf('/opt/trtexec'))).toEqual([
-    '/opt/trtexec',
-    '--profilingVerbosity=detailed',
-    '--loadEngine=/e/k.plan',
-    '--warmUp=0',
-    '--duration=0',
-    '--iterations=50',
-    ...own,
-  ]);
+  const stated = '--profilingVerbosity=detailed --loadEngine=/e/k.plan --warmUp=0 --duration=0 --iterations=50';
+  expect(line.slice(line.indexOf('/opt/trtexec') + 1)).toEqual([...stated.split(' '), ...own]);
 });
 
 describe('what versions of Nsight Systems spell in other ways', () => {
@@ -126,11 +89,8 @@ describe('what versions of Nsight Systems spell in other ways', () => {
 
   test('is read from the help of the one that is there', () => {
     const found = nsysDialect('NVIDIA Nsight Systems version 2025.3.1.90-253135822126v0\n', HELP);
-    expect(found).toEqual({
-      version: '2025.3.1',
-      gpuMetrics: '--gpu-metrics-devices',
-      accelerators: 'tegra-accelerators',
-    });
+    const names = { gpuMetrics: '--gpu-metrics-devices', accelerators: 'tegra-accelerators' };
+    expect(found).toEqual({ version: '2025.3.1', ...names });
     expect(captureLine({ gpuMetrics: true }, found)).toContain('--gpu-metrics-devices all');
     expect(captureLine({ dla: true }, found)).toContain(
       '-t cuda,nvtx,cudla,tegra-accelerators,osrt --accelerator-trace=tegra-accelerators',
@@ -139,11 +99,8 @@ describe('what versions of Nsight Systems spell in other ways', () => {
 
   test('an older one', () => {
     const older = HELP.replace('devices', 'device').replace('tegra-accelerators', 'nvmedia');
-    expect(nsysDialect('NVIDIA Nsight Systems version 2022.3.2', older)).toEqual({
-      version: '2022.3.2',
-      gpuMetrics: '--gpu-metrics-device',
-      accelerators: 'nvmedia',
-    });
+    const names = { gpuMetrics: '--gpu-metrics-device', accelerators: 'nvmedia' };
+    expect(nsysDialect('NVIDIA Nsight Systems version 2022.3.2', older)).toEqual({ version: '2022.3.2', ...names });
   });
 
   test('one that cannot says so, with what can', () => {
@@ -163,9 +120,7 @@ describe('Nsight Compute for one layer', () => {
 
   test('is filtered by the range of the layer, and launches no graph', () => {
     expect(line('conv1').join(' ')).toBe(
-      'ncu --nvtx --nvtx-include TensorRT@conv1/ --profile-from-start off --set full -o out trtexec --profilingVerbosity=detailed --loadEngine=foo.plan --warmUp=0 --duration=0 --iterations=1'.slice(
-        4,
-      ),
+      '--nvtx --nvtx-include TensorRT@conv1/ --profile-from-start off --set full -o out trtexec --profilingVerbosity=detailed --loadEngine=foo.plan --warmUp=0 --duration=0 --iterations=1',
     );
     expect(line('conv1', true).at(-1)).toBe('--noCudaGraph');
   });
@@ -176,10 +131,4 @@ describe('Nsight Compute for one layer', () => {
     );
     expect(line(String.raw`a\b`)[2]).toBe(String.raw`TensorRT@a\b/`);
   });
-});
-
-test('a window is two numbers in their order', () => {
-  expect(['150-100', '100', '100-100', 'a-b', '-1-5', ''].map(readWindow)).toEqual(
-    Array.from({ length: 6 }, () => null),
-  );
 });

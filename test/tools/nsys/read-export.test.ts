@@ -6,19 +6,15 @@ import { describe, expect, test } from 'vitest';
 
 import { readNsysExport } from '../../../src/tools/nsys/read-export.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
-import { type Capture, THREAD, writeCapture } from '../../support/nsys-export.ts';
+import { type Capture, writeCapture } from '../../support/nsys-export.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { FIXTURES } from '../../support/recordings.ts';
 
-const LAYERS = [
-  { name: 'conv1 + relu1', kernels: { sm90_xmma_fprop: 40, splitKreduce: 8 } },
-  { name: 'Reformatting CopyNode for Input Tensor 0 to fc', kernels: { permutationKernel: 5 } },
-  { name: '/head/fc/MatMul', kernels: { sm90_gemm: 25 } },
-];
+const KERNELS = { sm90_xmma_fprop: 40, splitKreduce: 8, permutationKernel: 5, sm90_gemm: 25 };
 
 function exported(capture: Partial<Capture> = {}): string {
   const path = join(temporaryFolder(), 'capture.sqlite');
-  writeCapture(path, { layers: LAYERS, queries: 3, ...capture });
+  writeCapture(path, { kernels: KERNELS, queries: 3, ...capture });
   return path;
 }
 
@@ -42,20 +38,18 @@ describe('what a capture holds', () => {
     const path = exported();
     const client = new Database(path);
     const at = (us: number): number => us * 1000;
-    const add = client.prepare(
-      `INSERT INTO NVTX_EVENTS (start, end, eventType, text, textId, globalTid) VALUES (?, ?, ?, ?, ?, ${THREAD})`,
-    );
+    const add = client.prepare('INSERT INTO NVTX_EVENTS VALUES (?, ?, ?, ?)');
     client.exec(`INSERT INTO StringIds VALUES (9001, 'Holding GIL'), (9002, 'Waiting for GIL')`);
-    add.run(at(0), at(10_000), 59, null, 9001);
-    add.run(at(120), at(160), 59, null, 9002);
-    add.run(at(140), at(180), 59, null, 9002);
+    add.run(at(0), at(10_000), null, 9001);
+    add.run(at(120), at(160), null, 9002);
+    add.run(at(140), at(180), null, 9002);
     const [kernels] = client
       .prepare<[], { readonly first: number; readonly last: number }>(
         'SELECT min(start) AS first, max(end) AS last FROM CUPTI_ACTIVITY_KIND_KERNEL',
       )
       .all();
     if (kernels === undefined) throw new Error('no kernels');
-    add.run(kernels.first, kernels.last, 60, 'Python GC', null);
+    add.run(kernels.first, kernels.last, 'Python GC', null);
     client.close();
     const [collection, lock] = readNsysExport(path).pauses;
     expect(collection).toMatchObject({ reason: 'garbageCollection', count: 1 });
@@ -83,7 +77,7 @@ describe('what a capture holds', () => {
 
   test('a kernel has the ONNX nodes of the layers whose tactic is called as it is', async () => {
     const name = '_gemm_mha_v2_0xd95cfa64dfa848e0ce2afd6498e018fb';
-    const path = exported({ layers: [{ name: 'any', kernels: { [`${name}_kernel`]: 9, other: 1 } }] });
+    const path = exported({ kernels: { [`${name}_kernel`]: 9, other: 1 } });
     const { stdout } = await bench([
       'layers',
       join(FIXTURES, 'nights/1-profile/vit_base.fp16.b8'),
@@ -100,11 +94,15 @@ describe('what a capture holds', () => {
     ]);
     expect([attention?.nodes.length, other?.nodes]).toEqual([48, []]);
   });
-
-  test('kernels of a graph are the same kernels', () => {
-    expect(readNsysExport(exported({ hasGraph: true })).kernels).toEqual(readNsysExport(exported()).kernels);
-  });
 });
+
+function changedBy(sql: string): string {
+  const path = exported();
+  const client = new Database(path);
+  client.exec(sql);
+  client.close();
+  return path;
+}
 
 describe('what may be otherwise in a file', () => {
   test('times that count from 1970 lose no nanosecond', () => {
@@ -117,26 +115,17 @@ describe('what may be otherwise in a file', () => {
     ['CUPTI_ACTIVITY_KIND_RUNTIME', 'no CUDA call was traced; capture with `-t cuda,nvtx`'],
     ['StringIds', 'it is no SQLite export of Nsight Systems'],
   ])('without %s it says what brings it', (table, text) => {
-    const path = exported();
-    const client = new Database(path);
-    client.exec(`DROP TABLE ${table}`);
-    client.close();
+    const path = changedBy(`DROP TABLE ${table}`);
     expect(() => readNsysExport(path)).toThrow(`${path} has no table ${table}: ${text}`);
   });
 
   test('a table without a column that is needed is named with it', () => {
-    const path = exported();
-    const client = new Database(path);
-    client.exec('ALTER TABLE CUPTI_ACTIVITY_KIND_RUNTIME DROP COLUMN nameId');
-    client.close();
+    const path = changedBy('ALTER TABLE CUPTI_ACTIVITY_KIND_RUNTIME DROP COLUMN nameId');
     expect(() => readNsysExport(path)).toThrow('its table CUPTI_ACTIVITY_KIND_RUNTIME has no column nameId');
   });
 
   test('copies and sets may be missing: nothing was copied then', () => {
-    const path = exported();
-    const client = new Database(path);
-    client.exec('DROP TABLE CUPTI_ACTIVITY_KIND_MEMCPY; DROP TABLE ENUM_CUDA_MEMCPY_OPER');
-    client.close();
+    const path = changedBy('DROP TABLE CUPTI_ACTIVITY_KIND_MEMCPY; DROP TABLE ENUM_CUDA_MEMCPY_OPER');
     expect(readNsysExport(path).copies).toEqual([]);
   });
 

@@ -45,9 +45,9 @@ describe('nvidia-smi -q -x', () => {
       clockReasons: ['gpuIdle'],
       processes: [],
     });
-    expect(supportedSmMhz.slice(0, 3)).toEqual([1980, 1965, 1950]);
-    expect(supportedSmMhz.at(-1)).toBe(345);
-    expect(supportedSmMhz).toHaveLength(110);
+    expect([supportedSmMhz.length, ...supportedSmMhz.slice(0, 3), supportedSmMhz.at(-1)]).toEqual([
+      110, 1980, 1965, 1950, 345,
+    ]);
   });
 
   test('of an older driver, with its own names for reasons and power', () => {
@@ -62,36 +62,21 @@ describe('nvidia-smi -q -x', () => {
           <enforced_power_limit>65.00 W</enforced_power_limit></power_readings>
         <temperature><gpu_temp>40 C</gpu_temp><gpu_temp_slow_threshold>93 C</gpu_temp_slow_threshold></temperature>`),
     );
-    expect(report.driver).toBe('470.57.02');
-    expect(report.cuda).toBeNull();
-    expect(report.gpus[0]).toMatchObject({
-      clockReasons: ['swPowerCap', 'hwPowerBrake'],
-      power: { limitW: 65, defaultLimitW: null },
-      slowdownTemperatureC: 93,
-    });
+    const reasons = { clockReasons: ['swPowerCap', 'hwPowerBrake'] };
+    const gpu = { ...reasons, power: { limitW: 65, defaultLimitW: null }, slowdownTemperatureC: 93 };
+    expect(report).toMatchObject({ driver: '470.57.02', cuda: null, gpus: [gpu] });
   });
 
   test('every way of saying nothing is null', () => {
-    const words = [
-      'N/A',
-      '[N/A]',
-      '[Not Supported]',
-      'Requested functionality has been deprecated',
-      '[Requested functionality has been deprecated]',
-      '',
-    ];
-    const report = parseGpuReport(
-      reportOf(
-        ...words.map(
-          (word) =>
-            `<uuid>${word}</uuid><fb_memory_usage><total>${word}</total></fb_memory_usage><persistence_mode>${word}</persistence_mode>
-             <clocks_event_reasons>${word}</clocks_event_reasons>`,
-        ),
-      ),
+    const deprecated = 'Requested functionality has been deprecated';
+    const words = ['N/A', '[N/A]', '[Not Supported]', deprecated, `[${deprecated}]`, ''];
+    const gpus = words.map(
+      (word) =>
+        `<uuid>${word}</uuid><fb_memory_usage><total>${word}</total></fb_memory_usage><persistence_mode>${word}</persistence_mode>
+         <clocks_event_reasons>${word}</clocks_event_reasons>`,
     );
     const nothing = { uuid: null, memoryTotalMib: null, persistence: null, clockReasons: null };
-    expect(report.gpus).toHaveLength(words.length);
-    for (const gpu of report.gpus) expect(gpu).toMatchObject(nothing);
+    expect(parseGpuReport(reportOf(...gpus)).gpus).toMatchObject(words.map(() => nothing));
   });
 
   test('several GPUs with the processes of each', () => {
@@ -103,16 +88,14 @@ describe('nvidia-smi -q -x', () => {
         `<uuid>GPU-b</uuid><processes>${process(42, 'a &amp; b', 'N/A')}${process(43, '[Not Found]', '5 MiB')}</processes>`,
       ),
     );
-    expect(gpus.map(({ index, uuid, processes }) => ({ index, uuid, processes }))).toEqual([
-      { index: 0, uuid: 'GPU-a', processes: [{ pid: 41, name: 'python', memoryMib: 1011 }] },
-      {
-        index: 1,
-        uuid: 'GPU-b',
-        processes: [
-          { pid: 42, name: 'a & b', memoryMib: null },
-          { pid: 43, name: '', memoryMib: 5 },
-        ],
-      },
+    const [first, second, third] = [
+      { pid: 41, name: 'python', memoryMib: 1011 },
+      { pid: 42, name: 'a & b', memoryMib: null },
+      { pid: 43, name: '', memoryMib: 5 },
+    ];
+    expect(gpus).toMatchObject([
+      { index: 0, uuid: 'GPU-a', processes: [first] },
+      { index: 1, uuid: 'GPU-b', processes: [second, third] },
     ]);
   });
 

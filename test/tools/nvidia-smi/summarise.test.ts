@@ -6,25 +6,13 @@ import { expect, test } from 'vitest';
 import type { TelemetrySample } from '../../../src/records/telemetry.ts';
 import { parseQueryCsv } from '../../../src/tools/nvidia-smi/gpu-samples.ts';
 import { summariseTelemetry } from '../../../src/tools/nvidia-smi/summarise.ts';
+import { NO_SAMPLE } from '../../support/nvidia-smi.ts';
 import { SUSTAINED } from '../../support/recordings.ts';
 
 const NOBODY = { otherProcesses: [], hostLoad: null };
 
 function sample(facts: Partial<TelemetrySample>): TelemetrySample {
-  return {
-    at: null,
-    smClockMhz: null,
-    memoryClockMhz: null,
-    powerW: null,
-    powerLimitW: null,
-    temperatureC: null,
-    gpuUtilisationPercent: null,
-    memoryUsedMib: null,
-    clockReasons: null,
-    pcieGeneration: null,
-    pcieWidth: null,
-    ...facts,
-  };
+  return { ...NO_SAMPLE, ...facts };
 }
 
 test('20 s of an H200 at its power cap: idle seconds before and after do not count', () => {
@@ -51,34 +39,28 @@ test('20 s of an H200 at its power cap: idle seconds before and after do not cou
 });
 
 test('a share is of the samples that say reasons at all', () => {
-  const { clockReasons, samples } = summariseTelemetry(
-    [
-      sample({ gpuUtilisationPercent: 90, clockReasons: ['swPowerCap', 'hwSlowdown'] }),
-      sample({ gpuUtilisationPercent: 90, clockReasons: [] }),
-      sample({ gpuUtilisationPercent: 90, clockReasons: null }),
-      sample({ gpuUtilisationPercent: 2, clockReasons: ['gpuIdle'] }),
-    ],
-    NOBODY,
-  );
-  expect(samples).toBe(3);
-  expect(clockReasons).toEqual({ swPowerCap: 0.5, hwSlowdown: 0.5 });
+  const busy = sample({ gpuUtilisationPercent: 90 });
+  const idle = sample({ gpuUtilisationPercent: 2, clockReasons: ['gpuIdle'] });
+  const both: TelemetrySample = { ...busy, clockReasons: ['swPowerCap', 'hwSlowdown'] };
+  const { clockReasons, samples } = summariseTelemetry([both, { ...busy, clockReasons: [] }, busy, idle], NOBODY);
+  expect([samples, clockReasons]).toEqual([3, { swPowerCap: 0.5, hwSlowdown: 0.5 }]);
 });
 
 test.each([
-  ['a GPU that waits for its host works, too', [3, 30, 28, 0], [30, 28]],
-  ['noise of an idle one is no work: then all samples count', [0, 12, 0], [0, 12, 0]],
-  ['one that tells nothing (MIG) counts when it is not idle', [null, null], [null, null]],
+  ['a GPU that waits for its host works, too', [3, 30, 28, 0], 2],
+  ['noise of an idle one is no work: then all samples count', [0, 12, 0], 3],
+  ['one that tells nothing (MIG) counts when it is not idle', [null, null], 2],
 ])('%s', (_, utilisation, counted) => {
   const samples = utilisation.map((gpuUtilisationPercent, place) => sample({ gpuUtilisationPercent, powerW: place }));
-  expect(summariseTelemetry(samples, NOBODY).samples).toBe(counted.length);
+  expect(summariseTelemetry(samples, NOBODY).samples).toBe(counted);
 });
 
 test('without utilisation, samples of an idle GPU do not count', () => {
-  const samples = [
-    sample({ smClockMhz: 345, clockReasons: ['gpuIdle'] }),
-    sample({ smClockMhz: 1980, clockReasons: [] }),
-  ];
-  expect(summariseTelemetry(samples, NOBODY)).toMatchObject({ samples: 1, smClockMhz: 1980 });
+  const idle = sample({ smClockMhz: 345, clockReasons: ['gpuIdle'] });
+  expect(summariseTelemetry([idle, sample({ smClockMhz: 1980, clockReasons: [] })], NOBODY)).toMatchObject({
+    samples: 1,
+    smClockMhz: 1980,
+  });
 });
 
 test('the link is the lowest that was seen under load', () => {

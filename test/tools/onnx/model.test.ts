@@ -2,17 +2,9 @@ import { describe, expect, test } from 'vitest';
 
 import { readModel } from '../../../src/tools/onnx/onnx-file.ts';
 import { onnxFixture, sourceOf } from '../../support/onnx-models.ts';
-import {
-  bytesField,
-  initializer,
-  model,
-  node,
-  numberField,
-  sizeOf,
-  textField,
-  toBytes,
-  valueInfo,
-} from '../../support/onnx-writer.ts';
+import * as writer from '../../support/onnx-writer.ts';
+
+const { bytesField, initializer, model, node, numberField, textField, toBytes, valueInfo } = writer;
 
 function factsOf(name: string) {
   return readModel(sourceOf(onnxFixture(name)));
@@ -62,11 +54,6 @@ describe('facts of a model', () => {
     expect(ops.reduce((sum, { count }) => sum + count, 0)).toBe(69);
   });
 
-  test('the two others', () => {
-    expect(factsOf('mlp_tiny.onnx')).toMatchObject({ nodes: 5, initializers: 6 });
-    expect(factsOf('resnet_tiny.onnx')).toMatchObject({ nodes: 22, initializers: 20 });
-  });
-
   test('graphs inside of control flow, functions, operators that need care', () => {
     const facts = factsOf('control_flow.onnx');
     expect(facts).toMatchObject({
@@ -82,27 +69,22 @@ describe('facts of a model', () => {
       initializers: 1,
       inlineBytes: 41,
     });
-    expect(facts.inputs.map(({ shape }) => shape)).toEqual([['batch', null, 4], [1]]);
-    expect(facts.outputs.map(({ shape }) => shape)).toEqual([[2, 'hits'], [1], null]);
-    expect(facts.opsets).toEqual([
-      { domain: '', version: 18 },
-      { domain: 'local', version: 1 },
-      { domain: 'vendor.ops', version: 3 },
+    const shapes = [...facts.inputs, ...facts.outputs].map(({ shape }) => shape);
+    expect(shapes).toEqual([['batch', null, 4], [1], [2, 'hits'], [1], null]);
+    expect(facts.opsets.map(({ domain, version }) => `${domain} ${version}`)).toEqual([
+      ' 18',
+      'local 1',
+      'vendor.ops 3',
     ]);
   });
 
   test('what is quantized to which type: by zero point, constant, weights, attribute and name', () => {
     const facts = factsOf('quantized.onnx');
-    expect([facts.quantizeNodes, facts.dequantizeNodes]).toEqual([4, 3]);
-    expect(facts.quantizedTypes).toEqual([
-      { elementType: 'float8e4m3fn', nodes: 3 },
-      { elementType: 'int8', nodes: 2 },
-      { elementType: 'int4', nodes: 1 },
-      { elementType: 'float8e5m2', nodes: 1 },
-    ]);
+    const types = facts.quantizedTypes.map(({ elementType, nodes }) => `${elementType} ${nodes}`);
+    expect(types).toEqual(['float8e4m3fn 3', 'int8 2', 'int4 1', 'float8e5m2 1']);
     // 15 weights of four bits, packed.
     expect(facts.weights[0]).toEqual({ elementType: 'int4', tensors: 1, bytes: 8 });
-    expect(facts.customOps).toEqual([]);
+    expect(facts).toMatchObject({ quantizeNodes: 4, dequantizeNodes: 3, customOps: [] });
   });
 
   test('weights that an old exporter lists among the inputs are no inputs', () => {
@@ -142,10 +124,11 @@ describe('how a file is read', () => {
   });
 
   test('fields in any order, repeated numbers packed or not, fields that nobody knows', () => {
+    const dims = bytesField(1, new Uint8Array([4, 0x80, 0x02]));
     const packed = bytesField(
       5,
       ...textField(8, 'w'),
-      ...bytesField(1, new Uint8Array([4, 0x80, 0x02])),
+      ...dims,
       ...numberField(2, 1),
       ...bytesField(9, { zeros: 4096 }),
     );
@@ -166,7 +149,6 @@ describe('how a file is read', () => {
     ).flat();
     const ends = [...valueInfo(11, 't0', ['batch', 3, 224, 224]), ...valueInfo(12, 't2577', ['batch', 1000])];
     const pieces = model(17, ...nodes, ...weights, ...ends);
-    expect(sizeOf(pieces)).toBe(toBytes(pieces).length);
     expect(readModel(sourceOf(toBytes(pieces)))).toMatchObject({
       opsets: [{ domain: '', version: 17 }],
       inputs: [{ name: 't0', elementType: 'float16', shape: ['batch', 3, 224, 224] }],

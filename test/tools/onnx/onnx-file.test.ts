@@ -13,11 +13,9 @@ const MIB = 2 ** 20;
 
 describe('files with weights', () => {
   test('are found, and not read', async () => {
+    const weights = { location: 'external.weights', tensors: 3, neededBytes: 1536, bytes: 1536, problem: null };
     const facts = await readOnnxFacts(join(ONNX_MODELS, 'external.onnx'));
-    expect(facts.fileBytes).toBe(493);
-    expect(facts.externalFiles).toEqual([
-      { location: 'external.weights', tensors: 3, neededBytes: 1536, bytes: 1536, problem: null },
-    ]);
+    expect(facts).toMatchObject({ fileBytes: 493, externalFiles: [weights] });
   });
 
   test('that are not there, cut off, elsewhere, or no files', async () => {
@@ -70,21 +68,13 @@ describe('models larger than one would read', () => {
   });
 });
 
-describe('what is no file with a model', () => {
-  test('a folder', async () => {
-    await expect(readOnnxFacts(temporaryFolder())).rejects.toThrow('a folder, not a file');
-  });
-
-  test('a pipe that nobody writes does not keep it waiting', async () => {
-    const path = join(temporaryFolder(), 'pipe.onnx');
-    execFileSync('mkfifo', [path]);
-    await expect(readOnnxFacts(path)).rejects.toThrow('no regular file');
-  });
-
-  test('a model cut off in its weights', async () => {
-    const path = join(temporaryFolder(), 'cut.onnx');
-    copyFileSync(join(ONNX_MODELS, 'vit_tiny.onnx'), path);
-    truncateSync(path, 60_000);
-    await expect(readOnnxFacts(path)).rejects.toThrow(/^byte \d+: .*the file is cut off/);
-  });
+test('a folder, a pipe that nobody writes, and a model cut off in its weights are no files with a model', async () => {
+  const folder = temporaryFolder();
+  await expect(readOnnxFacts(folder)).rejects.toThrow('a folder, not a file');
+  const [pipe, cut] = [join(folder, 'pipe.onnx'), join(folder, 'cut.onnx')];
+  execFileSync('mkfifo', [pipe]);
+  await expect(readOnnxFacts(pipe)).rejects.toThrow('no regular file');
+  copyFileSync(join(ONNX_MODELS, 'vit_tiny.onnx'), cut);
+  truncateSync(cut, 60_000);
+  await expect(readOnnxFacts(cut)).rejects.toThrow(/^byte \d+: .*the file is cut off/);
 });

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 
 import { expect, test } from 'vitest';
 
-import { ownLines } from '../../../src/trtexec/log/own-lines.ts';
+import { ownLines } from '../../../src/trtexec/log/trtexec-log.ts';
 
 const START = '&&&& RUNNING TensorRT.trtexec [TensorRT v100600] [b26] # trtexec --onnx=net.onnx';
 

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 
 import { NO_PHASE_LIMITS, timeLimitText } from '../../../src/records/time-limit.ts';
 import { PhaseWatch } from '../../../src/trtexec/log/phase-watch.ts';
-import { recordedLog } from '../../support/recorded-log.ts';
+import { readFixture } from '../../support/recordings.ts';
 
 const LIMITS = { firstOutputS: 10, loadS: 20, timedPartS: 30, endS: 40 };
-const LOG = recordedLog('nights/2/resnet_small.fp16.b8.graph1').split(/(?<=\n)/);
+const LOG = String(readFixture('nights/2/resnet_small.fp16.b8.graph1/stdout.log.br')).split(/(?<=\n)/);
 
 const upTo = (words: string): string => LOG.slice(0, LOG.findIndex((line) => line.includes(words)) + 1).join('');
 

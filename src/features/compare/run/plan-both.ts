@@ -46,10 +46,10 @@ export async function planBoth(
 }
 
 /** Leaves out cells until both sides fit into the time. */
-export function withinBudget(store: OpenStore, both: BothPlans, budgetS: number | null): BothPlans {
+export async function withinBudget(store: OpenStore, both: BothPlans, budgetS: number | null): Promise<BothPlans> {
   if (budgetS === null) return both;
   const { plan, program } = both.head.planned;
-  const fitted = fittedPlan(store, plan, program.provenance, budgetS / 2, 1);
+  const fitted = await fittedPlan(store, plan, program.provenance, budgetS / 2, 1);
   const note = budgetNote({ ...fitted, leftOutS: 2 * fitted.leftOutS }, budgetS);
   const kept = new Set(fitted.plan.cells.map(({ cell }) => cell.key));
   const cut = ({ side, planned }: PlannedSide): PlannedSide => ({

@@ -24,7 +24,13 @@ export function searchOutput(
   const shown = groups.map(groupOutput);
   const points = shown.flatMap((group) => group.points);
   const product = points.length * maxRepeats;
-  const expected = shown.filter(({ isComplete }) => !isComplete).map((group) => MORE_THAN_BISECTED + stepsLeft(group));
+  const expected = shown
+    .filter(({ isComplete }) => !isComplete)
+    .map(
+      (group) =>
+        MORE_THAN_BISECTED +
+        Math.ceil(Math.log2(group.points.filter(({ state }) => state === 'notMeasured').length + 1)),
+    );
   return {
     schemaVersion: 1,
     sweepId,
@@ -43,10 +49,6 @@ export function searchOutput(
       product,
     },
   };
-}
-
-function stepsLeft({ points }: Group): number {
-  return Math.ceil(Math.log2(points.filter(({ state }) => state === 'notMeasured').length + 1));
 }
 
 function groupOutput({ best, isMonotone, next, points }: SearchedGroup): Group {

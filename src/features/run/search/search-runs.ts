@@ -25,7 +25,7 @@ export interface SearchedGroup extends SearchStep {
   })[];
 }
 
-interface SearchContext {
+export interface SearchContext {
   readonly search: LatencySearch;
   readonly plan: Plan;
   /** Of the search and of the sweeps that are known. */

@@ -9,12 +9,11 @@ import { EXIT_CODES, type ExitCode } from '../../../exit-codes.ts';
 import { prepare } from '../../plan/index.ts';
 import type { SweepOptions } from '../command.ts';
 import { searchOutput, searchText } from './search-report.ts';
-import { SearchRuns, searchGroups } from './search-runs.ts';
+import { type SearchContext, SearchRuns, searchGroups } from './search-runs.ts';
 import { type LatencySearch, SEARCH_AXES } from '../../../judge/latency-search.ts';
 import { PAST_WINDOW_NIGHTS } from '../../../judge/past-values.ts';
 import type { Machine } from '../../../machine/machine.ts';
 import type { Plan } from '../../../records/plan.ts';
-import type { CellKey } from '../../../records/scalars.ts';
 import type { Sweep } from '../../../records/sweep.ts';
 import { plannedSweep } from '../../../run/planned-sweep.ts';
 import { earlierSweeps, pastOf } from '../../../selection/cell-histories.ts';
@@ -85,17 +84,7 @@ function knownSweeps(db: StoreDatabase, sweep: Sweep, machines: readonly Machine
 /** @param sweep has not begun when it is not in the store */
 export function searchRuns(
   db: StoreDatabase | null,
-  {
-    plan,
-    recorded,
-    search,
-    sweep,
-  }: {
-    readonly plan: Plan;
-    readonly recorded: ((cellKey: CellKey) => number) | null;
-    readonly search: LatencySearch;
-    readonly sweep: Sweep;
-  },
+  { plan, recorded, search, sweep }: Pick<SearchContext, 'plan' | 'recorded' | 'search'> & { readonly sweep: Sweep },
 ): SearchRuns {
   const keys = plan.cells.map(({ cell }) => cell.key);
   const counted = [...search.knownSweepIds, sweep.sweepId];

@@ -5,8 +5,7 @@ import { type Suspect, chooseSuspects, confirmBudgetS } from './choose-suspects.
 import { buildOf, keptEngine, programOf, recordedProblem, withProgram } from './last-good-engine.ts';
 import { plannedRunS, timedRunOf } from '../../../judge/adaptive-repeats.ts';
 import type { PairResult } from '../../../judge/gate/evidence.ts';
-import { pairsNeeded } from '../../../judge/gate/judge-pairs.ts';
-import { type PairSide, isSameEngine, profileRepeat } from '../../../judge/gate/pair-runs.ts';
+import { isSameEngine, type PairSide, pairsNeeded, profileRepeat } from '../../../judge/gate/judge-pairs.ts';
 import { gatedMetricOf } from '../../../records/gated-metric.ts';
 import type { PlannedPairs } from '../../../records/planned-pairs.ts';
 import type { CellKey } from '../../../records/scalars.ts';
@@ -20,8 +19,7 @@ import type { StoreDatabase } from '../../../store/file/open.ts';
 import { cellRunsOf } from '../../../store/runs/cell-runs.ts';
 import { sweepWallS } from '../../../store/runs/time-estimates.ts';
 import { seriesUntil } from '../../../store/sweeps/find-sweeps.ts';
-import { plannedPairsOf } from '../../../store/sweeps/gate-of-sweep.ts';
-import { findSweep, planOf } from '../../../store/sweeps/sweeps.ts';
+import { plannedPairsOf, findSweep, planOf } from '../../../store/sweeps/sweeps.ts';
 import { count, formatDuration, formatPercent } from '../../../terminal/numbers.ts';
 import { printable } from '../../../text/printable.ts';
 import { shortList } from '../../../text/short-list.ts';
@@ -243,16 +241,12 @@ function pairText(
       ? `${label}: nothing was rebuilt since sweep ${planned.lastGoodSweepId.slice(0, 8)}, and ${change} in more runs: ${where} or its environment`
       : `${label}: back at its reference in more runs of the same engine: recovered`;
   }
-  switch (outcome) {
-    case 'confirmed':
-      return `${label}: ${inPairs}: the engine`;
-    case 'buildLuck':
-      return `${label}: ${inPairs}, and both are made of the same sources: build luck`;
-    case 'machine':
-      return `${label}: ${good} is as slow now: ${where}, not the engine`;
-    case 'cleared':
-      return `${label}: no difference to ${good} (${change} in ${pairs} pairs): recovered`;
-    case 'notComparable':
-      return `${label}: not compared with ${good}: ${planned.problem ?? 'it does not load, or too few of its runs could be used'}`;
-  }
+  const words: Readonly<Record<PairResult['outcome'], string>> = {
+    confirmed: `${inPairs}: the engine`,
+    buildLuck: `${inPairs}, and both are made of the same sources: build luck`,
+    machine: `${good} is as slow now: ${where}, not the engine`,
+    cleared: `no difference to ${good} (${change} in ${pairs} pairs): recovered`,
+    notComparable: `not compared with ${good}: ${planned.problem ?? 'it does not load, or too few of its runs could be used'}`,
+  };
+  return `${label}: ${words[outcome]}`;
 }

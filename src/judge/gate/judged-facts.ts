@@ -1,0 +1,148 @@
+import type { Finding } from '../../records/finding.ts';
+import { type GatedMetricId, gatedMetricOf } from '../../records/gated-metric.ts';
+import type { SweepId } from '../../records/scalars.ts';
+import type { CellJudgement, Control } from '../sweep/judgement.ts';
+import { MatrixJudge } from '../sweep/matrix-judge.ts';
+import { CellWords } from './cell-words.ts';
+import type { CellEvidence, MetricHistory, SweepEvidence } from './evidence.ts';
+import { type About, cellIn } from './metric-changes.ts';
+import { isSteady } from './steady-metrics.ts';
+
+/** A metric of a cell, and what is known of the cell. */
+interface Measured extends MetricHistory {
+  readonly of: CellEvidence;
+}
+
+/** Logs are of 1 / value for a metric of which more is better, so that above 0 is worse. */
+export interface MetricState extends CellJudgement {
+  /** In the unit of the metric: reference level, and level of the newest sweeps that agree with the judged one. */
+  readonly before: number;
+  readonly now: number;
+  /** Of the sweep that it is judged in: the newest with a value. */
+  readonly place: number;
+}
+
+/** Standard deviation of a sweep where nothing is known yet, log scale: a p99 is 10 % higher in one of 44 short runs. */
+const TYPICAL_SD: Readonly<Partial<Record<GatedMetricId, { readonly typicalSd: number }>>> = {
+  p99Ms: { typicalSd: 0.01 },
+};
+
+/** What is known of the judged sweep: every metric that varies from run to run is judged, all sweeps in their order. */
+export class JudgedFacts {
+  readonly evidence: SweepEvidence;
+  readonly judged: number;
+  /** Changes that earlier sweeps reported: a broken limit says nothing of where a level began. */
+  readonly known: readonly Finding[];
+  /** Findings that may stay: ids of the acknowledged ones. */
+  readonly accepted: ReadonlySet<string>;
+  readonly words: CellWords;
+  readonly #places: ReadonlyMap<SweepId, number>;
+  readonly #measured: ReadonlyMap<string, Measured>;
+  readonly #states = new Map<string, MetricState>();
+
+  constructor(evidence: SweepEvidence) {
+    const { acknowledged, cells, findings, sweeps } = evidence;
+    this.evidence = evidence;
+    this.judged = sweeps.length - 1;
+    // What an earlier look at this sweep reported is found again, by its id.
+    const newest = sweeps[this.judged]?.sweepId;
+    this.known = findings.filter(({ kind, reportedSweepId }) => kind !== 'limit' && reportedSweepId !== newest);
+    this.accepted = new Set([...acknowledged].flatMap(([id, { isOver }]) => (isOver ? [] : [id])));
+    this.words = new CellWords(evidence);
+    this.#places = new Map(sweeps.map(({ sweepId }, place) => [sweepId, place]));
+    const all = cells.flatMap((of) => of.metrics.map((measured): Measured => ({ ...measured, of })));
+    this.#measured = new Map(all.map((one) => [idOf({ cellKey: one.of.cell.key, metric: one.metric }), one]));
+    const noisy = all.filter(({ history, metric }) => !isSteady(metric) && history.values.every((value) => value > 0));
+    for (const [metric, own] of Map.groupBy(noisy, (one) => one.metric)) this.#judge(metric, own, noisy.length);
+  }
+
+  /** -1 for one before the first known. */
+  placeOf(sweepId: SweepId | null): number {
+    return this.#places.get(sweepId ?? '') ?? -1;
+  }
+
+  /** The first and the last sweep of a finding that are known. */
+  placesOf({ firstBadSweepId, lastBadSweepId }: Finding): readonly [first: number, last: number] {
+    const first = this.placeOf(firstBadSweepId);
+    return [first, Math.max(first, this.placeOf(lastBadSweepId))];
+  }
+
+  measured(about: About): Measured | undefined {
+    return this.#measured.get(idOf(about));
+  }
+
+  /** Null for what has no value in the judged sweep, and for a metric that hardly varies. */
+  stateOf(about: About): MetricState | null {
+    const state = this.newestOf(about);
+    return state?.place === this.judged ? state : null;
+  }
+
+  /** In the newest sweep with a value. */
+  newestOf(about: About): MetricState | null {
+    return this.#states.get(idOf(about)) ?? null;
+  }
+
+  #judge(metric: GatedMetricId, cells: readonly Measured[], judgedTogether: number): void {
+    const { betterIs } = gatedMetricOf(metric);
+    const timesOf = (values: readonly number[]): readonly number[] =>
+      betterIs === 'lower' ? values : values.map((value) => 1 / value);
+    const valueOf = (log: number): number => Math.exp(betterIs === 'lower' ? log : -log);
+    const judge = new MatrixJudge(
+      cells.map(({ of }) => this.words.of(of.cell.key)),
+      { ...TYPICAL_SD[metric], judgedTogether },
+    );
+    const controls = cells.map((one) => this.#controlsOf(one, timesOf));
+    const next = cells.map(() => 0);
+    const isNewest = new Set(cells.map(({ history }) => history.nights.at(-1)));
+    for (let place = 0; place <= this.judged; place += 1) {
+      const runs = cells.map(({ history, runs: all }, index) => {
+        const at = next[index] ?? 0;
+        if (history.nights[at] !== place) return null;
+        next[index] = at + 1;
+        return timesOf(all[at] ?? []);
+      });
+      const said = controls.map((own) => own.get(place));
+      for (const [index, judgement] of judge.step(runs, said, isNewest.has(place)).entries()) {
+        const cellKey = cells[index]?.of.cell.key;
+        if (judgement === null || cellKey === undefined) continue;
+        const { change, reference } = judgement;
+        const levels = { before: valueOf(reference.log), now: valueOf(reference.log + change.log) };
+        this.#states.set(idOf({ cellKey, metric }), { ...judgement, ...levels, place });
+      }
+    }
+  }
+
+  /** By place. What is acknowledged is the reference from the next sweep on; of the judged sweep nothing is known yet. */
+  #controlsOf(
+    { history: { nights }, metric, of, runs }: Measured,
+    timesOf: (values: readonly number[]) => readonly number[],
+  ): Map<number, Control> {
+    const { baselinePlace, baseSweeps } = this.evidence;
+    const cellKey = of.cell.key;
+    const own = this.known.filter(({ cells }) => cells.some((cell) => cell.cellKey === cellKey));
+    const controls = new Map<number, Control>();
+    for (const finding of own) {
+      // The machine was slow, or pairs took back what was chance: no part of a level.
+      if (finding.cause !== 'machine' && finding.pairs?.outcome !== 'cleared') continue;
+      const [first, last] = this.placesOf(finding);
+      for (let place = Math.max(0, first); place <= Math.min(last, this.judged - 1); place += 1)
+        controls.set(place, { exclude: true });
+    }
+    for (const finding of own) {
+      if (this.accepted.has(finding.findingId) && cellIn(finding, { cellKey, metric }) !== undefined)
+        controls.set(this.placeOf(finding.reportedSweepId) + 1, { accept: true });
+    }
+    const baseline = runs[nights.indexOf(baselinePlace ?? -1)];
+    const newest = nights.at(-1) ?? -1;
+    // A named baseline is the reference of what is judged, whatever was accepted since.
+    if (baseline !== undefined && newest !== baselinePlace)
+      controls.set(newest, { ...controls.get(newest), reference: timesOf(baseline) });
+    // The level at the merge base is what a pull request is compared with.
+    else if (baseSweeps !== null) controls.set(baseSweeps, { accept: true });
+    return controls;
+  }
+}
+
+function idOf({ cellKey, metric }: About): string {
+  return `${cellKey} ${metric}`;
+}

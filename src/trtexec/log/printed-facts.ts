@@ -1,0 +1,192 @@
+import type { Immutable } from '../../records/scalars.ts';
+import { keysOf } from '../../text/unknown-values.ts';
+import { finiteOrNull, printedPattern } from './printed-values.ts';
+
+/** trtexec's options banner with the options really used: section, key, value. */
+export type Banner = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/** The known lines of the banner, normalized over versions. Null: not printed. */
+export type EffectiveOptions = Immutable<ReturnType<typeof effectiveOptions>>;
+
+export interface BuildShape {
+  readonly min: readonly number[];
+  readonly opt: readonly number[];
+  readonly max: readonly number[];
+}
+
+/** The banner while it is parsed: an open map, as versions use different keys. */
+export type BannerDraft = Record<string, Record<string, string>>;
+
+/** Takes one line of an options section, `Key: value`; ignores other text. */
+export function readBannerLine(draft: BannerDraft, section: string, text: string): void {
+  const colon = text.indexOf(':');
+  if (colon <= 0) return;
+  const key = text.slice(0, colon).trim();
+  const value = text.slice(colon + 1).trim();
+  const keys: Record<string, string> = (draft[section] ??= Object.create(null));
+  // Shapes are printed on one line per input: join them.
+  keys[key] = keys[key] ? `${keys[key]},${value}` : value;
+}
+
+/** Normalizes the banner: the same fields for every version from 7.x to 11.x. */
+export function effectiveOptions(banner: Banner) {
+  const build = banner['Build Options'] ?? {};
+  const inference = banner['Inference Options'] ?? {};
+  const reporting = banner['Reporting Options'] ?? {};
+  const duration = /^(.*?)s \(\+ (.*?)ms warm up\)/.exec(inference['Duration'] ?? '');
+  const buildShape = Object.entries(build).find(([name]) => name.startsWith('Input build shape'))?.[1];
+  return {
+    onnx: banner['Model Options']?.['Model'] || null,
+    loadEngine: build['Load engine'] || null,
+    saveEngine: build['Save engine'] || null,
+    /** As printed: `FP32+FP16`, `Strongly Typed`. Absent if an engine was loaded (10.0 and newer). */
+    precision: build['Precision'] || null,
+    // Up to 8.0 it is among the inference options.
+    skipInference: enabled(build['Skip inference'] ?? build['Build only'] ?? inference['Skip inference']),
+    profilingVerbosity: finiteOrNull(
+      build['Profiling verbosity'] ?? inference['NVTX verbosity'] ?? build['NVTX verbosity'],
+    ),
+    builderOptimizationLevel: finiteOrNull(build['BuilderOptimizationLevel']),
+    buildShapes: shapeList(buildShape, (text): BuildShape | null => {
+      const [min, opt, max] = text.split('+').map(parseDimensions);
+      return min && opt && max ? { min, opt, max } : null;
+    }),
+    shapes: shapeList(inference['Input inference shape'], parseDimensions),
+    iterations: finiteOrNull(inference['Iterations']),
+    durationS: finiteOrNull(duration?.[1]),
+    warmUpMs: finiteOrNull(duration?.[2]),
+    sleepMs: finiteOrNull(inference['Sleep time']?.replace(/ms$/, '')),
+    idleMs: finiteOrNull(inference['Idle time']?.replace(/ms$/, '')),
+    streams: finiteOrNull(inference['Inference Streams'] ?? inference['Streams']),
+    exposeDma: enabled(inference['ExposeDMA']),
+    dataTransfers: enabled(inference['Data transfers']),
+    spinWait: enabled(inference['Spin-wait']),
+    multithreading: enabled(inference['Multithreading']),
+    /** The request, not the outcome: see `CudaGraphFacts`. */
+    cudaGraph: enabled(inference['CUDA Graph']),
+    separateProfiling: enabled(inference['Separate profiling']),
+    averageRuns: finiteOrNull(reporting['Averages']?.split(' ')[0]),
+    percentiles: (reporting['Percentiles'] ?? reporting['Percentile'] ?? '')
+      .split(',')
+      .flatMap((part) => finiteOrNull(part) ?? []),
+    profile: enabled(reporting['Profile']),
+    exportTimes: reporting['Export timing to JSON file'] || null,
+    exportProfile: reporting['Export profile to JSON file'] || null,
+    exportOutput: reporting['Export output to JSON file'] || null,
+    deviceId: finiteOrNull(banner['System Options']?.['Device']),
+  };
+}
+
+function enabled(value = ''): boolean | null {
+  return value.startsWith('Enabled') ? true : value.startsWith('Disabled') ? false : null;
+}
+
+/** `8x3x224x224`; an empty list for a scalar. Null if it is not a list of dimensions. */
+export function parseDimensions(text: string): number[] | null {
+  if (text === '') return [];
+  const dimensions = text.split('x').map(Number);
+  return dimensions.every((dimension) => Number.isInteger(dimension)) ? dimensions : null;
+}
+
+/** `a=1x3,b=2x4`: names may contain `=` and `:`, so the last `=` of each part separates. */
+function shapeList<T>(text = '', parse: (dimensions: string) => T | null): Record<string, T> {
+  const shapes: Record<string, T> = Object.create(null);
+  for (const part of text.split(',')) {
+    const equals = part.lastIndexOf('=');
+    const value = equals <= 0 ? null : parse(part.slice(equals + 1).trim());
+    if (value !== null) shapes[part.slice(0, equals).trim()] = value;
+  }
+  return shapes;
+}
+
+/** What a process printed of its engine; null where it did not. */
+export class BuildFacts {
+  engineBuiltS: number | null = null;
+  /** Size of the engine that this process built. */
+  createdEngineMib: number | null = null;
+  /** Size of the engine that this process loaded; whole MiB, as the library prints it. */
+  loadedEngineMib: number | null = null;
+  deserializedS: number | null = null;
+  parsedModelS: number | null = null;
+  contextMemoryMib: number | null = null;
+  /** Mean of ten refits with the weights that the engine was built with; `--timeRefit`. */
+  refitMs: number | null = null;
+  /** The most that the allocators of the builder held on the GPU at once; whole MiB. */
+  peakMemoryMib: number | null = null;
+  inferenceSkipped = false;
+  inferenceStarted = false;
+}
+
+/** Lines printed once per phase, with their number as `(N)`; their order differs by version. */
+const BUILD_LINES = {
+  engineBuiltS: 'Engine built in (N) sec',
+  createdEngineMib: 'Created engine with size: (N) MiB',
+  loadedEngineMib: 'Loaded engine (?:with )?size: (N) MiB',
+  deserializedS: 'Engine (?:deserialized|loaded) in (N) sec',
+  parsedModelS: 'Finished parsing network model\\. Parse time: (N)',
+  // The second one for strategies that do not reserve the memory of the largest profile.
+  contextMemoryMib:
+    '(?:Created execution context with device memory size|Only allocated device memory enough for current (?:profile|input shapes)): (N) MiB',
+  peakMemoryMib: '\\[MemUsageStats\\] Peak memory usage of TRT CPU/GPU memory allocators: CPU \\d+ MiB, GPU (N) MiB',
+  refitMs: 'Engine refitted in (N) ms',
+} as const;
+const BUILD_PATTERNS = keysOf(BUILD_LINES).map((fact) => [fact, printedPattern(BUILD_LINES[fact])] as const);
+
+/** Takes one `[I]` line outside the banner and the report. */
+export function readBuildLine(draft: BuildFacts, text: string): void {
+  draft.inferenceStarted ||= text.startsWith('Starting inference');
+  draft.inferenceSkipped ||= text.startsWith('Skipped inference phase since');
+  for (const [fact, pattern] of BUILD_PATTERNS) {
+    const match = pattern.exec(text);
+    if (match !== null) draft[fact] = finiteOrNull(match[1]);
+  }
+}
+
+/** The `=== Device Information ===` block. Clock rates are nominal, not measured. */
+export class DeviceFacts {
+  name: string | null = null;
+  id: number | null = null;
+  uuid: string | null = null;
+  computeCapability: string | null = null;
+  sms: number | null = null;
+  globalMemoryMib: number | null = null;
+  sharedMemoryPerSmKib: number | null = null;
+  memoryBusWidthBits: number | null = null;
+  ecc: boolean | null = null;
+  applicationComputeClockGhz: number | null = null;
+  applicationMemoryClockGhz: number | null = null;
+}
+
+/** Lines that are taken as they are. */
+const TEXT_LINES = new Map<string, 'name' | 'uuid' | 'computeCapability'>([
+  ['Selected Device', 'name'],
+  ['Selected Device UUID', 'uuid'],
+  ['Compute Capability', 'computeCapability'],
+]);
+/** Lines of which the first number counts. Clock lines changed their name in 8.6. */
+const NUMBER_LINES = new Map<string, Exclude<keyof DeviceFacts, 'name' | 'uuid' | 'computeCapability' | 'ecc'>>([
+  ['Selected Device ID', 'id'],
+  ['SMs', 'sms'],
+  ['Device Global Memory', 'globalMemoryMib'],
+  ['Device Memory', 'globalMemoryMib'],
+  ['Shared Memory per SM', 'sharedMemoryPerSmKib'],
+  ['Memory Bus Width', 'memoryBusWidthBits'],
+  ['Application Compute Clock Rate', 'applicationComputeClockGhz'],
+  ['Compute Clock Rate', 'applicationComputeClockGhz'],
+  ['Application Memory Clock Rate', 'applicationMemoryClockGhz'],
+  ['Memory Clock Rate', 'applicationMemoryClockGhz'],
+]);
+
+/** Takes one line of the block; false when it is none of its lines. */
+export function readDeviceLine(draft: DeviceFacts, text: string): boolean {
+  const [, label = '', value = ''] = /^(.+?): (.*)$/.exec(text) ?? [];
+  const textKey = TEXT_LINES.get(label.trim());
+  const numberKey = NUMBER_LINES.get(label.trim());
+  if (textKey !== undefined) draft[textKey] = value.trim();
+  else if (numberKey !== undefined) draft[numberKey] = finiteOrNull(value.trim().split(' ')[0]);
+  else return false;
+  if (numberKey === 'memoryBusWidthBits') {
+    draft.ecc = value.includes('ECC enabled') ? true : value.includes('ECC disabled') ? false : null;
+  }
+  return true;
+}

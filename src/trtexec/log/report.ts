@@ -1,0 +1,295 @@
+import {
+  type Excerpt,
+  type Measurement,
+  type PartialStatistics,
+  TIMED_METRICS,
+  type TimedMetric,
+  type TimeStatistics,
+} from '../../records/measurement.ts';
+import { isOneOf } from '../../text/unknown-values.ts';
+import type { LayerProfile, LayerTime, TraceAverages } from './parsed-log.ts';
+import { finiteOrNull, parseStreamNumber, printedPattern } from './printed-values.ts';
+
+/** trtexec before 9.1 prints every group; more than this are counted but not kept. */
+const MAX_GROUPS = 100_000;
+
+const AVERAGE = printedPattern(
+  'Average on (\\d+) runs - GPU latency: (N) ms - Host latency: (N) ms(?: \\((?:end to end (?:N) ms(?:, )?)?(?:enqueue (N) ms)?\\))?',
+);
+const WARM_UP = printedPattern('Warmup completed (\\d+) queries over (N) ms');
+const QUERIES = printedPattern('Timing trace has (\\d+) queries over (N) s');
+const OMITTED = /^\.\.\. Omitting (\d+) lines/;
+
+/** What is printed between `Starting inference` and the summary. */
+export class Trace {
+  warmUpQueries: number | null = null;
+  queries: number | null = null;
+  walltimeS: number | null = null;
+  private readonly averages: {
+    -readonly [Key in keyof TraceAverages]: TraceAverages[Key] extends number ? number : number[];
+  } = { groupSize: 0, gpuMs: [], hostMs: [], enqueueMs: [], omittedQueries: 0 };
+
+  /** False for a line that is not part of it. */
+  read(text: string): boolean {
+    const warmUp = WARM_UP.exec(text);
+    const queries = QUERIES.exec(text);
+    const omitted = OMITTED.exec(text);
+    if (text.startsWith('Average on ')) this.readAverage(text);
+    else if (warmUp !== null) this.warmUpQueries = finiteOrNull(warmUp[1]);
+    else if (omitted !== null) this.averages.omittedQueries = Number(omitted[1]);
+    else if (queries === null) return false;
+    else [this.queries, this.walltimeS] = [finiteOrNull(queries[1]), finiteOrNull(queries[2])];
+    return true;
+  }
+
+  private readAverage(text: string): void {
+    const [, groupSize, gpuMs = '', hostMs = '', enqueueMs] = AVERAGE.exec(text) ?? [];
+    if (groupSize === undefined || this.averages.gpuMs.length >= MAX_GROUPS) return;
+    this.averages.groupSize = Number(groupSize);
+    this.averages.gpuMs.push(parseStreamNumber(gpuMs));
+    this.averages.hostMs.push(parseStreamNumber(hostMs));
+    if (enqueueMs !== undefined) this.averages.enqueueMs.push(parseStreamNumber(enqueueMs));
+  }
+
+  finish(): TraceAverages | null {
+    return this.averages.gpuMs.length === 0 ? null : this.averages;
+  }
+}
+
+const FIELD_NAMES = ['min', 'max', 'mean', 'median'] as const;
+
+type StatisticsDraft = Partial<Record<(typeof FIELD_NAMES)[number], number>> & {
+  readonly percentiles: Record<string, number>;
+};
+
+/** What the line of a metric begins with. */
+export const METRIC_NAMES: Readonly<Record<TimedMetric, string>> = {
+  latencyMs: 'Latency',
+  enqueueMs: 'Enqueue Time',
+  h2dMs: 'H2D Latency',
+  gpuComputeMs: 'GPU Compute Time',
+  d2hMs: 'D2H Latency',
+};
+
+const FIELD = printedPattern('(min|max|mean|median) = (N) ms', 'g');
+const PERCENTILE = printedPattern('percentile\\((N)%\\) = (N) ms', 'g');
+const TOTALS = [
+  ['throughputQps', printedPattern('[Tt]hroughput: (N) qps')],
+  ['hostWalltimeS', printedPattern('(?:Total Host Walltime|walltime): (N) s')],
+  ['gpuTotalS', printedPattern('(?:Total GPU Compute Time|total compute time): (N) s')],
+] as const;
+
+/** TensorRT 7 has headings instead of one line per metric. */
+const HEADINGS_7: Readonly<Record<string, TimedMetric>> = {
+  'Host Latency': 'latencyMs',
+  'Host latency': 'latencyMs',
+  'Enqueue Time': 'enqueueMs',
+  'GPU Compute': 'gpuComputeMs',
+};
+const BARE_FIELD = printedPattern('(min|max|mean|median): (N) ms');
+const BARE_PERCENTILE = printedPattern('percentile: (N) ms at (N)%');
+/** No stream prints a zero before other digits: a decimal point was lost. */
+const NO_STREAM_NUMBER = /^[-+]?0\d/;
+
+function printedNumber(text = ''): number {
+  return NO_STREAM_NUMBER.test(text) ? Number.NaN : parseStreamNumber(text);
+}
+
+/** The report's numbers while they are read. */
+export class Summary {
+  throughputQps: number | undefined;
+  hostWalltimeS: number | undefined;
+  gpuTotalS: number | undefined;
+  readonly metrics: Partial<Record<TimedMetric, StatisticsDraft>> = {};
+  /** What bare `min:` and `max:` lines of TensorRT 7 belong to. */
+  private heading: TimedMetric | undefined;
+
+  /** Takes one line of a performance report, of any version from 7.0 to 11.x; false for any other line. */
+  read(text: string): boolean {
+    const metric = TIMED_METRICS.find((each) => text.startsWith(`${METRIC_NAMES[each]}: `));
+    if (metric === undefined) return this.readTotal(text) || this.readLayout7(text);
+    const draft: StatisticsDraft = (this.metrics[metric] = { percentiles: {} });
+    for (const [, field, value] of text.matchAll(FIELD))
+      if (isOneOf(FIELD_NAMES, field)) draft[field] = printedNumber(value);
+    for (const [, percent = '', value] of text.matchAll(PERCENTILE)) {
+      draft.percentiles[parseStreamNumber(percent)] = printedNumber(value);
+    }
+    return true;
+  }
+
+  private readTotal(text: string): boolean {
+    for (const [total, pattern] of TOTALS) {
+      const value = pattern.exec(text)?.[1];
+      if (value === undefined) continue;
+      this[total] = parseStreamNumber(value);
+      this.endBlock();
+      return true;
+    }
+    return false;
+  }
+
+  private readLayout7(text: string): boolean {
+    const heading = HEADINGS_7[text.trimEnd()];
+    if (heading !== undefined) {
+      this.heading = heading;
+      this.metrics[heading] = { percentiles: {} };
+      return true;
+    }
+    const [, name, value = ''] = BARE_FIELD.exec(text) ?? [];
+    const [, percentileMs, percent = ''] = BARE_PERCENTILE.exec(text) ?? [];
+    if (name === undefined && percentileMs === undefined) return false;
+    const statistics = this.heading === undefined ? undefined : this.metrics[this.heading];
+    // Out of order they belong to a heading that was lost.
+    if (statistics === undefined || isBefore(name, statistics)) this.endBlock();
+    else if (isOneOf(FIELD_NAMES, name)) statistics[name] = parseStreamNumber(value);
+    else statistics.percentiles[parseStreamNumber(percent)] = parseStreamNumber(percentileMs ?? '');
+    return true;
+  }
+
+  /** What follows has a heading of its own. */
+  endBlock(): void {
+    this.heading = undefined;
+  }
+
+  /** Null if incomplete or not finite. */
+  finish(): Measurement | null {
+    const { hostWalltimeS, throughputQps, gpuTotalS, metrics } = this;
+    // One of its last lines: until it is read, nothing else is looked at.
+    if (hostWalltimeS === undefined || !Number.isFinite(hostWalltimeS)) return null;
+    const [latencyMs, gpuComputeMs] = [finishStatistics(metrics.latencyMs), finishStatistics(metrics.gpuComputeMs)];
+    if (latencyMs === null || gpuComputeMs === null) return null;
+    if (throughputQps === undefined || !Number.isFinite(throughputQps)) return null;
+    return {
+      throughputQps,
+      latencyMs,
+      enqueueMs: finishStatistics(metrics.enqueueMs),
+      h2dMs: transferOrNull(finishStatistics(metrics.h2dMs)),
+      gpuComputeMs,
+      d2hMs: transferOrNull(finishStatistics(metrics.d2hMs)),
+      hostWalltimeS,
+      gpuTotalS: finiteOrNone(gpuTotalS),
+    };
+  }
+
+  /** What there is of a summary; null where there is no number. */
+  excerpt(): Excerpt | null {
+    const { throughputQps, hostWalltimeS, gpuTotalS, metrics } = this;
+    const excerpt = {
+      throughputQps: finiteOrNone(throughputQps),
+      hostWalltimeS: finiteOrNone(hostWalltimeS),
+      gpuTotalS: finiteOrNone(gpuTotalS),
+      latencyMs: partialStatistics(metrics.latencyMs),
+      enqueueMs: partialStatistics(metrics.enqueueMs),
+      h2dMs: partialStatistics(metrics.h2dMs),
+      gpuComputeMs: partialStatistics(metrics.gpuComputeMs),
+      d2hMs: partialStatistics(metrics.d2hMs),
+    };
+    const isTotal = [throughputQps, hostWalltimeS, gpuTotalS].some((total) => total !== undefined);
+    if (!isTotal && TIMED_METRICS.every((metric) => excerpt[metric] === null)) return null;
+    return { ...excerpt, h2dMs: transferOrNull(excerpt.h2dMs), d2hMs: transferOrNull(excerpt.d2hMs) };
+  }
+}
+
+/** Lines of a block are printed in one order: a field that was read, or one before it, is not of this block. */
+function isBefore(name: string | undefined, statistics: StatisticsDraft): boolean {
+  const place = FIELD_NAMES.findIndex((field) => field === name);
+  if (place === -1) return false;
+  const later = FIELD_NAMES.slice(place).some((field) => statistics[field] !== undefined);
+  return later || Object.keys(statistics.percentiles).length > 0;
+}
+
+function partialStatistics(draft: StatisticsDraft = { percentiles: {} }): PartialStatistics | null {
+  const { min, max, mean, median } = draft;
+  const finite = Object.entries(draft.percentiles).filter(([, value]) => Number.isFinite(value));
+  if (![min, max, mean, median].some(Number.isFinite) && finite.length === 0) return null;
+  return {
+    min: finiteOrNone(min),
+    max: finiteOrNone(max),
+    mean: finiteOrNone(mean),
+    median: finiteOrNone(median),
+    percentiles: Object.fromEntries(finite),
+  };
+}
+
+function finiteOrNone(value: number | undefined): number | null {
+  return value !== undefined && Number.isFinite(value) ? value : null;
+}
+
+/** Null where a number lacks or is not finite; TensorRT 7 may print no mean. */
+export function finishStatistics(draft: StatisticsDraft | undefined): TimeStatistics | null {
+  const { min = null, max = null, median = null, mean = null, percentiles = {} } = partialStatistics(draft) ?? {};
+  if (min === null || max === null || median === null || !Number.isFinite(draft?.mean ?? 0)) return null;
+  return { min, max, mean, median, percentiles };
+}
+
+/** With data transfers off trtexec prints zeros: zero means "not measured". */
+function transferOrNull<Statistics extends PartialStatistics>(statistics: Statistics | null): Statistics | null {
+  return statistics !== null && statistics.max === 0 && statistics.min === 0 ? null : statistics;
+}
+
+const PROFILE_HEADING = /^=== Profile \((\d+) iterations ?\) ===/;
+const NAME_LAST = profilePattern(' *', ['time', 'average', 'median', 'percentage'], ' {3}(?<name>.*)$');
+const NAME_FIRST_MEDIAN = profilePattern(' *(?<name>.*?) +', ['time', 'average', 'median', 'percentage'], '$');
+const NAME_FIRST = profilePattern(' *(?<name>.*?) +', ['time', 'average', 'percentage'], '$');
+
+function profilePattern(before: string, names: readonly string[], behind: string): RegExp {
+  return printedPattern(before + names.map((name) => `(?<${name}>(?:N))`).join(' +') + behind);
+}
+
+/** Rows are rounded to four decimals: if their sum is this far below the total, some are missing. */
+const LEAST_LISTED = 0.98;
+
+/** The printed table of layers. */
+export class ProfileTable {
+  private readonly iterations: number;
+  /** Null before the column heading. */
+  private layout: RegExp | null = null;
+  private readonly layers: LayerTime[] = [];
+  /** The last row, which is not a layer; null before it. */
+  private total: Omit<LayerTime, 'index'> | null = null;
+
+  private constructor(iterations: number) {
+    this.iterations = iterations;
+  }
+
+  /** Begins at its heading; null for any other text. */
+  static at(text: string): ProfileTable | null {
+    const iterations = PROFILE_HEADING.exec(text)?.[1];
+    return iterations === undefined ? null : new ProfileTable(Number(iterations));
+  }
+
+  /**
+   * Takes one line. The layout is recognized by the column heading: name last from 8.6.1 on, name first with a median
+   * (8.4, 8.5) or without (up to 8.2). False when the table is over.
+   */
+  read(text: string): boolean {
+    if (this.total !== null) return false;
+    if (this.layout === null) {
+      if (!text.includes('Layer')) return true;
+      this.layout = /Layer\s*$/.test(text) ? NAME_LAST : text.includes('Median') ? NAME_FIRST_MEDIAN : NAME_FIRST;
+      return true;
+    }
+    const groups = this.layout.exec(text)?.groups;
+    if (groups === undefined) return true;
+    const number = (name: string): number => parseStreamNumber(groups[name] ?? '');
+    const row = {
+      name: groups['name'] ?? '',
+      timeMs: number('time'),
+      averageMs: number('average'),
+      medianMs: groups['median'] === undefined ? null : number('median'),
+      percentage: number('percentage'),
+    };
+    if (row.name === 'Total') this.total = row;
+    else this.layers.push({ index: this.layers.length, ...row });
+    return true;
+  }
+
+  finish(): LayerProfile | null {
+    const { iterations, layers, total } = this;
+    if (layers.length === 0) return null;
+    const sumMs = layers.reduce((sum, { averageMs }) => sum + averageMs, 0);
+    const isExcerpt = total !== null && sumMs < total.averageMs * LEAST_LISTED;
+    if (!isExcerpt) return { iterations, layers };
+    return { iterations, layers, total: { averageMs: total.averageMs, medianMs: total.medianMs } };
+  }
+}
