@@ -74,21 +74,23 @@ export function refuseSharedSweep(
 ): void {
   const shared = sides.base.sweeps.find(({ sweepId }) => sides.head.sweeps.some((sweep) => sweep.sweepId === sweepId));
   if (shared === undefined) return;
-  const notes = [sides.base.note, sides.head.note].filter((note) => note !== null);
   const advice = isBaseAlone
     ? 'one name is the base, its head is the newest sweep at or before the checked-out commit: name an earlier base, as in `bench compare HEAD~1`, or two sweeps'
     : 'name two sweeps';
   throw new UsageError(
-    `both sides are sweep ${shared.sweepId.slice(0, 8)}, which says nothing of a change: ${notes.join('; ') || advice}`,
+    `both sides are sweep ${shared.sweepId.slice(0, 8)}, which says nothing of a change: ${joined(sides.base.note, sides.head.note) ?? advice}`,
   );
 }
 
 function withNotes(sides: Sides): Sides {
-  const note = undatedNote([...sides.base.sweeps, ...sides.head.sweeps]);
-  const notes = [...new Set([sides.head.note, note])].filter((text) => text !== null);
+  const note = joined(sides.head.note, undatedNote([...sides.base.sweeps, ...sides.head.sweeps]));
   // A note on both sides is printed once.
   const base = sides.base.note === sides.head.note ? { ...sides.base, note: null } : sides.base;
-  return { base, head: { ...sides.head, note: notes.length === 0 ? null : notes.join('; ') } };
+  return { base, head: { ...sides.head, note } };
+}
+
+function joined(...notes: readonly (string | null)[]): string | null {
+  return [...new Set(notes)].filter((note) => note !== null).join('; ') || null;
 }
 
 /** A note on sweeps without a date; null when there are none. */
@@ -123,8 +125,7 @@ async function alignMatrices(resolver: SideResolver, sides: Sides): Promise<Side
   if (base.matrix === head.matrix) return sides;
   const names = [base, head].map(({ matrix, name }) => printable(matrix ?? name ?? 'no matrix'));
   const note = `two matrices, ${names.join(' and ')}: only cells that both have are compared`;
-  const notes = [sides.head.note, note].filter((text) => text !== null);
-  return { base: sides.base, head: { ...sides.head, note: notes.join('; ') } };
+  return { base: sides.base, head: { ...sides.head, note: joined(sides.head.note, note) } };
 }
 
 function isComparable(a: Sweep, b: Sweep): boolean {
@@ -208,7 +209,7 @@ class SideResolver {
     if (found === null) return this.baseline(`baseline:${ref}`);
     if (baseline === null || found.sweeps.some(({ sweepId }) => sweepId === baseline)) return found;
     const note = `${printable(ref)} is taken as a git revision or a sweep; the baseline is baseline:${printable(ref)}`;
-    return { ...found, note: found.note === null ? note : `${found.note}; ${note}` };
+    return { ...found, note: joined(found.note, note) };
   }
 
   private async sweepOrRevision(ref: string): Promise<Side | null> {
@@ -246,8 +247,7 @@ class SideResolver {
     }
     const skipped = ids.indexOf(chosen.sweepId) - back;
     const skips = skipped === 0 ? null : `latest skips ${count(skipped, 'sweep')} without a fit run`;
-    const notes = [note, skips].filter((text) => text !== null);
-    return { ref, sweeps: [chosen], note: notes.length === 0 ? null : notes.join('; ') };
+    return { ref, sweeps: [chosen], note: joined(note, skips) };
   }
 
   /** Without a branch, as on a detached head or with a copied store, the newest sweep says which series it is. */

@@ -39,7 +39,16 @@ export function numberColumn<Row>(
   dropRank: number = 0,
   more: Partial<Column<Row>> = {},
 ): Column<Row> {
-  return { header, text, align: 'right', dropRank, ...more };
+  return textColumn(header, text, dropRank, { align: 'right', ...more });
+}
+
+export function textColumn<Row>(
+  header: string,
+  text: (row: Row) => string,
+  dropRank: number,
+  more: Partial<Column<Row>> = {},
+): Column<Row> {
+  return { header, text, dropRank, ...more };
 }
 
 const GAP = '  ';

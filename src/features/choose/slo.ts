@@ -2,7 +2,6 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { type Deployment, workloadsOf } from '../../judge/deployment.ts';
-import type { KeyedCell } from '../../records/cell.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
@@ -26,82 +25,42 @@ export function slo(options: ChooseOptions & { readonly maxLatency: number }, io
   return withStore(options, io, async ({ db }) => {
     const chosen = await chosenDeployments(db, options, io);
     const limits = { maxLatencyMs: options.maxLatency, metric: options.metric, minSqnrDb: options.minSqnr ?? null };
-    const answers = workloadsOf(chosen.measured).flatMap((workload) => answerSlo(workload, limits) ?? []);
-    const output: SloOutput = {
-      schemaVersion: 1,
-      ...aboutSweeps(chosen),
-      limits,
-      models: answers.map(({ example, fitting, nearest, candidates }) => ({
-        model: example.model,
-        candidates,
-        fitting: fitting.length,
-        winner: candidateOutput(fitting[0]),
-        runnerUp: candidateOutput(fitting[1]),
-        nearest: candidateOutput(fitting.length === 0 ? (nearest ?? undefined) : undefined),
-      })),
-    };
+    const models = workloadsOf(chosen.measured).flatMap((workload) => answerSlo(workload, limits) ?? []);
+    const output: SloOutput = { schemaVersion: 1, ...aboutSweeps(chosen), limits, models };
     printResult(io, options, output, (_, look) => sloText(output, chosen.sweeps, look));
-    const isAnswered = answers.length > 0 && answers.every(({ fitting }) => fitting.length > 0);
+    const isAnswered = models.length > 0 && models.every(({ fitting }) => fitting > 0);
     return isAnswered ? EXIT_CODES.fine : EXIT_CODES.incomplete;
   });
 }
 
-function candidateOutput(candidate: SloCandidate | undefined): SloOutput['models'][number]['winner'] {
-  if (candidate === undefined) return null;
-  const { deployment, latencyMs, headRoomPercent, accuracy } = candidate;
-  return { ...deploymentOutput(deployment), limitedMs: latencyMs, headRoomPercent, accuracyLimit: accuracy };
-}
-
-/** How a deployment compares to the limits. */
-export interface SloCandidate {
-  readonly deployment: Deployment;
-  readonly latencyMs: number;
-  /** Percent of the limit; negative when it is missed. */
-  readonly headRoomPercent: number;
-  readonly accuracy: Candidate['accuracyLimit'];
-}
-
-export interface SloAnswer {
-  /** A cell to name the workload by. */
-  readonly example: KeyedCell;
-  /** Highest throughput first. */
-  readonly fitting: readonly SloCandidate[];
-  /** Of the others, the one that misses by least: accuracy first, then latency. */
-  readonly nearest: SloCandidate | null;
-  readonly candidates: number;
-}
-
-/** Deployments without a latency are no candidates. */
-export function answerSlo(workload: readonly Deployment[], limits: Limits): SloAnswer | null {
+/** The fastest within the limits; without one, the one that misses by least: accuracy first, then latency. Deployments without a latency are no candidates. */
+export function answerSlo(workload: readonly Deployment[], limits: Limits): Answer | null {
   const [example] = workload;
   if (example === undefined) return null;
-  const candidates = workload.flatMap((deployment): SloCandidate[] => {
-    const latencyMs = limits.metric === 'p99' ? deployment.p99Ms : deployment.latencyMs;
-    if (latencyMs === null) return [];
-    return [
-      {
-        deployment,
-        latencyMs,
-        headRoomPercent: (1 - latencyMs / limits.maxLatencyMs) * 100,
-        accuracy: accuracyUnder(deployment, limits.minSqnrDb),
-      },
-    ];
+  const candidates = workload.flatMap((deployment): Candidate[] => {
+    const limitedMs = limits.metric === 'p99' ? deployment.p99Ms : deployment.latencyMs;
+    if (limitedMs === null) return [];
+    const headRoomPercent = (1 - limitedMs / limits.maxLatencyMs) * 100;
+    const accuracyLimit = accuracyUnder(deployment, limits.minSqnrDb);
+    return [{ ...deploymentOutput(deployment), limitedMs, headRoomPercent, accuracyLimit }];
   });
-  const fits = ({ latencyMs, accuracy }: SloCandidate): boolean =>
-    latencyMs <= limits.maxLatencyMs && accuracy === 'kept';
-  const others = candidates.filter((candidate) => !fits(candidate));
+  const fitting = candidates
+    .filter(({ accuracyLimit, limitedMs }) => limitedMs <= limits.maxLatencyMs && accuracyLimit === 'kept')
+    .toSorted((a, b) => speedOf(b) - speedOf(a));
+  const [nearest = null] = candidates.toSorted(
+    (a, b) => Number(b.accuracyLimit === 'kept') - Number(a.accuracyLimit === 'kept') || a.limitedMs - b.limitedMs,
+  );
   return {
-    example: example.cell,
-    fitting: candidates.filter(fits).toSorted((a, b) => speedOf(b.deployment) - speedOf(a.deployment)),
-    nearest:
-      others.toSorted(
-        (a, b) => Number(b.accuracy === 'kept') - Number(a.accuracy === 'kept') || a.latencyMs - b.latencyMs,
-      )[0] ?? null,
+    model: example.cell.model,
     candidates: candidates.length,
+    fitting: fitting.length,
+    winner: fitting[0] ?? null,
+    runnerUp: fitting[1] ?? null,
+    nearest: fitting.length === 0 ? nearest : null,
   };
 }
 
-function accuracyUnder({ cell, accuracy }: Deployment, minSqnrDb: number | null): SloCandidate['accuracy'] {
+function accuracyUnder({ cell, accuracy }: Deployment, minSqnrDb: number | null): Candidate['accuracyLimit'] {
   // FP32 is the reference of accuracy.
   if (minSqnrDb === null || cell.precision === 'fp32') return 'kept';
   if (accuracy === null) return 'notChecked';

@@ -3,7 +3,7 @@ import { printable } from '../../text/printable.ts';
 import type { LayersDiffOutput } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber, formatPercent, signedMs } from '../../terminal/numbers.ts';
-import { type Column, renderTable, numberColumn } from '../../terminal/table.ts';
+import { type Column, renderTable, numberColumn, textColumn } from '../../terminal/table.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 
 /** Shown in the text, not part of `--json`. */
@@ -96,13 +96,10 @@ function rowTable(rows: readonly DiffRow[], diff: LayersDiffOutput, look: Look):
       ),
       { header: '', text: ({ change }) => CHANGE_WORDS[change] },
       { header: 'ONNX nodes', text: ({ label }) => printable(label), minWidth: 24, wraps: true },
-      {
-        header: 'how',
-        text: ({ change, detail }) => (change === 'otherHash' ? '' : printable(detail ?? '')),
+      textColumn('how', ({ change, detail }) => (change === 'otherHash' ? '' : printable(detail ?? '')), 1, {
         minWidth: 25,
-        dropRank: 1,
         wraps: true,
-      },
+      }),
     ],
     rows,
     look,

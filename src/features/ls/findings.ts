@@ -9,7 +9,7 @@ import { acknowledgementsOf, listFindings } from '../../store/sweeps/findings.ts
 import { seriesOf, sweepsById } from '../../store/sweeps/find-sweeps.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count } from '../../terminal/numbers.ts';
-import { renderTable, numberColumn } from '../../terminal/table.ts';
+import { renderTable, numberColumn, textColumn } from '../../terminal/table.ts';
 import { printable } from '../../text/printable.ts';
 import { labelIn } from '../../text/cell-label.ts';
 import type { FindingsOptions } from './command.ts';
@@ -68,17 +68,10 @@ function findingsText(findings: readonly ListedFinding[], now: Date, look: Look)
       { header: 'what', text: ({ direction, kind }) => (kind === 'limit' ? 'limit' : direction), dropRank: 2 },
       numberColumn('age', ({ reportedAt }) => ageText(reportedAt, now), 3),
       { header: 'owner', text: ({ owner }) => printable(owner ?? ''), dropRank: 4 },
-      {
-        header: 'matrix',
-        text: ({ branch, matrix }) => printable([matrix, branch].filter(Boolean).join(' · ')),
-        dropRank: 6,
-      },
-      {
-        header: 'metrics',
-        text: ({ metrics }) => metrics.map((id) => printable(gatedMetricOf(id).label)).join(', '),
-        dropRank: 5,
+      textColumn('matrix', ({ branch, matrix }) => printable([matrix, branch].filter(Boolean).join(' · ')), 6),
+      textColumn('metrics', ({ metrics }) => metrics.map((id) => printable(gatedMetricOf(id).label)).join(', '), 5, {
         minWidth: 12,
-      },
+      }),
       { header: 'cells', text: cellsText, minWidth: 12 },
     ],
     findings,

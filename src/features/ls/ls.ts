@@ -18,7 +18,7 @@ import { countSweeps, listSweeps } from '../../store/sweeps/find-sweeps.ts';
 import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
 import { runsAndBuilds } from '../../terminal/numbers.ts';
-import { renderTable, numberColumn } from '../../terminal/table.ts';
+import { renderTable, numberColumn, textColumn } from '../../terminal/table.ts';
 import { printable } from '../../text/printable.ts';
 import { describeCommit } from '../../text/commit-label.ts';
 
@@ -83,22 +83,19 @@ function sweepsText(
   const table = renderTable<ListedSweep>(
     [
       { header: 'sweep', text: ({ sweepId }) => sweepId.slice(0, 8), isIdentity: true },
-      {
-        header: 'started',
-        text: ({ startedAt }) => (startedAt ?? '').slice(0, 16).replace('T', ' '),
+      textColumn('started', ({ startedAt }) => (startedAt ?? '').slice(0, 16).replace('T', ' '), 1, {
         isIdentity: true,
-        dropRank: 1,
-      },
+      }),
       { header: 'matrix', text: (row) => printable(matrixText(row)), minWidth: 8, isIdentity: true },
       { header: 'commit', text: (row) => describeCommit(row), minWidth: 8, dropRank: 6 },
       { header: 'provenance', text: provenanceText, minWidth: 10 },
       { header: 'TensorRT', text: ({ tensorrt }) => tensorrt ?? '', dropRank: 9 },
       numberColumn('cells', (row) => String(row.cells), 8),
-      {
-        header: 'measured',
-        text: (row) => runsAndBuilds({ ...withReused(row), runs: planned.get(row.sweepId) ?? row.runs }),
-        dropRank: 5,
-      },
+      textColumn(
+        'measured',
+        (row) => runsAndBuilds({ ...withReused(row), runs: planned.get(row.sweepId) ?? row.runs }),
+        5,
+      ),
       numberColumn('flagged', ({ flagged }) => (flagged === 0 ? '' : String(flagged)), 7, {
         style: () => look.style.warn,
       }),

@@ -24,7 +24,7 @@ import { switchGainLines } from '../../terminal/switch-gain-text.ts';
 import type { Look, Style } from '../../terminal/look.ts';
 import { overlapNote } from '../../terminal/statistics-table.ts';
 import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
-import { type Column, numberColumn } from '../../terminal/table.ts';
+import { type Column, numberColumn, textColumn } from '../../terminal/table.ts';
 import { type MappedCell, valueMap } from '../../terminal/charts/heat-map.ts';
 
 type SweepCell = ShownSweep['cells'][number];
@@ -114,15 +114,11 @@ const BOUND_RANKS = { compute: 7, explained: 2.5 };
 
 function remarkColumns(style: Style): Column<CellRow>[] {
   return [
-    {
-      header: 'flags',
-      text: flagsText,
+    textColumn('flags', flagsText, FLAGS_RANK, {
       style: ({ flags }) =>
         isIneligible(flags) ? style.bad : flags.some(({ effect }) => effect !== 'explained') ? style.warn : style.dim,
       minWidth: 10,
-      // Each flag is below the table with its numbers; the numbers of the cells are nowhere else.
-      dropRank: FLAGS_RANK,
-    },
+    }),
     {
       header: '',
       text: othersText,

@@ -60,28 +60,22 @@ export class SweepRange {
     this.to = clamp(to ?? this.last, this.from, this.last);
   }
 
-  has(sweep: number): boolean {
-    return sweep >= this.from && sweep <= this.to;
-  }
-
   show(from: number, to: number): void {
     const span = clamp(Math.round(to - from), Math.min(LEAST_SWEEPS, this.last), this.last);
     this.from = clamp(Math.round(from), 0, this.last - span);
     this.to = this.from + span;
   }
 
-  /** @param around stays where it is; the middle if it is outside */
+  /** @param around one of them, which stays where it is */
   zoom(factor: number, around: number): void {
-    const span = Math.max(1, this.to - this.from);
-    const center = this.has(around) ? around : (this.from + this.to) / 2;
-    const share = (center - this.from) / span;
-    this.show(center - share * span * factor, center + (1 - share) * span * factor);
+    this.show(around - (around - this.from) * factor, around + (this.to - around) * factor);
   }
 
   /** Moves, as wide as it is, to where a sweep is in it. */
   reach(sweep: number): void {
-    const from = sweep < this.from ? sweep : sweep - (this.to - this.from);
-    if (!this.has(sweep)) this.show(from, from + this.to - this.from);
+    const span = this.to - this.from;
+    if (sweep < this.from) this.show(sweep, sweep + span);
+    if (sweep > this.to) this.show(sweep - span, sweep);
   }
 }
 

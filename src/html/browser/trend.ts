@@ -263,8 +263,8 @@ export function trendChart(
     range.show(from, to);
     changed();
   };
-  const zoom = (factor: number, around = cursor): void => {
-    range.zoom(factor, around);
+  const zoom = (factor: number): void => {
+    range.zoom(factor, clamp(cursor, range.from, range.to));
     changed();
   };
   const showLast = (number: number): void => show(last + 1 - Math.min(number, last + 1), last);
@@ -286,10 +286,8 @@ export function trendChart(
   };
   const moveTo = (sweep: number): void => {
     const target = clamp(sweep, 0, last);
-    if (!range.has(target)) {
-      range.reach(target);
-      changed();
-    }
+    range.reach(target);
+    changed();
     const lines = point(target);
     tell(lines, stage.querySelector('line.cursor')?.getBoundingClientRect() ?? stage.getBoundingClientRect());
   };

@@ -122,11 +122,9 @@ describe('bench choose --search', () => {
 
   test.each([
     [['--max-runs', '3'], '--max-runs goes with --search'],
-    [['--max-latency', '3', '--over', 'streams'], '--over goes with --search'],
     [['--search'], '--search looks for a limit: add --max-latency MS'],
     [['--search', '--max-latency', '3', '--at', 'latest'], '--at does not go with --search, which measures'],
     [['--search', '--max-latency', '3', '--sure', '40'], 'must be a percentage above 50 and below 100, such as 95'],
-    [['--search', 'none.yaml', '--max-latency', '3'], 'none.yaml: no such file'],
   ])('%j', async (more, problem) => {
     const db = join(temporaryFolder(), 'bench.sqlite');
     const { code, stderr } = await bench(['choose', '--db', db, ...more]);

@@ -11,36 +11,34 @@ const all = [one, eight, large];
 
 test('the most items a second within the limit, not the most queries', () => {
   const answer = answerSlo(all, { maxLatencyMs: 10, metric: 'median', minSqnrDb: null });
-  expect(answer?.fitting.map(({ deployment: { cell } }) => cell.shapes['input']?.[0])).toEqual([8, 1]);
-  expect(answer?.fitting[0]?.headRoomPercent).toBeCloseTo(60, 9);
+  expect([answer?.winner?.key, answer?.runnerUp?.key]).toEqual([eight.cell.key, one.cell.key]);
+  expect(answer?.winner?.headRoomPercent).toBeCloseTo(60, 9);
 });
 
 test('the limit is about the metric: a p99 above it does not fit', () => {
   const limits = { maxLatencyMs: 4, minSqnrDb: null };
-  expect(answerSlo([eight], { ...limits, metric: 'median' })?.fitting).toHaveLength(1);
-  expect(answerSlo([eight], { ...limits, metric: 'p99' })?.fitting).toHaveLength(0);
+  expect(answerSlo([eight], { ...limits, metric: 'median' })?.fitting).toBe(1);
+  expect(answerSlo([eight], { ...limits, metric: 'p99' })?.fitting).toBe(0);
 });
 
 test('nothing fits: the nearest, and by how much it misses', () => {
   const answer = answerSlo(all, { maxLatencyMs: 0.8, metric: 'median', minSqnrDb: null });
-  expect(answer?.fitting).toEqual([]);
-  expect(answer?.nearest?.deployment).toBe(one);
+  expect(answer).toMatchObject({ fitting: 0, winner: null, nearest: { key: one.cell.key } });
   expect(answer?.nearest?.headRoomPercent).toBeCloseTo(-25, 9);
 });
 
-test('under --min-sqnr what nobody has checked does not fit; FP32 is the reference itself', () => {
-  const limits = { maxLatencyMs: 100, metric: 'median', minSqnrDb: 25 } as const;
-  const bad = { ...eight, accuracy: accuracyOf(20) };
-  const good = { ...one, accuracy: accuracyOf(25) };
-  const equal = { ...one, accuracy: accuracyOf(null) };
-  const answer = answerSlo([bad, good, equal, large, deployment(choiceCell('fp32', 1), 2)], limits);
-  expect(answer?.fitting.map(({ deployment: found }) => found)).toEqual([
-    good,
-    equal,
-    deployment(choiceCell('fp32', 1), 2),
+test.each([
+  ['less than it', { ...eight, accuracy: accuracyOf(20) }, 'missed'],
+  ['as much', { ...one, accuracy: accuracyOf(25) }, 'kept'],
+  ['equal outputs', { ...one, accuracy: accuracyOf(null) }, 'kept'],
+  ['what nobody has checked', large, 'notChecked'],
+  ['FP32, the reference itself', deployment(choiceCell('fp32', 1), 2), 'kept'],
+])('under --min-sqnr: %s', (_, found, accuracyLimit) => {
+  const answer = answerSlo([found], { maxLatencyMs: 100, metric: 'median', minSqnrDb: 25 });
+  expect([answer?.fitting, (answer?.winner ?? answer?.nearest)?.accuracyLimit]).toEqual([
+    accuracyLimit === 'kept' ? 1 : 0,
+    accuracyLimit,
   ]);
-  expect(answer?.nearest?.accuracy).toBe('missed');
-  expect(answerSlo([large], limits)?.nearest?.accuracy).toBe('notChecked');
 });
 
 test('other sample shapes and ways of measuring are other workloads; batch, graph and precision are the choice', () => {

@@ -84,8 +84,6 @@ describe('bench show RUN --attach FILE', () => {
 
   test.each([
     [['ffffffffffff', '--attach', 'a.nsys-rep'], 'no cell ffffffffffff'],
-    [['f'.repeat(32), '--attach', 'a.nsys-rep'], `no run ${'f'.repeat(32)}: \`bench show CELL\``],
-    [['RUN', '--attach', 'none.txt'], 'none.txt: no such file, or it cannot be read'],
     [['RUN', '--attach', 'a.nsys-rep', '--name', '../x'], '../x cannot be kept under its name (--name): write'],
     [['RUN', '--attach', 'a.nsys-rep', 'notes.log', '--name', 'x'], '--name is the name of one file'],
   ])('bench show --attach: %j', async (args, text) => {

@@ -95,37 +95,27 @@ function lastingIn({ cell: { key }, metric }: ReportCell, findings: readonly Fin
 /** Larger changes are clipped and marked: next to them all others would be flat. */
 const MOST_PERCENT = 10;
 
-export interface CellSparks {
-  /** Both ends of the scale, which all cells share, around the level of each. */
-  readonly percent: number;
-  readonly of: (row: Row) => Markup;
-}
-
-export function cellSparks(data: ReportData): CellSparks {
+/** The newest sweeps of a row as a picture, on a scale around its level that all rows share: `percent` at both ends. */
+export function cellSparks(data: ReportData) {
   const changes = rowsOf(data)
     .filter(isChange)
     .map(({ changePercent }) => changePercent);
   const percent = Math.min(MOST_PERCENT, scalePercent(changes));
-  return { percent, of: (row) => sparkline(row.report.values, { level: levelOf(row.report, row), percent }) };
+  const of = (row: Row) => sparkline(row.report.values, { level: levelOf(row.report, row), percent });
+  return { percent, of };
 }
 
-/** The four columns that name a cell, with the texts of each row. */
-export interface CellWords {
-  readonly headers: readonly string[];
-  /** What all cells share; null when nothing. */
-  readonly caption: string | null;
-  readonly wordsOf: (cell: KeyedCell) => readonly string[];
-}
+export type CellWords = ReturnType<typeof cellWords>;
 
-/** What all cells share is stated once, as in terminal tables. */
-export function cellWords(cells: readonly KeyedCell[]): CellWords {
+/** The four columns that name a cell, with the texts of each row. What all cells share is stated once, as in terminal tables. */
+export function cellWords(cells: readonly KeyedCell[]) {
   const { columns: all, caption } = cellColumns(cells, (cell) => cell);
   // The page has every cell's key.
   const columns = all.filter(({ onlyIfAmbiguous }) => onlyIfAmbiguous !== true);
   return {
     headers: columns.map(({ header }) => header),
     caption,
-    wordsOf: (cell) => columns.map(({ text }) => text(cell)),
+    wordsOf: (cell: KeyedCell) => columns.map(({ text }) => text(cell)),
   };
 }
 

@@ -6,14 +6,6 @@ import type { ReportData } from './report-data.ts';
 
 export type Change = CheckedFinding['details'][number];
 
-const MONTHS = 'January February March April May June July August September October November December'.split(' ');
-
-/** `24 February 2026`. */
-export function dateText(instant: string | null | undefined): string {
-  const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)/.exec(instant ?? '') ?? [];
-  return year === undefined ? 'an unknown date' : `${Number(day)} ${MONTHS[Number(month) - 1] ?? ''} ${year}`;
-}
-
 /** Its cells, and what became of them: `12 cells slower`, ` by 4.7 to 5.3 %`. */
 export function cellsText(finding: CheckedFinding, data: ReportData): readonly [what: string, size: string] {
   const { size, what } = sentences(finding, data);

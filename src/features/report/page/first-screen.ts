@@ -21,7 +21,6 @@ import {
   capitalized,
   cellsText,
   commitLink,
-  dateText,
   type Fact,
   factList,
   factsOf,
@@ -125,8 +124,9 @@ function comparedStory(data: ReportData, compare: NonNullable<ReportData['compar
   const ends = [...new Set([changed.at(-1), worst].map((one) => formatPercent(one ? sizeOf(one) : null, false)))];
   const largest = (cell: ComparedCell): Markup =>
     markup` The ${tone === 'slower' ? 'worst' : 'largest'}: <b>${shortened(namesOf(data).get(cell.key) ?? cell.label, 80)}</b>, ${formatPercent(cell.changePercent)}.`;
-  const side = (name: string, { commit, note }: typeof compare.base): Markup =>
-    markup`${name}${commit === null ? null : markup` ${commitLink(data, commit)}`}${note === null ? null : ` (${shortened(note, 200)})`}`;
+  const notes = [compare.base.note, compare.head.note].flatMap((note) =>
+    note === null ? [] : ` ${shortened(note, 200)}.`,
+  );
   const cause = worst?.cause ?? null;
   const interval = worst?.ciPercent ?? null;
   return {
@@ -138,10 +138,8 @@ function comparedStory(data: ReportData, compare: NonNullable<ReportData['compar
             `${changed.length} of ${count(cells.length, 'cell')} ${tone}`,
             ` by ${ends.join(' to ').replace(' % to', ' to')}`,
           ],
-    lead: markup`<b>${headRef}</b> against <b>${baseRef}</b>.${worst === null ? ` ${detectableText(data)}` : largest(worst)}${counts.unclear === 0 ? null : ` ${count(counts.unclear, 'cell')} unclear: too few runs.`}`,
+    lead: markup`<b>${headRef}</b> against <b>${baseRef}</b>.${worst === null ? ` ${detectableText(data)}` : largest(worst)}${counts.unclear === 0 ? null : ` ${count(counts.unclear, 'cell')} unclear: too few runs.`}${notes}`,
     facts: [
-      ['Base', side(baseRef, compare.base)],
-      ['Head', side(headRef, compare.head)],
       ...(cause === null ? [] : [['Likeliest cause', markup`${shortened(cause.title, 300)}`] as const]),
       ...(worst === null || interval === null
         ? []
@@ -193,7 +191,7 @@ function metaLine({ environments, forge, series, sweeps }: ReportData): Markup {
   const parts = [
     markup`<b>${shortened(series.matrix ?? 'imported results', 60)}</b>`,
     markup`${shortened(series.branch ?? 'no branch', 60)}${commit === null ? null : markup` ${commitLink({ forge }, commit)}${newest?.dirty === true ? '+dirty' : null}`}`,
-    markup`${dateText(newest?.startedAt)}, ${sweeps.length === 1 ? 'one sweep' : `sweep ${sweeps.length + series.olderSweeps}`}`,
+    markup`${newest?.startedAt?.slice(0, 10) ?? 'an unknown date'}, ${sweeps.length === 1 ? 'one sweep' : `sweep ${sweeps.length + series.olderSweeps}`}`,
     gpuName === null ? null : shortened(gpuName, 60),
     tensorrt === null ? null : shortened(`TensorRT ${tensorrt}`, 60),
     driver === null ? null : shortened(`driver ${driver}`, 60),
