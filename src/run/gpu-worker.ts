@@ -12,8 +12,7 @@ import { type Machine, machineOf, machinesOf } from '../machine/machine.ts';
 import { bindToNode } from '../machine/numa.ts';
 import { assignGpus } from '../matrix/plan/assign-gpus.ts';
 import { makeLockFolder } from '../process/lock-folder.ts';
-import { holderText } from '../process/lock.ts';
-import type { LockWait } from '../process/lock.ts';
+import { type LockWait, holderText } from '../process/lock.ts';
 import type { Invocation, Spawn } from '../process/spawn.ts';
 import type { Plan } from '../records/plan.ts';
 import type { Sweep } from '../records/sweep.ts';
@@ -26,7 +25,7 @@ import { count } from '../terminal/numbers.ts';
 import { printable } from '../text/printable.ts';
 import { deviceLabel, type GpuDevice } from '../tools/nvidia-smi/device-list.ts';
 import { askForTemperature } from '../tools/nvidia-smi/nvidia-smi.ts';
-import type { TrtexecProgram } from '../trtexec/program/trtexec-program.ts';
+import type { TrtexecProgram } from '../trtexec/program/find-trtexec.ts';
 import { variantsForStore } from '../variants/converter.ts';
 import type { ConverterPython } from '../variants/variants.ts';
 

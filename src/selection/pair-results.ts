@@ -1,13 +1,12 @@
 import type { PairResult } from '../judge/gate/evidence.ts';
 import type { GateRules } from '../judge/gate/limits.ts';
-import { judgePairs, judgeSameEngine } from '../judge/gate/judge-pairs.ts';
-import { runSigmas } from '../judge/gate/judge-pairs.ts';
+import { judgePairs, judgeSameEngine, runSigmas } from '../judge/gate/judge-pairs.ts';
 import { doesNotLoad, fitPairRuns, isSameEngine, nextPairRun, pairsAmong, sideOf } from '../judge/gate/pair-runs.ts';
 import { leftOutFor } from '../judge/run-trust.ts';
 import { valueRule } from '../judge/value-rule.ts';
 import { BOUND_SHARES, isBoundShare, isJudgedOnly } from '../records/gated-metric.ts';
 import type { MetricId } from '../records/metric.ts';
-import type { PlannedPairs } from '../records/planned-pairs.ts';
+import type { PlannedPairs } from '../records/gate-settings.ts';
 import { type CellRun, isMeasured } from '../records/run.ts';
 import type { CellKey, SweepId } from '../records/scalars.ts';
 import type { Sweep } from '../records/sweep.ts';

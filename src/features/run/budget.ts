@@ -17,7 +17,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { engineName } from '../../engines/engine-index.ts';
 import type { Plan } from '../../records/plan.ts';
-import { fitBudget, type FittedPlan } from '../../matrix/plan/fit-budget.ts';
+import { fitBudget, type FittedPlan } from '../../matrix/plan/assign-gpus.ts';
 import { lastBuildOf, pastRunsOf } from '../../store/runs/time-estimates.ts';
 import { shortList } from '../../text/short-list.ts';
 

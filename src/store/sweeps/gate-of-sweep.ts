@@ -1,8 +1,13 @@
 import { eq, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 
-import { type GateSettings, gateSettingsSchema, NO_GATE } from '../../records/gate-settings.ts';
-import { type PlannedPairs, plannedPairsSchema } from '../../records/planned-pairs.ts';
+import {
+  type GateSettings,
+  NO_GATE,
+  type PlannedPairs,
+  gateSettingsSchema,
+  plannedPairsSchema,
+} from '../../records/gate-settings.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { sweeps } from '../schema.ts';

@@ -1,24 +1,14 @@
 import { describe, expect, test } from 'vitest';
 
-import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS } from '../../../src/trtexec/run-facts.ts';
 import type { RunTelemetry } from '../../../src/records/telemetry.ts';
 import { findFlags } from '../../../src/trtexec/fitness/find-flags.ts';
-import { judgeRun } from '../../../src/trtexec/log/judge.ts';
 import { factsOf, NO_TELEMETRY, syntheticLog } from '../../support/fitness-facts.ts';
-import { UNKNOWN_PROCESS } from '../../support/whole-files.ts';
+import { judged as judgedRun } from '../../support/whole-files.ts';
 
 function judged(telemetry: Partial<RunTelemetry>, machine = {}) {
   const facts = factsOf(syntheticLog(), null, { telemetry: { ...NO_TELEMETRY, ...telemetry }, machine });
   const flags = findFlags(facts);
-  const outcome = judgeRun({
-    run: facts.log,
-    process: UNKNOWN_PROCESS,
-    exports: NO_EXPORTS,
-    requested: {},
-    limits: DEFAULT_FITNESS_LIMITS,
-    flags,
-  });
-  return { flags, outcome };
+  return { flags, outcome: judgedRun(facts.log, { flags }) };
 }
 
 const said = (text: string) => [{ stream: 'stdout', line: 0, text }];

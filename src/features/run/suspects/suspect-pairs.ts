@@ -8,7 +8,7 @@ import type { PairResult } from '../../../judge/gate/evidence.ts';
 import { pairsNeeded } from '../../../judge/gate/judge-pairs.ts';
 import { type PairSide, isSameEngine, profileRepeat } from '../../../judge/gate/pair-runs.ts';
 import { gatedMetricOf } from '../../../records/gated-metric.ts';
-import type { PlannedPairs } from '../../../records/planned-pairs.ts';
+import type { PlannedPairs } from '../../../records/gate-settings.ts';
 import type { CellKey } from '../../../records/scalars.ts';
 import type { Sweep } from '../../../records/sweep.ts';
 import { runIdOf } from '../../../run/measure-run.ts';
