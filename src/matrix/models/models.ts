@@ -192,7 +192,7 @@ export type ReadInputs = (path: string) => readonly OnnxTensorInfo[] | null;
  * Shapes of a model that states none: `batch` for a first dimension, where no other one is dynamic. Null for a model
  * without dynamic dimensions, undefined where the shapes have to be stated.
  */
-export function shapesOfModel(inputs: ReturnType<ReadInputs>): ShapeSet | null | undefined {
+function shapesOfModel(inputs: ReturnType<ReadInputs>): ShapeSet | null | undefined {
   if (inputs === null) return undefined;
   const dynamic = inputs.filter(isDynamic);
   if (dynamic.length === 0) return null;

@@ -121,7 +121,7 @@ function versionsOf(flag: string): string {
 type Entry = readonly [flag: string, Placed<readonly string[]>];
 
 /** What the flags on the axes of a cell need besides them in a build, where this version has it. */
-export function buildFlags(entry: MatrixCell, dialect: Dialect): Flags {
+function buildFlags(entry: MatrixCell, dialect: Dialect): Flags {
   const { build, method } = entry;
   return withMore(build.flags, [
     ...versionCompatible(entry, dialect),

@@ -120,7 +120,7 @@ export function boundBy(facts: BoundFacts, flags: readonly Pick<RunFlag, 'id' | 
 }
 
 /** Pauses between queries were asked for. */
-export function isPaced({ options }: FitnessFacts['log']): boolean {
+function isPaced({ options }: FitnessFacts['log']): boolean {
   return (options.sleepMs ?? 0) > 0 || (options.idleMs ?? 0) > 0;
 }
 
@@ -136,7 +136,7 @@ export function mayWaitForLaunches(gpuBusy: number | null, enqueueRatio: number 
  * The direction of the copies that the GPU waits for: one takes longer than the GPU's work, and those of both directions
  * nearly all of the time.
  */
-export function copiesOf({ derived, log: { measurement } }: BoundFacts): 'h2d' | 'd2h' | null {
+function copiesOf({ derived, log: { measurement } }: BoundFacts): 'h2d' | 'd2h' | null {
   const { gpuBusy, transferBound } = derived;
   if (measurement === null || transferBound === null || (gpuBusy ?? 0) >= WORKING) return null;
   const copiesMs = (measurement.h2dMs?.median ?? 0) + (measurement.d2hMs?.median ?? 0);

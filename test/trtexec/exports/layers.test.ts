@@ -39,14 +39,8 @@ describe('--exportProfile', () => {
 
   test('a share of nothing is nan', () => {
     const text = '[{ "count" : 1 }\n, { "name" : "a", "timeMs" : 0, "averageMs" : 0, "percentage" : -nan }\n]';
-    expect(parseProfile(text).layers[0]).toEqual({
-      index: 0,
-      name: 'a',
-      timeMs: 0,
-      averageMs: 0,
-      medianMs: null,
-      percentage: 0,
-    });
+    const none = { timeMs: 0, averageMs: 0, medianMs: null, percentage: 0 };
+    expect(parseProfile(text).layers).toEqual([{ index: 0, name: 'a', ...none }]);
   });
 
   test('a cut file is refused', () => {
@@ -58,11 +52,8 @@ describe('--exportLayerInfo', () => {
   test('detailed: type, tactic, tensors and the ONNX nodes of each layer', () => {
     const { detail, layers } = parseLayerInfo(layersText);
     expect([detail, layers.length]).toEqual(['detailed', 26]);
-    expect(layers[1]).toMatchObject({
-      name: 'stem/Conv + stem/Relu',
-      type: 'CaskConvolution',
-      origins: ['stem/Conv', 'stem/Relu'],
-    });
+    const origins = ['stem/Conv', 'stem/Relu'];
+    expect(layers[1]).toMatchObject({ name: 'stem/Conv + stem/Relu', type: 'CaskConvolution', origins });
     expect(layers[0]?.inputs[0]).toMatchObject({ name: 'input', type: 'fp16' });
   });
 
@@ -70,15 +61,8 @@ describe('--exportLayerInfo', () => {
     const text = readFixture('formats/layer-info-names-only/layers.json.br').toString();
     const { detail, layers } = parseLayerInfo(text);
     expect([detail, layers.length]).toEqual(['names', 14]);
-    expect(layers[13]).toEqual({
-      index: 13,
-      name: 'head_fc/Gemm_myl12_1',
-      type: null,
-      tactic: null,
-      inputs: [],
-      outputs: [],
-      origins: [],
-    });
+    const nothing = { type: null, tactic: null, inputs: [], outputs: [], origins: [] };
+    expect(layers[13]).toEqual({ index: 13, name: 'head_fc/Gemm_myl12_1', ...nothing });
   });
 
   test("the guide's excerpt: one schema has type and format in one string", () => {
@@ -86,12 +70,8 @@ describe('--exportLayerInfo', () => {
     const [layer] = parseLayerInfo(`{"Layers": [${excerpt}]}`).layers;
     expect(layer).toMatchObject({ name: '_gemm_mha_v2_myl3_248', type: 'kgen' });
     expect(layer?.inputs).toHaveLength(3);
-    expect(layer?.inputs[0]).toEqual({
-      name: '__mye469676_248_myl3',
-      dimensions: [2048, 197, 64],
-      type: 'fp16',
-      format: null,
-    });
+    const tensor = { name: '__mye469676_248_myl3', dimensions: [2048, 197, 64], type: 'fp16', format: null };
+    expect(layer?.inputs[0]).toEqual(tensor);
   });
 
   test('the other schema has them apart', () => {

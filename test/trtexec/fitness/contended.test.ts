@@ -108,11 +108,7 @@ describe('limits', () => {
     ['the same queries enqueued as ever are not', run(20, false, NO_GRAPH), 'contended widened'],
     ['with a graph a query is one launch', run(20, true, GRAPH), 'contended widened'],
     // Two processes that take turns leave no GPU idle.
-    [
-      'a GPU that idles half of the time waits for the host',
-      run(20, false, NO_GRAPH, false, 500),
-      'hostJitter explained',
-    ],
+    ['a GPU that idles half of it waits for the host', run(20, false, NO_GRAPH, false, 500), 'hostJitter explained'],
     ['unless somebody was seen on it', run(20, false, NO_GRAPH, true, 500), 'contended widened'],
     ['or its queries are one launch each', run(20, false, GRAPH, false, 500), 'contended widened'],
     ['a process that was seen may hold up enqueues', run(20, true, NO_GRAPH, true), 'contended widened'],

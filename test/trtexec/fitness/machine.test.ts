@@ -62,14 +62,8 @@ describe('power', () => {
   test('at the cap with a swinging clock, without reasons: power-limited, and measured', () => {
     const capped = { powerW: 690, powerMaxW: 702, smClockMhz: 1830, smClockMinMhz: 1650 };
     const { flags, outcome } = judged({ ...capped, temperatureMaxC: 70 }, { powerLimitW: 700 });
-    expect(flags).toEqual([
-      {
-        id: 'powerLimited',
-        effect: 'explained',
-        value: null,
-        evidence: '690 of 700 W, SM clock 1830 MHz (lowest 1650)',
-      },
-    ]);
+    const evidence = '690 of 700 W, SM clock 1830 MHz (lowest 1650)';
+    expect(flags).toEqual([{ id: 'powerLimited', effect: 'explained', value: null, evidence }]);
     expect(outcome.kind).toBe('measured');
     expect(judged({ ...capped, powerW: 600 }, { powerLimitW: 700 }).flags).toEqual([]);
   });
@@ -94,13 +88,8 @@ describe('host, link and other processes', () => {
 
   test('a process that the times do not show is named, and spoils nothing', () => {
     const { flags, outcome } = judged({ otherProcesses: [{ pid: 71, name: 'python3', memoryMib: 1011 }] });
-    expect(flags).toMatchObject([
-      {
-        id: 'contended',
-        effect: 'explained',
-        evidence: 'another process on the GPU: python3 (71); what it did to the times is not known',
-      },
-    ]);
+    const evidence = 'another process on the GPU: python3 (71); what it did to the times is not known';
+    expect(flags).toMatchObject([{ id: 'contended', effect: 'explained', evidence }]);
     expect(outcome.kind).toBe('measured');
   });
 });

@@ -99,18 +99,12 @@ describe('a timer with steps', () => {
 });
 
 test.each([
-  [
-    'a few long stalls are a host without CPUs',
-    (query: number) => (query % 25 === 0 ? 20 : 0.003),
-    ['hostBound widened'],
-  ],
+  ['a few long stalls are a host without CPUs', (at: number) => (at % 25 === 0 ? 20 : 0.003), ['hostBound widened']],
   ['the same gap after every query belongs to the cell', () => 0.8, []],
 ])('%s', (_, gapMs, expected) => {
   const quiet = series(500, () => 1);
-  const times = queriesOf(
-    quiet,
-    Array.from(quiet, (_ms, query) => gapMs(query)),
-  );
+  const gaps = quiet.map((_ms, query) => gapMs(query));
+  const times = queriesOf(quiet, gaps);
   expect(named(findFlags(factsOf(syntheticLog({ throughputQps: 550 }), times)))).toEqual(expected);
 });
 
