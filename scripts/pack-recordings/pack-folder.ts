@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { brotliCompressSync, constants, gunzipSync, zstdDecompressSync } from 'node:zlib';
 
 import { parseRunManifest } from '../../src/artefacts/run-manifest.ts';
-import { meaningOf } from '../../src/trtexec/replay/meaning.ts';
-import type { Recording } from '../../src/trtexec/replay/recording-set.ts';
+import { type Recording, meaningOf } from '../../src/trtexec/replay/recording-set.ts';
 
 export const ROOT = join(import.meta.dirname, '..', '..');
 

@@ -1,7 +1,7 @@
 import type { SweepEvent } from '../run/sweep-context.ts';
 import type { Plan } from '../records/plan.ts';
 import { Progress } from '../terminal/progress.ts';
-import type { TrtexecProgram } from '../trtexec/program/trtexec-program.ts';
+import type { TrtexecProgram } from '../trtexec/program/find-trtexec.ts';
 import type { Io } from './io.ts';
 import { RedrawnLines } from './redrawn-lines.ts';
 

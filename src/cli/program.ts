@@ -6,8 +6,7 @@ import type { Matrix } from '../matrix/matrix.ts';
 import { printable } from '../text/printable.ts';
 import { didYouMean } from '../text/nearest.ts';
 import { readRecordingSet, type RecordingSet } from '../trtexec/replay/recording-set.ts';
-import { findTrtexec } from '../trtexec/program/find-trtexec.ts';
-import type { TrtexecProgram } from '../trtexec/program/trtexec-program.ts';
+import { type TrtexecProgram, findTrtexec } from '../trtexec/program/find-trtexec.ts';
 import type { Io } from './io.ts';
 import { packageFolder } from './store-location.ts';
 

@@ -4,7 +4,7 @@ import { hostLinkOf } from '../records/environment.ts';
 import type { MetricValues } from '../records/metric.ts';
 import type { RunFlag, RunFlagId } from '../records/run-flag.ts';
 import { median } from '../statistics/median.ts';
-import { mayWaitForLaunches } from '../trtexec/fitness/bound-by.ts';
+import { mayWaitForLaunches } from '../trtexec/fitness/host-bound.ts';
 import { shortMs } from '../trtexec/fitness/facts.ts';
 import { enqueueClass, type ParsedRun } from '../trtexec/run-facts.ts';
 

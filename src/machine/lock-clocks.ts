@@ -4,7 +4,7 @@ import type { Plan } from '../records/plan.ts';
 import { printable } from '../text/printable.ts';
 import { firstVisibleGpu } from '../tools/nvidia-smi/gpu-environment.ts';
 import { type ClockLock, type LockableGpu, lockClocks } from './clock-lock.ts';
-import type { TrtexecProgram } from '../trtexec/program/trtexec-program.ts';
+import type { TrtexecProgram } from '../trtexec/program/find-trtexec.ts';
 import type { Io } from '../cli/io.ts';
 import { numberOfDevice } from '../run/gpu-worker.ts';
 import type { Machine } from './machine.ts';

@@ -13,7 +13,7 @@ import { environmentOf, firstVisibleGpu } from '../tools/nvidia-smi/gpu-environm
 import type { GpuReport } from '../tools/nvidia-smi/gpu-report.ts';
 import { askForDevices, readReport } from '../tools/nvidia-smi/nvidia-smi.ts';
 import { hostFacts, numaNodeOf } from './host-facts.ts';
-import type { TrtexecProgram } from '../trtexec/program/trtexec-program.ts';
+import type { TrtexecProgram } from '../trtexec/program/find-trtexec.ts';
 import type { Io } from '../cli/io.ts';
 
 export interface Machine {

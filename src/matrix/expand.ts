@@ -15,8 +15,14 @@ import { type Filter, readFilter } from './filter.ts';
 import { MATRIX_DEFAULTS } from './schema/defaults.ts';
 import { checkParameters, drivenCell, envFlags, envOf, harnessFiles } from './schema/harness.ts';
 import { mergeBuild, readBuild, readMethod } from './schema/settings.ts';
-import { inputsOf, type MatrixModel, reachPrecision, readModels, type Unreachable } from './models/models.ts';
-import type { ReadInputs } from './models/shapes-of-model.ts';
+import {
+  type MatrixModel,
+  type ReadInputs,
+  type Unreachable,
+  inputsOf,
+  reachPrecision,
+  readModels,
+} from './models/models.ts';
 import { axisFlags, isOnDla } from './points/flags.ts';
 import type { MistakeList, SourcePath } from './yaml/source-node.ts';
 import { type ModelPoints, pointsOf, shapePlaces, templatesOf } from './points/points.ts';

@@ -25,7 +25,7 @@ import { count } from '../terminal/numbers.ts';
 import { printable } from '../text/printable.ts';
 import { deviceLabel, type GpuDevice } from '../tools/nvidia-smi/device-list.ts';
 import { askForTemperature } from '../tools/nvidia-smi/nvidia-smi.ts';
-import type { TrtexecProgram } from '../trtexec/program/trtexec-program.ts';
+import type { TrtexecProgram } from '../trtexec/program/find-trtexec.ts';
 import { variantsForStore } from '../variants/converter.ts';
 import type { ConverterPython } from '../variants/variants.ts';
 

@@ -5,7 +5,7 @@ import { ATTEMPT_PREFIX, sweepFolderOf } from '../artefacts/layout.ts';
 import { filledArgs, loadableEngine } from '../engines/engine-state.ts';
 import { nextPairRun, pairOf, type PairSide, sideOf, wantedRuns } from '../judge/gate/judge-pairs.ts';
 import type { PlannedRun } from '../records/plan.ts';
-import type { PlannedPairs } from '../records/planned-pairs.ts';
+import type { PlannedPairs } from '../records/gate-settings.ts';
 import { pairRunsOf } from '../store/runs/cell-runs.ts';
 import { startOnce } from './attempt.ts';
 import { measureRun, runIdOf } from './measure-run.ts';

@@ -6,7 +6,7 @@ import { NO_GATE } from '../records/gate-settings.ts';
 import { NO_TENSORRT, type Plan, type PlannedCell } from '../records/plan.ts';
 import type { CellKey } from '../records/scalars.ts';
 import { newSweep, type Sweep } from '../records/sweep.ts';
-import type { TrtexecProgram } from '../trtexec/program/trtexec-program.ts';
+import type { TrtexecProgram } from '../trtexec/program/find-trtexec.ts';
 import type { ConverterPython } from '../variants/variants.ts';
 import type { StoredPlan } from './stored-plan.ts';
 

@@ -5,9 +5,8 @@ import { latencySearchSchema } from '../judge/latency-search.ts';
 import { moreRunsSchema } from '../judge/adaptive-repeats.ts';
 import { MATRIX_DEFAULTS } from '../matrix/schema/defaults.ts';
 import { clockRequestSchema, coolDownSchema, numaSchema } from '../machine/requests.ts';
-import { gateSettingsSchema } from '../records/gate-settings.ts';
+import { gateSettingsSchema, plannedPairsSchema } from '../records/gate-settings.ts';
 import { planSchema } from '../records/plan.ts';
-import { plannedPairsSchema } from '../records/planned-pairs.ts';
 import { type Immutable, textByName, textOrNull } from '../records/scalars.ts';
 
 /** The plan of a sweep as kept with it, for `--resume`. Defaults apply to older plans. */

@@ -15,7 +15,7 @@ import { leftOutFor } from '../judge/run-trust.ts';
 import { valueRule } from '../judge/value-rule.ts';
 import { BOUND_SHARES, isBoundShare, isJudgedOnly } from '../records/gated-metric.ts';
 import type { MetricId } from '../records/metric.ts';
-import type { PlannedPairs } from '../records/planned-pairs.ts';
+import type { PlannedPairs } from '../records/gate-settings.ts';
 import { type CellRun, isMeasured } from '../records/run.ts';
 import type { CellKey, SweepId } from '../records/scalars.ts';
 import type { Sweep } from '../records/sweep.ts';

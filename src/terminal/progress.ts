@@ -1,4 +1,4 @@
-import { engineBuilds, estimateS } from '../matrix/plan/estimate.ts';
+import { engineBuilds, estimateS } from '../matrix/plan/assign-gpus.ts';
 import { pairRunName } from '../judge/gate/judge-pairs.ts';
 import { convertedWords } from '../variants/conversion.ts';
 import { BOUND_WORDS } from '../records/bound.ts';

@@ -5,9 +5,9 @@ import type { Io } from '../../src/cli/io.ts';
 import { LiveProgress } from '../../src/cli/live-progress.ts';
 import type { Plan, PlannedRun } from '../../src/records/plan.ts';
 import type { SweepEvent } from '../../src/run/sweep-context.ts';
-import { estimateS } from '../../src/matrix/plan/estimate.ts';
+import { estimateS } from '../../src/matrix/plan/assign-gpus.ts';
 import { makeLook } from '../../src/terminal/look.ts';
-import type { RecordedMachine } from '../../src/trtexec/program/trtexec-program.ts';
+import type { RecordedMachine } from '../../src/trtexec/program/find-trtexec.ts';
 import { testIo } from '../support/io.ts';
 import { planOfCells } from '../support/plans.ts';
 

@@ -4,17 +4,15 @@ import { matrixFrom, oneModel } from '../support/matrices.ts';
 
 const keysOf = (text: string): string[] => matrixFrom(text).cells.map(({ cell }) => cell.key);
 
+/** The cells of the one model with more lines. */
+const cellsOf = (...lines: readonly string[]) => matrixFrom(oneModel(...lines)).cells;
+
+const PLAIN = 'axes: {precision: fp16, batch: 8}';
+
 test('axes are crossed, the last one changing fastest, with every default written out', () => {
-  const { cells, repeats } = matrixFrom(
-    oneModel('axes: {precision: [fp16, fp8], batch: [1, 8]}', 'build: {opt: {batch: 8}}'),
-  );
-  expect(cells.map(({ cell }) => [cell.precision, cell.shapes['input']?.[0]])).toEqual([
-    ['fp16', 1],
-    ['fp16', 8],
-    ['fp8', 1],
-    ['fp8', 8],
-  ]);
-  expect(repeats).toBe(3);
+  const cells = cellsOf('axes: {precision: [fp16, fp8], batch: [1, 8]}', 'build: {opt: {batch: 8}}');
+  const shown = cells.map(({ cell }) => `${cell.precision} ${cell.shapes['input']?.[0]}`);
+  expect(shown).toEqual(['fp16 1', 'fp16 8', 'fp8 1', 'fp8 8']);
   const [first] = cells;
   expect(first?.cell).toMatchObject({
     model: 'vit',
@@ -26,13 +24,8 @@ test('axes are crossed, the last one changing fastest, with every default writte
     inputs: { kind: 'random' },
     axisFlags: {},
   });
-  expect(first?.method).toMatchObject({
-    warmUpMs: 200,
-    durationS: 3,
-    iterations: 10,
-    percentiles: [90, 95, 99],
-    minQueries: 30,
-  });
+  const method = { warmUpMs: 200, durationS: 3, iterations: 10, percentiles: [90, 95, 99], minQueries: 30 };
+  expect([first?.method, matrixFrom(oneModel(PLAIN)).repeats]).toMatchObject([method, 3]);
 });
 
 test('a key does not depend on the order of keys, on other cells, or on how a shape is written', () => {
@@ -42,10 +35,10 @@ test('a key does not depend on the order of keys, on other cells, or on how a sh
 });
 
 test('what is not part of a cell does not change its key', () => {
-  const plain = keysOf(oneModel('axes: {precision: fp16, batch: 8}'));
+  const plain = keysOf(oneModel(PLAIN));
   const other = keysOf(
     oneModel(
-      'axes: {precision: fp16, batch: 8}',
+      PLAIN,
       'build: {min: {batch: 1}, opt: {batch: 4}, max: {batch: 64}, optimizationLevel: 5, flags: {--avgTiming: 2}}',
       'run: {warmUpMs: 1000, durationS: 7, iterations: 99}',
       'repeats: 9',
@@ -72,24 +65,20 @@ test('every part of a cell changes its key', () => {
 });
 
 test('the key of a known cell never changes: histories hang on it', () => {
-  expect(keysOf(oneModel('axes: {precision: fp16, batch: 8}'))).toEqual(['56c6b563e66dfa31c012f9315be178e3']);
+  expect(keysOf(oneModel(PLAIN))).toEqual(['56c6b563e66dfa31c012f9315be178e3']);
 });
 
 test('a flag that is off is the same cell as no flag', () => {
-  const plain = keysOf(oneModel('axes: {precision: fp16, batch: 8}'));
+  const plain = keysOf(oneModel(PLAIN));
   const both = matrixFrom(oneModel('axes: {precision: fp16, batch: 8, "--useManagedMemory": [false, true]}'));
   expect(both.cells.map(({ cell }) => cell.axisFlags)).toEqual([{}, { '--useManagedMemory': '' }]);
   expect(both.cells[0]?.cell.key).toBe(plain[0]);
 });
 
 test('warm-up and duration on an axis make cells of their own, as settings they do not', () => {
-  const { cells } = matrixFrom(oneModel('axes: {precision: fp16, batch: 8, warmUpMs: [0, 200], durationS: [1, 3]}'));
-  expect(cells.map(({ method }) => [method.warmUpMs, method.durationS])).toEqual([
-    [0, 1],
-    [0, 3],
-    [200, 1],
-    [200, 3],
-  ]);
+  const cells = cellsOf('axes: {precision: fp16, batch: 8, warmUpMs: [0, 200], durationS: [1, 3]}');
+  const shown = cells.map(({ method }) => `${method.warmUpMs} ${method.durationS}`);
+  expect(shown).toEqual(['0 1', '0 3', '200 1', '200 3']);
   expect(new Set(cells.map(({ cell }) => cell.key)).size).toBe(4);
 });
 
@@ -102,56 +91,35 @@ test('identical cells are merged, and it is said', () => {
 });
 
 test('include adds cells in which the named axes have other values, exclude takes cells away', () => {
-  const { cells } = matrixFrom(
-    oneModel(
-      'axes: {precision: [fp16, fp8], batch: [1, 8], cudaGraph: [on, off]}',
-      'build: {opt: {batch: 8}}',
-      'include: [{precision: fp8, batch: 32}]',
-      'exclude: ["precision=fp8 & batch=1", "cudaGraph=off & !(batch=8)"]',
-    ),
+  const cells = cellsOf(
+    'axes: {precision: [fp16, fp8], batch: [1, 8], cudaGraph: [on, off]}',
+    'build: {opt: {batch: 8}}',
+    'include: [{precision: fp8, batch: 32}]',
+    'exclude: ["precision=fp8 & batch=1", "cudaGraph=off & !(batch=8)"]',
   );
-  expect(cells.map(({ cell, dimensions }) => [cell.precision, dimensions['batch'], cell.cudaGraph])).toEqual([
-    ['fp16', 1, true],
-    ['fp16', 8, true],
-    ['fp16', 8, false],
-    ['fp8', 8, true],
-    ['fp8', 8, false],
-    ['fp8', 32, true],
-  ]);
+  const shown = cells.map(({ cell, dimensions }) => `${cell.precision} ${dimensions['batch']} ${cell.cudaGraph}`);
+  expect(shown.join()).toBe('fp16 1 true,fp16 8 true,fp16 8 false,fp8 8 true,fp8 8 false,fp8 32 true');
 });
 
 test('exclude spares a model a precision that it lacks', () => {
-  const twoModels = [
-    'models:',
-    '  a: {onnx: a.onnx, shapes: {x: [batch, 3]}}',
-    '  b: {precisions: {fp16: {onnx: b16.onnx}}, shapes: {x: [batch, 3]}}',
-    'axes: {precision: [fp32, fp16], batch: 8}',
-  ].join('\n');
+  const twoModels = `models:
+  a: {onnx: a.onnx, shapes: {x: [batch, 3]}}
+  b: {precisions: {fp16: {onnx: b16.onnx}}, shapes: {x: [batch, 3]}}
+axes: {precision: [fp32, fp16], batch: 8}`;
   const { cells } = matrixFrom(`${twoModels}\nexclude: ["model=b & precision=fp32"]`);
-  expect(cells.map(({ cell }) => [cell.model, cell.precision, cell.precisionVia])).toEqual([
-    ['a', 'fp32', 'onnx'],
-    ['a', 'fp16', 'autocast'],
-    ['b', 'fp16', 'onnx'],
-  ]);
+  const shown = cells.map(({ cell }) => `${cell.model} ${cell.precision} ${cell.precisionVia}`);
+  expect(shown).toEqual(['a fp32 onnx', 'a fp16 autocast', 'b fp16 onnx']);
   expect(() => matrixFrom(`${twoModels}\nexclude: ["model=a & precision=fp32"]`)).toThrow(
     'model "b" has nothing for fp32: give its base model (onnx: FILE), or a file for it (precisions: {fp32: {onnx: FILE}})',
   );
 });
 
 test('a model may have its own axes, shapes and build', () => {
-  const { cells } = matrixFrom(
-    [
-      'models:',
-      '  vit: {onnx: v.onnx, shapes: {input: [batch, 3]}}',
-      '  bert:',
-      '    onnx: b.onnx',
-      '    shapes: {ids: [batch, seq], mask: [batch, seq]}',
-      '    axes: {batch: [1]}',
-      '    build: {opt: {seq: 128}}',
-      'axes: {batch: [1, 8], seq: [128, 512]}',
-      'build: {opt: {batch: 8}, flags: {--avgTiming: 4}}',
-    ].join('\n'),
-  );
+  const { cells } = matrixFrom(`models:
+  vit: {onnx: v.onnx, shapes: {input: [batch, 3]}}
+  bert: {onnx: b.onnx, shapes: {ids: [batch, seq], mask: [batch, seq]}, axes: {batch: [1]}, build: {opt: {seq: 128}}}
+axes: {batch: [1, 8], seq: [128, 512]}
+build: {opt: {batch: 8}, flags: {--avgTiming: 4}}`);
   expect(cells.map(({ cell }) => [cell.model, cell.shapes])).toEqual([
     ['vit', { input: [1, 3] }],
     ['vit', { input: [8, 3] }],
@@ -162,18 +130,9 @@ test('a model may have its own axes, shapes and build', () => {
 });
 
 test('whole sets of shapes are an axis', () => {
-  const { cells } = matrixFrom(
-    [
-      'models:',
-      '  m: {onnx: m.onnx}',
-      'axes:',
-      '  shapes:',
-      '    - {a: 1x16, b: [1, 4]}',
-      '    - {a: [batch, 32], b: [batch, 8]}',
-      '  batch: [2]',
-      'build: {min: {a: 1x16, b: 1x4}, opt: {a: 1x16, b: 1x4}, max: {a: 8x64, b: 8x16}}',
-    ].join('\n'),
-  );
+  const { cells } = matrixFrom(`models: {m: {onnx: m.onnx}}
+axes: {shapes: [{a: 1x16, b: [1, 4]}, {a: [batch, 32], b: [batch, 8]}], batch: [2]}
+build: {min: {a: 1x16, b: 1x4}, opt: {a: 1x16, b: 1x4}, max: {a: 8x64, b: 8x16}}`);
   expect(cells.map(({ cell }) => cell.shapes)).toEqual([
     { a: [1, 16], b: [1, 4] },
     { a: [2, 32], b: [2, 8] },
@@ -216,19 +175,11 @@ test('real inputs are part of a cell by their content', () => {
 test('extends lays one file over another, key by key', () => {
   const matrix = matrixFrom({
     'm.yaml': 'extends: base.yaml\nbuild: {opt: {batch: 8}}\naxes: {batch: [1, 8]}\n',
-    'base.yaml': oneModel(
-      'name: base',
-      'axes: {precision: fp16, batch: [1]}',
-      'build: {max: {batch: 64}}',
-      'repeats: 7',
-    ),
+    'base.yaml': oneModel('name: base', PLAIN, 'build: {max: {batch: 64}}', 'repeats: 7'),
   });
   expect([matrix.name, matrix.repeats, matrix.cells.length]).toEqual(['base', 7, 2]);
-  expect(matrix.cells[0]?.build.shapes?.['input']).toEqual({
-    min: [1, 3, 224, 224],
-    opt: [8, 3, 224, 224],
-    max: [64, 3, 224, 224],
-  });
+  const image = (batch: number): number[] => [batch, 3, 224, 224];
+  expect(matrix.cells[0]?.build.shapes).toEqual({ input: { min: image(1), opt: image(8), max: image(64) } });
 });
 
 test('a long duration gets a remark on the resolution of its stamps', () => {
@@ -239,11 +190,7 @@ test('a long duration gets a remark on the resolution of its stamps', () => {
 });
 
 test('anchors, aliases and merge keys are YAML, not mistakes', () => {
-  const { cells } = matrixFrom(
-    ['models:', '  a: &base {onnx: a.onnx, shapes: static}', '  b: {<<: *base, onnx: b.onnx}'].join('\n'),
-  );
-  expect(cells.map(({ build }) => build.source.kind === 'onnx' && build.source.onnx.value)).toEqual([
-    `${process.cwd()}/a.onnx`,
-    `${process.cwd()}/b.onnx`,
-  ]);
+  const { cells } = matrixFrom('models:\n  a: &base {onnx: a.onnx, shapes: static}\n  b: {<<: *base, onnx: b.onnx}\n');
+  const models = cells.map(({ build }) => build.source.kind === 'onnx' && build.source.onnx.value);
+  expect(models).toEqual(['a.onnx', 'b.onnx'].map((name) => `${process.cwd()}/${name}`));
 });

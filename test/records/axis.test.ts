@@ -113,21 +113,12 @@ test('a word and its flag are the same cell', () => {
 });
 
 test('labels and filters say the word', () => {
-  const matrix = matrixFrom(withAxis('runtime: [full, lean], weightBudget: [off, 512M, "50%"], device: [gpu, dla0]'));
-  const plan = planFor(
-    '10.6',
-    withAxis('runtime: [full, lean], weightBudget: [off, 512M, "50%"], device: [gpu, dla0]'),
-  );
-  expect(plan.cells.map(({ label }) => label)).toContain(
+  const axes = 'runtime: [full, lean], weightBudget: [off, 512M, "50%"], device: [gpu, dla0]';
+  expect(planFor('10.6', withAxis(axes)).cells.map(({ label }) => label)).toContain(
     'vit fp16 8x3x224x224 no-graph runtime=lean weightBudget=512M device=dla0',
   );
-  const kept = matrixFrom(
-    withAxis(
-      'runtime: [full, lean], weightBudget: [off, 512M, "50%"], device: [gpu, dla0]',
-      'exclude: ["runtime=full & device=dla0", "weightBudget=50% & device=gpu"]',
-    ),
-  );
-  expect([matrix.cells.length, kept.cells.length]).toEqual([12, 7]);
+  const exclude = 'exclude: ["runtime=full & device=dla0", "weightBudget=50% & device=gpu"]';
+  expect([withAxis(axes), withAxis(axes, exclude)].map((text) => matrixFrom(text).cells.length)).toEqual([12, 7]);
 });
 
 test('graphs are off on the DLA, and the plan says so', () => {
@@ -163,15 +154,8 @@ test.each([
 });
 
 test('one flag is not stated in two places', () => {
-  expect(
-    mistakesIn(
-      withAxis(
-        'auxStreams: [0, 4], "--useRuntime": [lean], runtime: lean',
-        'build: {flags: {--maxAuxStreams: 2}}',
-        'run: {flags: {--useRuntime: lean}}',
-      ),
-    ),
-  ).toEqual([
+  const flags = 'build: {flags: {--maxAuxStreams: 2}}\nrun: {flags: {--useRuntime: lean}}';
+  expect(mistakesIn(withAxis('auxStreams: [0, 4], "--useRuntime": [lean], runtime: lean', flags))).toEqual([
     'm.yaml:6:55: --useRuntime is the axis runtime already: state one of the two',
     'm.yaml:7:17: --maxAuxStreams is the axis auxStreams already: state one of the two',
     'm.yaml:8:15: --useRuntime is the axis runtime already: state one of the two',
@@ -210,33 +194,22 @@ test('weights are streamed of strongly typed engines only', () => {
 
 describe('plugins', () => {
   const folder = process.cwd();
-  const text = oneModel(
-    'axes: {precision: fp16, batch: 8}',
-    'plugins:',
-    '  static: [lib/a.so, lib/b.so]',
-    '  dynamic: [lib/c.so, lib/d.so]',
-    '  serialize: [lib/d.so]',
-  );
+  const text = plainModel(`plugins:
+  static: [lib/a.so, lib/b.so]
+  dynamic: [lib/c.so, lib/d.so]
+  serialize: [lib/d.so]`);
 
   test.each(['8.6', '10.6', '11.1'])('on %s', (version) => {
     const plan = planFor(version, text);
     const plugins = (args: readonly string[] = []) =>
-      args.filter((arg) => arg.includes('.so') || arg === '--versionCompatible');
-    expect(plugins(plan.builds[0]?.args)).toEqual([
-      '--versionCompatible',
-      `--staticPlugins=${folder}/lib/a.so`,
-      `--staticPlugins=${folder}/lib/b.so`,
-      `--dynamicPlugins=${folder}/lib/c.so`,
-      `--dynamicPlugins=${folder}/lib/d.so`,
-      `--setPluginsToSerialize=${folder}/lib/d.so`,
-    ]);
+      args
+        .filter((arg) => arg.includes('.so') || arg === '--versionCompatible')
+        .map((arg) => arg.replace(`${folder}/lib/`, ''));
+    const ofBoth = ['--versionCompatible', '--staticPlugins=a.so', '--staticPlugins=b.so', '--dynamicPlugins=c.so'];
+    const ofBuild = ['--dynamicPlugins=d.so', '--setPluginsToSerialize=d.so'];
+    expect(plugins(plan.builds[0]?.args)).toEqual([...ofBoth, ...ofBuild]);
     // The engine brings d.so with it.
-    expect(plugins(plan.runs[0]?.args)).toEqual([
-      '--versionCompatible',
-      `--staticPlugins=${folder}/lib/a.so`,
-      `--staticPlugins=${folder}/lib/b.so`,
-      `--dynamicPlugins=${folder}/lib/c.so`,
-    ]);
+    expect(plugins(plan.runs[0]?.args)).toEqual(ofBoth);
   });
 
   test('before 8.6 there was one kind', () => {

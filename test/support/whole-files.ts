@@ -1,7 +1,9 @@
+import type { Outcome } from '../../src/records/outcome.ts';
 import { TimesReader } from '../../src/trtexec/exports/times.ts';
-import type { TrtexecLog } from '../../src/trtexec/log/parsed-log.ts';
+import { type JudgedParts, judgeRun } from '../../src/trtexec/log/judge.ts';
+import type { TrtexecLog, TrtexecRun } from '../../src/trtexec/log/parsed-log.ts';
 import { TrtexecLogParser } from '../../src/trtexec/log/trtexec-log.ts';
-import type { ProcessFacts, QueryTimes } from '../../src/trtexec/run-facts.ts';
+import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS, type ProcessFacts, type QueryTimes } from '../../src/trtexec/run-facts.ts';
 
 export const UNKNOWN_PROCESS: ProcessFacts = {
   exitCode: null,
@@ -11,6 +13,12 @@ export const UNKNOWN_PROCESS: ProcessFacts = {
   cancelled: false,
   logTooLong: false,
 };
+
+/** How a run is judged of which nothing but its log is known. */
+export function judged(run: TrtexecRun, parts: Partial<JudgedParts> = {}): Outcome {
+  const alone = { exports: NO_EXPORTS, requested: {}, limits: DEFAULT_FITNESS_LIMITS, flags: [] };
+  return judgeRun({ run, process: UNKNOWN_PROCESS, ...alone, ...parts });
+}
 
 export function parseTimes(bytes: Buffer): QueryTimes {
   const reader = new TimesReader();

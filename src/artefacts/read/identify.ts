@@ -7,7 +7,7 @@ import { type Outcome, outcomeReason } from '../../records/outcome.ts';
 import type { RunRecord, RunRole, RunTry } from '../../records/run.ts';
 import { formatTensorrtVersion } from '../../text/version.ts';
 import { cellOfRun, modelOfLog } from '../../trtexec/cell-of-run.ts';
-import { timedUnderProfiler } from '../../trtexec/fitness/profiled.ts';
+import { timedUnderProfiler } from '../../trtexec/fitness/facts.ts';
 import { processFacts, type ReadRun } from './read-run.ts';
 import type { RunManifest } from '../run-manifest.ts';
 

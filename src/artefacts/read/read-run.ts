@@ -16,7 +16,7 @@ import { COLD_START, isColdStart } from '../../records/harness.ts';
 import type { StoredArtefact } from '../../records/run.ts';
 import { isTelemetryName, readTelemetry } from './read-telemetry.ts';
 import type { TrtexecRun } from '../../trtexec/log/parsed-log.ts';
-import { boundBy } from '../../trtexec/fitness/bound-by.ts';
+import { boundBy } from '../../trtexec/fitness/host-bound.ts';
 import { findFlags, findHarnessFlags, marked } from '../../trtexec/fitness/find-flags.ts';
 
 import { judgeHarness } from '../../harnesses/judge-harness.ts';

@@ -3,7 +3,7 @@ import { rm as removeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeFindings } from '../../artefacts/findings-file.ts';
 import { artefactsFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
-import { moveToRemoved } from '../../artefacts/removed.ts';
+import { moveToRemoved } from '../../artefacts/copy-artefacts.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';

@@ -152,9 +152,9 @@ const BASE_UNITS: Readonly<Record<string, { readonly unit: string; readonly scal
 
 /** Times first. */
 const FAMILIES = METRIC_IDS.flatMap((metric) => {
-  const { openMetrics, unit: own } = metricDefinition(metric);
+  const { openMetrics } = metricDefinition(metric);
   if (openMetrics === undefined) return [];
-  const { unit = null, scale = 1 } = BASE_UNITS[own] ?? {};
+  const { unit = null, scale = 1 } = BASE_UNITS[metricOf(metric).unit] ?? {};
   return [{ name: openMetrics.name, unit, help: openMetrics.help, metric, scale }];
 }).toSorted((a, b) => Number(b.unit === 'seconds') - Number(a.unit === 'seconds'));
 

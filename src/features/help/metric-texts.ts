@@ -1,9 +1,12 @@
-import { isOwnMetric, METRIC_IDS, metricDefinition, type MetricHelp, type OwnMetricId } from '../../records/metric.ts';
+import { isOwnMetric, METRIC_IDS, metricDefinition, type OwnMetricId } from '../../records/metric.ts';
 
-export interface MetricText extends MetricHelp {
+export interface MetricText {
   readonly word: string;
   readonly label: string;
   readonly unit: string;
+  readonly source: string;
+  readonly says: string;
+  readonly caveats: string;
 }
 
 const SHOWN_ONLY = ['hostWalltimeS', 'gpuTotalS', 'percentiles'] as const;
@@ -44,6 +47,8 @@ const SHOWN: Readonly<Record<(typeof SHOWN_ONLY)[number], MetricText>> = {
 
 export function metricText(id: ExplainedNumber): MetricText {
   if (!isOwnMetric(id)) return SHOWN[id];
-  const { word, label, unit, help } = metricDefinition(id);
-  return { word, label, unit, ...help };
+  const { shown, help } = metricDefinition(id);
+  const [word, label, unit] = shown;
+  const [source, says, caveats] = help;
+  return { word, label, unit, source, says, caveats };
 }

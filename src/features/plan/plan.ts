@@ -6,7 +6,7 @@ import { type Io, printResult } from '../../cli/io.ts';
 import type { PlanOptions } from './command.ts';
 import type { PlanOutput } from './output.ts';
 import { prepare, type Prepared } from './prepare.ts';
-import { estimateS } from '../../matrix/plan/estimate.ts';
+import { estimateS } from '../../matrix/plan/assign-gpus.ts';
 import { RANDOM_CALIBRATION_NOTE } from '../../variants/conversion.ts';
 import { NoTrtexecError } from '../../trtexec/program/find-trtexec.ts';
 import { printable } from '../../text/printable.ts';

@@ -28,7 +28,7 @@ import { makePlan } from '../../matrix/plan/make-plan.ts';
 import { checkRecorded } from '../../trtexec/replay/check-plan.ts';
 import type { RecordingSet } from '../../trtexec/replay/recording-set.ts';
 import { probeTrtexec } from '../../trtexec/program/probe-trtexec.ts';
-import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
+import type { TrtexecProgram } from '../../trtexec/program/find-trtexec.ts';
 import type { PlanOptions } from './command.ts';
 import { checkModels, NOTHING_CHECKED } from './check-models.ts';
 import type { Io } from '../../cli/io.ts';

@@ -13,7 +13,7 @@ import { captureArgs, type CaptureRequest } from '../../tools/nsys/nsys-args.ts'
 import type { NsysDialect } from '../../tools/nsys/nsys-dialect.ts';
 import { outcomeText } from '../../terminal/words.ts';
 import { runNsys } from '../../tools/nsys/run-nsys.ts';
-import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
+import type { TrtexecProgram } from '../../trtexec/program/find-trtexec.ts';
 import { engineKeysOf } from '../../store/runs/runs.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import { converterFor } from '../../variants/converter.ts';

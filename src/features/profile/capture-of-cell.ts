@@ -9,7 +9,7 @@ import { captureProblem, type CaptureRequest, exportArgs } from '../../tools/nsy
 import { askNsys, GUIDE_NSYS, type NsysDialect } from '../../tools/nsys/nsys-dialect.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
 import { capturedFiles, refuseOverwrite, runNsys } from '../../tools/nsys/run-nsys.ts';
-import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
+import type { TrtexecProgram } from '../../trtexec/program/find-trtexec.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
 import type { CellRun } from '../../records/run.ts';

@@ -15,7 +15,7 @@ import type { SweepOptions } from './command.ts';
 import { resolveSide } from '../../selection/sides.ts';
 import { EngineIndex, engineName } from '../../engines/engine-index.ts';
 import type { Plan } from '../../records/plan.ts';
-import { fitBudget, type FittedPlan } from '../../matrix/plan/fit-budget.ts';
+import { fitBudget, type FittedPlan } from '../../matrix/plan/assign-gpus.ts';
 import { lastBuildOf, pastRunsOf } from '../../store/runs/time-estimates.ts';
 import { shortList } from '../../text/short-list.ts';
 

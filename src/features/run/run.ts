@@ -13,7 +13,7 @@ import type { GateSettings } from '../../records/gate-settings.ts';
 import { AB_BRANCH, type Sweep } from '../../records/sweep.ts';
 import { leftOutOf, plannedSweep, trtexecOf } from '../../run/planned-sweep.ts';
 import type { StoredPlan } from '../../run/stored-plan.ts';
-import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
+import type { TrtexecProgram } from '../../trtexec/program/find-trtexec.ts';
 import { type OpenStore, openStore } from '../../store/file/open.ts';
 import { lastGpusOf } from '../../store/runs/time-estimates.ts';
 import { executePlan } from './execute-plan.ts';

@@ -16,7 +16,7 @@ import { openStore } from '../../store/file/open.ts';
 import { formatTensorrtVersion } from '../../text/version.ts';
 import { Dialect } from '../../trtexec/arguments/dialect.ts';
 import { probeTrtexec } from '../../trtexec/program/probe-trtexec.ts';
-import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
+import type { TrtexecProgram } from '../../trtexec/program/find-trtexec.ts';
 import { recordedRuns } from '../../trtexec/replay/check-plan.ts';
 import { readRecordingSet } from '../../trtexec/replay/recording-set.ts';
 import { converterFor, variantsForStore } from '../../variants/converter.ts';

@@ -1,5 +1,5 @@
 import { isJudgedOnly } from '../../records/gated-metric.ts';
-import type { PlannedPairs } from '../../records/planned-pairs.ts';
+import type { PlannedPairs } from '../../records/gate-settings.ts';
 import type { CellRun } from '../../records/run.ts';
 import { median } from '../../statistics/median.ts';
 import { scaleOf } from '../../statistics/order-statistics.ts';

@@ -11,7 +11,7 @@ import {
 import { printable } from '../../text/printable.ts';
 import { sortMistakes } from '../yaml/source-node.ts';
 import { nearest } from '../../text/nearest.ts';
-import { isDynamic } from './shapes-of-model.ts';
+import { isDynamic } from './models.ts';
 
 type FactsByModel = ReadonlyMap<string, OnnxFacts>;
 

@@ -1,16 +1,16 @@
 import type { SourcePosition } from '../../errors.ts';
-import type { EngineSource, HashedFiles, Placed } from '../matrix.ts';
-import { foldedNote } from '../../text/note.ts';
 import { type CellInputs, DEFAULT_ROUTE, type Precision, type Shapes } from '../../records/cell.ts';
+import { foldedNote } from '../../text/note.ts';
+import { printable } from '../../text/printable.ts';
+import { type OnnxTensorInfo, shapeText } from '../../tools/onnx/facts.ts';
+import type { EngineSource, HashedFiles, Placed } from '../matrix.ts';
 import { type Axes, readAxes } from '../points/axes.ts';
 import { type ShapeSet, shapeSet } from '../points/shapes.ts';
 import type { ConversionFile } from '../schema/conversion-schema.ts';
-import { readConversion } from './conversions.ts';
-import { type ReadInputs, shapesOfModel } from './shapes-of-model.ts';
-import type { OnnxTensorInfo } from '../../tools/onnx/facts.ts';
 import { type ModelHarness, readHarness } from '../schema/harness.ts';
-import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
 import type { BuildFile, MatrixFile, ModelFile, PluginsFile, PrecisionSource } from '../schema/schema.ts';
+import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
+import { readConversion } from './conversions.ts';
 
 export interface MatrixModel {
   readonly name: string;
@@ -183,4 +183,36 @@ export function inputsOf(model: MatrixModel, shapes: Shapes, hashed: HashedFiles
     sha256ByInput[input] = file.sha256;
   }
   return { kind: 'files', sha256ByInput };
+}
+
+/** The inputs of an ONNX file; null where it cannot be read. */
+export type ReadInputs = (path: string) => readonly OnnxTensorInfo[] | null;
+
+/**
+ * Shapes of a model that states none: `batch` for a first dimension, where no other one is dynamic. Null for a model
+ * without dynamic dimensions, undefined where the shapes have to be stated.
+ */
+function shapesOfModel(inputs: ReturnType<ReadInputs>): ShapeSet | null | undefined {
+  if (inputs === null) return undefined;
+  const dynamic = inputs.filter(isDynamic);
+  if (dynamic.length === 0) return null;
+  const shapes = dynamic.map(({ name, shape }) => {
+    const rest = (shape ?? [null]).slice(1).filter((size) => typeof size === 'number');
+    return rest.length + 1 === shape?.length ? ([name, ['batch', ...rest]] as const) : null;
+  });
+  return shapes.includes(null) ? undefined : Object.fromEntries(shapes.filter((each) => each !== null));
+}
+
+/** How the shapes of a model are stated: those of an image only where nothing is known of its inputs. */
+export function shapesExample(inputs: ReturnType<ReadInputs>): string {
+  const dynamic = inputs?.filter(isDynamic) ?? [];
+  const stated = dynamic.map(({ name, shape }) => {
+    const named = shape?.map((size, place) => size ?? (place === 0 ? 'batch' : `dim${place}`)) ?? null;
+    return printable(`${name}: ${shapeText(named)}`);
+  });
+  return `{${stated.join(', ') || 'INPUT: [batch, 3, 224, 224]'}}`;
+}
+
+export function isDynamic({ shape }: OnnxTensorInfo): boolean {
+  return shape === null || shape.some((size) => typeof size !== 'number');
 }

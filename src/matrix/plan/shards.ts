@@ -1,8 +1,7 @@
 import { hashOf } from '../../text/canonical-json.ts';
 import type { Plan, PlannedCell } from '../../records/plan.ts';
 import type { Shard } from '../../tools/slurm/states.ts';
-import { comparedWith, planOfCells, secondsByCell } from './assign-gpus.ts';
-import { BUILD_ESTIMATE_S } from './estimate.ts';
+import { BUILD_ESTIMATE_S, comparedWith, planOfCells, secondsByCell } from './assign-gpus.ts';
 
 interface Group {
   readonly cells: readonly PlannedCell[];

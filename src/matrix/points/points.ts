@@ -2,8 +2,7 @@ import { NAMED_AXES, namedAxis, type NamedAxis } from '../../records/axis.ts';
 import { ENV_AXIS, type Shapes } from '../../records/cell.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import type { ShapePlaces } from '../matrix.ts';
-import type { MatrixModel } from '../models/models.ts';
-import { shapesExample } from '../models/shapes-of-model.ts';
+import { type MatrixModel, shapesExample } from '../models/models.ts';
 import { AXIS_NAMES, type MatrixFile } from '../schema/schema.ts';
 import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
 import {

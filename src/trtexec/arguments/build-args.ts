@@ -1,11 +1,17 @@
-import type { KeyedCell, Shapes } from '../../records/cell.ts';
-import { findFlag } from '../flags/flag-table.ts';
 import type { Mistake } from '../../errors.ts';
-import { type BuildRequest, type Flags, type MatrixCell, onnxOf } from '../../matrix/matrix.ts';
+import {
+  type BuildRequest,
+  type EngineSource,
+  type Flags,
+  type MatrixCell,
+  type Placed,
+  onnxOf,
+} from '../../matrix/matrix.ts';
 import { namedAxis, namedWords, profilingVerbosity } from '../../records/axis.ts';
+import type { KeyedCell, Shapes } from '../../records/cell.ts';
 import { PLACEHOLDERS } from '../../records/plan.ts';
+import { findFlag } from '../flags/flag-table.ts';
 import type { Dialect } from './dialect.ts';
-import { buildFlags, pluginFlags } from './implied-flags.ts';
 
 export interface SpelledArgs {
   /** Flags that determine the engine, without paths. */
@@ -110,4 +116,124 @@ function versionsOf(flag: string): string {
   return known.removed === null
     ? `: it is there since ${since}`
     : `: it was there from ${since} until ${known.removed.major}.${known.removed.minor} took it away`;
+}
+
+type Entry = readonly [flag: string, Placed<readonly string[]>];
+
+/** What the flags on the axes of a cell need besides them in a build, where this version has it. */
+function buildFlags(entry: MatrixCell, dialect: Dialect): Flags {
+  const { build, method } = entry;
+  return withMore(build.flags, [
+    ...versionCompatible(entry, dialect),
+    ...weightStreaming(method.flags, dialect),
+    ...activationResize(entry, dialect),
+  ]);
+}
+
+/** As `buildFlags`, for loading its engine. */
+export function runFlags(entry: MatrixCell, dialect: Dialect, mistakes: Mistake[]): Flags {
+  const { method } = entry;
+  const budget = method.flags['--weightStreamingBudget'];
+  if (budget !== undefined && entry.cell.precisionVia === 'flag' && dialect.has('--fp16')) {
+    const problem =
+      'weights can be streamed of strongly typed engines only: reach the precision by a model that has it, not by a flag';
+    mistakes.push({ at: budget.at, problem });
+  }
+  return withMore(method.flags, [
+    ...versionCompatible(entry, dialect),
+    ...weightStreaming(method.flags, dialect),
+    ...refit(entry, dialect, mistakes),
+  ]);
+}
+
+function withMore(stated: Flags, more: readonly Entry[]): Flags {
+  return { ...stated, ...Object.fromEntries(more) };
+}
+
+/** An engine for the smaller runtimes, or with plugins in itself; the full runtime must be given that flag, too. */
+function versionCompatible({ build, method }: MatrixCell, dialect: Dialect): Entry[] {
+  if ('--vc' in build.flags || '--versionCompatible' in build.flags) return [];
+  if (!dialect.has('--versionCompatible')) return [];
+  const runtime = method.flags['--useRuntime'];
+  const isSmaller = runtime !== undefined && runtime.value[0] !== 'full';
+  const at = (isSmaller ? runtime.at : undefined) ?? build.plugins.serialize[0]?.at;
+  return at === undefined ? [] : [['--versionCompatible', { value: [''], at }]];
+}
+
+function weightStreaming(runs: Flags, dialect: Dialect): Entry[] {
+  const budget = runs['--weightStreamingBudget'];
+  return budget === undefined || !dialect.has('--allowWeightStreaming')
+    ? []
+    : [['--allowWeightStreaming', { value: [''], at: budget.at }]];
+}
+
+/** Lets layers shrink with the shapes; before 10.10 the strategy needs no flag. */
+const RESIZE = '+runtimeActivationResize';
+
+function activationResize({ build, cell, method }: MatrixCell, dialect: Dialect): Entry[] {
+  const strategy = method.flags['--allocationStrategy'];
+  if (cell.axisFlags['--allocationStrategy'] !== 'runtime' || strategy === undefined) return [];
+  if (!dialect.resizesActivations) return [];
+  const stated = build.flags['--preview'];
+  const features = stated?.value.join(',').split(',') ?? [];
+  if (features.some((feature) => feature.slice(1) === RESIZE.slice(1))) return [];
+  return [['--preview', { value: [[...features, RESIZE].join(',')], at: stated?.at ?? strategy.at }]];
+}
+
+/** A stripped engine is refitted before it is timed: without its weights it is not that model. */
+function refit({ build, cell }: MatrixCell, dialect: Dialect, mistakes: Mistake[]): Entry[] {
+  if (!('--stripWeights' in cell.axisFlags) || !dialect.has('--stripWeights')) return [];
+  const at = build.flags['--stripWeights']?.at;
+  if (at === undefined) return [];
+  const problem = refitProblem(build.source, build.isFrozen, dialect);
+  if (problem !== null) {
+    mistakes.push({ at, problem: `stripped weights: ${problem}` });
+    return [];
+  }
+  const { source } = build;
+  const model = source.kind === 'onnx' ? source.onnx.value : PLACEHOLDERS.variant;
+  return [
+    ['--refit', { value: [''], at }],
+    ['--refitFromOnnx', { value: [model], at }],
+  ];
+}
+
+function refitProblem(source: EngineSource, isFrozen: boolean, dialect: Dialect): string | null {
+  if (!dialect.has('--refitFromOnnx')) {
+    return `trtexec ${dialect.name} has no --refitFromOnnx to give a loaded engine its weights back: it is there since 10.14`;
+  }
+  if (source.kind === 'engine') return 'an engine that was given has no ONNX file to take them from';
+  return isFrozen
+    ? 'build.engine: frozen keeps an engine when its model changes, and the weights would be of another one'
+    : null;
+}
+
+export function pluginFlags(
+  { build, cell }: MatrixCell,
+  dialect: Dialect,
+  phase: 'build' | 'run',
+  mistakes: Mistake[],
+): string[] {
+  const { dynamic, serialize, static: fixed } = build.plugins;
+  const spell = (flag: string, libraries: readonly Placed<string>[]): string[] => {
+    const [first] = libraries;
+    if (first !== undefined && !dialect.has(flag)) {
+      const since = findFlag(flag)?.since;
+      const problem = `trtexec ${dialect.name} has no ${flag}: it is there since ${since?.major}.${since?.minor}`;
+      mistakes.push({ at: first.at, problem });
+    }
+    return libraries.map(({ value }) => `${flag}=${value}`);
+  };
+  const runtime = cell.axisFlags['--useRuntime'];
+  if (fixed[0] !== undefined && runtime !== undefined && runtime !== 'full') {
+    const problem = `plugins.static need the full runtime, and there are cells with runtime: ${runtime}: use plugins.dynamic`;
+    mistakes.push({ at: fixed[0].at, problem });
+  }
+  // What the engine carries in itself must not be loaded as well.
+  const dynamicOnly = dynamic.filter(({ value }) => !serialize.some((own) => own.value === value));
+  return [
+    ...spell(dialect.has('--staticPlugins') ? '--staticPlugins' : '--plugins', fixed),
+    ...spell('--dynamicPlugins', phase === 'build' ? dynamic : dynamicOnly),
+    ...(phase === 'build' ? spell('--setPluginsToSerialize', serialize) : []),
+  ];
 }

@@ -3,9 +3,8 @@ import type { MatrixCell } from '../../matrix/matrix.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { PLACEHOLDERS } from '../../records/plan.ts';
 import { findFlag, splitFlag } from '../flags/flag-table.ts';
-import { LAYERS_FILE, spellFlags, verbosityArgs } from './build-args.ts';
+import { LAYERS_FILE, pluginFlags, runFlags, spellFlags, verbosityArgs } from './build-args.ts';
 import type { Dialect } from './dialect.ts';
-import { pluginFlags, runFlags } from './implied-flags.ts';
 
 const TIMES_FILE = 'times.json';
 const PROFILE_FILE = 'profile.json';

@@ -145,29 +145,19 @@ function isDetailed(line: string): boolean {
 
 /** `Name: a, LayerType: gemm, Inputs: [ { Name: x, … }], …`: the fields are recognized by their names, as values hold commas. */
 function layerOfLine(line: string, index: number): EngineLayer {
-  if (!isDetailed(line)) {
-    return { index, name: line, type: null, tactic: null, inputs: [], outputs: [], origins: [] };
-  }
+  if (!isDetailed(line)) return engineLayer(line, index);
   const typeAt = line.indexOf(', LayerType: ');
   // The first line of a dump repeats its key.
   const name = line.slice('Name: '.length, typeAt).replace(/^Name: /, '');
   const rest = line.slice(typeAt);
-  return {
-    index,
-    name,
-    type: wordAfter(rest, ', LayerType: '),
-    tactic: wordAfter(rest, ', TacticName: ') ?? wordAfter(rest, ', TacticValue: '),
-    inputs: tensorsAfter(rest, ', Inputs: '),
-    outputs: tensorsAfter(rest, ', Outputs: '),
-    origins: parseOrigins(metadataOf(rest)),
-  };
+  const words = ['LayerType', 'TacticName', 'TacticValue'].map((key) => [key, wordAfter(rest, `, ${key}: `)]);
+  const lists = ['Inputs', 'Outputs'].map((key) => [key, tensorsAfter(rest, `, ${key}: `)]);
+  return engineLayer({ Name: name, ...Object.fromEntries([...words, ...lists]), Metadata: metadataOf(rest) }, index);
 }
 
-function wordAfter(text: string, key: string): string | null {
+function wordAfter(text: string, key: string): string {
   const at = text.indexOf(key);
-  if (at === -1) return null;
-  const word = /^[^,]*/.exec(text.slice(at + key.length))?.[0].trim() ?? '';
-  return word === '' ? null : word;
+  return at === -1 ? '' : (/^[^,]*/.exec(text.slice(at + key.length))?.[0].trim() ?? '');
 }
 
 /** The last field: its value extends to the end of the line. */
@@ -177,7 +167,7 @@ function metadataOf(text: string): string {
   return at === -1 ? '' : text.slice(at + key.length).trim();
 }
 
-function tensorsAfter(text: string, key: string): LayerTensor[] {
+function tensorsAfter(text: string, key: string): UnknownRecord[] {
   const at = text.indexOf(key);
   if (at === -1) return [];
   const list = text.slice(at + key.length);
@@ -188,12 +178,12 @@ function tensorsAfter(text: string, key: string): LayerTensor[] {
     .split(/\}, ?(?=\{)/)
     .map((entry) => {
       const dimensions = /Dimensions: \[([-\d,\s]*)\]/.exec(entry)?.[1] ?? '';
-      return layerTensor({
+      return {
         Name: /Name: (.*?)(?=, (?:Location|Dimensions): )/.exec(entry)?.[1],
         Dimensions: dimensions === '' ? [] : dimensions.split(',').map(Number),
         'Format/Datatype': /Format\/Datatype: (.*?) ?$/.exec(entry)?.[1],
         Datatype: /(?<!\/)Datatype: ([^,}]*)/.exec(entry)?.[1]?.trim(),
         Format: /, Format: (.*?) ?$/.exec(entry)?.[1],
-      });
+      };
     });
 }

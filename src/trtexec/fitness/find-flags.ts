@@ -3,9 +3,8 @@ import type { HarnessReading } from '../../records/harness.ts';
 import type { RunFlag, RunFlagId, RunMark } from '../../records/run-flag.ts';
 import { median } from '../../statistics/median.ts';
 import { contended } from './contended.ts';
-import { at, type ComputeTimes, computeTimesOf, type FitnessFacts, hasOneStream, percent } from './facts.ts';
+import { type ComputeTimes, type FitnessFacts, at, computeTimesOf, hasOneStream, percent, profiled } from './facts.ts';
 import { hostBound } from './host-bound.ts';
-import { profiled } from './profiled.ts';
 import { bimodal, coarseTimer } from './samples.ts';
 import type { ClockReason, RunTelemetry } from '../../records/telemetry.ts';
 

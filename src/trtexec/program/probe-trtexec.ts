@@ -8,7 +8,7 @@ import { printable } from '../../text/printable.ts';
 import { compareTensorrtVersions, parseTensorrtVersion } from '../../text/version.ts';
 import { missingLibrary, missingLibraryText } from '../failures.ts';
 import { versionInMarkers } from '../log/log-lines.ts';
-import type { TrtexecProgram } from './trtexec-program.ts';
+import type { TrtexecProgram } from './find-trtexec.ts';
 
 const TIMEOUT_MS = 60_000;
 

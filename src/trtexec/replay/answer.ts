@@ -5,8 +5,7 @@ import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { isTelemetryName } from '../../artefacts/read/read-telemetry.ts';
 import { isRecord } from '../../text/unknown-values.ts';
 import { flagsOf } from '../flags/flag-table.ts';
-import { meaningOf } from './meaning.ts';
-import { findRecordings, readRecordingSet, type Recording, type RecordingSet } from './recording-set.ts';
+import { type Recording, type RecordingSet, findRecordings, meaningOf, readRecordingSet } from './recording-set.ts';
 
 export interface ReplaySettings {
   readonly folder: string;

@@ -4,8 +4,7 @@ import type { Mistake } from '../../errors.ts';
 import { type MatrixCell, onnxOf } from '../../matrix/matrix.ts';
 import type { Plan, PlannedBuild, PlannedRun } from '../../records/plan.ts';
 import { didYouMean } from '../../text/nearest.ts';
-import { meaningOf } from './meaning.ts';
-import { findRecordings, type RecordingSet } from './recording-set.ts';
+import { type RecordingSet, findRecordings, meaningOf } from './recording-set.ts';
 import type { CellKey } from '../../records/scalars.ts';
 
 /** The parts of a plan that were never recorded, each with what is nearest to it; and inputs that the recorded model has not. */

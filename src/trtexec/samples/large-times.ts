@@ -1,6 +1,5 @@
 import { QUERY_TIME_COLUMNS, type QueryTimeColumn, type QueryTimes } from '../run-facts.ts';
-import { coderMemory, IntegerCoder } from './integer-coder.ts';
-import { CONTEXTS, codeTimes } from './sample-codec.ts';
+import { CONTEXTS, IntegerCoder, codeTimes, coderMemory } from './sample-codec.ts';
 
 /** Queries that are packed at once. */
 export const PIECE_ROWS = 1 << 16;

@@ -56,26 +56,23 @@ describe('is kept by', () => {
 });
 
 describe('is not kept by', () => {
-  test.each(
-    [
-      'precision=fp',
-      'batch>8',
-      'batch!=8',
-      'cudaGraph=off',
-      'model=small*',
-      'model=vit_small .v2.',
-      'precision=fp16 | batch=8 & cudaGraph=off',
-      '--maxAuxStreams=4',
-      'model>5',
-      'fp16',
-      'fp8 b1',
-      'fp8 fp16',
-      'fp16,b1',
-      '!small',
-      'no-graph',
-      'fp8 batch=1',
-    ].filter((expression) => !expression.includes(' .')),
-  )('%s', (expression) => expect(isKept(expression)).toBe(false));
+  test.each([
+    'precision=fp',
+    'batch>8',
+    'batch!=8',
+    'cudaGraph=off',
+    'model=small*',
+    'precision=fp16 | batch=8 & cudaGraph=off',
+    '--maxAuxStreams=4',
+    'model>5',
+    'fp16',
+    'fp8 b1',
+    'fp8 fp16',
+    'fp16,b1',
+    '!small',
+    'no-graph',
+    'fp8 batch=1',
+  ])('%s', (expression) => expect(isKept(expression)).toBe(false));
 });
 
 const COMMA = '"," separates values of one field: "&" joins conditions';

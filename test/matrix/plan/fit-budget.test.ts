@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { fitBudget, type TimeEstimates } from '../../../src/matrix/plan/fit-budget.ts';
+import { fitBudget, type TimeEstimates } from '../../../src/matrix/plan/assign-gpus.ts';
 import { planOfCells } from '../../support/plans.ts';
 
 const BUILT: Pick<TimeEstimates, 'buildS' | 'runS'> = { buildS: new Map([['engine', 0]]), runS: new Map() };

@@ -10,60 +10,38 @@ const ONNX = `--onnx=${process.cwd()}/vit.onnx`;
 const RUN_ARGS: Readonly<Record<string, readonly string[]>> = {
   '8.4': ['--useCudaGraph', '--noDataTransfers', '--useSpinWait', '--streams=1', '--percentile=99'],
   '8.6.1': ['--useCudaGraph', '--noDataTransfers', '--useSpinWait', '--infStreams=1', '--percentile=90,95,99'],
-  '10.6': ['--useCudaGraph', '--noDataTransfers', '--useSpinWait', '--infStreams=1', '--percentile=90,95,99'],
   '10.16': ['--useCudaGraph', '--noDataTransfers', '--useSpinWait', '--infStreams=1', '--percentile=90,95,99'],
-  '11.0': ['--infStreams=1', '--percentile=90,95,99'],
   '11.1': ['--infStreams=1', '--percentile=90,95,99'],
 };
 
 test.each(Object.entries(RUN_ARGS))('a timed run on %s', (version, intent) => {
-  expect(planFor(version, DEFAULT_CELL).runs[0]?.args).toEqual([
-    '--loadEngine={engine}',
-    '--shapes=input:8x3x224x224',
-    '--warmUp=200',
-    '--duration=3',
-    '--iterations=10',
-    ...intent,
-    '--exportTimes=times.json',
-  ]);
+  const before = '--loadEngine={engine} --shapes=input:8x3x224x224 --warmUp=200 --duration=3 --iterations=10';
+  expect(planFor(version, DEFAULT_CELL).runs[0]?.args.join(' ')).toBe(
+    [before, ...intent, '--exportTimes=times.json'].join(' '),
+  );
 });
 
-const OPPOSITE = oneModel(
-  'axes: {precision: fp16, batch: 8, cudaGraph: off, dataTransfers: on, spinWait: off, streams: 4}',
-);
-
-test('the opposite of every default', () => {
-  expect(planFor('10.6', OPPOSITE).runs[0]?.args.slice(5, 7)).toEqual(['--infStreams=4', '--percentile=90,95,99']);
-  expect(planFor('11.0', OPPOSITE).runs[0]?.args.slice(5, 9)).toEqual([
-    '--noCudaGraph',
-    '--includeDataTransfers',
-    '--noSpinWait',
-    '--infStreams=4',
-  ]);
+test.each([
+  ['10.6', '--infStreams=4 --percentile=90,95,99'],
+  ['11.0', '--noCudaGraph --includeDataTransfers --noSpinWait --infStreams=4'],
+])('the opposite of every default on %s', (version, words) => {
+  const opposite = 'axes: {precision: fp16, batch: 8, cudaGraph: off, dataTransfers: on, spinWait: off, streams: 4}';
+  expect(planFor(version, oneModel(opposite)).runs[0]?.args.join(' ')).toContain(` --iterations=10 ${words}`);
 });
 
 const BUILD_ARGS: Readonly<Record<string, readonly string[]>> = {
   '8.4': ['--fp16', '--buildOnly'],
   '8.6.1': ['--fp16', '--skipInference'],
   '10.6': ['--stronglyTyped', '--skipInference'],
-  '10.16': ['--stronglyTyped', '--skipInference'],
   '11.0': ['--skipInference'],
 };
 
 test.each(Object.entries(BUILD_ARGS))('a build on %s', (version, words) => {
-  const args = planFor(version, DEFAULT_CELL).builds[0]?.args ?? [];
-  expect(args).toEqual([
-    ONNX,
-    ...words.slice(0, -1),
-    '--minShapes=input:8x3x224x224',
-    '--optShapes=input:8x3x224x224',
-    '--maxShapes=input:8x3x224x224',
-    '--saveEngine={engine}',
-    ...words.slice(-1),
-    '--profilingVerbosity=detailed',
-    '--timingCacheFile={timingCache}',
-    '--exportLayerInfo=layers.json',
-  ]);
+  const shapes = ['min', 'opt', 'max'].map((limit) => `--${limit}Shapes=input:8x3x224x224`).join(' ');
+  const before = [ONNX, ...words.slice(0, -1), shapes, '--saveEngine={engine}', ...words.slice(-1)].join(' ');
+  expect(planFor(version, DEFAULT_CELL).builds[0]?.args.join(' ')).toBe(
+    `${before} --profilingVerbosity=detailed --timingCacheFile={timingCache} --exportLayerInfo=layers.json`,
+  );
 });
 
 test('a profile run is separate everywhere, and says so where it must', () => {
@@ -85,20 +63,13 @@ test('the same cell on 10.16 and 11.1: other words, the same key', () => {
 });
 
 test("the guide's dynamic shapes, word for word", () => {
-  const text = [
-    'models:',
-    '  vit: {onnx: vit-quantized.onnx, shapes: {input: [batch, 3, 224, 224]}, precisions: {fp8: onnx}}',
-    'axes: {precision: fp8, batch: 16}',
-    'build: {min: {batch: 1}, opt: {batch: 256}, max: {batch: 1024}}',
-  ].join('\n');
+  const text = `models:
+  vit: {onnx: vit-quantized.onnx, shapes: {input: [batch, 3, 224, 224]}, precisions: {fp8: onnx}}
+axes: {precision: fp8, batch: 16}
+build: {min: {batch: 1}, opt: {batch: 256}, max: {batch: 1024}}`;
   const plan = planFor('11.0', text);
-  expect(plan.builds[0]?.args).toEqual(
-    expect.arrayContaining([
-      `--onnx=${process.cwd()}/vit-quantized.onnx`,
-      '--minShapes=input:1x3x224x224',
-      '--optShapes=input:256x3x224x224',
-      '--maxShapes=input:1024x3x224x224',
-    ]),
+  expect(plan.builds[0]?.args.join(' ')).toContain(
+    '/vit-quantized.onnx --minShapes=input:1x3x224x224 --optShapes=input:256x3x224x224 --maxShapes=input:1024x3x224x224 ',
   );
   expect(plan.runs[0]?.args).toContain('--shapes=input:16x3x224x224');
   expect(() => planFor('11.0', text.replace('batch: 16', 'batch: 2048'))).toThrow(
@@ -166,12 +137,10 @@ test('a flag that the version does not have is told with its versions', () => {
   expect(problems('10.6', text)).toEqual([
     'm.yaml:8:17: trtexec 10.6.0 has no --heuristic: it was there from 8.5 until 10.0 took it away',
   ]);
-  expect(problems('8.6', text)).toEqual(
-    [
-      'm.yaml:7:15: trtexec 8.6.0 has no --allocationStrategy: it is there since 10.0',
-      'm.yaml:8:36: trtexec 8.6.0 has no --maxTactics: it is there since 10.4',
-    ].toReversed(),
-  );
+  expect(problems('8.6', text)).toEqual([
+    'm.yaml:8:36: trtexec 8.6.0 has no --maxTactics: it is there since 10.4',
+    'm.yaml:7:15: trtexec 8.6.0 has no --allocationStrategy: it is there since 10.0',
+  ]);
 });
 
 test('limits of the builder are checked against the version, too', () => {

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 
 import { discoverRuns } from '../../../src/artefacts/read/discover.ts';
 import { readRunFolder } from '../../../src/artefacts/read/read-run.ts';
-import { boundBy } from '../../../src/trtexec/fitness/bound-by.ts';
+import { boundBy } from '../../../src/trtexec/fitness/host-bound.ts';
 import { findFlags } from '../../../src/trtexec/fitness/find-flags.ts';
 import type { RunFlag } from '../../../src/records/run-flag.ts';
 import { ROOT } from '../../support/bench.ts';
@@ -22,20 +22,13 @@ async function boundsIn(folder: string, isWanted: (name: string) => boolean = ()
   );
 }
 
-test('without CPUs: the host, with and without a CUDA graph', async () => {
-  const bounds = await boundsIn(join(FIXTURES, 'cpu-contended'));
-  expect(Object.keys(bounds)).toEqual(['host']);
-  expect(bounds['host']).toHaveLength(4);
-});
-
-test('with another process on the GPU: contended', async () => {
-  const bounds = await boundsIn(join(FIXTURES, 'gpu-contended'));
-  expect(Object.keys(bounds)).toEqual(['contended']);
-  expect(bounds['contended']).toHaveLength(12);
-});
-
-test('20 s at the power cap: power', async () => {
-  expect((await readRunFolder(join(FIXTURES, 'sustained')))[0]?.derived.boundBy).toBe('power');
+test.each([
+  ['without CPUs, with and without a CUDA graph', join(FIXTURES, 'cpu-contended'), { host: 4 }],
+  ['with another process on the GPU', join(FIXTURES, 'gpu-contended'), { contended: 12 }],
+  ['20 s at the power cap', join(FIXTURES, 'sustained'), { power: 1 }],
+])('%s', async (_, folder, expected) => {
+  const bounds = Object.entries(await boundsIn(folder)).map(([by, names]) => [by, names.length]);
+  expect(Object.fromEntries(bounds)).toEqual(expected);
 });
 
 test('each kind of output: tiny networks wait for the host, those without transfers never for copies', async () => {
@@ -43,15 +36,9 @@ test('each kind of output: tiny networks wait for the host, those without transf
   expect(bounds['paced']).toEqual(['sleep-idle']);
   expect(bounds['h2d'] ?? bounds['d2h']).toBeUndefined();
   expect(bounds['host']).toEqual(expect.arrayContaining(['enqueue-bound', 'layer-info-names-only', 'weak-fp16']));
-  expect(bounds['compute']).toEqual(
-    expect.arrayContaining([
-      'enqueue-bound-graph',
-      // Its copies wait for its compute on purpose: the longer of them.
-      'expose-dma',
-      'no-transfers',
-      'no-transfers-graph-spin',
-    ]),
-  );
+  // The copies of `expose-dma` wait for its compute on purpose: the longer of them.
+  const compute = ['enqueue-bound-graph', 'expose-dma', 'no-transfers', 'no-transfers-graph-spin'];
+  expect(bounds['compute']).toEqual(expect.arrayContaining(compute));
   // Of several streams the GPU times overlap.
   expect(bounds['null']).toEqual(expect.arrayContaining(['h2d-bound', 'streams-4']));
 });
@@ -67,16 +54,14 @@ const flagOf = (id: RunFlag['id'], effect: RunFlag['effect']) => [{ id, effect }
 
 const bound = (log: string, flags: Parameters<typeof boundBy>[1] = []) => boundBy(factsOf(log), flags);
 
-const copies = (h2dMs: number, d2hMs: number, throughputQps: number, options?: readonly string[]): string =>
-  syntheticLog({ throughputQps, ...(options === undefined ? {} : { options }) })
-    .replace(
-      /H2D Latency: .*/,
-      `H2D Latency: min = ${h2dMs} ms, max = ${h2dMs} ms, mean = ${h2dMs} ms, median = ${h2dMs} ms`,
-    )
-    .replace(
-      /D2H Latency: .*/,
-      `D2H Latency: min = ${d2hMs} ms, max = ${d2hMs} ms, mean = ${d2hMs} ms, median = ${d2hMs} ms`,
-    );
+/** A log with another line of times, all of them the same. */
+const withTimes = (log: string, name: string, ms: number): string =>
+  log.replace(new RegExp(`(?<=${name}: )min.*`), `min = ${ms} ms, max = ${ms} ms, mean = ${ms} ms, median = ${ms} ms`);
+
+const copies = (h2dMs: number, d2hMs: number, throughputQps: number, options?: readonly string[]): string => {
+  const log = syntheticLog({ throughputQps, ...(options === undefined ? {} : { options }) });
+  return withTimes(withTimes(log, 'H2D Latency', h2dMs), 'D2H Latency', d2hMs);
+};
 
 const TRANSFERS = ['Inference Streams: 1', 'Data transfers: Enabled'];
 
@@ -130,11 +115,7 @@ test('a log that ends with the lines of nsys was taken under it', () => {
 });
 
 test('launches that wait for copies: the copies', () => {
-  const log = copies(1.4, 0.1, 700, TRANSFERS).replace(
-    /Enqueue Time: .*/,
-    'Enqueue Time: min = 0.9 ms, max = 0.9 ms, mean = 0.9 ms, median = 0.9 ms',
-  );
-  expect(bound(log)).toBe('h2d');
+  expect(bound(withTimes(copies(1.4, 0.1, 700, TRANSFERS), 'Enqueue Time', 0.9))).toBe('h2d');
 });
 
 test('pauses that were asked for: paced, unless the GPU is busy all the same', () => {

@@ -29,15 +29,9 @@ function store(simulated: Omit<SimulatedNights, 'cells'>): { db: string; folder:
   return { db, folder };
 }
 
-interface Compared {
-  readonly cells: readonly {
-    readonly verdict: string;
-    readonly runs: readonly number[];
-    readonly reasons: readonly string[];
-  }[];
-}
+type Compared = { verdict: string; runs: readonly number[]; reasons: readonly string[] };
 
-async function compared(db: string, folder: string, nights: readonly number[]): Promise<Compared> {
+async function compared(db: string, folder: string, nights: readonly number[]): Promise<{ cells: Compared[] }> {
   const args = ['compare', ...nights.map((night) => sweepOfNight(night)), '--json', '--db', db];
   const { stdout, stderr } = await bench(args, { cwd: folder });
   if (stderr !== '') throw new Error(stderr);
@@ -162,16 +156,12 @@ describe('bench check', () => {
 
   test('a run in doubt does not count beside one that is not', async () => {
     const drifting: RunFlag = { id: 'drifting', effect: 'widened', value: 20, evidence: 'slower' };
-    const night = (repeat: number, flags: boolean) => ({
-      nights: 40,
-      repeats: 3,
-      value: (cell: number, at: number, run: number) => quiet(cell, at, run) * (at > 33 && run !== repeat ? 1.1 : 1),
-      ...(flags
-        ? { flags: (_: number, at: number, run: number) => (at > 33 && run !== repeat ? [drifting] : []) }
-        : {}),
-    });
-    expect((await checked(store(night(1, true)))).alarms).toEqual([]);
-    expect((await checked(store(night(1, false)))).alarms).toHaveLength(1);
+    const isSlow = (at: number, run: number): boolean => at > 33 && run !== 1;
+    const value = (cell: number, at: number, run: number) => quiet(cell, at, run) * (isSlow(at, run) ? 1.1 : 1);
+    const flags = (_: number, at: number, run: number) => (isSlow(at, run) ? [drifting] : []);
+    const nights = { nights: 40, repeats: 3, value };
+    expect((await checked(store({ ...nights, flags }))).alarms).toEqual([]);
+    expect((await checked(store(nights))).alarms).toHaveLength(1);
   });
 });
 
@@ -211,11 +201,7 @@ describe('people see it', () => {
 });
 
 describe('bench run, when something disturbs a run', () => {
-  interface Stored {
-    readonly repeat: number;
-    readonly outcome: string;
-    readonly reason: string | null;
-  }
+  type Stored = { repeat: number; outcome: string; reason: string | null };
 
   function checkout(contended: readonly number[]) {
     const folder = temporaryFolder();
@@ -268,12 +254,8 @@ describe('bench run, when something disturbs a run', () => {
     await ended;
     const resumed = await bench(['run', '--resume', '--db', db], { env });
     expect(resumed.code).toBe(0);
-    expect(runs().map(({ repeat, outcome }) => [repeat, outcome])).toEqual([
-      [1, 'unfit'],
-      [2, 'unfit'],
-      [3, 'measured'],
-      [4, 'measured'],
-    ]);
+    const made = runs().map(({ repeat, outcome }) => `${repeat} ${outcome}`);
+    expect(made).toEqual(['1 unfit', '2 unfit', '3 measured', '4 measured']);
   }, 30_000);
 
   function runsIfThere(db: string): number {

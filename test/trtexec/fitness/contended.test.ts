@@ -18,20 +18,13 @@ const SETS = join(ROOT, 'recordings');
 const RECORDINGS = [
   ['another process, turn by turn', join(FIXTURES, 'gpu-contended'), 12, 'contended excluded'],
   ['another process, 7 % of the time', join(H100, 'contended-true-4910a8cc'), 1, 'contended widened'],
-  ['a host that hiccups', join(H100, 'contended-false-8c97190d'), 1, 'hostJitter explained'],
-  ['a host that hiccups', join(H100, 'contended-false-8eb0586c'), 1, 'hostJitter explained'],
-  ['a host that hiccups', join(H100, 'contended-false-b5eed25b'), 1, 'hostJitter explained'],
+  ...['8c97190d', '8eb0586c', 'b5eed25b'].map(
+    (id) => ['a host that hiccups', join(H100, `contended-false-${id}`), 1, 'hostJitter explained'] as const,
+  ),
   ['a host without CPUs', join(FIXTURES, 'cpu-contended'), 4, null],
-  ['a quiet night', join(FIXTURES, 'nights'), 15, null],
-  [
-    'launches that take as long as the network: two levels of time',
-    join(SETS, 'h200', 'vit.fp8.level1.b1.graph0_2'),
-    1,
-    'hostJitter explained',
-  ],
+  ['launches as long as the network', join(SETS, 'h200', 'vit.fp8.level1.b1.graph0_2'), 1, 'hostJitter explained'],
   ...['h100', 'night1', 'night2', 'pair'].map((set) => ['a quiet night', join(SETS, set), 15, null] as const),
-  ['a quiet night', join(FIXTURES, 'level0'), 1, null],
-  ['a quiet night', join(FIXTURES, 'pairs'), 1, null],
+  ...['level0', 'pairs', 'nights'].map((set) => ['a quiet night', join(FIXTURES, set), 1, null] as const),
 ] as const;
 
 const SHARING: readonly RunFlag['id'][] = ['contended', 'hostJitter'];
@@ -96,6 +89,7 @@ test('without the single queries launches that take as long as the GPU tell the 
 
 describe('limits', () => {
   const NO_GRAPH = ['Inference Streams: 1', 'CUDA Graph: Disabled'];
+  const GRAPH = ['Inference Streams: 1', 'CUDA Graph: Enabled'];
   const other = { ...NO_TELEMETRY, otherProcesses: [{ pid: 71, name: 'python3', memoryMib: 9 }] };
 
   /** Every so many queries one is slow, and its enqueue too when the host is to blame. Made up. */
@@ -112,23 +106,11 @@ describe('limits', () => {
   test.each([
     ['slow enqueues without a graph are the host', run(20, true, NO_GRAPH), 'hostJitter explained'],
     ['the same queries enqueued as ever are not', run(20, false, NO_GRAPH), 'contended widened'],
-    [
-      'with a graph a query is one launch',
-      run(20, true, ['Inference Streams: 1', 'CUDA Graph: Enabled']),
-      'contended widened',
-    ],
+    ['with a graph a query is one launch', run(20, true, GRAPH), 'contended widened'],
     // Two processes that take turns leave no GPU idle.
-    [
-      'a GPU that is idle half of the time waits for the host',
-      run(20, false, NO_GRAPH, false, 500),
-      'hostJitter explained',
-    ],
+    ['a GPU that idles half of it waits for the host', run(20, false, NO_GRAPH, false, 500), 'hostJitter explained'],
     ['unless somebody was seen on it', run(20, false, NO_GRAPH, true, 500), 'contended widened'],
-    [
-      'or its queries are one launch each',
-      run(20, false, ['Inference Streams: 1', 'CUDA Graph: Enabled'], false, 500),
-      'contended widened',
-    ],
+    ['or its queries are one launch each', run(20, false, GRAPH, false, 500), 'contended widened'],
     ['a process that was seen may hold up enqueues', run(20, true, NO_GRAPH, true), 'contended widened'],
     ['one in 200 is little where nobody was seen', run(200, false, NO_GRAPH), null],
     ['and enough where somebody was', run(200, false, NO_GRAPH, true), 'contended widened'],

@@ -1,24 +1,14 @@
 import { describe, expect, test } from 'vitest';
 
-import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS } from '../../../src/trtexec/run-facts.ts';
 import type { RunTelemetry } from '../../../src/records/telemetry.ts';
 import { findFlags } from '../../../src/trtexec/fitness/find-flags.ts';
-import { judgeRun } from '../../../src/trtexec/log/judge.ts';
 import { factsOf, NO_TELEMETRY, syntheticLog } from '../../support/fitness-facts.ts';
-import { UNKNOWN_PROCESS } from '../../support/whole-files.ts';
+import { judged as judgedRun } from '../../support/whole-files.ts';
 
 function judged(telemetry: Partial<RunTelemetry>, machine = {}) {
   const facts = factsOf(syntheticLog(), null, { telemetry: { ...NO_TELEMETRY, ...telemetry }, machine });
   const flags = findFlags(facts);
-  const outcome = judgeRun({
-    run: facts.log,
-    process: UNKNOWN_PROCESS,
-    exports: NO_EXPORTS,
-    requested: {},
-    limits: DEFAULT_FITNESS_LIMITS,
-    flags,
-  });
-  return { flags, outcome };
+  return { flags, outcome: judgedRun(facts.log, { flags }) };
 }
 
 const said = (text: string) => [{ stream: 'stdout', line: 0, text }];
@@ -72,14 +62,8 @@ describe('power', () => {
   test('at the cap with a swinging clock, without reasons: power-limited, and measured', () => {
     const capped = { powerW: 690, powerMaxW: 702, smClockMhz: 1830, smClockMinMhz: 1650 };
     const { flags, outcome } = judged({ ...capped, temperatureMaxC: 70 }, { powerLimitW: 700 });
-    expect(flags).toEqual([
-      {
-        id: 'powerLimited',
-        effect: 'explained',
-        value: null,
-        evidence: '690 of 700 W, SM clock 1830 MHz (lowest 1650)',
-      },
-    ]);
+    const evidence = '690 of 700 W, SM clock 1830 MHz (lowest 1650)';
+    expect(flags).toEqual([{ id: 'powerLimited', effect: 'explained', value: null, evidence }]);
     expect(outcome.kind).toBe('measured');
     expect(judged({ ...capped, powerW: 600 }, { powerLimitW: 700 }).flags).toEqual([]);
   });
@@ -104,13 +88,8 @@ describe('host, link and other processes', () => {
 
   test('a process that the times do not show is named, and spoils nothing', () => {
     const { flags, outcome } = judged({ otherProcesses: [{ pid: 71, name: 'python3', memoryMib: 1011 }] });
-    expect(flags).toMatchObject([
-      {
-        id: 'contended',
-        effect: 'explained',
-        evidence: 'another process on the GPU: python3 (71); what it did to the times is not known',
-      },
-    ]);
+    const evidence = 'another process on the GPU: python3 (71); what it did to the times is not known';
+    expect(flags).toMatchObject([{ id: 'contended', effect: 'explained', evidence }]);
     expect(outcome.kind).toBe('measured');
   });
 });

@@ -98,34 +98,14 @@ describe('a timer with steps', () => {
   });
 });
 
-describe('the host', () => {
-  const busy = (throughputQps: number) => syntheticLog({ throughputQps });
-  const flags = (gapsMs: readonly number[], log: string): string[] =>
-    named(
-      findFlags(
-        factsOf(
-          log,
-          queriesOf(
-            series(500, () => 1),
-            gapsMs,
-          ),
-        ),
-      ),
-    );
-
-  test('a few long stalls are a host without CPUs', () => {
-    const gaps = Array.from({ length: 500 }, (_, query) => (query % 25 === 0 ? 20 : 0.003));
-    expect(flags(gaps, busy(550))).toEqual(['hostBound widened']);
-  });
-
-  test('the same gap after every query belongs to the cell', () => {
-    expect(
-      flags(
-        Array.from({ length: 500 }, () => 0.8),
-        busy(550),
-      ),
-    ).toEqual([]);
-  });
+test.each([
+  ['a few long stalls are a host without CPUs', (at: number) => (at % 25 === 0 ? 20 : 0.003), ['hostBound widened']],
+  ['the same gap after every query belongs to the cell', () => 0.8, []],
+])('%s', (_, gapMs, expected) => {
+  const quiet = series(500, () => 1);
+  const gaps = quiet.map((_ms, query) => gapMs(query));
+  const times = queriesOf(quiet, gaps);
+  expect(named(findFlags(factsOf(syntheticLog({ throughputQps: 550 }), times)))).toEqual(expected);
 });
 
 describe('of any series', () => {

@@ -6,11 +6,9 @@ import { describe, expect, test } from 'vitest';
 
 import { outcomeReason } from '../../../src/records/outcome.ts';
 import { derive } from '../../../src/trtexec/log/derived.ts';
-import { judgeRun } from '../../../src/trtexec/log/judge.ts';
 import type { TrtexecRun } from '../../../src/trtexec/log/parsed-log.ts';
-import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS } from '../../../src/trtexec/run-facts.ts';
 import { FIXTURES, onlyRun } from '../../support/recordings.ts';
-import { UNKNOWN_PROCESS } from '../../support/whole-files.ts';
+import { judged } from '../../support/whole-files.ts';
 
 /** From the log of a Jetson with TensorRT 7, `--batch=4`: the trace of two groups of its 667 queries, and its summary. */
 const JETSON = readFileSync(join(FIXTURES, 'lines', 'jetson.log'), 'utf8');
@@ -18,13 +16,8 @@ const JETSON = readFileSync(join(FIXTURES, 'lines', 'jetson.log'), 'utf8');
 /** TensorRT 8.4, without a banner and a warmup. */
 const TEGRA = readFileSync(join(FIXTURES, 'lines', 'tegra.log'), 'utf8');
 
-function judged(run: TrtexecRun) {
-  const parts = { run, process: UNKNOWN_PROCESS, exports: NO_EXPORTS, requested: {}, flags: [] };
-  return judgeRun({ ...parts, limits: DEFAULT_FITNESS_LIMITS, role: 'timed' });
-}
-
 function outcomeOf(run: TrtexecRun): string {
-  const outcome = judged(run);
+  const outcome = judged(run, { role: 'timed' });
   return [outcome.kind, outcomeReason(outcome) ?? ''].join(' ').trim();
 }
 
@@ -66,7 +59,7 @@ describe('an implicit batch of N: trtexec counts images', () => {
 
   test('the limits are those of queries, and name the number to raise', () => {
     const slow = parse(JETSON.replace('Warmup completed 164', 'Warmup completed 16'));
-    expect(judged(slow).evidence[0]?.text).toBe(
+    expect(judged(slow, { role: 'timed' }).evidence[0]?.text).toBe(
       '4 warm-up queries, at least 10 are needed: raise warmUpMs (--warmUp) to 100',
     );
   });

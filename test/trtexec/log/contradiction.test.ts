@@ -1,20 +1,11 @@
 import { describe, expect, test } from 'vitest';
 
-import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS } from '../../../src/trtexec/run-facts.ts';
-import { judgeRun } from '../../../src/trtexec/log/judge.ts';
 import { onlyRun, readFixture } from '../../support/recordings.ts';
-import { UNKNOWN_PROCESS, parseTrtexecLog } from '../../support/whole-files.ts';
+import { judged, parseTrtexecLog } from '../../support/whole-files.ts';
 
 const LOG = readFixture('nights/1/resnet_small.fp16.b8.graph1/stdout.log.br').toString('latin1');
 
-function judged(log: string) {
-  const { runs } = parseTrtexecLog(log);
-  const [run] = runs;
-  if (run === undefined || runs.length !== 1) throw new Error('not one run');
-  const limits = DEFAULT_FITNESS_LIMITS;
-  const outcome = judgeRun({ run, process: UNKNOWN_PROCESS, exports: NO_EXPORTS, requested: {}, limits, flags: [] });
-  return { outcome, measurement: run.measurement };
-}
+const outcomeOf = (log: string) => judged(onlyRun(log));
 
 function replaced(pattern: RegExp, text: string): string {
   expect(LOG).toMatch(pattern);
@@ -28,23 +19,13 @@ describe('two numbers of one log that cannot both be right', () => {
     ['a minimum above the median', /(Latency: min = )0\./, '$1', 'the min of Latency is 256714 ms'],
     ['a throughput that lost a digit', /Throughput: 4(\d+)/, 'Throughput: $1', 'qps over'],
     ['another wall time', /Walltime: 1\./, 'Walltime: 2.', 'the timing trace covers'],
-    [
-      'a mean GPU time above the mean latency',
-      /(GPU Compute Time: .*?mean = )0\.\d+/,
-      '$17.0',
-      'the mean of GPU Compute Time is 7 ms',
-    ],
-    [
-      'an enqueue time that is not that of the trace',
-      /(Enqueue Time: .*?mean = )0\.00/,
-      '$10.01',
-      'the mean of Enqueue Time',
-    ],
+    ['a GPU time above the latency', /(GPU Compute Time: .*?mean = )0\.\d+/, '$17.0', 'of GPU Compute Time is 7 ms'],
+    ['an enqueue time of no trace', /(Enqueue Time: .*?mean = )0\.00/, '$10.01', 'the mean of Enqueue Time'],
     ['a line that was lost', /\] \[I\] D2H Latency/, '] [I] D2 Latency', 'no complete line "D2H'],
     ['a decimal point that was lost', /(H2D Latency: min = 0)\./, '$1', 'no complete line "H2D'],
     ['a total of other queries', /(Total GPU Compute Time: )0/, '$11', 'a total GPU compute time'],
   ])('%s', (_name, pattern, text, words) => {
-    const { outcome } = judged(replaced(pattern, text));
+    const outcome = outcomeOf(replaced(pattern, text));
     expect(outcome).toMatchObject({ kind: 'unfit', reason: 'suspectErrors' });
     expect(outcome.evidence[0]?.text).toContain(words);
   });
@@ -53,9 +34,9 @@ describe('two numbers of one log that cannot both be right', () => {
     const end = LOG.indexOf('[', LOG.indexOf('Total GPU Compute Time'));
     const block = LOG.slice(LOG.lastIndexOf('[', LOG.indexOf('] [I] === Performance')), end);
     const other = block.replace(/Throughput: \d/, 'Throughput: 1');
-    expect(judged(LOG.slice(0, end) + block + LOG.slice(end)).outcome.kind).toBe('measured');
+    expect(outcomeOf(LOG.slice(0, end) + block + LOG.slice(end)).kind).toBe('measured');
     for (const log of [LOG.slice(0, end) + other + LOG.slice(end), LOG.replace(block, other + block)]) {
-      const { outcome } = judged(log);
+      const outcome = outcomeOf(log);
       expect(outcome).toMatchObject({ kind: 'unfit', reason: 'suspectErrors' });
       expect(outcome.evidence[0]?.text).toBe('it printed two performance summaries with other numbers');
     }
@@ -64,20 +45,15 @@ describe('two numbers of one log that cannot both be right', () => {
 
 describe('bytes that a log lost', () => {
   const from = LOG.indexOf(SUMMARY);
-  const whole = judged(LOG).measurement;
+  const whole = onlyRun(LOG).measurement;
 
   function wrong(size: number): number[] {
     const places = Array.from({ length: SUMMARY.length / 3 }, (_, index) => from + 3 * index);
     return places.filter((at) => {
       const { runs } = parseTrtexecLog(LOG.slice(0, at) + LOG.slice(at + size));
       const [run] = runs;
-      return (
-        run !== undefined &&
-        runs.length === 1 &&
-        run.measurement !== null &&
-        run.contradiction === null &&
-        JSON.stringify(run.measurement) !== JSON.stringify(whole)
-      );
+      if (run === undefined || runs.length > 1 || run.measurement === null || run.contradiction !== null) return false;
+      return JSON.stringify(run.measurement) !== JSON.stringify(whole);
     });
   }
 

@@ -4,13 +4,14 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { readRunFolder } from '../../../src/artefacts/read/read-run.ts';
-import { outcomeReason } from '../../../src/records/outcome.ts';
-import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS } from '../../../src/trtexec/run-facts.ts';
-import { type JudgedParts, judgeRun } from '../../../src/trtexec/log/judge.ts';
+import { type Outcome, outcomeReason } from '../../../src/records/outcome.ts';
+import { NO_EXPORTS } from '../../../src/trtexec/run-facts.ts';
+import type { JudgedParts } from '../../../src/trtexec/log/judge.ts';
 import { H100 } from '../../support/h100.ts';
-import { FIXTURES, GUIDE, onlyRun } from '../../support/recordings.ts';
-import { UNKNOWN_PROCESS } from '../../support/whole-files.ts';
+import { FIXTURES, GUIDE, onlyRun, readFixture } from '../../support/recordings.ts';
+import { UNKNOWN_PROCESS, judged } from '../../support/whole-files.ts';
 
+const said = (outcome: Outcome): string => `${outcome.kind}:${outcomeReason(outcome)}`;
 const EXPECTED = readFileSync(join(FIXTURES, 'failures', 'expected.tsv'), 'utf8')
   .trim()
   .split('\n')
@@ -19,18 +20,17 @@ const EXPECTED = readFileSync(join(FIXTURES, 'failures', 'expected.tsv'), 'utf8'
 describe('recorded failures', () => {
   test.each(EXPECTED)('%s: %s', async (name = '', expected = '') => {
     const runs = await readRunFolder(join(FIXTURES, 'failures', name));
-    const outcomes = runs.map(({ outcome }) => `${outcome.kind}:${outcomeReason(outcome)}`);
+    const outcomes = runs.map(({ outcome }) => said(outcome));
     // `-`: the log alone cannot tell; it must only not crash.
     if (expected !== '-') {
       expect(expected.split('|')).toContain(outcomes[0]);
-      const [run] = runs;
-      expect(run?.outcome.evidence.length).toBeGreaterThan(0);
+      expect(runs[0]?.outcome.evidence).not.toEqual([]);
     }
     expect(outcomes).toHaveLength(1);
   });
 });
 
-const OTHERS: readonly (readonly [folder: string, outcome: string])[] = [
+test.each([
   ['formats/default-run', 'measured:null'],
   ['formats/default-run-opt-shape', 'unfit:shapeGuessed'],
   ['formats/iterations-5', 'unfit:tooFewQueries'],
@@ -39,51 +39,30 @@ const OTHERS: readonly (readonly [folder: string, outcome: string])[] = [
   ['formats/help', 'failed:incomplete'],
   ['formats/weak-fp16', 'measured:null'],
   ['formats/build-resnet-tiny', 'built:null'],
-];
-
-test.each(OTHERS)('%s is %s', async (folder, expected) => {
+])('%s is %s', async (folder, expected) => {
   const [run] = await readRunFolder(join(FIXTURES, folder));
-  expect(`${run?.outcome.kind}:${run && outcomeReason(run.outcome)}`).toBe(expected);
-});
-
-test('of a cell, a run that only built is none', async () => {
-  const [read] = await readRunFolder(join(FIXTURES, 'formats/build-resnet-tiny'));
-  if (read === undefined) throw new Error('no run');
-  const { log } = read;
-  const parts = { run: log, process: UNKNOWN_PROCESS, exports: NO_EXPORTS, requested: {}, flags: [] };
-  const outcomeOf = (role: 'build' | 'timed') => judgeRun({ ...parts, limits: DEFAULT_FITNESS_LIMITS, role });
-  expect([outcomeOf('build'), outcomeOf('timed')]).toMatchObject([
-    { kind: 'built' },
-    { kind: 'unfit', reason: 'summaryHidden' },
-  ]);
+  expect(run && said(run.outcome)).toBe(expected);
 });
 
 const P = '[11/21/2026-07:33:53]';
 const SUMMARY = readFileSync(join(GUIDE, 'listing-06-fp16-summary.log'), 'utf8');
 const MARKER = 'TensorRT.trtexec [TensorRT v101300] [b1] # trtexec --onnx=a.onnx';
 
-function judge(log: string, parts: Partial<JudgedParts> = {}): string {
-  const outcome = judgeRun({
-    run: onlyRun(log),
-    process: UNKNOWN_PROCESS,
-    exports: NO_EXPORTS,
-    requested: {},
-    limits: DEFAULT_FITNESS_LIMITS,
-    flags: [],
-    ...parts,
-  });
-  return `${outcome.kind}:${outcomeReason(outcome)}`;
+function judge(log: string | Buffer, parts: Partial<JudgedParts> = {}): string {
+  return said(judged(onlyRun(log), parts));
 }
 
 function passed(...lines: readonly string[]): string {
   return [`&&&& RUNNING ${MARKER}`, ...lines, `&&&& PASSED ${MARKER}`].join('\n');
 }
 
-test('an excerpt without markers is a measurement when its summary is whole', () => {
-  expect(judge(SUMMARY)).toBe('measured:null');
+test('of a cell, a run that only built is none', () => {
+  const log = readFixture('formats/build-resnet-tiny/stdout.log.br');
+  expect([judge(log, { role: 'build' }), judge(log, { role: 'timed' })]).toEqual(['built:null', 'unfit:summaryHidden']);
 });
 
-test('a log that begins must also end', () => {
+test('an excerpt without markers is a measurement when its summary is whole; a log that begins must also end', () => {
+  expect(judge(SUMMARY)).toBe('measured:null');
   expect(judge(`&&&& RUNNING ${MARKER}\n${SUMMARY}`)).toBe('failed:incomplete');
   expect(judge(passed(SUMMARY))).toBe('measured:null');
 });
@@ -101,12 +80,10 @@ test('every way of cutting a log off is a failure, within its summary an excerpt
 });
 
 test('a build that failed without a word: exit 0, PASSED, 0 MiB', () => {
-  const log = passed(
-    `${P} [E] Error[2]: no tactic`,
-    `${P} [I] Created engine with size: 0 MiB`,
-    `${P} [I] Engine built in 3.5 sec.`,
-    `${P} [I] Skipped inference phase since --skipInference is added.`,
-  );
+  const log = passed(`${P} [E] Error[2]: no tactic
+${P} [I] Created engine with size: 0 MiB
+${P} [I] Engine built in 3.5 sec.
+${P} [I] Skipped inference phase since --skipInference is added.`);
   const exited = { ...UNKNOWN_PROCESS, exitCode: 0 };
   expect(judge(log, { process: exited })).toBe('failed:buildFailedSilently');
   const quiet = log.replace(`${P} [E] Error[2]: no tactic\n`, '');
@@ -119,19 +96,17 @@ test('a graph that could not be captured is not a measurement of a graph', () =>
 });
 
 test('options that the banner denies', () => {
-  const banner = [
-    `${P} [I] === Inference Options ===`,
-    `${P} [I] Input inference shape : input=8x3x224x224`,
-    `${P} [I] Spin-wait: Disabled`,
-    `${P} [I] CUDA Graph: Enabled`,
-    `${P} [I] `,
-  ];
-  const log = passed(...banner, SUMMARY);
-  expect(judge(log, { requested: { cudaGraph: true } })).toBe('measured:null');
-  expect(judge(log, { requested: { cudaGraph: false } })).toBe('unfit:optionsDiffer');
-  expect(judge(log, { requested: { spinWait: true } })).toBe('unfit:optionsDiffer');
-  expect(judge(log, { requested: { shapes: { input: [8, 3, 224, 224] } } })).toBe('measured:null');
-  expect(judge(log, { requested: { shapes: { input: [1, 3, 224, 224] } } })).toBe('unfit:optionsDiffer');
+  const banner = `${P} [I] === Inference Options ===
+${P} [I] Input inference shape : input=8x3x224x224
+${P} [I] Spin-wait: Disabled
+${P} [I] CUDA Graph: Enabled
+${P} [I] `;
+  const judgeAsked = (requested: JudgedParts['requested']) => judge(passed(banner, SUMMARY), { requested });
+  expect(judgeAsked({ cudaGraph: true })).toBe('measured:null');
+  expect(judgeAsked({ cudaGraph: false })).toBe('unfit:optionsDiffer');
+  expect(judgeAsked({ spinWait: true })).toBe('unfit:optionsDiffer');
+  expect(judgeAsked({ shapes: { input: [8, 3, 224, 224] } })).toBe('measured:null');
+  expect(judgeAsked({ shapes: { input: [1, 3, 224, 224] } })).toBe('unfit:optionsDiffer');
 });
 
 test('too few queries, too little warm-up', () => {
@@ -160,21 +135,18 @@ test('errors in a run that passed are suspect, but not those about an unusable t
 
 test('who ended it: time limit, Ctrl-C, another process, a crash', () => {
   const log = `&&&& RUNNING ${MARKER}\n`;
-  const process = (facts: Partial<typeof UNKNOWN_PROCESS>) => ({ process: { ...UNKNOWN_PROCESS, ...facts } });
-  expect(judge(log, process({ timedOut: true, signal: 'SIGKILL' }))).toBe('failed:timeout');
-  expect(judge(log, process({ cancelled: true, signal: 'SIGTERM' }))).toBe('failed:cancelled');
-  expect(judge(log, process({ exitCode: 130 }))).toBe('failed:cancelled');
-  expect(judge(log, process({ exitCode: 137 }))).toBe('failed:killed');
-  expect(judge(log, process({ signal: 'SIGSEGV' }))).toBe('failed:unknown');
+  const ended = (facts: Partial<typeof UNKNOWN_PROCESS>) => judge(log, { process: { ...UNKNOWN_PROCESS, ...facts } });
+  expect(ended({ timedOut: true, signal: 'SIGKILL' })).toBe('failed:timeout');
+  expect(ended({ cancelled: true, signal: 'SIGTERM' })).toBe('failed:cancelled');
+  expect([ended({ exitCode: 130 }), ended({ exitCode: 137 })]).toEqual(['failed:cancelled', 'failed:killed']);
+  expect(ended({ signal: 'SIGSEGV' })).toBe('failed:unknown');
 });
 
 test('an accuracy threshold that was missed keeps the numbers (11.1)', () => {
-  const log = [
-    `&&&& RUNNING ${MARKER}`,
-    SUMMARY,
-    `${P} [E] Accuracy validation FAILED: one or more tensors exceeded the threshold.`,
-    `&&&& FAILED ${MARKER}`,
-  ].join('\n');
+  const log = `&&&& RUNNING ${MARKER}
+${SUMMARY}
+${P} [E] Accuracy validation FAILED: one or more tensors exceeded the threshold.
+&&&& FAILED ${MARKER}`;
   expect(judge(log, { process: { ...UNKNOWN_PROCESS, exitCode: 1 } })).toBe('unfit:suspectErrors');
 });
 
@@ -192,17 +164,12 @@ const ON_H100: readonly (readonly [folder: string, outcome: string, evidence: st
 
 test.each(ON_H100)('on an H100: %s is %s', async (folder, expected, text) => {
   const [run] = await readRunFolder(join(H100, folder));
-  expect(`${run?.outcome.kind}:${run && outcomeReason(run.outcome)}`).toBe(expected);
+  expect(run && said(run.outcome)).toBe(expected);
   expect(run?.outcome.evidence[0]?.text).toContain(text);
 });
 
 test('a missing plugin is found on a line without a prefix, too', () => {
-  const marker = 'TensorRT.trtexec [TensorRT v100600] # trtexec --onnx=a.onnx';
-  const log = [
-    `&&&& RUNNING ${marker}`,
-    '[6] creator && "Plugin not found, are the plugin name, version, and namespace correct?"',
-    '[11/22/2026-12:29:57] [E] Failed to parse onnx file',
-    `&&&& FAILED ${marker}`,
-  ].join('\n');
+  const line = '[6] creator && "Plugin not found, are the plugin name, version, and namespace correct?"';
+  const log = `&&&& RUNNING ${MARKER}\n${line}\n${P} [E] Failed to parse onnx file\n&&&& FAILED ${MARKER}`;
   expect(judge(log, { process: { ...UNKNOWN_PROCESS, exitCode: 1 } })).toBe('failed:operatorUnsupported');
 });

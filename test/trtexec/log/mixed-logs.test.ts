@@ -1,27 +1,12 @@
 import { describe, expect, test } from 'vitest';
 
-import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS } from '../../../src/trtexec/run-facts.ts';
-import type { TrtexecRun } from '../../../src/trtexec/log/parsed-log.ts';
-import { judgeRun } from '../../../src/trtexec/log/judge.ts';
 import { onlyRun, readFixture } from '../../support/recordings.ts';
-import { UNKNOWN_PROCESS, parseTrtexecLog } from '../../support/whole-files.ts';
+import { judged, parseTrtexecLog } from '../../support/whole-files.ts';
 
 const WHOLE = readFixture('formats/default-run/stdout.log.br').toString();
 const OTHER = readFixture('formats/no-transfers/stdout.log.br').toString();
 /** Ended by a signal: it has no closing marker. */
 const ENDLESS = readFixture('failures/endless-timeout/stdout.log.br').toString();
-
-function outcome(run: TrtexecRun): string {
-  const { kind } = judgeRun({
-    run,
-    process: UNKNOWN_PROCESS,
-    exports: NO_EXPORTS,
-    requested: {},
-    limits: DEFAULT_FITNESS_LIMITS,
-    flags: [],
-  });
-  return kind;
-}
 
 /** Line by line in turn, as two processes write to one file. */
 function interleaved(a: string, b: string): string {
@@ -52,11 +37,9 @@ describe('what else stands in a log', () => {
 
   test('times before each line, markers too, change nothing', () => {
     const stamped = (WHOLE + OTHER).replace(/^(?=.)/gm, '2026-11-21T07:33:53.0000000Z ');
-    const { runs } = parseTrtexecLog(stamped);
-    const plain = parseTrtexecLog(WHOLE + OTHER).runs;
-    expect(
-      runs.map(({ commandLine, closingMarker, measurement }) => [commandLine, closingMarker, measurement]),
-    ).toEqual(plain.map(({ commandLine, closingMarker, measurement }) => [commandLine, closingMarker, measurement]));
+    const read = (log: string) =>
+      parseTrtexecLog(log).runs.map((run) => [run.commandLine, run.closingMarker, run.measurement]);
+    expect(read(stamped)).toEqual(read(WHOLE + OTHER));
   });
 
   test('a script that quotes a marker does not end the run', () => {
@@ -80,14 +63,14 @@ describe('two processes that wrote to one log at once', () => {
     const { runs } = parseTrtexecLog(interleaved(second, WHOLE));
     expect(runs).toHaveLength(2);
     expect(runs.map(({ measurement }) => measurement)).toEqual([null, null]);
-    expect(runs.map(outcome)).not.toContain('measured');
+    expect(runs.map((run) => judged(run).kind)).not.toContain('measured');
     expect(runs.map(({ overlaps }) => overlaps)).toContain(true);
   });
 
   test('one after the other they are trusted, also after a killed one', () => {
     const { runs } = parseTrtexecLog(WHOLE + ENDLESS + OTHER + WHOLE);
     expect(runs.map(({ overlaps }) => overlaps)).toEqual([false, false, false, false]);
-    expect(runs.map(outcome)).toEqual(['measured', 'failed', 'measured', 'measured']);
+    expect(runs.map((run) => judged(run).kind)).toEqual(['measured', 'failed', 'measured', 'measured']);
   });
 });
 

@@ -56,11 +56,8 @@ test('a long trace is cut by trtexec, and it says by how much', () => {
 });
 
 test('a captured graph, and an enqueue-bound run with its evidence', () => {
-  expect(recordedRun('formats/graph').cudaGraph).toEqual({
-    capturesStarted: 1,
-    capturesSucceeded: 1,
-    captureFailed: false,
-  });
+  const { cudaGraph } = recordedRun('formats/graph');
+  expect(cudaGraph).toEqual({ capturesStarted: 1, capturesSucceeded: 1, captureFailed: false });
   const bound = recordedRun('formats/enqueue-bound');
   expect(bound.hints.map(({ id }) => id)).toEqual(['enqueue_bound', 'unstable']);
   expect(bound.hints[1]?.value).toBe(3.9241);
@@ -84,14 +81,11 @@ test('two runs in one log are two runs with their own numbers and places', () =>
 });
 
 test('stderr lines go to the run whose time they were logged in', () => {
-  const stdout = [
-    '&&&& RUNNING TensorRT.trtexec [TensorRT v100600] # a',
-    '[11/21/2026-07:00:00] [I] one',
-    '&&&& PASSED TensorRT.trtexec [TensorRT v100600] # a',
-    '&&&& RUNNING TensorRT.trtexec [TensorRT v100600] # b',
-    '[11/21/2026-07:00:10] [I] two',
-    '&&&& PASSED TensorRT.trtexec [TensorRT v100600] # b',
-  ].join('\n');
+  const run = (name: string, line: string): string => {
+    const marker = `TensorRT.trtexec [TensorRT v100600] # ${name}`;
+    return `&&&& RUNNING ${marker}\n[11/21/2026-07:00:${line}\n&&&& PASSED ${marker}\n`;
+  };
+  const stdout = run('a', '00] [I] one') + run('b', '10] [I] two');
   const stderr = [
     '[11/21/2026-07:00:01] [E] first',
     'without a prefix: error',

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import { derive } from '../../../src/trtexec/log/derived.ts';
-import { GUIDE, onlyRun, recordedRun } from '../../support/recordings.ts';
+import { FIXTURES, GUIDE, onlyRun, recordedRun } from '../../support/recordings.ts';
 
 // Listings of TensorRT's own benchmarking guide: ViT-L, batch 128.
 const fp16 = onlyRun(readFileSync(join(GUIDE, 'listing-06-fp16-summary.log')));
@@ -75,53 +75,23 @@ test('transfers are null when they were off', () => {
   expect(measurement?.latencyMs.median).toBe(measurement?.gpuComputeMs.median);
 });
 
-test('TensorRT 7 with dynamic shapes says 0 qps: it is computed from queries and wall time', () => {
-  // Made from the format of 7.1 in NVIDIA's sampleReporting.cpp.
-  const P = '[05/24/2020-13:24:18] [I]';
-  const run = onlyRun(
-    [
-      '&&&& RUNNING TensorRT.trtexec # ./trtexec --onnx=a.onnx',
-      `${P} Warmup completed 20 queries over 200 ms`,
-      `${P} Timing trace has 600 queries over 3.0 s`,
-      `${P} Trace averages of 10 runs:`,
-      `${P} Average on 10 runs - GPU latency: 4.5 ms - Host latency: 5 ms (end to end 9 ms, enqueue 0.5 ms)`,
-      `${P} Host Latency`,
-      `${P} min: 4.9 ms (end to end 8 ms)`,
-      `${P} max: 5.4 ms (end to end 10 ms)`,
-      `${P} mean: 5 ms (end to end 9 ms)`,
-      `${P} median: 5.01 ms (end to end 9.1 ms)`,
-      `${P} percentile: 5.3 ms at 99% (end to end 9.9 ms at 99%)`,
-      `${P} throughput: 0 qps`,
-      `${P} walltime: 3.0 s`,
-      `${P} Enqueue Time`,
-      `${P} min: 0.4 ms`,
-      `${P} max: 0.7 ms`,
-      `${P} median: 0.5 ms`,
-      `${P} GPU Compute`,
-      `${P} min: 4.4 ms`,
-      `${P} max: 4.8 ms`,
-      `${P} mean: 4.5 ms`,
-      `${P} median: 4.51 ms`,
-      `${P} percentile: 4.7 ms at 99%`,
-      `${P} total compute time: 2.7 s`,
-      '&&&& PASSED TensorRT.trtexec # ./trtexec --onnx=a.onnx',
-    ].join('\n'),
-  );
-  expect(run.measurement?.throughputQps).toBe(200);
-  expect(run.measurement?.latencyMs).toEqual({ min: 4.9, max: 5.4, mean: 5, median: 5.01, percentiles: { '99': 5.3 } });
-  expect(run.measurement?.enqueueMs).toEqual({ min: 0.4, max: 0.7, mean: null, median: 0.5, percentiles: {} });
-  expect(run.measurement?.gpuTotalS).toBe(2.7);
-  expect(run.traceAverages?.enqueueMs).toEqual([0.5]);
+test('the report of TensorRT 7 has headings, and no mean of the enqueue times', () => {
+  const { measurement } = onlyRun(readFileSync(join(FIXTURES, 'lines', 'jetson.log')));
+  expect(measurement?.latencyMs).toEqual({
+    min: 4.39917,
+    max: 8.58171,
+    mean: 4.48906,
+    median: 4.44601,
+    percentiles: { '99': 5.68823 },
+  });
+  expect(measurement?.enqueueMs).toEqual({ min: 4.32037, max: 8.43929, mean: null, median: 4.39526, percentiles: {} });
+  const line = 'Average on 10 runs - GPU latency: 4.5 ms - Host latency: 5 ms (end to end 9 ms, enqueue 0.5 ms)';
+  expect(onlyRun(`[05/24/2020-13:24:18] [I] ${line}\n`).traceAverages?.enqueueMs).toEqual([0.5]);
 });
 
-test('a report that is cut in the middle is no measurement', () => {
+test('a report that is cut in the middle, and nan and inf, are no measurement', () => {
   const text = readFileSync(join(GUIDE, 'listing-06-fp16-summary.log'), 'utf8');
   const cut = text.slice(0, text.indexOf('Total Host Walltime'));
-  expect(onlyRun(cut).measurement).toBeNull();
-});
-
-test('nan and inf are no measurement', () => {
-  const text = readFileSync(join(GUIDE, 'listing-06-fp16-summary.log'), 'utf8');
-  expect(onlyRun(text.replace('19.2498 qps', 'inf qps')).measurement).toBeNull();
-  expect(onlyRun(text.replaceAll('median = 51.9817', 'median = -nan')).measurement).toBeNull();
+  const faulty = [text.replace('19.2498 qps', 'inf qps'), text.replaceAll('median = 51.9817', 'median = -nan')];
+  expect([cut, ...faulty].map((log) => onlyRun(log).measurement)).toEqual([null, null, null]);
 });

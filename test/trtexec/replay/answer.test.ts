@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
@@ -68,19 +67,15 @@ describe('a replayed trtexec', () => {
     const pair = join(RECORDINGS, 'pair');
     const folder = temporaryFolder();
     replay(BUILD, folder, pair);
-    const hashes = [0, 1, 2, 3, 4].map((index) => {
+    const written = [0, 1, 2, 3, 4].map((index) => {
       replay([...RUN, '--useCudaGraph', '--exportTimes=t.json'], folder, pair, index);
-      return createHash('sha256')
-        .update(readFileSync(join(folder, 't.json')))
-        .digest('hex');
+      return readFileSync(join(folder, 't.json'), 'utf8');
     });
     const recorded = ['01', '02', '03', '04', '05'].map((number) =>
-      createHash('sha256')
-        .update(packed(`pairs_vit_small.fp16_opt32_b8.graph1_${number}-normal`, 'times.json', pair))
-        .digest('hex'),
+      packed(`pairs_vit_small.fp16_opt32_b8.graph1_${number}-normal`, 'times.json', pair).toString(),
     );
-    expect(hashes).toEqual(recorded);
-    expect(new Set(hashes).size).toBe(5);
+    expect(written.map((text, index) => text === recorded[index])).toEqual([true, true, true, true, true]);
+    expect(new Set(written).size).toBe(5);
   });
 
   test('a cell that was never recorded is an error that names the nearest', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { engineToken, readEngineToken } from '../../../src/trtexec/replay/answer.ts';
-import { differences, meaningOf } from '../../../src/trtexec/replay/meaning.ts';
+import { differences, meaningOf } from '../../../src/trtexec/replay/recording-set.ts';
 
 const RUN = ['--loadEngine=/a/vit.plan', '--shapes=input:8x3x224x224', '--useSpinWait'];
 

@@ -11,7 +11,7 @@ import { type CheckoutSource, CommitCheckout } from '../../../run/checkout/commi
 import { splitRange } from '../../../selection/sides.ts';
 import { printable } from '../../../text/printable.ts';
 import { isShallow, mergeBase, readGitState, repositoryFolder, resolveRevision } from '../../../tools/git/git.ts';
-import type { TrtexecProgram } from '../../../trtexec/program/trtexec-program.ts';
+import type { TrtexecProgram } from '../../../trtexec/program/find-trtexec.ts';
 import { recordedRuns } from '../../../trtexec/replay/check-plan.ts';
 
 export type SideName = 'base' | 'head';

@@ -12,7 +12,7 @@ import {
   plannedRunS,
   type RoundRun,
 } from '../../../judge/adaptive-repeats.ts';
-import { BUILD_ESTIMATE_S } from '../../../matrix/plan/estimate.ts';
+import { BUILD_ESTIMATE_S } from '../../../matrix/plan/assign-gpus.ts';
 import type { KeyedCell } from '../../../records/cell.ts';
 import { type MetricId, gateMetric, isOfBuild } from '../../../records/metric.ts';
 import type { PlannedCell } from '../../../records/plan.ts';

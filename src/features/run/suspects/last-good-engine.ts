@@ -16,7 +16,7 @@ import { cellRunsOf } from '../../../store/runs/cell-runs.ts';
 import type { StoreDatabase } from '../../../store/file/open.ts';
 import { planOf } from '../../../store/sweeps/sweeps.ts';
 import { printable } from '../../../text/printable.ts';
-import type { TrtexecProgram } from '../../../trtexec/program/trtexec-program.ts';
+import type { TrtexecProgram } from '../../../trtexec/program/find-trtexec.ts';
 import { recordedRuns } from '../../../trtexec/replay/check-plan.ts';
 import { readRecordingSet } from '../../../trtexec/replay/recording-set.ts';
 

@@ -7,7 +7,7 @@ import { plannedRunS, timedRunOf } from '../../../judge/adaptive-repeats.ts';
 import type { PairResult } from '../../../judge/gate/evidence.ts';
 import { isSameEngine, type PairSide, pairsNeeded, profileRepeat } from '../../../judge/gate/judge-pairs.ts';
 import { gatedMetricOf } from '../../../records/gated-metric.ts';
-import type { PlannedPairs } from '../../../records/planned-pairs.ts';
+import type { PlannedPairs } from '../../../records/gate-settings.ts';
 import type { CellKey } from '../../../records/scalars.ts';
 import type { Sweep } from '../../../records/sweep.ts';
 import { runIdOf } from '../../../run/measure-run.ts';
