@@ -13,11 +13,9 @@ const HOST_METRICS: readonly MetricId[] = [
   'p99Ms',
 ];
 
-/** What is of the build, and these, do not depend on the machine's state during the run. */
-const OF_ENGINE: readonly MetricId[] = ['contextMib', 'loadS'];
-
+/** What does not depend on the machine's state during the run. */
 function isOfEngine(metric: MetricId): boolean {
-  return isOfBuild(metric) || OF_ENGINE.includes(metric);
+  return isOfBuild(metric) || metric === 'contextMib' || metric === 'loadS';
 }
 
 /**
@@ -100,7 +98,9 @@ const DISTURBANCES: readonly string[] = ['throttled', 'contended'];
 export function disturbedCells(runs: readonly RepeatedRun[], repeats: number) {
   const timed = runs.filter(({ role }) => role === 'timed');
   return [...Map.groupBy(timed, ({ cellKey }) => cellKey)].flatMap(([cellKey, own]) => {
-    const disturbed = own.filter((run) => run.repeat <= repeats && isDisturbed(run)).length;
+    const disturbed = own.filter(
+      ({ outcome, repeat }) => repeat <= repeats && outcome.kind === 'unfit' && DISTURBANCES.includes(outcome.reason),
+    ).length;
     if (disturbed === 0) return [];
     const beyond = own.filter(({ repeat }) => repeat > repeats);
     const measured = beyond.filter(({ outcome }) => outcome.kind === 'measured').length;
@@ -115,8 +115,4 @@ export function disturbedCells(runs: readonly RepeatedRun[], repeats: number) {
       },
     ];
   });
-}
-
-function isDisturbed({ outcome }: RepeatedRun): boolean {
-  return outcome.kind === 'unfit' && DISTURBANCES.includes(outcome.reason);
 }

@@ -51,10 +51,7 @@ export function switchGains<Row extends SwitchedCell>(cells: readonly Row[], by:
         without: off,
         with: on,
         gainPercent: (after / before - 1) * 100,
-        latencyChangePercent:
-          off.latencyMs === null || on.latencyMs === null || off.latencyMs === 0
-            ? null
-            : (on.latencyMs / off.latencyMs - 1) * 100,
+        latencyChangePercent: !off.latencyMs || on.latencyMs === null ? null : (on.latencyMs / off.latencyMs - 1) * 100,
         verdict: comparison?.verdict ?? 'unclear',
         reasons: comparison?.reasons ?? [],
       },
