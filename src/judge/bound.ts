@@ -59,7 +59,6 @@ export const FLAG_OF_BOUND: Readonly<Partial<Record<BoundBy, RunFlagId>>> = {
   contended: 'contended',
 };
 
-/** That of the flag where there is one, else the medians of the numbers that it follows from. */
 function evidenceOf(by: BoundBy, runs: readonly BoundRun[]): string {
   const flag = runs.flatMap(({ flags }) => flags).find(({ id }) => id === FLAG_OF_BOUND[by]);
   if (flag !== undefined) return flag.evidence;
@@ -79,7 +78,6 @@ function evidenceOf(by: BoundBy, runs: readonly BoundRun[]): string {
   return [...copies, ...said('gpuComputeMs', (ms) => `GPU compute ${shortMs(ms)} ms`), ...busy].join(', ');
 }
 
-/** Copies in either direction take longer than the GPU's work. */
 function areBothLong(runs: readonly BoundRun[]): boolean {
   const computeMs = medianIn(runs, 'gpuComputeMs') ?? Infinity;
   return Math.min(medianIn(runs, 'h2dMs') ?? 0, medianIn(runs, 'd2hMs') ?? 0) > computeMs;
@@ -102,20 +100,16 @@ export const BOUND_ADVICE = {
   contended: 'end what else uses the GPU, and run again',
 } satisfies Readonly<Record<BoundBy, string>>;
 
-/** For a GPU that is idle, but not for its launches. */
 const PAUSE_ADVICE = 'launches do not explain the idle GPU: look for pauses, and for other work on the CPUs';
 
-/** Of a GPU that is busy for this share of the time nobody sees that it waits for launches. */
 const BUSY = 0.965;
 
 /** Without a CUDA graph GPU times hold the gaps between launches. */
 const NEAR_LAUNCH_ADVICE = 'a CUDA graph may make it faster: its launches take more than half of the GPU time';
 
-/** Where there is nothing to copy, advice to copy less would be none. */
 const SHARED_MEMORY_ADVICE =
   'CPU and GPU share their memory here, an application need not copy: measure without transfers';
 
-/** Below this gain in percent a CUDA graph does not help. */
 const LEAST_GRAPH_GAIN = 1;
 
 /** @param gainPercent of the same cell with a CUDA graph, measured */

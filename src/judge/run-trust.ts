@@ -53,7 +53,6 @@ export function systematicErrorOf(flags: readonly RunFlag[], metric: MetricId): 
 }
 
 export const CLOCK_LEVEL = {
-  /** Clocks needed for a level. */
   leastKnown: 3,
   /** Relative distance that is another state of the GPU: clocks wander by one or two steps of 15 MHz. */
   off: 0.04,
@@ -88,7 +87,6 @@ export function clockOffLevel(
 
 type RepeatedRun = Pick<CellRun, 'cellKey' | 'role' | 'repeat' | 'outcome'>;
 
-/** Disturbances by the machine, which another run may not have. */
 const DISTURBANCES: readonly string[] = ['throttled', 'contended'];
 
 /**
@@ -109,7 +107,6 @@ export function disturbedCells(runs: readonly RepeatedRun[], repeats: number) {
         cellKey,
         /** Planned runs that the machine spoilt, and that no run beyond the plan replaces yet. */
         missing: Math.max(0, disturbed - beyond.length),
-        /** Disturbed runs with a replacement. */
         replaced: Math.min(disturbed, measured),
         highestRepeat: Math.max(...own.map(({ repeat }) => repeat)),
       },

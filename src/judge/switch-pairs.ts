@@ -6,7 +6,6 @@ import { compareCells } from './compare/compare-cells.ts';
 
 export interface SwitchedCell {
   readonly cell: KeyedCell;
-  /** Of each measured run whose throughput counts. */
   readonly runsQps: readonly number[];
   readonly latencyMs: number | null;
 }
@@ -18,7 +17,6 @@ export type Switch = 'cudaGraph' | 'dataTransfers';
 export interface SwitchPair<Row extends SwitchedCell> {
   readonly without: Row;
   readonly with: Row;
-  /** Throughput with it relative to without, percent. */
   readonly gainPercent: number;
   /** Of the median latency: below 0 it is shorter with it. */
   readonly latencyChangePercent: number | null;

@@ -17,7 +17,6 @@ export const TREND_UNITS = ['run', 'sweep', 'day', 'commit'] as const;
 
 export type TrendUnit = (typeof TREND_UNITS)[number];
 
-/** A sweep that planned the cell, measured or not. */
 type TrendSweep = Pick<Sweep, 'sweepId' | 'startedAt' | 'commit' | 'dirty'>;
 
 interface TrendRun extends TrendSweep {
@@ -105,7 +104,6 @@ function dayOf({ startedAt }: TrendSweep, start: string | undefined): string {
 const DAY_MS = 86_400_000;
 const MAX_DAYS = 4000;
 
-/** A day without results is a gap. */
 function withMissingDays(steps: readonly TrendStep[]): TrendStep[] {
   const byDay = new Map(steps.map((step) => [step.id, step]));
   const dated = [...byDay.keys()].filter((id) => id !== 'unknown').toSorted();
@@ -155,7 +153,6 @@ export function trendMarks(
     /** Null for steps that are single runs: what was not reported is not looked for. */
     readonly betterIs: 'lower' | 'higher' | null;
     readonly environments: ReadonlyMap<string, Environment>;
-    /** Of this cell and metric. */
     readonly reported: readonly ReportedChange[];
     readonly baselines: readonly { readonly name: string; readonly sweepId: SweepId }[];
   },

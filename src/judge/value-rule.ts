@@ -5,7 +5,6 @@ import type { CellRun } from '../records/run.ts';
 /** The center of a run's samples, or the printed statistic. */
 export type ValueKind = 'centre' | 'printed';
 
-/** The metrics of a run. */
 interface ValuedRun {
   readonly values: Readonly<Partial<Record<MetricId, number | null>>>;
   readonly centres: Readonly<Partial<Record<MetricId, number | null>>>;
@@ -49,7 +48,6 @@ export interface NightRun extends Pick<
   CellRun,
   'boundBy' | 'buildId' | 'cellKey' | 'environmentId' | 'smClockMhz' | 'sweepId'
 > {
-  /** In the unit of the metric. */
   readonly value: number;
   readonly flags: readonly Pick<RunFlag, 'id' | 'effect'>[];
 }

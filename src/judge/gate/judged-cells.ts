@@ -9,7 +9,6 @@ import type { JudgedFacts } from './judged-facts.ts';
 import { cellIn, changePercentOf, rawChange } from './metric-changes.ts';
 import type { JudgedCell } from './verdict.ts';
 
-/** Newest values that say where a metric without noise lies. */
 const LEVEL_SWEEPS = 7;
 
 const NOTHING = {

@@ -28,7 +28,6 @@ export function gateRules(settings: GateSettings, minChangePercent: number | nul
       );
       return found?.entry.percent ?? 0;
     },
-    /** Reported without an exit code. */
     isWarning: (cell: CellKey, metric: GatedMetricId): boolean =>
       metric === ONLY_WARNS || warn.some(({ fits }) => fits(cell, metric)),
     /** Everybody who looks after one of the cells; null for nobody. */
@@ -135,7 +134,6 @@ function idOf(cell: string, metric: string): string {
   return `${cell} ${metric}`;
 }
 
-/** `before` is the limit, `after` the value that breaks it. */
 function cellOf({ cell, limit, value, beyondPercent }: BrokenLimit): Finding['cells'][number] {
   const { metric, value: before } = limit;
   return { cellKey: cell, metric, changePercent: beyondPercent ?? 0, ciPercent: null, margin: 1, before, after: value };

@@ -20,7 +20,6 @@ export class JudgedCell {
   #isDrifting = false;
   #driftReported = 0;
 
-  /** @param reports of a second level before it is known */
   constructor(noise: CellNoise, place: number, log: number, reports: number) {
     this.noise = noise;
     this.known = new KnownLevels(noise, reports);
@@ -90,7 +89,6 @@ export class JudgedCell {
     return null;
   }
 
-  /** The change of the cells that moved together, unless this cell did not. */
   #commonChange({ moved, night, extra }: CellSweep, off: number): number | null {
     if (moved === null) return null;
     const variance = this.noise.sd ** 2 * (1 + 1 / this.home.count) + night.variance + extra;

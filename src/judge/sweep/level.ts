@@ -10,11 +10,9 @@ const KEPT = 32;
 export class Level {
   readonly first: number;
   count = 0;
-  /** Mean of the first three sweeps, and of the first `referenceSweeps`. */
   startMean = 0;
   referenceMean = 0;
   readonly #origin: number;
-  /** By count modulo KEPT. */
   readonly #values = new Float64Array(KEPT);
   readonly #places = new Float64Array(KEPT);
   #sumT = 0;
@@ -41,7 +39,6 @@ export class Level {
     if (this.count <= 3) this.startMean = this.mean;
   }
 
-  /** Takes the newest `sweeps` back. */
   forget(sweeps: number): void {
     for (let left = sweeps; left > 0; left -= 1) this.#sum(this.placeAt(1), this.valueAt(1), -1);
   }
@@ -64,14 +61,12 @@ export class Level {
       this.add(level.placeAt(back), level.valueAt(back));
   }
 
-  /** A level of the newest `sweeps` alone. */
   newest(sweeps: number): Level {
     const level = new Level(this.placeAt(sweeps), this.valueAt(sweeps));
     for (let back = sweeps - 1; back > 0; back -= 1) level.add(this.placeAt(back), this.valueAt(back));
     return level;
   }
 
-  /** The `back`-th newest value, 1 for the newest. */
   valueAt(back: number): number {
     return at(this.#values, (this.count - back) % KEPT);
   }
@@ -80,12 +75,10 @@ export class Level {
     return at(this.#places, (this.count - back) % KEPT);
   }
 
-  /** Median of the newest three values. */
   get newestMiddle(): number {
     return middleOfThree(this.valueAt(1), this.valueAt(2), this.valueAt(3));
   }
 
-  /** Mean without the newest `sweeps`. */
   meanBefore(sweeps: number): number {
     let sum = this.#sumY;
     for (let back = 1; back <= sweeps; back += 1) sum -= this.valueAt(back) - this.#origin;
@@ -120,9 +113,7 @@ export class Level {
 interface KnownLevel {
   log: number;
   visits: number;
-  /** How often it was reported that the cell went there. */
   reports: number;
-  /** Sweeps of its longest visit. */
   longest: number;
 }
 

@@ -9,7 +9,6 @@ export class NightEffect {
   /** The levels lie in the night of their first sweep: its effect is the mean of those since, against it. */
   #sum = 0;
   #summed = 0;
-  /** Of this sweep: the mean of the differences. */
   #raw = Number.NaN;
   /** Common effect of this sweep to be taken off, the part of it that is this night's, its variance, and the shift of all cells, 0 where there is none. */
   effect = 0;

@@ -54,11 +54,9 @@ export const RULES = {
   knownSize: 1.5,
   /** Sweeps running at a known level after which it is reported again. */
   knownRun: 3,
-  /** A faster level of this many sweeps is the reference. */
   fasterSweeps: 3,
   /** A level that was reported differs from the reference while it is this many standard errors off, and 0 is outside its interval. */
   openErrors: 2.5,
-  /** Of intervals: 95 %. */
   intervalP: 0.05,
   /** Tail probability of a sweep at the reference that is unclear, and is not reported. */
   unclearP: 0.003,
