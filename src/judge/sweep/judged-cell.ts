@@ -155,7 +155,7 @@ export class JudgedCell {
   /** A line through the level that is sure is a drift from then on: only its newest sweeps are the level. */
   #drift(sweep: CellSweep): Reported | null {
     const { home, noise } = this;
-    if (!this.#isDrifting && home.count > RULES.lineSweeps) {
+    if (!this.#isDrifting && home.count > RULES.driftSweeps) {
       const { slope, rest, places } = home.line();
       const error = Math.sqrt((rest + noise.sd ** 2) / (home.count - 1) / places);
       this.#isDrifting = Math.abs(slope) > RULES.driftT * error;
@@ -171,7 +171,7 @@ export class JudgedCell {
 
   /**
    * The likeliest small step: the mean of the last 2 to 10 sweeps against the sweeps at this level before. The noise is what
-   * was known before the window. Where a line fits as well as the step, there is none.
+   * was known before the window.
    */
   #judgeWindows(sweep: CellSweep, off: number): Reported | null {
     const { home: level, noise } = this;
@@ -188,8 +188,7 @@ export class JudgedCell {
       const isLarge = Math.abs(mean) > RULES.windowMeanSd * Math.hypot(sd, night.sd);
       const p = isLarge ? noise.tail(mean, scale, night.variance / window, window) : 1;
       noise.refreshWith(window, 1);
-      const isLine = level.restOfStep(window) > level.line().rest - RULES.lineGain * sd * sd;
-      if (p >= least || (level.count >= RULES.lineSweeps && isLine)) continue;
+      if (p >= least) continue;
       least = p;
       best = { window, mean };
     }

@@ -101,13 +101,6 @@ export class Level {
     const values = this.#sumYY - (this.#sumY * this.#sumY) / n;
     return { slope: both / places, rest: Math.max(0, values - (both * both) / places), places };
   }
-
-  /** Squares that a step before the newest `sweeps` leaves. */
-  restOfStep(sweeps: number): number {
-    let sum = 0;
-    for (let back = 1; back <= sweeps; back += 1) sum += this.valueAt(back) - this.#origin;
-    return this.#sumYY - (sum * sum) / sweeps - (this.#sumY - sum) ** 2 / (this.count - sweeps);
-  }
 }
 
 interface KnownLevel {

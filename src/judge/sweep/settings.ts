@@ -62,10 +62,8 @@ export const RULES = {
   unclearP: 0.003,
   /** A reference is the mean of its first this many sweeps. */
   referenceSweeps: 20,
-  /** From this many sweeps on, a step has to fit better than a line by this many squared sd. */
-  lineSweeps: 6,
-  lineGain: 9,
-  /** A line whose slope has this t is a drift; drift is reported at this many sd from the level reported last. */
+  /** A line through more sweeps than this whose slope has this t is a drift; drift is reported at this many sd from the level reported last. */
+  driftSweeps: 6,
   driftT: 3.5,
   driftSd: 5,
   /** Runs of one sweep agree within this many run sd, at least this log ratio. */
