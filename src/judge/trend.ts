@@ -235,9 +235,12 @@ function boundMarks(steps: readonly MarkedStep[], runs: readonly Pick<CellRun, '
   });
 }
 
+function majorOf({ tensorrt }: Environment): string | undefined {
+  return tensorrt?.split('.')[0];
+}
+
 /** @param environments of each step; null where it is not known */
 export function environmentMarks(environments: readonly (Environment | null)[]): TrendMark[] {
-  const majorOf = ({ tensorrt }: Environment): string | undefined => tensorrt?.split('.')[0];
   const known = environments.flatMap((environment, step) => (environment === null ? [] : [{ environment, step }]));
   return known.slice(1).flatMap(({ environment: after, step }, place): TrendMark[] => {
     const before = known[place]?.environment ?? after;

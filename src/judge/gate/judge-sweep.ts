@@ -8,7 +8,7 @@ import { CALMEST } from './cell-words.ts';
 import type { MetricHistory, SweepEvidence } from './evidence.ts';
 import { judgedCell } from './judged-cells.ts';
 import { JudgedFacts } from './judged-facts.ts';
-import { limitFindings } from './limits.ts';
+import { limitFindings } from './limit-findings.ts';
 import { type About, type CellChange, cellChange, cellIn, rawChange, sizeOf } from './metric-changes.ts';
 import { reduceFindings } from './reduce-findings.ts';
 import { isSteady, steadyChanges } from './steady-metrics.ts';

@@ -60,7 +60,7 @@ export class JudgedCell {
     if (this.#isFar(off, sweep, this.home.count)) return this.#judgeFar(sweep, off);
     this.#release();
     this.noise.learn(off, 1 + 1 / this.home.count, sweep.night.variance + sweep.extra);
-    this.home.add(sweep.place, sweep.log);
+    this.#join(this.home, sweep);
     return this.#drift(sweep) ?? this.#judgeWindows(sweep, off);
   }
 
@@ -80,11 +80,11 @@ export class JudgedCell {
     if (Math.abs(back) < Math.abs(off) && Math.abs(back) < 0.5 * Math.abs(size)) {
       known.leave(pending.mean, pending.count, size);
       this.pending = null;
-      home.add(sweep.place, sweep.log);
+      this.#join(home, sweep);
       return pending.count >= RULES.lastingSweeps ? this.#report(sweep, -size, home) : null;
     }
     if (Math.abs(off) > 0.5 * Math.abs(size) && this.#isFar(off, sweep, pending.count)) return this.#begin(sweep, off);
-    pending.add(sweep.place, sweep.log);
+    this.#join(pending, sweep);
     if (pending.count >= RULES.adoptSweeps) this.adopt();
     return null;
   }
@@ -120,6 +120,10 @@ export class JudgedCell {
     if (size < RULES.offRunLeast || size > RULES.offRunMost || this.known.hasLasted(log)) return false;
     const quiet = RULES.offRunQuiet + RULES.offRunGrowth * Math.log(size / 0.1);
     return this.known.hasExcursions || this.#sweeps < quiet - (off < 0 ? RULES.offRunFaster : 0);
+  }
+
+  #join(level: Level, { place, log }: CellSweep): void {
+    level.add(place, log, level.count < 3 ? Infinity : 2.5 * this.noise.sd);
   }
 
   #release(): void {

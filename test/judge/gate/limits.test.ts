@@ -1,13 +1,8 @@
 import { expect, test } from 'vitest';
 
 import type { CellEvidence } from '../../../src/judge/gate/evidence.ts';
-import {
-  brokenLimits,
-  gateRules,
-  limitFindings,
-  limitsWithoutValue,
-  limitText,
-} from '../../../src/judge/gate/limits.ts';
+import { limitFindings } from '../../../src/judge/gate/limit-findings.ts';
+import { brokenLimits, gateRules, limitsWithoutValue, limitText } from '../../../src/judge/gate/limits.ts';
 import { type Finding, findingSchema } from '../../../src/records/finding.ts';
 import { type GateLimit, type GateSettings, NO_GATE } from '../../../src/records/gate-settings.ts';
 import type { GatedMetricId } from '../../../src/records/gated-metric.ts';
