@@ -17,7 +17,6 @@ import { valueRule } from './value-rule.ts';
  * there is nothing to compare with.
  */
 export interface GrowingCell extends TwoSides {
-  /** Wall time of another run, seconds. */
   readonly runS: number;
 }
 
@@ -89,7 +88,6 @@ export interface Goal {
   readonly deviations: number;
 }
 
-/** Share of false reports that stopping early may cost, over all looks. */
 const EARLY_Q = 0.01;
 
 /**
@@ -140,7 +138,6 @@ export const moreRunsSchema = z.object({
   untilSurePercent: numberOrNull,
   /** Time limit of the whole sweep, seconds; null: none. */
   budgetS: numberOrNull,
-  /** Maximum runs of a cell. */
   maxRepeats: z.number(),
   /** Sweeps to compare with, newest first. */
   baseSweepIds: z.array(z.string()),

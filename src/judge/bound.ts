@@ -49,8 +49,7 @@ export function boundReasons(base: readonly BoundRun[], head: readonly BoundRun[
   const [was, is] = [base, head].map((runs) => usualBound(runs.map(({ boundBy }) => boundBy)));
   if (!was || !is || was === is) return [];
   const own = head.filter(({ boundBy }) => boundBy === is);
-  const evidence = evidenceOf(is, own);
-  return [`now bound by ${BOUND_WORDS[is]}, before by ${BOUND_WORDS[was]}: ${evidence}`];
+  return [`now bound by ${BOUND_WORDS[is]}, before by ${BOUND_WORDS[was]}: ${evidenceOf(is, own)}`];
 }
 
 /** The flag with which a run says it, too. */
@@ -60,41 +59,32 @@ export const FLAG_OF_BOUND: Readonly<Partial<Record<BoundBy, RunFlagId>>> = {
   contended: 'contended',
 };
 
-/** That of the flag where there is one, else the medians of the numbers that it follows from. */
 function evidenceOf(by: BoundBy, runs: readonly BoundRun[]): string {
   const flag = runs.flatMap(({ flags }) => flags).find(({ id }) => id === FLAG_OF_BOUND[by]);
   if (flag !== undefined) return flag.evidence;
-  const busy = said(medianIn(runs, 'gpuBusy'), (share) => `GPU busy ${Math.round(100 * share)} % of the time`);
-  if (by === 'h2d' || by === 'd2h') {
-    const way = (copy: 'h2dMs' | 'd2hMs') => shortMs(medianIn(runs, copy) ?? 0);
-    return [
-      ...(areBothLong(runs)
-        ? [`copies take ${way('h2dMs')} ms to the GPU and ${way('d2hMs')} ms from it`]
-        : said(medianIn(runs, `${by}Ms`), (ms) => `a copy takes ${shortMs(ms)} ms`)),
-      ...said(medianIn(runs, 'gpuComputeMs'), (ms) => `GPU compute ${shortMs(ms)} ms`),
-      ...busy,
-    ].join(', ');
-  }
-  const enqueue = said(
-    medianIn(runs, 'enqueueRatio'),
-    (ratio) => `enqueue takes ${ratio.toFixed(2)} times the GPU time`,
-  );
-  return [...busy, ...enqueue].join(', ');
+  const said = (value: Shown, write: (known: number) => string): string[] => {
+    const known = medianIn(runs, value);
+    return known === null ? [] : [write(known)];
+  };
+  const busy = said('gpuBusy', (share) => `GPU busy ${Math.round(100 * share)} % of the time`);
+  if (by !== 'h2d' && by !== 'd2h')
+    return [...busy, ...said('enqueueRatio', (ratio) => `enqueue takes ${ratio.toFixed(2)} times the GPU time`)].join(
+      ', ',
+    );
+  const [toMs, fromMs] = [shortMs(medianIn(runs, 'h2dMs') ?? 0), shortMs(medianIn(runs, 'd2hMs') ?? 0)];
+  const copies = areBothLong(runs)
+    ? [`copies take ${toMs} ms to the GPU and ${fromMs} ms from it`]
+    : said(`${by}Ms`, (ms) => `a copy takes ${shortMs(ms)} ms`);
+  return [...copies, ...said('gpuComputeMs', (ms) => `GPU compute ${shortMs(ms)} ms`), ...busy].join(', ');
 }
 
-/** Copies in either direction take longer than the GPU's work. */
 function areBothLong(runs: readonly BoundRun[]): boolean {
-  const computeMs = medianIn(runs, 'gpuComputeMs');
-  const copiesMs = [medianIn(runs, 'h2dMs') ?? 0, medianIn(runs, 'd2hMs') ?? 0];
-  return computeMs !== null && copiesMs.every((ms) => ms > computeMs);
+  const computeMs = medianIn(runs, 'gpuComputeMs') ?? Infinity;
+  return Math.min(medianIn(runs, 'h2dMs') ?? 0, medianIn(runs, 'd2hMs') ?? 0) > computeMs;
 }
 
 function medianIn(runs: readonly BoundRun[], value: Shown): number | null {
   return median(runs.flatMap(({ values }) => values[value] ?? []));
-}
-
-function said(value: number | null, write: (known: number) => string): string[] {
-  return value === null ? [] : [write(value)];
 }
 
 /** For a cell whose launches take as long as its work. */
@@ -110,20 +100,16 @@ export const BOUND_ADVICE = {
   contended: 'end what else uses the GPU, and run again',
 } satisfies Readonly<Record<BoundBy, string>>;
 
-/** For a GPU that is idle, but not for its launches. */
 const PAUSE_ADVICE = 'launches do not explain the idle GPU: look for pauses, and for other work on the CPUs';
 
-/** Of a GPU that is busy for this share of the time nobody sees that it waits for launches. */
 const BUSY = 0.965;
 
 /** Without a CUDA graph GPU times hold the gaps between launches. */
 const NEAR_LAUNCH_ADVICE = 'a CUDA graph may make it faster: its launches take more than half of the GPU time';
 
-/** Where there is nothing to copy, advice to copy less would be none. */
 const SHARED_MEMORY_ADVICE =
   'CPU and GPU share their memory here, an application need not copy: measure without transfers';
 
-/** Below this gain in percent a CUDA graph does not help. */
 const LEAST_GRAPH_GAIN = 1;
 
 /** @param gainPercent of the same cell with a CUDA graph, measured */

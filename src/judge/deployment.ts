@@ -66,7 +66,6 @@ export const deploymentSchema = z.strictObject({
 /** One way to run a model. */
 export interface Deployment extends Immutable<z.infer<typeof deploymentSchema>> {
   readonly cell: KeyedCell;
-  /** Of each measured run. */
   readonly runsQps: readonly number[];
 }
 
@@ -141,7 +140,6 @@ function energyOf(values: readonly number[], batch: number | null): Deployment['
   };
 }
 
-/** By workload, batch, other options, then precision. */
 function byChoice({ cell: a }: Deployment, { cell: b }: Deployment): number {
   return (
     compareTexts(workloadKey(a), workloadKey(b)) ||

@@ -68,7 +68,6 @@ export interface ComparedRuns {
   readonly nights: number;
 }
 
-/** Fewer runs a side settle nothing; more are impractical. */
 const LEAST_RUNS = 3;
 const MOST_RUNS = 10_000;
 

@@ -51,13 +51,6 @@ export const abJudgementSchema = z.strictObject({
 
 type AbJudgement = Immutable<z.infer<typeof abJudgementSchema>>;
 
-interface Evidence {
-  /** Log scale, positive where B is better. */
-  readonly ratio: CellRatio;
-  readonly runs: ComparedRuns;
-  readonly reasons: readonly string[];
-}
-
 /**
  * Whether B (head) is better than A (base) by more than the threshold, by less, or open: the comparison of two sides, and
  * the mean of their cells, held against the threshold in place of 0.
@@ -65,15 +58,16 @@ interface Evidence {
  */
 export function judgeExperiment(sides: readonly TwoSides[], significantPercent: number) {
   const { ratios, noises } = compareCells(sides, { sameNight: true });
-  const evidence = sides.map(({ base, betterIs, cellKey, head, systematicError = 0 }): Evidence[] => {
+  const evidence = sides.map(({ base, betterIs, cellKey, head, systematicError = 0 }) => {
     const [ratio, noise] = [ratios.get(cellKey), noises.get(cellKey)];
     if (ratio === undefined || ratio.logRatio === null || noise === undefined) return [];
-    const runs = [base.length, head.length] as const;
+    const counts = [base.length, head.length] as const;
     return [
       {
+        /** Log scale, positive where B is better. */
         ratio: { ...ratio, logRatio: betterIs === 'higher' ? ratio.logRatio : -ratio.logRatio },
-        runs: { ...noise, runs, systematicError, nights: 0 },
-        reasons: [singleRunReason(runs), noise.assumed].filter((reason) => reason !== null),
+        runs: { ...noise, runs: counts, systematicError, nights: 0 },
+        reasons: [singleRunReason(counts), noise.assumed].filter((reason) => reason !== null),
       },
     ];
   });
@@ -81,6 +75,12 @@ export function judgeExperiment(sides: readonly TwoSides[], significantPercent: 
     cells: evidence.map((own) => judge(own, significantPercent)),
     overall: judge(evidence.flat(), significantPercent),
   };
+}
+
+interface Evidence {
+  readonly ratio: CellRatio;
+  readonly runs: ComparedRuns;
+  readonly reasons: readonly string[];
 }
 
 function judge(evidence: readonly Evidence[], significantPercent: number): AbJudgement {
@@ -92,8 +92,7 @@ function judge(evidence: readonly Evidence[], significantPercent: number): AbJud
   const { changePercent: gainPercent, ciPercent } = mean;
   const [low, high] = ciPercent ?? [-Infinity, Infinity];
   const reasons = [...new Set(evidence.flatMap((entry) => entry.reasons))];
-  const isClear = reasons.length === 0 && (low > significantPercent || high < significantPercent);
-  if (isClear) {
+  if (reasons.length === 0 && (low > significantPercent || high < significantPercent)) {
     const verdict = low > significantPercent ? 'significant' : 'notABottleneck';
     return { verdict, gainPercent, ciPercent, moreRepeats: null, reasons };
   }
@@ -121,12 +120,10 @@ function meanRuns(evidence: readonly Evidence[]): ComparedRuns {
   };
 }
 
-type AbRun = Pick<CellRun, 'cellKey' | 'centres' | 'flags' | 'outcome' | 'role' | 'smClockMhz' | 'values'>;
-
 /**
  * The runs of A and B of one cell, and which do not count. What bars B from baselines is what the experiment is about.
  */
-export function abSides(cell: KeyedCell, bKey: string, requested: MetricId | null, runs: readonly AbRun[]) {
+export function abSides(cell: KeyedCell, bKey: string, requested: MetricId | null, runs: readonly CellRun[]) {
   const metric = gateMetric(requested, cell);
   const [a, b] = [sideOf('A', cell.key, metric, runs), sideOf('B', bKey, metric, runs)];
   const valueOf = valueRule([...a.kept, ...b.kept], metric);
@@ -140,7 +137,7 @@ export function abSides(cell: KeyedCell, bKey: string, requested: MetricId | nul
   return { metric, sides, reasons: [...a.reasons, ...b.reasons] };
 }
 
-function sideOf(name: string, cellKey: CellKey, metric: MetricId, runs: readonly AbRun[]) {
+function sideOf(name: string, cellKey: CellKey, metric: MetricId, runs: readonly CellRun[]) {
   const timed = runs
     .filter((run) => run.cellKey === cellKey && run.role === 'timed')
     .map((run) => ({ ...run, flags: run.flags.filter(({ effect }) => effect !== 'barred') }));

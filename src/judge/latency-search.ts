@@ -18,11 +18,8 @@ export interface SearchPoint {
   readonly cellKey: CellKey;
   /** Its batch, or its streams. */
   readonly at: number;
-  /** Latency of each run that counts, milliseconds. */
   readonly values: readonly number[];
-  /** Values of earlier sweeps at that level. */
   readonly past: readonly number[];
-  /** Cells of one kind have similar noise. */
   readonly kind: string;
   /** It gets no more runs: it has had them, or failed. */
   readonly isSpent: boolean;
@@ -37,7 +34,6 @@ export const latencySearchSchema = z.object({
   surePercent: z.number(),
   /** Runs of the search; null: no limit. */
   maxRuns: numberOrNull,
-  /** Runs of a cell. */
   maxRepeats: z.number(),
   /** Sweeps of the same commit and machine, oldest first: what they measured is not measured again. */
   knownSweepIds: z.array(z.string()),
@@ -62,7 +58,6 @@ export interface JudgedPoint extends SearchPoint {
 
 /** Weight of the assumed noise, in runs, as long as no history of the cell says more. */
 const ASSUMED_DEGREES = 4;
-/** What the answer rests on is never a single run. */
 const EDGE_RUNS = 2;
 /** Of its errors a latency must fall from a point to the next above. */
 const FALLING_ERRORS = 4;
@@ -94,7 +89,6 @@ export function judgePoints(groups: readonly (readonly SearchPoint[])[], limit: 
 }
 
 export interface SearchStep {
-  /** The point that the next run goes to; null when the answer is known. */
   readonly next: JudgedPoint | null;
   /** The highest point so far that holds the limit. */
   readonly best: JudgedPoint | null;

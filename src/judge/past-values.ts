@@ -33,14 +33,12 @@ export function pastValues(history: CellHistory, runsANight: readonly number[], 
   return logs.map((value) => Math.exp(centre + widened * (value - centre)));
 }
 
-/** Logs of each level in turn. */
 function levelsOf(history: CellHistory): Float64Array[] {
   const logs = history.values.map(Math.log);
   const starts = [0, ...findChangePoints(history).map(({ index }) => index)];
   return starts.map((from, place) => logs.subarray(from, starts[place + 1]));
 }
 
-/** @param fewer excess standard error of the base's mean, which has fewer runs */
 function isLevelOf(nights: Float64Array, base: number, fewer: number): boolean {
   const centre = medianIn(nights, 0, nights.length);
   const apart = nights.map((value) => Math.abs(value - centre));

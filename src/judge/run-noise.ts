@@ -11,7 +11,6 @@ export interface NoiseEstimate {
   /** Source of a variance that is not the cell's own; else null. */
   readonly assumed: string | null;
   readonly from: NoiseSource;
-  /** Earlier sweeps that count. */
   readonly nights: number;
   /**
    * Excess variance of a run implied by past sweeps over `variance`; negative where sweeps differ less, 0 without a
@@ -31,13 +30,11 @@ export interface NoisySides {
 }
 
 export const LEAST_PAST_NIGHTS = 8;
-/** Equal values still differ by the resolution of the timer. */
 const LEAST_VARIANCE = 1e-12;
 /** From this many cells of a kind on they say how cells of that kind scatter. */
 const CELLS_FOR_NOISE = 5;
 /** Without repeats, history or other cells: between the quietest and the noisiest cells of the recorded sweeps. */
 export const ASSUMED_SIGMA = 0.01;
-/** For noise that is not the cell's own. */
 const ASSUMED_DEGREES = 4;
 
 const UNKNOWN: NoiseEstimate = {
@@ -104,7 +101,6 @@ function pooled([a, b]: readonly [SampleVariance, SampleVariance], most = Infini
   };
 }
 
-/** Within sides; no degrees of freedom where no side has two runs. */
 function pooledVariance({ base, head }: Pick<NoisySides, 'base' | 'head'>): SampleVariance {
   const degrees = Math.max(0, base.length - 1) + Math.max(0, head.length - 1);
   if (degrees === 0) return { variance: 0, degrees: 0 };

@@ -13,11 +13,9 @@ const HOST_METRICS: readonly MetricId[] = [
   'p99Ms',
 ];
 
-/** What is of the build, and these, do not depend on the machine's state during the run. */
-const OF_ENGINE: readonly MetricId[] = ['contextMib', 'loadS'];
-
+/** What does not depend on the machine's state during the run. */
 function isOfEngine(metric: MetricId): boolean {
-  return isOfBuild(metric) || OF_ENGINE.includes(metric);
+  return isOfBuild(metric) || metric === 'contextMib' || metric === 'loadS';
 }
 
 /**
@@ -55,7 +53,6 @@ export function systematicErrorOf(flags: readonly RunFlag[], metric: MetricId): 
 }
 
 export const CLOCK_LEVEL = {
-  /** Clocks needed for a level. */
   leastKnown: 3,
   /** Relative distance that is another state of the GPU: clocks wander by one or two steps of 15 MHz. */
   off: 0.04,
@@ -90,7 +87,6 @@ export function clockOffLevel(
 
 type RepeatedRun = Pick<CellRun, 'cellKey' | 'role' | 'repeat' | 'outcome'>;
 
-/** Disturbances by the machine, which another run may not have. */
 const DISTURBANCES: readonly string[] = ['throttled', 'contended'];
 
 /**
@@ -100,7 +96,9 @@ const DISTURBANCES: readonly string[] = ['throttled', 'contended'];
 export function disturbedCells(runs: readonly RepeatedRun[], repeats: number) {
   const timed = runs.filter(({ role }) => role === 'timed');
   return [...Map.groupBy(timed, ({ cellKey }) => cellKey)].flatMap(([cellKey, own]) => {
-    const disturbed = own.filter((run) => run.repeat <= repeats && isDisturbed(run)).length;
+    const disturbed = own.filter(
+      ({ outcome, repeat }) => repeat <= repeats && outcome.kind === 'unfit' && DISTURBANCES.includes(outcome.reason),
+    ).length;
     if (disturbed === 0) return [];
     const beyond = own.filter(({ repeat }) => repeat > repeats);
     const measured = beyond.filter(({ outcome }) => outcome.kind === 'measured').length;
@@ -109,14 +107,9 @@ export function disturbedCells(runs: readonly RepeatedRun[], repeats: number) {
         cellKey,
         /** Planned runs that the machine spoilt, and that no run beyond the plan replaces yet. */
         missing: Math.max(0, disturbed - beyond.length),
-        /** Disturbed runs with a replacement. */
         replaced: Math.min(disturbed, measured),
         highestRepeat: Math.max(...own.map(({ repeat }) => repeat)),
       },
     ];
   });
-}
-
-function isDisturbed({ outcome }: RepeatedRun): boolean {
-  return outcome.kind === 'unfit' && DISTURBANCES.includes(outcome.reason);
 }

@@ -72,7 +72,6 @@ export function summarizeCells(
   }));
 }
 
-/** Runs per flag, with the first one's evidence. */
 function countFlags(flags: readonly RunFlag[]) {
   const byKind = Map.groupBy(flags, ({ id, effect }) => `${id} ${effect}`);
   return [...byKind.values()].flatMap((same) => {

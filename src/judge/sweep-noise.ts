@@ -7,7 +7,6 @@ import { twoGroups } from '../statistics/two-groups.ts';
 /** Difference between two sides of a cell, log scale; above 0 where head is worse. */
 interface Change {
   readonly difference: number;
-  /** Standard error by the runs, with degrees of freedom. */
   readonly error: number;
 }
 
@@ -85,7 +84,6 @@ function limited(variance: number): number {
   return Math.min(Math.max(0, variance), NIGHTS.mostError ** 2);
 }
 
-/** Cells whose error is small enough to show the sweep effect. */
 function quietest<Cell extends Change>(cells: readonly Cell[]): readonly Cell[] {
   const sorted = cells.toSorted((a, b) => a.error - b.error);
   const limit = NIGHTS.quietRatio * (sorted[Math.floor(sorted.length / 4)]?.error ?? 0);

@@ -6,7 +6,6 @@ import { compareCells } from './compare/compare-cells.ts';
 
 export interface SwitchedCell {
   readonly cell: KeyedCell;
-  /** Of each measured run whose throughput counts. */
   readonly runsQps: readonly number[];
   readonly latencyMs: number | null;
 }
@@ -18,7 +17,6 @@ export type Switch = 'cudaGraph' | 'dataTransfers';
 export interface SwitchPair<Row extends SwitchedCell> {
   readonly without: Row;
   readonly with: Row;
-  /** Throughput with it relative to without, percent. */
   readonly gainPercent: number;
   /** Of the median latency: below 0 it is shorter with it. */
   readonly latencyChangePercent: number | null;
@@ -51,10 +49,7 @@ export function switchGains<Row extends SwitchedCell>(cells: readonly Row[], by:
         without: off,
         with: on,
         gainPercent: (after / before - 1) * 100,
-        latencyChangePercent:
-          off.latencyMs === null || on.latencyMs === null || off.latencyMs === 0
-            ? null
-            : (on.latencyMs / off.latencyMs - 1) * 100,
+        latencyChangePercent: !off.latencyMs || on.latencyMs === null ? null : (on.latencyMs / off.latencyMs - 1) * 100,
         verdict: comparison?.verdict ?? 'unclear',
         reasons: comparison?.reasons ?? [],
       },

@@ -17,7 +17,6 @@ export const TREND_UNITS = ['run', 'sweep', 'day', 'commit'] as const;
 
 export type TrendUnit = (typeof TREND_UNITS)[number];
 
-/** A sweep that planned the cell, measured or not. */
 type TrendSweep = Pick<Sweep, 'sweepId' | 'startedAt' | 'commit' | 'dirty'>;
 
 interface TrendRun extends TrendSweep {
@@ -55,20 +54,17 @@ export function trendSteps(
   last: number,
 ): TrendStep[] {
   const entries = withGaps(runs, planned);
-  if (unit === 'run') {
-    return entries
-      .map(({ runId, startedAt, sweepId, value }) => ({
-        id: runId ?? sweepId,
-        sweepId,
-        startedAt,
-        value,
-        runs: value === null ? 0 : 1,
-      }))
-      .slice(-last);
+  const starts = new Map<string, string>();
+  for (const { sweepId, startedAt } of entries) {
+    if (startedAt !== null && startedAt < (starts.get(sweepId) ?? '~')) starts.set(sweepId, startedAt);
   }
-  const starts = sweepStarts(entries);
-  const groups = Map.groupBy(entries, (entry) => idOf(entry, unit, starts));
-  const steps = [...groups].map(([id, group]): TrendStep => {
+  const idOf = (run: TrendEntry): string => {
+    if (unit === 'run') return run.runId ?? run.sweepId;
+    if (unit === 'sweep') return run.sweepId;
+    if (unit === 'day') return dayOf(run, starts.get(run.sweepId));
+    return run.commit === null ? 'no commit' : run.commit + (run.dirty === true ? '+dirty' : '');
+  };
+  const steps = [...Map.groupBy(entries, idOf)].map(([id, group]): TrendStep => {
     const values = group.flatMap(({ value }) => value ?? []);
     const { sweepId = null, startedAt = null } = group[0] ?? {};
     return { id, sweepId, startedAt, value: median(values), runs: values.length };
@@ -81,61 +77,25 @@ interface TrendEntry extends TrendSweep {
   readonly value: number | null;
 }
 
-/** Inserts planned sweeps without a run, by time. */
+/** Inserts planned sweeps without a run, by time (ISO 8601 in UTC sorts as text); runs without one keep the store's order. */
 function withGaps(runs: readonly TrendRun[], planned: readonly TrendSweep[]): TrendEntry[] {
   const measured = new Set(runs.map(({ sweepId }) => sweepId));
-  const first = runs.find(({ startedAt }) => startedAt !== null)?.startedAt ?? null;
-  if (first === null) return [...runs];
-  const gaps = planned.filter(
-    ({ sweepId, startedAt }) => !measured.has(sweepId) && startedAt !== null && startedAt > first,
-  );
+  const first = runs.find(({ startedAt }) => startedAt !== null)?.startedAt ?? '~';
   const entries: TrendEntry[] = [...runs];
-  for (const gap of gaps.toSorted((a, b) => compareTimes(a.startedAt, b.startedAt))) {
-    // Without a time, the store's order is kept.
-    const next = entries.findIndex(({ startedAt }) => startedAt !== null && compareTimes(startedAt, gap.startedAt) > 0);
-    const place = next === -1 ? entries.length : next;
-    entries.splice(place, 0, { ...gap, runId: null, value: null });
+  for (const gap of planned.toSorted((a, b) => ((a.startedAt ?? '') < (b.startedAt ?? '') ? -1 : 1))) {
+    const { startedAt } = gap;
+    if (measured.has(gap.sweepId) || startedAt === null || startedAt <= first) continue;
+    const next = entries.findIndex((entry) => entry.startedAt !== null && entry.startedAt > startedAt);
+    entries.splice(next === -1 ? entries.length : next, 0, { ...gap, runId: null, value: null });
   }
   return entries;
-}
-
-/** ISO 8601 in UTC sorts as text. */
-function compareTimes(a: string | null, b: string | null): number {
-  if (a === b) return 0;
-  return (a ?? '') < (b ?? '') ? -1 : 1;
-}
-
-function idOf(run: TrendSweep, unit: Exclude<TrendUnit, 'run'>, starts: SweepStarts): string {
-  switch (unit) {
-    case 'sweep':
-      return run.sweepId;
-    case 'day':
-      return dayOf(run, starts);
-    case 'commit':
-      return run.commit === null ? 'no commit' : run.commit + (run.dirty === true ? '+dirty' : '');
-  }
-}
-
-/** Start of each sweep's first run. */
-type SweepStarts = ReadonlyMap<string, string>;
-
-function sweepStarts(runs: readonly TrendSweep[]): SweepStarts {
-  const starts = new Map<string, string>();
-  for (const { sweepId, startedAt } of runs) {
-    const known = starts.get(sweepId);
-    if (startedAt !== null && (known === undefined || startedAt < known)) {
-      starts.set(sweepId, startedAt);
-    }
-  }
-  return starts;
 }
 
 /** Longest span of a sweep counted as one day: imports may span months. */
 const LONGEST_SWEEP_MS = 36 * 3_600_000;
 
 /** UTC date of the sweep's start, so that a sweep over midnight is one step. Without any times all share one. */
-function dayOf({ startedAt, sweepId }: TrendSweep, starts: SweepStarts): string {
-  const start = starts.get(sweepId);
+function dayOf({ startedAt }: TrendSweep, start: string | undefined): string {
   if (start === undefined) return 'unknown';
   const isOwnDay = startedAt !== null && Date.parse(startedAt) - Date.parse(start) > LONGEST_SWEEP_MS;
   return (isOwnDay ? startedAt : start).slice(0, 10);
@@ -144,23 +104,16 @@ function dayOf({ startedAt, sweepId }: TrendSweep, starts: SweepStarts): string 
 const DAY_MS = 86_400_000;
 const MAX_DAYS = 4000;
 
-/** A day without results is a gap. */
 function withMissingDays(steps: readonly TrendStep[]): TrendStep[] {
   const byDay = new Map(steps.map((step) => [step.id, step]));
-  const dated = steps
-    .map(({ id }) => id)
-    .filter((id) => id !== 'unknown')
-    .toSorted();
-  const [first] = dated;
-  const last = dated.at(-1);
-  if (first === undefined || last === undefined) return [...steps];
-  const days: TrendStep[] = [];
-  const end = Date.parse(last);
-  for (let day = Date.parse(first); day <= end && days.length < MAX_DAYS; day += DAY_MS) {
+  const dated = [...byDay.keys()].filter((id) => id !== 'unknown').toSorted();
+  const [first, last] = [Date.parse(dated[0] ?? ''), Date.parse(dated.at(-1) ?? '')];
+  const days = steps.filter(({ id }) => id === 'unknown');
+  for (let day = first; day <= last && days.length < MAX_DAYS; day += DAY_MS) {
     const id = new Date(day).toISOString().slice(0, 10);
     days.push(byDay.get(id) ?? { id, sweepId: null, startedAt: null, value: null, runs: 0 });
   }
-  return [...steps.filter(({ id }) => id === 'unknown'), ...days];
+  return days;
 }
 
 /** A change of level that was reported. */
@@ -172,27 +125,21 @@ export interface ReportedChange {
   readonly changePercent: number;
 }
 
-interface Said {
-  readonly acknowledgements: ReadonlyMap<string, unknown>;
-  readonly batch: ReadonlySet<string>;
-}
-
 /**
  * What was reported of a metric of a cell.
  * @param said acknowledgements by the id of their finding, and ids of the sweeps that were judged last
  */
 export function reportedChanges(
   findings: readonly Finding[],
-  said: Said,
+  said: { readonly acknowledgements: ReadonlyMap<string, unknown>; readonly batch: ReadonlySet<string> },
   about: Pick<Finding['cells'][number], 'cellKey' | 'metric'>,
 ): ReportedChange[] {
   return findings.flatMap((finding) => {
     const { cells, direction, findingId: id, firstBadSweepId, kind } = finding;
     const own = cells.find(({ cellKey, metric }) => cellKey === about.cellKey && metric === about.metric);
     if (own === undefined || kind === 'limit') return [];
-    const { changePercent } = own;
     const state = saidState(finding, said.acknowledgements.has(id), said.batch);
-    return [{ id, state, direction, firstBadSweepId, changePercent }];
+    return [{ id, state, direction, firstBadSweepId, changePercent: own.changePercent }];
   });
 }
 
@@ -206,7 +153,6 @@ export function trendMarks(
     /** Null for steps that are single runs: what was not reported is not looked for. */
     readonly betterIs: 'lower' | 'higher' | null;
     readonly environments: ReadonlyMap<string, Environment>;
-    /** Of this cell and metric. */
     readonly reported: readonly ReportedChange[];
     readonly baselines: readonly { readonly name: string; readonly sweepId: SweepId }[];
   },
@@ -248,35 +194,28 @@ function changeMarks(
     // A step may be several sweeps, or one of several runs of a sweep.
     const last = steps.findLast(({ sweepId }) => (places.get(sweepId ?? '') ?? Infinity) <= place);
     const step = steps.findIndex(({ sweepId }) => last !== undefined && sweepId === last.sweepId);
-    return step === -1 ? [] : [{ ...change, step }];
+    const note = `, finding ${change.id.slice(0, 8)}: ${change.state}`;
+    return step === -1 ? [] : [{ step, direction: change.direction, changePercent: change.changePercent, note }];
   });
   const measured = steps.flatMap(({ value }, step) => (value === null ? [] : [{ step, value }]));
-  const seen =
-    betterIs === null
-      ? []
-      : findChangePoints({
-          nights: measured.map(({ step }) => step),
-          values: Float64Array.from(measured, ({ value }) => value),
-        }).map(({ night: step, shift }) => ({
-          step,
-          direction: directionOf(shift, betterIs),
-          changePercent: percentOfLog(shift),
-        }));
-  return [
-    ...placed.map(({ id, state, ...change }) => changeMark(change, `, finding ${id.slice(0, 8)}: ${state}`)),
-    ...seen.filter((change) => !placed.some((one) => isNear(one, change))).map((change) => changeMark(change, '')),
-  ];
-}
-
-type PlacedChange = Pick<ReportedChange, 'changePercent' | 'direction'> & { readonly step: number };
-
-function isNear(a: PlacedChange, b: PlacedChange): boolean {
-  return a.direction === b.direction && Math.abs(a.step - b.step) <= ALERTING.sameNights;
-}
-
-function changeMark({ changePercent, direction: kind, step }: PlacedChange, note: string): TrendMark {
-  const size = `${changePercent > 0 ? '+' : ''}${changePercent.toFixed(1)} %`;
-  return { step, kind, text: `${size}${note}`, breaksLine: false };
+  const nights = measured.map(({ step }) => step);
+  const values = Float64Array.from(measured, ({ value }) => value);
+  const seen = betterIs === null ? [] : findChangePoints({ nights, values });
+  const unreported = seen
+    .map(({ night: step, shift }) => ({
+      step,
+      direction: directionOf(shift, betterIs ?? 'lower'),
+      changePercent: percentOfLog(shift),
+      note: '',
+    }))
+    .filter(
+      ({ direction, step }) =>
+        !placed.some((one) => one.direction === direction && Math.abs(one.step - step) <= ALERTING.sameNights),
+    );
+  return [...placed, ...unreported].map(({ changePercent, direction, note, step }) => {
+    const size = `${changePercent > 0 ? '+' : ''}${changePercent.toFixed(1)} %`;
+    return { step, kind: direction, text: `${size}${note}`, breaksLine: false };
+  });
 }
 
 /** Where the bottleneck turned to another one, and had not turned back at the next step. */
@@ -291,46 +230,33 @@ function boundMarks(steps: readonly MarkedStep[], runs: readonly Pick<CellRun, '
     const was = before;
     if (was === undefined || by === was || (known[place + 1]?.by ?? by) !== by) return [];
     before = by;
-    return [
-      { step, kind: 'bound', text: `bound by ${BOUND_WORDS[by]}, before by ${BOUND_WORDS[was]}`, breaksLine: false },
-    ];
+    const text = `bound by ${BOUND_WORDS[by]}, before by ${BOUND_WORDS[was]}`;
+    return [{ step, kind: 'bound', text, breaksLine: false }];
   });
-}
-
-/** @param environments of each step; null where it is not known */
-export function environmentMarks(environments: readonly (Environment | null)[]): TrendMark[] {
-  const marks: TrendMark[] = [];
-  let before: Environment | null = null;
-  for (const [step, environment] of environments.entries()) {
-    if (environment === null || environment === before) continue;
-    const changes = before === null ? [] : environmentDifferences(before, environment);
-    if (changes.length > 0) {
-      const breaksLine = before !== null && isOtherMachine(before, environment);
-      marks.push({ step, kind: 'environment', text: changes.join('; '), breaksLine });
-    }
-    before = environment;
-  }
-  return marks;
 }
 
 function majorOf({ tensorrt }: Environment): string | undefined {
   return tensorrt?.split('.')[0];
 }
 
-function isOtherMachine(before: Environment, after: Environment): boolean {
-  return before.gpuName !== after.gpuName || majorOf(before) !== majorOf(after);
+/** @param environments of each step; null where it is not known */
+export function environmentMarks(environments: readonly (Environment | null)[]): TrendMark[] {
+  const known = environments.flatMap((environment, step) => (environment === null ? [] : [{ environment, step }]));
+  return known.slice(1).flatMap(({ environment: after, step }, place): TrendMark[] => {
+    const before = known[place]?.environment ?? after;
+    const changes = environmentDifferences(before, after);
+    const breaksLine = before.gpuName !== after.gpuName || majorOf(before) !== majorOf(after);
+    return changes.length === 0 ? [] : [{ step, kind: 'environment', text: changes.join('; '), breaksLine }];
+  });
 }
 
 function baselineMarks(
   steps: readonly MarkedStep[],
   baselines: readonly { readonly name: string; readonly sweepId: SweepId }[],
 ): TrendMark[] {
-  const names = Map.groupBy(baselines, ({ sweepId }) => sweepId);
-  const seen = new Set<string>();
-  return steps.flatMap(({ sweepId }, step): TrendMark[] => {
-    const pinned = sweepId === null || seen.has(sweepId) ? undefined : names.get(sweepId);
-    if (sweepId === null || pinned === undefined) return [];
-    seen.add(sweepId);
-    return [{ step, kind: 'baseline', text: pinned.map(({ name }) => name).join(', '), breaksLine: false }];
+  return [...Map.groupBy(baselines, ({ sweepId }) => sweepId)].flatMap(([pinned, own]): TrendMark[] => {
+    const step = steps.findIndex(({ sweepId }) => sweepId === pinned);
+    const text = own.map(({ name }) => name).join(', ');
+    return step === -1 ? [] : [{ step, kind: 'baseline', text, breaksLine: false }];
   });
 }

@@ -1,5 +1,5 @@
 import { cellNights, type CellNights } from '../judge/gate/fit-runs.ts';
-import { type NightRun, valueIn, type ValueKind, valueKind, valueOfKind } from '../judge/value-rule.ts';
+import { type NightRun, type ValueKind, valueKind, valueRule } from '../judge/value-rule.ts';
 import { machineKey } from '../judge/compare/differences.ts';
 import type { Environment } from '../records/environment.ts';
 import type { KeyedCell } from '../records/cell.ts';
@@ -80,13 +80,13 @@ export function pastOf(
  * @param kind default: the one that all runs have
  */
 function ofOneKind(runs: readonly MeasuredRun[], metric: MetricId, kind: ValueKind = valueKind(runs, metric)) {
-  const valueOf = (run: MeasuredRun, of: ValueKind): number | null => valueOfKind(valueIn(run, metric), of);
+  const valueOf = valueRule(runs, metric, kind);
+  const otherOf = valueRule(runs, metric, kind === 'centre' ? 'printed' : 'centre');
   const counted = runs.flatMap((run): NightRun[] => {
-    const value = valueOf(run, kind);
+    const value = valueOf(run);
     return value === null ? [] : [{ ...run, value }];
   });
-  const others = runs.filter((run) => valueOf(run, kind === 'centre' ? 'printed' : 'centre') !== null);
-  const otherKind = sweepsOf(others);
+  const otherKind = sweepsOf(runs.filter((run) => otherOf(run) !== null));
   for (const sweepId of sweepsOf(counted)) otherKind.delete(sweepId);
   return { counted, otherKind };
 }

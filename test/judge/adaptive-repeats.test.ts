@@ -46,13 +46,6 @@ describe('which cells get one more run', () => {
     expect(repeated([few, ...others], 1, goal)).toEqual([]);
   });
 
-  test('single runs without a base say nothing of how cells differ', () => {
-    const single = Array.from({ length: 4 }, (_, i) => cell(`a${i}`, [1], [1]));
-    const alone = Array.from({ length: 4 }, (_, i) => cell(`b${i}`, [], [5 + i]));
-    const { noises } = compareCells([...single, ...alone]);
-    expect(new Set([...noises.values()].map(({ from }) => from))).toEqual(new Set(['assumed']));
-  });
-
   test('earlier nights count: where they scatter, the interval of a comparison is wider', () => {
     const past = Array.from({ length: 16 }, (_, night) => (night % 2 === 0 ? 0.98 : 1.02));
     expect(repeated([{ ...cell('a', QUIET, QUIET), past }], 1, goal)).toEqual(['a']);

@@ -1,4 +1,4 @@
-import { kindOfValues, valueOfKind } from '../../judge/value-rule.ts';
+import { valueRule } from '../../judge/value-rule.ts';
 import { changeRows } from '../../layers/change-rows.ts';
 import { diffLayers } from '../../layers/diff-layers.ts';
 import { layerFactsOf } from '../../layers/layer-facts.ts';
@@ -54,15 +54,16 @@ type StoredRun = ReturnType<typeof explainedRuns>[number];
 
 /** The times that count are of one kind on both sides, as in a comparison. */
 function withValues(sides: readonly (readonly StoredRun[])[]): ExplainedRun[][] {
-  const gpuKind = kindOfValues(sides.flat().map(({ gpuCompute }) => gpuCompute));
-  const latencyKind = kindOfValues(sides.flat().map(({ latency }) => latency));
-  return sides.map((runs) =>
+  const valued = sides.map((runs) =>
     runs.map(({ gpuCompute, latency, ...run }) => ({
-      ...run,
-      gpuComputeMs: valueOfKind(gpuCompute, gpuKind),
-      latencyMs: valueOfKind(latency, latencyKind),
+      run,
+      values: { gpuComputeMs: gpuCompute.printed, latencyMs: latency.printed },
+      centres: { gpuComputeMs: gpuCompute.centre, latencyMs: latency.centre },
     })),
   );
+  const gpuOf = valueRule(valued.flat(), 'gpuComputeMs');
+  const latencyOf = valueRule(valued.flat(), 'latencyMs');
+  return valued.map((runs) => runs.map((one) => ({ ...one.run, gpuComputeMs: gpuOf(one), latencyMs: latencyOf(one) })));
 }
 
 /** Measured runs; else runs whose numbers are at least consistent. */

@@ -15,9 +15,7 @@ import { type Across, type ComparedBuild, differencesOf } from './differences.ts
 import { fitSide, flagReasons, machineStates } from './side-flags.ts';
 
 export interface ComparedSide {
-  /** In order. */
   readonly runs: readonly CellRun[];
-  /** Cells that the side planned. */
   readonly planned: ReadonlySet<string>;
   readonly provenances: ReadonlySet<Provenance>;
 }
@@ -140,7 +138,6 @@ function sideOf(
   const comparable = kept.filter((run) => poolOf(run) === pool);
   const valued = comparable.filter((run) => valueOf(run) !== null);
   const byBuild = Map.groupBy(valued, ({ buildId }) => buildId);
-  /** Those that count. */
   const units = isOfBuild(metric) ? [...byBuild.values()].flatMap(([first]) => first ?? []) : valued;
   const left = kept.length - comparable.length;
   const notes = [...leftOut, ...(left === 0 ? [] : [`${left} runs with another build or environment left out`])];
@@ -155,13 +152,11 @@ function sideOf(
   return {
     ...madeOn(newest),
     isPlanned: side.planned.has(cell.key) || runs.length > 0,
-    /** All its runs are excluded. */
     isIneligible: kept.length === 0 && timed.some(({ flags }) => isIneligible(flags)),
     /** It was measured, without this number. */
     lacksMetric,
     runs: units,
     values: units.flatMap((run) => valueOf(run) ?? []),
-    /** Why it has no value. */
     failures: units.length > 0 ? [] : failures.map(named),
     systematicError,
     notes: notes.map(named),

@@ -18,7 +18,6 @@ export interface TwoSides extends NoisySides {
 
 /** A cell in which a change of this size would have been detected is the same. */
 const SAME_PERCENT = 2;
-/** Of intervals: 95 %. */
 const INTERVAL_P = 0.05;
 
 interface Evidence {
@@ -159,7 +158,6 @@ function ratioOf({ cell, degrees, difference, error, noise }: Evidence): CellRat
   };
 }
 
-/** Iterations until the set of unreported cells is stable. */
 const LOOKS = 4;
 
 /** Adds the sweep effect: from a cell's earlier sweeps, else from the differences of all cells. */
@@ -182,7 +180,6 @@ function withNights(evidence: readonly Evidence[], q: number) {
   return found;
 }
 
-/** Variance of a difference of two sides, in units of a run's. */
 function perRun({ base, head }: TwoSides): number {
   return 1 / base.length + 1 / head.length;
 }

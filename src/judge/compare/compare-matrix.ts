@@ -5,7 +5,6 @@ import { compareCells } from './compare-cells.ts';
 
 export interface JudgedCell extends Pick<AssembledCell, 'cell' | 'metric'> {
   readonly comparison: CellComparison;
-  /** Values of base and head; null where they cannot be compared. */
   readonly values: readonly [readonly number[], readonly number[]] | null;
 }
 
@@ -62,7 +61,6 @@ function withMinChange(comparison: CellComparison, least: number): CellCompariso
 /** What this many of the cells that share a shift have may be why they do. */
 const SHARED_SHARE = 0.8;
 
-/** Recorded differences of the machine in the cells that share the shift. */
 function recordedCauses(assembled: readonly AssembledCell[], sharing: ReadonlySet<string>): string[] {
   const shared = assembled.filter(({ cell }) => sharing.has(cell.key));
   const byCause = Map.groupBy(
@@ -72,7 +70,6 @@ function recordedCauses(assembled: readonly AssembledCell[], sharing: ReadonlySe
   return [...byCause].filter(([, having]) => having.length >= SHARED_SHARE * shared.length).map(([cause]) => cause);
 }
 
-/** Changes by size, then unclear cells, then the rest. */
 function byWeight(a: JudgedCell, b: JudgedCell): number {
   const rank = ORDER.indexOf(a.comparison.verdict) - ORDER.indexOf(b.comparison.verdict);
   if (rank !== 0) return rank;

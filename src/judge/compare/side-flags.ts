@@ -74,7 +74,6 @@ const OF_MACHINE: readonly RunFlagId[] = [
   'clockOffLevel',
   'pcieReduced',
 ];
-/** Smaller relative differences of median SM clocks do not count. */
 const CLOCK_SHARE = 0.005;
 
 /**

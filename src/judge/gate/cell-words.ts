@@ -36,12 +36,10 @@ export class CellWords {
     );
   }
 
-  /** By which it may move together with others. */
   of(key: string): ReadonlySet<string> {
     return this.#words.get(key) ?? new Set();
   }
 
-  /** True for a cell that belongs to a group by its words; none belongs to a group without words. */
   hasAll(key: string, group: readonly string[]): boolean {
     return group.length > 0 && group.every((word) => word === ALL_CELLS || this.of(key).has(word));
   }

@@ -12,7 +12,6 @@ export interface MetricHistory {
   readonly metric: GatedMetricId;
   /** One value for each sweep that has one; `nights` are their places among the sweeps. Shares may be 0. */
   readonly history: CellHistory;
-  /** The runs that count, in the order of `history.nights`. */
   readonly runs: readonly (readonly number[])[];
 }
 

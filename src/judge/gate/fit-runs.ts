@@ -8,7 +8,6 @@ import type { CellHistory } from '../history/noise.ts';
 import { CLOCK_LEVEL, clockLevelMhz, clockOffLevel, leftOutFor } from '../run-trust.ts';
 import type { NightRun } from '../value-rule.ts';
 
-/** What says whether a run counts. */
 type FitRun = Pick<NightRun, 'flags' | 'smClockMhz' | 'sweepId'>;
 
 export interface LeftOutRun {
@@ -70,7 +69,6 @@ function atTheirClock<Run extends FitRun>(
   });
 }
 
-/** Null unless every run of the sweep knows it. */
 function clockOf(latest: readonly FitRun[]): number | null {
   const known = latest.flatMap(({ smClockMhz }) => smClockMhz ?? []);
   return known.length < latest.length ? null : median(known);
@@ -83,7 +81,6 @@ export interface CellNights {
   readonly history: CellHistory;
   /** Runs of each measured sweep, in the order of `history.nights`. */
   readonly runs: readonly (readonly NightRun[])[];
-  /** Measured runs that do not count, with reasons. */
   readonly leftOut: readonly LeftOutRun[];
 }
 

@@ -26,7 +26,6 @@ export function pairsNeeded({ isUnsteady }: { readonly isUnsteady: boolean }) {
 
 type JudgedPairs = Omit<PairResult, 'metric'>;
 
-/** Values of one pair in the unit of the metric, above 0. */
 interface PairValues {
   readonly newest: number;
   readonly lastGood: number;
@@ -34,14 +33,12 @@ interface PairValues {
 
 export interface MeasuredPairs extends Pick<PairResult, 'cellKey'> {
   readonly pairs: readonly PairValues[];
-  /** Standard deviation of a single run, log scale. */
   readonly sigma: number;
   /** The level that was expected, and the value of the sweep. */
   readonly before: number;
   readonly now: number;
   /** Known states, or builds of the same sources that differed. */
   readonly isUnsteady: boolean;
-  /** Both engines are builds of the same sources. */
   readonly isSameSources: boolean;
   /** The smallest change that matters to the user, in percent; 0 where nothing is stated. */
   readonly minChangePercent: number;
@@ -90,9 +87,7 @@ function machineOrCleared(
   return Math.abs(offset - Math.log(now / before)) < Math.abs(offset) ? 'machine' : 'cleared';
 }
 
-/** A deviation from fewer differences than these is no estimate. */
 const LEAST_DIFFERENCES = 10;
-/** Equal values still differ by the resolution of the timer. */
 const LEAST_SIGMA = 1e-4;
 
 /**
@@ -123,7 +118,6 @@ export function runSigmas<Key>(
   return (key) => Math.max(LEAST_SIGMA, own.get(key) ?? typical);
 }
 
-/** Of each two runs of one sweep. */
 function withinSweeps(sweeps: readonly (readonly number[])[]): number[] {
   return sweeps.flatMap((values) =>
     values.flatMap((value, place) => values.slice(place + 1).map((other) => Math.abs(Math.log(value / other)))),
@@ -143,7 +137,6 @@ type PairRun = Pick<CellRun, 'flags' | 'outcome' | 'repeat'>;
 const SAME_ENGINE_RUNS = 3;
 /** A pair with a disturbed or failed run counts for nothing: at most this number of others take their place. */
 const SPARE_PAIRS = 3;
-/** Numbers of the profiles of both engines. */
 const PROFILE_PAIR = 500;
 
 /** The newest engine has the odd numbers, the last good one the even ones. */

@@ -8,7 +8,7 @@ import { CALMEST } from './cell-words.ts';
 import type { MetricHistory, SweepEvidence } from './evidence.ts';
 import { judgedCell } from './judged-cells.ts';
 import { JudgedFacts } from './judged-facts.ts';
-import { limitFindings } from './limits.ts';
+import { limitFindings } from './limit-findings.ts';
 import { type About, type CellChange, cellChange, cellIn, rawChange, sizeOf } from './metric-changes.ts';
 import { reduceFindings } from './reduce-findings.ts';
 import { isSteady, steadyChanges } from './steady-metrics.ts';
@@ -74,7 +74,6 @@ function changesOf(cellKey: string, { history, metric }: MetricHistory, facts: J
   return [cellChange(cellKey, metric, size, { ...size, place, lastGood, isBuildLuck: isBuildLuck(history, index) })];
 }
 
-/** What pairs say of the changes of this sweep, and what they alone show. */
 function withPairs(changes: readonly CellChange[], facts: JudgedFacts): CellChange[] {
   const ofCell = new Map(
     (facts.evidence.pairs ?? []).map((pairs) => {
@@ -191,7 +190,6 @@ function byDeviations(a: Candidate, b: Candidate): number {
   return b.deviations - a.deviations;
 }
 
-/** In percent. */
 function noiseOf({ changePercent, deviations }: Candidate): number {
   return Math.abs(changePercent) / deviations;
 }

@@ -10,7 +10,6 @@ import { cellIn, changePercentOf, rawChange } from './metric-changes.ts';
 import { baselineValue } from './steady-metrics.ts';
 import type { JudgedCell } from './verdict.ts';
 
-/** Newest values that say where a metric without noise lies. */
 const LEVEL_SWEEPS = 7;
 
 const NOTHING = {

@@ -61,7 +61,6 @@ export class JudgedFacts {
     return this.#places.get(sweepId ?? '') ?? -1;
   }
 
-  /** The first and the last sweep of a finding that are known. */
   placesOf({ firstBadSweepId, lastBadSweepId }: Finding): readonly [first: number, last: number] {
     const first = this.placeOf(firstBadSweepId);
     return [first, Math.max(first, this.placeOf(lastBadSweepId))];
@@ -77,7 +76,6 @@ export class JudgedFacts {
     return state?.place === this.judged ? state : null;
   }
 
-  /** In the newest sweep with a value. */
   newestOf(about: About): MetricState | null {
     return this.#states.get(idOf(about)) ?? null;
   }

@@ -18,7 +18,6 @@ export interface CellChange extends FindingCell {
   readonly lastGood: number | null;
   readonly lasts: Finding['lasts'];
   readonly pairs: PairResult | null;
-  /** It began with another build of the same sources. */
   readonly isBuildLuck: boolean;
 }
 

@@ -46,7 +46,6 @@ function continued(finding: Finding, attached: readonly CellChange[], facts: Jud
   const { cause, direction, findingId, lasts } = finding;
   const { accepted, evidence, judged, known } = facts;
   if (finding.state === 'recovered') return finding;
-  /** Null where the judged sweep says nothing of it. */
   const isBack = (cell: FindingCell): boolean | null => {
     const state = facts.stateOf(cell);
     if (state === null) {
@@ -100,7 +99,6 @@ function findingCellOf(change: CellChange): FindingCell {
   return { after, before, cellKey, changePercent, ciPercent, margin, metric };
 }
 
-/** Of other metrics: `time`. */
 const FAMILIES: Readonly<Partial<Record<GatedMetricId, string>>> = {
   engineMib: 'memory',
   buildMemoryMib: 'memory',
@@ -150,7 +148,6 @@ function outcomeOf({ pairs }: CellChange): string {
   return pairs?.outcome === 'machine' || pairs?.outcome === 'cleared' ? pairs.outcome : '';
 }
 
-/** @param cluster at least one change */
 function newFinding(cluster: readonly CellChange[], { evidence, judged: place, words }: JudgedFacts): Finding {
   const { rules, sweeps } = evidence;
   const changes = cluster.toSorted((a, b) => b.margin - a.margin);

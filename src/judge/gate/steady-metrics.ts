@@ -9,7 +9,6 @@ import { type CellChange, cellChange, cellIn, isMostlyLeft } from './metric-chan
 interface Margin {
   readonly share?: number;
   readonly difference?: number;
-  /** Sweeps that say what is expected; 1 where nothing is stated. */
   readonly leastPast?: number;
 }
 
@@ -26,7 +25,6 @@ const MARGINS: Readonly<Partial<Record<GatedMetricId, Margin>>> = {
   buildS: { share: 1, difference: 10, leastPast: 3 },
 };
 
-/** Recent values that a new one is held against. */
 const RECENT_SWEEPS = 20;
 const BOUND = {
   /** A cell that never had this bottleneck in this many sweeps, */

@@ -25,7 +25,6 @@ export interface JudgedCell {
   readonly mdePercent: number | null;
   /** Two known levels, in the unit of the metric. */
   readonly levels: readonly [number, number] | null;
-  /** Fit runs in this sweep, and sweeps of the reference. */
   readonly runs: number;
   readonly referenceSweeps: number;
   /** What else there is to say: why it has no value, or why it is unclear. */
@@ -34,15 +33,12 @@ export interface JudgedCell {
 
 /** What is worth pairs with the last good engine, as it lies off its reference on the worse side. */
 export interface Candidate {
-  /** Words that the cells share; empty for a single cell. */
   readonly group: readonly string[];
   /** The cell, or the three calmest ones of the group. */
   readonly cellKeys: readonly CellKey[];
   readonly metric: GatedMetricId;
   readonly changePercent: number;
-  /** Distance from the reference, in standard errors. */
   readonly deviations: number;
-  /** The newest sweep at the level before. */
   readonly lastGoodSweepId: SweepId | null;
   /** Cells with two known levels, or whose builds of the same sources differed: eight pairs, of which seven agree. */
   readonly isUnsteady: boolean;
@@ -52,11 +48,9 @@ export interface SweepVerdict {
   readonly judgedBy: (typeof JUDGED_BY)[number];
   /** Every known finding with its state after this sweep, and every new one: those whose `reportedSweepId` it is. */
   readonly findings: readonly Finding[];
-  /** Acknowledgements whose time is over. */
   readonly endedAcknowledgements: readonly string[];
   /** By the metric that each cell is compared by, in the order of the evidence. */
   readonly cells: readonly JudgedCell[];
-  /** Any metric of a cell. */
   readonly judged: (cellKey: CellKey, metric: GatedMetricId) => JudgedCell | null;
   /** Groups before cells; those further off first. */
   readonly candidates: readonly Candidate[];

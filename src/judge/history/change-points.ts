@@ -7,7 +7,6 @@ import { HISTORY } from './settings.ts';
 export interface ChangePoint {
   /** First sweep at the new level. */
   readonly night: number;
-  /** Index among measured sweeps, 0-based. */
   readonly index: number;
   /** Log of the level before, and the difference of the next one. */
   readonly before: number;
@@ -46,7 +45,6 @@ export function directionOf(change: number, betterIs: 'lower' | 'higher'): 'slow
   return change > 0 === (betterIs === 'lower') ? 'slower' : 'faster';
 }
 
-/** Starts of the levels of least squares, except the first. */
 function startsOf({ clipped, sigma, slowFactor }: NoisySeries): readonly number[] {
   const center = medianIn(clipped, 0, clipped.length);
   const z = clipped.map((value) => (value - center) / sigma);

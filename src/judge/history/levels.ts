@@ -7,7 +7,6 @@ import { HISTORY } from './settings.ts';
 export interface Level {
   readonly from: number;
   readonly to: number;
-  /** Log scale, of clipped values. */
   readonly median: number;
   /** From the median absolute deviation; 0 for a level that is too short. */
   readonly deviation: number;
@@ -18,9 +17,7 @@ export interface NoisySeries {
   readonly logs: Float64Array;
   /** The same without single outliers. */
   readonly clipped: Float64Array;
-  /** Standard deviation of one sweep. */
   readonly sigma: number;
-  /** At least 1. */
   readonly slowFactor: number;
 }
 

@@ -9,18 +9,14 @@ type Known<Fact> = readonly (Fact | null)[] | undefined;
 export interface CellHistory {
   /** Index of each measured sweep, ascending: sweeps without a value count. */
   readonly nights: readonly number[];
-  /** Positive, in any unit. */
   readonly values: Float64Array;
-  /** Mean SM clock in MHz. */
   readonly clock?: Known<number>;
   /** Build that ran, and what it was made of: the same sources may give other tactics. Null where unknown. */
   readonly builds?: Known<string>;
   readonly sources?: Known<string>;
 }
 
-/** Relative; of a timer that rounds to the same value. */
 const LEAST_SIGMA = 1e-6;
-/** A place may be off by this many sweeps. */
 const NEAR_SWEEPS = 1;
 
 /**

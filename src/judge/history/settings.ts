@@ -3,15 +3,12 @@
  * any change.
  */
 export const HISTORY = {
-  /** Minimum length of a history. */
   leastNights: 8,
   /** Per boundary, times the squared slow noise factor and the log of the number of sweeps. */
   penalty: 7.5,
-  /** A level lasts at least this many sweeps. */
   leastLevel: 3,
   /** A sweep is moved to within this many standard deviations of the median of its neighbors. */
   clip: 3,
-  /** Neighbors on either side. */
   clipHalf: 3,
   /** A boundary has margin 1 at this many standard errors ... */
   leastErrors: 3,
@@ -57,14 +54,11 @@ export const HISTORY = {
 export const ALERTING = {
   /** This many sweeps are looked at: older ones say nothing of the newest one, and the level before the newest change is in them. */
   windowNights: 240,
-  /** The first sweep in which anything may be reported. */
   firstNight: 20,
-  /** Seen in this many sweeps running. */
   looks: 2,
   /** An older place counts only when it stays this many sweeps running. */
   freshNights: 6,
   oldLooks: 6,
-  /** Places this close are the same change. */
   sameNights: 3,
   /** A place may move by this from sweep to sweep. */
   moveSweeps: 1,

@@ -71,7 +71,6 @@ export class CellNoise {
   squares = 0;
   degrees = 0;
   #repeats = 1;
-  /** Log likelihoods of the squares within sweeps. */
   readonly #within = new Float64Array(STEPS);
   #judgedDegrees = 0;
   /** Residual, scale and extra of the newest sweeps learned. */
@@ -84,12 +83,10 @@ export class CellNoise {
     this.#prior = prior;
   }
 
-  /** Posterior weight of a step of the grid; 0 until something is known. */
   weightOf(step: number): number {
     return this.#learned === 0 ? 0 : at(this.#weights, 2 * step) + at(this.#weights, 2 * step + 1);
   }
 
-  /** Sd of one run. */
   get runSd(): number {
     return Math.sqrt((this.squares + 3 * (1.6 * this.#prior.typicalSd) ** 2) / (this.degrees + 3));
   }

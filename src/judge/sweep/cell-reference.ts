@@ -16,7 +16,6 @@ export class CellReference {
     this.#level = cell.home;
   }
 
-  /** The level until now may stay. */
   accept(): void {
     this.#move(this.cell.recent);
   }
@@ -94,7 +93,6 @@ export class CellReference {
     return Math.abs(level.mean - this.#level.referenceMean) < RULES.openErrors * this.cell.noise.sd * Math.sqrt(scale);
   }
 
-  /** Without the sweep that is judged against it. */
   #referenceBefore(place: number): CellJudgement['reference'] {
     const { count, referenceMean } = this.#level;
     const isPart = count > 1 && count <= RULES.referenceSweeps && this.#level.placeAt(1) === place;

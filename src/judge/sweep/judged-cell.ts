@@ -20,7 +20,6 @@ export class JudgedCell {
   #isDrifting = false;
   #driftReported = 0;
 
-  /** @param reports of a second level before it is known */
   constructor(noise: CellNoise, place: number, log: number, reports: number) {
     this.noise = noise;
     this.known = new KnownLevels(noise, reports);
@@ -64,7 +63,7 @@ export class JudgedCell {
     if (this.#isFar(off, sweep, this.home.count, RULES.heldP)) return this.#judgeFar(sweep, off);
     this.#release();
     this.noise.learn(off, 1 + 1 / this.home.count, sweep.night.variance + sweep.extra);
-    this.home.add(sweep.place, sweep.log);
+    this.#join(this.home, sweep);
     return this.#drift(sweep) ?? this.#judgeWindows(sweep, off);
   }
 
@@ -82,7 +81,7 @@ export class JudgedCell {
     if (Math.abs(back) < Math.abs(off) && Math.abs(back) < 0.5 * Math.abs(size)) {
       known.leave(pending.mean, pending.count, size);
       this.pending = null;
-      home.add(sweep.place, sweep.log);
+      this.#join(home, sweep);
       return pending.count >= RULES.lastingSweeps ? this.#report(sweep, -size, home) : null;
     }
     if (Math.abs(off) > 0.5 * Math.abs(size) && this.#isFar(off, sweep, pending.count)) {
@@ -92,12 +91,11 @@ export class JudgedCell {
       this.pending = null;
       return this.#judgeAtHome(sweep, back);
     }
-    pending.add(sweep.place, sweep.log);
+    this.#join(pending, sweep);
     if (pending.count >= RULES.adoptSweeps) this.adopt();
     return null;
   }
 
-  /** The change of the cells that moved together, unless this cell did not. */
   #commonChange({ moved, night, extra }: CellSweep, off: number): number | null {
     if (moved === null) return null;
     const variance = this.noise.sd ** 2 * (1 + 1 / this.home.count) + night.variance + extra;
@@ -146,6 +144,10 @@ export class JudgedCell {
     return this.known.hasExcursions || this.#sweeps < RULES.offRunQuiet + RULES.offRunGrowth * Math.log(size / 0.1);
   }
 
+  #join(level: Level, { place, log }: CellSweep): void {
+    level.add(place, log, level.count < 3 ? Infinity : 2.5 * this.noise.sd);
+  }
+
   #release(): void {
     const { held, home, noise } = this;
     if (held === null) return;
@@ -184,7 +186,7 @@ export class JudgedCell {
   /** A line through the level that is sure is a drift from then on: only its newest sweeps are the level. */
   #drift(sweep: CellSweep): Reported | null {
     const { home, noise } = this;
-    if (!this.#isDrifting && home.count > RULES.lineSweeps) {
+    if (!this.#isDrifting && home.count > RULES.driftSweeps) {
       const { slope, rest, places } = home.line();
       const error = Math.sqrt((rest + noise.sd ** 2) / (home.count - 1) / places);
       this.#isDrifting = Math.abs(slope) > RULES.driftT * error;
@@ -200,7 +202,7 @@ export class JudgedCell {
 
   /**
    * The likeliest small step: the mean of the last 2 to 10 sweeps against the sweeps at this level before. The noise is what
-   * was known before the window. Where a line fits as well as the step, there is none.
+   * was known before the window.
    */
   #judgeWindows(sweep: CellSweep, off: number): Reported | null {
     const { home: level, noise } = this;
@@ -217,8 +219,7 @@ export class JudgedCell {
       const isLarge = Math.abs(mean) > RULES.windowMeanSd * Math.hypot(sd, night.sd);
       const p = isLarge ? noise.tail(mean, scale, night.variance / window, window) : 1;
       noise.refreshWith(window, 1);
-      const isLine = level.restOfStep(window) > level.line().rest - RULES.lineGain * sd * sd;
-      if (p >= least || (level.count >= RULES.lineSweeps && isLine)) continue;
+      if (p >= least) continue;
       least = p;
       best = { window, mean };
     }

@@ -10,9 +10,7 @@ export interface Change {
 /** What is reported of a cell for the first time. */
 export interface Reported {
   readonly direction: 'slower' | 'faster';
-  /** Place of the sweep in which the change began. */
   readonly first: number;
-  /** To the level before. */
   readonly change: Change;
 }
 

@@ -1,22 +1,28 @@
 import { at } from '../../statistics/at.ts';
 import { middleOfThree } from '../../statistics/median.ts';
+import { middleOf } from '../../statistics/order-statistics.ts';
 import type { CellNoise } from './cell-noise.ts';
 import { RULES } from './settings.ts';
 
 /** More than twice the longest window: a window can be taken back and the next one still be looked at. */
 const KEPT = 32;
 
-/** The sweeps at one level: their mean, the newest values, and sums for a line. */
+/** Levels of so few sweeps are computed anew with each. */
+const YOUNG = 8;
+const SCRATCH = new Float64Array(YOUNG);
+
+/** The sweeps at one level: a mean in which no sweep counts by more than its limit, the newest values, and sums for a line. */
 export class Level {
   readonly first: number;
   count = 0;
-  /** Mean of the first three sweeps, and of the first `referenceSweeps`. */
+  mean = 0;
   startMean = 0;
   referenceMean = 0;
   readonly #origin: number;
-  /** By count modulo KEPT. */
   readonly #values = new Float64Array(KEPT);
   readonly #places = new Float64Array(KEPT);
+  /** The mean before each. */
+  readonly #means = new Float64Array(KEPT);
   #sumT = 0;
   #sumY = 0;
   #sumTT = 0;
@@ -29,21 +35,35 @@ export class Level {
     this.add(place, value);
   }
 
-  get mean(): number {
-    return this.#origin + this.#sumY / this.count;
-  }
-
-  add(place: number, value: number): void {
+  /** @param limit how far the value may pull the mean, as if it lay so far off */
+  add(place: number, value: number, limit = Infinity): void {
     const slot = this.count % KEPT;
     this.#places[slot] = place;
     this.#values[slot] = value;
+    this.#means[slot] = this.mean;
     this.#sum(place, value, 1);
+    this.mean += Math.max(-limit, Math.min(limit, value - this.mean)) / this.count;
+    if (this.count > 2 && this.count <= YOUNG) this.mean = this.#robustMean();
+    if (this.count <= RULES.referenceSweeps) this.referenceMean = this.mean;
     if (this.count <= 3) this.startMean = this.mean;
   }
 
-  /** Takes the newest `sweeps` back. */
+  /** Mean of a young level: no value counts by more than 2.5 sd by the median deviation (Huber 1964). */
+  #robustMean(): number {
+    const sorted = SCRATCH.subarray(0, this.count);
+    sorted.set(this.#values.subarray(0, this.count));
+    const middle = middleOf(sorted);
+    for (let i = 0; i < this.count; i += 1) sorted[i] = Math.abs(at(this.#values, i) - middle);
+    const limit = 2.5 * 1.4826 * middleOf(sorted) + 2.5e-4;
+    let sum = 0;
+    for (let i = 0; i < this.count; i += 1) sum += Math.max(-limit, Math.min(limit, at(this.#values, i) - middle));
+    return middle + sum / this.count;
+  }
+
   forget(sweeps: number): void {
+    this.mean = this.meanBefore(sweeps);
     for (let left = sweeps; left > 0; left -= 1) this.#sum(this.placeAt(1), this.valueAt(1), -1);
+    if (this.count <= RULES.referenceSweeps) this.referenceMean = this.mean;
   }
 
   #sum(place: number, value: number, sign: 1 | -1): void {
@@ -55,7 +75,6 @@ export class Level {
     this.#sumTT += sign * t * t;
     this.#sumTY += sign * t * y;
     this.#sumYY += sign * y * y;
-    if (this.count <= RULES.referenceSweeps) this.referenceMean = this.mean;
   }
 
   /** Goes on with the newest sweeps of a level that is this one again. */
@@ -64,14 +83,12 @@ export class Level {
       this.add(level.placeAt(back), level.valueAt(back));
   }
 
-  /** A level of the newest `sweeps` alone. */
   newest(sweeps: number): Level {
     const level = new Level(this.placeAt(sweeps), this.valueAt(sweeps));
     for (let back = sweeps - 1; back > 0; back -= 1) level.add(this.placeAt(back), this.valueAt(back));
     return level;
   }
 
-  /** The `back`-th newest value, 1 for the newest. */
   valueAt(back: number): number {
     return at(this.#values, (this.count - back) % KEPT);
   }
@@ -80,16 +97,12 @@ export class Level {
     return at(this.#places, (this.count - back) % KEPT);
   }
 
-  /** Median of the newest three values. */
   get newestMiddle(): number {
     return middleOfThree(this.valueAt(1), this.valueAt(2), this.valueAt(3));
   }
 
-  /** Mean without the newest `sweeps`. */
   meanBefore(sweeps: number): number {
-    let sum = this.#sumY;
-    for (let back = 1; back <= sweeps; back += 1) sum -= this.valueAt(back) - this.#origin;
-    return this.#origin + sum / (this.count - sweeps);
+    return at(this.#means, (this.count - sweeps) % KEPT);
   }
 
   /** Mean difference of the newest `sweeps` from the mean before them, none counted by more than the limit. */
@@ -108,21 +121,12 @@ export class Level {
     const values = this.#sumYY - (this.#sumY * this.#sumY) / n;
     return { slope: both / places, rest: Math.max(0, values - (both * both) / places), places };
   }
-
-  /** Squares that a step before the newest `sweeps` leaves. */
-  restOfStep(sweeps: number): number {
-    let sum = 0;
-    for (let back = 1; back <= sweeps; back += 1) sum += this.valueAt(back) - this.#origin;
-    return this.#sumYY - (sum * sum) / sweeps - (this.#sumY - sum) ** 2 / (this.count - sweeps);
-  }
 }
 
 interface KnownLevel {
   log: number;
   visits: number;
-  /** How often it was reported that the cell went there. */
   reports: number;
-  /** Sweeps of its longest visit. */
   longest: number;
 }
 

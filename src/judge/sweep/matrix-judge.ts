@@ -21,7 +21,6 @@ export class MatrixJudge {
   readonly #cells: (CellReference | null)[];
   readonly #noises: readonly CellNoise[];
   readonly #night = new NightEffect();
-  /** Places of the cells that share a word. */
   readonly #groups = new Map<string, number[]>();
   readonly #differences: Float64Array;
   readonly #variances: Float64Array;

@@ -9,7 +9,6 @@ export class NightEffect {
   /** The levels lie in the night of their first sweep: its effect is the mean of those since, against it. */
   #sum = 0;
   #summed = 0;
-  /** Of this sweep: the mean of the differences. */
   #raw = Number.NaN;
   /** Common effect of this sweep to be taken off, the part of it that is this night's, its variance, and the shift of all cells, 0 where there is none. */
   effect = 0;
@@ -33,7 +32,15 @@ export class NightEffect {
     this.variance = square;
     // Of a few cells nobody can say whether they moved or the night did.
     if (known.length < RULES.groupCells) return;
-    const { mean: raw, weight } = robustMean(middleOf(known.slice()), differences, variances, square / 4);
+    // Quiet cells count twice in the median.
+    const isQuiet = (_: number, i: number): boolean => at(variances, i) < (4 * RULES.nightSd) ** 2;
+    const quiet = differences.filter(isQuiet).filter((difference) => !Number.isNaN(difference));
+    const { mean: raw, weight } = robustMean(
+      middleOf(Float64Array.from([...known, ...quiet])),
+      differences,
+      variances,
+      square / 4,
+    );
     const center = this.#sum / (this.#summed + 1);
     const mean = raw - center;
     const variance = weight === 0 ? 0 : 1 / weight;
@@ -47,7 +54,8 @@ export class NightEffect {
       return;
     }
     this.#raw = raw;
-    this.own = (mean * square) / (square + variance);
+    const most = 4 * this.sd;
+    this.own = Math.max(-most, Math.min(most, (mean * square) / (square + variance)));
     this.effect = center + this.own;
   }
 

@@ -55,20 +55,16 @@ export const RULES = {
   knownSize: 1.5,
   /** Sweeps running at a known level after which it is reported again. */
   knownRun: 3,
-  /** A faster level of this many sweeps is the reference. */
   fasterSweeps: 3,
   /** A level that was reported differs from the reference while it is this many standard errors off, and 0 is outside its interval. */
   openErrors: 2.5,
-  /** Of intervals: 95 %. */
   intervalP: 0.05,
   /** Tail probability of a sweep at the reference that is unclear, and is not reported. */
   unclearP: 0.003,
   /** A reference is the mean of its first this many sweeps. */
   referenceSweeps: 20,
-  /** From this many sweeps on, a step has to fit better than a line by this many squared sd. */
-  lineSweeps: 6,
-  lineGain: 9,
-  /** A line whose slope has this t is a drift; drift is reported at this many sd from the level reported last. */
+  /** A line through more sweeps than this whose slope has this t is a drift; drift is reported at this many sd from the level reported last. */
+  driftSweeps: 6,
   driftT: 3.5,
   driftSd: 5,
   /** Runs of one sweep agree within this many run sd, at least this log ratio. */

@@ -153,55 +153,36 @@ test('the noise of a run is that within sweeps, whatever the level, and the dist
 
 // GPU compute times in ms of an H100 (docs/real-gpus.md): two sweeps of ten cells, two runs each; in the second the
 // ResNet has three more layers. Then five pairs of its cell of batch 4.
-const YOUNG: readonly (readonly (readonly number[])[])[] = [
+const YOUNG = new Map(
   [
-    [0.168707, 0.168503],
-    [0.17185, 0.172509],
-  ],
-  [
-    [0.305452, 0.305107],
-    [0.31138, 0.310941],
-  ],
-  [
-    [0.174483, 0.174356],
-    [0.179234, 0.178061],
-  ],
-  [
-    [0.189211, 0.189124],
-    [0.192238, 0.192972],
-  ],
-  [
-    [0.208159, 0.208289],
-    [0.211131, 0.211409],
-  ],
-  [
-    [0.38899, 0.387493],
-    [0.388431, 0.387871],
-  ],
-  [
-    [0.605326, 0.603687],
-    [0.60416, 0.603434],
-  ],
-  [
-    [0.401497, 0.40302],
-    [0.402466, 0.402252],
-  ],
-  [
-    [0.419452, 0.41975],
-    [0.421625, 0.420437],
-  ],
-  [
-    [0.43499, 0.434547],
-    [0.435375, 0.43484],
-  ],
-];
+    [0.168707, 0.168503, 0.17185, 0.172509],
+    [0.305452, 0.305107, 0.31138, 0.310941],
+    [0.174483, 0.174356, 0.179234, 0.178061],
+    [0.189211, 0.189124, 0.192238, 0.192972],
+    [0.208159, 0.208289, 0.211131, 0.211409],
+    [0.38899, 0.387493, 0.388431, 0.387871],
+    [0.605326, 0.603687, 0.60416, 0.603434],
+    [0.401497, 0.40302, 0.402466, 0.402252],
+    [0.419452, 0.41975, 0.421625, 0.420437],
+    [0.43499, 0.434547, 0.435375, 0.43484],
+  ].map(
+    ([a = 1, b = 1, c = 1, d = 1], cell) =>
+      [
+        cell,
+        [
+          [a, b],
+          [c, d],
+        ],
+      ] as const,
+  ),
+);
 
 // The pairs of its cell of batch 1.
 const NEWEST_1 = [0.17221, 0.172163, 0.172242, 0.172396, 0.172032];
 const LAST_GOOD_1 = [0.168794, 0.16856, 0.168658, 0.168639, 0.168676];
 
 test('in the second sweep of all cells their runs together say how one run scatters: real pairs of +2 % are confirmed', () => {
-  const sigma = runSigmas(new Map(YOUNG.entries()))(3);
+  const sigma = runSigmas(YOUNG)(3);
   // The .75 quantile of the twenty differences over sqrt(2) x 1.1503, by Python.
   expect(sigma).toBeCloseTo(0.00188, 4);
   const pairs = measured([0.19225, 0.19265, 0.19268, 0.19251, 0.19253], [0.18928, 0.1887, 0.1886, 0.18873, 0.18879]);
@@ -211,8 +192,7 @@ test('in the second sweep of all cells their runs together say how one run scatt
     count: 5,
   });
   // Too few runs in all: with those of the pairs, and without pairs what is assumed.
-  const [batch1 = []] = YOUNG;
-  const few = new Map([[0, batch1]]);
+  const few = new Map([[0, YOUNG.get(0) ?? []]]);
   expect(runSigmas(few)(0)).toBe(0.01);
   const ofPairs = runSigmas(few, [NEWEST_1, LAST_GOOD_1])(0);
   // The median of the 22 differences over sqrt(2) x .6745, by numpy.
@@ -221,5 +201,5 @@ test('in the second sweep of all cells their runs together say how one run scatt
   expect(judgePairs({ ...own, sigma: 0.01 })).toMatchObject({ outcome: 'cleared', agreeing: 5 });
   expect(judgePairs({ ...own, sigma: ofPairs })).toMatchObject({ outcome: 'confirmed', agreeing: 5 });
   // Runs of other sweeps are the better source where they are enough.
-  expect(runSigmas(new Map(YOUNG.entries()), [NEWEST_1, LAST_GOOD_1])(3)).toBe(sigma);
+  expect(runSigmas(YOUNG, [NEWEST_1, LAST_GOOD_1])(3)).toBe(sigma);
 });

@@ -6,7 +6,6 @@ import { ourAlarms, ourNightAlarms, ourVerdicts } from '../../../benchmarks/dete
 import { scoreHistories, scoreNights } from '../../../benchmarks/detection/score.ts';
 import { scoreCells } from '../../../benchmarks/detection/score-cells.ts';
 import { simulateHistories } from '../../../benchmarks/detection/simulate-histories.ts';
-import { simulateMatrices } from '../../../benchmarks/detection/simulate-matrices.ts';
 
 describe('what the detectors must reach', () => {
   const histories = packedHistories('synthetic-dev');
@@ -40,31 +39,6 @@ describe('what the detectors must reach', () => {
 });
 
 describe('simulated sets', () => {
-  test('have as many histories of each kind, and cells, as the packed ones', () => {
-    const histories = simulateHistories(5);
-    expect(histories).toHaveLength(192);
-    expect(Map.groupBy(histories, ({ scenario }) => scenario).size).toBe(24);
-    expect(histories.filter(({ changes }) => changes.length === 0)).toHaveLength(64);
-    expect(histories.flatMap(({ values }) => values).every((value) => value !== 0)).toBe(true);
-    const cells = simulateMatrices(5);
-    expect(cells).toHaveLength(720);
-    const changed = new Set(cells.filter(({ rel }) => rel !== 0).map(({ matrix }) => matrix));
-    expect(changed.size).toBe(12);
-  });
-
-  test('changes lie inside their history, those of a seed are always the same', () => {
-    for (const { values, changes } of simulateHistories(6)) {
-      for (const { index, end } of changes) {
-        expect(index).toBeGreaterThanOrEqual(20);
-        expect(end).toBeGreaterThanOrEqual(index);
-        expect(end).toBeLessThan(values.length - 3);
-      }
-    }
-    expect(simulateHistories(6)).toEqual(simulateHistories(6));
-    expect(simulateHistories(6)).not.toEqual(simulateHistories(7));
-    expect(simulateMatrices(6)).toEqual(simulateMatrices(6));
-  });
-
   test('a set that no one has seen scores like the packed one', () => {
     const histories = simulateHistories(8);
     const score = scoreHistories(histories, ourAlarms(histories));

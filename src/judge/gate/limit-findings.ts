@@ -1,0 +1,113 @@
+import type { Finding } from '../../records/finding.ts';
+import type { GateLimit } from '../../records/gate-settings.ts';
+import type { GatedMetricId } from '../../records/gated-metric.ts';
+import type { CellKey } from '../../records/scalars.ts';
+import { hashOf } from '../../text/canonical-json.ts';
+import type { CellEvidence, SweepEvidence } from './evidence.ts';
+import { type BrokenLimit, brokenLimits, type NewestValues } from './limits.ts';
+
+/** Values of some metrics in one of the sweeps, or each in the newest that has one. */
+export function valuesAt(
+  cells: readonly CellEvidence[],
+  metrics: readonly GatedMetricId[],
+  place: number | null = null,
+): NewestValues {
+  const valuesOf = (measured: CellEvidence['metrics']) =>
+    measured.flatMap(({ history: { nights, values }, metric }): [GatedMetricId, number][] => {
+      const value = values[place === null ? nights.length - 1 : nights.indexOf(place)];
+      return value === undefined || !metrics.includes(metric) ? [] : [[metric, value]];
+    });
+  return new Map(cells.map(({ cell, metrics: measured }) => [cell.key, new Map(valuesOf(measured))]));
+}
+
+/**
+ * What the limits that people set say of the last sweep, which may be the first one: known findings with their state
+ * after it, and a new one for each limit that other cells break. A finding is open while one of its cells breaks its limit
+ * or has no value, and over without a limit; its values are the newest, those that were acknowledged stay.
+ */
+export function limitFindings(evidence: SweepEvidence): Finding[] {
+  const { acknowledged, cells, findings, rules, sweeps } = evidence;
+  const judged = sweeps.at(-1);
+  const earlier = findings.filter(({ kind }) => kind === 'limit');
+  if (judged === undefined || (rules.limited.length === 0 && earlier.length === 0)) return [];
+  const values = valuesAt(cells, rules.limited, sweeps.length - 1);
+  const broken = new Map(brokenLimits(rules, values).map((each) => [idOf(each.cell, each.limit.metric), each]));
+  // What an earlier look at this sweep reported is found again.
+  const known = earlier.filter(({ reportedSweepId, state }) => reportedSweepId !== judged.sweepId && state === 'open');
+  const continued = known.map((finding): Finding => {
+    const newest = finding.cells.map((cell) => {
+      const now = broken.get(idOf(cell.cellKey, cell.metric));
+      return now === undefined ? cell : cellOf(now);
+    });
+    if (finding.cells.some(({ cellKey, metric }) => broken.has(idOf(cellKey, metric)))) {
+      const kept = acknowledged.has(finding.findingId) ? finding.cells : newest;
+      return { ...finding, cells: kept, state: 'open', lastBadSweepId: judged.sweepId };
+    }
+    const isLimited = finding.cells.some(({ cellKey, metric }) => rules.limitOf(cellKey, metric) !== null);
+    const hasValue = finding.cells.some(({ cellKey, metric }) => values.get(cellKey)?.has(metric) === true);
+    return { ...finding, state: isLimited && !hasValue ? 'open' : 'recovered' };
+  });
+  const open = continued.filter(({ state }) => state === 'open').flatMap((finding) => finding.cells);
+  for (const { cellKey, metric } of open) broken.delete(idOf(cellKey, metric));
+  const byLimit = Map.groupBy(broken.values(), ({ limit }) => limit);
+  return [...continued, ...[...byLimit].map(([limit, own]) => newFinding(limit, own, evidence, judged))];
+}
+
+function idOf(cell: string, metric: string): string {
+  return `${cell} ${metric}`;
+}
+
+function cellOf({ cell, limit, value, beyondPercent }: BrokenLimit): Finding['cells'][number] {
+  const { metric, value: before } = limit;
+  return { cellKey: cell, metric, changePercent: beyondPercent ?? 0, ciPercent: null, margin: 1, before, after: value };
+}
+
+function newFinding(
+  { metric }: GateLimit,
+  broken: readonly BrokenLimit[],
+  evidence: SweepEvidence,
+  { branch, matrix, provenance, sweepId }: SweepEvidence['sweeps'][number],
+): Finding {
+  const { rules } = evidence;
+  const keys = broken.map(({ cell }) => cell);
+  const { firstBadSweepId, lastGoodSweepId } = sinceWhen(evidence, new Set(keys), metric, sweepId);
+  return {
+    findingId: hashOf({ kind: 'limit', branch, matrix, provenance, metric, cells: keys.toSorted(), firstBadSweepId }),
+    kind: 'limit',
+    isWarning: keys.every((key) => rules.isWarning(key, metric)),
+    provenance,
+    branch,
+    matrix,
+    direction: 'slower',
+    state: 'open',
+    group: [],
+    lasts: 'measured',
+    cause: null,
+    environmentChanges: [],
+    pairs: null,
+    lastGoodSweepId,
+    firstBadSweepId,
+    lastBadSweepId: sweepId,
+    reportedSweepId: sweepId,
+    owner: rules.ownerOf(keys),
+    cells: broken.map(cellOf),
+  };
+}
+
+/** The last sweep in which all of the cells kept their limits, and the first one after it: a limit may be newer than both. */
+function sinceWhen(
+  { cells, rules, sweeps }: SweepEvidence,
+  keys: ReadonlySet<CellKey>,
+  metric: GatedMetricId,
+  judged: string,
+): Pick<Finding, 'firstBadSweepId' | 'lastGoodSweepId'> {
+  const own = cells.filter(({ cell }) => keys.has(cell.key));
+  let firstBadSweepId = judged;
+  for (const [place, { sweepId }] of [...sweeps.entries()].toReversed()) {
+    const values = valuesAt(own, [metric], place);
+    if ([...values.values()].every(({ size }) => size === 0)) continue;
+    if (brokenLimits(rules, values).length === 0) return { firstBadSweepId, lastGoodSweepId: sweepId };
+    firstBadSweepId = sweepId;
+  }
+  return { firstBadSweepId, lastGoodSweepId: null };
+}
