@@ -44,7 +44,7 @@ export const RULES = {
   /** One run off by so much (log ratio) may be an accident of this run, until the cell was quiet for this many sweeps where it is off by 0.1. */
   offRunLeast: 0.042,
   offRunMost: 0.36,
-  offRunQuiet: 16,
+  offRunQuiet: 17,
   /** Sweeps more for a run e times as far off. */
   offRunGrowth: 18,
   /** A level that lasted this many sweeps is worth saying that it ended; a single sweep is an excursion. */
