@@ -29,7 +29,7 @@ function filled<Kind extends HTMLElement | SVGElement>(
   }
   if (kind !== null) {
     node.classList.add('kind');
-    node.style.setProperty('--kind', `var(--kind-${kind})`);
+    node.style.setProperty('--kind', `var(--kind-${kind}, var(--kind-other))`);
   }
   node.append(...children.filter((child) => child !== null));
   return node;

@@ -5,15 +5,30 @@ import { colorKey, element, note, picked, showAsTable, svg, textTable } from './
 import { clamp, type Tile, treeMap } from './geometry.ts';
 import { sweepName } from './trend.ts';
 
+const COLORS = [
+  ['precision taken in', 'precision'],
+  ['type', 'type'],
+  ['what it is for', 'purpose'],
+  ['roofline', 'limit'],
+] as const;
+
 /** Nothing without a profile. */
 export function layersView(data: PageData, { diffs, layers }: PageCell): HTMLElement[] {
   if (layers === null) return [];
   const sweep = layers.sweep === null ? 'an unknown sweep' : sweepName(data, layers.sweep);
+  const colors = COLORS.filter(([, field]) => field !== 'limit' || layers.efficiency.length > 0);
   const parts = [
     element('p', {}, summary(layers, sweep)),
     ...layers.efficiency.map((text) => element('p', {}, text)),
     ...layers.notes.map(note),
-    ...(layers.iterations === null ? [] : [layerMap(layers)]),
+    ...(layers.iterations === null
+      ? []
+      : picked(
+          'Color by',
+          colors,
+          ([name]) => name,
+          ([, field]) => layerMap(layers, (layer) => layer[field]),
+        )),
     showAsTable(() => [layerTable(data, layers)]),
     ...(diffs.length === 0 ? [] : [layerDiffs(diffs)]),
   ];
@@ -84,12 +99,19 @@ const HEIGHT = 400;
 const LETTER = 8.4;
 const LEAST_LETTERS = 5;
 
-/** The layers as areas, by their share of the time, in the color of what they are for. */
-function layerMap({ layers, rest, totalMs }: ReportLayers): HTMLElement {
-  const purposes = [...new Set(layers.map(({ purpose }) => purpose))];
+const msOf = (layers: readonly ReportLayer[]): number => layers.reduce((sum, { ms }) => sum + ms, 0);
+
+/**
+ * The layers as areas, by their share of the time.
+ * @param nameOf what they are colored by
+ */
+function layerMap({ layers, rest, totalMs }: ReportLayers, nameOf: (layer: ReportLayer) => string): HTMLElement {
+  const byName = Map.groupBy(layers, (layer) => nameOf(layer) || 'not known');
+  const most = [...byName].toSorted(([, a], [, b]) => msOf(b) - msOf(a)).map(([name]) => name);
+  const kindOf = (layer: ReportLayer): number => most.indexOf(nameOf(layer) || 'not known');
   const smaller = { label: `${rest.layers} smaller layers`, ms: rest.ms };
   const all = [
-    ...layers.map((layer) => ({ ...layer, kind: String(purposes.indexOf(layer.purpose)), lines: describe(layer) })),
+    ...layers.map((layer) => ({ ...layer, kind: String(kindOf(layer)), lines: describe(layer) })),
     ...(rest.layers > 0 ? [{ ...smaller, kind: 'other', lines: [] }] : []),
   ]
     .filter(({ ms }) => ms > 0)
@@ -136,7 +158,7 @@ function layerMap({ layers, rest, totalMs }: ReportLayers): HTMLElement {
     ArrowLeft: () => move(-1),
     ArrowUp: () => move(-1),
   }));
-  return element('div', {}, stage, colorKey(purposes.entries()));
+  return element('div', {}, stage, colorKey(most.slice(0, 8).entries()));
 }
 
 function placeOf(tile: Element): number {

@@ -72,6 +72,21 @@ function cellNodes(cell: PageCell, place: Place): HTMLElement[] {
   ];
 }
 
+/** Commands are folded where there is little room, and can be copied. */
+function showCommands(): void {
+  const commands = document.querySelector('.commands');
+  commands?.toggleAttribute('open', matchMedia('(width >= 760px)').matches);
+  for (const code of commands?.querySelectorAll('code') ?? []) {
+    const copy = (): void => {
+      // What cannot be copied, as the browser forbids it, is selected.
+      getSelection()?.selectAllChildren(code);
+      void navigator.clipboard.writeText(code.textContent).then(() => made.replaceChildren('Copied'));
+    };
+    const made = button('Copy', `Copy ${code.textContent}`, copy);
+    code.after(made);
+  }
+}
+
 const EVERY_MS = 15_000;
 
 /** A served report announces new data in the store; it never changes by itself. */
@@ -99,6 +114,7 @@ async function versionNow(): Promise<string | null> {
 }
 
 drawFirstChart(data);
+showCommands();
 byId('pareto-chart')?.append(...paretoChart(data));
 listenToFilter(keepOpened);
 window.addEventListener('scroll', hideTip, { passive: true });
