@@ -108,13 +108,15 @@ export class EngineCache {
       if (found.kind === 'ready' && found.engine.note.buildId !== note.buildId) return null;
       const path = this.pathOf(note.sha256);
       const leftovers = namesIn(this.folder).filter((entry) => entry.startsWith(name + BUILDING));
-      for (const file of [...leftovers.map((entry) => join(this.folder, entry)), path]) {
+      const isThere = existsSync(path);
+      for (const file of [path, ...leftovers.map((entry) => join(this.folder, entry))]) {
         if (file.endsWith(TIMING) || !existsSync(file)) continue;
         const { bytes, sha256 } = await sha256OfFile(file);
         if (sha256 !== note.sha256) continue;
         const whole = { ...note, flags: [...note.flags], bytes };
         await this.index.change((index) => {
-          if (file !== path) renameSync(file, path);
+          // A whole file stays: another key of the same bytes may be read at this moment.
+          if (file !== path && (isThere || !existsSync(path))) renameSync(file, path);
           index.links[name] = engineNoteSchema.parse(whole);
         });
         return { name, path, note: whole };

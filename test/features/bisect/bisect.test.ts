@@ -297,7 +297,7 @@ axes: {precision: fp16, batch: 8}
       'bench: factors.yaml:4:22: factors.d.before.good: "rm -rf x": a list is needed',
     ]);
     const lacking = 'factors: {b: {trtexec: {good: no-such, bad: no-such-either}}}';
-    expect((await bench(ARGS, { cwd: folderWith(lacking) })).stderr.trimEnd().split('\n')).toEqual([
+    expect((await refused(lacking)).stderr.trimEnd().split('\n')).toEqual([
       'bench: factors.yaml:1:31: b.trtexec.good: no-such: no such file',
       'bench: factors.yaml:1:45: b.trtexec.bad: no-such-either: no such file',
     ]);

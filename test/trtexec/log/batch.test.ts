@@ -7,14 +7,14 @@ import { describe, expect, test } from 'vitest';
 import { outcomeReason } from '../../../src/records/outcome.ts';
 import { derive } from '../../../src/trtexec/log/derived.ts';
 import type { TrtexecRun } from '../../../src/trtexec/log/parsed-log.ts';
-import { FIXTURES, onlyRun } from '../../support/recordings.ts';
+import { onlyRun } from '../../support/recordings.ts';
 import { judged } from '../../support/whole-files.ts';
 
 /** From the log of a Jetson with TensorRT 7, `--batch=4`: the trace of two groups of its 667 queries, and its summary. */
-const JETSON = readFileSync(join(FIXTURES, 'lines', 'jetson.log'), 'utf8');
+const JETSON = readFileSync(join(import.meta.dirname, 'lines', 'jetson.txt'), 'utf8');
 
 /** TensorRT 8.4, without a banner and a warmup. */
-const TEGRA = readFileSync(join(FIXTURES, 'lines', 'tegra.log'), 'utf8');
+const TEGRA = readFileSync(join(import.meta.dirname, 'lines', 'tegra.txt'), 'utf8');
 
 function outcomeOf(run: TrtexecRun): string {
   const outcome = judged(run, { role: 'timed' });

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import { HINT_RULES } from '../../../src/trtexec/log/hints.ts';
-import { FIXTURES, onlyRun } from '../../support/recordings.ts';
+import { onlyRun } from '../../support/recordings.ts';
 
 /** Id, number and line of each rule, word for word from NVIDIA's sources (6.0 to 11.1) or from a real log. */
-const LINES = readFileSync(join(FIXTURES, 'lines', 'hints.tsv'), 'utf8')
+const LINES = readFileSync(join(import.meta.dirname, 'lines', 'hints.tsv'), 'utf8')
   .trimEnd()
   .split('\n')
   .map((row) => row.split('\t'));

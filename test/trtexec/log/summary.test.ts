@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import { derive } from '../../../src/trtexec/log/derived.ts';
-import { FIXTURES, GUIDE, onlyRun, recordedRun } from '../../support/recordings.ts';
+import { GUIDE, onlyRun, recordedRun } from '../../support/recordings.ts';
 
 // Listings of TensorRT's own benchmarking guide: ViT-L, batch 128.
 const fp16 = onlyRun(readFileSync(join(GUIDE, 'listing-06-fp16-summary.log')));
@@ -76,7 +76,7 @@ test('transfers are null when they were off', () => {
 });
 
 test('the report of TensorRT 7 has headings, and no mean of the enqueue times', () => {
-  const { measurement } = onlyRun(readFileSync(join(FIXTURES, 'lines', 'jetson.log')));
+  const { measurement } = onlyRun(readFileSync(join(import.meta.dirname, 'lines', 'jetson.txt')));
   expect(measurement?.latencyMs).toEqual({
     min: 4.39917,
     max: 8.58171,
