@@ -117,20 +117,19 @@ export class JudgedCell {
       noise.refresh(true);
       this.held.add(sweep.place, sweep.log);
     }
-    const { count, first, mean } = this.held;
-    this.isOnlyRunFarOff = isOnlyRun && count < 2;
-    if (count < needed || this.#tailOf(this.held, sweep.night.variance) > RULES.oneSweepP * sweep.share) return null;
+    const level = this.held;
+    this.isOnlyRunFarOff = isOnlyRun && level.count < 2;
+    if (level.count < needed || this.#tailOf(level, sweep.night.variance) > RULES.oneSweepP * sweep.share) return null;
+    this.held = null;
     // One run alone was slow, and it is the only one that those after it are faster than.
     if (this.home.count === 1 && sweep.runs === 1 && off < 0) {
       this.home.forget(1);
-      this.home.follow(this.held);
-      this.held = null;
+      this.home.follow(level);
       return null;
     }
-    this.pending = this.held;
-    this.held = null;
-    known.report(mean);
-    return this.#reported(sweep, off, first, count);
+    this.pending = level;
+    known.report(level.mean);
+    return this.#reported(sweep, off, level.first, level.count);
   }
 
   #tailOf({ mean, count }: Level, nightVariance: number): number {
