@@ -71,7 +71,7 @@ describe('benchmarks/cost.ts', () => {
       --repeats 3 --until-sure 1, compare 11.17 11.46 0.40 0.86 1.00 1.00
       --repeats 2, check 2.19 2.16 0.00 0.00 0.33 0.75
       --repeats 3, check 3.24 3.23 0.00 0.00 0.00 0.67
-      --repeats 5, check 5.41 5.42 0.00 0.00 0.40 0.86
+      --repeats 5, check 5.41 5.42 0.00 0.00 0.40 1.00
       --repeats 2 --confirm, check 2.19 3.67 0.00 0.40 0.40 0.86
       --repeats 3 --confirm, check 3.24 4.25 0.00 0.00 0.67 0.67"
     `);
