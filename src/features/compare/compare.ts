@@ -320,14 +320,14 @@ export function geometricMeans(
   shared: Noise,
 ): Mean[] {
   return [...Map.groupBy(cells, ({ metric }) => metric)].flatMap(([metric, own]) => {
-    const meanOf = (by: Mean['by'], name: string | null, its: readonly JudgedCell[]): Mean[] => {
-      const all = its.map(({ cell }) => ratios.get(cell.key) ?? { logRatio: null, noise: null });
+    const meanOf = (by: Mean['by'], name: string | null, group: readonly JudgedCell[]): Mean[] => {
+      const all = group.map(({ cell }) => ratios.get(cell.key) ?? { logRatio: null, noise: null });
       const mean = geometricMean(all, shared);
       return mean === null ? [] : [{ metric, by, name, ...mean }];
     };
     const parts = (['model', 'precision'] as const).flatMap((by) => {
       const groups = [...Map.groupBy(own, ({ cell }): string => cell[by])].toSorted(([a], [b]) => (a < b ? -1 : 1));
-      return groups.length < 2 ? [] : groups.flatMap(([name, its]) => meanOf(by, name, its));
+      return groups.length < 2 ? [] : groups.flatMap(([name, group]) => meanOf(by, name, group));
     });
     return [...meanOf('all', null, own), ...parts];
   });
