@@ -6,7 +6,7 @@ import type { Io } from './cli/io.ts';
 import { removedLine } from './cli/removed.ts';
 import { toolVersion } from './cli/store-location.ts';
 import { wrongUseLine } from './cli/wrong-use.ts';
-import { EXIT_CODES, type ExitCode } from './exit-codes.ts';
+import { EXIT_CODE_WORDS, EXIT_CODES, type ExitCode } from './exit-codes.ts';
 import { abCommand } from './features/ab/command.ts';
 import { ackCommand } from './features/ack/command.ts';
 import { baselineCommands, baselinesCommand } from './features/baseline/command.ts';
@@ -44,6 +44,7 @@ const lsCommands = defineGroup({
   name: 'ls',
   summary: 'list sweeps, cells, machines, findings, baselines or engines',
   examples: ['bench ls sweeps', "bench ls cells --filter 'precision=fp8'", 'bench ls baselines', 'bench ls engines'],
+  notes: 'ls lists what is stored; bench show has one of them in detail.',
   commands: [sweepsCommand, cellsCommand, machinesCommand, baselinesCommand, cachedEnginesCommand, findingsCommand],
 });
 
@@ -151,7 +152,12 @@ function makeProgram(io: Io): Command {
       getOutHasColors: () => false,
       getErrHasColors: () => false,
     })
-    .configureHelp({ groupItems: commonLast, subcommandTerm: withoutOptions, visibleCommands: firstScreen })
+    .configureHelp({
+      groupItems: commonLast,
+      minWidthToWrap: 20,
+      subcommandTerm: withoutOptions,
+      visibleCommands: firstScreen,
+    })
     .exitOverride()
     .version(toolVersion(), '-V, --version', 'print the version')
     .addHelpText('after', () =>
@@ -163,16 +169,6 @@ function makeProgram(io: Io): Command {
       ].join('\n'),
     );
 }
-
-const EXIT_CODE_WORDS = [
-  '0 fine',
-  '1 regression',
-  '2 wrong use or bad input',
-  '3 the environment lacks something',
-  '4 some runs failed',
-  '5 unclear, with --fail-on unclear',
-  '130 interrupted',
-];
 
 const FURTHER_HELP = [
   'bench init writes a first matrix; bench help lists all commands and topics',
