@@ -21,7 +21,7 @@ import {
 import { type Pair, findPair, inPairFolder, isFinished } from './pair.ts';
 import { type BothPlans, planBoth, withinBudget } from './plan-both.ts';
 import { type Enough, cellsOf, costText, nextRound, pairedCells } from './rounds.ts';
-import { measureInTurns } from './turns.ts';
+import { measureSides } from './turns.ts';
 import { isMetric } from '../../../records/metric.ts';
 import { pathInside } from '../../../run/checkout/commit-checkout.ts';
 import { machinesFor, refuseOwnDevices, shareOut } from '../../../run/gpu-worker.ts';
@@ -230,7 +230,7 @@ async function measure({ io, options, pair, store }: Comparing, all: BothPlans):
     telemetry: options.telemetry !== false,
     gpus: options.gpus === undefined ? null : shareOut(plan, machines, lastGpusOf(store.db, keys), io),
   };
-  await measureInTurns(store, pair, both, machines, settings, () => pairedCells(store, pair, both), io);
+  await measureSides(store, pair, both, machines, settings, () => pairedCells(store, pair, both), io);
 }
 
 /** Null where the command first has to make something: the matrix, or trtexec. */
