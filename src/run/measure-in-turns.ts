@@ -82,8 +82,8 @@ class Turns {
   }
 
   async measure(round: readonly Turn[]): Promise<void> {
-    const isNew = (turn: Turn): boolean => turn.run.role === 'timed' && !isStored(turn);
-    this.first.unfitRounds?.begin(round.filter(isNew).map(({ run }) => run.cellKey));
+    const fresh = round.filter((turn) => turn.run.role === 'timed' && !isStored(turn));
+    this.first.unfitRounds?.begin(fresh.map(({ run }) => run.cellKey));
     this.queues.add(round);
     await this.onEachGpu((place) => this.provideEngines(place));
     // The workers that have ended begin again when another one's runs were moved to them.

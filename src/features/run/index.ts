@@ -1,4 +1,4 @@
-export { budgetNote, fittedPlan } from './budget.ts';
+export { withinBudget } from './budget.ts';
 export { startSweep } from './run.ts';
 export { search } from './search/output.ts';
 export { showSearch } from './search/wanted-search.ts';

@@ -5,8 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
 
 import { runFoldersIn } from '../../artefacts/copy-artefacts.ts';
-import { readNote } from '../../artefacts/files.ts';
-import { makeOwnFolder, refuseLink } from '../../artefacts/folders.ts';
+import { makeOwnFolder, readJson, refuseLink } from '../../artefacts/folders.ts';
 import { artefactsFolderOf, RUN_MANIFEST, sweepFolderOf } from '../../artefacts/layout.ts';
 import { InterruptedError, UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
@@ -156,7 +155,7 @@ async function importShards(store: OpenStore, plan: RunPlan, io: Io) {
       const folder = join(sweepFolder, runId);
       const stated = z.object({ runId: z.literal(runId), sweepId: z.literal(sweepId) });
       if (writer.hasRun(runId)) alreadyStored += 1;
-      else if ((await readNote(join(folder, RUN_MANIFEST), stated)) !== null) folders.push(folder);
+      else if (readJson(join(folder, RUN_MANIFEST), stated) !== null) folders.push(folder);
       else refused.push({ shard, problem: `run ${runId.slice(0, 8)}: its run.json is missing or damaged` });
     }
   }

@@ -19,7 +19,7 @@ import {
   twoCommits,
 } from './commit-side.ts';
 import { type Pair, findPair, inPairFolder, isFinished } from './pair.ts';
-import { type BothPlans, planBoth, withinBudget } from './plan-both.ts';
+import { type BothPlans, bothWithinBudget, planBoth } from './plan-both.ts';
 import { type Enough, cellsOf, costText, nextRound, pairedCells } from './rounds.ts';
 import { measureSides } from './turns.ts';
 import { isMetric } from '../../../records/metric.ts';
@@ -215,7 +215,7 @@ async function preparedCommits(comparing: Comparing, commits: TwoCommits, folder
 }
 
 async function measure({ io, options, pair, store }: Comparing, all: BothPlans): Promise<void> {
-  const both = await withinBudget(store, all, options.budget ?? null);
+  const both = await bothWithinBudget(store, all, options.budget ?? null);
   for (const note of both.notes) say(`note: ${note}`, io);
   const { program, plan } = both.head.planned;
   const hasHarness = plan.runs.some(({ harness }) => harness !== null);
@@ -250,7 +250,7 @@ async function sayCost({ io, options, pair, store }: Comparing, both: BothPlans)
   const enough = enoughOf(options, both.head.planned.plan.repeats);
   const gpus = options.gpus?.split(',').length ?? 1;
   const budgetS = options.budget ?? null;
-  const { base, head } = await withinBudget(store, both, budgetS);
+  const { base, head } = await bothWithinBudget(store, both, budgetS);
   const cells = pairedCells(store, pair, { base, head });
   for (const line of await costText(store, [base, head], cells, enough, gpus, budgetS)) say(line, io);
 }
