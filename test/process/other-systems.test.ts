@@ -88,10 +88,6 @@ test('sweeps have the same names whatever separates folders', () => {
   expect(nameSources(join(ROOT, 'logs'), [source]).map(({ sweepName }) => sweepName)[0]).toMatch(/logs\/nights\/1$/);
 });
 
-test('on Linux nothing is in the way', () => {
-  expect(otherSystem('linux')).toBeNull();
-});
-
 /** What is typed in a copy of the folder: checks write into the store. */
 async function type(args: readonly string[], platform: string | null): Promise<Finished & { attempts: string }> {
   const cwd = temporaryFolder();
