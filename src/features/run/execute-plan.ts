@@ -43,10 +43,9 @@ import { LiveProgress } from '../../cli/live-progress.ts';
 import type { Machine } from '../../machine/machine.ts';
 import { type CheckedSweep, checkedSweep, closingText, runsToMeasureAgain } from '../check/index.ts';
 import type { SweepOptions } from './command.ts';
-import { MoreRuns } from './more-runs.ts';
+import { moreRuns } from './more-runs.ts';
 import { isAnswered, searchOutput, searchText } from './search/search-report.ts';
-import type { SearchRuns } from './search/search-runs.ts';
-import { searchRuns } from './search/wanted-search.ts';
+import { SearchRuns } from './search/search-runs.ts';
 import { SweepSuspects } from './suspects/suspect-pairs.ts';
 import { rebuiltEngines } from '../../selection/rebuilt-engines.ts';
 import { realPrecisions } from '../../selection/actual-precisions.ts';
@@ -88,7 +87,7 @@ export async function executePlan(
 
 function searchOf({ db }: OpenStore, { program, stored, sweep }: PreparedSweep): SearchRuns | null {
   const { plan, search } = stored;
-  return search === null ? null : searchRuns(db, { plan, search, sweep, recorded: recordedOf(stored, program) });
+  return search === null ? null : new SearchRuns({ db, plan, search, sweep, recorded: recordedOf(stored, program) });
 }
 
 function showFound(found: SearchRuns, of: Parameters<typeof searchOutput>[1], options: SweepOptions, io: Io): ExitCode {
@@ -125,7 +124,7 @@ async function doSweep(
   const recorded = recordedOf(stored, program);
   const { more: wanted, plan } = stored;
   const given = { db: store.db, sweep, plan, recorded, now: io.now };
-  const more = wanted === null ? null : new MoreRuns({ ...given, wanted, note: (line) => io.err(`note: ${line}\n`) });
+  const more = wanted === null ? null : moreRuns({ ...given, wanted, note: (line) => io.err(`note: ${line}\n`) });
   const cache = new EngineCache(enginesFolderOf(store.path));
   const suspects =
     stored.gate.confirm && stored.experiment === null && search === null
@@ -140,7 +139,7 @@ async function doSweep(
       mayChangeEngines: options.anyway === true || first.mayChangeEngines,
       suspects,
       againRuns: () => runsToMeasureAgain(store.db, sweep.sweepId, begun, recorded),
-      moreRuns: () => (search ?? more)?.next() ?? [],
+      moreRuns: () => search?.next() ?? more?.() ?? [],
       unfitRounds: new UnfitRounds(),
     };
     counts = await runSweep([{ ...first, ...own }, ...others.map((worker) => ({ ...worker, ...own }))], stored);

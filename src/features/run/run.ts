@@ -11,7 +11,7 @@ import type { Plan } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
 import type { GateSettings } from '../../records/gate-settings.ts';
 import { AB_BRANCH } from '../../records/sweep.ts';
-import { leftOutOf, plannedSweep, trtexecOf } from '../../run/planned-sweep.ts';
+import { leftOutOf, plannedSweep, storedPlanOf, trtexecOf } from '../../run/planned-sweep.ts';
 import type { StoredPlan } from '../../run/stored-plan.ts';
 import type { TrtexecProgram } from '../../trtexec/program/find-trtexec.ts';
 import { type OpenStore, openStore } from '../../store/file/open.ts';
@@ -126,14 +126,7 @@ export async function startSweep(
     const { budget = null } = options;
     const { note, plan } = await withinBudget(store, made.plan, sweep.provenance, budget, { gpus: machines.length });
     if (note !== null) io.err(`note: ${note}\n`);
-    const stored: StoredPlan = {
-      plan,
-      program: {
-        trtexec,
-        trtexecSha256,
-        replayFolder: program.recordings?.folder ?? null,
-        python: converter?.interpreter ?? null,
-      },
+    const begun = storedPlanOf(plan, program, converter, {
       matrix: { file: resolve(io.cwd, path), identity: matrixIdentity(made.matrix) },
       telemetry: options.telemetry !== false,
       more: await wantedMoreRuns(store.db, sweep, plan, options, io),
@@ -142,13 +135,12 @@ export async function startSweep(
       gpus: sharedOut(store, plan, machines, options, io),
       coolDown: options.coolDown ?? made.matrix.coolDown,
       numa: options.numa ?? made.matrix.numa,
-      slurmRun: null,
       experiment,
       gate: confirmedBy(made.matrix.gate, options),
-      pairs: null,
       leftOut: experiment === null ? leftOutOf(made.matrix, plan) : null,
       keptLastGoodBytes: made.matrix.keptLastGoodBytes,
-    };
+    });
+    const stored = { ...begun, program: { ...begun.program, trtexecSha256 } };
     return await executePlan(store, { sweep, stored, program, converter, machines }, options, io);
   };
   return usingStore(store, work);

@@ -20,7 +20,8 @@ import {
 } from './commit-side.ts';
 import { type Pair, findPair, inPairFolder, isFinished } from './pair.ts';
 import { type BothPlans, bothWithinBudget, planBoth } from './plan-both.ts';
-import { type Enough, cellsOf, costText, nextRound, pairedCells } from './rounds.ts';
+import { cellsOf, costText, nextRound, pairedCells } from './rounds.ts';
+import type { Enough } from '../../run/index.ts';
 import { measureSides } from './turns.ts';
 import { isMetric } from '../../../records/metric.ts';
 import { pathInside } from '../../../run/checkout/commit-checkout.ts';
@@ -173,11 +174,7 @@ function isDone({ io, options, pair, store }: Comparing): boolean {
   if (stored === null) return false;
   const { plan, program } = stored;
   const set = program.replayFolder === null ? null : readRecordingSet(program.replayFolder);
-  const cells = cellsOf(store, pair, plan.cells).map((each) => ({
-    ...each,
-    capacity: set === null ? Infinity : recordedRuns(set, plan, each.cell.key),
-    roundS: 1,
-  }));
+  const cells = cellsOf(store, pair, plan.cells, (key) => (set === null ? Infinity : recordedRuns(set, plan, key)));
   // Without an engine there is no run, again and again.
   const measured = cells.filter(({ base, head }) => base.length > 0 && head.length > 0);
   if (nextRound(measured, enoughOf(options, plan.repeats)).length > 0) return false;
@@ -259,7 +256,7 @@ function enoughOf({ maxRepeats, metric, repeats, untilSure }: MeasureOptions, pl
   return {
     repeats: repeats ?? planned,
     maxRepeats: maxRepeats ?? DEFAULT_MAX_REPEATS,
-    percent: untilSure ?? DEFAULT_PERCENT,
+    goal: { percent: untilSure ?? DEFAULT_PERCENT, deviations: 0 },
     metric: metric !== undefined && isMetric(metric) ? metric : null,
   };
 }

@@ -5,7 +5,8 @@ import { InterruptedError } from '../../../errors.ts';
 import type { SideName } from './commit-side.ts';
 import type { Pair } from './pair.ts';
 import type { PlannedSide } from './plan-both.ts';
-import { type Enough, type PairedCell, nextRound, roundsOf } from './rounds.ts';
+import { type PairedCell, nextRound } from './rounds.ts';
+import type { Enough } from '../../run/index.ts';
 import { withLockedClocks } from '../../../machine/lock-clocks.ts';
 import type { Machine } from '../../../machine/machine.ts';
 import { timeBudget } from '../../../judge/adaptive-repeats.ts';
@@ -15,7 +16,7 @@ import type { CellKey } from '../../../records/scalars.ts';
 import { COMPARE_BRANCH, type Sweep } from '../../../records/sweep.ts';
 import { openWorkers } from '../../../run/gpu-worker.ts';
 import { measureInTurns } from '../../../run/measure-in-turns.ts';
-import { plannedSweep, storedOnce } from '../../../run/planned-sweep.ts';
+import { plannedSweep, storedPlanOf } from '../../../run/planned-sweep.ts';
 import { inSweep, saveState } from '../../../run/run-sweep.ts';
 import type { StoredPlan } from '../../../run/stored-plan.ts';
 import type { Side, Turn } from '../../../run/sweep-context.ts';
@@ -92,14 +93,14 @@ function* roundsOfSides(
       settings,
     );
     const inTime = new Set(fitting(wanted, ({ roundS }) => roundS));
-    const round = wanted.filter((cell) => inTime.has(cell) || roundsOf(cell) < settings.repeats);
+    const round = wanted.filter((cell) => inTime.has(cell) || cell.rounds < settings.repeats);
     if (round.length === 0) return;
-    const before = new Map(round.map((cell) => [cell.cell.key, roundsOf(cell)]));
+    const before = new Map(round.map((cell) => [cell.cell.key, cell.rounds]));
     const turns = turnsOf(sides, before);
     const beyond = turns.flatMap(({ run }) => (run.repeat > settings.repeats ? [run] : []));
     if (beyond.length > 0) sides.head.workers[0].onEvent({ kind: 'moreRuns', runs: beyond });
     yield turns;
-    for (const cell of cellsNow()) if (before.get(cell.cell.key) === roundsOf(cell)) stuck.add(cell.cell.key);
+    for (const cell of cellsNow()) if (before.get(cell.cell.key) === cell.rounds) stuck.add(cell.cell.key);
   }
 }
 
@@ -122,7 +123,7 @@ function turnsOf(sides: Readonly<Record<SideName, OpenedSide>>, before: Readonly
 
 /** What is left to be done, for the progress: the runs of both sides. */
 function planLeft({ base, head }: Readonly<Record<SideName, PlannedSide>>, cells: readonly PairedCell[]): Plan {
-  const done = new Map(cells.map((cell) => [cell.cell.key, roundsOf(cell)]));
+  const done = new Map(cells.map((cell) => [cell.cell.key, cell.rounds]));
   const left = ({ planned }: PlannedSide): PlannedRun[] =>
     planned.plan.runs.filter(({ cellKey, repeat }) => repeat > (done.get(cellKey) ?? 0));
   return { ...head.planned.plan, runs: [...left(base), ...left(head)] };
@@ -141,7 +142,7 @@ async function openSide(
   const { matrix, plan, program } = planned;
   const converter = await converterFor(plan, python, planned.io);
   const { coolDown, gate, lockClocks, numa } = matrix;
-  const stored = storedOnce(plan, program, converter, { coolDown, gate, gpus, lockClocks, numa, telemetry });
+  const stored = storedPlanOf(plan, program, converter, { coolDown, gate, gpus, lockClocks, numa, telemetry });
   const sweep = plannedSweep(plan, program, {
     sweepId: pair[name],
     name: `compare ${pair.pairId.slice(0, 8)}`,
