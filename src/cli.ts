@@ -1,12 +1,12 @@
 import { Command, CommanderError, type CommandUnknownOpts, Help, type Option } from '@commander-js/extra-typings';
 
 import { COMMON_OPTIONS, type DefinedCommand, defineGroup } from './cli/define-command.ts';
-import { execute } from './cli/execute.ts';
+import { type Execute, execute } from './cli/execute.ts';
 import type { Io } from './cli/io.ts';
 import { removedLine } from './cli/removed.ts';
 import { toolVersion } from './cli/store-location.ts';
 import { wrongUseLine } from './cli/wrong-use.ts';
-import { EXIT_CODES, type ExitCode } from './exit-codes.ts';
+import { EXIT_CODE_TEXTS, EXIT_CODES, type ExitCode } from './exit-codes.ts';
 import { abCommand } from './features/ab/command.ts';
 import { ackCommand } from './features/ack/command.ts';
 import { baselineCommands, baselinesCommand } from './features/baseline/command.ts';
@@ -84,15 +84,9 @@ const FIRST_SCREEN = ['init', 'doctor', 'plan', 'run', 'compare', 'check', 'why'
 /** @param argv without Node and the script */
 export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
   let exitCode: ExitCode = EXIT_CODES.fine;
-  const program = makeProgram(io);
-  for (const [heading, ...commands] of GROUPS) {
-    program.commandsGroup(heading);
-    for (const add of commands) {
-      add(program, async (options, start) => {
-        exitCode = await execute(options, io, start);
-      });
-    }
-  }
+  const program = makeProgram(io, async (options, start) => {
+    exitCode = await execute(options, io, start);
+  });
   if (argv.length === 0) {
     program.outputHelp();
     return EXIT_CODES.fine;
@@ -137,10 +131,11 @@ function behindCommand(argv: readonly string[], program: CommandUnknownOpts): st
   return [...argv.slice(first, behind), ...moved, ...argv.slice(behind)];
 }
 
-function makeProgram(io: Io): Command {
+/** All commands, with their options and help. */
+export function makeProgram(io: Io, start: Execute): Command {
   const program: Command = new Command('bench');
   const usages = () => new Map(program.commands.map((command) => [command.name(), command.usage()]));
-  return program
+  program
     .description('TensorRT benchmarks: what got slower, by how much, and how sure that is.')
     .configureOutput({
       writeOut: io.out,
@@ -157,22 +152,23 @@ function makeProgram(io: Io): Command {
     .addHelpText('after', () =>
       [
         '',
-        ...labelledItems('Exit codes: ', EXIT_CODE_WORDS, io.look.columns),
+        ...labelledItems('Exit codes: ', exitCodeWords(), io.look.columns),
         '',
         ...FURTHER_HELP.flatMap((line) => wrapHanging(line, io.look.columns, 2)),
       ].join('\n'),
     );
+  for (const [heading, ...commands] of GROUPS) {
+    program.commandsGroup(heading);
+    for (const add of commands) add(program, start);
+  }
+  return program;
 }
 
-const EXIT_CODE_WORDS = [
-  '0 fine',
-  '1 regression',
-  '2 wrong use or bad input',
-  '3 the environment lacks something',
-  '4 some runs failed',
-  '5 unclear, with --fail-on unclear',
-  '130 interrupted',
-];
+/** `70` is no code that a user can cause. */
+function exitCodeWords(): string[] {
+  const codes = Object.entries(EXIT_CODE_TEXTS).filter(([code]) => Number(code) !== EXIT_CODES.internalError);
+  return codes.map(([code, [short]]) => `${code} ${short}`);
+}
 
 const FURTHER_HELP = [
   'bench init writes a first matrix; bench help lists all commands and topics',
