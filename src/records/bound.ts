@@ -12,7 +12,7 @@ export const BOUND_WORDS = {
   h2d: 'copies to the GPU (H2D)',
   d2h: 'copies from the GPU (D2H)',
   /** The run was asked to pause between queries. */
-  paced: 'the pauses asked for',
+  paced: 'the requested pauses',
   contended: 'other work on the GPU',
 } satisfies Readonly<Record<string, string>>;
 

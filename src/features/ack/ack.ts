@@ -104,7 +104,7 @@ async function mark(db: StoreDatabase, findings: readonly Finding[], options: Ac
   const createdAt = io.now().toISOString();
   const rows = findings.map(({ findingId }) => ({ findingId, reason, until, owner, createdAt }));
   acknowledge(db, rows);
-  const term = until === null ? 'for good' : `until ${until.length === 40 ? until.slice(0, 8) : until}`;
+  const term = until === null ? 'permanently' : `until ${until.length === 40 ? until.slice(0, 8) : until}`;
   const back = `${findings.length === 1 ? 'it comes' : 'each comes'} back if it gets worse, and with --undo`;
   return { rows, line: `${namesOf(findings)} ${areOrIs(findings)} acknowledged ${term}; ${back}` };
 }

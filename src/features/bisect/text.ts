@@ -13,7 +13,7 @@ export function bisectText(report: BisectOutput, look: Look): string[] {
   const { change, label, metric, notes, provenance, runs, steps } = report;
   const lines = [...answerText(report, look)];
   if (change !== null && report.status !== 'notSlower') {
-    lines.push(fitted(`bad against good end: ${evidenceText(change, metric)}`, look));
+    lines.push(fitted(`BAD against GOOD: ${evidenceText(change, metric)}`, look));
   }
   lines.push(...notes.map((note) => `  ${printable(note)}`));
   if (steps.length > 0) lines.push('', ...stepTable(report, look));

@@ -49,7 +49,7 @@ const finding = z.strictObject({
   lastBad: checkedSweep,
   commits: z.array(z.strictObject({ commit: z.string(), subject: z.string() })),
   environmentChanges,
-  buildChanges: z.array(z.string()).describe('Of the engines, in its clearest cell'),
+  buildChanges: z.array(z.string()).describe('Of the engines, in the clearest cell'),
   cause: z.string().nullable(),
   likeliestCause: firstCauseSchema.nullable().describe('In its clearest cell'),
   lasts: lasts.describe('What shows that it is no single sweep; null while nothing does'),

@@ -135,13 +135,13 @@ function initText(written: InitOutput, { columns, style }: Look): string[] {
     ...skipped.flatMap(({ path, problem }) => warned(`left out: ${path}: ${problem}`)),
     ...(trtexec === null || trtexec.version === null ? [] : [`trtexec ${trtexec.version}: ${printable(trtexec.path)}`]),
     ...(gpus.length === 0 ? [] : [`GPU: ${gpus.map((name) => printable(name)).join(', ')}`]),
-    ...(schemaFile === null ? [] : [`for editors that complete: ${printable(schemaFile)}`]),
-    ...(ignoreFile === null ? [] : [`for git: ${ignoreFile}, so that results are not added`]),
+    ...(schemaFile === null ? [] : [`schema for editors: ${printable(schemaFile)}`]),
+    ...(ignoreFile === null ? [] : [`git ignores the results: ${ignoreFile}`]),
     ...(lacks.length === 0 ? [] : warned(`.gitignore lacks what bench makes: ${lacks.join(' ')}`)),
     ...lacking.flatMap((what) => warned(`missing: ${what}`)),
     lacking.length === 0
       ? `next: bench plan ${command}, then bench run ${command}`
-      : `next: bench plan ${command}${isKnown ? '' : ' --tensorrt 10.6'}; bench doctor says what to do about what is missing`,
+      : `next: bench plan ${command}${isKnown ? '' : ' --tensorrt 10.6'}; bench doctor shows how to fix what is missing`,
   ];
 }
 

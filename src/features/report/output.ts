@@ -29,7 +29,7 @@ const { schemaVersion: _, ...compared } = comparison.shape;
 
 export const upgrade = outputOfVersion(2, 'bench report --upgrade OLD NEW --json', {
   ...compared,
-  against: z.array(z.string()).describe('What speaks against moving; empty where nothing does'),
+  against: z.array(z.string()).describe('Reasons against the upgrade; empty if there are none'),
 });
 
 export type UpgradeOutput = OutputOf<typeof upgrade>;
