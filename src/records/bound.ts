@@ -26,7 +26,7 @@ export const cellBoundSchema = z
   .strictObject({
     by: z.enum(BOUNDS),
     evidence: z.string().describe('The numbers that show it'),
-    advice: z.string().describe('What helps against this bottleneck'),
+    advice: z.string().describe('Advice for this bottleneck'),
   })
   .nullable()
   .describe('What limits throughput, in most of the runs; null where it is not known');
