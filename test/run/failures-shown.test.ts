@@ -70,7 +70,7 @@ describe('a plugin that is missing', { timeout: 180_000 }, () => {
       /build +small fp16: failed: .*\(operatorUnsupported\) · .*Cannot find plugin: MyPlugin_TRT.* · bench show ID/,
     );
     const section = [
-      '  small fp16 (build) failed: TensorRT cannot parse the model, or lacks a plugin of it',
+      '  small fp16 (build) failed: TensorRT cannot parse the model, or lacks one of its plugins',
       `    stderr line 1: IPluginRegistry::getCreator: Error Code 4: API Usage Error (Cannot find plugin:`,
       '    MyPlugin_TRT, version: 1, namespace:.)',
       '    → bench show ID',

@@ -12,7 +12,7 @@ export function bisectText(report: BisectOutput, look: Look): string[] {
   const facts = [printable(label ?? ''), provenance ?? '', ...counts].filter((part) => part !== '');
   return [
     ...answerText(report, look),
-    ...(status === 'notSlower' ? [] : evidenceText(report, change, look, 'bad against good end: ')),
+    ...(status === 'notSlower' ? [] : evidenceText(report, change, look, 'BAD against GOOD: ')),
     ...notes.map((note) => `  ${printable(note)}`),
     ...(steps.length > 0 ? ['', ...stepTable(report, look)] : []),
     '',

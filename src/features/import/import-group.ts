@@ -125,9 +125,9 @@ export class GroupImport {
     for (const entry of this.sweeps.values()) await this.finish(entry);
     this.noteAll(
       this.unnamed,
-      'names neither a model nor an engine: a cell of its own, --model NAME --precision P joins it',
+      'names neither a model nor an engine: stored as a separate cell; add --model NAME --precision P',
     );
-    this.noteAll(this.impossibleDates, 'not used: no date of a run of TensorRT');
+    this.noteAll(this.impossibleDates, 'ignored: not a possible date of a TensorRT run');
     return [...this.sweeps.values()];
   }
 

@@ -131,15 +131,15 @@ function initText(written: InitOutput, { columns, style }: Look): string[] {
     ...skipped.flatMap(({ path, problem }) => warned(`left out: ${path}: ${problem}`)),
     ...(version === null ? [] : stated(`trtexec ${version}`, trtexec?.path ?? null)),
     ...stated('GPU', gpus.join(', ')),
-    ...stated('for editors that complete', schemaFile),
-    ...stated('for git', ignoreFile && `${ignoreFile}, so that results are not added`),
+    ...stated('schema for editors', schemaFile),
+    ...stated('git ignores the results', ignoreFile),
     ...(written.notIgnored.length === 0
       ? []
       : warned(`.gitignore lacks what bench makes: ${written.notIgnored.join(' ')}`)),
     ...lacking.flatMap((what) => warned(`missing: ${what}`)),
     lacking.length === 0
       ? `next: bench plan ${command}, then bench run ${command}`
-      : `next: bench plan ${command}${version === null ? ' --tensorrt 10.6' : ''}; bench doctor says what to do about what is missing`,
+      : `next: bench plan ${command}${version === null ? ' --tensorrt 10.6' : ''}; bench doctor shows how to fix what is missing`,
   ];
 }
 

@@ -35,12 +35,10 @@ export const reproOutput = output('bench repro --json', {
   axisEnv: z
     .record(z.string(), z.string().nullable())
     .describe('Variables on an axis of the matrix, of the run alone; null takes one away'),
-  source: z
-    .enum(['stored', 'recorder'])
-    .describe('Whose command lines these are: of a replayed run those of its recorder'),
+  source: z.enum(['stored', 'recorder']).describe('Source of the command lines; for a replayed run, its recorder'),
   conversion: z
     .strictObject({
-      record: variantRecord.nullable().describe('What was made; null when no run says it'),
+      record: variantRecord.nullable().describe('What was made; null if no run states it'),
       basePath: z.string().nullable(),
       args: argv.nullable(),
       argv: argv.nullable(),
@@ -55,7 +53,7 @@ export const reproOutput = output('bench repro --json', {
     .describe('How the model of the engine was made from another one'),
   build: command.nullable(),
   run: command.nullable().describe('Null for a build'),
-  commandLine: z.string().nullable().describe('Of a bare log: arguments joined without quotes'),
+  commandLine: z.string().nullable().describe('From a log without run folder: arguments joined without quotes'),
   model: hashed.extend({ external: z.array(z.string()).nullable().describe('Null: the model is not here') }).nullable(),
   engine: z.strictObject({
     sha256: sha256.nullable(),
@@ -64,7 +62,7 @@ export const reproOutput = output('bench repro --json', {
   }),
   trtexec: hashed.nullable(),
   inputs: z.array(hashed),
-  timingCacheSha256: sha256.nullable().describe('What the build began with'),
+  timingCacheSha256: sha256.nullable().describe('Timing cache at the start of the build'),
   environment: z.record(z.string(), z.union([z.string(), z.number()]).nullable()),
   clockPolicy: z.string().nullable(),
   git: z.strictObject({ commit: z.string().nullable(), branch: z.string().nullable(), dirty: z.boolean().nullable() }),
@@ -79,7 +77,7 @@ export const reproOutput = output('bench repro --json', {
 export type ReproOutput = OutputOf<typeof reproOutput>;
 
 const reduced = z.strictObject({
-  layer: z.string().describe('Its ONNX nodes'),
+  layer: z.string().describe('ONNX nodes of the layer'),
   change: z.enum(LAYER_CHANGES),
   deltaMs: z.number().describe('By the profiles of the two builds; 0 without profiles'),
   matching: count.describe('Layers that the name fits; the one that changed most was taken'),

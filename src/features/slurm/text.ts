@@ -23,9 +23,9 @@ export function submitText(report: SubmitOutput, shards: readonly Shard[]): stri
           `${count(left.length, 'shard')} not taken by Slurm (${printable(report.problem ?? '')}): later, bench slurm resume ${run}`,
         ]),
     '',
-    `follow them   bench slurm collect ${run} --wait`,
-    `take results  bench slurm collect ${run}      as often as you like`,
-    `end them      bench slurm cancel ${run}`,
+    `follow the jobs   bench slurm collect ${run} --wait`,
+    `collect results   bench slurm collect ${run}      repeat it as needed`,
+    `cancel the jobs   bench slurm cancel ${run}`,
   ];
 }
 
