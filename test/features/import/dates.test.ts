@@ -61,8 +61,8 @@ async function ordersIn(db: string, metric: string) {
   };
 }
 
-const names = NIGHTS.map(({ name }) => name);
-const IN_ORDER = { code: 1, check: 'night30', firstBad: 'night26', asOf: 'night25', sweeps: names, trend: names };
+const NAMES = NIGHTS.map(({ name }) => name);
+const IN_ORDER = { code: 1, check: 'night30', firstBad: 'night26', asOf: 'night25', sweeps: NAMES, trend: NAMES };
 
 describe('the date of an imported log without run.json', () => {
   test('is that of its lines: a step of +216 % on night 26 of 30 is found, whatever the order of import', async () => {
