@@ -14,12 +14,11 @@ import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { changeRows } from '../../layers/change-rows.ts';
 import { diffLayers } from '../../layers/diff-layers.ts';
 import { layerFactsOf } from '../../layers/layer-facts.ts';
-import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
 import { isStoredVariable } from '../../process/environment-variables.ts';
 import { isMeasured } from '../../records/run.ts';
 import type { RunId } from '../../records/scalars.ts';
 import { storedRun } from '../../selection/by-name.ts';
-import { type CellPoint, resolvePoints } from '../../selection/cell-points.ts';
+import { resolvePoints } from '../../selection/cell-points.ts';
 import { newestRun } from '../../selection/newest-run.ts';
 import { profiledPoint, profiledRun } from '../../selection/profiled-engine.ts';
 import type { OpenStore } from '../../store/file/open.ts';
@@ -34,18 +33,9 @@ import { CHANGE_WORDS, layersDiffOutput, layersDiffText, layerTable } from '../l
 import type { ReproOptions } from './command.ts';
 import { gatherReproduction } from './gather.ts';
 import type { Reduced, ReproBundle, ReproOutput } from './output.ts';
-import { reduceModel } from './reduce.ts';
+import { reduceModel, type Side } from './reduce.ts';
 import { reproScript } from './script.ts';
-import { reproText } from './text.ts';
-
-/** The build that a bug report is about, or the good one that it is compared with. */
-export interface Side {
-  readonly name: 'head' | 'base';
-  readonly repro: ReproOutput;
-  readonly engine: ProfiledEngine | null;
-  /** Null for a build, which belongs to no single cell. */
-  readonly point: CellPoint | null;
-}
+import { reproText } from './repro.ts';
 
 const PLAIN = makeLook(100, false);
 /** Of a run folder, in the order of importance: a manifest, logs, and names and numbers of layers and queries. */
@@ -143,9 +133,8 @@ export async function writeBundle(name: string, file: string, options: ReproOpti
     const sides = found.map((side) => ({ ...side, repro: paths.copy(knownOf(side.repro)) }));
     const reduced = made && paths.copy(made.output);
     const bundle = new BundleFiles(maxMib, paths);
-    for (const side of sides) addReproduction(bundle, side);
     if (made !== null) bundle.add('reduced/model.onnx', made.model);
-    addLayers(bundle, sides);
+    addSides(bundle, sides);
     await bundle.addRuns(runFolders(sides, store), io.signal);
     for (const { name: side, repro } of sides) {
       bundle.leaveOut(`${side}/matrix.yaml`, 'somebody wrote it');
@@ -203,30 +192,29 @@ async function sidesOf(store: OpenStore, runId: RunId, ref: string | undefined, 
 /** Without what an allow-list does not have. */
 function knownOf(repro: ReproOutput): ReproOutput {
   const { environment, git, start, withheld } = repro;
-  const all = Object.entries(start?.env ?? {});
-  const env = all.filter(([name]) => isStoredVariable(name));
-  const unknown = all.flatMap(([name]) => (isStoredVariable(name) ? [] : [name]));
+  const [env, unknown] = [true, false].map((isKnown) =>
+    Object.entries(start?.env ?? {}).filter(([name]) => isStoredVariable(name) === isKnown),
+  );
+  const names = [...(start?.withheld ?? []), ...(unknown ?? []).map(([name]) => name)];
   return {
     ...repro,
     environment: { ...environment, container: null },
     git: { ...git, branch: null },
-    start: start && { ...start, env: Object.fromEntries(env), withheld: [...start.withheld, ...unknown] },
-    withheld: withheld + unknown.length,
+    start: start && { ...start, env: Object.fromEntries(env ?? []), withheld: names },
+    withheld: withheld + (unknown?.length ?? 0),
   };
 }
 
-function addReproduction(bundle: BundleFiles, { name, repro }: Side): void {
-  bundle.add(`${name}/repro.json`, repro);
-  try {
-    bundle.add(`${name}/repro.sh`, reproScript(repro));
-  } catch (error) {
-    if (!(error instanceof BenchError)) throw error;
-    bundle.leaveOut(`${name}/repro.sh`, error.message);
-  }
-}
-
-function addLayers(bundle: BundleFiles, sides: readonly Side[]): void {
-  for (const { engine, name } of sides) {
+/** What was run and how, and the layers of the engines. */
+function addSides(bundle: BundleFiles, sides: readonly Side[]): void {
+  for (const { engine, name, repro } of sides) {
+    bundle.add(`${name}/repro.json`, repro);
+    try {
+      bundle.add(`${name}/repro.sh`, reproScript(repro));
+    } catch (error) {
+      if (!(error instanceof BenchError)) throw error;
+      bundle.leaveOut(`${name}/repro.sh`, error.message);
+    }
     if (engine !== null) bundle.add(`${name}/layers.json`, layerTable(engine));
     else bundle.leaveOut(`${name}/layers.json`, 'no layers are known: `bench run --profile` takes them');
   }

@@ -17,8 +17,9 @@ import { shellLine } from '../../text/shell-quote.ts';
 import { askHelper, pythonOf } from '../../tools/python/helper.ts';
 import { findFlag, flagsOf, flagValue } from '../../trtexec/flags/flag-table.ts';
 import { selectLayers } from '../layers/index.ts';
-import type { Side } from './bundle.ts';
 import type { ReproOptions } from './command.ts';
+import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
+import type { CellPoint } from '../../selection/cell-points.ts';
 import type { Reduced, ReproOutput } from './output.ts';
 
 const REDUCTION = {
@@ -37,6 +38,15 @@ const REDUCTION = {
 };
 
 type CutInputs = z.infer<typeof REDUCTION.answer>['inputs'];
+
+/** The build that a bug report is about, or the good one that it is compared with. */
+export interface Side {
+  readonly name: 'head' | 'base';
+  readonly repro: ReproOutput;
+  readonly engine: ProfiledEngine | null;
+  /** Null for a build, which belongs to no single cell. */
+  readonly point: CellPoint | null;
+}
 
 const TIMEOUT_MS = 600_000;
 const LIMITS = ['--minShapes', '--optShapes', '--maxShapes'];

@@ -61,8 +61,8 @@ async function ordersIn(db: string, metric: string) {
   };
 }
 
-const names = NIGHTS.map(({ name }) => name);
-const IN_ORDER = { code: 1, check: 'night30', firstBad: 'night26', asOf: 'night25', sweeps: names, trend: names };
+const NAMES = NIGHTS.map(({ name }) => name);
+const IN_ORDER = { code: 1, check: 'night30', firstBad: 'night26', asOf: 'night25', sweeps: NAMES, trend: NAMES };
 
 describe('the date of an imported log without run.json', () => {
   test('is that of its lines: a step of +216 % on night 26 of 30 is found, whatever the order of import', async () => {
@@ -96,8 +96,8 @@ describe('the date of an imported log without run.json', () => {
   test('equal stamps are kept in the order of import, also when the store is rebuilt from artefacts', async () => {
     const folder = temporaryFolder();
     const db = join(folder, 'bench.sqlite');
-    const names = ['c', 'a', 'b'];
-    for (const [index, name] of names.entries()) {
+    const folders = ['c', 'a', 'b'];
+    for (const [index, name] of folders.entries()) {
       mkdirSync(join(folder, name));
       const log = logOf('normal', index + 1, null);
       writeFileSync(
@@ -113,7 +113,7 @@ describe('the date of an imported log without run.json', () => {
       const listed = await bench(['ls', 'sweeps', '--json', '--db', store]);
       const { sweeps }: { sweeps: { name: string; startedAt: string }[] } = JSON.parse(listed.stdout);
       expect(sweeps.map(({ name, startedAt }) => [name, startedAt])).toEqual(
-        names.toReversed().map((name) => [name, '2026-11-21T07:50:24.000Z']),
+        folders.toReversed().map((name) => [name, '2026-11-21T07:50:24.000Z']),
       );
     }
   });
