@@ -1,3 +1,4 @@
+import { tunedBatches } from '../../selection/tuned-batches.ts';
 import { relative } from 'node:path';
 
 import { artefactsFolderOf, enginesFolderOf } from '../../artefacts/layout.ts';
@@ -246,6 +247,7 @@ async function show(
     realPrecisions(store.db, planned, runs, [sweepId]),
     options.precisionShare ?? LEAST_PRECISION_SHARE,
     findEnvironments(store.db, [...new Set(runs.map(({ environmentId }) => environmentId))]),
+    tunedBatches(store.db, planned, runs),
   );
   const failures = sweepFailures(store.db, sweepId, plan);
   const shown = shownSweepOf(sweep, counts, cells, failures, rebuiltEngines(store.db, sweep, planned, runs));
