@@ -34,4 +34,6 @@ export interface ExplainedRun extends Pick<CellRun, 'boundBy' | 'flags' | 'outco
   /** Flags of the timed run without paths, exports and durations. */
   readonly runFlags: readonly string[];
   readonly inputs: CellInputs;
+  /** What was stated of an imported run; none of another. Untrusted. */
+  readonly importNotes: readonly string[];
 }

@@ -28,6 +28,10 @@ export const changedConditions: CauseDetector = ({ sides }) => {
   if (isSameCell && gone.length + come.length > 0) {
     options.push(`run: ${gone.join(' ') || 'no flag'} → ${come.join(' ') || 'no flag'}`);
   }
+  const [noted, notes] = [without(was.importNotes, is.importNotes), without(is.importNotes, was.importNotes)];
+  if (isSameCell && noted.length + notes.length > 0) {
+    options.push(`notes of the imports: ${quotedList(noted)} → ${quotedList(notes)}`);
+  }
   if (options.length > 0) {
     const title = `options changed: ${options.join('; ')}`;
     causes.push(cause('options', null, { title, confirm: 'run once with the old options' }));
@@ -61,6 +65,10 @@ export const changedConditions: CauseDetector = ({ sides }) => {
   }
   return causes;
 };
+
+function quotedList(texts: readonly string[]): string {
+  return texts.map((text) => `"${text}"`).join(', ') || 'none';
+}
 
 function without(flags: readonly string[], others: readonly string[]): string[] {
   return flags.filter((flag) => !others.includes(flag));

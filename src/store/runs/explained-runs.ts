@@ -3,8 +3,8 @@ import { and, eq, inArray } from 'drizzle-orm';
 import type { EngineIdentity } from '../../layers/explained-run.ts';
 import type { CellInputs } from '../../records/cell.ts';
 import { UNKNOWN_ENVIRONMENT } from '../../records/environment.ts';
-import { type ImportedBuild, importedBuilds, statedArguments } from '../builds/loaded-engines.ts';
 import type { StoreDatabase } from '../file/open.ts';
+import { importedBuilds, statedArguments } from '../builds/loaded-engines.ts';
 import { hintsOf } from './layer-runs.ts';
 import { centreValue, printedValue, statisticOf } from './run-values.ts';
 import { flagsOf, telemetryOf } from './run-facts.ts';
@@ -34,6 +34,8 @@ export function explainedRuns(db: StoreDatabase, cell: ExplainedCell) {
       sweepId: runs.sweepId,
       outcome: runs.outcome,
       reason: runs.reason,
+      provenance: runs.provenance,
+      notes: runs.notes,
       environmentId: runs.environmentId,
       buildId: runs.buildId,
       engineSha256: runs.engineSha256,
@@ -66,7 +68,20 @@ export function explainedRuns(db: StoreDatabase, cell: ExplainedCell) {
   const environments = findEnvironments(db, [...new Set(rows.map(({ environmentId }) => environmentId))]);
   const built = importedBuilds(db, cell.sweepIds);
   return rows.map(
-    ({ argv, banner, outcome, reason, environmentId, buildId, engineSha256, modelSha256, buildFlags, ...run }) => {
+    ({
+      argv,
+      banner,
+      outcome,
+      reason,
+      environmentId,
+      buildId,
+      engineSha256,
+      modelSha256,
+      buildFlags,
+      provenance,
+      notes,
+      ...run
+    }) => {
       const parts = statedArguments({ argv, banner });
       const path = flagValue(parts, '--loadEngine') ?? flagValue(parts, '--saveEngine');
       const engine: EngineIdentity = {
@@ -74,7 +89,7 @@ export function explainedRuns(db: StoreDatabase, cell: ExplainedCell) {
         sha256: engineSha256,
         path,
         modelSha256,
-        flags: buildFlags === null ? builtFlags(built.get(path ?? '')) : buildFlags.toSorted(),
+        flags: buildFlags?.toSorted() ?? builtFlags(built.get(path ?? '')?.argv ?? ownBuild(parts)),
       };
       return {
         ...run,
@@ -86,14 +101,21 @@ export function explainedRuns(db: StoreDatabase, cell: ExplainedCell) {
         engine,
         runFlags: flagsIn(parts, ['inference', 'both']),
         inputs: cell.inputs,
+        importNotes: provenance === 'imported' ? notes : [],
       };
     },
   );
 }
 
 /** Build flags of imported runs, which are not linked to their engines. */
-function builtFlags(build: ImportedBuild | undefined): readonly string[] | null {
-  return build === undefined ? null : flagsIn(build.argv, ['build', 'both']);
+function builtFlags(argv: readonly string[] | null): readonly string[] | null {
+  return argv === null ? null : flagsIn(argv, ['build', 'both']);
+}
+
+/** A process that loaded no engine built its own. */
+function ownBuild(argv: readonly string[]): readonly string[] | null {
+  const isBuilt = flagValue(argv, '--onnx') !== null && flagValue(argv, '--loadEngine') === null;
+  return isBuilt ? argv : null;
 }
 
 /** Flags for duration, repetition and outputs, which do not change what is measured. */

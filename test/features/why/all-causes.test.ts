@@ -62,6 +62,7 @@ function runs(gpuComputeMs: number, sha256: string): ExplainedRun[] {
     engine: { buildId: null, sha256, path: null, modelSha256: null, flags: null },
     runFlags: [],
     inputs: { kind: 'random' },
+    importNotes: [],
   }));
 }
 

@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -232,5 +233,34 @@ describe('layers of files', () => {
   test('a folder without anything of trtexec', async () => {
     const { code, stderr } = await bench(['layers', `${temporaryFolder()}/.`]);
     expect([code, stderr.split('\n').length]).toEqual([2, 2]);
+  });
+});
+
+describe('imports that differ in what the engine was tuned for', () => {
+  const SUMMARY = readFileSync(join(GUIDE, 'listing-06-fp16-summary.log'), 'utf8');
+  const SLOWER = SUMMARY.replaceAll(/\d+\.\d+(?= m?s)/g, (time) => (Number(time) * 1.1).toFixed(4));
+  const CELL = ['--model', 'vit', '--precision', 'fp16', '--shapes', 'input:8x3x224x224'];
+
+  async function causeBetween(logs: readonly string[], options: (place: number) => readonly string[]) {
+    const folder = temporaryFolder();
+    const store = ['--db', join(folder, 'bench.sqlite')];
+    for (const [place, text] of logs.entries()) {
+      const log = join(folder, `${place}.log`);
+      writeFileSync(log, text);
+      await bench(['import', log, ...CELL, '--sweep', `opt${place}`, ...options(place), ...store]);
+    }
+    return (await why('vit', 'opt0', 'opt1', ...store)).causes.map(({ title }) => title);
+  }
+
+  test('as their notes say', async () => {
+    const causes = await causeBetween([SUMMARY, SLOWER], (place) => ['--note', `opt=${[8, 32][place]}`]);
+    expect(causes).toEqual(['options changed: notes of the imports: "opt=8" → "opt=32"']);
+  });
+
+  test('as their command lines say, where each built its own engine', async () => {
+    const command = (opt: number): string =>
+      `&&&& RUNNING TensorRT.trtexec [TensorRT v100600] [b26] # trtexec --onnx=vit.onnx --optShapes=input:${opt}x3x224x224 --shapes=input:8x3x224x224\n`;
+    const causes = await causeBetween([command(8) + SUMMARY, command(32) + SLOWER], () => []);
+    expect(causes).toEqual(['options changed: build: --optShapes=input:8x3x224x224 → --optShapes=input:32x3x224x224']);
   });
 });
