@@ -14,12 +14,11 @@ import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { changeRows } from '../../layers/change-rows.ts';
 import { diffLayers } from '../../layers/diff-layers.ts';
 import { layerFactsOf } from '../../layers/layer-facts.ts';
-import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
 import { isStoredVariable } from '../../process/environment-variables.ts';
 import { isMeasured } from '../../records/run.ts';
 import type { RunId } from '../../records/scalars.ts';
 import { storedRun } from '../../selection/by-name.ts';
-import { type CellPoint, resolvePoints } from '../../selection/cell-points.ts';
+import { resolvePoints } from '../../selection/cell-points.ts';
 import { newestRun } from '../../selection/newest-run.ts';
 import { profiledPoint, profiledRun } from '../../selection/profiled-engine.ts';
 import type { OpenStore } from '../../store/file/open.ts';
@@ -34,18 +33,9 @@ import { CHANGE_WORDS, layersDiffOutput, layersDiffText, layerTable } from '../l
 import type { ReproOptions } from './command.ts';
 import { gatherReproduction } from './gather.ts';
 import type { Reduced, ReproBundle, ReproOutput } from './output.ts';
-import { reduceModel } from './reduce.ts';
+import { reduceModel, type Side } from './reduce.ts';
 import { reproScript } from './script.ts';
 import { reproText } from './repro.ts';
-
-/** The build that a bug report is about, or the good one that it is compared with. */
-export interface Side {
-  readonly name: 'head' | 'base';
-  readonly repro: ReproOutput;
-  readonly engine: ProfiledEngine | null;
-  /** Null for a build, which belongs to no single cell. */
-  readonly point: CellPoint | null;
-}
 
 const PLAIN = makeLook(100, false);
 /** Of a run folder, in the order of importance: a manifest, logs, and names and numbers of layers and queries. */

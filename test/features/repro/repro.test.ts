@@ -386,7 +386,7 @@ test('wrong use is one line', async () => {
   await bench(['run', join(ROOT, 'matrices', 'quickstart-pair.yaml')], { cwd });
   const [run] = runsOf(join(cwd, 'bench.sqlite'), 'timed');
   const id = run?.id ?? '';
-  for (const [line, ...args] of [
+  for (const [line = '', ...args] of [
     ['no cell nothing (see `bench ls cells`)', 'nothing'],
     ['only one thing can go to standard output', id, '--script', '--json'],
     ['no/such/folder.sh: cannot be written: there is no such folder', id, '--script', 'no/such/folder.sh'],
