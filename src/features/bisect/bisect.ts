@@ -22,7 +22,7 @@ import { bisectCommits } from './commits.ts';
 import { bisectFactors } from './factors.ts';
 import type { BisectOutput } from './output.ts';
 import { type BisectRequest, idOfRequest, newestUnfinished, requestFile } from './request.ts';
-import { bisectText } from './text.ts';
+import { bisectText } from './report.ts';
 
 export async function bisect(
   good: string | undefined,

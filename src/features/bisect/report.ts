@@ -2,6 +2,11 @@ import type { Io } from '../../cli/io.ts';
 import { gateMetric, metricOf } from '../../records/metric.ts';
 import { defined, isOneOf, keysOf } from '../../text/unknown-values.ts';
 import { namedCell, onlyCell } from '../../selection/by-name.ts';
+import type { Look } from '../../terminal/look.ts';
+import { count, formatNumber, formatPercent } from '../../terminal/numbers.ts';
+import { renderTable } from '../../terminal/table.ts';
+import { truncate } from '../../terminal/text-width.ts';
+import { printable } from '../../text/printable.ts';
 import type { Comparison } from '../compare/index.ts';
 import { readMatrix } from '../plan/index.ts';
 import type { BisectOutput } from './output.ts';
@@ -78,4 +83,94 @@ export function outputOf({ bisectId, request }: Settings, ends: Compared, found:
     runs: runs.reduce((a, b) => a + b, 0),
     ...found,
   };
+}
+
+export function bisectText(report: BisectOutput, look: Look): string[] {
+  const { change, label, notes, provenance, runs, status, steps } = report;
+  const counts = [count(steps.length, 'step'), count(runs, 'run'), `bisection ${report.bisectId.slice(0, 8)}`];
+  const facts = [printable(label ?? ''), provenance ?? '', ...counts].filter((part) => part !== '');
+  return [
+    ...answerText(report, look),
+    ...(status === 'notSlower' ? [] : evidenceText(report, change, look, 'BAD against GOOD: ')),
+    ...notes.map((note) => `  ${printable(note)}`),
+    ...(steps.length > 0 ? ['', ...stepTable(report, look)] : []),
+    '',
+    look.style.dim(truncate(facts.join(' · '), look.columns)),
+  ];
+}
+
+function answerText(report: BisectOutput, look: Look): string[] {
+  const { causes, change, good, bad, kind, status } = report;
+  const { columns, style } = look;
+  const isOfCommits = kind === 'commits';
+  const names = causes.map(({ name, subject }) =>
+    isOfCommits ? `${name.slice(0, 8)} ${printable(subject ?? '')}`.trimEnd() : printable(name),
+  );
+  const listed = names.map((name) => truncate(`  ${name}`, columns));
+  const [from, to] = isOfCommits ? [endText(good), endText(bad)] : ['all good', 'all bad'];
+  switch (status) {
+    case 'found': {
+      const title = `${isOfCommits ? 'first bad commit' : 'the factor'}: ${names[0] ?? ''}`;
+      return [style.strong(truncate(title, columns)), ...evidenceText(report, causes[0]?.evidence ?? null, look)];
+    }
+    case 'range': {
+      const between = `${isOfCommits ? 'commits' : 'settings'} between could not be judged`;
+      return [style.warn(`one of these ${causes.length}, as ${between}`), ...listed];
+    }
+    case 'together':
+      return [style.warn('no single factor: only together do they make the difference'), ...listed];
+    case 'notSlower': {
+      const title = `${to} is not slower than ${from}: there is nothing to find`;
+      return [style.warn(title), ...evidenceText(report, change, look)];
+    }
+    case 'unclear':
+      return [style.warn(`it is unclear whether ${to} is slower than ${from}; try more --max-runs`)];
+    case 'failed':
+      return [style.bad(`an end could not be measured: ${from} or ${to}`)];
+  }
+}
+
+function endText({ commit, ref }: BisectOutput['good']): string {
+  const short = commit?.slice(0, 8) ?? '';
+  return ref === null || commit?.startsWith(ref) === true ? short : `${printable(ref)} (${short})`;
+}
+
+/** `GPU compute time +3.1 % (+2.6 % to +3.6 %): 1.234 → 1.272 ms, 12 and 4 runs`. */
+function evidenceText({ metric }: BisectOutput, evidence: BisectOutput['change'], look: Look, before = ''): string[] {
+  if (evidence === null) return [];
+  const { base, head, changePercent, ciPercent, runs } = evidence;
+  const { label, unit } = metricOf(metric);
+  const interval = ciPercent === null ? '' : ` (${formatPercent(ciPercent[0])} to ${formatPercent(ciPercent[1])})`;
+  const change = `${label} ${formatPercent(changePercent)}${interval}`;
+  const levels = `${formatNumber(base)} → ${formatNumber(head)} ${unit}, ${runs[0]} and ${count(runs[1], 'run')}`;
+  return [truncate(`  ${before}${change}: ${levels}`, look.columns)];
+}
+
+function stepTable(report: BisectOutput, look: Look): string[] {
+  const { style } = look;
+  const isOfCommits = report.kind === 'commits';
+  return renderTable<BisectOutput['steps'][number]>(
+    [
+      {
+        header: isOfCommits ? 'commit' : 'at bad',
+        text: ({ candidate }) => (isOfCommits ? (candidate[0] ?? '').slice(0, 8) : printable(candidate.join(', '))),
+        minWidth: 8,
+      },
+      { header: '', text: ({ subject }) => printable(subject ?? ''), minWidth: 10, isSentence: true },
+      {
+        header: 'change',
+        text: ({ evidence }) => (evidence === null ? '' : formatPercent(evidence.changePercent)),
+        align: 'right',
+      },
+      { header: 'runs', text: ({ evidence }) => String(evidence?.runs[1] ?? ''), align: 'right', dropRank: 1 },
+      {
+        header: '',
+        text: ({ verdict }) => verdict,
+        style: ({ verdict }) => (verdict === 'bad' ? style.bad : verdict === 'good' ? style.good : style.warn),
+      },
+      { header: '', text: ({ reason }) => printable(reason ?? ''), minWidth: 10, isSentence: true },
+    ],
+    report.steps,
+    look,
+  );
 }

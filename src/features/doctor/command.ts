@@ -4,10 +4,7 @@ import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/defi
 const define = (command: PlainCommand) =>
   command
     .option('--matrix <file>', 'check the trtexec that this matrix names (none if it replays)')
-    .option(
-      '--measure',
-      'run a reference (default: a small one of bench) and compare this GPU with others of its model',
-    )
+    .option('--measure', 'run a reference (default: a small one of bench) and compare it with earlier ones on this GPU')
     .addOption(matrixFilterOption())
     .option('--trtexec <path>', 'the trtexec to check (default: $TRTEXEC, else from PATH)');
 
@@ -19,7 +16,7 @@ export const doctorCommand = defineCommand({
   examples: [
     'bench doctor',
     'bench doctor --matrix matrices/nightly.yaml --json',
-    'bench doctor --measure                # is this node as fast as its twins?',
+    'bench doctor --measure                # is this machine as fast as before?',
     "bench doctor --measure --matrix matrices/nightly.yaml --filter 'vit fp16 b8'",
   ],
   outputs: { doctor: async () => (await import('./output.ts')).doctorOutput },

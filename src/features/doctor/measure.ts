@@ -28,17 +28,17 @@ import type { DoctorOptions } from './command.ts';
 import type { DoctorOutput } from './output.ts';
 import { defined } from '../../text/unknown-values.ts';
 
-/** A year: a machine that was not measured since is no twin. */
+/** A year: what was measured before it says nothing of today. */
 const DAYS = 365;
 const MAX_REPEATS = 20;
-/** Machines, or earlier sweeps of this one, below which nothing is said. */
+/** Earlier sweeps of this machine, below which nothing is said. */
 const LEAST = 3;
 const LEAST_PERCENT = 1;
 const ALPHA = 0.01;
-/** What machines of one model differ by: standard deviation, log scale, and how many of them this weighs as much as. */
+/** What sweeps of a machine differ by: standard deviation, log scale, and how many of them this weighs as much as. */
 const PRIOR = { sigma: 0.005, degrees: 3 } as const;
 
-/** Measures the reference, stores it in no history, and compares it with what the store knows of this GPU model. */
+/** Measures the reference, stores it in no history, and compares it with earlier sweeps of this machine. */
 export async function measureReference(options: DoctorOptions, io: Io) {
   const { db, filter, matrix, trtexec } = options;
   const path = matrix ?? join(packageFolder(), 'matrices', 'reference.yaml');
@@ -70,33 +70,25 @@ function standingOf(db: StoreDatabase): Measured | null {
   const own = values.filter((value) => value.sweepId === sweepId);
   const [first] = own;
   if (first === undefined) return null;
-  const places = new Set(own.map(placeOf));
-  const others = values.filter((value) => value.sweepId !== sweepId && places.has(placeOf(value)));
-  const [itself, twins] = [true, false].map((isSame) =>
-    Map.groupBy(
-      others.filter(({ machine }) => (machine === first.machine) === isSame),
-      ({ machine, sweepId: id }) => (isSame ? id : machine),
-    ),
-  );
-  const [against, known = new Map<string, Value[]>()] =
-    (twins?.size ?? 0) >= LEAST ? (['twins', twins] as const) : (['itself', itself] as const);
+  const places = new Set(own.map(({ place }) => place));
+  const earlier = values.filter((value) => value.sweepId !== sweepId && places.has(value.place));
+  const known = Map.groupBy(earlier, (value) => value.sweepId);
   const usual = (key: CellKey) =>
     median([...known.values()].flatMap((of) => of.find(({ cell }) => cell.key === key)?.value ?? []));
   const about = { sweepId, machine: first.name, gpuName: first.gpuName, known: known.size };
-  const cells = inLabelOrder(own.map(({ cell }) => cell)).flatMap((cell) => {
-    const mine = own.find((value) => value.cell === cell);
-    if (mine === undefined) return [];
-    const { metric, value } = mine;
-    return [
-      { key: cell.key, label: cellLabel(cell), metric, unit: metricOf(metric).unit, value, usual: usual(cell.key) },
-    ];
-  });
+  const cells = inLabelOrder(own.map(({ cell }) => cell)).flatMap((cell) =>
+    own
+      .filter((one) => one.cell === cell)
+      .map(({ metric, value }) => {
+        const { key } = cell;
+        return { key, label: cellLabel(cell), metric, unit: metricOf(metric).unit, value, usual: usual(key) };
+      }),
+  );
   const effectOf = (of: readonly Value[]) =>
     median(
-      [...Map.groupBy(of, ({ cell }) => cell.key)].flatMap(([key, [newest]]) => {
-        const level = usual(key);
-        if (level === null || newest === undefined) return [];
-        const { metric, value } = newest;
+      of.flatMap(({ cell, metric, value }) => {
+        const level = usual(cell.key);
+        if (level === null) return [];
         return metricOf(metric).betterIs === 'lower' ? Math.log(value / level) : Math.log(level / value);
       }),
     );
@@ -107,25 +99,24 @@ function standingOf(db: StoreDatabase): Measured | null {
     [...known.values()].flatMap((of) => effectOf(of) ?? []),
   );
   const isOff = Math.abs(percentOfLog(effect)) >= LEAST_PERCENT && p < ALPHA / (known.size + 1);
-  const standing = !isOff ? 'like its twins' : effect > 0 ? 'slower' : 'faster';
-  return { ...about, against, changePercent: percentOfLog(effect), standing, cells };
+  const standing = !isOff ? 'as before' : effect > 0 ? 'slower' : 'faster';
+  return { ...about, against: 'itself', changePercent: percentOfLog(effect), standing, cells };
 }
 
 /** The median of a cell in a sweep on one GPU of one host. */
 interface Value {
-  /** Whose, and what people call it. */
-  readonly machine: string;
+  /** What people call the machine. */
   readonly name: string;
   readonly gpuName: string;
   readonly sweepId: SweepId;
   readonly cell: KeyedCell;
   readonly metric: MetricId;
   readonly value: number;
-  /** What else must be the same: TensorRT, locked clocks, MIG, model file and build options. */
-  readonly condition: string;
+  /** What must be the same: cell, machine, TensorRT, locked clocks, MIG, model file and build options. */
+  readonly place: string;
 }
 
-/** Of its cells on its GPU model, the newest sweep first. */
+/** Of its cells, the newest sweep first. */
 function valuesLike(db: StoreDatabase, sweep: Sweep): Value[] {
   const since = Date.parse(sweep.startedAt ?? '') - DAYS * 86_400_000;
   const sweeps = sweepsOfMachines(db).filter(
@@ -146,17 +137,13 @@ function valuesLike(db: StoreDatabase, sweep: Sweep): Value[] {
     const name = host ?? gpuUuid?.slice(0, 12);
     if (cell === undefined || metric === null || !value || gpuName === null || name === undefined) return [];
     const { modelSha256, flags } = builds.get(buildId ?? '') ?? { modelSha256: null, flags: null };
-    const condition = JSON.stringify([gpuName, tensorrt, lockOf(clockPolicy), mig, modelSha256, flags]);
-    return [{ machine: JSON.stringify([host, gpuUuid]), name, gpuName, sweepId, cell, metric, value, condition }];
+    const machine = [host, gpuUuid, gpuName, tensorrt, lockOf(clockPolicy), mig];
+    const place = JSON.stringify([cellKey, ...machine, modelSha256, flags]);
+    return [{ name, gpuName, sweepId, cell, metric, value, place }];
   });
-  const place = new Map(ids.map((id, index) => [id, index]));
-  return [...Map.groupBy(known, (one) => JSON.stringify([one.sweepId, one.machine, placeOf(one)])).values()]
+  return [...Map.groupBy(known, ({ place, sweepId }) => `${sweepId} ${place}`).values()]
     .flatMap((own) => own.slice(0, 1).map((one) => ({ ...one, value: median(own.map(({ value }) => value)) ?? 0 })))
-    .toSorted((a, b) => (place.get(a.sweepId) ?? 0) - (place.get(b.sweepId) ?? 0));
-}
-
-function placeOf({ cell, condition }: Pick<Value, 'cell' | 'condition'>): string {
-  return `${cell.key} ${condition}`;
+    .toSorted((a, b) => ids.indexOf(a.sweepId) - ids.indexOf(b.sweepId));
 }
 
 /** Two-sided, of one more value from where the others come from. */
@@ -175,12 +162,11 @@ function judged(measured: Measured | null): Judged {
   const value = first === undefined ? '' : `${formatNumber(first.value)} ${first.unit}`;
   const what = cells.length === 1 ? value : count(cells.length, 'cell');
   if (against === null || changePercent === null) {
-    const evidence = `${what}; compared with nothing: ${LEAST} machines with this GPU, or ${LEAST} earlier sweeps of this one, are needed`;
-    return ['advice', evidence, '# run it on the others as well, and merge their stores: bench db merge'];
+    const evidence = `${what}; compared with nothing: ${LEAST} earlier sweeps of this machine are needed`;
+    return ['advice', evidence, '# once more; another machine is compared by bench compare gpu=A gpu=B'];
   }
-  const others = against === 'twins' ? count(known, 'twin') : `${count(known, 'earlier sweep')} of this machine`;
-  const evidence = `${what}, ${formatPercent(changePercent)} against ${others}`;
+  const evidence = `${what}, ${formatPercent(changePercent)} against ${count(known, 'earlier sweep')} of this machine`;
   if (standing !== 'slower') return ['ok', evidence];
-  const mend = 'bench ls machines   # and what it has otherwise than they';
+  const mend = 'bench ls machines   # and what it has otherwise than before';
   return ['warning', `${evidence}: slower than they differ by`, mend];
 }

@@ -9,10 +9,10 @@ export const doctorOutput = output('bench doctor --json', {
       sweepId: id,
       machine: z.string(),
       gpuName: z.string(),
-      against: z.enum(['twins', 'itself']).nullable().describe('Null: neither three twins nor three earlier sweeps'),
-      known: count.describe('Twins, or earlier sweeps of this machine'),
+      against: z.literal('itself').nullable().describe('Null without three earlier sweeps of this machine'),
+      known: count.describe('Earlier sweeps of this machine'),
       changePercent: z.number().nullable().describe('Median over the cells: +4 is 4 % slower'),
-      standing: z.enum(['slower', 'faster', 'like its twins']).nullable(),
+      standing: z.enum(['slower', 'faster', 'as before']).nullable(),
       cells: z.array(
         z.strictObject({
           ...aboutCell,

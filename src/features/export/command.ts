@@ -19,5 +19,5 @@ export const exportCommand = defineCommand({
   examples: ['bench export 1a2b3c4d --output run.json   # chrome://tracing, ui.perfetto.dev'],
   outputs: { export: async () => (await import('./output.ts')).exported },
   define,
-  run: async ([what], options, io) => (await import('./export.ts')).exportRun(what, options, io),
+  run: async ([what], options, io) => (await import('./trace.ts')).exportRun(what, options, io),
 });

@@ -1,7 +1,11 @@
+import { yieldToEventLoop, type Io } from '../../cli/io.ts';
+import { writeOutput } from '../../cli/output-file.ts';
+import { withStore } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { JoinedLayer, ProfiledEngine } from '../../layers/profiled-engine.ts';
 import type { RunId } from '../../records/scalars.ts';
-import { storedRun } from '../../selection/by-name.ts';
+import { namedRun, storedRun } from '../../selection/by-name.ts';
 import { profiledRun } from '../../selection/profiled-engine.ts';
 import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
@@ -9,8 +13,44 @@ import { prunedFrom } from '../../store/prune.ts';
 import { layerRunsOfEngine } from '../../store/runs/layer-runs.ts';
 import { runSamples, type ShownRun } from '../../store/runs/show-run.ts';
 import { cellLabel } from '../../text/cell-label.ts';
-import { jsonLine, printable } from '../../text/printable.ts';
+import { jsonLine, jsonText, printable } from '../../text/printable.ts';
 import type { QueryTimeColumn, QueryTimes } from '../../trtexec/run-facts.ts';
+import type { ExportOptions } from './command.ts';
+import type { ExportOutput } from './output.ts';
+
+export async function exportRun(name: string, options: ExportOptions, io: Io): Promise<ExitCode> {
+  const { format, json, output, redact } = options;
+  const file = output === undefined || output === '-' ? null : output;
+  if (file === null && json === true) {
+    throw new UsageError('only one thing can go to standard output: name a file with --output');
+  }
+  if (file !== null && redact === true) {
+    throw new UsageError('--redact hides names in what is printed: leave --output out');
+  }
+  return withStore(options, io, async (store) => {
+    const { notes, runId, slices, trace } = runTrace(store.db, namedRun(store.db, name));
+    const chunks = chromeTrace(trace);
+    const onProgress = (): void => {
+      for (const note of notes) io.err(`note: ${printable(note)}\n`);
+    };
+    if (file === null) {
+      onProgress();
+      for (const chunk of chunks) {
+        io.out(chunk);
+        await yieldToEventLoop(io);
+      }
+      return EXIT_CODES.fine;
+    }
+    const bytes = await writeOutput(file, chunks, io);
+    const written: ExportOutput = { schemaVersion: 1, runId, format, file, bytes, slices, notes };
+    if (json === true) io.out(`${jsonText(written)}\n`);
+    else {
+      onProgress();
+      io.err(`wrote ${printable(file)}\n`);
+    }
+    return EXIT_CODES.fine;
+  });
+}
 
 type Facts = Readonly<Record<string, string | number>>;
 
@@ -78,7 +118,7 @@ function microseconds(ms: number): number {
  * The queries of a run, and the layers of its engine from it or from another run.
  * @throws UsageError when neither is known
  */
-export function runTrace(db: StoreDatabase, runId: RunId) {
+function runTrace(db: StoreDatabase, runId: RunId) {
   const run = storedRun(db, runId);
   const { provenance, role, startedAt } = run;
   const cell = run.cellKey === null ? undefined : findCells(db, [run.cellKey]).get(run.cellKey);

@@ -6,7 +6,7 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { cannotWrite, writeOutput } from '../../cli/output-file.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
-import { tokenDataset } from '../../harnesses/trtllm-bench/token-dataset.ts';
+import { seededRandom } from '../../matrix/plan/order.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
@@ -30,22 +30,54 @@ export async function makeDataset(file: string, options: MakeDatasetOptions, io:
   } catch (error) {
     throw cannotWrite(file, error);
   }
-  const bytes = await writeOutput(file, inChunks(lines), io);
+  const bytes = await writeOutput(file, lines, io);
   const { sha256 } = await sha256OfFile(path);
   const made = { schemaVersion: 1, file, sha256, bytes, requests, inputTokens, outputTokens, vocabSize, seed } as const;
   return printResult(io, options, made, datasetText);
 }
 
-function* inChunks(lines: Iterable<string>): Generator<string> {
+/** Lengths in tokens, normally distributed. */
+interface TokenLengths {
+  readonly mean: number;
+  readonly stdev: number;
+}
+
+interface TokenDataset {
+  readonly requests: number;
+  readonly input: TokenLengths;
+  readonly output: TokenLengths;
+  readonly vocabSize: number;
+  readonly seed: number;
+}
+
+/**
+ * Requests for trtllm-bench in pieces of some lines, one JSON object per line, as `generate_text_dataset` in
+ * tensorrt_llm/bench/dataset/utils.py of NVIDIA/TensorRT-LLM writes them. Tokens are uniform over the vocabulary. Equal
+ * options give equal bytes.
+ */
+export function* tokenDataset({ input, output, requests, seed, vocabSize }: TokenDataset): Generator<string> {
+  const random = seededRandom(seed);
   let text = '';
-  for (const line of lines) {
-    text += line;
-    if (text.length > CHUNK_CHARACTERS) {
-      yield text;
-      text = '';
-    }
+  for (let request = 0; request < requests; request += 1) {
+    const inputTokens = lengthOf(input, random);
+    const outputTokens = lengthOf(output, random);
+    const ids = Array.from({ length: inputTokens }, () => Math.floor(random() * vocabSize));
+    text += `{"task_id":${request},"input_ids":[${ids.join(',')}],"output_tokens":${outputTokens}}\n`;
+    if (text.length <= CHUNK_CHARACTERS && request < requests - 1) continue;
+    yield text;
+    text = '';
   }
-  if (text !== '') yield text;
+}
+
+/** Rounded up and at least 1, as in NVIDIA's `get_norm_dist_lengths`. */
+function lengthOf({ mean, stdev }: TokenLengths, random: () => number): number {
+  return Math.max(1, Math.ceil(mean + stdev * normal(random)));
+}
+
+/** Standard normal by the Box-Muller transform (1958). */
+function normal(random: () => number): number {
+  // 1 - random() is never 0, where the logarithm is undefined.
+  return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 }
 
 function datasetText(made: MakeDatasetOutput, { style }: Look): string[] {

@@ -9,9 +9,11 @@ import { UsageError } from '../../errors.ts';
 import { changeRows } from '../../layers/change-rows.ts';
 import { type ChangedLayers, diffLayers, type LayersDiff } from '../../layers/diff-layers.ts';
 import { layerFactsOf } from '../../layers/layer-facts.ts';
+import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
 import { inTemporaryFolder } from '../../process/temporary-folder.ts';
 import { parseShapes, type Shapes } from '../../records/cell.ts';
 import { count } from '../../records/scalars.ts';
+import type { CellPoint } from '../../selection/cell-points.ts';
 import { printable } from '../../text/printable.ts';
 import { shellLine } from '../../text/shell-quote.ts';
 import { askHelper, pythonOf } from '../../tools/python/helper.ts';
@@ -21,6 +23,15 @@ import type { ReproOptions } from './command.ts';
 import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
 import type { CellPoint } from '../../selection/cell-points.ts';
 import type { Reduced, ReproOutput } from './output.ts';
+
+/** The build that a bug report is about, or the good one that it is compared with. */
+export interface Side {
+  readonly name: 'head' | 'base';
+  readonly repro: ReproOutput;
+  readonly engine: ProfiledEngine | null;
+  /** Null for a build, which belongs to no single cell. */
+  readonly point: CellPoint | null;
+}
 
 const REDUCTION = {
   script: 'reduce_model.py',

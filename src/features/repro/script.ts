@@ -43,7 +43,9 @@ die() {
   say "$2"
   exit "$1"
 }
-command -v sha256sum >/dev/null 2>&1 || sha256sum() { shasum -a 256; }
+command -v sha256sum >/dev/null 2>&1 || sha256sum() {
+  shasum -a 256 || say 'neither sha256sum nor shasum is here: hashes cannot be checked'
+}
 sha256() { sha256sum | cut -c 1-64; }
 has() { [ "$(sha256 <"$1")" = "$2" ]; }
 lock_clocks() {

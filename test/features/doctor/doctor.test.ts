@@ -89,15 +89,11 @@ describe('a machine with both', () => {
     const env = machine.env({ ldd, ldconfig: '' });
     const args = ['--trtexec', STUB];
     const lost = await machine.checks(env, ...args);
-    expect(lost.stateOf('trtexec.library')).toMatchObject({
-      state: 'failed',
-      evidence: 'the loader does not find libnvinfer.so.10',
-    });
+    const evidence = 'the loader does not find libnvinfer.so.10';
+    expect(lost.stateOf('trtexec.library')).toMatchObject({ state: 'failed', evidence });
     const { stateOf } = await machine.checks({ ...env, LD_LIBRARY_PATH: lib }, ...args);
-    expect(stateOf('trtexec.library')).toMatchObject({
-      state: 'ok',
-      evidence: expect.stringMatching(/libnvinfer\.so\.10\.6\.0 \(10\.6\.0\)$/),
-    });
+    const versioned = expect.stringMatching(/libnvinfer\.so\.10\.6\.0 \(10\.6\.0\)$/);
+    expect(stateOf('trtexec.library')).toMatchObject({ state: 'ok', evidence: versioned });
     const cached = `echo "	libnvinfer.so.10 (libc6,x86-64) => ${lib}/libnvinfer.so.10"`;
     const byCache = await machine.checks(machine.env({ ldd, ldconfig: cached }), ...args);
     expect(byCache.stateOf('trtexec.library')?.state).toBe('ok');
@@ -109,10 +105,8 @@ describe('a machine with both', () => {
   test('the driver is held against the CUDA that trtexec is linked with, or its package names', async () => {
     const gpu = new FakeGpu();
     const old = join(gpu.folder, 'old.xml');
-    writeFileSync(
-      old,
-      '<nvidia_smi_log><driver_version>510.47</driver_version><gpu id="0"><uuid>GPU-1</uuid></gpu></nvidia_smi_log>',
-    );
+    const driver = '<driver_version>510.47</driver_version><gpu id="0"><uuid>GPU-1</uuid></gpu>';
+    writeFileSync(old, `<nvidia_smi_log>${driver}</nvidia_smi_log>`);
     const machine = new Bare();
     const tools = { ldd: 'echo "	libcudart.so.12 => /usr/lib/libcudart.so.12 (0x00007f00)"' };
     const withGpu = (scripts: Record<string, string>) => {
@@ -122,10 +116,8 @@ describe('a machine with both', () => {
     };
     const linked = await machine.checks(withGpu(tools), '--trtexec', STUB);
     expect(linked.code).toBe(3);
-    expect(linked.stateOf('gpu.driver')).toMatchObject({
-      state: 'failed',
-      evidence: '510.47; TensorRT was built for CUDA 12, which needs 525 or newer',
-    });
+    const evidence = '510.47; TensorRT was built for CUDA 12, which needs 525 or newer';
+    expect(linked.stateOf('gpu.driver')).toMatchObject({ state: 'failed', evidence });
     const packaged = withGpu({ ldd: 'exit 1', 'dpkg-query': 'echo 10.6.0.26-1+cuda13.0' });
     const named = await machine.checks(packaged, '--trtexec', STUB);
     expect(named.stateOf('gpu.driver')?.evidence).toContain('built for CUDA 13, which needs 580');
@@ -139,12 +131,8 @@ describe('a machine with both', () => {
       sbatch: 'echo slurm 23.11.4',
       python3: `echo '{"python": "3.11.7", "packages": {"onnx": "1.21.0"}}'`,
     });
-    const all = {
-      ...gpu.env(),
-      ...env,
-      PATH: [PATH, join(gpu.folder, 'bin')].join(delimiter),
-      CUDA_VISIBLE_DEVICES: '3',
-    };
+    const path = [PATH, join(gpu.folder, 'bin')].join(delimiter);
+    const all = { ...gpu.env(), ...env, PATH: path, CUDA_VISIBLE_DEVICES: '3' };
     const { stateOf } = await machine.checks(all, '--trtexec', STUB);
     expect(stateOf('tools.nsys')?.evidence).toBe('NVIDIA Nsight Systems version 2024.6.1');
     expect(stateOf('tools.slurm')?.evidence).toBe('slurm 23.11.4');
@@ -162,11 +150,8 @@ describe('the store', () => {
     make(machine.db);
     const { code, stateOf } = await machine.checks(machine.env());
     expect(code).toBe(3);
-    expect(stateOf('store.database')).toMatchObject({
-      state: 'failed',
-      essential: true,
-      evidence: expect.stringContaining(said),
-    });
+    const evidence = expect.stringContaining(said);
+    expect(stateOf('store.database')).toMatchObject({ state: 'failed', essential: true, evidence });
   });
 
   test('that is there is counted, and neither made nor changed', async () => {
@@ -175,10 +160,8 @@ describe('the store', () => {
     expect(none.stateOf('store.database')?.evidence).toContain('is made by the first bench run');
     await bench(['run', join(ROOT, 'matrices', 'quickstart-pair.yaml'), '--db', machine.db]);
     const { stateOf } = await machine.checks(machine.env());
-    expect(stateOf('store.database')).toMatchObject({
-      state: 'ok',
-      evidence: expect.stringMatching(/bench\.sqlite: \d+ KiB, 1 sweep$/),
-    });
+    const counted = expect.stringMatching(/bench\.sqlite: \d+ KiB, 1 sweep$/);
+    expect(stateOf('store.database')).toMatchObject({ state: 'ok', evidence: counted });
   });
 
   test('with a page of garbage is damaged', async () => {
@@ -219,13 +202,7 @@ test('tools that hang are given up, all at once', async () => {
   const examined = { storePath: machine.db, trtexec: undefined, matrix: null };
   const facts = await gatherFacts(examined, { toolMs: 200, trtexecMs: 300 }, io);
   const silent = { kind: 'silent', afterS: 0.2 };
-  expect(facts).toMatchObject({
-    gpus: { kind: 'none', answer: silent },
-    nsys: silent,
-    slurm: silent,
-    numactl: silent,
-    git: silent,
-    python: { answer: silent },
-    trtexec: { help: { kind: 'failed', problem: expect.stringContaining('did not end in 0.3 s') } },
-  });
+  const late = { help: { kind: 'failed', problem: expect.stringContaining('did not end in 0.3 s') } };
+  const tools = { nsys: silent, slurm: silent, numactl: silent, git: silent, python: { answer: silent } };
+  expect(facts).toMatchObject({ ...tools, gpus: { kind: 'none', answer: silent }, trtexec: late });
 }, 30_000);

@@ -51,15 +51,9 @@ describe('runs that profile', () => {
       await bench(['import', join(parent, night), '--db', db]);
     }
     const { stdout } = await bench(['compare', 'latest~1', 'latest', '--json', '--db', db]);
-    expect(JSON.parse(stdout).cells).toMatchObject([
-      {
-        verdict: 'failed',
-        reasons: [
-          'base: only runs that were timed with a profiler attached, whose times do not count',
-          'head: only runs that were timed with a profiler attached, whose times do not count',
-        ],
-      },
-    ]);
+    const why = 'only runs that were timed with a profiler attached, whose times do not count';
+    const reasons = [`base: ${why}`, `head: ${why}`];
+    expect(JSON.parse(stdout).cells).toMatchObject([{ verdict: 'failed', reasons }]);
   });
 
   test('a profile that was left beside a run without a profiler does not make it one', async () => {
@@ -166,11 +160,8 @@ test.each([
   writeFileSync(join(folder, 'run.json'), JSON.stringify({ argv: other }));
   const { outcome } = await onlyRead(folder);
   const ran = flag.replace('engines/', '');
-  expect(outcome).toMatchObject({
-    kind: 'unfit',
-    reason: 'optionsDiffer',
-    evidence: [{ text: `run.json says ${said}, the first line of its log ${ran}: it is of another run` }],
-  });
+  const text = `run.json says ${said}, the first line of its log ${ran}: it is of another run`;
+  expect(outcome).toMatchObject({ kind: 'unfit', reason: 'optionsDiffer', evidence: [{ text }] });
 });
 
 /** Of `pairs/vit_small.fp16/level2/b8.graph1/01-normal`, as bench itself would write it. */
@@ -206,13 +197,9 @@ describe('a cell in run.json', () => {
     [{ streams: 4 }, 'streams: 4', '1'],
   ])('that its log contradicts makes the run unfit: %j', async (wrong, said, ran) => {
     const { outcome } = await onlyRead(await withCell({ ...PAIR_CELL, ...wrong }));
-    expect(outcome).toEqual({
-      kind: 'unfit',
-      reason: 'optionsDiffer',
-      evidence: [
-        expect.objectContaining({ text: `the cell in run.json says ${said}, its log ${ran}: it is of another run` }),
-      ],
-    });
+    const text = `the cell in run.json says ${said}, its log ${ran}: it is of another run`;
+    const evidence = [expect.objectContaining({ text })];
+    expect(outcome).toEqual({ kind: 'unfit', reason: 'optionsDiffer', evidence });
   });
 
   test('of the loose form as well; one that is right, or says less, counts', async () => {
@@ -227,10 +214,8 @@ describe('a cell in run.json', () => {
     const folder = await withCell({ ...PAIR_CELL, model: 'resnet50' });
     const db = join(temporaryFolder(), 'b.sqlite');
     const { code, stderr } = await bench(['import', folder, '--db', db]);
-    expect([code, stderr]).toEqual([
-      0,
-      `note: ${folder}: the cell in run.json says model resnet50, its log loads engines/vit_small.fp16.plan: it may be of another run\n`,
-    ]);
+    const says = 'the cell in run.json says model resnet50, its log loads engines/vit_small.fp16.plan';
+    expect([code, stderr]).toEqual([0, `note: ${folder}: ${says}: it may be of another run\n`]);
     const right = await bench(['import', await withCell(PAIR_CELL), '--db', db]);
     expect([right.code, right.stderr]).toEqual([0, '']);
   });
@@ -242,23 +227,20 @@ describe('engines of imported runs', () => {
 
   test('two in one cell are said, and never taken for one', async () => {
     const db = join(temporaryFolder(), 'b.sqlite');
-    const words =
-      /^note: 2 engines in one cell of sweep \w{8}, vit_small fp16 8x3x224x224 graph transfers: engines\/vit_small.fp16.level2.plan, engines\/vit_small.fp16.plan; the median mixes them/;
-    expect((await bench(['import', TIMED, '--sweep', 'both', '--db', db])).stderr).toMatch(words);
-    expect((await bench(['show', 'both', '--db', db])).stderr).toMatch(words);
-    const [run] = queryStore<{ id: string; cell: string; sweep: string }>(
-      db,
-      'SELECT run_id AS id, cell_key AS cell, sweep_id AS sweep FROM runs LIMIT 1',
-    );
     const paths = ['engines/vit_small.fp16.level2.plan', 'engines/vit_small.fp16.plan'];
+    const words = /^note: 2 engines in one cell of sweep \w{8}, vit_small fp16 8x3x224x224 graph transfers: (.*); /;
+    const expectSaid = (stderr: string) => expect(words.exec(stderr)?.[1]).toBe(paths.join(', '));
+    expectSaid((await bench(['import', TIMED, '--sweep', 'both', '--db', db])).stderr);
+    expectSaid((await bench(['show', 'both', '--db', db])).stderr);
+    const sql = 'SELECT run_id AS id, cell_key AS cell, sweep_id AS sweep FROM runs LIMIT 1';
+    const [run] = queryStore<{ id: string; cell: string; sweep: string }>(db, sql);
     const cell = await bench(['show', run?.cell ?? '', '--json', '--db', db]);
-    expect(cell.stderr).toMatch(words);
+    expectSaid(cell.stderr);
     expect(JSON.parse(cell.stdout).mixedEngines).toEqual([{ sweepId: run?.sweep, paths }]);
     const shown = await bench(['show', run?.id ?? '', '--json', '--db', db]);
-    expect(shown.stderr).toMatch(words);
+    expectSaid(shown.stderr);
     expect(JSON.parse(shown.stdout).cellEngines).toEqual(paths);
-    const { stdout } = await bench(['noise', '--json', '--db', db]);
-    const { cells } = JSON.parse(stdout);
+    const { cells } = JSON.parse((await bench(['noise', '--json', '--db', db])).stdout);
     // Five of each: the last run's engine alone, whose runs scatter by .2 %, not the 2.5 % between the two.
     expect(cells).toMatchObject([{ runs: 5 }]);
     expect(cells[0].runPercent).toBeLessThan(0.2);
@@ -302,12 +284,9 @@ describe('engines of imported runs', () => {
     }
     const args = ['compare', 'normal.log.br', 'level2.log.br', '--json'];
     const { code, stdout } = await bench(args, { cwd: folder });
-    expect([code, JSON.parse(stdout).base.note]).toEqual([
-      0,
-      expect.stringMatching(
-        /^no model is on both sides: vit_small\.fp16 against vit_small\.fp16\.level2; .*`bench import` each with the same --model/,
-      ),
-    ]);
+    const note =
+      /^no model is on both sides: vit_small\.fp16 against vit_small\.fp16\.level2; .*`bench import` each with the same --model/;
+    expect([code, JSON.parse(stdout).base.note]).toEqual([0, expect.stringMatching(note)]);
     const same = await bench(['compare', 'normal.log.br', 'normal.log.br', '--json'], { cwd: folder });
     expect(JSON.parse(same.stdout).base.note).toBeNull();
     const both = ['normal', 'level2'].map((name) =>

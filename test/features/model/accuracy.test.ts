@@ -72,9 +72,13 @@ test('a history is of one model, precision and set of inputs, whatever the files
 });
 
 /** Of two outputs of engines, by `python/compare_outputs.py`. */
-function compareValues(pair: readonly (readonly number[])[], dimensions: readonly number[]): unknown {
+function compareValues(
+  reference: readonly number[],
+  variant: readonly number[],
+  dimensions: readonly number[],
+): unknown {
   const path = join(temporaryFolder(), 'job.json');
-  const exported = pair.map((values) => [{ name: 'y', dimensions, values }]);
+  const exported = [reference, variant].map((values) => [{ name: 'y', dimensions, values }]);
   writeFileSync(path, JSON.stringify({ exported }));
   const printed = execFileSync(TEST_PYTHON ?? '', ['python/compare_outputs.py', path], { encoding: 'utf8' });
   const answer = JSON.parse(printed);
@@ -83,15 +87,7 @@ function compareValues(pair: readonly (readonly number[])[], dimensions: readonl
 
 describe.skipIf(TEST_PYTHON === null)(`figures (${NEEDS_PYTHON})`, () => {
   test('worked out by hand', () => {
-    expect(
-      compareValues(
-        [
-          [3, 4, 0, 2],
-          [4, 3, 0, 2],
-        ],
-        [2, 2],
-      ),
-    ).toEqual({
+    expect(compareValues([3, 4, 0, 2], [4, 3, 0, 2], [2, 2])).toEqual({
       sqnrDb: expect.closeTo(10 * Math.log10(29 / 2), 9),
       relativeError: expect.closeTo(Math.sqrt(2 / 29), 12),
       cosineMin: 24 / 25,
@@ -102,33 +98,10 @@ describe.skipIf(TEST_PYTHON === null)(`figures (${NEEDS_PYTHON})`, () => {
   });
 
   test('equal, zero, and outputs that are no classes', () => {
-    expect(
-      compareValues(
-        [
-          [1, 2],
-          [1, 2],
-        ],
-        [2],
-      ),
-    ).toMatchObject({ sqnrDb: null, top1: null });
-    expect(
-      compareValues(
-        [
-          [0, 0],
-          [0, 0],
-        ],
-        [1, 2],
-      ),
-    ).toMatchObject({ sqnrDb: null, cosineMin: 1 });
-    expect(
-      compareValues(
-        [
-          [0, 0],
-          [0, 1],
-        ],
-        [1, 2],
-      ),
-    ).toBe('output y of the reference is zero everywhere: there is no signal to compare with');
+    expect(compareValues([1, 2], [1, 2], [2])).toMatchObject({ sqnrDb: null, top1: null });
+    expect(compareValues([0, 0], [0, 0], [1, 2])).toMatchObject({ sqnrDb: null, cosineMin: 1 });
+    const problem = 'output y of the reference is zero everywhere: there is no signal to compare with';
+    expect(compareValues([0, 0], [0, 1], [1, 2])).toBe(problem);
   });
 });
 
@@ -149,10 +122,8 @@ test('an answer, also behind what a library printed', () => {
 });
 
 test('a problem is its own line; what is no answer is one as well', () => {
-  expect(readAnswer('{"problem": "no numpy", "isLacking": true}', COMPARISON)).toEqual({
-    problem: 'no numpy',
-    isLacking: true,
-  });
+  const lacking = { problem: 'no numpy', isLacking: true };
+  expect(readAnswer(JSON.stringify(lacking), COMPARISON)).toEqual(lacking);
   for (const text of ['', 'Killed', '{}', '{"samples": 0}', PRINTED.replace('0.42', '-0.42')]) {
     expect(readAnswer(text, COMPARISON)).toMatchObject({ problem: expect.any(String), isLacking: false });
   }

@@ -16,26 +16,14 @@ function read(stdout: string, settings: object = SETTINGS) {
 
 describe('the block of latencies of a Torch-TensorRT harness', () => {
   test('every number of it, as percentiles that lie between two times', () => {
+    const settings = { timer: 'wall', transfers: null, warmUpRuns: null } as const;
+    const known = { harness: 'torch-tensorrt', harnessVersion: null, inFlight: 1, timedRuns: 100 } as const;
+    const percentiles = { '90': 116.3, '95': 116.34, '99': 116.39 };
     expect(read(FP16)).toEqual({
       kind: 'read',
       reading: {
-        method: {
-          harness: 'torch-tensorrt',
-          harnessVersion: null,
-          timer: 'wall',
-          inFlight: 1,
-          percentileRule: 'linear',
-          transfers: null,
-          warmUpRuns: null,
-          timedRuns: 100,
-        },
-        latencyMs: {
-          min: 113.83,
-          max: 116.39,
-          mean: 115.83,
-          median: 115.87,
-          percentiles: { '90': 116.3, '95': 116.34, '99': 116.39 },
-        },
+        method: { ...known, ...settings, percentileRule: 'linear' },
+        latencyMs: { min: 113.83, max: 116.39, mean: 115.83, median: 115.87, percentiles },
         values: [],
       },
     });

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 import { expect, test } from 'vitest';
 
-import { tokenDataset } from '../../../src/harnesses/trtllm-bench/token-dataset.ts';
+import { tokenDataset } from '../../../src/features/model/make-dataset.ts';
 
 const OPTIONS = {
   requests: 2000,
@@ -19,7 +19,11 @@ interface Request {
 }
 
 const requestsOf = (options: typeof OPTIONS): Request[] =>
-  [...tokenDataset(options)].map((line): Request => JSON.parse(line));
+  [...tokenDataset(options)]
+    .join('')
+    .trim()
+    .split('\n')
+    .map((line): Request => JSON.parse(line));
 const meanOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
 const stdevOf = (values: readonly number[]) => {
   const mean = meanOf(values);
