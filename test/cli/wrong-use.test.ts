@@ -95,7 +95,7 @@ test.each([
   [2, 'too many arguments', ['run', 'a', 'b']],
   [2, `missing required argument 'matrix'`, ['plan']],
   [2, 'bench run MATRIX', ['run']],
-  [2, 'must be a whole number from 1 on', ['trend', '--last', '0']],
+  [2, `argument '0' is invalid: must be a whole number from 1 on`, ['trend', '--last', '0']],
   [2, '"slower" is not one of', ['compare', '--fail-on', 'slower']],
   [2, 'must be a percentage above 0', ['compare', '--min-change', 'x']],
   [2, 'must be a time such as', ['run', EXAMPLE, '--budget', 'soon']],
@@ -162,6 +162,11 @@ test.each([
   [2, 'no cell b9; did you mean "b1"? (see', ['repro', 'b9', '--db', 'pair.sqlite']],
   [2, 'baseline:NAME or trt=VERSION; did you mean "latest"?', ['compare', 'latst', '--db', 'pair.sqlite']],
   [2, 'says nothing of a change: one name is the base', ['compare', 'latest', '--db', 'pair.sqlite']],
+  [
+    2,
+    '--samples prints those of a run: `bench show CELL --db pair.sqlite` lists its runs',
+    ['show', 'latest', '--samples', '--db', 'pair.sqlite'],
+  ],
   // the environment
   [3, 'no-such-trtexec', ['run', 'stub.yaml', '--trtexec', './no-such-trtexec']],
   [3, 'not-executable', ['run', 'stub.yaml', '--trtexec', './not-executable']],
