@@ -38,7 +38,7 @@ import { showCommand } from './features/show/command.ts';
 import { collectCommand, resumeCommand, cancelCommand, workerCommand } from './features/slurm/command.ts';
 import { trendCommand } from './features/trend/command.ts';
 import { whyCommand } from './features/why/command.ts';
-import { dotted, labelled, wrapHanging } from './terminal/text-width.ts';
+import { labelled, wrapHanging } from './terminal/text-width.ts';
 
 const lsCommands = defineGroup({
   name: 'ls',
@@ -163,7 +163,7 @@ function makeProgram(io: Io): Command {
     .addHelpText('after', () =>
       [
         '',
-        ...labelled('Exit codes: ', dotted(EXIT_CODE_WORDS), io.look.columns),
+        ...labelled('Exit codes: ', EXIT_CODE_WORDS, io.look.columns),
         '',
         ...FURTHER_HELP.flatMap((line) => wrapHanging(line, io.look.columns, 2)),
       ].join('\n'),
