@@ -1,7 +1,7 @@
 import { Command, CommanderError, type CommandUnknownOpts, Help, type Option } from '@commander-js/extra-typings';
 
 import { COMMON_OPTIONS, type DefinedCommand, defineGroup } from './cli/define-command.ts';
-import { execute } from './cli/execute.ts';
+import { type Execute, execute } from './cli/execute.ts';
 import type { Io } from './cli/io.ts';
 import { removedLine } from './cli/removed.ts';
 import { toolVersion } from './cli/store-location.ts';
@@ -38,7 +38,7 @@ import { showCommand } from './features/show/command.ts';
 import { collectCommand, resumeCommand, cancelCommand, workerCommand } from './features/slurm/command.ts';
 import { trendCommand } from './features/trend/command.ts';
 import { whyCommand } from './features/why/command.ts';
-import { labelled, wrapHanging } from './terminal/text-width.ts';
+import { dotted, labelled, wrapHanging } from './terminal/text-width.ts';
 
 const lsCommands = defineGroup({
   name: 'ls',
@@ -85,15 +85,9 @@ const FIRST_SCREEN = ['init', 'doctor', 'plan', 'run', 'compare', 'check', 'why'
 /** @param argv without Node and the script */
 export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
   let exitCode: ExitCode = EXIT_CODES.fine;
-  const program = makeProgram(io);
-  for (const [heading, ...commands] of GROUPS) {
-    program.commandsGroup(heading);
-    for (const add of commands) {
-      add(program, async (options, start) => {
-        exitCode = await execute(options, io, start);
-      });
-    }
-  }
+  const program = makeProgram(io, async (options, start) => {
+    exitCode = await execute(options, io, start);
+  });
   if (argv.length === 0) {
     program.outputHelp();
     return EXIT_CODES.fine;
@@ -138,10 +132,11 @@ function behindCommand(argv: readonly string[], program: CommandUnknownOpts): st
   return [...argv.slice(first, behind), ...moved, ...argv.slice(behind)];
 }
 
-function makeProgram(io: Io): Command {
+/** All commands, with their options and help. */
+export function makeProgram(io: Io, start: Execute): Command {
   const program: Command = new Command('bench');
   const usages = () => new Map(program.commands.map((command) => [command.name(), command.usage()]));
-  return program
+  program
     .description('TensorRT benchmarks: what got slower, by how much, and how sure that is.')
     .configureOutput({
       writeOut: io.out,
@@ -163,11 +158,16 @@ function makeProgram(io: Io): Command {
     .addHelpText('after', () =>
       [
         '',
-        ...labelled('Exit codes: ', EXIT_CODE_WORDS, io.look.columns),
+        ...labelled('Exit codes: ', dotted(EXIT_CODE_WORDS), io.look.columns),
         '',
         ...FURTHER_HELP.flatMap((line) => wrapHanging(line, io.look.columns, 2)),
       ].join('\n'),
     );
+  for (const [heading, ...commands] of GROUPS) {
+    program.commandsGroup(heading);
+    for (const add of commands) add(program, start);
+  }
+  return program;
 }
 
 const FURTHER_HELP = [

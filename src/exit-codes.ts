@@ -11,8 +11,27 @@ export const EXIT_CODES = {
   interrupted: 130,
 } as const;
 
-/** As help prints them; a defect has no place there. */
-export const EXIT_CODE_WORDS =
-  '0 fine · 1 regression · 2 wrong use or bad input · 3 the environment lacks something · 4 some runs failed · 5 unclear, with --fail-on unclear · 130 interrupted';
-
 export type ExitCode = (typeof EXIT_CODES)[keyof typeof EXIT_CODES];
+
+/** Each code in a few words, for `bench --help`, and in full, for docs/reference/commands.md. */
+export const EXIT_CODE_TEXTS: Readonly<Record<ExitCode, readonly [short: string, full: string]>> = {
+  0: ['fine', 'Nothing got slower, or there was nothing to judge.'],
+  1: ['regression', 'Something got slower, or broke a limit, and nobody acknowledged it. Takes precedence over 4.'],
+  2: ['wrong use or bad input', 'The line on standard error names the mistake and its position.'],
+  3: [
+    'the environment lacks something',
+    'Examples: no trtexec, no GPU, no ModelOpt, a full disk, a store that cannot be written. `bench doctor` shows how to fix it. Also in place of 0, if standard output could not be written.',
+  ],
+  4: [
+    'some runs failed',
+    'The answer is incomplete. Also: no deployment is within the limits of `bench choose`; a store or an engine is damaged (`bench db verify`, `bench engines verify`); two stores contradict each other (`bench db merge`).',
+  ],
+  5: ['unclear, with --fail-on unclear', 'More runs are needed for a verdict.'],
+  70: ['internal error', 'A bug in bench; `BENCH_DEBUG=1` shows the stack.'],
+  130: ['interrupted', '`bench run --resume` continues.'],
+};
+
+/** As `bench help` prints them; `70` is no code that a user can cause. */
+export const EXIT_CODE_WORDS = Object.entries(EXIT_CODE_TEXTS)
+  .filter(([code]) => Number(code) !== EXIT_CODES.internalError)
+  .map(([code, [short]]) => `${code} ${short}`);

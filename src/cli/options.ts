@@ -115,7 +115,7 @@ export function matrixFilterOption() {
 export function filterOption() {
   return new Option(
     '--filter <cells>',
-    `${FILTER_HELP}; of their newest runs bound=host, flag=contended, hint=h2d_bound, gpuBusy<0.9`,
+    `${FILTER_HELP}; also by their newest runs: bound=host, flag=contended, hint=h2d_bound, gpuBusy<0.9`,
   );
 }
 
@@ -163,7 +163,7 @@ export const notifyCommand = parser((text): readonly string[] | null => {
 export function metricOption(says = 'the metric to compare') {
   return new Option(
     '--metric <name>',
-    `${says}: gpu, latency, p99, throughput, … (bench help metrics; default: gpu, of another harness its first)`,
+    `${says}: gpu, latency, p99, throughput, … (bench help metrics; default: gpu, or the first metric of another harness)`,
   );
 }
 

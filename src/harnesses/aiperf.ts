@@ -34,37 +34,37 @@ const aiperfSettings = z
   .strictObject({
     kind: z.literal('aiperf'),
     program: textSetting('Name or path of AIPerf, such as /opt/aiperf/bin/aiperf. Default: aiperf').optional(),
-    url: textSetting('Where the server listens: http://localhost:8000. No part of the cell. Without a password'),
+    url: textSetting('URL of the server, such as http://localhost:8000, without a password. Not part of the cell'),
     model: textSetting('The model, as the server calls it'),
     endpointType: orAxis(z.string().regex(/^[a-z][a-z-]*$/))
       .describe('chat, completions, or another that AIPerf knows. Default: chat')
       .optional(),
-    streaming: streamingSetting.describe('Tokens as they come: only then TTFT and ITL are measured').optional(),
-    concurrency: countSetting(
-      1,
-      'Requests under way at the same time. Default: 1, no limit with a requestRate',
-    ).optional(),
+    streaming: streamingSetting.describe('Stream the tokens: needed for TTFT and ITL').optional(),
+    concurrency: countSetting(1, 'Concurrent requests. Default: 1, no limit with a requestRate').optional(),
     requestRate: orAxis(z.number().gt(0)).describe('Requests a second, whether or not the server keeps up').optional(),
     requestCount: countSetting(1, 'Requests of one run'),
-    warmup: countSetting(0, 'Requests before the timed ones. Default: none').optional(),
-    inputTokens: tokenSettings.describe('Length of the made-up prompts. Default of AIPerf: 550').optional(),
-    outputTokens: tokenSettings.describe('Tokens that are asked for. Default: the model ends by itself').optional(),
-    seed: countSetting(0, 'Of the prompts: the same in each run. Default: 0').optional(),
+    warmup: countSetting(0, 'Warm-up requests. Default: none').optional(),
+    inputTokens: tokenSettings.describe('Length of the synthetic prompts. Default of AIPerf: 550').optional(),
+    outputTokens: tokenSettings.describe('Requested tokens. Default: the model ends by itself').optional(),
+    seed: countSetting(0, 'Seed of the prompts, which are the same in each run. Default: 0').optional(),
     tokenizer: textSetting(
-      'What counts tokens: a name at Hugging Face, or a folder (with / or . in front). Default: the model',
+      'Tokenizer to count tokens: a name at Hugging Face, or a folder (with / or . in front). Default: the model',
     ).optional(),
     extraInputs: z
       .record(z.string().regex(/^\w+$/), z.union([z.string(), z.number(), z.boolean()]))
       .describe('Fields of each request: {ignore_eos: true}')
       .optional(),
     config: textSetting(
-      "AIPerf's own YAML; settings here stand above it, its content is part of the cell. The place for a key: api_key: ${OPENAI_API_KEY}",
+      "AIPerf's own YAML file. Settings here override it; its content is part of the cell. Name an API key there: api_key: ${OPENAI_API_KEY}",
     ).optional(),
-    apiKey: z.unknown().describe('Refused: settings are stored. A key is in a variable that config: names').optional(),
+    apiKey: z
+      .unknown()
+      .describe('Refused, because settings are stored. Put the key into a variable that config: names')
+      .optional(),
     extraArgs: z.array(z.string()).describe('More arguments of aiperf profile; they are part of the cell').optional(),
     ...limitSettings(60),
   })
-  .describe("A server that speaks OpenAI's protocol, by NVIDIA's AIPerf (options as in 0.13.0)");
+  .describe("A server that speaks OpenAI's protocol, measured by NVIDIA's AIPerf (options as in 0.13.0)");
 
 type AiperfSettings = z.infer<typeof aiperfSettings>;
 

@@ -48,7 +48,7 @@ const commandSettings = z
     output: z
       .enum(['json', 'jsonl', 'text'])
       .describe(
-        'json: one JSON object, all of the output or its last line; jsonl: one object a line, of which the median counts; text: numbers found by pattern. Default: json, or text where a pattern is given',
+        'json: one JSON object, all of the output or its last line; jsonl: one object on each line, whose median counts; text: numbers found by pattern. Default: json, or text where a pattern is given',
       )
       .optional(),
     file: z
@@ -61,9 +61,9 @@ const commandSettings = z
     metrics: z
       .record(z.string().regex(/^[A-Za-z][\w.-]{0,59}$/), numberSetting)
       .refine((metrics) => Object.keys(metrics).length > 0, 'name at least one metric')
-      .describe('What it measures, by name. The first one is what the cell is judged by'),
+      .describe('Its metrics, by name. Verdicts use the first one'),
     timer: timerSetting.optional(),
-    inFlight: z.number().min(1).describe('Queries under way at the same time, where it is known').optional(),
+    inFlight: z.number().min(1).describe('Concurrent queries, if known').optional(),
     warmUpRuns: warmUpRunsSetting,
     ...programSettings(10),
   })

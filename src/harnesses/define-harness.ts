@@ -29,8 +29,10 @@ export function countSetting(least: number, description: string) {
 
 export function limitSettings(defaultEstimateS: number) {
   return {
-    timeoutS: orAxis(z.number().min(1)).describe('Limit of one run. Default: 3600').optional(),
-    estimateS: orAxis(z.number().min(0)).describe(`What one run takes, about. Default: ${defaultEstimateS}`).optional(),
+    timeoutS: orAxis(z.number().min(1)).describe('Time limit of one run. Default: 3600').optional(),
+    estimateS: orAxis(z.number().min(0))
+      .describe(`Approximate time of one run. Default: ${defaultEstimateS}`)
+      .optional(),
   };
 }
 
@@ -42,22 +44,17 @@ export function runSetting(description: string) {
 
 export const timerSetting = z
   .enum(TIMERS)
-  .describe('What takes the times: wall, or cudaEvent. Another timer is another history');
+  .describe('The timer: wall or cudaEvent. Runs with another timer have another history');
 
-export const warmUpRunsSetting = z
-  .number()
-  .int()
-  .min(0)
-  .describe('Runs before the timed ones, where it is known')
-  .optional();
+export const warmUpRunsSetting = z.number().int().min(0).describe('Warm-up runs, if known').optional();
 
 export function programSettings(defaultEstimateS: number) {
   return {
     version: z.string().max(100).describe('Version of the program, for people: stored with each run').optional(),
-    cwd: textSetting('Where it is started. Default: the folder of this file').optional(),
+    cwd: textSetting('Working folder of the program. Default: the folder of this file').optional(),
     env: z
       .record(z.string().regex(/^[A-Za-z_]\w*$/), z.union([z.string(), z.number(), z.null()]))
-      .describe('Variables for it, on top of those that bench was started with; null takes one away')
+      .describe('Environment variables in addition to those of bench; null removes one')
       .optional(),
     ...limitSettings(defaultEstimateS),
   };

@@ -31,7 +31,7 @@ export const googleBenchmarkDriver = defineHarness({
       run: runSetting(
         'A program linked with google-benchmark, and its arguments; no shell reads them. bench adds --benchmark_out. {batch} is replaced by the value of an axis',
       ),
-      benchmark: textSetting('The benchmark that the cell is judged by, as the program names it: BM_copy/4096'),
+      benchmark: textSetting('The benchmark that verdicts use, as the program names it: BM_copy/4096'),
       ...programSettings(10),
     })
     .describe('A program of google-benchmark: the time of each of its benchmarks'),

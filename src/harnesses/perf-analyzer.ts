@@ -37,7 +37,7 @@ export const perfAnalyzerDriver = defineHarness({
       kind: z.literal('perf-analyzer'),
       program: textSetting('Its name or path. Default: perf_analyzer').optional(),
       serves: textSetting("The model's name on the server. Default: its name in this file").optional(),
-      concurrency: countSetting(1, 'Requests under way at the same time: --concurrency-range'),
+      concurrency: countSetting(1, 'Concurrent requests: --concurrency-range'),
       batch: countSetting(1, 'Samples in a request: -b').optional(),
       args: argumentList.describe('More arguments, such as [-u, "localhost:8001", -i, grpc]').optional(),
       ...programSettings(30),

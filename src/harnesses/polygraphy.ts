@@ -20,10 +20,10 @@ export const polygraphyDriver = defineHarness({
       run: runSetting(
         'polygraphy run and its arguments with --iterations N and --save-outputs {runFolder}/results.json; no shell reads them',
       ),
-      warmUpRuns: z.number().int().min(0).describe('Runs before the timed ones: the value of --warm-up').optional(),
+      warmUpRuns: z.number().int().min(0).describe('Warm-up runs: the value of --warm-up').optional(),
       ...programSettings(60),
     })
-    .describe('polygraphy run, which times one runner on the clock of the host'),
+    .describe('polygraphy run, which measures one runner with the clock of the host'),
   defaultEstimateS: 60,
   timer: 'wall',
   inFlight: 1,

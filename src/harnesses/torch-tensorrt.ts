@@ -33,10 +33,7 @@ export const torchTensorrtDriver = defineHarness({
         'The script and its arguments; no shell reads them. It prints a block that begins with "Latency over N runs (ms):". {batch} is replaced by the value of an axis, {cudaGraph} is on or off, {runFolder} the folder of the run',
       ),
       timer: timerSetting,
-      transfers: z
-        .boolean()
-        .describe('Whether copies between host and GPU are in the times, where it is known')
-        .optional(),
+      transfers: z.boolean().describe('Whether the times include copies between host and GPU, if known').optional(),
       warmUpRuns: warmUpRunsSetting,
       ...programSettings(60),
     })

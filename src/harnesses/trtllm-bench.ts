@@ -30,7 +30,7 @@ const trtllmSettings = z
     program: z
       .union([z.string().min(1), z.array(z.string()).min(1)])
       .describe(
-        'What is started: a name or path, or a list such as [mpirun, -n, "2", trtllm-llmapi-launch, trtllm-bench]. Default: trtllm-bench',
+        'The program: a name, a path, or a list such as [mpirun, -n, "2", trtllm-llmapi-launch, trtllm-bench]. Default: trtllm-bench',
       )
       .optional(),
     mode: orAxis(z.enum(MODES)).describe(
@@ -38,20 +38,17 @@ const trtllmSettings = z
     ),
     model: textSetting('Name at Hugging Face: meta-llama/Llama-3.1-8B'),
     modelPath: textSetting('Folder of the checkpoint').optional(),
-    backend: orAxis(z.enum(BACKENDS)).describe('What runs the model. Default: pytorch').optional(),
+    backend: orAxis(z.enum(BACKENDS)).describe('Backend that runs the model. Default: pytorch').optional(),
     engineDir: textSetting('Folder of the built engine, for backend: tensorrt').optional(),
     dataset: textSetting(
       'JSON lines of requests, as bench model make-dataset writes them; its content is part of the cell. {name} is replaced by the value of an axis',
     ),
-    requests: countSetting(1, 'Only the first requests of the data set').optional(),
-    warmup: countSetting(0, 'Requests before the timed ones. Default of trtllm-bench: 2').optional(),
+    requests: countSetting(1, 'Number of requests to use, from the start of the data set').optional(),
+    warmup: countSetting(0, 'Warm-up requests. Default of trtllm-bench: 2').optional(),
     streaming: streamingSetting
-      .describe('Tokens as they come: only then TTFT and TPOT are measured. For mode: throughput')
+      .describe('Stream the tokens: needed for TTFT and TPOT. For mode: throughput')
       .optional(),
-    concurrency: countSetting(
-      1,
-      'Requests under way at the same time. Default: no limit, 1 in mode: latency',
-    ).optional(),
+    concurrency: countSetting(1, 'Concurrent requests. Default: no limit, 1 in mode: latency').optional(),
     tp: countSetting(1, 'Tensor parallelism').optional(),
     pp: countSetting(1, 'Pipeline parallelism').optional(),
     ep: countSetting(1, 'Expert parallelism').optional(),
@@ -65,7 +62,7 @@ const trtllmSettings = z
     extraArgs: z.array(z.string()).describe('More arguments of the subcommand; they are part of the cell').optional(),
     ...limitSettings(120),
   })
-  .describe('TensorRT-LLM by its own trtllm-bench (options as in 1.2.0rc3)');
+  .describe('TensorRT-LLM, measured by its trtllm-bench (options as in 1.2.0rc3)');
 
 type TrtllmSettings = z.infer<typeof trtllmSettings>;
 

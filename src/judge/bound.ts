@@ -96,8 +96,8 @@ export const BOUND_ADVICE = {
   host: 'keep other work off the CPUs, and run again: the GPU times still count',
   h2d: 'send smaller inputs, or keep them on the GPU',
   d2h: 'return smaller outputs, or leave them on the GPU',
-  paced: 'it is as fast as was asked for: measure without pauses what it can do',
-  contended: 'end what else uses the GPU, and run again',
+  paced: 'measure without the pauses to see its full speed',
+  contended: 'stop the other process on the GPU, and run again',
 } satisfies Readonly<Record<BoundBy, string>>;
 
 const PAUSE_ADVICE = 'launches do not explain the idle GPU: look for pauses, and for other work on the CPUs';

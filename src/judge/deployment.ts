@@ -29,7 +29,7 @@ const costsSchema = z.strictObject({
   buildS: numberOrNull,
   loadS: numberOrNull,
   refitMs: numberOrNull,
-  memoryMib: numberOrNull.describe('Of the whole GPU, sampled'),
+  memoryMib: numberOrNull.describe('Memory of the whole GPU, sampled'),
 });
 
 type DeploymentCosts = z.infer<typeof costsSchema>;
@@ -37,7 +37,7 @@ type DeploymentCosts = z.infer<typeof costsSchema>;
 const energySchema = z.strictObject({
   perQueryMj: z.number().describe('Mean over the runs'),
   perItemMj: numberOrNull.describe('Null where no batch is known'),
-  runs: z.number().int().describe('That have telemetry'),
+  runs: z.number().int().describe('Number of runs with telemetry'),
   intervalPercent: numberOrNull.describe('Half the 95 % interval of the mean, of the mean; null with a single run'),
 });
 
@@ -52,8 +52,8 @@ export const deploymentSchema = z.strictObject({
   p99Ms: numberOrNull,
   engineMib: numberOrNull,
   contextMib: numberOrNull,
-  costs: costsSchema.describe('What it takes besides running'),
-  energy: energySchema.nullable().describe('Of the GPU; null without telemetry'),
+  costs: costsSchema.describe('Costs besides the run time'),
+  energy: energySchema.nullable().describe('Energy of the GPU; null without telemetry'),
   efficiency: engineEfficiencySchema.nullable().describe('How much of the GPU it uses; null without the ONNX model'),
   /** Null when unchecked. */
   accuracy: accuracySchema.nullable(),

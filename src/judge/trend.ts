@@ -28,7 +28,7 @@ export const trendStepSchema = z.strictObject({
   /** Date, commit, sweep or run: source of the label. */
   id: z.string(),
   sweepId: idSchema.nullable(),
-  startedAt: z.string().nullable().describe('Of the first sweep of this step'),
+  startedAt: z.string().nullable().describe('Start of the first sweep of this step'),
   /** Median of the runs of this step. */
   value: z.number().nullable().describe('Null where there is no result'),
   runs: count,

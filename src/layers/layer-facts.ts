@@ -12,7 +12,7 @@ export type LayerKind = (typeof LAYER_KINDS)[number];
 export const layerFactsSchema = z.strictObject({
   index: count,
   name: z.string(),
-  stableName: z.string().describe('The same in every build'),
+  stableName: z.string().describe('A name that is the same in every build'),
   kind: z.enum(LAYER_KINDS),
   type: textOrNull,
   tactic: textOrNull,

@@ -21,7 +21,7 @@ interface Rule {
 /** Everything in a matrix that executes code; refused by `bench run --untrusted`. */
 export const CODE_RULES: readonly Rule[] = [
   { path: [], key: /^trtexec$/, what: 'is started in place of trtexec, also by bench plan' },
-  { path: [], key: /^allowUnknownFlags$/, what: 'passes on flags of which bench does not know what they load' },
+  { path: [], key: /^allowUnknownFlags$/, what: 'passes on flags that may load files' },
   { path: [], key: /^(?:drivers|reporters)$/, what: 'loads code into bench' },
   { path: [], key: /^slurm$/, what: 'hands options, variables and images to sbatch' },
   { path: ['gate'], key: /^notify$/, what: 'is started by bench check' },

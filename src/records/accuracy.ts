@@ -6,9 +6,9 @@ import { count, type Immutable, sha256Schema, type SweepId } from './scalars.ts'
 
 /** Output error of a variant against its reference, on the same inputs; the worst of several outputs. */
 export const accuracySchema = z.strictObject({
-  sqnrDb: z.number().nullable().describe('Of the worst output; null when no value differs'),
+  sqnrDb: z.number().nullable().describe('SQNR of the worst output; null if no value differs'),
   relativeError: z.number().describe('Power of the noise over that of the signal, its root'),
-  cosineMin: z.number().describe('Of the worst sample'),
+  cosineMin: z.number().describe('Cosine of the worst sample'),
   cosineMean: z.number(),
   maxAbsError: z.number(),
   top1: z.strictObject({ same: count, of: count }).nullable().describe('Samples with the same largest value'),

@@ -12,7 +12,7 @@ export const BOUND_WORDS = {
   h2d: 'copies to the GPU (H2D)',
   d2h: 'copies from the GPU (D2H)',
   /** The run was asked to pause between queries. */
-  paced: 'the pauses asked for',
+  paced: 'the requested pauses',
   contended: 'other work on the GPU',
 } satisfies Readonly<Record<string, string>>;
 
@@ -26,7 +26,7 @@ export const cellBoundSchema = z
   .strictObject({
     by: z.enum(BOUNDS),
     evidence: z.string().describe('The numbers that show it'),
-    advice: z.string().describe('What helps against this bottleneck'),
+    advice: z.string().describe('Advice for this bottleneck'),
   })
   .nullable()
   .describe('What limits throughput, in most of the runs; null where it is not known');

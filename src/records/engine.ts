@@ -10,12 +10,12 @@ export const keptEngine = z.strictObject({
     .string()
     .describe('Its key, `-2` for the second build of that key, `@` and its build once another one has its place'),
   key: id.describe('Everything that decides it, apart from the luck of the build'),
-  number: z.number().int().min(1).describe('Which of several builds of the same key'),
+  number: z.number().int().min(1).describe('Number of the build with this key'),
   buildId: id,
   sha256: sha256Schema,
   path: z.string(),
   bytes: count,
-  timingCacheBytes: count.describe('Of the timing cache that is kept with it'),
+  timingCacheBytes: count.describe('Size of the timing cache that is kept with it'),
   state: z.enum(['asBuilt', 'unchecked', 'changed', 'missing']).describe('unchecked: only the size was looked at'),
   model: z.string().nullable(),
   precision: z.string().nullable(),
@@ -23,14 +23,14 @@ export const keptEngine = z.strictObject({
   flags: z.array(z.string()),
   gpuName: z.string().nullable(),
   computeCapability: z.string().nullable(),
-  tensorrt: z.string().nullable().describe('Of trtexec'),
-  tensorrtLibrary: z.string().nullable().describe('Of the library that it loaded'),
+  tensorrt: z.string().nullable().describe('Version of trtexec'),
+  tensorrtLibrary: z.string().nullable().describe('Version of the library that trtexec loaded'),
   driver: z.string().nullable(),
   provenance: provenance.nullable(),
   builtAt: instant.nullable(),
-  buildS: seconds.describe('As trtexec says'),
-  wallS: seconds.describe('Of the whole process that built it'),
-  timingCacheSha256: sha256Schema.nullable().describe('What the build began with; null for nothing'),
+  buildS: seconds.describe('As trtexec printed it'),
+  wallS: seconds.describe('Wall time of the whole build process'),
+  timingCacheSha256: sha256Schema.nullable().describe('Timing cache at the start of the build; null for none'),
   lastUsedAt: instant.nullable(),
   pinnedAt: instant.nullable(),
   frozenSince: instant.nullable(),
@@ -39,7 +39,7 @@ export const keptEngine = z.strictObject({
 
 export const engineFolder = z.strictObject({
   folder: z.string(),
-  engines: z.array(keptEngine).describe('For pin, unpin and rm: those that it concerned'),
+  engines: z.array(keptEngine).describe('For pin, unpin and rm: the engines concerned'),
   loose: z
     .array(z.strictObject({ path: z.string(), bytes: count }))
     .describe('Engines that were moved aside, or have no note'),

@@ -28,7 +28,13 @@ export type StoredAs =
   | { readonly table: 'builds'; readonly column: 'buildS' | 'engineMib' | 'peakMemoryMib' }
   | {
       readonly table: 'runTelemetry';
-      readonly column: 'memoryUsedMaxMib' | 'temperatureMaxC' | 'smClockMhz' | 'powerW';
+      readonly column:
+        | 'memoryUsedMaxMib'
+        | 'processMemoryMaxMib'
+        | 'hostMemoryMaxMib'
+        | 'temperatureMaxC'
+        | 'smClockMhz'
+        | 'powerW';
     }
   /** The median power of the run's samples over a rate. */
   | { readonly table: 'energy'; readonly over: 'throughputQps' | 'itemsPerS' }
@@ -68,8 +74,8 @@ const METRICS = {
     openMetrics: { name: 'gpu_compute', help: 'Median GPU compute time of a query' },
     help: [
       'GPU Compute Time: min = … ms, max = …, mean = …, median = …',
-      'How long the GPU works on one query: from an event before the query is enqueued to one behind its last kernel, without copies. bench takes the median of a run, or a robust centre of its samples where they were kept and have one level. It is what bench compares by as long as one stream runs.',
-      'When the GPU waits for the host, the gaps between kernels are in it: the number then says how fast the host launches (see enqueue), and CUDA graphs take that away. With several streams the times overlap. Event times are 32-bit floats since the start of the run, so a long run of a fast model sees only coarse steps.',
+      'The time from an event before the query is enqueued to an event after its last kernel, without copies. bench uses the median of a run, or a robust center of its samples if they were kept and have one level. It is the default metric with one stream.',
+      'If the GPU waits for the host, the time includes the gaps between kernels. It then shows how fast the host launches (see enqueue); a CUDA graph removes the gaps. With several streams the times overlap. Event times are 32-bit floats since the start of the run, so long runs of fast models have coarse steps.',
     ],
   },
   latencyMs: {
@@ -80,8 +86,8 @@ const METRICS = {
     openMetrics: { name: 'latency', help: 'Median latency of a query' },
     help: [
       'Latency: min = … ms, max = …, mean = …, median = …',
-      'Copy to the GPU, compute and copy back of the same query, added up. With transfers off there are no copies, and it is the GPU compute time again.',
-      'It is no request latency: trtexec keeps one query queued behind the running one, and the time that a query waits for its turn is left out. Tokenizing, decoding images and the like are the business of the application and not in it either.',
+      'The sum of copy to the GPU, compute and copy back of one query. Without data transfers it equals the GPU compute time.',
+      'It is not the latency of a request. trtexec keeps one query queued behind the running one and does not count the time in the queue. It also does not include work of the application, such as tokenizing or decoding images.',
     ],
   },
   throughputQps: {
@@ -91,8 +97,8 @@ const METRICS = {
     openMetrics: { name: 'throughput_queries_per_second', help: 'Queries a second' },
     help: [
       'Throughput: … qps',
-      'Queries a second: timed queries over the wall time from the first copy or launch after the warm-up to the end of the last. A query is one inference of the whole batch, so multiply by the batch for images or sequences a second. The one number that says something with several streams.',
-      'A low value does not say that the GPU is slow: copies, the host or other work may leave it idle (see gpu-busy). Batch 32 at half the throughput of batch 1 does sixteen times the work.',
+      'Queries per second: the number of timed queries divided by the wall time after the warm-up. A query is one inference of the whole batch; for images or sequences per second see items. With several streams it is the only meaningful metric.',
+      'A low value does not mean that the GPU is slow: copies, the host or other work may leave it idle (see gpu-busy). Batch 32 with half the throughput of batch 1 does sixteen times the work.',
     ],
   },
   p99Ms: {
@@ -103,7 +109,7 @@ const METRICS = {
     help: [
       'Latency: … percentile(99%) = … ms',
       'The latency that 99 of 100 queries of a run do not exceed, for limits that a service promises.',
-      "trtexec does not interpolate: with up to 100 queries it is the maximum, a single outlier. It needs many queries, and repeats of whole runs, before a change of it means something. TensorRT's Python examples interpolate; their p99 does not compare with this one.",
+      'trtexec does not interpolate: with up to 100 queries it is the maximum, a single outlier. A change is meaningful only with many queries and repeated runs. The Python examples of TensorRT interpolate; do not compare their p99 with this one.',
     ],
   },
   enqueueMs: {
@@ -113,8 +119,8 @@ const METRICS = {
     openMetrics: { name: 'enqueue', help: 'Median time to enqueue a query' },
     help: [
       'Enqueue Time: min = … ms, max = …, mean = …, median = …',
-      'Host time of one call that gives a query to the GPU, or of the launch of one CUDA graph. Near or above the GPU compute time it means that the host is the limit.',
-      'Only the call itself is in it, not the copies and events around it. It depends on the CPU, its clock, other load and on how detailed the profiling names are that the engine was built with, and little on the GPU. With a CUDA graph it is tiny and noisy, and a change of it is nothing by itself.',
+      'The host time of the call that enqueues a query or launches a CUDA graph. If it is near or above the GPU compute time, the host is the limit.',
+      'It does not include the copies and events around the call. It depends on the CPU, its clock and load, and on the profiling verbosity of the engine, but little on the GPU. With a CUDA graph it is small and noisy, and a change alone means nothing.',
     ],
   },
   h2dMs: {
@@ -122,8 +128,8 @@ const METRICS = {
     stored: { table: 'timeStatistics', of: 'h2d', column: 'medianMs' },
     help: [
       'H2D Latency: min = … ms, max = …, mean = …, median = …',
-      'How long the inputs of one query take from the memory of the host to that of the GPU. At or above the GPU compute time, the bus is the limit.',
-      'With transfers off trtexec prints 0; bench then shows nothing. It depends on the generation and width of the PCIe link, on which NUMA node the process runs, and on pinned memory: trtexec warns when it only got pageable memory.',
+      'The time to copy the inputs of one query from host memory to the GPU. If it reaches the GPU compute time, the bus is the limit.',
+      'Without data transfers trtexec prints 0, and bench shows nothing. It depends on the PCIe link, on the NUMA node of the process, and on pinned memory: trtexec warns if it got only pageable memory.',
     ],
   },
   d2hMs: {
@@ -131,8 +137,8 @@ const METRICS = {
     stored: { table: 'timeStatistics', of: 'd2h', column: 'medianMs' },
     help: [
       'D2H Latency: min = … ms, max = …, mean = …, median = …',
-      'How long the outputs of one query take from the GPU to the host. Large for segmentation and other dense outputs.',
-      'With transfers off trtexec prints 0; bench then shows nothing. What slows the copy to the GPU slows this one as well.',
+      'The time to copy the outputs of one query from the GPU to the host. It is large for dense outputs, such as segmentation.',
+      'Without data transfers trtexec prints 0, and bench shows nothing. It depends on the same things as h2d.',
     ],
   },
   enqueueRatio: {
@@ -140,8 +146,8 @@ const METRICS = {
     stored: { table: 'measurements', column: 'enqueueRatio' },
     help: [
       'medians of Enqueue Time and GPU Compute Time',
-      'Below 0.5 the host is free, above 0.8 it is the limit: the GPU could do more than it is given. CUDA graphs, a larger batch or a faster CPU help then.',
-      'The limits are rules of thumb; trtexec warns from 0.8 on as well. When the host is the limit the GPU compute time contains its gaps, so the ratio stays near 1 however slow the host is.',
+      'Enqueue time divided by GPU compute time. Below 0.5 the host is free. Above 0.8 the host is the limit: a CUDA graph, a larger batch or a faster CPU helps.',
+      'The limits are rules of thumb; trtexec also warns from 0.8 on. If the host is the limit, the GPU compute time includes the gaps, so the ratio stays near 1.',
     ],
   },
   gpuBusy: {
@@ -149,8 +155,8 @@ const METRICS = {
     stored: { table: 'measurements', column: 'gpuBusy' },
     help: [
       'Total GPU Compute Time over Total Host Walltime',
-      'The part of the time in which a query ran. Below 95 % something else was the limit: copies, the host, or pauses that were asked for.',
-      'Only with one stream. Gaps between the kernels of one query count as busy, so a GPU that waits for its host may look busy: look at the enqueue ratio next to it.',
+      'The part of the time in which a query ran. Below 95 %, copies, the host or requested pauses are the limit.',
+      'It exists only with one stream. Gaps between the kernels of one query count as busy, so a GPU that waits for its host may look busy: see also enqueue-ratio.',
     ],
   },
   cvPercent: {
@@ -158,8 +164,8 @@ const METRICS = {
     stored: { table: 'measurements', column: 'cvPercent' },
     help: [
       'the exported times; else the warning: GPU compute time is unstable, with coefficient of variance = …%',
-      'Standard deviation over mean of the GPU compute times in one run: how steady the run was.',
-      'trtexec warns from 1 % on, since 10.13.2 from 2.5 %: that no warning is there means different things. It is the spread inside of one process, and says little about how runs differ from each other, which is what bench judges by.',
+      'The standard deviation of the GPU compute times in one run, divided by their mean.',
+      'trtexec warns from 1 % on, and since 10.13.2 from 2.5 %. It describes one process and shows little about how much runs differ, which verdicts depend on.',
     ],
   },
   itemsPerS: {
@@ -167,8 +173,8 @@ const METRICS = {
     stored: { table: 'measurements', column: 'itemsPerS' },
     help: [
       'no line of trtexec: throughput times the batch',
-      'Images, sequences or rows a second: queries a second times the first dimension that all inputs share. Compares batches with each other, which throughput in queries does not.',
-      'Without a common first dimension of the inputs there is none. A padded batch counts in full: items that carry nothing are in it.',
+      'Images, sequences or rows per second: throughput times the first dimension that all inputs share. Unlike throughput, it compares different batches.',
+      'It does not exist if the inputs have no common first dimension. A padded batch counts in full.',
     ],
   },
   energyPerQueryMj: {
@@ -176,8 +182,8 @@ const METRICS = {
     stored: { table: 'energy', over: 'throughputQps' },
     help: [
       'no line of trtexec: the power that nvidia-smi printed while the run was timed, over the throughput',
-      'What the GPU takes from the mains for one query: the median power of the samples in which it worked, times the time from one query to the next. 1000 mJ are one watt for one second.',
-      "It is that of the whole board, its idle power too, and without the host; what else uses the GPU is in it. nvidia-smi's power is good to some percent, the same on each run of a card, and in most generations a mean of the last second: short runs have few samples of it, and the first lags behind. Runs without telemetry, imports and recordings have none.",
+      'The energy of the GPU for one query: the median power while it worked, times the time from one query to the next. 1000 mJ are one watt for one second.',
+      'It includes the whole board with its idle power and other work on the GPU, but not the host. The power of nvidia-smi has an error of some percent, which is the same in each run of a card. On most GPUs it is a mean of the last second, so short runs have few samples. Runs without telemetry, imports and recordings have none.',
     ],
   },
   energyPerItemMj: {
@@ -185,8 +191,8 @@ const METRICS = {
     stored: { table: 'energy', over: 'itemsPerS' },
     help: [
       'no line of trtexec: the power that nvidia-smi printed while the run was timed, over items a second',
-      'Energy of a query over its batch: what one image, sequence or row costs. Compares batches and precisions with each other.',
-      'As of the energy of a query; and without a common first dimension of the inputs there is none.',
+      'The energy of a query divided by its batch: the energy of one image, sequence or row. It compares different batches and precisions.',
+      'The same as for energy. It does not exist if the inputs have no common first dimension.',
     ],
   },
   buildS: {
@@ -197,8 +203,8 @@ const METRICS = {
     openMetrics: { name: 'build', help: 'Time to build the engine' },
     help: [
       'Engine built in … sec.',
-      'How long TensorRT took to build the engine: trying tactics, and writing the plan.',
-      'A timing cache makes the second build many times faster, and bench keeps one. Each engine is built once for all repeats, so there is mostly one value, without any spread; and an engine that was kept from an earlier sweep has the time of that day.',
+      'The time that TensorRT took to build the engine, including the tactics that it tried.',
+      'A timing cache, which bench keeps, makes the second build many times faster. bench builds each engine once for all repeats, so there is usually only one value. A cached engine has the time of its own build.',
     ],
   },
   engineMib: {
@@ -210,7 +216,7 @@ const METRICS = {
     help: [
       'Created engine with size: … MiB',
       'The size of the serialized engine: weights in their precision, and the kernels that come with them.',
-      'It is neither what the GPU needs at run time (see context-size; activations and the CUDA context come on top) nor the same from build to build, as other tactics bring other kernels. 0 MiB is a build that failed although trtexec may end with success. TensorRT before 9 does not print it.',
+      'It is not the memory that the GPU needs at run time (see context-size). It differs between builds, because other tactics use other kernels. 0 MiB means that the build failed, even if trtexec exits with success. TensorRT before 9 does not print it.',
     ],
   },
   buildMemoryMib: {
@@ -219,8 +225,8 @@ const METRICS = {
     isOfBuild: true,
     help: [
       'Peak memory usage of TRT CPU/GPU memory allocators: CPU … MiB, GPU … MiB',
-      'The most memory of the GPU that the builder held at once: weights, activations and the workspace of the tactics that it tried.',
-      'Only what TensorRT allocates itself is in it: the CUDA context, and libraries that allocate for themselves, come on top. With a timing cache fewer tactics are tried, and less is needed.',
+      'The peak GPU memory of the builder: weights, activations and the workspace of the tactics that it tried.',
+      'It includes only memory that TensorRT allocates, not the CUDA context or other libraries. With a timing cache, the builder tries fewer tactics and needs less.',
     ],
   },
   contextMib: {
@@ -230,8 +236,8 @@ const METRICS = {
     openMetrics: { name: 'context_memory', help: 'Device memory of the execution context' },
     help: [
       'Created execution context with device memory size: … MiB',
-      'Device memory that one execution context takes for activations: at the largest shapes of all profiles, or of this profile, or at the shapes that run, as the allocation strategy says.',
-      'The weights, the CUDA context and the copies of inputs and outputs are not in it, and each further stream takes a context of its own. TensorRT before 9 does not print it.',
+      'The device memory of one execution context for activations. The allocation strategy selects the shapes: the largest of all profiles, the largest of this profile, or those that run.',
+      'It does not include the weights, the CUDA context, or inputs and outputs. Each further stream needs one more context. TensorRT before 9 does not print it.',
     ],
   },
   memoryMib: {
@@ -239,8 +245,26 @@ const METRICS = {
     stored: { table: 'runTelemetry', column: 'memoryUsedMaxMib' },
     help: [
       'no line of trtexec: nvidia-smi, once a second while the run is timed',
-      'The most memory of the GPU that was in use during the run: weights, activations, buffers, kernels and the CUDA context. What a weight-streaming budget saves is seen here.',
-      'It is that of the whole GPU: what other processes hold is in it (see the flag contended). A short peak between two looks is missed. Runs without telemetry, imports and recordings have none.',
+      'The peak memory in use on the GPU during the run: weights, activations, buffers, kernels and the CUDA context. It shows what a weight-streaming budget saves.',
+      'It includes memory of other processes on the GPU (see the flag contended). It misses short peaks between two samples. Runs without telemetry, imports and recordings have none.',
+    ],
+  },
+  processMemoryMib: {
+    shown: ['process-memory', 'GPU memory of the process', 'MiB', 'lower'],
+    stored: { table: 'runTelemetry', column: 'processMemoryMaxMib' },
+    help: [
+      'no line of trtexec: nvidia-smi pmon, once a second during the run',
+      'The most memory of the GPU that trtexec held during the run: weights, activations, buffers, kernels and the CUDA context.',
+      'Other processes are not in it. nvidia-smi lists no process of a container with process numbers of its own, and no memory of a process on a MIG device: then there is none. A short peak between two looks is missed. Runs without telemetry, imports and recordings have none.',
+    ],
+  },
+  hostMemoryMib: {
+    shown: ['host-memory', 'host memory', 'MiB', 'lower'],
+    stored: { table: 'runTelemetry', column: 'hostMemoryMaxMib' },
+    help: [
+      'no line of trtexec: VmHWM in /proc/PID/status, once a second during the run',
+      'The peak resident memory of trtexec on the host: the engine file while it is loaded, the libraries of TensorRT and CUDA, and pinned buffers.',
+      'Loading is in it, building is not: engines are built by another process. Of several processes it is that of the largest. What a process takes in its last second may be missed. Runs without telemetry, imports and recordings have none.',
     ],
   },
   temperatureC: {
@@ -248,8 +272,8 @@ const METRICS = {
     stored: { table: 'runTelemetry', column: 'temperatureMaxC' },
     help: [
       'no line of trtexec: nvidia-smi, once a second while the run is timed',
-      'The highest temperature of the GPU during the run. Hotter silicon leaks more current, so that the power cap is reached sooner: look at it with times that rise over months.',
-      'It depends on the room, on the runs before it and on how long the run takes. A GPU that slows down for its temperature is flagged throttled. Runs without telemetry have none.',
+      'The highest temperature of the GPU during the run. A hotter GPU reaches the power cap sooner: check it if times grow over months.',
+      'It depends on the room, on earlier runs and on the duration. If the GPU slows down because of its temperature, the run is flagged as throttled. Runs without telemetry have none.',
     ],
   },
   smClockMhz: {
@@ -257,8 +281,8 @@ const METRICS = {
     stored: { table: 'runTelemetry', column: 'smClockMhz' },
     help: [
       'no line of trtexec: nvidia-smi, once a second while the run is timed',
-      'The median clock of the multiprocessors during the run. What scales with it is slower where it is lower, whatever the engine.',
-      'A sample is one instant of a second, and clocks change in milliseconds. A locked clock is the same in every run. Runs without telemetry have none.',
+      'The median clock of the multiprocessors during the run. At a lower clock, every engine is slower.',
+      'bench samples the clock once a second, but clocks change within milliseconds. A locked clock is the same in every run. Runs without telemetry have none.',
     ],
   },
   powerW: {
@@ -266,8 +290,8 @@ const METRICS = {
     stored: { table: 'runTelemetry', column: 'powerW' },
     help: [
       'no line of trtexec: nvidia-smi, once a second while the run is timed',
-      'The median power of the whole board during the run. At its limit the GPU lowers its clocks (bound by power).',
-      'More power for less time may be the better engine: what a query takes is its energy. Values of inputs matter, too: zeros draw less. Runs without telemetry have none.',
+      'The median power of the whole board during the run. At the power limit, the GPU lowers its clocks (bound by power).',
+      'An engine with more power for a shorter time may need less energy: compare energy. The input values matter: zeros need less power. Runs without telemetry have none.',
     ],
   },
   loadS: {
@@ -275,17 +299,17 @@ const METRICS = {
     stored: { table: 'runHints', hint: 'engine_loaded_s', of: 'run' },
     help: [
       'Engine deserialized in … sec.',
-      'How long TensorRT took to make an engine of the file: reading it where trtexec streams it, and copying weights to the GPU.',
-      'By default 11.x reads the whole file before this clock starts, the asynchronous loader reads while it runs: the two numbers do not tell which is done sooner. A file that was just read is in the memory of the host, and loads faster than after a restart. Refitting stripped weights is not in it.',
+      'The time that TensorRT took to load the engine: reading the file, if trtexec streams it, and copying the weights to the GPU.',
+      'By default, 11.x reads the whole file before this time starts, and the asynchronous loader reads during it: do not compare the two. A file that was just read is in the page cache and loads faster than after a restart. Refitting stripped weights is not included.',
     ],
   },
   firstInferenceMs: {
     shown: ['first-inference', 'first inference', 'ms', 'lower'],
     stored: { table: 'runValues' },
     help: [
-      'the first row of --exportTimes, of a run of its own with --warmUp=0',
-      'Copies and compute of the first query of a process, with what happens once: kernels that are loaded lazily, memory that is taken, clocks that are low. Cells of `coldStart:` in a matrix have it; load-time of the same runs says how long the engine took before.',
-      'The CUDA context, the execution context and reading the file come before and are not in it; trtexec prints no time of a context. The file is in the memory of the host, as bench drops no caches: after a restart of the machine loading takes longer.',
+      'the first row of --exportTimes, of a separate run with --warmUp=0',
+      'Copies and compute of the first query of a process, with its one-time costs: lazily loaded kernels, memory allocation, low clocks. Cells of `coldStart:` in a matrix have it, together with load-time.',
+      'It does not include the CUDA context, the execution context and reading the file. bench drops no caches, so the file is in host memory: after a restart of the machine, loading takes longer.',
     ],
   },
   refitMs: {
@@ -295,7 +319,7 @@ const METRICS = {
     help: [
       'Engine refitted in … ms.',
       'The mean of ten refits of the engine with its own weights, timed by the build (weights: refittable, or --refit and --timeRefit under build.flags).',
-      'A first refit came before and is not in it. The weights come from memory, not from the ONNX file, whose reading takes longer than the refit itself in most models.',
+      'It does not include an earlier first refit. The weights come from memory; reading them from the ONNX file takes longer than the refit in most models.',
     ],
   },
   outputErrorPercent: {
@@ -305,8 +329,8 @@ const METRICS = {
     openMetrics: { name: 'output_error', help: 'Relative error of the outputs against those of the reference' },
     help: [
       'no line of trtexec: bench model accuracy, by onnxruntime',
-      "How far the outputs of a variant are from those of its reference on the same inputs: the root of the error's power over that of the signal. 10 % is a signal to noise ratio (SQNR) of 20 dB. Of several outputs the worst.",
-      'It is computed on the ONNX files, on a CPU, not on the engine, whose kernels round in their own way (but from outputs of engines where these were compared). Random inputs exercise a network in no way like real ones, and a small error says nothing of the accuracy of the task.',
+      'The relative error of the outputs of a variant, compared with its reference on the same inputs: the square root of error power over signal power. 10 % is a signal-to-noise ratio (SQNR) of 20 dB. With several outputs, it is that of the worst.',
+      'bench computes it from the ONNX files on a CPU, unless outputs of engines were compared; the kernels of an engine round differently. Random inputs differ from real ones, and a small error does not guarantee the accuracy of the task.',
     ],
   },
 } satisfies Readonly<Record<string, MetricDefinition>>;

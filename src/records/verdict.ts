@@ -13,7 +13,7 @@ export type NoiseSource = (typeof NOISE_SOURCES)[number];
 const cellNoiseSchema = z.strictObject({
   from: z.enum(NOISE_SOURCES),
   runPercent: z.number().describe('Standard deviation of a run'),
-  nightPercent: z.number().describe('What cells differ by beyond their runs: standard deviation of a difference'),
+  nightPercent: z.number().describe('How much cells differ beyond their runs: standard deviation of a difference'),
   nights: count.describe('Earlier sweeps that count'),
 });
 
@@ -36,7 +36,7 @@ export const cellComparisonSchema = z.object({
   /** Null if nothing is unclear, or no number of runs would settle it. */
   moreRunsNeeded: count.nullable().describe('More runs per side that settle an unclear cell four times in five'),
   /** Null if nothing was compared. */
-  noise: cellNoiseSchema.nullable().describe('Where the error of the change comes from'),
+  noise: cellNoiseSchema.nullable().describe('Source of the error of the change'),
   reasons: z.array(z.string()),
 });
 
@@ -67,7 +67,7 @@ export const commonShiftSchema = z.strictObject({
   /** For metrics of both directions: of those where less is better. */
   percent: z.number(),
   cells: count.describe('Cells that were compared'),
-  sharing: count.describe('Those of them that share it'),
+  sharing: count.describe('Number of cells that share it'),
   verdict: z
     .enum(['slower', 'faster'])
     .nullable()

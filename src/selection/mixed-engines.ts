@@ -37,5 +37,5 @@ export function engineNotes(db: StoreDatabase, sweepId: SweepId): string[] {
 export function engineNote({ sweepId, cell, paths }: MixedEngines): string {
   const named = paths.slice(0, MOST_NAMED).map(printable).join(', ');
   const more = paths.length > MOST_NAMED ? ', …' : '';
-  return `${count(paths.length, 'engine')} in one cell of sweep ${sweepId.slice(0, 8)}, ${cellLabel(cell)}: ${named}${more}; its median is of none of them: import each with a --sweep or --model of its own`;
+  return `${count(paths.length, 'engine')} in one cell of sweep ${sweepId.slice(0, 8)}, ${cellLabel(cell)}: ${named}${more}; the median mixes them: import each with a --sweep or --model of its own`;
 }

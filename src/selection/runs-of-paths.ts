@@ -168,7 +168,7 @@ function borrowedFor(name: string, runs: readonly ReadRun[], otherName: string, 
   if (words.length === 0) return null;
   return {
     stated: { ...(hasPrecision ? { precision } : {}), ...(shapes === null ? {} : { shapes }) },
-    note: `${printable(name)} does not say its ${words.join(' and ')}: taken as in ${printable(otherName)}`,
+    note: `${printable(name)} does not state its ${words.join(' and ')}: taken from ${printable(otherName)}`,
   };
 }
 

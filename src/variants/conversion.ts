@@ -68,7 +68,7 @@ export const CONVERSION_DEFAULTS: ConversionOptions = {
 export const variantRecord = z.object({
   by: z.enum(CONVERTERS),
   precision: z.enum(PRECISIONS),
-  sha256: z.string().describe('Of the variant with its external data'),
+  sha256: z.string().describe('Hash of the variant with its external data'),
   baseSha256: z.string(),
   /** Nodes with the new precision, as the program reported. */
   converted: z.object({ nodes: z.number().int(), of: z.number().int().nullable() }),

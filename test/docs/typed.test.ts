@@ -53,13 +53,13 @@ test('quickstart and README, typed in a clone: each command works where it stand
   const home = temporaryFolder();
   const quickstart = type('node scripts/quickstart.mjs', clone, home);
   expect(quickstart).toMatchObject({ code: 0 });
-  const [printedAbove = '', end = ''] = quickstart.output.split('\nTry\n');
+  const [first = '', end = ''] = quickstart.output.split('\nTry\n');
   const [alias = '', ...tries] = end.split('\n').filter((line) => line.startsWith('  '));
-  expect(printedAbove.split('\n').slice(0, 24).join('\n')).toContain('2 slower');
-  expect(printedAbove.split('$ bench compare --db')[1]).toContain('nothing slower');
+  expect(first.split('\n').slice(0, 24).join('\n')).toContain('2 slower');
+  expect(first.split('$ bench compare --db')[1]).toContain('nothing slower');
   // Each is the advice of an output above.
   expect(
-    tries.map((line) => [printedAbove.includes(`: ${line.trim()}\n`), type(`${alias}\n${line}`, clone, home).code]),
+    tries.map((line) => [first.includes(`: ${line.trim()}\n`), type(`${alias}\n${line}`, clone, home).code]),
   ).toEqual([
     [true, 0],
     [true, 0],

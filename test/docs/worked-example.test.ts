@@ -50,7 +50,7 @@ test('the arithmetic of the worked example is that of the comparison', async () 
     `from ${limit.toFixed(2)} errors on`,
     `${errors.toFixed(1)} errors`,
     `${distance.toFixed(0)} errors away`,
-    `${tQuantile(0.01, 8).toFixed(2)} are passed once in a hundred`,
+    `one comparison in a hundred exceeds ${tQuantile(0.01, 8).toFixed(2)} errors`,
     `${mdePercent.toFixed(2)} %`,
   ];
   expect(figures.filter((figure) => !VERDICTS.includes(figure))).toEqual([]);

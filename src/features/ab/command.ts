@@ -15,7 +15,7 @@ import { NAMED_EXPERIMENTS } from './request.ts';
 const define = (command: PlainCommand) =>
   command
     .arguments('[matrix]')
-    .option('--env <setting>', 'what B sets: NAME=VALUE; repeatable. A is unchanged', collected)
+    .option('--env <setting>', 'variable of side B: NAME=VALUE; repeatable. Side A runs without it', collected)
     .addOption(
       new Option('--experiment <name>', 'a predefined experiment with its variable, threshold and marks').choices(
         NAMED_EXPERIMENTS.map(({ name }) => name),
@@ -25,7 +25,7 @@ const define = (command: PlainCommand) =>
     .option('--repeats <n>', 'runs of each side of each cell', positiveInteger, 5)
     .addOption(metricOption())
     .addOption(matrixFilterOption())
-    .option('--name <text>', 'name of the experiment (default: what B sets)')
+    .option('--name <text>', 'name of the experiment (default: the variable of side B)')
     .option('--upper-bound', 'B is an idealized upper bound: never a baseline or the best')
     .option('--invalid-output', 'B computes wrong outputs: never a baseline or the best')
     .option('--read <sweep>', 'show a stored experiment, by its name or sweep id')

@@ -104,9 +104,8 @@ async function mark(db: StoreDatabase, findings: readonly Finding[], options: Ac
   const createdAt = io.now().toISOString();
   const rows = findings.map(({ findingId }) => ({ findingId, reason, until, owner, createdAt }));
   acknowledge(db, rows);
-  const term = until === null ? 'for good' : `until ${until.length === 40 ? until.slice(0, 8) : until}`;
-  const back = `${findings.length === 1 ? 'it comes' : 'each comes'} back if it gets worse, and with --undo`;
-  return { rows, line: `${namesOf(findings)} ${areOrIs(findings)} acknowledged ${term}; ${back}` };
+  const term = until === null ? 'permanently' : `until ${until.length === 40 ? until.slice(0, 8) : until}`;
+  return { rows, line: `${namesOf(findings)} ${areOrIs(findings)} acknowledged ${term}; --undo reverts this` };
 }
 
 const NAMED = 6;
@@ -141,7 +140,9 @@ async function untilOf(until: string | undefined, io: Io): Promise<string | null
 }
 
 export const ackOutput = output('bench ack --json', {
-  acknowledged: z.array(z.strictObject(acknowledgementSchema.shape)).describe('What was acknowledged; none by --undo'),
+  acknowledged: z
+    .array(z.strictObject(acknowledgementSchema.shape))
+    .describe('Findings that are now acknowledged; none with --undo'),
 });
 
 type AckOutput = OutputOf<typeof ackOutput>;

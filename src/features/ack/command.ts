@@ -5,9 +5,9 @@ const define = (command: PlainCommand) =>
   command
     .arguments('[findings...]')
     .option('--all', 'every finding that is not acknowledged yet')
-    .option('--reason <text>', 'why it may stay', noteText)
+    .option('--reason <text>', 'reason for the acknowledgement', noteText)
     .option('--until <when>', 'a date, or a commit that will be measured (default: permanently)')
-    .option('--owner <name>', 'who looks after it', noteText)
+    .option('--owner <name>', 'owner of the findings', noteText)
     .option('--matrix <name>', 'with --all: only findings of this matrix', notEmpty)
     .addOption(branchOption('with --all: only findings of this branch (default: all)'))
     .option('--undo', 'take an acknowledgement back');
@@ -16,7 +16,7 @@ export type AckOptions = OptionsOf<typeof define>;
 
 export const ackCommand = defineCommand({
   name: 'ack',
-  summary: 'acknowledge findings, so that the gate expects their level (until a date or commit)',
+  summary: 'acknowledge findings: their level becomes the reference (until a date or commit)',
   examples: [
     'bench ack 1a2b3c4d --reason "new default precision" --until 2026-12-31',
     'bench ack 1a2b3c4d 5e6f7a8b --reason "fixed by !412" --until v1.3   # until that commit is measured',

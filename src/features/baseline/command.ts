@@ -4,7 +4,7 @@ const setOptions = (command: PlainCommand) =>
   command
     .arguments('<name> [ref]')
     .option('--reason <text>', 'why')
-    .option('--force', 'let an existing name name another sweep');
+    .option('--force', 'move an existing baseline to another sweep');
 
 export type BaselineOptions = OptionsOf<typeof setOptions>;
 

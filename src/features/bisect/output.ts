@@ -12,7 +12,7 @@ const evidence = cellComparisonSchema
   .nullable();
 
 const end = z.strictObject({
-  ref: z.string().nullable().describe('As it was asked for'),
+  ref: z.string().nullable().describe('As requested'),
   commit: z.string().nullable(),
   subject: z.string().nullable(),
   sweepId: id,

@@ -25,7 +25,7 @@ const define = (command: PlainCommand) =>
     .addOption(
       new Option(
         '--notify <program>',
-        'start it with the JSON when there is something new; with arguments as a JSON list (default: as the matrix says)',
+        'program to start with the JSON for new findings; a JSON list if it has arguments (default: as the matrix says)',
       ).argParser(notifyCommand),
     )
     .option('--untrusted', 'start no program that a matrix names');

@@ -156,7 +156,7 @@ function commitLines(
   if (good === undefined || bad === undefined) {
     return [`  ${edges.last} sweep ${lastGood.sweepId.slice(0, 8)}, ${edges.first} ${firstBad.sweepId.slice(0, 8)}`];
   }
-  if (good === bad) return [`  both sweeps measured commit ${good}: no commit did this`];
+  if (good === bad) return [`  both sweeps measured commit ${good}: the cause is not a commit`];
   const number = commits.length === 0 ? '' : ` (${count(commits.length, 'commit')})`;
   const more = commits.length - SHOWN_COMMITS;
   const own = commits.find(({ commit }) => commit.startsWith(bad));

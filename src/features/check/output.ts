@@ -40,7 +40,7 @@ const finding = z.strictObject({
   provenance,
   reportedSweepId: id,
   cells: z.array(id),
-  labels: z.array(z.string()).describe('Of these cells'),
+  labels: z.array(z.string()).describe('Labels of these cells'),
   group: group.describe('Words that all its cells share and others do not have'),
   metrics: z.array(z.strictObject(change)).describe('Each metric in the cell that shows it most clearly'),
   details: z.array(z.strictObject({ key: id, label: z.string(), ...change, margin: z.number() })),
@@ -49,10 +49,10 @@ const finding = z.strictObject({
   lastBad: checkedSweep,
   commits: z.array(z.strictObject({ commit: z.string(), subject: z.string() })),
   environmentChanges,
-  buildChanges: z.array(z.string()).describe('Of the engines, in its clearest cell'),
+  buildChanges: z.array(z.string()).describe('Changes of the engines, in the clearest cell'),
   cause: z.string().nullable(),
-  likeliestCause: firstCauseSchema.nullable().describe('In its clearest cell'),
-  lasts: lasts.describe('What shows that it is no single sweep; null while nothing does'),
+  likeliestCause: firstCauseSchema.nullable().describe('Likeliest cause in the clearest cell'),
+  lasts: lasts.describe('Evidence that the change lasts; null if there is none yet'),
   pairs,
   owner,
   acknowledged: z
@@ -86,8 +86,8 @@ const series = z.strictObject({
   startedAt: instant.nullable(),
   commit: z.string().nullable(),
   judgedBy: z.enum(JUDGED_BY).nullable().describe('Null for a series without a sweep in 30 days, which is not judged'),
-  sweeps: count.describe('That it was judged by, the newest included'),
-  baseBranch: z.string().nullable().describe('What a pull request was judged against'),
+  sweeps: count.describe('Number of sweeps used for the judgement, with the newest'),
+  baseBranch: z.string().nullable().describe('Branch that a pull request was judged against'),
   verdict: z.enum(SERIES_VERDICTS),
   headline: z.string(),
   canConfirm: z.boolean().describe('Whether `bench run --resume SWEEP --confirm` can measure pairs'),
@@ -101,7 +101,7 @@ const series = z.strictObject({
       unit,
       before: z.number().nullable().describe('Reference level: what was last accepted'),
       now: z.number().nullable(),
-      changePercent: z.number().nullable().describe('Of the newest level against the reference'),
+      changePercent: z.number().nullable().describe('Change of the newest level against the reference'),
       ciPercent: z.tuple([z.number(), z.number()]).nullable().describe('95 % interval of it'),
       mdePercent: z.number().nullable().describe('Smallest change that this sweep would show nine times in ten'),
       levels: z.tuple([z.number(), z.number()]).nullable().describe('Two known levels of the cell'),
@@ -110,13 +110,13 @@ const series = z.strictObject({
       notes: z.array(z.string()).describe('Why it has no result, or is unclear'),
     }),
   ),
-  geometricMean: geometricMeanSchema.nullable().describe('Of the newest values over the reference levels'),
+  geometricMean: geometricMeanSchema.nullable().describe('Geometric mean of newest values divided by reference levels'),
   notes: z.array(z.string()),
 });
 
 export const checked = outputOfVersion(2, 'bench check --json', {
   series: z.array(series),
-  findings: z.array(finding).describe('Of these series; those that are over as long as their sweeps count'),
+  findings: z.array(finding).describe('Findings of these series; ended ones as long as their sweeps count'),
   exitCode: z.literal(Object.values(EXIT_CODES)),
 });
 

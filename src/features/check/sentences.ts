@@ -120,7 +120,7 @@ function evidenceOf(
         ? 'no pair that could be compared with the last good engine'
         : `${pairs.agreeing} of ${count(pairs.count, 'pair')} with the last good engine${where} (${formatPercent(pairs.changePercent)} in the middle)`),
     from >= 0 && number >= 2 && `${number} sweeps${lasts === 'history' ? ', a lasting level' : ''}`,
-    interval !== '' && `95 % interval ${interval} in its clearest cell`,
+    interval !== '' && `95 % interval ${interval} in the clearest cell`,
   ].filter((text) => text !== false);
 }
 

@@ -35,7 +35,7 @@ const define = (command: PlainCommand) =>
     .addOption(filterOption())
     .addOption(branchOption())
     .option('--no-chart', 'only the table')
-    .option('--scaling', 'items/s by batch as well: what a larger batch gains or loses')
+    .option('--scaling', 'also show items/s by batch: what a larger batch gains or loses')
     .optionsGroup('Within limits:')
     .option('--max-latency <ms>', 'the most throughput within this latency, in milliseconds', positiveNumber)
     .addOption(
@@ -44,11 +44,7 @@ const define = (command: PlainCommand) =>
         .argParser(limitedLatency)
         .default<LimitedLatency>('p99', 'p99'),
     )
-    .option(
-      '--min-sqnr <db>',
-      'with --max-latency: only variants whose accuracy was checked and is no worse',
-      positiveNumber,
-    )
+    .option('--min-sqnr <db>', 'with --max-latency: only variants with at least this accuracy', positiveNumber)
     .optionsGroup('Measuring what is missing:')
     .option('--search [matrix]', 'bisect for the highest batch that holds --max-latency (default: the newest matrix)')
     .addOption(new Option('--over <axis>', 'what to search (default: batch, else streams)').choices(SEARCH_AXES))

@@ -30,7 +30,7 @@ export const pareto = output('bench choose --json', {
           speedUp: z
             .strictObject({
               referenceKey: id,
-              ratio: z.number().describe('Of the throughput'),
+              ratio: z.number().describe('Ratio of the throughputs'),
               interval: z.tuple([z.number(), z.number()]).nullable().describe('95 %'),
               latencyRatio: z.number().nullable().describe('Above 1 it answers sooner'),
               verdict: z.enum(VERDICTS),
@@ -93,7 +93,7 @@ export const slo = output('bench choose --json', {
       fitting: count,
       winner: candidate,
       runnerUp: candidate,
-      nearest: candidate.describe('Where nothing fits: what misses least'),
+      nearest: candidate.describe('If nothing fits: the deployment that is nearest to the limit'),
     }),
   ),
 });

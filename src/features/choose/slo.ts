@@ -146,5 +146,5 @@ function missWords({ headRoomPercent, accuracy, accuracyLimit, limitedMs }: Cand
 
 /** A single run does not predict the next one. */
 function runsWords({ runs }: Candidate): string {
-  return runs === 1 ? 'a single run: the next may differ' : `medians of ${runs} runs`;
+  return runs === 1 ? 'a single run: repeat it to be sure' : `medians of ${runs} runs`;
 }

@@ -19,7 +19,7 @@ const side = z.strictObject({
   sweepIds: z.array(id),
   commit: z.string().nullable(),
   dirty: z.boolean().nullable(),
-  note: z.string().nullable().describe('What was taken in place of what was asked for'),
+  note: z.string().nullable().describe('What was used in place of the requested side'),
 });
 
 export const comparison = outputOfVersion(2, 'bench compare --json', {
@@ -47,7 +47,7 @@ export const comparison = outputOfVersion(2, 'bench compare --json', {
       z.strictObject({
         metric,
         by: z.enum(['all', 'model', 'precision']),
-        name: z.string().nullable().describe('Of the model or precision'),
+        name: z.string().nullable().describe('Name of the model or precision'),
         ...geometricMeanSchema.shape,
       }),
     )

@@ -17,7 +17,7 @@ export const completionCommand = defineCommand({
   define: (command) =>
     command
       .argument('<shell>', SHELLS.join(', '))
-      .argument('[words...]', 'for the scripts themselves')
+      .argument('[words...]', 'used by the completion scripts')
       .usage('<shell>')
       .addOption(new Option('--complete', 'candidates at the cursor').hideHelp()),
   run: async ([shell, words], { complete }, io, program) => {

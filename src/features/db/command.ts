@@ -33,7 +33,7 @@ const verifyCommand = defineCommand({
     'bench db verify --rebuild latest',
   ],
   notes:
-    'Exit code 4 when something is damaged or missing. Rows without artefacts are not compared; differences in sweeps that another version of bench stored may come of its parser, and are no damage.',
+    'Exit code 4 if something is damaged or missing. Rows without artefacts are not compared. Differences in sweeps of another version of bench may come from its parser and are not damage.',
   outputs: { 'db-verify': async () => (await import('./output.ts')).verifyOutput },
   define: verifyOptions,
   run: async (_, options, io) => (await import('./verify.ts')).verify(options, io),
@@ -63,7 +63,7 @@ const mergeCommand = defineCommand({
   name: 'merge',
   summary: 'merge other stores into this one',
   examples: ['bench db merge ../gpu2/bench.sqlite', 'bench db merge a.sqlite b.sqlite --db all.sqlite'],
-  notes: 'Doing it again adds what is new. Exit code 4 when rows differ under the same id; those that are here stay.',
+  notes: 'Repeat it to add new results. Exit code 4 if rows with the same id differ: the rows of this store stay.',
   outputs: { 'db-merge': async () => (await import('./output.ts')).mergeOutput },
   define: mergeOptions,
   run: async ([others], options, io) => (await import('./merge.ts')).mergeStores(others, options, io),
@@ -91,20 +91,20 @@ const pruneCommand = defineCommand({
     'bench db prune --attachments-older-than 30d     # captures and other attached files',
   ],
   notes:
-    'The newest two sweeps of each matrix and branch stay in any case, and all that a baseline or an open finding needs.',
+    'The newest two sweeps of each matrix and branch always stay, and everything that a baseline or an open finding needs.',
   outputs: { 'db-prune': async () => (await import('./output.ts')).pruneOutput },
   define: pruneOptions,
   run: async (_, options, io) => (await import('./prune.ts')).prune(options, io),
 });
 
 const rmOptions = (command: PlainCommand) =>
-  command.arguments('<sweeps...>').option('--dry-run', 'only show what would go');
+  command.arguments('<sweeps...>').option('--dry-run', 'only show what would be removed');
 
 export type RmOptions = OptionsOf<typeof rmOptions>;
 
 const rmCommand = defineCommand({
   name: 'rm',
-  summary: 'take sweeps back, as if they had never been made; their artefacts go to removed/',
+  summary: 'remove sweeps as if they had never been measured; their artefacts move to removed/',
   examples: [
     'bench db rm latest --dry-run     # what would go',
     'bench db rm 1a2b3c4d             # the start of an id',
@@ -127,7 +127,7 @@ export type RejudgeOptions = OptionsOf<typeof rejudgeOptions>;
 
 const rejudgeCommand = defineCommand({
   name: 'rejudge',
-  summary: "apply today's rules to the stored sweeps, next to what was reported",
+  summary: "judge the stored sweeps by today's rules, next to what was reported",
   examples: ['bench db rejudge', "bench db rejudge --filter 'precision=fp8' --json"],
   outputs: { rejudge: async () => (await import('./output.ts')).rejudgeOutput },
   define: rejudgeOptions,
@@ -136,7 +136,7 @@ const rejudgeCommand = defineCommand({
 
 export const dbCommands = defineGroup({
   name: 'db',
-  summary: 'inspect, verify, back up, merge and prune the store, and take sweeps back',
+  summary: 'inspect, verify, back up, merge and prune the store, and remove sweeps',
   examples: [
     'bench db info',
     'bench db verify',

@@ -18,7 +18,7 @@ export const infoOutput = output('bench db info --json', {
     .strictObject({
       file: bytes,
       wal: bytes,
-      free: bytes.describe('Within the file, for rows to come'),
+      free: bytes.describe('Free space within the file, for new rows'),
       artefacts: bytes,
       engines: bytes,
       variants: bytes,
@@ -55,7 +55,7 @@ export const verifyOutput = output('bench db verify --json', {
   runs: count,
   isDamaged: z.boolean().describe('False when there is nothing, or leftovers and differences of another parser only'),
   found: z.array(storeDamage),
-  rebuilt: z.array(comparedTable).nullable().describe('By --rebuild: what was compared; else null'),
+  rebuilt: z.array(comparedTable).nullable().describe('With --rebuild: what was compared; else null'),
 });
 
 export const backupOutput = output('bench db backup --json', { path: z.string(), bytes, runs: count });
@@ -94,7 +94,7 @@ export const pruneOutput = output('bench db prune --json', {
     .describe('Files of people, by --attachments-older-than'),
   measuredNow: count.describe('Sweeps that stay as a process measures them'),
   vacuumed: z.boolean(),
-  freeBytes: bytes.describe('Within the file, for rows to come'),
+  freeBytes: bytes.describe('Free space within the file, for new rows'),
 });
 
 export const rmOutput = output('bench db rm --json', {
@@ -102,7 +102,7 @@ export const rmOutput = output('bench db rm --json', {
   sweeps: z.array(
     z.strictObject({
       sweepId: id,
-      name: z.string().nullable().describe('Of its matrix, or its own'),
+      name: z.string().nullable().describe('Name of its matrix, or its own name'),
       startedAt: instant.nullable(),
       runs: count.describe('With builds'),
       movedTo: z.string().nullable().describe('Folder of its artefacts now; null if there were none, or in a dry run'),

@@ -21,7 +21,7 @@ import type { RejudgeOptions } from './command.ts';
 import type { RejudgeOutput } from './output.ts';
 import type { SweepId } from '../../records/scalars.ts';
 
-/** `bench db rejudge`: apply today's rules to the stored sweeps, next to what was reported. Stores nothing. */
+/** `bench db rejudge`: judge the stored sweeps by today's rules, next to what was reported. Stores nothing. */
 export async function rejudgeStore(options: RejudgeOptions, io: Io): Promise<ExitCode> {
   return withStoreToWrite(options, io, async (store) => {
     const { output, names } = await rejudged(store.db, options, io);

@@ -5,7 +5,7 @@ const define = (command: PlainCommand) =>
   command
     .arguments('<file>')
     .option('--ab', 'the file has two sides of each cell instead of histories')
-    .option('--sweeps', 'the file has the runs of each sweep: what is new, sweep by sweep')
+    .option('--sweeps', 'the file has the runs of each sweep: print new changes, sweep by sweep')
     .addOption(new Option('--better <which>', 'the better direction').choices(['lower', 'higher']).default('lower'));
 
 export type DetectOptions = OptionsOf<typeof define>;

@@ -141,8 +141,8 @@ const GPU_CHECKS: readonly JudgedGpu[] = [
       clockLock === null
         ? [
             'advice',
-            `${now}; not locked by bench: times follow heat and power`,
-            'sudo bench run MATRIX --lock-clocks base   # released at the end, whatever becomes of it',
+            `${now}; not locked by bench: times depend on heat and power`,
+            'sudo bench run MATRIX --lock-clocks base   # released at the end, even after an error',
           ]
         : ['ok', `${now}; ${clockLock}`],
   }),

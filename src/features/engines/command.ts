@@ -62,7 +62,7 @@ const rmCommand = defineCommand({
 
 const gcOptions = (command: PlainCommand) =>
   command
-    .requiredOption('--max-size <size>', 'such as 20GB or 512MiB', byteSize)
+    .requiredOption('--max-size <size>', 'size limit, such as 20GB or 512MiB', byteSize)
     .option(
       '--keep-last-good <size>',
       'keep engines to compare newer ones with, up to this size (default: 10GB, or as the matrix says)',

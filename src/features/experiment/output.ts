@@ -15,14 +15,14 @@ export const ab = output('bench ab --json', {
   versions: z
     .array(z.strictObject({ harness: z.string(), version: z.string().nullable() }))
     .describe('Of the other harnesses that measured it'),
-  variables: z.record(z.string(), z.string()).describe('What B sets'),
-  before: z.record(z.string(), z.array(z.string().nullable())).describe('What they are in A; null: not set'),
+  variables: z.record(z.string(), z.string()).describe('Variables of side B'),
+  before: z.record(z.string(), z.array(z.string().nullable())).describe('Their values in A; null if not set'),
   significantPercent: z.number(),
-  marks: z.array(z.enum(RUN_FLAGS)).describe('What bars the runs of B from baselines'),
+  marks: z.array(z.enum(RUN_FLAGS)).describe('Marks that make the runs of B ineligible as a baseline'),
   cells: z.array(
     z.strictObject({
       ...aboutCell,
-      bKey: id.describe('Of the same cell with the variables set'),
+      bKey: id.describe('Key of the same cell with the variables'),
       betterIs: z.enum(['lower', 'higher']),
       a: z.number().nullable().describe('Centre over its runs'),
       b: z.number().nullable(),

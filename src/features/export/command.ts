@@ -15,7 +15,7 @@ export type ExportOptions = OptionsOf<typeof define>;
 
 export const exportCommand = defineCommand({
   name: 'export',
-  summary: 'the queries and layers of a run for viewers of traces',
+  summary: 'export the queries and layers of a run for trace viewers',
   examples: ['bench export 1a2b3c4d --output run.json   # chrome://tracing, ui.perfetto.dev'],
   outputs: { export: async () => (await import('./output.ts')).exported },
   define,

@@ -10,7 +10,7 @@ import { UsageError } from '../../errors.ts';
 import { EXIT_CODE_WORDS, EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { isOwnMetric, ownMetricNamed } from '../../records/metric.ts';
 import type { Look } from '../../terminal/look.ts';
-import { labelled, padEnd, textWidth, wrapWords } from '../../terminal/text-width.ts';
+import { dotted, labelled, padEnd, textWidth, wrapWords } from '../../terminal/text-width.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { printable } from '../../text/printable.ts';
 import { EXPLAINED_NUMBERS, type ExplainedNumber, metricText } from './metric-texts.ts';
@@ -150,7 +150,7 @@ function overviewPage(program: CommandUnknownOpts, look: Look): string[] {
     }),
     'Each command: bench help COMMAND',
     '',
-    ...labelled('Exit codes: ', EXIT_CODE_WORDS, Math.min(look.columns, WIDEST)),
+    ...labelled('Exit codes: ', dotted(EXIT_CODE_WORDS), Math.min(look.columns, WIDEST)),
     '',
     look.style.strong('Topics: bench help TOPIC'),
     ...definitions([['metrics', 'every metric, where it comes from, and its caveats'], ...topics], look, '  '),

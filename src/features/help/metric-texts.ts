@@ -21,27 +21,27 @@ const SHOWN: Readonly<Record<(typeof SHOWN_ONLY)[number], MetricText>> = {
     label: 'host walltime',
     unit: 's',
     source: 'Total Host Walltime: … s',
-    says: 'From the first copy or launch after the warm-up to the end of the last query. The number of queries over it is the throughput.',
+    says: 'The time from the first copy or launch after the warm-up to the end of the last query. The throughput is the number of queries divided by it.',
     caveats:
-      'It is as long as --duration and --iterations ask for, so it is no measure of speed. Building, loading and warming up are not in it.',
+      'It depends on --duration and --iterations, so it is no measure of speed. It does not include building, loading and warming up.',
   },
   gpuTotalS: {
     word: 'gpu-total',
     label: 'total GPU compute time',
     unit: 's',
     source: 'Total GPU Compute Time: … s',
-    says: 'The mean GPU compute time times the number of queries. Much less than the host walltime means that the GPU was idle in between.',
+    says: 'The mean GPU compute time times the number of queries. If it is much less than the host walltime, the GPU was idle in between.',
     caveats:
-      'It is not a sum that was measured. With several streams the times overlap, and it may be more than the walltime.',
+      'It is computed, not measured. With several streams the times overlap, and it may be more than the walltime.',
   },
   percentiles: {
     word: 'percentiles',
     label: 'percentiles',
     unit: 'ms',
     source: 'percentile(90%) = … ms, percentile(95%) = …, percentile(99%) = …',
-    says: 'Of every line of times: the value that this many of 100 queries do not exceed. Select them with run: {percentiles: […]} of a matrix.',
+    says: 'For every line of times, the value that this many of 100 queries do not exceed. Select them with run: {percentiles: […]} in a matrix.',
     caveats:
-      'They are taken from the sorted times without interpolation. Of few queries they are just the maximum: p90 of up to 9, p95 of up to 19, p99 of up to 100. TensorRT before 8.5 prints only one.',
+      'trtexec takes them from the sorted times without interpolation. With few queries they are the maximum: p90 with up to 9, p95 with up to 19, p99 with up to 100. TensorRT before 8.5 prints only one.',
   },
 };
 

@@ -125,9 +125,9 @@ export class GroupImport {
     for (const entry of this.sweeps.values()) await this.finish(entry);
     this.noteAll(
       this.unnamed,
-      'names neither a model nor an engine: a cell of its own, --model NAME --precision P joins it',
+      'names neither a model nor an engine: stored as a separate cell; add --model NAME --precision P',
     );
-    this.noteAll(this.impossibleDates, 'not used: no date of a run of TensorRT');
+    this.noteAll(this.impossibleDates, 'ignored: not a possible date of a TensorRT run');
     return [...this.sweeps.values()];
   }
 
@@ -235,7 +235,7 @@ export class GroupImport {
     const joins = !isStored && run.manifest.sweepId === sweepId && !isInside(artefactsFolder, folder);
     if (opened !== undefined && (!joins || this.checked.has(`${sweepId} ${folder}`))) return;
     this.checked.add(`${sweepId} ${folder}`);
-    const manifest = await readSweepManifest(join(folder, SWEEP_MANIFEST));
+    const manifest = readSweepManifest(join(folder, SWEEP_MANIFEST));
     const stated = manifest?.sweep.sweepId === sweepId ? manifest : null;
     const sweep = opened?.sweep ?? findSweep(db, sweepId) ?? this.newSweep(sweepId, run);
     if (joins && stated === null && sweep.source === 'run') {

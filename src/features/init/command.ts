@@ -15,7 +15,7 @@ export const initCommand = defineCommand({
   examples: [
     'bench init                              # the models in this folder and below it',
     'bench init models/vit.onnx --output matrices/vit.yaml',
-    'bench init && bench run matrix.yaml     # the best guesses; comments say what they are',
+    'bench init && bench run matrix.yaml     # comments in the file mark guesses',
   ],
   outputs: { init: async () => (await import('./output.ts')).initOutput },
   define,

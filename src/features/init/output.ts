@@ -7,7 +7,7 @@ const size = z.number().int().min(0);
 
 export const initOutput = output('bench init --json', {
   file: z.string().describe('The matrix that was written'),
-  schemaFile: z.string().nullable().describe('Its schema, for editors; null when it was there'),
+  schemaFile: z.string().nullable().describe('The schema file, for editors; null if it existed'),
   ignoreFile: z
     .string()
     .nullable()
@@ -44,7 +44,7 @@ export const initOutput = output('bench init --json', {
     }),
   ),
   skipped: z.array(z.strictObject({ path: z.string(), problem: z.string() })),
-  lacking: z.array(z.string()).describe('What keeps the matrix from running on this machine'),
+  lacking: z.array(z.string()).describe('What this machine lacks to run the matrix'),
   cells: count,
   runs: count,
 });

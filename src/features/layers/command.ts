@@ -14,7 +14,10 @@ const define = (command: PlainCommand) =>
     .option('--regex', '--select is a regular expression')
     .option('--agg', 'one line for all selected layers: count, total, share, min, mean, max')
     .addOption(new Option('--group-by <list>', `sum up by: ${LAYER_GROUPINGS.join(', ')}`).argParser(layerGroupings))
-    .option('--onnx <file>', 'the ONNX model, for FLOPs and the share of the peak: by default that which bench built')
+    .option(
+      '--onnx <file>',
+      'the ONNX model, for FLOPs and the share of the peak: by default the one that bench built from',
+    )
     .option('--runs <n>', 'number of runs that a trace sums up', positiveInteger)
     .option('--depth <n>', 'number of path parts in a scope', positiveInteger, 2)
     .option('--top <n>', 'number of lines', positiveInteger, 20)

@@ -11,7 +11,7 @@ const engine = {
   ref: z.string(),
   runId: id,
   sweepId: id.nullable().describe('Null for files that are in no store'),
-  label: z.string().nullable().describe('Of the cell that was profiled'),
+  label: z.string().nullable().describe('Label of the profiled cell'),
   provenance,
   startedAt: instant.nullable(),
   iterations: count.nullable().describe('Profiled queries; null without a profile'),
@@ -21,18 +21,18 @@ const engine = {
 export const layers = output('bench layers --json', {
   ...engine,
   totalMs: z.number().nullable().describe('Sum over all layers, with the profiler attached'),
-  medianMs: z.number().nullable().describe('The same of medians; null before TensorRT 8.4, which printed none'),
-  overheadPercent: z.number().nullable().describe('Of medianMs over gpuComputeMs; never for gating'),
+  medianMs: z.number().nullable().describe('Sum of the medians; null before TensorRT 8.4, which printed none'),
+  overheadPercent: z.number().nullable().describe('How much medianMs exceeds gpuComputeMs; never for gating'),
   summary: layersSummarySchema,
   layers: z.array(
     layerFactsSchema.extend({ efficiency: efficiencySchema.nullable().describe('Null without the ONNX model') }),
   ),
-  efficiency: engineEfficiencySchema.describe('Of the whole engine'),
+  efficiency: engineEfficiencySchema.describe('Efficiency of the whole engine'),
   aggregate: z
     .strictObject({
       layers: count,
       totalMs: z.number().nullable().describe('Null without a profile'),
-      sharePercent: z.number().nullable().describe('Of the time of all layers'),
+      sharePercent: z.number().nullable().describe('Share of the time of all layers'),
       minMs: z.number().nullable(),
       meanMs: z.number().nullable(),
       maxMs: z.number().nullable(),

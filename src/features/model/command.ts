@@ -43,23 +43,27 @@ const quantizeOptions = (command: PlainCommand) =>
         .makeOptionMandatory(),
     )
     .option('--calibration <file>', 'an npz with one array for each input (default: random data)')
-    .option('--calibration-shapes <list>', 'of one step: input:8x3x224x224,mask:8x128')
-    .option('--samples <n>', 'random samples, at least (default: 8)', positiveInteger)
-    .option('--seed <n>', 'of the random data (default: 1)', positiveInteger)
+    .option('--calibration-shapes <list>', 'shapes of one calibration step: input:8x3x224x224,mask:8x128')
+    .option('--samples <n>', 'minimum number of random samples (default: 8)', positiveInteger)
+    .option('--seed <n>', 'seed of the random data (default: 1)', positiveInteger)
     .addOption(
-      new Option('--method <name>', 'of the calibration: entropy or max, for int4 others').choices(CALIBRATION_METHODS),
+      new Option('--method <name>', 'calibration method: entropy or max; for int4 the others').choices(
+        CALIBRATION_METHODS,
+      ),
     )
     .addOption(
-      new Option('--high-precision <name>', 'of what is not quantized (default: fp16)').choices(HIGH_PRECISIONS),
+      new Option('--high-precision <name>', 'type of the parts that are not quantized (default: fp16)').choices(
+        HIGH_PRECISIONS,
+      ),
     )
     .option('--exclude <pattern>', 'nodes to leave as they are; repeatable', collected)
     .option('--exclude-op-types <list>', 'operators to leave as they are: Softmax,Add', commaList)
     .option('--op-types <list>', 'quantize only these operators: MatMul,Conv', commaList)
-    .option('--opset <n>', 'of the variant', positiveInteger)
+    .option('--opset <n>', 'opset of the variant', positiveInteger)
     .option('--dq-only', 'store weights in the low precision itself')
     .option('--no-attention', 'leave the MatMuls of attention as they are')
     .option('--no-keep-io-types', 'inputs and outputs take the low precision as well')
-    .option('--timeout <time>', 'such as 30m (default: 1h)', duration)
+    .option('--timeout <time>', 'time limit, such as 30m (default: 1h)', duration)
     .option('--python <path>', PYTHON_HELP)
     .option('--output <file>', 'a copy of the variant');
 
@@ -87,7 +91,7 @@ const makeInputsOptions = (command: PlainCommand) =>
         .choices(DISTRIBUTIONS)
         .default('uniform'),
     )
-    .option('--seed <n>', 'of the values', positiveInteger, 1)
+    .option('--seed <n>', 'seed of the values', positiveInteger, 1)
     .option(
       '--integers <range>',
       'range of whole numbers, such as 0..30521 for tokens (default: -128..127, or what the type holds)',
@@ -141,14 +145,16 @@ const accuracyOptions = (command: PlainCommand) =>
     .arguments('<what> [words...]')
     .option('--data <file>', 'an npz with an array for each input, or an npy (default: random values)')
     .option('--samples <n>', 'number of samples (default: 64, or all of the file)', positiveInteger)
-    .option('--seed <n>', 'of the random values', positiveInteger, 1)
+    .option('--seed <n>', 'seed of the random values', positiveInteger, 1)
     .addOption(
-      new Option('--distribution <which>', 'of the random values').choices(INPUT_DISTRIBUTIONS).default('normal'),
+      new Option('--distribution <which>', 'distribution of the random values')
+        .choices(INPUT_DISTRIBUTIONS)
+        .default('normal'),
     )
     .option('--batch <n>', 'batch size, if the model has a dynamic one', positiveInteger, 8)
     .option('--shapes <spec>', 'sizes of dynamic dimensions', statedShapes)
     .option('--python <path>', 'a Python with numpy and onnxruntime (default: $BENCH_PYTHON, else python3)')
-    .option('--timeout <time>', 'of one comparison', duration, 3600)
+    .option('--timeout <time>', 'time limit of one comparison', duration, 3600)
     .option('--model <name>', 'store the comparison of two files under this name')
     .addOption(new Option('--precision <name>', 'and this precision').choices(PRECISIONS))
     .addOption(matrixFilterOption())

@@ -21,11 +21,11 @@ export type InspectOutput = OutputOf<typeof inspectOutput>;
 
 export const quantizeOutput = output('bench model quantize --json', {
   ...variantRecord.shape,
-  sha256: sha256Schema.describe('Of the variant with its external data'),
+  sha256: sha256Schema.describe('Hash of the variant with its external data'),
   baseSha256: sha256Schema,
   model: z.string(),
   how: z.enum(['made', 'cached']),
-  path: z.string().describe('In the cache'),
+  path: z.string().describe('Path in the cache'),
   output: textOrNull.describe('The copy that was asked for'),
   argv: z.array(z.string()).describe('Started in a folder of its own with a copy of the model'),
   wallS: z.number().nullable(),
@@ -36,7 +36,7 @@ export type QuantizeOutput = OutputOf<typeof quantizeOutput>;
 
 export const makeInputsOutput = output('bench model make-inputs --json', {
   model: z.string(),
-  folder: z.string().describe('From the folder where it was called'),
+  folder: z.string().describe('Folder, relative to the current one'),
   distribution: z.enum(DISTRIBUTIONS),
   seed: count,
   integers: z
@@ -48,7 +48,7 @@ export const makeInputsOutput = output('bench model make-inputs --json', {
       name: z.string(),
       elementType: z.string(),
       shape: z.array(count).readonly(),
-      file: z.string().describe('In the folder'),
+      file: z.string().describe('File name in the folder'),
       bytes: count,
       sha256: sha256Schema,
     }),
@@ -60,11 +60,11 @@ export type MakeInputsOutput = OutputOf<typeof makeInputsOutput>;
 const lengths = z.strictObject({ mean: z.number(), stdev: z.number() });
 
 export const makeDatasetOutput = output('bench model make-dataset --json', {
-  file: z.string().describe('As it was named'),
+  file: z.string().describe('File as named on the command line'),
   sha256: z.string(),
   bytes: count,
   requests: count,
-  inputTokens: lengths.describe('As they were asked for'),
+  inputTokens: lengths.describe('As requested'),
   outputTokens: lengths,
   vocabSize: count,
   seed: count,

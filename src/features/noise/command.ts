@@ -13,7 +13,7 @@ export type NoiseOptions = OptionsOf<typeof define>;
 
 export const noiseCommand = defineCommand({
   name: 'noise',
-  summary: 'noise of each cell, and the change that 1, 3, 5 and 10 runs show',
+  summary: 'show the noise of each cell, and the change that 1, 3, 5 and 10 runs detect',
   examples: [
     'bench noise                        # the noisiest cells first',
     "bench noise 'model=vit* & batch=8' --metric throughput",

@@ -11,7 +11,7 @@ export const profileOutput = output('bench profile --json', {
   label: z.string().nullable(),
   tensorrt: z.string().nullable(),
   nsysVersion: z.string().nullable().describe('Null when it was not asked'),
-  engine: z.string().nullable().describe('The one that is there; null when it is built'),
+  engine: z.string().nullable().describe('The existing engine; null if it is built'),
   steps: z.array(
     z.strictObject({
       kind: z.enum(['build', 'capture', 'export']),

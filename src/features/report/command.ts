@@ -21,8 +21,8 @@ function historyOptions<Arguments extends unknown[]>(command: Command<Arguments,
 const reportOptions = (command: PlainCommand) =>
   historyOptions(command.arguments('[base] [head]'))
     .option('--as-of <sweep>', 'judge an earlier sweep (date, sweep or commit)')
-    .option('--upgrade', 'whether to move from OLD to NEW: two installs, drivers or containers over one matrix')
-    .option('--night', 'as bench check judges the newest sweep: what a report without sides is anyway')
+    .option('--upgrade', 'compare two installations, drivers or containers: is an upgrade from BASE to HEAD safe?')
+    .option('--night', 'the newest sweep as bench check judges it: the default without sides')
     .addOption(failOnOption())
     .optionsGroup('Formats, each to a file or to standard output:')
     .option('--html [file]', 'the whole report as one page: findings, trends, layers, samples')

@@ -16,7 +16,7 @@ export const report = output('bench report --json', {
   ref: z.string(),
   baseRef: z.string().nullable().describe('Null: judged as bench check does, or compared with nothing'),
   shift: commonShift,
-  headline: z.string().nullable().describe('Of bench check; null where two sides were named'),
+  headline: z.string().nullable().describe('Headline of bench check; null if two sides were named'),
   findings: z
     .array(z.strictObject({ id, state: z.string() }))
     .describe('Those of bench check that make an exit code, new ones first'),
@@ -29,7 +29,7 @@ const { schemaVersion: _, ...compared } = comparison.shape;
 
 export const upgrade = outputOfVersion(2, 'bench report --upgrade OLD NEW --json', {
   ...compared,
-  against: z.array(z.string()).describe('What speaks against moving; empty where nothing does'),
+  against: z.array(z.string()).describe('Reasons against the upgrade; empty if there are none'),
 });
 
 export type UpgradeOutput = OutputOf<typeof upgrade>;
@@ -37,7 +37,7 @@ export type UpgradeOutput = OutputOf<typeof upgrade>;
 export type ReportOutput = OutputOf<typeof report>;
 
 export const reportHtml = output('bench report --html FILE --json', {
-  file: z.string().describe('As it was named'),
+  file: z.string().describe('File as named on the command line'),
   bytes: count,
   provenance,
   cells: count,

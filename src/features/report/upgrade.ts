@@ -99,9 +99,9 @@ function fallenAccuracies(
 }
 
 function answerText({ against, counts }: Pick<UpgradeOutput, 'against' | 'counts'>): string {
-  if (against.length > 0) return `against moving: ${against.join(', ')}`;
+  if (against.length > 0) return `against an upgrade: ${against.join(', ')}`;
   const isJudged = counts.faster + counts.same + counts.slower > 0;
-  return isJudged ? 'nothing measured speaks against moving' : 'nobody can say yet: no cell has a verdict';
+  return isJudged ? 'no measured result is against an upgrade' : 'not known yet: no cell has a verdict';
 }
 
 /** Null for standard output, undefined where it is not asked for. */

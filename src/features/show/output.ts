@@ -37,7 +37,7 @@ const switchGains = z
         latencyChangePercent: z
           .number()
           .nullable()
-          .describe('Of the median latency: below 0 it answers sooner with it'),
+          .describe('Change of the median latency: below 0 is faster with the CUDA graph'),
         verdict: z.enum(VERDICTS),
         reasons: z.array(z.string()),
       }),
@@ -53,7 +53,7 @@ export const shownSweep = output('bench run --json, and bench show SWEEP --json'
     failed: count,
     skipped: count,
     kept: count,
-    replaced: count.describe('Of the unfit ones those in whose place another run was measured'),
+    replaced: count.describe('Unfit runs that another run replaces'),
   }),
   graphGains: switchGains.describe('More queries a second with a CUDA graph, where the sweep has cells both ways'),
   transferCosts: switchGains.describe('Queries a second with transfers, where the sweep has cells both ways'),
@@ -61,9 +61,9 @@ export const shownSweep = output('bench run --json, and bench show SWEEP --json'
   stopped: z
     .strictObject({
       reason: z.enum(SHARED_REASONS),
-      runs: count.describe('In a row'),
+      runs: count.describe('Number of consecutive runs'),
       cells: count,
-      evidence: z.string().nullable().describe('Of the last one'),
+      evidence: z.string().nullable().describe('Evidence of the last run'),
     })
     .exactOptional()
     .describe('A whole round was unfit, so that `bench run` stopped; absent if it did not'),
@@ -84,7 +84,7 @@ export const shownSweep = output('bench run --json, and bench show SWEEP --json'
       key: id,
       label: z.string(),
       measured: count,
-      metric: metric.describe('What another harness is judged by; of trtexec gpuComputeMs'),
+      metric: metric.describe('Metric of the verdicts: gpuComputeMs for trtexec'),
       value: z.number().nullable().describe('Median of that metric over the runs'),
       gpuComputeMs: z.number().nullable().describe('Median over the runs of their medians'),
       latencyMs: z.number().nullable().describe('Median over the runs of their medians'),
@@ -139,8 +139,8 @@ export const shownCell = output('bench show CELL --json', {
         applicationKey: id,
         metric,
         applicationMs: z.number(),
-        gapMs: z.number().describe('What trtexec does not measure: decoding, queues, what comes before and after'),
-        otherLabel: z.string().describe('Of that cell of the two which is not shown'),
+        gapMs: z.number().describe('Time that trtexec does not measure: decoding, queues, pre- and postprocessing'),
+        otherLabel: z.string().describe('Label of the other of the two cells'),
       }),
     )
     .describe('Latencies by other harnesses of the same model, precision and shapes; medians of the newest sweeps'),
@@ -160,11 +160,11 @@ export const shownRun = output('bench show RUN --json', {
   environment: z.record(z.string(), z.union([z.string(), z.number()]).nullable()),
   buildId: z.string().nullable(),
   buildModel: z.string().nullable().describe('Name of the model that its engine was built of'),
-  build: z.string().nullable().describe('What was built; null for another run than a build'),
+  build: z.string().nullable().describe('What was built; null if the run is not a build'),
   cellEngines: z
     .array(z.string())
     .nullable()
-    .describe('Where imported runs of its cell and sweep loaded different engine files: these'),
+    .describe('Engine files, if imported runs of its cell and sweep loaded different ones'),
   engineSha256: z.string().nullable(),
   measurement: z.record(z.string(), z.union([z.number(), z.string()]).nullable()).nullable(),
   statistics: z.record(z.string(), statistics),

@@ -26,7 +26,7 @@ export const why = output('bench why --json', {
   layers: z.array(z.string()).describe('Changed layers that no cause names, by what they cost'),
   same: z.array(z.string()),
   unknown: z.array(z.string()),
-  notes: z.array(z.string()).describe('What makes the evidence less than it seems'),
+  notes: z.array(z.string()).describe('Limitations of the evidence'),
 });
 
 export type WhyOutput = OutputOf<typeof why>;

@@ -13,11 +13,13 @@ const timeShare = z.number().min(0).max(1);
 
 /** Where a layer lies under the roof of its GPU. Null: not known. */
 export const efficiencySchema = z.strictObject({
-  flops: numberOrNull.describe('Of matrix products and convolutions, for one query; multiply and add are two'),
+  flops: numberOrNull.describe(
+    'FLOPs of matrix products and convolutions for one query; multiply and add count as two',
+  ),
   bytes: numberOrNull.describe('Read and written, each tensor once'),
-  precision: z.string().nullable().describe('That its matrix products are computed in'),
-  peakShare: numberOrNull.describe('Of the dense peak of that precision at the clock, from 0 to 1'),
-  bandwidthShare: numberOrNull.describe('Of the bandwidth of the memory; above 1 it came from a cache'),
+  precision: z.string().nullable().describe('Precision of its matrix products'),
+  peakShare: numberOrNull.describe('Share of the dense peak of that precision at the clock, from 0 to 1'),
+  bandwidthShare: numberOrNull.describe('Share of the memory bandwidth; above 1 the data came from a cache'),
   flopPerByte: numberOrNull.describe('Arithmetic intensity'),
   ridge: numberOrNull.describe('FLOP/byte from which on compute is the limit'),
   bound: z.enum(['compute', 'memory']).nullable().describe('The side of the ridge that it lies on'),
@@ -75,28 +77,28 @@ function productPrecision(layer: LayerFacts): string | null {
 /** Of one query of an engine. */
 export const engineEfficiencySchema = z.strictObject({
   onnx: z.string().nullable().describe('The model whose nodes were counted'),
-  flops: numberOrNull.describe('Of all matrix products and convolutions; null where those of a node are not known'),
+  flops: numberOrNull.describe('FLOPs of all matrix products and convolutions; null if those of a node are unknown'),
   gpu: z.string().nullable(),
   peakSource: z.string().nullable().describe('Who publishes the peaks of this GPU'),
-  smClockMhz: numberOrNull.describe('That the peak is for'),
+  smClockMhz: numberOrNull.describe('Clock that the peak is for'),
   clockFrom: z
     .enum(['measured', 'highest', 'published'])
     .nullable()
     .describe('While it ran; else the highest of the card, as the driver or NVIDIA states it: shares are no smaller'),
-  knownShare: numberOrNull.describe('Of the FLOPs, in layers with a known precision'),
+  knownShare: numberOrNull.describe('Share of the FLOPs in layers with a known precision'),
   tflopsPerS: numberOrNull.describe('10^12 of those FLOPs a second'),
   peakShare: numberOrNull.describe(
-    'Of the dense peak, each layer by its precision; layers that are not known count as nothing',
+    'Share of the dense peak, each layer by its precision; unknown layers count as zero',
   ),
   timeShares: z
     .strictObject({
       compute: timeShare,
       memory: timeShare,
-      farBelow: timeShare.describe('In those that reach less than a tenth of both roofs: bound by neither'),
+      farBelow: timeShare.describe('Time in layers that reach less than a tenth of both limits'),
     })
     .nullable()
     .describe('Of the time of all layers, in those on either side of the ridge'),
-  missing: z.array(z.string()).describe('What is not known, and why'),
+  missing: z.array(z.string()).describe('What is unknown, and why'),
 });
 
 export type EngineEfficiency = Immutable<z.infer<typeof engineEfficiencySchema>>;

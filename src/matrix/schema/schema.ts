@@ -41,7 +41,7 @@ const note = z
   .string()
   .regex(/\S/, 'say something, or leave it out')
   .max(LONGEST_NOTE)
-  .describe('Where it comes from or what is in it, in your words: kept with every run, no part of a cell');
+  .describe('A note for people, kept with every run. Not part of the cell');
 
 const precisionSource = z
   .union([
@@ -66,19 +66,19 @@ const flagValue = z.union([z.string(), z.number(), z.boolean()]);
 /** Axes for trtexec flags: see `records/axis.ts`. */
 const flagAxes = {
   runtime: oneOrMore(z.enum(RUNTIMES)).describe(
-    'Which TensorRT runs the engine: full, or the smaller lean and dispatch, for which it is built version-compatible. Since 8.6. Default: full',
+    'The TensorRT runtime: full, or the smaller lean or dispatch, for which the engine is built version-compatible. Since 8.6. Default: full',
   ),
   weights: oneOrMore(z.enum(WEIGHTS)).describe(
-    'stripped: the engine is built without its weights, and gets the same ones back from the ONNX file when it is loaded; refittable: it could take others as well. Since 10.14. Default: full',
+    'stripped: the engine is built without weights and takes them from the ONNX file when it is loaded; refittable: the engine can also take other weights. Since 10.14. Default: full',
   ),
   weightBudget: oneOrMore(z.union([z.string(), z.number()])).describe(
-    'Weight streaming: off, auto, a share of the weights that stays on the GPU (50%) or its size (512M, 2G); all of them with an engine that can stream. Since 10.0',
+    'Weight streaming: off, auto, or the weights that stay on the GPU, as a share (50%) or a size (512M, 2G); all values use one engine that can stream. Since 10.0',
   ),
   allocationStrategy: oneOrMore(z.enum(ALLOCATION_STRATEGIES)).describe(
     'Device memory of the execution context: static (for the largest shapes of all profiles), profile (of this one) or runtime (for the shapes that run). Since 10.0. Default: static',
   ),
   auxStreams: oneOrMore(wholeFrom(0).max(1000)).describe(
-    'Auxiliary streams at most, for layers that can run at the same time. Since 8.6. Default: TensorRT decides',
+    'Maximum number of auxiliary streams, for layers that can run at the same time. Since 8.6. Default: TensorRT decides',
   ),
   sparsity: oneOrMore(z.enum(SPARSITIES)).describe(
     'Kernels for structured sparsity; force prunes the weights. Default: disable',
@@ -91,10 +91,10 @@ const flagAxes = {
     'How the engine is read from its file; async since 10.7. Default: default',
   ),
   profilingVerbosity: oneOrMore(z.enum(PROFILING_VERBOSITIES)).describe(
-    'How much an engine keeps of its layers, and how much its NVTX ranges say: none for the cleanest times, without layers. Default: detailed',
+    'How much layer information the engine and its NVTX ranges contain; none has no layers, and the least effect on times. Default: detailed',
   ),
   device: oneOrMore(z.string()).describe(
-    'gpu, or a core of the DLA (dla0, dla1) with the GPU for what it cannot do; CUDA graphs are off there. Default: gpu',
+    'gpu, or a DLA core (dla0, dla1) with the GPU as fallback; CUDA graphs are off on a DLA. Default: gpu',
   ),
 } satisfies Readonly<Record<keyof typeof NAMED_AXES, z.ZodType>>;
 
@@ -110,13 +110,13 @@ const namedAxes = {
       z.string().regex(/^[1-9]\d*\.\./, 'a range such as 1..8 is needed'),
     ])
     .describe('Inference streams: values, or a range such as 1..8. Default: 1'),
-  warmUpMs: positives.describe('Warm-up as an axis: then it is part of what a cell is'),
-  durationS: positives.describe('Duration as an axis: then it is part of what a cell is'),
-  iterations: oneOrMore(wholeFrom(1)).describe('Iterations as an axis: then they are part of what a cell is'),
+  warmUpMs: positives.describe('Warm-up as an axis: then it is part of the cell'),
+  durationS: positives.describe('Duration as an axis: then it is part of the cell'),
+  iterations: oneOrMore(wholeFrom(1)).describe('Iterations as an axis: then they are part of the cell'),
   env: z
     .record(z.string().regex(/^[A-Za-z_]\w*$/), oneOrMore(envValue))
     .describe(
-      'Variables of the environment: {NAME: [unset, "1"]}. Values are stored: no place for secrets, which are inherited from the environment of bench',
+      'Environment variables: {NAME: [unset, "1"]}. Values are stored, so set no secrets here: programs inherit them from the environment of bench',
     ),
   shapes: oneOrMore(shapeSet).describe('Whole sets of shapes, where names and sizes change together'),
   ...flagAxes,
@@ -166,32 +166,35 @@ const build = z
       ),
     verbose: z
       .boolean()
-      .describe('Every line of the builder in the log of the build, up to its size limit. Default: false'),
+      .describe('Write every line of the builder into the build log, up to its size limit. Default: false'),
     engine: z
       .enum(['current', 'frozen'])
       .describe(
-        'frozen: the engine that is built first stays for this model, precision and flags, whatever changes else. Default: current',
+        'frozen: keep the first engine for this model, precision and flags, even if something else changes. Default: current',
       ),
     flags: flags.describe('Other build flags'),
-    timeoutS: z.number().min(1).describe('Limit of one build. Default: 3600'),
+    timeoutS: z.number().min(1).describe('Time limit of one build. Default: 3600'),
   })
   .partial()
-  .describe('How engines are built. No part of what a cell is: a rebuilt engine is the same cell');
+  .describe('How engines are built. Not part of the cell: a rebuilt engine is the same cell');
 
 const method = z
   .strictObject({
     warmUpMs: z.number().min(0).describe('Warm-up of each run. Default: 200'),
-    durationS: z.number().min(0).describe('Timed part of each run, at least. Default: 3'),
-    iterations: wholeFrom(1).describe('Queries of each run, at least. Default: 10'),
-    percentiles: z.array(z.number().gt(0).max(100)).min(1).describe('Which ones trtexec prints. Default: 90, 95, 99'),
-    minQueries: wholeFrom(1).describe('Fewer timed queries are no measurement. Default: 30'),
-    minWarmUpQueries: wholeFrom(0).describe('Fewer, and a slower start, are no measurement. Default: 10'),
+    durationS: z.number().min(0).describe('Minimum duration of the timed part. Default: 3'),
+    iterations: wholeFrom(1).describe('Minimum number of queries of each run. Default: 10'),
+    percentiles: z
+      .array(z.number().gt(0).max(100))
+      .min(1)
+      .describe('Percentiles that trtexec prints. Default: 90, 95, 99'),
+    minQueries: wholeFrom(1).describe('With fewer timed queries, a run is unfit. Default: 30'),
+    minWarmUpQueries: wholeFrom(0).describe('With fewer warm-up queries and a slow start, a run is unfit. Default: 10'),
     exportTimes: z.boolean().describe('Keep the time of every query. Default: true'),
-    timeoutS: z.number().min(1).describe('Limit of a whole run. Default: by warm-up and duration'),
+    timeoutS: z.number().min(1).describe('Time limit of a whole run. Default: by warm-up and duration'),
     flags: flags.describe('Other flags of the timed run'),
   })
   .partial()
-  .describe('How a cell is measured. No part of what a cell is');
+  .describe('How a cell is measured. Not part of the cell');
 
 const libraries = oneOrMore(z.string().min(1));
 
@@ -200,11 +203,11 @@ const plugins = z
     static: libraries.describe('Loaded with trtexec itself'),
     dynamic: libraries.describe('Loaded into the registry of the builder and of the runtime. Since 8.6'),
     serialize: libraries.describe(
-      'Those of dynamic that the engine carries in itself, for which it is built version-compatible',
+      'Libraries of dynamic to include in the engine, which is then built version-compatible',
     ),
   })
   .partial()
-  .describe('Libraries of plugins, relative to this file. Their content is part of what an engine is kept by');
+  .describe('Plugin libraries, relative to this file. Their content is part of the engine key');
 
 const [firstDriver, ...otherDrivers] = DRIVERS;
 
@@ -220,20 +223,20 @@ function harnessOf(outside: readonly Driver[]) {
 const model = z
   .strictObject({
     onnx: z.string().min(1).describe('The base model, relative to this file'),
-    engine: z.string().min(1).describe('A built engine: nothing is built'),
+    engine: z.string().min(1).describe('A built engine to use as it is'),
     harness: harnessOf([]),
     note,
     shapes: z
       .union([z.literal('static'), shapeSet])
       .describe(
-        'The run shape of each input; static for a model without dynamic dimensions. Default: by its file, where the first dimension (batch) is the only dynamic one',
+        'The run shape of each input; static for a model without dynamic dimensions. Default: from the file, if the first dimension (batch) is the only dynamic one',
       ),
     inputs: z
       .record(z.string(), z.string().min(1))
       .describe('Raw binary files with the values of inputs. Default: random'),
     precisions: precisions,
     plugins: plugins,
-    axes: axes.describe('Axes that this model has other values for'),
+    axes: axes.describe('Axes with other values for this model'),
     build: build,
   })
   .partial()
@@ -243,7 +246,7 @@ const includeEntry = z
   .object({ model: oneOrMore(z.string()).describe('Default: all'), ...namedAxes })
   .partial()
   .catchall(z.union([integers, flagValue, z.array(flagValue).min(1)]))
-  .describe('More cells: the axes named here take these values, the others their own');
+  .describe('More cells: these axes take these values, all others the values of the matrix');
 
 function modelsOf(each: typeof model) {
   return z.record(z.string().min(1), each).describe('The models, by name');
@@ -253,11 +256,11 @@ const models = modelsOf(model);
 
 const modules = oneOrMore(z.string().min(1));
 
-const filter = z.string().min(1).describe('Which cells, as in --filter. Default: all');
+const filter = z.string().min(1).describe('Cells, as in --filter. Default: all');
 const metric = z
   .string()
   .min(1)
-  .describe('A metric, also without its unit: p99, throughput, engine, sqnr. Default: all');
+  .describe('A metric; its unit may be left out: p99, throughput, engine, sqnr. Default: all');
 
 const percent = z
   .union([z.number().gt(0).max(100), z.string().regex(/^\d+(?:\.\d+)?\s*%$/, 'write a percentage such as 2%')])
@@ -265,11 +268,11 @@ const percent = z
 
 const minChange = z
   .strictObject({ metric: metric.optional(), filter: filter.optional(), percent })
-  .describe('The last entry that fits a cell and metric holds');
+  .describe('For each cell and metric, the last entry that matches counts');
 
 const limitText = z.string().min(1).describe("Such as 'p99 <= 2 ms' or 'sqnr >= 25'");
 
-const limit = z.strictObject({ limit: limitText, filter: filter.optional() }).describe('A limit of some cells');
+const limit = z.strictObject({ limit: limitText, filter: filter.optional() }).describe('A limit for some cells');
 
 const warning = z.strictObject({ metric: metric.optional(), filter: filter.optional() }).describe('Some cells');
 
@@ -279,9 +282,9 @@ const owner = z
     owner: z
       .string()
       .regex(/^[^\p{C}]{1,100}$/u, 'write one line of at most 100 characters')
-      .describe('Printed with each finding of these cells'),
+      .describe('Owner to print with each finding of these cells'),
   })
-  .describe('The last entry that fits a cell holds');
+  .describe('For each cell, the last entry that matches counts');
 
 const gateSchema = z
   .strictObject({
@@ -298,41 +301,41 @@ const gateSchema = z
     limits: z
       .array(z.union([limitText, limit]))
       .min(1)
-      .describe('What a metric must keep, whatever it was before: reported until it holds'),
+      .describe('Bounds of metrics, whatever the reference is: a broken one is reported until it holds'),
     warn: z
       .array(z.union([metric, warning]))
       .min(1)
-      .describe('What only warns: findings of these metrics or cells; those of build-time always do'),
+      .describe('Metrics or cells whose findings only warn; findings of build-time always only warn'),
     against: z
       .string()
       .min(1)
       .describe('The baseline that cells are judged against, in place of what was last accepted'),
-    renamedFrom: z.string().min(1).describe('The name that this matrix had before: its sweeps go on being its history'),
-    owners: z.array(owner).min(1).describe('Who looks after which cells'),
+    renamedFrom: z.string().min(1).describe('The earlier name of this matrix, whose sweeps belong to its history'),
+    owners: z.array(owner).min(1).describe('Owners of cells'),
     notify: z
       .union([
         z.array(z.string().min(1)).min(1).max(100),
         z.strictObject({ module: z.string().min(1).describe('A file of JavaScript, ./name.js, or an npm package') }),
       ])
       .describe(
-        'A program and its arguments, started by `bench check` with its JSON when there is something new; or a module, whose default export is called with it',
+        'A program and its arguments, which `bench check` starts with its JSON for new findings; or a module whose default export it calls',
       ),
   })
   .partial()
-  .describe('What `bench check` reports of sweeps of this matrix');
+  .describe('Settings of `bench check` for sweeps of this matrix');
 
 const enginesSchema = z
   .strictObject({
     keepLastGood: z.string().describe('Space for the last good engine of each cell, as 10GB. Default: 10GB'),
   })
   .partial()
-  .describe('Engines that are kept to be measured again');
+  .describe('Engines to keep so that they can be measured again');
 
 export const matrixSchema = z
   .strictObject({
     name: z.string().min(1).max(100).describe('Default: the file name'),
     description: z.string().describe('For people'),
-    extends: z.string().min(1).describe('Another matrix, on top of which this one is laid'),
+    extends: z.string().min(1).describe('Another matrix that this one extends'),
     trtexec: z.string().min(1).describe('Path of trtexec. Default: $TRTEXEC, else from PATH'),
     allowUnknownFlags: z
       .boolean()
@@ -341,7 +344,7 @@ export const matrixSchema = z
     drivers: modules.describe(
       'Plug-ins for further harnesses: files of JavaScript, relative to this file, or npm packages installed there',
     ),
-    reporters: modules.describe('Plug-ins for further formats of `bench report --reporter`, named as drivers are'),
+    reporters: modules.describe('Plug-ins for further formats of `bench report --reporter`, named like drivers'),
     models,
     precisions: precisions,
     plugins: plugins,
@@ -354,39 +357,37 @@ export const matrixSchema = z
       .strictObject({
         firstOutputS: seconds.describe('From the start to the first output. Default: 300'),
         loadS: seconds.describe(
-          'From there to the first inference. Default: 300, and 50 more for each GB of the engine',
+          'From the first output to the first inference. Default: 300, and 50 more for each GB of the engine',
         ),
-        timedPartS: seconds.describe('Warm-up and timed part. Default: 120 and five times what they should take'),
-        endS: seconds.describe('What follows: exports, the second pass of a profile run'),
+        timedPartS: seconds.describe('Warm-up and timed part. Default: 120 and five times warm-up and duration'),
+        endS: seconds.describe('After the timed part: exports, the second pass of a profile run'),
       })
       .partial()
-      .describe('The longest time of each part of a run; timeoutS under run and build limits the whole'),
+      .describe('Time limit of each part of a run; timeoutS under run and build limits the whole'),
     retries: z
       .strictObject({
-        times: wholeFrom(0).max(20).describe('How often at most. Default: 2'),
+        times: wholeFrom(0).max(20).describe('Maximum number of retries. Default: 2'),
         waitS: z
           .number()
           .min(0)
           .max(3600)
-          .describe('Before the first; four times as long before each next one. Default: 30'),
+          .describe('Wait before the first retry, four times as long before each further one. Default: 30'),
       })
       .partial()
       .describe(
-        'Once more what failed by something that can pass: a busy GPU, its memory taken by others, a lost device',
+        'Repeat runs that failed for a transient reason: a busy GPU, memory that another process holds, a lost device',
       ),
     repeats: wholeFrom(1).max(1000).describe('Runs of each cell. Default: 3'),
     builds: wholeFrom(1)
       .max(100)
-      .describe(
-        'Builds of each engine, each run `repeats` times: tells the luck of a build from the noise of runs. Default: 1',
-      ),
-    profile: z.boolean().describe('One profile run of each cell as well. Default: false'),
+      .describe('Builds of each engine, each run `repeats` times, to separate build luck from run noise. Default: 1'),
+    profile: z.boolean().describe('Also profile each cell once. Default: false'),
     coldStart: z
       .strictObject({ repeats: wholeFrom(1).max(1000).describe('Runs of each') })
       .describe(
-        'Also measure the engine load and the first inference of a process, as cells of their own (`cold-start`), without a CUDA graph. Default: not',
+        'Also measure the engine load and the first inference of a process, as separate cells (`cold-start`), without a CUDA graph. Default: off',
       ),
-    seed: wholeFrom(0).describe('Of the order of runs. Default: a new one each time'),
+    seed: wholeFrom(0).describe('Seed of the order of runs. Default: a new one each time'),
     lockClocks: z
       .union([z.enum(['base', 'max']), wholeFrom(1).max(99_999)])
       .describe(
@@ -394,10 +395,14 @@ export const matrixSchema = z
       ),
     coolDown: z
       .string()
-      .describe('Before each timed run wait so long (10s), or until the GPU is so cool (45C). Default: do not wait'),
+      .describe(
+        'Before each timed run, wait for this time (10s) or this temperature of the GPU (45C). Default: do not wait',
+      ),
     numa: z
       .union([z.enum(['auto', 'off']), wholeFrom(0).max(999)])
-      .describe('Bind runs with numactl to the NUMA node of their GPU (auto), or to this one. Default: off'),
+      .describe(
+        'Bind runs with numactl to the NUMA node of their GPU (auto), or to the node with this number. Default: off',
+      ),
     slurm: slurmSchema,
     gate: gateSchema,
     engines: enginesSchema,

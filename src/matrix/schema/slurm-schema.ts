@@ -38,7 +38,7 @@ const container = z
       .optional(),
     bench: line.describe('The program inside the image. Default: bench').optional(),
   })
-  .describe('Run inside a container, by pyxis');
+  .describe('Run inside a container, with pyxis');
 
 export const slurmSchema = z
   .strictObject({
@@ -48,7 +48,7 @@ export const slurmSchema = z
     reservation: name,
     time: z
       .union([z.number().int().min(1), z.string().regex(/^(?:\d+-)?\d+(?::\d\d){0,2}$/)])
-      .describe('Limit of one shard: minutes, or as sbatch --time takes it'),
+      .describe('Time limit of one shard: minutes, or in the format of sbatch --time'),
     gres: z
       .string()
       .regex(/^[\w.:,/-]+$/)
@@ -62,24 +62,26 @@ export const slurmSchema = z
     constraint: z.string().regex(/^[\w.:&|!*()[\],=-]+$/),
     nodelist: nodes,
     exclude: nodes,
-    exclusive: z.boolean().describe('No other job on the node: neighbours share PCIe, CPU and power. Default: true'),
+    exclusive: z.boolean().describe('No other job on the node: neighbors share PCIe, CPU and power. Default: true'),
     maxParallel: z.number().int().min(1).describe('Maximum number of shards at once'),
     nice: z.number().int(),
     cluster: name,
     container: container,
-    env: z
-      .array(z.string().regex(/^[A-Za-z_]\w*$/))
-      .describe('Environment variables that the jobs get as well, by name'),
-    extraArgs: z.array(extraArg).describe('Other options of sbatch, one an entry: --licenses=trt:1'),
-    shardMinutes: z.number().gt(0).describe('What one task measures, about so long. Default: 15'),
-    tasksPerArray: z.number().int().min(1).describe('Of one job array, at most. Default: what Slurm allows'),
+    env: z.array(z.string().regex(/^[A-Za-z_]\w*$/)).describe('Names of environment variables to pass to the jobs'),
+    extraArgs: z.array(extraArg).describe('Other options of sbatch, one in each entry, such as --licenses=trt:1'),
+    shardMinutes: z.number().gt(0).describe('Approximate time that one task measures. Default: 15'),
+    tasksPerArray: z
+      .number()
+      .int()
+      .min(1)
+      .describe('Maximum number of tasks of one job array. Default: what Slurm allows'),
     cacheFolder: z
       .string()
       .regex(/^\/[^\n]*$/)
       .describe("Engines and variants, on each node's own disk. Default: below $TMPDIR"),
   })
   .partial()
-  .describe('How `bench run --executor slurm` hands its work to Slurm');
+  .describe('Settings of `bench run --executor slurm`');
 
 /** `slurm:` of a matrix, a profile file, or `--slurm KEY=VALUE`. */
 export type SlurmSettings = Immutable<z.infer<typeof slurmSchema>>;

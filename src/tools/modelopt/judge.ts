@@ -81,7 +81,7 @@ function judgeFailed(log: ConversionLog, facts: ConversionFacts): ConversionResu
 }
 
 function endedByOthers({ exitCode, signal, timedOut }: Ended): Failure | null {
-  if (timedOut) return { reason: 'timeout', problem: 'ended by the time limit: timeoutS of the precision' };
+  if (timedOut) return { reason: 'timeout', problem: 'stopped by the time limit: timeoutS of the precision' };
   const name = signal ?? (exitCode === 137 ? 'SIGKILL' : null);
   if (name === null) return null;
   return {

@@ -23,7 +23,7 @@ export const capturedWorkSchema = z.strictObject({
         reason: z.enum(['garbageCollection', 'interpreterLock']),
         count,
         ms: ms.describe('Where they overlap, counted once'),
-        gpuIdleMs: ms.describe('Of it, between the first and the last work, without any work on a GPU'),
+        gpuIdleMs: ms.describe('Time between the first and the last work without any work on a GPU'),
       }),
     )
     .describe('When Python held its threads up; as far as the capture recorded it'),

@@ -28,7 +28,7 @@ export function syntheticEvidence(text: string): Evidence[] {
 export function endedByOthers(process: ProcessFacts): Outcome | null {
   if (process.timedOut) {
     const { limit } = process;
-    return failed('timeout', syntheticEvidence(limit === null ? 'ended by the time limit' : timeLimitText(limit)));
+    return failed('timeout', syntheticEvidence(limit === null ? 'stopped by the time limit' : timeLimitText(limit)));
   }
   if (process.logTooLong) return failed('logTooLong', syntheticEvidence('ended, as it had printed more than 1 GiB'));
   if (process.cancelled) return failed('cancelled', syntheticEvidence('ended by Ctrl-C'));

@@ -80,7 +80,7 @@ describe('which findings', () => {
     const { code, stdout } = await ack('1ab', '2ab', '1abc', '--reason', 'new scales', '--owner', 'team-vision');
     expect([code, stdout]).toEqual([
       0,
-      '2 findings (1abcdef0, 2abcdef0) are acknowledged for good; each comes back if it gets worse, and with --undo\n',
+      '2 findings (1abcdef0, 2abcdef0) are acknowledged permanently; --undo reverts this\n',
     ]);
     expect(marks()).toEqual([
       { finding_id: FIRST, reason: 'new scales', until: null, owner: 'team-vision' },

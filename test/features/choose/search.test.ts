@@ -46,7 +46,7 @@ describe('bench choose --search', () => {
 
     const again = await bench(args('--max-latency', '1.5'), here);
     expect(again.stdout).toContain(
-      'all known · 0 runs, the product takes 30 (5 a cell) · 5 runs known from other sweeps',
+      'all known · 0 runs in place of 30 (5 for each cell) · 5 runs known from other sweeps',
     );
     expect(again.stdout).toContain('small fp16 8x3 graph: batch 8\n  1.30');
     expect(runs()).toEqual({ runs: 5 });
@@ -63,7 +63,7 @@ describe('bench choose --search', () => {
     expect(first.stdout).toContain('small fp16 8x3 graph: batch 8 at least');
     expect(first.stdout).toContain('stopped at 1 run: --max-runs');
     const second = await bench(args('--max-latency', '1.5', '--dry-run'), here);
-    expect(second.stdout).toContain('plan · about 6 runs, the product takes 30 (5 a cell) · 1 run known');
+    expect(second.stdout).toContain('plan · about 6 runs in place of 30 (5 for each cell) · 1 run known');
     expect(runs()).toEqual({ runs: 1 });
     expect((await bench(args('--max-latency', '1.5'), here)).code).toBe(0);
     expect(runs()).toEqual({ runs: 5 });

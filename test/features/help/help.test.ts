@@ -233,6 +233,6 @@ test('every word of docs/reference/words.md has help, in the singular and the pl
       expect(wordLines(form, makeLook(80, false))[3]).toContain(word);
     }
   }
-  expect(await helpOn('verdict')).toContain('What is said of a cell against its reference level');
+  expect(await helpOn('verdict')).toContain('The result of comparing a cell with its reference level');
   expect(await helpOn('noise')).toContain('As a word:');
 });

@@ -243,7 +243,7 @@ describe('engines of imported runs', () => {
   test('two in one cell are said, and never taken for one', async () => {
     const db = join(temporaryFolder(), 'b.sqlite');
     const words =
-      /^note: 2 engines in one cell of sweep \w{8}, vit_small fp16 8x3x224x224 graph transfers: engines\/vit_small.fp16.level2.plan, engines\/vit_small.fp16.plan; its median is of none of them/;
+      /^note: 2 engines in one cell of sweep \w{8}, vit_small fp16 8x3x224x224 graph transfers: engines\/vit_small.fp16.level2.plan, engines\/vit_small.fp16.plan; the median mixes them/;
     expect((await bench(['import', TIMED, '--sweep', 'both', '--db', db])).stderr).toMatch(words);
     expect((await bench(['show', 'both', '--db', db])).stderr).toMatch(words);
     const [run] = queryStore<{ id: string; cell: string; sweep: string }>(

@@ -384,7 +384,7 @@ describe('bench compare FILE FILE', () => {
     expect(cells[0]).toMatchObject({ metric: 'latencyMs', verdict: 'unclear', runs: [1, 1] });
     expect(cells[0].changePercent.toFixed(2)).toBe('-0.42');
     expect([base.note, head.note]).toEqual([
-      `${TORCH.fp16} does not say its precision: taken as in ${TORCH.fp16Graph}`,
+      `${TORCH.fp16} does not state its precision: taken from ${TORCH.fp16Graph}`,
       null,
     ]);
   });

@@ -66,7 +66,7 @@ describe('whose numbers they are', () => {
       expect(cells).toHaveLength(2);
     }
     expect(stderr).toContain(
-      'first.log and 1 more: names neither a model nor an engine: a cell of its own, --model NAME --precision P joins it',
+      'first.log and 1 more: names neither a model nor an engine: stored as a separate cell; add --model NAME --precision P',
     );
     const joined = await bench(['import', '.', '--model', 'regnet', '--precision', 'fp16'], { cwd });
     expect(await cellsOf(cwd)).toEqual([['regnet', 'fp16', 2]]);
@@ -127,7 +127,7 @@ test.each(['01/01/1970-00:00:01', '02/31/2021-22:49:52', '01/01/2099-00:00:01'])
     const cwd = folderWith({ 'a.log': passed('--onnx=a.onnx').replaceAll('05/17/2022-15:33:49', stamp) });
     const { stderr, stdout } = await bench(['import', 'a.log', '--json'], { cwd });
     expect(JSON.parse(stdout).sweeps).toMatchObject([{ startedAt: null, stored: 1 }]);
-    expect(stderr).toMatch(/a\.log, .*: not used: no date of a run of TensorRT/);
+    expect(stderr).toMatch(/a\.log, .*: ignored: not a possible date of a TensorRT run/);
   },
 );
 

@@ -80,7 +80,7 @@ describe('what it writes', () => {
   test('the schema beside it, and the line that names it', async () => {
     const cwd = withModels('vit.onnx');
     const { stdout } = await bench(['init'], machine(cwd));
-    expect(stdout).toContain('for editors that complete: matrix.schema.json');
+    expect(stdout).toContain('schema for editors: matrix.schema.json');
     const [first] = written(cwd).split('\n');
     expect(first).toBe('# yaml-language-server: $schema=./matrix.schema.json');
     const shipped = readFileSync(join(ROOT, 'matrices', 'matrix.schema.json'), 'utf8');

@@ -257,6 +257,6 @@ test('Ctrl-C ends the conversion, leaves nothing and exits with 130', async () =
 test('a conversion that takes too long is ended, and says so', async () => {
   const shop = new Workshop();
   const args = ['m.onnx', '--precision', 'fp8', '--timeout', '1s'];
-  const stderr = expect.stringContaining('ended by the time limit');
+  const stderr = expect.stringContaining('stopped by the time limit');
   expect(await shop.quantize(args, { hangs: true })).toMatchObject({ code: 4, stderr });
 });

@@ -46,7 +46,7 @@ describe('bench report --upgrade', () => {
     simulateUpgrade(join(cwd, 'bench.sqlite'));
   });
 
-  test('two versions of TensorRT: the comparison, and what speaks against moving', async () => {
+  test('two versions of TensorRT: the comparison, and what speaks against an upgrade', async () => {
     const { code, stdout } = await upgrade('trt=10.6', 'trt=10.16', '--json');
     expect(code).toBe(1);
     const { against, ...found } = OUTPUTS.upgrade.parse(JSON.parse(stdout));
@@ -64,9 +64,9 @@ describe('bench report --upgrade', () => {
 
   test('in the terminal, as Markdown and on the page', async () => {
     const { stdout } = await upgrade('trt=10.6', 'trt=10.16');
-    expect(stdout).toMatch(/^against moving: 1 cell that ran before: no result, accuracy fell in vit/);
+    expect(stdout).toMatch(/^against an upgrade: 1 cell that ran before: no result, accuracy fell in vit/);
     const { stdout: md } = await upgrade('trt=10.6', 'trt=10.16', '--md');
-    expect(md).toMatch(/^\*\*against moving: 1 cell that ran before: no result/);
+    expect(md).toMatch(/^\*\*against an upgrade: 1 cell that ran before: no result/);
     expect(md).toContain('vit fp16 9x3x224x224');
     await upgrade('trt=10.6', 'trt=10.16', '--html', 'u.html');
     expect(readFileSync(join(cwd, 'u.html'), 'utf8')).toContain('1 of 10 cells slower by 10.0');
@@ -76,7 +76,7 @@ describe('bench report --upgrade', () => {
     const db = join(temporaryFolder(), 'bench.sqlite');
     simulateUpgrade(db, 1);
     const { stdout } = await bench(['report', '--upgrade', 'trt=10.16', 'trt=10.6', '--db', db]);
-    expect(stdout).toMatch(/^nobody can say yet: no cell has a verdict\n/);
+    expect(stdout).toMatch(/^not known yet: no cell has a verdict\n/);
   });
 
   test('a move back: what failed there works, and is not held against it', async () => {

@@ -192,7 +192,7 @@ describe('people see it', () => {
     const folder = join(FIXTURES, 'gpu-contended', 'vit_small.fp8.b8.graph0');
     const { stdout } = await bench(['parse', folder], { env: { COLUMNS: '160' } });
     expect(stdout).toContain('not a measurement: something else used the GPU (contended)');
-    expect(stdout).toContain('→ end what else uses the GPU, and run again');
+    expect(stdout).toContain('→ stop the other process on the GPU, and run again');
     const { stdout: json } = await bench(['parse', folder, '--json']);
     expect(JSON.parse(json).runs[0].flags).toMatchObject([
       { id: 'contended', effect: 'excluded', value: expect.closeTo(116.9, 1) },

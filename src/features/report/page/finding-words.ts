@@ -80,7 +80,7 @@ function firstBadFact(
   const [good, bad] = [lastGood?.commit ?? null, firstBad.commit];
   if (bad === null) return [[capitalized(`${edge.first} sweep`), markup`<code>${firstBad.sweepId.slice(0, 8)}</code>`]];
   if (good === bad) {
-    return [['Commit', markup`${commitLink(data, bad)} in both sweeps: no commit did this`]];
+    return [['Commit', markup`${commitLink(data, bad)} in both sweeps: the cause is not a commit`]];
   }
   const subject = commits.find(({ commit }) => commit === bad)?.subject;
   const before = edge.last === 'last good' ? 'last good one' : 'one before';

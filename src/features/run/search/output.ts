@@ -13,7 +13,7 @@ const point = z.strictObject({
   isClose: z.boolean().describe('Too close to the limit for the noise of its runs: their median decided'),
   limitedMs: z.number().nullable().describe('Median of its runs'),
   runs: count,
-  knownRuns: count.describe('Of these, from other sweeps'),
+  knownRuns: count.describe('Number of these that come from other sweeps'),
 });
 
 export const search = output('bench choose --search --json', {
@@ -28,7 +28,7 @@ export const search = output('bench choose --search --json', {
   axis: z.enum(SEARCH_AXES),
   groups: z.array(
     z.strictObject({
-      label: z.string().describe('Of its smallest cell'),
+      label: z.string().describe('Label of its smallest cell'),
       model: z.string(),
       precision: z.string(),
       isComplete: z.boolean(),
@@ -40,8 +40,8 @@ export const search = output('bench choose --search --json', {
   runs: z.strictObject({
     made: count,
     known: count.describe('From other sweeps of the same commit and machine'),
-    expected: count.describe('What such a search takes where nothing is near the limit'),
-    product: count.describe('What all cells with as many runs as one may have would take'),
+    expected: count.describe('Expected runs of such a search if nothing is near the limit'),
+    product: count.describe('Runs that all cells would take with the maximum of repeats'),
   }),
 });
 

@@ -9,15 +9,15 @@ const TOP = 'The file';
 
 const HEAD = `# Every key of a matrix
 
-What may stand in a matrix file, from the schema that also checks it and that editors complete from
-([matrix.schema.json](../../matrices/matrix.schema.json)). What it means, with examples: [the guide](matrix.md).
+This page lists the keys of a matrix file, by the schema that bench checks and that editors complete from
+([matrix.schema.json](../../matrices/matrix.schema.json)). [The matrix file](matrix.md) explains them with examples.
 
-A *shape* is \`[batch, 3, 224, 224]\` or \`8x3x224x224\`; a word in it is an axis of that name. In \`models.NAME\`, NAME is any name of yours.
+A *shape* is \`[batch, 3, 224, 224]\` or \`8x3x224x224\`; a word in it is an axis of that name. In \`models.NAME\`, NAME is any name.
 
-This page is written by \`node scripts/matrix-reference.ts\`: change the descriptions in [src/matrix/](../../src/matrix/schema/schema.ts), not here.
+This page is written by \`node scripts/reference.ts\` from strings in \`src/\`.
 `;
 
-/** Markdown with a table for each object of the schema; the same keys under another name are listed once. */
+/** Markdown with a list for each object of the schema; the same keys under another name are listed once. */
 export function matrixReference(schema: Schema): string {
   const sections = sectionsOf(schema);
   const titles = new Map(sections.map((section) => [identity(section.schema), section.title]));
@@ -70,35 +70,23 @@ function identity({ properties, additionalProperties }: Schema): string {
 
 function sectionText({ title, schema }: Section, linkTo: (schema: Schema) => string): string {
   const required = new Set(schema.required);
-  const rows = Object.entries(schema.properties ?? {}).map(([key, value]) => {
+  const keys = Object.entries(schema.properties ?? {}).map(([key, value]) => {
     const part = isSchema(value) ? value : {};
     const { text, preset } = described(part);
-    const isNeeded = required.has(key) ? ' (needed)' : '';
-    return `| \`${key}\`${isNeeded} | ${cell(valueText(part, linkTo))} | ${cell(text)} | ${cell(preset)} |`;
+    const notes = [...(required.has(key) ? ['needed'] : []), ...(preset === '' ? [] : [`default: ${preset}`])];
+    const takes = `${valueText(part, linkTo)}${notes.length === 0 ? '' : ` (${notes.join('; ')})`}`;
+    return `- \`${key}\`: ${takes}${text === '' ? '' : `. ${text}`}`;
   });
   const open = isSchema(schema.additionalProperties)
-    ? [`| any other | ${cell(valueText(schema.additionalProperties, linkTo))} | | |`]
+    ? [`- any other key: ${valueText(schema.additionalProperties, linkTo)}`]
     : [];
   const { text, preset } = described(schema);
   const about = text === '' ? [] : [`${text}.${preset === '' ? '' : ` Default: ${preset}.`}`, ''];
-  return [
-    `## ${title}`,
-    '',
-    ...about,
-    '| key | takes | what it is | default |',
-    '| --- | --- | --- | --- |',
-    ...rows,
-    ...open,
-    '',
-  ].join('\n');
+  return [`## ${title}`, '', ...about, ...keys, ...open, ''].join('\n');
 }
 
 /** Descriptions end with their default, if there is one. */
 function described({ description = '' }: Schema): { text: string; preset: string } {
   const [text = '', preset = ''] = description.split(/(?:^|\. )Default: /);
   return { text, preset };
-}
-
-function cell(text: string): string {
-  return text.replaceAll('|', String.raw`\|`);
 }

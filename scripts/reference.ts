@@ -1,0 +1,15 @@
+/**
+ * Writes the pages of docs/reference that the code's own strings make.
+ *
+ *     node scripts/reference.ts      UPDATE_DOCS=1 npm test -- test/docs does the same
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { referencePages } from './reference/pages.ts';
+
+for (const [name, text] of Object.entries(referencePages())) {
+  const path = join('docs', 'reference', name);
+  writeFileSync(join(import.meta.dirname, '..', path), text);
+  process.stdout.write(`${path}: ${text.split(/\s+/).length} words\n`);
+}
