@@ -72,14 +72,11 @@ test.each([
   // exit code, what is said, command line
   // names of commands and options
   [2, `unknown command 'comparee'; did you mean compare?`, ['comparee']],
-  [2, `unknown command 'list'; did you mean ls?`, ['list']],
   [2, `unknown command 'diff'; did you mean compare?`, ['diff']],
-  [2, `unknown command 'log'; did you mean ls sweeps?`, ['log']],
   [2, `unknown command 'history'; did you mean trend?`, ['history']],
   [2, `unknown command 'status'; did you mean ls sweeps?`, ['status']],
   [2, `unknown command 'latst'; did you mean show latest?`, ['latst']],
   [2, `unknown command 'clean'; did you mean db prune?`, ['clean']],
-  [2, `unknown command 'vacum'; did you mean db prune?`, ['vacum']],
   [2, `unknown command 'pareto'; did you mean choose?`, ['pareto']],
   [2, `unknown command 'explain'; did you mean show RUN --next?`, ['explain']],
   [2, `unknown command 'resume'; did you mean run --resume?`, ['resume']],
@@ -131,9 +128,6 @@ test.each([
   [2, 'notes.txt: a matrix is a map', ['plan', 'notes.txt']],
   // stores, sweeps and cells
   [2, 'no such store', ['compare']],
-  [2, 'no such store', ['trend']],
-  [2, 'no such store', ['check']],
-  [2, 'no such store', ['why']],
   [2, 'no such store', ['ls', 'sweeps']],
   [2, 'no such store', ['show', 'latest']],
   [2, 'no such store', ['run', '--resume']],
