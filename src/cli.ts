@@ -44,7 +44,7 @@ const lsCommands = defineGroup({
   name: 'ls',
   summary: 'list sweeps, cells, machines, findings, baselines or engines',
   examples: ['bench ls sweeps', "bench ls cells --filter 'precision=fp8'", 'bench ls baselines', 'bench ls engines'],
-  notes: 'ls lists what is stored; bench show has one of them in detail.',
+  notes: 'Use ls for lists of what is stored; bench show has one of them in detail.',
   commands: [sweepsCommand, cellsCommand, machinesCommand, baselinesCommand, cachedEnginesCommand, findingsCommand],
 });
 

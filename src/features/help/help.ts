@@ -145,7 +145,7 @@ function overviewPage(program: CommandUnknownOpts, look: Look): string[] {
   const numbers = EXPLAINED_NUMBERS.map((id) => metricText(id).word);
   return [
     ...[...groups].flatMap(([group, commands]) => {
-      const rows = commands.map((command): [string, string] => [command.name(), command.description()]);
+      const rows = commands.map((command): [string, string] => [command.name(), command.summary()]);
       return [look.style.strong(group), ...definitions(rows, look, '  '), ''];
     }),
     'Each command: bench help COMMAND',
