@@ -88,11 +88,7 @@ function showFirst(command: CommandUnknownOpts, names: readonly string[]): void 
     });
 }
 
-interface Group {
-  readonly name: string;
-  readonly summary: string;
-  readonly examples: readonly string[];
-  readonly notes?: string;
+interface Group extends Pick<Definition<[], OptionValues>, 'name' | 'summary' | 'examples' | 'notes'> {
   readonly commands: readonly DefinedCommand[];
 }
 
