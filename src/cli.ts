@@ -38,13 +38,13 @@ import { showCommand } from './features/show/command.ts';
 import { collectCommand, resumeCommand, cancelCommand, workerCommand } from './features/slurm/command.ts';
 import { trendCommand } from './features/trend/command.ts';
 import { whyCommand } from './features/why/command.ts';
-import { labelledItems, wrapHanging } from './terminal/text-width.ts';
+import { dotted, labelled, wrapHanging } from './terminal/text-width.ts';
 
 const lsCommands = defineGroup({
   name: 'ls',
   summary: 'list sweeps, cells, machines, findings, baselines or engines',
   examples: ['bench ls sweeps', "bench ls cells --filter 'precision=fp8'", 'bench ls baselines', 'bench ls engines'],
-  notes: 'ls lists what is stored; bench show has one of them in detail.',
+  notes: 'Use ls for lists of what is stored; bench show has one of them in detail.',
   commands: [sweepsCommand, cellsCommand, machinesCommand, baselinesCommand, cachedEnginesCommand, findingsCommand],
 });
 
@@ -158,7 +158,7 @@ export function makeProgram(io: Io, start: Execute): Command {
     .addHelpText('after', () =>
       [
         '',
-        ...labelledItems('Exit codes: ', EXIT_CODE_WORDS, io.look.columns),
+        ...labelled('Exit codes: ', dotted(EXIT_CODE_WORDS), io.look.columns),
         '',
         ...FURTHER_HELP.flatMap((line) => wrapHanging(line, io.look.columns, 2)),
       ].join('\n'),

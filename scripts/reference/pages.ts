@@ -73,7 +73,7 @@ function commandLines(command: CommandUnknownOpts, isShared: (option: Option) =>
   const names = shared.map(({ long, flags }) => `\`${long ?? flags}\``).join(' ');
   return [
     `\n### ${`bench ${group}${command.name()} ${usage}`.trim()}\n`,
-    `${command.description()}.`,
+    command.description().replace('\n\n', '. ').replace(/\.?$/, '.'),
     ...(own.length === 0 ? [] : ['', ...own.map(optionLine)]),
     ...(shared.length === 0 ? [] : [`\nAlso: ${names}`]),
   ];

@@ -3,7 +3,6 @@ import { Command, type CommandUnknownOpts, Help, Option, type OptionValues } fro
 import type * as z from 'zod';
 
 import type { ExitCode } from '../exit-codes.ts';
-import { wrapWords } from '../terminal/text-width.ts';
 import type { Execute } from './execute.ts';
 import type { Io } from './io.ts';
 
@@ -57,8 +56,10 @@ export function defineCommand<Arguments extends unknown[], Options extends Commo
 ): DefinedCommand {
   const { examples, name, notes, run, summary } = definition;
   return (parent, execute) => {
-    const base = newCommand(name, definition.isPlain === true).description(summary);
-    addHelp(base, examples, notes);
+    const base = newCommand(name, definition.isPlain === true)
+      .summary(summary)
+      .description(described(summary, notes));
+    addExamples(base, examples);
     const command = definition.define(base);
     if (definition.outputs !== undefined) OUTPUTS.set(command, definition.outputs);
     command.copyInheritedSettings(parent).action(() => {
@@ -87,18 +88,17 @@ function showFirst(command: CommandUnknownOpts, names: readonly string[]): void 
     });
 }
 
-interface Group {
-  readonly name: string;
-  readonly summary: string;
-  readonly examples: readonly string[];
-  readonly notes?: string;
+interface Group extends Pick<Definition<[], OptionValues>, 'name' | 'summary' | 'examples' | 'notes'> {
   readonly commands: readonly DefinedCommand[];
 }
 
 export function defineGroup({ commands, examples, name, notes, summary }: Group): DefinedCommand {
   return (parent, execute) => {
-    const group = new Command(name).description(summary).copyInheritedSettings(parent);
-    addHelp(group, examples, notes);
+    const group = new Command(name)
+      .summary(summary)
+      .description(described(summary, notes))
+      .copyInheritedSettings(parent);
+    addExamples(group, examples);
     for (const add of commands) add(group, execute);
     parent.addCommand(group);
   };
@@ -119,12 +119,12 @@ function newCommand(name: string, isPlain: boolean): PlainCommand {
     .optionsGroup('Options:');
 }
 
-function addHelp(command: CommandUnknownOpts, examples: readonly string[], notes?: string): void {
-  if (examples.length > 0)
-    command.addHelpText('after', `\nExamples:\n${examples.map((line) => `  $ ${line}`).join('\n')}`);
-  if (notes === undefined) return;
-  command.addHelpText('after', () => {
-    const columns = command.configureOutput().getOutHelpWidth?.() ?? 80;
-    return ['', ...wrapWords(notes, columns)].join('\n');
-  });
+function addExamples(command: CommandUnknownOpts, examples: readonly string[]): void {
+  if (examples.length === 0) return;
+  command.addHelpText('after', `\nExamples:\n${examples.map((line) => `  $ ${line}`).join('\n')}`);
+}
+
+/** Lists of commands have the summary, the help of each its notes, too. */
+function described(summary: string, notes: string | undefined): string {
+  return notes === undefined ? summary : `${summary}\n\n${notes}`;
 }

@@ -20,6 +20,6 @@ export function linesWithNamedStore(lines: readonly string[], db: string, column
   return lines.map((line) => {
     const named = withNamedStore(line, db);
     if (named === line || named.length <= columns) return named;
-    return named.replaceAll(' · bench ', ` ·\n${' '.repeat(Math.max(0, line.indexOf('bench ')))}bench `);
+    return named.replaceAll(' · bench ', `\n${' '.repeat(Math.max(0, line.indexOf('bench ')))}bench `);
   });
 }

@@ -51,7 +51,7 @@ export function wrongUseLine(text: string, usages: ReadonlyMap<string, string>):
   const [, crowded = ''] = /^too many arguments for '(.*?)'/.exec(what) ?? [];
   const usage = usages.get(crowded);
   const help = usage === undefined ? '--help shows what there is' : `usage: bench ${crowded} ${usage}`;
-  return `bench: ${printable(what).replace(/\.$/, '')}${suggestion} (${help})\n`;
+  return `bench: ${printable(what).replace(/\.$/, '').replace(' is invalid. ', ' is invalid: ')}${suggestion} (${help})\n`;
 }
 
 /** @param hint what commander suggests, which knows the commands of a group, and suggests too much */

@@ -159,7 +159,7 @@ class FilterParser {
     const known = [...new Set(this.cells.flatMap(({ words }) => words))];
     throw isField
       ? new FilterFault(`one of ${operators} is needed after "${text}"`, this.peek().offset)
-      : new FilterFault(`"${text}" is no word of a cell${didYouMean(text, [...known, ...this.known])}`, offset);
+      : new FilterFault(`no cell has "${text}"${didYouMean(text, [...known, ...this.known])}`, offset);
   }
 
   private comparison(field: Token): Filter {

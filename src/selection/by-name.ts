@@ -174,8 +174,7 @@ function cellsOfName(cells: readonly KeyedCell[], name: string, others: readonly
   const found = filtered(cells, name);
   if (Array.isArray(found) && found.length > 0) return found;
   const problem = Array.isArray(found) ? nearestCells(cells, name) : `${placeOf(found)}: ${found.problem}`;
-  const hint =
-    problem.replace(`: "${name}" is no word of a cell`, '') || didYouMean(name, [...others, ...wordsOf(cells)]);
+  const hint = problem.replace(`: no cell has "${name}"`, '') || didYouMean(name, [...others, ...wordsOf(cells)]);
   throw new UsageError(`no cell ${printable(name)}${printable(hint)} (see \`bench ls cells\`)`);
 }
 

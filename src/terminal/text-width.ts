@@ -54,12 +54,20 @@ export function padStart(text: string, width: number): string {
   return ' '.repeat(Math.max(0, width - textWidth(text))) + text;
 }
 
-/** Wraps at words, and within words longer than `width`. */
+const DOT = ' · ';
+
+/** Wraps between what `dotted` joins, else at words, and within words longer than `width`. */
 export function wrapWords(text: string, width: number): string[] {
+  const items = text.split(DOT);
+  const words = items.flatMap((item, place) => {
+    const isWhole = items.length > 1 && textWidth(item) <= width;
+    const own = isWhole ? [item] : item.split(/ (?!%)/).flatMap((word) => pieces(word, width));
+    return own.map((word, at) => ({ word, between: place > 0 && at === 0 ? DOT : ' ' }));
+  });
   const lines: string[] = [];
   let line = '';
-  for (const word of text.split(/ (?!%)/).flatMap((whole) => pieces(whole, width))) {
-    const longer = line === '' ? word : `${line} ${word}`;
+  for (const { between, word } of words) {
+    const longer = line === '' ? word : line + between + word;
     if (textWidth(longer) <= width) line = longer;
     else {
       if (line !== '') lines.push(line);
@@ -83,14 +91,6 @@ export function labelled(label: string, text: string, columns: number): string[]
   return [`${label}${first}`, ...more.map((line) => ' '.repeat(width) + line)];
 }
 
-/** The same with items, each of which stays on one line. */
-export function labelledItems(label: string, items: readonly string[], columns: number): string[] {
-  const whole = items.map((item) => item.replaceAll(' ', NO_BREAK));
-  return labelled(label, dotted(whole), columns).map((line) => line.replaceAll(NO_BREAK, ' ').replace(/ ·$/, ''));
-}
-
-const NO_BREAK = '\u00A0';
-
 function pieces(word: string, width: number): string[] {
   if (textWidth(word) <= width) return [word];
   const found: string[] = [];
@@ -107,7 +107,7 @@ function pieces(word: string, width: number): string[] {
 
 /** What is known, on one line: `recorded · main · sweep 1a2b3c4d`. */
 export function dotted(parts: readonly (string | null)[]): string {
-  return parts.filter(Boolean).join(' · ');
+  return parts.filter(Boolean).join(DOT);
 }
 
 const NUMBER = /^(?<whole>[~>]?[+-]?\d+|–)(?<part>\.\d+)?(?<unit>.*)$/;

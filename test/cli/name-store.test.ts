@@ -27,7 +27,7 @@ test.each<readonly [text: string, named: string]>([
 test('commands of a line that got too long have lines of their own', () => {
   const line = '  next: bench why ab · bench compare 1 2 · bench ack ab';
   expect(linesWithNamedStore([line, 'bench'], 'a.sqlite', 60)).toEqual([
-    '  next: bench why ab --db a.sqlite ·\n        bench compare 1 2 --db a.sqlite ·\n        bench ack ab --db a.sqlite',
+    '  next: bench why ab --db a.sqlite\n        bench compare 1 2 --db a.sqlite\n        bench ack ab --db a.sqlite',
     'bench',
   ]);
   expect(linesWithNamedStore([line], 'a', 100)).toEqual([line.replaceAll(/(?= ·|$)/g, ' --db a')]);

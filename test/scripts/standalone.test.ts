@@ -24,7 +24,7 @@ describe.skipIf(!IS_THERE)('the standalone archive', () => {
       mkdirSync(join(root, 'opt'));
       execFileSync('tar', ['xzf', ARCHIVE, '-C', join(root, 'opt'), '--no-same-owner']);
     }
-  });
+  }, 120_000);
 
   const unpacked = join(ROOTS[0] ?? '', 'opt', 'trtbench');
 
@@ -52,28 +52,32 @@ describe.skipIf(!IS_THERE)('the standalone archive', () => {
     }
   });
 
-  test.each(ROOTS)('runs from a read-only folder for a user without a name or home in %s', (root) => {
-    const shell = (script: string): { status: number | null; stdout: string } =>
-      spawnSync('chroot', ['--userspec=65534:65534', root, '/bin/sh', '-c', `cd /opt/trtbench; ${script}`], {
-        env: { PATH: '/usr/bin:/bin:/usr/sbin:/sbin', BENCH_DB: '/tmp/work/bench.sqlite' },
-        encoding: 'utf8',
+  test.each(ROOTS)(
+    'runs from a read-only folder for a user without a name or home in %s',
+    (root) => {
+      const shell = (script: string): { status: number | null; stdout: string } =>
+        spawnSync('chroot', ['--userspec=65534:65534', root, '/bin/sh', '-c', `cd /opt/trtbench; ${script}`], {
+          env: { PATH: '/usr/bin:/bin:/usr/sbin:/sbin', BENCH_DB: '/tmp/work/bench.sqlite' },
+          encoding: 'utf8',
+        });
+      expect(shell('command -v node; command -v npm; touch here; printenv HOME; mkdir /tmp/work')).toMatchObject({
+        status: 0,
+        stdout: '',
       });
-    expect(shell('command -v node; command -v npm; touch here; printenv HOME; mkdir /tmp/work')).toMatchObject({
-      status: 0,
-      stdout: '',
-    });
-    for (const [matrix, printed] of [
-      ['quickstart-pair', 'first sweep'],
-      ['quickstart-pair-opt32', '2 cells slower: 2 new'],
-    ]) {
-      const { status, stdout } = shell(`./bench run matrices/${matrix}.yaml --replay pair`);
-      expect([status, stdout]).toEqual([0, expect.stringContaining(`bench check: ${printed}`)]);
-    }
-    const compared = shell('./bench compare latest~1 latest --json');
-    expect(compared.status).toBe(1);
-    expect(JSON.parse(compared.stdout).counts).toMatchObject({ slower: 2, faster: 0 });
-    const reported = shell('./bench report --html /tmp/work/page.html');
-    expect([reported.status, reported.stdout]).toEqual([1, expect.stringContaining('page.html: 2 cells, 2 sweeps')]);
-    expect(readFileSync(join(root, 'tmp', 'work', 'page.html'), 'utf8')).toMatch(/^<!doctype html>/i);
-  });
+      for (const [matrix, printed] of [
+        ['quickstart-pair', 'first sweep'],
+        ['quickstart-pair-opt32', '2 cells slower: 2 new'],
+      ]) {
+        const { status, stdout } = shell(`./bench run matrices/${matrix}.yaml --replay pair`);
+        expect([status, stdout]).toEqual([0, expect.stringContaining(`bench check: ${printed}`)]);
+      }
+      const compared = shell('./bench compare latest~1 latest --json');
+      expect(compared.status).toBe(1);
+      expect(JSON.parse(compared.stdout).counts).toMatchObject({ slower: 2, faster: 0 });
+      const reported = shell('./bench report --html /tmp/work/page.html');
+      expect([reported.status, reported.stdout]).toEqual([1, expect.stringContaining('page.html: 2 cells, 2 sweeps')]);
+      expect(readFileSync(join(root, 'tmp', 'work', 'page.html'), 'utf8')).toMatch(/^<!doctype html>/i);
+    },
+    240_000,
+  );
 });

@@ -71,7 +71,7 @@ test.each([
     ['show', 'vit_small b8'],
     "vit_small b8 is 4 cells: name one, as in 'vit_small fp8 b8 graph', 'vit_small fp8 b8 no-graph', 'vit_small fp16 b8 graph', 'vit_small fp16 b8 no-graph'",
   ],
-  [['repro', 'vit_smull fp8'], 'no cell vit_smull fp8: "vit_smull" is no word of a cell; did you mean "vit_small"? '],
+  [['repro', 'vit_smull fp8'], 'no cell vit_smull fp8: no cell has "vit_smull"; did you mean "vit_small"? '],
   [
     ['trend', 'fp8 fp16 b8 graph vit_base'],
     "no cell fp8 fp16 b8 graph vit_base; nearest: 'vit_base fp8 b8 graph', 'vi",

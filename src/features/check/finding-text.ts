@@ -11,7 +11,7 @@ import { canConfirm } from '../../store/sweeps/sweeps.ts';
 import { cellTable, shortNames, withCells } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count } from '../../terminal/numbers.ts';
-import { labelledItems, truncate, wrapHanging } from '../../terminal/text-width.ts';
+import { dotted, labelled, truncate, wrapHanging } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 import { shortList } from '../../text/short-list.ts';
 import { findingChart } from './cell-pictures.ts';
@@ -51,9 +51,9 @@ export function findingText(
     ...otherMetrics(finding, evidence, look),
     ...indented(alsoText(finding)),
     ...findingChart(finding, all, evidence, look),
-    ...labelledItems(
+    ...labelled(
       `  ${finding.kind === 'limit' ? 'it may stay' : 'next'}: `,
-      nextCommands(finding, series),
+      dotted(nextCommands(finding, series)),
       look.columns,
     ),
   ];

@@ -81,7 +81,7 @@ function valuesOf(option: Option, stored: () => Candidate[]): Candidate[] {
 }
 
 function namesOf(command: Program): Candidate[] {
-  return commandsOf(command).map((each) => ({ value: each.name(), meaning: each.description() }));
+  return commandsOf(command).map((each) => ({ value: each.name(), meaning: each.summary() }));
 }
 
 function metrics(): Candidate[] {

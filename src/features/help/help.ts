@@ -10,7 +10,7 @@ import { UsageError } from '../../errors.ts';
 import { EXIT_CODE_WORDS, EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { isOwnMetric, ownMetricNamed } from '../../records/metric.ts';
 import type { Look } from '../../terminal/look.ts';
-import { labelledItems, padEnd, textWidth, wrapWords } from '../../terminal/text-width.ts';
+import { dotted, labelled, padEnd, textWidth, wrapWords } from '../../terminal/text-width.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { printable } from '../../text/printable.ts';
 import { EXPLAINED_NUMBERS, type ExplainedNumber, metricText } from './metric-texts.ts';
@@ -145,12 +145,12 @@ function overviewPage(program: CommandUnknownOpts, look: Look): string[] {
   const numbers = EXPLAINED_NUMBERS.map((id) => metricText(id).word);
   return [
     ...[...groups].flatMap(([group, commands]) => {
-      const rows = commands.map((command): [string, string] => [command.name(), command.description()]);
+      const rows = commands.map((command): [string, string] => [command.name(), command.summary()]);
       return [look.style.strong(group), ...definitions(rows, look, '  '), ''];
     }),
     'Each command: bench help COMMAND',
     '',
-    ...labelledItems('Exit codes: ', EXIT_CODE_WORDS, Math.min(look.columns, WIDEST)),
+    ...labelled('Exit codes: ', dotted(EXIT_CODE_WORDS), Math.min(look.columns, WIDEST)),
     '',
     look.style.strong('Topics: bench help TOPIC'),
     ...definitions([['metrics', 'every metric, where it comes from, and its caveats'], ...topics], look, '  '),

@@ -44,8 +44,8 @@ export function layersDiffText(
     ...wrapHanging(headline(diff), columns, 2).map(style.strong),
     ...wrapHanging(sideLine('base', base), columns, 6),
     ...wrapHanging(sideLine('head', head), columns, 6),
-    ...[base, head].flatMap(({ notes }) =>
-      notes.flatMap((note) => wrapHanging(`note: ${printable(note)}`, columns, 2).map(style.warn)),
+    ...[...new Set([...base.notes, ...head.notes])].flatMap((note) =>
+      wrapHanging(`note: ${printable(note)}`, columns, 2).map(style.warn),
     ),
   ];
   const shown = opened === null ? rows.slice(0, top) : opened.slice(0, top).flat();

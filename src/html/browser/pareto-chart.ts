@@ -24,14 +24,9 @@ function draw({ points }: PageData['workloads'][number]): HTMLElement {
 
 function chart(points: readonly PagePoint[], width: number): SVGElement {
   const plot = { left: 62, right: width - 52, top: 12, bottom: HEIGHT - 48 };
-  const x = logarithmic(
-    points.map(({ latencyMs }) => latencyMs),
-    [plot.left, plot.right],
-  );
-  const y = logarithmic(
-    points.map(({ itemsPerS }) => itemsPerS),
-    [plot.bottom, plot.top],
-  );
+  const [latencies, rates] = [points.map(({ latencyMs }) => latencyMs), points.map(({ itemsPerS }) => itemsPerS)];
+  const x = logarithmic(latencies, [plot.left, plot.right]);
+  const y = logarithmic(rates, [plot.bottom, plot.top]);
   const lines = [...Map.groupBy(points, ({ precision }) => precision)].map(([precision, own], place) => {
     const corners = staircase(own);
     const kind = place % 8;

@@ -95,7 +95,7 @@ describe('bench compare A..B --run --build CMD', () => {
     const [first, second] = commits.map((commit) => commit.slice(0, 8));
     expect(stderr).toContain(`base HEAD~1 (${first}), head HEAD (${second})\n`);
     expect(stderr).toContain(`note: uncommitted changes are not measured: head is commit ${second}\n`);
-    expect(stderr).toContain('1 cell, 3 to 20 runs of each on both sides · 2 engines to build · about ');
+    expect(stderr).toContain('1 cell, 3 to 20 runs of each on both sides · 2 engines to build\n  about ');
     expect(repository.git('status', '--porcelain=v2', '--branch')).toContain(status);
     expectNothingLeft(repository);
     // A B B A, or B A A B.

@@ -95,7 +95,7 @@ describe('recorded runs of a H200', () => {
       ['build'],
       /^bench: run \w{8} \(build\) has neither times of single queries \(exportTimes in the matrix\) nor of layers \(bench run --profile\)$/,
     ],
-    [['timed', '--format', 'perfetto'], /argument 'perfetto' is invalid\. Allowed choices are chrome-trace/],
+    [['timed', '--format', 'perfetto'], /argument 'perfetto' is invalid: Allowed choices are chrome-trace/],
     [['timed', '--json'], /^bench: only one thing can go to standard output/],
     [['timed', '--output', 'no/t.json'], /^bench: no\/t\.json: cannot be written: there is no such folder/],
     [['timed', '--output', 't.json', '--redact'], /^bench: --redact hides names in what is printed/],

@@ -26,7 +26,7 @@ describe('bench model inspect', () => {
       'output  y       float32  unknown',
       '',
       'nodes         4, and 6 in control flow and functions',
-      'operators     Add×2 · NonZero×2 · Constant×1 · Identity×1 · If×1 · Loop×1 · local::Twice×1 ·',
+      'operators     Add×2 · NonZero×2 · Constant×1 · Identity×1 · If×1 · Loop×1 · local::Twice×1',
       '              vendor.ops::MyPlugin_TRT×1',
       'initializers  1; weights of 41 B in the file, 0 B in others',
       'weights       float16 40 B in 1 tensor · bool 1 B in 1 tensor',
