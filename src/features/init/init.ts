@@ -63,13 +63,13 @@ export async function init(places: readonly string[], options: InitOptions, io: 
 
 function refuseToOverwrite(path: string, { force, output }: InitOptions): void {
   if (basename(path) === SCHEMA_NAME) {
-    throw new UsageError(`--output ${printable(output)}: this name is that of the schema`);
+    throw new UsageError(`--output ${printable(output)}: the schema has this name`);
   }
   if (force !== true && existsSync(path)) throw thereAlready(output);
 }
 
 function thereAlready(output: string): UsageError {
-  return new UsageError(`${printable(output)} is there already: --force replaces it, --output FILE writes another`);
+  return new UsageError(`${printable(output)} exists: --force replaces it, --output FILE writes another`);
 }
 
 function write(path: string, text: string, { force, output }: InitOptions): void {

@@ -67,7 +67,7 @@ export async function show(name: string, options: ShowOptions, io: Io): Promise<
       );
     }
     if (options.metric !== undefined && options.map !== true && runId === undefined) {
-      throw new UsageError('--metric says what --map shows, or the chart of a run: add --map');
+      throw new UsageError('--metric goes with --map, or with the chart of a run: add --map');
     }
     if (sweep !== undefined) showSweep(db, sweep, options, io);
     else if (runId !== undefined) showOneRun(db, runId, options, io);
