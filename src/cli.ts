@@ -6,7 +6,7 @@ import type { Io } from './cli/io.ts';
 import { removedLine } from './cli/removed.ts';
 import { toolVersion } from './cli/store-location.ts';
 import { wrongUseLine } from './cli/wrong-use.ts';
-import { EXIT_CODE_TEXTS, EXIT_CODES, type ExitCode } from './exit-codes.ts';
+import { EXIT_CODE_WORDS, EXIT_CODES, type ExitCode } from './exit-codes.ts';
 import { abCommand } from './features/ab/command.ts';
 import { ackCommand } from './features/ack/command.ts';
 import { baselineCommands, baselinesCommand } from './features/baseline/command.ts';
@@ -44,6 +44,7 @@ const lsCommands = defineGroup({
   name: 'ls',
   summary: 'list sweeps, cells, machines, findings, baselines or engines',
   examples: ['bench ls sweeps', "bench ls cells --filter 'precision=fp8'", 'bench ls baselines', 'bench ls engines'],
+  notes: 'ls lists what is stored; bench show has one of them in detail.',
   commands: [sweepsCommand, cellsCommand, machinesCommand, baselinesCommand, cachedEnginesCommand, findingsCommand],
 });
 
@@ -146,13 +147,18 @@ export function makeProgram(io: Io, start: Execute): Command {
       getOutHasColors: () => false,
       getErrHasColors: () => false,
     })
-    .configureHelp({ groupItems: commonLast, subcommandTerm: withoutOptions, visibleCommands: firstScreen })
+    .configureHelp({
+      groupItems: commonLast,
+      minWidthToWrap: 20,
+      subcommandTerm: withoutOptions,
+      visibleCommands: firstScreen,
+    })
     .exitOverride()
     .version(toolVersion(), '-V, --version', 'print the version')
     .addHelpText('after', () =>
       [
         '',
-        ...labelledItems('Exit codes: ', exitCodeWords(), io.look.columns),
+        ...labelledItems('Exit codes: ', EXIT_CODE_WORDS, io.look.columns),
         '',
         ...FURTHER_HELP.flatMap((line) => wrapHanging(line, io.look.columns, 2)),
       ].join('\n'),
@@ -162,12 +168,6 @@ export function makeProgram(io: Io, start: Execute): Command {
     for (const add of commands) add(program, start);
   }
   return program;
-}
-
-/** `70` is no code that a user can cause. */
-function exitCodeWords(): string[] {
-  const codes = Object.entries(EXIT_CODE_TEXTS).filter(([code]) => Number(code) !== EXIT_CODES.internalError);
-  return codes.map(([code, [short]]) => `${code} ${short}`);
 }
 
 const FURTHER_HELP = [

@@ -30,3 +30,8 @@ export const EXIT_CODE_TEXTS: Readonly<Record<ExitCode, readonly [short: string,
   70: ['internal error', 'A bug in bench; `BENCH_DEBUG=1` shows the stack.'],
   130: ['interrupted', '`bench run --resume` continues.'],
 };
+
+/** As `bench help` prints them; `70` is no code that a user can cause. */
+export const EXIT_CODE_WORDS = Object.entries(EXIT_CODE_TEXTS)
+  .filter(([code]) => Number(code) !== EXIT_CODES.internalError)
+  .map(([code, [short]]) => `${code} ${short}`);

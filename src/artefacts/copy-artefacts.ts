@@ -1,5 +1,5 @@
-import { copyFileSync, existsSync, linkSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
-import { copyFile, mkdir, rename } from 'node:fs/promises';
+import { copyFileSync, existsSync, linkSync, lstatSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
@@ -130,58 +130,34 @@ function linkOrCopy(source: string, target: string): void {
   }
 }
 
-/** Folders that were renamed: what was where, and where it is now. */
-type Moves = (readonly [from: string, to: string])[];
-
-interface MovedArtefacts {
-  /** The folder where they lie now; null if there were none. */
-  readonly folder: string | null;
-  /** Puts all back where it was. */
-  readonly undo: () => Promise<void>;
-}
-
 /**
- * Renames the artefacts of a sweep into `removed/SWEEP`; nothing is deleted. What lies there from an earlier removal keeps
- * its content, as `removed/SWEEP.2`. After a kill, doing it again ends it.
+ * Renames the artefacts of a sweep into `removed/SWEEP`, a folder that is there; nothing is deleted. What lies there from
+ * an earlier removal keeps its content, as `removed/SWEEP.2`. After a kill, doing it again ends it.
  * @param shared runs that other stores of the folder name, whose artefacts stay; null if none names the sweep
+ * @returns the folder where they lie now; null if there were none
  */
-export async function moveToRemoved(
+export function moveToRemoved(
   artefactsFolder: string,
   sweepId: SweepId,
   shared: ReadonlySet<string> | null,
-): Promise<MovedArtefacts> {
+): string | null {
   const from = sweepFolderOf(artefactsFolder, sweepId);
   const removed = removedFolderOf(artefactsFolder);
   const target = sweepFolderOf(removed, sweepId);
-  const moves: Moves = [];
-  const move = async (source: string, to: string): Promise<void> => {
-    await rename(source, to);
-    moves.push([source, to]);
-  };
-  const undo = async (): Promise<void> => {
-    for (const [source, to] of moves.splice(0).toReversed()) await rename(to, source);
-  };
+  if (!existsSync(from)) return existsSync(target) ? target : null;
   const names = shared === null ? null : foldersToMove(from, shared);
-  if (!existsSync(from)) return { folder: existsSync(target) ? target : null, undo };
-  if (names?.length === 0) return { folder: null, undo };
+  if (names?.length === 0) return null;
   refuseLink(from);
   refuseLink(removed);
-  await makeOwnFolder(removed);
-  try {
-    if (existsSync(target)) await move(target, freeName(target));
-    if (names === null) await move(from, target);
-    else {
-      await mkdir(target);
-      for (const name of namesIn(from).filter((each) => each.endsWith('.json'))) {
-        await copyFile(join(from, name), join(target, name));
-      }
-      for (const name of names) await move(join(from, name), join(target, name));
-    }
-  } catch (error) {
-    await undo();
-    throw error;
+  if (existsSync(target)) renameSync(target, freeName(target));
+  if (names === null) renameSync(from, target);
+  else {
+    mkdirSync(target);
+    const notes = namesIn(from).filter((name) => name.endsWith('.json'));
+    for (const name of notes) copyFileSync(join(from, name), join(target, name));
+    for (const name of names) renameSync(join(from, name), join(target, name));
   }
-  return { folder: target, undo };
+  return target;
 }
 
 /** Folders of runs, and of what is attached to them, that no other store names. */

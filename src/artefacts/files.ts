@@ -1,11 +1,9 @@
 import { createHash } from 'node:crypto';
-import { closeSync, constants, createReadStream, openSync, readFileSync, readSync } from 'node:fs';
+import { closeSync, constants, createReadStream, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
 import { mkdir, open, rename, stat } from 'node:fs/promises';
 import { dirname, extname } from 'node:path';
 import { type Duplex, Readable, pipeline } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createZstdDecompress } from 'node:zlib';
-
-import type * as z from 'zod';
 
 import { errorText, TooLargeError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
@@ -13,6 +11,7 @@ import { temporaryPath } from './layout.ts';
 import { recoded } from './read/recode.ts';
 
 const READ_BYTES = 1 << 18;
+const TAIL_BYTES = 1 << 14;
 /** Upper limit for an unpacked file; anything larger is a decompression bomb. */
 const MAX_UNPACKED_BYTES = 4 * 2 ** 30;
 const MAX_DOCUMENT_BYTES = 256 << 20;
@@ -65,6 +64,55 @@ export function headOfFile(path: string, bytes: number): Buffer {
   } catch {
     return buffer.subarray(0, 0);
   }
+}
+
+/**
+ * The first bytes of a file once it is unpacked, and whether they are all; null if they cannot be read.
+ * @throws the reason of `signal` once it is aborted
+ */
+export async function unpackedHead(
+  path: string,
+  most: number,
+  signal?: AbortSignal,
+): Promise<{ readonly head: Buffer; readonly isWhole: boolean } | null> {
+  const copies: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of readChunks(path, null, signal)) {
+      copies.push(chunk);
+      bytes += chunk.length;
+      if (bytes >= most) return { head: Buffer.concat(copies).subarray(0, most), isWhole: false };
+    }
+    return { head: Buffer.concat(copies), isWhole: true };
+  } catch {
+    signal?.throwIfAborted();
+    return null;
+  }
+}
+
+/** The end of a file as text, at most `most` bytes of it; empty if it cannot be read. */
+export function tailOfFile(path: string, most: number): string {
+  try {
+    const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      const { size } = fstatSync(file);
+      const buffer = Buffer.allocUnsafe(Math.min(size, most));
+      return buffer.toString('utf8', 0, readSync(file, buffer, 0, buffer.length, size - buffer.length));
+    } finally {
+      closeSync(file);
+    }
+  } catch {
+    return '';
+  }
+}
+
+/** The last lines of a file that are not empty; none if it cannot be read. */
+export function lastLinesOf(path: string, most: number): string[] {
+  const lines = tailOfFile(path, TAIL_BYTES).split('\n');
+  return lines
+    .map((line) => line.trimEnd())
+    .filter((line) => line !== '')
+    .slice(-most);
 }
 
 function tooLarge(path: string, what: string): TooLargeError {
@@ -169,32 +217,9 @@ export function sha256OfFile(path: string): Promise<Digest> {
   return digestOf(readChunks(path));
 }
 
-const MAX_NOTE_BYTES = 64 << 20;
-
-/** A small file of JSON, as `writeNote` leaves it; null if it is missing, a link, no regular file, or damaged. */
-export async function readNote<Value>(path: string, schema: z.ZodType<Value>): Promise<Value | null> {
-  const text = await readNoteText(path);
-  try {
-    return text === null ? null : schema.parse(JSON.parse(text));
-  } catch {
-    return null;
-  }
-}
-
+/** As `readJson` reads it. */
 export function writeNote(path: string, value: object): Promise<void> {
   return writeAtomically(path, `${JSON.stringify(value, null, 1)}\n`);
-}
-
-async function readNoteText(path: string): Promise<string | null> {
-  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
-  const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch(() => null);
-  if (file === null) return null;
-  try {
-    const info = await file.stat();
-    return info.isFile() && info.size <= MAX_NOTE_BYTES ? await file.readFile('utf8') : null;
-  } finally {
-    await file.close();
-  }
 }
 
 export function sha256OfFileSync(path: string): { sha256: string; bytes: number; isZeros: boolean } {

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { readNote, writeNote } from './files.ts';
-import { refuseLink } from './folders.ts';
+import { writeNote } from './files.ts';
+import { readJson, refuseLink } from './folders.ts';
 import { sweepFolderOf } from './layout.ts';
 import { acknowledgementSchema, type Finding, findingSchema, judgedSweepSchema } from '../records/finding.ts';
 import { idSchema, type Immutable, type SweepId } from '../records/scalars.ts';
@@ -89,14 +89,11 @@ export async function writeFindings(
 }
 
 /** After all sweeps, as a finding refers to several. What is stored already stays. Returns the sweeps that have some. */
-export async function readFindings(
-  db: StoreDatabase,
-  sweepFolders: readonly { readonly path: string }[],
-): Promise<SweepId[]> {
+export function readFindings(db: StoreDatabase, sweepFolders: readonly { readonly path: string }[]): SweepId[] {
   const restored: SweepId[] = [];
   for (const { path } of sweepFolders) {
     // A damaged one is left out: the results are there anyway.
-    const file = await readNote(join(path, FINDINGS_FILE), storedFileSchema);
+    const file = readJson(join(path, FINDINGS_FILE), storedFileSchema);
     if (file === null) continue;
     restoreFindings(db, file);
     restored.push(file.sweepId);
@@ -110,5 +107,5 @@ export async function takeFindings(
   sweepFolders: readonly { readonly path: string }[],
   artefactsFolder: string,
 ): Promise<void> {
-  await writeFindings(db, artefactsFolder, await readFindings(db, sweepFolders));
+  await writeFindings(db, artefactsFolder, readFindings(db, sweepFolders));
 }

@@ -1,4 +1,14 @@
-import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+} from 'node:fs';
 import { mkdir, opendir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -20,10 +30,19 @@ export function refuseLink(folder: string): void {
   );
 }
 
-/** A small file of JSON; null when it is not there, is cut off, or is not as the schema says. */
+const MAX_NOTE_BYTES = 64 << 20;
+
+/** A small file of JSON; null when it is not there, is a link or no file, is cut off, or is not as the schema says. */
 export function readJson<Value>(path: string, schema: z.ZodType<Value>): Value | null {
   try {
-    return schema.parse(JSON.parse(readFileSync(path, 'utf8')));
+    const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    try {
+      const info = fstatSync(file);
+      const isNote = info.isFile() && info.size <= MAX_NOTE_BYTES;
+      return isNote ? schema.parse(JSON.parse(readFileSync(file, 'utf8'))) : null;
+    } finally {
+      closeSync(file);
+    }
   } catch {
     return null;
   }

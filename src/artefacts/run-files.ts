@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { open, readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { feed, plainName, readChunks, wholeOf } from './files.ts';
@@ -150,20 +150,4 @@ async function hasContent(path: string, { sha256, bytes }: StoredArtefact): Prom
 async function isManifest(path: string): Promise<boolean> {
   const text = await readFile(path, 'utf8').catch(() => '');
   return parseRunManifest(text).kind === 'read';
-}
-
-/** Conversion logs are shorter, unless something is wrong. */
-const MAX_BYTES = 8 << 20;
-
-export async function readTail(path: string): Promise<string> {
-  const file = await open(path).catch(() => null);
-  if (file === null) return '';
-  try {
-    const { size } = await file.stat();
-    const bytes = Math.min(size, MAX_BYTES);
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(bytes), 0, bytes, size - bytes);
-    return buffer.toString('utf8', 0, bytesRead);
-  } finally {
-    await file.close();
-  }
 }

@@ -109,7 +109,12 @@ const runManifestSchema = z.object({
   wallS: z.number().nullable().default(null),
   /** Facts of the machine that only the moment of the run knew; its samples lie in `telemetry.csv`. Null: nobody watched. */
   watched: z
-    .object({ hostLoad: z.number().nullable().default(null), otherProcesses: z.array(otherProcessSchema).default([]) })
+    .object({
+      hostLoad: z.number().nullable().default(null),
+      hostMemoryMaxMib: z.number().nullable().default(null),
+      processMemoryMaxMib: z.number().nullable().default(null),
+      otherProcesses: z.array(otherProcessSchema).default([]),
+    })
     .nullable()
     .default(null),
   /** Exports that were left out of this copy on purpose. */

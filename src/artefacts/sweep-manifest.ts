@@ -1,10 +1,9 @@
-import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { readNote, writeNote } from './files.ts';
-import { isLink, refuseLink } from './folders.ts';
+import { writeNote } from './files.ts';
+import { isLink, namesIn, readJson, refuseLink } from './folders.ts';
 import { sweepFolderOf, sweepManifestPath } from './layout.ts';
 import { idSchema, isId } from '../records/scalars.ts';
 import { type Sweep, sweepSchema } from '../records/sweep.ts';
@@ -41,8 +40,8 @@ export async function writeSweepManifest(
 }
 
 /** Null when there is none, or when it is damaged: the runs are there anyway. */
-export async function readSweepManifest(path: string): Promise<SweepManifest | null> {
-  const note = await readNote(path, sweepManifestSchema);
+export function readSweepManifest(path: string): SweepManifest | null {
+  const note = readJson(path, sweepManifestSchema);
   if (note === null) return null;
   const { plan, importedAt, schemaVersion: _, ...sweep } = note;
   return { sweep, plan: withoutSecretEnv(plan ?? null), importedAt };
@@ -64,10 +63,8 @@ export async function writePrunedNote(sweepFolder: string, note: Omit<PrunedNote
   await writeNote(join(sweepFolder, PRUNED_NOTE), { schemaVersion: 1, ...note });
 }
 
-export async function readPrunedNotes(folder: string): Promise<PrunedNote[]> {
-  const names = await readdir(folder).catch((): string[] => []);
-  const sweeps = names.filter(isId).map((name) => join(folder, name));
-  const folders = [folder, ...sweeps.filter((path) => !isLink(path))];
-  const notes = await Promise.all(folders.map((path) => readNote(join(path, PRUNED_NOTE), prunedNoteSchema)));
-  return notes.filter((note) => note !== null);
+export function readPrunedNotes(folder: string): PrunedNote[] {
+  const sweeps = namesIn(folder).filter(isId);
+  const folders = [folder, ...sweeps.map((name) => join(folder, name)).filter((path) => !isLink(path))];
+  return folders.flatMap((path) => readJson(join(path, PRUNED_NOTE), prunedNoteSchema) ?? []);
 }

@@ -3,6 +3,7 @@ import { Command, type CommandUnknownOpts, Help, Option, type OptionValues } fro
 import type * as z from 'zod';
 
 import type { ExitCode } from '../exit-codes.ts';
+import { wrapWords } from '../terminal/text-width.ts';
 import type { Execute } from './execute.ts';
 import type { Io } from './io.ts';
 
@@ -57,10 +58,9 @@ export function defineCommand<Arguments extends unknown[], Options extends Commo
   const { examples, name, notes, run, summary } = definition;
   return (parent, execute) => {
     const base = newCommand(name, definition.isPlain === true).description(summary);
-    addExamples(base, examples);
+    addHelp(base, examples, notes);
     const command = definition.define(base);
     if (definition.outputs !== undefined) OUTPUTS.set(command, definition.outputs);
-    if (notes !== undefined) command.addHelpText('after', `\n${notes}`);
     command.copyInheritedSettings(parent).action(() => {
       const options = command.opts();
       const redact = definition.redact?.(options) ?? options.redact === true;
@@ -91,13 +91,14 @@ interface Group {
   readonly name: string;
   readonly summary: string;
   readonly examples: readonly string[];
+  readonly notes?: string;
   readonly commands: readonly DefinedCommand[];
 }
 
-export function defineGroup({ commands, examples, name, summary }: Group): DefinedCommand {
+export function defineGroup({ commands, examples, name, notes, summary }: Group): DefinedCommand {
   return (parent, execute) => {
     const group = new Command(name).description(summary).copyInheritedSettings(parent);
-    addExamples(group, examples);
+    addHelp(group, examples, notes);
     for (const add of commands) add(group, execute);
     parent.addCommand(group);
   };
@@ -118,7 +119,12 @@ function newCommand(name: string, isPlain: boolean): PlainCommand {
     .optionsGroup('Options:');
 }
 
-function addExamples(command: CommandUnknownOpts, examples: readonly string[]): void {
-  if (examples.length === 0) return;
-  command.addHelpText('after', `\nExamples:\n${examples.map((line) => `  $ ${line}`).join('\n')}`);
+function addHelp(command: CommandUnknownOpts, examples: readonly string[], notes?: string): void {
+  if (examples.length > 0)
+    command.addHelpText('after', `\nExamples:\n${examples.map((line) => `  $ ${line}`).join('\n')}`);
+  if (notes === undefined) return;
+  command.addHelpText('after', () => {
+    const columns = command.configureOutput().getOutHelpWidth?.() ?? 80;
+    return ['', ...wrapWords(notes, columns)].join('\n');
+  });
 }

@@ -15,7 +15,7 @@ import {
   ignoreReadOnly,
   isNotWritable,
 } from './engine-index.ts';
-import { EngineLocks, EngineUses, removeStaleUses, usersOf } from './engine-uses.ts';
+import { EngineUses, removeStaleUses, usersOf } from './engine-uses.ts';
 import { TimingCaches } from './timing-caches.ts';
 import type { LockWait } from '../process/lock.ts';
 import { isPidRunning } from '../process/process-identity.ts';
@@ -50,7 +50,6 @@ export class EngineCache {
   readonly index: EngineIndex;
   readonly uses: EngineUses;
   readonly timing: TimingCaches;
-  readonly locks: EngineLocks;
   readonly hashes = new KnownHashes();
 
   constructor(folder: string) {
@@ -58,7 +57,6 @@ export class EngineCache {
     this.index = new EngineIndex(folder);
     this.uses = new EngineUses(folder);
     this.timing = new TimingCaches(folder);
-    this.locks = new EngineLocks(folder);
   }
 
   /**
@@ -67,7 +65,7 @@ export class EngineCache {
    */
   async hold<Result>(name: string, waiting: LockWait, work: (isReadOnly: boolean) => Promise<Result>): Promise<Result> {
     await this.prepare();
-    return this.locks.hold(name, waiting, work);
+    return this.uses.hold(name, waiting, work);
   }
 
   /** Keeps this engine from being removed until `uses.release()`. */
@@ -103,7 +101,7 @@ export class EngineCache {
    */
   async link(note: EngineNote): Promise<CachedEngine | null> {
     const name = engineName(note.engineKey, note.number);
-    return this.locks.tryHold(name, async () => {
+    return this.uses.tryHold(name, async () => {
       const found = await this.find(name);
       if (found.kind === 'ready' && found.engine.note.buildId !== note.buildId) return null;
       const path = this.pathOf(note.sha256);
@@ -147,7 +145,7 @@ export class EngineCache {
 
   /** Null if the engine is being built or used. */
   async unlink(name: string, now: Date): Promise<true | null> {
-    return this.locks.tryHold(name, async (): Promise<true> => {
+    return this.uses.tryHold(name, async (): Promise<true> => {
       await this.index.change((index) => {
         const { [name]: note } = index.links;
         if (note !== undefined) index.gone[note.buildId] = now.toISOString();
@@ -216,7 +214,7 @@ export class EngineCache {
     for (const entry of namesIn(this.folder)) {
       const [, name = '', pid] = /^(.+?)(?:\.building-|\.json\.tmp-|\.cache\.tmp-)(\d+)/.exec(entry) ?? [];
       // In containers process ids are soon reused: a build holds its lock as well.
-      const isAtWork = isPidRunning(Number(pid)) && (Number(pid) !== process.pid || this.locks.isHeld(name));
+      const isAtWork = isPidRunning(Number(pid)) && (Number(pid) !== process.pid || this.uses.isHeld(name));
       if (pid !== undefined && !isAtWork) await rm(join(this.folder, entry), { force: true });
     }
   }

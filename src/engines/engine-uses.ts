@@ -7,11 +7,18 @@ import { acquire, lockHolder, type LockWait, tryAcquire } from '../process/lock.
 import { identityOf, identitySchema, isProbablyRunning } from '../process/process-identity.ts';
 
 const LOCK = '.lock';
+const USE = '.use-';
+const USED = '.used';
 
-/** A lock for each name, across processes and within this one. */
-export class EngineLocks {
+/**
+ * Who works with an engine now, and when it was last worked with: a lock for each name, across processes and within this
+ * one, and empty files next to the engine, so that nothing is rewritten for it. A mark whose process is gone counts for
+ * nothing.
+ */
+export class EngineUses {
   private readonly folder: string;
   private readonly held = new Set<string>();
+  private readonly marked = new Set<string>();
 
   constructor(folder: string) {
     this.folder = folder;
@@ -22,7 +29,7 @@ export class EngineLocks {
    * @throws InterruptedError when the wait is broken off
    */
   async hold<Result>(name: string, waiting: LockWait, work: (isReadOnly: boolean) => Promise<Result>): Promise<Result> {
-    const lock = await acquire(this.pathOf(name), waiting).catch((error: unknown) => {
+    const lock = await acquire(this.pathOf(name, LOCK), waiting).catch((error: unknown) => {
       if (isNotWritable(error)) return null;
       throw error;
     });
@@ -39,7 +46,7 @@ export class EngineLocks {
   /** Null if the lock is taken. */
   async tryHold<Result>(name: string, work: () => Promise<Result>): Promise<Result | null> {
     if (this.held.has(name)) return work();
-    const attempt = tryAcquire(this.pathOf(name));
+    const attempt = tryAcquire(this.pathOf(name, LOCK));
     if (attempt.kind !== 'taken') return null;
     try {
       return await work();
@@ -49,60 +56,36 @@ export class EngineLocks {
   }
 
   isHeld(name: string): boolean {
-    return lockHolder(this.pathOf(name)) !== null;
-  }
-
-  private pathOf(name: string): string {
-    return join(this.folder, `${name}${LOCK}`);
-  }
-}
-
-const USE = '.use-';
-const USED = '.used';
-
-/**
- * Who works with an engine now, and when it was last worked with: empty files next to it, so that nothing is rewritten
- * for it. A mark whose process is gone counts for nothing.
- */
-export class EngineUses {
-  private readonly folder: string;
-  private readonly mine = new Set<string>();
-
-  constructor(folder: string) {
-    this.folder = folder;
+    return lockHolder(this.pathOf(name, LOCK)) !== null;
   }
 
   /** Call before looking at the engine: from then on it is not removed. */
   mark(name: string, now: Date): void {
-    if (this.mine.has(name)) return;
-    this.mine.add(name);
+    if (this.marked.has(name)) return;
+    this.marked.add(name);
     // In a read-only folder engines are not removed either.
     remark(() => {
-      writeFileSync(this.markPath(name), JSON.stringify(identityOf(process.pid)));
-      writeFileSync(this.usedPath(name), '');
-      utimesSync(this.usedPath(name), now, now);
+      writeFileSync(this.pathOf(name, USE + process.pid), JSON.stringify(identityOf(process.pid)));
+      writeFileSync(this.pathOf(name, USED), '');
+      utimesSync(this.pathOf(name, USED), now, now);
     });
   }
 
   release(): void {
-    for (const name of this.mine) remark(() => rmSync(this.markPath(name), { force: true }));
-    this.mine.clear();
+    for (const name of this.marked) remark(() => rmSync(this.pathOf(name, USE + process.pid), { force: true }));
+    this.marked.clear();
   }
 
   forget(name: string): void {
-    rmSync(this.usedPath(name), { force: true });
+    rmSync(this.pathOf(name, USED), { force: true });
   }
 
   lastUsed(name: string): Date | null {
-    return statSync(this.usedPath(name), { throwIfNoEntry: false })?.mtime ?? null;
+    return statSync(this.pathOf(name, USED), { throwIfNoEntry: false })?.mtime ?? null;
   }
 
-  private usedPath(name: string): string {
-    return join(this.folder, `${name}${USED}`);
-  }
-
-  private markPath(name: string): string {
-    return join(this.folder, `${name}${USE}${process.pid}`);
+  private pathOf(name: string, ending: string): string {
+    return join(this.folder, name + ending);
   }
 }
 

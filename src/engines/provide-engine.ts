@@ -103,7 +103,7 @@ async function engineAfterRun(
   if (!isUnloadable || build === undefined || engineKey === null) return state;
   if (build.isFrozen || program.recordings !== null) return state;
   const name = engineName(engineKey, build.number);
-  const aside = await cache.locks.tryHold(name, async () => {
+  const aside = await cache.uses.tryHold(name, async () => {
     const found = await cache.find(name);
     return found.kind === 'ready' && found.engine.note.buildId === buildId ? cache.relink(found.engine) : null;
   });

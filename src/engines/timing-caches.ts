@@ -47,13 +47,10 @@ export class TimingCaches {
 
   async copyFor(timedOn: TimedOn, to: string): Promise<TimingCopy> {
     const name = nameOf(timedOn);
-    const note = readJson(this.notePath(name), noteSchema);
     await rm(to, { force: true });
     await copyFile(this.pathOf(name), to).catch(() => {});
-    const copied = await sha256OfFile(to).catch(() => null);
-    if (note !== null && copied?.sha256 === note.sha256 && isSameLibrary(note.timedOn, timedOn)) {
-      return { path: to, sha256: note.sha256 };
-    }
+    const note = await noteIfWhole(to, this.notePath(name));
+    if (note !== null && isSameLibrary(note.timedOn, timedOn)) return { path: to, sha256: note.sha256 };
     // TensorRT warns about a truncated cache, or one of another library.
     await rm(to, { force: true });
     return { path: to, sha256: null };
@@ -68,13 +65,12 @@ export class TimingCaches {
     if (attempt.kind !== 'taken') return;
     try {
       const mine = await sha256OfFile(copy.path);
-      const shared = await this.whole(name);
+      const shared = await noteIfWhole(this.pathOf(name), this.notePath(name));
       const isLarger = shared === null || shared.sha256 === copy.sha256 || mine.bytes >= shared.bytes;
       if (mine.bytes === 0 || !isLarger) return;
       await syncFile(copy.path);
       await rename(copy.path, this.pathOf(name));
-      const note: TimingCacheNote = { schemaVersion: 1, ...mine, timedOn };
-      await writeNote(this.notePath(name), note);
+      await writeNote(this.notePath(name), { schemaVersion: 1, ...mine, timedOn } satisfies TimingCacheNote);
     } finally {
       attempt.lock.release();
     }
@@ -99,9 +95,8 @@ export class TimingCaches {
    */
   async copyKept(engine: string, to: string): Promise<number | null> {
     const kept = join(this.folder, `${engine}.cache`);
-    const note = readJson(`${kept}.json`, noteSchema);
-    const found = await sha256OfFile(kept).catch(() => null);
-    if (note === null || found?.sha256 !== note.sha256) return null;
+    const note = await noteIfWhole(kept, `${kept}.json`);
+    if (note === null) return null;
     await copyFile(kept, to);
     await writeNote(`${to}.json`, note);
     return note.bytes;
@@ -118,13 +113,6 @@ export class TimingCaches {
     return [...notes, ...ours].find((note) => note.sha256 === sha256) ?? null;
   }
 
-  /** The note of a shared cache; null if there is none, or its bytes are not those of the note. */
-  private async whole(name: string): Promise<TimingCacheNote | null> {
-    const note = readJson(this.notePath(name), noteSchema);
-    const found = await sha256OfFile(this.pathOf(name)).catch(() => null);
-    return note !== null && found?.sha256 === note.sha256 ? note : null;
-  }
-
   private pathOf(name: string): string {
     return join(this.folder, `timing-${name}.cache`);
   }
@@ -132,6 +120,13 @@ export class TimingCaches {
   private notePath(name: string): string {
     return join(this.folder, `timing-${name}.json`);
   }
+}
+
+/** What a note says of a file that has the bytes of the note; null if it has others, or one of them is not there. */
+async function noteIfWhole(path: string, notePath: string): Promise<TimingCacheNote | null> {
+  const note = readJson(notePath, noteSchema);
+  const found = await sha256OfFile(path).catch(() => null);
+  return note !== null && found?.sha256 === note.sha256 ? note : null;
 }
 
 /** The library is unknown until a process has loaded it: compared, but not part of the name. */

@@ -40,6 +40,11 @@ function escapeHtml(text: string): string {
   return printable(text).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 }
 
+/** A text in which the options of command lines are code, so that none breaks after its dashes. */
+export function withOptions(text: string): Markup {
+  return markup`${text.split(/(--\S+)/).map((word, place) => (place % 2 === 1 ? markup`<code>${word}</code>` : word))}`;
+}
+
 export interface HtmlColumn<Row> {
   readonly header: string;
   readonly show: (row: Row) => Part;

@@ -38,6 +38,15 @@ export type SamplerStart =
   | { readonly kind: 'none'; readonly reason: string };
 
 /**
+ * Starts nvidia-smi to print how much memory each process on the GPU holds. Times are UTC. A loop of
+ * `--query-compute-apps` prints nothing while there is no process, and so does not end with bench after a kill.
+ */
+export function sampleProcesses(gpuUuid: string | null, env: EnvironmentVariables): PrintedLines {
+  const args = ['pmon', '-s', 'm', '-o', 'DT', '-d', String(INTERVAL_S)];
+  return new PrintedLines('nvidia-smi', gpuUuid === null ? args : [...args, '-i', gpuUuid], { ...env, TZ: 'UTC0' });
+}
+
+/**
  * Starts nvidia-smi and waits for its first line, so that its start disturbs no run. Timestamps are UTC. A field
  * unknown to this driver is queried by its older name, or left out.
  * @param gpuUuid null for all GPUs of the machine

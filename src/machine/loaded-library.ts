@@ -37,7 +37,7 @@ export class LoadedLibrary {
 }
 
 /** trtexec may have been started by a script. */
-function processTree(pid: number, depth = 3): number[] {
+export function processTree(pid: number, depth = 3): number[] {
   if (depth === 0) return [];
   const children = textOf(`/proc/${pid}/task/${pid}/children`)?.split(/\s+/) ?? [];
   return [pid, ...children.flatMap((child) => processTree(Number(child), depth - 1))];

@@ -16,6 +16,8 @@ export class PrintedLines {
       stdio: ['ignore', 'pipe', 'ignore'],
     });
     this.child.on('exit', () => (this.isOver = true));
+    this.child.on('error', () => (this.isOver = true));
+    this.child.stdout?.setEncoding('utf8').on('data', (text: string) => this.push(text));
     // A child that cannot be ended must not keep this program alive.
     this.child.unref();
   }
@@ -26,8 +28,7 @@ export class PrintedLines {
       const settle = (): void => resolve();
       signal.addEventListener('abort', settle, { once: true });
       if (signal.aborted) settle();
-      this.child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-        this.push(text);
+      this.child.stdout?.on('data', () => {
         if (this.lines.length > 0) settle();
       });
       this.child.on('error', settle);

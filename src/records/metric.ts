@@ -28,7 +28,13 @@ export type StoredAs =
   | { readonly table: 'builds'; readonly column: 'buildS' | 'engineMib' | 'peakMemoryMib' }
   | {
       readonly table: 'runTelemetry';
-      readonly column: 'memoryUsedMaxMib' | 'temperatureMaxC' | 'smClockMhz' | 'powerW';
+      readonly column:
+        | 'memoryUsedMaxMib'
+        | 'processMemoryMaxMib'
+        | 'hostMemoryMaxMib'
+        | 'temperatureMaxC'
+        | 'smClockMhz'
+        | 'powerW';
     }
   /** The median power of the run's samples over a rate. */
   | { readonly table: 'energy'; readonly over: 'throughputQps' | 'itemsPerS' }
@@ -241,6 +247,24 @@ const METRICS = {
       'no line of trtexec: nvidia-smi, once a second while the run is timed',
       'The peak memory in use on the GPU during the run: weights, activations, buffers, kernels and the CUDA context. It shows what a weight-streaming budget saves.',
       'It includes memory of other processes on the GPU (see the flag contended). It misses short peaks between two samples. Runs without telemetry, imports and recordings have none.',
+    ],
+  },
+  processMemoryMib: {
+    shown: ['process-memory', 'GPU memory of the process', 'MiB', 'lower'],
+    stored: { table: 'runTelemetry', column: 'processMemoryMaxMib' },
+    help: [
+      'no line of trtexec: nvidia-smi pmon, once a second during the run',
+      'The most memory of the GPU that trtexec held during the run: weights, activations, buffers, kernels and the CUDA context.',
+      'Other processes are not in it. nvidia-smi lists no process of a container with process numbers of its own, and no memory of a process on a MIG device: then there is none. A short peak between two looks is missed. Runs without telemetry, imports and recordings have none.',
+    ],
+  },
+  hostMemoryMib: {
+    shown: ['host-memory', 'host memory', 'MiB', 'lower'],
+    stored: { table: 'runTelemetry', column: 'hostMemoryMaxMib' },
+    help: [
+      'no line of trtexec: VmHWM in /proc/PID/status, once a second during the run',
+      'The peak resident memory of trtexec on the host: the engine file while it is loaded, the libraries of TensorRT and CUDA, and pinned buffers.',
+      'Loading is in it, building is not: engines are built by another process. Of several processes it is that of the largest. What a process takes in its last second may be missed. Runs without telemetry, imports and recordings have none.',
     ],
   },
   temperatureC: {

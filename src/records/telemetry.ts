@@ -53,7 +53,9 @@ export const telemetrySchema = z.object({
   powerLimitW: numberOrNull,
   temperatureMaxC: numberOrNull,
   gpuUtilisationPercent: numberOrNull,
-  memoryUsedMaxMib: numberOrNull,
+  memoryUsedMaxMib: numberOrNull.describe('Of the whole GPU'),
+  processMemoryMaxMib: numberOrNull.describe('Of the GPU, held by the process of the run'),
+  hostMemoryMaxMib: numberOrNull.describe('Peak resident memory of that process on the host'),
   /** Reasons that were never active are absent. */
   clockReasons: clockReasonsSchema.describe('Share of those samples in which a reason held the clock down'),
   /** Lowest observed value: a link may drop under load. */

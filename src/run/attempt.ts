@@ -150,6 +150,7 @@ export async function startOnce(context: SweepContext, attempt: Attempt, folder:
     (pid) => {
       writeFileSync(join(folder, ATTEMPT_FILE), JSON.stringify(identityOf(pid)));
       library?.watch(pid);
+      watchOf(context, attempt)?.started(pid);
     },
   );
   library?.stop();

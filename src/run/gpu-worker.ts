@@ -3,6 +3,7 @@ import { basename } from 'node:path';
 
 import { artefactsFolderOf } from '../artefacts/layout.ts';
 import type { Io } from '../cli/io.ts';
+import type { EngineCache } from '../engines/engine-cache.ts';
 import { EnvironmentLackingError, UsageError } from '../errors.ts';
 import type { CoolDown, NumaPolicy } from '../machine/requests.ts';
 import { coolDown } from '../machine/cool-down.ts';
@@ -18,7 +19,7 @@ import type { Plan } from '../records/plan.ts';
 import type { Sweep } from '../records/sweep.ts';
 import { RunWatch } from './run-watch.ts';
 import type { StoredPlan } from './stored-plan.ts';
-import type { SweepContext } from './sweep-context.ts';
+import type { SweepContext, SweepEvent } from './sweep-context.ts';
 import type { OpenStore } from '../store/file/open.ts';
 import { RunWriter } from '../store/runs/save-run.ts';
 import { count } from '../terminal/numbers.ts';
@@ -33,17 +34,16 @@ interface WorkerSettings {
   readonly telemetry: boolean;
   readonly coolDown: CoolDown | null;
   readonly numa: NumaPolicy;
-  /** As many GPUs are watched as one of its runs uses together. */
-  readonly plan?: Pick<Plan, 'runs'>;
 }
 
-export type WorkerContext = Pick<SweepContext, 'environment' | 'gpu' | 'library' | 'program' | 'spawn' | 'watch'>;
+type WorkerContext = Pick<SweepContext, 'environment' | 'gpu' | 'library' | 'program' | 'spawn' | 'watch'>;
 
 /** How processes on one GPU are started and monitored. Recordings use no GPU. */
-export async function openGpuWorker(
+async function openGpuWorker(
   machine: Machine,
   program: TrtexecProgram,
   settings: WorkerSettings,
+  { runs }: Plan,
   io: Io,
   onNote: (note: string) => void,
 ): Promise<WorkerContext> {
@@ -59,9 +59,7 @@ export async function openGpuWorker(
     environment,
     gpu: device === null ? null : { label: deviceLabel(device), uuid: device.uuid },
     library: new LoadedLibrary(),
-    watch: settings.telemetry
-      ? watchOf(machine, mostGpus(settings.plan?.runs ?? []), { ...program, env }, io, onNote)
-      : null,
+    watch: settings.telemetry ? watchOf(machine, mostGpus(runs), { ...program, env }, io, onNote) : null,
     program: { ...program, env, wrapper: binding.prefix },
     spawn: spawnOn(machine, settings.coolDown, io, onNote),
   };
@@ -171,32 +169,62 @@ export function refuseOwnDevices(plan: SweepContext['plan']): void {
   throw new UsageError('--gpus and the flag --device of the matrix exclude each other: take --device out of it');
 }
 
-/** Context of a sweep that writes to this store, without runs beyond its plan. */
-export function sweepServices(
+interface OpenedSweep {
+  readonly sweep: Sweep;
+  readonly plan: Plan;
+  readonly program: TrtexecProgram;
+  readonly converter: ConverterPython | null;
+  readonly machines: readonly [Machine, ...Machine[]];
+  readonly settings: WorkerSettings;
+  readonly cache: EngineCache;
+}
+
+/**
+ * The workers of a sweep that writes to this store, one for each GPU, without runs beyond its plan.
+ * @param onEvent gets the name of the GPU where there are several
+ */
+export async function openWorkers(
   store: OpenStore,
-  { plan, sweep }: { readonly plan: Plan; readonly sweep: Sweep },
-  converter: ConverterPython | null,
+  { sweep, plan, program, converter, machines, settings, cache }: OpenedSweep,
   io: Io,
-  onEvent: SweepContext['onEvent'],
-) {
-  return {
+  onEvent: (event: SweepEvent, gpu: string | null) => void,
+): Promise<[SweepContext, ...SweepContext[]]> {
+  const shared = {
     db: store.db,
     writer: new RunWriter(store.db),
     storeFile: store.file,
     artefactsFolder: artefactsFolderOf(store.path),
-    variants: converter === null ? null : variantsForStore(store.path, converter, io, onEvent),
-    otherModel: null,
+    cache,
+    variants: converter === null ? null : variantsForStore(store.path, converter, io, (event) => onEvent(event, null)),
+    // With several GPU models, the runs of one build have several engines.
+    mayChangeEngines: new Set(machines.map(engineKind)).size > 1,
     cpuCount: availableParallelism(),
     signal: io.signal,
     now: io.now,
     sweep,
     plan,
-    hasMoreRuns: false,
     againRuns: () => [],
     moreRuns: () => [],
     unfitRounds: null,
     suspects: null,
   };
+  const workerOf = async (machine: Machine): Promise<SweepContext> => {
+    const label = machines.length === 1 || machine.device === null ? null : deviceLabel(machine.device);
+    const take = (event: SweepEvent): void => onEvent(event, label);
+    const worker = await openGpuWorker(machine, program, settings, plan, io, (text) => take({ kind: 'note', text }));
+    const kind = engineKind(machine);
+    return { ...shared, ...worker, otherModel: kind === engineKind(machines[0]) ? null : kind, onEvent: take };
+  };
+  const [first, ...others] = machines;
+  const workers: [SweepContext, ...SweepContext[]] = [await workerOf(first)];
+  for (const machine of others) workers.push(await workerOf(machine));
+  return workers;
+}
+
+/** Machines of one kind share engines; every part of a divided GPU is its own kind. */
+function engineKind({ device, environment }: Machine): string | null {
+  const isPart = device !== null && device.uuid !== device.boardUuid;
+  return isPart ? device.uuid : (environment.gpuName ?? null);
 }
 
 /**

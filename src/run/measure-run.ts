@@ -13,13 +13,8 @@ import { type EndedAttempt, startAttempt } from './attempt.ts';
 import { type LoadableEngine, filledArgs } from '../engines/engine-state.ts';
 import type { RunId, SweepId } from '../records/scalars.ts';
 
-/** Measures one run and stores it. @throws as `startAttempt` */
-export async function measureRun(...args: Parameters<typeof startRun>): Promise<RunRecord> {
-  return (await startRun(...args)).store();
-}
-
 /**
- * Measures one run, which is to be stored then.
+ * Measures one run, which is to be stored then. @throws as `startAttempt`
  * @param engine null for another harness than trtexec
  * @param index counts from 0; recordings of the same cell are used in turn
  */

@@ -41,8 +41,8 @@ export function leftOutOf({ cells }: { readonly cells: readonly Pick<PlannedCell
   return cells.flatMap(({ cell }) => (planned.has(cell.key) ? [] : cell.key));
 }
 
-/** The plan of a sweep that `bench run --resume` never continues: nothing is checked again, no runs follow. */
-export function storedOnce(
+/** The plan of a sweep as stored with it; by itself nothing is checked again, and no runs follow. */
+export function storedPlanOf(
   plan: Plan,
   program: TrtexecProgram,
   converter: ConverterPython | null,

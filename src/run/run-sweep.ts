@@ -8,17 +8,17 @@ import { writeSweepManifest } from '../artefacts/sweep-manifest.ts';
 import { BenchError } from '../errors.ts';
 import { endOrphans } from '../process/marked-processes.ts';
 import { endOrphan, identitySchema } from '../process/process-identity.ts';
-import { isId, type CellKey, type RunId } from '../records/scalars.ts';
+import type { PlannedRun } from '../records/plan.ts';
+import { isId, type RunId } from '../records/scalars.ts';
 import type { Sweep } from '../records/sweep.ts';
 import { savePlannedCells, saveSweep } from '../store/sweeps/sweeps.ts';
 import { sqliteRefusal } from '../store/verify/sqlite-problems.ts';
 import { ATTEMPT_FILE, finishRun, hasEnded, saveRead } from './attempt.ts';
-import { measurePairs } from './pair-work.ts';
 import { asDiskFull, requireStore } from './requirements.ts';
 import type { StoredPlan } from './stored-plan.ts';
-import type { SweepContext, SweepCounts } from './sweep-context.ts';
+import type { Side, SweepContext, SweepCounts, Turn } from './sweep-context.ts';
 import { lockSweep } from './sweep-lock.ts';
-import { SweepWork } from './sweep-work.ts';
+import { measureInTurns } from './measure-in-turns.ts';
 
 /**
  * Does what a plan says, skipping what is stored already. Each result is stored the moment it is there, and a cell
@@ -29,10 +29,7 @@ import { SweepWork } from './sweep-work.ts';
  * @throws StoreLostError when the store was deleted, replaced or damaged meanwhile
  * @throws UsageError when another process measures the same sweep
  */
-export async function runSweep(
-  workers: readonly [SweepContext, ...SweepContext[]],
-  stored: StoredPlan,
-): Promise<SweepCounts> {
+export async function runSweep(workers: Side['workers'], stored: StoredPlan): Promise<SweepCounts> {
   return inSweep(workers, stored, () => executeRuns(workers, stored));
 }
 
@@ -41,7 +38,7 @@ export async function runSweep(
  * @throws as `runSweep`
  */
 export async function inSweep<Result>(
-  workers: readonly [SweepContext, ...SweepContext[]],
+  workers: Side['workers'],
   stored: StoredPlan,
   measure: () => Promise<Result>,
 ): Promise<Result> {
@@ -67,27 +64,29 @@ export async function inSweep<Result>(
   }
 }
 
-async function executeRuns(
-  workers: readonly [SweepContext, ...SweepContext[]],
-  stored: StoredPlan,
-): Promise<SweepCounts> {
+/** The plan, then what the machine spoilt once more, then what the results so far are not enough for. */
+function executeRuns(workers: Side['workers'], stored: StoredPlan): Promise<SweepCounts> {
   const [first] = workers;
-  const work = new SweepWork(workers, stored.gpus?.cells ?? {});
-  await work.begin(first.plan.runs);
-  const again = first.againRuns();
-  if (again.length > 0) {
-    first.onEvent({ kind: 'measuredAgain', runs: again });
-    await work.replace(again);
-  }
-  for (let more = first.moreRuns(); more.length > 0; more = first.moreRuns()) {
-    first.onEvent({ kind: 'moreRuns', runs: more });
-    await work.do(more);
-  }
-  return work.counts;
+  const side = { workers };
+  const turnsOf = (runs: readonly PlannedRun[]): Turn[] => runs.map((run) => ({ side, run }));
+  return measureInTurns([side], stored.gpus?.cells ?? {}, function* rounds(counts) {
+    yield turnsOf(first.plan.runs);
+    const again = first.againRuns();
+    if (again.length > 0) {
+      const before = counts.measured;
+      first.onEvent({ kind: 'measuredAgain', runs: again });
+      yield turnsOf(again);
+      counts.replaced += counts.measured - before;
+    }
+    for (let more = first.moreRuns(); more.length > 0; more = first.moreRuns()) {
+      first.onEvent({ kind: 'moreRuns', runs: more });
+      yield turnsOf(more);
+    }
+  });
 }
 
 /** The sweep is finished when its suspects are looked for, and again when they are measured. */
-async function measureSuspects(workers: readonly [SweepContext, ...SweepContext[]], stored: StoredPlan): Promise<void> {
+async function measureSuspects(workers: Side['workers'], stored: StoredPlan): Promise<void> {
   const [first] = workers;
   const { suspects, sweep } = first;
   const pairs = (await suspects?.decide()) ?? [];
@@ -95,10 +94,10 @@ async function measureSuspects(workers: readonly [SweepContext, ...SweepContext[
   const withPairs = { ...stored, pairs };
   await saveState(first, withPairs, { ...sweep, state: 'running' });
   const places = new Map(workers.map(({ gpu }, place) => [gpu?.uuid, place]));
-  const placeOf = (cellKey: CellKey): number => places.get(stored.gpus?.cells[cellKey]) ?? 0;
-  const atPlace = (place: number) => pairs.filter(({ cellKey }) => placeOf(cellKey) === place);
-  await Promise.all(workers.map((worker, place) => measurePairs(worker, atPlace(place), suspects)));
-  suspects.onEnd();
+  const cells = stored.gpus?.cells ?? {};
+  const byGpu = workers.map((_, place) => pairs.filter(({ cellKey }) => (places.get(cells[cellKey]) ?? 0) === place));
+  const side = { workers };
+  await measureInTurns([side], cells, () => suspects.rounds(side, byGpu));
   await closeSweep(first, withPairs);
 }
 

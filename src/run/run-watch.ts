@@ -3,10 +3,12 @@ import { basename } from 'node:path';
 import { writeAtomically } from '../artefacts/files.ts';
 import type { RunManifest } from '../artefacts/run-manifest.ts';
 import type { OtherProcess } from '../records/telemetry.ts';
-import { askForProcesses, parseComputeApps } from '../tools/nvidia-smi/nvidia-smi.ts';
+import { askForProcesses, parseComputeApps, peakProcessMib } from '../tools/nvidia-smi/nvidia-smi.ts';
 import { instantOrNull } from '../tools/nvidia-smi/values.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
-import { type GpuSampler, startSampler } from '../machine/gpu-sampler.ts';
+import { type GpuSampler, sampleProcesses, startSampler } from '../machine/gpu-sampler.ts';
+import { ProcessMemory } from '../machine/process-memory.ts';
+import type { PrintedLines } from '../process/printed-lines.ts';
 import { hostLoad } from '../machine/host-facts.ts';
 
 export interface WatchedMachine {
@@ -32,6 +34,8 @@ const SOON_MS = 100;
 export class RunWatch {
   private readonly machine: WatchedMachine;
   private sampler: GpuSampler | null = null;
+  private processes: PrintedLines | null = null;
+  private readonly memory = new ProcessMemory();
   private starting: Promise<void> | null = null;
   /** The question for other processes, asked when a run has ended, while the next one starts. */
   private asking: Promise<unknown> = Promise.resolve();
@@ -64,6 +68,7 @@ export class RunWatch {
 
   private async startSampling(): Promise<void> {
     const { env, gpuUuid, signal } = this.machine;
+    this.processes = sampleProcesses(gpuUuid, env);
     const start = await startSampler(gpuUuid, env, signal);
     if (start.kind === 'sampling') {
       this.sampler = start.sampler;
@@ -71,18 +76,31 @@ export class RunWatch {
     } else if (!signal.aborted) this.machine.onNote(`nvidia-smi gives no samples (${start.reason})`);
   }
 
+  /** Call when the process of the run has started. */
+  started(pid: number): void {
+    this.memory.watch(pid);
+  }
+
   /** Call when the run has ended. `csvPath`: file for its samples. */
   async end(from: Date, to: Date, csvPath: string): Promise<RunManifest['watched']> {
     const load = hostLoad();
+    this.memory.stop();
+    const { peakMib, pids } = this.memory;
     const samples = this.cut(from, to);
     if (samples.length > 0) {
       await writeAtomically(csvPath, `${[this.header, ...samples].join('\n')}\n`);
     }
-    return { hostLoad: load, otherProcesses: [] };
+    return {
+      hostLoad: load,
+      hostMemoryMaxMib: peakMib,
+      processMemoryMaxMib: peakProcessMib(this.processes?.take() ?? [], pids, from, to),
+      otherProcesses: [],
+    };
   }
 
   stop(): void {
     this.sampler?.stop();
+    this.processes?.stop();
   }
 
   private cut(from: Date, to: Date): string[] {

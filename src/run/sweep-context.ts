@@ -1,5 +1,4 @@
 import type { CachedEngine, EngineCache } from '../engines/engine-cache.ts';
-import type { PairSide } from '../judge/gate/judge-pairs.ts';
 import type { LoadedLibrary } from '../machine/loaded-library.ts';
 import type { Spawn } from '../process/spawn.ts';
 import type { BoundBy } from '../records/bound.ts';
@@ -46,8 +45,6 @@ export interface SweepContext {
   readonly library: LoadedLibrary | null;
   /** Watches the machine during each run; null when nobody shall. */
   readonly watch: RunWatch | null;
-  /** True if runs beyond the plan may follow: every engine will be needed. */
-  readonly hasMoreRuns: boolean;
   /** Replacements for unfit runs; requested once, when the plan is done. */
   readonly againRuns: () => readonly PlannedRun[];
   /** The next runs beyond the plan, according to what is stored; empty if there is enough. */
@@ -59,26 +56,36 @@ export interface SweepContext {
   readonly onEvent: (event: SweepEvent) => void;
 }
 
-/** How one of the two engines is run. */
+/** What takes turns on each GPU: a sweep alone, or one of two. */
+export interface Side {
+  /** One for each GPU, in the order of the other sides. */
+  readonly workers: readonly [SweepContext, ...SweepContext[]];
+  /** Sets the machine up, before each build and run. */
+  readonly beforeRun?: (() => Promise<void>) | undefined;
+}
+
+export interface Turn {
+  readonly side: Side;
+  readonly run: PlannedRun;
+  /** Of a pair: an engine that is there already. */
+  readonly pair?: PairEngine;
+}
+
+/** How one of two engines is run. */
 export interface PairEngine {
   /** With the program that loads this engine. */
   readonly context: SweepContext;
-  /** A timed run of the cell, as planned for that program. */
-  readonly run: PlannedRun;
   readonly engine: CachedEngine;
+  /** Other engines were loaded before it. */
+  readonly isCold: boolean;
 }
 
 /** Decides what is measured in pairs after the runs of a sweep. */
 export interface SuspectPairs {
   /** All that was decided so far, with what is new; empty if nothing is slower. */
   readonly decide: () => Promise<readonly PlannedPairs[]>;
-  readonly engineOf: (worker: SweepContext, planned: PlannedPairs, side: PairSide) => Promise<PairEngine | null>;
-  /** Whether there is no time left for this suspect. */
-  readonly isOver: (planned: PlannedPairs) => boolean;
-  /** Called when all that can be measured is. */
-  readonly onEnd: () => void;
-  /** Called after each suspect that has all its runs. */
-  readonly onMeasured: (worker: SweepContext, planned: PlannedPairs) => Promise<void>;
+  /** @param byGpu what each worker of the side measures */
+  readonly rounds: (side: Side, byGpu: readonly (readonly PlannedPairs[])[]) => AsyncIterable<readonly Turn[]>;
 }
 
 export interface ValueBefore {

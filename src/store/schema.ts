@@ -322,6 +322,8 @@ export const runTelemetry = sqliteTable('run_telemetry', {
   temperatureMaxC: real('temperature_max_c'),
   gpuUtilisationPercent: real('gpu_utilisation_percent'),
   memoryUsedMaxMib: real('memory_used_max_mib'),
+  processMemoryMaxMib: real('process_memory_max_mib'),
+  hostMemoryMaxMib: real('host_memory_max_mib'),
   clockReasons: json<RunTelemetry['clockReasons']>('clock_reasons', clockReasons, 'clock reasons').notNull(),
   pcieGeneration: integer('pcie_generation'),
   pcieWidth: integer('pcie_width'),

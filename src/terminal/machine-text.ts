@@ -65,7 +65,7 @@ const REASON_WORDS: Readonly<Record<ClockReason, string>> = {
 
 /** What was seen during a run: none when nothing was. */
 export function telemetryLines(telemetry: RunTelemetry, look: Look): string[] {
-  const { clockReasons, hostLoad, otherProcesses } = telemetry;
+  const { clockReasons, hostLoad, hostMemoryMaxMib, otherProcesses } = telemetry;
   const reasons = CLOCK_REASONS.flatMap((reason) => {
     const share = clockReasons[reason];
     return share === undefined ? [] : [`${REASON_WORDS[reason]} ${formatPercent(share * 100, false)} of the time`];
@@ -75,6 +75,7 @@ export function telemetryLines(telemetry: RunTelemetry, look: Look): string[] {
       'watched',
       [
         ...(telemetry.samples === 0 ? ['no samples of the GPU'] : sampledParts(telemetry)),
+        ...(hostMemoryMaxMib === null ? [] : [`${rounded(hostMemoryMaxMib)} MiB of host memory`]),
         ...(hostLoad === null ? [] : [`host load ${formatNumber(hostLoad, 2)} a CPU`]),
       ],
       look,
@@ -106,6 +107,7 @@ function sampledParts(telemetry: RunTelemetry): string[] {
     ...number(telemetry.temperatureMaxC, (value) => `up to ${value} °C`),
     ...number(telemetry.gpuUtilisationPercent, (value) => `GPU busy ${value} %`),
     ...number(telemetry.memoryUsedMaxMib, (value) => `${value} MiB used`),
+    ...number(telemetry.processMemoryMaxMib, (value) => `${value} MiB by the process`),
     ...(pcieGeneration === null || pcieWidth === null ? [] : [`PCIe ${pcieGeneration} x${pcieWidth}`]),
   ];
 }

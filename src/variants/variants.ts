@@ -3,10 +3,9 @@ import { dirname, join } from 'node:path';
 
 import * as z from 'zod';
 
-import { sha256OfFile } from '../artefacts/files.ts';
+import { sha256OfFile, tailOfFile } from '../artefacts/files.ts';
 import { hashModel } from '../artefacts/hashes.ts';
 import { readOnnxFacts } from '../tools/onnx/onnx-file.ts';
-import { readTail } from '../artefacts/run-files.ts';
 import type { CachedVariant, ConversionFailure, VariantCache } from './variant-cache.ts';
 import { hashOf } from '../text/canonical-json.ts';
 import type { CalibrationUsed, ConvertedNodes, VariantRecord } from './conversion.ts';
@@ -164,6 +163,8 @@ export function variantKey(
 
 /** Observed: copies between the steps of the conversion. */
 const SPACE_FACTOR = 3;
+/** Conversion logs are shorter, unless something is wrong. */
+const LOG_BYTES = 8 << 20;
 
 async function makeVariant(
   context: VariantContext,
@@ -299,7 +300,10 @@ async function judge(
   work: string,
   process: ProcessResult,
 ): Promise<Judged> {
-  const log = { stdout: await readTail(join(work, 'stdout.log')), stderr: await readTail(join(work, 'stderr.log')) };
+  const [stdout = '', stderr = ''] = ['stdout', 'stderr'].map((name) =>
+    tailOfFile(join(work, `${name}.log`), LOG_BYTES),
+  );
+  const log = { stdout, stderr };
   const result = judgeConversion(log, process, {
     by,
     precision,

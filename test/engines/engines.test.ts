@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { describe, expect, test } from 'vitest';
 
-import { seededRandom } from '../../src/matrix/plan/order.ts';
 import { bench, benchProcess, finished, startBench, temporaryFolder } from '../support/bench.ts';
 import { endingsBeside, enginesBeside, startsWith } from '../support/engine-folder.ts';
 import { FakeGpu } from '../support/fake-gpu.ts';
@@ -95,30 +94,6 @@ describe('several processes that want the same engine', () => {
     expect((await built).code).toBe(130);
   }, 60_000);
 });
-
-test('a builder killed at any moment leaves no half engine, and the next one builds it', async () => {
-  const { args, db, journal } = place(['repeats: 1']);
-  const env = { STUB_JOURNAL: journal, STUB_WRITE_MS: '250' };
-  const random = seededRandom(8);
-  let longestMs = 500;
-  for (let kills = 0; kills < 8;) {
-    const before = startsWith(journal, '--saveEngine');
-    const child = startBench(args, { env });
-    const ended = finished(child);
-    await until(() => startsWith(journal, '--saveEngine') > before || child.exitCode !== null);
-    await sleep(random() * longestMs);
-    child.kill('SIGKILL');
-    if ((await ended).signal === 'SIGKILL') kills += 1;
-    else longestMs *= 0.9;
-    for (const engine of enginesBeside(db)) expect(engine).toMatchObject({ isWhole: true });
-    rmSync(join(db, '..', 'engines', 'index.json'), { force: true });
-  }
-  const { code } = await bench(args, { env });
-  expect(code).toBe(0);
-  expect(enginesBeside(db).map(({ isWhole }) => isWhole)).toEqual([true]);
-  const left = endingsBeside(db).filter((name) => /building|use-|tmp-/.test(name));
-  expect(left).toEqual([]);
-}, 120_000);
 
 test('an engine whose bytes change during a sweep is moved aside and built anew', async () => {
   const { args, db, journal } = place(['repeats: 4']);

@@ -59,7 +59,7 @@ const NOT_WATCHED = { ...Object.fromEntries(Object.keys(WATCHED).map((name) => [
 const NO_SAMPLES = { ...NOT_WATCHED, sampled: 0, clock_reasons: '{}', other_processes: '[]', loaded: 1 };
 
 describe('a sweep', () => {
-  test('has one nvidia-smi beside its runs, whose lines lie in the folder of each', async () => {
+  test('has nvidia-smi beside its runs, whose lines lie in the folder of each', async () => {
     const { db, folder, smi, stderr } = await sweep({ apps: '4711, 1011, python train.py\n' }, [], LONG_ENOUGH);
     expect(stderr).not.toContain('note:');
     const others = '[{"pid":4711,"name":"python train.py","memoryMib":1011}]';
@@ -69,16 +69,20 @@ describe('a sweep', () => {
       { ...WATCHED, other_processes: others },
     ]);
     const uuid = '--id=GPU-00000000-0000-0000-0000-000000000000';
-    expect(smi.starts().map(({ line }) => line.replace(/=[a-z._,]{40,}/, '=…'))).toEqual([
-      '-q -x',
+    const asked = `--query-compute-apps=pid,used_memory,process_name ${uuid} --format=csv,noheader,nounits`;
+    expect(
+      smi
+        .starts()
+        .map(({ line }) => line.replace(/=[a-z._,]{40,}/, '=…'))
+        .toSorted(),
+    ).toEqual([
+      asked,
+      asked,
       `--query-gpu=… --format=csv --loop=1 ${uuid}`,
-      ...Array.from(
-        { length: 2 },
-        () => `--query-compute-apps=pid,used_memory,process_name ${uuid} --format=csv,noheader,nounits`,
-      ),
+      '-q -x',
+      `pmon -s m -o DT -d 1 ${uuid.replace('--id=', '-i ')}`,
     ]);
-    const sampler = smi.starts().find(({ line }) => line.includes('--loop'));
-    await untilGone(sampler?.pid ?? 0);
+    for (const { pid } of samplersOf(smi)) await untilGone(pid);
 
     const runs = queryStore<{ path: string; startedAt: string; wallS: number }>(
       db,
@@ -164,7 +168,12 @@ describe('a sweep', () => {
   });
 });
 
-describe('the one nvidia-smi', () => {
+/** Those that print something each second, as long as bench listens. */
+function samplersOf(smi: ReturnType<typeof stubSmi>) {
+  return smi.starts().filter(({ line }) => /--loop|pmon/.test(line));
+}
+
+describe('nvidia-smi beside the runs', () => {
   /** Until the sampler has started beside a run that hangs. */
   async function hanging(args: readonly string[] = []) {
     const folder = temporaryFolder();
@@ -176,26 +185,25 @@ describe('the one nvidia-smi', () => {
       env: { ...smi.env, STUB_RULES: JSON.stringify([{ when: '--loadEngine', does: 'hangs' }]), STUB_PIDS: pids },
     });
     await writtenPids(pids);
-    const sampler = smi.starts().find(({ line }) => line.includes('--loop'));
-    return { child, folder, db, smi, matrix, pid: sampler?.pid ?? 0 };
+    return { child, folder, db, smi, matrix };
   }
 
   test('ends when bench is interrupted', async () => {
-    const { child, pid } = await hanging();
-    expect(isGone(pid)).toBe(false);
+    const { child, smi } = await hanging();
+    expect(samplersOf(smi).map(({ pid }) => isGone(pid))).toEqual([false, false]);
     const ended = new Promise((resolve) => child.on('close', resolve));
     child.kill('SIGINT');
     expect(await ended).toBe(130);
-    await untilGone(pid);
+    for (const { pid } of samplersOf(smi)) await untilGone(pid);
   });
 
   test('ends by itself when bench was killed; --resume goes on without when told so', async () => {
-    const { child, db, folder, smi, pid } = await hanging();
+    const { child, db, folder, smi } = await hanging();
     child.kill('SIGKILL');
-    await untilGone(pid);
+    for (const { pid } of samplersOf(smi)) await untilGone(pid);
     const resume = ['run', '--resume', '--no-telemetry', '--db', db];
     expect((await bench(resume, { env: smi.env })).code).toBe(0);
-    expect(smi.starts().filter(({ line }) => line.includes('--loop'))).toHaveLength(1);
+    expect(samplersOf(smi)).toHaveLength(2);
     expect(queryStore(db, TELEMETRY).slice(1)).toEqual([NOT_WATCHED, NOT_WATCHED]);
     const sweepId = readdirSync(join(folder, 'artefacts')).find((name) => name !== '.gitignore') ?? '';
     expect(readdirSync(join(folder, 'artefacts', sweepId)).filter((name) => /attempt|tmp/.test(name))).toEqual([]);

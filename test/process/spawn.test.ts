@@ -68,12 +68,6 @@ describe('one process', () => {
     const text = await spawnProcess({ ...node(folder, ''), file: join(folder, 'text') }, never, noCallback);
     expect(text.startProblem).toBe('may not be executed');
   });
-
-  test('a signal of its own is told', async () => {
-    const folder = temporaryFolder();
-    const result = await spawnProcess(node(folder, `process.kill(process.pid, 'SIGSEGV')`), never, noCallback);
-    expect(result).toMatchObject({ exitCode: null, signal: 'SIGSEGV', timedOut: false });
-  });
 });
 
 /** Ignores every polite signal, and starts a child that does so too. */
@@ -98,16 +92,6 @@ describe('ending a process', () => {
     const result = await spawnProcess(node(folder, script, { logCapBytes: 2000 }), never, noCallback);
     expect(result).toMatchObject({ logTooLong: true, timedOut: false, cancelled: false, signal: 'SIGTERM' });
     expect(readFileSync(join(folder, 'out.log'), 'utf8')).toContain('at least 1073739825 bytes were left out here');
-  });
-
-  test('on Ctrl-C', async () => {
-    const folder = temporaryFolder();
-    const abort = new AbortController();
-    const ended = spawnProcess(node(folder, STUBBORN), abort.signal, noCallback);
-    const pids = await writtenPids(join(folder, 'pids'));
-    abort.abort();
-    expect(await ended).toMatchObject({ cancelled: true, timedOut: false });
-    for (const pid of pids) await untilGone(pid);
   });
 
   test('what a process leaves behind does not outlive it', async () => {

@@ -9,40 +9,6 @@ import { untilGone, writtenPids } from '../support/processes.ts';
 import { queryStore } from '../support/store-dump.ts';
 import { STUB, stubMatrix } from '../support/stub.ts';
 
-describe('SIGKILL at any moment, then --resume', () => {
-  test('a run whose process had ended is not measured again', async () => {
-    const folder = temporaryFolder();
-    const journal = join(folder, 'journal');
-    const matrix = stubMatrix(folder, ['repeats: 6']);
-    const env = { STUB_JOURNAL: journal, STUB_DELAY_MS: '60' };
-    const db = join(folder, 'bench.sqlite');
-    for (let round = 0; round < 5; round += 1) {
-      const child = startBench(
-        round === 0 ? ['run', matrix, '--trtexec', STUB, '--db', db] : ['run', '--resume', '--db', db],
-        { env },
-      );
-      const ended = finished(child);
-      // On a busy machine it takes its time until there is a sweep that can be resumed.
-      while (!existsSync(journal) || !readFileSync(journal, 'utf8').includes('--saveEngine')) {
-        await sleep(20);
-      }
-      await sleep(700);
-      child.kill('SIGKILL');
-      await ended;
-    }
-    await bench(['run', '--resume', '--db', db], { env });
-    const runs = queryStore(db, `SELECT * FROM runs WHERE role = 'timed'`).length;
-    const starts = readFileSync(journal, 'utf8')
-      .split('\n')
-      .filter((line) => line.includes('--loadEngine'));
-    expect(runs).toBe(12);
-    // Each kill cuts off at most the one run that was going on.
-    expect(starts.length).toBeLessThanOrEqual(12 + 5);
-    const builds = queryStore(db, `SELECT * FROM runs WHERE role = 'build' AND outcome = 'built'`);
-    expect(builds).toHaveLength(1);
-  }, 60_000);
-});
-
 describe('Ctrl-C', () => {
   test('ends the running process with its children, keeps what is done, and says how to go on', async () => {
     const folder = temporaryFolder();

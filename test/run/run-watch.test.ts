@@ -1,16 +1,20 @@
-import { setImmediate } from 'node:timers/promises';
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 
 import { expect, test } from 'vitest';
 
 import { RunWatch } from '../../src/run/run-watch.ts';
-import { stubSmi } from '../support/nvidia-smi.ts';
+import { peakProcessMib } from '../../src/tools/nvidia-smi/nvidia-smi.ts';
+import { temporaryFolder } from '../support/bench.ts';
+import { type StubSmi, stubSmi } from '../support/nvidia-smi.ts';
 
 const APPS = '41, 512, /opt/trtexec\n42, 812, python3\n';
 
 /** @param clockMs what its clock says, one after the other */
-function watchWith(clockMs: number[]): RunWatch {
+function watchWith(clockMs: number[], smi: StubSmi = { apps: APPS }): RunWatch {
   return new RunWatch({
-    env: stubSmi({ apps: APPS }).env,
+    env: stubSmi(smi).env,
     gpuUuid: 'GPU-1',
     asksForProcesses: true,
     hasSmi: true,
@@ -45,4 +49,42 @@ test('what is answered late may be of the next run, which waits for it from then
   await Promise.all([asked(), begun()]);
   watch.stop();
   expect(order).toEqual(['/opt/trtexec', 'python3', 'the next run']);
+});
+
+test('memory of a process and of what it starts: on the host its peak, on the GPU what nvidia-smi lists', async () => {
+  const child = spawn(process.execPath, ['-e', 'Buffer.alloc(300 * 2 ** 20, 1); setTimeout(() => {}, 60_000)']);
+  const pid = child.pid ?? 0;
+  const held = [[pid, 812] as const, [1, 5000] as const];
+  const watch = watchWith([], { held });
+  await watch.begin();
+  const from = new Date();
+  watch.started(pid);
+  await setTimeout(1600);
+  const watched = await watch.end(from, new Date(), join(temporaryFolder(), 'telemetry.csv'));
+  watch.stop();
+  child.kill('SIGKILL');
+  expect(watched).toEqual({
+    hostLoad: expect.any(Number),
+    hostMemoryMaxMib: expect.any(Number),
+    processMemoryMaxMib: 812,
+    otherProcesses: [],
+  });
+  // What it has freed since is part of a peak.
+  expect(watched?.hostMemoryMaxMib).toBeGreaterThan(300);
+  expect(watched?.hostMemoryMaxMib).toBeLessThan(600);
+});
+
+/** As an H200 printed it. */
+const sampled = (second: number, pid: string, mib: string): string =>
+  ` 20261126    09:10:${second}       0        ${pid}     C   ${mib}      0    python3        `.trim();
+
+test.each<[string, string[], number[], number | null]>([
+  ['the most of its samples', [sampled(21, '7', '500'), sampled(22, '7', '812'), sampled(23, '7', '300')], [7], 812],
+  ['together with its children', ['7', '8', '9'].map((pid) => sampled(21, pid, `${pid}00`)), [7, 8], 1500],
+  ['of its time only', [sampled(10, '7', '900'), sampled(21, '7', '500'), sampled(31, '7', '900')], [7], 500],
+  ['none on a MIG device', [sampled(21, '7', '-')], [7], null],
+  ['none where numbers are those of the host', [sampled(21, '4711', '500')], [7], null],
+])('memory of the GPU that a process holds: %s', (_, lines, pids, expected) => {
+  const [from, to] = ['20', '30'].map((second) => new Date(`2026-11-26T09:10:${second}Z`));
+  expect(peakProcessMib(lines, new Set(pids), from ?? new Date(), to ?? new Date())).toBe(expected);
 });

@@ -21,17 +21,6 @@ test('a plan of a time without a gate has none, and the default space for last g
   expect([stored?.gate, stored?.keptLastGoodBytes]).toEqual([NO_GATE, 10e9]);
 });
 
-test('the gate of a matrix comes back as it was stored', () => {
-  const gate = {
-    ...NO_GATE,
-    confirm: true,
-    limits: [
-      { text: 'p99 <= 2 ms', filter: null, metric: 'p99Ms', comparison: '<=', value: 2, cells: ['a'.repeat(32)] },
-    ],
-  };
-  expect(readStoredPlan(JSON.stringify({ plan: PLAN, program: PROGRAM, gate }))?.gate).toEqual(gate);
-});
-
 test('a program is no part of it', () => {
   const gate = { ...NO_GATE, notify: ['rm', '-rf', '/'] };
   expect(readStoredPlan(JSON.stringify({ plan: PLAN, program: PROGRAM, gate }))?.gate).toEqual(NO_GATE);

@@ -111,25 +111,6 @@ test('a bench that dies with its locks taken: the next one takes them, and ends 
   expect(queryStore(db, `SELECT count(*) AS runs FROM runs WHERE role = 'timed'`)).toEqual([{ runs: 4 }]);
 }, 120_000);
 
-test.each(['SIGTERM', 'SIGINT', 'SIGHUP'])(
-  '%s to a whole tree, trtexec first: interrupted, and --resume measures the run',
-  async (signal) => {
-    const folder = temporaryFolder();
-    const db = join(folder, 'bench.sqlite');
-    const matrix = batchMatrix(folder, [1, 2], ['repeats: 2', 'profile: false']);
-    const trouble = { when: shape(2), does: 'signalToTree', times: 1 };
-    const env = troubleEnv(folder, [trouble], { TROUBLE_SIGNAL: signal });
-    const { code, stderr } = await bench(['run', matrix, '--trtexec', TROUBLED, '--db', db], { env });
-    expect([code, stderr]).toEqual([130, expect.stringContaining('go on with `bench run --resume')]);
-    const failed = `SELECT reason FROM runs WHERE outcome NOT IN ('measured', 'built')`;
-    expect(queryStore(db, failed)).toEqual([]);
-    expect(await bench(['run', '--resume', '--db', db], { env })).toMatchObject({ code: 0 });
-    expect(queryStore(db, failed)).toEqual([]);
-    expect(queryStore(db, `SELECT count(*) AS runs FROM runs WHERE role = 'timed'`)).toEqual([{ runs: 4 }]);
-  },
-  120_000,
-);
-
 test('a bench that waits for the GPU of one that is killed does not measure beside what that had started', async () => {
   const locks = join(temporaryFolder(), 'locks');
   const [first, second] = [temporaryFolder(), temporaryFolder()];

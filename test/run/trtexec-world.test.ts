@@ -1,9 +1,9 @@
+import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { OUTPUTS } from '../support/outputs.ts';
 import { bench, temporaryFolder } from '../support/bench.ts';
 import { queryStore } from '../support/store-dump.ts';
 import { STUB, stubMatrix } from '../support/stub.ts';
@@ -35,16 +35,13 @@ describe('plugins', () => {
       'SELECT DISTINCT engine_key, flags FROM builds WHERE build_s IS NOT NULL ORDER BY rowid',
     );
     expect(builds).toHaveLength(2);
-    const hash = (content: string) =>
-      ({
-        one: '7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed',
-        two: '3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3',
-        another: 'ae448ac86c4e8e4dec645729708ef41873ae79c6dff84eff73360989487f08e5',
-      })[content];
-    expect(JSON.stringify(builds)).toContain(`--dynamicPlugins=one.so@sha256:${hash('one')}`);
-    expect(JSON.stringify(builds)).toContain(`--staticPlugins=two.so@sha256:${hash('two')}`);
-    expect(JSON.stringify(builds)).toContain(`--dynamicPlugins=one.so@sha256:${hash('another')}`);
-    expect(JSON.stringify(builds)).not.toContain(folder);
+    const flag = (name: string, content: string) =>
+      `--${name}@sha256:${createHash('sha256').update(content).digest('hex')}`;
+    const flags = JSON.stringify(builds);
+    expect(flags).toContain(flag('dynamicPlugins=one.so', 'one'));
+    expect(flags).toContain(flag('staticPlugins=two.so', 'two'));
+    expect(flags).toContain(flag('dynamicPlugins=one.so', 'another'));
+    expect(flags).not.toContain(folder);
   }, 60_000);
 
   test('one that is not there is told at its place, before anything is run', async () => {
@@ -81,16 +78,9 @@ describe('what loading takes', () => {
     expect([...seen].toSorted()).toEqual(['1.5 0.25', '1.5 0.5', '6 0.25', '6 0.5', '8 0.25', '8 0.5']);
     const trend = await bench(['trend', 'loader=async', '--metric', 'loadS', '--json', '--db', db]);
     expect(trend.stdout.match(/"value": 0\.25/g)).toHaveLength(6);
-    const cells = await bench(['ls', 'cells', '--db', db]);
-    expect(cells.stdout).toContain('loader=async');
-    const hints = queryStore(db, 'SELECT DISTINCT hint FROM run_hints');
-    expect(JSON.stringify(hints)).toContain('engine_loaded_s');
     const pareto = await bench(['choose', '--db', db], { env: { COLUMNS: '160' } });
     expect(pareto.stdout).toContain('allocationStrategy=runtime');
     expect(pareto.stdout).toMatch(/context MiB +load s/);
-    const json = await bench(['choose', '--json', '--db', db]);
-    expect(() => OUTPUTS.pareto.parse(JSON.parse(json.stdout))).not.toThrow();
-    expect(json.stdout).toContain('"loadS": 0.25');
   }, 60_000);
 
   test('a refittable engine is refitted from its model, and its refit is timed', async () => {

@@ -20,6 +20,8 @@ export const NO_TELEMETRY: RunTelemetry = {
   pcieWidth: null,
   otherProcesses: [],
   hostLoad: null,
+  hostMemoryMaxMib: null,
+  processMemoryMaxMib: null,
 };
 
 interface Summary {

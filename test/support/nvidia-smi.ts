@@ -25,6 +25,8 @@ export const NO_SAMPLE: TelemetrySample = {
 /** How the stub behaves: see `stub-nvidia-smi.mjs`. */
 export interface StubSmi {
   readonly apps?: string;
+  /** Process numbers and MiB that each sample of the processes has. */
+  readonly held?: readonly (readonly [pid: number, mib: number])[];
   readonly older?: boolean;
   readonly fails?: string;
   readonly hangs?: string;

@@ -4,6 +4,7 @@
 //   list     what `-L` prints
 //   temperatures  what it says of the temperature, one after the other; the last one stays (needs the journal)
 //   apps     what `--query-compute-apps` prints
+//   held     pairs of a process number and MiB that `pmon` prints
 //   older    true for a driver that knows only throttle reasons
 //   fails    all it says before it ends with exit code 9
 //   hangs    part of the command line on which it says nothing for ever
@@ -15,6 +16,7 @@ const {
   apps = '',
   fails,
   hangs,
+  held = [],
   list = '',
   older = false,
   report,
@@ -76,6 +78,19 @@ if (fails !== undefined) {
   process.stdout.write(`${temperatures[Math.min(requested, temperatures.length - 1)]}\n`);
 } else if (line === '-q -x') {
   process.stdout.write(readFileSync(report));
+} else if (line.startsWith('pmon')) {
+  if (process.env.TZ !== 'UTC0') throw new Error('the samples must be asked for in UTC');
+  const now = Date.now();
+  const at = (s) =>
+    local(now + s * 1000)
+      .slice(0, 19)
+      .replaceAll('/', '');
+  const rows = Array.from({ length: 120 }, (_, s) =>
+    held.map(([pid, mib]) => `${at(s)} 0 ${pid} C ${mib} 0 trtexec\n`),
+  );
+  process.stdout.write(`#Date Time gpu pid type fb ccpm command\n${rows.flat().join('')}`);
+  process.stdout.on('error', () => process.exit(141));
+  setInterval(() => process.stdout.write(`${at(0)} 0 - - - - -\n`), 100);
 } else if (line.includes('--query-compute-apps')) {
   process.stdout.write(apps);
 } else {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { TooLargeError } from '../../errors.ts';
-import { headOfFile, plainName, readChunks } from '../files.ts';
+import { headOfFile, plainName, readChunks, unpackedHead } from '../files.ts';
 import { ATTEMPT_PREFIX, isTemporary, runOfAttached } from '../layout.ts';
 import { isRunFolder, readBareLog } from './read-run.ts';
 import { lackingUnpacker } from './recode.ts';
@@ -157,26 +157,12 @@ async function isLogOfTrtexec(path: string): Promise<boolean> {
 
 async function speaksTrtexec(path: string): Promise<boolean> {
   if (SPEAKS.test(headOfFile(path, HEAD_BYTES).toString('latin1'))) return true;
-  let head = '';
-  try {
-    for await (const chunk of readChunks(path)) {
-      head += chunk.toString('latin1');
-      if (SPEAKS.test(head)) return true;
-      if (head.length >= SNIFFED_BYTES) return false;
-    }
-  } catch {
-    return plainName(path) !== path;
-  }
-  return false;
+  const head = await unpackedHead(path, SNIFFED_BYTES);
+  return head === null ? plainName(path) !== path : SPEAKS.test(head.head.toString('latin1'));
 }
 
+/** A damaged file without an extension may be anything. */
 async function looksLikeLog(path: string): Promise<boolean> {
-  try {
-    for await (const chunk of readChunks(path)) {
-      return LOOKS_LIKE_LOG.test(chunk.toString('latin1', 0, SNIFFED_BYTES));
-    }
-  } catch {
-    // A damaged file without an extension may be anything.
-  }
-  return false;
+  const head = await unpackedHead(path, SNIFFED_BYTES);
+  return head !== null && LOOKS_LIKE_LOG.test(head.head.toString('latin1'));
 }

@@ -124,51 +124,67 @@ function exportsOfSeveral(files: RunFiles, runs: number): string[] {
     : [`${found.join(', ')} left out: ${runs} runs are in this log, and which of them wrote it is not said`];
 }
 
-/** What a run without a log of trtexec begins with. @param index what tells runs with the same files apart */
-async function unjudged(files: RunFiles, manifest: RunManifest, notes: readonly string[], index: number) {
-  const { artefacts, problems } = await hashAll(files);
-  const log = silentRun();
-  const nothing = { harness: null, exports: NO_EXPORTS, telemetry: null, flags: [] };
-  const identity = {
-    path: files.folder,
-    index: 0,
-    manifest,
-    artefacts,
-    contentId: contentId(manifest, artefacts, index),
-  };
-  return {
-    ...nothing,
-    ...identity,
-    log,
-    derived: derive(log, null),
-    notes: [...manifest.notes, ...notes, ...problems],
-  };
-}
-
 async function harnessRun(
   files: RunFiles,
   manifest: RunManifest,
   { result, lastError }: DrivenFiles,
   notes: readonly string[],
 ): Promise<ReadRun> {
-  const run = await unjudged(files, manifest, notes, manifest.lone?.kind === 'report' ? manifest.lone.index : 0);
-  const { telemetry, notes: watched } = await readTelemetry(files, manifest, run.log);
+  const { artefacts, problems } = await hashAll(files);
+  const log = silentRun();
+  const { telemetry, notes: watched } = await readTelemetry(files, manifest, log);
   const harness = result.kind === 'read' ? result.reading : null;
-  const facts = { log: run.log, derived: run.derived, times: null, telemetry, machine: defined(manifest.environment) };
+  const facts = { log, derived: derive(log, null), times: null, telemetry, machine: defined(manifest.environment) };
   const flags = [...marked(manifest), ...findHarnessFlags(facts, harness)];
   const outcome = judgeHarness(result, processFacts(manifest), lastError, flags);
-  return { ...run, harness, telemetry, flags, outcome, notes: [...run.notes, ...watched] };
+  const said = [...notes, ...problems, ...watched];
+  const reading = {
+    path: files.folder,
+    index: 0,
+    manifest,
+    log,
+    artefacts,
+    exports: NO_EXPORTS,
+    telemetry,
+    notes: said,
+  };
+  return built(reading, { harness, flags, outcome }, manifest.lone?.kind === 'report' ? manifest.lone.index : 0);
 }
 
 async function layersRun(files: RunFiles, manifest: RunManifest, notes: readonly string[]): Promise<ReadRun> {
-  // The same trace over another number of runs is another measurement.
-  const run = await unjudged(files, manifest, notes, manifest.lone?.kind === 'layers' ? (manifest.lone.runs ?? 0) : 0);
-  const { exports, notes: said } = await readStandaloneLayers(files, manifest);
+  const { artefacts, problems } = await hashAll(files);
+  const { exports, notes: read } = await readStandaloneLayers(files, manifest);
   const outcome: Outcome =
     exports.profile === null && exports.layerInfo === null
-      ? failed('incomplete', syntheticEvidence(said[0] ?? 'no layers in it'))
+      ? failed('incomplete', syntheticEvidence(read[0] ?? 'no layers in it'))
       : { kind: 'measured', evidence: [] };
-  return { ...run, exports, outcome, notes: [...run.notes, ...said] };
+  const said = [...notes, ...problems, ...read];
+  const log = silentRun();
+  const reading = { path: files.folder, index: 0, manifest, log, artefacts, exports, telemetry: null, notes: said };
+  // The same trace over another number of runs is another measurement.
+  return built(reading, { flags: [], outcome }, manifest.lone?.kind === 'layers' ? (manifest.lone.runs ?? 0) : 0);
+}
+
+type LogReading = Pick<
+  ReadRun,
+  'artefacts' | 'exports' | 'index' | 'log' | 'manifest' | 'notes' | 'path' | 'telemetry'
+>;
+
+/** @param number what tells runs with the same files apart */
+function built(
+  reading: LogReading,
+  found: Pick<ReadRun, 'flags' | 'outcome'> & Partial<ReadRun>,
+  number = reading.index,
+): ReadRun {
+  const { artefacts, exports, log, manifest, notes } = reading;
+  return {
+    harness: null,
+    derived: derive(log, exports.times),
+    ...reading,
+    ...found,
+    notes: [...manifest.notes, ...notes],
+    contentId: contentId(manifest, artefacts, number),
+  };
 }
 
 /** Everything that the process left, by name. @param streams files of a log, which is parsed in this order */
@@ -249,13 +265,8 @@ async function readManifest(files: RunFiles): Promise<{ manifest: RunManifest; n
     : { manifest: emptyManifest(), notes: [`${NOT_UNDERSTOOD}: ${reading.problem}`] };
 }
 
-type LogReading = Pick<
-  ReadRun,
-  'artefacts' | 'exports' | 'index' | 'log' | 'manifest' | 'notes' | 'path' | 'telemetry'
->;
-
 function judged(reading: LogReading, options: ReadOptions): ReadRun {
-  const { artefacts, exports, index, log, manifest, notes, telemetry } = reading;
+  const { exports, log, manifest, notes, telemetry } = reading;
   const { conversionFailure } = manifest;
   const isCold = manifest.cell !== null && 'harness' in manifest.cell && isColdStart(manifest.cell);
   const derived = derive(log, exports.times);
@@ -286,16 +297,14 @@ function judged(reading: LogReading, options: ReadOptions): ReadRun {
       : { kind: 'failed', ...conversionFailure };
   const omittedMib = Math.ceil(log.omittedBytes / (1 << 20));
   const omitted = `the log was too long: at least ${omittedMib} MiB of its middle were left out`;
-  return {
-    ...reading,
-    ...(isCold
-      ? coldStart(log, exports)
-      : { harness: null, derived: { ...derived, boundBy: boundBy({ log, derived }, flags) } }),
-    flags,
-    outcome,
-    notes: [...manifest.notes, ...notes, ...(omittedMib === 0 ? [] : [omitted])],
-    contentId: contentId(manifest, artefacts, index),
-  };
+  return built(
+    { ...reading, notes: [...notes, ...(omittedMib === 0 ? [] : [omitted])] },
+    {
+      ...(isCold ? coldStart(log, exports) : { derived: { ...derived, boundBy: boundBy({ log, derived }, flags) } }),
+      flags,
+      outcome,
+    },
+  );
 }
 
 /** What it did once; its few queries are no steady times. */

@@ -2,7 +2,7 @@ import { errorText } from '../../errors.ts';
 import type { RunFiles } from '../run-files.ts';
 import type { RunManifest } from '../run-manifest.ts';
 import { type GpuSamples, parseDmon, parseQueryCsv, samplesOf } from '../../tools/nvidia-smi/gpu-samples.ts';
-import { summariseTelemetry } from '../../tools/nvidia-smi/summarise.ts';
+import { NOT_WATCHED, summariseTelemetry } from '../../tools/nvidia-smi/summarise.ts';
 import type { TrtexecRun } from '../../trtexec/log/parsed-log.ts';
 
 /** What nvidia-smi printed during a run of bench. */
@@ -24,7 +24,7 @@ export function isTelemetryName(name: string): boolean {
 /** What another GPU did during the run; its samples are in the same file. */
 function otherGpuNote({ samples, uuid }: GpuSamples): string[] {
   if (uuid === null) return [];
-  const { powerW, smClockMhz } = summariseTelemetry(samples, { hostLoad: null, otherProcesses: [] });
+  const { powerW, smClockMhz } = summariseTelemetry(samples, NOT_WATCHED);
   return [`telemetry of ${uuid}: SM clock ${smClockMhz ?? 'not known'} MHz, ${powerW ?? 'not known'} W`];
 }
 
@@ -53,6 +53,5 @@ export async function readTelemetry(files: RunFiles, { environment, watched }: R
     notes.push(`${name} has no samples of the GPU of this run`);
   }
   if (samples.length === 0 && watched === null) return { telemetry: null, notes };
-  const moment = watched ?? { hostLoad: null, otherProcesses: [] };
-  return { telemetry: summariseTelemetry(samples, moment), notes };
+  return { telemetry: summariseTelemetry(samples, watched ?? NOT_WATCHED), notes };
 }

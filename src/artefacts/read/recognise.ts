@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import { plainName, readChunks, readWhole } from '../files.ts';
+import { plainName, readWhole, unpackedHead } from '../files.ts';
 import { TooLargeError } from '../../errors.ts';
 import { knownDrivers } from '../../harnesses/registry.ts';
 import type { CustomMetricId } from '../../records/metric.ts';
@@ -49,14 +49,17 @@ export async function recogniseReport(
   signal?: AbortSignal,
 ): Promise<RunSource | null> {
   if (as === TRTEXEC || as === ENGINE_EXPLORER) return null;
-  const head = await headOf(path, signal);
-  if (head === null) return null;
+  const found = await unpackedHead(path, HEAD_BYTES, signal);
+  if (found === null) return null;
+  const head = found.head.toString('utf8');
+  const mayReport = (await stat(path)).size <= UNMARKED_BYTES && /^\s*[[{]/.test(head);
   const candidates = knownDrivers().filter(({ kind, mark }) => {
     if (as !== null && as !== kind) return false;
-    return mark === null ? as !== null || mayReport(head) : mark.test(head.text);
+    // For drivers without a mark, only small JSON files are tried.
+    return mark === null ? as !== null || mayReport : mark.test(head);
   });
   if (candidates.length === 0) return null;
-  const text = head.isWhole ? head.text : await textOf(path, signal);
+  const text = found.isWhole ? head : await textOf(path, signal);
   if (text === null) return null;
   const name = plainName(basename(path));
   for (const { kind, reports } of candidates) {
@@ -76,54 +79,20 @@ export async function recogniseLayers(
   if (as !== null && !LAYER_OWNERS.includes(as)) return null;
   const name = plainName(path);
   if (!/\.(?:json|trace|csv)$/.test(name)) return null;
-  const head = await headOf(path, signal);
-  if (head === null) return null;
+  const head = (await unpackedHead(path, HEAD_BYTES, signal))?.head.toString('utf8');
+  if (head === undefined) return null;
   if (name.endsWith('.csv')) {
-    return as === ENGINE_EXPLORER || !isLayerCsv(head.text) ? null : { kind: 'layers', path, format: 'csv' };
+    return as === ENGINE_EXPLORER || !isLayerCsv(head) ? null : { kind: 'layers', path, format: 'csv' };
   }
-  const isLayers = LAYERS.test(head.text);
+  const isLayers = LAYERS.test(head);
   if (EXPLORER_GRAPH.test(name) && isLayers && as !== TRTEXEC) {
     return { kind: 'layers', path, format: ENGINE_EXPLORER };
   }
   if (as === ENGINE_EXPLORER) return null;
-  if (TRACE.test(head.text) || name.endsWith('.trace')) {
+  if (TRACE.test(head) || name.endsWith('.trace')) {
     return { kind: 'layers', path, format: 'trace' };
   }
   return isLayers ? { kind: 'layers', path, format: 'trtexec' } : null;
-}
-
-/** For drivers without a mark, only small JSON files are tried. */
-function mayReport({ text, bytes }: Head): boolean {
-  return bytes <= UNMARKED_BYTES && /^\s*[[{]/.test(text);
-}
-
-interface Head {
-  readonly text: string;
-  readonly isWhole: boolean;
-  readonly bytes: number;
-}
-
-async function headOf(path: string, signal: AbortSignal | undefined): Promise<Head | null> {
-  const copies: Buffer[] = [];
-  let bytes = 0;
-  try {
-    for await (const chunk of readChunks(path, null, signal)) {
-      copies.push(chunk);
-      bytes += chunk.length;
-      if (bytes >= HEAD_BYTES) {
-        return headFrom(copies, false, path);
-      }
-    }
-  } catch {
-    signal?.throwIfAborted();
-    return null;
-  }
-  return headFrom(copies, true, path);
-}
-
-async function headFrom(copies: readonly Buffer[], isWhole: boolean, path: string): Promise<Head> {
-  const text = Buffer.concat(copies).toString('utf8', 0, isWhole ? undefined : HEAD_BYTES);
-  return { text, isWhole, bytes: (await stat(path)).size };
 }
 
 async function textOf(path: string, signal: AbortSignal | undefined): Promise<string | null> {

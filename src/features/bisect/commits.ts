@@ -60,15 +60,13 @@ export async function bisectCommits(settings: Settings, search: CommitRequest, i
   const ends = await stored(bad);
   const verdict = verdictOf(ends.compared);
   const state = join(folder, 'state');
-  let answer: GitAnswer = { names: [], steps: [] };
-  if (verdict === 'slower') {
-    const half = Math.abs(evidenceOf(ends.compared)?.changePercent ?? 0) / 2;
-    const compare = [...compareCommand(options), `--until-sure=${half}`, `--min-change=${half}`];
-    answer = await gitAnswer(search, { repository, folder, state, compare }, io);
-  }
+  const half = Math.abs(evidenceOf(ends.compared)?.changePercent ?? 0) / 2;
+  const compare = [...compareCommand(options), `--until-sure=${half}`, `--min-change=${half}`];
+  const isSearched = verdict === 'slower';
+  const answer = isSearched ? await gitAnswer(search, { repository, folder, state, compare }, io) : null;
   await removeWorktree(repository, state);
   const steps: BisectOutput['steps'][number][] = [];
-  for (const { commit, subject, verdict: said } of answer.steps) {
+  for (const { commit, subject, verdict: said } of answer?.steps ?? []) {
     const { compared, pair } = await stored(commit);
     const found = said === 'good' || said === 'bad' ? said : verdictOf(compared) === 'unclear' ? 'unclear' : 'broken';
     const reason = found === 'broken' ? `it could not be built or measured: see bisect/${bisectId}/git.err` : null;
@@ -76,13 +74,13 @@ export async function bisectCommits(settings: Settings, search: CommitRequest, i
     steps.push({ candidate: [commit], subject, verdict: found, reason, evidence, sweepId: pair.head });
   }
   const causes: BisectOutput['causes'][number][] = [];
-  for (const { commit, subject } of answer.names) {
+  for (const { commit, subject } of answer?.names ?? []) {
     causes.push({ name: commit, subject, evidence: evidenceOf((await stored(commit)).compared) });
   }
   const end = async (ref: string, commit: string) => ({ ref, commit, subject: await subjectOf(io.cwd, commit) });
   return outputOf(settings, ends.compared, {
     kind: 'commits',
-    status: verdict !== 'slower' ? verdict : causes.length === 1 ? 'found' : 'range',
+    status: !isSearched ? verdict : causes.length === 1 ? 'found' : 'range',
     good: { ...(await end(goodRef, good)), sweepId: ends.pair.base },
     bad: { ...(await end(badRef, bad)), sweepId: ends.pair.head },
     causes,
@@ -127,18 +125,6 @@ function quoted(word: string): string {
   return `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-interface GitCommit {
-  readonly commit: string;
-  /** Untrusted text. */
-  readonly subject: string;
-}
-
-interface GitAnswer {
-  /** The first bad commit, or those that it may be. */
-  readonly names: readonly GitCommit[];
-  readonly steps: readonly (GitCommit & { readonly verdict: string })[];
-}
-
 interface GitSearch {
   readonly repository: string;
   readonly folder: string;
@@ -148,46 +134,34 @@ interface GitSearch {
   readonly compare: readonly string[];
 }
 
-/** Begins or goes on: git knows what was judged. */
-async function gitAnswer(
-  { bad, good }: CommitRequest,
-  { compare, folder, repository, state }: GitSearch,
-  io: Io,
-): Promise<GitAnswer> {
+/** Begins or goes on: git knows what was judged. The names are the first bad commit, or those that it may be. */
+async function gitAnswer({ bad, good }: CommitRequest, { compare, folder, repository, state }: GitSearch, io: Io) {
   let log = existsSync(state) ? await git(state, ['bisect', 'log']) : null;
   if (log === null) {
     const problem = await addWorktree(repository, state, good, ['--no-checkout']);
     if (problem !== null) throw new BrokenSubjectError(`git worktree: ${problem}`);
     await git(state, ['bisect', 'start', '--no-checkout', bad, good]);
-    log = (await git(state, ['bisect', 'log'])) ?? '';
   }
-  let failure: unknown = null;
-  if (namesIn(log).length === 0) {
-    const step = ['sh', '-c', STEP, 'sh', io.cwd, good, ...compare];
+  if (log === null || namesIn(log).length === 0) {
+    const command = ['git', 'bisect', 'run', 'sh', '-c', STEP, 'sh', io.cwd, good, ...compare];
     const read = (text: string, stream: 'stdout' | 'stderr') => (stream === 'stderr' ? io.err(text) : undefined);
-    const run = {
-      command: ['git', 'bisect', 'run', ...step],
-      cwd: state,
-      log: join(folder, 'git'),
-      reader: { read, passed: () => null },
-    };
-    // It fails where commits that were skipped are left, too.
-    await runCommand(run, io).catch((error: unknown) => {
-      if (!(error instanceof BrokenSubjectError)) throw error;
-      failure = error;
-    });
+    const run = { command, cwd: state, log: join(folder, 'git'), reader: { read, passed: () => null } };
+    const failure: unknown = await runCommand(run, io).then(
+      () => null,
+      (error: unknown) => error,
+    );
     log = (await git(state, ['bisect', 'log'])) ?? '';
+    // It fails where commits that were skipped are left, too.
+    if (failure !== null && (namesIn(log).length === 0 || !(failure instanceof BrokenSubjectError))) throw failure;
   }
-  const names = namesIn(log);
-  if (names.length === 0) throw failure;
   const steps = [...log.matchAll(/^# (good|bad|skip): \[(\w+)\] (.*)$/gm)]
     .map(([, verdict = '', commit = '', subject = '']) => ({ verdict, commit, subject }))
     .filter(({ commit }) => commit !== good && commit !== bad);
-  return { names, steps };
+  return { names: namesIn(log), steps };
 }
 
 /** The oldest first. */
-function namesIn(log: string): GitCommit[] {
+function namesIn(log: string) {
   const found = log.matchAll(/^# (?:possible )?first bad commit: \[(\w+)\] (.*)$/gm);
   return [...found].map(([, commit = '', subject = '']) => ({ commit, subject })).toReversed();
 }

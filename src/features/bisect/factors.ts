@@ -24,77 +24,39 @@ type NextFactors =
   | { readonly kind: 'test'; readonly candidate: readonly string[] }
   | { readonly kind: 'found' | 'range' | 'together'; readonly names: readonly string[] };
 
-/** Consecutive unclear candidates after which the noise is too great to go on. */
-const HOPELESS_IN_ROW = 6;
-
-function isHopeless(judged: readonly JudgedFactors[]): boolean {
-  const last = judged.slice(-HOPELESS_IN_ROW);
-  return last.length === HOPELESS_IN_ROW && last.every(({ verdict }) => verdict === 'unclear');
-}
-
 /** These factors at their bad value, all others at their good one. */
 export interface JudgedFactors {
   readonly bad: readonly string[];
   readonly verdict: StepVerdict;
 }
 
+/** Consecutive unclear candidates after which the noise is too great to go on. */
+const HOPELESS_IN_ROW = 6;
+
 /**
  * Which factors to set to bad next: half of the suspects. A factor left over at the end is tested alone, unless it was:
- * one that acts only together with others is not the cause. A half that cannot be judged is replaced by other halves,
+ * one that acts only together with others is not the cause. A half that cannot be judged is replaced by the other one,
  * then by single factors.
  */
 export function searchFactors(factors: readonly string[], judged: readonly JudgedFactors[]): NextFactors {
-  const verdicts = verdictsOf(judged);
-  const { next, suspects } = narrowed(factors, verdicts);
-  const [only] = suspects;
-  if (next === null) return only === undefined ? { kind: 'range', names: [] } : lastOf(only, factors, verdicts);
-  return next.kind === 'test' && isHopeless(judged) ? { kind: 'range', names: suspects } : next;
-}
-
-type Verdicts = ReadonlyMap<string, StepVerdict>;
-
-function verdictsOf(judged: readonly JudgedFactors[]): Verdicts {
-  return new Map(judged.map(({ bad, verdict }) => [keyOfFactors(bad), verdict]));
-}
-
-function narrowed(
-  factors: readonly string[],
-  verdicts: Verdicts,
-): { readonly suspects: readonly string[]; readonly next: NextFactors | null } {
+  const verdictAt = (bad: readonly string[]) => judged.find((one) => one.bad.join('\0') === bad.join('\0'))?.verdict;
+  const last = judged.slice(-HOPELESS_IN_ROW);
+  const isHopeless = last.length === HOPELESS_IN_ROW && last.every(({ verdict }) => verdict === 'unclear');
   let suspects = factors;
   while (suspects.length > 1) {
-    const decided = partsOf(suspects).find((part) => {
-      const verdict = verdicts.get(keyOfFactors(part));
-      return verdict === undefined || verdict === 'bad' || verdict === 'good';
-    });
-    if (decided === undefined) return { suspects, next: { kind: 'range', names: suspects } };
-    const verdict = verdicts.get(keyOfFactors(decided));
-    if (verdict === undefined) return { suspects, next: { kind: 'test', candidate: decided } };
-    suspects = verdict === 'bad' ? decided : suspects.filter((factor) => !decided.includes(factor));
+    const half = Math.ceil(suspects.length / 2);
+    const parts = [suspects.slice(0, half), suspects.slice(half), ...suspects.map((factor) => [factor])];
+    const candidate = parts.find((part) => [undefined, 'bad', 'good'].includes(verdictAt(part)));
+    if (candidate === undefined) return { kind: 'range', names: suspects };
+    const verdict = verdictAt(candidate);
+    if (verdict === undefined) return isHopeless ? { kind: 'range', names: suspects } : { kind: 'test', candidate };
+    suspects = verdict === 'bad' ? candidate : suspects.filter((factor) => !candidate.includes(factor));
   }
-  return { suspects, next: null };
-}
-
-/** Halves, each starting one factor later, then single factors. */
-function partsOf(suspects: readonly string[]): readonly string[][] {
-  const half = Math.ceil(suspects.length / 2);
-  const halves = suspects.map((_, start) =>
-    suspects.filter((__, place) => (place - start + suspects.length) % suspects.length < half),
-  );
-  return [...halves, ...suspects.map((factor) => [factor])];
-}
-
-function lastOf(factor: string, factors: readonly string[], verdicts: Verdicts): NextFactors {
   // All factors bad is the bad end, which was measured first.
-  if (factors.length === 1) return { kind: 'found', names: [factor] };
-  const verdict = verdicts.get(keyOfFactors([factor]));
-  if (verdict === undefined) return { kind: 'test', candidate: [factor] };
-  if (verdict === 'bad') return { kind: 'found', names: [factor] };
-  return verdict === 'good' ? { kind: 'together', names: factors } : { kind: 'range', names: [factor] };
-}
-
-function keyOfFactors(bad: readonly string[]): string {
-  return JSON.stringify(bad.toSorted());
+  const verdict = factors.length === 1 ? 'bad' : verdictAt(suspects);
+  if (verdict === undefined) return { kind: 'test', candidate: suspects };
+  if (verdict === 'good') return { kind: 'together', names: factors };
+  return { kind: verdict === 'bad' ? 'found' : 'range', names: suspects };
 }
 
 /** What a factor switches is not the same on both sides. */
@@ -123,16 +85,9 @@ export async function bisectFactors(settings: Settings, file: string, io: Io): P
     io.err(`measuring ${sides.head.text}\n`);
     const { filter, metric } = options;
     const asked = { ...request, startedAt: '', filter, metric, values: [valuesAt([]), valuesAt(bad)] };
+    const sure = { ...options, ...defined({ untilSure: smallest, minChange: smallest }) };
     try {
-      return {
-        ...(await measuredSides(
-          asked,
-          sides,
-          { ...options, ...defined({ untilSure: smallest, minChange: smallest }) },
-          io,
-        )),
-        reason: null,
-      };
+      return { ...(await measuredSides(asked, sides, sure, io)), reason: null };
     } catch (error) {
       const isBroken = error instanceof BenchError && !(error instanceof InterruptedError) && !io.signal.aborted;
       if (!isBroken || (bad.length === names.length && !(error instanceof BrokenSubjectError))) throw error;
@@ -140,34 +95,34 @@ export async function bisectFactors(settings: Settings, file: string, io: Io): P
     }
   };
   const ends = await measured(names);
-  const verdict = verdictOf(ends.compared);
-  const steps: BisectOutput['steps'][number][] = [];
-  const judged = (): JudgedFactors[] => steps.map((step) => ({ bad: step.candidate, verdict: step.verdict }));
-  let next = searchFactors(names, judged());
+  const status = verdictOf(ends.compared);
   const half = Math.abs(evidenceOf(ends.compared)?.changePercent ?? 0) / 2;
-  const isSearched = verdict === 'slower';
-  for (; next.kind === 'test'; next = searchFactors(names, judged())) {
-    if (!isSearched) break;
+  const steps: BisectOutput['steps'][number][] = [];
+  const nextOf = () => {
+    const judged = steps.map(({ candidate, verdict }) => ({ bad: candidate, verdict }));
+    return status === 'slower' ? searchFactors(names, judged) : { kind: status, names: [] };
+  };
+  let next = nextOf();
+  for (; next.kind === 'test'; next = nextOf()) {
     const { candidate } = next;
     const { compared, pair, reason } = await measured(candidate, half);
-    const found = VERDICTS[verdictOf(compared)];
-    const evidence = evidenceOf(compared);
-    steps.push({ candidate: [...candidate], subject: null, verdict: found, reason, evidence, sweepId: pair.head });
-    io.err(`${found}: ${sideAt(candidate).text}\n`);
+    const [verdict, evidence] = [VERDICTS[verdictOf(compared)], evidenceOf(compared)];
+    steps.push({ candidate: [...candidate], subject: null, verdict, reason, evidence, sweepId: pair.head });
+    io.err(`${verdict}: ${sideAt(candidate).text}\n`);
   }
+  const causes = next.names.map((name) => {
+    const alone = steps.find(({ candidate }) => candidate.length === 1 && candidate[0] === name);
+    const evidence = names.length === 1 ? evidenceOf(ends.compared) : (alone?.evidence ?? null);
+    return { name, subject: null, evidence };
+  });
   for (const made of ['engines', 'timing']) await rm(join(folder, made), { recursive: true, force: true });
-  const evidence = (name: string) => {
-    const step = steps.find(({ candidate }) => candidate.length === 1 && candidate[0] === name);
-    return names.length === 1 ? evidenceOf(ends.compared) : (step?.evidence ?? null);
-  };
-  const found = isSearched && next.kind !== 'test' ? next : { kind: verdict, names: [] };
   const end = { ref: null, commit: git.commit, subject: null };
   return outputOf(settings, ends.compared, {
     kind: 'factors',
-    status: found.kind === 'slower' ? 'range' : found.kind,
+    status: next.kind,
+    causes,
     good: { ...end, sweepId: ends.pair.base },
     bad: { ...end, sweepId: ends.pair.head },
-    causes: found.names.map((name) => ({ name, subject: null, evidence: evidence(name) })),
     steps,
     notes: ends.reason === null ? [] : [ends.reason],
   });

@@ -1,8 +1,7 @@
 import type { Io } from '../../cli/io.ts';
 import { gateMetric, metricOf } from '../../records/metric.ts';
-import { defined } from '../../text/unknown-values.ts';
+import { defined, isOneOf, keysOf } from '../../text/unknown-values.ts';
 import { namedCell, onlyCell } from '../../selection/by-name.ts';
-import { formatPercent } from '../../terminal/numbers.ts';
 import type { Comparison } from '../compare/index.ts';
 import { readMatrix } from '../plan/index.ts';
 import type { BisectOutput } from './output.ts';
@@ -43,20 +42,12 @@ export function measureOptions({ db, request, telemetry }: Settings, matrix: str
 
 type Compared = { readonly output: Comparison } | null;
 
+const VERDICTS = { slower: 'slower', same: 'notSlower', faster: 'notSlower', unclear: 'unclear' } as const;
+
 /** Whether a side is slower than the good end. */
 export function verdictOf(compared: Compared): 'slower' | 'notSlower' | 'unclear' | 'failed' {
-  const [cell] = compared?.output.cells ?? [];
-  switch (cell?.verdict) {
-    case 'slower':
-      return 'slower';
-    case 'same':
-    case 'faster':
-      return 'notSlower';
-    case 'unclear':
-      return 'unclear';
-    default:
-      return 'failed';
-  }
+  const verdict = compared?.output.cells[0]?.verdict;
+  return verdict !== undefined && isOneOf(keysOf(VERDICTS), verdict) ? VERDICTS[verdict] : 'failed';
 }
 
 export function evidenceOf(compared: Compared): BisectOutput['change'] {
@@ -73,8 +64,7 @@ export function outputOf({ bisectId, request }: Settings, ends: Compared, found:
   const [cell] = ends?.output.cells ?? [];
   const metric = metricOf(cell?.metric ?? gateMetric(request.metric, { streams: 1 }));
   const change = evidenceOf(ends);
-  const all = [change, ...found.steps.map(({ evidence }) => evidence)];
-  const provenance = [ends?.output.provenance ?? []].flat()[0];
+  const runs = [change, ...found.steps.map(({ evidence }) => evidence)].flatMap((evidence) => evidence?.runs ?? []);
   return {
     schemaVersion: 1,
     bisectId,
@@ -83,22 +73,9 @@ export function outputOf({ bisectId, request }: Settings, ends: Compared, found:
     metric: metric.id,
     unit: metric.unit,
     betterIs: metric.betterIs,
-    provenance: provenance ?? null,
+    provenance: [ends?.output.provenance ?? []].flat()[0] ?? null,
     change,
-    runs: all.reduce((sum, evidence) => sum + (evidence?.runs ?? []).reduce((a, b) => a + b, 0), 0),
+    runs: runs.reduce((a, b) => a + b, 0),
     ...found,
-    notes: [...found.notes, ...restNote(change, found.causes)],
   };
-}
-
-/** Whether the one cause explains the whole change. */
-function restNote(change: BisectOutput['change'], causes: BisectOutput['causes']): string[] {
-  const [cause, ...others] = causes;
-  const [whole, part] = [change, cause?.evidence].map((evidence) => evidence?.ciPercent?.map(Math.abs));
-  if (whole === undefined || part === undefined || others.length > 0 || Math.min(...whole) <= Math.max(...part))
-    return [];
-  const rest = Math.abs(change?.changePercent ?? 0) - Math.abs(cause?.evidence?.changePercent ?? 0);
-  return [
-    `there is more than this: the bad end is another ${formatPercent(rest, false)} worse; go on from here with it as GOOD`,
-  ];
 }

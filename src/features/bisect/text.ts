@@ -6,46 +6,44 @@ import { truncate } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 import type { BisectOutput } from './output.ts';
 
-type Cause = BisectOutput['causes'][number];
-type Evidence = NonNullable<BisectOutput['change']>;
-
 export function bisectText(report: BisectOutput, look: Look): string[] {
-  const { change, label, metric, notes, provenance, runs, steps } = report;
-  const lines = [...answerText(report, look)];
-  if (change !== null && report.status !== 'notSlower') {
-    lines.push(fitted(`BAD against GOOD: ${evidenceText(change, metric)}`, look));
-  }
-  lines.push(...notes.map((note) => `  ${printable(note)}`));
-  if (steps.length > 0) lines.push('', ...stepTable(report, look));
+  const { change, label, notes, provenance, runs, status, steps } = report;
   const counts = [count(steps.length, 'step'), count(runs, 'run'), `bisection ${report.bisectId.slice(0, 8)}`];
   const facts = [printable(label ?? ''), provenance ?? '', ...counts].filter((part) => part !== '');
-  return [...lines, '', look.style.dim(truncate(facts.join(' · '), look.columns))];
+  return [
+    ...answerText(report, look),
+    ...(status === 'notSlower' ? [] : evidenceText(report, change, look, 'BAD against GOOD: ')),
+    ...notes.map((note) => `  ${printable(note)}`),
+    ...(steps.length > 0 ? ['', ...stepTable(report, look)] : []),
+    '',
+    look.style.dim(truncate(facts.join(' · '), look.columns)),
+  ];
 }
 
-const WORDS = {
-  commits: { found: 'first bad commit', several: 'commits' },
-  factors: { found: 'the factor', several: 'settings' },
-} as const;
-
 function answerText(report: BisectOutput, look: Look): string[] {
-  const { causes, change, good, bad, kind, metric, status } = report;
-  const { style } = look;
-  const [cause] = causes;
-  const evidence = (of: Evidence | null | undefined): string[] => (of ? [fitted(evidenceText(of, metric), look)] : []);
-  const name = cause === undefined ? '' : causeText(cause, kind);
-  const words = WORDS[kind];
-  const [from, to] = kind === 'commits' ? [endText(good), endText(bad)] : ['all good', 'all bad'];
+  const { causes, change, good, bad, kind, status } = report;
+  const { columns, style } = look;
+  const isOfCommits = kind === 'commits';
+  const names = causes.map(({ name, subject }) =>
+    isOfCommits ? `${name.slice(0, 8)} ${printable(subject ?? '')}`.trimEnd() : printable(name),
+  );
+  const listed = names.map((name) => truncate(`  ${name}`, columns));
+  const [from, to] = isOfCommits ? [endText(good), endText(bad)] : ['all good', 'all bad'];
   switch (status) {
-    case 'found':
-      return [style.strong(truncate(`${words.found}: ${name}`, look.columns)), ...evidence(cause?.evidence)];
+    case 'found': {
+      const title = `${isOfCommits ? 'first bad commit' : 'the factor'}: ${names[0] ?? ''}`;
+      return [style.strong(truncate(title, columns)), ...evidenceText(report, causes[0]?.evidence ?? null, look)];
+    }
     case 'range': {
-      const title = `one of these ${causes.length}, as ${words.several} between could not be judged`;
-      return [style.warn(title), ...listed(causes, kind, look)];
+      const between = `${isOfCommits ? 'commits' : 'settings'} between could not be judged`;
+      return [style.warn(`one of these ${causes.length}, as ${between}`), ...listed];
     }
     case 'together':
-      return [style.warn('no single factor: only together do they make the difference'), ...listed(causes, kind, look)];
-    case 'notSlower':
-      return [style.warn(`${to} is not slower than ${from}: there is nothing to find`), ...evidence(change)];
+      return [style.warn('no single factor: only together do they make the difference'), ...listed];
+    case 'notSlower': {
+      const title = `${to} is not slower than ${from}: there is nothing to find`;
+      return [style.warn(title), ...evidenceText(report, change, look)];
+    }
     case 'unclear':
       return [style.warn(`it is unclear whether ${to} is slower than ${from}; try more --max-runs`)];
     case 'failed':
@@ -58,29 +56,15 @@ function endText({ commit, ref }: BisectOutput['good']): string {
   return ref === null || commit?.startsWith(ref) === true ? short : `${printable(ref)} (${short})`;
 }
 
-const LISTED = 20;
-
-function listed(causes: readonly Cause[], kind: BisectOutput['kind'], look: Look): string[] {
-  const lines = causes.slice(0, LISTED).map((cause) => truncate(`  ${causeText(cause, kind)}`, look.columns));
-  const more = causes.length - LISTED;
-  return more > 0 ? [...lines, `  and ${more} more: --json has all`] : lines;
-}
-
-function causeText({ name, subject }: Cause, kind: BisectOutput['kind']): string {
-  if (kind === 'factors') return printable(name);
-  return `${name.slice(0, 8)} ${printable(subject ?? '')}`.trimEnd();
-}
-
-function fitted(text: string, { columns }: Look): string {
-  return truncate(`  ${text}`, columns);
-}
-
-/** `+3.1 % (+2.6 % to +3.6 %), 1.234 → 1.272 ms, 12 and 4 runs`. */
-function evidenceText(evidence: Evidence, metric: BisectOutput['metric']): string {
+/** `GPU compute time +3.1 % (+2.6 % to +3.6 %): 1.234 → 1.272 ms, 12 and 4 runs`. */
+function evidenceText({ metric }: BisectOutput, evidence: BisectOutput['change'], look: Look, before = ''): string[] {
+  if (evidence === null) return [];
   const { base, head, changePercent, ciPercent, runs } = evidence;
   const { label, unit } = metricOf(metric);
   const interval = ciPercent === null ? '' : ` (${formatPercent(ciPercent[0])} to ${formatPercent(ciPercent[1])})`;
-  return `${label} ${formatPercent(changePercent)}${interval}: ${formatNumber(base)} → ${formatNumber(head)} ${unit}, ${runs[0]} and ${count(runs[1], 'run')}`;
+  const change = `${label} ${formatPercent(changePercent)}${interval}`;
+  const levels = `${formatNumber(base)} → ${formatNumber(head)} ${unit}, ${runs[0]} and ${count(runs[1], 'run')}`;
+  return [truncate(`  ${before}${change}: ${levels}`, look.columns)];
 }
 
 function stepTable(report: BisectOutput, look: Look): string[] {

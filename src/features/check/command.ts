@@ -40,6 +40,7 @@ export const checkCommand = defineCommand({
     'bench check nightly.yaml          # only sweeps of this matrix',
     'bench check --as-of 2026-03-04    # as it would have been reported then; stores nothing',
   ],
+  notes: 'check is the gate, by its exit code; bench report --night writes the same verdicts to files.',
   outputs: { check: async () => (await import('./output.ts')).checked },
   define,
   run: async ([matrices], options, io) => (await import('./check.ts')).check(matrices, options, io),

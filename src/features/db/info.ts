@@ -139,54 +139,42 @@ type StoreFacts = Pick<
 
 function storeFacts({ $client }: StoreDatabase): StoreFacts {
   const number = (sql: string): number => Number($client.prepare(sql).pluck().get());
-  const span = $client
-    .prepare<[], { firstAt: string | null; lastAt: string | null }>(
-      'SELECT min(started_at) AS firstAt, max(started_at) AS lastAt FROM sweeps',
-    )
-    .get();
+  const countOf = (table: string): number => number(`SELECT count(*) FROM ${table}`);
+  const all = <Row>(sql: string): Row[] => $client.prepare<[], Row>(sql).all();
+  const sizeOfTable = (table: 'samples' | 'layer_profiles') => ({
+    runs: countOf(table),
+    bytes: number(`SELECT coalesce(sum(length(data)), 0) FROM ${table}`),
+  });
+  const [span] = all<Pick<StoreFacts, 'firstAt' | 'lastAt'>>(
+    'SELECT min(started_at) AS firstAt, max(started_at) AS lastAt FROM sweeps',
+  );
   return {
     rows: {
-      sweeps: number('SELECT count(*) FROM sweeps'),
-      unfinishedSweeps: number(`SELECT count(*) FROM sweeps WHERE state <> 'finished'`),
-      cells: number('SELECT count(*) FROM cells'),
-      builds: number('SELECT count(*) FROM builds'),
-      accuracies: number('SELECT count(*) FROM accuracy'),
-      baselines: number('SELECT count(*) FROM baselines'),
-      openFindings: number(`SELECT count(*) FROM findings WHERE state = 'open'`),
-      prunedRuns: number('SELECT count(*) FROM pruned_runs'),
+      sweeps: countOf('sweeps'),
+      unfinishedSweeps: countOf(`sweeps WHERE state <> 'finished'`),
+      cells: countOf('cells'),
+      builds: countOf('builds'),
+      accuracies: countOf('accuracy'),
+      baselines: countOf('baselines'),
+      openFindings: countOf(`findings WHERE state = 'open'`),
+      prunedRuns: countOf('pruned_runs'),
     },
-    runs: $client
-      .prepare<[], StoreFacts['runs'][number]>(
-        `SELECT role, provenance, sum(outcome = 'measured' AND role <> 'build') AS measured,
-                sum(outcome = 'built' OR (outcome = 'measured' AND role = 'build')) AS built, sum(outcome = 'unfit') AS unfit,
-                sum(outcome = 'failed') AS failed
-         FROM runs GROUP BY role, provenance ORDER BY role = 'build', role = 'profile', provenance`,
-      )
-      .all(),
-    samples: sizeOfTable($client, 'samples'),
-    layerProfiles: sizeOfTable($client, 'layer_profiles'),
-    artefactFiles: number('SELECT count(*) FROM artefacts'),
+    runs: all(
+      `SELECT role, provenance, sum(outcome = 'measured' AND role <> 'build') AS measured,
+              sum(outcome = 'built' OR (outcome = 'measured' AND role = 'build')) AS built, sum(outcome = 'unfit') AS unfit,
+              sum(outcome = 'failed') AS failed
+       FROM runs GROUP BY role, provenance ORDER BY role = 'build', role = 'profile', provenance`,
+    ),
+    samples: sizeOfTable('samples'),
+    layerProfiles: sizeOfTable('layer_profiles'),
+    artefactFiles: countOf('artefacts'),
     firstAt: span?.firstAt ?? null,
     lastAt: span?.lastAt ?? null,
-    machines: $client
-      .prepare<[], StoreFacts['machines'][number]>(
-        `SELECT e.host, e.gpu_name AS gpu, count(DISTINCT e.environment_id) AS environments, sum(n.runs) AS runs
-         FROM (SELECT environment_id, count(*) AS runs FROM runs GROUP BY environment_id) n
-         JOIN environments e ON e.environment_id = n.environment_id
-         GROUP BY e.host, e.gpu_name ORDER BY runs DESC, e.host, e.gpu_name`,
-      )
-      .all(),
+    machines: all(
+      `SELECT e.host, e.gpu_name AS gpu, count(DISTINCT e.environment_id) AS environments, sum(n.runs) AS runs
+       FROM (SELECT environment_id, count(*) AS runs FROM runs GROUP BY environment_id) n
+       JOIN environments e ON e.environment_id = n.environment_id
+       GROUP BY e.host, e.gpu_name ORDER BY runs DESC, e.host, e.gpu_name`,
+    ),
   };
-}
-
-function sizeOfTable(
-  $client: StoreDatabase['$client'],
-  table: 'samples' | 'layer_profiles',
-): { runs: number; bytes: number } {
-  const row = $client
-    .prepare<[], { runs: number; bytes: number }>(
-      `SELECT count(*) AS runs, coalesce(sum(length(data)), 0) AS bytes FROM ${table}`,
-    )
-    .get();
-  return row ?? { runs: 0, bytes: 0 };
 }

@@ -1,8 +1,8 @@
-import { existsSync } from 'node:fs';
-import { rm as removeFile } from 'node:fs/promises';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeFindings } from '../../artefacts/findings-file.ts';
-import { artefactsFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
+import { makeOwnFolder } from '../../artefacts/folders.ts';
+import { artefactsFolderOf, removedFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
 import { moveToRemoved } from '../../artefacts/copy-artefacts.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
@@ -14,7 +14,7 @@ import { readStoredPlan } from '../../run/stored-plan.ts';
 import { SHORTEST_ID } from '../../selection/by-name.ts';
 import { sweepsOfName } from '../../selection/sides.ts';
 import { holderText } from '../../process/lock.ts';
-import type { OpenStore, StoreDatabase } from '../../store/file/open.ts';
+import { immediately, type OpenStore, type StoreDatabase } from '../../store/file/open.ts';
 import { SiblingStores } from '../../store/prune.ts';
 import { sweepNumbers } from '../../store/sweeps/overview.ts';
 import { type Removal, removalOf, removeSweep } from '../../store/sweeps/remove-sweep.ts';
@@ -95,8 +95,8 @@ interface Removed {
 }
 
 /**
- * First the artefacts, then the rows: after a kill between the two the sweep is still known, and doing it again ends it.
- * A sweep that is being measured keeps its artefacts, as does one whose rows cannot be deleted.
+ * The artefacts are moved before the rows are gone for good: after a kill between the two the sweep is still known, and
+ * doing it again ends it. One that is being measured keeps both, as does one of which either cannot go.
  */
 async function removeOne(
   { db, path }: OpenStore,
@@ -110,21 +110,19 @@ async function removeOne(
   const shared = siblings.hasSweep(sweepId) ? siblings.runsOf(sweepId) : null;
   const about = { sweep, runs: (numbers?.runs ?? 0) + (numbers?.builds ?? 0), sharedRuns: shared?.size ?? 0 };
   if (isDryRun) return { ...about, removal: removalOf(db, sweep), movedTo: null };
-  const unlock = existsSync(sweepFolderOf(artefacts, sweepId)) ? lockSweep(artefacts, sweepId) : () => {};
+  const hasArtefacts = existsSync(sweepFolderOf(artefacts, sweepId));
+  if (hasArtefacts) await makeOwnFolder(removedFolderOf(artefacts));
+  const unlock = hasArtefacts ? lockSweep(artefacts, sweepId) : () => {};
   try {
     const removal = removalOf(db, sweep);
-    const moved = await moveToRemoved(artefacts, sweepId, shared);
-    try {
+    const movedTo = immediately(db, () => {
       removeSweep(db, removal);
-    } catch (error) {
-      await moved.undo();
-      throw error;
-    }
-    if (moved.folder !== null) await removeFile(join(moved.folder, LOCK_FILE), { force: true });
-    const { changed, judgedAgain, reopened } = removal;
-    const reporting = [...changed, ...reopened].map(({ reportedSweepId }) => reportedSweepId);
-    await writeFindings(db, artefacts, [...judgedAgain, ...reporting]);
-    return { ...about, removal, movedTo: moved.folder };
+      return moveToRemoved(artefacts, sweepId, shared);
+    });
+    if (movedTo !== null) rmSync(join(movedTo, LOCK_FILE), { force: true });
+    const reporting = [...removal.changed, ...removal.reopened].map(({ reportedSweepId }) => reportedSweepId);
+    await writeFindings(db, artefacts, [...removal.judgedAgain, ...reporting]);
+    return { ...about, removal, movedTo };
   } finally {
     unlock();
   }

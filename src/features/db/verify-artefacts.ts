@@ -57,15 +57,17 @@ async function verifyRun(
   isPruned: boolean,
   isQuick: boolean,
 ): Promise<StoreDamage[]> {
-  if (isPruned) return existsSync(folder) ? [prunedLeft(folder)] : [];
+  const isThere = existsSync(folder);
+  if (isPruned) {
+    return isThere ? [leftover(folder, 'was pruned and is still there', 'the next `bench db prune` removes it')] : [];
+  }
   const advice = 'bring it back from a backup; the stored results are whole without it';
-  const missing = (where: string): StoreDamage => ({ kind: 'artefactMissing', where, what: 'is not there', advice });
-  if (!existsSync(folder)) return [missing(folder)];
-  const problems = await verifyRunFolder(folder, files, isQuick);
+  const problems = isThere ? await verifyRunFolder(folder, files, isQuick) : [{ kind: 'missing', file: '' }];
   return problems.map(({ kind, file }): StoreDamage => {
     const where = join(folder, file);
-    if (kind === 'missing') return missing(where);
-    return { kind: 'artefactDamaged', where, what: 'has another content than was stored', advice };
+    return kind === 'missing'
+      ? { kind: 'artefactMissing', where, what: 'is not there', advice }
+      : { kind: 'artefactDamaged', where, what: 'has another content than was stored', advice };
   });
 }
 
@@ -81,39 +83,31 @@ async function verifyAttached(
   }
   const found = isQuick ? { sha256, bytes } : await digestOfAttached(where);
   if (found.sha256 === sha256 && found.bytes === bytes) return [];
-  const what = 'has another content than was attached';
-  return [{ kind: 'artefactDamaged', where, what, advice }];
+  return [{ kind: 'artefactDamaged', where, what: 'has another content than was attached', advice }];
 }
 
 /** What is in a sweep's folder but not in the store. */
 function strangersIn(folder: string, sweepId: SweepId, known: KnownArtefacts): StoreDamage[] {
+  const resume = `\`bench run --resume ${sweepId.slice(0, 8)}\` takes care of it`;
   return namesIn(folder).flatMap((name): StoreDamage[] => {
     const path = join(folder, name);
-    if (name.startsWith(ATTEMPT_PREFIX)) return isAtWork(path) ? [] : [cutOffRun(path, sweepId)];
+    const isAttempt = name.startsWith(ATTEMPT_PREFIX);
+    if (isAttempt && isAtWork(path)) return [];
     if (isDeadTemporary(name)) return [cutOff(path)];
-    if (!isId(name) || known.knows(sweepId, name)) return [];
-    if (!existsSync(join(path, RUN_MANIFEST))) return [cutOff(path)];
-    return [known.isUnfinished(sweepId) ? cutOffRun(path, sweepId) : notStored(path)];
+    if (!isAttempt && (!isId(name) || known.knows(sweepId, name))) return [];
+    if (!isAttempt && !existsSync(join(path, RUN_MANIFEST))) return [cutOff(path)];
+    if (isAttempt || known.isUnfinished(sweepId)) return [leftover(path, 'a run that was cut off', resume)];
+    const what = 'is a run that the store lacks';
+    return [{ kind: 'notStored', where: path, what, advice: `\`bench import ${path}\` takes it in` }];
   });
 }
 
-function notStored(where: string): StoreDamage {
-  const advice = `\`bench import ${where}\` takes it in`;
-  return { kind: 'notStored', where, what: 'is a run that the store lacks', advice };
-}
-
-function cutOffRun(where: string, sweepId: SweepId): StoreDamage {
-  const advice = `\`bench run --resume ${sweepId.slice(0, 8)}\` takes care of it`;
-  return { kind: 'leftover', where, what: 'a run that was cut off', advice };
+function leftover(where: string, what: string, advice = 'the next `bench run` takes care of it'): StoreDamage {
+  return { kind: 'leftover', where, what, advice };
 }
 
 export function cutOff(where: string): StoreDamage {
-  return { kind: 'leftover', where, what: 'a copy that was cut off', advice: 'remove it' };
-}
-
-function prunedLeft(where: string): StoreDamage {
-  const advice = 'the next `bench db prune` removes it';
-  return { kind: 'leftover', where, what: 'was pruned and is still there', advice };
+  return leftover(where, 'a copy that was cut off', 'remove it');
 }
 
 function isAtWork(folder: string): boolean {
@@ -137,10 +131,10 @@ export async function verifyEngines(folder: string, isQuick: boolean, signal: Ab
     .filter(({ state }) => state === 'changed')
     .map(({ path }): StoreDamage => ({ kind: 'engine', where: path, what, advice }));
   // Killed between engine and index: the next build finds the file by its hash.
-  const unnamed = loose.flatMap(({ path }) => leftover(path, 'a file of no engine') ?? []);
+  const unnamed = loose.map(({ path }) => leftover(path, 'a file of no engine'));
   const building = await damagesIn(folder, signal, async (name, path) => {
     const pid = /\.building-(\d+)/.exec(name)?.[1];
-    return pid === undefined ? null : leftover(path, 'a build that was cut off', pid);
+    return pid === undefined || isPidRunning(Number(pid)) ? null : leftover(path, 'a build that was cut off');
   });
   return [...changed, ...unnamed, ...building];
 }
@@ -148,8 +142,8 @@ export async function verifyEngines(folder: string, isQuick: boolean, signal: Ab
 export function verifyVariants(folder: string, signal: AbortSignal): Promise<StoreDamage[]> {
   const cache = new VariantCache(folder);
   return damagesIn(folder, signal, async (name, path) => {
-    const making = /^\.making-.*-(\d+)$/.exec(name)?.[1];
-    if (making !== undefined) return leftover(path, 'a conversion that was cut off', making);
+    const pid = /^\.making-.*-(\d+)$/.exec(name)?.[1];
+    if (pid !== undefined) return isPidRunning(Number(pid)) ? null : leftover(path, 'a conversion that was cut off');
     if (!/^[0-9a-f]+$/.test(name) || (await cache.find(name)) !== null) return null;
     const advice = 'remove it: it is never used, and made again when it is needed';
     return { kind: 'variant', where: path, what: 'has another content than was made', advice };
@@ -168,10 +162,4 @@ async function damagesIn(
     if (damage !== null) found.push(damage);
   }
   return found;
-}
-
-/** @param pid of the process that works on it, if it still runs; then it is none */
-function leftover(path: string, what: string, pid?: string): StoreDamage | null {
-  if (pid !== undefined && isPidRunning(Number(pid))) return null;
-  return { kind: 'leftover', where: path, what, advice: 'the next `bench run` takes care of it' };
 }

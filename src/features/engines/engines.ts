@@ -133,79 +133,80 @@ async function removeOne(cache: EngineCache, name: string, now: Date): Promise<v
   if (removed === null) throw new UsageError(`${shownName(name)} is being built or read by another process: try again`);
 }
 
+/** Removes those used longest ago until the others fit. */
 export function collectEngines(options: GcOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async (store) => {
     const cache = enginesCache(store);
-    if (options.dryRun !== true) await writing(cache.folder, () => cache.sweepUp());
-    const found = await cache.contents({ hashes: false });
-    const lastGood = lastGoodBuilds(store.db);
-    const unfinished = unfinishedSweepsByEngine(store.db);
-    const spared = sparedBuilds(lastGood, found.engines, options.keepLastGood ?? keptBytes(store));
-    const elsewhere = await namedElsewhere(cache, store);
-    const planned = enginesToRemove(found.engines, found.timingCacheBytes, options.maxSize, (engine) =>
-      heldBecause(engine, unfinished, spared, elsewhere),
-    );
     const isDryRun = options.dryRun === true;
+    if (!isDryRun) await writing(cache.folder, () => cache.sweepUp());
+    const { engines, folder, loose, timingCacheBytes } = await cache.contents({ hashes: false });
+    const lastGood = lastGoodBuilds(store.db);
+    const spareBytes = options.keepLastGood ?? keptBytes(store);
+    const heldBecause = await reasonsToKeep(cache, store, lastGood, engines, spareBytes);
+    const looseBytes = loose.reduce((sum, { bytes }) => sum + bytes, 0);
+    const heldBefore = engines.reduce((sum, engine) => sum + heldBytes(engine), timingCacheBytes);
+    const removed: KeptEngine[] = [];
+    const kept: EnginesGcOutput['kept'][number][] = [];
+    let bytesAfter = heldBefore;
+    for (const engine of engines.toReversed()) {
+      if (bytesAfter <= options.maxSize) break;
+      const because = heldBecause(engine);
+      if (because !== null) kept.push({ engine, because });
+      else {
+        removed.push(engine);
+        bytesAfter -= heldBytes(engine);
+      }
+    }
     if (!isDryRun) {
       await writing(cache.folder, () => cache.keepFor(store.path, lastGood));
-      await writing(cache.folder, () => cache.removeLoose(found.loose));
-      for (const { name } of planned.remove) await removeOne(cache, name, io.now());
+      await writing(cache.folder, () => cache.removeLoose(loose));
+      for (const { name } of removed) await removeOne(cache, name, io.now());
     }
-    const { loose } = found;
-    const looseBytes = loose.reduce((sum, { bytes }) => sum + bytes, 0);
+    const bytes = { bytesBefore: heldBefore + looseBytes, bytesAfter, maxBytes: options.maxSize };
     const output: EnginesGcOutput = {
       schemaVersion: 1,
-      bytesBefore: planned.bytesBefore + looseBytes,
-      bytesAfter: planned.bytesAfter,
-      folder: found.folder,
-      maxBytes: options.maxSize,
+      folder,
+      ...bytes,
       isDryRun,
-      removed: planned.remove,
+      removed,
       removedFiles: loose,
-      kept: planned.kept,
+      kept,
     };
     printResult(io, options, output, gcText);
     return EXIT_CODES.fine;
   });
 }
 
-function heldBecause(
-  { buildId, frozenSince, key, pinnedAt, usedBy }: KeptEngine,
-  unfinished: ReadonlyMap<string, string>,
-  spared: ReadonlySet<string>,
-  elsewhere: ReadonlyMap<string, string>,
-): string | null {
-  const sweepId = unfinished.get(key);
-  if (usedBy.length > 0) return `process ${usedBy.join(', ')} uses it`;
-  if (pinnedAt !== null) return 'it is pinned';
-  if (frozenSince !== null) return 'a build is frozen to it';
-  if (sweepId !== undefined) return `sweep ${sweepId.slice(0, 8)} is not finished`;
-  if (spared.has(buildId)) return 'a cell may be compared with it (--keep-last-good)';
-  const other = elsewhere.get(buildId);
-  return other === undefined ? null : `a cell of ${printable(other)} may be compared with it`;
-}
-
-/** Other stores of this folder, by the builds that they may compare newer ones with. */
-async function namedElsewhere(cache: EngineCache, { path }: OpenStore): Promise<Map<string, string>> {
-  const { lastGood } = await cache.index.read();
-  const others = Object.entries(lastGood).filter(([store]) => store !== path && existsSync(store));
-  return new Map(others.flatMap(([store, builds]) => builds.map((buildId): [string, string] => [buildId, store])));
-}
-
-/** The newest of them that fit. */
-function sparedBuilds(
-  builds: readonly BuildId[],
+/**
+ * Why an engine may not go; null when it may.
+ * @param lastGood what this store may compare newer engines with, the newest first: as many as fit into `spareBytes` stay
+ */
+async function reasonsToKeep(
+  cache: EngineCache,
+  { db, path }: OpenStore,
+  lastGood: readonly BuildId[],
   engines: readonly KeptEngine[],
-  maxBytes: number,
-): ReadonlySet<string> {
+  spareBytes: number,
+): Promise<(engine: KeptEngine) => string | null> {
+  const unfinished = unfinishedSweepsByEngine(db);
   const sizes = new Map(engines.map((engine) => [engine.buildId, heldBytes(engine)]));
-  let leftBytes = maxBytes;
-  return new Set(
-    builds.filter((buildId) => {
-      leftBytes -= sizes.get(buildId) ?? 0;
-      return leftBytes >= 0;
-    }),
-  );
+  let leftBytes = spareBytes;
+  const spared = lastGood.filter((buildId) => {
+    leftBytes -= sizes.get(buildId) ?? 0;
+    return leftBytes >= 0;
+  });
+  const byStore = Object.entries((await cache.index.read()).lastGood);
+  const others = byStore.filter(([store]) => store !== path && existsSync(store));
+  return ({ buildId, frozenSince, key, pinnedAt, usedBy }) => {
+    const sweepId = unfinished.get(key);
+    if (usedBy.length > 0) return `process ${usedBy.join(', ')} uses it`;
+    if (pinnedAt !== null) return 'it is pinned';
+    if (frozenSince !== null) return 'a build is frozen to it';
+    if (sweepId !== undefined) return `sweep ${sweepId.slice(0, 8)} is not finished`;
+    if (spared.includes(buildId)) return 'a cell may be compared with it (--keep-last-good)';
+    const [other] = others.find(([, builds]) => builds.includes(buildId)) ?? [];
+    return other === undefined ? null : `a cell of ${printable(other)} may be compared with it`;
+  };
 }
 
 function outputOf(found: EngineFolder): EnginesOutput {
@@ -236,31 +237,4 @@ async function writing<Result>(folder: string, work: () => Promise<Result>): Pro
     if (code === '') throw error;
     throw new UsageError(`${printable(folder)} cannot be changed (${code})`, { cause: error });
   }
-}
-
-/**
- * Which engines go so that the others fit: those used longest ago first.
- * @param engines those used last first
- * @param otherBytes what lies in the folder next to them and stays
- * @param reasonToKeep why an engine may not go; null when it may
- */
-function enginesToRemove(
-  engines: readonly KeptEngine[],
-  otherBytes: number,
-  maxBytes: number,
-  reasonToKeep: (engine: KeptEngine) => string | null,
-): Pick<EnginesGcOutput, 'kept' | 'bytesBefore' | 'bytesAfter'> & { readonly remove: KeptEngine[] } {
-  const bytesBefore = engines.reduce((sum, engine) => sum + heldBytes(engine), otherBytes);
-  const remove: KeptEngine[] = [];
-  const kept: EnginesGcOutput['kept'][number][] = [];
-  let bytesAfter = bytesBefore;
-  for (const engine of engines.toReversed()) {
-    if (bytesAfter <= maxBytes) break;
-    const because = reasonToKeep(engine);
-    if (because === null) {
-      remove.push(engine);
-      bytesAfter -= heldBytes(engine);
-    } else kept.push({ engine, because });
-  }
-  return { remove, kept, bytesBefore, bytesAfter };
 }

@@ -2,115 +2,107 @@ import { printable } from '../../text/printable.ts';
 import { shiftSize, shiftText } from '../compare/index.ts';
 import { scalePercent, sparkline } from '../../terminal/charts/sparkline.ts';
 import { count, formatNumber, formatPercent, meanText } from '../../terminal/numbers.ts';
-import { messageOf } from './junit.ts';
 import {
   environmentOf,
-  isRegression,
-  judgedMetric,
+  judgementOf,
   marksOf,
+  messageOf,
   type ReportedCell,
   type ReportedSweep,
-  statusOf,
   valueOf,
 } from './reported-sweep.ts';
 
-type Status = ReturnType<typeof statusOf>;
+type Row = ReturnType<typeof rowOf>;
+type Status = Row['status'];
 
 /** GitHub limits comments to 65,536 characters. */
 const MAX_CHARACTERS = 60_000;
 const MAX_NAME = 120;
 const MAX_OPEN_UNCLEAR = 10;
+/** Of a trend, the newest. */
+const SHOWN_SWEEPS = 20;
 
-const SECTIONS: readonly {
-  readonly status: Status;
-  readonly sign: string;
-  readonly words: string;
-  readonly isOpen: boolean;
-}[] = [
-  { status: 'slower', sign: '▲ slower', words: 'slower', isOpen: true },
-  { status: 'failed', sign: '✗ no result', words: 'without a result', isOpen: true },
-  { status: 'faster', sign: '▼ faster', words: 'faster', isOpen: true },
-  { status: 'unclear', sign: '? unclear', words: 'unclear', isOpen: true },
-  { status: 'same', sign: '= same', words: 'the same', isOpen: false },
-  { status: 'new', sign: 'new', words: 'without a reference yet', isOpen: false },
-  { status: 'measured', sign: 'measured', words: 'measured', isOpen: false },
-  { status: 'incomparable', sign: '≠ incomparable', words: 'that cannot be compared', isOpen: false },
-  { status: 'missing', sign: '∅ missing', words: 'on one side only', isOpen: false },
+/** In order; changes are open. */
+const SECTIONS: readonly (readonly [status: Status, sign: string, words: string, isOpen: boolean])[] = [
+  ['slower', '▲ slower', 'slower', true],
+  ['failed', '✗ no result', 'without a result', true],
+  ['faster', '▼ faster', 'faster', true],
+  ['unclear', '? unclear', 'unclear', true],
+  ['same', '= same', 'the same', false],
+  ['new', 'new', 'without a reference yet', false],
+  ['measured', 'measured', 'measured', false],
+  ['incomparable', '≠ incomparable', 'that cannot be compared', false],
+  ['missing', '∅ missing', 'on one side only', false],
 ];
 
 /** Of these nobody knows whether they are slower. */
 const UNJUDGED: ReadonlySet<Status> = new Set(['failed', 'unclear', 'incomparable', 'missing']);
 
+function rowOf(cell: ReportedCell) {
+  return {
+    ...cell,
+    ...judgementOf(cell),
+    message: messageOf(cell),
+    marks: marksOf(cell),
+    value: valueOf(cell, cell.metric),
+  };
+}
+
 /** For a pull request comment: changes first, the rest folded. */
 export function markdownText(report: ReportedSweep): string {
-  const byStatus = Map.groupBy(report.cells, statusOf);
+  const rows = report.cells.map(rowOf);
+  const title = `### ${titleOf(report, rows)}`;
+  const about = aboutLine(report);
   // The largest number of lines per section that fits.
   for (const most of [500, 200, 100, 50, 20, 10, 3]) {
-    const text = whole(report, byStatus, most);
+    const text = [title, '', about, '', ...bodyLines(report, rows, most)].join('\n');
     if (text.length <= MAX_CHARACTERS || most === 3) return text;
   }
   return '';
 }
 
-function whole(report: ReportedSweep, byStatus: ReadonlyMap<Status, readonly ReportedCell[]>, most: number): string {
-  const isOnlyValues = [...byStatus.keys()].every((status) => status === 'measured' || status === 'new');
-  const lines = [`### ${titleOf(report, byStatus)}`, '', aboutLine(report), ''];
-  for (const note of report.notes) lines.push(`> ${markdown(note)}`, '');
-  for (const { id, text } of report.gate?.findings ?? [])
-    lines.push(`- finding \`${id.slice(0, 8)}\`: ${markdown(text)}`);
-  if ((report.gate?.findings ?? []).length > 0) lines.push('');
-  for (const { isOpen, sign, status, words } of SECTIONS) {
-    const cells = byStatus.get(status) ?? [];
-    if (cells.length === 0) continue;
-    const table = tableOf(cells, sign, most);
-    const isFolded = !isOpen || (status === 'unclear' && cells.length > MAX_OPEN_UNCLEAR);
-    if (!isFolded || isOnlyValues) lines.push(...table, ...causesOf(cells), '');
-    else {
-      const summary = `${count(cells.length, 'cell')} ${words}${hiddenText(cells)}`;
-      lines.push(`<details><summary>${summary}</summary>`, '', ...table, '', '</details>', '');
-    }
-  }
-  return lines.join('\n');
+function bodyLines({ gate, notes }: ReportedSweep, rows: readonly Row[], most: number): string[] {
+  const byStatus = Map.groupBy(rows, ({ status }) => status);
+  const isOnlyValues = rows.every(({ status }) => status === 'measured' || status === 'new');
+  const findings = (gate?.findings ?? []).map(({ id, text }) => `- finding \`${id.slice(0, 8)}\`: ${markdown(text)}`);
+  const sections = SECTIONS.flatMap(([status, sign, words, isOpen]) => {
+    const of = byStatus.get(status) ?? [];
+    if (of.length === 0) return [];
+    const table = tableOf(of, sign, most);
+    const isFolded = !isOpen || (status === 'unclear' && of.length > MAX_OPEN_UNCLEAR);
+    if (!isFolded || isOnlyValues) return [...table, ...causesOf(of), ''];
+    const summary = `${count(of.length, 'cell')} ${words}${detectableText(of)}`;
+    return [`<details><summary>${summary}</summary>`, '', ...table, '', '</details>', ''];
+  });
+  const more = findings.length === 0 ? [] : [''];
+  return [...notes.flatMap((note) => [`> ${markdown(note)}`, '']), ...findings, ...more, ...sections];
 }
 
-function titleOf(
-  { cells, gate, shift }: ReportedSweep,
-  byStatus: ReadonlyMap<Status, readonly ReportedCell[]>,
-): string {
+function titleOf({ gate, shift }: ReportedSweep, rows: readonly Row[]): string {
   if (gate !== null) return `${gate.findings.length > 0 ? '▲ ' : ''}${markdown(gate.headline)}`;
-  const slower = byStatus.get('slower') ?? [];
-  const numberOf = (status: Status): number => byStatus.get(status)?.length ?? 0;
-  const parts = SECTIONS.flatMap(({ isOpen, status, words }) =>
+  const numberOf = (status: Status): number => rows.filter((row) => row.status === status).length;
+  const parts = SECTIONS.flatMap(([status, , words, isOpen]) =>
     status !== 'slower' && (isOpen || UNJUDGED.has(status)) && numberOf(status) > 0
       ? [`${numberOf(status)} ${words}`]
       : [],
   );
   const rest = parts.length === 0 ? '' : ` (${parts.join(', ')})`;
+  const slower = rows.filter(({ status }) => status === 'slower');
   if (slower.length > 0) {
-    return `▲ ${slower.length} of ${count(cells.length, 'cell')} slower by ${rangeOf(slower)}${rest}`;
+    const sizes = slower.map(({ changePercent }) => Math.abs(changePercent ?? 0));
+    const [least, largest] = [Math.min(...sizes), Math.max(...sizes)].map((size) => formatPercent(size, false));
+    const range = least === largest ? `${least}` : `${least?.replace(/ %$/, '')} to ${largest}`;
+    return `▲ ${slower.length} of ${count(rows.length, 'cell')} slower by ${range}${rest}`;
   }
   if (shift?.verdict === 'slower') return `▲ ${shiftSize(shift)}${rest}`;
-  const isCompared = cells.some(({ judgement }) => judgement.kind !== 'values');
-  if (!isCompared) return `${count(cells.length, 'cell')}${rest}`;
-  const judged = [...UNJUDGED].reduce((left, status) => left - numberOf(status), cells.length);
-  return judged === 0 ? `No verdict in ${count(cells.length, 'cell')}${rest}` : `No slower cell among ${judged}${rest}`;
+  if (rows.every(({ kind }) => kind === 'values')) return `${count(rows.length, 'cell')}${rest}`;
+  const judged = rows.filter(({ status }) => !UNJUDGED.has(status)).length;
+  return judged === 0 ? `No verdict in ${count(rows.length, 'cell')}${rest}` : `No slower cell among ${judged}${rest}`;
 }
 
-function hiddenText(cells: readonly ReportedCell[]): string {
-  const hidden = cells.flatMap(({ judgement }) =>
-    judgement.kind !== 'values' && judgement.verdict === 'unclear' ? (judgement.mdePercent ?? []) : [],
-  );
-  return hidden.length === 0 ? '' : `: changes from ${formatPercent(Math.max(...hidden), false)} are detectable`;
-}
-
-function changeOf({ judgement }: ReportedCell): number | null {
-  return judgement.kind === 'values' ? null : judgement.changePercent;
-}
-
-function rangeOf(cells: readonly ReportedCell[]): string {
-  const sizes = cells.flatMap((cell) => Math.abs(changeOf(cell) ?? 0));
-  const [least, most] = [Math.min(...sizes), Math.max(...sizes)].map((size) => formatPercent(size, false));
-  return least === most ? `${least}` : `${least?.replace(/ %$/, '')} to ${most}`;
+function detectableText(rows: readonly Row[]): string {
+  const sizes = rows.flatMap(({ mdePercent, status }) => (status === 'unclear' ? (mdePercent ?? []) : []));
+  return sizes.length === 0 ? '' : `: changes from ${formatPercent(Math.max(...sizes), false)} are detectable`;
 }
 
 function aboutLine({ baseRef, baseSweep, cells, environments, geometricMean, ref, sweeps }: ReportedSweep): string {
@@ -134,98 +126,79 @@ function commitText(commit: string | null): string {
   return commit === null ? '' : ` \`${commit.replace(/[^\w-]/g, '').slice(0, 8)}\``;
 }
 
-interface MarkdownColumn<Row = ReportedCell> {
-  readonly header: string;
-  readonly rule: '---' | '--:';
-  /** Escaped. */
-  readonly text: (row: Row) => string;
-}
+/** Escaped texts. */
+type Column = readonly [header: string, rule: '---' | '--:', text: (row: Row) => string];
 
 /** @param most rows that are shown */
-function markdownTable<Row>(columns: readonly MarkdownColumn<Row>[], rows: readonly Row[], most: number): string[] {
+function tableOf(rows: readonly Row[], sign: string, most: number): string[] {
+  const isJudged = rows[0]?.kind === 'judged';
+  const percent = scalePercent(rows.map(({ changePercent }) => changePercent));
+  const changes: readonly Column[] = [
+    [isJudged ? 'reference' : 'base', '--:', (row) => levelText(row, row.base)],
+    [isJudged ? 'now' : 'head', '--:', (row) => levelText(row, row.kind === 'values' ? row.value : row.head)],
+    ['change', '--:', ({ changePercent }) => formatPercent(changePercent)],
+  ];
+  const shown = (column: Column, isThere: boolean): readonly Column[] => (isThere ? [column] : []);
+  const columns: readonly Column[] = [
+    ['', '---', () => sign],
+    ['cell', '---', nameText],
+    ...(rows.some(({ changePercent }) => changePercent !== null)
+      ? changes
+      : [['value', '---', ({ message }) => markdown(message)] satisfies Column]),
+    ...shown(
+      ['95 % interval', '--:', intervalText],
+      rows.some(({ ciPercent }) => ciPercent !== null),
+    ),
+    ...shown(
+      [
+        `last sweeps, ±${percent} %`,
+        '---',
+        ({ recent }) => (recent.length > 1 ? sparkline(recent, SHOWN_SWEEPS, { level: null, percent }) : ''),
+      ],
+      rows.some(({ recent }) => recent.length > 1),
+    ),
+    ...shown(
+      ['owner', '---', ({ owner }) => markdown(owner ?? '')],
+      rows.some(({ owner, status }) => owner !== null && (status === 'slower' || status === 'failed')),
+    ),
+  ];
   const more = rows.length - most;
   return [
-    row(columns.map(({ header }) => header)),
-    row(columns.map(({ rule }) => rule)),
-    ...rows.slice(0, most).map((one) => row(columns.map(({ text }) => text(one)))),
-    ...(more > 0 ? ['', `and ${count(more, 'more cell', 'more cells')}`] : []),
-  ];
-}
-
-function changeColumns([first]: readonly ReportedCell[]): MarkdownColumn[] {
-  const [base, head] = first?.judgement.kind === 'judged' ? ['reference', 'now'] : ['base', 'head'];
-  return [
-    { header: base, rule: '--:', text: (cell) => levelText(cell, 'base') },
-    { header: head, rule: '--:', text: (cell) => levelText(cell, 'head') },
-    { header: 'change', rule: '--:', text: (cell) => formatPercent(changeOf(cell)) },
-  ];
-}
-const VALUE_COLUMN: MarkdownColumn = { header: 'value', rule: '---', text: (cell) => markdown(messageOf(cell)) };
-const INTERVAL_COLUMN: MarkdownColumn = { header: '95 % interval', rule: '--:', text: intervalText };
-/** This many values, the newest. */
-const SHOWN_SWEEPS = 20;
-
-const OWNER_COLUMN: MarkdownColumn = { header: 'owner', rule: '---', text: ({ owner }) => markdown(owner ?? '') };
-const NEEDS_SOMEBODY: ReadonlySet<Status> = new Set(['slower', 'failed']);
-
-function row(texts: readonly string[]): string {
-  return `| ${texts.join(' | ')} |`;
-}
-
-function tableOf(cells: readonly ReportedCell[], sign: string, most: number): string[] {
-  const hasChange = cells.some((cell) => changeOf(cell) !== null);
-  const hasInterval = cells.some(({ judgement }) => judgement.kind !== 'values' && judgement.ciPercent !== null);
-  const hasTrend = cells.some(({ recent }) => recent.length > 1);
-  const percent = scalePercent(cells.map(changeOf));
-  const trend: MarkdownColumn = {
-    header: `last sweeps, ±${percent} %`,
-    rule: '---',
-    text: ({ recent }) => (recent.length > 1 ? sparkline(recent, SHOWN_SWEEPS, { level: null, percent }) : ''),
-  };
-  const hasOwner = cells.some((cell) => cell.owner !== null && NEEDS_SOMEBODY.has(statusOf(cell)));
-  const columns: readonly MarkdownColumn[] = [
-    { header: '', rule: '---', text: () => sign },
-    { header: 'cell', rule: '---', text: nameText },
-    ...(hasChange ? changeColumns(cells) : [VALUE_COLUMN]),
-    ...(hasInterval ? [INTERVAL_COLUMN] : []),
-    ...(hasTrend ? [trend] : []),
-    ...(hasOwner ? [OWNER_COLUMN] : []),
-  ];
-  return markdownTable(columns, cells, most);
+    columns.map(([header]) => header),
+    columns.map(([, rule]) => rule),
+    ...rows.slice(0, most).map((row) => columns.map(([, , text]) => text(row))),
+  ]
+    .map((texts) => `| ${texts.join(' | ')} |`)
+    .concat(more > 0 ? ['', `and ${count(more, 'more cell', 'more cells')}`] : []);
 }
 
 /** Numbers that are no results get a warning. */
-function nameText(cell: ReportedCell): string {
-  const marks = marksOf(cell);
-  const warning = marks === '' ? '' : ` **✗ ${marks}**`;
-  return `${markdown(shortened(cell.name))}${warning}`;
+function nameText({ marks, name }: Row): string {
+  const short = name.length <= MAX_NAME ? name : `${name.slice(0, MAX_NAME - 1).toWellFormed()}…`;
+  return `${markdown(short)}${marks === '' ? '' : ` **✗ ${marks}**`}`;
 }
 
-function levelText(cell: ReportedCell, side: 'base' | 'head'): string {
-  const { judgement, metric } = cell;
-  const value = judgement.kind === 'values' ? (side === 'head' ? valueOf(cell, metric) : null) : judgement[side];
-  return value === null ? '–' : `${formatNumber(value)} ${judgedMetric(cell).unit}`;
+function levelText({ metric }: Row, value: number | null): string {
+  return value === null ? '–' : `${formatNumber(value)} ${metric.unit}`;
 }
 
-function intervalText({ judgement }: ReportedCell): string {
-  if (judgement.kind === 'values' || judgement.ciPercent === null) return '–';
-  const [low, high] = judgement.ciPercent;
+function intervalText({ ciPercent }: Row): string {
+  if (ciPercent === null) return '–';
+  const [low, high] = ciPercent;
   return `${formatPercent(low).replace(/ %$/, '')} to ${formatPercent(high)}`;
 }
 
 /** Each cause once, with the number of cells it is the likeliest for. */
-function causesOf(cells: readonly ReportedCell[]): string[] {
-  const causes = cells.flatMap(({ judgement }) => (judgement.kind === 'compared' ? (judgement.cause ?? []) : []));
-  const byTitle = Map.groupBy(causes, ({ title }) => title);
+function causesOf(rows: readonly Row[]): string[] {
+  const byTitle = Map.groupBy(
+    rows.flatMap(({ cause }) => cause ?? []),
+    ({ title }) => title,
+  );
   const lines = [...byTitle].map(([title, same]) => {
-    const of = same.length === cells.length ? '' : ` (${count(same.length, 'cell')})`;
+    const of = same.length === rows.length ? '' : ` (${count(same.length, 'cell')})`;
     return `- likeliest cause: ${markdown(title)} (${same[0]?.certainty})${of}`;
   });
   return lines.length === 0 ? [] : ['', ...lines];
-}
-
-function shortened(name: string): string {
-  return name.length <= MAX_NAME ? name : `${name.slice(0, MAX_NAME - 1).toWellFormed()}…`;
 }
 
 /** Escapes untrusted text: no markup, mention, link or table cell. */
@@ -245,7 +218,8 @@ export function githubAnnotations({ cells, gate, shift }: ReportedSweep): string
   const ofFindings = findings.map(({ id, text }) => `::error title=finding ${id.slice(0, 8)}::${data(text)}`);
   const shared = shift?.verdict === 'slower' ? [`::error title=common shift::${data(shiftText(shift))}`] : [];
   const ofCells = cells.flatMap((cell) => {
-    const level = isRegression(cell) ? 'error' : statusOf(cell) === 'failed' ? 'warning' : null;
+    const { isRegression, status } = judgementOf(cell);
+    const level = isRegression ? 'error' : status === 'failed' ? 'warning' : null;
     if (level === null) return [];
     const owner = cell.owner === null ? '' : ` (owner: ${cell.owner})`;
     return [`::${level} title=${property(cell.name)}::${data(`${messageOf(cell)}${owner}`)}`];

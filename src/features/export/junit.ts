@@ -1,18 +1,28 @@
 import { METRIC_IDS } from '../../records/metric.ts';
-import { failureSentences } from '../../records/outcome.ts';
-import { verdictText } from '../check/index.ts';
+import { formatPercent } from '../../terminal/numbers.ts';
 import { shiftSize, shiftText } from '../compare/index.ts';
-import { formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import {
   environmentOf,
   harnessMetrics,
-  isRegression,
-  judgedMetric,
+  judgementOf,
+  messageOf,
+  reasonsOf,
   type ReportedCell,
   type ReportedSweep,
-  statusOf,
   valueOf,
 } from './reported-sweep.ts';
+
+type Kind = 'passed' | 'failure' | 'error' | 'skipped';
+
+interface Case {
+  readonly kind: Kind;
+  readonly classname: string;
+  readonly name: string;
+  readonly seconds: number;
+  readonly about: Attributes;
+  readonly message: string;
+  readonly text: string;
+}
 
 /**
  * A test case per cell: without a result it is an error. What the gate says fails by finding, new or open, in a case of
@@ -21,38 +31,77 @@ import {
 export function junitXml(report: ReportedSweep): string {
   const { baseRef, cells, gate, shift, sweeps } = report;
   const [{ branch, commit, matrix, name, provenance, startedAt, sweepId: sweep, tensorrt }] = sweeps;
-  const cases = cells.map((cell) => {
-    const seconds = cell.runs.reduce((sum, { wallS }) => sum + (wallS ?? 0), 0);
-    return { cell, kind: kindOf(cell), seconds };
-  });
-  const shared =
-    shift?.verdict === 'slower' ? [failedCase('common shift', [], shiftSize(shift), shiftText(shift))] : [];
-  const findings = (gate?.findings ?? []).map(({ id, state, text }) =>
-    failedCase(`finding ${id.slice(0, 8)}`, properties({ new: String(state === 'new') }), text, text),
-  );
-  const more = [...shared, ...findings].flat();
+  const isShared = shift?.verdict === 'slower';
+  const failed = { kind: 'failure', classname: 'trtbench', seconds: 0 } as const;
+  const cases: readonly Case[] = [
+    ...(isShared
+      ? [{ ...failed, name: 'common shift', about: {}, message: shiftSize(shift), text: `${shiftText(shift)}\n` }]
+      : []),
+    ...(gate?.findings ?? []).map(({ id, state, text }) => {
+      const about = { new: String(state === 'new') };
+      return { ...failed, name: `finding ${id.slice(0, 8)}`, about, message: text, text: `${text}\n` };
+    }),
+    ...cells.map((cell) => caseOf(cell, report)),
+  ];
   const times = (kind: Kind) => cases.filter((one) => one.kind === kind).length;
   const counts = {
-    tests: cases.length + shared.length + findings.length,
-    failures: times('failure') + shared.length + findings.length,
+    tests: cases.length,
+    failures: times('failure'),
     errors: times('error'),
     skipped: times('skipped'),
     time: cases.reduce((sum, { seconds }) => sum + seconds, 0).toFixed(3),
   };
   const suite = { name: matrix ?? name ?? 'trtbench', ...counts, timestamp: startedAt?.slice(0, 19) ?? null };
-  const lines = element('testsuites', { name: 'trtbench', ...counts }, [
-    ...element('testsuite', suite, [
-      ...properties({ provenance, sweep, commit, branch, base: baseRef, tensorrt }),
-      ...more,
-      ...cases.flatMap(({ cell, kind, seconds }) => testCase(cell, kind, seconds, report)),
-    ]),
-  ]);
+  const about = properties({ provenance, sweep, commit, branch, base: baseRef, tensorrt });
+  const suites = element('testsuite', suite, [...about, ...cases.flatMap(caseLines)]);
+  const lines = element('testsuites', { name: 'trtbench', ...counts }, suites);
   return `${['<?xml version="1.0" encoding="UTF-8"?>', ...lines].join('\n')}\n`;
 }
 
-function failedCase(name: string, about: readonly string[], message: string, text: string): string[] {
-  const failure = element('failure', { type: 'slower', message }, `${text}\n`);
-  return element('testcase', { classname: 'trtbench', name, time: '0.000' }, [...about, ...failure]);
+function caseOf(cell: ReportedCell, { environments }: ReportedSweep): Case {
+  const { findings, isRegression, kind, status, ...of } = judgementOf(cell);
+  const isSkipped = status === 'missing' || status === 'incomparable';
+  const metrics = [...METRIC_IDS, ...harnessMetrics([cell])];
+  const details = [
+    cell.owner === null ? '' : `owner: ${cell.owner}`,
+    of.ciPercent === null ? '' : `95 % interval ${of.ciPercent.map((end) => formatPercent(end)).join(' to ')}`,
+    of.cause === null ? '' : `likeliest cause: ${of.cause.title} (${of.cause.certainty})`,
+    ...findings.map(({ id }) => `finding ${id.slice(0, 8)}`),
+    reasonsOf(cell),
+  ];
+  return {
+    kind:
+      kind === 'compared' && isRegression
+        ? 'failure'
+        : status === 'failed'
+          ? 'error'
+          : isSkipped
+            ? 'skipped'
+            : 'passed',
+    classname: cell.cell.model,
+    name: cell.name,
+    seconds: cell.runs.reduce((sum, { wallS }) => sum + (wallS ?? 0), 0),
+    about: {
+      cell: cell.cell.key,
+      gpu: environmentOf(cell, environments)?.gpuName ?? null,
+      owner: cell.owner,
+      finding: findings.map(({ id }) => id.slice(0, 8)).join(' ') || null,
+      new: findings.length === 0 ? null : String(findings.some(({ state }) => state === 'new')),
+      ...Object.fromEntries(metrics.map((metric) => [metric, valueOf(cell, metric)])),
+    },
+    message: messageOf(cell),
+    text: `${[cell.name, ...details.filter((line) => line !== '')].join('\n')}\n`,
+  };
+}
+
+function caseLines({ about, classname, kind, message, name, seconds, text }: Case): string[] {
+  const result = {
+    passed: () => element('system-out', {}, `${message}\n`),
+    failure: () => element('failure', { type: 'slower', message }, text),
+    error: () => element('error', { type: 'noResult', message }, text),
+    skipped: () => element('skipped', { message }),
+  }[kind]();
+  return element('testcase', { classname, name, time: seconds.toFixed(3) }, [...properties(about), ...result]);
 }
 
 type Attributes = Readonly<Record<string, string | number | null>>;
@@ -68,89 +117,10 @@ function element(name: string, attributes: Attributes, content: string | readonl
   return [`${start}>`, ...content.map((line) => `  ${line}`), `</${name}>`];
 }
 
-type Kind = 'passed' | 'failure' | 'error' | 'skipped';
-
-function kindOf(cell: ReportedCell): Kind {
-  if (cell.judgement.kind === 'compared' && isRegression(cell)) return 'failure';
-  switch (statusOf(cell)) {
-    case 'failed':
-      return 'error';
-    case 'missing':
-    case 'incomparable':
-      return 'skipped';
-    default:
-      return 'passed';
-  }
-}
-
-function testCase(cell: ReportedCell, kind: Kind, seconds: number, { environments }: ReportedSweep): string[] {
-  const { judgement } = cell;
-  const findings = judgement.kind === 'judged' && judgement.findings.length > 0 ? judgement.findings : null;
-  const metrics = [...METRIC_IDS, ...harnessMetrics([cell])];
-  const about = {
-    cell: cell.cell.key,
-    gpu: environmentOf(cell, environments)?.gpuName ?? null,
-    owner: cell.owner,
-    finding: findings?.map(({ id }) => id.slice(0, 8)).join(' ') ?? null,
-    new: findings === null ? null : String(findings.some(({ state }) => state === 'new')),
-    ...Object.fromEntries(metrics.map((metric) => [metric, valueOf(cell, metric)])),
-  };
-  const message = messageOf(cell);
-  const text = `${[cell.name, ...detailsOf(cell)].join('\n')}\n`;
-  const result = {
-    passed: () => element('system-out', {}, `${message}\n`),
-    failure: () => element('failure', { type: 'slower', message }, text),
-    error: () => element('error', { type: 'noResult', message }, text),
-    skipped: () => element('skipped', { message }),
-  }[kind]();
-  const named = { classname: cell.cell.model, name: cell.name, time: seconds.toFixed(3) };
-  return element('testcase', named, [...properties(about), ...result]);
-}
-
-export function messageOf(cell: ReportedCell): string {
-  const { judgement, metric } = cell;
-  const { label, unit } = judgedMetric(cell);
-  const word =
-    judgement.kind === 'values' ? '' : judgement.kind === 'judged' ? verdictText(judgement) : judgement.verdict;
-  if (judgement.kind === 'values' || judgement.head === null || judgement.base === null) {
-    const value = valueOf(cell, metric);
-    const reasons = reasonsOf(cell);
-    if (value === null) return `no result${reasons === '' ? '' : `: ${reasons}`}`;
-    const text = `${label} ${formatNumber(value)} ${unit}`;
-    return word === '' || word === 'new' ? text : `${word}: ${text}${reasons === '' ? '' : ` (${reasons})`}`;
-  }
-  const change = formatPercent(judgement.changePercent);
-  const levels = `${formatNumber(judgement.base)} → ${formatNumber(judgement.head)} ${unit}`;
-  return `${word}: ${label} ${change} (${levels})`;
-}
-
-function reasonsOf({ judgement, runs }: ReportedCell): string {
-  const judged = judgement.kind === 'values' ? [] : judgement.reasons;
-  const own = failureSentences(runs.map(({ outcome }) => outcome));
-  const all = [...new Set([...judged, ...own.filter((text) => !judged.some((other) => other.endsWith(text)))])];
-  return all.length === 0 && runs.length === 0 ? 'no run' : all.join('; ');
-}
-
-function detailsOf(cell: ReportedCell): string[] {
-  const { judgement } = cell;
-  const lines = cell.owner === null ? [] : [`owner: ${cell.owner}`];
-  if (judgement.kind !== 'values' && judgement.ciPercent !== null) {
-    lines.push(`95 % interval ${judgement.ciPercent.map((end) => formatPercent(end)).join(' to ')}`);
-  }
-  if (judgement.kind === 'compared' && judgement.cause !== null) {
-    lines.push(`likeliest cause: ${judgement.cause.title} (${judgement.cause.certainty})`);
-  }
-  if (judgement.kind === 'judged') lines.push(...judgement.findings.map(({ id }) => `finding ${id.slice(0, 8)}`));
-  return [...lines, reasonsOf(cell)].filter((line) => line !== '');
-}
-
 function properties(values: Attributes): string[] {
   const known = Object.entries(values).filter(([, value]) => value !== null);
-  return element(
-    'properties',
-    {},
-    known.flatMap(([name, value]) => element('property', { name, value })),
-  );
+  const lines = known.flatMap(([name, value]) => element('property', { name, value }));
+  return lines.length === 0 ? [] : element('properties', {}, lines);
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {

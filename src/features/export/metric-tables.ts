@@ -5,13 +5,12 @@ import { withoutControls } from '../../text/printable.ts';
 import {
   environmentOf,
   harnessMetrics,
-  judgedMetric,
+  judgementOf,
   marksOf,
   measuredRuns,
   type ReportedCell,
   type ReportedRun,
   type ReportedSweep,
-  statusOf,
   valueOf,
 } from './reported-sweep.ts';
 
@@ -63,22 +62,18 @@ export function csvText({ cells, environments, sweeps }: ReportedSweep): string 
     ['driver', (_, run) => environments.get(run.environmentId)?.driver ?? null],
     ['tensorrt', (_, run) => environments.get(run.environmentId)?.tensorrt ?? null],
     ['host', (_, run) => environments.get(run.environmentId)?.host ?? null],
-    ['verdict', (cell) => statusOf(cell)],
-    ['verdictMetric', (cell) => judgedMetric(cell).id],
-    ['before', (cell) => comparedOf(cell)?.base ?? null],
-    ['now', (cell) => comparedOf(cell)?.head ?? null],
-    ['changePercent', (cell) => comparedOf(cell)?.changePercent ?? null],
-    ['ciLowPercent', (cell) => comparedOf(cell)?.ciPercent?.[0] ?? null],
-    ['ciHighPercent', (cell) => comparedOf(cell)?.ciPercent?.[1] ?? null],
+    ['verdict', (cell) => judgementOf(cell).status],
+    ['verdictMetric', (cell) => judgementOf(cell).metric.id],
+    ['before', (cell) => judgementOf(cell).base],
+    ['now', (cell) => judgementOf(cell).head],
+    ['changePercent', (cell) => judgementOf(cell).changePercent],
+    ['ciLowPercent', (cell) => judgementOf(cell).ciPercent?.[0] ?? null],
+    ['ciHighPercent', (cell) => judgementOf(cell).ciPercent?.[1] ?? null],
     ['findings', ({ judgement: of }) => (of.kind === 'judged' ? of.findings.map(({ id }) => id).join(' ') : null)],
     ['marks', (_, run) => marksOf({ runs: [run] })],
   ];
   const rows = cells.flatMap((cell) => cell.runs.map((run) => columns.map(([, value]) => csvCell(value(cell, run)))));
   return [columns.map(([name]) => name), ...rows].map((row) => `${row.join(',')}\r\n`).join('');
-}
-
-function comparedOf({ judgement }: ReportedCell) {
-  return judgement.kind === 'values' ? null : judgement;
 }
 
 function joined<Inner>(

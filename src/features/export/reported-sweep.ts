@@ -8,7 +8,9 @@ import { type CustomMetricId, isCustomMetric, type MetricId } from '../../record
 import { ineligibleFlags, FLAG_LABELS, isIneligible } from '../../records/run-flag.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import type { CheckedFinding } from '../check/index.ts';
+import { failureSentences } from '../../records/outcome.ts';
+import { formatNumber, formatPercent } from '../../terminal/numbers.ts';
+import { type CheckedFinding, verdictText } from '../check/index.ts';
 import type { ComparedCell } from '../compare/index.ts';
 import type { CommonShift, GeometricMean, Verdict } from '../../records/verdict.ts';
 
@@ -134,13 +136,45 @@ export function statusOf(cell: ReportedCell): Verdict | 'new' | 'measured' {
   return judgement.reason ?? (judgement.verdict === 'noResult' ? 'failed' : judgement.verdict);
 }
 
-/** It is slower, and that makes an exit code. */
-export function isRegression({ judgement }: ReportedCell): boolean {
-  if (judgement.kind === 'values' || judgement.verdict !== 'slower') return false;
-  return judgement.kind === 'compared' || judgement.findings.some(({ isWarning }) => !isWarning);
+const NO_NUMBERS = { base: null, head: null, changePercent: null, ciPercent: null, mdePercent: null, reasons: [] };
+
+/** What each format says of a cell. */
+export function judgementOf(cell: ReportedCell) {
+  const { judgement, metric } = cell;
+  const status = statusOf(cell);
+  const isJudged = judgement.kind === 'judged';
+  const findings = isJudged ? judgement.findings : [];
+  const fails = judgement.kind === 'compared' || findings.some(({ isWarning }) => !isWarning);
+  return {
+    ...NO_NUMBERS,
+    ...judgement,
+    status,
+    word: isJudged ? verdictText(judgement) : judgement.kind === 'compared' ? judgement.verdict : '',
+    metric: gatedMetricOf(isJudged ? judgement.metric : metric),
+    findings,
+    cause: judgement.kind === 'compared' ? judgement.cause : null,
+    /** It is slower, and that makes an exit code. */
+    isRegression: judgement.kind !== 'values' && judgement.verdict === 'slower' && fails,
+  };
 }
 
-/** What the numbers of its judgment are of. */
-export function judgedMetric({ judgement, metric }: ReportedCell) {
-  return gatedMetricOf(judgement.kind === 'judged' ? judgement.metric : metric);
+/** `slower: GPU compute time +5.0 % (2.000 → 2.100 ms)` */
+export function messageOf(cell: ReportedCell): string {
+  const { base, changePercent, head, kind, metric, word } = judgementOf(cell);
+  const { label, unit } = metric;
+  if (kind !== 'values' && base !== null && head !== null) {
+    return `${word}: ${label} ${formatPercent(changePercent)} (${formatNumber(base)} → ${formatNumber(head)} ${unit})`;
+  }
+  const value = valueOf(cell, cell.metric);
+  const reasons = reasonsOf(cell);
+  if (value === null) return `no result${reasons === '' ? '' : `: ${reasons}`}`;
+  const text = `${label} ${formatNumber(value)} ${unit}`;
+  return word === '' || word === 'new' ? text : `${word}: ${text}${reasons === '' ? '' : ` (${reasons})`}`;
+}
+
+export function reasonsOf(cell: ReportedCell): string {
+  const judged = judgementOf(cell).reasons;
+  const own = failureSentences(cell.runs.map(({ outcome }) => outcome));
+  const all = [...new Set([...judged, ...own.filter((text) => !judged.some((other) => other.endsWith(text)))])];
+  return all.length === 0 && cell.runs.length === 0 ? 'no run' : all.join('; ');
 }

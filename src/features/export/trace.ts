@@ -149,19 +149,17 @@ function layerSlices(layers: readonly JoinedLayer[]) {
     });
 }
 
-interface Kind {
-  readonly name: string;
-  readonly start: QueryTimeColumn;
-  readonly end: QueryTimeColumn;
-  /** More exact than the difference of the stamps; null where trtexec writes none. */
-  readonly duration: QueryTimeColumn | null;
-}
-
-const KINDS: readonly Kind[] = [
-  { name: 'enqueue (host)', start: 'startEnqMs', end: 'endEnqMs', duration: null },
-  { name: 'H2D copy', start: 'startH2dMs', end: 'endH2dMs', duration: 'h2dMs' },
-  { name: 'GPU compute', start: 'startComputeMs', end: 'endComputeMs', duration: 'computeMs' },
-  { name: 'D2H copy', start: 'startD2hMs', end: 'endD2hMs', duration: 'd2hMs' },
+/** The length by the difference of stamps, or by a duration, which is more exact. */
+const KINDS: readonly (readonly [
+  name: string,
+  start: QueryTimeColumn,
+  end: QueryTimeColumn,
+  QueryTimeColumn | null,
+])[] = [
+  ['enqueue (host)', 'startEnqMs', 'endEnqMs', null],
+  ['H2D copy', 'startH2dMs', 'endH2dMs', 'h2dMs'],
+  ['GPU compute', 'startComputeMs', 'endComputeMs', 'computeMs'],
+  ['D2H copy', 'startD2hMs', 'endD2hMs', 'd2hMs'],
 ];
 
 /**
@@ -170,43 +168,34 @@ const KINDS: readonly Kind[] = [
  */
 export function queryTracks(times: QueryTimes): { readonly tracks: readonly Track[]; readonly hasStamps: boolean } {
   const hasStamps = times.columns.startComputeMs !== undefined;
-  const tracks = KINDS.flatMap((kind) => {
-    const spans = hasStamps ? stampedSpans(kind, times) : laidSpans(kind, times);
-    return spans === null ? [] : tracksOf(kind.name, spans);
+  const columns = hasStamps ? times.columns : laidColumns(times);
+  const tracks = KINDS.flatMap(([name, start, end, duration]) => {
+    const [startMs, stampMs] = [columns[start], columns[end]];
+    const lengthMs = duration === null ? undefined : columns[duration];
+    if (startMs === undefined || (stampMs === undefined && lengthMs === undefined)) return [];
+    const endMs = startMs.map((from, query) =>
+      Math.max(from, lengthMs === undefined ? (stampMs?.[query] ?? from) : from + (lengthMs[query] ?? 0)),
+    );
+    return endMs.some((to, query) => to > (startMs[query] ?? 0)) ? tracksOf(name, startMs, endMs) : [];
   });
   return { tracks, hasStamps };
 }
 
-interface Spans {
-  readonly startMs: Float64Array;
-  readonly endMs: Float64Array;
-}
-
-function stampedSpans({ duration, end, start }: Kind, { columns }: QueryTimes): Spans | null {
-  const [startMs, stampMs] = [columns[start], columns[end]];
-  const lengthMs = duration === null ? undefined : columns[duration];
-  if (startMs === undefined || (stampMs === undefined && lengthMs === undefined)) return null;
-  const endMs = startMs.map((from, query) =>
-    Math.max(from, lengthMs === undefined ? (stampMs?.[query] ?? from) : from + (lengthMs[query] ?? 0)),
+/** With start times as if each part of each query began where the one before it ended. */
+function laidColumns({ columns, count }: QueryTimes): QueryTimes['columns'] {
+  const parts = KINDS.flatMap(([, start, , duration]) =>
+    duration === null ? [] : [{ start, lengthMs: columns[duration], startMs: new Float64Array(count) }],
   );
-  return endMs.some((to, query) => to > (startMs[query] ?? 0)) ? { startMs, endMs } : null;
-}
-
-function laidSpans({ duration }: Kind, { columns, count }: QueryTimes): Spans | null {
-  const own = duration === null ? undefined : columns[duration];
-  if (own === undefined || own.every((value) => value === 0)) return null;
-  const [startMs, endMs] = [new Float64Array(count), new Float64Array(count)];
   for (let query = 0, at = 0; query < count; query += 1) {
-    for (const part of ['h2dMs', 'computeMs', 'd2hMs'] as const) {
-      const from = at;
-      at += columns[part]?.[query] ?? 0;
-      if (part === duration) [startMs[query], endMs[query]] = [from, at];
+    for (const { lengthMs, startMs } of parts) {
+      startMs[query] = at;
+      at += lengthMs?.[query] ?? 0;
     }
   }
-  return { startMs, endMs };
+  return { ...columns, ...Object.fromEntries(parts.map(({ start, startMs }) => [start, startMs])) };
 }
 
-function tracksOf(name: string, { endMs, startMs }: Spans): Track[] {
+function tracksOf(name: string, startMs: Float64Array, endMs: Float64Array): Track[] {
   const order = Uint32Array.from(startMs.keys()).toSorted((a, b) => (startMs[a] ?? 0) - (startMs[b] ?? 0));
   const tracks: number[][] = [];
   for (const query of order) {

@@ -7,10 +7,10 @@ import { commandsOf } from '../../cli/command-tree.ts';
 import { type Io, printLines } from '../../cli/io.ts';
 import { packageFolder } from '../../cli/store-location.ts';
 import { UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { EXIT_CODE_WORDS, EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { isOwnMetric, ownMetricNamed } from '../../records/metric.ts';
 import type { Look } from '../../terminal/look.ts';
-import { padEnd, textWidth, wrapWords } from '../../terminal/text-width.ts';
+import { labelledItems, padEnd, textWidth, wrapWords } from '../../terminal/text-width.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { printable } from '../../text/printable.ts';
 import { EXPLAINED_NUMBERS, type ExplainedNumber, metricText } from './metric-texts.ts';
@@ -149,6 +149,8 @@ function overviewPage(program: CommandUnknownOpts, look: Look): string[] {
       return [look.style.strong(group), ...definitions(rows, look, '  '), ''];
     }),
     'Each command: bench help COMMAND',
+    '',
+    ...labelledItems('Exit codes: ', EXIT_CODE_WORDS, Math.min(look.columns, WIDEST)),
     '',
     look.style.strong('Topics: bench help TOPIC'),
     ...definitions([['metrics', 'every metric, where it comes from, and its caveats'], ...topics], look, '  '),

@@ -64,6 +64,7 @@ export const importCommand = defineCommand({
     'bench import app.log --pattern "latency: {ms} ms" --model vit --precision fp16 --shapes input:8x3x224x224',
     'bench import artefacts/   # rebuilds a lost store',
   ],
+  notes: 'import stores runs, so that they can be compared; bench parse only shows what bench reads in a file.',
   outputs: { import: async () => (await import('./output.ts')).importOutput },
   define,
   run: async ([paths], options, io) => (await import('./import.ts')).importRuns(paths, options, io),

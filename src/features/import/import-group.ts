@@ -235,7 +235,7 @@ export class GroupImport {
     const joins = !isStored && run.manifest.sweepId === sweepId && !isInside(artefactsFolder, folder);
     if (opened !== undefined && (!joins || this.checked.has(`${sweepId} ${folder}`))) return;
     this.checked.add(`${sweepId} ${folder}`);
-    const manifest = await readSweepManifest(join(folder, SWEEP_MANIFEST));
+    const manifest = readSweepManifest(join(folder, SWEEP_MANIFEST));
     const stated = manifest?.sweep.sweepId === sweepId ? manifest : null;
     const sweep = opened?.sweep ?? findSweep(db, sweepId) ?? this.newSweep(sweepId, run);
     if (joins && stated === null && sweep.source === 'run') {

@@ -160,7 +160,7 @@ export async function restoreArtefacts(
     await restoreOthers(context, sweeps, imported);
     found.push(...sweeps);
   }
-  await readFindings(db, found);
+  readFindings(db, found);
 }
 
 function outputOf(imported: ImportedSweep): ImportOutput['sweeps'][number] {
@@ -288,14 +288,14 @@ function importedSweep(db: StoreDatabase, name: string): Sweep {
 
 /** Why a folder of artefacts is empty; null when it was not pruned. */
 async function prunedWords(path: string): Promise<string | null> {
-  const notes = await readPrunedNotes(path);
+  const notes = readPrunedNotes(path);
   if (notes.length === 0) return null;
   return `${printable(path)}: the artefacts of these runs were pruned; what is left of them is in the store that they were in (bench db merge brings it)`;
 }
 
 /** Pruned runs cannot be rebuilt from artefacts, which must not pass silently. */
 async function prunedNotes(path: string, { db }: OpenStore): Promise<string[]> {
-  return (await readPrunedNotes(path)).flatMap(({ sweepId, runIds }) => {
+  return readPrunedNotes(path).flatMap(({ sweepId, runIds }) => {
     const lacking = runIds.filter((runId) => sweepOfRun(db, runId) === null).length;
     const which = `${count(lacking, 'run')} of sweep ${sweepId.slice(0, 8)}`;
     return lacking === 0 ? [] : [`the artefacts of ${which} were pruned: they are only in the store that they were in`];

@@ -44,7 +44,7 @@ export async function findSweepFolders(path: string, sources: readonly RunSource
     folders.push(...inner.filter((folder) => !isLink(folder)));
   }
   const read = folders.map(async (folder): Promise<FoundSweep[]> => {
-    const manifest = await readSweepManifest(join(folder, SWEEP_MANIFEST));
+    const manifest = readSweepManifest(join(folder, SWEEP_MANIFEST));
     if (manifest?.sweep.sweepId !== basename(resolve(folder))) return [];
     // A sweep with pruned artefacts exists only in its store.
     return (await isPruned(folder)) ? [] : [{ manifest, path: folder }];
@@ -53,7 +53,7 @@ export async function findSweepFolders(path: string, sources: readonly RunSource
 }
 
 async function isPruned(sweepFolder: string): Promise<boolean> {
-  return (await readPrunedNotes(sweepFolder)).length > 0;
+  return readPrunedNotes(sweepFolder).length > 0;
 }
 
 /**
@@ -68,7 +68,7 @@ export async function restoreSweep(
   const stored = findSweep(db, sweep.sweepId);
   const isOwn = isInside(artefactsFolder, path);
   // Its folder may be all that is left of a sweep.
-  const left = await readSweepManifest(sweepManifestPath(artefactsFolder, sweep.sweepId));
+  const left = readSweepManifest(sweepManifestPath(artefactsFolder, sweep.sweepId));
   const there = stored ?? left?.sweep ?? null;
   if (!isOwn && there !== null) refuseOtherSweep(sweep, there, path);
   if (stored === null) {

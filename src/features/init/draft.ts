@@ -41,39 +41,45 @@ export function draftModels(found: readonly FoundModel[], possibilities: Possibi
   const named = found.map((model) => {
     const whole = posix.basename(model.path).replace(/\.onnx$/i, '');
     const [, stem = '', word = ''] = /^(.+)[_.-]([a-z]+\d+)$/i.exec(whole) ?? [];
-    const precision = word.toLowerCase();
-    // Without types, as conversions change them.
-    const inputs = JSON.stringify(model.facts.inputs.map(({ name, shape }) => [name, shape]));
-    const folder = posix.dirname(model.path);
-    const isVariant = isOneOf(PRECISIONS, precision);
-    return { model, whole, folder, inputs, stem: isVariant ? stem : whole, precision: isVariant ? precision : null };
+    const precision = isOneOf(PRECISIONS, word.toLowerCase()) ? word.toLowerCase() : null;
+    return { model, folder: posix.dirname(model.path), whole, stem: precision === null ? whole : stem, precision };
   });
-  const groups = Map.groupBy(named, ({ folder, inputs, stem }) => JSON.stringify([folder, stem, inputs]));
+  const groups = Map.groupBy(named, ({ folder, model, stem }) => {
+    // Without types, as conversions change them.
+    return JSON.stringify([folder, stem, model.facts.inputs.map(({ name, shape }) => [name, shape])]);
+  });
   const models: DraftModel[] = [];
   const skipped: SkippedFile[] = [];
   for (const files of groups.values()) {
     const base = files.find(({ precision }) => precision === null) ?? (files.length === 1 ? files[0] : undefined);
-    const [first] = base === undefined ? files : [base];
+    const first = base ?? files[0];
     if (first === undefined) continue;
-    const variants = Map.groupBy(files, (file) => (file === base ? null : file.precision));
-    for (const { model } of [...variants.values()].flatMap((same) => same.slice(1))) {
-      skipped.push({ path: model.path, problem: 'another file is of the same precision' });
+    const variants = new Map<Precision, string>();
+    for (const { model, precision } of files.filter((file) => file !== base)) {
+      if (isOneOf(PRECISIONS, precision) && !variants.has(precision)) variants.set(precision, model.path);
+      else skipped.push({ path: model.path, problem: 'another file is of the same precision' });
     }
-    const paths = [...variants].flatMap(([precision, [file]]): [Precision, string][] =>
-      precision === null || file === undefined ? [] : [[precision, file.model.path]],
-    );
-    const drafted = draftModel(base?.model ?? null, first.model, paths, possibilities);
+    const drafted = draftModel(base?.model ?? null, first.model, [...variants], possibilities);
     const wanted = (base === undefined ? first.stem : base.whole).trim() || 'model';
     if (typeof drafted === 'string') skipped.push({ path: first.model.path, problem: drafted });
-    else models.push({ ...drafted, name: freeName(wanted, posix.basename(first.folder), models) });
+    else {
+      const inFolder = /\w/.test(first.folder) ? [`${posix.basename(first.folder).trim()}_${wanted}`] : [];
+      models.push({
+        ...drafted,
+        name: firstFree(
+          [wanted, ...inFolder],
+          models.map(({ name }) => name),
+        ),
+      });
+    }
   }
   return { models, skipped };
 }
 
-function freeName(wanted: string, folder: string, models: readonly DraftModel[]): string {
-  const isTaken = (name: string): boolean => models.some((model) => model.name === name);
-  let name = isTaken(wanted) && /\w/.test(folder) ? `${folder.trim()}_${wanted}` : wanted;
-  for (let number = 2; isTaken(name); number += 1) name = `${wanted}_${number}`;
+/** The first name that is not taken, else the first with a number. */
+function firstFree([first, ...others]: readonly [string, ...string[]], taken: readonly string[]): string {
+  let name = [first, ...others].find((each) => !taken.includes(each)) ?? first;
+  for (let number = 2; taken.includes(name); number += 1) name = `${first}_${number}`;
   return name;
 }
 
@@ -94,22 +100,24 @@ function draftModel(
   if (base !== null && own === null && files.length === 0) {
     return 'it is quantized to a type that no precision of a matrix represents';
   }
-  const isThere = (precision: Precision): boolean => files.some((file) => file.precision === precision);
   const proposed = own === null || !canRun(own, version) ? [] : proposals(own, possibilities);
-  const made = proposed.filter(({ precision }) => !isThere(precision));
-  const isChosen = ({ precision }: DraftPrecision): boolean => precision === own || precision === 'fp16';
-  const precisions = [...made.filter(isChosen), ...files];
+  const made = proposed.filter(({ precision }) => !files.some((file) => file.precision === precision));
+  const [chosen, others] = [true, false].map((wanted) =>
+    made.filter(({ precision }) => (precision === own || precision === 'fp16') === wanted),
+  );
+  const precisions = [...(chosen ?? []), ...files];
   if (precisions.length === 0) {
     const needed = [...(own === null ? [] : [own]), ...variants.map(([precision]) => precision)];
     return `this version of TensorRT cannot run ${needed.join(', ')}`;
   }
+  const cudaGraph = facts.controlFlowOps.length === 0;
   return {
     onnx: base?.path ?? null,
     ...shapes,
     precisions,
-    others: made.filter((one) => !isChosen(one)),
+    others: others ?? [],
     remarks: remarksOn(facts),
-    cudaGraph: facts.controlFlowOps.length === 0,
+    cudaGraph,
   };
 }
 
@@ -138,19 +146,17 @@ function canRun(precision: Precision, version: TensorrtVersion | null): boolean 
 function proposals(own: Precision, { version, hasModelopt }: Possibilities): DraftPrecision[] {
   const self: DraftPrecision = { precision: own, source: 'onnx', why: 'the model as it is' };
   if (own !== 'fp32') return [self];
-  const made = (['fp16', 'bf16', 'int8', 'fp8', 'int4'] as const).filter((precision) => canRun(precision, version));
-  return [
-    self,
-    ...made.flatMap((precision): DraftPrecision[] => {
-      const isFloat = precision === 'fp16' || precision === 'bf16';
-      if (isFloat && version !== null && !isAtLeast(version, '11.0')) {
-        return [{ precision, source: 'flag', why: `by trtexec's --${precision}, which TensorRT 11 no longer has` }];
-      }
-      if (!hasModelopt) return [];
-      if (isFloat) return [{ precision, source: 'autocast', why: "made by ModelOpt's AutoCast" }];
-      return [{ precision, source: 'modelopt', why: "made by ModelOpt's quantization, on random data: speed only" }];
-    }),
-  ];
+  const hasFlags = version !== null && !isAtLeast(version, '11.0');
+  const byFlag = { source: 'flag', why: (name: string) => `by trtexec's --${name}, which TensorRT 11 no longer has` };
+  const cast = { source: 'autocast', why: () => "made by ModelOpt's AutoCast" };
+  const quantized = { source: 'modelopt', why: () => "made by ModelOpt's quantization, on random data: speed only" };
+  const made = (['fp16', 'bf16', 'int8', 'fp8', 'int4'] as const).flatMap((precision): DraftPrecision[] => {
+    const isFloat = precision === 'fp16' || precision === 'bf16';
+    const by = !isFloat ? quantized : hasFlags ? byFlag : cast;
+    if (!canRun(precision, version) || (by !== byFlag && !hasModelopt)) return [];
+    return [{ precision, source: by.source, why: by.why(precision) }];
+  });
+  return [self, ...made];
 }
 
 function remarksOn({ controlFlowOps, customOps, dataDependentOps, externalFiles, inputs }: OnnxFacts): string[] {
@@ -196,18 +202,15 @@ const SIZES: readonly (readonly [name: RegExp, guess: SizeGuess])[] = [
  * @param place 0-based; an unclear first dimension is taken for the batch
  */
 export function guessSize(name: string | null, place: number): SizeGuess {
-  const parts = (name ?? '').split('+').map((part) => part.trim().toLowerCase());
-  const guesses = parts.map((part) =>
-    /^\d+$/.test(part)
-      ? around(Number(part), Number(part), Number(part), 'a number')
-      : (SIZES.find(([pattern]) => pattern.test(part))?.[1] ?? UNKNOWN),
-  );
+  const guesses = (name ?? '').split('+').map((text) => {
+    const part = text.trim().toLowerCase();
+    if (/^\d+$/.test(part)) return around(Number(part), Number(part), Number(part), 'a number');
+    return SIZES.find(([pattern]) => pattern.test(part))?.[1] ?? UNKNOWN;
+  });
   const [only = UNKNOWN] = guesses;
-  if (parts.length === 1 || parts.includes('')) return only === UNKNOWN && place === 0 ? BATCH : only;
-  const [opt = 0, min = 0, max = 0] = (['opt', 'min', 'max'] as const).map((limit) =>
-    guesses.reduce((sum, guess) => sum + guess[limit], 0),
-  );
-  return around(opt, min, max, 'the sum of the others in its name');
+  if (guesses.length === 1) return only === UNKNOWN && place === 0 ? BATCH : only;
+  const sum = (limit: 'opt' | 'min' | 'max') => guesses.reduce((total, guess) => total + guess[limit], 0);
+  return around(sum('opt'), sum('min'), sum('max'), 'the sum of the others in its name');
 }
 
 /** Names that mean something else where an axis or a filter is; a dimension `batch` is the field of that name. */
@@ -241,9 +244,10 @@ export function draftShapes(inputs: readonly OnnxTensorInfo[]): Pick<DraftModel,
     const word = (stated ?? (place === 0 ? 'batch' : `${input}_dim${place}`)).replaceAll(/\W+/g, '_');
     const plain = /[A-Za-z]/.test(word) ? word.replace(/^(?=\d)/, '_') : `dim${axes.size}`;
     const base = TAKEN.has(plain) ? `${plain}_dim` : plain;
-    const used = new Set([...axes.values()].map((axis) => axis.name));
-    let name = base;
-    for (let number = 2; used.has(name); number += 1) name = `${base}_${number}`;
+    const name = firstFree(
+      [base],
+      [...axes.values()].map((axis) => axis.name),
+    );
     axes.set(origin, { name, ...guessSize(stated, place) });
     return name;
   };

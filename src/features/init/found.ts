@@ -1,4 +1,5 @@
-import { resolve, relative, sep } from 'node:path';
+import { type Dirent, readdirSync, statSync } from 'node:fs';
+import { join, relative, resolve, sep } from 'node:path';
 
 import { readPythonVersions } from '../../tools/modelopt/names.ts';
 import { formatTensorrtVersion } from '../../text/version.ts';
@@ -7,8 +8,6 @@ import { pythonFacts } from '../../machine/machine-tools.ts';
 import { trtexecFacts } from '../../trtexec/program/trtexec-facts.ts';
 import { gpusFacts } from '../doctor/index.ts';
 import type { Io } from '../../cli/io.ts';
-import { statSync } from 'node:fs';
-import { findOnnxFiles } from '../../tools/onnx/find-onnx.ts';
 import { readOnnxFacts } from '../../tools/onnx/onnx-file.ts';
 import { UsageError } from '../../errors.ts';
 import type { FoundModel, SkippedFile } from './draft.ts';
@@ -63,25 +62,32 @@ const MAX_FOUND = 24;
 
 /**
  * Reads the ONNX files of the places given.
- * @param matrixFolder paths are written relative to it
+ * @param matrixFolder paths are written relative to it, so that both can move together
  * @throws UsageError when there is none
  */
 export async function findModels(places: readonly string[], matrixFolder: string, io: Io) {
   const folders = places.length === 0 ? ['.'] : places;
-  const searched = folders.map((place) => searchedIn(place, io));
-  const files = [...new Set(searched.flatMap((each) => each.files))];
-  const named = files.filter((file) => searched.some((each) => each.isFile && each.files[0] === file));
-  const chosen = files.filter((file, place) => place < MAX_FOUND || named.includes(file));
-  const where = folders.map((place) => printable(place)).join(', ');
-  if (files.length === 0) {
-    throw new UsageError(
-      `no ONNX file in ${where === '.' ? 'this folder or below it' : where}: name one, bench init MODEL.onnx`,
-    );
+  const named: string[] = [];
+  const found: string[] = [];
+  for (const place of folders) {
+    const path = resolve(io.cwd, place);
+    try {
+      if (statSync(path).isDirectory()) found.push(...onnxFilesIn(path));
+      else named.push(path);
+    } catch (error) {
+      throw new UsageError(`${printable(place)}: ${readingProblem(error)}`, { cause: error });
+    }
+  }
+  const others = new Set(found.filter((path) => !named.includes(path)));
+  const chosen = [...new Set(named), ...[...others].slice(0, Math.max(0, MAX_FOUND - named.length))];
+  if (chosen.length === 0) {
+    const where = places.length === 0 ? 'this folder or below it' : places.map((place) => printable(place)).join(', ');
+    throw new UsageError(`no ONNX file in ${where}: name one, bench init MODEL.onnx`);
   }
   const models: FoundModel[] = [];
   const skipped: SkippedFile[] = [];
   for (const file of chosen) {
-    const path = statedPath(matrixFolder, file);
+    const path = relative(matrixFolder, file).split(sep).join('/');
     try {
       models.push({ path, facts: await readOnnxFacts(file) });
     } catch (error) {
@@ -89,27 +95,30 @@ export async function findModels(places: readonly string[], matrixFolder: string
     }
     io.signal.throwIfAborted();
   }
-  const left = files.length - chosen.length;
-  const notes = [
-    ...(left > 0 ? [`${left} more ONNX files are left out: name those that matter`] : []),
-    ...(searched.some(({ isCutOff }) => isCutOff)
-      ? ['the search ended before it saw every folder: name the models, or their folder']
-      : []),
-  ];
-  return { models, skipped, note: notes.length === 0 ? null : notes.join('; ') };
+  const left = new Set([...named, ...others]).size - chosen.length;
+  const note = left === 0 ? null : `${left} more ONNX files are left out: name those that matter`;
+  return { models, skipped, note };
 }
 
-function searchedIn(place: string, io: Io) {
-  const path = resolve(io.cwd, place);
+/** Folders of other programs, and those of bench's own output. */
+const NOT_LOOKED_INTO = new Set(['node_modules', 'site-packages', 'variants', 'artefacts', '__pycache__']);
+const MAX_DEPTH = 6;
+
+/** ONNX files in a folder, then those below it. Links to folders are not followed, nor what cannot be read. */
+function onnxFilesIn(folder: string, depth = 1): string[] {
+  const sorted = entriesOf(folder).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const files = sorted.filter((entry) => !entry.isDirectory() && /\.onnx$/i.test(entry.name));
+  const folders = sorted.filter(
+    (entry) => entry.isDirectory() && !entry.name.startsWith('.') && !NOT_LOOKED_INTO.has(entry.name),
+  );
+  const below = depth === MAX_DEPTH ? [] : folders.flatMap(({ name }) => onnxFilesIn(join(folder, name), depth + 1));
+  return [...files.map(({ name }) => join(folder, name)), ...below];
+}
+
+function entriesOf(folder: string): Dirent[] {
   try {
-    if (!statSync(path).isDirectory()) return { files: [path], isCutOff: false, isFile: true };
-  } catch (error) {
-    throw new UsageError(`${printable(place)}: ${readingProblem(error)}`, { cause: error });
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return [];
   }
-  return { ...findOnnxFiles(path), isFile: false };
-}
-
-/** Relative to the matrix, so that both can move together. */
-function statedPath(folder: string, file: string): string {
-  return relative(folder, file).split(sep).join('/');
 }

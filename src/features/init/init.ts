@@ -16,7 +16,7 @@ import { shellLine, shellQuote } from '../../text/shell-quote.ts';
 import { yamlText } from '../../text/yaml-text.ts';
 import { notIgnored, repositoryFolder } from '../../tools/git/git.ts';
 import type { InitOptions } from './command.ts';
-import { type DraftModel, draftModels, type SkippedFile } from './draft.ts';
+import { type DraftModel, draftModels } from './draft.ts';
 import { findModels, lookAround } from './found.ts';
 import type { InitOutput } from './output.ts';
 
@@ -24,7 +24,9 @@ const SCHEMA_NAME = 'matrix.schema.json';
 
 export async function init(places: readonly string[], options: InitOptions, io: Io): Promise<ExitCode> {
   const path = resolve(io.cwd, options.output);
-  refuseToOverwrite(path, options);
+  if (basename(path) === SCHEMA_NAME) {
+    throw new UsageError(`--output ${printable(options.output)}: the schema has this name`);
+  }
   const [read, here] = await Promise.all([findModels(places, dirname(path), io), lookAround(options.trtexec, io)]);
   if (read.note !== null) io.err(`${read.note}\n`);
   const { models, skipped: unfit } = draftModels(read.models, here.possibilities);
@@ -36,8 +38,20 @@ export async function init(places: readonly string[], options: InitOptions, io: 
       `no model that a matrix could stand for: ${printable(first?.path ?? '')}: ${first?.problem ?? ''}${more}`,
     );
   }
-  const found = [...here.found, `Run it: ${shellLine(['bench', 'run', options.output])}`];
-  const text = draftText(SCHEMA_NAME, found, here.statedTrtexec, models, skipped);
+  const { statedTrtexec } = here;
+  // Everything that was guessed says so next to it.
+  const draft = [
+    `# yaml-language-server: $schema=./${SCHEMA_NAME}`,
+    '# Written by `bench init`. What it guessed says so; change what you know better. All that may stand here: bench help matrix',
+    ...here.found.map((line) => comment(line)),
+    comment(`Run it: ${shellLine(['bench', 'run', options.output])}`),
+    '',
+    ...(statedTrtexec === null ? [] : [`trtexec: ${yamlText(statedTrtexec)}`, '']),
+    'models:',
+    ...models.flatMap(modelLines),
+    ...skipped.map((file) => comment(`left out: ${file.path}: ${file.problem}`, '  ')),
+  ];
+  const text = `${draft.join('\n')}\n${REST}`;
   const matrix = loadMatrix(path, {
     cwd: io.cwd,
     readText: (file) => (file === path ? text : null),
@@ -61,24 +75,14 @@ export async function init(places: readonly string[], options: InitOptions, io: 
   return printResult(io, options, written, initText);
 }
 
-function refuseToOverwrite(path: string, { force, output }: InitOptions): void {
-  if (basename(path) === SCHEMA_NAME) {
-    throw new UsageError(`--output ${printable(output)}: the schema has this name`);
-  }
-  if (force !== true && existsSync(path)) throw thereAlready(output);
-}
-
-function thereAlready(output: string): UsageError {
-  return new UsageError(`${printable(output)} exists: --force replaces it, --output FILE writes another`);
-}
-
 function write(path: string, text: string, { force, output }: InitOptions): void {
   try {
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text, { flag: force === true ? 'w' : 'wx' });
   } catch (error) {
-    if (errorCode(error) === 'EEXIST') throw thereAlready(output);
-    throw cannotWrite(output, error, '--output FILE writes elsewhere');
+    if (errorCode(error) !== 'EEXIST') throw cannotWrite(output, error, '--output FILE writes elsewhere');
+    const advice = '--force replaces it, --output FILE writes another';
+    throw new UsageError(`${printable(output)} exists: ${advice}`, { cause: error });
   }
 }
 
@@ -112,43 +116,35 @@ async function ignoreMade(io: Io): Promise<Pick<InitOutput, 'ignoreFile' | 'notI
 }
 
 function initText(written: InitOutput, { columns, style }: Look): string[] {
-  const {
-    cells,
-    file,
-    gpus,
-    ignoreFile,
-    lacking,
-    models,
-    notIgnored: lacks,
-    runs,
-    schemaFile,
-    skipped,
-    trtexec,
-  } = written;
+  const { cells, file, gpus, ignoreFile, lacking, models, runs, schemaFile, skipped, trtexec } = written;
   const counted = `${count(models.length, 'model')}, ${count(cells, 'cell')}, ${count(runs, 'run')}`;
   const command = shellQuote(file);
-  const isKnown = trtexec !== null && trtexec.version !== null;
+  const version = trtexec?.version ?? null;
   const warned = (text: string): string[] => wrapWords(printable(text), columns).map((line) => style.warn(line));
   return [
     `${style.strong(printable(file))}: ${counted}`,
-    ...models.map(modelLine),
+    ...models.map(({ name, precisions, dimensions }) => {
+      const sizes = dimensions.map((each) => `${each.name} ${each.values.join(' ')}`);
+      const parts = [precisions.map(({ precision }) => precision).join(' '), ...sizes];
+      return `  ${printable(name)}: ${parts.join(' · ')}`;
+    }),
     ...skipped.flatMap(({ path, problem }) => warned(`left out: ${path}: ${problem}`)),
-    ...(trtexec === null || trtexec.version === null ? [] : [`trtexec ${trtexec.version}: ${printable(trtexec.path)}`]),
-    ...(gpus.length === 0 ? [] : [`GPU: ${gpus.map((name) => printable(name)).join(', ')}`]),
-    ...(schemaFile === null ? [] : [`schema for editors: ${printable(schemaFile)}`]),
-    ...(ignoreFile === null ? [] : [`git ignores the results: ${ignoreFile}`]),
-    ...(lacks.length === 0 ? [] : warned(`.gitignore lacks what bench makes: ${lacks.join(' ')}`)),
+    ...(version === null ? [] : stated(`trtexec ${version}`, trtexec?.path ?? null)),
+    ...stated('GPU', gpus.join(', ')),
+    ...stated('schema for editors', schemaFile),
+    ...stated('git ignores the results', ignoreFile),
+    ...(written.notIgnored.length === 0
+      ? []
+      : warned(`.gitignore lacks what bench makes: ${written.notIgnored.join(' ')}`)),
     ...lacking.flatMap((what) => warned(`missing: ${what}`)),
     lacking.length === 0
       ? `next: bench plan ${command}, then bench run ${command}`
-      : `next: bench plan ${command}${isKnown ? '' : ' --tensorrt 10.6'}; bench doctor shows how to fix what is missing`,
+      : `next: bench plan ${command}${version === null ? ' --tensorrt 10.6' : ''}; bench doctor shows how to fix what is missing`,
   ];
 }
 
-function modelLine({ name, precisions, dimensions }: InitOutput['models'][number]): string {
-  const sizes = dimensions.map((each) => `${each.name} ${each.values.join(' ')}`);
-  const parts = [precisions.map(({ precision }) => precision).join(' '), ...sizes];
-  return `  ${printable(name)}: ${parts.join(' · ')}`;
+function stated(name: string, text: string | null): string[] {
+  return text ? [`${name}: ${printable(text)}`] : [];
 }
 
 const REST = `
@@ -169,30 +165,6 @@ gate: # what \`bench check\` reports
   # limits: ['p99 <= 5 ms', { limit: 'engineMib <= 500', filter: 'batch=1' }]
   # owners: [{ filter: 'model=*', owner: team-vision }] # the last entry that fits a cell holds
 `;
-
-/**
- * A draft as the file that a person goes on with: everything that was guessed says so next to it.
- * @param trtexec null when it is found by itself
- */
-function draftText(
-  schema: string,
-  found: readonly string[],
-  trtexec: string | null,
-  models: readonly DraftModel[],
-  skipped: readonly SkippedFile[],
-): string {
-  const lines = [
-    `# yaml-language-server: $schema=./${schema}`,
-    '# Written by `bench init`. What it guessed says so; change what you know better. All that may stand here: bench help matrix',
-    ...found.map((line) => comment(line)),
-    '',
-    ...(trtexec === null ? [] : [`trtexec: ${yamlText(trtexec)}`, '']),
-    'models:',
-    ...models.flatMap(modelLines),
-    ...skipped.map(({ path, problem }) => comment(`left out: ${path}: ${problem}`, '  ')),
-  ];
-  return `${lines.join('\n')}\n${REST}`;
-}
 
 function modelLines(model: DraftModel): string[] {
   const { cudaGraph, dimensions, name, onnx, others, precisions, remarks, shapes } = model;

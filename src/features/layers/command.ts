@@ -43,6 +43,7 @@ export const layersCommand = defineCommand({
     "bench layers vit --onnx models/vit.onnx       # FLOPs, share of the GPU's peak, roofline",
     'bench layers 1a2b3c4d --kernels               # the newest capture: its kernels',
   ],
+  notes: 'layers --diff lists every layer that changed; bench why starts from a change and ranks its causes.',
   outputs: {
     layers: async () => (await import('./output.ts')).layers,
     'layers-diff': async () => (await import('./output.ts')).layersDiff,

@@ -82,21 +82,13 @@ export function pairsOfMatrix(cells: readonly MatrixCell[], cwd: string, fileOf:
   return { pairs: [...pairs.values()], notes: [...notes] };
 }
 
-function referenceOf(
-  cells: readonly MatrixCell[],
-  fileOf: VariantFile,
-): { readonly precision: Precision; readonly path: string } | null {
+function referenceOf(cells: readonly MatrixCell[], fileOf: VariantFile) {
+  // Conversions start from the base model.
+  const base = cells.find(({ build }) => build.source.kind === 'converted')?.build.source;
   for (const precision of REFERENCES) {
-    const path = cells
-      .filter(({ cell }) => cell.precision === precision)
-      .map(fileOf)
-      .find((file) => file !== null);
+    const own = cells.filter(({ cell }) => cell.precision === precision).flatMap((entry) => fileOf(entry) ?? []);
+    const path = own[0] ?? (precision === 'fp32' && base?.kind === 'converted' ? base.onnx.value : undefined);
     if (path !== undefined) return { precision, path };
-    if (precision !== 'fp32') continue;
-    // Conversions start from the base model.
-    for (const { build } of cells) {
-      if (build.source.kind === 'converted') return { precision, path: build.source.onnx.value };
-    }
   }
   return null;
 }

@@ -16,7 +16,7 @@ import { truncate, wrapWords } from '../../terminal/text-width.ts';
 import { accuracyHistory, saveAccuracy } from '../../store/runs/accuracies.ts';
 import { newestOfMatrix } from '../../store/sweeps/find-sweeps.ts';
 import { openStore } from '../../store/file/open.ts';
-import { compareExports, comparePair, type ComparisonSettings } from './compare-pair.ts';
+import { compareExports, comparePair } from './compare-pair.ts';
 import { type AccuracyPair, filesOfCells, type MatrixPairs, pairsOfMatrix } from './accuracy-pairs.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { filterCells, readMatrix } from '../plan/index.ts';
@@ -24,7 +24,6 @@ import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { pythonOf } from '../../tools/python/helper.ts';
 import { warnIfMigrated, usingStore } from '../../cli/with-store.ts';
 import type { AccuracyOptions } from './command.ts';
-import type { SweepId } from '../../records/scalars.ts';
 
 /**
  * `bench model accuracy MATRIX`, or `REFERENCE.onnx VARIANT.onnx`. Results with a model and a precision are stored; a
@@ -40,14 +39,19 @@ export async function compareAccuracy(
   if (requested.metricCommand.length > 0 && !requested.metricCommand.some((word) => word.includes('{model}'))) {
     throw new UsageError('the metric command needs {model} where the path of the ONNX file goes');
   }
-  const settings = settingsOf(requested.metricCommand, options, io);
+  const data = options.data === undefined ? null : resolve(io.cwd, options.data);
+  if (data !== null && !existsSync(data)) throw new UsageError(`--data ${printable(options.data ?? '')}: no such file`);
+  const { batch, distribution, samples = null, seed } = options;
+  const { metricCommand } = requested;
+  const { cwd, env, signal, spawn } = io;
+  const python = pythonOf(options.python, env);
+  const helper = { cwd, env, spawn, signal, timeoutMs: options.timeout * 1000 };
+  const settings = { batch, data, distribution, helper, metricCommand, python, samples, seed };
   const compared: Compared[] = [];
   for (const pair of requested.pairs) {
     io.signal.throwIfAborted();
-    compared.push({
-      pair,
-      found: isExport(pair.reference) ? await compareExports(pair, settings) : await comparePair(pair, settings),
-    });
+    const compare = isExport(pair.reference) ? compareExports : comparePair;
+    compared.push({ pair, found: await compare(pair, settings) });
   }
   for (const { found } of requested.matrix === null ? compared : []) {
     if ('problem' in found) throw new UsageError(found.problem);
@@ -71,18 +75,13 @@ interface Compared {
   readonly found: Awaited<ReturnType<typeof comparePair>>;
 }
 
-interface RequestedPairs extends MatrixPairs {
-  /** Name of the matrix; null for two files. */
-  readonly matrix: string | null;
-  readonly metricCommand: readonly string[];
-}
-
+/** With the name of the matrix, null for two files, and the user's own command. */
 async function requestedPairs(
   first: string,
   words: readonly string[],
   options: AccuracyOptions,
   io: Io,
-): Promise<RequestedPairs> {
+): Promise<MatrixPairs & { readonly matrix: string | null; readonly metricCommand: readonly string[] }> {
   if (/\.ya?ml$/i.test(first)) {
     const matrix = readMatrix(first, io);
     const cells = filterCells(matrix, options.filter);
@@ -128,24 +127,6 @@ function isExport(path: string): boolean {
   return /\.json$/i.test(path);
 }
 
-function settingsOf(metricCommand: readonly string[], options: AccuracyOptions, io: Io): ComparisonSettings {
-  const data = options.data === undefined ? null : resolve(io.cwd, options.data);
-  if (data !== null && !existsSync(data)) {
-    throw new UsageError(`--data ${printable(options.data ?? '')}: no such file`);
-  }
-  const { seed, distribution, batch } = options;
-  return {
-    python: pythonOf(options.python, io.env),
-    data,
-    samples: options.samples ?? null,
-    seed,
-    distribution,
-    batch,
-    metricCommand,
-    helper: { cwd: io.cwd, env: io.env, spawn: io.spawn, signal: io.signal, timeoutMs: options.timeout * 1000 },
-  };
-}
-
 async function keep(
   compared: readonly Compared[],
   matrix: string | null,
@@ -153,17 +134,20 @@ async function keep(
   io: Io,
 ): Promise<AccuracyRow[]> {
   const store = warnIfMigrated(openStore(storePath(db, io), migrationsFolder()), io);
-  const work = (): AccuracyRow[] => {
+  return usingStore(store, (): AccuracyRow[] => {
     const sweepId = matrix === null ? null : (newestOfMatrix(store.db, matrix)?.sweepId ?? null);
     return compared.map((row) => {
-      const record = recordOf(row, sweepId, io.now());
-      if (record === null) return rowOutput(row, false, null);
+      const { found, pair } = row;
+      const { model, precision, precisionVia } = pair;
+      if (precision === null || 'problem' in found) return rowOutput(row, false, null);
+      const about = { sweepId, model, precision, precisionVia, ...found };
+      const content = { ...about, provenance: 'measured' as const, measuredAt: io.now().toISOString() };
+      const record: AccuracyRecord = { accuracyId: hashOf(content), ...content };
       const before = accuracyHistory(store.db, record).find((other) => sameAccuracyHistory(other, record));
       saveAccuracy(store.db, record);
       return rowOutput(row, true, accuracyDrop(record, before ?? null, maxDrop));
     });
-  };
-  return usingStore(store, work);
+  });
 }
 
 /** @param drop against the newest accuracy on the same inputs; null without one */
@@ -177,14 +161,6 @@ function rowOutput({ pair, found }: Compared, stored: boolean, drop: AccuracyDro
     isRegression: drop.isRegression,
   };
   return { kind: 'compared', model, precision, referencePrecision, reference, variant, ...found, stored, before };
-}
-
-function recordOf({ pair, found }: Compared, sweepId: SweepId | null, now: Date): AccuracyRecord | null {
-  const { model, precision, precisionVia } = pair;
-  if (precision === null || 'problem' in found) return null;
-  const provenance = 'measured' as const;
-  const content = { sweepId, model, precision, precisionVia, ...found, provenance, measuredAt: now.toISOString() };
-  return { accuracyId: hashOf(content), ...content };
 }
 
 function accuracyText({ comparisons: rows, notes, maxDropDb }: AccuracyOutput, look: Look): string[] {

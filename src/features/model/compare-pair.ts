@@ -105,17 +105,16 @@ async function customMetric(
 ): Promise<CustomMetric | Failure | null> {
   const [program] = metricCommand;
   if (program === undefined) return null;
-  const valueOf = async (model: string): Promise<number | Failure> => {
+  const values: number[] = [];
+  for (const model of [reference, variant]) {
     const argv = metricCommand.map((word) => word.replaceAll('{model}', model));
     const answer = await inTemporaryFolder('accuracy', (folder) => runProgram(argv, folder, helper, NEEDS));
     if ('problem' in answer) return answer;
-    const problem = `${printable(program)} printed no number as the last word of its output`;
-    return readMetric(answer.text) ?? { problem };
-  };
-  const ofVariant = await valueOf(variant);
-  if (typeof ofVariant !== 'number') return ofVariant;
-  const ofReference = await valueOf(reference);
-  if (typeof ofReference !== 'number') return ofReference;
+    const value = readMetric(answer.text);
+    if (value === null) return { problem: `${printable(program)} printed no number as the last word of its output` };
+    values.push(value);
+  }
+  const [ofReference = 0, ofVariant = 0] = values;
   return { name: metricCommand.join(' '), variant: ofVariant, reference: ofReference };
 }
 

@@ -5,6 +5,7 @@ import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import { onnxProblem } from '../../selection/reading-problem.ts';
 import { printable } from '../../text/printable.ts';
+import { shortList } from '../../text/short-list.ts';
 import { shellQuote } from '../../text/shell-quote.ts';
 import { type OnnxDimension, type OnnxFacts, opCountsText, opName, shapeText } from '../../tools/onnx/facts.ts';
 import { readOnnxFacts } from '../../tools/onnx/onnx-file.ts';
@@ -104,25 +105,21 @@ function inspectText(facts: InspectOutput, look: Look): string[] {
   ];
 }
 
-const LISTED_TENSORS = 500;
-
 function tensorTable({ inputs, outputs }: OnnxFacts, look: Look): string[] {
   const rows = [
     ...inputs.map((tensor) => ({ role: 'input', tensor })),
     ...outputs.map((tensor) => ({ role: 'output', tensor })),
   ];
-  const more = rows.length - LISTED_TENSORS;
-  const table = renderTable<(typeof rows)[number]>(
+  return renderTable<(typeof rows)[number]>(
     [
       { header: '', text: ({ role }) => role },
       { header: 'name', text: ({ tensor }) => printable(tensor.name), minWidth: 8 },
       { header: 'type', text: ({ tensor }) => tensor.elementType },
       { header: 'shape', text: ({ tensor }) => printable(shapeText(tensor.shape)), minWidth: 8 },
     ],
-    rows.slice(0, LISTED_TENSORS),
+    rows,
     look,
   );
-  return more > 0 ? [...table, `and ${more} more; --json has all`] : table;
 }
 
 function factLines(facts: OnnxFacts): [string, string][] {
@@ -165,9 +162,6 @@ function factLines(facts: OnnxFacts): [string, string][] {
 const LISTED_OPS = 40;
 
 function operatorsText({ ops }: OnnxFacts): string {
-  const listed = ops
-    .slice(0, LISTED_OPS)
-    .map(({ domain, opType, count: times }) => `${opName(domain, opType)}×${times}`);
-  const more = ops.length - LISTED_OPS;
-  return [...listed, ...(more > 0 ? [`and ${more} more kinds`] : [])].join(' · ');
+  const listed = ops.map(({ domain, opType, count: times }) => `${opName(domain, opType)}×${times}`);
+  return shortList(listed, LISTED_OPS, ' · ').replace(/more$/, 'more kinds');
 }

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
+import { sha256OfFile } from '../../artefacts/files.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { cannotWrite, writeOutput } from '../../cli/output-file.ts';
 import { UsageError } from '../../errors.ts';
@@ -24,28 +24,16 @@ export async function makeDataset(file: string, options: MakeDatasetOptions, io:
   const inputTokens = { mean: options.inputMean, stdev: options.inputStdev };
   const outputTokens = { mean: options.outputMean, stdev: options.outputStdev };
   const lines = tokenDataset({ requests, input: inputTokens, output: outputTokens, vocabSize, seed });
-  const written = await write(file, lines, io);
-  const made = { schemaVersion: 1, file, ...written, requests, inputTokens, outputTokens, vocabSize, seed } as const;
-  return printResult(io, options, made, datasetText);
-}
-
-async function write(file: string, lines: Iterable<string>, io: Io) {
-  const folder = dirname(resolve(io.cwd, file));
   try {
     // One folder only: more is a slip, and Node hangs when making some in /proc.
-    if (!existsSync(folder)) mkdirSync(folder);
+    if (!existsSync(dirname(path))) mkdirSync(dirname(path));
   } catch (error) {
     throw cannotWrite(file, error);
   }
-  const hash = createHash('sha256');
-  function* hashed(): Generator<string> {
-    for (const chunk of inChunks(lines)) {
-      hash.update(chunk);
-      yield chunk;
-    }
-  }
-  const bytes = await writeOutput(file, hashed(), io);
-  return { sha256: hash.digest('hex'), bytes };
+  const bytes = await writeOutput(file, inChunks(lines), io);
+  const { sha256 } = await sha256OfFile(path);
+  const made = { schemaVersion: 1, file, sha256, bytes, requests, inputTokens, outputTokens, vocabSize, seed } as const;
+  return printResult(io, options, made, datasetText);
 }
 
 function* inChunks(lines: Iterable<string>): Generator<string> {
@@ -62,16 +50,15 @@ function* inChunks(lines: Iterable<string>): Generator<string> {
 
 function datasetText(made: MakeDatasetOutput, { style }: Look): string[] {
   const { bytes, file, inputTokens, outputTokens, requests, seed, sha256, vocabSize } = made;
+  const lengths = [inputTokens, outputTokens].map(({ mean, stdev }) =>
+    stdev === 0 ? `${mean}` : `${mean} ± ${stdev}`,
+  );
   return [
     `${printable(file)}: ${count(requests, 'request')}, ${formatBytes(bytes)}`,
-    `tokens in ${lengthText(inputTokens)}, out ${lengthText(outputTokens)}; ids below ${vocabSize}; seed ${seed}`,
+    `tokens in ${lengths[0]}, out ${lengths[1]}; ids below ${vocabSize}; seed ${seed}`,
     `sha256 ${sha256}`,
     '',
     style.dim('In the matrix, of a harness with kind: trtllm-bench, from the folder of the matrix:'),
     `dataset: ${JSON.stringify(printable(file))}`,
   ];
-}
-
-function lengthText({ mean, stdev }: { readonly mean: number; readonly stdev: number }): string {
-  return stdev === 0 ? String(mean) : `${mean} ± ${stdev}`;
 }

@@ -16,6 +16,7 @@ export const parseCommand = defineCommand({
     'bench parse results/ --json | jq .runs[].throughputQps',
     'trtexec --loadEngine=m.plan 2>&1 | bench parse -',
   ],
+  notes: 'parse shows what bench reads in a file; bench import stores it, so that it can be compared.',
   outputs: { parse: async () => (await import('./output.ts')).parseOutput },
   define,
   run: async ([paths], options, io) => (await import('./parse.ts')).parse(paths, options, io),

@@ -6,7 +6,6 @@ import { printable } from '../../text/printable.ts';
 import { filledArgs } from '../../engines/engine-state.ts';
 import { provideEngine } from '../../engines/provide-engine.ts';
 import { overlay } from '../../run/start.ts';
-import type { SweepContext } from '../../run/sweep-context.ts';
 import { lockSweep } from '../../run/sweep-lock.ts';
 import { Variants } from '../../variants/sweep-variants.ts';
 import { captureArgs, type CaptureRequest } from '../../tools/nsys/nsys-args.ts';
@@ -18,7 +17,7 @@ import { engineKeysOf } from '../../store/runs/runs.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import { converterFor } from '../../variants/converter.ts';
 import type { Io } from '../../cli/io.ts';
-import { openGpuWorker, sweepServices } from '../../run/gpu-worker.ts';
+import { openWorkers } from '../../run/gpu-worker.ts';
 import { LiveProgress } from '../../cli/live-progress.ts';
 import { machineOf } from '../../machine/machine.ts';
 import type { CaptureTarget } from './target.ts';
@@ -59,23 +58,16 @@ export async function captureCell(
   const { sweep } = measured;
   const unlock = lockSweep(artefactsFolderOf(store.path), sweep.sweepId);
   const progress = new LiveProgress({ ...plan, runs: [] }, program, io);
-  const onEvent: SweepContext['onEvent'] = (event) => progress.take(event);
   const cache = new EngineCache(enginesFolderOf(store.path));
   try {
     const machine = await machineOf(program, io);
-    const note = (text: string): void => onEvent({ kind: 'note', text });
-    if (machine.note !== null) note(machine.note);
+    if (machine.note !== null) progress.take({ kind: 'note', text: machine.note });
     const settings = { telemetry: false, coolDown: null, numa: 'off' } as const;
-    const worker = await openGpuWorker(machine, program, settings, io, note);
     const own = plan.variants.filter(({ variantRef }) => variantRef === target.build.variantRef);
     const converter = await converterFor({ variants: own }, null, io);
-    const context: SweepContext = {
-      ...sweepServices(store, { plan, sweep }, converter, io, onEvent),
-      ...worker,
-      cache,
-      mayChangeEngines: true,
-      onEvent,
-    };
+    const opened = { sweep, plan, program, converter, machines: [machine] as const, settings, cache };
+    const [worker] = await openWorkers(store, opened, io, (event) => progress.take(event));
+    const context = { ...worker, mayChangeEngines: true };
     const state = await provideEngine(context, target.build, new Variants(context));
     if (state.kind === 'failed') {
       throw new CaptureError(`no engine to capture: ${outcomeText(state.outcome, io.errLook.style)}`, []);

@@ -48,6 +48,7 @@ export const reportCommand = defineCommand({
     'bench report --upgrade trt=10.6 trt=10.16 --md -      # can we move to 10.16?',
     'bench report --csv runs.csv --openmetrics bench.prom',
   ],
+  notes: 'report writes files for CI and people; bench check judges and prints the same on the terminal.',
   outputs: {
     report: async () => (await import('./output.ts')).report,
     upgrade: async () => (await import('./output.ts')).upgrade,

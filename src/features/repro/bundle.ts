@@ -14,12 +14,11 @@ import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { changeRows } from '../../layers/change-rows.ts';
 import { diffLayers } from '../../layers/diff-layers.ts';
 import { layerFactsOf } from '../../layers/layer-facts.ts';
-import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
 import { isStoredVariable } from '../../process/environment-variables.ts';
 import { isMeasured } from '../../records/run.ts';
 import type { RunId } from '../../records/scalars.ts';
 import { storedRun } from '../../selection/by-name.ts';
-import { type CellPoint, resolvePoints } from '../../selection/cell-points.ts';
+import { resolvePoints } from '../../selection/cell-points.ts';
 import { newestRun } from '../../selection/newest-run.ts';
 import { profiledPoint, profiledRun } from '../../selection/profiled-engine.ts';
 import type { OpenStore } from '../../store/file/open.ts';
@@ -34,26 +33,14 @@ import { CHANGE_WORDS, layersDiffOutput, layersDiffText, layerTable } from '../l
 import type { ReproOptions } from './command.ts';
 import { gatherReproduction } from './gather.ts';
 import type { Reduced, ReproBundle, ReproOutput } from './output.ts';
-import { reduceModel } from './reduce.ts';
+import { reduceModel, type Side } from './reduce.ts';
 import { reproScript } from './script.ts';
-import { reproText } from './text.ts';
-
-/** The build that a bug report is about, or the good one that it is compared with. */
-interface Side {
-  readonly name: 'head' | 'base';
-  readonly repro: ReproOutput;
-  readonly engine: ProfiledEngine | null;
-  /** Null for a build, which belongs to no single cell. */
-  readonly point: CellPoint | null;
-}
+import { reproText } from './repro.ts';
 
 const PLAIN = makeLook(100, false);
-const MAX_FILE_BYTES = 4 << 20;
-/** Of a longer log: its options are at the start, what went wrong at the end. */
-const HEAD_BYTES = 1 << 20;
-const LOGS = ['stdout.log', 'stderr.log'] as const;
-/** Written by trtexec, or by bench: names and numbers of layers and queries. */
-const EXPORTS = ['layers.json', 'profile.json', 'times.json', 'telemetry.csv'];
+/** Of a run folder, in the order of importance: a manifest, logs, and names and numbers of layers and queries. */
+const LOGS = ['stdout.log', 'stderr.log'];
+const TAKEN = [RUN_MANIFEST, ...LOGS, 'layers.json', 'profile.json', 'telemetry.csv', 'times.json'];
 /** What a manifest says of the process, without text that somebody wrote. */
 const RUN_FACTS =
   'schemaVersion role repeat requested limits buildId engineKey engineSha256 engineBytes timingCacheSha256 argv marks provenance exitCode signal timedOut attempt cancelled startedAt wallS'.split(
@@ -91,43 +78,40 @@ export class BundleFiles {
     this.leftOut.push({ name: printable(name), why: printable(why) });
   }
 
-  /** The logs, manifest and exports in the folder of a run. @param to their folder in the bundle */
-  async addRun(to: string, folder: string, signal: AbortSignal): Promise<void> {
-    const run = await RunFiles.of(folder, signal).catch(() => null);
-    if (run === null || run.names.length === 0) {
-      return this.leaveOut(`${to}/`, 'the files of this run are not kept any more');
+  /** The logs, manifests and exports of runs. @param folders of the runs by their folder in the bundle */
+  async addRuns(folders: ReadonlyMap<string, string>, signal: AbortSignal): Promise<void> {
+    const runs = new Map<string, RunFiles>();
+    for (const [to, folder] of folders) {
+      const run = await RunFiles.of(folder, signal).catch(() => null);
+      if (run === null || run.names.length === 0)
+        this.leaveOut(`${to}/`, 'the files of this run are not kept any more');
+      else runs.set(to, run);
     }
-    const taken = [RUN_MANIFEST, ...LOGS, ...EXPORTS];
-    for (const name of taken.filter((each) => run.has(each))) {
-      await this.#addFile(run, name, `${to}/${name}`).catch((error: unknown) =>
-        this.leaveOut(`${to}/${name}`, `cannot be read: ${errorText(error)}`),
-      );
+    for (const name of TAKEN) {
+      for (const [to, run] of runs) {
+        if (!run.has(name)) continue;
+        await this.#addFile(run, name, `${to}/${name}`).catch((error: unknown) =>
+          this.leaveOut(`${to}/${name}`, `cannot be read: ${errorText(error)}`),
+        );
+      }
     }
-    for (const name of run.names.filter((each) => !taken.includes(each)).toSorted()) {
-      this.leaveOut(`${to}/${name}`, 'none of the files that a bundle takes');
+    for (const [to, { names }] of runs) {
+      for (const name of names.toSorted()) {
+        if (!TAKEN.includes(name)) this.leaveOut(`${to}/${name}`, 'none of the files that a bundle takes');
+      }
     }
   }
 
   async #addFile(run: RunFiles, name: string, as: string): Promise<void> {
-    if (EXPORTS.includes(name)) {
-      const bytes = await run.whole(name);
-      if (bytes.length <= MAX_FILE_BYTES) return this.add(as, String(bytes));
-      return this.leaveOut(as, `${formatBytes(bytes.length)}, and a file takes ${formatBytes(MAX_FILE_BYTES)}`);
-    }
     if (name === RUN_MANIFEST) {
       const reading = parseRunManifest(String(await run.whole(name)));
       if (reading.kind === 'faulty') return this.leaveOut(as, reading.problem);
-      const facts = Object.entries(reading.manifest).filter(([fact]) => RUN_FACTS.includes(fact));
-      return this.add(as, Object.fromEntries(facts));
+      return this.add(as, Object.fromEntries(RUN_FACTS.map((fact) => [fact, Reflect.get(reading.manifest, fact)])));
     }
+    if (!LOGS.includes(name)) return this.add(as, String(await run.whole(name)));
     const { others, texts } = await ownLines(run.chunks(name), name === 'stderr.log' ? 'stderr' : 'stdout');
     if (others > 0) this.leaveOut(as, `${count(others, 'line')} that trtexec's logger did not write, or verbose`);
-    const text = this.#paths.text(texts.map((line) => `${line}\n`).join(''));
-    const excess = text.length - MAX_FILE_BYTES;
-    if (excess > 0) {
-      this.leaveOut(as, `${formatBytes(excess)} in its middle, as a file takes ${formatBytes(MAX_FILE_BYTES)}`);
-      this.add(as, `${text.slice(0, HEAD_BYTES)}\n[…]\n${text.slice(HEAD_BYTES + excess)}`);
-    } else if (text !== '') this.add(as, text);
+    if (texts.length > 0) this.add(as, this.#paths.text(texts.map((line) => `${line}\n`).join('')));
   }
 }
 
@@ -144,45 +128,40 @@ export async function writeBundle(name: string, file: string, options: ReproOpti
   }
   return withStore(options, io, async (store) => {
     const found = await sidesOf(store, await newestRun(store.db, name, io), ref, io);
-    const made = layer === undefined ? null : await reducedOf(layer, found, options, io);
+    const made = layer === undefined ? null : await reduceModel(layer, found[0], found[1], options, io);
     const paths = new RelativePaths(found.map(({ repro }) => repro));
     const sides = found.map((side) => ({ ...side, repro: paths.copy(knownOf(side.repro)) }));
     const reduced = made && paths.copy(made.output);
     const bundle = new BundleFiles(maxMib, paths);
-    for (const side of sides) addReproduction(bundle, side);
     if (made !== null) bundle.add('reduced/model.onnx', made.model);
-    addLayers(bundle, sides);
-    for (const { name: side } of sides) bundle.leaveOut(`${side}/matrix.yaml`, 'somebody wrote it');
-    await addRuns(bundle, sides, store, io.signal);
+    addSides(bundle, sides);
+    await bundle.addRuns(runFolders(sides, store), io.signal);
     for (const { name: side, repro } of sides) {
-      const { start, withheld } = repro;
-      const named = start === null || start.withheld.length === 0 ? '' : `, among them ${start.withheld.join(', ')}`;
-      if (withheld > 0)
-        bundle.leaveOut(`${side}: ${count(withheld, 'variable')}`, `not known to hold no secret${named}`);
+      bundle.leaveOut(`${side}/matrix.yaml`, 'somebody wrote it');
+      const named = repro.start?.withheld ?? [];
+      const among = named.length === 0 ? '' : `, among them ${named.join(', ')}`;
+      const why = `not known to hold no secret${among}`;
+      if (repro.withheld > 0) bundle.leaveOut(`${side}: ${count(repro.withheld, 'variable')}`, why);
     }
     if (paths.count > 0) {
       bundle.leaveOut(`absolute paths in ${count(paths.count, 'folder')}`, 'folder-1 and so on in their place');
     }
     bundle.add('README.txt', readmeText(reduced, sides, bundle));
-    const files = bundle.files.toSorted((a, b) => (a.name < b.name ? -1 : 1));
-    const texts = files.flatMap(({ content }) => (typeof content === 'string' ? [content] : []));
+    const texts = bundle.files.flatMap(({ content }) => (typeof content === 'string' ? [content] : []));
     const redaction = redactionFor(io, options, texts.join('\n'));
-    const hidden = files.map(({ content, name: as }) => {
-      return {
-        name: as,
-        content: typeof content === 'string' ? Buffer.from(redactedText(content, redaction)) : content,
-      };
-    });
-    const zip = zipped(
-      hidden.map(({ content, name: as }) => ({ name: as, pieces: () => [content], isDeflated: true })),
-    );
+    const files = bundle.files
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+      .map(({ content, name: as }) => {
+        const bytes = typeof content === 'string' ? Buffer.from(redactedText(content, redaction)) : content;
+        return { name: as, bytes: bytes.length, pieces: () => [bytes], isDeflated: true };
+      });
     const written: ReproBundle = {
       schemaVersion: 1,
       file,
-      bytes: await writeOutput(file, zip, io),
+      bytes: await writeOutput(file, zipped(files), io),
       runId: found[0].repro.runId,
       baseRunId: found[1]?.repro.runId ?? null,
-      files: hidden.map(({ content, name: as }) => ({ name: as, bytes: content.length })),
+      files: files.map(({ name: as, bytes }) => ({ name: as, bytes })),
       leftOut: bundle.leftOut,
       reduced,
     };
@@ -210,51 +189,32 @@ async function sidesOf(store: OpenStore, runId: RunId, ref: string | undefined, 
   return [newer, { name: 'base', repro: await gatherReproduction(store, baseRun, io.cwd), engine, point: base }];
 }
 
-function reducedOf(layer: string, [head, base]: readonly [Side, ...Side[]], options: ReproOptions, io: Io) {
-  const cell = head.point?.cell;
-  if (cell === undefined || base?.point === undefined || cell.key !== base.point?.cell.key) {
-    throw new UsageError('--reduce compares two builds of one cell: name another sweep, commit or run with --base');
-  }
-  if (head.engine === null || base.engine === null) {
-    const { point } = head.engine === null ? head : base;
-    throw new UsageError(
-      `--reduce: no layers are known of ${printable(point?.ref ?? '')}; \`bench run --profile\` takes them`,
-    );
-  }
-  if (head.engine.runId === base.engine.runId) {
-    throw new UsageError('--reduce: the layers of both sides are of the same run: name another build with --base');
-  }
-  const diff = diffLayers(layerFactsOf(base.engine.layers), layerFactsOf(head.engine.layers));
-  return reduceModel(layer, cell, diff, { base: base.repro, head: head.repro }, options, io);
-}
-
 /** Without what an allow-list does not have. */
 function knownOf(repro: ReproOutput): ReproOutput {
   const { environment, git, start, withheld } = repro;
-  const all = Object.entries(start?.env ?? {});
-  const env = all.filter(([name]) => isStoredVariable(name));
-  const unknown = all.flatMap(([name]) => (isStoredVariable(name) ? [] : [name]));
+  const [env, unknown] = [true, false].map((isKnown) =>
+    Object.entries(start?.env ?? {}).filter(([name]) => isStoredVariable(name) === isKnown),
+  );
+  const names = [...(start?.withheld ?? []), ...(unknown ?? []).map(([name]) => name)];
   return {
     ...repro,
     environment: { ...environment, container: null },
     git: { ...git, branch: null },
-    start: start && { ...start, env: Object.fromEntries(env), withheld: [...start.withheld, ...unknown] },
-    withheld: withheld + unknown.length,
+    start: start && { ...start, env: Object.fromEntries(env ?? []), withheld: names },
+    withheld: withheld + (unknown?.length ?? 0),
   };
 }
 
-function addReproduction(bundle: BundleFiles, { name, repro }: Side): void {
-  bundle.add(`${name}/repro.json`, repro);
-  try {
-    bundle.add(`${name}/repro.sh`, reproScript(repro));
-  } catch (error) {
-    if (!(error instanceof BenchError)) throw error;
-    bundle.leaveOut(`${name}/repro.sh`, error.message);
-  }
-}
-
-function addLayers(bundle: BundleFiles, sides: readonly Side[]): void {
-  for (const { engine, name } of sides) {
+/** What was run and how, and the layers of the engines. */
+function addSides(bundle: BundleFiles, sides: readonly Side[]): void {
+  for (const { engine, name, repro } of sides) {
+    bundle.add(`${name}/repro.json`, repro);
+    try {
+      bundle.add(`${name}/repro.sh`, reproScript(repro));
+    } catch (error) {
+      if (!(error instanceof BenchError)) throw error;
+      bundle.leaveOut(`${name}/repro.sh`, error.message);
+    }
     if (engine !== null) bundle.add(`${name}/layers.json`, layerTable(engine));
     else bundle.leaveOut(`${name}/layers.json`, 'no layers are known: `bench run --profile` takes them');
   }
@@ -267,17 +227,20 @@ function addLayers(bundle: BundleFiles, sides: readonly Side[]): void {
   bundle.add('layers-diff.txt', `${layersDiffText(output, details, PLAIN).join('\n')}\n`);
 }
 
-async function addRuns(bundle: BundleFiles, sides: readonly Side[], { db, path }: OpenStore, signal: AbortSignal) {
+/** Of the runs that the sides are about, each once, by their folder in the bundle. */
+function runFolders(sides: readonly Side[], { db, path }: OpenStore): Map<string, string> {
   const seen = new Set<RunId>();
-  for (const role of ['run', 'build', 'profile'] as const) {
-    for (const { engine, name, repro } of sides) {
+  const roles = ['run', 'build', 'profile'] as const;
+  const runs = roles.flatMap((role) =>
+    sides.flatMap(({ engine, name, repro }) => {
       const runId = { run: repro.runId, build: repro.build?.runId ?? null, profile: engine?.runId ?? null }[role];
-      if (runId === null || seen.has(runId)) continue;
+      if (runId === null || seen.has(runId)) return [];
       seen.add(runId);
-      const folder = runFolderOf(artefactsFolderOf(path), storedRun(db, runId).sweepId, runId);
-      await bundle.addRun(`${name}/${repro.role === 'build' ? 'build' : role}`, folder, signal);
-    }
-  }
+      const to = `${name}/${repro.role === 'build' ? 'build' : role}`;
+      return [[to, runFolderOf(artefactsFolderOf(path), storedRun(db, runId).sweepId, runId)] as const];
+    }),
+  );
+  return new Map(runs);
 }
 
 function bundleText({ bytes, file, files, leftOut, reduced }: ReproBundle, { columns }: Look): string[] {

@@ -26,31 +26,6 @@ import { readOnnxFacts } from '../../tools/onnx/onnx-file.ts';
 import { flagValue } from '../../trtexec/flags/flag-table.ts';
 import type { ReproOutput } from './output.ts';
 
-/** What is known of the process of a run. */
-interface Started {
-  readonly run: ShownRun;
-  /** Null when only text is known, or nothing. */
-  readonly argv: readonly string[] | null;
-  readonly env: Readonly<Record<string, string>>;
-  readonly source: ReproOutput['source'];
-  readonly startedAt: string | null;
-  /** Its artefacts; null when they are gone. */
-  readonly read: ReadRun | null;
-  readonly isReplayed: boolean;
-  readonly notes: readonly string[];
-}
-
-interface Known {
-  readonly cwd: string;
-  readonly db: StoreDatabase;
-  readonly plan: StoredPlan | null;
-  /** The process of the run, and that which built its engine: the same for a build. */
-  readonly own: Started;
-  readonly builder: Started | null;
-  readonly plannedRun: PlannedRun | null;
-  readonly plannedBuild: PlannedBuild | null;
-}
-
 const OTHER_BUILD = 'the build of this very engine is not in the store: the build below is of the same model and flags';
 const ONLY_PLANNED = 'the build is not in the store: the build below is what the plan of the sweep states';
 const NO_RECORDING = 'the recording that answered is not here: the command line is what bench asked it';
@@ -58,32 +33,34 @@ const NO_RECORDING = 'the recording that answered is not here: the command line 
 /** All that the store, the artefacts and the recording say of how to repeat a run. */
 export async function gatherReproduction(store: OpenStore, runId: RunId, cwd: string): Promise<ReproOutput> {
   const { db, path } = store;
-  const shown = storedRun(db, runId);
-  const { cellKey, environment, provenance, repeat, role, sweepId } = shown;
-  const sweep = findSweep(db, sweepId);
-  const plan = readStoredPlan(planOf(db, sweepId));
-  const own = await startedFor(shown, path, plan);
-  const built = role === 'build' ? null : (buildRunOf(db, runId) ?? importedBuildOf(db, shown));
-  const builder = role === 'build' ? own : await builderOf(store, built?.runId ?? null);
+  const own = await startedFor(store, storedRun(db, runId));
+  const { cellKey, environment, provenance, repeat, role, sweepId } = own.run;
+  const { plan } = own;
+  const built = role === 'build' ? null : (buildRunOf(db, runId) ?? importedBuildOf(db, own.run));
+  const buildRun = built && showRun(db, built.runId);
+  const builder = role === 'build' ? own : buildRun && (await startedFor(store, buildRun));
   const cell = cellKey === null ? null : (findCells(db, [cellKey]).get(cellKey) ?? null);
   const harness = cell?.harness?.name ?? null;
-  const plannedRun = plannedRunOf(plan, shown);
-  const plannedBuild = plannedBuildOf(plan, shown, plannedRun);
-  const known: Known = { cwd, db, plan, own, builder, plannedRun, plannedBuild };
-  const conversion = conversionOf(known);
+  const plannedRun = plannedRunOf(plan, own.run);
+  const plannedBuild = plannedBuildOf(plan, own.run, plannedRun);
+  const conversion = conversionOf(own, builder, plannedBuild);
   const planned = plannedBuild === null || plannedBuild.args.length === 0 ? null : plannedBuild.args;
   const buildArgv = builder?.argv ?? (planned && [plan?.program.trtexec ?? 'trtexec', ...planned]);
   const isGiven = buildArgv === null && (own.argv ?? []).some((argument) => argument.startsWith('--loadEngine='));
   const names = { conversion, engine: { isGiven }, harness };
   const commandOf = (argv: readonly string[] | null, from: RunId | null) =>
     argv && { argv: [...argv], localArgv: localWords(argv, names).map(({ head, text }) => head + text), runId: from };
-  const start = startOf(known);
-  const axisEnv = axisVariables(known, cell);
-  const shownEnv = Object.entries(own.env).filter(([name]) => !(name in { ...start?.env, ...axisEnv }));
-  const env = Object.fromEntries(shownEnv.filter(([name]) => isStoredVariable(name)));
-  const engineSha256 = own.isReplayed ? null : hashOrNull(shown.engineSha256);
+  const start = startOf(plannedRun, own);
+  const axisNames = Object.keys(variablesOf(cell?.axisFlags ?? {}));
+  const onAxes = Object.entries(own.run.env).filter(([name]) => axisNames.includes(name));
+  const axisEnv = withoutSecrets({ ...Object.fromEntries(onAxes), ...plannedRun?.env });
+  const others = Object.entries(own.env).filter(([name]) => !(name in { ...start?.env, ...axisEnv }));
+  const env = Object.fromEntries(others.filter(([name]) => isStoredVariable(name)));
+  const engineSha256 = own.isReplayed ? null : hashOrNull(own.run.engineSha256);
+  const sweep = findSweep(db, sweepId);
   const { commit, branch, dirty } = sweep ?? NO_GIT;
   const trtexec = plan?.program.trtexec ?? own.argv?.[programPlace(own.argv)] ?? null;
+  const isLost = [own, builder].some((started) => started?.isReplayed === true && started.source === 'stored');
   const found: ReproOutput = {
     schemaVersion: 1,
     runId,
@@ -101,7 +78,7 @@ export async function gatherReproduction(store: OpenStore, runId: RunId, cwd: st
     build: commandOf(buildArgv, builder?.run.runId ?? null),
     run: role === 'build' ? null : commandOf(own.argv, runId),
     commandLine: own.argv === null ? (own.read?.log.commandLine ?? null) : null,
-    model: harness === null ? await modelFor(known, conversion) : null,
+    model: harness === null ? await modelOf(db, cwd, own, builder, conversion, plannedBuild) : null,
     engine: { sha256: engineSha256, isGiven, cachedPath: await cachedEngine(path, engineSha256) },
     trtexec:
       own.isReplayed || harness !== null || trtexec === null
@@ -114,10 +91,9 @@ export async function gatherReproduction(store: OpenStore, runId: RunId, cwd: st
     git: { commit, branch, dirty },
     toolVersion: sweep?.toolVersion ?? '',
     env,
-    withheld: (start?.withheld.length ?? 0) + shownEnv.length - Object.keys(env).length,
+    withheld: (start?.withheld.length ?? 0) + others.length - Object.keys(env).length,
     notes: [
-      ...own.notes,
-      ...(builder === own ? [] : (builder?.notes ?? [])),
+      ...(isLost ? [NO_RECORDING] : []),
       ...(built?.isSameBuild === false ? [OTHER_BUILD] : []),
       ...(builder === null && buildArgv !== null ? [ONLY_PLANNED] : []),
     ],
@@ -151,26 +127,29 @@ function unknownsOf(repro: ReproOutput): string[] {
   return facts.flatMap(([text, isUnknown]) => (isUnknown ? [text] : []));
 }
 
-/** From the store, the artefacts and the recording. */
-async function startedFor(run: ShownRun, storePath: string, plan: StoredPlan | null): Promise<Started> {
-  const folder = run.artefactFolder === null ? null : runFolderOf(artefactsFolderOf(storePath), run.sweepId, run.runId);
-  const read = folder === null ? null : await readFirst(folder);
-  const { argv, env, startedAt } = run;
-  const stored = { run, argv, env, source: 'stored', startedAt, read, isReplayed: false, notes: [] } as const;
-  const replayed = read?.manifest.recording ?? null;
-  const replayFolder = plan?.program.replayFolder ?? null;
-  if (replayed === null && replayFolder === null) return stored;
-  const { manifest } = (replayed && (await recordedBy(replayed, replayFolder))) ?? { manifest: null };
-  if (manifest === null || manifest.argv === null) return { ...stored, isReplayed: true, notes: [NO_RECORDING] };
-  const of = { argv: manifest.argv, env: manifest.env, startedAt: instantOf(manifest.startedAt) };
-  return { ...stored, ...of, isReplayed: true, source: 'recorder' };
-}
+type Started = Awaited<ReturnType<typeof startedFor>>;
 
-async function recordedBy({ id, set }: { readonly id: string; readonly set: string }, replayFolder: string | null) {
+/** What store, artefacts and recording say of the process of a run; argv is null where only text is known, or nothing. */
+async function startedFor({ db, path }: OpenStore, run: ShownRun) {
+  const plan = readStoredPlan(planOf(db, run.sweepId));
+  const folder = run.artefactFolder === null ? null : runFolderOf(artefactsFolderOf(path), run.sweepId, run.runId);
+  const read = folder === null ? null : await readFirst(folder);
+  const recording = read?.manifest.recording ?? null;
+  const replayFolder = plan?.program.replayFolder ?? null;
+  const { argv, env, startedAt } = run;
+  const source: ReproOutput['source'] = 'stored';
+  const isReplayed = recording !== null || replayFolder !== null;
+  const stored = { run, plan, read, argv, env, startedAt, isReplayed, source };
   // Plain names only: an untrusted file must not lead elsewhere.
-  if (![set, id].every((name) => /^[\w.-]+$/.test(name) && !/^\.+$/.test(name))) return null;
-  const shipped = join(packageFolder(), 'recordings', set, id);
-  return (replayFolder && (await readFirst(join(replayFolder, id)))) || readFirst(shipped);
+  if (recording === null || ![recording.set, recording.id].every((name) => /^(?!\.+$)[\w.-]+$/.test(name)))
+    return stored;
+  const shipped = join(packageFolder(), 'recordings', recording.set, recording.id);
+  const { manifest } = (replayFolder && (await readFirst(join(replayFolder, recording.id)))) ||
+    (await readFirst(shipped)) || { manifest: null };
+  if (manifest === null || manifest.argv === null) return stored;
+  const { argv: recorded, env: variables } = manifest;
+  const by: ReproOutput['source'] = 'recorder';
+  return { ...stored, argv: recorded, env: variables, startedAt: instantOf(manifest.startedAt), source: by };
 }
 
 async function readFirst(folder: string): Promise<ReadRun | null> {
@@ -178,11 +157,6 @@ async function readFirst(folder: string): Promise<ReadRun | null> {
     ([first]) => first ?? null,
     () => null,
   );
-}
-
-async function builderOf(store: OpenStore, runId: RunId | null): Promise<Started | null> {
-  const run = runId === null ? null : showRun(store.db, runId);
-  return run && startedFor(run, store.path, readStoredPlan(planOf(store.db, run.sweepId)));
 }
 
 /** The imported build that saved the engine file which this run loaded. */
@@ -211,12 +185,12 @@ function plannedBuildOf(plan: StoredPlan | null, { argv, cellKey, role }: ShownR
 const VARIABLE = /^[A-Za-z_]\w*$/;
 
 /** How another harness is started, as its plan states it. */
-function startOf({ own, plannedRun }: Known): ReproOutput['start'] {
-  if (plannedRun === null || plannedRun.harness === null) return null;
-  const { argv, cwd, env } = plannedRun.harness;
-  const shown = withoutSecrets(env);
-  const withheld = Object.keys(env).filter((name) => !(name in shown) && VARIABLE.test(name));
-  return { argv: [...(own.argv ?? argv)], cwd, env: shown, withheld };
+function startOf(planned: PlannedRun | null, { argv }: Started): ReproOutput['start'] {
+  const harness = planned?.harness ?? null;
+  if (harness === null) return null;
+  const env = withoutSecrets(harness.env);
+  const withheld = Object.keys(harness.env).filter((name) => !(name in env) && VARIABLE.test(name));
+  return { argv: [...(argv ?? harness.argv)], cwd: harness.cwd, env, withheld };
 }
 
 function withoutSecrets(variables: Readonly<Record<string, string | null>>): Record<string, string | null> {
@@ -226,16 +200,9 @@ function withoutSecrets(variables: Readonly<Record<string, string | null>>): Rec
   return Object.fromEntries(shown);
 }
 
-/** Axis variables, which are stored with the run as part of its cell. */
-function axisVariables({ own, plannedRun }: Known, cell: KeyedCell | null): Record<string, string | null> {
-  const names = new Set(Object.keys(variablesOf(cell?.axisFlags ?? {})));
-  const stored = Object.entries(own.run.env).filter(([name]) => names.has(name));
-  return withoutSecrets({ ...Object.fromEntries(stored), ...plannedRun?.env });
-}
-
-function conversionOf({ builder, own, plan, plannedBuild }: Known): ReproOutput['conversion'] {
+function conversionOf(own: Started, builder: Started | null, build: PlannedBuild | null): ReproOutput['conversion'] {
   const stated = own.read?.manifest.variant ?? builder?.read?.manifest.variant ?? null;
-  const variant = plan?.plan.variants.find(({ variantRef }) => variantRef === plannedBuild?.variantRef);
+  const variant = own.plan?.plan.variants.find(({ variantRef }) => variantRef === build?.variantRef);
   if (stated === null && variant === undefined) return null;
   const isHashed = stated !== null && [stated.sha256, stated.baseSha256].every((text) => hashOrNull(text));
   const { args = null, calibration = null, onnxPath = null } = variant ?? {};
@@ -243,12 +210,16 @@ function conversionOf({ builder, own, plan, plannedBuild }: Known): ReproOutput[
   return { record: isHashed ? stated : null, basePath: onnxPath, args: args && [...args], argv, calibration };
 }
 
-async function modelFor(
-  { builder, cwd, db, own, plannedBuild }: Known,
+async function modelOf(
+  db: StoreDatabase,
+  cwd: string,
+  own: Started,
+  builder: Started | null,
   conversion: ReproOutput['conversion'],
+  planned: PlannedBuild | null,
 ): Promise<ReproOutput['model']> {
   const built = flagValue([...(builder?.argv ?? []), ...(own.argv ?? [])], '--onnx');
-  const path = conversion === null ? (built ?? plannedBuild?.onnxPath ?? null) : conversion.basePath;
+  const path = conversion === null ? (built ?? planned?.onnxPath ?? null) : conversion.basePath;
   if (path === null) return null;
   const ids = [builder?.run.buildId, own.run.buildId].flatMap((id) => id ?? []);
   const builds = findBuilds(db, ids);
@@ -281,39 +252,35 @@ async function cachedEngine(storePath: string, sha256: string | null): Promise<s
   return engines.find((engine) => engine.sha256 === sha256 && engine.state === 'unchecked')?.path ?? null;
 }
 
-/** An argument of a command line; where `variable` of a script names a file, `text` is its name in the current folder. */
-interface Word {
-  readonly variable: string | null;
-  /** What is before the text: `--loadEngine=`. */
-  readonly head: string;
-  readonly text: string;
-}
+/** What becomes a variable of the script, and its name in the current folder; null: the name stays as it is. */
+const FILES: Readonly<Record<string, readonly [variable: string, name: string | null]>> = {
+  '--onnx=': ['MODEL', null],
+  '--refitFromOnnx=': ['MODEL', null],
+  '--saveEngine=': ['ENGINE', 'engine.plan'],
+  '--loadEngine=': ['ENGINE', 'engine.plan'],
+  '--timingCacheFile=': ['TIMING_CACHE', 'timing.cache'],
+};
 
-/** With names in the current folder for the paths of trtexec; words of another program are its own. */
+/**
+ * Arguments with names in the current folder for the paths of trtexec; words of another program are its own. `head` is
+ * what is before the text (`--loadEngine=`), `variable` that of a script in whose place the text is.
+ */
 export function localWords(
   argv: readonly string[],
   repro: Pick<ReproOutput, 'conversion' | 'harness'> & { readonly engine: Pick<ReproOutput['engine'], 'isGiven'> },
-): Word[] {
+) {
   const program = repro.harness === null ? programPlace(argv) : -1;
-  return argv.map((argument, place): Word => {
+  return argv.map((argument, place) => {
     const plain = { variable: null, head: '', text: argument };
     if (program === -1 || place < program) return plain;
     if (place === program) return { variable: 'TRTEXEC', head: '', text: 'trtexec' };
     const equals = argument.indexOf('=') + 1;
     const [head, path] = [argument.slice(0, equals), argument.slice(equals)];
-    switch (head) {
-      case '--onnx=':
-      case '--refitFromOnnx=':
-        if (repro.conversion === null) return { variable: 'MODEL', head, text: path };
-        return { variable: 'VARIANT', head, text: 'variant.onnx' };
-      case '--saveEngine=':
-      case '--loadEngine=':
-        return { variable: 'ENGINE', head, text: repro.engine.isGiven ? path : 'engine.plan' };
-      case '--timingCacheFile=':
-        return { variable: 'TIMING_CACHE', head, text: 'timing.cache' };
-      default:
-        return head.startsWith('--export') ? { variable: null, head, text: posix.basename(path) } : plain;
-    }
+    if (head.startsWith('--export')) return { variable: null, head, text: posix.basename(path) };
+    const [variable, name] = FILES[head] ?? [null, null];
+    if (variable === null) return plain;
+    if (variable === 'MODEL' && repro.conversion !== null) return { variable: 'VARIANT', head, text: 'variant.onnx' };
+    return { variable, head, text: variable === 'ENGINE' && repro.engine.isGiven ? path : (name ?? path) };
   });
 }
 

@@ -3,10 +3,12 @@ import * as z from 'zod';
 import { LAYER_CHANGES } from '../../layers/diff-layers.ts';
 import { variantRecord } from '../../variants/conversion.ts';
 import { count, id, instant, output, type OutputOf, provenance, role } from '../../records/output-parts.ts';
+import { sha256Schema, textByName, textOrNull } from '../../records/scalars.ts';
 
-const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
-const hashed = z.strictObject({ path: z.string(), sha256: sha256.nullable() });
+const sha256OrNull = sha256Schema.nullable();
+const hashed = z.strictObject({ path: z.string(), sha256: sha256OrNull });
 const argv = z.array(z.string());
+const textOrNullByName = z.record(z.string(), textOrNull);
 const command = z.strictObject({
   argv: argv.describe('As it was stored'),
   localArgv: argv.describe('With names that work from the current folder'),
@@ -22,24 +24,22 @@ export const reproOutput = output('bench repro --json', {
   role,
   provenance,
   startedAt: instant.nullable(),
-  harness: z.string().nullable().describe('Null where trtexec measured'),
+  harness: textOrNull.describe('Null where trtexec measured'),
   start: z
     .strictObject({
-      argv: z.array(z.string()).describe('{runFolder} is replaced by the folder of the run'),
-      cwd: z.string().nullable().describe('Where it was started; null for the folder of the run'),
-      env: z.record(z.string(), z.string().nullable()).describe('Set by the matrix, or taken away'),
+      argv: argv.describe('{runFolder} is replaced by the folder of the run'),
+      cwd: textOrNull.describe('Where it was started; null for the folder of the run'),
+      env: textOrNullByName.describe('Set by the matrix, or taken away'),
       withheld: z.array(z.string()).describe('Set by the matrix to what may be a secret'),
     })
     .nullable()
     .describe('How another harness is started; null for trtexec'),
-  axisEnv: z
-    .record(z.string(), z.string().nullable())
-    .describe('Variables on an axis of the matrix, of the run alone; null takes one away'),
+  axisEnv: textOrNullByName.describe('Variables on an axis of the matrix, of the run alone; null takes one away'),
   source: z.enum(['stored', 'recorder']).describe('Source of the command lines; for a replayed run, its recorder'),
   conversion: z
     .strictObject({
       record: variantRecord.nullable().describe('What was made; null if no run states it'),
-      basePath: z.string().nullable(),
+      basePath: textOrNull,
       args: argv.nullable(),
       argv: argv.nullable(),
       calibration: z
@@ -53,25 +53,25 @@ export const reproOutput = output('bench repro --json', {
     .describe('How the model of the engine was made from another one'),
   build: command.nullable(),
   run: command.nullable().describe('Null for a build'),
-  commandLine: z.string().nullable().describe('From a log without run folder: arguments joined without quotes'),
+  commandLine: textOrNull.describe('From a log without run folder: arguments joined without quotes'),
   model: hashed.extend({ external: z.array(z.string()).nullable().describe('Null: the model is not here') }).nullable(),
   engine: z.strictObject({
-    sha256: sha256.nullable(),
+    sha256: sha256OrNull,
     isGiven: z.boolean().describe('Loaded from a file, of whose build nothing is known'),
-    cachedPath: z.string().nullable(),
+    cachedPath: textOrNull,
   }),
   trtexec: hashed.nullable(),
   inputs: z.array(hashed),
-  timingCacheSha256: sha256.nullable().describe('Timing cache at the start of the build'),
+  timingCacheSha256: sha256OrNull.describe('Timing cache at the start of the build'),
   environment: z.record(z.string(), z.union([z.string(), z.number()]).nullable()),
-  clockPolicy: z.string().nullable(),
-  git: z.strictObject({ commit: z.string().nullable(), branch: z.string().nullable(), dirty: z.boolean().nullable() }),
+  clockPolicy: textOrNull,
+  git: z.strictObject({ commit: textOrNull, branch: textOrNull, dirty: z.boolean().nullable() }),
   toolVersion: z.string(),
-  env: z.record(z.string(), z.string()),
+  env: textByName,
   withheld: count.describe('Stored variables that are not shown, as they may hold secrets'),
   notes: z.array(z.string()),
   unknown: z.array(z.string()),
-  script: z.string().nullable().describe('The file that was written'),
+  script: textOrNull.describe('The file that was written'),
 });
 
 export type ReproOutput = OutputOf<typeof reproOutput>;

@@ -7,16 +7,19 @@ import { hashModel } from '../../artefacts/hashes.ts';
 import type { Io } from '../../cli/io.ts';
 import { UsageError } from '../../errors.ts';
 import { changeRows } from '../../layers/change-rows.ts';
-import type { ChangedLayers, LayersDiff } from '../../layers/diff-layers.ts';
+import { type ChangedLayers, diffLayers, type LayersDiff } from '../../layers/diff-layers.ts';
+import { layerFactsOf } from '../../layers/layer-facts.ts';
 import { inTemporaryFolder } from '../../process/temporary-folder.ts';
-import { type KeyedCell, parseShapes, type Shapes } from '../../records/cell.ts';
+import { parseShapes, type Shapes } from '../../records/cell.ts';
 import { count } from '../../records/scalars.ts';
 import { printable } from '../../text/printable.ts';
 import { shellLine } from '../../text/shell-quote.ts';
 import { askHelper, pythonOf } from '../../tools/python/helper.ts';
-import { findFlag, flagsOf } from '../../trtexec/flags/flag-table.ts';
+import { findFlag, flagsOf, flagValue } from '../../trtexec/flags/flag-table.ts';
 import { selectLayers } from '../layers/index.ts';
 import type { ReproOptions } from './command.ts';
+import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
+import type { CellPoint } from '../../selection/cell-points.ts';
 import type { Reduced, ReproOutput } from './output.ts';
 
 const REDUCTION = {
@@ -36,75 +39,83 @@ const REDUCTION = {
 
 type CutInputs = z.infer<typeof REDUCTION.answer>['inputs'];
 
+/** The build that a bug report is about, or the good one that it is compared with. */
+export interface Side {
+  readonly name: 'head' | 'base';
+  readonly repro: ReproOutput;
+  readonly engine: ProfiledEngine | null;
+  /** Null for a build, which belongs to no single cell. */
+  readonly point: CellPoint | null;
+}
+
 const TIMEOUT_MS = 600_000;
 const LIMITS = ['--minShapes', '--optShapes', '--maxShapes'];
 
 /**
  * Cuts the changed layer out of the model, with its neighbors, and says how to build the cut as either side was built.
- * @param layer a layer, a row of `bench layers --diff`, or a part of an ONNX node's name
+ * @param name of a layer, or a part of an ONNX node's name: of several that fit, the one that changed most is taken
  * @throws UsageError when there is no such layer or model, or the model cannot be cut there
  */
 export async function reduceModel(
-  layer: string,
-  cell: KeyedCell,
-  diff: LayersDiff,
-  { base, head }: Readonly<Record<'base' | 'head', ReproOutput>>,
+  name: string,
+  head: Side,
+  base: Side | undefined,
   { around, model: named, python }: ReproOptions,
   io: Io,
 ): Promise<{ readonly output: Reduced; readonly model: Buffer }> {
-  const found = namedParts(diff, layer);
+  if (!head.point || !base?.point || head.point.cell.key !== base.point.cell.key) {
+    throw new UsageError('--reduce compares two builds of one cell: name another sweep, commit or run with --base');
+  }
+  if (head.engine === null || base.engine === null) {
+    const { ref } = head.engine === null ? head.point : base.point;
+    throw new UsageError(`--reduce: no layers are known of ${printable(ref)}; \`bench run --profile\` takes them`);
+  }
+  if (head.engine.runId === base.engine.runId) {
+    throw new UsageError('--reduce: the layers of both sides are of the same run: name another build with --base');
+  }
+  const diff = diffLayers(layerFactsOf(base.engine.layers), layerFactsOf(head.engine.layers));
+  const found = partsNamed(diff, name);
   const [part] = found;
-  const path = modelPath(head, named, io);
-  const [ofHead, ofBase] = [limitsOf(head), limitsOf(base)];
-  const layers = diff.parts.map(originsOf);
-  const shapes = [cell.shapes, ...ofHead, ...ofBase];
-  const job = { model: path, layers, wanted: [diff.parts.indexOf(part)], around, shapes };
+  if (part === undefined) {
+    const [most] = changeRows(diff).rows;
+    const hint = most === undefined ? '' : `; what changed most is ${printable(most.label)}`;
+    throw new UsageError(`--reduce ${printable(name)}: neither build has such a layer or ONNX node${hint}`);
+  }
+  const path = modelPath(head.repro, named, io);
+  const { shapes: run } = head.point.cell;
+  const shapes = [run, ...limitsOf(head.repro, run), ...limitsOf(base.repro, run)];
+  const job = { model: path, layers: diff.parts.map(originsOf), wanted: [diff.parts.indexOf(part)], around, shapes };
   const context = { cwd: io.cwd, env: io.env, spawn: io.spawn, signal: io.signal, timeoutMs: TIMEOUT_MS };
   const { answer, model } = await inTemporaryFolder('reduce', async (folder) => {
     const output = join(folder, 'model.onnx');
     const read = await askHelper(REDUCTION, pythonOf(python, io.env), { ...job, output }, folder, context);
-    if ('problem' in read) throw new UsageError(`--reduce ${printable(layer)}: ${read.problem}`);
+    if ('problem' in read) throw new UsageError(`--reduce ${printable(name)}: ${read.problem}`);
     return { answer: read, model: readFileSync(output) };
   });
-  const { inputs, missing, nodesAfter, nodesBefore, nodesOfLayer, outputs } = answer;
+  const { inputs, missing, ...counted } = answer;
   const output: Reduced = {
+    ...counted,
     layer: changeRows({ ...diff, parts: [part] }).rows[0]?.label ?? layersOf(part)[0]?.name ?? '',
     change: part.change,
     deltaMs: part.deltaMs,
     matching: found.length,
     around,
-    nodesBefore,
-    nodesAfter,
-    nodesOfLayer,
-    inputs: inputs.map(({ name, shapes: [run = []], type }) => ({ name, type, shape: run })),
-    outputs,
+    inputs: inputs.map((input) => ({ name: input.name, type: input.type, shape: input.shapes[0] ?? [] })),
     modelBytes: model.length,
     commands: {
-      base: shellLine(trtexecLine(base, inputs, ofBase.length === 0 ? 0 : 1 + ofHead.length)),
-      head: shellLine(trtexecLine(head, inputs, ofHead.length === 0 ? 0 : 1)),
+      base: shellLine(trtexecLine(base.repro, inputs, 1 + LIMITS.length)),
+      head: shellLine(trtexecLine(head.repro, inputs, 1)),
     },
-    notes: await notesOf(path, head, part, missing),
+    notes: await notesOf(path, head.repro, part, missing),
   };
   return { output, model };
 }
 
-/** Of the layers of that name, row or text, the one that changed most comes first. */
-function namedParts(diff: LayersDiff, name: string): readonly [ChangedLayers, ...ChangedLayers[]] {
-  const withLayer = (isWanted: (layer: ReturnType<typeof layersOf>[number]) => boolean) =>
-    diff.parts.filter((part) => layersOf(part).some(isWanted));
-  const { rows } = changeRows(diff);
-  const selected = new Set(selectLayers(diff.parts.flatMap(layersOf), name, false));
-  const [first, ...others] =
-    [
-      withLayer((layer) => layer.name === name || layer.stableName === name),
-      rows.find(({ label }) => label === name)?.parts ?? [],
-      withLayer((layer) => selected.has(layer)),
-    ]
-      .find((parts) => parts.length > 0)
-      ?.toSorted((a, b) => Math.abs(b.deltaMs) - Math.abs(a.deltaMs)) ?? [];
-  if (first !== undefined) return [first, ...others];
-  const hint = rows[0] === undefined ? '' : `; what changed most is ${printable(rows[0].label)}`;
-  throw new UsageError(`--reduce ${printable(name)}: neither build has such a layer or ONNX node${hint}`);
+/** Layers of exactly that name, else those that it selects; what changed most comes first. */
+function partsNamed({ parts }: LayersDiff, name: string): readonly ChangedLayers[] {
+  const exact = parts.filter((part) => layersOf(part).some((layer) => [layer.name, layer.stableName].includes(name)));
+  const found = exact.length > 0 ? exact : parts.filter((part) => selectLayers(layersOf(part), name, false).length > 0);
+  return found.toSorted((a, b) => Math.abs(b.deltaMs) - Math.abs(a.deltaMs));
 }
 
 function layersOf({ base, head }: ChangedLayers) {
@@ -116,47 +127,43 @@ function originsOf(part: ChangedLayers): string[] {
 }
 
 function modelPath({ build, conversion, model }: ReproOutput, named: string | undefined, io: Io): string {
-  const built = flagsOf(build?.argv ?? []).get('--onnx') ?? (conversion === null ? model?.path : undefined);
+  const built = flagValue(build?.argv ?? [], '--onnx') ?? (conversion === null ? model?.path : null);
   const path = named ?? built;
-  if (path === undefined) {
-    throw new UsageError('--reduce: the model that was built is not known: name its ONNX file, --model FILE');
-  }
+  const advice = ': name the ONNX file that was built, --model FILE';
+  if (!path) throw new UsageError(`--reduce: the model that was built is not known${advice}`);
   const place = resolve(io.cwd, path);
   if (existsSync(place)) return place;
-  const advice = named === undefined ? ': name the file that was built, --model FILE' : '';
-  throw new UsageError(`${printable(path)}: no such model${advice}`);
+  throw new UsageError(`${printable(path)}: no such model${named === undefined ? advice : ''}`);
 }
 
-/** Min, opt and max that the engine was built for; none where they are not known. */
-function limitsOf({ build }: ReproOutput): Shapes[] {
+/** Min, opt and max that the engine was built for. @param run where they are not known */
+function limitsOf({ build }: ReproOutput, run: Shapes): Shapes[] {
   const flags = flagsOf(build?.argv ?? []);
   const known = LIMITS.map((flag) => parseShapes(flags.get(flag) ?? '')).filter((shapes) => shapes !== null);
-  return known.length < LIMITS.length ? [] : known;
+  return known.length < LIMITS.length ? LIMITS.map(() => run) : known;
 }
 
 /** Said anew for the cut. */
-const REPLACED = new Set(
+const REPLACED =
   '--onnx --saveEngine --loadEngine --timingCacheFile --skipInference --buildOnly --verbose --minShapes --optShapes --maxShapes --shapes --dumpProfile --separateProfileRun --profilingVerbosity --loadInputs'.split(
     ' ',
-  ),
-);
+  );
 
 /**
  * One command that builds and profiles the cut as one side did, without bench.
- * @param limits where min, opt and max of the side begin among the shapes of an input; 0 where they are not known
+ * @param limits where min, opt and max of the side begin among the shapes of an input
  */
 function trtexecLine({ build, run }: ReproOutput, inputs: CutInputs, limits: number): string[] {
   const flags = [...flagsOf([...(build?.argv ?? []), ...(run?.argv ?? [])])].filter(
-    ([flag]) => !REPLACED.has(flag) && !flag.startsWith('--export') && findFlag(flag)?.isPath === false,
+    ([flag]) => !REPLACED.includes(flag) && !flag.startsWith('--export') && findFlag(flag)?.isPath === false,
   );
   const shapesAt = (option: string, place: number) =>
     `${option}=${inputs.map(({ name, shapes }) => `${name}:${shapes[place]?.join('x')}`).join(',')}`;
-  const ranges = limits === 0 ? [] : LIMITS.map((option, place) => shapesAt(option, limits + place));
-  const isDynamic = inputs.some((input) => input.isDynamic);
+  const ranges = [...LIMITS.map((option, place) => shapesAt(option, limits + place)), shapesAt('--shapes', 0)];
   return [
     'trtexec',
     '--onnx=reduced/model.onnx',
-    ...(isDynamic ? [...ranges, shapesAt('--shapes', 0)] : []),
+    ...(inputs.some(({ isDynamic }) => isDynamic) ? ranges : []),
     ...flags.map(([flag, value]) => (value === '' ? flag : `${flag}=${value}`)),
     '--profilingVerbosity=detailed',
     '--dumpProfile',

@@ -6,7 +6,6 @@ import { defaultOf, scriptQuote, shellLine } from '../../text/shell-quote.ts';
 import { localWords } from './gather.ts';
 import type { ReproOutput } from './output.ts';
 
-type Command = NonNullable<ReproOutput['run']>;
 type Start = NonNullable<ReproOutput['start']>;
 
 /**
@@ -36,20 +35,41 @@ export function reproScript(repro: ReproOutput): string {
   return `${texts.join('\n\n')}\n`;
 }
 
+const HELPERS = [
+  `set -eu
+
+say() { printf 'repro: %s\\n' "$1" >&2; }
+die() {
+  say "$2"
+  exit "$1"
+}
+command -v sha256sum >/dev/null 2>&1 || sha256sum() { shasum -a 256; }
+sha256() { sha256sum | cut -c 1-64; }
+has() { [ "$(sha256 <"$1")" = "$2" ]; }
+lock_clocks() {
+  [ -n "\${GPU-}" ] || GPU=0
+  command -v nvidia-smi >/dev/null 2>&1 || die 3 'LOCK_CLOCKS: no nvidia-smi here'
+  trap 'nvidia-smi -i "$GPU" -rgc >&2' EXIT
+  trap 'exit 129' HUP
+  trap 'exit 130' INT
+  trap 'exit 143' TERM
+  # Exits 0 even where the card does not support it: its words count.
+  locked=$(nvidia-smi -i "$GPU" -lgc "$1" 2>&1) || die 3 "LOCK_CLOCKS: $locked"
+  case $locked in
+    *'clocks set to'*) say "$locked" ;;
+    *) die 3 "LOCK_CLOCKS: $locked" ;;
+  esac
+}`,
+];
+
 function trtexecSections(repro: ReproOutput): string[][] {
-  const { build, engine, role, run, trtexec } = repro;
+  const { build, engine, inputs, role, run, trtexec } = repro;
   const isBuild = role === 'build' || build === null;
   const unlessSkipped = (lines: readonly string[]): string[] =>
     isBuild || lines.length === 0 ? [...lines] : ['if [ "${SKIP_BUILD:-0}" != 1 ]; then', ...indented(lines), 'fi'];
   const isCached = build?.argv.some((argument) => argument.startsWith('--timingCacheFile=')) === true;
-  const buildLines = [
-    ...(isCached
-      ? [
-          `[ ! -e "$TIMING_CACHE" ] || say "note: the timing cache $TIMING_CACHE is there and is used: remove it to build from nothing"`,
-        ]
-      : []),
-    ...(build === null ? [] : commandLines(build, repro)),
-  ];
+  const cacheNote = `[ ! -e "$TIMING_CACHE" ] || say "note: the timing cache $TIMING_CACHE is there and is used: remove it to build from nothing"`;
+  const ownEngine = 'not the very engine that was measured: kernels may differ by the luck of the build';
   return [
     [
       ...titleLines(repro),
@@ -59,60 +79,32 @@ function trtexecSections(repro: ReproOutput): string[][] {
       '#   SKIP_BUILD=1    ENGINE is loaded as it is',
       '#   LOCK_CLOCKS=1   the clocks are locked as they were (needs root); GPU chooses the card',
     ],
-    [...HELPERS, ...HASHES],
+    HELPERS,
     variableLines(repro),
     [`command -v "$TRTEXEC" >/dev/null 2>&1 || die 3 'no trtexec here: name it, TRTEXEC=/path/to/trtexec'`],
-    repro.inputs.flatMap((input) => inputLines(input)),
+    inputs.flatMap(({ path, sha256 }) => [
+      neededFile(scriptQuote(path), `${printable(path)}: no such input, or it cannot be read`),
+      ...orElse(scriptQuote(path), sha256, `die 2 ${scriptQuote(`${printable(path)}: ${OTHER_INPUT}`)}`),
+    ]),
     unlessSkipped(modelLines(repro)),
     // Up to here, a message that ends the script is its only output.
-    noteUnlessHash(
-      '"$(command -v "$TRTEXEC")"',
-      trtexec?.sha256,
-      'this trtexec has other bytes than the one that was measured',
-    ),
+    noteUnlessHash('"$(command -v "$TRTEXEC")"', trtexec?.sha256, 'this trtexec has other bytes than the one measured'),
     environmentLines(repro),
     clockLines(repro.clockPolicy),
-    [
-      ...unlessSkipped(buildLines),
-      ...(isBuild
-        ? []
-        : noteUnlessHash(
-            '"$ENGINE"',
-            engine.sha256,
-            'not the very engine that was measured: kernels may differ by the luck of the build',
-          )),
-    ],
+    unlessSkipped([...(isCached ? [cacheNote] : []), ...commandLines(build, repro)]),
+    isBuild ? [] : noteUnlessHash('"$ENGINE"', engine.sha256, ownEngine),
     run === null ? [] : [...givenEngineLines(repro), ...settingLines(repro.axisEnv), ...commandLines(run, repro)],
   ];
 }
+
+const OTHER_INPUT = 'not the input that was measured (other SHA-256)';
 
 function indented(lines: readonly string[]): string[] {
   return lines.map((line) => `  ${line}`);
 }
 
-const HELPERS = [
-  'set -eu',
-  '',
-  `say() { printf 'repro: %s\\n' "$1" >&2; }`,
-  'die() {',
-  '  say "$2"',
-  '  exit "$1"',
-  '}',
-];
-
-const HASHES = [
-  'if command -v sha256sum >/dev/null 2>&1; then',
-  '  sha256() { sha256sum | cut -c 1-64; }',
-  'elif command -v shasum >/dev/null 2>&1; then',
-  '  sha256() { shasum -a 256 | cut -c 1-64; }',
-  'else',
-  "  die 3 'neither sha256sum nor shasum is here: hashes cannot be checked'",
-  'fi',
-];
-
 function titleLines({ git, label, provenance, role, runId, source, startedAt, toolVersion }: ReproOutput): string[] {
-  const commit =
-    git.commit === null ? 'no commit known' : `commit ${git.commit}${git.dirty === true ? ', not clean' : ''}`;
+  const commit = git.commit === null ? 'no commit known' : `commit ${git.commit}${git.dirty ? ', not clean' : ''}`;
   const by = source === 'recorder' ? ', as its recorder ran it' : '';
   return [
     '#!/bin/sh',
@@ -133,51 +125,47 @@ function variableLines(repro: ReproOutput): string[] {
   return [...names].map(([variable, name]) => defaultOf(variable, name));
 }
 
-/** Lines that say so when a file has another hash. @param file as the shell is to read it, quoted */
-function noteUnlessHash(file: string, sha256: string | null | undefined, note: string): string[] {
-  if (sha256 === null || sha256 === undefined) return [];
-  return [`if [ "$(sha256 <${file})" != ${scriptQuote(sha256)} ]; then`, `  say ${scriptQuote(`note: ${note}`)}`, 'fi'];
+/** @param file as the shell is to read it, quoted */
+function neededFile(file: string, refusal: string): string {
+  return `[ -r ${file} ] || die 2 ${scriptQuote(refusal)}`;
 }
 
-function inputLines({ path, sha256 }: ReproOutput['inputs'][number]): string[] {
-  const file = scriptQuote(path);
-  const refusal = (why: string) => `die 2 ${scriptQuote(`${printable(path)}: ${why}`)}`;
-  const readable = `[ -r ${file} ] || ${refusal('no such input, or it cannot be read')}`;
-  if (sha256 === null) return [readable];
-  const other = refusal('not the input that was measured (other SHA-256)');
-  return [readable, `[ "$(sha256 <${file})" = ${scriptQuote(sha256)} ] || ${other}`];
+/** What is done when a file has another hash, if one is known. @param file as the shell is to read it, quoted */
+function orElse(file: string, sha256: string | null | undefined, action: string): string[] {
+  return sha256 ? [`has ${file} ${scriptQuote(sha256)} || ${action}`] : [];
+}
+
+function noteUnlessHash(file: string, sha256: string | null | undefined, note: string): string[] {
+  return orElse(file, sha256, `say ${scriptQuote(`note: ${note}`)}`);
 }
 
 /** A converted model is not made here: it is named, and how it was made is said. */
 function modelLines({ build, conversion, model, run }: ReproOutput): string[] {
   if (conversion !== null) {
-    const made = conversion.argv === null ? '' : ` (made by: ${shellLine(conversion.argv)})`;
-    const readable = `[ -r "\${VARIANT-}" ] || die 2 ${scriptQuote(`the model was converted: name the result, VARIANT=/path/to/variant.onnx${printable(made)}`)}`;
+    const made = conversion.argv === null ? '' : ` (made by: ${printable(shellLine(conversion.argv))})`;
+    const named = `the model was converted: name the result, VARIANT=/path/to/variant.onnx${made}`;
     const other = 'this variant has other bytes than the one that was measured';
-    return [readable, ...noteUnlessHash('"$VARIANT"', conversion.record?.sha256, other)];
+    return [neededFile('"${VARIANT-}"', named), ...noteUnlessHash('"$VARIANT"', conversion.record?.sha256, other)];
   }
-  const isNamed = [...(build?.argv ?? []), ...(run?.argv ?? [])].some((word) =>
-    /^--(?:onnx|refitFromOnnx)=/.test(word),
-  );
-  if (model === null || !isNamed) return [];
-  const readable = `[ -r "$MODEL" ] || die 2 'no such model, or it cannot be read: name it, MODEL=/path/to/model.onnx'`;
+  const words = [...(build?.argv ?? []), ...(run?.argv ?? [])];
+  if (model === null || !words.some((word) => /^--(?:onnx|refitFromOnnx)=/.test(word))) return [];
+  const readable = neededFile('"$MODEL"', 'no such model, or it cannot be read: name it, MODEL=/path/to/model.onnx');
   const { external, sha256 } = model;
   if (sha256 === null) return [readable, "say 'note: the hash of the model that was measured is not known'"];
+  // As bench hashes a model: the file, then each name between zero bytes with its data.
   const externalData = (external ?? []).flatMap((name) => [
-    // As bench hashes a model: the file, then each name between zero bytes with its data.
     `  printf '\\0%s\\0' ${scriptQuote(name)}`,
     `  cat <"$(dirname -- "$MODEL")"/${scriptQuote(name)}`,
   ]);
   const hint = external === null ? ' (if it has external data, its hash cannot be checked here)' : '';
   return [
     readable,
-    `wanted_sha256=${scriptQuote(sha256)}`,
     'model_sha256=$({',
     '  cat <"$MODEL"',
     ...externalData,
     '} | sha256)',
-    'if [ "$model_sha256" != "$wanted_sha256" ]; then',
-    `  [ "\${ANY_MODEL:-0}" = 1 ] || die 2 "$MODEL is not the model that was measured: SHA-256 $model_sha256 instead of $wanted_sha256${hint}; ANY_MODEL=1 takes it"`,
+    `if [ "$model_sha256" != ${sha256} ]; then`,
+    `  [ "\${ANY_MODEL:-0}" = 1 ] || die 2 "$MODEL is not the model that was measured: SHA-256 $model_sha256 instead of ${sha256}${hint}; ANY_MODEL=1 takes it"`,
     "  say 'note: another model than the one that was measured'",
     'fi',
   ];
@@ -185,50 +173,33 @@ function modelLines({ build, conversion, model, run }: ReproOutput): string[] {
 
 function givenEngineLines({ engine: { isGiven, sha256 } }: ReproOutput): string[] {
   if (!isGiven || sha256 === null) return [];
+  const other = `[ "\${ANY_MODEL:-0}" = 1 ] || die 2 'not the engine that was measured (other SHA-256); ANY_MODEL=1 takes it'`;
   return [
-    `[ -r "$ENGINE" ] || die 2 'no such engine, or it cannot be read: name it, ENGINE=/path/to/engine.plan'`,
-    `[ "$(sha256 <"$ENGINE")" = ${scriptQuote(sha256)} ] || [ "\${ANY_MODEL:-0}" = 1 ] || die 2 'not the engine that was measured (other SHA-256); ANY_MODEL=1 takes it'`,
+    neededFile('"$ENGINE"', 'no such engine, or it cannot be read: name it, ENGINE=/path/to/engine.plan'),
+    ...orElse('"$ENGINE"', sha256, other),
   ];
 }
 
 function environmentLines({ env }: ReproOutput): string[] {
   return Object.entries(env).flatMap(([name, value]) => [
-    `if [ "\${${name}+set}" = set ]; then`,
-    `  [ "$${name}" = ${scriptQuote(value)} ] || say ${scriptQuote(`note: ${name} is set to something else here, and stays`)}`,
-    'else',
-    `  ${name}=${scriptQuote(value)}`,
-    `  export ${name}`,
-    'fi',
+    `[ -n "\${${name}+set}" ] || ${name}=${scriptQuote(value)}`,
+    `export ${name}`,
+    `[ "$${name}" = ${scriptQuote(value)} ] || say ${scriptQuote(`note: ${name} is set to something else here, and stays`)}`,
   ]);
 }
 
 function clockLines(policy: string | null): string[] {
   const lock = lockOf(policy);
+  const isAsked = '[ "${LOCK_CLOCKS:-0}" = 1 ]';
   if (lock === null) {
     const why = policy === null ? 'nobody knows how they were' : 'they floated in the run';
-    const refusal = scriptQuote(`LOCK_CLOCKS: the clocks cannot be locked as they were, ${why}`);
-    return [`[ "\${LOCK_CLOCKS:-0}" != 1 ] || die 2 ${refusal}`];
+    return [`! ${isAsked} || die 2 'LOCK_CLOCKS: the clocks cannot be locked as they were, ${why}'`];
   }
   const bounds = clockBounds(lock);
-  if (bounds === null) return [`say ${scriptQuote(`note: clocks were ${printable(lock)}`)}`];
-  return [
-    'if [ "${LOCK_CLOCKS:-0}" = 1 ]; then',
-    '  GPU=${GPU:-0}',
-    "  command -v nvidia-smi >/dev/null 2>&1 || die 3 'LOCK_CLOCKS: no nvidia-smi here'",
-    `  trap 'nvidia-smi -i "$GPU" -rgc >&2' EXIT`,
-    "  trap 'exit 129' HUP",
-    "  trap 'exit 130' INT",
-    "  trap 'exit 143' TERM",
-    // Exits 0 even where the card does not support it: its words count.
-    `  locked=$(nvidia-smi -i "$GPU" -lgc ${bounds} 2>&1) || die 3 "LOCK_CLOCKS: $locked"`,
-    '  case $locked in',
-    `    *'clocks set to'*) say "$locked" ;;`,
-    '    *) die 3 "LOCK_CLOCKS: $locked" ;;',
-    '  esac',
-    'else',
-    `  say ${scriptQuote(`note: the clocks were ${printable(lock)}: LOCK_CLOCKS=1 locks them so`)}`,
-    'fi',
-  ];
+  const note = `note: the clocks were ${printable(lock)}`;
+  if (bounds === null) return [`say ${scriptQuote(note)}`];
+  const orSay = `say ${scriptQuote(`${note}: LOCK_CLOCKS=1 locks them so`)}`;
+  return [`if ${isAsked}; then lock_clocks ${bounds}; else ${orSay}; fi`];
 }
 
 /** For `nvidia-smi -lgc`; null for other text. */
@@ -245,12 +216,11 @@ function settingLines(variables: Readonly<Record<string, string | null>>): strin
   );
 }
 
-function commandLines({ argv }: Command, repro: ReproOutput): string[] {
-  return argumentLines(
-    localWords(argv, repro).map(({ head, text, variable }) =>
-      variable === null ? scriptQuote(head + text) : `${head === '' ? '' : scriptQuote(head)}"$${variable}"`,
-    ),
+function commandLines(command: ReproOutput['run'], repro: ReproOutput): string[] {
+  const words = localWords(command?.argv ?? [], repro).map(({ head, text, variable }) =>
+    variable === null ? scriptQuote(head + text) : `${head === '' ? '' : scriptQuote(head)}"$${variable}"`,
   );
+  return argumentLines(words);
 }
 
 /** Already quoted, one a line. */
@@ -258,7 +228,6 @@ function argumentLines(quoted: readonly string[]): string[] {
   return quoted.map((text, place) => `${place === 0 ? '' : '  '}${text}${place === quoted.length - 1 ? '' : ' \\'}`);
 }
 
-const RUN_FOLDER = 'repro-run';
 /** A variable that no matrix is likely to set. */
 const FOLDER = 'bench_repro_folder';
 
@@ -277,9 +246,9 @@ function harnessSections(repro: ReproOutput, { argv, cwd, env, withheld }: Start
     // The folder of the run, wherever it is in an argument, is that of this run.
     ...argumentLines(
       argv.map((argument) => {
-        const [only = '', ...more] = argument.split(PLACEHOLDERS.runFolder);
-        if (more.length === 0) return scriptQuote(only);
-        return [only, ...more].map((part) => (part === '' ? '' : scriptQuote(part))).join(`"$${FOLDER}"`);
+        const parts = argument.split(PLACEHOLDERS.runFolder);
+        if (parts.length === 1) return scriptQuote(argument);
+        return parts.map((part) => (part === '' ? '' : scriptQuote(part))).join(`"$${FOLDER}"`);
       }),
     ),
   ];
@@ -287,13 +256,13 @@ function harnessSections(repro: ReproOutput, { argv, cwd, env, withheld }: Start
     [
       ...titleLines(repro),
       '# It needs the program that measures, and what that needs. What can be set from outside:',
-      `#   OUT             the folder for its files (default: ${RUN_FOLDER} in the current folder)`,
+      '#   OUT             the folder for its files (default: repro-run in the current folder)',
       '#   WORKPLACE       where it is started (default: where bench started it)',
       '#   LOCK_CLOCKS=1   the clocks are locked as they were (needs root); GPU chooses the card',
     ],
     HELPERS,
     [
-      defaultOf('OUT', RUN_FOLDER),
+      defaultOf('OUT', 'repro-run'),
       'mkdir -p -- "$OUT"',
       `${FOLDER}=$(cd -- "$OUT" && pwd)`,
       cwd === null ? `[ -n "\${WORKPLACE-}" ] || WORKPLACE=$${FOLDER}` : defaultOf('WORKPLACE', cwd),

@@ -15,7 +15,7 @@ import type { SweepOptions } from './command.ts';
 import { resolveSide } from '../../selection/sides.ts';
 import { EngineIndex, engineName } from '../../engines/engine-index.ts';
 import type { Plan } from '../../records/plan.ts';
-import { fitBudget, type FittedPlan } from '../../matrix/plan/assign-gpus.ts';
+import { fitBudget } from '../../matrix/plan/assign-gpus.ts';
 import { lastBuildOf, pastRunsOf } from '../../store/runs/time-estimates.ts';
 import { shortList } from '../../text/short-list.ts';
 
@@ -75,13 +75,18 @@ function reportUnknown(db: StoreDatabase, base: readonly Sweep[], cells: readonl
   );
 }
 
-export async function fittedPlan(
+/**
+ * Leaves out cells until the rest fits into the time, and says so.
+ * @param sides how often each run is made: the time is divided by it
+ */
+export async function withinBudget(
   store: OpenStore,
   plan: Plan,
   provenance: Provenance,
-  budgetS: number,
-  gpus: number,
-): Promise<FittedPlan> {
+  budgetS: number | null,
+  { gpus = 1, sides = 1 }: { readonly gpus?: number; readonly sides?: number },
+): Promise<{ readonly plan: Plan; readonly note: string | null }> {
+  if (budgetS === null) return { plan, note: null };
   const keys = plan.cells.map(({ cell }) => cell.key);
   const past = pastRunsOf(store.db, keys, provenance);
   const { links } = await new EngineIndex(enginesFolderOf(store.path)).read();
@@ -93,15 +98,15 @@ export async function fittedPlan(
       return last?.wallS ? [[build.buildRef, last.wallS]] : [];
     }),
   );
-  return fitBudget(plan, budgetS, { ...past, buildS }, gpus);
+  const { leftOut, leftOutS, plan: fitted } = fitBudget(plan, budgetS / sides, { ...past, buildS }, gpus);
+  if (leftOut.length === 0) return { plan: fitted, note: null };
+  const names = shortList(
+    leftOut.map(({ label }) => printable(label)),
+    NAMED_CELLS,
+  );
+  const cells = `${leftOut.length} of ${count(plan.cells.length, 'cell')} (about ${formatDuration(sides * leftOutS)})`;
+  const note = `the budget of ${formatDuration(budgetS)} leaves out ${cells}; they come first next time: ${names}`;
+  return { plan: fitted, note };
 }
 
 const NAMED_CELLS = 6;
-
-/** The note for the user; null when everything fits. */
-export function budgetNote({ leftOut, leftOutS, plan }: FittedPlan, budgetS: number): string | null {
-  if (leftOut.length === 0) return null;
-  const names = leftOut.map(({ label }) => printable(label));
-  const total = plan.cells.length + leftOut.length;
-  return `the budget of ${formatDuration(budgetS)} leaves out ${leftOut.length} of ${count(total, 'cell')} (about ${formatDuration(leftOutS)}); they come first next time: ${shortList(names, NAMED_CELLS)}`;
-}

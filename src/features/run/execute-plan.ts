@@ -7,17 +7,16 @@ import { LEAST_PRECISION_SHARE } from '../../layers/real-precision.ts';
 import { summarizeCells } from '../../judge/summarize-cells.ts';
 import { InterruptedError, UnfitSweepError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { deviceLabel } from '../../tools/nvidia-smi/device-list.ts';
 import { missingLibrary, missingLibraryText } from '../../trtexec/failures.ts';
 import { outcomeReason } from '../../records/outcome.ts';
 import { printable } from '../../text/printable.ts';
-import type { SweepContext, SweepCounts } from '../../run/sweep-context.ts';
+import type { SweepCounts } from '../../run/sweep-context.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { cellsWithoutEngine } from '../../engines/engine-state.ts';
 import { leftOutOf } from '../../run/planned-sweep.ts';
 import { requireStore } from '../../run/requirements.ts';
 import { runSweep, saveState } from '../../run/run-sweep.ts';
-import { UnfitRoundError } from '../../run/sweep-work.ts';
+import { UnfitRoundError } from '../../run/measure-in-turns.ts';
 import { type UnfitRound, UnfitRounds } from '../../run/unfit-rounds.ts';
 import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
 import type { ConverterPython } from '../../variants/variants.ts';
@@ -39,15 +38,14 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { engineBuilds, estimateS, planOfCells } from '../../matrix/plan/assign-gpus.ts';
 import { count, formatDuration, runsAndBuilds } from '../../terminal/numbers.ts';
 import { reasonWords } from '../../terminal/words.ts';
-import { openGpuWorker, sweepServices } from '../../run/gpu-worker.ts';
+import { openWorkers } from '../../run/gpu-worker.ts';
 import { LiveProgress } from '../../cli/live-progress.ts';
 import type { Machine } from '../../machine/machine.ts';
 import { type CheckedSweep, checkedSweep, closingText, runsToMeasureAgain } from '../check/index.ts';
 import type { SweepOptions } from './command.ts';
-import { MoreRuns } from './more-runs.ts';
+import { moreRuns } from './more-runs.ts';
 import { isAnswered, searchOutput, searchText } from './search/search-report.ts';
-import type { SearchRuns } from './search/search-runs.ts';
-import { searchRuns } from './search/wanted-search.ts';
+import { SearchRuns } from './search/search-runs.ts';
 import { SweepSuspects } from './suspects/suspect-pairs.ts';
 import { rebuiltEngines } from '../../selection/rebuilt-engines.ts';
 import { realPrecisions } from '../../selection/actual-precisions.ts';
@@ -89,7 +87,7 @@ export async function executePlan(
 
 function searchOf({ db }: OpenStore, { program, stored, sweep }: PreparedSweep): SearchRuns | null {
   const { plan, search } = stored;
-  return search === null ? null : searchRuns(db, { plan, search, sweep, recorded: recordedOf(stored, program) });
+  return search === null ? null : new SearchRuns({ db, plan, search, sweep, recorded: recordedOf(stored, program) });
 }
 
 function showFound(found: SearchRuns, of: Parameters<typeof searchOutput>[1], options: SweepOptions, io: Io): ExitCode {
@@ -119,7 +117,6 @@ async function doSweep(
   options: SweepOptions,
   io: Io,
 ): Promise<ExitCode> {
-  const telemetry = stored.telemetry && options.telemetry !== false;
   // The runs of a search are chosen one by one.
   const begun = search === null ? stored.plan : { ...stored.plan, runs: [] };
   const progress = new LiveProgress(begun, program, io);
@@ -127,55 +124,39 @@ async function doSweep(
   const recorded = recordedOf(stored, program);
   const { more: wanted, plan } = stored;
   const given = { db: store.db, sweep, plan, recorded, now: io.now };
-  const more = wanted === null ? null : new MoreRuns({ ...given, wanted, note: (line) => io.err(`note: ${line}\n`) });
-  const againRuns = () => runsToMeasureAgain(store.db, sweep.sweepId, begun, recorded);
-  const { coolDown, numa } = stored;
+  const more = wanted === null ? null : moreRuns({ ...given, wanted, note: (line) => io.err(`note: ${line}\n`) });
   const cache = new EngineCache(enginesFolderOf(store.path));
-  const onEvent: SweepContext['onEvent'] = (event) => progress.take(event);
-  const shared = {
-    ...sweepServices(store, { plan: begun, sweep }, converter, io, onEvent),
-    cache,
-    // With several GPU models, the runs of one build have several engines.
-    mayChangeEngines: options.anyway === true || new Set(machines.map(engineKind)).size > 1,
-    hasMoreRuns: more !== null || againRuns().length > 0,
-    suspects:
-      stored.gate.confirm && stored.experiment === null && search === null
-        ? new SweepSuspects({ ...given, stored, cache, mayStartEarlier: options.untrusted !== true, onEvent }, io)
-        : null,
-    againRuns,
-    moreRuns: () => (search ?? more)?.next() ?? [],
-    unfitRounds: new UnfitRounds(),
-  };
-  const workerFor = async (machine: Machine): Promise<SweepContext> => {
-    const { device } = machine;
-    const label = machines.length === 1 || device === null ? null : deviceLabel(device);
-    const take: SweepContext['onEvent'] = (event) => progress.take(event, label);
-    const note = (text: string): void => take({ kind: 'note', text });
-    const worker = await openGpuWorker(machine, program, { telemetry, coolDown, numa, plan }, io, note);
-    const kind = engineKind(machine);
-    const otherModel = kind === engineKind(machines[0]) ? null : kind;
-    return { ...shared, ...worker, otherModel, onEvent: take };
-  };
+  const suspects =
+    stored.gate.confirm && stored.experiment === null && search === null
+      ? new SweepSuspects({ ...given, stored, cache, mayStartEarlier: options.untrusted !== true, progress }, io)
+      : null;
   let counts: SweepCounts;
   try {
-    const [first, ...others] = machines;
-    const workers: [SweepContext, ...SweepContext[]] = [await workerFor(first)];
-    for (const machine of others) workers.push(await workerFor(machine));
-    counts = await runSweep(workers, stored);
+    const settings = { ...stored, telemetry: stored.telemetry && options.telemetry !== false };
+    const opened = { sweep, plan: begun, program, converter, machines, settings, cache };
+    const [first, ...others] = await openWorkers(store, opened, io, (event, gpu) => progress.take(event, gpu));
+    const own = {
+      mayChangeEngines: options.anyway === true || first.mayChangeEngines,
+      suspects,
+      againRuns: () => runsToMeasureAgain(store.db, sweep.sweepId, begun, recorded),
+      moreRuns: () => search?.next() ?? more?.() ?? [],
+      unfitRounds: new UnfitRounds(),
+    };
+    counts = await runSweep([{ ...first, ...own }, ...others.map((worker) => ({ ...worker, ...own }))], stored);
     if (search !== null) {
       // What was not needed is no part of the sweep.
       const measured = new Set(cellRunsOf(store.db, [sweep.sweepId]).map(({ cellKey }) => cellKey));
       const finished = { ...sweep, state: 'finished' as const, finishedAt: io.now().toISOString() };
       const needed = planOfCells(plan, measured);
       const leftOut = stored.leftOut && [...stored.leftOut, ...leftOutOf(plan, needed)];
-      await saveState(shared, { ...stored, plan: needed, leftOut }, finished);
+      await saveState(first, { ...stored, plan: needed, leftOut }, finished);
     }
-    if (plan.builds.length > 0) await shared.cache.unlinkGiven(store.path, lastGoodBuilds(store.db), io.now());
+    if (plan.builds.length > 0) await cache.unlinkGiven(store.path, lastGoodBuilds(store.db), io.now());
   } catch (error) {
     progress.end();
     const isUnfit = error instanceof UnfitRoundError;
     if (!io.signal.aborted && !isUnfit) throw error;
-    requireStore({ ...shared, sweep });
+    requireStore({ artefactsFolder, db: store.db, storeFile: store.file, sweep });
     const interrupted = { ...sweep, state: 'interrupted' as const };
     // With the pairs that were decided meanwhile.
     const latest = readStoredPlan(planOf(store.db, sweep.sweepId)) ?? stored;
@@ -275,10 +256,4 @@ async function show(
     ...(gate === null ? [] : ['', ...closingText(gate, look)]),
   ]);
   return { ...NOTHING_SHOWN, gate };
-}
-
-/** Machines of one kind share engines; every part of a divided GPU is its own kind. */
-function engineKind({ device, environment }: Machine): string | null {
-  const isPart = device !== null && device.uuid !== device.boardUuid;
-  return isPart ? device.uuid : (environment.gpuName ?? null);
 }

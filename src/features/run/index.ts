@@ -1,4 +1,5 @@
-export { budgetNote, fittedPlan } from './budget.ts';
+export { withinBudget } from './budget.ts';
+export { type Enough, type GrowingRuns, undecided } from './more-runs.ts';
 export { startSweep } from './run.ts';
 export { search } from './search/output.ts';
 export { showSearch } from './search/wanted-search.ts';

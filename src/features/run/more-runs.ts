@@ -1,18 +1,20 @@
 import {
   anotherRun,
   cellsToRepeat,
+  type Goal,
   growingCell,
   highestRepeat,
   type MoreRunsWanted,
   newestRun,
   plannedRunS,
+  type RoundRun,
   timeBudget,
 } from '../../judge/adaptive-repeats.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import { count } from '../../terminal/numbers.ts';
-import { gateMetric } from '../../records/metric.ts';
+import { gateMetric, type MetricId } from '../../records/metric.ts';
 import type { Plan, PlannedRun } from '../../records/plan.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { seededRandom, shuffled } from '../../matrix/plan/order.ts';
@@ -23,8 +25,58 @@ import { earlierSweeps, pastOf } from '../../selection/cell-histories.ts';
 import type { CellKey } from '../../records/scalars.ts';
 import { shortList } from '../../text/short-list.ts';
 
+/** A cell whose timed runs grow until enough is known of it. */
+export interface GrowingRuns<Run extends RoundRun = RoundRun> {
+  readonly cell: KeyedCell;
+  /** To compare with: of the other side, or of sweeps before; none where there is nothing. */
+  readonly base: readonly Run[];
+  readonly head: readonly Run[];
+  /** Rounds that it has. */
+  readonly rounds: number;
+  /** Rounds that it can have; infinite for a real trtexec. */
+  readonly capacity: number;
+  /** Wall time of another round, seconds. */
+  readonly roundS: number;
+  /** Another round would not be measured either. */
+  readonly isOver: boolean;
+}
+
+export interface Enough {
+  /** Rounds that every cell gets. */
+  readonly repeats: number;
+  readonly maxRepeats: number;
+  /** Cells are repeated until a change of this size would be detected. */
+  readonly goal: Goal;
+  /** Null: of each cell its own. */
+  readonly metric: MetricId | null;
+}
+
+/**
+ * The cells that another round beyond the repeats should go to, those that gain most for their time first, and those in
+ * which sweeps differ by more than runs can settle.
+ * @param past values of earlier sweeps at the level of these; none where both sides have the same night
+ */
+export function undecided<Cell extends GrowingRuns>(
+  cells: readonly Cell[],
+  { goal, maxRepeats, metric, repeats }: Enough,
+  past: (key: CellKey, values: readonly number[]) => readonly number[] = () => [],
+): { readonly open: Cell[]; readonly limited: Cell[] } {
+  const growing = cells.filter(({ capacity, isOver, rounds }) => !isOver && rounds < Math.min(maxRepeats, capacity));
+  const look = Math.max(1, 1 + Math.max(0, ...cells.map(({ rounds }) => rounds)) - repeats);
+  const grown = growing.flatMap(({ cell, base, head, roundS }) => {
+    const own = growingCell(cell, gateMetric(metric, cell), [base, head], (values) => past(cell.key, values), roundS);
+    const hasValues = own.head.length > 0 && (own.base.length > 0 || base.length === 0);
+    return hasValues ? [own] : [];
+  });
+  const { open, limitedByNights } = cellsToRepeat(grown, look, goal);
+  const byKey = new Map(growing.map((each) => [each.cell.key, each]));
+  const named = (keys: readonly CellKey[]): Cell[] => keys.flatMap((key) => byKey.get(key) ?? []);
+  return { open: named(open), limited: named(limitedByNights) };
+}
+
 /** With a budget alone: the detectable effect aimed at, by the noise of the cell. */
 const WORTH_TELLING = { percent: 0.8, deviations: 2 };
+const NAMED = 3;
 
 export interface MoreRunsContext {
   readonly db: StoreDatabase;
@@ -37,92 +89,53 @@ export interface MoreRunsContext {
   readonly note: (line: string) => void;
 }
 
-/** Chooses the next round of runs beyond the plan, from what is stored: after a kill it goes on where it stopped. */
-export class MoreRuns {
-  private readonly given: MoreRunsContext;
-  private readonly fitting: ReturnType<typeof timeBudget>;
-  private readonly noted = new Set<string>();
-
-  constructor(given: MoreRunsContext) {
-    this.given = given;
-    this.fitting = timeBudget(given.wanted.budgetS, given.now);
-  }
-
-  /** Empty when enough is known, or the time is over. */
-  next(): readonly PlannedRun[] {
-    const runs = Map.groupBy(
-      cellRunsOf(this.given.db, [this.given.sweep.sweepId]).filter(({ role }) => role === 'timed'),
-      ({ cellKey }) => cellKey,
-    );
-    const open = this.given.plan.cells
-      .map(({ cell }) => ({ cell, runs: runs.get(cell.key) ?? [] }))
-      .filter(({ cell, runs: made }) => this.canGoOn(cell, made));
-    return this.fitting(this.ordered(this.unsure(open, runs), runs), ({ cellKey }) =>
-      plannedRunS(this.given.plan, cellKey),
-    );
-  }
-
-  private canGoOn(cell: KeyedCell, made: readonly CellRun[]): boolean {
-    const limit = Math.min(this.given.wanted.maxRepeats, this.given.recorded?.(cell.key) ?? Number.POSITIVE_INFINITY);
-    return made.length > 0 && highestRepeat(made) < limit && newestRun(made)?.outcome.kind === 'measured';
-  }
-
-  private unsure(open: readonly OpenCell[], runs: ReadonlyMap<string, readonly CellRun[]>): string[] {
-    const { untilSurePercent, budgetS, baseSweepIds } = this.given.wanted;
-    if (untilSurePercent === null && budgetS === null) return [];
-    const goal = untilSurePercent === null ? WORTH_TELLING : { percent: untilSurePercent, deviations: 0 };
-    const base = this.baseRuns();
-    const earlier = earlierSweeps(this.given.db, this.given.sweep, [this.given.sweep.sweepId, ...baseSweepIds]);
-    const compared = open.map(({ cell, runs: made }) => ({ cell, runs: [...(base.get(cell.key) ?? []), ...made] }));
-    const past = pastOf(this.given.db, earlier, compared, null);
-    const growing = open.map(({ cell, runs: made }) =>
-      growingCell(
-        cell,
-        gateMetric(null, cell),
-        [base.get(cell.key) ?? [], made],
-        (before) => past(cell.key, before),
-        plannedRunS(this.given.plan, cell.key),
-      ),
-    );
-    const look = 1 + Math.max(0, ...[...runs.values()].map(highestRepeat)) - this.given.plan.repeats;
-    const { open: repeated, limitedByNights } = cellsToRepeat(growing, look, goal);
-    this.noteLimited(open, limitedByNights);
-    return [...repeated];
-  }
-
-  private noteLimited(open: readonly OpenCell[], keys: readonly string[]): void {
-    const fresh = open.filter(({ cell }) => keys.includes(cell.key) && !this.noted.has(cell.key));
-    if (fresh.length === 0) return;
-    for (const { cell } of fresh) this.noted.add(cell.key);
+/**
+ * The next round of runs beyond the plan, from what is stored: after a kill it goes on where it stopped. Empty when
+ * enough is known, or the time is over.
+ */
+export function moreRuns({ db, now, plan, recorded, sweep, wanted, note }: MoreRunsContext): () => PlannedRun[] {
+  const { baseSweepIds, budgetS, maxRepeats, untilSurePercent } = wanted;
+  const fitting = timeBudget(budgetS, now);
+  const noted = new Set<CellKey>();
+  const goal = untilSurePercent === null ? WORTH_TELLING : { percent: untilSurePercent, deviations: 0 };
+  return () => {
+    const timed = cellRunsOf(db, [sweep.sweepId]).filter(({ role }) => role === 'timed');
+    const made = Map.groupBy(timed, ({ cellKey }) => cellKey);
+    const base = baseRuns(db, wanted);
+    const cells = plan.cells.flatMap(({ cell }): GrowingRuns<CellRun>[] => {
+      const head = made.get(cell.key) ?? [];
+      const capacity = recorded?.(cell.key) ?? Number.POSITIVE_INFINITY;
+      const isOver = newestRun(head)?.outcome.kind !== 'measured';
+      const runs = { base: base.get(cell.key)?.filter(isMeasured) ?? [], head, rounds: highestRepeat(head) };
+      return [{ cell, ...runs, capacity, roundS: plannedRunS(plan, cell.key), isOver }];
+    });
+    const earlier = earlierSweeps(db, sweep, [sweep.sweepId, ...baseSweepIds]);
+    const compared = cells.map(({ cell, base: before, head }) => ({ cell, runs: [...before, ...head] }));
+    const past = pastOf(db, earlier, compared, null);
+    const { open, limited } = undecided(cells, { goal, maxRepeats, metric: null, repeats: plan.repeats }, past);
+    const fresh = limited.filter(({ cell }) => !noted.has(cell.key));
+    for (const { cell } of fresh) noted.add(cell.key);
     const names = fresh.map(({ cell }) => printable(cellLabel(cell)));
-    this.given.note(
-      `sweeps differ by more than runs can settle in ${count(fresh.length, 'cell')}, not repeated: ${shortList(names, NAMED, '; ', ' and ')}`,
-    );
-  }
-
-  private baseRuns(): ReadonlyMap<string, readonly CellRun[]> {
-    const { baseIs, baseSweepIds } = this.given.wanted;
-    const all = Map.groupBy(cellRunsOf(this.given.db, baseSweepIds), ({ cellKey }) => cellKey);
-    if (baseIs === 'together') return all;
-    return new Map(
-      [...all].map(([key, runs]) => {
-        const newest = baseSweepIds.find((id) => runs.some((run) => run.sweepId === id && isMeasured(run)));
-        return [key, runs.filter(({ sweepId }) => sweepId === newest)];
-      }),
-    );
-  }
-
-  /** Cells that gain most first when time is short; else shuffled per round, as in the plan. */
-  private ordered(keys: readonly string[], made: ReadonlyMap<string, readonly CellRun[]>): PlannedRun[] {
-    const runs = keys.flatMap((key) => anotherRun(this.given.plan, key, made.get(key) ?? []));
-    const round = Math.max(0, ...runs.map(({ repeat }) => repeat));
-    return this.given.wanted.budgetS === null ? shuffled(runs, seededRandom(this.given.plan.seed + round)) : runs;
-  }
+    const what = `sweeps differ by more than runs can settle in ${count(fresh.length, 'cell')}, not repeated`;
+    if (fresh.length > 0) note(`${what}: ${shortList(names, NAMED, '; ', ' and ')}`);
+    const round = fitting(open, ({ roundS }) => roundS);
+    const runs = round.flatMap(({ cell, head }) => anotherRun(plan, cell.key, head));
+    const number = Math.max(0, ...runs.map(({ repeat }) => repeat));
+    // Cells that gain most first when time is short; else shuffled per round, as in the plan.
+    return budgetS === null ? shuffled(runs, seededRandom(plan.seed + number)) : runs;
+  };
 }
 
-const NAMED = 3;
-
-interface OpenCell {
-  readonly cell: KeyedCell;
-  readonly runs: readonly CellRun[];
+function baseRuns(
+  db: StoreDatabase,
+  { baseIs, baseSweepIds }: MoreRunsWanted,
+): ReadonlyMap<CellKey, readonly CellRun[]> {
+  const all = Map.groupBy(cellRunsOf(db, baseSweepIds), ({ cellKey }) => cellKey);
+  if (baseIs === 'together') return all;
+  return new Map(
+    [...all].map(([key, runs]) => {
+      const newest = baseSweepIds.find((id) => runs.some((run) => run.sweepId === id && isMeasured(run)));
+      return [key, runs.filter(({ sweepId }) => sweepId === newest)];
+    }),
+  );
 }

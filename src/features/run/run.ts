@@ -10,8 +10,8 @@ import type { Matrix } from '../../matrix/matrix.ts';
 import type { Plan } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
 import type { GateSettings } from '../../records/gate-settings.ts';
-import { AB_BRANCH, type Sweep } from '../../records/sweep.ts';
-import { leftOutOf, plannedSweep, trtexecOf } from '../../run/planned-sweep.ts';
+import { AB_BRANCH } from '../../records/sweep.ts';
+import { leftOutOf, plannedSweep, storedPlanOf, trtexecOf } from '../../run/planned-sweep.ts';
 import type { StoredPlan } from '../../run/stored-plan.ts';
 import type { TrtexecProgram } from '../../trtexec/program/find-trtexec.ts';
 import { type OpenStore, openStore } from '../../store/file/open.ts';
@@ -19,7 +19,7 @@ import { lastGpusOf } from '../../store/runs/time-estimates.ts';
 import { executePlan } from './execute-plan.ts';
 import { changedSince, matrixIdentity, refuseChanges, resumable } from './resume.ts';
 import { converterFor } from '../../variants/converter.ts';
-import { budgetNote, fittedPlan, wantedMoreRuns } from './budget.ts';
+import { wantedMoreRuns, withinBudget } from './budget.ts';
 import { flagOf } from '../../cli/options.ts';
 import { gitStateOf } from '../../cli/git-state.ts';
 import type { Io } from '../../cli/io.ts';
@@ -123,15 +123,10 @@ export async function startSweep(
   });
   const store = warnIfMigrated(openStore(storePath(options.db, io), migrationsFolder()), io);
   const work = async (): Promise<ExitCode> => {
-    const plan = await withinBudget(store, made.plan, sweep, machines.length, options, io);
-    const stored: StoredPlan = {
-      plan,
-      program: {
-        trtexec,
-        trtexecSha256,
-        replayFolder: program.recordings?.folder ?? null,
-        python: converter?.interpreter ?? null,
-      },
+    const { budget = null } = options;
+    const { note, plan } = await withinBudget(store, made.plan, sweep.provenance, budget, { gpus: machines.length });
+    if (note !== null) io.err(`note: ${note}\n`);
+    const begun = storedPlanOf(plan, program, converter, {
       matrix: { file: resolve(io.cwd, path), identity: matrixIdentity(made.matrix) },
       telemetry: options.telemetry !== false,
       more: await wantedMoreRuns(store.db, sweep, plan, options, io),
@@ -140,13 +135,12 @@ export async function startSweep(
       gpus: sharedOut(store, plan, machines, options, io),
       coolDown: options.coolDown ?? made.matrix.coolDown,
       numa: options.numa ?? made.matrix.numa,
-      slurmRun: null,
       experiment,
       gate: confirmedBy(made.matrix.gate, options),
-      pairs: null,
       leftOut: experiment === null ? leftOutOf(made.matrix, plan) : null,
       keptLastGoodBytes: made.matrix.keptLastGoodBytes,
-    };
+    });
+    const stored = { ...begun, program: { ...begun.program, trtexecSha256 } };
     return await executePlan(store, { sweep, stored, program, converter, machines }, options, io);
   };
   return usingStore(store, work);
@@ -167,21 +161,6 @@ function sharedOut(
   if (gpus === undefined) return null;
   const keys = plan.cells.map(({ cell }) => cell.key);
   return shareOut(plan, machines, rebalance === true ? new Map() : lastGpusOf(store.db, keys), io);
-}
-
-async function withinBudget(
-  store: OpenStore,
-  plan: Plan,
-  { provenance }: Sweep,
-  gpus: number,
-  { budget }: SweepOptions,
-  io: Io,
-): Promise<Plan> {
-  if (budget === undefined) return plan;
-  const fitted = await fittedPlan(store, plan, provenance, budget, gpus);
-  const note = budgetNote(fitted, budget);
-  if (note !== null) io.err(`note: ${note}\n`);
-  return fitted.plan;
 }
 
 async function resumeSweep(

@@ -30,7 +30,7 @@ export const showCommand = defineCommand({
     'bench show 1a2b3c4d --attach notes.txt --name why-it-was-slow.txt',
   ],
   notes:
-    'Attached files are listed by bench show RUN, checked by bench db verify, and dropped by bench db prune --attachments-older-than.',
+    'show has one stored thing in detail; bench ls lists what is stored. Attached files are listed by bench show RUN, checked by bench db verify, and dropped by bench db prune --attachments-older-than.',
   outputs: {
     'show-cell': async () => (await import('./output.ts')).shownCell,
     'show-run': async () => (await import('./output.ts')).shownRun,

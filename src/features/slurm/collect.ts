@@ -5,15 +5,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
 
 import { runFoldersIn } from '../../artefacts/copy-artefacts.ts';
-import { readNote } from '../../artefacts/files.ts';
-import { makeOwnFolder, refuseLink } from '../../artefacts/folders.ts';
+import { makeOwnFolder, readJson, refuseLink } from '../../artefacts/folders.ts';
 import { artefactsFolderOf, RUN_MANIFEST, sweepFolderOf } from '../../artefacts/layout.ts';
 import { InterruptedError, UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
-import { isHopeless, isSettling, type ShardStatus } from '../../tools/slurm/states.ts';
+import { isHopeless, isOver, isSettling, type ShardStatus } from '../../tools/slurm/states.ts';
 import { shellQuote } from '../../text/shell-quote.ts';
 import type { CollectOutput } from './output.ts';
-import { collectText, countStates, pendingLine } from './text.ts';
+import { changeLine, collectText, countStates, pendingLine, stateCounts } from './text.ts';
 import { tryAcquire, holderText } from '../../process/lock.ts';
 import { finishedShards, RunFolder, type RunPlan } from './run-folder.ts';
 import { runIdOf } from '../../run/measure-run.ts';
@@ -29,7 +28,6 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { usingStore } from '../../cli/with-store.ts';
 import { importRunFolders } from '../import/index.ts';
-import { follow } from './follow.ts';
 
 export async function collect(path: string, options: CollectOptions, io: Io): Promise<ExitCode> {
   const plan = await new RunFolder(resolve(io.cwd, path)).readPlan();
@@ -60,6 +58,67 @@ async function followOrLeave(watch: ShardWatch, plan: RunPlan, options: CollectO
       { cause: error },
     );
   }
+}
+
+/** Seconds between looks for finished folders, at first and at last. */
+const FOLDERS_S = { first: 1, last: 5 };
+const FIRST_POLL_S = 2;
+/** Tasks submitted together must not poll together. */
+const JITTER = 0.2;
+
+interface FollowSettings {
+  readonly shards: number;
+  /** How often Slurm is polled. */
+  readonly pollS: number;
+  readonly maxPendingS: number;
+}
+
+/** Follows a run until it can make no more progress, with a line for each change. */
+async function follow(watch: ShardWatch, settings: FollowSettings, io: Io): Promise<void> {
+  const newsIn = newsOf(settings.maxPendingS, io);
+  let [foldersS, pollS] = [FOLDERS_S.first, Math.min(FIRST_POLL_S, settings.pollS)];
+  let nextPollMs = 0;
+  for (;;) {
+    io.signal.throwIfAborted();
+    const areAllIn = (await watch.lookAtFolders()) === settings.shards;
+    if (areAllIn || performance.now() >= nextPollMs) {
+      const statuses = await watch.look();
+      io.signal.throwIfAborted();
+      for (const line of newsIn(statuses)) io.err(`${line}\n`);
+      if (statuses.every((status) => isOver(status) || status.state === 'planned')) return;
+      nextPollMs = performance.now() + pollS * 1000 * (1 + JITTER * (Math.random() - 0.5));
+      pollS = Math.min(settings.pollS, pollS * 2);
+    }
+    await sleep(Math.min(foldersS, settings.pollS) * 1000, undefined, { signal: io.signal });
+    foldersS = Math.min(FOLDERS_S.last, foldersS * 1.5);
+  }
+}
+
+/** What is new since the last look: shards that ended badly, reasons to wait for ever, numbers of each state. */
+function newsOf(maxPendingS: number, io: Io): (statuses: readonly ShardStatus[]) => string[] {
+  let counts = '';
+  const states = new Map<number, string>();
+  const queuedSinceMs = new Map<number, number>();
+  const warned = new Set<string>();
+  return (statuses) => {
+    const nowMs = io.now().getTime();
+    const bad = statuses.filter((status) => isOver(status) && status.state !== 'done');
+    const troubles = bad.filter(({ shard, state }) => states.get(shard) !== state).map(changeLine);
+    for (const { shard, state } of statuses) {
+      states.set(shard, state);
+      if (state !== 'queued') queuedSinceMs.delete(shard);
+      else if (!queuedSinceMs.has(shard)) queuedSinceMs.set(shard, nowMs);
+    }
+    const waiting = statuses.filter(({ reason, shard, state }) => {
+      const waitedMs = nowMs - (queuedSinceMs.get(shard) ?? nowMs);
+      return state === 'queued' && !warned.has(reason) && (isHopeless(reason) || waitedMs > maxPendingS * 1000);
+    });
+    const warnings = [...Map.groupBy(waiting, ({ reason }) => reason)].map(([reason, all]) => pendingLine(all, reason));
+    for (const { reason } of waiting) warned.add(reason);
+    const before = counts;
+    counts = stateCounts(statuses);
+    return [...troubles, ...warnings, ...(counts === before ? [] : [counts])];
+  };
 }
 
 /** Network file systems may list folders a minute late: looks once more after 15 s, then after the rest. */
@@ -156,7 +215,7 @@ async function importShards(store: OpenStore, plan: RunPlan, io: Io) {
       const folder = join(sweepFolder, runId);
       const stated = z.object({ runId: z.literal(runId), sweepId: z.literal(sweepId) });
       if (writer.hasRun(runId)) alreadyStored += 1;
-      else if ((await readNote(join(folder, RUN_MANIFEST), stated)) !== null) folders.push(folder);
+      else if (readJson(join(folder, RUN_MANIFEST), stated) !== null) folders.push(folder);
       else refused.push({ shard, problem: `run ${runId.slice(0, 8)}: its run.json is missing or damaged` });
     }
   }

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { readNote, writeNote } from '../../artefacts/files.ts';
-import { namesIn } from '../../artefacts/folders.ts';
+import { writeNote } from '../../artefacts/files.ts';
+import { namesIn, readJson } from '../../artefacts/folders.ts';
 import { UsageError } from '../../errors.ts';
 import { slurmSchema } from '../../matrix/schema/slurm-schema.ts';
 import type { Immutable } from '../../records/scalars.ts';
@@ -121,11 +121,10 @@ export async function writeAttempt(folder: RunFolder, attempt: ShardAttempt): Pr
 }
 
 /** Unfinished attempts at a shard, oldest first. */
-export async function readAttempts(folder: RunFolder, shard: number): Promise<ShardAttempt[]> {
+export function readAttempts(folder: RunFolder, shard: number): ShardAttempt[] {
   const names = namesIn(folder.attempts(shard)).filter((name) => /^\d+\.\d+$/.test(name));
-  const read = names.map((name) => readNote(attemptPath(join(folder.attempts(shard), name)), attemptSchema));
-  return (await Promise.all(read))
-    .filter((attempt) => attempt !== null)
+  return names
+    .flatMap((name) => readJson(attemptPath(join(folder.attempts(shard), name)), attemptSchema) ?? [])
     .toSorted((a, b) => Number(a.jobId) - Number(b.jobId) || a.restart - b.restart);
 }
 

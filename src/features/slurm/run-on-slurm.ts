@@ -10,8 +10,8 @@ import { EnvironmentLackingError, UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { NO_TENSORRT } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
-import { newSweep, type Sweep } from '../../records/sweep.ts';
-import { leftOutOf } from '../../run/planned-sweep.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import { leftOutOf, plannedSweep } from '../../run/planned-sweep.ts';
 import { storedPlanSchema } from '../../run/stored-plan.ts';
 import { shardPlan } from '../../matrix/plan/shards.ts';
 import { submitText } from './text.ts';
@@ -21,9 +21,10 @@ import { SlurmClient } from '../../tools/slurm/slurm-client.ts';
 import { settingsOf, type Submission, submitCollector, submitOutput, submitShards } from './submit.ts';
 import { type OpenStore, openStore } from '../../store/file/open.ts';
 import { gitStateOf } from '../../cli/git-state.ts';
+import { noTrtexec } from '../../cli/program.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { prepare, type Prepared, type PrepareOptions } from '../plan/index.ts';
-import { migrationsFolder, storePath, toolVersion } from '../../cli/store-location.ts';
+import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { collect, saveNewSweep } from './collect.ts';
 import type { CollectOptions, SettingsOptions } from './command.ts';
 
@@ -119,23 +120,17 @@ function programOf({ matrix, program }: Prepared, options: SlurmRunOptions, io: 
   return stated ?? 'trtexec';
 }
 
+/** Each run states its host. */
 async function submittedSweep({ matrix, plan, program }: Prepared, options: SlurmRunOptions, io: Io): Promise<Sweep> {
-  const isReplay = program !== null && program.recordings !== null;
-  const isWithoutTrtexec = plan.tensorrt === NO_TENSORRT;
-  return newSweep({
+  const sweep = plannedSweep(plan, program ?? noTrtexec(io), {
     ...(await gitStateOf(options, io)),
     sweepId: randomBytes(16).toString('hex'),
-    source: 'run',
-    matrix: matrix.name,
-    provenance: program?.provenance ?? 'measured',
-    recordingSet: program?.recordings?.set ?? null,
     startedAt: io.now().toISOString(),
-    seed: plan.seed,
-    toolVersion: toolVersion(),
-    trtexec: isReplay || isWithoutTrtexec ? null : (program?.file ?? options.trtexec ?? matrix.trtexec),
-    tensorrt: isWithoutTrtexec ? null : plan.tensorrt,
-    // No host: each run states its own.
+    host: null,
   });
+  if (program !== null) return sweep;
+  const trtexec = plan.tensorrt === NO_TENSORRT ? null : (options.trtexec ?? matrix.trtexec);
+  return { ...sweep, trtexec };
 }
 
 /** @throws UsageError when it is not empty, or cannot be passed to Slurm */

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
-import { open } from 'node:fs/promises';
 
+import { lastLinesOf } from '../../artefacts/files.ts';
 import type { Io } from '../../cli/io.ts';
 import { printable } from '../../text/printable.ts';
 import { isLiving, isUnknownState, reconcileShard, type ShardStatus, signalName } from '../../tools/slurm/states.ts';
@@ -16,29 +16,7 @@ import {
   taskOf,
 } from './jobs.ts';
 
-const TAIL_BYTES = 4096;
 const TAIL_LINES = 3;
-
-/** Empty where it cannot be read. */
-async function lastLines(path: string): Promise<string[]> {
-  try {
-    const file = await open(path, 'r');
-    try {
-      const { size } = await file.stat();
-      const from = Math.max(0, size - TAIL_BYTES);
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(TAIL_BYTES), 0, TAIL_BYTES, from);
-      const lines = buffer.toString('utf8', 0, bytesRead).split('\n');
-      return lines
-        .map((line) => printable(line.trimEnd()))
-        .filter((line) => line !== '')
-        .slice(-TAIL_LINES);
-    } finally {
-      await file.close();
-    }
-  } catch {
-    return [];
-  }
-}
 
 /** Without cgroups, Slurm reports it in the log only. */
 const OUT_OF_MEMORY = /slurmstepd.*(?:exceeded .*memory limit|oom.kill)/i;
@@ -106,7 +84,7 @@ export class ShardWatch {
       return { ...base, node: null, restarts: null, exitCode: null, signal: null, state: 'done', reason: '' };
     }
     const row = task === null ? null : (answer.rows.get(task.task) ?? null);
-    const attempts = await readAttempts(folder, shard);
+    const attempts = readAttempts(folder, shard);
     const own = attempts.findLast((attempt) => attempt.task === base.task) ?? null;
     if (row !== null && answer.living.has(row.task) && isLiving(row.state)) this.seenMs.set(shard, nowMs);
     if (row !== null && isUnknownState(row.state)) {
@@ -134,7 +112,7 @@ export class ShardWatch {
       },
     );
     const isBad = state === 'failed' || state === 'timeout' || state === 'lost';
-    const lines = isBad && base.log !== null ? await lastLines(base.log) : [];
+    const lines = isBad && base.log !== null ? lastLinesOf(base.log, TAIL_LINES).map(printable) : [];
     const problem = state === 'failed' && own?.problem ? `: ${own.problem}` : '';
     const isMemory = state === 'failed' && lines.some((line) => OUT_OF_MEMORY.test(line));
     return {

@@ -85,19 +85,18 @@ function shardTable(rows: readonly ShardStatus[], look: Look): string[] {
   );
 }
 
-export function countStates(statuses: readonly ShardStatus[]): Record<ShardState, number> {
-  const counts: Record<ShardState, number> = {
-    planned: 0,
-    queued: 0,
-    running: 0,
-    done: 0,
-    failed: 0,
-    timeout: 0,
-    cancelled: 0,
-    lost: 0,
+export function countStates(statuses: readonly ShardStatus[]): CollectOutput['counts'] {
+  const of = (state: ShardState): number => statuses.filter((status) => status.state === state).length;
+  return {
+    planned: of('planned'),
+    queued: of('queued'),
+    running: of('running'),
+    done: of('done'),
+    failed: of('failed'),
+    timeout: of('timeout'),
+    cancelled: of('cancelled'),
+    lost: of('lost'),
   };
-  for (const { state } of statuses) counts[state] += 1;
-  return counts;
 }
 
 /** `8 shards: 6 done, 1 failed, 1 running` */
@@ -108,21 +107,6 @@ export function stateCounts(statuses: readonly ShardStatus[]): string {
     .toSorted((a, b) => Number(b === 'done') - Number(a === 'done'))
     .map((state) => `${counts[state]} ${state === 'timeout' ? 'out of time' : state}`);
   return `${count(statuses.length, 'shard')}: ${parts.join(', ')}`;
-}
-
-/** Failures first, then running, then waiting. */
-function rank({ state }: ShardStatus): number {
-  if (state === 'running') return 1;
-  return state === 'queued' || state === 'planned' ? 2 : 0;
-}
-
-export function followLines(statuses: readonly ShardStatus[], rows: number, look: Look): string[] {
-  const shown = statuses
-    .filter(({ state }) => state !== 'done')
-    .toSorted((a, b) => rank(a) - rank(b) || a.shard - b.shard);
-  const table = shown.length === 0 ? [] : shardTable(shown.slice(0, rows), look);
-  const more = shown.length > rows ? [look.style.dim(`… and ${shown.length - rows} more`)] : [];
-  return [...table, ...more, truncate(stateCounts(statuses), look.columns)];
 }
 
 /** `shard 3: failed on gpu2 (exit code 3)` */

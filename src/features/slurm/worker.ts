@@ -8,7 +8,7 @@ import { chooseProgram, noTrtexec } from '../../cli/program.ts';
 import { migrationsFolder, STORE_NAME } from '../../cli/store-location.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
 import type { Machine } from '../../machine/machine.ts';
-import { machinesFor, openGpuWorker, sweepServices } from '../../run/gpu-worker.ts';
+import { machinesFor, openWorkers } from '../../run/gpu-worker.ts';
 import { runSweep } from '../../run/run-sweep.ts';
 import type { StoredPlan } from '../../run/stored-plan.ts';
 import type { SweepContext } from '../../run/sweep-context.ts';
@@ -171,18 +171,16 @@ async function sweepShard({ plan, stored, program, machine, work, local }: Shard
   // SQLite over a network file system is unsafe: the store is local, its run folders are what counts.
   const store = openStore(join(local, STORE_NAME), migrationsFolder());
   try {
-    const gpuWorker = await openGpuWorker(machine, program, stored, io, (text) => onEvent({ kind: 'note', text }));
-    const context: SweepContext = {
-      ...sweepServices(store, { plan: stored.plan, sweep }, null, io, onEvent),
-      ...gpuWorker,
+    const machines = [machine] as const;
+    const engines = new EngineCache(join(cache, 'engines'));
+    const opened = { sweep, plan: stored.plan, program, converter: null, machines, settings: stored, cache: engines };
+    const [context] = await openWorkers(store, opened, io, onEvent);
+    const own = {
       artefactsFolder: join(work, 'artefacts'),
-      cache: new EngineCache(join(cache, 'engines')),
       variants: converter === null ? null : variantsForStore(join(cache, 'store'), converter, io, onEvent),
-      mayChangeEngines: false,
       againRuns: () => runsToMeasureAgain(store.db, sweep.sweepId, stored.plan, recorded),
-      onEvent,
     };
-    await runSweep([context], stored);
+    await runSweep([{ ...context, ...own }], stored);
   } finally {
     progress.end();
     store.close();

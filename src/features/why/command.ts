@@ -32,6 +32,7 @@ export const whyCommand = defineCommand({
     "bench why 'model=vit & batch=8' precision=fp16 precision=fp8",
     'bench why runs/before runs/after                  # two folders of one cell',
   ],
+  notes: 'why starts from a change and ranks its causes; bench layers --diff lists every layer that changed.',
   outputs: { why: async () => (await import('./output.ts')).why },
   define,
   run: async (words, options, io) => {

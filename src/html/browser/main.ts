@@ -74,9 +74,8 @@ function cellNodes(cell: PageCell, place: Place): HTMLElement[] {
 
 /** Commands are folded where there is little room, and can be copied. */
 function showCommands(): void {
-  const commands = document.querySelector('.commands');
-  commands?.toggleAttribute('open', matchMedia('(width >= 760px)').matches);
-  for (const code of commands?.querySelectorAll('code') ?? []) {
+  document.querySelector('details.commands')?.toggleAttribute('open', matchMedia('(width >= 760px)').matches);
+  for (const code of document.querySelectorAll('.commands code')) {
     const copy = (): void => {
       // What cannot be copied, as the browser forbids it, is selected.
       getSelection()?.selectAllChildren(code);

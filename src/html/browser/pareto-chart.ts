@@ -24,9 +24,14 @@ function draw({ points }: PageData['workloads'][number]): HTMLElement {
 
 function chart(points: readonly PagePoint[], width: number): SVGElement {
   const plot = { left: 62, right: width - 52, top: 12, bottom: HEIGHT - 48 };
-  const [latencies, rates] = [points.map(({ latencyMs }) => latencyMs), points.map(({ itemsPerS }) => itemsPerS)];
-  const x = logarithmic(latencies, [plot.left, plot.right]);
-  const y = logarithmic(rates, [plot.bottom, plot.top]);
+  const x = logarithmic(
+    points.map(({ latencyMs }) => latencyMs),
+    [plot.left, plot.right],
+  );
+  const y = logarithmic(
+    points.map(({ itemsPerS }) => itemsPerS),
+    [plot.bottom, plot.top],
+  );
   const lines = [...Map.groupBy(points, ({ precision }) => precision)].map(([precision, own], place) => {
     const corners = staircase(own);
     const kind = place % 8;
@@ -44,11 +49,11 @@ function chart(points: readonly PagePoint[], width: number): SVGElement {
     'pareto',
     [width, HEIGHT],
     ['group', 'Items per second against the median latency; each point is a link to its cell'],
-    ...roundNumbers(latencies).flatMap((value) => [
+    ...roundNumbers(x.back(plot.left), x.back(plot.right)).flatMap((value) => [
       svgLine('grid', [x.at(value), plot.top], [x.at(value), plot.bottom]),
       axisText(String(value), [x.at(value), plot.bottom + 18], 'middle'),
     ]),
-    ...levels(roundNumbers(rates), y, plot),
+    ...levels(roundNumbers(y.back(plot.bottom), y.back(plot.top)), y, plot),
     axisText('median latency, ms', [(plot.left + plot.right) / 2, HEIGHT - 6], 'middle'),
     axisText('items/s', [plot.left + 6, 24]),
     ...lines.flatMap(({ line }) => line),
@@ -84,8 +89,7 @@ function stairs(corners: readonly PagePoint[], x: Scale, y: Scale, end: number):
 const WIDE = 8;
 
 /** 1, 2 and 5 times powers of ten; more of them for a narrow range. */
-function roundNumbers(values: readonly number[]): number[] {
-  const [least, most] = [Math.min(...values) * 0.95, Math.max(...values) * 1.05];
+function roundNumbers(least: number, most: number): number[] {
   if (most / least < WIDE) return ticks(least, most, 5).map((value) => Number(value.toPrecision(4)));
   const first = Math.floor(Math.log10(least));
   const powers = Array.from({ length: Math.ceil(Math.log10(most)) - first + 1 }, (_, place) => 10 ** (first + place));

@@ -188,7 +188,7 @@ function levelLines(cell: PageCell, { from, to }: Shown, x: Scale, y: Scale): SV
 }
 
 /** Width of a letter of a label, at the most, in pixels. */
-const LETTER = 7.7;
+const LETTER = 8.6;
 const LONGEST = 32;
 
 /** Lines of the sweeps at which something changed. Labels: newest change first, as many as have room. */

@@ -1,6 +1,7 @@
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, relative } from 'node:path';
 
+import { lastLinesOf } from '../../artefacts/files.ts';
 import { readJson } from '../../artefacts/folders.ts';
 import type { Io } from '../../cli/io.ts';
 import { BenchError, InterruptedError } from '../../errors.ts';
@@ -63,17 +64,11 @@ export async function runCommand({ command, cwd, log, reader }: ExternalCommand,
   if (result.startProblem !== null) throw new BrokenSubjectError(`${printable(file)}: ${result.startProblem}`);
   const ended = result.signal === null ? `exit code ${result.exitCode}` : `ended by ${result.signal}`;
   const problem = `${printable(file)}: ${ended}; its output is in ${relative(io.cwd, log)}.err`;
-  const errors = await lastLinesOf(paths.stderrPath);
-  throw new BrokenSubjectError(problem, errors.length > 0 ? errors : await lastLinesOf(paths.stdoutPath));
+  const errors = lastLinesOf(paths.stderrPath, LAST_LINES);
+  throw new BrokenSubjectError(problem, errors.length > 0 ? errors : lastLinesOf(paths.stdoutPath, LAST_LINES));
 }
 
 const LAST_LINES = 10;
-
-async function lastLinesOf(path: string): Promise<string[]> {
-  const text = await readFile(path, 'utf8').catch(() => '');
-  const lines = text.split('\n').map((line) => line.trimEnd());
-  return lines.filter((line) => line !== '').slice(-LAST_LINES);
-}
 
 /** Ends a command left by a killed bench: it would work in the same folder. */
 function endLeftover(pidFile: string): void {

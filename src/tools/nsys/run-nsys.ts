@@ -1,6 +1,7 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
+import { lastLinesOf } from '../../artefacts/files.ts';
 import { EnvironmentLackingError, InterruptedError, UsageError } from '../../errors.ts';
 import { printable } from '../../text/printable.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
@@ -41,15 +42,9 @@ export async function runNsys({ spawn, env, cwd, signal }: NsysContext, args: re
         : ended.exitCode === 0
           ? `it left no ${result}`
           : `exit code ${ended.exitCode ?? ended.signal ?? 'unknown'}`,
-      lastWords: lastWords([stdoutPath, stderrPath]),
+      lastWords: [stdoutPath, stderrPath].flatMap((path) => lastLinesOf(path, LAST_WORDS)),
     };
   });
-}
-
-function lastWords(paths: readonly string[]): string[] {
-  return paths
-    .flatMap((path) => readFileSync(path, 'utf8').trim().split('\n').slice(-LAST_WORDS))
-    .filter((line) => line.trim() !== '');
 }
 
 export function capturedFiles(cwd: string, output: string): { report: string; sqlite: string } {

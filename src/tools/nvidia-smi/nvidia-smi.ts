@@ -109,3 +109,25 @@ export function parseComputeApps(text: string): OtherProcess[] {
     return MPS_SERVER.test(process.name) ? [] : [process];
   });
 }
+
+/**
+ * The most memory that some processes held together in one sample, in MiB; null where none of them is listed, as in a
+ * container whose process numbers are not those of its host.
+ * @param lines of `nvidia-smi pmon -s m -o DT`: date, time, GPU, process, type, MiB, ...
+ */
+export function peakProcessMib(
+  lines: readonly string[],
+  pids: ReadonlySet<number>,
+  from: Date,
+  to: Date,
+): number | null {
+  const bySample = new Map<string, number>();
+  for (const line of lines) {
+    const [date = '', time = '', , pid, , memory] = line.split(/\s+/);
+    const at = Date.parse(`${date.replace(/^(\d{4})(\d\d)(\d\d)$/, '$1-$2-$3')}T${time}Z`);
+    const mib = numberOrNull(memory);
+    if (mib === null || !pids.has(Number(pid)) || !(at >= from.getTime() && at <= to.getTime())) continue;
+    bySample.set(time, (bySample.get(time) ?? 0) + mib);
+  }
+  return bySample.size === 0 ? null : Math.max(...bySample.values());
+}

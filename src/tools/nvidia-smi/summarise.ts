@@ -5,7 +5,16 @@ import { CLOCK_REASONS, type OtherProcess, type RunTelemetry, type TelemetrySamp
 export interface HostMoment {
   readonly otherProcesses: readonly OtherProcess[];
   readonly hostLoad: number | null;
+  readonly hostMemoryMaxMib: number | null;
+  readonly processMemoryMaxMib: number | null;
 }
+
+export const NOT_WATCHED: HostMoment = {
+  otherProcesses: [],
+  hostLoad: null,
+  hostMemoryMaxMib: null,
+  processMemoryMaxMib: null,
+};
 
 /** An idle H200 was seen to report up to 12 % for a moment after a process had left. */
 const LEAST_BUSY_PERCENT = 15;

@@ -118,8 +118,4 @@ describe('what somebody let nvidia-smi print beside a run', () => {
     const read = await telemetryIn(sustained({ name: 'nvidia-smi.csv', content }));
     expect(read).toEqual({ telemetry: null, notes: [expect.stringContaining(`nvidia-smi.csv ${note}`)] });
   });
-
-  test('is nothing where there is no such file', async () => {
-    expect(await telemetryIn(sustained(null))).toEqual({ telemetry: null, notes: [] });
-  });
 });

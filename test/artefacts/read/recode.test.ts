@@ -83,15 +83,6 @@ describe.each(FOREIGN)('%s', (program, ending, from) => {
     expect(await readWhole(path)).toEqual(LOG);
   });
 
-  test.skipIf(!isThere)(`a log in it, in UTF-16, is a run (apt-get install ${from})`, async () => {
-    const folder = temporaryFolder();
-    packed(folder, UTF16_LE);
-    const db = join(folder, 'b.sqlite');
-    const { code, stderr } = await bench(['import', folder, '--db', db, '--model', 'm']);
-    expect([code, stderr]).toEqual([0, '']);
-    expect(queryStore(db, 'SELECT outcome FROM runs')).toEqual([{ outcome: 'measured' }]);
-  });
-
   test.skipIf(!isThere)(`cut off, it is no whole file (apt-get install ${from})`, async () => {
     const path = packed(temporaryFolder(), LOG);
     writeFileSync(path, readFileSync(path).subarray(0, 1000));

@@ -1,13 +1,14 @@
 import { describe, expect, test } from 'vitest';
 
-import { type Enough, nextRound, type PairedCell, roundsOf } from '../../../src/features/compare/run/rounds.ts';
+import { nextRound, pairedCell, type PairedCell } from '../../../src/features/compare/run/rounds.ts';
+import type { Enough } from '../../../src/features/run/index.ts';
 import { seededRandom } from '../../../src/matrix/plan/order.ts';
 import { keyedCell } from '../../../src/records/cell.ts';
 import { NO_VALUES } from '../../support/no-values.ts';
 
 type Runs = PairedCell['base'];
 
-const ENOUGH: Enough = { repeats: 3, maxRepeats: 10, percent: 1, metric: null };
+const ENOUGH: Enough = { repeats: 3, maxRepeats: 10, goal: { percent: 1, deviations: 0 }, metric: null };
 
 /** Measured runs with these GPU times; null for a run that failed. */
 function runsOf(valuesMs: readonly (number | null)[]): Runs {
@@ -39,7 +40,7 @@ function paired(
     streams: 1,
     axisFlags: {},
   });
-  return { cell, base: runsOf(base), head: runsOf(head), capacity, roundS: 10 };
+  return pairedCell(cell, runsOf(base), runsOf(head), capacity, 10);
 }
 
 const STEADY = [1, 1.001, 0.999];
@@ -48,7 +49,7 @@ const NOISY = [1, 1.03, 0.97];
 describe('the next round', () => {
   test('first all cells get their repeats, on both sides: a round with one side counts as none', () => {
     const cells = [paired(1, STEADY, STEADY), paired(2, [1], []), paired(4, [], [])];
-    expect(cells.map(roundsOf)).toEqual([3, 0, 0]);
+    expect(cells.map(({ rounds }) => rounds)).toEqual([3, 0, 0]);
     expect(nextRound(cells, ENOUGH)).toEqual([cells[1], cells[2]]);
   });
 

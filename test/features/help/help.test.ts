@@ -86,15 +86,31 @@ describe('--help', () => {
     expect(stdout).toContain('\n            3 the environment lacks something · 4 some runs failed\n');
   });
 
+  test.each([
+    ['check', 'report --night'],
+    ['parse', 'import'],
+    ['layers --diff', 'why'],
+    ['show', 'ls'],
+  ])('%s and %s: the help of each says when to use the other', (first, second) => {
+    for (const [own = '', other] of [
+      [first, second],
+      [second, first],
+    ]) {
+      const name = own.split(' ')[0] ?? '';
+      expect((helps.get(name) ?? '').replaceAll(/\s+/g, ' ')).toMatch(new RegExp(` ${name} .*; bench ${other} `));
+    }
+  });
+
   test('bench help COMMAND says the same', async () => {
     expect(await helpOn('compare')).toBe(helps.get('compare'));
     expect(await helpOn('baseline', 'set')).toBe(helps.get('baseline set'));
     expect(await helpOn('help')).toBe(helps.get('help'));
   });
 
-  test('the overview names every command and topic', async () => {
+  test('the overview names every command, exit code and topic', async () => {
     const text = await helpOn();
     const commands = [...helps.keys()].filter((words) => /^\S+$/.test(words));
+    expect(text).toMatch(/\nExit codes: 0 fine · 1 regression · .*\n.* · 130 interrupted\n/);
     for (const word of [...commands, ...EXPLAINED_NUMBERS.map((id) => metricText(id).word), 'words', 'matrix']) {
       expect([word, text.includes(word)]).toEqual([word, true]);
     }

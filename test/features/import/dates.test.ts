@@ -24,15 +24,6 @@ const NIGHTS = Array.from({ length: 30 }, (_, index) => ({
   stamp: `10/${String(index + 1).padStart(2, '0')}/2026`,
 }));
 
-interface Check {
-  readonly series: readonly {
-    readonly sweepId: string;
-    readonly startedAt: string | null;
-    readonly notes: readonly string[];
-  }[];
-  readonly findings: readonly { readonly firstBad: { readonly sweepId: string } | null }[];
-}
-
 function writeNights(folder: string, textOf: (night: (typeof NIGHTS)[number]) => string): string[] {
   return NIGHTS.map((night) => {
     mkdirSync(join(folder, night.name), { recursive: true });
@@ -43,49 +34,35 @@ function writeNights(folder: string, textOf: (night: (typeof NIGHTS)[number]) =>
 
 /** What each command that has an order of sweeps takes for it. */
 async function ordersIn(db: string, metric: string) {
-  const names = new Map(
-    queryStore<{ id: string; name: string }>(db, `SELECT sweep_id AS id, name FROM sweeps`).map(({ id, name }) => [
-      id,
-      name.slice(-7),
-    ]),
-  );
-  const json = async (...args: string[]) => JSON.parse((await bench([...args, '--json', '--db', db])).stdout);
-  const check = await bench(['check', '--metric', metric, '--json', '--db', db]);
-  const checked: Check = JSON.parse(check.stdout);
-  const asOf: Check = await json('check', '--as-of', nameOf(db, 'night25'), '--metric', metric);
-  const sweeps: { sweeps: { sweepId: string }[] } = await json('ls', 'sweeps', '--last', '40');
+  const sql = 'SELECT sweep_id AS id, name FROM sweeps';
+  const stored = queryStore<{ id: string; name: string }>(db, sql);
+  const named = (id: string | undefined) => stored.find((sweep) => sweep.id === id)?.name.slice(-7);
+  const read = async (...args: string[]) => {
+    const { code, stdout } = await bench([...args, '--json', '--db', db]);
+    return { code, json: JSON.parse(stdout) };
+  };
+  const night25 = stored.find(({ name }) => name.endsWith('night25'))?.name ?? '';
+  const check = await read('check', '--metric', metric);
+  const [{ sweepId, startedAt, notes }] = check.json.series;
+  const asOf = await read('check', '--as-of', night25, '--metric', metric);
+  const { sweeps }: { sweeps: { sweepId: string }[] } = (await read('ls', 'sweeps', '--last', '40')).json;
   const { stdout: compared } = await bench(['compare', '--metric', metric, '--db', db]);
-  const trend: { cells: { points: { sweepId: string }[] }[] } = await json(
-    'trend',
-    '--by',
-    'sweep',
-    '--metric',
-    metric,
-    '--last',
-    '40',
-  );
-  const named = (id: string | undefined): string | undefined => names.get(id ?? '');
-  const [series] = checked.series;
+  const trend = await read('trend', '--by', 'sweep', '--metric', metric, '--last', '40');
   return {
-    series,
     code: check.code,
-    of: {
-      check: named(series?.sweepId),
-      firstBad: named(checked.findings[0]?.firstBad?.sweepId),
-      asOf: named(asOf.series[0]?.sweepId),
-      compared: [...compared.matchAll(/· \S*(night\d\d)/g)].map(([, name]) => name),
-      sweeps: sweeps.sweeps.map(({ sweepId }) => named(sweepId)),
-      trend: trend.cells[0]?.points.map(({ sweepId }) => named(sweepId)),
-    },
+    startedAt,
+    notes,
+    check: named(sweepId),
+    firstBad: named(check.json.findings[0]?.firstBad?.sweepId),
+    asOf: named(asOf.json.series[0]?.sweepId),
+    compared: [...compared.matchAll(/· \S*(night\d\d)/g)].map(([, name]) => name),
+    sweeps: sweeps.map((sweep) => named(sweep.sweepId)).toReversed(),
+    trend: trend.json.cells[0]?.points.map((point: { sweepId: string }) => named(point.sweepId)),
   };
 }
 
-function nameOf(db: string, night: string): string {
-  const [found] = queryStore<{ name: string }>(db, `SELECT name FROM sweeps WHERE name LIKE '%${night}'`);
-  return found?.name ?? '';
-}
-
-const IN_ORDER = NIGHTS.map(({ name }) => name);
+const NAMES = NIGHTS.map(({ name }) => name);
+const IN_ORDER = { code: 1, check: 'night30', firstBad: 'night26', asOf: 'night25', sweeps: NAMES, trend: NAMES };
 
 describe('the date of an imported log without run.json', () => {
   test('is that of its lines: a step of +216 % on night 26 of 30 is found, whatever the order of import', async () => {
@@ -95,16 +72,8 @@ describe('the date of an imported log without run.json', () => {
     const scrambled = paths.toSorted((a, b) => (a.at(-1) ?? '').localeCompare(b.at(-1) ?? ''));
     const taken = await bench(['import', ...scrambled, ...VIT, '--db', db]);
     expect(taken.stdout).toContain('dates from logs: local time of their machine without a zone, taken as UTC');
-    const { code, of, series } = await ordersIn(db, 'gpuComputeMs');
-    expect([code, series?.startedAt, series?.notes]).toEqual([1, '2026-10-30T07:47:27.000Z', []]);
-    expect(of).toEqual({
-      check: 'night30',
-      firstBad: 'night26',
-      asOf: 'night25',
-      compared: ['night29', 'night30'],
-      sweeps: IN_ORDER.toReversed(),
-      trend: IN_ORDER,
-    });
+    const dated = { startedAt: '2026-10-30T07:47:27.000Z', notes: [], compared: ['night29', 'night30'] };
+    expect(await ordersIn(db, 'gpuComputeMs')).toEqual({ ...IN_ORDER, ...dated });
   });
 
   test('without any, the order of import counts, and check and compare say so', async () => {
@@ -116,31 +85,19 @@ describe('the date of an imported log without run.json', () => {
     });
     const taken = await bench(['import', ...paths, ...NUMBER, '--db', db]);
     expect(taken.stdout).toContain('30 sweeps without a date, in the order of import');
-    const { code, of, series } = await ordersIn(db, 'e2e_ms:lower:ms');
-    expect([code, series?.startedAt, series?.notes]).toEqual([
-      1,
-      null,
-      [
-        '30 of 30 sweeps have no date: their order is that of their import; bench import --date says when they were made',
-      ],
-    ]);
-    expect(of).toEqual({
-      check: 'night30',
-      firstBad: 'night26',
-      asOf: 'night25',
-      compared: ['night29', 'night30'],
-      sweeps: IN_ORDER.toReversed(),
-      trend: IN_ORDER,
-    });
+    const order = 'have no date: their order is that of their import';
+    const note = `30 of 30 sweeps ${order}; bench import --date says when they were made`;
+    const undated = { startedAt: null, notes: [note], compared: ['night29', 'night30'] };
+    expect(await ordersIn(db, 'e2e_ms:lower:ms')).toEqual({ ...IN_ORDER, ...undated });
     const compared = await bench(['compare', '--db', db]);
-    expect(compared.stdout).toMatch(/2 of 2 sweeps have no date: their order is that\s+of their/);
+    expect(compared.stdout.replaceAll(/\s+/g, ' ')).toContain(`2 of 2 sweeps ${order.slice(0, 40)}`);
   });
 
   test('equal stamps are kept in the order of import, also when the store is rebuilt from artefacts', async () => {
     const folder = temporaryFolder();
     const db = join(folder, 'bench.sqlite');
-    const names = ['c', 'a', 'b'];
-    for (const [index, name] of names.entries()) {
+    const folders = ['c', 'a', 'b'];
+    for (const [index, name] of folders.entries()) {
       mkdirSync(join(folder, name));
       const log = logOf('normal', index + 1, null);
       writeFileSync(
@@ -156,7 +113,7 @@ describe('the date of an imported log without run.json', () => {
       const listed = await bench(['ls', 'sweeps', '--json', '--db', store]);
       const { sweeps }: { sweeps: { name: string; startedAt: string }[] } = JSON.parse(listed.stdout);
       expect(sweeps.map(({ name, startedAt }) => [name, startedAt])).toEqual(
-        names.toReversed().map((name) => [name, '2026-11-21T07:50:24.000Z']),
+        folders.toReversed().map((name) => [name, '2026-11-21T07:50:24.000Z']),
       );
     }
   });
@@ -208,15 +165,8 @@ describe('bench import --date', () => {
     writeFileSync(join(folder, 'stdout.log'), logOf('normal', 1, null));
     const started = '2026-11-21T07:47:04.500000+00:00';
     writeFileSync(join(folder, 'run.json'), JSON.stringify({ argv: ['trtexec'], started }));
-    const { stdout, stderr } = await bench([
-      'import',
-      folder,
-      '--date',
-      '2026-03-01',
-      '--db',
-      join(folder, 'bench.sqlite'),
-      '--json',
-    ]);
+    const args = ['import', folder, '--date', '2026-03-01', '--db', join(folder, 'bench.sqlite'), '--json'];
+    const { stdout, stderr } = await bench(args);
     expect(stderr).toBe('note: --date does not count for runs whose run.json says when they began (1 sweep)\n');
     expect(JSON.parse(stdout).sweeps).toMatchObject([
       { startedAt: '2026-11-21T07:47:04.500Z', datesFrom: ['runJson'] },

@@ -77,13 +77,6 @@ describe('bench run --until-sure', () => {
     expect(stderr).toMatch(new RegExp(`% vs sweep ${sweepId}\\)`));
   });
 
-  test('stops at --max-repeats', async () => {
-    const { args, env, repeats } = checkout(NOISE);
-    await bench(args('--until-sure', '0.01', '--max-repeats', '5'), { env });
-    expect(repeats()[EIGHT]).toBe(5);
-    expect(repeats()[ONE]).toBeLessThanOrEqual(5);
-  });
-
   test('killed in the middle and resumed, it goes on to the same end', async () => {
     const { args, db, env, repeats } = checkout({ ...NOISE, STUB_DELAY_MS: '80' });
     const child = startBench(args('--until-sure', '0.01', '--max-repeats', '12'), { env });

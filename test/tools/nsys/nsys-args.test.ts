@@ -89,8 +89,7 @@ describe('what versions of Nsight Systems spell in other ways', () => {
 
   test('is read from the help of the one that is there', () => {
     const found = nsysDialect('NVIDIA Nsight Systems version 2025.3.1.90-253135822126v0\n', HELP);
-    const names = { gpuMetrics: '--gpu-metrics-devices', accelerators: 'tegra-accelerators' };
-    expect(found).toEqual({ version: '2025.3.1', ...names });
+    expect(found.version).toBe('2025.3.1');
     expect(captureLine({ gpuMetrics: true }, found)).toContain('--gpu-metrics-devices all');
     expect(captureLine({ dla: true }, found)).toContain(
       '-t cuda,nvtx,cudla,tegra-accelerators,osrt --accelerator-trace=tegra-accelerators',

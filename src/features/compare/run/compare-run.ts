@@ -19,9 +19,10 @@ import {
   twoCommits,
 } from './commit-side.ts';
 import { type Pair, findPair, inPairFolder, isFinished } from './pair.ts';
-import { type BothPlans, planBoth, withinBudget } from './plan-both.ts';
-import { type Enough, cellsOf, costText, nextRound, pairedCells } from './rounds.ts';
-import { measureInTurns } from './turns.ts';
+import { type BothPlans, bothWithinBudget, planBoth } from './plan-both.ts';
+import { cellsOf, costText, nextRound, pairedCells } from './rounds.ts';
+import type { Enough } from '../../run/index.ts';
+import { measureSides } from './turns.ts';
 import { isMetric } from '../../../records/metric.ts';
 import { pathInside } from '../../../run/checkout/commit-checkout.ts';
 import { machinesFor, refuseOwnDevices, shareOut } from '../../../run/gpu-worker.ts';
@@ -173,11 +174,7 @@ function isDone({ io, options, pair, store }: Comparing): boolean {
   if (stored === null) return false;
   const { plan, program } = stored;
   const set = program.replayFolder === null ? null : readRecordingSet(program.replayFolder);
-  const cells = cellsOf(store, pair, plan.cells).map((each) => ({
-    ...each,
-    capacity: set === null ? Infinity : recordedRuns(set, plan, each.cell.key),
-    roundS: 1,
-  }));
+  const cells = cellsOf(store, pair, plan.cells, (key) => (set === null ? Infinity : recordedRuns(set, plan, key)));
   // Without an engine there is no run, again and again.
   const measured = cells.filter(({ base, head }) => base.length > 0 && head.length > 0);
   if (nextRound(measured, enoughOf(options, plan.repeats)).length > 0) return false;
@@ -215,7 +212,7 @@ async function preparedCommits(comparing: Comparing, commits: TwoCommits, folder
 }
 
 async function measure({ io, options, pair, store }: Comparing, all: BothPlans): Promise<void> {
-  const both = await withinBudget(store, all, options.budget ?? null);
+  const both = await bothWithinBudget(store, all, options.budget ?? null);
   for (const note of both.notes) say(`note: ${note}`, io);
   const { program, plan } = both.head.planned;
   const hasHarness = plan.runs.some(({ harness }) => harness !== null);
@@ -230,7 +227,7 @@ async function measure({ io, options, pair, store }: Comparing, all: BothPlans):
     telemetry: options.telemetry !== false,
     gpus: options.gpus === undefined ? null : shareOut(plan, machines, lastGpusOf(store.db, keys), io),
   };
-  await measureInTurns(store, pair, both, machines, settings, () => pairedCells(store, pair, both), io);
+  await measureSides(store, pair, both, machines, settings, () => pairedCells(store, pair, both), io);
 }
 
 /** Null where the command first has to make something: the matrix, or trtexec. */
@@ -250,7 +247,7 @@ async function sayCost({ io, options, pair, store }: Comparing, both: BothPlans)
   const enough = enoughOf(options, both.head.planned.plan.repeats);
   const gpus = options.gpus?.split(',').length ?? 1;
   const budgetS = options.budget ?? null;
-  const { base, head } = await withinBudget(store, both, budgetS);
+  const { base, head } = await bothWithinBudget(store, both, budgetS);
   const cells = pairedCells(store, pair, { base, head });
   for (const line of await costText(store, [base, head], cells, enough, gpus, budgetS)) say(line, io);
 }
@@ -259,7 +256,7 @@ function enoughOf({ maxRepeats, metric, repeats, untilSure }: MeasureOptions, pl
   return {
     repeats: repeats ?? planned,
     maxRepeats: maxRepeats ?? DEFAULT_MAX_REPEATS,
-    percent: untilSure ?? DEFAULT_PERCENT,
+    goal: { percent: untilSure ?? DEFAULT_PERCENT, deviations: 0 },
     metric: metric !== undefined && isMetric(metric) ? metric : null,
   };
 }

@@ -3,7 +3,7 @@ import { planOfCells } from '../../../matrix/plan/assign-gpus.ts';
 import type { OpenStore } from '../../../store/file/open.ts';
 import { count } from '../../../terminal/numbers.ts';
 import { type ModelsNeeded, type PrepareOptions } from '../../plan/index.ts';
-import { budgetNote, fittedPlan } from '../../run/index.ts';
+import { withinBudget } from '../../run/index.ts';
 import type { SideName, SidePlan, TurnSide } from './commit-side.ts';
 import { defined } from '../../../text/unknown-values.ts';
 
@@ -46,15 +46,17 @@ export async function planBoth(
 }
 
 /** Leaves out cells until both sides fit into the time. */
-export async function withinBudget(store: OpenStore, both: BothPlans, budgetS: number | null): Promise<BothPlans> {
-  if (budgetS === null) return both;
+export async function bothWithinBudget(store: OpenStore, both: BothPlans, budgetS: number | null): Promise<BothPlans> {
   const { plan, program } = both.head.planned;
-  const fitted = await fittedPlan(store, plan, program.provenance, budgetS / 2, 1);
-  const note = budgetNote({ ...fitted, leftOutS: 2 * fitted.leftOutS }, budgetS);
+  const fitted = await withinBudget(store, plan, program.provenance, budgetS, { sides: 2 });
   const kept = new Set(fitted.plan.cells.map(({ cell }) => cell.key));
   const cut = ({ side, planned }: PlannedSide): PlannedSide => ({
     side,
     planned: { ...planned, plan: planOfCells(planned.plan, kept) },
   });
-  return { base: cut(both.base), head: cut(both.head), notes: [...both.notes, ...(note === null ? [] : [note])] };
+  return {
+    base: cut(both.base),
+    head: cut(both.head),
+    notes: [...both.notes, ...(fitted.note === null ? [] : [fitted.note])],
+  };
 }

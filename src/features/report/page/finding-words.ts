@@ -1,5 +1,5 @@
 import { type CheckedFinding, sentences } from '../../check/index.ts';
-import { type Markup, markup, shortened } from '../../../html/markup.ts';
+import { type Markup, markup, shortened, withOptions } from '../../../html/markup.ts';
 import { commitUrl, compareUrl } from '../../../tools/git/forge.ts';
 import { cellWords } from './cell-rows.ts';
 import type { ReportData } from './report-data.ts';
@@ -62,7 +62,7 @@ export function factsOf(finding: CheckedFinding, data: ReportData): Fact[] {
   const { owner } = finding;
   return [
     ...firstBadFact(finding, edges, data),
-    ...causes.map(([term, says]) => [capitalized(term), markup`${shortened(says, 300)}`] as const),
+    ...causes.map(([term, says]) => [capitalized(term), withOptions(shortened(says, 300))] as const),
     ...(evidence.length === 0 ? [] : [['Evidence', markup`${evidence.join(', ').replaceAll(' … ', ' to ')}`] as const]),
     ...(owner === null ? [] : [['Owner', markup`${shortened(owner)}`] as const]),
   ];

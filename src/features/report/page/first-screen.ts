@@ -1,4 +1,4 @@
-import { type Markup, markup, shortened, shortRef } from '../../../html/markup.ts';
+import { type Markup, markup, shortened, shortRef, withOptions } from '../../../html/markup.ts';
 import { metricOf } from '../../../records/metric.ts';
 import { median } from '../../../statistics/median.ts';
 import { count, formatPercent, intervalText, meanChangeText } from '../../../terminal/numbers.ts';
@@ -140,7 +140,7 @@ function comparedStory(data: ReportData, compare: NonNullable<ReportData['compar
           ],
     lead: markup`<b>${headRef}</b> against <b>${baseRef}</b>.${worst === null ? ` ${detectableText(data)}` : largest(worst)}${counts.unclear === 0 ? null : ` ${count(counts.unclear, 'cell')} unclear: too few runs.`}${notes}`,
     facts: [
-      ...(cause === null ? [] : [['Likeliest cause', markup`${shortened(cause.title, 300)}`] as const]),
+      ...(cause === null ? [] : [['Likeliest cause', withOptions(shortened(cause.title, 300))] as const]),
       ...(worst === null || interval === null
         ? []
         : [

@@ -16,6 +16,10 @@ import {
 } from '../../../judge/latency-search.ts';
 import { valueRule } from '../../../judge/value-rule.ts';
 import { anotherRun, highestRepeat } from '../../../judge/adaptive-repeats.ts';
+import type { Sweep } from '../../../records/sweep.ts';
+import { earlierSweeps, pastOf } from '../../../selection/cell-histories.ts';
+import type { StoreDatabase } from '../../../store/file/open.ts';
+import { cellRunsOf } from '../../../store/runs/cell-runs.ts';
 
 export interface SearchedGroup extends SearchStep {
   readonly points: readonly (JudgedPoint & {
@@ -26,14 +30,12 @@ export interface SearchedGroup extends SearchStep {
 }
 
 export interface SearchContext {
+  /** Null when there is no store yet. */
+  readonly db: StoreDatabase | null;
   readonly search: LatencySearch;
   readonly plan: Plan;
-  /** Of the search and of the sweeps that are known. */
-  readonly runs: () => readonly CellRun[];
-  /** Null before it has begun. */
-  readonly sweepId: SweepId | null;
-  /** Values of earlier sweeps at the level of these. */
-  readonly past: (planned: PlannedCell, runs: readonly CellRun[], values: readonly number[]) => readonly number[];
+  /** Of the search; it has not begun when it is not in the store. */
+  readonly sweep: Sweep;
   /** Runs available per cell; null for a real trtexec. */
   readonly recorded: ((cellKey: CellKey) => number) | null;
 }
@@ -50,12 +52,18 @@ export function searchGroups({ cells }: Plan, { axis }: Pick<LatencySearch, 'axi
 export class SearchRuns {
   private readonly given: SearchContext;
   private readonly groups: readonly (readonly PlannedCell[])[];
+  /** Of the search, and of those that are known. */
+  private readonly counted: readonly SweepId[];
+  private readonly earlier: readonly Sweep[];
   /** Repeats that were asked for: what left no run has no engine. */
   private readonly asked = new Map<CellKey, number>();
 
   constructor(given: SearchContext) {
+    const { db, plan, search, sweep } = given;
     this.given = given;
-    this.groups = searchGroups(given.plan, given.search);
+    this.groups = searchGroups(plan, search);
+    this.counted = [...search.knownSweepIds, sweep.sweepId];
+    this.earlier = db === null ? [] : earlierSweeps(db, sweep, this.counted);
   }
 
   get search(): LatencySearch {
@@ -81,8 +89,9 @@ export class SearchRuns {
   }
 
   found(): { readonly groups: SearchedGroup[]; readonly runs: readonly CellRun[]; readonly made: number } {
-    const { search } = this.given;
-    const runs = this.given.runs().filter(({ role }) => role === 'timed');
+    const { db, plan, search } = this.given;
+    const keys = plan.cells.map(({ cell }) => cell.key);
+    const runs = db === null ? [] : cellRunsOf(db, this.counted, keys).filter(({ role }) => role === 'timed');
     const byCell = Map.groupBy(runs, ({ cellKey }) => cellKey);
     const points = this.groups.map((group) =>
       group.map((planned) => this.point(planned, byCell.get(planned.cell.key) ?? [])),
@@ -99,9 +108,8 @@ export class SearchRuns {
     return { groups, runs, made: this.ownRuns(runs).length };
   }
 
-  private point(planned: PlannedCell, runs: readonly CellRun[]): SearchPoint {
-    const { past, recorded, search } = this.given;
-    const { cell } = planned;
+  private point({ cell }: PlannedCell, runs: readonly CellRun[]): SearchPoint {
+    const { db, recorded, search } = this.given;
     const own = this.ownRuns(runs);
     const mostRuns = Math.min(search.maxRepeats, recorded?.(cell.key) ?? Infinity);
     const counted = runs.filter((run) => isMeasured(run) && !isIneligible(run.flags));
@@ -114,13 +122,17 @@ export class SearchRuns {
       cellKey: cell.key,
       at: placeOn(search.axis, cell) ?? 0,
       values,
-      past: past(planned, counted, values),
+      // Values of earlier sweeps at the level of these.
+      past:
+        db === null || this.earlier.length === 0 || values.length === 0
+          ? []
+          : pastOf(db, this.earlier, [{ cell, runs: counted }], search.metric)(cell.key, values),
       kind: noiseKindOf(cell),
       isSpent,
     };
   }
 
   private ownRuns(runs: readonly CellRun[]): readonly CellRun[] {
-    return runs.filter(({ sweepId }) => sweepId === this.given.sweepId);
+    return runs.filter(({ sweepId }) => sweepId === this.given.sweep.sweepId);
   }
 }

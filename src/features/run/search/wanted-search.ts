@@ -9,16 +9,14 @@ import { EXIT_CODES, type ExitCode } from '../../../exit-codes.ts';
 import { prepare } from '../../plan/index.ts';
 import type { SweepOptions } from '../command.ts';
 import { searchOutput, searchText } from './search-report.ts';
-import { type SearchContext, SearchRuns, searchGroups } from './search-runs.ts';
+import { SearchRuns, searchGroups } from './search-runs.ts';
 import { type LatencySearch, SEARCH_AXES } from '../../../judge/latency-search.ts';
 import { PAST_WINDOW_NIGHTS } from '../../../judge/past-values.ts';
 import type { Machine } from '../../../machine/machine.ts';
 import type { Plan } from '../../../records/plan.ts';
 import type { Sweep } from '../../../records/sweep.ts';
 import { plannedSweep } from '../../../run/planned-sweep.ts';
-import { earlierSweeps, pastOf } from '../../../selection/cell-histories.ts';
 import type { StoreDatabase } from '../../../store/file/open.ts';
-import { cellRunsOf } from '../../../store/runs/cell-runs.ts';
 import { environmentsOf } from '../../../store/sweeps/environments.ts';
 import { seriesOf } from '../../../store/sweeps/find-sweeps.ts';
 import { unfinishedSweeps } from '../../../store/sweeps/sweeps.ts';
@@ -81,27 +79,6 @@ function knownSweeps(db: StoreDatabase, sweep: Sweep, machines: readonly Machine
     .toReversed();
 }
 
-/** @param sweep has not begun when it is not in the store */
-export function searchRuns(
-  db: StoreDatabase | null,
-  { plan, recorded, search, sweep }: Pick<SearchContext, 'plan' | 'recorded' | 'search'> & { readonly sweep: Sweep },
-): SearchRuns {
-  const keys = plan.cells.map(({ cell }) => cell.key);
-  const counted = [...search.knownSweepIds, sweep.sweepId];
-  const earlier = db === null ? [] : earlierSweeps(db, sweep, counted);
-  return new SearchRuns({
-    plan,
-    search,
-    recorded,
-    sweepId: sweep.sweepId,
-    runs: () => (db === null ? [] : cellRunsOf(db, counted, keys)),
-    past: ({ cell }, runs, values) =>
-      db === null || earlier.length === 0 || values.length === 0
-        ? []
-        : pastOf(db, earlier, [{ cell, runs }], search.metric)(cell.key, values),
-  });
-}
-
 /** What a search would measure, and what is known already. Runs nothing. */
 export async function showSearch(
   path: string,
@@ -115,7 +92,7 @@ export async function showSearch(
   const sweep = plannedSweep(plan, program ?? noTrtexec(io), { ...git, sweepId: '', startedAt });
   const show = (db: StoreDatabase | null): ExitCode => {
     const search = wantedSearch(db, plan, sweep, null, request);
-    const runs = searchRuns(db, { plan, search, sweep, recorded: null });
+    const runs = new SearchRuns({ db, plan, search, sweep, recorded: null });
     const output = searchOutput(runs, { ...sweep, sweepId: null });
     printResult(io, options, output, searchText);
     return EXIT_CODES.fine;

@@ -1,22 +1,31 @@
 import type { Io } from '../../../cli/io.ts';
+import type { LiveProgress } from '../../../cli/live-progress.ts';
 import type { EngineCache } from '../../../engines/engine-cache.ts';
 import { type JudgedSweep, judgedSweep } from '../../check/index.ts';
 import { type Suspect, chooseSuspects, confirmBudgetS } from './choose-suspects.ts';
 import { buildOf, keptEngine, programOf, recordedProblem, withProgram } from './last-good-engine.ts';
 import { plannedRunS, timedRunOf } from '../../../judge/adaptive-repeats.ts';
 import type { PairResult } from '../../../judge/gate/evidence.ts';
-import { isSameEngine, type PairSide, pairsNeeded, profileRepeat } from '../../../judge/gate/judge-pairs.ts';
+import {
+  isSameEngine,
+  nextPairRun,
+  type PairSide,
+  pairsNeeded,
+  profileRepeat,
+  sideOf,
+  wantedRuns,
+} from '../../../judge/gate/judge-pairs.ts';
 import { gatedMetricOf } from '../../../records/gated-metric.ts';
+import type { PlannedRun } from '../../../records/plan.ts';
 import type { PlannedPairs } from '../../../records/gate-settings.ts';
 import type { CellKey } from '../../../records/scalars.ts';
 import type { Sweep } from '../../../records/sweep.ts';
 import { runIdOf } from '../../../run/measure-run.ts';
-import { measurePairRun } from '../../../run/pair-work.ts';
 import { type StoredPlan, readStoredPlan } from '../../../run/stored-plan.ts';
-import type { PairEngine, SuspectPairs, SweepContext, SweepEvent } from '../../../run/sweep-context.ts';
+import type { PairEngine, Side, SuspectPairs, SweepContext, Turn } from '../../../run/sweep-context.ts';
 import { pairResultsOf } from '../../../selection/pair-results.ts';
 import type { StoreDatabase } from '../../../store/file/open.ts';
-import { cellRunsOf } from '../../../store/runs/cell-runs.ts';
+import { cellRunsOf, pairRunsOf } from '../../../store/runs/cell-runs.ts';
 import { sweepWallS } from '../../../store/runs/time-estimates.ts';
 import { seriesUntil } from '../../../store/sweeps/find-sweeps.ts';
 import { plannedPairsOf, findSweep, planOf } from '../../../store/sweeps/sweeps.ts';
@@ -34,7 +43,7 @@ export interface SuspectsOf {
   readonly cache: EngineCache;
   /** False where programs of an earlier sweep must not be started. */
   readonly mayStartEarlier: boolean;
-  readonly onEvent: (event: SweepEvent) => void;
+  readonly progress: Pick<LiveProgress, 'take'>;
 }
 
 /** Takes what is off its reference at the end of a sweep, and says what pairs with the last good engine make of it. */
@@ -86,13 +95,15 @@ export class SweepSuspects implements SuspectPairs {
     return [...decided, ...planned];
   }
 
-  isOver({ cellKey }: PlannedPairs): boolean {
-    const isOver = !this.sure.has(cellKey) && this.io.now().getTime() > this.endMs;
-    if (isOver) this.leftOut += 1;
-    return isOver;
-  }
-
-  onEnd(): void {
+  /** One run on each GPU at a time. */
+  async *rounds(side: Side, byGpu: readonly (readonly PlannedPairs[])[]): AsyncGenerator<Turn[]> {
+    const turns = side.workers.map((worker, place) => this.turnsOn(side, worker, byGpu[place] ?? []));
+    for (;;) {
+      const next = await Promise.all(turns.map(async (ofGpu) => ofGpu.next()));
+      const round = next.flatMap(({ done, value }) => (done === true ? [] : [value]));
+      if (round.length === 0) break;
+      yield round;
+    }
     if (this.leftOut === 0) return;
     const { sweepId } = this.given.sweep;
     this.note(
@@ -100,7 +111,47 @@ export class SweepSuspects implements SuspectPairs {
     );
   }
 
-  async engineOf(worker: SweepContext, planned: PlannedPairs, side: PairSide): Promise<PairEngine | null> {
+  /** Suspects one after the other, on the GPU of one worker. */
+  private async *turnsOn(
+    side: Side,
+    worker: SweepContext,
+    all: readonly PlannedPairs[],
+  ): AsyncGenerator<Turn, undefined> {
+    const runsOf = ({ cellKey }: PlannedPairs) => pairRunsOf(worker.db, worker.sweep.sweepId, [cellKey]);
+    for (const planned of all) {
+      if (planned.problem !== null) continue;
+      const engines = new Map<PairSide, EngineTurn | null>();
+      const warm = new Set<PairSide>();
+      let runs = runsOf(planned);
+      for (let next = nextPairRun(planned, runs); next !== null; next = nextPairRun(planned, runs)) {
+        const isFirst = engines.size === 0;
+        if (isFirst) {
+          if (this.isOver(planned)) break;
+          for (const name of ['newest', 'lastGood'] as const) {
+            engines.set(name, await this.engineOf(worker, planned, name));
+          }
+        }
+        const engine = engines.get(sideOf(next)) ?? null;
+        if (engine === null) break;
+        // At first all that are missing, then each that takes the place of a run that could not be used.
+        const more = isFirst ? wantedRuns(planned) - runs.length : runs.length < wantedRuns(planned) ? 0 : 1;
+        worker.onEvent({ kind: 'moreRuns', runs: Array.from({ length: Math.max(0, more) }, () => engine.run) });
+        yield turnOf(side, engine, next, !warm.has(sideOf(next)));
+        warm.add(sideOf(next));
+        runs = runsOf(planned);
+      }
+      if (nextPairRun(planned, runs) !== null) continue;
+      if (this.notedResult(worker, planned)) yield* this.profiles(side, worker, planned);
+    }
+  }
+
+  private isOver({ cellKey }: PlannedPairs): boolean {
+    const isOver = !this.sure.has(cellKey) && this.io.now().getTime() > this.endMs;
+    if (isOver) this.leftOut += 1;
+    return isOver;
+  }
+
+  private async engineOf(worker: SweepContext, planned: PlannedPairs, side: PairSide): Promise<EngineTurn | null> {
     const { cache, db, stored } = this.given;
     const sweep = side === 'newest' ? this.given.sweep : findSweep(db, planned.lastGoodSweepId);
     if (sweep === null) return null;
@@ -109,33 +160,33 @@ export class SweepSuspects implements SuspectPairs {
     await cache.use(engine.name, worker.now());
     const how = { io: this.io, mayStartEarlier: this.given.mayStartEarlier };
     const program = await programOf(worker, stored, sweep, { cellKey: planned.cellKey, engine }, how);
-    return typeof program === 'string' ? null : { context: withProgram(worker, program), run: program.run, engine };
+    if (typeof program === 'string') return null;
+    return { run: program.run, context: withProgram(worker, program), engine };
   }
 
-  async onMeasured(worker: SweepContext, planned: PlannedPairs): Promise<void> {
-    const { db } = this.given;
+  /** @returns whether it is worth to look into the two engines */
+  private notedResult(worker: SweepContext, planned: PlannedPairs): boolean {
     const { evidence, series } = this.judged ?? {};
-    const results = pairResultsOf(db, series?.sweeps ?? [], evidence?.rules ?? { minChangeOf: () => 0 });
+    const results = pairResultsOf(this.given.db, series?.sweeps ?? [], evidence?.rules ?? { minChangeOf: () => 0 });
     const result = results?.find(({ cellKey }) => cellKey === planned.cellKey);
-    if (result === undefined) return;
+    if (result === undefined) return false;
     const label = this.labels.get(planned.cellKey) ?? planned.cellKey;
     this.note(pairText(label, planned, result, worker.gpu?.label ?? null, this.upgradeOf(planned)));
-    if (result.outcome === 'confirmed' || result.outcome === 'buildLuck') await this.profileBoth(worker, planned);
+    return result.outcome === 'confirmed' || result.outcome === 'buildLuck';
   }
 
   /** So that `bench why` explains the change from the two engines. */
-  private async profileBoth(worker: SweepContext, planned: PlannedPairs): Promise<void> {
-    for (const side of ['lastGood', 'newest'] as const) {
-      const found = await this.engineOf(worker, planned, side);
+  private async *profiles(side: Side, worker: SweepContext, planned: PlannedPairs): AsyncGenerator<Turn, undefined> {
+    for (const name of ['lastGood', 'newest'] as const) {
+      const found = await this.engineOf(worker, planned, name);
       const version = parseTensorrtVersion(this.given.stored.plan.tensorrt);
       if (found === null || version === null || found.context.program.recordings !== null) return;
       const separate = new Dialect(version).separateProfile();
       const run = { ...found.run, args: profileArgs(found.run.args, '{engine}', separate), minQueries: 1 };
-      const repeat = profileRepeat(side);
-      const runId = runIdOf(worker.sweep.sweepId, { ...run, role: 'pair', repeat });
-      if (worker.writer.hasRun(runId)) continue;
+      const turn = turnOf(side, { ...found, run }, profileRepeat(name), false);
+      if (worker.writer.hasRun(runIdOf(worker.sweep.sweepId, turn.run))) continue;
       worker.onEvent({ kind: 'moreRuns', runs: [run] });
-      await measurePairRun({ ...found, run }, repeat);
+      yield turn;
     }
   }
 
@@ -215,8 +266,17 @@ export class SweepSuspects implements SuspectPairs {
   }
 
   private note(text: string): void {
-    this.given.onEvent({ kind: 'note', text });
+    this.given.progress.take({ kind: 'note', text });
   }
+}
+
+interface EngineTurn extends Omit<PairEngine, 'isCold'> {
+  /** A timed run of the cell, as planned for the program that loads the engine. */
+  readonly run: PlannedRun;
+}
+
+function turnOf(side: Side, { run, ...pair }: EngineTurn, repeat: number, isCold: boolean): Turn {
+  return { side, run: { ...run, role: 'pair', repeat }, pair: { ...pair, isCold } };
 }
 
 const NAMED = 3;

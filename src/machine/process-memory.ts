@@ -1,0 +1,41 @@
+import { processTree } from './loaded-library.ts';
+import { textOf } from './host-facts.ts';
+
+const INTERVAL_MS = 1000;
+
+/** Memory of the host that a process takes, with those that it starts: read from /proc once a second. */
+export class ProcessMemory {
+  /** All that were seen, the process itself first. */
+  readonly pids = new Set<number>();
+  private peakKib = 0;
+  private timer: NodeJS.Timeout | undefined;
+
+  watch(pid: number): void {
+    this.stop();
+    this.pids.clear();
+    this.peakKib = 0;
+    this.timer = setInterval(() => this.look(pid), INTERVAL_MS).unref();
+  }
+
+  /** Call when it has ended: its id may be reused soon. */
+  stop(): void {
+    clearInterval(this.timer);
+  }
+
+  /** The peak of the largest of its processes, in MiB; null where none was seen, as without /proc. */
+  get peakMib(): number | null {
+    return this.peakKib === 0 ? null : this.peakKib / 1024;
+  }
+
+  private look(pid: number): void {
+    for (const each of processTree(pid)) {
+      this.pids.add(each);
+      this.peakKib = Math.max(this.peakKib, peakResidentKib(textOf(`/proc/${each}/status`) ?? ''));
+    }
+  }
+}
+
+/** The kernel's own record of the most that a process had resident, in KiB; 0 for a process that has ended. See proc_pid_status(5). */
+function peakResidentKib(status: string): number {
+  return Number(/^VmHWM:\s*(\d+) kB$/m.exec(status)?.[1] ?? 0);
+}

@@ -1,0 +1,313 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { ATTEMPT_PREFIX, sweepFolderOf } from '../artefacts/layout.ts';
+import type { CachedEngine } from '../engines/engine-cache.ts';
+import { filledArgs, loadableEngine } from '../engines/engine-state.ts';
+import { EnginePool } from '../engines/provide-engine.ts';
+import { pairOf } from '../judge/gate/judge-pairs.ts';
+import { outcomeReason } from '../records/outcome.ts';
+import type { PlannedRun } from '../records/plan.ts';
+import type { RunRecord } from '../records/run.ts';
+import type { CellKey } from '../records/scalars.ts';
+import { highestRepeat } from '../store/runs/runs.ts';
+import { type EndedAttempt, startOnce } from './attempt.ts';
+import { runIdOf, startRun } from './measure-run.ts';
+import type { Side, SweepContext, SweepCounts, Turn } from './sweep-context.ts';
+import type { UnfitRound } from './unfit-rounds.ts';
+
+type MutableCounts = { -readonly [Kind in keyof SweepCounts]: number };
+
+type Rounds = Iterable<readonly Turn[]> | AsyncIterable<readonly Turn[]>;
+
+/**
+ * Measures one or more sides in turns, each cell on one GPU, round by round: a round ends on all GPUs before the next one
+ * begins. Its engines are there before its first run, as a build heats the GPU, and each run is stored at once.
+ * @param gpuOfCell UUID by cell key; a cell that is not in it goes to the first worker
+ * @param rounds what comes next, by what is stored: after a kill it goes on where it stopped
+ * @throws UnfitRoundError after a whole round of unfit runs
+ */
+export async function measureInTurns(
+  sides: readonly [Side, ...Side[]],
+  gpuOfCell: Readonly<Record<string, string>>,
+  rounds: (counts: MutableCounts) => Rounds,
+): Promise<SweepCounts> {
+  const turns = new Turns(sides, gpuOfCell);
+  for await (const round of rounds(turns.counts)) await turns.measure(round);
+  return turns.counts;
+}
+
+/** Nothing is lost, and the sweep can be resumed: what the caller says. */
+export class UnfitRoundError extends Error {
+  override readonly name = 'UnfitRoundError';
+  readonly round: UnfitRound;
+  readonly counts: SweepCounts;
+
+  constructor(round: UnfitRound, counts: SweepCounts) {
+    super(`${round.runs} runs in a row are unfit: ${round.reason}`);
+    this.round = round;
+    this.counts = counts;
+  }
+}
+
+/** After this many consecutive failures caused by the GPU it is taken out. */
+const FAILURES_TO_CLOSE = 3;
+const GPU_FAILURES: readonly (string | null)[] = ['cudaError', 'noGpu', 'deviceInvalid'];
+/** A build that has fewer CPUs for itself slows the host side of what is timed next to it. */
+const CPUS_FOR_BUILD_AND_RUN = 8;
+
+/** Runs on one or more GPUs in parallel, sequential on each. */
+class Turns {
+  readonly counts: MutableCounts = { measured: 0, unfit: 0, failed: 0, skipped: 0, kept: 0, replaced: 0 };
+  private readonly first: SweepContext;
+  private readonly gpus: readonly number[];
+  private readonly queues: Queues;
+  private readonly engines: ReadonlyMap<Side, EnginePool>;
+  /** What goes wrong on one GPU ends the work on the others, and is reported. */
+  private readonly failure = new AbortController();
+  private readonly signal: AbortSignal;
+  /** Why no more runs are started. */
+  private unfit: UnfitRound | null = null;
+
+  constructor(sides: readonly [Side, ...Side[]], gpuOfCell: Readonly<Record<string, string>>) {
+    const [{ workers }] = sides;
+    const places = new Map(workers.map(({ gpu }, place) => [gpu?.uuid, place]));
+    this.first = workers[0];
+    this.gpus = workers.map((_, place) => place);
+    this.queues = new Queues(workers.length, (cellKey) => places.get(gpuOfCell[cellKey]) ?? 0);
+    this.signal = AbortSignal.any([this.first.signal, this.failure.signal]);
+    this.engines = new Map(
+      sides.map((side) => [side, new EnginePool(this.worker(side, 0), () => (this.counts.failed += 1))]),
+    );
+  }
+
+  async measure(round: readonly Turn[]): Promise<void> {
+    const fresh = round.filter((turn) => turn.run.role === 'timed' && !isStored(turn));
+    this.first.unfitRounds?.begin(fresh.map(({ run }) => run.cellKey));
+    this.queues.add(round);
+    await this.onEachGpu((place) => this.provideEngines(place));
+    // The workers that have ended begin again when another one's runs were moved to them.
+    while (!this.queues.isEmpty) await this.onEachGpu((place) => this.drain(place));
+    if (this.unfit !== null) throw new UnfitRoundError(this.unfit, this.counts);
+  }
+
+  private worker({ workers }: Side, place: number): SweepContext {
+    return { ...(workers[place] ?? workers[0]), signal: this.signal };
+  }
+
+  /** The builds that this GPU needs and nobody has begun; with CPUs enough, its runs do not wait for the others' builds. */
+  private async provideEngines(place: number): Promise<void> {
+    const waiting = this.queues.waiting(place).filter((turn) => turn.pair === undefined && !isStored(turn));
+    for (const [side, engines] of this.engines) {
+      const needed = new Set(waiting.filter((turn) => turn.side === side).map(({ run }) => run.buildRef));
+      if (needed.size === 0) continue;
+      await side.beforeRun?.();
+      const worker = this.worker(side, place);
+      const inOrder = worker.plan.builds.map(({ buildRef }) => buildRef).filter((buildRef) => needed.has(buildRef));
+      await engines.fill(worker, inOrder);
+    }
+    if (this.first.cpuCount >= CPUS_FOR_BUILD_AND_RUN * this.gpus.length) await this.drain(place);
+  }
+
+  /** While a run is measured, what the one before left is read and stored: its first half second is trtexec's start. */
+  private async drain(place: number): Promise<void> {
+    const failed: Turn[] = [];
+    let storing: Promise<unknown> = Promise.resolve();
+    try {
+      for (let turn = this.queues.next(place); turn !== undefined; turn = this.queues.next(place)) {
+        const ended = await this.start(turn, place);
+        if (ended === null) continue;
+        await storing;
+        const stored = ended.store();
+        storing = stored;
+        // Its error is that of the next await.
+        stored.catch(() => {});
+        const isOfGpu = !ended.isWell && GPU_FAILURES.includes(outcomeReason((await stored).outcome));
+        if (isOfGpu) failed.push(turn);
+        else failed.length = 0;
+        // Two sides that are compared stay on their GPU.
+        const mayMove = this.queues.open > 1 && this.engines.size === 1 && turn.pair === undefined;
+        if (failed.length >= FAILURES_TO_CLOSE && mayMove) {
+          this.close(place, failed);
+          return;
+        }
+      }
+    } finally {
+      // After Ctrl-C too: it was measured.
+      await storing;
+    }
+  }
+
+  /** @returns null when nothing was run */
+  private async start(turn: Turn, place: number): Promise<EndedAttempt | null> {
+    const { pair, run, side } = turn;
+    this.signal.throwIfAborted();
+    const worker = this.worker(side, place);
+    const runId = runIdOf(worker.sweep.sweepId, run);
+    if (isStored(turn)) {
+      this.counts.kept += 1;
+      worker.onEvent({ kind: 'runKept', run });
+      return null;
+    }
+    await side.beforeRun?.();
+    if (pair !== undefined) {
+      const context = { ...pair.context, signal: this.signal };
+      if (pair.isCold) await warmUp(context, pair.engine, run);
+      return startRun(context, run, runId, loadableEngine(pair.engine), pairOf(run.repeat));
+    }
+    if (run.harness !== null) {
+      const { isWell, store } = await startRun(worker, run, runId, null);
+      return { isWell, store: () => this.counted(run, store()) };
+    }
+    const engines = this.engines.get(side);
+    const engine = await engines?.engine(worker, run.buildRef);
+    if (engine?.kind !== 'ready') {
+      this.counts.skipped += 1;
+      this.first.unfitRounds?.skip(run.cellKey);
+      worker.onEvent({ kind: 'runSkipped', run });
+      return null;
+    }
+    const { isWell, store } = await startRun(worker, run, runId, engine.engine);
+    return {
+      isWell,
+      store: async () => {
+        const record = await this.counted(run, store());
+        await engines?.afterRun(worker, run.buildRef, engine, record.outcome);
+        return record;
+      },
+    };
+  }
+
+  private async counted({ cellKey }: PlannedRun, record: Promise<RunRecord>): Promise<RunRecord> {
+    const stored = await record;
+    const { kind } = stored.outcome;
+    if (kind !== 'built') this.counts[kind] += 1;
+    this.unfit ??= this.first.unfitRounds?.take(cellKey, stored) ?? null;
+    // What is being measured now is stored, too.
+    if (this.unfit !== null) this.queues.clear();
+    return stored;
+  }
+
+  private close(place: number, failed: readonly Turn[]): void {
+    const again = failed.map((turn) => ({ ...turn, run: { ...turn.run, repeat: nextRepeat(turn) } }));
+    const moved = this.queues.close(place, again).map(({ run }) => run);
+    this.counts.replaced += again.length;
+    for (const { side } of failed.slice(0, 1)) {
+      const runs = again.map(({ run }) => run);
+      this.worker(side, place).onEvent({ kind: 'gpuTakenOut', failures: failed.length, failed: runs, moved });
+    }
+  }
+
+  private async onEachGpu(work: (place: number) => Promise<void>): Promise<void> {
+    await Promise.allSettled(
+      this.gpus.map(async (place) => {
+        try {
+          await work(place);
+        } catch (error) {
+          this.failure.abort(error);
+          throw error;
+        }
+      }),
+    );
+    // The first error is the cause of the others.
+    if (this.failure.signal.aborted) throw this.failure.signal.reason;
+    this.signal.throwIfAborted();
+  }
+}
+
+function isStored({ run, side: { workers } }: Turn): boolean {
+  const [{ sweep, writer }] = workers;
+  return writer.hasRun(runIdOf(sweep.sweepId, run));
+}
+
+function nextRepeat({ run: { cellKey, role }, side: { workers } }: Turn): number {
+  const [{ db, plan, sweep }] = workers;
+  const planned = plan.runs.filter((run) => run.cellKey === cellKey && run.role === role);
+  const stored = highestRepeat(db, sweep.sweepId, role, cellKey);
+  return 1 + Math.max(stored, ...planned.map(({ repeat }) => repeat));
+}
+
+/** A run that is thrown away: the first one after other engines loads files and code from the disk. */
+async function warmUp(context: SweepContext, engine: CachedEngine, run: PlannedRun): Promise<void> {
+  if (context.program.recordings !== null) return;
+  const folder = join(sweepFolderOf(context.artefactsFolder, context.sweep.sweepId), `${ATTEMPT_PREFIX}warm-up`);
+  try {
+    await mkdir(folder, { recursive: true });
+    const attempt = {
+      runId: 'warm-up',
+      label: run.cellKey,
+      args: filledArgs(run.args, { engine: engine.path }),
+      harness: null,
+      env: run.env,
+      timeoutS: run.timeoutS,
+      limits: run.limits,
+      index: 0,
+      manifest: { role: 'pair' as const },
+    };
+    await (await startOnce(context, attempt, folder)).watched();
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+class Queues {
+  private readonly queues: Turn[][];
+  private readonly placeOf: (cellKey: CellKey) => number;
+  private readonly closed = new Set<number>();
+
+  /** @param placeOf that of the GPU that measures a cell */
+  constructor(gpus: number, placeOf: (cellKey: CellKey) => number) {
+    this.queues = Array.from({ length: gpus }, () => []);
+    this.placeOf = placeOf;
+  }
+
+  get isEmpty(): boolean {
+    return this.queues.every((queue) => queue.length === 0);
+  }
+
+  get open(): number {
+    return this.queues.length - this.closed.size;
+  }
+
+  waiting(place: number): readonly Turn[] {
+    return this.queues[place] ?? [];
+  }
+
+  add(turns: readonly Turn[]): void {
+    const moved = new Map<CellKey, number>();
+    for (const turn of turns) {
+      const { cellKey } = turn.run;
+      const planned = this.placeOf(cellKey);
+      // All runs of a cell go to one GPU.
+      const place = this.closed.has(planned) ? (moved.get(cellKey) ?? this.shortest()) : planned;
+      moved.set(cellKey, place);
+      this.queues[place]?.push(turn);
+    }
+  }
+
+  clear(): void {
+    for (const queue of this.queues) queue.length = 0;
+  }
+
+  next(place: number): Turn | undefined {
+    return this.queues[place]?.shift();
+  }
+
+  /** A GPU takes no more runs: what waits for it goes to the others. */
+  close(place: number, again: readonly Turn[]): readonly Turn[] {
+    const left = [...(this.queues[place] ?? []), ...again];
+    this.queues[place] = [];
+    this.closed.add(place);
+    this.add(left);
+    return left;
+  }
+
+  private shortest(): number {
+    const open = this.queues.map((queue, place) => ({
+      place,
+      seconds: queue.reduce((sum, { run }) => sum + run.estimateS, 0),
+    }));
+    const [first] = open.filter(({ place }) => !this.closed.has(place)).toSorted((a, b) => a.seconds - b.seconds);
+    return first?.place ?? 0;
+  }
+}
