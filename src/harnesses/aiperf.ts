@@ -64,7 +64,7 @@ const aiperfSettings = z
     extraArgs: z.array(z.string()).describe('More arguments of aiperf profile; they are part of the cell').optional(),
     ...limitSettings(60),
   })
-  .describe("A server that speaks OpenAI's protocol, measured measured by NVIDIA's AIPerf (options as in 0.13.0)");
+  .describe("A server that speaks OpenAI's protocol, measured by NVIDIA's AIPerf (options as in 0.13.0)");
 
 type AiperfSettings = z.infer<typeof aiperfSettings>;
 

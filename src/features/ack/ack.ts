@@ -128,7 +128,7 @@ async function untilOf(until: string | undefined, io: Io): Promise<string | null
     if (readInstant(until) === null) throw new UsageError(`--until ${until}: no such day`);
     const today = io.now().toISOString().slice(0, 10);
     if (until < today) {
-      throw new UsageError(`--until ${until}: this day is in the past; today is ${today} (UTC)`);
+      throw new UsageError(`--until ${until}: this day is past; today is ${today} (UTC)`);
     }
     return until;
   }

@@ -254,7 +254,7 @@ function readMatrixFile(path: string): string | null {
   let bytes: Buffer;
   try {
     const info = statSync(path);
-    if (!info.isFile() && !info.isDirectory()) throw new UsageError('is not a regular file');
+    if (!info.isFile() && !info.isDirectory()) throw new UsageError('not a regular file');
     if (info.size > MAX_MATRIX_BYTES) {
       throw new UsageError(`is larger than ${MAX_MATRIX_BYTES >> 20} MiB: ${NO_MATRIX}`);
     }

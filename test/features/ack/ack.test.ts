@@ -129,10 +129,7 @@ describe('which findings', () => {
     [['1ab', 'ffff', '--reason', 'x'], 'ffff: no such finding; `bench check` names them'],
     [['1ab', '--undo'], 'finding 1abcdef0 is not acknowledged'],
     [['--all', '--undo'], 'no finding is acknowledged'],
-    [
-      ['1ab', '--reason', 'x', '--until', '2020-01-01'],
-      '--until 2020-01-01: this day is in the past; today is TODAY (UTC)',
-    ],
+    [['1ab', '--reason', 'x', '--until', '2020-01-01'], '--until 2020-01-01: this day is past; today is TODAY (UTC)'],
     [['1ab', '--reason', 'x', '--until', '2999-02-30'], '--until 2999-02-30: no such day'],
   ])('%s is wrong use', async (args, problem) => {
     const { code, stderr } = await ack(...args);
