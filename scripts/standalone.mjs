@@ -24,7 +24,7 @@ const SQLITE = join('node_modules', 'better-sqlite3');
 const UNNEEDED = /\.map$|__pycache__|_snapshot\.json$|pictures$/;
 const GLIBC = '2.28';
 const ZIG = '0.17.1';
-/** What is in the binary of better-sqlite3 beside its own code. */
+/** What is in the binary of better-sqlite3 next to its own code. */
 const COMPILED = [
   '## SQLite: public domain\n',
   `## libc++, libc++abi and libunwind of Zig ${ZIG}: Apache-2.0 WITH LLVM-exception\n\nSee https://llvm.org/LICENSE.txt\n`,
