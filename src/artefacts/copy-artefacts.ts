@@ -145,7 +145,10 @@ export function moveToRemoved(
   const removed = removedFolderOf(artefactsFolder);
   const target = sweepFolderOf(removed, sweepId);
   if (!existsSync(from)) return existsSync(target) ? target : null;
-  const names = shared === null ? null : foldersToMove(from, shared);
+  // Folders of runs, and of what is attached to them, that no other store names.
+  const own = new Set([...runFoldersIn(from)].filter((runId) => shared?.has(runId) !== true));
+  const isOwn = (name: string): boolean => own.has(name) || own.has(runOfAttached(name) ?? '');
+  const names = shared === null ? null : namesIn(from).filter(isOwn);
   if (names?.length === 0) return null;
   refuseLink(from);
   refuseLink(removed);
@@ -158,12 +161,6 @@ export function moveToRemoved(
     for (const name of names) renameSync(join(from, name), join(target, name));
   }
   return target;
-}
-
-/** Folders of runs, and of what is attached to them, that no other store names. */
-function foldersToMove(sweepFolder: string, shared: ReadonlySet<string>): string[] {
-  const own = new Set([...runFoldersIn(sweepFolder)].filter((runId) => !shared.has(runId)));
-  return namesIn(sweepFolder).filter((name) => own.has(name) || own.has(runOfAttached(name) ?? ''));
 }
 
 function freeName(path: string): string {

@@ -37,14 +37,18 @@ export function* zipped(files: Iterable<FileToZip>): Generator<Buffer> {
       storedBytes: lengthOf(stored),
     };
     if (at + entry.storedBytes > MAX_BYTES) throw new RangeError('a zip file holds no more than 4 GB');
-    const header = localHeader(entry);
-    directory.push(centralHeader(entry, at));
+    const facts = factsOf(entry);
+    // No comment, the first disk, no attributes.
+    const end = packed([2, 0], [2, 0], [2, 0], [4, 0], [4, at]);
+    directory.push(Buffer.concat([packed([4, 0x0201_4b50], [2, VERSION]), facts, end, entry.name]));
+    const header = Buffer.concat([packed([4, 0x0403_4b50]), facts, entry.name]);
     at += header.length + entry.storedBytes;
     yield header;
     yield* stored;
   }
   yield* directory;
-  yield endOfDirectory(directory.length, lengthOf(directory), at);
+  const entries = directory.length;
+  yield packed([4, 0x0605_4b50], [2, 0], [2, 0], [2, entries], [2, entries], [4, lengthOf(directory)], [4, at], [2, 0]);
 }
 
 function lengthOf(pieces: readonly Buffer[]): number {
@@ -63,19 +67,4 @@ function packed(...fields: readonly (readonly [bytes: 2 | 4, value: number])[]):
 function factsOf({ bytes, crc, method, name, storedBytes }: Entry): Buffer {
   const flags = packed([2, VERSION], [2, UTF8_NAMES], [2, method], [2, 0], [2, DOS_DATE]);
   return Buffer.concat([flags, packed([4, crc], [4, storedBytes], [4, bytes], [2, name.length], [2, 0])]);
-}
-
-function localHeader(entry: Entry): Buffer {
-  return Buffer.concat([packed([4, 0x0403_4b50]), factsOf(entry), entry.name]);
-}
-
-function centralHeader(entry: Entry, at: number): Buffer {
-  const start = packed([4, 0x0201_4b50], [2, VERSION]);
-  // No comment, the first disk, no attributes.
-  const end = packed([2, 0], [2, 0], [2, 0], [4, 0], [4, at]);
-  return Buffer.concat([start, factsOf(entry), end, entry.name]);
-}
-
-function endOfDirectory(entries: number, bytes: number, at: number): Buffer {
-  return packed([4, 0x0605_4b50], [2, 0], [2, 0], [2, entries], [2, entries], [4, bytes], [4, at], [2, 0]);
 }

@@ -6,7 +6,7 @@ import type { RunManifest } from '../artefacts/run-manifest.ts';
 import { UsageError } from '../errors.ts';
 import { isFine } from '../records/outcome.ts';
 import type { PlannedBuild } from '../records/plan.ts';
-import { attemptRun } from '../run/attempt.ts';
+import { startAttempt } from '../run/attempt.ts';
 import type { SweepContext } from '../run/sweep-context.ts';
 import { printable } from '../text/printable.ts';
 import { variantNotes } from '../variants/conversion.ts';
@@ -39,7 +39,7 @@ export async function buildEngine(
   const timingPath = temporary + TIMING;
   try {
     const timing = await timingFor(context, build, timingPath);
-    const { outcome, log, exports, artefactFolder } = await attemptRun(context, {
+    const ended = await startAttempt(context, {
       runId,
       label: build.label,
       args: filledArgs(build.args, { engine: temporary, timingCache: timingPath, variant: variant?.path ?? null }),
@@ -68,6 +68,7 @@ export async function buildEngine(
         return { engineBytes, engineSha256, buildId: randomBytes(16).toString('hex') };
       },
     });
+    const { outcome, log, exports, artefactFolder } = await ended.store();
     const found = isFine(outcome) ? await cache.find(name) : null;
     if (found?.kind !== 'ready') {
       onEvent({ kind: 'buildFailed', build, outcome, folder: artefactFolder, runId });

@@ -29,7 +29,8 @@ export async function engineKeyOf(
   const { environment, plan } = context;
   return hashOf({
     modelSha256,
-    flags: await flagsByContent(build),
+    // Files named by flags, such as plugins, count by content: the path may differ.
+    flags: await flagsWith(build, ({ name }, sha256) => `${name}=sha256:${sha256}`),
     tensorrt: plan.tensorrt,
     driverMajor: majorOf(environment.driver),
     ...gpuIdentity(context),
@@ -78,17 +79,12 @@ export async function modelIdentity({ program }: SweepContext, build: PlannedBui
   });
 }
 
-/** Files named by flags, such as plugins, count by content: the path may differ. */
-function flagsByContent(build: PlannedBuild): Promise<string[]> {
-  return mapFiles(build, ({ name }, sha256) => `${name}=sha256:${sha256}`);
-}
-
 /** Build flags for the store, with hashes of the files they name. */
 export function storedFlags(build: PlannedBuild): Promise<string[]> {
-  return mapFiles(build, ({ name, path }, sha256) => flagWithHash(name, path, sha256));
+  return flagsWith(build, ({ name, path }, sha256) => flagWithHash(name, path, sha256));
 }
 
-function mapFiles(
+function flagsWith(
   { flags }: PlannedBuild,
   shown: (file: { readonly name: string; readonly path: string }, sha256: string) => string,
 ): Promise<string[]> {

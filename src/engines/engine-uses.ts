@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { namesIn, readJson } from '../artefacts/folders.ts';
 import { isNotWritable } from './engine-index.ts';
 import { acquire, lockHolder, type LockWait, tryAcquire } from '../process/lock.ts';
-import { identityOf, identitySchema, isProbablyRunning } from '../process/process-identity.ts';
+import { identityOf, identitySchema, isProbablyRunning, orNull } from '../process/process-identity.ts';
 
 const LOCK = '.lock';
 const USE = '.use-';
@@ -64,7 +64,7 @@ export class EngineUses {
     if (this.marked.has(name)) return;
     this.marked.add(name);
     // In a read-only folder engines are not removed either.
-    remark(() => {
+    orNull(() => {
       writeFileSync(this.pathOf(name, USE + process.pid), JSON.stringify(identityOf(process.pid)));
       writeFileSync(this.pathOf(name, USED), '');
       utimesSync(this.pathOf(name, USED), now, now);
@@ -72,7 +72,7 @@ export class EngineUses {
   }
 
   release(): void {
-    for (const name of this.marked) remark(() => rmSync(this.pathOf(name, USE + process.pid), { force: true }));
+    for (const name of this.marked) orNull(() => rmSync(this.pathOf(name, USE + process.pid), { force: true }));
     this.marked.clear();
   }
 
@@ -105,12 +105,4 @@ export function removeStaleUses(folder: string): void {
 function liveProcess(path: string): number | null {
   const identity = readJson(path, identitySchema);
   return identity !== null && isProbablyRunning(identity) ? identity.pid : null;
-}
-
-function remark(work: () => void): void {
-  try {
-    work();
-  } catch {
-    // Best effort.
-  }
 }

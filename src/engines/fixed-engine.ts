@@ -71,7 +71,7 @@ export async function frozenEngine(context: SweepContext, build: PlannedBuild): 
   const advice = `let go of it with \`bench engines rm ${frozen.name.slice(0, 8)}\`, and the next run freezes a new one`;
   const isOther = found.kind === 'ready' && found.engine.note.buildId !== frozen.buildId;
   if (found.kind === 'absent' || isOther) {
-    const text = `the engine that it is frozen to since ${dayOf(frozen.since)} is gone: ${advice}`;
+    const text = `the engine that it is frozen to since ${frozen.since.slice(0, 10)} is gone: ${advice}`;
     return refusedEngine(context, build, 'engineMissing', text);
   }
   if (found.kind === 'changed') {
@@ -79,14 +79,19 @@ export async function frozenEngine(context: SweepContext, build: PlannedBuild): 
     return refusedEngine(context, build, 'engineInvalid', text);
   }
   const { engine } = found;
-  const problem = isSameTensorrt(context, engine) ? null : await loadProblem(context, engine.path);
+  const { bytes, builtAt, tensorrt, tensorrtLibrary } = engine.note;
+  const loaded = context.library?.version ?? null;
+  const isSameLibrary = loaded === null || tensorrtLibrary === null || loaded === tensorrtLibrary;
+  const isLoadable = tensorrt === context.plan.tensorrt && isSameLibrary;
+  const problem = isLoadable ? null : await loadProblem(context, engine.path);
   if (problem !== null) {
     return refusedEngine(context, build, 'engineInvalid', `its frozen engine was ${problem}: ${advice}`);
   }
-  const { bytes, builtAt } = engine.note;
   onEvent({ kind: 'buildReady', build, how: 'frozen', buildS: null, engineBytes: bytes });
-  if (await wouldBeOther(context, build, engine)) {
-    const text = `${build.label} runs its frozen engine of ${dayOf(builtAt ?? frozen.since)}: model, TensorRT or driver are others by now`;
+  const modelSha256 = build.variantRef === null ? await modelIdentity(context, build) : null;
+  if (modelSha256 !== null && (await engineKeyOf(context, build, modelSha256)) !== engine.note.engineKey) {
+    const day = (builtAt ?? frozen.since).slice(0, 10);
+    const text = `${build.label} runs its frozen engine of ${day}: model, TensorRT or driver are others by now`;
     onEvent({ kind: 'note', text });
   }
   return readyEngine(engine, engine.note.variant, [`frozen engine, since ${frozen.since}`]);
@@ -101,22 +106,6 @@ export async function freeze(context: SweepContext, build: PlannedBuild, { name,
     index.frozen[definitionOf(context, build)] = { name, buildId, since };
   });
   onEvent({ kind: 'note', text: `${build.label} is frozen to this engine from now on` });
-}
-
-function isSameTensorrt({ library, plan }: SweepContext, { note }: CachedEngine): boolean {
-  const loaded = library?.version ?? null;
-  const isSameLibrary = loaded === null || note.tensorrtLibrary === null || loaded === note.tensorrtLibrary;
-  return note.tensorrt === plan.tensorrt && isSameLibrary;
-}
-
-async function wouldBeOther(context: SweepContext, build: PlannedBuild, { note }: CachedEngine): Promise<boolean> {
-  if (build.variantRef !== null) return false;
-  const key = await engineKeyOf(context, build, await modelIdentity(context, build));
-  return key !== note.engineKey;
-}
-
-function dayOf(instant: string): string {
-  return instant.slice(0, 10);
 }
 
 /** Why an engine cannot be loaded, or null if unknown: one short process instead of failing every run. */

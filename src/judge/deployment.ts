@@ -52,6 +52,7 @@ export const deploymentSchema = z.strictObject({
   p99Ms: numberOrNull,
   engineMib: numberOrNull,
   contextMib: numberOrNull,
+  tunedBatch: numberOrNull.describe('Batch that its engine is tuned for: opt of the profile in which it runs'),
   costs: costsSchema.describe('Costs besides the run time'),
   energy: energySchema.nullable().describe('Energy of the GPU; null without telemetry'),
   efficiency: engineEfficiencySchema.nullable().describe('How much of the GPU it uses; null without the ONNX model'),
@@ -74,6 +75,7 @@ export interface DeploymentFacts {
   readonly accuracy: ReadonlyMap<string, Accuracy>;
   readonly realPrecisionShare: ReadonlyMap<string, Readonly<Record<string, number>>>;
   readonly efficiency: ReadonlyMap<string, EngineEfficiency>;
+  readonly tunedBatch: ReadonlyMap<string, number>;
 }
 
 export type Deployments = ReturnType<typeof deploymentsOf>;
@@ -114,6 +116,7 @@ export function deploymentsOf(cells: readonly KeyedCell[], runs: readonly Choice
       p99Ms: of('p99Ms'),
       engineMib: of('engineMib'),
       contextMib: of('contextMib'),
+      tunedBatch: facts.tunedBatch.get(cell.key) ?? null,
       costs: { buildS: of('buildS'), loadS: of('loadS'), refitMs: of('refitMs'), memoryMib: of('memoryMib') },
       energy: energyOf(valuesOf(own, 'energyPerQueryMj'), batchOf(cell.shapes)),
       efficiency: facts.efficiency.get(cell.key) ?? null,

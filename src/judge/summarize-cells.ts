@@ -23,6 +23,7 @@ export function summarizeCells(
   real: ReadonlyMap<string, RealPrecision>,
   leastShare: number,
   environments: ReadonlyMap<string, Environment>,
+  tuned: ReadonlyMap<string, number>,
 ) {
   const byCell = Map.groupBy(runs, ({ cellKey }) => cellKey);
   const summaries = cells.map((cell) => {
@@ -52,6 +53,7 @@ export function summarizeCells(
       runsQps: counted.length > 0 ? trustedQps : trusted.flatMap(({ derivedQps }) => derivedQps ?? []),
       itemsPerS: itemsPerS(cell.shapes, throughputQps),
       p99Ms: median(valuesOf(measured, 'p99Ms')),
+      tunedBatch: tuned.get(cell.key) ?? null,
       spreadPercent: values.length < 2 ? null : (Math.max(...values) / low - 1) * 100,
       precisionShare: precisionShare(cell, real.get(cell.key) ?? null, leastShare),
       noEngine: withoutEngine.get(cell.key) ?? null,

@@ -3,11 +3,12 @@ import { basename } from 'node:path';
 import { keyedCell, PRECISIONS, type Shapes } from '../records/cell.ts';
 import type { CellKey } from '../records/scalars.ts';
 import { type CoolDown, readCoolDown } from '../machine/requests.ts';
-import type { BuildShapes, EngineSource, HashedFiles, Matrix, MatrixCell } from './matrix.ts';
+import type { EngineSource, HashedFiles, Matrix, MatrixCell } from './matrix.ts';
 import { namedWords } from '../records/axis.ts';
 import { defined, isOneOf } from '../text/unknown-values.ts';
 import { isDimensionAxis, type Point, productSize, type ShapedPoint } from './points/axes.ts';
-import { buildShapes, checkLimitNames, outsideProfile } from './points/shapes.ts';
+import { buildProfiles, checkLimitNames } from './points/shapes.ts';
+import { type BuildShapes, outsideProfile, profileFor } from '../records/optimization-profile.ts';
 import { readGate, readKeptBytes, readNotify } from './gate.ts';
 import { cellFields } from './cell-fields.ts';
 import { coldStarts } from './cold-starts.ts';
@@ -120,18 +121,21 @@ function modelCells({ model, points }: ModelPoints, all: Expansion): MatrixCell[
   const runs = points.flatMap(({ shapes, dimensions }) => (shapes === null ? [] : [{ shapes, dimensions }]));
   const build = mergeBuild(file.build, model.build);
   const template = points.find((point) => point.template !== null)?.template ?? null;
-  const profile =
+  const profiles =
     harness !== null || template === null || model.engine !== null || runs.length === 0
-      ? null
-      : buildShapes({ template, build, path: limitsPath(file, model), runs }, list);
+      ? []
+      : (buildProfiles({ template, build, path: limitsPath(file, model), runs }, list) ?? []);
   return points.flatMap((shaped) => {
     const { dimensions, point, shapes } = shaped;
-    const outside = profile === null || shapes === null ? null : outsideProfile(shapes, profile);
+    const [first] = profiles;
+    const isInside = first === undefined || shapes === null || profileFor(shapes, profiles) !== -1;
+    const outside = isInside ? null : outsideProfile(shapes, first);
     if (outside !== null) {
       // Where the dimension's value is on an axis.
       const symbol = shaped.template?.[outside.input]?.[outside.place ?? -1];
       const at = typeof symbol === 'string' ? point.get(symbol)?.at : undefined;
-      list.addAt(at ?? list.keyAt(model.path), `model "${model.name}": ${outside.problem}`);
+      const others = profiles.length > 1 ? `, and no other of the ${profiles.length} profiles has it` : '';
+      list.addAt(at ?? list.keyAt(model.path), `model "${model.name}": ${outside.problem}${others}`);
       return [];
     }
     const found =
@@ -143,7 +147,7 @@ function modelCells({ model, points }: ModelPoints, all: Expansion): MatrixCell[
     return [
       {
         ...entry,
-        ...settingsOf(shaped, model, source, profile, all),
+        ...settingsOf(shaped, model, source, profiles, all),
         env: envOf(point),
         dimensions,
         shapesAt: shapePlaces(model, shaped, list),
@@ -160,11 +164,11 @@ function settingsOf(
   { point }: ShapedPoint,
   model: MatrixModel,
   source: EngineSource,
-  profile: BuildShapes | null,
+  profiles: readonly BuildShapes[],
   { file, hashed, list }: Expansion,
 ): Pick<MatrixCell, 'build' | 'inputFiles' | 'method'> {
   const isDriven = model.harness !== null;
-  const read = readBuild(file, model, isDriven ? new Map() : point, source, profile, list);
+  const read = readBuild(file, model, isDriven ? new Map() : point, source, profiles, list);
   const build = isDriven ? { ...read, flags: {}, isFrozen: false, timingCache: { kind: 'none' as const } } : read;
   const method = readMethod(file, isDriven ? new Map() : point, build, list);
   const files = Object.entries(model.inputFiles).map(([input, { value, at }]) => {
@@ -208,8 +212,8 @@ function namesOf(entries: readonly ModelPoints[]) {
 
 /** Position of a profile's limits. */
 function limitsPath(file: MatrixFile, model: MatrixModel): SourcePath {
-  const [isOwn, isCommon] = [model.build, file.build ?? {}].map(
-    (build) => 'min' in build || 'opt' in build || 'max' in build,
+  const [isOwn, isCommon] = [model.build, file.build ?? {}].map((build) =>
+    ['min', 'opt', 'max', 'profiles'].some((key) => key in build),
   );
   return isOwn === true ? [...model.path, 'build'] : isCommon === true ? ['build'] : model.path;
 }

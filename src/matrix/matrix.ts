@@ -9,7 +9,7 @@ import type { FitnessLimits } from '../trtexec/run-facts.ts';
 import type { RunMark } from '../records/run-flag.ts';
 import type { PhaseLimits } from '../records/time-limit.ts';
 import type { SlurmSettings } from './schema/slurm-schema.ts';
-import type { BuildShape } from '../trtexec/log/printed-facts.ts';
+import type { BuildShapes } from '../records/optimization-profile.ts';
 
 export interface Placed<Value> {
   readonly value: Value;
@@ -69,8 +69,6 @@ export interface ShapePlaces {
   >;
 }
 
-export type BuildShapes = Readonly<Record<string, BuildShape>>;
-
 export type TimingCacheChoice =
   /** One next to the store, for each GPU model and version. */
   { readonly kind: 'shared' } | { readonly kind: 'none' } | { readonly kind: 'file'; readonly file: Placed<string> };
@@ -83,7 +81,8 @@ export interface Plugins {
 
 export interface BuildRequest {
   readonly source: EngineSource;
-  readonly shapes: BuildShapes | null;
+  /** Optimization profiles; empty for static shapes. */
+  readonly profiles: readonly BuildShapes[];
   readonly timingCache: TimingCacheChoice;
   /** The first engine is kept, whatever else changes. */
   readonly isFrozen: boolean;

@@ -2,6 +2,8 @@ import { existsSync, statfsSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
+import { orNull } from './process-identity.ts';
+
 /** Space available to the user on the disk of a folder, which need not exist yet; null if unknown. */
 export async function freeBytesOf(folder: string): Promise<number | null> {
   const path = existingParent(resolve(folder));
@@ -15,13 +17,11 @@ const FULL_BYTES = 2 << 20;
 
 /** Why the disk of a folder is full; null while there is room. */
 export function fullDisk(folder: string): string | null {
-  try {
-    const { blocks, bavail, bsize, files, ffree } = statfsSync(folder);
-    if (blocks > 0 && bavail * bsize < FULL_BYTES) return 'the disk is full';
-    return files > 0 && ffree === 0 ? 'the disk has no inodes left' : null;
-  } catch {
-    return null;
-  }
+  const system = orNull(() => statfsSync(folder));
+  if (system === null) return null;
+  const { blocks, bavail, bsize, files, ffree } = system;
+  if (blocks > 0 && bavail * bsize < FULL_BYTES) return 'the disk is full';
+  return files > 0 && ffree === 0 ? 'the disk has no inodes left' : null;
 }
 
 function existingParent(path: string): string {

@@ -5,6 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { EnvironmentLackingError, errorText } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import type { EnvironmentVariables } from './environment-variables.ts';
+import { orNull } from './process-identity.ts';
 
 /** Folder of locks that hold across processes, users and stores: `$BENCH_LOCK_DIR`, else one per machine. */
 export function lockFolder(env: EnvironmentVariables): string {
@@ -26,22 +27,18 @@ export function makeLockFolder(env: EnvironmentVariables): string {
       { cause: error },
     );
   }
-  try {
-    chmodSync(folder, SHARED_MODE);
-  } catch {
-    // `mkdirSync` with `recursive` never returns where the kernel forbids folders, as in /proc.
-  }
+  orNull(() => chmodSync(folder, SHARED_MODE));
   return folder;
 }
 
-/** Records of locked clocks. Every command looks, so this must be cheap. */
+/** `mkdirSync` with `recursive` never returns where the kernel forbids folders, as in /proc. */
 function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   makeFolder(dirname(folder));
   try {
     mkdirSync(folder);
   } catch (error) {
-    // Records of locked clocks. Every command looks, so this must be cheap.
+    // Another process has made it meanwhile.
     if (!existsSync(folder)) throw error;
   }
 }
@@ -52,10 +49,7 @@ export function clockRecordName(gpuUuid: string): string {
   return `clocks-${gpuUuid}.json`;
 }
 
+/** Records of locked clocks. Every command looks, so this must be cheap. */
 export function clockRecordNames(env: EnvironmentVariables): string[] {
-  try {
-    return readdirSync(lockFolder(env)).filter((name) => CLOCK_RECORD.test(name));
-  } catch {
-    return [];
-  }
+  return (orNull(() => readdirSync(lockFolder(env))) ?? []).filter((name) => CLOCK_RECORD.test(name));
 }

@@ -16,7 +16,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { EnvironmentLackingError, InterruptedError, errorCode } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import { askNow } from './ask.ts';
-import { identityOf, identitySchema, ownerSchema, ownerState, thisOwner } from './process-identity.ts';
+import { identityOf, identitySchema, orNull, ownerSchema, ownerState, thisOwner } from './process-identity.ts';
 import { otherSystem } from './system.ts';
 
 /** The holder of a lock, for messages: only the kernel knows whether it is held. */
@@ -77,12 +77,10 @@ export class Lock {
 
   /** May fail on a full disk, or in another user's file. */
   private write(holder: object | null): void {
-    try {
+    orNull(() => {
       ftruncateSync(this.descriptor, 0);
       if (holder !== null) writeSync(this.descriptor, `${JSON.stringify(holder)}\n`, 0);
-    } catch {
-      // Best effort.
-    }
+    });
   }
 }
 
@@ -184,8 +182,8 @@ function openLockFile(path: string, options: LockOptions): number {
   } catch (error) {
     const code = errorCode(error);
     // A file of another user that only he may write can be locked anyway.
-    if (code === 'EACCES' && isWritable(dirname(path)))
-      return regular(openSync(path, constants.O_RDONLY | SAFELY), path);
+    const mayWrite = orNull(() => accessSync(dirname(path), constants.W_OK | constants.X_OK)) !== null;
+    if (code === 'EACCES' && mayWrite) return regular(openSync(path, constants.O_RDONLY | SAFELY), path);
     if (['EISDIR', 'ELOOP', 'ENXIO'].includes(code)) throw notALock(path, error);
     if (code !== 'ENOENT') throw error;
   }
@@ -214,15 +212,6 @@ function notALock(path: string, cause: unknown): EnvironmentLackingError {
 /** Exit code of util-linux and busybox if another process has the lock. */
 const IS_HELD = 1;
 const TRIES_AFTER_SIGNAL = 3;
-
-function isWritable(folder: string): boolean {
-  try {
-    accessSync(folder, constants.W_OK | constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /**
  * Node has no flock. The program locks the inherited open file description, which this process shares: so the lock

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-import { identityOf, processNumbers, currentPidNamespace } from './process-identity.ts';
+import { currentPidNamespace, identityOf, orNull, processNumbers } from './process-identity.ts';
 import type { RunId, SweepId } from '../records/scalars.ts';
 
 /**
@@ -15,25 +15,21 @@ export function markOf(sweepId: SweepId, runId: RunId): string {
   return [sweepId, runId, pid, startTicks ?? '', currentPidNamespace() ?? ''].join('/');
 }
 
-/** All processes of this user with a mark. Empty without /proc. */
-function markedProcesses() {
-  return processNumbers().flatMap((pid) => {
-    const mark = pid === process.pid ? null : markIn(environOf(pid));
-    return mark === null ? [] : [{ pid, mark }];
-  });
-}
-
 /** Ample for a program that starts new processes while its own are ended. */
 const MAX_ROUNDS = 20;
 
+/** Ends all processes of this user with such a mark; none without /proc. */
 export function endMarked(isChosen: (mark: string) => boolean): number {
   const ended = new Set<number>();
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const found = markedProcesses().filter(({ mark }) => isChosen(mark));
+    const found = processNumbers().filter((pid) => {
+      const mark = pid === process.pid ? null : markOfProcess(pid);
+      return mark !== null && isChosen(mark);
+    });
     // Do not wait for one that the kernel has not removed yet.
-    if (found.every(({ pid }) => ended.has(pid))) return ended.size;
-    for (const { pid } of found) {
-      endProcess(pid);
+    if (found.every((pid) => ended.has(pid))) return ended.size;
+    for (const pid of found) {
+      orNull(() => process.kill(pid, 'SIGKILL'));
       ended.add(pid);
     }
   }
@@ -54,27 +50,9 @@ export function endOrphans(onNote: (text: string) => void): void {
   onNote(`ended ${ended} process${ended === 1 ? '' : 'es'} that a killed bench had left running`);
 }
 
-function endProcess(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch {
-    // It has ended.
-  }
-}
-
-/** Empty for a process of another user or of the kernel, and for one that has ended. */
-function environOf(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/environ`, 'latin1');
-  } catch {
-    return '';
-  }
-}
-
-function markIn(environ: string): string | null {
-  const start = `\0${environ}`.indexOf(`\0${MARK_VARIABLE}=`);
-  if (start === -1) return null;
-  const value = environ.slice(start + MARK_VARIABLE.length + 1);
-  const end = value.indexOf('\0');
-  return end === -1 ? value : value.slice(0, end);
+/** Null for a process of another user or of the kernel, and for one that has ended. */
+function markOfProcess(pid: number): string | null {
+  const variables = orNull(() => readFileSync(`/proc/${pid}/environ`, 'latin1'))?.split('\0') ?? [];
+  const start = `${MARK_VARIABLE}=`;
+  return variables.find((variable) => variable.startsWith(start))?.slice(start.length) ?? null;
 }

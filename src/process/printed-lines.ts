@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 
 import { definedVariables, type EnvironmentVariables } from './environment-variables.ts';
+import { orNull } from './process-identity.ts';
 
 /** Has its own process group: this program forwards Ctrl-C. Its output is a pipe, which ends it after a kill. */
 export class PrintedLines {
@@ -51,12 +52,9 @@ export class PrintedLines {
   /** Kills it and its child processes; idempotent. */
   stop(): void {
     this.child.stdout?.destroy();
-    try {
-      if (this.child.pid === undefined || process.platform === 'win32') this.child.kill('SIGKILL');
-      else process.kill(-this.child.pid, 'SIGKILL');
-    } catch {
-      // The group is gone, as it should be.
-    }
+    const { pid } = this.child;
+    if (pid === undefined || process.platform === 'win32') this.child.kill('SIGKILL');
+    else orNull(() => process.kill(-pid, 'SIGKILL'));
   }
 
   private push(text: string): void {

@@ -45,42 +45,33 @@ export function isPidRunning(pid: number): boolean {
 
 /** All visible processes; empty without /proc. */
 export function processNumbers(): number[] {
-  try {
-    return readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []));
-  } catch {
-    return [];
-  }
+  return (orNull(() => readdirSync('/proc')) ?? []).filter((name) => /^\d+$/.test(name)).map(Number);
 }
 
 /** Ends a process left by a killed bench, with its group. */
 export function endOrphan(identity: ProcessIdentity): boolean {
-  if (!isStillRunning(identity)) return false;
+  return isStillRunning(identity) && orNull(() => process.kill(-identity.pid, 'SIGKILL')) === true;
+}
+
+/** Null where the system does not say it, or does not do it. */
+export function orNull<Value>(ask: () => Value): Value | null {
   try {
-    process.kill(-identity.pid, 'SIGKILL');
-    return true;
+    return ask();
   } catch {
-    return false;
+    return null;
   }
 }
 
 /** Null for a process that has ended, including a zombie. */
 function startTicksOf(pid: number): string | null {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name in parentheses may contain anything: count from behind it.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return fields[0] === 'Z' || fields[0] === 'X' ? null : (fields[19] ?? null);
-  } catch {
-    return null;
-  }
+  const stat = orNull(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  // The name in parentheses may contain anything: count from behind it.
+  const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
+  return fields[0] === 'Z' || fields[0] === 'X' ? null : (fields[19] ?? null);
 }
 
 function currentBootId(): string | null {
-  try {
-    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-  } catch {
-    return null;
-  }
+  return orNull(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim());
 }
 
 /** A process, and where its id is valid: other machines or containers may see the same files. */
@@ -104,9 +95,5 @@ export function ownerState(owner: ProcessOwner): 'running' | 'gone' | 'unseen' {
 }
 
 export function currentPidNamespace(): string | null {
-  try {
-    return readlinkSync('/proc/self/ns/pid');
-  } catch {
-    return null;
-  }
+  return orNull(() => readlinkSync('/proc/self/ns/pid'));
 }

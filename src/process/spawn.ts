@@ -7,6 +7,7 @@ import { execa } from 'execa';
 import { CappedLog, LONGEST_LOG_BYTES } from './capped-log.ts';
 import { definedVariables, type EnvironmentVariables } from './environment-variables.ts';
 import { endMarked, MARK_VARIABLE } from './marked-processes.ts';
+import { orNull } from './process-identity.ts';
 import type { TimeLimit } from '../records/time-limit.ts';
 
 /** Decides when a limit is exceeded: see `PhaseWatch`. Times in seconds since the start. */
@@ -141,7 +142,7 @@ export const spawnProcess: Spawn = async (invocation, signal, onStart) => {
     const result = await subprocess;
     const wallS = (performance.now() - start) / 1000;
     // Processes left behind must not load the machine during the next one.
-    endGroup(group);
+    if (group !== undefined) orNull(() => process.kill(-group, 'SIGKILL'));
     if (mark !== undefined) endMarked((found) => found === mark);
     const didStart = result.exitCode !== undefined || result.signal !== undefined;
     const logTooLong = passedLimit === 'logTooLong';
@@ -192,13 +193,4 @@ function startProblem(result: {
   if (result.code === 'ENOENT') return 'no such program';
   if (result.code === 'EACCES') return 'may not be executed';
   return result.shortMessage ?? 'could not be started';
-}
-
-function endGroup(pid: number | undefined): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch {
-    // The group is gone.
-  }
 }

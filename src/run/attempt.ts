@@ -15,7 +15,7 @@ import { emptyManifest, type RunManifest } from '../artefacts/run-manifest.ts';
 import { scrubFolder, scrubText } from '../artefacts/scrub.ts';
 import { linkBuilt } from '../engines/engine-cache.ts';
 import { EnvironmentLackingError, InterruptedError } from '../errors.ts';
-import { type EnvironmentVariables, storedVariables, TELEMETRY_VARIABLE } from '../process/environment-variables.ts';
+import { storedVariables, TELEMETRY_VARIABLE } from '../process/environment-variables.ts';
 import { markOf } from '../process/marked-processes.ts';
 import { identityOf } from '../process/process-identity.ts';
 import type { ProcessResult } from '../process/spawn.ts';
@@ -50,11 +50,6 @@ export interface EndedAttempt {
   readonly isWell: boolean;
   /** Reads and stores what it left; to be called once. */
   readonly store: () => Promise<RunRecord>;
-}
-
-/** Runs one process and stores what it left. @throws as `startAttempt` */
-export async function attemptRun(context: SweepContext, attempt: Attempt): Promise<RunRecord> {
-  return (await startAttempt(context, attempt)).store();
 }
 
 /**
@@ -182,6 +177,7 @@ async function manifestAfter(
     watch?.end(result.startedAt, ended, join(folder, TELEMETRY_FILE)),
     scrubFolder(folder, env, attempt.harness === null ? isLog : undefined),
   ]);
+  const { limit } = result;
   const tensorrtLibrary = library?.version ?? null;
   return {
     ...emptyManifest(),
@@ -196,7 +192,8 @@ async function manifestAfter(
     signal: result.signal,
     timedOut: result.timedOut,
     logTooLong: result.logTooLong,
-    limit: withoutLast(result.limit, env),
+    // Its last line was captured during the run, before scrubbing.
+    limit: limit?.lastLine ? { ...limit, lastLine: scrubText(limit.lastLine, env) } : limit,
     startedAt: result.startedAt.toISOString(),
     wallS: Number(result.wallS.toFixed(3)),
     ...attempt.manifest,
@@ -212,12 +209,6 @@ function watchOf({ watch }: SweepContext, { manifest }: Attempt): SweepContext['
 /** Exports of trtexec never contain its environment. */
 function isLog(name: string): boolean {
   return name === 'stdout.log' || name === 'stderr.log';
-}
-
-/** The last line before a limit was captured during the run, before scrubbing. */
-function withoutLast(limit: RunManifest['limit'], env: EnvironmentVariables): RunManifest['limit'] {
-  if (limit === null || limit.lastLine === null) return limit;
-  return { ...limit, lastLine: scrubText(limit.lastLine, env) };
 }
 
 function noteOf({ tries }: RunManifest, before: string | null, last: PassedFailure | null) {

@@ -36,8 +36,6 @@ interface WorkerSettings {
   readonly numa: NumaPolicy;
 }
 
-type WorkerContext = Pick<SweepContext, 'environment' | 'gpu' | 'library' | 'program' | 'spawn' | 'watch'>;
-
 /** How processes on one GPU are started and monitored. Recordings use no GPU. */
 async function openGpuWorker(
   machine: Machine,
@@ -46,7 +44,7 @@ async function openGpuWorker(
   { runs }: Plan,
   io: Io,
   onNote: (note: string) => void,
-): Promise<WorkerContext> {
+): Promise<Pick<SweepContext, 'environment' | 'gpu' | 'library' | 'program' | 'spawn' | 'watch'>> {
   const { device, environment } = machine;
   if (program.recordings !== null) {
     const nothing = { gpu: null, library: null, watch: null };

@@ -69,15 +69,12 @@ export function asDiskFull(context: Room, error: unknown): unknown {
   if (sqliteRefusal(error) === null) return error;
   const store = context.db.$client.name;
   const full = fullDisk(dirname(store));
-  if (full === null && !isFullError(error)) return error;
+  const isFullError = [error, error.cause].some((each) => errorCode(each) === 'SQLITE_FULL');
+  if (full === null && !isFullError) return error;
   return new DiskFullError(
     `${printable(store)}: cannot grow, ${full ?? 'the disk is full'}; what was measured is stored. ${resumeAdvice(context)}`,
     { cause: error },
   );
-}
-
-function isFullError(error: Error): boolean {
-  return [error, error.cause].some((each) => errorCode(each) === 'SQLITE_FULL');
 }
 
 async function requireBytes(context: Room, folder: string, needed: number, what: string): Promise<void> {

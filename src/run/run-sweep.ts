@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { makeOwnFolder, namesIn, readJson } from '../artefacts/folders.ts';
-import { ATTEMPT_PREFIX, isTemporary, runFolderOf, sweepFolderOf } from '../artefacts/layout.ts';
+import { ATTEMPT_PREFIX, isTemporary, sweepFolderOf } from '../artefacts/layout.ts';
 import { readRunFolder } from '../artefacts/read/read-run.ts';
 import { writeSweepManifest } from '../artefacts/sweep-manifest.ts';
 import { BenchError } from '../errors.ts';
@@ -132,8 +132,10 @@ async function recoverSweep(context: SweepContext): Promise<void> {
   for (const name of namesIn(folder)) {
     if (name.startsWith(ATTEMPT_PREFIX)) {
       await recoverAttempt(context, join(folder, name), name.slice(ATTEMPT_PREFIX.length));
-    } else if (isId(name) && !context.writer.hasRun(name)) await storeFinished(context, name);
-    else if (isTemporary(name)) await rm(join(folder, name), { recursive: true, force: true });
+    } else if (isId(name) && !context.writer.hasRun(name)) {
+      const [read] = await readRunFolder(join(folder, name));
+      if (read !== undefined) saveRead(context, read, name);
+    } else if (isTemporary(name)) await rm(join(folder, name), { recursive: true, force: true });
   }
   await context.cache.sweepUp();
   await context.variants?.cache.sweepUp();
@@ -147,9 +149,4 @@ async function recoverAttempt(context: SweepContext, folder: string, runId: RunI
   const orphan = readJson(join(folder, ATTEMPT_FILE), identitySchema);
   if (orphan !== null) endOrphan(orphan);
   await rm(folder, { recursive: true, force: true });
-}
-
-async function storeFinished(context: SweepContext, runId: RunId): Promise<void> {
-  const [read] = await readRunFolder(runFolderOf(context.artefactsFolder, context.sweep.sweepId, runId));
-  if (read !== undefined) saveRead(context, read, runId);
 }

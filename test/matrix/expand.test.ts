@@ -1,3 +1,4 @@
+import { profileFor } from '../../src/records/optimization-profile.ts';
 import { expect, test } from 'vitest';
 
 import { matrixFrom, oneModel } from '../support/matrices.ts';
@@ -126,7 +127,28 @@ build: {opt: {batch: 8}, flags: {--avgTiming: 4}}`);
     ['bert', { ids: [1, 128], mask: [1, 128] }],
     ['bert', { ids: [1, 512], mask: [1, 512] }],
   ]);
-  expect(cells[0]?.build.shapes).toEqual({ input: { min: [1, 3], opt: [8, 3], max: [8, 3] } });
+  expect(cells[0]?.build.profiles[0]).toEqual({ input: { min: [1, 3], opt: [8, 3], max: [8, 3] } });
+});
+
+const PROFILES = `build:
+  profiles:
+    - {opt: {batch: 1}, max: {batch: 4}}
+    - {min: {batch: 8}, opt: {batch: 64}}`;
+
+test('an engine with several profiles: each cell runs in the one whose opt is nearest', () => {
+  const { cells } = matrixFrom(oneModel('axes: {precision: fp16, batch: [1, 4, 8, 64]}', PROFILES));
+  const image = (batch: number): number[] => [batch, 3, 224, 224];
+  expect(cells[0]?.build.profiles).toEqual([
+    { input: { min: image(1), opt: image(1), max: image(4) } },
+    { input: { min: image(8), opt: image(64), max: image(64) } },
+  ]);
+  expect(cells.map(({ cell, build }) => profileFor(cell.shapes, build.profiles))).toEqual([0, 0, 1, 1]);
+  expect(() => matrixFrom(oneModel('axes: {precision: fp16, batch: [1, 6]}', PROFILES))).toThrow(
+    'input "input": 6 in dimension 0 is outside of 1 to 4 (build.min to build.max), and no other of the 2 profiles has it',
+  );
+  expect(() => matrixFrom(oneModel('axes: {precision: fp16, batch: [1]}', `${PROFILES}\n  opt: {batch: 8}`))).toThrow(
+    'build.profiles and build.min, opt or max exclude each other',
+  );
 });
 
 test('whole sets of shapes are an axis', () => {
@@ -137,7 +159,7 @@ build: {min: {a: 1x16, b: 1x4}, opt: {a: 1x16, b: 1x4}, max: {a: 8x64, b: 8x16}}
     { a: [1, 16], b: [1, 4] },
     { a: [2, 32], b: [2, 8] },
   ]);
-  expect(cells[0]?.build.shapes?.['a']).toEqual({ min: [1, 16], opt: [1, 16], max: [8, 64] });
+  expect(cells[0]?.build.profiles[0]?.['a']).toEqual({ min: [1, 16], opt: [1, 16], max: [8, 64] });
 });
 
 test('ranges by steps and by powers', () => {
@@ -179,7 +201,7 @@ test('extends lays one file over another, key by key', () => {
   });
   expect([matrix.name, matrix.repeats, matrix.cells.length]).toEqual(['base', 7, 2]);
   const image = (batch: number): number[] => [batch, 3, 224, 224];
-  expect(matrix.cells[0]?.build.shapes).toEqual({ input: { min: image(1), opt: image(8), max: image(64) } });
+  expect(matrix.cells[0]?.build.profiles[0]).toEqual({ input: { min: image(1), opt: image(8), max: image(64) } });
 });
 
 test('a long duration gets a remark on the resolution of its stamps', () => {

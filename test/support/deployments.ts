@@ -37,6 +37,7 @@ export function deployment(cell: KeyedCell, latencyMs: number, changes: Partial<
     p99Ms: latencyMs * 1.01,
     engineMib: null,
     contextMib: null,
+    tunedBatch: null,
     costs: { buildS: null, loadS: null, refitMs: null, memoryMib: null },
     energy: null,
     efficiency: null,

@@ -11,7 +11,7 @@ import { parseTraceEvents } from '../../trtexec/exports/trace-events.ts';
 import { flagValue } from '../../trtexec/flags/flag-table.ts';
 import type { TrtexecRun } from '../../trtexec/log/parsed-log.ts';
 import { silentRun } from '../../trtexec/log/run-builder.ts';
-import { type ExportProblem, NO_EXPORTS, type QueryTimes, type RunExports } from '../../trtexec/run-facts.ts';
+import { type ExportProblem, NO_EXPORTS, type RunExports } from '../../trtexec/run-facts.ts';
 
 const EXPORT_FLAGS = ['--exportTimes', '--exportProfile', '--exportLayerInfo'] as const;
 
@@ -99,15 +99,13 @@ function isOmitted(requested: string, name: string, { argv, omitted }: RunManife
 }
 
 async function readOne(flag: ExportFlag, files: RunFiles, name: string, log: TrtexecRun): Promise<Partial<RunExports>> {
-  if (flag === '--exportTimes') return { times: timesOfRun(await readTimes(files.chunks(name)), log) };
+  if (flag === '--exportTimes') {
+    const reader = new TimesReader();
+    for await (const chunk of files.chunks(name)) reader.push(chunk);
+    return { times: timesOfRun(reader.end(), log) };
+  }
   const text = (await files.whole(name)).toString('utf8');
   return flag === '--exportProfile' ? { profile: parseProfile(text) } : { layerInfo: parseLayerInfo(text) };
-}
-
-async function readTimes(chunks: AsyncIterable<Buffer>): Promise<QueryTimes> {
-  const reader = new TimesReader();
-  for await (const chunk of chunks) reader.push(chunk);
-  return reader.end();
 }
 
 export const LAYER_NAMES = {

@@ -69,9 +69,13 @@ async function readLayersFile(
   const isTrace = format === 'trace';
   const bytes = await contentOf(path, signal);
   const runs = isTrace ? runsInTrace(path, bytes, reading.runs) : null;
-  const name = format === 'trtexec' ? layersNameOf(bytes) : LAYER_NAMES[format];
-  const isTorch = isTrace || reading.as === TORCH_CELL.name;
-  const cell = isTorch ? torchCell(path, reading) : trtexecCell(path, reading);
+  const ofTrtexec = bytes.includes('"averageMs"') ? LAYER_NAMES.profile : LAYER_NAMES.info;
+  const name = format === 'trtexec' ? ofTrtexec : LAYER_NAMES[format];
+  const torch = { ...NO_CELL_STATED, harness: TORCH_CELL, transfers: null };
+  const cell =
+    isTrace || reading.as === TORCH_CELL.name
+      ? reportCell(path, torch, reading, ['precision', 'shapes', 'cudaGraph'])
+      : trtexecCell(path, reading);
   const standalone = { kind: 'layers' as const, format, runs };
   const stated = { role: 'profile' as const, cell, lone: standalone };
   return [await readKeptFiles(path, stated, new Map([[path, name]]), bytes)];
@@ -83,15 +87,6 @@ function runsInTrace(path: string, bytes: Buffer, stated: number | null): number
   } catch (error) {
     throw new UsageError(`${printable(path)}: ${errorText(error)}`, { cause: error });
   }
-}
-
-function layersNameOf(bytes: Buffer): string {
-  return bytes.includes('"averageMs"') ? LAYER_NAMES.profile : LAYER_NAMES.info;
-}
-
-function torchCell(path: string, reading: StandaloneReading): RunManifest['cell'] {
-  const report = { ...NO_CELL_STATED, harness: TORCH_CELL, transfers: null };
-  return reportCell(path, report, reading, ['precision', 'shapes', 'cudaGraph']);
 }
 
 function trtexecCell(path: string, { stated, isStrict }: StandaloneReading): RunManifest['cell'] {

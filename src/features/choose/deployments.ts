@@ -1,3 +1,4 @@
+import { tunedBatches } from '../../selection/tuned-batches.ts';
 import { cellsOfSweeps } from '../../selection/by-name.ts';
 import { isColdStart } from '../../records/harness.ts';
 import { LEAST_PRECISION_SHARE, type RealPrecision } from '../../layers/real-precision.ts';
@@ -57,6 +58,7 @@ export async function chosenDeployments(
   const facts = {
     accuracy: accuracyOfCells(db, cells, sweepIds),
     realPrecisionShare: sharesOf(realPrecisionsOf(sources, cells)),
+    tunedBatch: tunedBatches(db, cells, runs),
     efficiency: await cellEfficiencies(db, cells, runs, sources, io),
   };
   const deployments = deploymentsOf(cells, runs, facts);

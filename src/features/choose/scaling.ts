@@ -84,7 +84,10 @@ export function scalingLines(
   const table = renderTable<StepRow>(
     [
       ...columns.filter(({ header }) => header !== 'shape'),
-      { header: 'batch', text: ({ fromBatch, toBatch }) => `${fromBatch} → ${toBatch}` },
+      {
+        header: 'batch',
+        text: ({ from, fromBatch, to, toBatch }) => `${marked(fromBatch, from)} → ${marked(toBatch, to)}`,
+      },
       numberColumn(
         'items/s',
         ({ from, to }) => `${derivedText(from, from.itemsPerS, DIGITS)} → ${derivedText(to, to.itemsPerS, DIGITS)}`,
@@ -94,14 +97,22 @@ export function scalingLines(
     steps,
     look,
   );
+  const isTuned = steps.some(({ from, fromBatch, to, toBatch }) =>
+    [marked(fromBatch, from), marked(toBatch, to)].some((text) => text.endsWith('*')),
+  );
   const isUnclear = steps.some(({ verdict }) => verdict === 'unclear');
   return [
     '',
     truncate(title, look.columns),
     ...table,
     ...captionLines(caption, look),
+    ...(isTuned ? [look.style.dim('* the batch that the engine is tuned for (build.opt)')] : []),
     ...(isUnclear ? [look.style.dim('? no verdict: too few runs')] : []),
   ];
+}
+
+function marked(batch: number, { tunedBatch }: DeploymentOutput): string {
+  return `${batch}${batch === tunedBatch ? '*' : ''}`;
 }
 
 function changeText({ itemsPerSChangePercent, verdict }: Step): string {

@@ -27,7 +27,11 @@ type MergedStore = MergeOutput['stores'][number];
 export async function mergeStores(others: readonly string[], options: MergeOptions, io: Io): Promise<ExitCode> {
   const ownPath = storePath(options.db, io);
   const stores: MergedStore[] = [];
-  const paths = others.map((other) => storeIn(resolve(io.cwd, other)));
+  const paths = others.map((other) => {
+    const path = resolve(io.cwd, other);
+    // A folder represents the store in it.
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true ? join(path, STORE_NAME) : path;
+  });
   // Before a store is created: a mistyped name must not leave an empty one.
   for (const path of paths) refuseOther(path, ownPath);
   const store = warnIfMigrated(openStore(ownPath, migrationsFolder()), io);
@@ -36,11 +40,6 @@ export async function mergeStores(others: readonly string[], options: MergeOptio
   });
   printResult<MergeOutput>(io, options, { schemaVersion: 1, stores }, mergeText);
   return stores.some(({ conflicts }) => conflicts.length > 0) ? EXIT_CODES.incomplete : EXIT_CODES.fine;
-}
-
-/** A folder represents the store in it. */
-function storeIn(path: string): string {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true ? join(path, STORE_NAME) : path;
 }
 
 async function mergeOne(store: OpenStore, path: string, options: MergeOptions, io: Io): Promise<MergedStore> {

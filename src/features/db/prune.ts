@@ -114,7 +114,9 @@ async function pruneAll(
   }
   const attachments = await pruneAttachments(pruning, options.attachmentsOlderThan);
   if (!isDryRun) await removeLeftFolders(db, artefacts);
-  const vacuumed = !isDryRun && (options.vacuum === true || pays(db, artefacts));
+  // Rewriting the file must not block a running measurement.
+  const isMeasuring = unfinishedSweeps(db).some(({ sweepId }) => sweepLockHolder(artefacts, sweepId) !== null);
+  const vacuumed = !isDryRun && (options.vacuum === true || (!isMeasuring && vacuumPays(db)));
   if (vacuumed) vacuum(db);
   return {
     output: {
@@ -146,12 +148,6 @@ async function pruneAttachments(
     await removeAttached(attachedPathOf(artefacts, each));
   }
   return own;
-}
-
-/** Rewriting the file must not block a running measurement. */
-function pays(db: StoreDatabase, artefacts: string): boolean {
-  const isMeasuring = unfinishedSweeps(db).some(({ sweepId }) => sweepLockHolder(artefacts, sweepId) !== null);
-  return !isMeasuring && vacuumPays(db);
 }
 
 async function pruneOne(
@@ -211,6 +207,9 @@ function pruneText(report: PruneOutput, names: NamesOfSweeps, look: Look): strin
     `artefacts ${formatBytes(sum((sweep) => sweep.artefactBytes))}`,
   ];
   const runs = sum((sweep) => sweep.runs);
+  const space = report.vacuumed
+    ? 'the file was written anew: its free space is given back'
+    : `${formatBytes(report.freeBytes)} free in the file, for results to come; --vacuum gives them back to the disk`;
   const about = `${count(sweeps.length, 'sweep')}, ${count(runs, 'run')}: ${parts.join(', ')}`;
   return [
     ...tableOf(sweeps, names, look),
@@ -219,7 +218,7 @@ function pruneText(report: PruneOutput, names: NamesOfSweeps, look: Look): strin
     ...attached,
     ...kept,
     ...(shared === 0 ? [] : [`artefacts of ${count(shared, 'run')} stay: another store in this folder has them too`]),
-    ...(dryRun ? ['nothing was changed'] : [spaceText(report)]),
+    ...(dryRun ? ['nothing was changed'] : [space]),
   ];
 }
 
@@ -235,12 +234,6 @@ function attachmentLines({ attachments, dryRun }: PruneOutput): string[] {
     ...(more > 0 ? [`  … and ${more} more`] : []),
     `${dryRun ? 'would go' : 'went'}: ${count(attachments.length, 'attachment')}, ${formatBytes(bytes)}`,
   ];
-}
-
-function spaceText({ vacuumed, freeBytes: left }: PruneOutput): string {
-  return vacuumed
-    ? 'the file was written anew: its free space is given back'
-    : `${formatBytes(left)} free in the file, for results to come; --vacuum gives them back to the disk`;
 }
 
 function tableOf(sweeps: readonly PrunedSweep[], names: NamesOfSweeps, look: Look): string[] {

@@ -149,7 +149,8 @@ function outputOf(removed: readonly Removed[], dryRun: boolean): RmOutput {
     findings: [...gone.values()].map(({ acknowledgement, finding }) => ({
       id: finding.findingId,
       direction: finding.direction,
-      changePercent: largestOf(finding.cells.map(({ changePercent }) => changePercent)),
+      changePercent:
+        finding.cells.map((cell) => cell.changePercent).toSorted((a, b) => Math.abs(b) - Math.abs(a))[0] ?? null,
       cells: new Set(finding.cells.map(({ cellKey }) => cellKey)).size,
       reportedSweepId: finding.reportedSweepId,
       acknowledged:
@@ -160,10 +161,6 @@ function outputOf(removed: readonly Removed[], dryRun: boolean): RmOutput {
     reopened: [...new Set(reopened.map(({ findingId }) => findingId))].filter((id) => !gone.has(id)),
     judgedAgain: again.size,
   };
-}
-
-function largestOf(changes: readonly number[]): number | null {
-  return changes.toSorted((a, b) => Math.abs(b) - Math.abs(a))[0] ?? null;
 }
 
 function rmText({ dryRun, findings, judgedAgain, reopened, sweeps }: RmOutput, look: Look): string[] {

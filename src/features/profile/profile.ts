@@ -196,7 +196,9 @@ export function captureText(report: ProfileOutput, look: Look): string[] {
         ? []
         : [...kernelsText({ ...kernels, label, file: files.at(-1)?.path ?? '', notes: [] }, TOP, look), '']),
       ...shown,
-      ...files.map(fileLine),
+      ...files.map(
+        ({ path, bytes, attached }) => `${printable(path)} (${formatBytes(bytes)})${attached ? '' : ', not attached'}`,
+      ),
       ...(runId === null ? [] : [style.dim(`attached to run ${runId.slice(0, 8)}${again}`)]),
     ];
   }
@@ -205,7 +207,12 @@ export function captureText(report: ProfileOutput, look: Look): string[] {
     ...wrapHanging(printable(title), columns, 2).map(style.strong),
     ...shown,
     ...(engine === null ? [] : [`engine: there, ${printable(engine)}`]),
-    ...steps.flatMap((step) => ['', style.accent(WORDS[step.kind]), stepLine(step)]),
+    // On one line: it is copied.
+    ...steps.flatMap(({ argv, kind, variables }) => [
+      '',
+      style.accent(WORDS[kind]),
+      `${envText(variables)}${tracedLine(argv)}`,
+    ]),
   ];
 }
 
@@ -214,15 +221,6 @@ const WORDS: Readonly<Record<CaptureStep['kind'], string>> = {
   capture: 'capture',
   export: 'export, to be read',
 };
-
-function fileLine({ path, bytes, attached }: ProfileOutput['files'][number]): string {
-  return `${printable(path)} (${formatBytes(bytes)})${attached ? '' : ', not attached'}`;
-}
-
-/** On one line: it is copied. */
-function stepLine({ variables, argv }: CaptureStep): string {
-  return `${envText(variables)}${tracedLine(argv)}`;
-}
 
 /** A list of what is traced with a dash in it is in quotes, as in TensorRT-LLM's own documentation. */
 function tracedLine(argv: readonly string[]): string {

@@ -1,3 +1,4 @@
+import { tunedBatches } from '../../selection/tuned-batches.ts';
 import { relative } from 'node:path';
 
 import { artefactsFolderOf, enginesFolderOf } from '../../artefacts/layout.ts';
@@ -67,7 +68,9 @@ export async function executePlan(
   io: Io,
 ): Promise<ExitCode> {
   const { machines, program, stored, sweep } = prepared;
-  const search = searchOf(store, prepared);
+  const { plan, search: wanted } = stored;
+  const recorded = recordedOf(stored, program);
+  const search = wanted && new SearchRuns({ db: store.db, plan, search: wanted, sweep, recorded });
   if (search !== null && search.isKnown() && findSweep(store.db, sweep.sweepId) === null) {
     return showFound(search, { ...sweep, sweepId: null }, options, io);
   }
@@ -83,11 +86,6 @@ export async function executePlan(
   return withLockedClocks(lock, machines, stored.plan, program, io, (locked) =>
     doSweep(store, { ...prepared, machines: locked }, search, options, io),
   );
-}
-
-function searchOf({ db }: OpenStore, { program, stored, sweep }: PreparedSweep): SearchRuns | null {
-  const { plan, search } = stored;
-  return search === null ? null : new SearchRuns({ db, plan, search, sweep, recorded: recordedOf(stored, program) });
 }
 
 function showFound(found: SearchRuns, of: Parameters<typeof searchOutput>[1], options: SweepOptions, io: Io): ExitCode {
@@ -246,6 +244,7 @@ async function show(
     realPrecisions(store.db, planned, runs, [sweepId]),
     options.precisionShare ?? LEAST_PRECISION_SHARE,
     findEnvironments(store.db, [...new Set(runs.map(({ environmentId }) => environmentId))]),
+    tunedBatches(store.db, planned, runs),
   );
   const failures = sweepFailures(store.db, sweepId, plan);
   const shown = shownSweepOf(sweep, counts, cells, failures, rebuiltEngines(store.db, sweep, planned, runs));

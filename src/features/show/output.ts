@@ -94,6 +94,7 @@ export const shownSweep = output('bench run --json, and bench show SWEEP --json'
         .describe('medianLatency: one query at a time, of a harness that counts no throughput'),
       itemsPerS: z.number().nullable(),
       p99Ms: z.number().nullable(),
+      tunedBatch: count.nullable().describe('Batch that its engine is tuned for: opt of the profile in which it runs'),
       spreadPercent: z.number().nullable(),
       precisionShare: z
         .strictObject({

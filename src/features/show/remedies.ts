@@ -4,6 +4,7 @@ import type { CellBound } from '../../records/bound.ts';
 import { batchOf, type KeyedCell } from '../../records/cell.ts';
 import { isMeasured } from '../../records/run.ts';
 import type { SweepId } from '../../records/scalars.ts';
+import { tunedBatch } from '../../selection/tuned-batches.ts';
 import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
@@ -50,13 +51,12 @@ function graphPair(db: StoreDatabase, sweepId: SweepId, cell: KeyedCell) {
 
 /** An engine is as fast as it can be at the shapes of its optimum. */
 function tunedShape(db: StoreDatabase, { buildId }: ShownRun, cell: KeyedCell): string[] {
-  const opt = buildId === null ? null : buildFlagsOf(db, buildId).find((flag) => flag.startsWith('--optShapes='));
-  const tuned = Number(/:(\d+)/.exec(opt ?? '')?.[1]);
   const batch = batchOf(cell.shapes);
-  if (batch === null || !(tuned > 0) || batch === tuned) return [];
+  const tuned = buildId === null ? null : tunedBatch(buildFlagsOf(db, buildId), cell.shapes);
+  if (batch === null || tuned === null || tuned === 0 || batch === tuned) return [];
   const ratio = formatNumber(batch / tuned, 2);
   return [
-    `its batch is ${ratio} times that which its engine is tuned for (${tuned}): build.opt of its own may be faster`,
+    `its batch is ${ratio} times that which its engine is tuned for (${tuned}): a profile of its own (build.profiles) may be faster`,
   ];
 }
 

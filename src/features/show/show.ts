@@ -1,3 +1,4 @@
+import { tunedBatches } from '../../selection/tuned-batches.ts';
 import { disturbedCells } from '../../judge/run-trust.ts';
 import { LEAST_PRECISION_SHARE } from '../../layers/real-precision.ts';
 import { summarizeCells } from '../../judge/summarize-cells.ts';
@@ -106,6 +107,7 @@ function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io
     realPrecisions(db, cells, runs, [sweep.sweepId]),
     options.precisionShare ?? LEAST_PRECISION_SHARE,
     findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]),
+    tunedBatches(db, cells, runs),
   );
   const mapped = options.map === true ? mappedCells(summaries, runs, metricNamed(db, options.metric)) : null;
   for (const note of engineNotes(db, sweep.sweepId)) io.err(`note: ${note}\n`);

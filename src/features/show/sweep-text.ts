@@ -1,3 +1,4 @@
+import { batchOf } from '../../records/cell.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { FLAG_OF_BOUND } from '../../judge/bound.ts';
 import { metricOf } from '../../records/metric.ts';
@@ -133,6 +134,7 @@ function remarkColumns(style: Style): Column<CellRow>[] {
 function trtexecTable(cells: readonly CellRow[], look: Look): string[] {
   const { style } = look;
   const hasBatches = cells.some(({ itemsPerS, throughputQps }) => itemsPerS !== throughputQps);
+  const isTunedElsewhere = cells.some((row) => !['', '1'].includes(optText(row)));
   const streams = Math.max(1, ...cells.map(({ cell }) => cell.streams));
   const isExplained = cells.some(({ bound }) => bound !== null && bound.by !== 'compute');
   const boundRank = BOUND_RANKS[isExplained ? 'explained' : 'compute'];
@@ -144,6 +146,7 @@ function trtexecTable(cells: readonly CellRow[], look: Look): string[] {
       numberColumn('spread', spreadText, 2),
       numberColumn('qps', (row) => dash(row.throughputQps, formatNumber), 1),
       numberColumn('items/s', (row) => (hasBatches ? dash(row.itemsPerS, formatNumber) : ''), 5),
+      numberColumn('opt×', (row) => (isTunedElsewhere ? optText(row) : ''), 5.5),
       { header: 'bound by', text: ({ bound }) => bound?.by ?? '–', style: boundStyle(style), dropRank: boundRank },
       numberColumn('latency p99', (row) => timeText(row, row.p99Ms), 3),
       numberColumn('runs', ({ measured }) => String(measured), 4),
@@ -158,6 +161,12 @@ function trtexecTable(cells: readonly CellRow[], look: Look): string[] {
   }
   if (streams > 1) table.push(...wrapWords(overlapNote(streams), look.columns).map(style.dim));
   return table;
+}
+
+/** Its batch over that which its engine is tuned for. */
+function optText({ cell, tunedBatch }: CellRow): string {
+  const batch = batchOf(cell.shapes);
+  return batch === null || tunedBatch === null ? '' : formatNumber(batch / tunedBatch, 2);
 }
 
 function unfitText({ unfit, replaced }: ShownSweep['counts']): string {

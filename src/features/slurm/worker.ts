@@ -7,7 +7,6 @@ import { LiveProgress } from '../../cli/live-progress.ts';
 import { chooseProgram, noTrtexec } from '../../cli/program.ts';
 import { migrationsFolder, STORE_NAME } from '../../cli/store-location.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
-import type { Machine } from '../../machine/machine.ts';
 import { machinesFor, openWorkers } from '../../run/gpu-worker.ts';
 import { runSweep } from '../../run/run-sweep.ts';
 import type { StoredPlan } from '../../run/stored-plan.ts';
@@ -100,18 +99,41 @@ async function measureOnce(plan: RunPlan, attempt: ShardAttempt, io: Io): Promis
   if (!isFirst) io.err(`${name}: another attempt was faster, and that one counts\n`);
 }
 
+/** Measures a shard as an ordinary sweep, into a store and artefacts of its own. */
 async function measure(plan: RunPlan, attempt: ShardAttempt, io: Io): Promise<void> {
   const shard = plan.shards[attempt.shard];
   if (shard === undefined) return;
+  const { folder, settings, sweep } = plan;
   const program = await programOfNode(plan.stored, attempt.node, io);
   const machines = await machinesFor(program, null, io);
   const stored = { ...plan.stored, plan: planOfShard(plan.stored.plan, shard) };
   const lock = { request: stored.lockClocks, isVerbose: true };
-  const work = plan.folder.attempt(attempt);
+  const converter = await converterFor(stored.plan, stored.program.python, io);
+  const set = program.recordings === null ? null : readRecordingSet(program.recordings.folder);
+  const recorded = set === null ? null : (key: string) => recordedRuns(set, stored.plan, key);
+  const measureIn = async (local: string, locked: typeof machines): Promise<void> => {
+    const cache = nodeCache(settings.cacheFolder ?? null, local);
+    const progress = new LiveProgress(stored.plan, program, io);
+    const onEvent: SweepContext['onEvent'] = (event) => progress.take(event);
+    // SQLite over a network file system is unsafe: the store is local, its run folders are what counts.
+    const store = openStore(join(local, STORE_NAME), migrationsFolder());
+    try {
+      const engines = new EngineCache(join(cache, 'engines'));
+      const opened = { sweep, plan: stored.plan, program, converter: null, settings: stored, cache: engines };
+      const [context] = await openWorkers(store, { ...opened, machines: locked }, io, onEvent);
+      const own = {
+        artefactsFolder: join(folder.attempt(attempt), 'artefacts'),
+        variants: converter === null ? null : variantsForStore(join(cache, 'store'), converter, io, onEvent),
+        againRuns: () => runsToMeasureAgain(store.db, sweep.sweepId, stored.plan, recorded),
+      };
+      await runSweep([{ ...context, ...own }], stored);
+    } finally {
+      progress.end();
+      store.close();
+    }
+  };
   await inTemporaryFolder('worker', (local) =>
-    withLockedClocks(lock, machines, stored.plan, program, io, ([machine]) =>
-      sweepShard({ plan, stored, program, machine, work, local }, io),
-    ),
+    withLockedClocks(lock, machines, stored.plan, program, io, ([machine]) => measureIn(local, [machine])),
   );
 }
 
@@ -145,45 +167,6 @@ export async function finishShard(folder: RunFolder, attempt: ShardAttempt): Pro
     await rm(join(work, 'artefacts'), { recursive: true, force: true });
     await writeAttempt(folder, { ...attempt, outcome: 'late' });
     return false;
-  }
-}
-
-interface ShardSweep {
-  readonly plan: RunPlan;
-  readonly stored: StoredPlan;
-  readonly program: TrtexecProgram;
-  readonly machine: Machine;
-  /** Inside of the run's folder. */
-  readonly work: string;
-  readonly local: string;
-}
-
-/** Measures a shard as an ordinary sweep, into a store and artefacts of its own. */
-async function sweepShard({ plan, stored, program, machine, work, local }: ShardSweep, io: Io): Promise<void> {
-  const { sweep } = plan;
-  const cache = nodeCache(plan.settings.cacheFolder ?? null, local);
-  const converter = await converterFor(stored.plan, stored.program.python, io);
-  const progress = new LiveProgress(stored.plan, program, io);
-  const { recordings } = program;
-  const set = recordings === null ? null : readRecordingSet(recordings.folder);
-  const recorded = set === null ? null : (key: string) => recordedRuns(set, stored.plan, key);
-  const onEvent: SweepContext['onEvent'] = (event) => progress.take(event);
-  // SQLite over a network file system is unsafe: the store is local, its run folders are what counts.
-  const store = openStore(join(local, STORE_NAME), migrationsFolder());
-  try {
-    const machines = [machine] as const;
-    const engines = new EngineCache(join(cache, 'engines'));
-    const opened = { sweep, plan: stored.plan, program, converter: null, machines, settings: stored, cache: engines };
-    const [context] = await openWorkers(store, opened, io, onEvent);
-    const own = {
-      artefactsFolder: join(work, 'artefacts'),
-      variants: converter === null ? null : variantsForStore(join(cache, 'store'), converter, io, onEvent),
-      againRuns: () => runsToMeasureAgain(store.db, sweep.sweepId, stored.plan, recorded),
-    };
-    await runSweep([{ ...context, ...own }], stored);
-  } finally {
-    progress.end();
-    store.close();
   }
 }
 

@@ -1,3 +1,4 @@
+import type { BuildShape } from '../../records/optimization-profile.ts';
 import { type Mistake, formatMistake } from '../../errors.ts';
 import { type MatrixCell, onnxOf, type PlacedFile, type Placed } from '../matrix.ts';
 import {
@@ -81,7 +82,7 @@ function dimensionMistakes({ cell, shapesAt }: MatrixCell, name: string, input: 
 
 /** Profile limits come from all cells of a model: checked once all shapes are right. */
 function limitMistakes({ build, shapesAt }: MatrixCell, { inputs }: OnnxFacts): Mistake[] {
-  return Object.entries(build.shapes ?? {}).flatMap(([name, limits]) => {
+  return build.profiles.flatMap(Object.entries<BuildShape>).flatMap(([name, limits]) => {
     const input = inputs.find((candidate) => isMeant(name, candidate));
     if (input === undefined || mayBeShapeTensor(input)) return [];
     return (input.shape ?? []).flatMap((dimension, place) =>

@@ -142,7 +142,7 @@ function pairOf({ entry, number }: { readonly entry: MatrixCell; readonly number
 }
 
 export function plannedVariant({ cell, build }: Pick<MatrixCell, 'build' | 'cell'>): PlannedVariant | null {
-  const { shapes, source } = build;
+  const { profiles, source } = build;
   if (source.kind !== 'converted' || cell.precision === 'unstated') return null;
   return planVariant({
     label: `${cell.model} ${cell.precision}`,
@@ -151,7 +151,7 @@ export function plannedVariant({ cell, build }: Pick<MatrixCell, 'build' | 'cell
     onnxPath: source.onnx.value,
     options: source.options,
     shapes: Object.fromEntries(
-      Object.entries(shapes ?? {}).map(([input, { min, opt }]) => [
+      Object.entries(profiles[0] ?? {}).map(([input, { min, opt }]) => [
         input,
         // AutoCast keeps all tensor values: the smallest shape of the engine is enough.
         source.by === 'autocast' ? min : opt,

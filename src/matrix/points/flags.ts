@@ -20,6 +20,7 @@ const OWNED_FLAGS: ReadonlyMap<string, string> = new Map(
     'build.min': '--minShapes',
     'build.opt': '--optShapes',
     'build.max': '--maxShapes',
+    'build.profiles': '--profile --useProfile',
     'run.warmUpMs': '--warmUp',
     'run.durationS': '--duration',
     'run.iterations': '--iterations',

@@ -1,5 +1,5 @@
 import type { Shapes } from '../../records/cell.ts';
-import type { BuildShapes } from '../matrix.ts';
+import type { BuildShapes } from '../../records/optimization-profile.ts';
 import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
 import type { BuildFile, ShapeTemplate } from '../schema/schema.ts';
 import { didYouMean } from '../../text/nearest.ts';
@@ -19,7 +19,7 @@ interface BuildShapesInput {
  * The optimization profile. `min` and `max` default to the run shapes; `opt` is required with more than one run shape,
  * as the choice of tactics depends on it.
  */
-export function buildShapes(input: BuildShapesInput, list: MistakeList): BuildShapes | null {
+function buildShapes(input: BuildShapesInput, list: MistakeList): BuildShapes | null {
   const { template, path, runs } = input;
   const result: Record<string, { min: number[]; opt: number[]; max: number[] }> = {};
   for (const name of Object.keys(template)) {
@@ -67,6 +67,17 @@ function limitOf(limit: (typeof LIMITS)[number], input: string, { template, buil
   return fillTemplate(dimensions, values);
 }
 
+/** All profiles of an engine: `build.profiles`, or one of `min`, `opt` and `max`. Null after a mistake. */
+export function buildProfiles(input: BuildShapesInput, list: MistakeList): BuildShapes[] | null {
+  const { profiles = [input.build], ...build } = input.build;
+  if (input.build.profiles !== undefined && LIMITS.some((limit) => build[limit] !== undefined)) {
+    list.addAtKey([...input.path, 'profiles'], 'build.profiles and build.min, opt or max exclude each other');
+    return null;
+  }
+  const all = profiles.map((limits) => buildShapes({ ...input, build: limits }, list));
+  return all.some((profile) => profile === null) ? null : all.filter((profile) => profile !== null);
+}
+
 /** Names under `min`, `opt` and `max` must be dimensions or inputs of the models concerned. */
 export function checkLimitNames(
   build: BuildFile | undefined,
@@ -74,6 +85,9 @@ export function checkLimitNames(
   { dimensions, inputs }: { readonly dimensions: readonly string[]; readonly inputs: readonly string[] },
   list: MistakeList,
 ): void {
+  for (const [place, profile] of (build?.profiles ?? []).entries()) {
+    checkLimitNames(profile, [...path, 'profiles', place], { dimensions, inputs }, list);
+  }
   for (const limit of LIMITS) {
     for (const [name, value] of Object.entries(build?.[limit] ?? {})) {
       if (inputs.includes(name) || (typeof value === 'number' && dimensions.includes(name))) continue;
@@ -97,34 +111,6 @@ function orderProblem(
   }
   const isOrdered = min.every((low, i) => low <= (opt[i] ?? 0) && (opt[i] ?? 0) <= (max[i] ?? 0));
   return isOrdered ? null : `${name}: min ${text(min)} <= opt ${text(opt)} <= max ${text(max)} does not hold`;
-}
-
-export interface Outside {
-  readonly input: string;
-  /** 0-based dimension; null when the ranks differ. */
-  readonly place: number | null;
-  readonly problem: string;
-}
-
-/** First dimension outside of the profile; null when all are inside. */
-export function outsideProfile(shapes: Shapes, profile: BuildShapes): Outside | null {
-  for (const [input, shape] of Object.entries(shapes)) {
-    const limits = profile[input];
-    if (limits === undefined) continue;
-    if (shape.length !== limits.max.length) {
-      const problem = `input "${input}": ${text(shape)} has ${shape.length} dimensions, the profile ${limits.max.length}`;
-      return { input, place: null, problem };
-    }
-    for (const [place, value] of shape.entries()) {
-      const low = limits.min[place] ?? 0;
-      const high = limits.max[place] ?? 0;
-      if (value < low || value > high) {
-        const problem = `input "${input}": ${value} in dimension ${place} is outside of ${low} to ${high} (build.min to build.max)`;
-        return { input, place, problem };
-      }
-    }
-  }
-  return null;
 }
 
 function text(shape: readonly number[]): string {

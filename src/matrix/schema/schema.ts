@@ -143,11 +143,22 @@ const buildLimits = z
   .record(z.string(), z.union([wholeFrom(0), shapeTemplate]))
   .describe('By dimension ({batch: 8}) or by input ({input: 8x3x224x224})');
 
+const profileLimits = {
+  min: buildLimits.describe('Smallest shapes of the optimization profile'),
+  opt: buildLimits.describe('Shapes that the builder optimizes for'),
+  max: buildLimits.describe('Largest shapes of the optimization profile'),
+};
+
 const build = z
   .strictObject({
-    min: buildLimits.describe('Smallest shapes of the optimization profile'),
-    opt: buildLimits.describe('Shapes that the builder optimizes for'),
-    max: buildLimits.describe('Largest shapes of the optimization profile'),
+    ...profileLimits,
+    profiles: z
+      .array(z.strictObject(profileLimits).partial())
+      .min(1)
+      .max(64)
+      .describe(
+        'Several optimization profiles in one engine, in place of min, opt and max (TensorRT 9.1 or newer). A cell runs in the profile whose opt is nearest to its shapes',
+      ),
     optimizationLevel: wholeFrom(0).max(5).describe('Effort of the builder. Default: that of TensorRT'),
     memoryPoolsMib: z
       .strictObject({

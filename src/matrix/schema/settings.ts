@@ -1,17 +1,9 @@
+import type { BuildShapes } from '../../records/optimization-profile.ts';
 import { NO_PHASE_LIMITS } from '../../records/time-limit.ts';
 import { printable } from '../../text/printable.ts';
 import { defined, keysOf } from '../../text/unknown-values.ts';
 import { findFlag } from '../../trtexec/flags/flag-table.ts';
-import type {
-  BuildRequest,
-  BuildShapes,
-  EngineSource,
-  Flags,
-  Placed,
-  Plugins,
-  RunMethod,
-  TimingCacheChoice,
-} from '../matrix.ts';
+import type { BuildRequest, EngineSource, Flags, Placed, Plugins, RunMethod, TimingCacheChoice } from '../matrix.ts';
 import type { MatrixModel } from '../models/models.ts';
 import { eachStated, type Point } from '../points/axes.ts';
 import { actsInBuild, actsInRun, flagText, readFlags, pointFlags } from '../points/flags.ts';
@@ -39,7 +31,7 @@ export function readBuild(
   model: MatrixModel,
   point: Point,
   source: EngineSource,
-  shapes: BuildShapes | null,
+  profiles: readonly BuildShapes[],
   list: MistakeList,
 ): BuildRequest {
   const build = mergeBuild(file.build, model.build);
@@ -47,7 +39,7 @@ export function readBuild(
   const ownPath = [...model.path, 'build', 'flags'];
   return {
     source,
-    shapes,
+    profiles,
     timingCache: timingCacheOf(file, model, build.timingCache, list),
     isFrozen: build.engine === 'frozen',
     isVerbose: build.verbose ?? false,

@@ -84,15 +84,20 @@ function precisionFlags(entry: MatrixCell, cell: KeyedCell, dialect: Dialect, mi
   return [];
 }
 
-function shapeFlags({ shapes }: BuildRequest, dialect: Dialect, entry: MatrixCell, mistakes: Mistake[]): string[] {
-  if (shapes === null) return [];
-  return (['min', 'opt', 'max'] as const).flatMap((limit) => {
-    const limits: Shapes = Object.fromEntries(Object.entries(shapes).map(([input, shape]) => [input, shape[limit]]));
-    const spelling = dialect.shapes(limits);
-    if (spelling.kind === 'flags') return [`--${limit}Shapes=${spelling.flags.join('')}`];
-    if (limit === 'min') mistakes.push({ at: entry.at, problem: spelling.problem });
-    return [];
-  });
+function shapeFlags({ profiles }: BuildRequest, dialect: Dialect, entry: MatrixCell, mistakes: Mistake[]): string[] {
+  if (profiles.length > 1 && !dialect.has('--useProfile')) {
+    mistakes.push({ at: entry.at, problem: `trtexec ${dialect.name} has no --profile${versionsOf('--profile')}` });
+  }
+  return profiles.flatMap((profile, place) => [
+    ...(profiles.length > 1 ? [`--profile=${place}`] : []),
+    ...(['min', 'opt', 'max'] as const).flatMap((limit) => {
+      const limits: Shapes = Object.fromEntries(Object.entries(profile).map(([input, shape]) => [input, shape[limit]]));
+      const spelling = dialect.shapes(limits);
+      if (spelling.kind === 'flags') return [`--${limit}Shapes=${spelling.flags.join('')}`];
+      if (limit === 'min') mistakes.push({ at: entry.at, problem: spelling.problem });
+      return [];
+    }),
+  ]);
 }
 
 export function spellFlags(stated: Flags, dialect: Dialect, mistakes: Mistake[]): string[] {

@@ -1,6 +1,7 @@
 import type { Mistake } from '../../errors.ts';
 import type { MatrixCell } from '../../matrix/matrix.ts';
 import type { KeyedCell } from '../../records/cell.ts';
+import { profileFor } from '../../records/optimization-profile.ts';
 import { PLACEHOLDERS } from '../../records/plan.ts';
 import { findFlag, splitFlag } from '../flags/flag-table.ts';
 import { LAYERS_FILE, pluginFlags, runFlags, spellFlags, verbosityArgs } from './build-args.ts';
@@ -10,7 +11,7 @@ const TIMES_FILE = 'times.json';
 const PROFILE_FILE = 'profile.json';
 
 export function runArgs(entry: MatrixCell, dialect: Dialect, role: 'timed' | 'profile') {
-  const { cell, inputFiles, method } = entry;
+  const { build, cell, inputFiles, method } = entry;
   const mistakes: Mistake[] = [];
   const shapes = dialect.shapes(cell.shapes);
   if (shapes.kind === 'impossible') mistakes.push({ at: entry.at, problem: shapes.problem });
@@ -19,6 +20,7 @@ export function runArgs(entry: MatrixCell, dialect: Dialect, role: 'timed' | 'pr
   const args = [
     `--loadEngine=${PLACEHOLDERS.engine}`,
     ...(shapeText === '' ? [] : [`--shapes=${shapeText}`]),
+    ...(build.profiles.length > 1 ? [`--useProfile=${profileFor(cell.shapes, build.profiles)}`] : []),
     ...(inputs.length === 0 ? [] : [`--loadInputs=${inputs.join(',')}`]),
     `--warmUp=${method.warmUpMs}`,
     `--duration=${method.durationS}`,

@@ -1,3 +1,4 @@
+import type { BuildShape } from '../../records/optimization-profile.ts';
 import type { Immutable } from '../../records/scalars.ts';
 import { keysOf } from '../../text/unknown-values.ts';
 import { finiteOrNull, printedPattern } from './printed-values.ts';
@@ -7,12 +8,6 @@ export type Banner = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /** The known lines of the banner, normalized over versions. Null: not printed. */
 export type EffectiveOptions = Immutable<ReturnType<typeof effectiveOptions>>;
-
-export interface BuildShape {
-  readonly min: readonly number[];
-  readonly opt: readonly number[];
-  readonly max: readonly number[];
-}
 
 /** The banner while it is parsed: an open map, as versions use different keys. */
 export type BannerDraft = Record<string, Record<string, string>>;

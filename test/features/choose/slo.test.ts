@@ -77,7 +77,7 @@ test('only measured timed runs count, by their median; other cells are named', (
     centres: {},
     derivedQps: null,
   });
-  const facts = { accuracy: new Map(), realPrecisionShare: new Map(), efficiency: new Map() };
+  const facts = { accuracy: new Map(), realPrecisionShare: new Map(), efficiency: new Map(), tunedBatch: new Map() };
   const { measured, unmeasured } = deploymentsOf(
     [cell, failed],
     [run(100), run(102), run(90), run(1, 'profile')],

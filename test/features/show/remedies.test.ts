@@ -32,7 +32,7 @@ test('a cell that a CUDA graph would help names the one that has it, and what th
 
 test('how far a batch is from that which the engine is tuned for', async () => {
   expect(await findingsOf(1)).toContain(
-    'its batch is 0.13 times that which its engine is tuned for (8): build.opt of its own may be faster',
+    'its batch is 0.13 times that which its engine is tuned for (8): a profile of its own (build.profiles) may be faster',
   );
 });
 
@@ -46,4 +46,16 @@ test('where the enqueue time was measured, none is estimated beside it', async (
   const findings = await findingsOf(0);
   expect(findings).toContainEqual(expect.stringMatching(/^enqueue takes 0\.58 of that$/));
   expect(findings.filter((text) => text.startsWith('launching'))).toEqual([]);
+});
+
+test('tables mark the batch that an engine is tuned for', async () => {
+  const own = join(sharedFolder(), 'batches.sqlite');
+  const matrix = join(ROOT, 'matrices', 'quickstart.yaml');
+  await bench(['run', matrix, '--filter', 'vit_small fp16 graph', '--db', own]);
+  const columnOf = async (args: readonly string[], pattern: RegExp): Promise<string[]> =>
+    [...(await bench([...args, '--db', own], { env: { COLUMNS: '140' } })).stdout.matchAll(pattern)].map(
+      ([, found = '']) => found,
+    );
+  expect(await columnOf(['show', 'latest'], /^vit_small .* (\S+) +compute/gm)).toEqual(['0.13', '1.0', '4.0']);
+  expect(await columnOf(['choose', '--scaling'], / (\d+\*? → \d+\*?)  +\d+\.?\d* →/g)).toEqual(['1 → 8*', '8* → 32']);
 });

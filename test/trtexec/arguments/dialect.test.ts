@@ -77,6 +77,21 @@ build: {min: {batch: 1}, opt: {batch: 256}, max: {batch: 1024}}`;
   );
 });
 
+test('several profiles in one engine, and the one of each run', () => {
+  const text = `models:
+  vit: {onnx: vit.onnx, shapes: {input: [batch, 3]}}
+axes: {batch: [1, 64]}
+build: {profiles: [{opt: {batch: 1}, max: {batch: 4}}, {min: {batch: 8}, opt: {batch: 32}}]}`;
+  const plan = planFor('10.6', text);
+  expect(plan.builds).toHaveLength(1);
+  expect(plan.builds[0]?.args.join(' ')).toContain(
+    '--profile=0 --minShapes=input:1x3 --optShapes=input:1x3 --maxShapes=input:4x3 --profile=1 --minShapes=input:8x3 --optShapes=input:32x3 --maxShapes=input:64x3 ',
+  );
+  const used = plan.runs.map(({ args }) => args.filter((arg) => /^--(?:shapes|useProfile)/.test(arg)).join(' '));
+  expect(used.toSorted()).toEqual(['--shapes=input:1x3 --useProfile=0', '--shapes=input:64x3 --useProfile=1']);
+  expect(problems('8.6', text)[0]).toContain('trtexec 8.6.0 has no --profile: it is there since 9.1');
+});
+
 test('several inputs, colons in names, scalars', () => {
   const text = (shapes: string) => `models:\n  m: {onnx: m.onnx, shapes: ${shapes}}\n`;
   expect(planFor('10.6', text('{"Input:0": [1, 3], mask: [1]}')).runs[0]?.args).toContain(

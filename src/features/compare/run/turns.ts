@@ -11,7 +11,6 @@ import { withLockedClocks } from '../../../machine/lock-clocks.ts';
 import type { Machine } from '../../../machine/machine.ts';
 import { timeBudget } from '../../../judge/adaptive-repeats.ts';
 import { inRounds } from '../../../matrix/plan/order.ts';
-import type { Plan, PlannedRun } from '../../../records/plan.ts';
 import type { CellKey } from '../../../records/scalars.ts';
 import { COMPARE_BRANCH, type Sweep } from '../../../records/sweep.ts';
 import { openWorkers } from '../../../run/gpu-worker.ts';
@@ -47,7 +46,10 @@ export async function measureSides(
 ): Promise<void> {
   const { matrix, plan, program } = sides.head.planned;
   const lock = { request: program.recordings === null ? matrix.lockClocks : null, isVerbose: true };
-  const progress = new LiveProgress(planLeft(sides, cellsNow()), program, io);
+  const done = new Map(cellsNow().map(({ cell, rounds }) => [cell.key, rounds]));
+  const runs = [sides.base, sides.head].flatMap(({ planned }) => planned.plan.runs);
+  const left = runs.filter(({ cellKey, repeat }) => repeat > (done.get(cellKey) ?? 0));
+  const progress = new LiveProgress({ ...plan, runs: left }, program, io);
   const opened: OpenedSide[] = [];
   try {
     await withLockedClocks(lock, machines, plan, program, io, async (locked) => {
@@ -119,14 +121,6 @@ function turnsOf(sides: Readonly<Record<SideName, OpenedSide>>, before: Readonly
     const isNext = rounds !== undefined && repeat === rounds + 1;
     return isNext && planned !== undefined ? [{ side, run: { ...planned, repeat } }] : [];
   });
-}
-
-/** What is left to be done, for the progress: the runs of both sides. */
-function planLeft({ base, head }: Readonly<Record<SideName, PlannedSide>>, cells: readonly PairedCell[]): Plan {
-  const done = new Map(cells.map((cell) => [cell.cell.key, cell.rounds]));
-  const left = ({ planned }: PlannedSide): PlannedRun[] =>
-    planned.plan.runs.filter(({ cellKey, repeat }) => repeat > (done.get(cellKey) ?? 0));
-  return { ...head.planned.plan, runs: [...left(base), ...left(head)] };
 }
 
 async function openSide(

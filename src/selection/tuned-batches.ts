@@ -1,0 +1,34 @@
+import { profileFor, profilesIn } from '../records/optimization-profile.ts';
+import { batchOf, type KeyedCell } from '../records/cell.ts';
+import type { CellRun } from '../records/run.ts';
+import type { CellKey } from '../records/scalars.ts';
+import type { StoreDatabase } from '../store/file/open.ts';
+import { findBuilds } from '../store/sweeps/environments.ts';
+
+/** By cell the batch that its newest engine is tuned for: `opt` of the optimization profile in which it runs. */
+export function tunedBatches(
+  db: StoreDatabase,
+  cells: readonly KeyedCell[],
+  runs: readonly Pick<CellRun, 'buildId' | 'cellKey'>[],
+): Map<CellKey, number> {
+  const buildIds = new Map(runs.map(({ buildId, cellKey }) => [cellKey, buildId]));
+  const builds = findBuilds(db, [...new Set([...buildIds.values()].flatMap((id) => id ?? []))]);
+  return new Map(
+    cells.flatMap(({ key, shapes }): [CellKey, number][] => {
+      const batch = tunedBatch(builds.get(buildIds.get(key) ?? '')?.flags ?? [], shapes);
+      return batch === null ? [] : [[key, batch]];
+    }),
+  );
+}
+
+/** @param flags that the engine was built with */
+export function tunedBatch(flags: readonly string[], shapes: KeyedCell['shapes']): number | null {
+  const profiles = profilesIn(flags);
+  const profile = profiles[profileFor(shapes, profiles)] ?? {};
+  return batchOf(Object.fromEntries(Object.keys(shapes).flatMap((name) => opt(name, profile))));
+}
+
+function opt(name: string, profile: ReturnType<typeof profilesIn>[number]): [string, readonly number[]][] {
+  const limits = profile[name];
+  return limits === undefined ? [] : [[name, limits.opt]];
+}
