@@ -9,7 +9,6 @@ import { join } from 'node:path';
 import { referencePages } from './reference/pages.ts';
 
 for (const [name, text] of Object.entries(referencePages())) {
-  const path = join('docs', 'reference', name);
-  writeFileSync(join(import.meta.dirname, '..', path), text);
-  process.stdout.write(`${path}: ${text.split(/\s+/).length} words\n`);
+  writeFileSync(join(import.meta.dirname, '..', 'docs', 'reference', name), text);
+  process.stdout.write(`${name}: ${text.split(/\s+/).length} words\n`);
 }

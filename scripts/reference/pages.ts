@@ -60,9 +60,11 @@ function withInner(command: CommandUnknownOpts): CommandUnknownOpts[] {
   return command.commands.length === 0 ? [command] : commandsOf(command);
 }
 
+/** Without the common ones, and `--all`, which only shows more help. */
 function ownOptions({ options }: CommandUnknownOpts): Option[] {
   return options.filter(
-    ({ helpGroupHeading, hidden, long }) => !hidden && helpGroupHeading !== COMMON_OPTIONS && long !== '--all',
+    ({ description, helpGroupHeading, hidden }) =>
+      !hidden && helpGroupHeading !== COMMON_OPTIONS && !description.startsWith('with --help'),
   );
 }
 

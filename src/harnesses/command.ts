@@ -245,7 +245,7 @@ function readNumbers(text: string, metric: CustomMetricId, pattern: string | nul
   for (const [place, line] of lines.entries()) {
     if (line === '' || (numbers.length === 0 && line.replaceAll('"', '') === label)) continue;
     if (!Number.isFinite(Number(line))) {
-      return faulty(`line ${place + 1} is no number: ${JSON.stringify(line).slice(0, 60)}`);
+      return faulty(`line ${place + 1} is not a number: ${JSON.stringify(line).slice(0, 60)}`);
     }
     numbers.push(line);
   }

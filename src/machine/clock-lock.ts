@@ -96,7 +96,7 @@ function refuseWithoutPersistence(ask: AskNvidiaSmi, gpu: LockableGpu): void {
 function claim(path: string, record: ClockRecord): void {
   const guard = takeGuard(path);
   if (guard.kind !== 'taken') {
-    throw new EnvironmentLackingError(`clocks of ${gpuOf(record)}: ${holderText(guard.holder)} is at them, try again`);
+    throw new EnvironmentLackingError(`clocks of ${gpuOf(record)}: ${holderText(guard.holder)} uses them, try again`);
   }
   try {
     const other = readRecord(path);

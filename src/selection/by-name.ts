@@ -262,7 +262,7 @@ export function metricNamed(db: StoreDatabase, name: string | undefined): Metric
   if (own !== undefined) return own;
   if (isMetric(name)) return name;
   if (only !== undefined) {
-    throw new UsageError(`--metric ${printable(name)} is ${known.join(' and ')}: write it whole`);
+    throw new UsageError(`--metric ${printable(name)} is ${known.join(' and ')}: write the whole name`);
   }
   const labels = [...new Set(stored.map((id) => metricOf(id).label))];
   const more = labels.length > SHOWN ? ', …' : '';

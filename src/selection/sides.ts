@@ -198,7 +198,7 @@ class SideResolver {
 
   async side(ref: string): Promise<Side> {
     if (ref.trim() === '') {
-      throw new UsageError('a sweep or commit is named by an empty word: is its variable set?');
+      throw new UsageError('the name of a sweep or commit is empty: is its variable set?');
     }
     const latest = /^latest(?:~(\d+))?$/.exec(ref);
     if (latest !== null) return this.latest(ref, Number(latest[1] ?? 0));

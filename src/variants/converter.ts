@@ -40,7 +40,7 @@ export async function findConverter(stated: string | null, io: Io): Promise<Conv
   }
   const found = readPythonVersions(answer.text);
   if (found === null) {
-    throw new EnvironmentLackingError(`${name} is no Python that says its versions: ${other}`);
+    throw new EnvironmentLackingError(`${name} is not a Python that prints its versions: ${other}`);
   }
   const missing = found.packages.flatMap(([pack, version]) => (version === null ? [pack] : []));
   if (missing.length > 0) {

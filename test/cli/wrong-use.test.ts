@@ -121,7 +121,7 @@ test.each([
   [2, 'utf16.yaml: is UTF-16: save it as UTF-8', ['plan', 'utf16.yaml']],
   [2, 'powershell.yaml: is UTF-16: save it as UTF-8', ['plan', 'powershell.yaml']],
   [2, `list.yaml: a matrix is a map that begins with models: or name: (${NO_MATRIX}`, ['plan', 'list.yaml']],
-  [2, `model.onnx: is no text: ${NO_MATRIX}`, ['plan', 'model.onnx']],
+  [2, `model.onnx: is not a text file: ${NO_MATRIX}`, ['plan', 'model.onnx']],
   [2, `shadow: ${NO_MATRIX}`, ['plan', 'shadow']],
   [2, `prose.md: ${NO_MATRIX}`, ['plan', 'prose.md']],
   [2, `code.ts: ${NO_MATRIX}`, ['plan', 'code.ts']],

@@ -217,7 +217,7 @@ describe('a timing cache', () => {
     const key = enginesBeside(db)[0]?.note.engineKey ?? '';
     expect(await pin(key, '--timing-cache', 'good.cache')).toMatchObject({
       code: 2,
-      stderr: 'bench: --timing-cache is of one engine: name one build of it, as KEY-2 or by its run\n',
+      stderr: 'bench: --timing-cache is for one engine: name one build of it, as KEY-2 or by its run\n',
     });
     const pinned = await pin(`${key}-2`, '--timing-cache', 'good.cache');
     expect(pinned.stderr).toMatch(

@@ -125,10 +125,10 @@ describe('a matrix', () => {
   });
 
   test('what it extends is a file, and no device', async () => {
-    expect(await planned('extends: /dev/zero\n')).toBe('bench: m.yaml:1:10: extends: /dev/zero: is no regular file\n');
+    expect(await planned('extends: /dev/zero\n')).toBe('bench: m.yaml:1:10: extends: /dev/zero: not a regular file\n');
     const cwd = temporaryFolder();
     symlinkSync('/dev/zero', join(cwd, 'zero.yaml'));
-    expect((await bench(['plan', 'zero.yaml'], { cwd })).stderr).toBe('bench: zero.yaml: is no regular file\n');
+    expect((await bench(['plan', 'zero.yaml'], { cwd })).stderr).toBe('bench: zero.yaml: not a regular file\n');
   });
 
   test('a file that is none takes ten lines, and none of its own text', async () => {
@@ -145,7 +145,7 @@ describe('a matrix', () => {
     }
     const onnx = readFileSync(join(import.meta.dirname, '..', 'fixtures', 'onnx', 'mlp_tiny.onnx'));
     expect(await planned(onnx)).toBe(
-      'bench: m.yaml: is no text: is this a matrix? For a model: `bench init FILE`; for a log: `bench parse FILE`\n',
+      'bench: m.yaml: is not a text file: is this a matrix? For a model: `bench init FILE`; for a log: `bench parse FILE`\n',
     );
   });
 });

@@ -170,7 +170,7 @@ describe('what names nothing is refused before anything runs', () => {
       expect([args, code, stderr]).toEqual([
         args,
         2,
-        'bench: a sweep or commit is named by an empty word: is its variable set?\n',
+        'bench: the name of a sweep or commit is empty: is its variable set?\n',
       ]);
     }
     expect(queryStore(join(cwd, 'bench.sqlite'), 'SELECT count(*) AS n FROM baselines')).toEqual([{ n: 0 }]);

@@ -46,10 +46,10 @@ function refuseOptions(
     throw new UsageError('--matrix and --branch go with --all: an id is that of one finding');
   }
   if (undo === true && [owner, reason, until].some((value) => value !== undefined)) {
-    throw new UsageError('--undo takes an acknowledgement back as a whole: leave out --reason, --until and --owner');
+    throw new UsageError('--undo reverts the whole acknowledgement: leave out --reason, --until and --owner');
   }
   if (undo !== true && reason === undefined) {
-    throw new UsageError('why may it stay? --reason "…" is read by whoever looks next');
+    throw new UsageError('add --reason "…", which explains the acknowledgement');
   }
 }
 
@@ -128,7 +128,7 @@ async function untilOf(until: string | undefined, io: Io): Promise<string | null
     if (readInstant(until) === null) throw new UsageError(`--until ${until}: no such day`);
     const today = io.now().toISOString().slice(0, 10);
     if (until < today) {
-      throw new UsageError(`--until ${until}: that day is over; today is ${today} (UTC)`);
+      throw new UsageError(`--until ${until}: this day is past; today is ${today} (UTC)`);
     }
     return until;
   }

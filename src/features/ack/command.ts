@@ -6,7 +6,7 @@ const define = (command: PlainCommand) =>
     .arguments('[findings...]')
     .option('--all', 'every finding that is not acknowledged yet')
     .option('--reason <text>', 'reason for the acknowledgement', noteText)
-    .option('--until <when>', 'a date, or a commit that will be measured (default: permanently)')
+    .option('--until <when>', 'a date, or a commit that is measured later (default: permanently)')
     .option('--owner <name>', 'owner of the findings', noteText)
     .option('--matrix <name>', 'with --all: only findings of this matrix', notEmpty)
     .addOption(branchOption('with --all: only findings of this branch (default: all)'))
@@ -19,7 +19,7 @@ export const ackCommand = defineCommand({
   summary: 'acknowledge findings: their level becomes the reference (until a date or commit)',
   examples: [
     'bench ack 1a2b3c4d --reason "new default precision" --until 2026-12-31',
-    'bench ack 1a2b3c4d 5e6f7a8b --reason "fixed by !412" --until v1.3   # until that commit is measured',
+    'bench ack 1a2b3c4d 5e6f7a8b --reason "fixed on fast-norm" --until fast-norm   # until that commit is measured',
     'bench ack fp8 --reason "new scales" --owner team-quantization       # all findings of the group fp8',
     'bench ack --all --reason "new driver"',
     'bench ack 1a2b3c4d --undo',

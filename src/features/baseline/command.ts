@@ -3,7 +3,7 @@ import { defineCommand, defineGroup, type OptionsOf, type PlainCommand } from '.
 const setOptions = (command: PlainCommand) =>
   command
     .arguments('<name> [ref]')
-    .option('--reason <text>', 'why')
+    .option('--reason <text>', 'reason, shown with the baseline')
     .option('--force', 'move an existing baseline to another sweep');
 
 export type BaselineOptions = OptionsOf<typeof setOptions>;

@@ -36,7 +36,7 @@ export async function bisect(
   const isResumed = options.resume === true && good === undefined && options.factors === undefined;
   const request = isResumed ? newestUnfinished(all) : await requestOf(path, [good, bad, command], options, io);
   if (!existsSync(request.cwd)) {
-    throw new UsageError(`${printable(request.cwd)}: it was started there, and is gone`);
+    throw new UsageError(`${printable(request.cwd)}: the run started in this folder, which no longer exists`);
   }
   const { search } = request;
   const bisectId = idOfRequest(request);

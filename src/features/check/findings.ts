@@ -179,7 +179,7 @@ function buildChangesOf(
   if (before === null || after === null || before === after) return [];
   const builds = findBuilds(db, [before, after]);
   const differing = buildDifferences(builds.get(before) ?? null, builds.get(after) ?? null);
-  return differing.length > 0 ? [...differing] : ['the engines were built anew'];
+  return differing.length > 0 ? [...differing] : ['the engines were rebuilt'];
 }
 
 async function causeOf(

@@ -118,16 +118,16 @@ function evidenceOf(
     pairs !== null &&
       (pairs.outcome === 'notComparable'
         ? 'no pair that could be compared with the last good engine'
-        : `${pairs.agreeing} of ${count(pairs.count, 'pair')} with the last good engine${where} (${formatPercent(pairs.changePercent)} in the middle)`),
+        : `${pairs.agreeing} of ${count(pairs.count, 'pair')} with the last good engine${where} (median ${formatPercent(pairs.changePercent)})`),
     from >= 0 && number >= 2 && `${number} sweeps${lasts === 'history' ? ', a lasting level' : ''}`,
     interval !== '' && `95 % interval ${interval} in the clearest cell`,
   ].filter((text) => text !== false);
 }
 
 const CAUSES: Readonly<Record<string, string>> = {
-  engine: 'the engine: the last good one is faster now, too',
-  machine: 'the machine: the last good engine is as slow now',
-  buildLuck: 'luck of the build: the same sources, other tactics',
+  engine: 'the engine: the last good one is still faster',
+  machine: 'the machine: the last good engine is now as slow',
+  buildLuck: 'build luck: the same sources, other tactics',
   environment: 'the environment',
   version: 'another version of TensorRT',
 };

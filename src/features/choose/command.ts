@@ -31,7 +31,7 @@ function surePercent(text: string): number {
 
 const define = (command: PlainCommand) =>
   command
-    .option('--at <refs...>', 'these sweeps, commits or baselines together (default: latest)')
+    .option('--at <refs...>', 'use these sweeps, commits or baselines together (default: latest)')
     .addOption(filterOption())
     .addOption(branchOption())
     .option('--no-chart', 'only the table')

@@ -30,7 +30,7 @@ const define = (command: PlainCommand) =>
     .optionsGroup('With --run:')
     .option('--run', 'check out both commits, build them, measure them in turns, then compare')
     .option('--matrix <file>', 'the matrix, that of each commit if it is in the repository')
-    .option('--build <command>', 'what builds a commit in its worktree; runs without a shell', commandLine)
+    .option('--build <command>', 'command that builds a commit in its worktree, without a shell', commandLine)
     .option('--repeats <n>', 'runs of each cell on both sides, at least', positiveInteger)
     .option(
       '--until-sure <percent>',

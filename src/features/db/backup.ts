@@ -40,7 +40,7 @@ function refuse(target: string, storePath: string, force: boolean): void {
 }
 
 function alreadyThere(target: string): UsageError {
-  return new UsageError(`${target}: is there already; --force overwrites it`);
+  return new UsageError(`${target}: exists; --force overwrites it`);
 }
 
 /** Verified before it is renamed: an existing backup is a good one. */
@@ -74,7 +74,7 @@ async function makeFolder(folder: string): Promise<void> {
     accessSync(folder, constants.W_OK);
   } catch (error) {
     if (isFull(error) || errorCode(error) === '') throw error;
-    throw new UsageError(`${folder}: is no folder that may be written`, { cause: error });
+    throw new UsageError(`${folder}: is not a writable folder`, { cause: error });
   }
 }
 

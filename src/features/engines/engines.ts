@@ -88,7 +88,7 @@ function buildOfRun({ db }: OpenStore, key: string): BuildId | null {
 async function writeTimingCache(cache: EngineCache, engines: readonly KeptEngine[], file: string, io: Io) {
   const [engine, ...more] = engines;
   if (engine === undefined || more.length > 0) {
-    throw new UsageError('--timing-cache is of one engine: name one build of it, as KEY-2 or by its run');
+    throw new UsageError('--timing-cache is for one engine: name one build of it, as KEY-2 or by its run');
   }
   const path = resolve(io.cwd, file);
   const bytes = await writing(dirname(path), () => cache.timing.copyKept(engine.sha256, path));
@@ -113,7 +113,7 @@ export function removeEngines(keys: readonly string[], options: RemoveOptions, i
     const engines = others.length === 0 ? [] : enginesOf(found, others);
     const pinned = engines.find(({ pinnedAt }) => pinnedAt !== null);
     if (pinned !== undefined && options.force !== true) {
-      throw new UsageError(`${engineTitle(pinned)} is pinned: unpin it first, or say --force`);
+      throw new UsageError(`${engineTitle(pinned)} is pinned: unpin it first, or use --force`);
     }
     const used = engines.find(({ usedBy }) => usedBy.length > 0);
     if (used !== undefined) {
@@ -130,7 +130,7 @@ export function removeEngines(keys: readonly string[], options: RemoveOptions, i
 
 async function removeOne(cache: EngineCache, name: string, now: Date): Promise<void> {
   const removed = await writing(cache.folder, () => cache.unlink(name, now));
-  if (removed === null) throw new UsageError(`${shownName(name)} is being built or looked at just now: try again`);
+  if (removed === null) throw new UsageError(`${shownName(name)} is being built or read by another process: try again`);
 }
 
 /** Removes those used longest ago until the others fit. */

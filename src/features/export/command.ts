@@ -5,11 +5,11 @@ const define = (command: PlainCommand) =>
   command
     .arguments('<what>')
     .addOption(
-      new Option('--format <name>', 'what it becomes')
+      new Option('--format <name>', 'format of the file')
         .choices(['chrome-trace'] as const)
         .default('chrome-trace' as const),
     )
-    .option('--output <file>', 'a file (default: standard output)');
+    .option('--output <file>', 'the file to write (default: standard output)');
 
 export type ExportOptions = OptionsOf<typeof define>;
 

@@ -5,7 +5,7 @@ import { EXIT_CODES } from '../../exit-codes.ts';
 
 export const helpCommand = defineCommand({
   name: 'help',
-  summary: 'help on a command, a metric or a term',
+  summary: 'show help on a command, a metric or a term',
   examples: [
     'bench help                # all commands and topics',
     'bench help compare',

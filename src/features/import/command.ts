@@ -41,7 +41,7 @@ const define = (command: PlainCommand) =>
     )
     .option(
       '--pattern <text>',
-      'where such a number is in the lines of a log: "latency: {ms} ms"; without --metric its name is in the braces',
+      'where the number is in the lines of a log: "latency: {ms} ms"; without --metric, the braces contain its name',
       numberPattern,
     )
     .option('--note <text>', 'a note on these runs, shown by bench show', noteText)

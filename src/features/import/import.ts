@@ -51,7 +51,7 @@ export async function importRuns(paths: readonly string[], stated: ImportOptions
   const sweeps: FoundSweep[] = [];
   const artefactsFolder = artefactsFolderOf(storePath(options.db, io));
   if (options.into !== undefined && options.sweep !== undefined) {
-    throw new UsageError('--sweep names a new sweep, --into one that is there: give one of them');
+    throw new UsageError('--sweep names a new sweep, --into an existing one: give only one');
   }
   checkOwner(options.as);
   const hints = hintsOf(options);
@@ -212,7 +212,7 @@ function optionNotes(imported: readonly ImportedSweep[], { date, note }: ImportO
 
 function dateOf({ date }: ImportOptions, io: Io): string | null {
   if (date !== undefined && Date.parse(date) > io.now().getTime() + AHEAD_MS) {
-    throw new UsageError(`--date ${date.slice(0, 10)}: that day is still to come`);
+    throw new UsageError(`--date ${date.slice(0, 10)}: this day is in the future`);
   }
   return date ?? null;
 }

@@ -25,7 +25,7 @@ const SCHEMA_NAME = 'matrix.schema.json';
 export async function init(places: readonly string[], options: InitOptions, io: Io): Promise<ExitCode> {
   const path = resolve(io.cwd, options.output);
   if (basename(path) === SCHEMA_NAME) {
-    throw new UsageError(`--output ${printable(options.output)}: this name is that of the schema`);
+    throw new UsageError(`--output ${printable(options.output)}: the schema has this name`);
   }
   const [read, here] = await Promise.all([findModels(places, dirname(path), io), lookAround(options.trtexec, io)]);
   if (read.note !== null) io.err(`${read.note}\n`);
@@ -82,7 +82,7 @@ function write(path: string, text: string, { force, output }: InitOptions): void
   } catch (error) {
     if (errorCode(error) !== 'EEXIST') throw cannotWrite(output, error, '--output FILE writes elsewhere');
     const advice = '--force replaces it, --output FILE writes another';
-    throw new UsageError(`${printable(output)} is there already: ${advice}`, { cause: error });
+    throw new UsageError(`${printable(output)} exists: ${advice}`, { cause: error });
   }
 }
 

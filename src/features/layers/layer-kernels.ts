@@ -60,7 +60,7 @@ export async function showKernels(
 async function requestedCapture(name: string | undefined, file: string | null, options: KernelsOptions, io: Io) {
   if (name === undefined) {
     if (file !== null) return { file, label: null, engine: null };
-    throw new UsageError('of what? bench layers CELL --kernels, or bench layers --kernels FILE.sqlite');
+    throw new UsageError('name a cell or a file: bench layers CELL --kernels, or bench layers --kernels FILE.sqlite');
   }
   if (isPath(name, io)) {
     if (file === null) {

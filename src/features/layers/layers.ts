@@ -43,7 +43,7 @@ import type { LayersDiffOutput, LayersOutput } from './output.ts';
 
 export async function listLayers(name: string | undefined, options: LayersOptions, io: Io): Promise<ExitCode> {
   if (options.regex === true && options.select === undefined) {
-    throw new UsageError("--regex says how --select is meant: --select 'blocks\\.\\d+' --regex");
+    throw new UsageError("--regex goes with --select: --select 'blocks\\.\\d+' --regex");
   }
   if (options.kernels !== undefined) {
     if (options.diff !== undefined || options.groupBy !== undefined || options.agg === true) {
@@ -65,7 +65,7 @@ export async function listLayers(name: string | undefined, options: LayersOption
 
 async function showLayers(name: string | undefined, options: LayersOptions, io: Io): Promise<ExitCode> {
   if (name === undefined) {
-    throw new UsageError('of what? bench layers CELL, a run, or a folder with profile.json');
+    throw new UsageError('name a cell, a run, or a folder with profile.json: bench layers CELL');
   }
   const model = options.onnx === undefined ? null : await namedModel(options.onnx, io.cwd);
   const { found, known } = isPath(name, io)

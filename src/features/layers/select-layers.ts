@@ -64,7 +64,7 @@ function sourceOf(pattern: string): string {
     return new RegExp(pattern, 'iu').source;
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/^.*: /s, '') : '';
-    throw new UsageError(`--select ${printable(pattern)}: no regular expression: ${printable(reason)}`, {
+    throw new UsageError(`--select ${printable(pattern)}: not a regular expression: ${printable(reason)}`, {
       cause: error,
     });
   }

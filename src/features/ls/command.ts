@@ -30,7 +30,7 @@ export const cellsCommand = defineCommand({
 const machinesOptions = (command: PlainCommand) =>
   command
     .addOption(filterOption())
-    .option('--since <age>', 'leave out what is older than the newest sweep by more (default: 30d)', age);
+    .option('--since <age>', 'leave out machines unused for this long (default: 30d)', age);
 
 export type MachinesOptions = OptionsOf<typeof machinesOptions>;
 

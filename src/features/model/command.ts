@@ -156,7 +156,7 @@ const accuracyOptions = (command: PlainCommand) =>
     .option('--python <path>', 'a Python with numpy and onnxruntime (default: $BENCH_PYTHON, else python3)')
     .option('--timeout <time>', 'time limit of one comparison', duration, 3600)
     .option('--model <name>', 'store the comparison of two files under this name')
-    .addOption(new Option('--precision <name>', 'and this precision').choices(PRECISIONS))
+    .addOption(new Option('--precision <name>', 'with --model: its precision').choices(PRECISIONS))
     .addOption(matrixFilterOption())
     .option(
       '--max-drop <db>',

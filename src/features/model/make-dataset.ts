@@ -18,7 +18,7 @@ const CHUNK_CHARACTERS = 1 << 20;
 export async function makeDataset(file: string, options: MakeDatasetOptions, io: Io): Promise<ExitCode> {
   const path = resolve(io.cwd, file);
   if (options.force !== true && existsSync(path)) {
-    throw new UsageError(`${printable(file)} is there already: --force replaces it`);
+    throw new UsageError(`${printable(file)} exists: --force replaces it`);
   }
   const { requests, seed, vocabSize } = options;
   const inputTokens = { mean: options.inputMean, stdev: options.inputStdev };

@@ -61,7 +61,7 @@ async function inputsOf(model: string, shapes: Shapes, io: Io): Promise<readonly
 function refuseRange(inputs: readonly WantedInput[], { distribution, integers }: InputRecipe): void {
   if (integers === null) return;
   if (distribution === 'ones' || distribution === 'zeros') {
-    throw new UsageError(`--integers says nothing to --dist ${distribution}`);
+    throw new UsageError(`--integers does not apply to --dist ${distribution}`);
   }
   for (const { elementType, name } of inputs) {
     const coding = ELEMENT_CODINGS[elementType];

@@ -254,7 +254,7 @@ function readMatrixFile(path: string): string | null {
   let bytes: Buffer;
   try {
     const info = statSync(path);
-    if (!info.isFile() && !info.isDirectory()) throw new UsageError('is no regular file');
+    if (!info.isFile() && !info.isDirectory()) throw new UsageError('not a regular file');
     if (info.size > MAX_MATRIX_BYTES) {
       throw new UsageError(`is larger than ${MAX_MATRIX_BYTES >> 20} MiB: ${NO_MATRIX}`);
     }
@@ -265,7 +265,7 @@ function readMatrixFile(path: string): string | null {
     throw new UsageError(readingProblem(error));
   }
   if (UTF_16.test(bytes.toString('latin1', 0, 4))) throw new UsageError('is UTF-16: save it as UTF-8');
-  if (bytes.includes(0)) throw new UsageError(`is no text: ${NO_MATRIX}`);
+  if (bytes.includes(0)) throw new UsageError(`is not a text file: ${NO_MATRIX}`);
   return bytes.toString('utf8');
 }
 

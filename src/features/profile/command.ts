@@ -28,7 +28,7 @@ const define = (command: PlainCommand) =>
     .option('--trtexec <path>', 'the trtexec to use (default: the one of the sweep or the matrix)')
     .option('--tensorrt <version>', 'with --matrix and --dry-run: plan for this version, without trtexec')
     .addOption(
-      new Option('--preset <name>', 'capture the command after -- as its own guide does').choices(CAPTURE_PRESETS),
+      new Option('--preset <name>', 'capture the command after -- as its guide recommends').choices(CAPTURE_PRESETS),
     )
     .option('--window <a-b>', 'with --preset trtllm: the iterations to capture');
 

@@ -169,7 +169,7 @@ async function captureOfCommand(words: readonly string[], options: ProfileOption
 /** @throws UsageError without a window: it bounds the capture of a server */
 function presetSteps(command: readonly string[], { window: stated, output = 'trace' }: ProfileOptions): CaptureStep[] {
   if (command.length === 0) {
-    throw new UsageError('of what? bench profile --nsys --preset trtllm --window 100-150 -- trtllm-bench ...');
+    throw new UsageError('add a command: bench profile --nsys --preset trtllm --window 100-150 -- trtllm-bench ...');
   }
   const window = stated === undefined ? null : readWindow(stated);
   if (window === null) {

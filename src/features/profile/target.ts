@@ -56,7 +56,7 @@ export async function captureTarget(
 ): Promise<CaptureTarget> {
   if (options.matrix !== undefined) return ofMatrix(name, options.matrix, store, options, io);
   if (name === undefined) {
-    throw new UsageError('of what? bench profile CELL --nsys; `bench ls cells` lists the cells');
+    throw new UsageError('name a cell: bench profile CELL --nsys; `bench ls cells` lists the cells');
   }
   if (store === null) {
     throw new UsageError('there is no store here: name the matrix of the cell with --matrix FILE');

@@ -121,7 +121,7 @@ export async function writeBundle(name: string, file: string, options: ReproOpti
   if (script !== undefined) throw new UsageError('the script is in the bundle: leave --script out');
   if (file === '-') throw new UsageError('a zip file is binary: name a file, --bundle bug.zip');
   if (force !== true && existsSync(resolve(io.cwd, file))) {
-    throw new UsageError(`${printable(file)} is there already: --force replaces it`);
+    throw new UsageError(`${printable(file)} exists: --force replaces it`);
   }
   if (layer !== undefined && ref === undefined) {
     throw new UsageError('--reduce needs the good build to compare with: --base latest~1');

@@ -11,7 +11,7 @@ const define = (command: PlainCommand) =>
     )
     .option('--base <ref>', 'the good build, for the bundle: a commit, sweep or run to compare layers with')
     .option('--reduce <layer>', 'a smaller ONNX model around a changed layer, given by its name or ONNX node')
-    .option('--around <n>', 'layers to keep on each side of it, so that it is fused as before', wholeNumber, 1)
+    .option('--around <n>', 'layers to keep on each side, so that it is fused as before', wholeNumber, 1)
     .option('--model <file>', 'the ONNX file to reduce (default: the one that was built)')
     .option('--python <path>', 'a Python with onnx, for --reduce (default: $BENCH_PYTHON, else python3)')
     .option('--max-mib <n>', 'size limit of the bundle, before compression', positiveInteger, 24)

@@ -68,7 +68,7 @@ export async function show(name: string, options: ShowOptions, io: Io): Promise<
       );
     }
     if (options.metric !== undefined && options.map !== true && runId === undefined) {
-      throw new UsageError('--metric says what --map shows, or the chart of a run: add --map');
+      throw new UsageError('--metric goes with --map, or with the chart of a run: add --map');
     }
     if (options.samples === true && runId === undefined) {
       throw new UsageError('--samples prints those of a run: `bench show CELL` lists its runs');

@@ -148,7 +148,7 @@ async function submitOne(
 
 function refusalError({ isFinal, problem }: Refusal): Error {
   return isFinal
-    ? new UsageError(`Slurm refuses: ${problem}; mend slurm: in the matrix, the profile or --slurm, and start again`)
+    ? new UsageError(`Slurm refuses: ${problem}; correct slurm: in the matrix, the profile or --slurm, and start again`)
     : new EnvironmentLackingError(`Slurm takes nothing now: ${problem}`);
 }
 

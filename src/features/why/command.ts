@@ -14,7 +14,7 @@ const define = (command: PlainCommand) =>
   command
     .arguments('[cell] [base] [head]')
     .addOption(
-      new Option('--metric <name>', 'the change to explain (default: the first that is real)')
+      new Option('--metric <name>', 'the change to explain (default: the first metric that changed)')
         .choices(['gpu', 'gpu-mean', 'latency', 'throughput', 'enqueue'])
         .argParser(explainedMetric),
     );

@@ -45,7 +45,7 @@ const NEEDED = [
   {
     table: 'StringIds',
     columns: ['id', 'value'],
-    wanted: 'it is no SQLite export of Nsight Systems; `nsys export --type sqlite` makes one',
+    wanted: 'it is not an SQLite export of Nsight Systems; `nsys export --type sqlite` makes one',
   },
   {
     table: KERNELS,
@@ -139,7 +139,7 @@ function tablesOf(client: Database.Database, path: string): ReadonlyMap<string, 
       )
       .all();
   } catch (error) {
-    throw new UsageError(`${printable(path)} is no SQLite export of Nsight Systems`, { cause: error });
+    throw new UsageError(`${printable(path)} is not an SQLite export of Nsight Systems`, { cause: error });
   }
   const byTable = Map.groupBy(rows, ({ name }) => name);
   const tables = new Map([...byTable].map(([name, own]) => [name, new Set(own.map(({ column }) => column))]));

@@ -41,7 +41,7 @@ export function findTrtexec({ flag, matrix, env, cwd }: TrtexecLookup): string {
     if (path === undefined || path === null || path === '') continue;
     const absolute = resolve(cwd, path);
     if (isProgram(absolute)) return absolute;
-    throw new EnvironmentLackingError(`${from}: ${printable(absolute)} is no program that may be executed`);
+    throw new EnvironmentLackingError(`${from}: ${printable(absolute)} is not an executable program`);
   }
   const onPath = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
   const places = [...onPath.map((folder) => join(folder, 'trtexec')), ...USUAL_PLACES];

@@ -120,16 +120,16 @@ describe('which findings', () => {
     [['--all', '1ab'], '--all and names of findings exclude each other'],
     [[], 'which finding? Write its id, as `bench check` prints it, or --all'],
     [['1ab', '--branch', 'main'], '--matrix and --branch go with --all: an id is that of one finding'],
-    [['1ab'], 'why may it stay? --reason "…" is read by whoever looks next'],
+    [['1ab'], 'add --reason "…", which explains the acknowledgement'],
     [
       ['1ab', '--undo', '--owner', 'me'],
-      '--undo takes an acknowledgement back as a whole: leave out --reason, --until and --owner',
+      '--undo reverts the whole acknowledgement: leave out --reason, --until and --owner',
     ],
     [['fp9', '--reason', 'x'], 'fp9: no such finding; `bench check` names them; did you mean "fp8"?'],
     [['1ab', 'ffff', '--reason', 'x'], 'ffff: no such finding; `bench check` names them'],
     [['1ab', '--undo'], 'finding 1abcdef0 is not acknowledged'],
     [['--all', '--undo'], 'no finding is acknowledged'],
-    [['1ab', '--reason', 'x', '--until', '2020-01-01'], '--until 2020-01-01: that day is over; today is TODAY (UTC)'],
+    [['1ab', '--reason', 'x', '--until', '2020-01-01'], '--until 2020-01-01: this day is past; today is TODAY (UTC)'],
     [['1ab', '--reason', 'x', '--until', '2999-02-30'], '--until 2999-02-30: no such day'],
   ])('%s is wrong use', async (args, problem) => {
     const { code, stderr } = await ack(...args);

@@ -350,7 +350,7 @@ describe('bench ack', () => {
       [[id, '--reason', 'x', '--until', 'next week'], /neither a date/],
       [
         [id, '--reason', 'x', '--until', '2020-01-01'],
-        /^bench: --until 2020-01-01: that day is over; today is [-\d]{10} \(UTC\)\n$/,
+        /^bench: --until 2020-01-01: this day is past; today is [-\d]{10} \(UTC\)\n$/,
       ],
       [[id, '--reason', 'x', '--until', '2999-02-30'], /^bench: --until 2999-02-30: no such day\n$/],
       [[id, '--reason', 'x', '--until', ''], /^bench: --until : neither a date \(2026-12-31\) nor a commit here\n$/],

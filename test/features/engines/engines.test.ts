@@ -89,7 +89,7 @@ describe('rm', () => {
     const refused = await engines('rm', key);
     expect([refused.code, refused.stderr]).toEqual([
       2,
-      `bench: ${key} small fp16 is pinned: unpin it first, or say --force\n`,
+      `bench: ${key} small fp16 is pinned: unpin it first, or use --force\n`,
     ]);
     expect(numbers()).toEqual([1, 2, 3]);
     expect((await engines('rm', key, '--force')).code).toBe(0);

@@ -150,7 +150,7 @@ describe('bench import --date', () => {
     ['', 'is no date'],
     ['yesterday', 'is no date'],
     ['2026-03-01T25:00', 'is no date'],
-    ['2999-01-01', '--date 2999-01-01: that day is still to come'],
+    ['2999-01-01', '--date 2999-01-01: this day is in the future'],
   ])('refuses %s', async (date, words) => {
     const folder = temporaryFolder();
     writeFileSync(join(folder, 'run.log'), logOf('normal', 1, null));

@@ -227,7 +227,7 @@ describe('one clear line for', () => {
   test.each([
     ['a harness that nobody knows', ['--as', 'torch-tensort'], /--as torch-tensort.*torch-tensorrt/],
     ['a sweep that is not there', ['--into', 'nowhere'], /--into nowhere: no such sweep/],
-    ['two sweeps', ['--into', 'a', '--sweep', 'b'], /--sweep names a new sweep, --into one/],
+    ['two sweeps', ['--into', 'a', '--sweep', 'b'], /--sweep names a new sweep, --into an existing one/],
     ['a switch that is none', ['--cuda-graph', 'maybe'], /must be on or off/],
   ])('%s', async (_name, options, problem) => {
     const args = [TORCH.fp16b256, '--model', 'vit', '--cuda-graph', 'off', ...options];

@@ -52,8 +52,8 @@ describe('numbers of an application beside those of trtexec', () => {
   });
 
   test.each<[name: string, text: string, args: string[], problem: RegExp]>([
-    ['words.txt', '1.5\nfast\n', ['--metric', 'e2e_ms'], /words\.txt: line 2 is no number: "fast"$/],
-    ['late.txt', '1.5\ne2e_ms\n', ['--metric', 'e2e_ms'], /line 2 is no number: "e2e_ms"$/],
+    ['words.txt', '1.5\nfast\n', ['--metric', 'e2e_ms'], /words\.txt: line 2 is not a number: "fast"$/],
+    ['late.txt', '1.5\ne2e_ms\n', ['--metric', 'e2e_ms'], /line 2 is not a number: "e2e_ms"$/],
     ['empty.txt', '# nothing\n', ['--metric', 'e2e_ms'], /empty\.txt: no number in it$/],
     ['cut.jsonl', '{"e2e_ms": 1}\n{"e2e', ['--metric', 'e2e_ms'], /line 2 is no JSON object$/],
     ['other.json', '{"latency": 1}', ['--metric', 'e2e_ms'], /other\.json: no field e2e_ms$/],

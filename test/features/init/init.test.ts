@@ -186,7 +186,7 @@ describe('it never harms', () => {
     writeFileSync(join(cwd, 'matrix.yaml'), 'mine');
     const refused = await bench(['init'], machine(cwd));
     expect([refused.code, refused.stdout]).toEqual([2, '']);
-    expect(refused.stderr).toContain('matrix.yaml is there already: --force replaces it');
+    expect(refused.stderr).toContain('matrix.yaml exists: --force replaces it');
     expect(written(cwd)).toBe('mine');
     expect((await bench(['init', '--force'], machine(cwd))).code).toBe(0);
     expect(written(cwd)).toContain('models:');
@@ -203,7 +203,7 @@ describe('it never harms', () => {
     ['no ONNX file in this folder or below it: name one', [], {}],
     ['nowhere: no such file or folder', ['nowhere'], {}],
     ['text.onnx: not readable as ONNX', [], { 'text.onnx': 'hello' }],
-    ['is that of the schema', ['--output', 'matrix.schema.json'], {}],
+    ['the schema has this name', ['--output', 'matrix.schema.json'], {}],
   ])('%s', async (message, args, files: Readonly<Record<string, string>>) => {
     const cwd = temporaryFolder();
     for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);

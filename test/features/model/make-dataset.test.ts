@@ -36,7 +36,7 @@ test('a file that is there stays, unless it may be replaced', async () => {
   await bench(['model', 'make-dataset', 'a.jsonl', ...SIZES], { cwd });
   const before = readFileSync(join(cwd, 'a.jsonl'), 'utf8');
   const refused = await bench(['model', 'make-dataset', 'a.jsonl', ...SIZES, '--seed', '2'], { cwd });
-  const stderr = 'bench: a.jsonl is there already: --force replaces it\n';
+  const stderr = 'bench: a.jsonl exists: --force replaces it\n';
   expect(refused).toMatchObject({ code: 2, stdout: '', stderr });
   expect(readFileSync(join(cwd, 'a.jsonl'), 'utf8')).toBe(before);
   await bench(['model', 'make-dataset', 'a.jsonl', ...SIZES, '--seed', '2', '--force'], { cwd });

@@ -117,7 +117,7 @@ describe('bench model make-inputs', () => {
   test.each<[string[], string | RegExp]>([
     [['--dist', 'gauss'], /Allowed choices are uniform, normal, ones, zeros/],
     [['--integers', '9..1'], /must be such as 0\.\.30521, the lower one first/],
-    [['--integers', '0..1', '--dist', 'ones'], '--integers says nothing to --dist ones'],
+    [['--integers', '0..1', '--dist', 'ones'], '--integers does not apply to --dist ones'],
     [['--output', 'a,b'], /a path with , or :/],
     [['--seed', 'x'], /seed/],
   ])('%s is wrong use', async (options, problem) => {

@@ -57,7 +57,7 @@ describe('the bundle of a measured run', () => {
     await bundle('--force', '--max-mib', '1');
     const before = readFileSync(zip);
     const refused = await bundle();
-    expect([refused.code, refused.stderr]).toEqual([2, `bench: ${zip} is there already: --force replaces it\n`]);
+    expect([refused.code, refused.stderr]).toEqual([2, `bench: ${zip} exists: --force replaces it\n`]);
     await bundle('--force');
     expect(readFileSync(zip).equals(before)).toBe(true);
     const texts = textsOf(zip);

@@ -183,12 +183,12 @@ describe('stored sweeps', () => {
     [['why', 'normal', 'level2'], 'bench: which cell? bench why CELL normal level2; see `bench ls cells`'],
     [['why', 'nothing', 'normal', 'level2'], 'bench: no cell nothing (see `bench ls cells`)'],
     [['why', 'a40520f1'], 'bench: no cell and no finding a40520f1 is stored; `bench check` stores what it finds'],
-    [['layers'], 'bench: of what? bench layers CELL, a run, or a folder with profile.json'],
+    [['layers'], 'bench: name a cell, a run, or a folder with profile.json: bench layers CELL'],
     [['layers', 'batch=8', '--diff', 'normal'], 'bench: --diff takes two sides'],
     [['layers', 'batch=8', '--at', 'normal', '--select', 'nope'], 'bench: --select nope: none of the 141 layers'],
     [
       ['layers', 'batch=8', '--at', 'normal', '--select', 'a(', '--regex'],
-      'bench: --select a(: no regular expression: Unterminated group',
+      'bench: --select a(: not a regular expression: Unterminated group',
     ],
     [
       ['layers', 'batch=8', '--at', 'normal', '--select', '(.*)*(.*)*(.*)*(.*)*ü$', '--regex'],

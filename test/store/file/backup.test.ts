@@ -33,7 +33,7 @@ describe('bench db backup', () => {
     const refused = await bench(['db', 'backup', target, '--db', db]);
     expect([refused.code, refused.stderr, readFileSync(target, 'utf8')]).toEqual([
       2,
-      `bench: ${target}: is there already; --force overwrites it\n`,
+      `bench: ${target}: exists; --force overwrites it\n`,
       'something else',
     ]);
     expect((await bench(['db', 'backup', target, '--force', '--db', db])).code).toBe(0);

@@ -113,7 +113,7 @@ describe('what may be otherwise in a file', () => {
   test.each([
     ['CUPTI_ACTIVITY_KIND_KERNEL', 'no kernel was traced; capture with `-t cuda,nvtx`'],
     ['CUPTI_ACTIVITY_KIND_RUNTIME', 'no CUDA call was traced; capture with `-t cuda,nvtx`'],
-    ['StringIds', 'it is no SQLite export of Nsight Systems'],
+    ['StringIds', 'it is not an SQLite export of Nsight Systems'],
   ])('without %s it says what brings it', (table, text) => {
     const path = changedBy(`DROP TABLE ${table}`);
     expect(() => readNsysExport(path)).toThrow(`${path} has no table ${table}: ${text}`);
@@ -133,7 +133,7 @@ describe('what may be otherwise in a file', () => {
     const folder = temporaryFolder();
     const text = join(folder, 'a.sqlite');
     writeFileSync(text, 'this is no database, but a text that is long enough to be looked at'.repeat(9));
-    expect(() => readNsysExport(text)).toThrow('is no SQLite export of Nsight Systems');
+    expect(() => readNsysExport(text)).toThrow('is not an SQLite export of Nsight Systems');
     expect(() => readNsysExport(join(folder, 'b.sqlite'))).toThrow('no such file');
     expect(() => readNsysExport(join(folder, 'c.nsys-rep'))).toThrow('nsys export --type sqlite');
   });
