@@ -20,8 +20,6 @@ import { askHelper, pythonOf } from '../../tools/python/helper.ts';
 import { findFlag, flagsOf, flagValue } from '../../trtexec/flags/flag-table.ts';
 import { selectLayers } from '../layers/index.ts';
 import type { ReproOptions } from './command.ts';
-import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
-import type { CellPoint } from '../../selection/cell-points.ts';
 import type { Reduced, ReproOutput } from './output.ts';
 
 /** The build that a bug report is about, or the good one that it is compared with. */

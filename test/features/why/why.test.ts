@@ -238,7 +238,9 @@ describe('layers of files', () => {
 
 describe('imports that differ in what the engine was tuned for', () => {
   const SUMMARY = readFileSync(join(GUIDE, 'listing-06-fp16-summary.log'), 'utf8');
-  const SLOWER = SUMMARY.replaceAll(/\d+\.\d+(?= m?s)/g, (time) => (Number(time) * 1.1).toFixed(4));
+  const SLOWER = SUMMARY.replace('Throughput: 19.2498', 'Throughput: 17.4998').replaceAll(/\d+\.\d+(?= m?s)/g, (time) =>
+    (Number(time) * 1.1).toFixed(4),
+  );
   const CELL = ['--model', 'vit', '--precision', 'fp16', '--shapes', 'input:8x3x224x224'];
 
   async function causeBetween(logs: readonly string[], options: (place: number) => readonly string[]) {
