@@ -253,7 +253,7 @@ const METRICS = {
     shown: ['process-memory', 'GPU memory of the process', 'MiB', 'lower'],
     stored: { table: 'runTelemetry', column: 'processMemoryMaxMib' },
     help: [
-      'no line of trtexec: nvidia-smi pmon, once a second during the run',
+      'no line of trtexec: nvidia-smi pmon, once a second while the run is timed',
       'The most memory of the GPU that trtexec held during the run: weights, activations, buffers, kernels and the CUDA context.',
       'Other processes are not in it. nvidia-smi lists no process of a container with process numbers of its own, and no memory of a process on a MIG device: then there is none. A short peak between two looks is missed. Runs without telemetry, imports and recordings have none.',
     ],
@@ -262,9 +262,9 @@ const METRICS = {
     shown: ['host-memory', 'host memory', 'MiB', 'lower'],
     stored: { table: 'runTelemetry', column: 'hostMemoryMaxMib' },
     help: [
-      'no line of trtexec: VmHWM in /proc/PID/status, once a second during the run',
+      'no line of trtexec: VmHWM in /proc/PID/status, five times a second during the run',
       'The peak resident memory of trtexec on the host: the engine file while it is loaded, the libraries of TensorRT and CUDA, and pinned buffers.',
-      'Loading is in it, building is not: engines are built by another process. Of several processes it is that of the largest. What a process takes in its last second may be missed. Runs without telemetry, imports and recordings have none.',
+      'Loading is in it, building is not: engines are built by another process. Of several processes it is that of the largest. What a process takes in its last 0.2 s may be missed. Runs without telemetry, imports and recordings have none.',
     ],
   },
   temperatureC: {

@@ -59,7 +59,7 @@ test('memory of a process and of what it starts: on the host its peak, on the GP
   await watch.begin();
   const from = new Date();
   watch.started(pid);
-  await setTimeout(1600);
+  await setTimeout(2600);
   const watched = await watch.end(from, new Date(), join(temporaryFolder(), 'telemetry.csv'));
   watch.stop();
   child.kill('SIGKILL');

@@ -123,11 +123,13 @@ function asBefore(path: string, sql: string): void {
   for (const column of ['p90_ms', 'p95_ms', 'p99_ms', 'other_percentiles']) {
     client.exec(`ALTER TABLE time_statistics ADD ${column} real`);
   }
-  client.exec(`ALTER TABLE findings RENAME COLUMN lasts TO confirmed_by;
+  client.exec(`ALTER TABLE run_telemetry DROP COLUMN process_memory_max_mib;
+    ALTER TABLE run_telemetry DROP COLUMN host_memory_max_mib;
+    ALTER TABLE findings RENAME COLUMN lasts TO confirmed_by;
     ALTER TABLE findings ADD COLUMN probability real;
     UPDATE judged_sweeps SET judged_by = 'history';
     DELETE FROM __drizzle_migrations WHERE created_at IN
-      (SELECT created_at FROM __drizzle_migrations ORDER BY created_at DESC LIMIT 2);
+      (SELECT created_at FROM __drizzle_migrations ORDER BY created_at DESC LIMIT 3);
     ${sql}`);
   client.close();
 }
