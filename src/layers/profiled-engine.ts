@@ -73,8 +73,19 @@ function inspected(layer: EngineLayer | undefined) {
     tactic: layer?.tactic ?? null,
     precisionIn: precisionOf(layer?.inputs ?? []),
     precisionOut: precisionOf(layer?.outputs ?? []),
+    channels: layer === undefined ? null : channelsOf(layer),
     origins: layer?.origins ?? [],
   };
+}
+
+/** Products of Myelin are of type `gemm`, or `fusion` with a kernel of that name; its convolutions are `correlation`. */
+function channelsOf({ type, tactic, inputs, outputs }: EngineLayer): [number, number] | null {
+  const isConvolution = /conv|correlation/i.test(type ?? '');
+  const isProduct = /gemm|matrixmultiply/i.test(type === 'fusion' ? (tactic ?? '') : (type ?? ''));
+  if (!isConvolution && !isProduct) return null;
+  const place = isConvolution ? 1 : -1;
+  const [from, to] = [inputs[0]?.dimensions.at(place), outputs[0]?.dimensions.at(place)];
+  return from === undefined || to === undefined ? null : [from, to];
 }
 
 /** Types of indices and shapes: not the precision that a layer computes in. */

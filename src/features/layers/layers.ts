@@ -36,6 +36,7 @@ import {
   UNNAMED_MODEL,
 } from '../../selection/engine-efficiency.ts';
 import { isPath } from '../../selection/is-path.ts';
+import { unalignedLayers } from '../../layers/real-precision.ts';
 import { selectLayers } from './select-layers.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { LayersOptions } from './command.ts';
@@ -102,7 +103,11 @@ async function showLayers(name: string | undefined, options: LayersOptions, io: 
     groups: options.groupBy === undefined ? null : groupLayers(chosen, options.groupBy, options.depth),
     isSummedUp: options.agg === true,
   });
-  const details = { islands: precisionIslands(all), top: options.all === true ? Infinity : options.top };
+  const details = {
+    islands: precisionIslands(all),
+    alignment: unalignedLayers(all),
+    top: options.all === true ? Infinity : options.top,
+  };
   printResult(io, options, output, (_, look) => layersText(output, details, look));
   return EXIT_CODES.fine;
 }
