@@ -52,6 +52,17 @@ export function layersOf({ log, exports }: Pick<ParsedRun, 'log' | 'exports'>): 
   return joinLayers(profile?.layers ?? null, info?.layers ?? []);
 }
 
+/** Median against median: as the last row of a printed table states it, else the sum of the layers' medians. */
+export function overheadOf({ layers, total, gpuComputeMs }: Pick<ProfiledEngine, 'layers' | 'total' | 'gpuComputeMs'>) {
+  const ofLayers = layers.reduce<number | null>(
+    (sum, { medianMs }) => (sum === null || medianMs === null ? null : sum + medianMs),
+    0,
+  );
+  const medianMs = (total === undefined ? ofLayers : total.medianMs) || null;
+  const overheadPercent = medianMs === null || gpuComputeMs === null ? null : (medianMs / gpuComputeMs - 1) * 100;
+  return { medianMs, overheadPercent };
+}
+
 /** Names repeat: the n-th of a name in the profile is the n-th of that name in the layer information. */
 export function joinLayers(profile: readonly LayerTime[] | null, layers: readonly EngineLayer[]): JoinedLayer[] {
   if (profile === null) {

@@ -75,11 +75,13 @@ test('what launches alone take, and how far the sum of layers is from the time w
 
 test('the median of all layers beside that of the time without the profiler, also of a stored excerpt', async () => {
   const folder = temporaryFolder();
-  const log = ['listing-11-fp8-summary.log', 'listing-25-profile.log'].map((name) => readFileSync(join(GUIDE, name)));
-  writeFileSync(join(folder, 'both.log'), Buffer.concat(log));
+  const listings = ['listing-11-fp8-summary.log', 'listing-25-profile.log'].map((name) => join(GUIDE, name));
+  writeFileSync(join(folder, 'both.log'), Buffer.concat(listings.map((path) => readFileSync(path))));
   const env = { BENCH_DB: join(folder, 'bench.sqlite'), COLUMNS: '200' };
   await bench(['import', 'both.log'], { cwd: folder, env });
-  for (const what of ['both.log', 'both']) {
+  await bench(['import', ...listings, '--model', 'vit', '--precision', 'fp8'], { cwd: folder, env });
+  // The last is the cell of listing 25, which does not state its options.
+  for (const what of ['both.log', 'both', 'a661c98d']) {
     const { stdout } = await bench(['layers', what], { cwd: folder, env });
     expect(stdout).toContain(
       'medians: sum of layers 29.09 ms, GPU compute time without the profiler 28.90 ms: +0.63 % (not for gating)',
@@ -91,6 +93,9 @@ test('the median of all layers beside that of the time without the profiler, als
   const { medianMs, overheadPercent, totalMs } = JSON.parse(stdout);
   expect([totalMs, medianMs]).toEqual([29.0892, 29.0876]);
   expect(overheadPercent).toBeCloseTo((29.0876 / 28.9048 - 1) * 100, 9);
+  expect((await bench(['parse', 'both.log'], { cwd: folder, env })).stdout).toContain(
+    '  medians: sum of layers 29.09 ms, GPU compute time 28.90 ms: +0.63 % (not for gating)\n',
+  );
 });
 
 test('the longest layers first, and how much of all they are together', async () => {

@@ -15,7 +15,7 @@ import {
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
-import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
+import { overheadOf, type ProfiledEngine } from '../../layers/profiled-engine.ts';
 import { layersDiffText } from './diff-text.ts';
 import { layersText } from './text.ts';
 import { runOfBuild } from '../../store/builds/builds.ts';
@@ -240,17 +240,6 @@ function layersOutput(
         ...spread(members),
       })) ?? null,
   };
-}
-
-/** Median against median: as the last row of a printed table states it, else the sum of the layers' medians. */
-function overheadOf({ layers, total, gpuComputeMs }: ProfiledEngine) {
-  const ofLayers = layers.reduce<number | null>(
-    (sum, { medianMs }) => (sum === null || medianMs === null ? null : sum + medianMs),
-    0,
-  );
-  const medianMs = (total === undefined ? ofLayers : total.medianMs) || null;
-  const overheadPercent = medianMs === null || gpuComputeMs === null ? null : (medianMs / gpuComputeMs - 1) * 100;
-  return { medianMs, overheadPercent };
 }
 
 const NO_TIMES = { totalMs: null, sharePercent: null, minMs: null, meanMs: null, maxMs: null };
