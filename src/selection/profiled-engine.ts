@@ -131,7 +131,12 @@ function profiledFrom(db: StoreDatabase, run: LayerRun, ref: string, notes: read
     total: profiled.total,
     iterations: run.iterations,
     gpuComputeMs: run.gpuComputeMs ?? (cell === undefined ? null : timedMedianMs(db, run, cell)),
-    notes: [...notes, ...profiled.notes, ...dlaNotes(cell ?? null, profiled.layers)],
+    notes: [
+      ...(cell?.harness === undefined ? [] : [`by ${cell.harness.name}: another harness than trtexec`]),
+      ...notes,
+      ...profiled.notes,
+      ...dlaNotes(cell ?? null, profiled.layers),
+    ],
   };
 }
 

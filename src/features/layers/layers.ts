@@ -146,7 +146,7 @@ async function showDiff(
   await yieldToEventLoop(io);
   const rows = changeRows(diff);
   const output = layersDiffOutput(base, withGraphNote(head, base), diff, rows);
-  const opened = options.all === true ? rows.rows.map((row) => withParts(row, output.deltaMs !== null)) : null;
+  const opened = options.all === true ? rows.rows.map((row) => withParts(row, output.base.totalMs !== null)) : null;
   const details = { opened, top: options.all === true ? Infinity : options.top, smClockMhz };
   printResult(io, options, output, (_, look) => layersDiffText(output, details, look));
   return EXIT_CODES.fine;
@@ -272,15 +272,20 @@ export function layersDiffOutput(
   const timed = hasTimes(base) && hasTimes(head);
   return {
     schemaVersion: 1,
-    base: { ...engineOutput(base), layers: base.layers.length, totalMs: timed ? diff.baseMs : null },
-    head: { ...engineOutput(head), layers: head.layers.length, totalMs: timed ? diff.headMs : null },
-    deltaMs: timed ? diff.deltaMs : null,
+    base: sideOutput(base, timed ? diff.baseMs : null),
+    head: sideOutput(head, timed ? diff.headMs : null),
+    deltaMs: timed && base.total === undefined && head.total === undefined ? diff.deltaMs : null,
     commonPercent: diff.commonPercent,
     rows: rows.map((row) => rowOutput(row, timed)),
     unknown: unknown && rowOutput(unknown, timed),
     unchanged: unchanged && rowOutput(unchanged, timed),
     unattributed: unattributed && rowOutput(unattributed, timed),
   };
+}
+
+function sideOutput(engine: ProfiledEngine, listedMs: number | null): LayersDiffOutput['base'] {
+  const totalMs = listedMs === null ? null : (engine.total?.averageMs ?? listedMs);
+  return { ...engineOutput(engine), layers: engine.layers.length, totalMs, listedMs };
 }
 
 function rowOutput(row: ChangeRow, timed: boolean): LayersDiffOutput['rows'][number] {
@@ -301,6 +306,8 @@ function rowOutput(row: ChangeRow, timed: boolean): LayersDiffOutput['rows'][num
       head: part.head.map(({ name }) => name),
       baseKernels: part.base.map(({ tactic }) => tactic),
       headKernels: part.head.map(({ tactic }) => tactic),
+      baseMs: timed ? part.baseMs : null,
+      headMs: timed ? part.headMs : null,
       deltaMs: timed ? part.deltaMs : null,
     })),
   };
