@@ -156,9 +156,9 @@ function overlapNotes(hints: readonly string[]): string[] {
  */
 function timedMedianMs(db: StoreDatabase, { sweepId }: LayerRun, cell: KeyedCell): number | null {
   const measured = cellRunsOf(db, [sweepId], cell.cudaGraph === null ? undefined : [cell.key]).filter(isMeasured);
-  const byCell = Map.groupBy(measured, ({ cellKey }) => cellKey);
-  const alike = [...findCells(db, [...byCell.keys()]).values()].filter((other) => isAsFarAsStated(cell, other));
-  const [timed, ...others] = alike.some(({ key }) => key === cell.key) ? [cell] : alike;
+  const cells = findCells(db, [...new Set(measured.map(({ cellKey }) => cellKey))]);
+  const comparable = [...cells.values()].filter((other) => isAsFarAsStated(cell, other));
+  const [timed, ...others] = comparable.some(({ key }) => key === cell.key) ? [cell] : comparable;
   if (timed === undefined || others.length > 0) return null;
   return median(
     measured.filter(({ cellKey }) => cellKey === timed.key).flatMap(({ values }) => values.gpuComputeMs ?? []),

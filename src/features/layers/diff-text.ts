@@ -137,7 +137,7 @@ function sumLines(
   if (unknown !== null) {
     lines.push(
       `kernels not known (names only: build with --profilingVerbosity=detailed):${sumText(unknown.deltaMs)}${unknown.deltaMs === null ? '' : ` ${formatNumber(unknown.baseMs)} → ${formatMs(unknown.headMs)},`} ${count(unknown.headLayers, 'layer')}`,
-      ...namedAlike(unknown),
+      ...namedEqually(unknown),
     );
   }
   if (unchanged !== null) {
@@ -160,7 +160,7 @@ const NAMED_FROM = 1.1;
 const NAMED = 3;
 
 /** Pairs that a name alone makes, as of two harnesses: the kernel is called by it, whatever it computes in. */
-function namedAlike({ parts }: DiffRow): string[] {
+function namedEqually({ parts }: DiffRow): string[] {
   return parts
     .flatMap(({ base: [was, ...more], head: [is, ...others], baseMs, headMs, deltaMs }) => {
       const factor = Math.max((baseMs ?? 0) / (headMs ?? 0), (headMs ?? 0) / (baseMs ?? 0));
