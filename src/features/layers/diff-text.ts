@@ -155,7 +155,7 @@ function sumLines(
   return lines;
 }
 
-/** Layers of equal names whose times differ by this factor are named, and at most so many. */
+/** Layers of equal names are listed whose times differ by this factor: the three largest changes. */
 const NAMED_FROM = 1.1;
 const NAMED = 3;
 

@@ -265,7 +265,7 @@ function alignmentLines(
     const more = kinds.length > NAMED ? `; ${kinds.length - NAMED} more` : '';
     lines.push(
       `tensor cores take multiples of 8 channels in fp16 and bf16, of 16 in fp8 and int8; not so in ${count(unaligned.length, 'layer')}${timeOf(unaligned, ' of the time')}: ${kinds.slice(0, NAMED).join('; ')}${more}`,
-      '  pad such channels in the model (of a matrix product K and N): the kernels fill them up in each run anyway',
+      '  pad such channels in the model (of a matrix product K and N): otherwise TensorRT pads them in each run, or takes a slower kernel',
     );
   }
   if (image !== null && totalMs !== null && sumMs([image]) >= WORTH_A_WORD * summary.totalMs) {
