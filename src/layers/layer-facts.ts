@@ -18,6 +18,7 @@ export const layerFactsSchema = z.strictObject({
   tactic: textOrNull,
   precisionIn: textOrNull,
   precisionOut: textOrNull,
+  channels: z.tuple([z.number(), z.number()]).nullable(),
   /** As the inspector says; where it says none, those in the name. */
   origins: z.array(z.string()).describe('The ONNX nodes that it came from'),
   nodes: z.array(z.string()).describe('The same without Q/DQ nodes and added casts'),
@@ -39,7 +40,7 @@ export function layerFactsOf(layers: readonly JoinedLayer[]): LayerFacts[] {
     const isInspected = layer.type !== null || layer.origins.length > 0;
     const names = (isInspected ? undefined : byName.get(layer.name)) ?? namesOf(layer, areNamesNodes);
     if (!isInspected) byName.set(layer.name, names);
-    const { index, name, type, tactic, precisionIn, precisionOut } = layer;
+    const { index, name, type, tactic, precisionIn, precisionOut, channels } = layer;
     const { stableName: stable, kind, origins, nodes, block, isOpaque: opaque } = names;
     return {
       index,
@@ -50,6 +51,7 @@ export function layerFactsOf(layers: readonly JoinedLayer[]): LayerFacts[] {
       tactic,
       precisionIn,
       precisionOut,
+      channels,
       origins,
       nodes,
       block,

@@ -52,6 +52,17 @@ export function layersOf({ log, exports }: Pick<ParsedRun, 'log' | 'exports'>): 
   return joinLayers(profile?.layers ?? null, info?.layers ?? []);
 }
 
+/** Median against median: as the last row of a printed table states it, else the sum of the layers' medians. */
+export function overheadOf({ layers, total, gpuComputeMs }: Pick<ProfiledEngine, 'layers' | 'total' | 'gpuComputeMs'>) {
+  const ofLayers = layers.reduce<number | null>(
+    (sum, { medianMs }) => (sum === null || medianMs === null ? null : sum + medianMs),
+    0,
+  );
+  const medianMs = (total === undefined ? ofLayers : total.medianMs) || null;
+  const overheadPercent = medianMs === null || gpuComputeMs === null ? null : (medianMs / gpuComputeMs - 1) * 100;
+  return { medianMs, overheadPercent };
+}
+
 /** Names repeat: the n-th of a name in the profile is the n-th of that name in the layer information. */
 export function joinLayers(profile: readonly LayerTime[] | null, layers: readonly EngineLayer[]): JoinedLayer[] {
   if (profile === null) {
@@ -73,8 +84,19 @@ function inspected(layer: EngineLayer | undefined) {
     tactic: layer?.tactic ?? null,
     precisionIn: precisionOf(layer?.inputs ?? []),
     precisionOut: precisionOf(layer?.outputs ?? []),
+    channels: layer === undefined ? null : channelsOf(layer),
     origins: layer?.origins ?? [],
   };
+}
+
+/** Products of Myelin are of type `gemm`, or `fusion` with a kernel of that name; its convolutions are `correlation`. */
+function channelsOf({ type, tactic, inputs, outputs }: EngineLayer): [number, number] | null {
+  const isConvolution = /conv|correlation/i.test(type ?? '');
+  const isProduct = /gemm|matrixmultiply/i.test(type === 'fusion' ? (tactic ?? '') : (type ?? ''));
+  if (!isConvolution && !isProduct) return null;
+  const place = isConvolution ? 1 : -1;
+  const [from, to] = [inputs[0]?.dimensions.at(place), outputs[0]?.dimensions.at(place)];
+  return from === undefined || to === undefined ? null : [from, to];
 }
 
 /** Types of indices and shapes: not the precision that a layer computes in. */

@@ -46,6 +46,28 @@ export function computedIn({ tactic, precisionIn }: LayerFacts): string {
   return precisionIn ?? 'unknown';
 }
 
+const CHANNEL_MULTIPLES: Readonly<Record<string, number>> = { fp16: 8, bf16: 8, fp8: 16, int8: 16 };
+
+/** Tensor cores work on this many channels at once (trt-engine-explorer's linter); 1 for types that they do not take. */
+export function channelMultiple(layer: LayerFacts): number {
+  return CHANNEL_MULTIPLES[computedIn(layer)] ?? 1;
+}
+
+/**
+ * Convolutions and matrix products whose channels are no multiple of that.
+ * @returns without the first convolution if only its input is none, as images have three channels: that is `image`
+ */
+export function unalignedLayers(layers: readonly LayerFacts[]) {
+  const unaligned = layers.filter((layer) => layer.channels?.some((channels) => isOff(layer, channels)) === true);
+  const first = layers.find(({ type, channels }) => channels !== null && /conv|correlation/i.test(type ?? ''));
+  const image = unaligned.find((layer) => layer === first && !isOff(layer, layer.channels?.[1])) ?? null;
+  return { unaligned: unaligned.filter((layer) => layer !== image), image };
+}
+
+function isOff(layer: LayerFacts, channels = -1): boolean {
+  return channels > 0 && channels % channelMultiple(layer) !== 0;
+}
+
 /** Precisions that occur only where a tool or the builder chose them. */
 const LOWERED: readonly Cell['precision'][] = ['fp16', 'bf16', 'fp8', 'int8', 'int4'];
 

@@ -61,6 +61,10 @@ export const layer = z.strictObject({
   /** Type of the first tensor that is neither an index nor a shape; null if the inspector states none. */
   precisionIn: z.string().nullable(),
   precisionOut: z.string().nullable(),
+  channels: z
+    .tuple([z.number(), z.number()])
+    .nullable()
+    .describe('What a convolution takes and gives, or K and N of a matrix product; -1 if dynamic'),
   origins: z.array(z.string()).describe('The ONNX nodes that it came from'),
 });
 

@@ -1,6 +1,6 @@
 import { instantOf } from '../text/utc-instant.ts';
 import { isMeasured } from '../records/run.ts';
-import type { Cell, KeyedCell } from '../records/cell.ts';
+import { type Cell, keyedCell, type KeyedCell } from '../records/cell.ts';
 import { cellLabel } from '../text/cell-label.ts';
 import { median } from '../statistics/median.ts';
 import { type JoinedLayer, joinLayers, layersOf, type ProfiledEngine, profileOf } from '../layers/profiled-engine.ts';
@@ -130,8 +130,13 @@ function profiledFrom(db: StoreDatabase, run: LayerRun, ref: string, notes: read
     layers: profiled.layers,
     total: profiled.total,
     iterations: run.iterations,
-    gpuComputeMs: run.gpuComputeMs ?? timedMedianMs(db, run),
-    notes: [...notes, ...profiled.notes, ...dlaNotes(cell ?? null, profiled.layers)],
+    gpuComputeMs: run.gpuComputeMs ?? (cell === undefined ? null : timedMedianMs(db, run, cell)),
+    notes: [
+      ...(cell?.harness === undefined ? [] : [`by ${cell.harness.name}: another harness than trtexec`]),
+      ...notes,
+      ...profiled.notes,
+      ...dlaNotes(cell ?? null, profiled.layers),
+    ],
   };
 }
 
@@ -145,11 +150,28 @@ function overlapNotes(hints: readonly string[]): string[] {
   return [...new Set(hints)].flatMap((hint) => HINT_NOTES[hint] ?? []);
 }
 
-/** For a profile run without a summary: the timed runs of its cell and sweep. */
-function timedMedianMs(db: StoreDatabase, { sweepId, cellKey }: LayerRun): number | null {
-  if (cellKey === null) return null;
-  const timed = cellRunsOf(db, [sweepId], [cellKey]).filter(isMeasured);
-  return median(timed.flatMap(({ values }) => values.gpuComputeMs ?? []));
+/**
+ * For a profile run without a summary: the timed runs of its cell and sweep. An excerpt does not state its options: those
+ * of the only cell there that is otherwise the same.
+ */
+function timedMedianMs(db: StoreDatabase, { sweepId }: LayerRun, cell: KeyedCell): number | null {
+  const measured = cellRunsOf(db, [sweepId], cell.cudaGraph === null ? undefined : [cell.key]).filter(isMeasured);
+  const cells = findCells(db, [...new Set(measured.map(({ cellKey }) => cellKey))]);
+  const comparable = [...cells.values()].filter((other) => isAsFarAsStated(cell, other));
+  const [timed, ...others] = comparable.some(({ key }) => key === cell.key) ? [cell] : comparable;
+  if (timed === undefined || others.length > 0) return null;
+  return median(
+    measured.filter(({ cellKey }) => cellKey === timed.key).flatMap(({ values }) => values.gpuComputeMs ?? []),
+  );
+}
+
+function isAsFarAsStated(cell: Cell, { key, cudaGraph, dataTransfers, spinWait }: KeyedCell): boolean {
+  const stated = {
+    cudaGraph: cell.cudaGraph ?? cudaGraph,
+    dataTransfers: cell.dataTransfers ?? dataTransfers,
+    spinWait: cell.spinWait ?? spinWait,
+  };
+  return keyedCell({ ...cell, ...stated }).key === key;
 }
 
 export async function profiledPath(path: string, io: Io, tracedRuns?: number): Promise<ProfiledEngine | null> {

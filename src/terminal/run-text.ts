@@ -6,7 +6,7 @@ import { formatTensorrtVersion } from '../text/version.ts';
 import { adviceOf, boundLines, evidenceLines, flagLines, outcomeText } from './words.ts';
 import type { Look } from './look.ts';
 import { count, formatMs, formatNumber, formatPercent } from './numbers.ts';
-import { type JoinedLayer, layersOf, type ProfiledEngine, profileOf } from '../layers/profiled-engine.ts';
+import { type JoinedLayer, layersOf, overheadOf, type ProfiledEngine, profileOf } from '../layers/profiled-engine.ts';
 import { printable } from '../text/printable.ts';
 import { telemetryLines } from './machine-text.ts';
 import { statisticsTable } from './statistics-table.ts';
@@ -29,6 +29,7 @@ export function runText(run: ParsedRun, look: Look): string[] {
   lines.push(`  ${outcomeText(outcome, style)}`);
   lines.push(...evidenceLines(outcome.evidence.slice(0, MAX_EVIDENCE_LINES), look));
   lines.push(...numbers(run, look), ...layersTable(layersOf(run) ?? [], look, profileOf(run)?.total));
+  lines.push(...overheadLine(run).map(cut));
   if (log.build.engineBuiltS !== null) {
     const size = log.build.createdEngineMib;
     lines.push(
@@ -95,6 +96,20 @@ function busyText({ gpuBusy, idleGapMs }: ParsedRun['derived']): string {
   const gap =
     gpuBusy !== null && gpuBusy < UNDERUSED && idleGapMs !== null ? ` (${formatMs(idleGapMs)} idle a query)` : '';
   return `${busy}${gap}`;
+}
+
+/** Of a run that has both: sums of layers are larger, as the profiler waits after each. */
+function overheadLine(run: ParsedRun): string[] {
+  const gpuComputeMs = run.log.measurement?.gpuComputeMs.median ?? null;
+  const { medianMs, overheadPercent } = overheadOf({
+    layers: layersOf(run) ?? [],
+    total: profileOf(run)?.total,
+    gpuComputeMs,
+  });
+  if (overheadPercent === null) return [];
+  return [
+    `  medians: sum of layers ${formatMs(medianMs)}, GPU compute time ${formatMs(gpuComputeMs)}: ${formatPercent(overheadPercent)} (not for gating)`,
+  ];
 }
 
 const SHOWN_LAYERS = 8;

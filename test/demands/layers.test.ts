@@ -26,6 +26,46 @@ test('large layers that were left in 16 bits are named', async () => {
   expect(text).toContain('not quantized, and worth a look: layer*.*.conv2/Conv · fp16 0.04883 ms (13.4 %), 2 more');
 });
 
+test("channels that miss the tensor cores' multiples, with their share; three of an image are no such finding", async () => {
+  const text = async (model: string) =>
+    (await bench(['layers', join(FIXTURES, 'nights', '1-profile', model)], { env: { COLUMNS: '400' } })).stdout;
+  expect(await text('vit_small.fp8.b8')).toContain(
+    'of 16 in fp8 and int8; not so in 24 layers (28.1 % of the time): blocks.*.attn/AV · fp8 197 → 64, padded 208 → 64 (14.1 %); blocks.*.attn/QK · fp8 64 → 200, padded 64 → 208 (13.9 %)\n  pad such channels in the model',
+  );
+  const aligned = await text('resnet_small.fp8.b8');
+  expect(aligned).not.toContain('tensor cores');
+  expect(aligned).toContain(
+    'the first convolution takes 3 channels (6.7 % of the time), as images have: no multiple of 8, and not counted',
+  );
+});
+
+test('a convolution of NVIDIA/TensorRT#3876 misses the multiples without any time', async () => {
+  const folder = temporaryFolder();
+  const tensor = (channels: number) => ({
+    Name: `t${channels}`,
+    Dimensions: [1, channels, 160, 160],
+    'Format/Datatype': 'Channel major FP16 format where channel % 8 == 0',
+  });
+  const layer = (name: string, from: number, to: number) => ({
+    Name: name,
+    LayerType: 'CaskConvolution',
+    Inputs: [tensor(from)],
+    Outputs: [tensor(to)],
+  });
+  const Layers = [layer('/stem/Conv', 3, 12), layer('/cv1/Conv', 50, 25), layer('/cv2/Conv', 16, 16)];
+  writeFileSync(join(folder, 'layers.json'), JSON.stringify({ Layers, Bindings: [] }));
+  const { stdout } = await bench(['layers', 'layers.json'], { cwd: folder, env: { COLUMNS: '400' } });
+  expect(stdout).toContain(
+    'not so in 2 layers: /stem/Conv · fp16 3 → 12, padded 8 → 16; /cv1/Conv · fp16 50 → 25, padded 56 → 32\n',
+  );
+  const { layers } = JSON.parse((await bench(['layers', 'layers.json', '--json'], { cwd: folder })).stdout);
+  expect(layers.map(({ channels }: { channels: unknown }) => channels)).toEqual([
+    [3, 12],
+    [50, 25],
+    [16, 16],
+  ]);
+});
+
 test('what launches alone take, and how far the sum of layers is from the time without the profiler', async () => {
   const text = await layersOf();
   expect(text).toContain('medians: sum of layers 0.3642 ms, GPU compute time without the profiler 0.2368 ms: +53.8 %');
@@ -35,11 +75,13 @@ test('what launches alone take, and how far the sum of layers is from the time w
 
 test('the median of all layers beside that of the time without the profiler, also of a stored excerpt', async () => {
   const folder = temporaryFolder();
-  const log = ['listing-11-fp8-summary.log', 'listing-25-profile.log'].map((name) => readFileSync(join(GUIDE, name)));
-  writeFileSync(join(folder, 'both.log'), Buffer.concat(log));
+  const listings = ['listing-11-fp8-summary.log', 'listing-25-profile.log'].map((name) => join(GUIDE, name));
+  writeFileSync(join(folder, 'both.log'), Buffer.concat(listings.map((path) => readFileSync(path))));
   const env = { BENCH_DB: join(folder, 'bench.sqlite'), COLUMNS: '200' };
   await bench(['import', 'both.log'], { cwd: folder, env });
-  for (const what of ['both.log', 'both']) {
+  await bench(['import', ...listings, '--model', 'vit', '--precision', 'fp8'], { cwd: folder, env });
+  // The last is the cell of listing 25, which does not state its options.
+  for (const what of ['both.log', 'both', 'a661c98d']) {
     const { stdout } = await bench(['layers', what], { cwd: folder, env });
     expect(stdout).toContain(
       'medians: sum of layers 29.09 ms, GPU compute time without the profiler 28.90 ms: +0.63 % (not for gating)',
@@ -51,6 +93,9 @@ test('the median of all layers beside that of the time without the profiler, als
   const { medianMs, overheadPercent, totalMs } = JSON.parse(stdout);
   expect([totalMs, medianMs]).toEqual([29.0892, 29.0876]);
   expect(overheadPercent).toBeCloseTo((29.0876 / 28.9048 - 1) * 100, 9);
+  expect((await bench(['parse', 'both.log'], { cwd: folder, env })).stdout).toContain(
+    '  medians: sum of layers 29.09 ms, GPU compute time 28.90 ms: +0.63 % (not for gating)\n',
+  );
 });
 
 test('the longest layers first, and how much of all they are together', async () => {
@@ -68,7 +113,15 @@ test('kernels for older GPUs are counted', async () => {
 });
 
 test('a layer for a whole region shows nothing of what is in it: how much of the time that is', () => {
-  const layer = { timeMs: 3, medianMs: null, percentage: 75, type: 'Myelin', tactic: null, precisionIn: 'fp16' };
+  const layer = {
+    timeMs: 3,
+    medianMs: null,
+    percentage: 75,
+    type: 'Myelin',
+    tactic: null,
+    precisionIn: 'fp16',
+    channels: null,
+  };
   const [region, other] = ['{ForeignNode[/loop/a.../loop/b]}', '/head/Gemm'].map((name, index) => ({
     ...layer,
     index,

@@ -17,6 +17,7 @@ const layer = (name: string, averageMs: number | null, type: string | null = nul
   tactic: null,
   precisionIn: null,
   precisionOut: null,
+  channels: null,
   origins: [],
   timeMs: averageMs,
   averageMs,

@@ -1,5 +1,6 @@
 import type { LayerChange } from '../../layers/diff-layers.ts';
 import { printable } from '../../text/printable.ts';
+import { stableName } from '../../layers/layer-name.ts';
 import type { LayersDiffOutput } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber, formatPercent, signedMs } from '../../terminal/numbers.ts';
@@ -54,19 +55,27 @@ export function layersDiffText(
   return lines;
 }
 
-function headline({ base, head, deltaMs, rows }: LayersDiffOutput): string {
+function isTimed({ base, head }: LayersDiffOutput): boolean {
+  return base.totalMs !== null && head.totalMs !== null;
+}
+
+function headline(diff: LayersDiffOutput): string {
+  const { base, head, deltaMs, rows } = diff;
   const changed = rows.reduce((sum, { headLayers }) => sum + headLayers, 0);
-  const what = printable(base.label ?? base.ref);
-  const of = base.label === head.label ? what : `${what} → ${printable(head.label ?? head.ref)}`;
-  if (deltaMs === null) return `${of}: ${changed} of ${head.layers} layers changed (no times)`;
+  const of = [...new Set([base, head].map(({ label, ref }) => printable(label ?? ref)))].join(' → ');
+  if (deltaMs === null) {
+    const why = isTimed(diff) ? 'only some layers are listed, what a query changed by is not known' : 'no times';
+    return `${of}: ${changed} of ${head.layers} layers changed (${why})`;
+  }
   const baseMs = base.totalMs ?? 0;
   const relative = baseMs > 0 ? ` (${formatPercent((deltaMs / baseMs) * 100)})` : '';
   return `${of}: ${signedMs(deltaMs)} per query${relative}, ${changed} of ${head.layers} layers changed`;
 }
 
-function sideLine(name: string, { layers, provenance, runId, ref, totalMs }: Engine): string {
-  const total = totalMs === null ? 'no profile' : formatMs(totalMs);
-  return `${name}  ${total} in ${count(layers, 'layer')} · ${provenance} · ${printable(ref)} · run ${runId.slice(0, 8)}`;
+function sideLine(name: string, { layers, listedMs, provenance, runId, ref, totalMs }: Engine): string {
+  const listed = listedMs === null ? 'no profile' : formatMs(listedMs);
+  const all = listedMs === totalMs ? '' : ` of ${formatMs(totalMs)} in all`;
+  return `${name}  ${listed} in ${count(layers, 'layer')}${all} · ${provenance} · ${printable(ref)} · run ${runId.slice(0, 8)}`;
 }
 
 function rowTable(rows: readonly DiffRow[], diff: LayersDiffOutput, look: Look): string[] {
@@ -87,7 +96,7 @@ function rowTable(rows: readonly DiffRow[], diff: LayersDiffOutput, look: Look):
   ];
   return renderTable<DiffRow>(
     [
-      ...(diff.deltaMs === null ? [] : times),
+      ...(isTimed(diff) ? times : []),
       numberColumn(
         'layers',
         ({ baseLayers, headLayers }) =>
@@ -116,17 +125,19 @@ function sumText(value: number | null): string {
 
 function sumLines(
   rest: readonly DiffRow[],
-  { commonPercent, deltaMs, unknown, unchanged, unattributed }: LayersDiffOutput,
+  diff: LayersDiffOutput,
   smClockMhz: LayersDiffDetails['smClockMhz'],
 ): string[] {
+  const { commonPercent, unknown, unchanged, unattributed } = diff;
   const lines: string[] = [];
   if (rest.length > 0) {
     const sum = rest.reduce((total, row) => total + (row.deltaMs ?? 0), 0);
-    lines.push(`${count(rest.length, 'more change')}:${sumText(deltaMs === null ? null : sum)} see --all`);
+    lines.push(`${count(rest.length, 'more change')}:${sumText(isTimed(diff) ? sum : null)} see --all`);
   }
   if (unknown !== null) {
     lines.push(
-      `kernels not known (names only: build with --profilingVerbosity=detailed):${sumText(unknown.deltaMs)}${deltaMs === null ? '' : ` ${formatNumber(unknown.baseMs)} → ${formatMs(unknown.headMs)},`} ${count(unknown.headLayers, 'layer')}`,
+      `kernels not known (names only: build with --profilingVerbosity=detailed):${sumText(unknown.deltaMs)}${unknown.deltaMs === null ? '' : ` ${formatNumber(unknown.baseMs)} → ${formatMs(unknown.headMs)},`} ${count(unknown.headLayers, 'layer')}`,
+      ...namedEqually(unknown),
     );
   }
   if (unchanged !== null) {
@@ -136,12 +147,32 @@ function sumLines(
     const layers = unattributed.baseLayers + unattributed.headLayers;
     lines.push(`not attributed:${sumText(unattributed.deltaMs)} ${count(layers, 'layer')} without any ONNX node`);
   }
-  if (deltaMs !== null && commonPercent !== null && Math.abs(commonPercent) >= 1) {
+  if (isTimed(diff) && commonPercent !== null && Math.abs(commonPercent) >= 1) {
     lines.push(
       `layers that kept their kernels changed by ${formatPercent(commonPercent)}, all of them: ${clockText(commonPercent, smClockMhz)}`,
     );
   }
   return lines;
+}
+
+/** Layers of equal names are listed whose times differ by this factor: the three largest changes. */
+const NAMED_FROM = 1.1;
+const NAMED = 3;
+
+/** Pairs that a name alone makes, as of two harnesses: the kernel is called by it, whatever it computes in. */
+function namedEqually({ parts }: DiffRow): string[] {
+  return parts
+    .flatMap(({ base: [was, ...more], head: [is, ...others], baseMs, headMs, deltaMs }) => {
+      const factor = Math.max((baseMs ?? 0) / (headMs ?? 0), (headMs ?? 0) / (baseMs ?? 0));
+      const isPair = was !== undefined && is !== undefined && more.length + others.length === 0;
+      if (!isPair || deltaMs === null || !Number.isFinite(factor) || factor < NAMED_FROM) return [];
+      const times = `${formatNumber(baseMs)} → ${formatMs(headMs)}`;
+      const how = `${factor.toFixed(2)}x as ${deltaMs > 0 ? 'long' : 'fast'}, by its name alone`;
+      return [{ line: `  ${printable(stableName(is))}: ${times}, ${how}`, size: Math.abs(deltaMs) }];
+    })
+    .toSorted((a, b) => b.size - a.size)
+    .slice(0, NAMED)
+    .map(({ line }) => line);
 }
 
 /** Clocks move in steps of 15 MHz: one step is no change. */

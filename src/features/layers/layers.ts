@@ -15,7 +15,7 @@ import {
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
-import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
+import { overheadOf, type ProfiledEngine } from '../../layers/profiled-engine.ts';
 import { layersDiffText } from './diff-text.ts';
 import { layersText } from './text.ts';
 import { runOfBuild } from '../../store/builds/builds.ts';
@@ -36,6 +36,7 @@ import {
   UNNAMED_MODEL,
 } from '../../selection/engine-efficiency.ts';
 import { isPath } from '../../selection/is-path.ts';
+import { unalignedLayers } from '../../layers/real-precision.ts';
 import { selectLayers } from './select-layers.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { LayersOptions } from './command.ts';
@@ -102,7 +103,11 @@ async function showLayers(name: string | undefined, options: LayersOptions, io: 
     groups: options.groupBy === undefined ? null : groupLayers(chosen, options.groupBy, options.depth),
     isSummedUp: options.agg === true,
   });
-  const details = { islands: precisionIslands(all), top: options.all === true ? Infinity : options.top };
+  const details = {
+    islands: precisionIslands(all),
+    alignment: unalignedLayers(all),
+    top: options.all === true ? Infinity : options.top,
+  };
   printResult(io, options, output, (_, look) => layersText(output, details, look));
   return EXIT_CODES.fine;
 }
@@ -141,7 +146,7 @@ async function showDiff(
   await yieldToEventLoop(io);
   const rows = changeRows(diff);
   const output = layersDiffOutput(base, withGraphNote(head, base), diff, rows);
-  const opened = options.all === true ? rows.rows.map((row) => withParts(row, output.deltaMs !== null)) : null;
+  const opened = options.all === true ? rows.rows.map((row) => withParts(row, output.base.totalMs !== null)) : null;
   const details = { opened, top: options.all === true ? Infinity : options.top, smClockMhz };
   printResult(io, options, output, (_, look) => layersDiffText(output, details, look));
   return EXIT_CODES.fine;
@@ -237,17 +242,6 @@ function layersOutput(
   };
 }
 
-/** Median against median: as the last row of a printed table states it, else the sum of the layers' medians. */
-function overheadOf({ layers, total, gpuComputeMs }: ProfiledEngine) {
-  const ofLayers = layers.reduce<number | null>(
-    (sum, { medianMs }) => (sum === null || medianMs === null ? null : sum + medianMs),
-    0,
-  );
-  const medianMs = (total === undefined ? ofLayers : total.medianMs) || null;
-  const overheadPercent = medianMs === null || gpuComputeMs === null ? null : (medianMs / gpuComputeMs - 1) * 100;
-  return { medianMs, overheadPercent };
-}
-
 const NO_TIMES = { totalMs: null, sharePercent: null, minMs: null, meanMs: null, maxMs: null };
 
 function spread(layers: readonly LayerFacts[]) {
@@ -278,15 +272,20 @@ export function layersDiffOutput(
   const timed = hasTimes(base) && hasTimes(head);
   return {
     schemaVersion: 1,
-    base: { ...engineOutput(base), layers: base.layers.length, totalMs: timed ? diff.baseMs : null },
-    head: { ...engineOutput(head), layers: head.layers.length, totalMs: timed ? diff.headMs : null },
-    deltaMs: timed ? diff.deltaMs : null,
+    base: sideOutput(base, timed ? diff.baseMs : null),
+    head: sideOutput(head, timed ? diff.headMs : null),
+    deltaMs: timed && base.total === undefined && head.total === undefined ? diff.deltaMs : null,
     commonPercent: diff.commonPercent,
     rows: rows.map((row) => rowOutput(row, timed)),
     unknown: unknown && rowOutput(unknown, timed),
     unchanged: unchanged && rowOutput(unchanged, timed),
     unattributed: unattributed && rowOutput(unattributed, timed),
   };
+}
+
+function sideOutput(engine: ProfiledEngine, listedMs: number | null): LayersDiffOutput['base'] {
+  const totalMs = listedMs === null ? null : (engine.total?.averageMs ?? listedMs);
+  return { ...engineOutput(engine), layers: engine.layers.length, totalMs, listedMs };
 }
 
 function rowOutput(row: ChangeRow, timed: boolean): LayersDiffOutput['rows'][number] {
@@ -307,6 +306,8 @@ function rowOutput(row: ChangeRow, timed: boolean): LayersDiffOutput['rows'][num
       head: part.head.map(({ name }) => name),
       baseKernels: part.base.map(({ tactic }) => tactic),
       headKernels: part.head.map(({ tactic }) => tactic),
+      baseMs: timed ? part.baseMs : null,
+      headMs: timed ? part.headMs : null,
       deltaMs: timed ? part.deltaMs : null,
     })),
   };

@@ -56,7 +56,12 @@ export const layers = output('bench layers --json', {
 export type LayersOutput = OutputOf<typeof layers>;
 
 const milliseconds = z.number().nullable().describe('Null without a profile on both sides');
-const side = z.strictObject({ ...engine, layers: count, totalMs: milliseconds });
+const side = z.strictObject({
+  ...engine,
+  layers: count,
+  totalMs: milliseconds,
+  listedMs: milliseconds.describe('Less than totalMs where only some of the layers are listed'),
+});
 const row = z.strictObject({
   change: z.enum(LAYER_CHANGES),
   label: z.string(),
@@ -74,6 +79,8 @@ const row = z.strictObject({
       head: z.array(z.string()),
       baseKernels: z.array(z.string().nullable()).describe('Null where nobody named it'),
       headKernels: z.array(z.string().nullable()),
+      baseMs: milliseconds,
+      headMs: milliseconds,
       deltaMs: milliseconds,
     }),
   ),
@@ -82,7 +89,7 @@ const row = z.strictObject({
 export const layersDiff = output('bench layers --diff --json', {
   base: side,
   head: side,
-  deltaMs: milliseconds,
+  deltaMs: milliseconds.describe('Of a query: null too where only some of the layers are listed'),
   commonPercent: z.number().nullable().describe('Change of the layers that kept their kernels'),
   rows: z.array(row),
   unknown: row.nullable().describe('Layers whose kernels nobody named'),

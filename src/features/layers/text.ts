@@ -1,6 +1,7 @@
 import { type LayerFacts, layerLabel } from '../../layers/layer-facts.ts';
 import type { Efficiency } from '../../layers/work/efficiency.ts';
-import { type LayerGroup, sumMs } from '../../layers/summarize-layers.ts';
+import { channelMultiple, type unalignedLayers } from '../../layers/real-precision.ts';
+import { groupLayers, type LayerGroup, sumMs } from '../../layers/summarize-layers.ts';
 import { printable } from '../../text/printable.ts';
 import type { LayersOutput } from './output.ts';
 import { PURPOSE_WORDS } from '../../terminal/words.ts';
@@ -14,13 +15,14 @@ import { truncate, wrapHanging } from '../../terminal/text-width.ts';
 export interface LayersDetails {
   /** Kinds of layers in 16 bits or more with a considerable share of time, largest first. */
   readonly islands: readonly LayerGroup[];
+  readonly alignment: ReturnType<typeof unalignedLayers>;
   /** Most lines; the rest is summed up. */
   readonly top: number;
 }
 
 type Summary = LayersOutput['summary'];
 
-export function layersText(report: LayersOutput, { islands, top }: LayersDetails, look: Look): string[] {
+export function layersText(report: LayersOutput, { alignment, islands, top }: LayersDetails, look: Look): string[] {
   const { summary, groups, layers, aggregate, totalMs } = report;
   const { style, columns } = look;
   const time = totalMs === null ? '' : `, ${formatMs(totalMs)} a query`;
@@ -41,7 +43,9 @@ export function layersText(report: LayersOutput, { islands, top }: LayersDetails
       ? layers.flatMap((layer) => details(layer, look))
       : []),
     '',
-    ...summaryLines(report, islands).flatMap((line) => wrapHanging(line, columns, 4)),
+    ...[...summaryLines(report, islands), ...alignmentLines(report, alignment)].flatMap((line) =>
+      wrapHanging(line, columns, 4),
+    ),
     ...efficiencyLines(report.efficiency).flatMap((line) => wrapHanging(line, columns, 4)),
   ];
 }
@@ -236,6 +240,40 @@ function islandLines(islands: readonly LayerGroup[], summary: Summary): string[]
   return [
     `not quantized, and worth a look: ${printable(key)} ${formatMs(totalMs)} (${sharePercent(totalMs, summary)})${more}`,
   ];
+}
+
+/** Most kinds of layers that are named. */
+const NAMED = 3;
+/** Share of the time from which the first convolution is worth a word. */
+const WORTH_A_WORD = 0.02;
+
+function alignmentLines(
+  { summary, totalMs }: LayersOutput,
+  { unaligned, image }: LayersDetails['alignment'],
+): string[] {
+  const timeOf = (layers: readonly LayerFacts[], of = ''): string =>
+    totalMs === null ? '' : ` (${sharePercent(sumMs(layers), summary)}${of})`;
+  const lines: string[] = [];
+  const kinds = groupLayers(unaligned, ['node', 'precision'], 1).map(({ key, layers }) => {
+    const [first] = layers;
+    const is = first?.channels ?? [];
+    const multiple = first === undefined ? 1 : channelMultiple(first);
+    const padded = is.map((channels) => multiple * Math.ceil(channels / multiple));
+    return `${printable(key)} ${is.join(' → ')}, padded ${padded.join(' → ')}${timeOf(layers)}`;
+  });
+  if (kinds.length > 0) {
+    const more = kinds.length > NAMED ? `; ${kinds.length - NAMED} more` : '';
+    lines.push(
+      `tensor cores take multiples of 8 channels in fp16 and bf16, of 16 in fp8 and int8; not so in ${count(unaligned.length, 'layer')}${timeOf(unaligned, ' of the time')}: ${kinds.slice(0, NAMED).join('; ')}${more}`,
+      '  pad such channels in the model (of a matrix product K and N): otherwise TensorRT pads them in each run, or takes a slower kernel',
+    );
+  }
+  if (image !== null && totalMs !== null && sumMs([image]) >= WORTH_A_WORD * summary.totalMs) {
+    lines.push(
+      `the first convolution takes ${image.channels?.[0]} channels${timeOf([image], ' of the time')}, as images have: no multiple of ${channelMultiple(image)}, and not counted`,
+    );
+  }
+  return lines;
 }
 
 /** Percent: a sum this close to the time without profiler needs no explanation. */

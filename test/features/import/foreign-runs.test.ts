@@ -318,7 +318,7 @@ describe('engines of imported runs', () => {
       expect([code, JSON.parse(stdout).sweeps[0].outcomes]).toMatchObject([0, { measured: 5, built: 1, failed: 0 }]);
     }
     const { code, stdout } = await bench(['layers', '--diff', 'normal', 'level2', '--db', db]);
-    expect([code, stdout.split('\n')[0]]).toEqual([0, 'normal: 26 of 141 layers changed (no times)']);
+    expect([code, stdout.split('\n')[0]]).toEqual([0, 'normal → level2: 26 of 141 layers changed (no times)']);
     expect(stdout).toContain('patch_embed/Conv');
     expect(stdout).toContain('these are the layers of the build that saved its engine file');
   });

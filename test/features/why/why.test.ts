@@ -224,10 +224,17 @@ describe('layers of files', () => {
     const sides = ['listing-31-trace.json', 'listing-25-profile.log'].map((name) => join(GUIDE, name));
     const args = ['layers', '--diff', ...sides, '--runs', '100'];
     const { stdout } = await bench([...args, '--json']);
-    const { base, unknown } = OUTPUTS['layers-diff'].parse(JSON.parse(stdout));
+    const { base, deltaMs, head, unknown } = OUTPUTS['layers-diff'].parse(JSON.parse(stdout));
     expect(base.notes).toEqual(['from a trace: another harness than trtexec']);
-    expect(((unknown?.baseMs ?? 0) / (unknown?.headMs ?? 1)).toFixed(2)).toBe('2.02');
-    expect((await bench(args)).stdout.replaceAll(/\s+/g, ' ')).toContain('0.2088 → 0.1036 ms');
+    expect(unknown?.parts).toMatchObject([{ base: ['_gemm_mha_v2_myl0_90'], head: ['_gemm_mha_v2_myl0_153'] }]);
+    // The log lists 2 layers of 29.09 ms: their sum is no time of a query.
+    expect([deltaMs, head.totalMs, head.listedMs]).toEqual([null, 29.0892, expect.closeTo(0.3449, 9)]);
+    const text = (await bench(args)).stdout.replaceAll(/\s+/g, ' ');
+    expect(text).toContain('(only some layers are listed, what a query changed by is not known)');
+    expect(text).toContain('head 0.3449 ms in 2 layers of 29.09 ms in all');
+    expect(text).toContain('_gemm_mha_v2: 0.2088 → 0.1036 ms, 2.02x as fast, by its name alone');
+    const turned = (await bench(['layers', '--diff', ...sides.toReversed(), '--runs', '100'])).stdout;
+    expect(turned).toContain('_gemm_mha_v2: 0.1036 → 0.2088 ms, 2.02x as long, by its name alone');
   });
 
   test('a folder without anything of trtexec', async () => {
