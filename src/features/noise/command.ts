@@ -1,13 +1,16 @@
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
 import { branchOption, filterOption, metricOption, positiveInteger } from '../../cli/options.ts';
 
+/** As many sweeps of a series say its noise. */
+export const NEWEST_SWEEPS = 60;
+
 const define = (command: PlainCommand) =>
   command
     .arguments('[cells...]')
     .addOption(metricOption())
     .addOption(filterOption())
     .addOption(branchOption())
-    .option('--last <n>', 'use the newest N sweeps', positiveInteger, 60);
+    .option('--last <n>', 'use the newest N sweeps', positiveInteger, NEWEST_SWEEPS);
 
 export type NoiseOptions = OptionsOf<typeof define>;
 

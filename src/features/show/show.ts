@@ -20,6 +20,7 @@ import type { Sweep } from '../../records/sweep.ts';
 import { joinLayers } from '../../layers/profiled-engine.ts';
 import { cellRunsText, latencyGapLines, latencyGapsOf, type ListedRun } from './cell-text.ts';
 import { type DescribedRun, shownRunText } from './text.ts';
+import { steadinessOf } from './steadiness.ts';
 import { sweepText } from './sweep-text.ts';
 import { shownSweepOf, mappedCells } from './swept.ts';
 import type { ShownCell } from './output.ts';
@@ -54,6 +55,7 @@ import type { ShowOptions } from './command.ts';
 import type { CellKey, RunId } from '../../records/scalars.ts';
 
 const LISTED_RUNS = 50;
+const SHOWN_PERCENT = 1;
 
 export async function show(name: string, options: ShowOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async (store) => {
@@ -138,8 +140,11 @@ function showOneRun(db: StoreDatabase, runId: RunId, options: ShowOptions, io: I
   if (mixed !== undefined) io.err(`note: ${engineNote(mixed)}\n`);
   const cellEngines = mixed?.paths ?? null;
   const bound = provenBound(db, run.sweepId, cell, run.bound);
-  const output: DescribedRun = { schemaVersion: 1, ...run, bound, cell, build, cellEngines, layers };
-  printResult(io, options, output, (_, look) => shownRunText(output, look, queriesOf(db, run, options)));
+  const queries = queriesOf(db, run, options);
+  const steadiness =
+    queries === null ? null : steadinessOf(db, run.sweepId, cell, queries, options.shows ?? SHOWN_PERCENT);
+  const output: DescribedRun = { schemaVersion: 1, ...run, bound, cell, build, cellEngines, steadiness, layers };
+  printResult(io, options, output, (_, look) => shownRunText(output, look, queries));
 }
 
 /** GPU compute time unless a metric is named; else latency, as of runs without it. */
