@@ -1,8 +1,6 @@
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
+import { NEWEST_SWEEPS } from '../../judge/history/settings.ts';
 import { branchOption, filterOption, metricOption, positiveInteger } from '../../cli/options.ts';
-
-/** As many sweeps of a series say its noise. */
-export const NEWEST_SWEEPS = 60;
 
 const define = (command: PlainCommand) =>
   command

@@ -3,7 +3,7 @@ import { withStore } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import type { KnownNoise } from '../../judge/detectable-effect.ts';
-import { HISTORY } from '../../judge/history/settings.ts';
+import { HISTORY, NEWEST_SWEEPS } from '../../judge/history/settings.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { gateMetric, isMetric, isOfBuild, type MetricId, metricOf, metricWord } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
@@ -24,7 +24,7 @@ import { dotted, wrapWords } from '../../terminal/text-width.ts';
 import { inLabelOrder } from '../../text/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import { noiseOfSweeps, noisyCell, type SweepRuns, sweepRunsOf, withoutCopies } from './cell-noise.ts';
-import { NEWEST_SWEEPS, type NoiseOptions } from './command.ts';
+import type { NoiseOptions } from './command.ts';
 import { type NoiseOutput, type NoisyCell, SHOWN_RUNS } from './output.ts';
 
 /** `bench noise [CELL...]`: the noise of each cell, and what is visible in spite of it. */

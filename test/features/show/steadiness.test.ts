@@ -2,8 +2,8 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
+import { serialStatistics } from '../../../src/features/show/steadiness.ts';
 import { runsThatShow } from '../../../src/judge/detectable-effect.ts';
-import { serialStatistics } from '../../../src/statistics/autocorrelation.ts';
 import { bench, ROOT, temporaryFolder } from '../../support/bench.ts';
 import { sharedStore } from '../../support/made-stores.ts';
 import { queryStore } from '../../support/store-dump.ts';
@@ -55,7 +55,7 @@ test('of a cell with several runs their noise counts, as bench noise has it', as
   const db = await sharedStore('pair');
   const [run] = queryStore<{ id: string; cell: string }>(
     db,
-    "SELECT run_id AS id, cell_key AS cell FROM runs WHERE role = 'timed' ORDER BY run_id",
+    'SELECT run_id AS id, cell_key AS cell FROM samples JOIN runs USING (run_id) LIMIT 1',
   );
   const { cells } = JSON.parse((await bench(['noise', run?.cell ?? '', '--db', db, '--json'])).stdout);
   const { steadiness } = JSON.parse(
