@@ -7,7 +7,7 @@ const define = (command: PlainCommand) =>
     .arguments('<what>')
     .option('--samples', 'print the times of every query of a run as CSV')
     .option('--shows <percent>', 'change for which the repeats of a run are counted (default: 1)', positivePercent)
-    .option('--map', 'show a sweep as a map of precision and batch')
+    .option('--map [axes]', 'show a sweep as a map of two axes (default: precision,batch)')
     .addOption(metricOption('metric of the map, or of the chart of a run'))
     .addOption(precisionShareOption())
     .option('--next', 'show what limits a run (or the fastest run of a cell) and which profiler to use next')
@@ -24,7 +24,7 @@ export const showCommand = defineCommand({
     'bench show 1a2b3c4d              # the start of an id, or of a key',
     'bench show 6f1c248c              # a finding of bench check',
     'bench show latest --map          # its times by precision and batch',
-    'bench show latest --map --metric throughput',
+    'bench show latest --map streams,batch --metric throughput',
     'bench show 1a2b3c4d --samples > queries.csv',
     'bench show 1a2b3c4d --shows 2    # and how many such runs would show a change of 2 %',
     'bench show 1a2b3c4d --next       # what limits it, and which profiler to use next',

@@ -49,6 +49,7 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { queryTimes, type RunQueries } from '../../selection/query-times.ts';
 import { realPrecisions } from '../../selection/actual-precisions.ts';
 import { sweepFailures } from '../../run/sweep-failures.ts';
+import { mapAxes } from '../../terminal/charts/heat-map.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { sweepsOfName } from '../../selection/sides.ts';
 import type { ShowOptions } from './command.ts';
@@ -69,7 +70,7 @@ export async function show(name: string, options: ShowOptions, io: Io): Promise<
           : `${printable(name)} is the start of several ids: write more of it`,
       );
     }
-    if (options.metric !== undefined && options.map !== true && runId === undefined) {
+    if (options.metric !== undefined && options.map === undefined && runId === undefined) {
       throw new UsageError('--metric says what --map shows, or the chart of a run: add --map');
     }
     if (sweep !== undefined) showSweep(db, sweep, options, io);
@@ -111,11 +112,13 @@ function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io
     findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]),
     tunedBatches(db, cells, runs),
   );
-  const mapped = options.map === true ? mappedCells(summaries, runs, metricNamed(db, options.metric)) : null;
+  const { map } = options;
+  const axes = map === undefined ? undefined : mapAxes(map, cells);
+  const mapped = axes === undefined ? null : mappedCells(summaries, runs, metricNamed(db, options.metric));
   for (const note of engineNotes(db, sweep.sweepId)) io.err(`note: ${note}\n`);
   const output = shownSweepOf(sweep, tally, summaries, failures, rebuiltEngines(db, sweep, cells, runs));
   const numbers = sweepNumbers(db, [sweep.sweepId]).get(sweep.sweepId) ?? NO_SWEEP_NUMBERS;
-  printResult(io, options, output, (_, look) => sweepText(output, numbers, summaries, look, mapped));
+  printResult(io, options, output, (_, look) => sweepText(output, numbers, summaries, look, mapped, axes));
 }
 
 /** Planned runs whose engine could not be built. */
