@@ -127,7 +127,7 @@ export interface CellChart extends Pick<CellRow, 'metric' | 'unit' | 'values'> {
   readonly starts?: readonly number[];
   readonly height?: number;
   /** Another metric of the same steps, drawn below. */
-  readonly lane?: Pick<CellRow, 'metric' | 'unit' | 'values'> | undefined;
+  readonly strip?: Pick<CellRow, 'metric' | 'unit' | 'values'> | undefined;
 }
 
 const HEIGHT = 6;
@@ -144,12 +144,12 @@ const SIGNS: Readonly<Record<Mark['kind'], string>> = {
 
 /** A cell over time with its levels, and what each mark on the axis is. */
 export function cellChart(
-  { height = HEIGHT, labels, lane, marks, starts = [], values, ...about }: CellChart,
+  { height = HEIGHT, labels, strip, marks, starts = [], values, ...about }: CellChart,
   look: Look,
 ) {
   const moves = marks.filter(({ breaksLine, kind }) => breaksLine === true || kind === 'slower' || kind === 'faster');
   const kinds = [null, ...moves.map(({ kind }) => kind)];
-  const below = lane === undefined ? null : { ...lane, format: (value: number) => levelText(lane, value) };
+  const below = strip === undefined ? null : { ...strip, format: (value: number) => levelText(strip, value) };
   const chart: HistoryChart = {
     values,
     levelStarts: moves.length === 0 ? starts : moves.map(({ step }) => step),

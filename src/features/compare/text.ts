@@ -48,19 +48,7 @@ export function compareText(
     const table = isOne
       ? [...comparedCellText(only, look), ...comparedQueriesText(details.queries, look)]
       : verdictTable(shown, look);
-    lines.push(
-      '',
-      ...(map === undefined
-        ? table
-        : changeMap(
-            shown,
-            look,
-            mapAxes(
-              map,
-              shown.map(({ cell }) => cell),
-            ),
-          )),
-    );
+    lines.push('', ...(map === undefined ? table : changeMap(shown, look, mapAxes(map, shown))));
   }
   if (counts.missing > 0) lines.push('', `${count(counts.missing, 'cell')} on one side only`);
   if (otherMethods > 0) {

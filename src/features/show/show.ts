@@ -113,7 +113,7 @@ function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io
     tunedBatches(db, cells, runs),
   );
   const { map } = options;
-  const axes = map === undefined ? undefined : mapAxes(map, cells);
+  const axes = map === undefined ? undefined : mapAxes(map, summaries);
   const mapped = axes === undefined ? null : mappedCells(summaries, runs, metricNamed(db, options.metric));
   for (const note of engineNotes(db, sweep.sweepId)) io.err(`note: ${note}\n`);
   const output = shownSweepOf(sweep, tally, summaries, failures, rebuiltEngines(db, sweep, cells, runs));

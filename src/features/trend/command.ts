@@ -5,7 +5,7 @@ import { TREND_UNITS } from '../../judge/trend.ts';
 import { PROVENANCES } from '../../records/sweep.ts';
 
 /** Words of metrics that may explain a change. */
-const LANES = ['temperature', 'sm-clock', 'power'] as const;
+const STRIPS = ['temperature', 'sm-clock', 'power'] as const;
 
 const define = (command: PlainCommand) =>
   command
@@ -23,7 +23,7 @@ const define = (command: PlainCommand) =>
         PROVENANCES,
       ),
     )
-    .addOption(new Option('--with <metric>', 'a second lane below each chart, on the same axis').choices(LANES))
+    .addOption(new Option('--with <metric>', 'a second strip below each chart, on the same axis').choices(STRIPS))
     .option('--together', 'one line for each cell, all on one scale');
 
 export type TrendOptions = OptionsOf<typeof define>;

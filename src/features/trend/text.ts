@@ -52,9 +52,9 @@ function chartOf(series: TrendSeries, height: number, look: Look): string[] {
     height,
   };
   const { legend, lines } = cellChart(chart, look);
-  const { lane } = series;
-  const what = lane && metricOf(lane.metric).label;
-  const has = lane?.values.some((value) => value !== null) === true;
+  const { strip } = series;
+  const what = strip && metricOf(strip.metric).label;
+  const has = strip?.values.some((value) => value !== null) === true;
   return [
     ...lines,
     ...(what === undefined ? [] : [look.style.dim(has ? `below: ${what}` : `no run has ${what}`)]),
@@ -99,7 +99,7 @@ function rowsText(
   const metrics = [...new Set(all.map(({ metric }) => metricOf(metric).label))];
   const units = [...new Set(all.map(({ by }) => by))];
   const title = dotted([count(rows.length, 'cell'), metrics.join(', '), `by ${units.join(', ')}`, provenance]);
-  const isCut = all.some(({ lane }) => lane !== undefined);
+  const isCut = all.some(({ strip }) => strip !== undefined);
   const steps = units.length === 1 ? `${units.join('')}s` : 'steps';
   return [
     ...wrapHanging(title, look.columns, 2).map(look.style.strong),

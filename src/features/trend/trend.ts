@@ -124,7 +124,7 @@ async function trendOf(
   gate: ReturnType<typeof gateOf>,
   cell: KeyedCell,
   history: History,
-  { metric: requested, by, last, together, with: laneWord }: TrendOptions,
+  { metric: requested, by, last, together, with: stripWord }: TrendOptions,
 ): Promise<TrendSeries> {
   const metric = gateMetric(metricNamed(db, requested), cell);
   const measured = history.runsOf(cell.key, metric);
@@ -152,11 +152,11 @@ async function trendOf(
     ...lastTwoSweeps(runs),
   };
   const change = { verdict, reason, before, now, changePercent };
-  const laneMetric = laneWord === undefined ? undefined : ownMetricNamed(laneWord);
-  const lane = laneMetric === undefined ? {} : { lane: laneOf(laneMetric) };
-  return { ...aboutCell(cell, metric), by: step, points, marks, ...change, ...lane, barred: ineligible };
+  const stripMetric = stripWord === undefined ? undefined : ownMetricNamed(stripWord);
+  const strip = stripMetric === undefined ? {} : { strip: stripOf(stripMetric) };
+  return { ...aboutCell(cell, metric), by: step, points, marks, ...change, ...strip, barred: ineligible };
 
-  function laneOf(other: MetricId) {
+  function stripOf(other: MetricId) {
     const values = new Map(
       history.runsOf(cell.key, other).map(({ runId, values: own }) => [runId, own[other] ?? null]),
     );

@@ -86,9 +86,9 @@ const BY_DEFAULT: MapAxes = [axisNamed('precision'), axisNamed('batch')];
  * Two axes as `streams,batch`; precision and batch where none are named.
  * @throws UsageError naming those that the cells have
  */
-export function mapAxes(text: string | true, cells: readonly Cell[]): MapAxes {
+export function mapAxes(text: string | true, cells: readonly { readonly cell: Cell }[]): MapAxes {
   if (text === true) return BY_DEFAULT;
-  const ofFlags = cells.flatMap(({ axisFlags }) => [
+  const ofFlags = cells.flatMap(({ cell: { axisFlags } }) => [
     ...namedWords(axisFlags).map(({ name }) => name),
     ...Object.keys(axisFlags).filter((flag) => !flag.startsWith('--')),
   ]);

@@ -39,21 +39,21 @@ const LINE_COLUMNS = 3;
 /** So few steps need no more rows. */
 const FEW_STEPS = 3;
 const FEW_ROWS = 4;
-const LANE_ROWS = 4;
+const STRIP_ROWS = 4;
 
 /**
  * Values over time at the full width of the terminal: dots of braille where there are many, else lines. Each level has
  * a band of two standard deviations; what lies far outside is a `!` at the edge.
- * @param lane other values of the same steps, in a few rows below on the same axis
+ * @param strip other values of the same steps, in a few rows below on the same axis
  */
 export function renderHistoryChart(
   chart: HistoryChart,
-  lane: Pick<HistoryChart, 'format' | 'values'> | null = null,
+  strip: Pick<HistoryChart, 'format' | 'values'> | null = null,
 ): string[] {
   const upper = paneOf(chart);
   if (upper === null) return ['(nothing was measured)'];
-  const own = { levelStarts: [], most: null, height: LANE_ROWS, styleOf: () => plain };
-  const lower = lane === null ? null : paneOf({ ...chart, ...lane, ...own }, true);
+  const own = { levelStarts: [], most: null, height: STRIP_ROWS, styleOf: () => plain };
+  const lower = strip === null ? null : paneOf({ ...chart, ...strip, ...own }, true);
   const panes = lower === null ? [upper] : [upper, lower];
   const left = Math.max(...panes.flatMap(({ names }) => [...names.values()].map(textWidth)));
   const right = Math.max(...panes.flatMap(({ ends }) => ends.map(({ text }) => textWidth(text))));
@@ -65,13 +65,13 @@ export function renderHistoryChart(
 
 type Pane = NonNullable<ReturnType<typeof paneOf>>;
 
-/** Null where nothing was measured. A lane has all its values on the scale, and no band. */
-function paneOf(chart: HistoryChart, isLane = false) {
+/** Null where nothing was measured. A strip has all its values on the scale, and no band. */
+function paneOf(chart: HistoryChart, isStrip = false) {
   const { format, labels, values } = chart;
-  const levels = levelsOf(chart).map((level) => (isLane ? { ...level, reach: 0 } : level));
+  const levels = levelsOf(chart).map((level) => (isStrip ? { ...level, reach: 0 } : level));
   if (levels.length === 0) return null;
   const rows = Math.max(2, labels.length <= FEW_STEPS ? Math.min(FEW_ROWS, chart.height) : chart.height);
-  const scale = scaleOf(levels, values, rows, isLane ? Infinity : FEW_VALUES);
+  const scale = scaleOf(levels, values, rows, isStrip ? Infinity : FEW_VALUES);
   const names = tickNames(scale, rows, chart.most ?? Infinity);
   const ends = levels.slice(-2).map(({ value }) => ({ row: rowOf(value, scale, rows), text: ` ${format(value)}` }));
   return { chart, ends, levels, names, rows, scale };

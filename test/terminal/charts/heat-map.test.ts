@@ -32,15 +32,15 @@ describe('a heat map', () => {
     const cells = [1, 2, 10].map((streams) => choiceCell('fp16', 8, { streams, axisFlags: { 'env.MODE': 'a' } }));
     const other = choiceCell('fp16', 8, { axisFlags: {} });
     const tiles = [...cells, other].map((cell) => tile(cell, '1'));
-    expect(heatMaps(tiles, PLAIN, mapAxes('env.MODE,streams', cells))).toEqual([
+    expect(heatMaps(tiles, PLAIN, mapAxes('env.MODE,streams', tiles))).toEqual([
       'vit fp16 8x3x224x224 graph transfers',
       '            streams 1  streams 2  streams 10',
       'env.MODE –        ░ 1',
       'env.MODE a        ░ 1        ░ 1         ░ 1',
     ]);
     const axes = 'model, precision, batch, streams, cudaGraph, dataTransfers, spinWait, env.MODE';
-    expect(() => mapAxes('speed,batch', cells)).toThrow(`--map speed,batch: no axis speed; there are ${axes}`);
-    expect(() => mapAxes('batch', cells)).toThrow('takes two axes, as streams,batch');
+    expect(() => mapAxes('speed,batch', tiles)).toThrow(`--map speed,batch: no axis speed; there are ${axes}`);
+    expect(() => mapAxes('batch', tiles)).toThrow('takes two axes, as streams,batch');
   });
 
   test('batches that do not fit beside each other follow below, none is lost', () => {
