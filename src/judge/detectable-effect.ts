@@ -57,6 +57,16 @@ export function visibleChange({ run, sweep, degrees }: KnownNoise, runs: number,
   return detectableChange(error, free, callLimit(FALSE_SHARE, 0, cells, free));
 }
 
+/** The fewest runs a side of one cell that show a change of this size; null where `MOST_RUNS` do not. */
+export function runsThatShow(noise: KnownNoise, percent: number): number | null {
+  const wanted = Math.log1p(percent / 100);
+  for (let runs = 1; runs <= MOST_RUNS; runs += 1) {
+    const visible = visibleChange(noise, runs, 1);
+    if (visible !== null && visible <= wanted) return runs;
+  }
+  return null;
+}
+
 /** Runs of a cell that are compared, and what they scatter by; log scale. */
 export interface ComparedRuns {
   /** Of one run. */

@@ -1,11 +1,12 @@
 import { readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { TooLargeError } from '../../errors.ts';
 import { headOfFile, plainName, readChunks, unpackedHead } from '../files.ts';
 import { ATTEMPT_PREFIX, isTemporary, runOfAttached } from '../layout.ts';
 import { isRunFolder, readBareLog } from './read-run.ts';
+import { isDmon } from './read-telemetry.ts';
 import { lackingUnpacker } from './recode.ts';
 import {
   EXPLORER_GRAPH,
@@ -86,6 +87,7 @@ async function discoverFolder(folder: string, hints: ImportHints, onTheWay: OnTh
   const isRun = await isRunFolder(folder);
   const entries = await readdir(folder, { withFileTypes: true });
   const found: RunSource[] = isRun ? [{ kind: 'folder', path: folder }] : [];
+  const watched: string[] = [];
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     await nextTurn();
     onTheWay.signal?.throwIfAborted();
@@ -98,9 +100,17 @@ async function discoverFolder(folder: string, hints: ImportHints, onTheWay: OnTh
     else if (!isRun && entry.isFile() && !(await isGarbage(path, onTheWay))) {
       const source = await discoverFile(path, plainName(entry.name), hints, onTheWay);
       if (source !== null) found.push(source);
+      else if (isDmon(headOfFile(path, HEAD_BYTES).toString('latin1'))) watched.push(path);
       else if (LOG_NAME.test(plainName(entry.name))) onTheWay.leftOut?.(path, leftOutKind(path));
     }
   }
+  // Of several logs it is not known which one was watched.
+  const [log, ...logs] = found.filter(({ kind, path }) => kind === 'log' && dirname(path) === folder);
+  const [beside, ...more] = watched;
+  if (log?.kind === 'log' && beside !== undefined && logs.length + more.length === 0) {
+    return found.map((source) => (source === log ? { ...log, watched: beside } : source));
+  }
+  for (const path of watched) onTheWay.leftOut?.(path, 'other');
   return found;
 }
 

@@ -82,9 +82,10 @@ export function isUnnamed(run: ReadRun): boolean {
 }
 
 /** A run folder and standard input have no name of their own. */
-function fileNameOf({ artefacts, harness, path }: ReadRun): string | undefined {
+function fileNameOf({ artefacts, harness, path, sources }: ReadRun): string | undefined {
   const name = plainName(basename(path));
-  const isLog = harness === null && artefacts.length === 1 && artefacts[0]?.name === name;
+  const isAlone = artefacts.length === 1 && artefacts[0]?.name === name;
+  const isLog = harness === null && (isAlone || sources?.get(path) === 'stdout.log');
   return isLog ? name.replace(/\.(?:log|txt|out|err)$/, '') : undefined;
 }
 

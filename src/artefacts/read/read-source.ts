@@ -45,7 +45,7 @@ function runsOf(source: RunSource, standalone: StandaloneReading, options: ReadO
     case 'folder':
       return readRunFolder(source.path, options);
     case 'log':
-      return readBareLog(source.path, options);
+      return readBareLog(source.path, options, undefined, standalone.watched ?? source.watched);
     case 'report':
       return readReportFile(source, standalone, options.signal);
     case 'layers':

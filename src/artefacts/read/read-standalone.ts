@@ -21,6 +21,8 @@ export interface StandaloneReading {
   readonly as: string | null;
   readonly metric: CustomMetricId | null;
   readonly pattern: string | null;
+  /** File of what nvidia-smi printed beside the only log. */
+  readonly watched?: string | undefined;
 }
 
 export const NOTHING_STATED: StandaloneReading = {

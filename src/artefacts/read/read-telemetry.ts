@@ -1,5 +1,9 @@
+import { createHash } from 'node:crypto';
+import { dirname } from 'node:path';
+
 import { errorText } from '../../errors.ts';
-import type { RunFiles } from '../run-files.ts';
+import { readWhole } from '../files.ts';
+import { RunFiles } from '../run-files.ts';
 import type { RunManifest } from '../run-manifest.ts';
 import { type GpuSamples, parseDmon, parseQueryCsv, samplesOf } from '../../tools/nvidia-smi/gpu-samples.ts';
 import { NOT_WATCHED, summariseTelemetry } from '../../tools/nvidia-smi/summarise.ts';
@@ -12,13 +16,33 @@ export const TELEMETRY_FILE = 'telemetry.csv';
 const QUERY_NAME = /^nvidia-smi.*\.csv$/;
 const DMON_NAME = /^(?:nvidia-smi-)?dmon.*\.(?:txt|log|csv)$/;
 
-function isDmonName(name: string): boolean {
-  return DMON_NAME.test(name);
-}
-
 /** @param name without the compression extension */
 export function isTelemetryName(name: string): boolean {
-  return name === TELEMETRY_FILE || QUERY_NAME.test(name) || isDmonName(name);
+  return name === TELEMETRY_FILE || QUERY_NAME.test(name) || DMON_NAME.test(name);
+}
+
+/** Whether a text begins with the line by which dmon names its columns. */
+export function isDmon(text: string): boolean {
+  return /^#.*\sgpu\s/.test(text);
+}
+
+/** A text of dmon under a name of its own; undefined where there is none. */
+async function dmonIn(files: RunFiles): Promise<string | undefined> {
+  for (const name of files.names.filter((candidate) => /\.(?:txt|log|csv|out)$/.test(candidate)).toSorted()) {
+    const head = files.chunks(name)[Symbol.asyncIterator]();
+    const first = await head.next().catch(() => null);
+    await head.return(undefined);
+    if (first?.done === false && isDmon(first.value.toString('latin1'))) return name;
+  }
+  return undefined;
+}
+
+/** The file of a log without a folder of its own that has what nvidia-smi printed beside it, as it will be kept. */
+export async function telemetryBeside(path: string) {
+  const bytes = await readWhole(path);
+  const name = isDmon(bytes.toString('utf8')) ? 'dmon.txt' : 'nvidia-smi.csv';
+  const artefact = { name, sha256: createHash('sha256').update(bytes).digest('hex'), bytes: bytes.length };
+  return { artefact, files: RunFiles.read(dirname(path), new Map([[name, bytes]])) };
 }
 
 /** What another GPU did during the run; its samples are in the same file. */
@@ -34,12 +58,12 @@ function otherGpuNote({ samples, uuid }: GpuSamples): string[] {
 export async function readTelemetry(files: RunFiles, { environment, watched }: RunManifest, { device }: TrtexecRun) {
   const notes: string[] = [];
   const names = files.names.filter(isTelemetryName).toSorted();
-  const name = names.find((candidate) => candidate === TELEMETRY_FILE) ?? names[0];
+  const name = names.find((candidate) => candidate === TELEMETRY_FILE) ?? names[0] ?? (await dmonIn(files));
   let gpus: readonly GpuSamples[] = [];
   if (name !== undefined) {
     try {
       const text = (await files.whole(name)).toString('utf8');
-      gpus = isDmonName(name) ? parseDmon(text) : parseQueryCsv(text);
+      gpus = isDmon(text) || DMON_NAME.test(name) ? parseDmon(text) : parseQueryCsv(text);
     } catch (error) {
       notes.push(`${name} is damaged: ${errorText(error)}`);
     }

@@ -13,7 +13,7 @@ const LAYER_FORMATS = ['trtexec', 'trace', 'csv', 'trt-engine-explorer'] as cons
 
 export type RunSource =
   | { readonly kind: 'folder'; readonly path: string }
-  | { readonly kind: 'log'; readonly path: string }
+  | { readonly kind: 'log'; readonly path: string; readonly watched?: string }
   | { readonly kind: 'report'; readonly path: string; readonly driver: string }
   | { readonly kind: 'layers'; readonly path: string; readonly format: (typeof LAYER_FORMATS)[number] };
 

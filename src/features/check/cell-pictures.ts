@@ -7,7 +7,7 @@ import { type GatedMetricId, gatedMetricOf, wholeOf } from '../../records/gated-
 import type { GeometricMean } from '../../records/verdict.ts';
 import { cellTable } from '../../terminal/cell-columns.ts';
 import { dayText } from '../../terminal/charts/day-text.ts';
-import { renderHistoryChart } from '../../terminal/charts/history-chart.ts';
+import { type HistoryChart, renderHistoryChart } from '../../terminal/charts/history-chart.ts';
 import { scalePercent, sparkline } from '../../terminal/charts/sparkline.ts';
 import { type Look, plain } from '../../terminal/look.ts';
 import { count, formatPercent, meanChangeText } from '../../terminal/numbers.ts';
@@ -126,6 +126,8 @@ export interface CellChart extends Pick<CellRow, 'metric' | 'unit' | 'values'> {
   /** Where another level begins, beyond the marks. */
   readonly starts?: readonly number[];
   readonly height?: number;
+  /** Another metric of the same steps, drawn below. */
+  readonly strip?: Pick<CellRow, 'metric' | 'unit' | 'values'> | undefined;
 }
 
 const HEIGHT = 6;
@@ -141,10 +143,14 @@ const SIGNS: Readonly<Record<Mark['kind'], string>> = {
 };
 
 /** A cell over time with its levels, and what each mark on the axis is. */
-export function cellChart({ height = HEIGHT, labels, marks, starts = [], values, ...about }: CellChart, look: Look) {
+export function cellChart(
+  { height = HEIGHT, labels, strip, marks, starts = [], values, ...about }: CellChart,
+  look: Look,
+) {
   const moves = marks.filter(({ breaksLine, kind }) => breaksLine === true || kind === 'slower' || kind === 'faster');
   const kinds = [null, ...moves.map(({ kind }) => kind)];
-  const lines = renderHistoryChart({
+  const below = strip === undefined ? null : { ...strip, format: (value: number) => levelText(strip, value) };
+  const chart: HistoryChart = {
     values,
     levelStarts: moves.length === 0 ? starts : moves.map(({ step }) => step),
     labels,
@@ -155,7 +161,8 @@ export function cellChart({ height = HEIGHT, labels, marks, starts = [], values,
     most: wholeOf(about.metric),
     height,
     look,
-  });
+  };
+  const lines = renderHistoryChart(chart, below);
   const changes = marks.filter(({ kind }) => kind === 'environment');
   const unnamed = new Set(changes.slice(0, -NAMED_CHANGES));
   const legend = marks

@@ -21,7 +21,7 @@ const define = (command: PlainCommand) =>
     .addOption(branchOption())
     .addOption(failOnOption())
     .addOption(minChangeOption())
-    .option('--map', 'show the changes as a map of precision and batch')
+    .option('--map [axes]', 'show the changes as a map of two axes (default: precision,batch)')
     .option('--across-provenance', 'compare even if one side is recorded and the other measured')
     .option('--across-gpu', 'compare even if the GPU models differ')
     .option('--across-tensorrt', 'compare even if the TensorRT major versions differ')
@@ -60,6 +60,7 @@ export const compareCommand = defineCommand({
     'bench compare main..HEAD --metric throughput',
     'bench compare baseline:v1.2 latest --fail-on regression,unclear',
     'bench compare HEAD~1 --map         # changes by precision and batch',
+    'bench compare HEAD~1 --map streams,batch',
     'bench compare main...HEAD nightly.yaml --run --build ./build.sh   # measure both now, in turns',
   ],
   outputs: { compare: async () => (await import('./output.ts')).comparison },

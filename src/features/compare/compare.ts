@@ -119,7 +119,7 @@ export function printReport(
   closing: ((look: Look) => readonly string[]) | null = null,
 ): ExitCode {
   printResult(io, options, output, (_, look) => [
-    ...compareText(output, details, look, options.map === true),
+    ...compareText(output, details, look, options.map),
     ...(closing === null ? [] : ['', ...closing(look)]),
   ]);
   const { counts, shift } = output;

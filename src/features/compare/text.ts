@@ -3,7 +3,7 @@ import { metricOf } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
 import { type CommonShift, DETECTABLE_FROM, isCalled, singleRunReason, type Verdict } from '../../records/verdict.ts';
 import { cellTable } from '../../terminal/cell-columns.ts';
-import { changeMap } from '../../terminal/charts/heat-map.ts';
+import { changeMap, mapAxes } from '../../terminal/charts/heat-map.ts';
 import type { Side } from '../../selection/sides.ts';
 import { comparedCellText, comparedQueriesText, type ComparedDetails, type ShownCell } from './cell-text.ts';
 import type { ComparedCell, Comparison } from './output.ts';
@@ -15,8 +15,13 @@ import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-wi
 import { sideColumns } from '../../terminal/side-columns.ts';
 import type { Column } from '../../terminal/table.ts';
 
-/** @param asMap changes by precision and batch in place of a row per cell */
-export function compareText(comparison: Comparison, details: ComparedDetails, look: Look, asMap = false): string[] {
+/** @param map axes of a map of the changes, in place of a row per cell */
+export function compareText(
+  comparison: Comparison,
+  details: ComparedDetails,
+  look: Look,
+  map?: string | true,
+): string[] {
   const { base, head, shift, counts, across, otherMethods } = comparison;
   const { style, columns } = look;
   const shown = comparison.cells.flatMap((cell): ShownCell[] => {
@@ -43,7 +48,7 @@ export function compareText(comparison: Comparison, details: ComparedDetails, lo
     const table = isOne
       ? [...comparedCellText(only, look), ...comparedQueriesText(details.queries, look)]
       : verdictTable(shown, look);
-    lines.push('', ...(asMap ? changeMap(shown, look) : table));
+    lines.push('', ...(map === undefined ? table : changeMap(shown, look, mapAxes(map, shown))));
   }
   if (counts.missing > 0) lines.push('', `${count(counts.missing, 'cell')} on one side only`);
   if (otherMethods > 0) {

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 
 import { ENGINE_EXPLORER, type ImportHints, TRTEXEC } from '../../artefacts/read/recognise.ts';
 import { artefactsFolderOf, isInside, removedFolderOf } from '../../artefacts/layout.ts';
@@ -37,6 +37,7 @@ import { openStore, type OpenStore, type StoreDatabase } from '../../store/file/
 import { RunWriter } from '../../store/runs/save-run.ts';
 import { findSweepsByPrefix, sweepOfRun } from '../../store/sweeps/sweeps.ts';
 import { engineNotes } from '../../selection/mixed-engines.ts';
+import { readingProblem } from '../../selection/reading-problem.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { findRuns, type LeftOut, leftOutOutput, nothingIn, readNamed } from '../../selection/find-runs.ts';
 import { migrationsFolder, storePath, toolVersion } from '../../cli/store-location.ts';
@@ -71,7 +72,8 @@ export async function importRuns(paths: readonly string[], stated: ImportOptions
     sources.push(...nameSources(path, found));
     return null;
   });
-  const standalone = standaloneOf(options, hints);
+  const watched = options.telemetry === undefined ? undefined : resolve(io.cwd, options.telemetry);
+  const standalone = { ...standaloneOf(options, hints), watched };
   await checkStandalone(sources, standalone, io);
   const git = await gitOf(options, io);
   const store = warnIfMigrated(openStore(storePath(options.db, io), migrationsFolder()), io);
@@ -196,14 +198,16 @@ async function restoreOthers(
   return others;
 }
 
-function optionNotes(imported: readonly ImportedSweep[], { date, note }: ImportOptions): string[] {
+function optionNotes(imported: readonly ImportedSweep[], { date, note, telemetry }: ImportOptions): string[] {
   const runs = imported.reduce((sum, { alreadyStored, stored }) => sum + stored + alreadyStored, 0);
+  const stored = imported.reduce((sum, { alreadyStored }) => sum + alreadyStored, 0);
   const without = runs - imported.reduce((sum, { noted }) => sum + noted, 0);
   const dated = imported.filter(({ datesFrom }) => datesFrom.includes('runJson')).length;
   return [
     note !== undefined &&
       without > 0 &&
       `--note does not stand with ${count(without, 'run')} of ${runs}: stored already, or a run of bench itself`,
+    telemetry !== undefined && stored > 0 && '--telemetry does not stand with this run: stored already',
     date !== undefined &&
       dated > 0 &&
       `--date does not count for runs whose run.json says when they began (${count(dated, 'sweep')})`,
@@ -271,10 +275,28 @@ function standaloneOf(
 
 /** Before anything is stored: a mistake in one of many files leaves the store unchanged. */
 async function checkStandalone(sources: readonly NamedSource[], standalone: StandaloneReading, io: Io): Promise<void> {
+  if (standalone.watched !== undefined) await checkWatched(sources, standalone);
   for (const { source } of sources) {
     io.signal.throwIfAborted();
     if (source.kind === 'report' || source.kind === 'layers')
       await readSource(source, standalone, { signal: io.signal });
+  }
+}
+
+/** @throws UsageError unless it is known what it watched, and that it watched this GPU */
+async function checkWatched(sources: readonly NamedSource[], standalone: StandaloneReading) {
+  const named = `--telemetry ${printable(basename(standalone.watched ?? ''))}`;
+  const [only, ...more] = sources;
+  if (only?.source.kind !== 'log' || more.length > 0) {
+    throw new UsageError(`${named}: goes with one log; a folder of a run keeps it beside its stdout.log`);
+  }
+  const runs = await readSource(only.source, standalone).catch((error: unknown) => {
+    throw new UsageError(`${named}: ${readingProblem(error)}`, { cause: error });
+  });
+  const [run, ...others] = runs;
+  if (others.length > 0) throw new UsageError(`${named}: ${runs.length} runs are in this log: which one did it watch?`);
+  if (run === undefined || run.telemetry === null) {
+    throw new UsageError(`${named}: ${run?.notes.at(-1)?.replace(/^\S+ /, '') ?? 'nothing in the log'}`);
   }
 }
 

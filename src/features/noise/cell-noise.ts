@@ -88,7 +88,7 @@ export function sweepRunsOf(
 const MEDIAN_VARIANCE = Math.PI / 2;
 
 /** Of single runs around the mean of their sweep, and of the values of sweeps beyond them, without lasting changes. */
-function noiseOfSweeps(sweeps: readonly SweepRuns[]): KnownNoise {
+export function noiseOfSweeps(sweeps: readonly SweepRuns[]): KnownNoise {
   const squares = sweeps.reduce((sum, { values }) => sum + squaresAround(values), 0);
   const within = sweeps.reduce((sum, { values }) => sum + values.length - 1, 0);
   const run = within === 0 ? null : Math.sqrt(squares / within);

@@ -1,4 +1,5 @@
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
+import { NEWEST_SWEEPS } from '../../judge/history/settings.ts';
 import { branchOption, filterOption, metricOption, positiveInteger } from '../../cli/options.ts';
 
 const define = (command: PlainCommand) =>
@@ -7,7 +8,7 @@ const define = (command: PlainCommand) =>
     .addOption(metricOption())
     .addOption(filterOption())
     .addOption(branchOption())
-    .option('--last <n>', 'use the newest N sweeps', positiveInteger, 60);
+    .option('--last <n>', 'use the newest N sweeps', positiveInteger, NEWEST_SWEEPS);
 
 export type NoiseOptions = OptionsOf<typeof define>;
 

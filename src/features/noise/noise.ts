@@ -2,9 +2,10 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
-import { HISTORY } from '../../judge/history/settings.ts';
+import type { KnownNoise } from '../../judge/detectable-effect.ts';
+import { HISTORY, NEWEST_SWEEPS } from '../../judge/history/settings.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import { gateMetric, isMetric, isOfBuild, metricOf, metricWord } from '../../records/metric.ts';
+import { gateMetric, isMetric, isOfBuild, type MetricId, metricOf, metricWord } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { chooseCells, metricNamed, namedCells } from '../../selection/by-name.ts';
 import { resolveSide } from '../../selection/sides.ts';
@@ -22,7 +23,7 @@ import { count, formatNumber } from '../../terminal/numbers.ts';
 import { dotted, wrapWords } from '../../terminal/text-width.ts';
 import { inLabelOrder } from '../../text/cell-label.ts';
 import { printable } from '../../text/printable.ts';
-import { noisyCell, sweepRunsOf, withoutCopies } from './cell-noise.ts';
+import { noiseOfSweeps, noisyCell, type SweepRuns, sweepRunsOf, withoutCopies } from './cell-noise.ts';
 import type { NoiseOptions } from './command.ts';
 import { type NoiseOutput, type NoisyCell, SHOWN_RUNS } from './output.ts';
 
@@ -43,7 +44,9 @@ export async function noise(names: readonly string[], options: NoiseOptions, io:
     const known = inLabelOrder([...findCells(db, [...cellKeysOf(db, ids)]).values()]);
     const cells = chooseCells(db, namedCells(known, names), options.filter);
     if (cells.length === 0) throw new UsageError('no cell of these sweeps passes; see `bench ls cells`');
-    const { noisy, sweepIds } = noisyCells(db, cells, ids, options);
+    const requested = metricNamed(db, metric);
+    const { runsOf, sweepIds } = sweepRuns(db, cells, ids, requested);
+    const noisy = cells.map((cell) => noisyCell(cell, gateMetric(requested, cell), runsOf(cell), cells.length));
     const first = all.find(({ sweepId }) => sweepId === sweepIds[0]) ?? newest;
     const copies = ids.length - sweepIds.length;
     const isSweepNoiseKnown = noisy.some(({ sweepPercent }) => sweepPercent !== null);
@@ -82,12 +85,13 @@ export async function noise(names: readonly string[], options: NoiseOptions, io:
 
 type NoisyRow = NoisyCell & { readonly cell: KeyedCell };
 
-function noisyCells(
-  db: StoreDatabase,
-  cells: readonly KeyedCell[],
-  ids: readonly string[],
-  { metric: requested }: Pick<NoiseOptions, 'metric'>,
-) {
+/** The noise of a cell by the newest sweeps of a sweep's series. */
+export function noiseOfCell(db: StoreDatabase, cell: KeyedCell, metric: MetricId, series: Sweep): KnownNoise {
+  const ids = seriesOf(db, series, NEWEST_SWEEPS).map(({ sweepId }) => sweepId);
+  return noiseOfSweeps(sweepRuns(db, [cell], ids.toReversed(), metric).runsOf(cell));
+}
+
+function sweepRuns(db: StoreDatabase, cells: readonly KeyedCell[], ids: readonly string[], metric: MetricId | null) {
   const paths = new Map(loadedEngines(db, ids).map(({ runId, path }) => [runId, path]));
   const keys = cells.map(({ key }) => key);
   const runs = cellRunsOf(db, ids, keys).map((run) => {
@@ -96,13 +100,10 @@ function noisyCells(
   });
   const sweepIds = withoutCopies(ids, runs);
   const environments = findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]);
-  const metric = metricNamed(db, requested);
   const byCell = Map.groupBy(runs, ({ cellKey }) => cellKey);
-  const noisy = cells.map((cell) => {
-    const sweepRuns = sweepRunsOf(cell, metric, sweepIds, byCell.get(cell.key) ?? [], environments);
-    return noisyCell(cell, gateMetric(metric, cell), sweepRuns, cells.length);
-  });
-  return { noisy, sweepIds };
+  const runsOf = (cell: KeyedCell): SweepRuns[] =>
+    sweepRunsOf(cell, metric, sweepIds, byCell.get(cell.key) ?? [], environments);
+  return { runsOf, sweepIds };
 }
 
 /** Runs a sweep that the first line speaks of. */

@@ -1,12 +1,13 @@
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
 import { UsageError } from '../../errors.ts';
-import { metricOption, precisionShareOption } from '../../cli/options.ts';
+import { metricOption, positivePercent, precisionShareOption } from '../../cli/options.ts';
 
 const define = (command: PlainCommand) =>
   command
     .arguments('<what>')
     .option('--samples', 'print the times of every query of a run as CSV')
-    .option('--map', 'show a sweep as a map of precision and batch')
+    .option('--shows <percent>', 'change for which the repeats of a run are counted (default: 1)', positivePercent)
+    .option('--map [axes]', 'show a sweep as a map of two axes (default: precision,batch)')
     .addOption(metricOption('metric of the map, or of the chart of a run'))
     .addOption(precisionShareOption())
     .option('--next', 'show what limits a run (or the fastest run of a cell) and which profiler to use next')
@@ -23,8 +24,9 @@ export const showCommand = defineCommand({
     'bench show 1a2b3c4d              # the start of an id, or of a key',
     'bench show 6f1c248c              # a finding of bench check',
     'bench show latest --map          # its times by precision and batch',
-    'bench show latest --map --metric throughput',
+    'bench show latest --map streams,batch --metric throughput',
     'bench show 1a2b3c4d --samples > queries.csv',
+    'bench show 1a2b3c4d --shows 2    # and how many such runs would show a change of 2 %',
     'bench show 1a2b3c4d --next       # what limits it, and which profiler to use next',
     'bench show 1a2b3c4d --attach vit.nsys-rep vit.sqlite',
     'bench show 1a2b3c4d --attach notes.txt --name why-it-was-slow.txt',

@@ -191,6 +191,24 @@ export const shownRun = output('bench show RUN --json', {
       }),
     )
     .describe('Every start of it'),
+  steadiness: z
+    .strictObject({
+      metric,
+      queries: count,
+      cvPercent: z.number().describe('Standard deviation of the queries over their mean'),
+      driftPercent: z.number().describe('Median of the last quarter of the queries against that of the first'),
+      autocorrelation: z.number().describe('Of neighboring queries'),
+      effectiveQueries: z.number().describe('Independent queries that would say as much of the mean'),
+      showsPercent: z.number().describe('Change that is to be shown'),
+      repeats: count.nullable().describe('Runs a side that show it nine times in ten; null where no number does'),
+      noiseFrom: z
+        .enum(['runs', 'queries'])
+        .describe('queries: of this run alone, which does not know the noise between runs; repeats is the least then'),
+      runPercent: z.number().describe('Standard deviation of a run'),
+      sweepPercent: z.number().nullable().describe('Standard deviation between sweeps beyond their runs'),
+    })
+    .nullable()
+    .describe('By the times of its queries; null without them'),
   artefacts: z.array(z.strictObject({ name: z.string(), sha256: z.string(), bytes: count })),
   artefactFolder: z.string().nullable(),
   attachments: z.array(attachment.omit({ runId: true })).describe('Files that people attached to it'),

@@ -20,6 +20,7 @@ import type { Sweep } from '../../records/sweep.ts';
 import { joinLayers } from '../../layers/profiled-engine.ts';
 import { cellRunsText, latencyGapLines, latencyGapsOf, type ListedRun } from './cell-text.ts';
 import { type DescribedRun, shownRunText } from './text.ts';
+import { steadinessOf } from './steadiness.ts';
 import { sweepText } from './sweep-text.ts';
 import { shownSweepOf, mappedCells } from './swept.ts';
 import type { ShownCell } from './output.ts';
@@ -48,12 +49,14 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { queryTimes, type RunQueries } from '../../selection/query-times.ts';
 import { realPrecisions } from '../../selection/actual-precisions.ts';
 import { sweepFailures } from '../../run/sweep-failures.ts';
+import { mapAxes } from '../../terminal/charts/heat-map.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { sweepsOfName } from '../../selection/sides.ts';
 import type { ShowOptions } from './command.ts';
 import type { CellKey, RunId } from '../../records/scalars.ts';
 
 const LISTED_RUNS = 50;
+const SHOWN_PERCENT = 1;
 
 export async function show(name: string, options: ShowOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async (store) => {
@@ -67,7 +70,7 @@ export async function show(name: string, options: ShowOptions, io: Io): Promise<
           : `${printable(name)} is the start of several ids: write more of it`,
       );
     }
-    if (options.metric !== undefined && options.map !== true && runId === undefined) {
+    if (options.metric !== undefined && options.map === undefined && runId === undefined) {
       throw new UsageError('--metric goes with --map, or with the chart of a run: add --map');
     }
     if (options.samples === true && runId === undefined) {
@@ -112,11 +115,13 @@ function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io
     findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]),
     tunedBatches(db, cells, runs),
   );
-  const mapped = options.map === true ? mappedCells(summaries, runs, metricNamed(db, options.metric)) : null;
+  const { map } = options;
+  const axes = map === undefined ? undefined : mapAxes(map, summaries);
+  const mapped = axes === undefined ? null : mappedCells(summaries, runs, metricNamed(db, options.metric));
   for (const note of engineNotes(db, sweep.sweepId)) io.err(`note: ${note}\n`);
   const output = shownSweepOf(sweep, tally, summaries, failures, rebuiltEngines(db, sweep, cells, runs));
   const numbers = sweepNumbers(db, [sweep.sweepId]).get(sweep.sweepId) ?? NO_SWEEP_NUMBERS;
-  printResult(io, options, output, (_, look) => sweepText(output, numbers, summaries, look, mapped));
+  printResult(io, options, output, (_, look) => sweepText(output, numbers, summaries, look, mapped, axes));
 }
 
 /** Planned runs whose engine could not be built. */
@@ -141,8 +146,11 @@ function showOneRun(db: StoreDatabase, runId: RunId, options: ShowOptions, io: I
   if (mixed !== undefined) io.err(`note: ${engineNote(mixed)}\n`);
   const cellEngines = mixed?.paths ?? null;
   const bound = provenBound(db, run.sweepId, cell, run.bound);
-  const output: DescribedRun = { schemaVersion: 1, ...run, bound, cell, build, cellEngines, layers };
-  printResult(io, options, output, (_, look) => shownRunText(output, look, queriesOf(db, run, options)));
+  const queries = queriesOf(db, run, options);
+  const steadiness =
+    queries === null ? null : steadinessOf(db, run.sweepId, cell, queries, options.shows ?? SHOWN_PERCENT);
+  const output: DescribedRun = { schemaVersion: 1, ...run, bound, cell, build, cellEngines, steadiness, layers };
+  printResult(io, options, output, (_, look) => shownRunText(output, look, queries));
 }
 
 /** GPU compute time unless a metric is named; else latency, as of runs without it. */

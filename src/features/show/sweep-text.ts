@@ -26,7 +26,7 @@ import type { Look, Style } from '../../terminal/look.ts';
 import { overlapNote } from '../../terminal/statistics-table.ts';
 import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 import { type Column, numberColumn, textColumn } from '../../terminal/table.ts';
-import { type MappedCell, valueMap } from '../../terminal/charts/heat-map.ts';
+import { type MapAxes, type MappedCell, valueMap } from '../../terminal/charts/heat-map.ts';
 
 type SweepCell = ShownSweep['cells'][number];
 
@@ -42,11 +42,12 @@ export function sweepText(
   summaries: readonly CellSummary[],
   look: Look,
   mapped: readonly MappedCell[] | null = null,
+  axes?: MapAxes,
 ): string[] {
   const { counts, failures } = shown;
   const { style } = look;
   const cells = withCells(shown.cells, new Map(summaries.map(({ cell }) => [cell.key, cell])));
-  const table = mapped === null ? cellTables(cells, look) : valueMap(mapped, look);
+  const table = mapped === null ? cellTables(cells, look) : valueMap(mapped, look, axes);
   table.push(...boundSection(cells, look), ...flagSection(cells, look), ...failureSection(failures, look));
   for (const by of ['cudaGraph', 'dataTransfers'] as const) table.push(...switchGainLines(summaries, by, look));
   table.push(...rebuiltLines(shown, look));

@@ -17,6 +17,7 @@ import { histogramChart } from '../../terminal/charts/histogram-chart.ts';
 import { shellLine } from '../../text/shell-quote.ts';
 import { statisticsOf, statisticsTable } from '../../terminal/statistics-table.ts';
 import { renderTable, numberColumn } from '../../terminal/table.ts';
+import { steadinessLines } from './steadiness.ts';
 import { truncate, wrapHanging } from '../../terminal/text-width.ts';
 
 export type DescribedRun = ShownRun & StoredRun & { readonly layers: readonly JoinedLayer[] | null };
@@ -46,6 +47,7 @@ export function shownRunText(run: DescribedRun, look: Look, queries: RunQueries 
     ...field('method', methodText(run.method), look),
     ...numberLines(run, look),
     ...queryLines(queries, look),
+    ...steadinessLines(run.steadiness, look),
     ...valueLines(run.values, look),
     ...layersTable(run.layers ?? [], look),
     ...field('hints', run.hints.join(', '), look),

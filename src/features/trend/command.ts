@@ -4,6 +4,9 @@ import { filterOption, metricOption, notEmpty, positiveInteger } from '../../cli
 import { TREND_UNITS } from '../../judge/trend.ts';
 import { PROVENANCES } from '../../records/sweep.ts';
 
+/** Words of metrics that may explain a change. */
+const STRIPS = ['temperature', 'sm-clock', 'power'] as const;
+
 const define = (command: PlainCommand) =>
   command
     .arguments('[cells...]')
@@ -20,6 +23,7 @@ const define = (command: PlainCommand) =>
         PROVENANCES,
       ),
     )
+    .addOption(new Option('--with <metric>', 'a second strip below each chart, on the same axis').choices(STRIPS))
     .option('--together', 'one line for each cell, all on one scale');
 
 export type TrendOptions = OptionsOf<typeof define>;
@@ -30,6 +34,7 @@ export const trendCommand = defineCommand({
   examples: [
     'bench trend',
     'bench trend vit_small --metric throughput',
+    'bench trend vit_small --with temperature',
     "bench trend 'model=vit* & batch=8' --together --by commit",
   ],
   outputs: { trend: async () => (await import('./output.ts')).trend },

@@ -18,6 +18,10 @@ export const trend = outputOfVersion(2, 'bench trend --json', {
       before: z.number().nullable().describe('Reference level; where `check` does not judge, the previous sweep'),
       now: z.number().nullable().describe('Newest sweep'),
       changePercent: z.number().nullable().describe('As `check` has it'),
+      strip: z
+        .strictObject({ metric: aboutCell.metric, unit: aboutCell.unit, values: z.array(z.number().nullable()) })
+        .exactOptional()
+        .describe('Of --with: a value for each point; null where its runs have none'),
       barred: z.array(z.enum(RUN_FLAGS)).describe('Why it is never a baseline: of its newest run'),
     }),
   ),

@@ -52,8 +52,12 @@ function chartOf(series: TrendSeries, height: number, look: Look): string[] {
     height,
   };
   const { legend, lines } = cellChart(chart, look);
+  const { strip } = series;
+  const what = strip && metricOf(strip.metric).label;
+  const has = strip?.values.some((value) => value !== null) === true;
   return [
     ...lines,
+    ...(what === undefined ? [] : [look.style.dim(has ? `below: ${what}` : `no run has ${what}`)]),
     ...wrapHanging(changeLine(series), look.columns, 2),
     ...wrapHanging(legend.join(' · '), look.columns, 2).map(look.style.dim),
   ];
@@ -95,11 +99,13 @@ function rowsText(
   const metrics = [...new Set(all.map(({ metric }) => metricOf(metric).label))];
   const units = [...new Set(all.map(({ by }) => by))];
   const title = dotted([count(rows.length, 'cell'), metrics.join(', '), `by ${units.join(', ')}`, provenance]);
+  const isCut = all.some(({ strip }) => strip !== undefined);
   const steps = units.length === 1 ? `${units.join('')}s` : 'steps';
   return [
     ...wrapHanging(title, look.columns, 2).map(look.style.strong),
     ...(rows.every(({ verdict }) => verdict === null) ? [] : countsText(rows, null, look)),
     ...cellRows(worstFirst(rows), rows, steps, look),
+    ...(isCut ? [look.style.dim(`--with is drawn below charts: name at most ${MAX_CHARTS} cells`)] : []),
   ];
 }
 

@@ -2,7 +2,7 @@ import { chooseUnit, reportedChanges, trendMarks, trendSteps } from '../../judge
 import { valueRule } from '../../judge/value-rule.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
-import { gateMetric, type MetricId, metricOf } from '../../records/metric.ts';
+import { gateMetric, type MetricId, metricOf, ownMetricNamed } from '../../records/metric.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 import { meanLog, percentOfLog } from '../../statistics/logarithms.ts';
@@ -38,6 +38,9 @@ const RUNS_PER_STEP = 20;
 export function trend(names: readonly string[], options: TrendOptions, io: Io): Promise<ExitCode> {
   if (options.together === true && options.by === 'run') {
     throw new UsageError('--together needs steps that cells share: --by sweep, day or commit');
+  }
+  if (options.together === true && options.with !== undefined) {
+    throw new UsageError('--with is drawn below charts, and --together draws none');
   }
   return withStore(options, io, async (store) => {
     const newest = newestProvenance(store.db);
@@ -121,7 +124,7 @@ async function trendOf(
   gate: ReturnType<typeof gateOf>,
   cell: KeyedCell,
   history: History,
-  { metric: requested, by, last, together }: TrendOptions,
+  { metric: requested, by, last, together, with: stripWord }: TrendOptions,
 ): Promise<TrendSeries> {
   const metric = gateMetric(metricNamed(db, requested), cell);
   const measured = history.runsOf(cell.key, metric);
@@ -149,7 +152,21 @@ async function trendOf(
     ...lastTwoSweeps(runs),
   };
   const change = { verdict, reason, before, now, changePercent };
-  return { ...aboutCell(cell, metric), by: step, points, marks, ...change, barred: ineligible };
+  const stripMetric = stripWord === undefined ? undefined : ownMetricNamed(stripWord);
+  const strip = stripMetric === undefined ? {} : { strip: stripOf(stripMetric) };
+  return { ...aboutCell(cell, metric), by: step, points, marks, ...change, ...strip, barred: ineligible };
+
+  function stripOf(other: MetricId) {
+    const values = new Map(
+      history.runsOf(cell.key, other).map(({ runId, values: own }) => [runId, own[other] ?? null]),
+    );
+    const valued = runs.flatMap((run) => {
+      const value = values.get(run.runId) ?? null;
+      return value === null ? [] : [{ ...run, value }];
+    });
+    const byStep = new Map(trendSteps(valued, [], step, Infinity).map(({ id, value }) => [id, value]));
+    return { metric: other, unit: metricOf(other).unit, values: points.map(({ id }) => byStep.get(id) ?? null) };
+  }
 }
 
 /** Medians of the newest sweep and the previous one; their change is that of the mean logarithms, as `bench compare` has it. */

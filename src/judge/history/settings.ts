@@ -65,3 +65,6 @@ export const ALERTING = {
   /** Where the cell was for some sweeps before it lasts from this age on, or longer than that. */
   visitedAge: 7,
 } as const;
+
+/** As many sweeps of a series say its noise. */
+export const NEWEST_SWEEPS = 60;

@@ -1,3 +1,5 @@
+import { UsageError } from '../../errors.ts';
+import { namedAxis, namedWords } from '../../records/axis.ts';
 import { batchOf, type Cell, PRECISIONS } from '../../records/cell.ts';
 import { printable } from '../../text/printable.ts';
 import { alignPoints, padEnd, padStart, textWidth, truncate, wrapHanging, wrapWords } from '../text-width.ts';
@@ -25,25 +27,101 @@ export function shadeOf(share: number): string {
   return SHADES[level] ?? '█';
 }
 
+/** Down and across. */
+export type MapAxes = readonly [MapAxis, MapAxis];
+
+interface MapAxis {
+  readonly name: string;
+  readonly textOf: (cell: Cell) => string;
+  /** Of cells in the order of their texts: equal for all. */
+  readonly rankOf: (cell: Cell) => number;
+  /** The cell with nothing to say of this axis. */
+  readonly without: (cell: Cell) => Cell;
+}
+
+const OPTIONS = ['cudaGraph', 'dataTransfers', 'spinWait'] as const;
+const FIXED = ['model', 'precision', 'batch', 'streams', ...OPTIONS] as const;
+
+function axisNamed(name: string): MapAxis {
+  const unranked = { name, rankOf: () => 0 };
+  if (name === 'precision') return { name, textOf: (cell) => precisionText(cell), rankOf, without: (cell) => cell };
+  if (name === 'batch') {
+    return {
+      name,
+      textOf: (cell) => shapeText(cell, tailOf(cell) || null),
+      rankOf: ({ shapes }) => batchOf(shapes) ?? 0,
+      without: (cell) => cell,
+    };
+  }
+  if (name === 'model')
+    return { ...unranked, textOf: ({ model }) => model, without: (cell) => ({ ...cell, model: '' }) };
+  if (name === 'streams') {
+    return { ...unranked, textOf: ({ streams }) => `streams ${streams}`, without: (cell) => ({ ...cell, streams: 1 }) };
+  }
+  const option = OPTIONS.find((one) => one === name);
+  if (option !== undefined) {
+    const textOf = (cell: Cell): string => `${name} ${cell[option] === null ? '–' : cell[option] ? 'on' : 'off'}`;
+    return { ...unranked, textOf, without: (cell) => ({ ...cell, [option]: option === 'spinWait' ? true : null }) };
+  }
+  return { ...unranked, textOf: ({ axisFlags }) => `${name} ${flagWord(axisFlags, name)}`, without: withoutFlag(name) };
+}
+
+/** The word of a named axis, or the value of a flag or variable; a dash where the cell has none. */
+function flagWord(flags: Cell['axisFlags'], name: string): string {
+  const named = namedWords(flags).find((one) => one.name === name)?.word ?? namedAxis(name)?.byDefault;
+  return named ?? (flags[name] === '' ? 'on' : (flags[name] ?? '–'));
+}
+
+function withoutFlag(name: string): MapAxis['without'] {
+  const own: readonly string[] = namedAxis(name)?.flags ?? [name];
+  return (cell) => ({
+    ...cell,
+    axisFlags: Object.fromEntries(Object.entries(cell.axisFlags).filter(([flag]) => !own.includes(flag))),
+  });
+}
+
+const BY_DEFAULT: MapAxes = [axisNamed('precision'), axisNamed('batch')];
+
 /**
- * Maps of cells by precision (down) and batch (across), one for each model and way to run it. Batches that do not fit
- * side by side follow below.
+ * Two axes as `streams,batch`; precision and batch where none are named.
+ * @throws UsageError naming those that the cells have
  */
-export function heatMaps(tiles: readonly Tile[], look: Look): string[] {
-  const maps = Map.groupBy(tiles, ({ cell }) => titleOf(cell));
+export function mapAxes(text: string | true, cells: readonly { readonly cell: Cell }[]): MapAxes {
+  if (text === true) return BY_DEFAULT;
+  const ofFlags = cells.flatMap(({ cell: { axisFlags } }) => [
+    ...namedWords(axisFlags).map(({ name }) => name),
+    ...Object.keys(axisFlags).filter((flag) => !flag.startsWith('--')),
+  ]);
+  const known = [...new Set([...FIXED, ...ofFlags])];
+  const [down = '', across = '', ...more] = text.split(',').map((name) => name.trim());
+  if (known.includes(down) && known.includes(across) && down !== across && more.length === 0) {
+    return [axisNamed(down), axisNamed(across)];
+  }
+  const wrong = [down, across].find((name) => name !== '' && !known.includes(name));
+  const problem = wrong === undefined ? 'takes two axes, as streams,batch' : `no axis ${printable(wrong)}`;
+  throw new UsageError(`--map ${printable(text)}: ${problem}; there are ${known.map(printable).join(', ')}`);
+}
+
+/** Maps of cells by two axes, one for each set of the others. Columns that do not fit side by side follow below. */
+export function heatMaps(tiles: readonly Tile[], look: Look, axes: MapAxes = BY_DEFAULT): string[] {
+  const maps = Map.groupBy(tiles, ({ cell }) => titleOf(cell, axes));
   const collator = new Intl.Collator('en', { numeric: true });
   const sorted = [...maps].toSorted(([a], [b]) => collator.compare(a, b));
   return sorted.flatMap(([title, group], place) => [
     ...(place === 0 ? [] : ['']),
-    ...wrapHanging(title, look.columns, 2).map(look.style.strong),
-    ...heatMap(group, look),
+    ...(title === '' ? [] : wrapHanging(title, look.columns, 2).map(look.style.strong)),
+    ...heatMap(group, look, axes),
   ]);
 }
 
-/** Everything but precision and batch. */
-function titleOf(cell: Cell): string {
+/** Everything but the two axes. */
+function titleOf(whole: Cell, [down, across]: MapAxes): string {
+  const isAxis = (name: string): boolean => down.name === name || across.name === name;
+  const cell = down.without(across.without(whole));
   const tail = tailOf(cell);
-  const parts = [cell.model, tail === '' ? '' : `…x${tail}`, ...optionList(cell)];
+  const shape = isAxis('batch') ? (tail === '' ? '' : `…x${tail}`) : shapeText(cell, null);
+  const options = optionList(cell).filter((word) => !isAxis('cudaGraph') || word !== 'options unknown');
+  const parts = [cell.model, isAxis('precision') ? '' : precisionText(cell), shape, ...options];
   return printable(parts.filter((part) => part !== '').join(' '));
 }
 
@@ -58,14 +136,20 @@ interface MapColumn {
   readonly width: number;
 }
 
-function heatMap(tiles: readonly Tile[], look: Look): string[] {
-  const byPrecision = tiles.toSorted((a, b) => rankOf(a.cell) - rankOf(b.cell));
-  const rows = [...new Set(byPrecision.map(({ cell }) => precisionText(cell)))];
-  const sorted = tiles.toSorted((a, b) => (batchOf(a.cell.shapes) ?? 0) - (batchOf(b.cell.shapes) ?? 0));
-  const byColumn = Map.groupBy(sorted, ({ cell }) => shapeText(cell, tailOf(cell) || null));
+function inOrder(tiles: readonly Tile[], { name, rankOf: rank, textOf }: MapAxis): Tile[] {
+  const collator = new Intl.Collator('en', { numeric: true });
+  const isRanked = ['precision', 'batch'].includes(name);
+  return tiles.toSorted(
+    ({ cell: a }, { cell: b }) => rank(a) - rank(b) || (isRanked ? 0 : collator.compare(textOf(a), textOf(b))),
+  );
+}
+
+function heatMap(tiles: readonly Tile[], look: Look, [down, across]: MapAxes): string[] {
+  const rows = [...new Set(inOrder(tiles, down).map(({ cell }) => printable(down.textOf(cell))))];
+  const byColumn = Map.groupBy(inOrder(tiles, across), ({ cell }) => across.textOf(cell));
   const rowWidth = Math.max(...rows.map(textWidth));
   const columns = [...byColumn].map(([header, group]): MapColumn => {
-    const found = rows.map((row) => group.find(({ cell }) => precisionText(cell) === row) ?? null);
+    const found = rows.map((row) => group.find(({ cell }) => printable(down.textOf(cell)) === row) ?? null);
     const numbers = alignPoints(found.map((tile) => tile?.number ?? ''));
     const widest = Math.max(...numbers.map(textWidth));
     const texts = found.map((tile, place) =>
@@ -118,8 +202,8 @@ interface ChangedCell {
 /** Changes of this size and more are the darkest. */
 const DARKEST_PERCENT = 20;
 
-/** Changes by precision and batch: sign and number show the verdict, the shade its size. */
-export function changeMap(cells: readonly ChangedCell[], look: Look): string[] {
+/** Changes by two axes: sign and number show the verdict, the shade its size. */
+export function changeMap(cells: readonly ChangedCell[], look: Look, axes?: MapAxes): string[] {
   const tiles = cells.map(({ cell, verdict, changePercent }) => ({
     cell,
     sign: `${VERDICT_SIGNS[verdict]}${isChange(verdict) ? shadeOf(Math.abs(changePercent ?? 0) / DARKEST_PERCENT) : ' '}`,
@@ -129,7 +213,7 @@ export function changeMap(cells: readonly ChangedCell[], look: Look): string[] {
   const seen = [...new Set(cells.map(({ verdict }) => verdict))];
   const legend = seen.map((verdict) => `${VERDICT_SIGNS[verdict]} ${verdictWord(verdict)}`);
   if (seen.some(isChange)) legend.push('by less than ░ 5 %, ▒ 10 %, ▓ 15 %, █ more');
-  return [...heatMaps(tiles, look), ...wrapWords(legend.join(', '), look.columns).map(look.style.dim)];
+  return [...heatMaps(tiles, look, axes), ...wrapWords(legend.join(', '), look.columns).map(look.style.dim)];
 }
 
 function isChange(verdict: Verdict): boolean {
@@ -145,13 +229,13 @@ export interface MappedCell {
 /** With several streams they overlap. */
 const OVERLAPPING: readonly MetricId[] = ['gpuComputeMs', 'latencyMs', 'p99Ms'];
 
-/** Values by precision and batch: the larger, the darker. Each unit has a map of its own. */
-export function valueMap(cells: readonly MappedCell[], look: Look): string[] {
+/** Values by two axes: the larger, the darker. Each unit has a map of its own. */
+export function valueMap(cells: readonly MappedCell[], look: Look, axes?: MapAxes): string[] {
   const maps = [...Map.groupBy(cells, ({ metric }) => metric)];
-  return maps.flatMap(([metric, own], place) => [...(place === 0 ? [] : ['']), ...mapOf(metric, own, look)]);
+  return maps.flatMap(([metric, own], place) => [...(place === 0 ? [] : ['']), ...mapOf(metric, own, look, axes)]);
 }
 
-function mapOf(metric: MetricId, cells: readonly MappedCell[], look: Look): string[] {
+function mapOf(metric: MetricId, cells: readonly MappedCell[], look: Look, axes?: MapAxes): string[] {
   const values = cells.flatMap(({ value }) => value ?? []);
   const [low, high] = [Math.min(...values), Math.max(...values)];
   // Steps of equal ratio, where possible.
@@ -173,7 +257,7 @@ function mapOf(metric: MetricId, cells: readonly MappedCell[], look: Look): stri
   const lacks = metric === 'gpuComputeMs' ? 'measured run' : 'value';
   const missing = values.length < cells.length ? `; ✗ without a ${lacks}` : '';
   const legend = `median ${label}, ${unit}${scale}${missing}`;
-  return [...heatMaps(tiles, look), ...wrapWords(legend, look.columns).map(look.style.dim)];
+  return [...heatMaps(tiles, look, axes), ...wrapWords(legend, look.columns).map(look.style.dim)];
 }
 
 function isOverlapping({ streams }: Cell, metric: MetricId): boolean {

@@ -1,7 +1,7 @@
 import asciichart from 'asciichart';
 
 import { median } from '../../statistics/median.ts';
-import type { Look } from '../look.ts';
+import { type Look, plain } from '../look.ts';
 import { padEnd, padStart, textWidth } from '../text-width.ts';
 import { type RoundScale, roundScale } from './round-scale.ts';
 
@@ -39,22 +39,46 @@ const LINE_COLUMNS = 3;
 /** So few steps need no more rows. */
 const FEW_STEPS = 3;
 const FEW_ROWS = 4;
+const STRIP_ROWS = 4;
 
 /**
  * Values over time at the full width of the terminal: dots of braille where there are many, else lines. Each level has
  * a band of two standard deviations; what lies far outside is a `!` at the edge.
+ * @param strip other values of the same steps, in a few rows below on the same axis
  */
-export function renderHistoryChart(chart: HistoryChart): string[] {
-  const { format, labels, look, values } = chart;
-  const levels = levelsOf(chart);
-  if (levels.length === 0) return ['(nothing was measured)'];
+export function renderHistoryChart(
+  chart: HistoryChart,
+  strip: Pick<HistoryChart, 'format' | 'values'> | null = null,
+): string[] {
+  const upper = paneOf(chart);
+  if (upper === null) return ['(nothing was measured)'];
+  const own = { levelStarts: [], most: null, height: STRIP_ROWS, styleOf: () => plain };
+  const lower = strip === null ? null : paneOf({ ...chart, ...strip, ...own }, true);
+  const panes = lower === null ? [upper] : [upper, lower];
+  const left = Math.max(...panes.flatMap(({ names }) => [...names.values()].map(textWidth)));
+  const right = Math.max(...panes.flatMap(({ ends }) => ends.map(({ text }) => textWidth(text))));
+  const width = Math.max(8, chart.look.columns - left - 2 - right);
+  const gap = `${' '.repeat(left)} ${chart.look.isAscii ? '|' : '│'}`;
+  const lines = panes.map((pane) => paneLines(pane, width, left));
+  return [...lines.flatMap((rows, place) => (place === 0 ? rows : [gap, ...rows])), ...axisOf(chart, width, left)];
+}
+
+type Pane = NonNullable<ReturnType<typeof paneOf>>;
+
+/** Null where nothing was measured. A strip has all its values on the scale, and no band. */
+function paneOf(chart: HistoryChart, isStrip = false) {
+  const { format, labels, values } = chart;
+  const levels = levelsOf(chart).map((level) => (isStrip ? { ...level, reach: 0 } : level));
+  if (levels.length === 0) return null;
   const rows = Math.max(2, labels.length <= FEW_STEPS ? Math.min(FEW_ROWS, chart.height) : chart.height);
-  const scale = scaleOf(levels, values, rows);
+  const scale = scaleOf(levels, values, rows, isStrip ? Infinity : FEW_VALUES);
   const names = tickNames(scale, rows, chart.most ?? Infinity);
   const ends = levels.slice(-2).map(({ value }) => ({ row: rowOf(value, scale, rows), text: ` ${format(value)}` }));
-  const left = Math.max(...[...names.values()].map(textWidth));
-  const right = Math.max(...ends.map(({ text }) => textWidth(text)));
-  const width = Math.max(8, look.columns - left - 2 - right);
+  return { chart, ends, levels, names, rows, scale };
+}
+
+function paneLines({ chart, ends, levels, names, rows, scale }: Pane, width: number, left: number): string[] {
+  const { labels, look, values } = chart;
   const canvas = Array.from({ length: rows }, () => Array.from({ length: width }, () => ' '));
   drawBands(canvas, levels, scale, labels.length, look);
   const isLines = look.isAscii || labels.length * LINE_COLUMNS <= width;
@@ -68,12 +92,11 @@ export function renderHistoryChart(chart: HistoryChart): string[] {
     const edge = value === null ? undefined : canvas[value > scale.high ? 0 : value < scale.low ? rows - 1 : -1];
     if (edge !== undefined) edge[columnOf(step, labels.length, width)] = look.style.warn('!');
   }
-  const lines = canvas.map((row, y) => {
+  return canvas.map((row, y) => {
     const end = ends.findLast((one) => one.row === y)?.text ?? '';
     const body = `${row.join('')}${end}`.trimEnd();
     return `${padStart(names.get(y) ?? '', left)} ${look.isAscii ? '|' : '┤'}${body}`;
   });
-  return [...lines, ...axisOf(chart, width, left)];
 }
 
 function levelsOf({ levelStarts, values }: HistoryChart): Level[] {
@@ -92,9 +115,14 @@ function levelsOf({ levelStarts, values }: HistoryChart): Level[] {
 /** So few values say too little of their noise: all of them are on the scale. */
 const FEW_VALUES = 20;
 
-function scaleOf(levels: readonly Level[], values: readonly (number | null)[], rows: number): RoundScale {
+function scaleOf(
+  levels: readonly Level[],
+  values: readonly (number | null)[],
+  rows: number,
+  fewValues: number,
+): RoundScale {
   const known = values.flatMap((value) => value ?? []);
-  const shown = known.length <= FEW_VALUES ? known : [];
+  const shown = known.length <= fewValues ? known : [];
   const low = Math.min(...shown, ...levels.map(({ value, reach }) => value - (shown.length > 0 ? reach : 2 * reach)));
   const high = Math.max(...shown, ...levels.map(({ value, reach }) => value + (shown.length > 0 ? reach : 2 * reach)));
   const least = Math.max(Math.abs(low + high) * (LEAST_RANGE / 2), Number.MIN_VALUE);

@@ -115,7 +115,7 @@ export function parseQueryCsv(text: string): GpuSamples[] {
     isComment: () => false,
     instantOf: (row) => instantOrNull(textOrNull(row.get('timestamp'))),
     reasonsIn: queryReasons,
-    problem: 'no header of `nvidia-smi --query-gpu`',
+    problem: 'no header of `nvidia-smi --query-gpu` or `nvidia-smi dmon`',
   });
 }
 

@@ -175,12 +175,17 @@ const LEAST_CHANGE = 0.07;
 /** ... and in deviations of the queries within the quarters. */
 const LEAST_DEVIATIONS = 3;
 
-function drifting({ inOrder }: ComputeTimes): RunFlag | null {
-  const quarter = inOrder.length >> 2;
+/** The first and the last quarter of the queries, sorted, and the change of their medians as a share. */
+export function driftOf(inOrder: Float64Array) {
+  const quarter = Math.max(1, inOrder.length >> 2);
   const first = inOrder.slice(0, quarter).toSorted();
   const last = inOrder.slice(-quarter).toSorted();
   const [before, after] = [at(first, 0.5), at(last, 0.5)];
-  const change = after / before - 1;
+  return { first, last, before, after, change: after / before - 1 };
+}
+
+function drifting({ inOrder }: ComputeTimes): RunFlag | null {
+  const { first, last, before, after, change } = driftOf(inOrder);
   if (Math.abs(change) < LEAST_CHANGE) return null;
   const deviation = Math.max(deviationOf(first, before), deviationOf(last, after));
   if (Math.abs(after - before) < LEAST_DEVIATIONS * deviation) return null;

@@ -1,4 +1,4 @@
-import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliDecompressSync, gzipSync } from 'node:zlib';
 
@@ -95,9 +95,9 @@ describe('what somebody let nvidia-smi print beside a run', () => {
     expect(telemetry).toMatchObject({ samples: 81, powerW: 689.53 });
   });
 
-  test('may be of dmon', async () => {
+  test.each(['dmon-pcu.txt', 'watch.log'])('may be of dmon, as %s', async (name) => {
     const content = readFileSync(join(SMI_FIXTURES, 'dmon-580.txt'));
-    const { telemetry } = await telemetryIn(sustained({ name: 'dmon-pcu.txt', content }));
+    const { telemetry } = await telemetryIn(sustained({ name, content }));
     expect(telemetry).toMatchObject({ samples: 3, smClockMhz: 345, powerW: 78 });
   });
 
@@ -117,5 +117,49 @@ describe('what somebody let nvidia-smi print beside a run', () => {
   ])('%s is a note', async (_, content, note) => {
     const read = await telemetryIn(sustained({ name: 'nvidia-smi.csv', content }));
     expect(read).toEqual({ telemetry: null, notes: [expect.stringContaining(`nvidia-smi.csv ${note}`)] });
+  });
+});
+
+describe('dmon beside a log without a folder of its own', () => {
+  const dmon = [
+    '# gpu    pwr  gtemp     sm   pclk',
+    '# Idx      W      C      %    MHz',
+    '    0     78     36      0    345',
+    '    0    611     58    100   1830',
+    '    0    615     60    100   1815',
+  ].join('\n');
+  const log = brotliDecompressSync(readFileSync(join(SUSTAINED, 'stdout.log.br')));
+
+  test.each([
+    ['named by --telemetry', (folder: string) => [join(folder, 'run.log'), '--telemetry', join(folder, 'watch.log')]],
+    ['in its folder, under any name', (folder: string) => [folder]],
+  ])('%s is imported, kept and restored with it', async (_, paths) => {
+    const [folder, place] = [temporaryFolder(), temporaryFolder()];
+    writeFileSync(join(folder, 'run.log'), log);
+    writeFileSync(join(folder, 'watch.log'), dmon);
+    const imported = await bench(['import', ...paths(folder), '--db', join(place, 'a.sqlite')]);
+    expect([imported.code, imported.stderr]).toEqual([0, '']);
+    await bench(['import', join(place, 'artefacts'), '--db', join(place, 'b.sqlite')]);
+    for (const db of ['a.sqlite', 'b.sqlite']) {
+      const columns = 'samples, sm_clock_min_mhz, power_w, temperature_max_c';
+      const rows = queryStore<object>(join(place, db), `SELECT ${columns} FROM run_telemetry`);
+      expect(rows.map((row) => Object.values(row))).toEqual([[2, 1815, 613, 60]]);
+      expect((await bench(['db', 'verify', '--db', join(place, db)])).code).toBe(0);
+    }
+    const trend = await bench(['trend', '--metric', 'temperature', '--db', join(place, 'a.sqlite'), '--json']);
+    expect(JSON.parse(trend.stdout).cells[0].now).toBe(60);
+  });
+
+  test.each([
+    ['hello', 'is damaged: no header of `nvidia-smi --query-gpu` or `nvidia-smi dmon`'],
+    [`${dmon}\n    1 5 30 0 300\n`, 'has no samples of the GPU of this run'],
+  ])('of %o is refused before anything is stored', async (text, problem) => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'run.log'), log);
+    writeFileSync(join(folder, 'w.txt'), text);
+    const args = ['import', join(folder, 'run.log'), '--telemetry', join(folder, 'w.txt')];
+    const { code, stderr } = await bench([...args, '--db', join(folder, 'a.sqlite')]);
+    expect([code, stderr]).toEqual([2, `bench: --telemetry w.txt: ${problem}\n`]);
+    expect(existsSync(join(folder, 'a.sqlite'))).toBe(false);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import type { Cell } from '../../../src/records/cell.ts';
-import { heatMaps, shadeOf, type Tile } from '../../../src/terminal/charts/heat-map.ts';
+import { heatMaps, mapAxes, shadeOf, type Tile } from '../../../src/terminal/charts/heat-map.ts';
 import { makeLook } from '../../../src/terminal/look.ts';
 import { textWidth } from '../../../src/terminal/text-width.ts';
 import { choiceCell } from '../../support/deployments.ts';
@@ -26,6 +26,21 @@ describe('a heat map', () => {
       'fp16  ░ 0.4171  ▒ 0.8325  █ 10.5',
       'fp8             █ 2.161',
     ]);
+  });
+
+  test('of any two axes: the others are in the title, and an unknown one names those that there are', () => {
+    const cells = [1, 2, 10].map((streams) => choiceCell('fp16', 8, { streams, axisFlags: { 'env.MODE': 'a' } }));
+    const other = choiceCell('fp16', 8, { axisFlags: {} });
+    const tiles = [...cells, other].map((cell) => tile(cell, '1'));
+    expect(heatMaps(tiles, PLAIN, mapAxes('env.MODE,streams', tiles))).toEqual([
+      'vit fp16 8x3x224x224 graph transfers',
+      '            streams 1  streams 2  streams 10',
+      'env.MODE –        ░ 1',
+      'env.MODE a        ░ 1        ░ 1         ░ 1',
+    ]);
+    const axes = 'model, precision, batch, streams, cudaGraph, dataTransfers, spinWait, env.MODE';
+    expect(() => mapAxes('speed,batch', tiles)).toThrow(`--map speed,batch: no axis speed; there are ${axes}`);
+    expect(() => mapAxes('batch', tiles)).toThrow('takes two axes, as streams,batch');
   });
 
   test('batches that do not fit beside each other follow below, none is lost', () => {

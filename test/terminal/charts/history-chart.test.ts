@@ -50,6 +50,26 @@ describe('a chart of a history', () => {
     expect(rows.slice(0, 6).flatMap((row) => /^ *([\d.]+) ┤/u.exec(row)?.[1] ?? [])).toEqual(['1.10', '1.05', '1.00']);
   });
 
+  test('a strip below has the same axis, all its values and no band', () => {
+    const upper = { values: [1, 1, 1, 1, 1.1, 1.1], levelStarts: [4], labels: ['a', '', '', '', '', ''] };
+    const rest = { marks: new Map([[4, 'S']]), styleOf: () => plain, most: null, height: 4 };
+    const look = makeLook(32, false, false);
+    const strip = { values: [40, 40, null, 60, 80, 80], format: (value: number) => `${value} °C` };
+    expect(renderHistoryChart({ ...upper, ...rest, format: String, look }, strip)).toEqual([
+      '1.15 ┤',
+      '1.10 ┤              ────── 1.1',
+      '1.05 ┤',
+      '1.00 ┤──────────────       1',
+      '     │',
+      ' 100 ┤',
+      '  80 ┤              ╭─────',
+      '  60 ┤· · · · · ────╯ · ·  60 °C',
+      '  40 ┤──────',
+      '     └┬──────────────S────',
+      '      a',
+    ]);
+  });
+
   test('many steps are dots, few are lines, and plain ASCII where nothing else can be shown', () => {
     expect(chart(STEP).join('')).toMatch(/[\u2801-\u28ff]/u);
     expect(chart([1, 1.1]).join('')).toMatch(/[╭╮╰╯─]/u);

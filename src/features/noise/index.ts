@@ -1,0 +1,1 @@
+export { noiseOfCell } from './noise.ts';
