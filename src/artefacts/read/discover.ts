@@ -106,9 +106,9 @@ async function discoverFolder(folder: string, hints: ImportHints, onTheWay: OnTh
   }
   // Of several logs it is not known which one was watched.
   const [log, ...logs] = found.filter(({ kind, path }) => kind === 'log' && dirname(path) === folder);
-  const [beside, ...more] = watched;
-  if (log?.kind === 'log' && beside !== undefined && logs.length + more.length === 0) {
-    return found.map((source) => (source === log ? { ...log, watched: beside } : source));
+  const [telemetry, ...more] = watched;
+  if (log?.kind === 'log' && telemetry !== undefined && logs.length + more.length === 0) {
+    return found.map((source) => (source === log ? { ...log, watched: telemetry } : source));
   }
   for (const path of watched) onTheWay.leftOut?.(path, 'other');
   return found;

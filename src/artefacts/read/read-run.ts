@@ -14,7 +14,7 @@ import {
 } from '../../trtexec/run-facts.ts';
 import { COLD_START, isColdStart } from '../../records/harness.ts';
 import type { StoredArtefact } from '../../records/run.ts';
-import { isTelemetryName, readTelemetry, telemetryBeside } from './read-telemetry.ts';
+import { isTelemetryName, readTelemetry, telemetryNextTo } from './read-telemetry.ts';
 import type { TrtexecRun } from '../../trtexec/log/parsed-log.ts';
 import { boundBy } from '../../trtexec/fitness/host-bound.ts';
 import { findFlags, findHarnessFlags, marked } from '../../trtexec/fitness/find-flags.ts';
@@ -211,7 +211,7 @@ async function hashAll(
 
 /**
  * Reads a standalone log, with stdout and stderr merged or stdout only. Empty if it has no trtexec output.
- * @param watched file of what nvidia-smi printed beside it: of a log with several runs it is of none of them
+ * @param watched file of what nvidia-smi printed next to it: of a log with several runs it is of none of them
  * @throws TooLargeError as `readRunFolder` does
  */
 export async function readBareLog(
@@ -240,15 +240,15 @@ export async function readBareLog(
     const left = watched === undefined ? [] : [`${basename(watched)} left out: ${logs.length} runs are in this log`];
     return logs.map((log, index) => judged({ ...common, notes: [...notes, ...left], log, index }, options));
   }
-  const { artefact: beside, files } = await telemetryBeside(watched);
+  const { artefact: samples, files } = await telemetryNextTo(watched);
   const read = await readTelemetry(files, common.manifest, first);
   const { telemetry } = read;
   const run = judged({ ...common, notes: [...notes, ...read.notes], telemetry, log: first, index: 0 }, options);
-  const kept = [{ ...artefact, name: STDOUT_LOG }, beside].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const kept = [{ ...artefact, name: STDOUT_LOG }, samples].toSorted((a, b) => (a.name < b.name ? -1 : 1));
   // The same log without it is the same run.
   const sources = new Map([
     [path, STDOUT_LOG],
-    [watched, beside.name],
+    [watched, samples.name],
   ]);
   return [{ ...run, artefacts: kept, sources }];
 }

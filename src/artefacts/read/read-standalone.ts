@@ -21,7 +21,7 @@ export interface StandaloneReading {
   readonly as: string | null;
   readonly metric: CustomMetricId | null;
   readonly pattern: string | null;
-  /** File of what nvidia-smi printed beside the only log. */
+  /** File of what nvidia-smi printed with the only log. */
   readonly watched?: string | undefined;
 }
 

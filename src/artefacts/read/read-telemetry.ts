@@ -37,8 +37,8 @@ async function dmonIn(files: RunFiles): Promise<string | undefined> {
   return undefined;
 }
 
-/** The file of a log without a folder of its own that has what nvidia-smi printed beside it, as it will be kept. */
-export async function telemetryBeside(path: string) {
+/** The file of a log without a folder of its own that has what nvidia-smi printed with it, as it will be kept. */
+export async function telemetryNextTo(path: string) {
   const bytes = await readWhole(path);
   const name = isDmon(bytes.toString('utf8')) ? 'dmon.txt' : 'nvidia-smi.csv';
   const artefact = { name, sha256: createHash('sha256').update(bytes).digest('hex'), bytes: bytes.length };

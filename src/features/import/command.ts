@@ -44,7 +44,7 @@ const define = (command: PlainCommand) =>
       'where the number is in the lines of a log: "latency: {ms} ms"; without --metric, the braces contain its name',
       numberPattern,
     )
-    .option('--telemetry <file>', 'what nvidia-smi dmon (or --query-gpu) printed beside the only log', notEmpty)
+    .option('--telemetry <file>', 'what nvidia-smi dmon (or --query-gpu) printed during the only log', notEmpty)
     .option('--note <text>', 'a note on these runs, shown by bench show', noteText)
     .option('--into <sweep>', 'add to this import, by name or id, instead of a new sweep');
 
@@ -63,7 +63,7 @@ export const importCommand = defineCommand({
     'bench import perf.csv --model vit --into v1.2   # adds to an existing import',
     'bench import e2e.txt --metric e2e_ms --model vit --precision fp16 --shapes input:8x3x224x224   # one number a line',
     'bench import app.log --pattern "latency: {ms} ms" --model vit --precision fp16 --shapes input:8x3x224x224',
-    'bench import run.log --telemetry dmon.txt   # clocks, power and temperature beside the log',
+    'bench import run.log --telemetry dmon.txt   # clocks, power and temperature with the log',
     'bench import artefacts/   # rebuilds a lost store',
   ],
   notes: 'Use import to store runs for comparison; bench parse only shows what bench reads in a file.',

@@ -288,7 +288,7 @@ async function checkWatched(sources: readonly NamedSource[], standalone: Standal
   const named = `--telemetry ${printable(basename(standalone.watched ?? ''))}`;
   const [only, ...more] = sources;
   if (only?.source.kind !== 'log' || more.length > 0) {
-    throw new UsageError(`${named}: goes with one log; a folder of a run keeps it beside its stdout.log`);
+    throw new UsageError(`${named}: goes with one log; a folder of a run keeps it next to its stdout.log`);
   }
   const runs = await readSource(only.source, standalone).catch((error: unknown) => {
     throw new UsageError(`${named}: ${readingProblem(error)}`, { cause: error });

@@ -9,7 +9,7 @@ export interface FitnessFacts {
   readonly derived: DerivedValues;
   readonly times: QueryTimes | null;
   readonly telemetry: RunTelemetry | null;
-  /** What was known of the machine besidesss the log; empty when nobody looked. */
+  /** What was known of the machine besides the log; empty when nobody looked. */
   readonly machine: Partial<Environment>;
 }
 
