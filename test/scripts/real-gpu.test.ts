@@ -124,7 +124,7 @@ test.each([
   [['numbers', '--models', ONNX_MODELS, '--limit', 'soon'], /^--limit soon: give seconds$/],
   [
     ['numbers', '--models', ONNX_MODELS, '--trtexec', '/nowhere/trtexec'],
-    /^--trtexec: \/nowhere\/trtexec is no program/,
+    /^--trtexec: \/nowhere\/trtexec is not an executable program$/,
   ],
   [['numbers', '--models', ONNX_MODELS, '--trtexec', '/bin/false'], /^\/bin\/false --help fails: give --trtexec PATH$/],
   [['numbers', '--bogus'], /^Unknown option '--bogus'/],
