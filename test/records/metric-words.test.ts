@@ -12,7 +12,7 @@ import {
 
 test('each metric has a word of its own, and its id still names it', () => {
   expect(METRIC_WORDS.join(' ')).toBe(
-    'gpu latency throughput p99 enqueue h2d d2h enqueue-ratio gpu-busy cv items energy item-energy build-time engine-size build-memory context-size gpu-memory temperature sm-clock power load-time first-inference refit-time output-error',
+    'gpu latency throughput p99 enqueue h2d d2h enqueue-ratio gpu-busy cv items energy item-energy build-time engine-size build-memory context-size gpu-memory process-memory host-memory temperature sm-clock power load-time first-inference refit-time output-error',
   );
   for (const id of METRIC_IDS) {
     expect([ownMetricNamed(id), ownMetricNamed(metricWord(id))]).toEqual([id, id]);
