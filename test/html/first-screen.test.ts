@@ -115,9 +115,10 @@ describe.skipIf(CHROMIUM === null)(`the first screen of the report (${NEEDS_CHRO
     const { page, faults } = await open(width);
     expect(await page.$eval('.commands', (one) => one.hasAttribute('open'))).toBe(isOpen);
     await page.evaluate(`document.querySelector('#cells-table tbody a').click()`);
-    await page.waitForSelector('#cell .trend');
     // It is drawn once more as soon as the width of its row is known.
-    await page.waitForFunction(`document.querySelector('#cell .trend').getBoundingClientRect().right > ${width * 0.8}`);
+    await page.waitForFunction(
+      `document.querySelector('#cell .trend')?.getBoundingClientRect().right > ${width * 0.8}`,
+    );
     const right = await page.$eval('#cell .trend', (chart) => chart.getBoundingClientRect().right);
     expect(right).toBeLessThan(width);
     await page.evaluate(`for (const one of document.querySelectorAll('details')) one.open = true`);
