@@ -89,12 +89,16 @@ function inspected(layer: EngineLayer | undefined) {
   };
 }
 
-/** Products of Myelin are of type `gemm`, or `fusion` with a kernel of that name; its convolutions are `correlation`. */
+/** Those of Myelin are `correlation`. */
+export function isConvolution(type: string | null): boolean {
+  return /conv|correlation/i.test(type ?? '');
+}
+
+/** Products of Myelin are of type `gemm`, or `fusion` with a kernel of that name. */
 function channelsOf({ type, tactic, inputs, outputs }: EngineLayer): [number, number] | null {
-  const isConvolution = /conv|correlation/i.test(type ?? '');
   const isProduct = /gemm|matrixmultiply/i.test(type === 'fusion' ? (tactic ?? '') : (type ?? ''));
-  if (!isConvolution && !isProduct) return null;
-  const place = isConvolution ? 1 : -1;
+  if (!isConvolution(type) && !isProduct) return null;
+  const place = isConvolution(type) ? 1 : -1;
   const [from, to] = [inputs[0]?.dimensions.at(place), outputs[0]?.dimensions.at(place)];
   return from === undefined || to === undefined ? null : [from, to];
 }

@@ -1,5 +1,6 @@
 import type { Cell } from '../records/cell.ts';
 import type { LayerFacts } from './layer-facts.ts';
+import { isConvolution } from './profiled-engine.ts';
 import { sumMs } from './summarize-layers.ts';
 import { parseTactic } from './tactic.ts';
 
@@ -59,7 +60,7 @@ export function channelMultiple(layer: LayerFacts): number {
  */
 export function unalignedLayers(layers: readonly LayerFacts[]) {
   const unaligned = layers.filter((layer) => layer.channels?.some((channels) => isOff(layer, channels)) === true);
-  const first = layers.find(({ type, channels }) => channels !== null && /conv|correlation/i.test(type ?? ''));
+  const first = layers.find(({ type, channels }) => channels !== null && isConvolution(type));
   const image = unaligned.find((layer) => layer === first && !isOff(layer, layer.channels?.[1])) ?? null;
   return { unaligned: unaligned.filter((layer) => layer !== image), image };
 }

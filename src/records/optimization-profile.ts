@@ -1,4 +1,4 @@
-import type { Shapes } from './cell.ts';
+import { parseShapes, type Shapes } from './cell.ts';
 
 export interface BuildShape {
   readonly min: readonly number[];
@@ -56,7 +56,9 @@ function distance(shapes: Shapes, profile: BuildShapes): number {
 /** The profiles of an engine, from the flags that it was built with. */
 export function profilesIn(flags: readonly string[]): BuildShapes[] {
   const [mins, opts, maxs] = (['min', 'opt', 'max'] as const).map((limit) =>
-    flags.filter((flag) => flag.startsWith(`--${limit}Shapes=`)).map(shapesIn),
+    flags
+      .filter((flag) => flag.startsWith(`--${limit}Shapes=`))
+      .map((flag) => parseShapes(flag.slice(flag.indexOf('=') + 1)) ?? {}),
   );
   return (opts ?? []).map((opt, place) =>
     Object.fromEntries(
@@ -65,22 +67,5 @@ export function profilesIn(flags: readonly string[]): BuildShapes[] {
         return [input, { min, opt: shape, max }];
       }),
     ),
-  );
-}
-
-/** `--optShapes=a:8x3,b:8`: names may have colons. */
-function shapesIn(flag: string): Shapes {
-  const inputs = flag.slice(flag.indexOf('=') + 1).split(',');
-  return Object.fromEntries(
-    inputs.map((input) => {
-      const colon = input.lastIndexOf(':');
-      return [
-        input.slice(0, colon),
-        input
-          .slice(colon + 1)
-          .split('x')
-          .map(Number),
-      ];
-    }),
   );
 }

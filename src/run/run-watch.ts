@@ -88,7 +88,7 @@ export class RunWatch {
     const { peakMib, pids } = this.memory;
     // Before, it loads its engine: an H200 was seen to show 14 of 600 MiB then.
     const loaded = new Date(from.getTime() + SAMPLE_S * 1000);
-    const samples = this.cut(from, to);
+    const samples = this.cut(loaded, to);
     if (samples.length > 0) {
       await writeAtomically(csvPath, `${[this.header, ...samples].join('\n')}\n`);
     }
@@ -101,13 +101,14 @@ export class RunWatch {
   }
 
   stop(): void {
+    this.memory.stop();
     this.sampler?.stop();
     this.processes?.stop();
   }
 
   private cut(from: Date, to: Date): string[] {
     const lines = [...this.later, ...(this.sampler?.take() ?? [])];
-    const samples = linesBetween(lines, from.getTime() + SAMPLE_S * 1000, to.getTime());
+    const samples = linesBetween(lines, from.getTime(), to.getTime());
     this.later = linesBetween(lines, to.getTime() + 1, Number.POSITIVE_INFINITY);
     if (this.sampler?.hasEnded() === true) {
       this.sampler.stop();

@@ -24,11 +24,6 @@ export function tunedBatches(
 /** @param flags that the engine was built with */
 export function tunedBatch(flags: readonly string[], shapes: KeyedCell['shapes']): number | null {
   const profiles = profilesIn(flags);
-  const profile = profiles[profileFor(shapes, profiles)] ?? {};
-  return batchOf(Object.fromEntries(Object.keys(shapes).flatMap((name) => opt(name, profile))));
-}
-
-function opt(name: string, profile: ReturnType<typeof profilesIn>[number]): [string, readonly number[]][] {
-  const limits = profile[name];
-  return limits === undefined ? [] : [[name, limits.opt]];
+  const profile = Object.entries(profiles[profileFor(shapes, profiles)] ?? {});
+  return batchOf(Object.fromEntries(profile.flatMap(([name, { opt }]) => (name in shapes ? [[name, opt]] : []))));
 }

@@ -28,7 +28,10 @@ export function isDmon(text: string): boolean {
 
 /** A text of dmon under a name of its own; undefined where there is none. */
 async function dmonIn(files: RunFiles): Promise<string | undefined> {
-  for (const name of files.names.filter((candidate) => /\.(?:txt|log|csv|out)$/.test(candidate)).toSorted()) {
+  const others = files.names.filter(
+    (name) => /\.(?:txt|log|csv|out)$/.test(name) && !/^std(?:out|err)\.log$/.test(name),
+  );
+  for (const name of others.toSorted()) {
     const head = files.chunks(name)[Symbol.asyncIterator]();
     const first = await head.next().catch(() => null);
     await head.return(undefined);

@@ -1,11 +1,8 @@
-import { tunedBatches } from '../../selection/tuned-batches.ts';
 import { relative } from 'node:path';
 
 import { artefactsFolderOf, enginesFolderOf } from '../../artefacts/layout.ts';
 import type { AbVerdict } from '../../judge/experiment.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
-import { LEAST_PRECISION_SHARE } from '../../layers/real-precision.ts';
-import { summarizeCells } from '../../judge/summarize-cells.ts';
 import { InterruptedError, UnfitSweepError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { missingLibrary, missingLibraryText } from '../../trtexec/failures.ts';
@@ -13,7 +10,6 @@ import { outcomeReason } from '../../records/outcome.ts';
 import { printable } from '../../text/printable.ts';
 import type { SweepCounts } from '../../run/sweep-context.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import { cellsWithoutEngine } from '../../engines/engine-state.ts';
 import { leftOutOf } from '../../run/planned-sweep.ts';
 import { requireStore } from '../../run/requirements.ts';
 import { runSweep, saveState } from '../../run/run-sweep.ts';
@@ -24,11 +20,10 @@ import type { ConverterPython } from '../../variants/variants.ts';
 import { recordedRuns } from '../../trtexec/replay/check-plan.ts';
 import { readRecordingSet, type RecordingSet } from '../../trtexec/replay/recording-set.ts';
 import { abText, abReport } from '../experiment/index.ts';
-import { shownSweepOf, sweepText } from '../show/index.ts';
+import { shownSweepOf, summariesOf, sweepText } from '../show/index.ts';
 import type { TrtexecProgram } from '../../trtexec/program/find-trtexec.ts';
 import { lastGoodBuilds } from '../../store/builds/builds.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
-import { findEnvironments } from '../../store/sweeps/environments.ts';
 import { NO_SWEEP_NUMBERS, sweepNumbers, type SweepNumbers, withReused } from '../../store/sweeps/overview.ts';
 import { failedRunsOf } from '../../store/runs/runs.ts';
 import type { OpenStore } from '../../store/file/open.ts';
@@ -49,7 +44,6 @@ import { isAnswered, searchOutput, searchText } from './search/search-report.ts'
 import { SearchRuns } from './search/search-runs.ts';
 import { SweepSuspects } from './suspects/suspect-pairs.ts';
 import { rebuiltEngines } from '../../selection/rebuilt-engines.ts';
-import { realPrecisions } from '../../selection/actual-precisions.ts';
 import { sweepFailures } from '../../run/sweep-failures.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 
@@ -237,15 +231,7 @@ async function show(
   }
   const runs = cellRunsOf(store.db, [sweepId]);
   const planned = plan.cells.map(({ cell }) => cell);
-  const cells = summarizeCells(
-    planned,
-    runs,
-    cellsWithoutEngine(store.db, sweep, plan),
-    realPrecisions(store.db, planned, runs, [sweepId]),
-    options.precisionShare ?? LEAST_PRECISION_SHARE,
-    findEnvironments(store.db, [...new Set(runs.map(({ environmentId }) => environmentId))]),
-    tunedBatches(store.db, planned, runs),
-  );
+  const cells = summariesOf(store.db, sweep, planned, runs, plan, options);
   const failures = sweepFailures(store.db, sweepId, plan);
   const shown = shownSweepOf(sweep, counts, cells, failures, rebuiltEngines(store.db, sweep, planned, runs));
   const output = stopped === null ? shown : { ...shown, stopped };

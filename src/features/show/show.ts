@@ -1,7 +1,4 @@
-import { tunedBatches } from '../../selection/tuned-batches.ts';
 import { disturbedCells } from '../../judge/run-trust.ts';
-import { LEAST_PRECISION_SHARE } from '../../layers/real-precision.ts';
-import { summarizeCells } from '../../judge/summarize-cells.ts';
 import { boundOf } from '../../judge/bound.ts';
 import { provenBound } from './remedies.ts';
 import type { CellBound } from '../../records/bound.ts';
@@ -12,17 +9,16 @@ import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { jsonText, printable } from '../../text/printable.ts';
 import { QUERY_TIME_COLUMNS } from '../../trtexec/run-facts.ts';
-import { cellsWithoutEngine, failedBuilds, plannedBuildOf } from '../../engines/engine-state.ts';
+import { failedBuilds, plannedBuildOf } from '../../engines/engine-state.ts';
 import { runIdOf } from '../../run/measure-run.ts';
 import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
-import type { Outcome } from '../../records/outcome.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { joinLayers } from '../../layers/profiled-engine.ts';
 import { cellRunsText, latencyGapLines, latencyGapsOf, type ListedRun } from './cell-text.ts';
 import { type DescribedRun, shownRunText } from './text.ts';
 import { steadinessOf } from './steadiness.ts';
 import { sweepText } from './sweep-text.ts';
-import { shownSweepOf, mappedCells } from './swept.ts';
+import { shownSweepOf, summariesOf, mappedCells } from './swept.ts';
 import type { ShownCell } from './output.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { allCells, findCells } from '../../store/cells.ts';
@@ -47,7 +43,6 @@ import { cellsInWords } from '../../selection/cell-points.ts';
 import { engineNote, engineNotes, mixedEngines } from '../../selection/mixed-engines.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { queryTimes, type RunQueries } from '../../selection/query-times.ts';
-import { realPrecisions } from '../../selection/actual-precisions.ts';
 import { sweepFailures } from '../../run/sweep-failures.ts';
 import { mapAxes } from '../../terminal/charts/heat-map.ts';
 import { withStore } from '../../cli/with-store.ts';
@@ -95,7 +90,6 @@ function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io
   const keys = new Set([...planned, ...runs.map(({ cellKey }) => cellKey)]);
   const known = findCells(db, [...keys]);
   const cells = [...keys].flatMap((key) => known.get(key) ?? []);
-  const withoutEngine = stored === null ? new Map<string, Outcome>() : cellsWithoutEngine(db, sweep, stored.plan);
   const disturbed = stored === null ? [] : disturbedCells(runs, stored.plan.repeats);
   const replaced = disturbed.reduce((sum, cell) => sum + cell.replaced, 0);
   const failures = sweepFailures(db, sweep.sweepId, stored?.plan ?? null);
@@ -106,15 +100,7 @@ function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io
   for (const { kind } of [...runs.map(({ outcome }) => outcome), ...builds]) {
     if (kind !== 'built') tally[kind] += 1;
   }
-  const summaries = summarizeCells(
-    cells,
-    runs,
-    withoutEngine,
-    realPrecisions(db, cells, runs, [sweep.sweepId]),
-    options.precisionShare ?? LEAST_PRECISION_SHARE,
-    findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]),
-    tunedBatches(db, cells, runs),
-  );
+  const summaries = summariesOf(db, sweep, cells, runs, stored?.plan ?? null, options);
   const { map } = options;
   const axes = map === undefined ? undefined : mapAxes(map, summaries);
   const mapped = axes === undefined ? null : mappedCells(summaries, runs, metricNamed(db, options.metric));

@@ -1,5 +1,13 @@
 import { type Switch, switchGains } from '../../judge/switch-pairs.ts';
-import type { summarizeCells } from '../../judge/summarize-cells.ts';
+import { cellsWithoutEngine } from '../../engines/engine-state.ts';
+import { summarizeCells } from '../../judge/summarize-cells.ts';
+import { LEAST_PRECISION_SHARE } from '../../layers/real-precision.ts';
+import type { KeyedCell } from '../../records/cell.ts';
+import type { Plan } from '../../records/plan.ts';
+import { realPrecisions } from '../../selection/actual-precisions.ts';
+import { tunedBatches } from '../../selection/tuned-batches.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { findEnvironments } from '../../store/sweeps/environments.ts';
 import { outcomeReason } from '../../records/outcome.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { cellLabel } from '../../text/cell-label.ts';
@@ -12,6 +20,26 @@ import type { MappedCell } from '../../terminal/charts/heat-map.ts';
 import { type CellRun, isMeasured } from '../../records/run.ts';
 
 export type CellSummary = ReturnType<typeof summarizeCells>[number];
+
+/** @param plan null where a sweep has none, as an import */
+export function summariesOf(
+  db: StoreDatabase,
+  sweep: Sweep,
+  cells: readonly KeyedCell[],
+  runs: readonly CellRun[],
+  plan: Plan | null,
+  { precisionShare = LEAST_PRECISION_SHARE }: { readonly precisionShare?: number | undefined },
+) {
+  return summarizeCells(
+    cells,
+    runs,
+    plan === null ? new Map() : cellsWithoutEngine(db, sweep, plan),
+    realPrecisions(db, cells, runs, [sweep.sweepId]),
+    precisionShare,
+    findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]),
+    tunedBatches(db, cells, runs),
+  );
+}
 
 /** For `bench run` and `bench show SWEEP`. */
 export function shownSweepOf(
