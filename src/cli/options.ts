@@ -54,7 +54,7 @@ export const portNumber = parser(
 
 export const positivePercent = parser((text) => {
   const value = Number(text.replace(/\s*%$/, ''));
-  return value > 0 && value <= 100 ? value : null;
+  return value > 0 && Number.isFinite(value) ? value : null;
 }, 'must be a percentage above 0, such as 1 or 0.5.');
 
 /** `10%` of a sweep, or a time as `20m`. */
@@ -220,7 +220,7 @@ export function precisionShareOption() {
   return new Option(
     '--precision-share <percent>',
     'minimum share of time in fp8 to count as fp8 (default: 50)',
-  ).argParser((text) => positivePercent(text) / 100);
+  ).argParser((text) => Math.min(1, positivePercent(text) / 100));
 }
 
 /** `--max-runs` of `maxRuns`. */

@@ -82,7 +82,8 @@ describe('bench bisect GOOD BAD -- CMD', () => {
   }, 60_000);
 
   test('without --matrix it takes the one with which the bad commit was measured', async () => {
-    const { repository, commits } = history(slowFrom(1, 3));
+    // Three times as slow: half of the change is more than 100 %.
+    const { repository, commits } = history(slowFrom(1, 3, 3.2));
     const cwd = repository.folder;
     const args = ['bisect', commits[0] ?? '', 'HEAD', '--cell', 'batch=8', ...STUB, ...BUILD];
     expect(await bench(args, { cwd })).toMatchObject({ code: 2, stderr: 'bench: which matrix? --matrix FILE\n' });
