@@ -53,7 +53,7 @@ export const verifyOutput = output('bench db verify --json', {
   quick: z.boolean(),
   sweeps: count,
   runs: count,
-  isDamaged: z.boolean().describe('False when there is nothing, or leftovers and differences of another parser only'),
+  isDamaged: z.boolean().describe('False when there is nothing, or differences of another parser only'),
   found: z.array(storeDamage),
   rebuilt: z.array(comparedTable).nullable().describe('With --rebuild: what was compared; else null'),
 });
