@@ -1,87 +1,60 @@
-import { machineKey } from '../../judge/compare/differences.ts';
-import { type KnownNoise, visibleChange } from '../../judge/detectable-effect.ts';
+import type { KnownNoise } from '../../judge/detectable-effect.ts';
 import { logsOf, noiseOf } from '../../judge/history/noise.ts';
 import { HISTORY } from '../../judge/history/settings.ts';
 import { squaresAround } from '../../judge/run-noise.ts';
-import { valueRule } from '../../judge/value-rule.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import type { Environment } from '../../records/environment.ts';
-import { gateMetric, type MetricId } from '../../records/metric.ts';
-import { type CellRun, isMeasured } from '../../records/run.ts';
-import type { SweepId } from '../../records/scalars.ts';
+import type { MetricId } from '../../records/metric.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import { cellHistories } from '../../selection/cell-histories.ts';
 import { at } from '../../statistics/at.ts';
-import { percentOfLog } from '../../statistics/logarithms.ts';
 import { median } from '../../statistics/median.ts';
 import { medianIn } from '../../statistics/order-statistics.ts';
-import { aboutCell } from '../../text/cell-label.ts';
-import { type NoisyCell, SHOWN_RUNS } from './output.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
 
-export interface NoiseRun extends Pick<
-  CellRun,
-  'buildId' | 'cellKey' | 'centres' | 'environmentId' | 'role' | 'sweepId' | 'values'
-> {
-  readonly outcome: Pick<CellRun['outcome'], 'kind'>;
-  /** Engine file of an imported run; absent where unknown, or where a build is known. */
-  readonly enginePath?: string;
-}
-
-/** The runs of a cell in one sweep: one engine, one kind of machine. */
-export interface SweepRuns {
+/** The runs of a cell that count in one sweep. */
+interface SweepRuns {
   /** Index of the sweep, oldest first. */
   readonly place: number;
-  /** Positive values in the order of runs. */
+  /** Positive values. */
   readonly values: readonly number[];
 }
 
-/** What a cell scatters by, and what is visible in spite of it, among this many cells. */
-export function noisyCell(cell: KeyedCell, metric: MetricId, sweeps: readonly SweepRuns[], cells: number): NoisyCell {
-  const noise = noiseOfSweeps(sweeps);
-  return {
-    ...aboutCell(cell, metric),
-    runs: sweeps.reduce((sum, { values }) => sum + values.length, 0),
-    sweeps: sweeps.length,
-    runPercent: percentOrNull(noise.run),
-    sweepPercent: percentOrNull(noise.sweep),
-    visible: SHOWN_RUNS.map((runs) => ({ runs, percent: percentOrNull(visibleChange(noise, runs, cells)) })),
-  };
-}
-
-function percentOrNull(deviation: number | null): number | null {
-  return deviation === null ? null : percentOfLog(deviation);
+export interface MeasuredCell {
+  readonly cell: KeyedCell;
+  readonly metric: MetricId;
+  readonly sweeps: readonly SweepRuns[];
 }
 
 /**
- * Measured runs of a cell, by sweep. Left out: sweeps with another GPU model, TensorRT major or locked clock than the
- * newest, and runs of another engine than the last of their sweep.
- * @param sweepIds oldest first
- * @param runs of the cell, in order
+ * The runs of each cell by sweep. A sweep with the very same runs as an earlier one is left out: recordings replayed twice
+ * would look like a machine without noise.
+ * @param sweeps oldest first
+ * @returns `copies`: number of sweeps left out
  */
-export function sweepRunsOf(
-  cell: KeyedCell,
+export function measuredCells(
+  db: StoreDatabase,
+  sweeps: readonly Sweep[],
+  cells: readonly KeyedCell[],
   requested: MetricId | null,
-  sweepIds: readonly SweepId[],
-  runs: readonly NoiseRun[],
-  environments: ReadonlyMap<string, Environment>,
-): SweepRuns[] {
-  const metric = gateMetric(requested, cell);
-  const measured = runs.filter((run) => isMeasured(run) && (run.values[metric] ?? 0) > 0);
-  const bySweep = Map.groupBy(measured, ({ sweepId }) => sweepId);
-  const valueOf = valueRule(measured, metric);
-  const lasts = sweepIds.flatMap((sweepId, place) => {
-    const sweepRuns = bySweep.get(sweepId) ?? [];
-    const last = sweepRuns.at(-1);
-    return last === undefined
-      ? []
-      : [{ place, last, sweepRuns, machine: machineKey(environments.get(last.environmentId)) }];
-  });
-  const newest = lasts.at(-1)?.machine;
-  return lasts.flatMap(({ place, last, sweepRuns, machine }) => {
-    if (machine !== newest) return [];
-    const comparable = sweepRuns.filter(
-      ({ buildId, enginePath }) => buildId === last.buildId && enginePath === last.enginePath,
-    );
-    return [{ place, values: comparable.flatMap((run) => valueOf(run) ?? []) }];
-  });
+) {
+  const measured = cellHistories(db, sweeps, cells, requested).map(({ cell, history, metric, runs }) => ({
+    cell,
+    metric,
+    sweeps: history.nights.map((place, index) => ({ place, values: runs[index]?.map(({ value }) => value) ?? [] })),
+  }));
+  const contents = sweeps.map((_, place) =>
+    measured.flatMap((one) =>
+      one.sweeps.flatMap((own) => (own.place === place ? [[one.cell.key, ...own.values.toSorted()].join(' ')] : [])),
+    ),
+  );
+  const texts = contents.map((own) => own.join('\n'));
+  const isCopy = texts.map((text, place) => text !== '' && texts.indexOf(text) < place);
+  return {
+    copies: isCopy.filter(Boolean).length,
+    measured: measured.map((one): MeasuredCell => {
+      return { ...one, sweeps: one.sweeps.filter(({ place }) => isCopy[place] !== true) };
+    }),
+  };
 }
 
 /** Excess variance of a median over a mean, for normal values. */
@@ -113,21 +86,4 @@ function timerNoise(values: Float64Array): number {
     .filter((gap) => gap > 0);
   const isCoarse = gaps.length > 0 && gaps.length + 1 <= Math.max(3, 0.6 * sorted.length);
   return isCoarse ? Math.min(...gaps) / medianIn(sorted, 0, sorted.length) / Math.sqrt(12) : 0;
-}
-
-/**
- * Drops sweeps with the very same runs as an earlier one: recordings replayed twice would look like a machine without
- * noise.
- */
-export function withoutCopies(sweepIds: readonly SweepId[], runs: readonly NoiseRun[]): SweepId[] {
-  const bySweep = Map.groupBy(runs, ({ sweepId }) => sweepId);
-  const contents = new Set<string>();
-  return sweepIds.filter((sweepId) => {
-    const sweepRuns = bySweep.get(sweepId) ?? [];
-    const content = sweepRuns.map(({ cellKey, values, centres }) => JSON.stringify([cellKey, values, centres]));
-    const text = content.toSorted().join('\n');
-    if (content.length > 0 && contents.has(text)) return false;
-    contents.add(text);
-    return true;
-  });
 }
