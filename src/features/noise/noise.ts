@@ -82,15 +82,14 @@ export function noiseOfCell(db: StoreDatabase, cell: KeyedCell, metric: MetricId
 
 /** What a cell scatters by, and what is visible in spite of it, among this many cells. */
 function noisyCell({ cell, metric, sweeps }: MeasuredCell, cells: number): NoisyCell {
-  const noise = noiseOfSweeps(sweeps);
-  const percentOf = (deviation: number | null): number | null => (deviation === null ? null : percentOfLog(deviation));
+  const known = noiseOfSweeps(sweeps);
   return {
     ...aboutCell(cell, metric),
     runs: sweeps.reduce((sum, { values }) => sum + values.length, 0),
     sweeps: sweeps.length,
-    runPercent: percentOf(noise.run),
-    sweepPercent: percentOf(noise.sweep),
-    visible: SHOWN_RUNS.map((runs) => ({ runs, percent: percentOf(visibleChange(noise, runs, cells)) })),
+    runPercent: percentOrNull(known.run),
+    sweepPercent: percentOrNull(known.sweep),
+    visible: SHOWN_RUNS.map((runs) => ({ runs, percent: percentOrNull(visibleChange(known, runs, cells)) })),
   };
 }
 
@@ -148,6 +147,10 @@ function noiseTable(cells: readonly NoisyRow[], look: Look): string[] {
   const meaning = 'run ±, sweep ±: standard deviations; with N runs: the change that is visible';
   const notes = [meaning, ...(more > 0 ? [`and ${more} quieter: --json has all`] : [])];
   return ['', ...table, ...notes.flatMap((text) => wrapWords(text, look.columns)).map(look.style.dim)];
+}
+
+function percentOrNull(deviation: number | null): number | null {
+  return deviation === null ? null : percentOfLog(deviation);
 }
 
 function percentText(percent: number | null): string {
