@@ -5,14 +5,21 @@ import { directionOf } from '../history/change-points.ts';
 import { isSame, lastingChanges } from '../history/lasting-changes.ts';
 import { isBuildLuck } from '../history/noise.ts';
 import { CALMEST } from './cell-words.ts';
-import type { MetricHistory, SweepEvidence } from './evidence.ts';
+import type { MetricHistory, SweepEvidence, Candidate, SweepVerdict } from './evidence.ts';
 import { judgedCell } from './judged-cells.ts';
 import { JudgedFacts } from './judged-facts.ts';
 import { limitFindings } from './limit-findings.ts';
-import { type About, type CellChange, cellChange, cellIn, rawChange, sizeOf } from './metric-changes.ts';
+import {
+  type About,
+  type CellChange,
+  cellChange,
+  cellIn,
+  rawChange,
+  sizeOf,
+  isSteady,
+  steadyChanges,
+} from './metric-changes.ts';
 import { reduceFindings } from './reduce-findings.ts';
-import { isSteady, steadyChanges } from './steady-metrics.ts';
-import type { Candidate, SweepVerdict } from './verdict.ts';
 
 /**
  * What is slower or faster in the newest sweep than its reference level, and what became of the findings of earlier
