@@ -87,7 +87,7 @@ function notesOf(judged: JudgedSeries): string[] {
     ),
     ineligible > 0 && `${count(ineligible, 'cell')} under a profiling switch or as an upper bound: never judged`,
     sweepsOfOtherMachine > 0 &&
-      `${count(sweepsOfOtherMachine, 'sweep')} on another GPU model, TensorRT major or locked clock left out: bench compare A B --across-gpu --across-tensorrt --across-clocks`,
+      `${count(sweepsOfOtherMachine, 'sweep')} on another GPU${judged.series.baseBranch === null ? ' model' : ''}, TensorRT major or locked clock left out: bench compare A B --across-gpu --across-tensorrt --across-clocks`,
   ].filter((note) => typeof note === 'string');
 }
 

@@ -1,5 +1,6 @@
 import type { Finding } from '../../records/finding.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
+import { isShownByThroughput } from '../../records/verdict.ts';
 import { median } from '../../statistics/median.ts';
 import { directionOf } from '../history/change-points.ts';
 import { isSame, lastingChanges } from '../history/lasting-changes.ts';
@@ -41,13 +42,19 @@ export function judgeSweep(evidence: SweepEvidence): SweepVerdict {
   const mains = cells.flatMap(({ cell, metrics: [main] }) =>
     main === undefined ? [] : [{ cellKey: cell.key, ...main }],
   );
+  const shown = mains.flatMap(({ cellKey, metric }) => {
+    const own = judgedCell(cellKey, metric, facts, findings);
+    const other = metric === 'gpuComputeMs' ? judgedCell(cellKey, 'throughputQps', facts, findings) : null;
+    const isOther = own !== null && other?.reason === null && isShownByThroughput(own.verdict, other.verdict);
+    return (isOther ? other : own) ?? [];
+  });
   // On another machine every cell begins anew.
   const isFirst = judged === 0 || (mains.length > 0 && mains.every(({ history }) => history.nights[0] === judged));
   return {
     judgedBy: isFirst ? 'first' : 'reference',
     findings,
     endedAcknowledgements: [...acknowledged].flatMap(([id, { isOver }]) => (isOver ? [id] : [])),
-    cells: mains.flatMap(({ cellKey, metric }) => judgedCell(cellKey, metric, facts, findings) ?? []),
+    cells: shown,
     judged: (cellKey, metric) => judgedCell(cellKey, metric, facts, findings),
     candidates: candidatesOf(facts, findings),
   };
