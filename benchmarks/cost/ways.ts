@@ -1,9 +1,8 @@
 import { chooseSuspects, confirmBudgetS } from '../../src/features/run/suspects/choose-suspects.ts';
 import { cellsToRepeat, type GrowingCell } from '../../src/judge/adaptive-repeats.ts';
 import { compareCells } from '../../src/judge/compare/compare-cells.ts';
-import type { PairResult } from '../../src/judge/gate/evidence.ts';
+import type { PairResult, Candidate } from '../../src/judge/gate/evidence.ts';
 import { judgePairs, pairsNeeded, runSigmas } from '../../src/judge/gate/judge-pairs.ts';
-import type { Candidate } from '../../src/judge/gate/verdict.ts';
 import { type KeyedCell, noiseKindOf } from '../../src/records/cell.ts';
 import type { CellKey } from '../../src/records/scalars.ts';
 import { isCalled } from '../../src/records/verdict.ts';

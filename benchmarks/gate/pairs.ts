@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { judgePairs, pairsNeeded, runSigmas } from '../../src/judge/gate/judge-pairs.ts';
 import { chooseSuspects, confirmBudgetS } from '../../src/features/run/suspects/choose-suspects.ts';
-import type { Candidate } from '../../src/judge/gate/verdict.ts';
+import type { Candidate } from '../../src/judge/gate/evidence.ts';
 import { median } from '../../src/statistics/median.ts';
 import { Random } from '../detection/random.ts';
 import { ROOT } from '../processes.ts';

@@ -1,6 +1,5 @@
 import { judgePairs, pairsNeeded } from '../../src/judge/gate/judge-pairs.ts';
-import type { PairResult } from '../../src/judge/gate/evidence.ts';
-import type { Candidate } from '../../src/judge/gate/verdict.ts';
+import type { PairResult, Candidate } from '../../src/judge/gate/evidence.ts';
 import type { GatedMetricId } from '../../src/records/gated-metric.ts';
 import { alarms, SimulatedGate } from '../../test/support/gate-evidence.ts';
 import { normals, simulatedCells } from '../../test/support/simulated-store.ts';

@@ -2,8 +2,7 @@ import { copyFile, mkdir, readdir, readFile, unlink, writeFile, stat } from 'nod
 import { createReadStream, createWriteStream, existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { constants, createZstdCompress, zstdCompress, zstdCompressSync } from 'node:zlib';
-import { promisify } from 'node:util';
+import { constants, createZstdCompress, zstdCompressSync } from 'node:zlib';
 
 import { UsageError, errorCode } from '../errors.ts';
 import { printable } from '../text/printable.ts';
@@ -14,10 +13,8 @@ import { folderFiles } from './run-files.ts';
 import { parseRunManifest, RUN_MANIFEST_VERSION, type RunManifest } from './run-manifest.ts';
 
 const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 3 } };
-const IN_MEMORY_BYTES = 8 << 20;
-/** Below this a thread of the pool costs more than it takes over. */
-const SMALL_BYTES = 1 << 16;
-const compress = promisify(zstdCompress);
+/** Below this a stream costs more than it saves in memory. */
+const SMALL_BYTES = 1 << 20;
 
 export function manifestText(manifest: RunManifest): string {
   const stated = Object.fromEntries(Object.entries(manifest).filter(([, value]) => !isEmpty(value)));
@@ -103,6 +100,5 @@ export async function restateKept(folder: string, stated: Partial<RunManifest>):
 async function compressTo(source: string, target: string): Promise<void> {
   const { size } = await stat(source);
   if (size <= SMALL_BYTES) await writeFile(target, zstdCompressSync(await readFile(source), ZSTD));
-  else if (size <= IN_MEMORY_BYTES) await writeFile(target, await compress(await readFile(source), ZSTD));
   else await pipeline(createReadStream(source), createZstdCompress(ZSTD), createWriteStream(target));
 }

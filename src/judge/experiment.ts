@@ -18,8 +18,6 @@ import { valueRule } from './value-rule.ts';
 export const experimentSchema = z.object({
   name: z.string(),
   variables: textByName,
-  /** Values in A; null where unset. */
-  before: z.record(z.string(), z.array(textOrNull)),
   /** Percent by which B must be better to indicate a bottleneck. */
   significantPercent: z.number(),
   /** As requested; null: each cell's own metric. */

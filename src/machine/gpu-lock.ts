@@ -55,7 +55,7 @@ export function lockedSpawn(
     try {
       await settle(invocation, signal);
       return await spawn({ ...invocation, locks: [...(invocation.locks ?? []), lock.descriptor] }, signal, (pid) => {
-        lock.noteStarted(pid);
+        lock.noteHolder(pid);
         onStart(pid);
       });
     } finally {

@@ -43,6 +43,8 @@ export const FLAG_LABELS = {
   invalidOutput: 'invalid output',
   /** A profiler or a debugging switch slowed it down. */
   profilingOn: 'profiling on',
+  /** A number of queries without a warm-up, for a profiler. */
+  capture: 'capture',
 } satisfies Readonly<Record<string, string>>;
 
 export type RunFlagId = keyof typeof FLAG_LABELS;

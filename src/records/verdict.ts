@@ -1,5 +1,6 @@
 import * as z from 'zod';
 
+import { metricSchema } from './metric.ts';
 import { count, idSchema, type Immutable, numberOrNull } from './scalars.ts';
 
 export const VERDICTS = ['slower', 'faster', 'same', 'unclear', 'missing', 'failed', 'incomparable'] as const;
@@ -62,10 +63,20 @@ export function isCalled({ verdict }: Pick<CellComparison, 'verdict'>): boolean 
   return verdict === 'slower' || verdict === 'faster';
 }
 
+/**
+ * Whether a cell that is judged by its GPU time is shown by its throughput, which the host may slow down alone: where that
+ * is slower and the GPU time is not, or where it alone changed.
+ */
+export function isShownByThroughput(gpuTime: string, throughput: string): boolean {
+  if (throughput === 'slower') return gpuTime !== 'slower';
+  return (gpuTime === 'same' || gpuTime === 'unclear') && (throughput === 'faster' || throughput === 'unclear');
+}
+
 /** A change that at least four of five cells share: clocks, driver, or another common cause. */
 export const commonShiftSchema = z.strictObject({
   /** For metrics of both directions: of those where less is better. */
   percent: z.number(),
+  metric: metricSchema.optional().describe('Where another metric than that of the cells has it'),
   cells: count.describe('Cells that were compared'),
   sharing: count.describe('Number of cells that share it'),
   verdict: z

@@ -1,6 +1,6 @@
 import { cellNights, type CellNights } from '../judge/gate/fit-runs.ts';
 import { type NightRun, type ValueKind, valueKind, valueRule } from '../judge/value-rule.ts';
-import { machineKey } from '../judge/compare/differences.ts';
+import { isOtherCard, machineKey } from '../judge/compare/differences.ts';
 import type { Environment } from '../records/environment.ts';
 import type { KeyedCell } from '../records/cell.ts';
 import { gateMetric, type MetricId } from '../records/metric.ts';
@@ -97,11 +97,12 @@ function sweepsOf(runs: readonly Pick<NightRun, 'sweepId'>[]): Set<string> {
 
 type Placed = Pick<NightRun, 'environmentId' | 'sweepId'>;
 
-/** Keeps sweeps on the GPU model, TensorRT major and locked clock of the newest one. */
-export function machineFilter(environments: ReadonlyMap<string, Environment>) {
+/** Keeps sweeps on the GPU model, TensorRT major and locked clock of the newest one. @param ofCard also on its very GPU */
+export function machineFilter(environments: ReadonlyMap<string, Environment>, ofCard = false) {
   const machines = new Map([...environments].map(([id, environment]) => [id, machineKey(environment)]));
   const machineOf = ({ environmentId }: Placed): string | undefined => machines.get(environmentId);
-  const isOne = new Set(machines.values()).size <= 1;
+  const cardOf = ({ environmentId }: Placed) => (ofCard ? environments.get(environmentId)?.gpuUuid : null);
+  const isOne = !ofCard && new Set(machines.values()).size <= 1;
   return <Run extends Placed>(ofCell: readonly Run[], sweepIds: readonly SweepId[]): readonly Run[] => {
     if (isOne) return ofCell;
     const places = new Map(sweepIds.map((id, place) => [id, place]));
@@ -112,6 +113,7 @@ export function machineFilter(environments: ReadonlyMap<string, Environment>) {
     );
     if (newest === null) return ofCell;
     const machine = machineOf(newest);
-    return ofCell.filter((run) => machineOf(run) === machine);
+    const card = cardOf(newest);
+    return ofCell.filter((run) => machineOf(run) === machine && !isOtherCard(cardOf(run), card));
   };
 }

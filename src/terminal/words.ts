@@ -122,6 +122,7 @@ const ADVICE: Readonly<Record<RunFlagId, string>> = {
   upperBound: 'a limit to compare with: never a baseline, never the best',
   invalidOutput: 'only its speed counts: do not use its outputs',
   profilingOn: 'run again without the profiler: its times are never a baseline',
+  capture: 'for a profiler only: measure it with a warm-up and a duration',
   debugTensors: 'look at the tensors, and measure without these flags',
   pcieReduced: 'check slot, riser and BIOS: copies are slower than necessary',
   warmUpUnknown: 'keep the whole log: a cold GPU is slower at first',

@@ -38,7 +38,6 @@ const LOGS: readonly string[] = ['stdout.log', 'stderr.log'];
  */
 export class VariantCache {
   private readonly folder: string;
-  private readonly checked = new Map<string, CachedVariant>();
 
   constructor(folder: string) {
     this.folder = folder;
@@ -46,16 +45,11 @@ export class VariantCache {
 
   /** Null if there is none, or if its bytes have changed. */
   async find(key: string): Promise<CachedVariant | null> {
-    const known = this.checked.get(key);
-    if (known !== undefined) return known;
     const record = readJson(join(this.folder, key, NOTE), variantRecord);
     if (record === null) return null;
     const path = join(this.folder, key, VARIANT_FILE);
     const sha256 = await hashModel(path).catch(() => null);
-    if (sha256 !== record.sha256) return null;
-    const variant = { key, path, record };
-    this.checked.set(key, variant);
-    return variant;
+    return sha256 === record.sha256 ? { key, path, record } : null;
   }
 
   /** Newest first, without checking the bytes. */
@@ -94,9 +88,7 @@ export class VariantCache {
     await rm(folder, { recursive: true, force: true });
     await rename(work, folder);
     await rm(this.failedFolder(key), { recursive: true, force: true });
-    const variant = { key, path: join(folder, VARIANT_FILE), record };
-    this.checked.set(key, variant);
-    return variant;
+    return { key, path: join(folder, VARIANT_FILE), record };
   }
 
   async keepFailure(key: string, work: string, failure: ConversionFailure): Promise<string> {

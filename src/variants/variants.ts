@@ -1,4 +1,4 @@
-import { copyFile, mkdir, rm, statfs } from 'node:fs/promises';
+import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 import * as z from 'zod';
@@ -161,8 +161,6 @@ export function variantKey(
   });
 }
 
-/** Observed: copies between the steps of the conversion. */
-const SPACE_FACTOR = 3;
 /** Conversion logs are shorter, unless something is wrong. */
 const LOG_BYTES = 8 << 20;
 
@@ -176,8 +174,6 @@ async function makeVariant(
   context.onStart(variant);
   const work = await cache.workFolder(key);
   try {
-    const lacking = await lackingSpace(work, base.facts);
-    if (lacking !== null) return refused(lacking);
     await copyModel(variant.onnxPath, base.facts, work);
     const calibration = await bringCalibration(context, variant, base, work);
     if (calibration !== null && 'problem' in calibration) return refused(calibration);
@@ -203,15 +199,6 @@ async function makeVariant(
   } finally {
     await rm(work, { recursive: true, force: true });
   }
-}
-
-async function lackingSpace(folder: string, facts: OnnxFacts): Promise<ConversionMistake | null> {
-  const bytes = facts.externalFiles.reduce((sum, file) => sum + (file.bytes ?? 0), facts.fileBytes);
-  const { bavail, bsize } = await statfs(folder);
-  const [neededMib, freeMib] = [SPACE_FACTOR * bytes, bavail * bsize].map((size) => Math.ceil(size / 2 ** 20));
-  if (bavail * bsize >= SPACE_FACTOR * bytes) return null;
-  const problem = `the conversion needs about ${neededMib} MiB in ${printable(dirname(folder))}, and ${freeMib} MiB are free`;
-  return { reason: 'diskFull', problem };
 }
 
 /** ModelOpt rewrites its input in place, and two of them would corrupt one file. */

@@ -1,11 +1,11 @@
-import { chmodSync, copyFileSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 
 import { valueRule } from '../../src/judge/value-rule.ts';
-import { bench, ROOT, temporaryFolder } from '../support/bench.ts';
+import { bench, temporaryFolder } from '../support/bench.ts';
 import { NO_VALUES } from '../support/no-values.ts';
 import { FIXTURES, readFixture } from '../support/recordings.ts';
 import { normals, simulatedCells, simulateNights } from '../support/simulated-store.ts';
@@ -45,15 +45,6 @@ describe('centres of samples and printed medians in one cell', () => {
       const { findings } = JSON.parse(stdout);
       expect([night, code, findings]).toEqual([night, 0, []]);
     }
-  });
-
-  test('trend and the page show one kind, too', async () => {
-    const db = switchedStore();
-    const { stdout } = await bench(['trend', '--by', 'sweep', '--json', '--db', db]);
-    const { cells }: { cells: { points: { value: number }[] }[] } = JSON.parse(stdout);
-    const values = cells[0]?.points.map(({ value }) => value) ?? [];
-    expect(values.length).toBe(NIGHTS);
-    expect(Math.min(...values)).toBeGreaterThan(0.49);
   });
 
   test('recorded: a run with its samples beside the same log without them', async () => {
@@ -201,20 +192,4 @@ describe('what the store says and bench does not know', () => {
       'bench: the store is damaged: {"input":[8,"3",224,224]} are no shapes of a cell; `bench db verify` says more of it\n',
     ]);
   });
-});
-
-test('a matrix that may not be read is not called missing', async () => {
-  const folder = temporaryFolder();
-  const path = join(folder, 'm.yaml');
-  copyFileSync(join(ROOT, 'matrices', 'quickstart-pair.yaml'), path);
-  mkdirSync(join(folder, 'base'));
-  writeFileSync(join(folder, 'below.yaml'), 'extends: m.yaml/base.yaml\n');
-  const missing = await bench(['plan', 'below.yaml'], { cwd: folder });
-  expect(missing.stderr).toContain('extends: m.yaml/base.yaml: no such file');
-  chmodSync(path, 0o000);
-  const { stderr } = await bench(['plan', 'm.yaml'], { cwd: folder });
-  // Whoever is root may read everything.
-  if (process.getuid?.() !== 0) expect(stderr).toBe('bench: m.yaml: may not be read\n');
-  const loop = await bench(['plan', `${'n'.repeat(300)}.yaml`], { cwd: folder });
-  expect(loop.stderr).toContain('ENAMETOOLONG');
 });

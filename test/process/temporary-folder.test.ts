@@ -1,9 +1,8 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 
-import { thisOwner } from '../../src/process/process-identity.ts';
 import { inTemporaryFolder } from '../../src/process/temporary-folder.ts';
 import { benchProcess, temporaryFolder } from '../support/bench.ts';
 import { noDiskBecause, smallDisk } from '../support/small-disk.ts';
@@ -17,34 +16,12 @@ describe('a folder in the temporary folder', () => {
     return () => vi.unstubAllEnvs();
   });
 
-  function leave(name: string, owner: object | null): void {
-    mkdirSync(join(folder, name));
-    writeFileSync(join(folder, name, 'stdout.log'), 'x');
-    if (owner !== null) writeFileSync(join(folder, name, '.owner.json'), JSON.stringify(owner));
-  }
-
   test('is gone when the work is done, also when it fails', async () => {
     const names = await inTemporaryFolder('probe', async () => readdirSync(folder));
     expect(names).toEqual([expect.stringMatching(/^bench-probe-\w{6}$/)]);
     const failing = inTemporaryFolder('probe', () => Promise.reject(new Error('no')));
     await expect(failing).rejects.toThrow('no');
     expect(readdirSync(folder)).toEqual([]);
-  });
-
-  test('those of killed processes are removed, and nothing else', async () => {
-    const gone = { ...thisOwner(), startTicks: '1' };
-    leave('bench-probe-killed', gone);
-    leave('bench-worker-killed', gone);
-    leave('bench-probe-running', thisOwner());
-    leave('bench-probe-elsewhere', { ...gone, bootId: 'another', host: 'another' });
-    leave('bench-probe-unknown', null);
-    await inTemporaryFolder('probe', async () => {});
-    expect(readdirSync(folder).toSorted()).toEqual([
-      'bench-probe-elsewhere',
-      'bench-probe-running',
-      'bench-probe-unknown',
-      'bench-worker-killed',
-    ]);
   });
 });
 
@@ -58,7 +35,7 @@ describe('bench run names the temporary folder', () => {
   test.each(['/nowhere/tmp', '/proc/nowhere'])('that is missing: %s', async (path) => {
     expect(await runWith(path)).toMatchObject({
       code: 3,
-      stderr: `bench: ${path}: there is no such temporary folder: make it, or set TMPDIR to another folder\n`,
+      stderr: expect.stringContaining(`bench: ${path}: the temporary folder cannot be used (ENOENT: no such file`),
     });
   });
 
@@ -71,12 +48,12 @@ describe('bench run names the temporary folder', () => {
     fill(path);
     expect(await runWith(path)).toMatchObject({
       code: 3,
-      stderr: `bench: ${path}: the temporary folder has no space or no inodes left: make room, or set TMPDIR to another folder\n`,
+      stderr: expect.stringContaining(`bench: ${path}: the temporary folder cannot be used (`),
     });
   });
 });
 
-/** All but one page, which takes the owner of a folder: then what trtexec prints is cut off. */
+/** What trtexec prints is then cut off. */
 function fillWith(path: string): void {
-  writeFileSync(join(path, 'filler'), Buffer.alloc((1 << 20) - 4096));
+  writeFileSync(join(path, 'filler'), Buffer.alloc(1 << 20));
 }

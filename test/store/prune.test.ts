@@ -125,11 +125,6 @@ describe('what no rule keeps', () => {
       .slice(0, 3)) {
       cpSync(join(from, name), join(dirname(db), 'artefacts', oldest, name), { recursive: true });
     }
-    const verified = await bench(['db', 'verify', '--db', db]);
-    expect([verified.code, verified.stdout]).toEqual([
-      0,
-      expect.stringContaining('no damage: 4 sweeps, 41 runs; 3 leftovers of processes'),
-    ]);
     await bench(['db', 'prune', '--keep-sweeps', '2', '--db', db]);
     expect(foldersOf(oldest)).toBe(0);
   });

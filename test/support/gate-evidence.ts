@@ -1,7 +1,13 @@
-import type { CellEvidence, MetricHistory, PairResult, SweepEvidence } from '../../src/judge/gate/evidence.ts';
+import type {
+  CellEvidence,
+  MetricHistory,
+  PairResult,
+  SweepEvidence,
+  Candidate,
+  SweepVerdict,
+} from '../../src/judge/gate/evidence.ts';
 import { judgeSweep } from '../../src/judge/gate/judge-sweep.ts';
 import { gateRules } from '../../src/judge/gate/limits.ts';
-import type { Candidate, SweepVerdict } from '../../src/judge/gate/verdict.ts';
 import type { KeyedCell } from '../../src/records/cell.ts';
 import type { Environment } from '../../src/records/environment.ts';
 import type { Finding } from '../../src/records/finding.ts';

@@ -5,11 +5,10 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
-import { findDriver } from '../../harnesses/registry.ts';
 import type { MatrixCell, TwoSidedCells } from '../../matrix/matrix.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
 import { ENV_AXIS, keyedCell } from '../../records/cell.ts';
-import { isMetric, isOwnMetric, METRIC_WORDS, metricOf, ownMetricNamed } from '../../records/metric.ts';
+import { isMetric, METRIC_WORDS, ownMetricNamed } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
@@ -56,8 +55,8 @@ function readAgain(ref: string, options: AbOptions, io: Io): Promise<ExitCode> {
       );
     }
     const metric = options.metric ?? experiment.metric;
-    const { output, details } = abReport(db, sweep, { ...experiment, metric });
-    return printResult(io, options, output, (_, look) => abText(output, details, look));
+    const { output, cells } = abReport(db, sweep, { ...experiment, metric });
+    return printResult(io, options, output, (_, look) => abText(output, cells, look));
   });
 }
 
@@ -71,24 +70,12 @@ function sweepOf(db: StoreDatabase, ref: string): Sweep {
   return sweep;
 }
 
-/**
- * Refuses a metric that no cell will have before anything is measured; custom harnesses are exempt.
- * @throws UsageError which lists the metrics available
- */
+/** Refuses, before anything is measured, a metric that no cell will have; a harness may have any. */
 function checkRequestedMetric(name: string | null, cells: readonly MatrixCell[]): void {
   if (name === null || isMetric(name) || ownMetricNamed(name) !== undefined) return;
-  const labels = new Set<string>();
-  for (const { cell, harness } of cells) {
-    if (harness === null) continue;
-    const knownIds = findDriver(harness.driver)?.metrics(harness.settings) ?? null;
-    const ids = [...(cell.harness === undefined ? [] : [cell.harness.metric]), ...(knownIds ?? [])];
-    for (const id of ids) if (!isOwnMetric(id)) labels.add(metricOf(id).label);
-    if (knownIds === null || labels.has(name)) return;
-  }
-  const own = [...labels];
-  const [start, end] = own.length === 0 ? ['not', ''] : ['neither', ` nor a number of the harness (${own.join(', ')})`];
+  if (cells.some(({ harness }) => harness !== null)) return;
   throw new UsageError(
-    `--metric ${printable(name)}: ${start} one of ${METRIC_WORDS.join(', ')}${end}${didYouMean(name, [...METRIC_WORDS, ...own])}`,
+    `--metric ${printable(name)}: not one of ${METRIC_WORDS.join(', ')}${didYouMean(name, METRIC_WORDS)}`,
   );
 }
 
@@ -97,54 +84,36 @@ function checkRequestedMetric(name: string | null, cells: readonly MatrixCell[])
  * @throws UsageError where A and B would be equal, or A is unknown
  */
 function twoSided(cells: readonly MatrixCell[], request: ExperimentRequest, env: EnvironmentVariables): TwoSidedCells {
-  const { isForTrtexec, ...experiment } = request;
-  const before = Object.fromEntries(
-    Object.entries(request.variables).map(([name, value]) => [name, valuesBefore(cells, name, value, env)]),
-  );
+  const { isForTrtexec, marks, variables, ...about } = request;
   const pairs = cells.map((a) => {
+    const { axisFlags } = a.cell;
     if (a.harness === null && !isForTrtexec) {
       throw new UsageError(
-        `${printable(cellLabel(a.cell))} is measured by trtexec, which does not know ${Object.keys(request.variables).join(', ')}: leave it out with --filter`,
+        `${printable(cellLabel(a.cell))} is measured by trtexec, which does not know ${Object.keys(variables).join(', ')}: leave it out with --filter`,
       );
     }
-    return { a, b: sideB(a, request) };
+    for (const [name, value] of Object.entries(variables)) refuseInA(a, name, value, env);
+    const onAxes = Object.entries(variables).map(([name, value]) => [`${ENV_AXIS}${name}`, value]);
+    const cell = keyedCell({ ...a.cell, axisFlags: { ...axisFlags, ...Object.fromEntries(onAxes) } });
+    return { a, b: { ...a, cell, env: { ...a.env, ...variables }, side: { pair: a.cell.key, marks } } };
   });
+  const keys = pairs.map(({ a, b }) => ({ a: a.cell.key, b: b.cell.key }));
   return {
     cells: pairs.flatMap(({ a, b }) => [{ ...a, side: { pair: a.cell.key, marks: [] } }, b]),
-    experiment: { ...experiment, before, pairs: pairs.map(({ a, b }) => ({ a: a.cell.key, b: b.cell.key })) },
+    experiment: { ...about, marks, variables, pairs: keys },
   };
 }
 
-function sideB(a: MatrixCell, { marks, variables }: ExperimentRequest): MatrixCell {
-  const onAxes = Object.entries(variables).map(([name, value]) => [`${ENV_AXIS}${name}`, value]);
-  return {
-    ...a,
-    cell: keyedCell({ ...a.cell, axisFlags: { ...a.cell.axisFlags, ...Object.fromEntries(onAxes) } }),
-    env: { ...a.env, ...variables },
-    side: { pair: a.cell.key, marks },
-  };
-}
-
-/** Values of a variable in A, over all cells. */
-function valuesBefore(
-  cells: readonly MatrixCell[],
-  name: string,
-  value: string,
-  env: EnvironmentVariables,
-): (string | null)[] {
-  const values = cells.map(({ cell, env: onAxis, harness }) => {
-    if (typeof onAxis[name] === 'string') {
-      throw new UsageError(
-        `${printable(cellLabel(cell))}: ${name} is on an axis of the matrix already: take it away there, or leave such cells out with --filter`,
-      );
-    }
-    const stated = [onAxis, harness?.env ?? {}].find((own) => name in own);
-    return stated === undefined ? (env[name] ?? null) : (stated[name] ?? null);
-  });
-  if (values.includes(value)) {
+/** Refuses a variable that A has already. */
+function refuseInA({ cell, env: onAxis, harness }: MatrixCell, name: string, value: string, env: EnvironmentVariables) {
+  if (typeof onAxis[name] === 'string') {
     throw new UsageError(
-      `${name}=${printable(value)} holds already without the experiment, so A would be the same as B: unset it where bench is started, or in the matrix`,
+      `${printable(cellLabel(cell))}: ${name} is on an axis of the matrix already: take it away there, or leave such cells out with --filter`,
     );
   }
-  return [...new Set(values)];
+  const stated = [onAxis, harness?.env ?? {}].find((own) => name in own);
+  if ((stated === undefined ? env[name] : stated[name]) !== value) return;
+  throw new UsageError(
+    `${name}=${printable(value)} holds already without the experiment, so A would be the same as B: unset it where bench is started, or in the matrix`,
+  );
 }

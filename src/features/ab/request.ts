@@ -7,7 +7,7 @@ import type { RunMark } from '../../records/run-flag.ts';
 import { isSecret } from '../../text/secret-name.ts';
 
 /** What is to be tried, before the cells are known. */
-export interface ExperimentRequest extends Omit<AbExperiment, 'pairs' | 'before'> {
+export interface ExperimentRequest extends Omit<AbExperiment, 'pairs'> {
   /** False where trtexec reads none of the variables. */
   readonly isForTrtexec: boolean;
 }

@@ -1,5 +1,4 @@
-import type { CellEvidence, SweepEvidence } from '../../judge/gate/evidence.ts';
-import type { CellVerdict, JudgedCell } from '../../judge/gate/verdict.ts';
+import type { CellEvidence, SweepEvidence, CellVerdict, JudgedCell } from '../../judge/gate/evidence.ts';
 import { valuesByPlace } from '../../judge/geometric-mean.ts';
 import { environmentMarks, type TrendMark } from '../../judge/trend.ts';
 import type { KeyedCell } from '../../records/cell.ts';

@@ -17,7 +17,7 @@ import { jsonText, printable } from '../../text/printable.ts';
 import { shellLine } from '../../text/shell-quote.ts';
 import { aboutSeries, baselineNote, checkedSeries, type CheckedSweep, foundIn } from './checked.ts';
 import type { CheckOptions } from './command.ts';
-import { judgeSeries } from './judge-series.ts';
+import { judgeSeries } from './gather.ts';
 import { notifyOfNews } from './notify.ts';
 import type { Checked, CheckedFinding, CheckedSeries } from './output.ts';
 import { newestSweeps, type SeriesOptions } from './series.ts';

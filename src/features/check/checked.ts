@@ -2,7 +2,7 @@ import type { Io } from '../../cli/io.ts';
 import { meanChange } from '../../judge/gate/judged-cells.ts';
 import { valuesAt } from '../../judge/gate/limit-findings.ts';
 import { limitText, limitsWithoutValue } from '../../judge/gate/limits.ts';
-import type { JudgedCell } from '../../judge/gate/verdict.ts';
+import type { JudgedCell } from '../../judge/gate/evidence.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { undatedNote } from '../../selection/sides.ts';
@@ -12,7 +12,7 @@ import { count } from '../../terminal/numbers.ts';
 import { labelIn } from '../../text/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import { checkedFindings, isPresent, shownFindings } from './findings.ts';
-import { type JudgedSeries, judgeSeries } from './judge-series.ts';
+import { type JudgedSeries, judgeSeries } from './gather.ts';
 import type { CheckedFinding, CheckedSeries } from './output.ts';
 import { isOfSpeed } from './sentences.ts';
 
@@ -87,7 +87,7 @@ function notesOf(judged: JudgedSeries): string[] {
     ),
     ineligible > 0 && `${count(ineligible, 'cell')} under a profiling switch or as an upper bound: never judged`,
     sweepsOfOtherMachine > 0 &&
-      `${count(sweepsOfOtherMachine, 'sweep')} on another GPU model, TensorRT major or locked clock left out: bench compare A B --across-gpu --across-tensorrt --across-clocks`,
+      `${count(sweepsOfOtherMachine, 'sweep')} on another GPU${judged.series.baseBranch === null ? ' model' : ''}, TensorRT major or locked clock left out: bench compare A B --across-gpu --across-tensorrt --across-clocks`,
   ].filter((note) => typeof note === 'string');
 }
 

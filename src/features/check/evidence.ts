@@ -47,7 +47,8 @@ export function readEvidence(
     if (buildId !== null) buildIds.add(buildId);
   }
   const environments = findEnvironments(db, [...environmentIds]);
-  const sameMachine = machineFilter(environments);
+  // What a pull request is judged by is one comparison, which two GPUs would spoil; a series goes on over them.
+  const sameMachine = machineFilter(environments, series.baseBranch !== null);
   // What each build was made of, where that is known.
   const sources = new Map(
     [...findBuilds(db, [...buildIds])].flatMap(([id, { flags, modelSha256 }]) =>

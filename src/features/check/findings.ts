@@ -12,7 +12,7 @@ import { findBuilds } from '../../store/sweeps/environments.ts';
 import { sweepsById } from '../../store/sweeps/find-sweeps.ts';
 import { labelIn } from '../../text/cell-label.ts';
 import { commitsBetween } from '../../tools/git/git.ts';
-import type { JudgedSeries } from './judge-series.ts';
+import type { JudgedSeries } from './gather.ts';
 import type { CheckedFinding } from './output.ts';
 
 type FindingCell = Finding['cells'][number];

@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 import { firstCauseSchema } from '../../records/cause.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';
-import { CELL_REASONS, CELL_VERDICTS } from '../../judge/gate/verdict.ts';
+import { CELL_REASONS, CELL_VERDICTS } from '../../judge/gate/evidence.ts';
 import { findingSchema, JUDGED_BY, SAID_STATES } from '../../records/finding.ts';
 import { gatedMetricSchema } from '../../records/gated-metric.ts';
 import { geometricMeanSchema } from '../../records/verdict.ts';

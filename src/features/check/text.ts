@@ -149,7 +149,7 @@ function rowsOf({ findings, series }: ShownSeries, { cells, sweeps }: SweepEvide
 
 function aboutText(series: CheckedSeries, evidence: SweepEvidence): string {
   const { branch, commit, matrix, provenance, startedAt, sweepId, sweeps } = series;
-  const metrics = new Set(evidence.cells.flatMap(({ metrics: [main] }) => main?.metric ?? []));
+  const metrics = new Set(series.cells.map(({ metric }) => metric));
   const [metric] = metrics;
   return dotted([
     provenance,

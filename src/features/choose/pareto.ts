@@ -74,7 +74,8 @@ export function dominatorsOf(workload: readonly Deployment[]): Map<Deployment, D
   );
 }
 
-function speedOf({ itemsPerS, throughputQps }: Deployment): number {
+/** Items/s; queries/s where batches are unknown. */
+export function speedOf({ itemsPerS, throughputQps }: Pick<Deployment, 'itemsPerS' | 'throughputQps'>): number {
   return itemsPerS ?? throughputQps;
 }
 

@@ -9,7 +9,7 @@ import {
   valuesByPlace,
 } from '../../judge/geometric-mean.ts';
 import { CLOCK_LEVEL, clockLevelMhz } from '../../judge/run-trust.ts';
-import { compareMatrix, type JudgedCell } from '../../judge/compare/compare-matrix.ts';
+import { compareMatrix, type JudgedCell, withThroughput } from '../../judge/compare/compare-matrix.ts';
 import { PAST_WINDOW_NIGHTS, pastValues } from '../../judge/past-values.ts';
 import { gateRules } from '../../judge/gate/limits.ts';
 import { LEAST_PAST_NIGHTS } from '../../judge/run-noise.ts';
@@ -137,30 +137,34 @@ export async function compareReport(
   const paired = options.acrossMethods === true ? acrossMethods(db, chosen, base, allOfHead, metric) : null;
   const cells = paired?.cells ?? chosen;
   const head = paired?.head ?? allOfHead;
-  const timed = Map.groupBy([...base.runs, ...head.runs].filter(isTimed), ({ cellKey }) => cellKey);
-  const kinds = new Map(
-    cells.map((cell) => {
-      const compared = paired?.metrics.get(cell.key) ?? gateMetric(metric, cell);
-      return [cell.key, valueKind(timed.get(cell.key) ?? [], compared)];
-    }),
-  );
-  const past = new Map(pastOf(db, cells, sides, metric, kinds).map((history) => [history.cell.key, history]));
   const all = [...base.runs, ...allOfHead.runs];
-  const facts = {
-    environments: findEnvironments(db, unique(all.map(({ environmentId }) => environmentId))),
-    builds: findBuilds(db, unique(all.flatMap(({ buildId }) => buildId ?? []))),
-    clockLevels: clockLevelsOf(base.runs, past),
-  };
+  const timed = Map.groupBy([...base.runs, ...head.runs].filter(isTimed), ({ cellKey }) => cellKey);
+  const environments = findEnvironments(db, unique(all.map(({ environmentId }) => environmentId)));
+  const builds = findBuilds(db, unique(all.flatMap(({ buildId }) => buildId ?? [])));
   const across = {
     provenance: options.acrossProvenance === true,
     gpu: options.acrossGpu === true,
     tensorrt: options.acrossTensorrt === true,
     clocks: options.acrossClocks === true,
   };
-  const assembled = assembleSides(cells, base, head, metric, across, facts, paired?.metrics);
   const [newest] = sides.head.sweeps;
   const rules = gateRules(newest === undefined ? NO_GATE : gateOf(db, newest.sweepId), options.minChange ?? null);
-  const judged = compareMatrix(assembled, pastValuesOf(past, assembled), rules);
+  const judgedBy = (requested: MetricId | null, own: readonly KeyedCell[]) => {
+    const kinds = new Map(
+      own.map((cell) => {
+        const compared = paired?.metrics.get(cell.key) ?? gateMetric(requested, cell);
+        return [cell.key, valueKind(timed.get(cell.key) ?? [], compared)];
+      }),
+    );
+    const past = new Map(pastOf(db, own, sides, requested, kinds).map((history) => [history.cell.key, history]));
+    const facts = { environments, builds, clockLevels: clockLevelsOf(base.runs, past) };
+    const assembled = assembleSides(own, base, head, requested, across, facts, paired?.metrics);
+    return { past, ...compareMatrix(assembled, pastValuesOf(past, assembled), rules) };
+  };
+  const { past, ...byOwn } = judgedBy(metric, cells);
+  const hosted =
+    metric === null && paired === null ? cells.filter((cell) => gateMetric(null, cell) === 'gpuComputeMs') : [];
+  const judged = hosted.length === 0 ? byOwn : withThroughput(byOwn, judgedBy('throughputQps', hosted));
   const [provenance, ...others] = unique([...provenancesOf(sides.base), ...provenancesOf(sides.head)]);
   const causes = await causesOf(db, judged.cells, sides);
   const shared = sharedNoiseOf(past, sides);
@@ -177,7 +181,7 @@ export async function compareReport(
       otherMethods: paired === null ? pairsOf(chosen, base, allOfHead).length : 0,
       cells: judged.cells.map((entry) => cellOutput(entry, past.get(entry.cell.key), causes.get(entry) ?? null)),
       counts: judged.counts,
-      geometricMeans: geometricMeans(judged.cells, judged.ratios, shared),
+      geometricMeans: geometricMeans(byOwn.cells, byOwn.ratios, shared),
     },
     details: {
       queries: queriesOf(db, judged.cells, [base, allOfHead]),

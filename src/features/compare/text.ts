@@ -72,10 +72,11 @@ export function shiftText(shift: CommonShift): string {
 }
 
 /** `Common shift of +3.0 %, which fits all 12 cells: a regression by itself`; rows have their own verdicts. */
-export function shiftSize({ percent, cells, sharing, verdict }: CommonShift): string {
+export function shiftSize({ percent, cells, metric, sharing, verdict }: CommonShift): string {
   const who = sharing === cells ? `all ${cells} cells` : `${sharing} of ${cells} cells`;
   const regression = verdict === 'slower' ? ': a regression by itself' : '';
-  return `Common shift of ${formatPercent(percent)}, which fits ${who}${regression}`;
+  const of = metric === undefined ? '' : ` in ${metricOf(metric).label}`;
+  return `Common shift of ${formatPercent(percent)}${of}, which fits ${who}${regression}`;
 }
 
 function verdictLine({ slower, faster, same, unclear, ...others }: Readonly<Record<Verdict, number>>): string {

@@ -1,7 +1,6 @@
 import * as z from 'zod';
 
-import { count, id, instant, output, type OutputOf, provenance, role } from '../../records/output-parts.ts';
-import { acknowledgementSchema } from '../../records/finding.ts';
+import { count, id, instant, output, type OutputOf } from '../../records/output-parts.ts';
 import { attachment } from '../../artefacts/attachment.ts';
 import { mergedRows } from '../../store/merge/merge-store.ts';
 import { mergeConflict } from '../../store/merge/tables.ts';
@@ -9,7 +8,6 @@ import { storeDamage } from '../../store/verify/verify-store.ts';
 import { comparedTable } from '../../store/verify/rebuilt.ts';
 
 const bytes = count;
-const kept = z.strictObject({ runs: count, bytes: count });
 
 export const infoOutput = output('bench db info --json', {
   path: z.string(),
@@ -27,22 +25,16 @@ export const infoOutput = output('bench db info --json', {
   rows: z.strictObject({
     sweeps: count,
     unfinishedSweeps: count,
+    runs: count,
+    prunedRuns: count,
     cells: count,
     builds: count,
+    samples: count,
+    layerProfiles: count,
     accuracies: count,
     baselines: count,
     openFindings: count,
-    prunedRuns: count,
   }),
-  runs: z.array(z.strictObject({ role, provenance, measured: count, built: count, unfit: count, failed: count })),
-  samples: kept,
-  layerProfiles: kept,
-  artefactFiles: count,
-  firstAt: instant.nullable(),
-  lastAt: instant.nullable(),
-  machines: z.array(
-    z.strictObject({ host: z.string().nullable(), gpu: z.string().nullable(), environments: count, runs: count }),
-  ),
   prunable: z
     .strictObject({ days: count, sweeps: count, sampleBytes: bytes, artefactBytes: bytes })
     .describe('What `bench db prune --keep 90d` would take'),
@@ -53,7 +45,7 @@ export const verifyOutput = output('bench db verify --json', {
   quick: z.boolean(),
   sweeps: count,
   runs: count,
-  isDamaged: z.boolean().describe('False when there is nothing, or leftovers and differences of another parser only'),
+  isDamaged: z.boolean().describe('False when there is nothing, or differences of another parser only'),
   found: z.array(storeDamage),
   rebuilt: z.array(comparedTable).nullable().describe('With --rebuild: what was compared; else null'),
 });
@@ -109,18 +101,7 @@ export const rmOutput = output('bench db rm --json', {
       sharedRuns: count.describe('Runs whose artefacts stay for another store of this folder'),
     }),
   ),
-  findings: z
-    .array(
-      z.strictObject({
-        id,
-        direction: z.enum(['slower', 'faster']),
-        changePercent: z.number().nullable().describe('The largest of its cells'),
-        cells: count,
-        reportedSweepId: id,
-        acknowledged: acknowledgementSchema.pick({ reason: true, owner: true, until: true }).strict().nullable(),
-      }),
-    )
-    .describe('Findings that go, with their acknowledgements'),
+  findings: z.array(id).describe('Findings that go, with their acknowledgements'),
   reopened: z.array(id).describe('Findings that the sweep, or a later one, had ended'),
   judgedAgain: count.describe('Later sweeps that the next `bench check` judges again'),
 });

@@ -1,4 +1,4 @@
-import type { JudgedCell } from '../../judge/gate/verdict.ts';
+import type { JudgedCell } from '../../judge/gate/evidence.ts';
 import type { CellRun } from '../../records/run.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { cellLabel } from '../../text/cell-label.ts';

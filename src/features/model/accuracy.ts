@@ -16,7 +16,7 @@ import { truncate, wrapWords } from '../../terminal/text-width.ts';
 import { accuracyHistory, saveAccuracy } from '../../store/runs/accuracies.ts';
 import { newestOfMatrix } from '../../store/sweeps/find-sweeps.ts';
 import { openStore } from '../../store/file/open.ts';
-import { compareExports, comparePair } from './compare-pair.ts';
+import { comparePair } from './compare-pair.ts';
 import { type AccuracyPair, filesOfCells, type MatrixPairs, pairsOfMatrix } from './accuracy-pairs.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { filterCells, readMatrix } from '../plan/index.ts';
@@ -50,8 +50,7 @@ export async function compareAccuracy(
   const compared: Compared[] = [];
   for (const pair of requested.pairs) {
     io.signal.throwIfAborted();
-    const compare = isExport(pair.reference) ? compareExports : comparePair;
-    compared.push({ pair, found: await compare(pair, settings) });
+    compared.push({ pair, found: await comparePair(pair, isExport(pair.reference), settings) });
   }
   for (const { found } of requested.matrix === null ? compared : []) {
     if ('problem' in found) throw new UsageError(found.problem);

@@ -69,33 +69,41 @@ interface Failure {
 const DEFAULT_SAMPLES = 64;
 
 /**
- * Compares the outputs of two ONNX files.
+ * Compares the outputs of two ONNX files, or what two engines wrote with `--exportOutput`.
+ * @throws UsageError for other files of outputs, or outputs that differ in names or shapes
  * @throws EnvironmentLackingError without Python or onnxruntime, InterruptedError on Ctrl-C
  */
-export async function comparePair(pair: AccuracyPair, settings: ComparisonSettings): Promise<Comparison | Failure> {
+export async function comparePair(
+  pair: AccuracyPair,
+  isExported: boolean,
+  settings: ComparisonSettings,
+): Promise<Comparison | Failure> {
   const { reference, variant, shapes } = pair;
   const missing = [reference, variant].find((path) => !existsSync(path));
   if (missing !== undefined) return { problem: `${printable(missing)}: no such file` };
   const { python, data, seed, distribution, batch, helper } = settings;
   const samples = settings.samples ?? (data === null ? DEFAULT_SAMPLES : null);
-  const job = { reference, variant, data, samples, seed, distribution, batch, shapes };
-  const reading = await compared(python, job, helper);
+  const job = isExported
+    ? { exported: exportedOutputs(reference, variant) }
+    : { reference, variant, data, samples, seed, distribution, batch, shapes };
+  const reading = await inTemporaryFolder('accuracy', (folder) => askHelper(COMPARISON, python, job, folder, helper));
   if ('problem' in reading) return reading;
   const custom = await customMetric(pair, settings);
   if (custom !== null && 'problem' in custom) return custom;
   const accuracy = worstOutput(Object.values(reading.outputs), reading.samples, custom);
-  if (accuracy === null) return { problem: 'the models have no outputs' };
+  if (accuracy === null) return { problem: `${printable(reference)}: no outputs to compare` };
+  const [referenceSha256, variantSha256] = [await hashModel(reference), await hashModel(variant)];
+  const same = { referenceSha256, variantSha256, accuracy };
+  if (isExported) return { ...same, inputs: { kind: 'exported' }, versions: {} };
   // Without the first dimension, which counts samples.
   const sampleShapes = Object.fromEntries(Object.entries(shapes).map(([input, dims]) => [input, dims.slice(1)]));
   return {
-    referenceSha256: await hashModel(reference),
-    variantSha256: await hashModel(variant),
+    ...same,
     inputs:
       data === null
         ? { kind: 'random', seed, distribution, shapes: sampleShapes }
         : { kind: 'file', sha256: (await sha256OfFile(data)).sha256 },
     versions: reading.versions,
-    accuracy,
   };
 }
 
@@ -118,39 +126,17 @@ async function customMetric(
   return { name: metricCommand.join(' '), variant: ofVariant, reference: ofReference };
 }
 
-function compared(python: string, job: CompareJob | { readonly exported: readonly unknown[] }, helper: HelperContext) {
-  return inTemporaryFolder('accuracy', (folder) => askHelper(COMPARISON, python, job, folder, helper));
-}
-
 /** The last word of the last line, as a number; null when it is none. */
 export function readMetric(text: string): number | null {
   const word = text.trim().split(/\s+/).at(-1) ?? '';
   return word === '' || !Number.isFinite(Number(word)) ? null : Number(word);
 }
 
-/**
- * Compares two `--exportOutput` files: the engines' own kernels on their own inputs.
- * @throws UsageError for other files, or outputs that differ in names or shapes
- */
-export async function compareExports(
-  pair: AccuracyPair,
-  { helper, python }: ComparisonSettings,
-): Promise<Comparison | Failure> {
-  const [reference, variant] = [readOutputs(pair.reference), readOutputs(pair.variant)];
-  if (shapesOf(reference) !== shapesOf(variant)) {
-    throw new UsageError(printable(`the outputs of the two differ: ${shapesOf(reference)} and ${shapesOf(variant)}`));
-  }
-  const reading = await compared(python, { exported: [reference, variant] }, helper);
-  if ('problem' in reading) return reading;
-  const accuracy = worstOutput(Object.values(reading.outputs), reading.samples, null);
-  if (accuracy === null) return { problem: `${printable(pair.reference)}: no outputs in it` };
-  return {
-    referenceSha256: (await sha256OfFile(pair.reference)).sha256,
-    variantSha256: (await sha256OfFile(pair.variant)).sha256,
-    inputs: { kind: 'exported' },
-    versions: {},
-    accuracy,
-  };
+function exportedOutputs(...paths: readonly string[]): ExportedOutput[][] {
+  const outputs = paths.map(readOutputs);
+  const [ofReference, ofVariant] = outputs.map(shapesOf);
+  if (ofReference === ofVariant) return outputs;
+  throw new UsageError(printable(`the outputs of the two differ: ${ofReference} and ${ofVariant}`));
 }
 
 function shapesOf(outputs: readonly ExportedOutput[]): string {

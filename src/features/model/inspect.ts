@@ -144,17 +144,6 @@ function factLines(facts: OnnxFacts): [string, string][] {
         ? 'no'
         : `${facts.quantizeNodes} quantize and ${facts.dequantizeNodes} dequantize: ${quantized.join(' · ')}`,
     ],
-    [
-      'other opsets',
-      facts.opsets
-        .filter(({ domain }) => domain !== '')
-        .map(({ domain, version }) => `${domain} ${version}`)
-        .join(' · '),
-    ],
-    [
-      'data files',
-      facts.externalFiles.map((file) => `${file.location} (${count(file.tensors, 'tensor')})`).join(' · '),
-    ],
   ];
   return lines.filter(([, text]) => text !== '');
 }

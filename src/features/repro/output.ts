@@ -1,25 +1,22 @@
 import * as z from 'zod';
 
 import { LAYER_CHANGES } from '../../layers/diff-layers.ts';
-import { variantRecord } from '../../variants/conversion.ts';
 import { count, id, instant, output, type OutputOf, provenance, role } from '../../records/output-parts.ts';
 import { sha256Schema, textByName, textOrNull } from '../../records/scalars.ts';
+import { variantRecord } from '../../variants/conversion.ts';
 
-const sha256OrNull = sha256Schema.nullable();
-const hashed = z.strictObject({ path: z.string(), sha256: sha256OrNull });
-const argv = z.array(z.string());
+const texts = z.array(z.string());
+const hashed = z.strictObject({ path: z.string(), sha256: sha256Schema.nullable() });
 const textOrNullByName = z.record(z.string(), textOrNull);
 const command = z.strictObject({
-  argv: argv.describe('As it was stored'),
-  localArgv: argv.describe('With names that work from the current folder'),
+  argv: texts.describe('As it was stored'),
+  localArgv: texts.describe('With names that work from the current folder'),
   runId: id.nullable().describe('Null where only a plan states it'),
 });
-const shapes = z.record(z.string(), z.array(z.number()));
 
 export const reproOutput = output('bench repro --json', {
   runId: id,
   sweepId: id,
-  repeat: count,
   label: z.string(),
   role,
   provenance,
@@ -27,10 +24,10 @@ export const reproOutput = output('bench repro --json', {
   harness: textOrNull.describe('Null where trtexec measured'),
   start: z
     .strictObject({
-      argv: argv.describe('{runFolder} is replaced by the folder of the run'),
+      argv: texts.describe('{runFolder} is replaced by the folder of the run'),
       cwd: textOrNull.describe('Where it was started; null for the folder of the run'),
       env: textOrNullByName.describe('Set by the matrix, or taken away'),
-      withheld: z.array(z.string()).describe('Set by the matrix to what may be a secret'),
+      withheld: texts.describe('Set by the matrix to what may be a secret'),
     })
     .nullable()
     .describe('How another harness is started; null for trtexec'),
@@ -40,37 +37,27 @@ export const reproOutput = output('bench repro --json', {
     .strictObject({
       record: variantRecord.nullable().describe('What was made; null if no run states it'),
       basePath: textOrNull,
-      args: argv.nullable(),
-      argv: argv.nullable(),
-      calibration: z
-        .discriminatedUnion('kind', [
-          z.strictObject({ kind: z.literal('random'), seed: count, samples: count, shapes }),
-          z.strictObject({ kind: z.literal('file'), path: z.string(), shapes }),
-        ])
-        .nullable(),
+      argv: texts.nullable(),
     })
     .nullable()
     .describe('How the model of the engine was made from another one'),
   build: command.nullable(),
   run: command.nullable().describe('Null for a build'),
   commandLine: textOrNull.describe('From a log without run folder: arguments joined without quotes'),
-  model: hashed.extend({ external: z.array(z.string()).nullable().describe('Null: the model is not here') }).nullable(),
+  model: hashed.extend({ external: texts.nullable().describe('Null: the model is not here') }).nullable(),
   engine: z.strictObject({
-    sha256: sha256OrNull,
+    sha256: sha256Schema.nullable(),
     isGiven: z.boolean().describe('Loaded from a file, of whose build nothing is known'),
-    cachedPath: textOrNull,
   }),
   trtexec: hashed.nullable(),
   inputs: z.array(hashed),
-  timingCacheSha256: sha256OrNull.describe('Timing cache at the start of the build'),
   environment: z.record(z.string(), z.union([z.string(), z.number()]).nullable()),
   clockPolicy: textOrNull,
   git: z.strictObject({ commit: textOrNull, branch: textOrNull, dirty: z.boolean().nullable() }),
   toolVersion: z.string(),
   env: textByName,
   withheld: count.describe('Stored variables that are not shown, as they may hold secrets'),
-  notes: z.array(z.string()),
-  unknown: z.array(z.string()),
+  unknown: texts.describe('What a repetition would need and nothing recorded'),
   script: textOrNull.describe('The file that was written'),
 });
 
@@ -85,13 +72,10 @@ const reduced = z.strictObject({
   nodesBefore: count,
   nodesAfter: count,
   nodesOfLayer: count,
-  inputs: z.array(z.strictObject({ name: z.string(), type: z.string(), shape: z.array(count) })),
-  outputs: z.array(z.string()),
-  modelBytes: count,
   commands: z
     .strictObject({ base: z.string(), head: z.string() })
     .describe('Of trtexec, which build and profile the reduced model without bench'),
-  notes: z.array(z.string()),
+  notes: texts,
 });
 
 export type Reduced = OutputOf<typeof reduced>;

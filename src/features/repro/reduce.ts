@@ -41,21 +41,11 @@ const REDUCTION = {
     inputs: z.array(
       z.object({ name: z.string(), type: z.string(), isDynamic: z.boolean(), shapes: z.array(z.array(count)) }),
     ),
-    outputs: z.array(z.string()),
     missing: z.array(z.string()),
   }),
 };
 
 type CutInputs = z.infer<typeof REDUCTION.answer>['inputs'];
-
-/** The build that a bug report is about, or the good one that it is compared with. */
-export interface Side {
-  readonly name: 'head' | 'base';
-  readonly repro: ReproOutput;
-  readonly engine: ProfiledEngine | null;
-  /** Null for a build, which belongs to no single cell. */
-  readonly point: CellPoint | null;
-}
 
 const TIMEOUT_MS = 600_000;
 const LIMITS = ['--minShapes', '--optShapes', '--maxShapes'];
@@ -101,16 +91,16 @@ export async function reduceModel(
     if ('problem' in read) throw new UsageError(`--reduce ${printable(name)}: ${read.problem}`);
     return { answer: read, model: readFileSync(output) };
   });
-  const { inputs, missing, ...counted } = answer;
+  const { inputs, missing, nodesAfter, nodesBefore, nodesOfLayer } = answer;
   const output: Reduced = {
-    ...counted,
+    nodesAfter,
+    nodesBefore,
+    nodesOfLayer,
     layer: changeRows({ ...diff, parts: [part] }).rows[0]?.label ?? layersOf(part)[0]?.name ?? '',
     change: part.change,
     deltaMs: part.deltaMs,
     matching: found.length,
     around,
-    inputs: inputs.map((input) => ({ name: input.name, type: input.type, shape: input.shapes[0] ?? [] })),
-    modelBytes: model.length,
     commands: {
       base: shellLine(trtexecLine(base.repro, inputs, 1 + LIMITS.length)),
       head: shellLine(trtexecLine(head.repro, inputs, 1)),
@@ -183,14 +173,10 @@ function trtexecLine({ build, run }: ReproOutput, inputs: CutInputs, limits: num
 async function notesOf(path: string, head: ReproOutput, part: ChangedLayers, missing: readonly string[]) {
   const { build, conversion, model } = head;
   const sha256 = conversion === null ? model?.sha256 : conversion.record?.sha256;
-  const known = new Set(originsOf(part));
-  const gone = missing.filter((name) => known.has(name));
-  const notes: readonly (readonly [note: string, isSo: boolean])[] = [
-    ['the hash of the model that was built is not known: this one may be another', !sha256],
-    ['the model is not the one that was built (other SHA-256)', Boolean(sha256) && (await hashModel(path)) !== sha256],
-    ['both builds have the same kernel for this layer', part.change === 'same'],
-    [`not in the model, so not in the cut: ${gone.join(', ')}`, gone.length > 0],
-    ['how the engine was built is not known: the command has no build flags', build === null],
+  const gone = originsOf(part).filter((name) => missing.includes(name));
+  return [
+    ...((await hashModel(path)) === sha256 ? [] : ['the model is not known to be the one that was built']),
+    ...(gone.length === 0 ? [] : [`not in the model, so not in the cut: ${gone.join(', ')}`]),
+    ...(build === null ? ['how the engine was built is not known: the command has no build flags'] : []),
   ];
-  return notes.flatMap(([note, isSo]) => (isSo ? [note] : []));
 }

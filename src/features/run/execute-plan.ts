@@ -225,8 +225,8 @@ async function show(
   if (sweep === null) return NOTHING_SHOWN;
   if (experiment !== null) {
     if (stopped !== null) return NOTHING_SHOWN;
-    const { output, details } = abReport(store.db, sweep, experiment);
-    printResult(io, options, output, (_, look) => abText(output, details, look));
+    const { output, cells } = abReport(store.db, sweep, experiment);
+    printResult(io, options, output, (_, look) => abText(output, cells, look));
     return { ...NOTHING_SHOWN, verdict: output.overall.verdict };
   }
   const runs = cellRunsOf(store.db, [sweepId]);

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { CELL_REASONS, CELL_VERDICTS } from '../../judge/gate/verdict.ts';
+import { CELL_REASONS, CELL_VERDICTS } from '../../judge/gate/evidence.ts';
 import { TREND_UNITS, trendMarkSchema, trendStepSchema } from '../../judge/trend.ts';
 import { aboutCell, outputOfVersion, type OutputOf, provenance } from '../../records/output-parts.ts';
 import { RUN_FLAGS } from '../../records/run-flag.ts';

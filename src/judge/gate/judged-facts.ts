@@ -5,8 +5,7 @@ import type { CellJudgement, Control } from '../sweep/judgement.ts';
 import { MatrixJudge } from '../sweep/matrix-judge.ts';
 import { CellWords } from './cell-words.ts';
 import type { CellEvidence, MetricHistory, SweepEvidence } from './evidence.ts';
-import { type About, cellIn } from './metric-changes.ts';
-import { isSteady } from './steady-metrics.ts';
+import { type About, cellIn, isSteady } from './metric-changes.ts';
 
 /** A metric of a cell, and what is known of the cell. */
 interface Measured extends MetricHistory {

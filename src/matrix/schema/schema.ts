@@ -194,6 +194,9 @@ const method = z
     warmUpMs: z.number().min(0).describe('Warm-up of each run. Default: 200'),
     durationS: z.number().min(0).describe('Minimum duration of the timed part. Default: 3'),
     iterations: wholeFrom(1).describe('Minimum number of queries of each run. Default: 10'),
+    capture: wholeFrom(1).describe(
+      'For runs under a profiler: exactly this many queries, without warm-up and duration. Such runs are marked, and never compared or judged',
+    ),
     percentiles: z
       .array(z.number().gt(0).max(100))
       .min(1)

@@ -118,6 +118,7 @@ export function findFlags(facts: FitnessFacts): RunFlag[] {
   const own = alone ? compute : null;
   return [
     profiled(facts),
+    captured(facts),
     debugTensors(facts),
     thermalSlowdown(facts),
     hardwareSlowdown(facts),
@@ -136,6 +137,13 @@ export function findFlags(facts: FitnessFacts): RunFlag[] {
 function warmUpUnknown({ log }: FitnessFacts): RunFlag | null {
   if (!log.warmUpUnknown) return null;
   return { id: 'warmUpUnknown', effect: 'explained', value: null, evidence: 'the log has no line about its warmup' };
+}
+
+/** What the guide asks for under a profiler measures a cold GPU. */
+function captured({ log: { options, queries } }: FitnessFacts): RunFlag | null {
+  if (options.warmUpMs !== 0 || options.durationS !== 0) return null;
+  const evidence = `${queries ?? 'some'} queries without a warm-up, as for a profiler`;
+  return { id: 'capture', effect: 'barred', value: queries, evidence };
 }
 
 const FLAGS =

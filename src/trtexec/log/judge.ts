@@ -192,7 +192,7 @@ function unfit(parts: JudgedParts): Outcome | null {
   return (timed ? tooShort(parts) : null) ?? suspect(run) ?? disturbed(parts.flags);
 }
 
-function tooShort({ run, exports, limits }: JudgedParts): Outcome | null {
+function tooShort({ run, exports, flags, limits }: JudgedParts): Outcome | null {
   const queries = queryCount(run);
   if (queries !== null && queries < limits.minQueries) {
     const text = `${queries} ${queries === 1 ? 'query was' : 'queries were'} timed, at least ${limits.minQueries} are needed: raise durationS or iterations`;
@@ -200,6 +200,7 @@ function tooShort({ run, exports, limits }: JudgedParts): Outcome | null {
   }
   const { warmUpQueries } = run;
   if (warmUpQueries === null || warmUpQueries >= limits.minWarmUpQueries) return null;
+  if (flags.some(({ id }) => id === 'capture')) return null;
   // A slow model has few warm-up queries and may be warm anyway: its first timed queries tell.
   if (exports.times !== null && warmUpQueries > 0 && !startsSlower(exports.times)) return null;
   const { gpuComputeMs, latencyMs } = run.measurement ?? {};

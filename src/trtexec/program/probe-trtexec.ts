@@ -39,8 +39,8 @@ export async function probeTrtexec(program: TrtexecProgram, spawn: Spawn, signal
     const version = versionInMarkers(stdout);
     if (version !== null) return { version, flags: new Set(stdout.match(/--[A-Za-z]\w*/g)) };
     // Truncated output proves nothing.
-    const noRoom = fullDisk(folder) !== null ? temporaryFolderProblem('ENOSPC') : null;
-    if (noRoom !== null) throw new EnvironmentLackingError(noRoom);
+    if (fullDisk(folder) !== null)
+      throw new EnvironmentLackingError(temporaryFolderProblem('it has no space or inodes left'));
     const stderrText = stderr.trim().split('\n').at(-1) ?? '';
     const last = stderrText === '' ? '' : `; it said: ${printable(stderrText).slice(0, 200)}`;
     const library = missingLibrary([{ stream: 'stderr', line: 0, text: stderrText }]);

@@ -156,7 +156,7 @@ function sortedShapes(shapes = ''): string {
 }
 
 /** The differing fields of two meanings, in words: `cudaGraph: true instead of false`. */
-export function differences(requested: Meaning, recorded: Meaning): string[] {
+function differences(requested: Meaning, recorded: Meaning): string[] {
   const other = new Map<string, unknown>(Object.entries(recorded));
   return Object.entries(requested)
     .filter(([field, value]) => JSON.stringify(value) !== JSON.stringify(other.get(field)))

@@ -21,17 +21,6 @@ async function notified(...lines: readonly string[]) {
   return { isDone, said: said.replace(program, 'tell'), read };
 }
 
-test('a program gets the text as its standard input, and its arguments as they are', async () => {
-  const { isDone, said, read } = await notified('cat > got', 'printf "%s\\n" "$@" > args');
-  expect([isDone, said]).toEqual([true, '']);
-  expect(read('got')).toBe('{"findings": 2}');
-  expect(read('args')).toBe('a b\n$HOME\n');
-});
-
-test('a program that reads nothing is no failure', async () => {
-  expect(await notified('exit 0')).toMatchObject({ isDone: true, said: '' });
-});
-
 test('a failure is said with the last line that it printed', async () => {
   const { isDone, said } = await notified(
     'echo sent',

@@ -31,10 +31,11 @@ class Store {
   /** Adds a sweep of a matrix and a branch. */
   add(
     value: SimulatedNights['value'],
-    about: { matrix?: string; branch?: string | null; commit?: string } = {},
+    about: { matrix?: string; branch?: string | null; commit?: string; gpuUuid?: string } = {},
   ): string {
-    const { branch = null, commit, matrix = 'nightly' } = about;
-    const one = { cells: simulatedCells(4), nights: 1, repeats: 5, after: this.sweeps, branch };
+    const { branch = null, commit, gpuUuid, matrix = 'nightly' } = about;
+    const machine = gpuUuid === undefined ? {} : { machine: () => ({ gpuUuid }) };
+    const one = { ...machine, cells: simulatedCells(4), nights: 1, repeats: 5, after: this.sweeps, branch };
     simulateNights(this.db, { ...one, value, commit: () => commit ?? null });
     const sweepId = sweepOfNight(this.sweeps);
     const client = new Database(this.db);
@@ -169,6 +170,30 @@ describe('the series of a store', () => {
     const { code } = await run('--branch', 'faster-attention');
     expect(code).toBe(1);
     expect((await run('--branch', 'main')).code).toBe(0);
+  });
+
+  test('a pull request is not judged by another GPU than its own, also of the same model; a series goes on over them', async () => {
+    const repository = new Repository(temporaryFolder());
+    const store = new Store();
+    const commit = repository.commit();
+    const [ours, theirs] = ['GPU-aaaa', 'GPU-bbbb'];
+    for (const gpuUuid of [theirs, ours, theirs]) store.add(slowFrom(99), { branch: 'main', commit, gpuUuid });
+    const run = async (pushed: string, gpuUuid: string) => {
+      store.add(slowFrom(3), { branch: pushed, commit: repository.commit(), gpuUuid });
+      const args = ['--db', store.db, '--json'];
+      const { code, stdout } = await bench(['check', '--branch', pushed, ...args], { cwd: repository.folder });
+      const compared = await bench(['compare', commit, 'HEAD', ...args], { cwd: repository.folder });
+      const { cells, notes } = OUTPUTS.check.parse(JSON.parse(stdout)).series[0] ?? { cells: [], notes: [] };
+      const { counts } = OUTPUTS.compare.parse(JSON.parse(compared.stdout));
+      return { codes: [code, compared.code], reasons: new Set(cells.map(({ reason }) => reason)), notes, counts };
+    };
+    expect(await run('same', theirs)).toMatchObject({ codes: [1, 1], counts: { slower: 1 } });
+    const other = await run('other', 'GPU-cccc');
+    expect(other).toMatchObject({ codes: [0, 0], counts: { slower: 0, incomparable: 4 } });
+    expect(other.reasons).toEqual(new Set(['new']));
+    expect(other.notes[0]).toContain('3 sweeps on another GPU, TensorRT major or locked clock left out');
+    store.add(slowFrom(3), { branch: 'main', commit, gpuUuid: 'GPU-cccc' });
+    expect((await bench(['check', '--branch', 'main', '--db', store.db], { cwd: repository.folder })).code).toBe(1);
   });
 
   test('the branch that is checked out is judged, with what has no branch; without sweeps of it every series', async () => {

@@ -30,16 +30,6 @@ test('a pair that is the same is neither faster nor slower, whatever its ratio',
   expect([tally?.pairs, tally?.slower, tally?.faster]).toEqual([4, 0, 0]);
 });
 
-test('one run a side is no verdict, however large the speed-up', () => {
-  const fp8 = deployment(choiceCell('fp8', 128), 28.9048, { throughputQps: 34.6279, runsQps: [34.6279] });
-  const fp16 = deployment(choiceCell('fp16', 128), 51.9817, { throughputQps: 19.2498, runsQps: [19.2498] });
-  const speedUp = speedUpsOf([fp16, fp8]).get(fp8.cell.key);
-  expect(speedUp?.ratio).toBeCloseTo(1.7989, 4);
-  expect(speedUp?.latencyRatio).toBeCloseTo(1.7984, 4);
-  expect(speedUp?.verdict).toBe('unclear');
-  expect(speedUp?.reasons).toContain('no verdict: one run per side');
-});
-
 test('the reference is FP16, without it FP32; cells that differ in more are no pair', () => {
   const fp32 = measured('fp32', 8, 4);
   const fp16 = measured('fp16', 8, 2);

@@ -39,16 +39,6 @@ function reported(
 }
 
 describe('one compared cell', () => {
-  test('verdict, both sides with spread and range, the ratio with its interval', () => {
-    expect(reported({})).toEqual([
-      '▲ slower: vit fp16 8x3x224x224 graph transfers, GPU compute time +25.0 % (+24.0 … +26.0 %, 95 %)',
-      '      median ms  ± deviation        least … most     runs',
-      'base     0.4000  ± 0.0020 (0.50 %)  0.3980 … 0.4020     3',
-      'head     0.5000  ± 0.0000 (0.00 %)  0.5000 … 0.5000     3',
-      'base is 1.250 times faster than head (1.240 to 1.260, 95 %)',
-    ]);
-  });
-
   test.each([
     // The interval is turned round.
     [

@@ -112,23 +112,3 @@ test('why cells share a shift is only what the machine is recorded to be in thos
   expect(cells.flatMap(({ reasons }) => reasons)).toContain('base: 1 of 4 runs left out, contended: contended');
   expect(shift).toMatchObject({ sharing: 10, recorded: ['power-limited in head', 'SM clock lower in head'] });
 });
-
-test('the first line counts the rows, and the common shift is a sentence of its own', async () => {
-  const db = join(temporaryFolder(), 'bench.sqlite');
-  const normal = normals(65);
-  simulateNights(db, {
-    cells: simulatedCells(40),
-    nights: 2,
-    repeats: 5,
-    value: (_cell, night) => Math.exp(0.004 * normal()) * (night === 1 ? 1.007 : 1),
-  });
-  const { code, counts } = await compared(db);
-  expect(code).toBe(1);
-  expect(counts).toMatchObject({ slower: 0, same: 40 });
-  const { stdout } = await bench(['compare', 'latest~1', 'latest', '--db', db], { env: { COLUMNS: '200' } });
-  expect(stdout.split('\n')[0]).toBe('0 slower, 0 faster, 40 same · GPU compute time, median of runs');
-  expect(stdout).toMatch(
-    /\nCommon shift of \+0\.[67]\d* %, which fits (?:all|\d+ of) 40 cells: a regression by itself; /,
-  );
-  expect(stdout).not.toMatch(/cells share a shift.*slower/);
-});

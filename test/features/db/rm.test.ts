@@ -35,10 +35,8 @@ test('a sweep goes with its finding; its artefacts bring both back', async () =>
   expect([went.code, went.stderr]).toEqual([0, '']);
   const moved = join(folder, 'removed', second);
   expect(went.stdout.split('\n')).toEqual([
-    expect.stringMatching(/^sweep [0-9a-f]{8} of .*, quickstart-pair.*, 11 runs: went$/),
-    expect.stringMatching(
-      /^finding [0-9a-f]{8}, slower by 2\d\.\d % in 2 cells: went, with its acknowledgement by team-vision: tuned for batch 32$/,
-    ),
+    expect.stringMatching(/^sweep [0-9a-f]{8}, quickstart-pair, .*, 11 runs: went$/),
+    expect.stringMatching(/^finding [0-9a-f]{8}: went, with its acknowledgement$/),
     `to bring it back: \`bench import ${moved}\``,
     '',
   ]);
@@ -86,7 +84,7 @@ test('the judgements of later sweeps go from the store and from next to their ar
   const went = await bench(['db', 'rm', first, '--json', '--db', db], { cwd: folder });
   expect(OUTPUTS['db-rm'].parse(JSON.parse(went.stdout))).toMatchObject({
     judgedAgain: 1,
-    findings: [{ acknowledged: null }],
+    findings: [expect.stringMatching(/^[0-9a-f]{32}$/)],
   });
   expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ judged: null, findings: [], acknowledgements: [] });
 });

@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 
 import { FAIL_ON_WORDS } from '../../../src/cli/fail-on.ts';
 import { EXIT_CODES } from '../../../src/exit-codes.ts';
-import { CELL_REASONS, CELL_VERDICTS } from '../../../src/judge/gate/verdict.ts';
+import { CELL_REASONS, CELL_VERDICTS } from '../../../src/judge/gate/evidence.ts';
 import { FINDING_STATES } from '../../../src/records/finding.ts';
 import { VERDICTS } from '../../../src/records/verdict.ts';
 import { METRIC_IDS } from '../../../src/records/metric.ts';

@@ -73,15 +73,6 @@ describe("the guide's Torch-TensorRT listings", () => {
     expect(flags).toMatchObject([{ id: 'loneOutlier', effect: 'explained', evidence }]);
   });
 
-  test('AT-10: the same in words, which call nothing faster', async () => {
-    const { stdout } = await bench(['show', 'guide', '--db', db], { env: { COLUMNS: '200' } });
-    expect(stdout).toContain(
-      'with a CUDA graph the median latency changes by -0.42 % (54.18 ms → 53.95 ms): unclear, one run per side: vit_large fp16 128x3x224x224 graph',
-    );
-    expect(stdout).toContain('+0.26 % (31.11 ms → 31.19 ms): unclear, one run per side');
-    expect(stdout).not.toMatch(/faster|improved|gains/);
-  });
-
   test('AT-11: speed-ups of 1.742 and 1.705, items a second, -6.5 % and -8.4 % an item', async () => {
     const args = ['choose', '--at', 'guide', '--filter', 'cudaGraph=off', '--json', '--db', db];
     const { workloads, scaling } = JSON.parse((await bench(args)).stdout);
@@ -175,22 +166,6 @@ describe('what a report does not say', () => {
       { precision: 'fp16', shapes: '{"input":[256,3,224,224]}', cuda_graph: 0 },
     ]);
   });
-
-  test('another timer is another cell, and so another history', async () => {
-    const db = newStore();
-    const copy = join(temporaryFolder(), 'again.txt');
-    writeFileSync(copy, readFileSync(TORCH.fp16b256, 'utf8').replace('115.87', '115.88'));
-    await take(db, TORCH.fp16b256, ...VIT, '--cuda-graph', 'off', '--timer', 'wall');
-    await take(db, copy, ...VIT, '--cuda-graph', 'off', '--timer', 'cudaEvent');
-    const timers = `SELECT DISTINCT cell_key, cells.harness ->> 'timer' AS timer, m.timer AS taken FROM cells
-      JOIN runs USING (cell_key) JOIN run_methods m USING (run_id) ORDER BY timer`;
-    const rows = queryStore<{ cell_key: string; timer: string; taken: string }>(db, timers);
-    expect(rows.map(({ timer, taken }) => [timer, taken])).toEqual([
-      ['cudaEvent', 'cudaEvent'],
-      ['wall', 'wall'],
-    ]);
-    expect(new Set(rows.map(({ cell_key }) => cell_key)).size).toBe(2);
-  });
 });
 
 describe('a folder', () => {
@@ -235,17 +210,6 @@ describe('one clear line for', () => {
     expect(code).toBe(2);
     expect(stderr.trim().split('\n')).toHaveLength(1);
     expect(stderr).toMatch(problem);
-  });
-
-  test('a block without a line', async () => {
-    const folder = temporaryFolder();
-    const cut = join(folder, 'cut.txt');
-    writeFileSync(cut, readFileSync(TORCH.fp16b256, 'utf8').replace(/ {2}Median:.*\n/, ''));
-    const damaged = await bench(['import', cut, ...VIT, '--cuda-graph', 'off', '--db', newStore()]);
-    expect([damaged.code, damaged.stderr]).toEqual([
-      2,
-      `bench: ${cut}: line 2: the block of latencies has no Median\n`,
-    ]);
   });
 });
 

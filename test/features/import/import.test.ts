@@ -89,19 +89,6 @@ describe('bare logs', () => {
   const log = readFixture('formats/two-runs-one-log/stdout.log.br');
 
   test.each([
-    ['plain', 'trtexec.log', log],
-    ['gzip', 'trtexec.log.gz', gzipSync(log)],
-    ['zstd', 'trtexec.log.zst', zstdCompressSync(log)],
-  ])('%s: both runs of one log', async (_, name, bytes) => {
-    const folder = temporaryFolder();
-    writeFileSync(join(folder, name), bytes);
-    const db = await imported(folder);
-    expect(queryStore(db, 'SELECT count(*) AS n FROM runs')).toEqual([{ n: 2 }]);
-    const { stdout } = await bench(['import', folder, '--db', db]);
-    expect(stdout).toContain('2 were there already');
-  });
-
-  test.each([
     ['gz', gzipSync],
     ['zst', zstdCompressSync],
   ])('a damaged .%s is a cut log, and others are imported', async (ending, compress) => {
@@ -158,14 +145,6 @@ describe('bare logs', () => {
       `bench: ${path}: nothing of trtexec in it, nor of another harness that bench knows\n`,
     ]);
     expect(existsSync(db)).toBe(false);
-  });
-
-  test('a log of a trtexec that could not even start is a failure', async () => {
-    const folder = temporaryFolder();
-    const path = join(folder, 'other.log');
-    writeFileSync(path, 'trtexec: error while loading shared libraries: libnvinfer.so.10\n');
-    const { stdout } = await bench(['import', path, '--db', join(folder, 'b.sqlite'), '--json']);
-    expect(JSON.parse(stdout).sweeps).toMatchObject([{ stored: 1, outcomes: { failed: 1 } }]);
   });
 });
 

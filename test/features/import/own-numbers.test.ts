@@ -181,30 +181,3 @@ describe('numbers of an application beside those of trtexec', () => {
     expect(stderr).toContain(problem);
   });
 });
-
-test('comments above a block of latencies that say no option are notes of its run', async () => {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
-  const block = `# FP16, batch size 8
-# torch_tensorrt.Input(min_shape=(1, 3, 224, 224), opt_shape=(8, 3, 224, 224), max_shape=(32, 3, 224, 224))
-Latency over 100 runs (ms):
-  Mean:   54.11
-  Median: 54.18
-  Min:    52.27
-  Max:    54.35
-  P90:    54.31
-  P95:    54.33
-  P99:    54.35
-`;
-  writeFileSync(join(folder, 'torch.txt'), block);
-  const args = ['--model', 'vit', '--shapes', 'input:1x3x224x224', '--cuda-graph', 'off'];
-  const { code } = await bench(['import', join(folder, 'torch.txt'), ...args, '--db', db]);
-  expect(code).toBe(0);
-  expect(queryStore(db, 'SELECT notes FROM runs')).toEqual([
-    {
-      notes: JSON.stringify([
-        'torch_tensorrt.Input(min_shape=(1, 3, 224, 224), opt_shape=(8, 3, 224, 224), max_shape=(32, 3, 224, 224))',
-      ]),
-    },
-  ]);
-});

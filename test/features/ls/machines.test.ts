@@ -52,14 +52,6 @@ describe('bench ls machines', () => {
     const { machines: rows } = await listed('--since', '3d');
     expect(rows.map(({ name }) => name)).toEqual(['node9', 'node10', 'node11', 'node12']);
   });
-
-  test('what compared machines is gone, and says what does', async () => {
-    const { code, stderr } = await machines('--cells');
-    expect([code, stderr]).toEqual([
-      2,
-      'bench: --cells of bench ls machines is gone: bench compare gpu=A gpu=B --across-gpu compares GPUs\n',
-    ]);
-  });
 });
 
 test('a store without such runs says so', async () => {

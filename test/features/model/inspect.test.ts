@@ -31,7 +31,6 @@ describe('bench model inspect', () => {
       'initializers  1; weights of 41 B in the file, 0 B in others',
       'weights       float16 40 B in 1 tensor · bool 1 B in 1 tensor',
       'quantized     no',
-      'other opsets  local 1 · vendor.ops 3',
       '',
       'in a matrix:   shapes: {x: [batch, dim1, 4]}',
       'with trtexec:  --shapes=x:1x1x4',

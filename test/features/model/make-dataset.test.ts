@@ -55,9 +55,3 @@ test.each([
     stderr: expect.stringMatching(problem),
   });
 });
-
-test('a folder of a folder that is not there is not made: the file cannot be written', async () => {
-  const cwd = temporaryFolder();
-  const { code, stderr } = await bench(['model', 'make-dataset', 'a/b/c.jsonl', ...SIZES], { cwd });
-  expect([code, stderr]).toEqual([3, 'bench: a/b/c.jsonl: cannot be written: there is no such folder\n']);
-});

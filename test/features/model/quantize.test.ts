@@ -207,20 +207,6 @@ describe('what is refused', () => {
     expect(shop.variants.filter((name) => name.endsWith('.failed'))).toEqual([]);
   });
 
-  test('a Python without ModelOpt, and one that is not there: exit code 3 and what to do', async () => {
-    const shop = new Workshop();
-    const packages = { 'nvidia-modelopt': null, onnxslim: null };
-    const without = await shop.quantize(['m.onnx', '--precision', 'fp8'], { packages });
-    expect([without.code, without.stderr]).toEqual([
-      3,
-      `bench: ${STUB} (Python 3.11.7) lacks nvidia-modelopt, onnxslim: ${STUB} -m pip install "nvidia-modelopt[onnx]==0.47.0", or name another Python: --python PATH, $BENCH_PYTHON\n`,
-    ]);
-    const missing = await shop.quantize(['m.onnx', '--precision', 'fp8', '--python', './none']);
-    expect(missing.code).toBe(3);
-    expect(missing.stderr).toContain(`bench: ${shop.path('none')}: no such program`);
-    expect(shop.conversions).toEqual([]);
-  });
-
   test.for([
     [['none.onnx', '--precision', 'fp8'], 'none.onnx: no such model, or it cannot be read'],
     [['text.onnx', '--precision', 'fp8'], 'text.onnx is not an ONNX model'],

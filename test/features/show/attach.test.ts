@@ -117,12 +117,7 @@ test('bench db verify finds what is missing, and what has another content', asyn
   const { code, stdout } = await bench(['db', 'verify', '--json'], { cwd: folder });
   expect(code).toBe(4);
   expect(OUTPUTS['db-verify'].parse(JSON.parse(stdout)).found).toEqual([
-    {
-      kind: 'artefactMissing',
-      where: placeOf(folder, run, 'a.nsys-rep'),
-      what: 'was attached and is not there',
-      advice: 'bring it back from a backup, or attach it anew',
-    },
+    expect.objectContaining({ kind: 'artefactMissing', where: placeOf(folder, run, 'a.nsys-rep') }),
     expect.objectContaining({ kind: 'artefactDamaged', where: placeOf(folder, run, 'b.txt') }),
   ]);
   const quick = await bench(['db', 'verify', '--quick', '--json'], { cwd: folder });

@@ -77,6 +77,15 @@ describe('standalone files of it', () => {
     expect(report).toMatchObject({ precision, shapes, cudaGraph });
   });
 
+  test('comments that say no option are notes of their run', () => {
+    const note = 'torch_tensorrt.Input(min_shape=(1, 3), opt_shape=(8, 3), max_shape=(32, 3))';
+    const [report] = torchTensorrtDriver.reports(
+      `# FP16, batch size 8\n# ${note}\n${FP16.replace(/^#.*\n/, '')}`,
+      'out.txt',
+    );
+    expect(report).toMatchObject({ precision: 'fp16', notes: [note] });
+  });
+
   test('several blocks are several reports, each with its own comments', () => {
     const fp8 = readFileSync(join(GUIDE, 'listing-17-torch-fp8-b256.txt'), 'utf8');
     const reports = torchTensorrtDriver.reports(`${FP16}\n${fp8}`, 'out.txt');

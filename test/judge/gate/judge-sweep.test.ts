@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import type { PairResult } from '../../../src/judge/gate/evidence.ts';
-import type { Candidate, SweepVerdict } from '../../../src/judge/gate/verdict.ts';
+import type { PairResult, Candidate, SweepVerdict } from '../../../src/judge/gate/evidence.ts';
 import { alarms, SimulatedGate, type SimulatedSeries } from '../../support/gate-evidence.ts';
 import { normals, simulatedCells, sweepOfNight } from '../../support/simulated-store.ts';
 

@@ -275,8 +275,3 @@ test('a limit that nobody sets any more is over', () => {
   const found = limitsOf([[2, 3, 1]], known, { settings: NO_GATE });
   expect(briefly(found)).toEqual([['recovered', 1, [[VIT, 3]]]]);
 });
-
-test('what only warns has limits that only warn', () => {
-  const [[finding] = []] = judged([[1, 3, 1]], { ...SETTINGS, warn: [{ metric: 'p99Ms', cells: null }] });
-  expect(finding?.isWarning).toBe(true);
-});

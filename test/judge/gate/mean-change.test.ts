@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 
-import type { CellEvidence } from '../../../src/judge/gate/evidence.ts';
+import type { CellEvidence, JudgedCell } from '../../../src/judge/gate/evidence.ts';
 import { meanChange } from '../../../src/judge/gate/judged-cells.ts';
-import type { JudgedCell } from '../../../src/judge/gate/verdict.ts';
 import { median } from '../../../src/statistics/median.ts';
 import { simulatedCells } from '../../support/simulated-store.ts';
 

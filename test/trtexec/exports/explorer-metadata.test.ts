@@ -23,17 +23,6 @@ test('what trt-engine-explorer took out of the log', () => {
   });
 });
 
-test('what is not there is not known', () => {
-  expect(parseExplorerMetadata('{"model_options": {}}')).toEqual({
-    shapes: null,
-    cudaGraph: null,
-    dataTransfers: null,
-    spinWait: null,
-    streams: null,
-    gpuName: null,
-  });
-});
-
 test.each([
   ['{', 'not JSON: is it cut off?'],
   ['[1]', 'no "inference_options": not of trt-engine-explorer'],

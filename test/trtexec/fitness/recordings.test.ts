@@ -37,26 +37,6 @@ test('beside another process logs say so without the single queries, too', async
   }
 });
 
-test('without CPUs it is the host and not the engine: measured, with how busy the GPU was', async () => {
-  const runs = await runsIn(join(FIXTURES, 'cpu-contended'));
-  const found = runs.map(({ path, outcome, flags }) => [
-    path.split('.').slice(-2).join('.'),
-    outcome,
-    flags.map(named),
-    Number(flags[0]?.value?.toFixed(3)),
-  ]);
-  const flag = ['hostBound widened'];
-  expect(found.toSorted()).toEqual([
-    ['b1.graph0', 'measured:null', flag, 0.669],
-    ['b1.graph1', 'measured:null', flag, 0.508],
-    ['b8.graph0', 'measured:null', flag, 0.822],
-    ['b8.graph1', 'measured:null', flag, 0.572],
-  ]);
-  expect(runs.map(({ flags }) => flags[0]?.evidence)).toContain(
-    'GPU idle 49 % of the time, 49 % in 126 stalls between queries',
-  );
-});
-
 test('no alarm on any undisturbed recording; launches that take longer than the network are said where they were', async () => {
   const found: string[] = [];
   for (const folder of [join(ROOT, 'recordings'), join(FIXTURES, 'level0')]) {
@@ -88,11 +68,4 @@ test('of the formats only what is so: tiny networks are bound by their launches 
   }
   const sleeping = runs.find(({ path }) => path.endsWith('sleep-idle'));
   expect(sleeping?.flags).toEqual([]);
-});
-
-test('sustained, 20 s at the power cap: power-limited, and still measured', async () => {
-  const [run] = await readRunFolder(join(FIXTURES, 'sustained'));
-  expect(run?.outcome.kind).toBe('measured');
-  const evidence = 'software power cap in 100 % of 81 samples, 690 W, SM clock 1815 MHz (lowest 1650)';
-  expect(run?.flags).toEqual([{ id: 'powerLimited', effect: 'explained', value: 1, evidence }]);
 });

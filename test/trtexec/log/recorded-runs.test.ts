@@ -114,10 +114,3 @@ test('a killed run before another one stays open, and the children of the tuner 
   ]);
   expect(runs[1]?.tensorrtVersion).toEqual({ major: 11, minor: 1, patch: 0 });
 });
-
-test('merged streams give the same numbers as separate ones', () => {
-  const merged = recordedRun('formats/build-and-run-merged');
-  expect(merged.hints.map(({ stream }) => stream).every((stream) => stream === 'stdout')).toBe(true);
-  expect(merged.measurement).not.toBeNull();
-  expect(merged.build.engineBuiltS).toBeGreaterThan(0);
-});

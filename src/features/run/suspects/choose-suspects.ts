@@ -1,5 +1,5 @@
 import { pairsNeeded } from '../../../judge/gate/judge-pairs.ts';
-import type { Candidate } from '../../../judge/gate/verdict.ts';
+import type { Candidate } from '../../../judge/gate/evidence.ts';
 import type { ConfirmBudget } from '../../../records/gate-settings.ts';
 import type { CellKey } from '../../../records/scalars.ts';
 
