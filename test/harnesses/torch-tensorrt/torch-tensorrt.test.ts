@@ -54,6 +54,40 @@ describe('the block of latencies of a Torch-TensorRT harness', () => {
   });
 });
 
+/** Lines of the log of Torch-TensorRT's own converter, for a graph that became two engines. */
+const CONVERSION = [
+  ['0:00:00.006279', '0:00:00.821156', 72812],
+  ['0:00:00.100000', '0:01:12.400000', 2 ** 21],
+]
+  .flatMap(([network, build, bytes]) => [
+    `TRT INetwork construction elapsed time: ${network}`,
+    'Not found cached TRT engines. Start building engine.',
+    `Build TRT engine elapsed time: ${build}`,
+    `TRT Engine uses: ${bytes} bytes of Memory`,
+  ])
+  .map((line) => `INFO:torch_tensorrt.dynamo.conversion._TRTInterpreter:${line}\n`)
+  .join('');
+
+describe('the log of a conversion', () => {
+  const values = [
+    { metric: 'networkConstruction:lower:s', value: expect.closeTo(0.106279, 6) },
+    { metric: 'engineBuild:lower:s', value: expect.closeTo(73.221156, 6) },
+    { metric: 'engineMemory:lower:MiB', value: expect.closeTo(2.06944, 5) },
+    { metric: 'engines:lower:engines', value: 2 },
+  ];
+
+  test('without times of queries: judged by the build, summed over the engines of the graph', () => {
+    expect(torchTensorrtDriver.reports(CONVERSION, 'log.txt')).toMatchObject([
+      { harness: { metric: 'engineBuild:lower:s' }, result: { reading: { latencyMs: null, values } } },
+    ]);
+    expect(read(CONVERSION)).toMatchObject({ kind: 'faulty' });
+  });
+
+  test('before a block of latencies: its numbers belong to that run', () => {
+    expect(read(CONVERSION + FP16)).toMatchObject({ reading: { latencyMs: { median: 115.87 }, values } });
+  });
+});
+
 describe('standalone files of it', () => {
   test('comments above a block say precision and batch', () => {
     const [report] = torchTensorrtDriver.reports(FP16, 'out.txt');
