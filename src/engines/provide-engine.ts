@@ -1,4 +1,3 @@
-import { sha256OfFile } from '../artefacts/files.ts';
 import { buildEngine } from './build-engine.ts';
 import type { CachedEngine } from './engine-cache.ts';
 import { engineKeyOf, modelIdentity } from './engine-identity.ts';
@@ -144,7 +143,6 @@ export async function provideEngine(
     if (cached !== null) {
       const { bytes } = cached.note;
       context.onEvent({ kind: 'buildReady', build, how: 'cached', buildS: null, engineBytes: bytes });
-      await noteOtherTimingCache(context, build, cached);
       if (build.isFrozen) await freeze(context, build, cached);
       return readyEngine(cached, variant?.record ?? null, [], variant?.path ?? null);
     }
@@ -162,20 +160,6 @@ export async function provideEngine(
     if (built?.kind === 'ready') await freeze(context, build, built.engine);
     return state;
   });
-}
-
-/** A timing cache is no part of an engine's key: one that is there is used, whatever it was built with. */
-async function noteOtherTimingCache(
-  { onEvent, program }: SweepContext,
-  build: PlannedBuild,
-  { name, note }: CachedEngine,
-): Promise<void> {
-  if (build.timingCachePath === null || program.recordings !== null) return;
-  const given = await sha256OfFile(build.timingCachePath).catch(() => null);
-  if (given === null || given.sha256 === note.timingCacheSha256) return;
-  const key = name.replace(/^(.{8})[^-@]*/, '$1');
-  const text = `the engine ${build.label} is there and was built without ${build.timingCachePath}: after \`bench engines rm ${key}\` it is built with that timing cache`;
-  onEvent({ kind: 'note', text });
 }
 
 /** A cached engine that may be loaded; others are set aside with a warning. */

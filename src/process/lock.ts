@@ -95,7 +95,7 @@ export function tryAcquire(path: string, options: LockOptions = {}): LockAttempt
       isTaken = flock('exclusive', descriptor, path);
       const holder = readHolder(descriptor);
       if (isTaken) {
-        // A holder that still stands there was killed.
+        // One that did not take its name out was killed.
         if (holder.pid !== null) options.endLeft?.();
         return { kind: 'taken', lock: new Lock(descriptor) };
       }

@@ -2,8 +2,6 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-import type Database from 'better-sqlite3';
-
 import { digestOfAttached } from '../../artefacts/attached.ts';
 import { namesIn } from '../../artefacts/folders.ts';
 import { artefactsFolderOf, attachedFolderOf, runFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
@@ -18,7 +16,13 @@ import { isId, type RunId, type SweepId } from '../../records/scalars.ts';
 import { resolveSide } from '../../selection/sides.ts';
 import { openStore } from '../../store/file/open.ts';
 import { compareRebuilt, type RebuiltComparison } from '../../store/verify/rebuilt.ts';
-import { isHarmless, openToVerify, type StoreDamage, verifyFile } from '../../store/verify/verify-store.ts';
+import {
+  isHarmless,
+  openToVerify,
+  type StoreDamage,
+  type VerifiedStore,
+  verifyFile,
+} from '../../store/verify/verify-store.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
@@ -72,7 +76,7 @@ async function lookAt(path: string, { quick, rebuild }: VerifyOptions, ticker: T
 
 /** @param named ids of sweeps or `latest`; true for all */
 async function compareWithArtefacts(
-  client: Database.Database,
+  client: VerifiedStore,
   path: string,
   named: true | readonly string[],
   ticker: Ticker,
@@ -109,7 +113,7 @@ function sweepsNamed(db: string, named: readonly string[], io: Io): Promise<Swee
 
 /** Hashes of the artefacts and engines next to the store. */
 async function verifyFolder(
-  client: Database.Database,
+  client: VerifiedStore,
   path: string,
   isQuick: boolean,
   ticker: Ticker,
@@ -140,7 +144,7 @@ interface StoredFile {
 
 /** A backup, or a store merged without artefacts, has none of them. */
 async function verifyArtefacts(
-  client: Database.Database,
+  client: VerifiedStore,
   folder: string,
   isQuick: boolean,
   ticker: Ticker,

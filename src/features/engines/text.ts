@@ -114,12 +114,5 @@ export function gcText(report: EnginesGcOutput, look: Look): string[] {
       ? `${formatBytes(bytesAfter)} are kept, of ${formatBytes(maxBytes)} allowed: nothing to remove`
       : `${formatBytes(bytesAfter)} ${now} left of ${formatBytes(bytesBefore)}, ${formatBytes(maxBytes)} allowed`,
   ];
-  if (bytesAfter > maxBytes) {
-    lines.push(
-      kept.length === 0
-        ? 'what is left are the timing caches of all builds, which stay'
-        : 'what is left stays for the reasons above; what is pinned goes after `bench engines unpin`',
-    );
-  }
   return lines.flatMap((line) => wrapWords(line, look.columns));
 }

@@ -14,7 +14,6 @@ import { wrapWords } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 import { shellLine, shellQuote } from '../../text/shell-quote.ts';
 import { yamlText } from '../../text/yaml-text.ts';
-import { notIgnored, repositoryFolder } from '../../tools/git/git.ts';
 import type { InitOptions } from './command.ts';
 import { type DraftModel, draftModels } from './draft.ts';
 import { findModels, lookAround } from './found.ts';
@@ -63,7 +62,7 @@ export async function init(places: readonly string[], options: InitOptions, io: 
     schemaVersion: 1,
     file: options.output,
     schemaFile: writeSchema(dirname(path)) ? join(dirname(options.output), SCHEMA_NAME) : null,
-    ...(await ignoreMade(io)),
+    ignoreFile: writeIgnore(io) ? '.gitignore' : null,
     trtexec: here.trtexec,
     gpus: here.gpus,
     models: models.map(({ dimensions, name, onnx, precisions }) => ({ name, onnx, precisions, dimensions })),
@@ -97,22 +96,12 @@ function writeSchema(folder: string): boolean {
 /** What bench makes next to the store, and reports by the names that they have in the documents: patterns for git. */
 const MADE = ['artefacts/', 'engines/', 'variants/', 'bench.sqlite*', 'report.html', 'report.md', 'report.xml'];
 
-/** Writes a `.gitignore` where there is none, for what git would add. */
-async function ignoreMade(io: Io): Promise<Pick<InitOutput, 'ignoreFile' | 'notIgnored'>> {
-  const none = { ignoreFile: null, notIgnored: [] };
-  // A store elsewhere has a folder of its own.
-  if (dirname(storePath(undefined, io)) !== io.cwd) return none;
-  const paths = MADE.map((pattern) => pattern.replace('*', ''));
-  const added = await notIgnored(io.cwd, paths);
-  const patterns = MADE.filter((_, place) => added.includes(paths[place] ?? ''));
-  if (patterns.length === 0) return none;
-  try {
-    writeFileSync(join(io.cwd, '.gitignore'), `# made by bench\n${patterns.join('\n')}\n`, { flag: 'wx' });
-    return { ignoreFile: '.gitignore', notIgnored: [] };
-  } catch {
-    // Without a repository nobody knows what it means.
-    return (await repositoryFolder(io.cwd)) === null ? none : { ignoreFile: null, notIgnored: patterns };
-  }
+/** False where there is a `.gitignore`, and for a store elsewhere, which has a folder of its own. */
+function writeIgnore(io: Io): boolean {
+  const path = join(io.cwd, '.gitignore');
+  if (dirname(storePath(undefined, io)) !== io.cwd || existsSync(path)) return false;
+  writeFileSync(path, `# made by bench\n${MADE.join('\n')}\n`);
+  return true;
 }
 
 function initText(written: InitOutput, { columns, style }: Look): string[] {
@@ -133,9 +122,6 @@ function initText(written: InitOutput, { columns, style }: Look): string[] {
     ...stated('GPU', gpus.join(', ')),
     ...stated('schema for editors', schemaFile),
     ...stated('git ignores the results', ignoreFile),
-    ...(written.notIgnored.length === 0
-      ? []
-      : warned(`.gitignore lacks what bench makes: ${written.notIgnored.join(' ')}`)),
     ...lacking.flatMap((what) => warned(`missing: ${what}`)),
     lacking.length === 0
       ? `next: bench plan ${command}, then bench run ${command}`

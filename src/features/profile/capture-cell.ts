@@ -13,7 +13,6 @@ import type { NsysDialect } from '../../tools/nsys/nsys-dialect.ts';
 import { outcomeText } from '../../terminal/words.ts';
 import { runNsys } from '../../tools/nsys/run-nsys.ts';
 import type { TrtexecProgram } from '../../trtexec/program/find-trtexec.ts';
-import { engineKeysOf } from '../../store/runs/runs.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import { converterFor } from '../../variants/converter.ts';
 import type { Io } from '../../cli/io.ts';
@@ -40,6 +39,7 @@ export class CaptureError extends BenchError {
 /**
  * Builds the engine of a cell unless it is cached, and captures only its queries. The build belongs to the sweep that
  * measured the cell; the capture is not a run, so no statistic uses it.
+ * @returns the path of the engine
  */
 export async function captureCell(
   target: CaptureTarget,
@@ -49,7 +49,7 @@ export async function captureCell(
   store: OpenStore,
   io: Io,
 ) {
-  const { cell, measured, plan } = target;
+  const { measured, plan } = target;
   if (measured === null) {
     throw new UsageError(
       'this cell was never measured here: measure it first; a capture is attached to a measured run (bench run MATRIX --filter ...)',
@@ -87,14 +87,7 @@ export async function captureCell(
     if (failure !== null) {
       throw new CaptureError(`nsys captured nothing: ${failure.exit}`, failure.lastWords);
     }
-    const keys = engineKeysOf(store.db, sweep.sweepId, [cell.key]);
-    const isOther = engine.engineKey !== null && !keys.includes(engine.engineKey);
-    const id = sweep.sweepId.slice(0, 8);
-    return {
-      engine,
-      worker,
-      notes: isOther ? [`the model, its build or the machine is another than in sweep ${id}: so is the engine`] : [],
-    };
+    return engine.path;
   } finally {
     progress.end();
     cache.uses.release();

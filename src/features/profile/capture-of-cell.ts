@@ -6,8 +6,8 @@ import { EnvironmentLackingError, UsageError } from '../../errors.ts';
 import { outcomeReason } from '../../records/outcome.ts';
 import { attachFile } from '../../artefacts/attached.ts';
 import { captureProblem, type CaptureRequest, exportArgs } from '../../tools/nsys/nsys-args.ts';
-import { askNsys, GUIDE_NSYS, type NsysDialect } from '../../tools/nsys/nsys-dialect.ts';
-import { count, formatBytes } from '../../terminal/numbers.ts';
+import { askNsys, GUIDE_NSYS } from '../../tools/nsys/nsys-dialect.ts';
+import { formatBytes } from '../../terminal/numbers.ts';
 import { capturedFiles, refuseOverwrite, runNsys } from '../../tools/nsys/run-nsys.ts';
 import type { TrtexecProgram } from '../../trtexec/program/find-trtexec.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
@@ -22,8 +22,6 @@ import { CaptureError, captureCell } from './capture-cell.ts';
 import type { ProfileOptions } from './command.ts';
 import { NOT_CAPTURED, type ProfileOutput } from './output.ts';
 import { captureSteps, captureRequest, captureTarget, type CaptureTarget, engineInCache } from './target.ts';
-
-const MANY_QUERIES = 1000;
 
 export const NO_NSYS =
   "nsys is not on PATH: it comes with the CUDA toolkit, in NVIDIA's containers, or as the package nsight-systems-cli; --dry-run shows the commands without it";
@@ -53,22 +51,16 @@ export async function captureOfCell(
     nsysVersion: dialect.version,
     engine: target.build.enginePath ?? cached?.path ?? null,
     steps: captureSteps(target, request, dialect, trtexecShown(target, options), cached),
-    notes: notesOf(target, request, found, isIgnored, cached !== null),
+    notes: found === null ? ["no nsys on PATH: its options are spelled as TensorRT's guide does"] : [],
   };
   if (isDryRun) return base;
   if (store === null) {
     throw new UsageError('there is no store here: measure the cell first, with `bench run`');
   }
   refuseOverwrite(io.cwd, request.output, request.replaces);
-  const capture = await captureCell(target, request, dialect, programOf(target, options, io), store, io);
+  const engine = await captureCell(target, request, dialect, programOf(target, options, io), store, io);
   const done = await finish(target, request, runs, store, options, io);
-  return {
-    ...base,
-    ...done,
-    dryRun: false,
-    engine: capture.engine.path,
-    notes: [...notesOf(target, request, found, isIgnored, true), ...capture.notes, ...done.notes],
-  };
+  return { ...base, ...done, dryRun: false, engine };
 }
 
 const NOTHING = { kind: 'measured', evidence: [] } as const;
@@ -103,29 +95,6 @@ function programOf({ measured, prepared }: CaptureTarget, { trtexec }: ProfileOp
   throw new UsageError(
     'this cell was recorded: a capture needs a real trtexec (--trtexec PATH); --dry-run shows the commands',
   );
-}
-
-function notesOf(
-  { build, cell, measured, prepared }: CaptureTarget,
-  request: CaptureRequest,
-  found: NsysDialect | null,
-  isGraphIgnored: boolean,
-  isCached: boolean,
-): string[] {
-  const isBuilt = !isCached && build.enginePath === null;
-  const isRecorded = prepared === null && measured?.sweep.provenance === 'recorded';
-  return [
-    ...(isRecorded ? ['this cell was recorded: nothing here can be captured as it is'] : []),
-    ...(found === null ? ["no nsys on PATH: its options are spelled as TensorRT's guide does"] : []),
-    ...(cell.cudaGraph && isGraphIgnored
-      ? ['the newest run of this cell captured no graph: its kernels are launched one by one']
-      : []),
-    ...(request.iterations > MANY_QUERIES
-      ? [`${count(request.iterations, 'query', 'queries')} make a large file: 50 show the same`]
-      : []),
-    ...(isBuilt ? ['bench builds into its own cache, with a timing cache: the name of the engine represents it'] : []),
-    ...(isBuilt && build.variantRef !== null ? ['variant.onnx represents the model that is converted before'] : []),
-  ];
 }
 
 type Finished = Pick<ProfileOutput, 'files' | 'kernels' | 'notes' | 'runId'>;
@@ -164,8 +133,7 @@ async function finish(
     if (attached) await attachFile(attachContext, run.runId, file, stampedName(file, io));
     files.push({ path: file, bytes, attached });
   }
-  const isAny = files.some(({ attached }) => attached);
-  return { files, runId: isAny && run !== null ? run.runId : null, kernels, notes };
+  return { files, runId: files.some(({ attached }) => attached) ? (run?.runId ?? null) : null, kernels, notes };
 }
 
 /** Those of a new capture; unreadable ones are a remark, as the capture exists. */

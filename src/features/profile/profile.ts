@@ -210,22 +210,8 @@ export function captureText(report: ProfileOutput, look: Look): string[] {
     // On one line: it is copied.
     ...steps.flatMap(({ argv, kind, variables }) => [
       '',
-      style.accent(WORDS[kind]),
-      `${envText(variables)}${tracedLine(argv)}`,
+      style.accent(kind),
+      `${envText(variables)}${shellLine(argv)}`,
     ]),
   ];
-}
-
-const WORDS: Readonly<Record<CaptureStep['kind'], string>> = {
-  build: 'build',
-  capture: 'capture',
-  export: 'export, to be read',
-};
-
-/** A list of what is traced with a dash in it is in quotes, as in TensorRT-LLM's own documentation. */
-function tracedLine(argv: readonly string[]): string {
-  const at = argv.indexOf('-t') + 1;
-  const traced = argv[at] ?? '';
-  if (at === 0 || !/^[\w,-]*-[\w,-]*$/.test(traced)) return shellLine(argv);
-  return [shellLine(argv.slice(0, at)), `'${traced}'`, shellLine(argv.slice(at + 1))].join(' ');
 }

@@ -15,7 +15,6 @@ import type { CollectOutput } from './output.ts';
 import { changeLine, collectText, countStates, pendingLine, stateCounts } from './text.ts';
 import { tryAcquire, holderText } from '../../process/lock.ts';
 import { finishedShards, RunFolder, type RunPlan } from './run-folder.ts';
-import { runIdOf } from '../../run/measure-run.ts';
 import { saveState } from '../../run/run-sweep.ts';
 import type { CollectOptions } from './command.ts';
 import { ShardWatch } from './shard-status.ts';
@@ -165,14 +164,13 @@ export async function saveNewSweep({ sweep, stored }: RunPlan, { db, path }: Ope
 async function collectInto(
   store: OpenStore,
   plan: RunPlan,
-  seen: readonly ShardStatus[],
+  statuses: readonly ShardStatus[],
   options: CollectOptions,
   io: Io,
 ): Promise<ExitCode> {
   const { db } = store;
   const { sweepId } = plan.sweep;
   const imported = await importShards(store, plan, io);
-  const statuses = withStoredBefore(seen, store, plan);
   const sweep = findSweep(db, sweepId);
   const isFinished = statuses.every(({ state }) => state === 'done');
   if (isFinished && sweep !== null && sweep.state !== 'finished') {
@@ -221,21 +219,6 @@ async function importShards(store: OpenStore, plan: RunPlan, io: Io) {
   }
   const imported = folders.length === 0 ? [] : await importRunFolders(folders, store, io);
   return { stored: imported.reduce((sum, { stored }) => sum + stored, 0), alreadyStored, refused };
-}
-
-/** The folder of a shard may be deleted once all its runs are stored. */
-function withStoredBefore(
-  statuses: readonly ShardStatus[],
-  { db }: OpenStore,
-  { stored: { plan }, shards, sweep: { sweepId } }: RunPlan,
-): ShardStatus[] {
-  const writer = new RunWriter(db);
-  return statuses.map((status) => {
-    if (status.state === 'done') return status;
-    const keys = new Set(shards[status.shard]?.cellKeys);
-    const isStored = plan.runs.every((run) => !keys.has(run.cellKey) || writer.hasRun(runIdOf(sweepId, run)));
-    return isStored ? { ...status, state: 'done', reason: 'stored before; its folder is gone', lastLines: [] } : status;
-  });
 }
 
 /** Cells with missing runs in the finished shards. */

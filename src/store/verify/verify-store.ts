@@ -37,8 +37,10 @@ export function isHarmless({ kind }: StoreDamage): boolean {
 
 const RESTORE = 'keep the file; restore a backup, or make a new store with `bench import artefacts/`';
 
-/** Opens a store that is examined, not created or migrated. */
-export function openToVerify(path: string, migrationsFolder: string): Database.Database | StoreDamage {
+/** A store that is examined, not created or migrated. */
+export type VerifiedStore = Database.Database;
+
+export function openToVerify(path: string, migrationsFolder: string): VerifiedStore | StoreDamage {
   let client: Database.Database | null = null;
   try {
     client = openToRead(path);
@@ -58,7 +60,7 @@ export function openToVerify(path: string, migrationsFolder: string): Database.D
 
 /** SQLite's own checks: of the file, and of references between rows. */
 export function verifyFile(
-  client: Database.Database,
+  client: VerifiedStore,
   path: string,
   migrationsFolder: string,
   isQuick: boolean,

@@ -82,12 +82,6 @@ export async function repositoryFolder(cwd: string): Promise<string | null> {
   return (await git(cwd, ['rev-parse', '--show-toplevel']))?.replace(/\n$/, '') ?? null;
 }
 
-/** Which of these paths git would add; all of them where there is no git or repository. */
-export async function notIgnored(cwd: string, paths: readonly string[]): Promise<string[]> {
-  const ignored = (await git(cwd, ['check-ignore', '--', ...paths]))?.split('\n') ?? [];
-  return paths.filter((path) => !ignored.includes(path));
-}
-
 /** URL of the remote `origin`, which may hold a password; null if there is none. */
 export async function originUrl(cwd: string): Promise<string | null> {
   return (await git(cwd, ['remote', 'get-url', 'origin']))?.trim() ?? null;

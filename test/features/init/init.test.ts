@@ -108,8 +108,7 @@ describe('what bench makes is kept out of commits', () => {
   test('by a .gitignore where there is none', async () => {
     const repository = new Repository(withModels('vit.onnx'));
     const { folder } = repository;
-    const { ignoreFile, notIgnored } = await drafted(folder, {}, '100600');
-    expect([ignoreFile, notIgnored]).toEqual(['.gitignore', []]);
+    expect((await drafted(folder, {}, '100600')).ignoreFile).toBe('.gitignore');
     expect(written(folder, '.gitignore').split('\n').slice(1, -1)).toEqual(ALL);
     for (const name of ['artefacts', 'engines']) mkdirSync(join(folder, name));
     for (const name of ['artefacts/a', 'engines/e', 'bench.sqlite', 'bench.sqlite-wal', 'report.html']) {
@@ -119,22 +118,11 @@ describe('what bench makes is kept out of commits', () => {
     expect(untracked.join()).toBe('?? .gitignore,?? matrix.schema.json,?? matrix.yaml,?? vit.onnx');
   });
 
-  test('of one that is there the lines are named that it lacks, whatever the others are', async () => {
+  test('one that is there stays as it is', async () => {
     const { folder } = new Repository(withModels('vit.onnx'));
-    writeFileSync(join(folder, '.gitignore'), '*.sqlite*\n/engines\n');
-    const { ignoreFile, notIgnored } = await drafted(folder, {}, '100600');
-    expect([ignoreFile, notIgnored]).toEqual([null, ['artefacts/', 'variants/', ...REPORTS]]);
-    expect(written(folder, '.gitignore')).toBe('*.sqlite*\n/engines\n');
-  });
-
-  test('and nothing is written where an outer one has all of them', async () => {
-    const { folder } = new Repository(temporaryFolder());
-    writeFileSync(join(folder, '.gitignore'), `${ALL.join('\n')}\n`);
-    const inner = join(folder, 'inner');
-    mkdirSync(inner);
-    copyFileSync(join(ONNX_MODELS, 'vit_tiny.onnx'), join(inner, 'vit.onnx'));
-    const { ignoreFile, notIgnored } = await drafted(inner, {}, '100600');
-    expect([ignoreFile, notIgnored, existsSync(join(inner, '.gitignore'))]).toEqual([null, [], false]);
+    writeFileSync(join(folder, '.gitignore'), '*.sqlite*\n');
+    expect((await drafted(folder, {}, '100600')).ignoreFile).toBeNull();
+    expect(written(folder, '.gitignore')).toBe('*.sqlite*\n');
   });
 });
 

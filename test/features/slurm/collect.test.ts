@@ -66,14 +66,6 @@ test('a run that does not state this sweep is left out by name, and the others a
   expect(kept).toHaveLength(6);
 });
 
-test('the folder of a shard may be deleted when its runs are stored', async () => {
-  const { collect, folder } = await finishedRun(2);
-  await collect();
-  rmSync(folder.shard(1), { recursive: true });
-  const { code, json } = await collect();
-  expect([code, json?.counts.done]).toEqual([0, 2]);
-});
-
 test('a finished shard is a folder with artefacts that bench reads by itself', async () => {
   const { cwd, folder } = await finishedRun(1);
   const db = join(cwd, 'alone', 'bench.sqlite');
