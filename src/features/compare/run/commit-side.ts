@@ -41,16 +41,14 @@ export interface TurnSide {
 class CommitError extends BenchError {
   override readonly name = 'CommitError';
   readonly exitCode: ExitCode;
-  private readonly all: readonly string[];
 
   constructor(lines: readonly string[], cause: BenchError) {
     super(lines.join('\n'), { cause });
-    this.all = lines;
     this.exitCode = cause.exitCode;
   }
 
   override get lines(): readonly string[] {
-    return this.all;
+    return this.message.split('\n');
   }
 }
 
