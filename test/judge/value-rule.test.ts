@@ -108,35 +108,6 @@ describe('centres of samples and printed medians in one cell', () => {
     }
   });
 
-  test('compare: a centre that is none, and a run that has only a centre', async () => {
-    const store = (sql: string): string => {
-      const db = join(temporaryFolder(), 'bench.sqlite');
-      simulateNights(db, {
-        cells: CELLS,
-        nights: 2,
-        repeats: 3,
-        value: (_cell, night, repeat) => (night === 0 ? 0.5 : 0.51) * (1 + 0.0001 * repeat),
-      });
-      const client = new Database(db);
-      client.exec(sql);
-      client.close();
-      return db;
-    };
-    const rowOf = async (db: string) => {
-      const { stdout } = await bench(['compare', 'latest~1', 'latest', '--json', '--db', db]);
-      return JSON.parse(stdout).cells[0];
-    };
-    const newest = `(SELECT run_id FROM runs WHERE sweep_id =
-      (SELECT sweep_id FROM sweeps ORDER BY started_at DESC LIMIT 1) ORDER BY repeat LIMIT 1)`;
-    const zero = await rowOf(store(`UPDATE measurements SET gpu_compute_centre_ms = 0 WHERE run_id = ${newest}`));
-    expect(zero).toMatchObject({ verdict: 'slower', runs: [3, 3] });
-    expect(zero.changePercent).toBeCloseTo(2, 3);
-    const unprinted = await rowOf(
-      store(`DELETE FROM time_statistics WHERE metric = 'gpuCompute' AND run_id = ${newest}`),
-    );
-    expect(unprinted).toMatchObject({ verdict: 'slower', runs: [3, 3] });
-  });
-
   test('why: a side with samples and one without are explained by what both print', async () => {
     const db = switchedStore();
     const key = CELLS[0]?.key.slice(0, 8) ?? '';
@@ -157,6 +128,8 @@ describe('centres of samples and printed medians in one cell', () => {
     expect(of([sampled, bare, failed])).toEqual([2, 2.1, null]);
     const damaged = { values: { ...NO_VALUES, gpuComputeMs: 2.2 }, centres: { gpuComputeMs: 0 } };
     expect(of([sampled, damaged])).toEqual([2, 2.2]);
+    const unprinted = { values: NO_VALUES, centres: { gpuComputeMs: 1.8 } };
+    expect(of([sampled, unprinted])).toEqual([1.9, 1.8]);
     expect([sampled, bare].map(valueRule([sampled, bare], 'throughputQps'))).toEqual([null, null]);
   });
 });

@@ -70,20 +70,16 @@ function rankOf({ cells, verdict }: CheckedSeries): number {
 /** The headline of such a series is all that there is to say. */
 const SAYS_ALL: readonly CheckedSeries['verdict'][] = ['same', 'first'];
 
-/** `nightly · main`, and what else tells it from the others. */
-function nameOf({ judged, series }: ShownSeries, all: readonly ShownSeries[]): string {
-  const machine = machineOf(judged);
-  const isOne = all.every((one) => dotted(machineOf(one.judged)) === dotted(machine));
+/** `nightly · main`, and the provenance where the series have several. */
+function nameOf({ series }: ShownSeries, all: readonly ShownSeries[]): string {
   const { branch, matrix, provenance } = series;
-  const isOneProvenance = all.every((one) => one.series.provenance === provenance);
-  const apart = [isOneProvenance ? '' : provenance, ...(isOne ? [] : machine)];
-  return printable(dotted([matrix ?? 'no matrix', branch ?? 'no branch', ...apart]));
+  const isOne = all.every((one) => one.series.provenance === provenance);
+  return printable(dotted([matrix ?? 'no matrix', branch ?? 'no branch', isOne ? '' : provenance]));
 }
 
 /** GPU and TensorRT of the newest sweep, where all its cells have the same. */
-function machineOf(judged: ShownSeries['judged']): string[] {
-  const { cells = [], environments } = judged?.evidence ?? {};
-  const newest = cells.flatMap(({ environmentIds }) => environments?.get(environmentIds.at(-1) ?? '') ?? []);
+function machineOf({ cells, environments }: SweepEvidence): string[] {
+  const newest = cells.flatMap(({ environmentIds }) => environments.get(environmentIds.at(-1) ?? '') ?? []);
   return [
     [...new Set(newest.map(({ gpuName }) => gpuName))],
     [...new Set(newest.map(({ tensorrt }) => (tensorrt === null ? null : `TensorRT ${tensorrt}`)))],
@@ -119,7 +115,6 @@ function seriesText({ findings, judged, series }: ShownSeries, isAll: boolean, h
     ),
     ...cellsText(rows, isAll, look),
     ...reasonText(series, look),
-    ...failedText(series, look),
     ...(series.notes.length === 0 ? [] : ['']),
     ...series.notes.flatMap((note) => wrapWords(note, columns).map(style.dim)),
   ];
@@ -156,29 +151,28 @@ function aboutText(series: CheckedSeries, evidence: SweepEvidence): string {
     printable(matrix ?? ''),
     describeCommit({ branch, commit, dirty: null }),
     `sweep ${sweepId.slice(0, 8)} of ${startedAt?.slice(0, 10) ?? 'an unknown date'}, number ${sweeps}`,
-    ...machineOf({ evidence }).map(printable),
+    ...machineOf(evidence).map(printable),
     metric === undefined || metrics.size > 1 ? '' : printable(gatedMetricOf(metric).label),
   ]);
 }
 
 const SHOWN_CELLS = 12;
 
-/** Cells that are new, or were in the sweep before only. */
+/** Cells that are new, or were in the sweep before only; those without a result with what happened to them. */
 function reasonText({ cells, judgedBy }: CheckedSeries, { columns, style }: Look): string[] {
-  if (judgedBy === 'first') return [];
-  return (['new', 'missing'] as const).flatMap((reason) => {
-    const own = cells.filter((cell) => cell.reason === reason);
-    if (own.length === 0) return [];
-    const more = own.length > SHOWN_CELLS ? ` and ${own.length - SHOWN_CELLS} more` : '';
-    const names = own.slice(0, SHOWN_CELLS).map(({ label }) => printable(label));
-    return ['', ...wrapHanging(`${reason}: ${names.join(', ')}${more}`, columns, 2).map(style.warn)];
+  const listed = (['new', 'missing'] as const).flatMap((reason) => {
+    const names = cells.flatMap((cell) => (cell.reason === reason ? printable(cell.label) : []));
+    if (names.length === 0 || judgedBy === 'first') return [];
+    const more = names.length > SHOWN_CELLS ? ` and ${names.length - SHOWN_CELLS} more` : '';
+    return [
+      '',
+      ...wrapHanging(`${reason}: ${names.slice(0, SHOWN_CELLS).join(', ')}${more}`, columns, 2).map(style.warn),
+    ];
   });
-}
-
-function failedText({ cells }: CheckedSeries, { columns, style }: Look): string[] {
   const failed = cells.filter(({ reason }) => reason === 'failed');
-  if (failed.length === 0) return [];
+  if (failed.length === 0) return listed;
   return [
+    ...listed,
     '',
     style.bad(`${count(failed.length, 'cell')} without a result in the newest sweep`),
     ...failed.flatMap(({ label, notes }) =>

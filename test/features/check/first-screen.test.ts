@@ -17,7 +17,6 @@ test('several series: a line for each, the worst first, then that one in full', 
       nights: SWEEPS,
       repeats: 3,
       branch: 'main',
-      gpuName: () => `GPU of ${name}`,
       matrix: { name, number },
       value: (cell, night) => {
         const isSlower = night >= FROM && (name === 'one' ? cell === 1 : name === 'six' && cell % 2 === 1);
@@ -30,11 +29,11 @@ test('several series: a line for each, the worst first, then that one in full', 
   const lines = stdout.split('\n');
   expect(code).toBe(1);
   expect(lines.slice(0, 5)).toEqual([
-    'six · main · GPU of six · TensorRT 10.6.0: 6 cells slower: 6 new',
-    'one · main · GPU of one · TensorRT 10.6.0: 1 cell slower: 1 new',
-    'calm · main · GPU of calm · TensorRT 10.6.0: nothing slower',
+    'six · main: 6 cells slower: 6 new',
+    'one · main: 1 cell slower: 1 new',
+    'calm · main: nothing slower',
     '',
-    'six · main · GPU of six · TensorRT 10.6.0',
+    'six · main',
   ]);
   expect(lines.filter((line) => line.startsWith('▲ ')).map((line) => line.replace(/ [0-9a-f]{8} /, ' '))).toEqual([
     expect.stringMatching(/^▲ 6 slower {3}0 faster {3}6 same/),

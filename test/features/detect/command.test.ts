@@ -98,6 +98,7 @@ describe('wrong input is one line and exit code 2', () => {
     ['a negative value', '{"id": "a", "values": [1, -2]}', []],
     ['CSV without numbers', 'name,word\na,b\n', []],
     ['a history for --ab', '{"id": "a", "values": [1, 2]}', ['--ab']],
+    ['a negative run for --sweeps', '{"id": "a", "sweeps": [[1], [-1]]}', ['--sweeps']],
     ['runs without times', '{"cell": "a", "a": [[]], "b": [[1]]}', ['--ab']],
   ] as const)('%s', async (_, text, args) => {
     const { code, stdout, stderr } = await bench(['detect', '-', ...args], { input: text });

@@ -34,14 +34,3 @@ test('what is new is printed for each line, in the order of the file', async () 
   expect(stdout).toMatch(/"changePercent":(?:9\.[89]|10\.[0-2])/);
   expect(absent).toEqual({ id: 'absent', alarms: [] });
 });
-
-test.each([
-  ['{"id": "a", "sweeps": [[1], [-1]]}', '-:1:1: sweeps.1.0: '],
-  [`${line('a', () => 1)}\n{"id": "b"}`, '-:2:1: sweeps: '],
-  ['{"id": ', '-:1:1: '],
-])('bad input is one line: %s', async (input, message) => {
-  const { code, stdout, stderr } = await bench(['detect', '--sweeps', '-'], { input });
-  expect([code, stdout]).toEqual([2, '']);
-  expect(stderr).toContain(message);
-  expect(stderr.trim().split('\n')).toHaveLength(1);
-});

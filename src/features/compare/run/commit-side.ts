@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Io } from '../../../cli/io.ts';
 import { EngineCache } from '../../../engines/engine-cache.ts';
-import { BenchError, EnvironmentLackingError, InterruptedError, MatrixError, UsageError } from '../../../errors.ts';
+import { BenchError, InterruptedError, MatrixError, UsageError } from '../../../errors.ts';
 import type { ExitCode } from '../../../exit-codes.ts';
 import { type ModelsNeeded, type PrepareOptions, type Prepared, prepare } from '../../plan/index.ts';
 import type { CellKey } from '../../../records/scalars.ts';
@@ -37,28 +37,18 @@ export interface TurnSide {
   readonly beforeRun?: () => Promise<void>;
 }
 
-class NoMatrixError extends UsageError {}
-
 /** A mistake in a commit, with the commit before each line. */
-export class CommitError extends BenchError {
+class CommitError extends BenchError {
   override readonly name = 'CommitError';
   readonly exitCode: ExitCode;
-  private readonly all: readonly string[];
 
   constructor(lines: readonly string[], cause: BenchError) {
     super(lines.join('\n'), { cause });
-    this.all = lines;
     this.exitCode = cause.exitCode;
   }
 
   override get lines(): readonly string[] {
-    return this.all;
-  }
-
-  /** What a build may make: a matrix, a file that one needs, trtexec. */
-  get isForBuild(): boolean {
-    const { cause } = this;
-    return [NoMatrixError, MatrixError, EnvironmentLackingError].some((kind) => cause instanceof kind);
+    return this.message.split('\n');
   }
 }
 
@@ -103,7 +93,7 @@ export class CommitSide implements TurnSide {
       const placed = { ...options, ...(trtexec === null ? {} : { trtexec }) };
       const { path } = await this.checkout.matrix();
       if (!existsSync(path)) {
-        throw new NoMatrixError(`${printable(this.source.matrix)} is neither in this commit nor in the working tree`);
+        throw new UsageError(`${printable(this.source.matrix)} is neither in this commit nor in the working tree`);
       }
       const { matrix, plan, program, set } = await prepare(path, placed, models, this.checkout.there);
       if (program === null) throw new UsageError('there is no trtexec');

@@ -1,5 +1,3 @@
-import { EngineIndex, engineName } from '../../../engines/engine-index.ts';
-import { enginesFolderOf } from '../../../artefacts/layout.ts';
 import type { SideName } from './commit-side.ts';
 import type { Pair } from './pair.ts';
 import type { BothPlans, PlannedSide } from './plan-both.ts';
@@ -12,9 +10,7 @@ import type { OpenStore } from '../../../store/file/open.ts';
 import { isMeasured } from '../../../records/run.ts';
 import type { CellKey } from '../../../records/scalars.ts';
 import { cellRunsOf } from '../../../store/runs/cell-runs.ts';
-import { engineKeysOf } from '../../../store/runs/runs.ts';
 import { pastRunsOf } from '../../../store/runs/time-estimates.ts';
-import { sweepsAtCommit } from '../../../store/sweeps/find-sweeps.ts';
 import { type Enough, type GrowingRuns, undecided } from '../../run/index.ts';
 import { count, formatDuration } from '../../../terminal/numbers.ts';
 
@@ -83,44 +79,26 @@ export function pairedCell(
   return { cell, base, head, capacity, roundS, rounds: Math.min(...sides.map(highestRepeat)), isOver };
 }
 
-/** What a measurement will take, from the estimates of the plans and earlier runs. */
-export async function costText(
-  store: OpenStore,
+/** What a measurement will take at most, from the estimates of the plans and earlier runs. */
+export function costText(
   sides: readonly PlannedSide[],
   cells: readonly PairedCell[],
   { maxRepeats, repeats }: Enough,
   gpus: number,
   budgetS: number | null,
-): Promise<string[]> {
-  const engines = await Promise.all(sides.map((each) => enginesOf(store, each)));
-  const toBuild = engines.reduce((sum, { missing }) => sum + missing, 0);
+): string {
   const seconds = (rounds: number): number =>
     cells.reduce((sum, cell) => {
       const left = Math.max(0, Math.min(rounds, cell.capacity) - cell.rounds);
       return sum + left * cell.roundS;
     }, 0) / gpus;
-  const buildsS = sides.some(({ planned }) => planned.program.recordings === null) ? toBuild * BUILD_ESTIMATE_S : 0;
-  const least = buildsS + seconds(repeats);
-  const most = Math.min(buildsS + seconds(Math.max(repeats, maxRepeats)), Math.max(least, budgetS ?? Infinity));
+  const toBuild = sides.flatMap(({ planned: { plan, program } }) =>
+    program.recordings === null ? plan.builds.filter(({ enginePath }) => enginePath === null) : [],
+  );
+  const least = toBuild.length * BUILD_ESTIMATE_S + seconds(repeats);
+  const all = toBuild.length * BUILD_ESTIMATE_S + seconds(Math.max(repeats, maxRepeats));
+  const most = Math.min(all, Math.max(least, budgetS ?? Infinity));
   const runs = maxRepeats > repeats ? `${repeats} to ${maxRepeats} runs` : count(repeats, 'run');
-  const stored = cells.reduce((sum, { base, head }) => sum + base.length + head.length, 0);
-  const cached = engines.reduce((sum, { known }) => sum + known, 0);
-  return [
-    [
-      `${count(cells.length, 'cell')}, ${runs} of each on both sides`,
-      `${count(toBuild, 'engine')} to build${cached === 0 ? '' : `, ${cached} in the cache`}`,
-      `about ${formatDuration(least)}${most > least ? `, at most ${formatDuration(most)}` : ''}`,
-    ].join(' · '),
-    ...(stored === 0 ? [] : [`${count(stored, 'run is', 'runs are')} stored from before; --force measures all again`]),
-  ];
-}
-
-/** Engines of the plan that the cache has from when the same commit was measured before. */
-async function enginesOf({ db, path }: OpenStore, { planned, side }: PlannedSide) {
-  const needed = planned.plan.builds.filter(({ enginePath }) => enginePath === null).length;
-  const keys = planned.plan.cells.map(({ cell }) => cell.key);
-  const made = sweepsAtCommit(db, side.git.commit ?? '').flatMap(({ sweepId }) => engineKeysOf(db, sweepId, keys));
-  const { links } = await new EngineIndex(enginesFolderOf(path)).read();
-  const known = Math.min(needed, [...new Set(made)].filter((key) => links[engineName(key, 1)] !== undefined).length);
-  return { known, missing: needed - known };
+  const time = `about ${formatDuration(least)}${most > least ? `, at most ${formatDuration(most)}` : ''}`;
+  return `${count(cells.length, 'cell')}, ${runs} of each on both sides · ${time}`;
 }
