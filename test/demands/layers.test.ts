@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 
 import { layerFactsOf } from '../../src/layers/layer-facts.ts';
 import { summarizeLayers } from '../../src/layers/summarize-layers.ts';
-import { bench, temporaryFolder } from '../support/bench.ts';
+import { bench, ROOT, temporaryFolder } from '../support/bench.ts';
 import { FIXTURES, GUIDE } from '../support/recordings.ts';
 
 async function layersOf(...args: readonly string[]): Promise<string> {
@@ -132,4 +132,13 @@ test('a layer for a whole region shows nothing of what is in it: how much of the
   }));
   if (region === undefined || other === undefined) throw new Error('two layers');
   expect(summarizeLayers(layerFactsOf([region, other])).opaqueShare).toBe(0.75);
+});
+
+test('the memory that each build took at its peak is a metric', async () => {
+  const db = join(temporaryFolder(), 'bench.sqlite');
+  for (const matrix of ['quickstart-pair', 'quickstart-pair-opt32']) {
+    await bench(['run', join(ROOT, 'matrices', `${matrix}.yaml`), '--filter', 'batch=8', '--db', db]);
+  }
+  const { stdout } = await bench(['trend', '--metric', 'build-memory', '--by', 'sweep', '--json', '--db', db]);
+  expect([...stdout.matchAll(/"value": (\d+)/g)].map(([, value]) => Number(value))).toEqual([28, 34]);
 });

@@ -4,7 +4,9 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 
 import { expect, test } from 'vitest';
 
+import { NO_GATE } from '../../src/records/gate-settings.ts';
 import { RunWatch } from '../../src/run/run-watch.ts';
+import { readStoredPlan } from '../../src/run/stored-plan.ts';
 import { peakProcessMib } from '../../src/tools/nvidia-smi/nvidia-smi.ts';
 import { temporaryFolder } from '../support/bench.ts';
 import { type StubSmi, stubSmi } from '../support/nvidia-smi.ts';
@@ -87,4 +89,27 @@ test.each<[string, string[], number[], number | null]>([
 ])('memory of the GPU that a process holds: %s', (_, lines, pids, expected) => {
   const [from, to] = ['20', '30'].map((second) => new Date(`2026-11-26T09:10:${second}Z`));
   expect(peakProcessMib(lines, new Set(pids), from ?? new Date(), to ?? new Date())).toBe(expected);
+});
+
+const PLAN = {
+  schemaVersion: 1,
+  matrix: 'm',
+  tensorrt: '10.6',
+  seed: 1,
+  repeats: 3,
+  cells: [],
+  builds: [],
+  runs: [],
+  notes: [],
+};
+const PROGRAM = { trtexec: null, replayFolder: null };
+
+test('a plan of a time without a gate has none, and the default space for last good engines', () => {
+  const stored = readStoredPlan(JSON.stringify({ plan: PLAN, program: PROGRAM }));
+  expect([stored?.gate, stored?.keptLastGoodBytes]).toEqual([NO_GATE, 10e9]);
+});
+
+test('a program is no part of it', () => {
+  const gate = { ...NO_GATE, notify: ['rm', '-rf', '/'] };
+  expect(readStoredPlan(JSON.stringify({ plan: PLAN, program: PROGRAM, gate }))?.gate).toEqual(NO_GATE);
 });

@@ -67,15 +67,6 @@ describe('as a command', () => {
     ]);
   });
 
-  test('a failure that counts as a measurement is said to', async () => {
-    const folder = temporaryFolder();
-    cpSync(join(FIXTURES, 'formats', 'default-run'), join(folder, 'a'), { recursive: true });
-    writeFileSync(join(folder, 'expected.tsv'), 'a\tfailed:timeout\n');
-    const { code, stdout } = await check(folder);
-    expect(code).toBe(1);
-    expect(stdout).toContain('got "measured", which counts as a measurement');
-  });
-
   test('a log that nobody reads, under a name that would move the cursor', async () => {
     const folder = join(temporaryFolder(), 'a\u001b[2Jb\nc');
     cpSync(join(FIXTURES, 'formats', 'graph'), folder, { recursive: true });
@@ -86,16 +77,6 @@ describe('as a command', () => {
     expect(stdout).toContain(
       'a\\u001b[2Jb\\nc/second.log:1: trtexec speaks in this file, but it is not taken for a log\n',
     );
-  });
-
-  test.each([
-    [[], 'usage: npm run check:recordings -- FOLDER'],
-    [['a', 'b'], 'usage: npm run check:recordings -- FOLDER'],
-    [['none-of-this-name'], 'none-of-this-name: no such folder'],
-    [['package.json'], 'package.json: is no folder'],
-    [['matrices'], 'matrices: no trtexec log under this folder'],
-  ])('wrong use is one line: %j', async (args, line) => {
-    expect(await check(...args)).toMatchObject({ code: 2, stdout: '', stderr: `${line}\n` });
   });
 });
 

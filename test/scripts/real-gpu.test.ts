@@ -95,29 +95,6 @@ test('a visit finds engines of another level in pairs, in the sweep in which the
   expect(lines[0]).toContain('compared: +100.00 % +100.00 % ? ? ?');
 }, 120_000);
 
-test('changed builds are called, with their cause', () => {
-  const { visit } = visitTo(1, 'numbers');
-  expect(visit('changed builds')).toEqual({
-    status: 0,
-    lines: [
-      expect.stringMatching(/^ok {2}changed builds: tuned for batch 32: .* same 0\.00 %; .* same 0\.00 %$/),
-      expect.stringMatching(/^ok {2}changed builds: built with level 0: .* slower 100\.00 %; .* slower 100\.00 %$/),
-      'ok  changed builds: built with level 0: the first cause is the build: options, possible: options changed: build: --builderOptimizationLevel=1 → --builderOptimizationLevel=0',
-    ],
-  });
-}, 60_000);
-
-test('a visit for precisions says the share of each, and what it lacks to look at outputs', () => {
-  const { visit } = visitTo(1, 'precision');
-  expect(visit('vit').lines.map((line) => line.replace(/\d+ layers.*/, 'N layers'))).toEqual([
-    'ok  vit: every run is measured: {"measured":6,"unfit":0,"failed":0,"skipped":0,"kept":0,"replaced":0}',
-    'not ok  vit: fp8 really runs: N layers',
-  ]);
-  expect(visit('decoder').lines).toEqual([
-    'not ok  decoder: ran to its end: no model decoder.onnx among those of --models',
-  ]);
-}, 60_000);
-
 test.each([
   [['numbers'], /^usage: /],
   [['numbers', '--models', 'nowhere'], /^--models nowhere: no \*\.onnx in it$/],

@@ -1,16 +1,17 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 
 import { describe, expect, test } from 'vitest';
 
-import { discoverRuns } from '../../src/artefacts/read/discover.ts';
+import { runFuzz } from '../../benchmarks/fuzz/run-fuzz.ts';
 import { readChunks } from '../../src/artefacts/files.ts';
-import { NOTHING_STATED } from '../../src/artefacts/read/read-standalone.ts';
+import { discoverRuns } from '../../src/artefacts/read/discover.ts';
 import { readSource } from '../../src/artefacts/read/read-source.ts';
-import { findRuns } from '../../src/selection/find-runs.ts';
+import { NOTHING_STATED } from '../../src/artefacts/read/read-standalone.ts';
 import { type CommandSettings, readCommand } from '../../src/harnesses/command.ts';
+import { findRuns } from '../../src/selection/find-runs.ts';
 import { parseLayerInfo, parseOrigins } from '../../src/trtexec/exports/layer-info.ts';
 import { parseProfile } from '../../src/trtexec/exports/profile.ts';
 import { TimesReader } from '../../src/trtexec/exports/times.ts';
@@ -130,33 +131,6 @@ describe('a matrix', () => {
     symlinkSync('/dev/zero', join(cwd, 'zero.yaml'));
     expect((await bench(['plan', 'zero.yaml'], { cwd })).stderr).toBe('bench: zero.yaml: not a regular file\n');
   });
-
-  test('a file that is none takes ten lines, and none of its own text', async () => {
-    const users = Array.from({ length: 40 }, (_, i) => `user${i}:$6$salt.SECRET:19000:0:99999:7:::`);
-    for (const text of [
-      users.join('\n'),
-      users.map((line, i) => (i % 3 === 0 ? `${line}\n  - [x` : line)).join('\n'),
-      users.map((line) => `${line} `.replace(':', ': ')).join('\n'),
-    ]) {
-      const stderr = await planned(text);
-      expect(stderr.split('\n').length).toBeLessThanOrEqual(11);
-      expect(stderr).not.toMatch(/user\d|SECRET/);
-      expect(stderr).toContain('For a model: `bench init FILE`');
-    }
-    const onnx = readFileSync(join(import.meta.dirname, '..', 'fixtures', 'onnx', 'mlp_tiny.onnx'));
-    expect(await planned(onnx)).toBe(
-      'bench: m.yaml: is not a text file: is this a matrix? For a model: `bench init FILE`; for a log: `bench parse FILE`\n',
-    );
-  });
-});
-
-test('a signal ends the reading of a file, not only the import between two', async () => {
-  const cwd = runWith('noise.txt', Buffer.alloc(MIB));
-  const abort = new AbortController();
-  const source = { kind: 'folder' as const, path: join(cwd, 'run') };
-  const reading = readSource(source, undefined, { signal: abort.signal });
-  abort.abort(new Error('SIGTERM'));
-  await expect(reading).rejects.toThrow('SIGTERM');
 });
 
 test('a signal ends the search for what a large document is, and its reading', async () => {
@@ -208,4 +182,15 @@ test('inputs that are a pipe are not waited for', async () => {
   );
   const { code, stderr } = await bench(['plan', 'm.yaml'], { cwd });
   expect([code, stderr]).toEqual([2, expect.stringContaining('pipe')]);
+});
+
+test('of 5000 damaged inputs none is a crash, a false measurement or a write outside', async () => {
+  const report = await runFuzz(5000, 1, temporaryFolder(), () => 0);
+  expect(report.findings).toEqual([]);
+  expect(report.inputs).toBeGreaterThanOrEqual(5000);
+  // Damage is found, and not everything is refused for it.
+  for (const { inputs, name, refused } of report.targets) {
+    const hasPlainRefusal = !['log', 'csv', 'run folder', 'import'].includes(name);
+    if (hasPlainRefusal) expect([name, refused > 0 && refused < inputs]).toEqual([name, true]);
+  }
 });

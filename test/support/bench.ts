@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -8,9 +8,11 @@ import { pathToFileURL } from 'node:url';
 import { onTestFinished } from 'vitest';
 
 import { type Io, lookOf } from '../../src/cli/io.ts';
+import { BenchError } from '../../src/errors.ts';
+import { definedVariables, type EnvironmentVariables } from '../../src/process/environment-variables.ts';
+import { type Invocation, type Spawn, spawnProcess } from '../../src/process/spawn.ts';
 import { shellQuote } from '../../src/text/shell-quote.ts';
-import { spawnHere } from './spawn-here.ts';
-import { definedVariables } from '../../src/process/environment-variables.ts';
+import { answer } from '../../src/trtexec/replay/answer.ts';
 
 export const ROOT = join(import.meta.dirname, '..', '..');
 const BENCH = join(ROOT, 'bin', 'bench.js');
@@ -114,7 +116,7 @@ export function finished(child: ChildProcess): Promise<Finished> {
   });
 }
 
-/** Printed commands as they are written: that bench adds the store that was named is `name-store.test.ts`'s. */
+/** Printed commands as they are written: that bench adds the store that was named is `cli/main.test.ts`'s. */
 function asWritten(args: readonly string[], { stdout, stderr, ...ended }: Finished): Finished {
   const place = args.indexOf('--db');
   if (place === -1 || args.includes('--json')) return { ...ended, stdout, stderr };
@@ -141,4 +143,105 @@ const folders: string[] = [];
 /** What is left at the end of a test file. */
 export function removeSharedFolders(): void {
   for (const folder of [...folders.splice(0), LOCKS]) rmSync(folder, { recursive: true, force: true });
+}
+
+const REPLAY = join(import.meta.dirname, '..', '..', 'dist', 'replay.js');
+
+/** What a program would have left. */
+interface Answered {
+  readonly stdout: Buffer | string;
+  readonly stderr: Buffer | string;
+  readonly exitCode: number;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/**
+ * Starts a process, unless it is the one that answers from recordings (`src/trtexec/replay/trtexec.ts`) or the stand-in
+ * of bisections, where it just answers: they answer here, at a tenth of the cost, and have no process that could be ended.
+ * Tests of replay itself, and of signals, start them.
+ */
+export const spawnHere: Spawn = async (invocation, signal, onStart) => {
+  const program = await programOf(invocation);
+  if (program === null || signal.aborted) return spawnProcess(invocation, signal, onStart);
+  const startedAt = new Date();
+  const start = performance.now();
+  const { stdout, stderr, exitCode, signal: endedBy } = program();
+  writeFileSync(invocation.stdoutPath, stdout);
+  writeFileSync(invocation.stderrPath, stderr);
+  return {
+    exitCode: endedBy === null ? exitCode : null,
+    signal: endedBy,
+    timedOut: false,
+    limit: null,
+    cancelled: signal.aborted,
+    logTooLong: false,
+    startProblem: null,
+    startedAt,
+    wallS: (performance.now() - start) / 1000,
+  };
+};
+
+async function programOf(invocation: Invocation): Promise<(() => Answered) | null> {
+  if (invocation.args[0] === REPLAY) {
+    return invocation.env['BENCH_REPLAY_TIMING'] === 'original' ? null : () => replayed(invocation);
+  }
+  return standIn(invocation);
+}
+
+function replayed({ args, cwd, env }: Invocation): Answered {
+  try {
+    return answer(args.slice(1), {
+      folder: env['BENCH_REPLAY_SET'] ?? '',
+      cwd,
+      index: Number(env['BENCH_REPLAY_INDEX'] ?? 0),
+      reportPath: env['BENCH_REPLAY_REPORT'] ?? null,
+    });
+  } catch (error) {
+    if (!(error instanceof BenchError)) throw error;
+    return { stdout: '', stderr: `replay error: ${error.message}\n`, exitCode: 2, signal: null };
+  }
+}
+
+interface Start {
+  readonly args: readonly string[];
+  readonly env: EnvironmentVariables;
+  readonly cwd: string;
+}
+
+interface Streams {
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+}
+
+type StandIn = (start: Start, streams: Streams) => { readonly last: string; readonly exitCode: number };
+
+interface StandIns {
+  readonly answerAsBuilt: StandIn;
+  readonly needsProcess: (start: Start) => boolean;
+}
+
+const support = (file: string): string => join(import.meta.dirname, file);
+
+/** What its process would print last, after a delay, is printed as all else. */
+async function standIn({ file, args, env, cwd }: Invocation): Promise<(() => Answered) | null> {
+  if (pathOf(file) !== support('bisect-trtexec.mjs')) return null;
+  const bisect: StandIns = await import(pathToFileURL(support('bisect-answer.mjs')).href);
+  const start = { args, env, cwd };
+  if (bisect.needsProcess(start)) return null;
+  return () => {
+    let stdout = '';
+    let stderr = '';
+    const streams = { out: (text: string) => void (stdout += text), err: (text: string) => void (stderr += text) };
+    const { last, exitCode } = bisect.answerAsBuilt(start, streams);
+    return { stdout: stdout + last, stderr, exitCode, signal: null };
+  };
+}
+
+/** Where a link leads; itself when there is nothing. */
+function pathOf(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch {
+    return file;
+  }
 }

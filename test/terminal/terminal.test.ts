@@ -5,6 +5,9 @@ import { stripVTControlCharacters } from 'node:util';
 import stringWidth from 'string-width';
 import { beforeAll, describe, expect, test } from 'vitest';
 
+import { asciiText } from '../../src/terminal/ascii.ts';
+import { makeLook } from '../../src/terminal/look.ts';
+import { renderTable } from '../../src/terminal/table.ts';
 import { bench, finished, ROOT, sharedFolder } from '../support/bench.ts';
 import { sharedStore } from '../support/made-stores.ts';
 import { HAS_TERMINALS, typeInto } from '../support/shells.ts';
@@ -20,7 +23,7 @@ describe('output on terminals and in pipes', () => {
 
   beforeAll(async () => {
     db = await sharedStore('pairs');
-  }, 30_000);
+  }, 60_000);
 
   const COMPARE_MAP = ['compare', 'latest~1', 'latest', '--map'];
   const COMMANDS = [
@@ -112,4 +115,43 @@ describe('output on terminals and in pipes', () => {
     const { stdout } = await bench(['ls', 'sweeps', '--db', other, '--json']);
     expect(JSON.parse(stdout).sweeps).toMatchObject([{ state: 'finished', measured: 10 }]);
   });
+});
+
+describe('ascii', () => {
+  let db: string;
+
+  beforeAll(async () => {
+    db = await sharedStore('pairs');
+  }, 60_000);
+
+  test('signs become ASCII, letters of names stay', () => {
+    expect(asciiText('▲ 2 slower · 0.5 → 0.6 ms ± 1 % ≥ 3 · größe 日本 μ…')).toBe(
+      '^ 2 slower | 0.5 -> 0.6 ms +/- 1 % >= 3 | größe 日本 μ~',
+    );
+  });
+
+  test('columns stay aligned where a sign becomes two', () => {
+    const rows = [
+      { change: '1 → 2', name: 'a' },
+      { change: 'none', name: 'b' },
+    ];
+    const columns = [
+      { header: 'change ±', text: ({ change }: (typeof rows)[number]) => change },
+      { header: 'name', text: ({ name }: (typeof rows)[number]) => name },
+    ];
+    expect(renderTable(columns, rows, makeLook(80, false, true))).toEqual([
+      'change +/-  name',
+      '1 -> 2      a',
+      'none        b',
+    ]);
+  });
+
+  test.each(['compare', 'check', 'trend', 'why b1', 'show latest', 'ls sweeps', 'noise', 'choose', 'help words'])(
+    'a terminal without Unicode gets none of it from bench %s',
+    async (line) => {
+      const { stderr, stdout } = await bench([...line.split(' '), '--db', db], { env: { TERM: 'dumb' } });
+      expect(stdout.length).toBeGreaterThan(100);
+      expect(`${stdout}${stderr}`).toMatch(/^\p{ASCII}*$/u);
+    },
+  );
 });

@@ -198,23 +198,6 @@ describe('bench report --html', () => {
     expect(stderr).toContain(message);
     expect(stderr.trimEnd().split('\n')).toHaveLength(1);
   });
-
-  test('a file that cannot be written is one line', async () => {
-    expect(await report('--html', 'file/r.html')).toMatchObject({
-      code: 3,
-      stdout: '',
-      stderr: 'bench: file/r.html: cannot be written: a part of its path is no folder\n',
-    });
-  });
-
-  test.each([
-    ['report', '--html', 'e.html'],
-    ['serve', '--port', '0'],
-  ])('an empty store: %s', async (...args) => {
-    const { code, stdout, stderr } = await bench([...args, '--db', 'empty.sqlite'], { cwd });
-    expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toContain('the store is empty');
-  });
 });
 
 test('the first screen claims nothing of cells that were not compared', async () => {

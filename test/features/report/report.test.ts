@@ -1,16 +1,34 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { parse } from 'csv-parse/sync';
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, ROOT, sharedFolder, temporaryFolder } from '../../support/bench.ts';
-import { describeWithConsumers, readBy } from '../../support/consumers.ts';
+import { OUTPUTS } from '../../support/outputs.ts';
 import { sectionOf } from '../../support/page-data.ts';
 import { normals, simulatedCells, simulateNights } from '../../support/simulated-store.ts';
 import { queryStore } from '../../support/store-dump.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
+
+const PYTHON = join(ROOT, '.cache', 'consumers', 'bin', 'python');
+const IS_THERE = existsSync(PYTHON);
+
+/** Tests that hand files to the programs that read them. */
+const describeWithConsumers = IS_THERE ? describe : describe.skip;
+
+if (!IS_THERE) {
+  process.stderr.write(
+    'tests with the readers of reports are skipped; what they need: test/consumers/install .cache/consumers\n',
+  );
+}
+
+/** What the reader of a format sees in a file. */
+function readBy(format: 'junit' | 'openmetrics' | 'bmf', file: string): unknown {
+  const script = join(ROOT, 'test', 'consumers', 'read.py');
+  return JSON.parse(execFileSync(PYTHON, [script, format, file], { encoding: 'utf8' }));
+}
 
 const MATRIX = join(ROOT, 'matrices', 'quickstart-pair.yaml');
 /** In formats without an escape for control bytes. */

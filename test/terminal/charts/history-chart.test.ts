@@ -3,9 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { dayText } from '../../../src/terminal/charts/day-text.ts';
 import { renderHistoryChart } from '../../../src/terminal/charts/history-chart.ts';
 import { roundScale } from '../../../src/terminal/charts/round-scale.ts';
+import { renderScatter } from '../../../src/terminal/charts/scatter-chart.ts';
 import { sparkline } from '../../../src/terminal/charts/sparkline.ts';
 import { makeLook } from '../../../src/terminal/look.ts';
-import { textWidth } from '../../../src/terminal/text-width.ts';
+import { alignPoints, textWidth } from '../../../src/terminal/text-width.ts';
 
 const plain = (text: string): string => text;
 
@@ -129,4 +130,48 @@ test('rows share a scale: a small noise is flat, what lies beyond is a sign', ()
 
 test('days of an axis', () => {
   expect([dayText('2026-02-24T03:00:00Z'), dayText('2026-12-01'), dayText(null)]).toEqual(['24 Feb', '1 Dec', '']);
+});
+
+const chartOfScatterChart = (columns: number, points: readonly (readonly [number, number, string])[]): string[] =>
+  renderScatter({
+    points: points.map(([x, y, mark]) => ({ x, y, mark, style: plain })),
+    height: 5,
+    xLabel: 'ms',
+    format: String,
+    look: makeLook(columns, false),
+  });
+
+test('never wider than the terminal; values that have no logarithm are left out', () => {
+  for (const columns of [40, 60, 110]) {
+    for (const line of chartOfScatterChart(columns, [
+      [0.1, 12.5, 'a'],
+      [3000, 8, 'b'],
+      [0, 1, 'c'],
+    ])) {
+      expect(textWidth(line)).toBeLessThanOrEqual(columns);
+      expect(line).not.toContain('c');
+    }
+  }
+  expect(chartOfScatterChart(60, [[0, 0, 'a']])).toEqual([]);
+});
+
+test('points and units stand one below the other, whatever the digits', () => {
+  const aligned = alignPoints(['0.3583 ms', '12.5 ms', '940 ms', '–', '']);
+  expect(aligned.map((text) => text.padStart(11))).toEqual([
+    '  0.3583 ms',
+    ' 12.5    ms',
+    '940      ms',
+    '  –        ',
+    '           ',
+  ]);
+});
+
+test('signs and marks of doubt belong to the number', () => {
+  expect(alignPoints(['+1.6 %', '-0.68 %', '~2 %'])).toEqual(['+1.6  %', '-0.68 %', '~2    %']);
+});
+
+test('what is no single number stays as it is', () => {
+  expect(alignPoints(['1.5', 'none'])).toEqual(['1.5', 'none']);
+  expect(alignPoints(['5+5', '4+4'])).toEqual(['5+5', '4+4']);
+  expect(alignPoints(['-1.0 … +2.0 %', '3.0 %'])).toEqual(['-1.0 … +2.0 %', '3.0 %']);
 });

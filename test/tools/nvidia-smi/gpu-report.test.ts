@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { ExportFormatError } from '../../../src/errors.ts';
+import { devicesNamed, parseDeviceList, visibleDevices } from '../../../src/tools/nvidia-smi/device-list.ts';
+import { environmentOf, firstVisibleGpu } from '../../../src/tools/nvidia-smi/gpu-environment.ts';
 import { parseGpuReport } from '../../../src/tools/nvidia-smi/gpu-report.ts';
+import { H200_REPORT } from '../../support/nvidia-smi.ts';
 
 const FIXTURES = join(import.meta.dirname, '..', '..', 'fixtures', 'nvidia-smi');
 const h200 = readFileSync(join(FIXTURES, 'h200-580.xml'), 'utf8');
@@ -115,5 +118,117 @@ describe('nvidia-smi -q -x', () => {
     '<nvidia_smi_log><gpu',
   ])('%j is no report', (text) => {
     expect(() => parseGpuReport(text)).toThrow(ExportFormatError);
+  });
+});
+
+const xml = readFileSync(H200_REPORT, 'utf8');
+
+function environmentIn(text: string) {
+  const report = parseGpuReport(text);
+  return environmentOf(report, report.gpus[0] ?? null);
+}
+
+describe('what a number depends on', () => {
+  test('on the H200', () => {
+    expect(environmentIn(xml)).toMatchObject({
+      driver: '580.159.04',
+      cuda: '13.0',
+      gpuName: 'NVIDIA H200',
+      gpuMemoryMib: 143771,
+      // Idle, at 345 MHz, the lowest that it has: nothing holds it.
+      clockPolicy: 'floating',
+      maxSmClockMhz: 1980,
+      powerLimitW: 700,
+      pcieMax: '5 x16',
+    });
+  });
+
+  test.each([
+    ['a clock that does not fall says nothing', /<sm_clock>345 MHz/, '<sm_clock>1980 MHz', null],
+    [
+      'applications clocks that were set do',
+      /(<applications_clocks>\s*<graphics_clock>)1980/,
+      '$11410',
+      'applications clock 1410 MHz',
+    ],
+  ])('%s', (_, pattern, replacement, policy) => {
+    expect(environmentIn(xml.replace(pattern, replacement)).clockPolicy).toBe(policy);
+  });
+
+  test('without a known GPU the driver is known all the same', () => {
+    expect(environmentOf(parseGpuReport(xml), null)).toEqual({ driver: '580.159.04', cuda: '13.0' });
+  });
+});
+
+describe('the GPU that a process sees first', () => {
+  const gpu = (name: string, uuid: string) =>
+    `<gpu id="0"><product_name>${name}</product_name><uuid>${uuid}</uuid></gpu>`;
+  const report = (...gpus: string[]) => parseGpuReport(`<nvidia_smi_log>${gpus.join('')}</nvidia_smi_log>`).gpus;
+  const different = report(gpu('NVIDIA A', 'GPU-aaa'), gpu('NVIDIA B', 'GPU-bbb'));
+  const similar = report(gpu('NVIDIA A', 'GPU-aaa'), gpu('NVIDIA A', 'GPU-bbb'));
+
+  test.each([
+    [different, { CUDA_VISIBLE_DEVICES: 'GPU-bbb' }, 'GPU-bbb'],
+    [different, { CUDA_VISIBLE_DEVICES: '1', CUDA_DEVICE_ORDER: 'PCI_BUS_ID' }, 'GPU-bbb'],
+    // CUDA counts the fastest first: of two kinds nobody knows which that is.
+    [different, { CUDA_VISIBLE_DEVICES: '1' }, undefined],
+    [different, {}, undefined],
+    [similar, { CUDA_VISIBLE_DEVICES: '1' }, 'GPU-bbb'],
+    [similar, {}, 'GPU-aaa'],
+    [similar, { CUDA_VISIBLE_DEVICES: 'MIG-1' }, undefined],
+    [similar, { CUDA_VISIBLE_DEVICES: '' }, undefined],
+    [similar, { CUDA_VISIBLE_DEVICES: '7' }, undefined],
+  ])('%#: %j', (gpus, env, uuid) => {
+    expect(firstVisibleGpu(gpus, env)?.uuid).toBe(uuid);
+  });
+});
+
+const BOARDS = ['GPU-e86cb44c-6756-fd30-cd4a-1e6da3caf9b0', 'GPU-60a6ff53-6756-fd30-cd4a-1e6da3caf9b0'] as const;
+
+/** As in NVIDIA's MIG user guide, one GPU divided in two, one whole. */
+const LIST = `GPU 0: NVIDIA A100-SXM4-40GB (UUID: ${BOARDS[0]})
+  MIG 3g.20gb     Device  0: (UUID: MIG-c7384736-a75d-5afc-978f-d2f1294409fd)
+  MIG 3g.20gb     Device  1: (UUID: MIG-a28ad590-3fda-56dd-84fc-0a0b96edc58d)
+GPU 1: NVIDIA A100-SXM4-40GB (UUID: ${BOARDS[1]})
+`;
+const DEVICES = parseDeviceList(LIST);
+
+describe('nvidia-smi -L', () => {
+  test('a divided GPU is its parts', () => {
+    const name = 'NVIDIA A100-SXM4-40GB';
+    const part = { name: `${name} MIG 3g.20gb`, index: 0, boardUuid: BOARDS[0] };
+    expect(DEVICES).toEqual([
+      { ...part, uuid: 'MIG-c7384736-a75d-5afc-978f-d2f1294409fd' },
+      { ...part, uuid: 'MIG-a28ad590-3fda-56dd-84fc-0a0b96edc58d' },
+      { uuid: BOARDS[1], name, index: 1, boardUuid: BOARDS[1] },
+    ]);
+  });
+
+  test('drivers before R470 named MIG devices by their place', () => {
+    const older = LIST.replace(/MIG-c73[\w-]+/, 'MIG-GPU-e86cb44c-6756-fd30-cd4a-1e6da3caf9b0/1/0');
+    expect(parseDeviceList(older)[0]?.uuid).toBe('MIG-GPU-e86cb44c-6756-fd30-cd4a-1e6da3caf9b0/1/0');
+  });
+
+  test('nothing of it, or something else, is no device', () => {
+    expect(parseDeviceList('')).toEqual([]);
+    expect(parseDeviceList('NVIDIA-SMI has failed\n  MIG 1g.5gb Device 0: (UUID: MIG-1)')).toEqual([]);
+  });
+});
+
+describe('names', () => {
+  const uuidsOf = (name: string): string[] => devicesNamed(DEVICES, name).map(({ uuid }) => uuid);
+
+  test('a number or a UUID of a divided GPU means all its parts', () => {
+    expect([uuidsOf('0').length, uuidsOf(BOARDS[0]).length, uuidsOf('1')]).toEqual([2, 2, [BOARDS[1]]]);
+  });
+
+  test('the start of a UUID is enough when only one has it', () => {
+    expect(uuidsOf('MIG-a28')).toEqual(['MIG-a28ad590-3fda-56dd-84fc-0a0b96edc58d']);
+    for (const none of ['MIG-', '7', 'vit']) expect(uuidsOf(none)).toEqual([]);
+  });
+
+  test('CUDA_VISIBLE_DEVICES hides the others, and ends at the first that is none', () => {
+    const indexes = (text?: string): number[] => visibleDevices(DEVICES, text).map(({ index }) => index);
+    expect([undefined, '1,MIG-c73', '1,9,0', ''].map(indexes)).toEqual([[0, 0, 1], [1, 0], [1], []]);
   });
 });

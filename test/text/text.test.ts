@@ -1,8 +1,68 @@
+import * as fc from 'fast-check';
 import { assert, pre, property, string } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { printable } from '../../src/text/printable.ts';
+import { commandWords } from '../../src/text/command-words.ts';
+import { jsonText, printable } from '../../src/text/printable.ts';
 import { type PrivateNames, Redaction } from '../../src/text/redact.ts';
+import { RelativePaths } from '../../src/text/relative-paths.ts';
+
+// oxlint-disable-next-line no-control-regex -- what a terminal would act on
+const RAW = /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;
+
+test.each([
+  ['plain', 'plain'],
+  ['a\nb\tc\r', String.raw`a\nb\tc\r`],
+  ['\u001b[31mred', String.raw`\u001b[31mred`],
+  ['\u009b2J', String.raw`\u009b2J`],
+  ['left\u202eright', String.raw`left\u202eright`],
+  ['模型 😀', '模型 😀'],
+])('%j', (text, expected) => {
+  expect(printable(text)).toBe(expected);
+});
+
+test('nothing that a terminal acts on is left, and twice is the same as once', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (text) => {
+      expect(printable(text)).not.toMatch(RAW);
+      expect(printable(printable(text))).toBe(printable(text));
+    }),
+  );
+});
+
+test('JSON says the same text, with nothing raw in it', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (text) => {
+      const json = jsonText({ text });
+      expect(json.replaceAll('\n', '')).not.toMatch(RAW);
+      expect(JSON.parse(json)).toEqual({ text });
+    }),
+  );
+});
+
+test.each([
+  ['make -j8 engines', ['make', '-j8', 'engines']],
+  ["  sh -c 'cd x && make; echo $A'  ", ['sh', '-c', 'cd x && make; echo $A']],
+  [String.raw`a\ b "c \"d\" \$e \n" f'g'"h"`, ['a b', String.raw`c "d" $e \n`, 'fgh']],
+  ["x ''", ['x', '']],
+  ['echo a;b', ['echo', 'a;b']],
+])('%s', (text, words) => {
+  expect(commandWords(text)).toEqual(words);
+});
+
+test.each([
+  ['', 'is empty'],
+  ['   ', 'is empty'],
+  ["''", 'is empty'],
+  ["make 'x", 'has a quote that is not closed'],
+  ['make "x', 'has a quote that is not closed'],
+  ['make \\', 'has a quote that is not closed'],
+  ['cd x && make', 'runs without a shell, which "&&" is for'],
+  ['make | tee log', 'runs without a shell, which "|" is for'],
+  ['cd x; make', 'runs without a shell, which "x;" is for'],
+])('%s is refused', (text, problem) => {
+  expect(commandWords(text)).toContain(problem);
+});
 
 const NOBODY: PrivateNames = { hosts: [], users: [], home: null };
 const UUID = 'GPU-1a2b3c4d-0000-1111-2222-333344445555';
@@ -116,5 +176,41 @@ describe('JSON', () => {
         expect(shown).toMatchObject({ host: 'host-1', count: 3 });
       }),
     );
+  });
+});
+
+describe('absolute paths get other names, the same for the same', () => {
+  test.each([
+    ['--onnx=/data/acme/net.onnx', '--onnx=folder-1/net.onnx'],
+    ['[I] Model: /data/acme/net.onnx, /data/acme/b.onnx', '[I] Model: folder-1/net.onnx, folder-1/b.onnx'],
+    ['/opt/acme/lib:/usr/lib:/opt/acme/lib', 'folder-1:folder-2:folder-1'],
+    ['/data/acme.v2', 'folder-1'],
+    ['cannot open "/data/acme/libx.so.10.6"', 'cannot open "folder-1/libx.so.10.6"'],
+    [String.raw`--onnx=C:\acme\net.onnx`, '--onnx=folder-1/net.onnx'],
+    ['~/acme/net.onnx', 'folder-1/net.onnx'],
+    ['input->/data/in.bin', 'input->folder-1/in.bin'],
+    ['https://acme.example/x', 'https:folder-1'],
+  ])('%s', (text, expected) => {
+    expect(new RelativePaths(null).text(text)).toBe(expected);
+  });
+
+  test.each(['models/net.onnx', '12 queries/s, 1/2', 'n/a', 'a / b', '&&&& PASSED # trtexec', '../net.onnx'])(
+    '%s stays',
+    (text) => {
+      expect(new RelativePaths(null).text(text)).toBe(text);
+    },
+  );
+
+  test('with spaces, where values say where a path ends', () => {
+    const known = { argv: ['trtexec', '--onnx=/data/acme corp/net.onnx'], env: { LD_PRELOAD: '/a b/x.so:/c d/y.so' } };
+    const paths = new RelativePaths(known);
+    expect(paths.text('# trtexec --onnx=/data/acme corp/net.onnx --fp16')).toBe(
+      '# trtexec --onnx=folder-1/net.onnx --fp16',
+    );
+    expect(paths.copy(known)).toEqual({
+      argv: ['trtexec', '--onnx=folder-1/net.onnx'],
+      env: { LD_PRELOAD: 'folder-2/x.so:folder-3/y.so' },
+    });
+    expect(known.argv[1]).toBe('--onnx=/data/acme corp/net.onnx');
   });
 });
