@@ -69,7 +69,7 @@ const flagAxes = {
     'The TensorRT runtime: full, or the smaller lean or dispatch, for which the engine is built version-compatible. Since 8.6. Default: full',
   ),
   weights: oneOrMore(z.enum(WEIGHTS)).describe(
-    'stripped: the engine is built without weights and takes them from the ONNX file when it is loaded; refittable: the engine can also take other weights. Since 10.14. Default: full',
+    'stripped: an engine without weights, which takes them from the ONNX file when loaded; refittable: it can take other weights. Since 10.14. Default: full',
   ),
   weightBudget: oneOrMore(z.union([z.string(), z.number()])).describe(
     'Weight streaming: off, auto, or the weights that stay on the GPU, as a share (50%) or a size (512M, 2G); all values use one engine that can stream. Since 10.0',
@@ -195,7 +195,7 @@ const method = z
     durationS: z.number().min(0).describe('Minimum duration of the timed part. Default: 3'),
     iterations: wholeFrom(1).describe('Minimum number of queries of each run. Default: 10'),
     capture: wholeFrom(1).describe(
-      'For runs under a profiler: exactly this many queries, without warm-up and duration. Such runs are marked, and never compared or judged',
+      'For a profiler: this many queries, without warm-up and duration. Never compared or judged',
     ),
     percentiles: z
       .array(z.number().gt(0).max(100))
