@@ -124,7 +124,9 @@ export function printReport(
   ]);
   const { counts, shift } = output;
   const regression = counts.slower > 0 || shift?.verdict === 'slower';
-  return failOn(options.failOn, { regression, failed: counts.failed > 0, unclear: counts.unclear > 0 });
+  // On another machine, say, nothing was compared: a gate does not pass by that.
+  const failed = counts.failed + counts.incomparable > 0;
+  return failOn(options.failOn, { regression, failed, unclear: counts.unclear > 0 });
 }
 
 export async function compareReport(

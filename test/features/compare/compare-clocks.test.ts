@@ -27,7 +27,7 @@ describe('the same engine, with clocks floating and locked', () => {
 
   test('they are not compared, and the way to do it is named', async () => {
     const { code, stdout } = await compare();
-    expect(code).toBe(0);
+    expect(code).toBe(4);
     expect(stdout).toContain('2 no result');
     expect(stdout).toMatch(/clocks \w+ → locked 1590 MHz: compare them anyway with --across-clocks/);
     const { stdout: json } = await compare('--json');
