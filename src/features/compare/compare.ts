@@ -134,11 +134,10 @@ export async function compareReport(
   sides: { readonly base: Side; readonly head: Side },
   options: Omit<CompareOptions, 'json' | 'db' | 'failOn' | 'map' | 'branch'>,
 ): Promise<Compared> {
-  const { chosen, base, head: allOfHead } = readSides(db, sides, options.filter);
+  const { chosen, base: allOfBase, head: allOfHead } = readSides(db, sides, options.filter);
   const metric = metricNamed(db, options.metric);
-  const paired = options.acrossMethods === true ? acrossMethods(db, chosen, base, allOfHead, metric) : null;
-  const cells = paired?.cells ?? chosen;
-  const head = paired?.head ?? allOfHead;
+  const paired = options.acrossMethods === true ? acrossMethods(db, chosen, allOfBase, allOfHead, metric) : null;
+  const { cells, base, head } = paired ?? { cells: chosen, base: allOfBase, head: allOfHead };
   const all = [...base.runs, ...allOfHead.runs];
   const timed = Map.groupBy([...base.runs, ...head.runs].filter(isTimed), ({ cellKey }) => cellKey);
   const environments = findEnvironments(db, unique(all.map(({ environmentId }) => environmentId)));
