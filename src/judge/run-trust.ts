@@ -3,16 +3,6 @@ import type { RunFlag } from '../records/run-flag.ts';
 import { median } from '../statistics/median.ts';
 import type { CellRun } from '../records/run.ts';
 
-/** Metrics with host time: a busy host changes them, but not GPU time. */
-const HOST_METRICS: readonly MetricId[] = [
-  'throughputQps',
-  'itemsPerS',
-  'enqueueMs',
-  'enqueueRatio',
-  'gpuBusy',
-  'p99Ms',
-];
-
 /** What does not depend on the machine's state during the run. */
 function isOfEngine(metric: MetricId): boolean {
   return isOfBuild(metric) || metric === 'contextMib' || metric === 'loadS';
@@ -27,16 +17,7 @@ export function leftOutFor<Flag extends Pick<RunFlag, 'id' | 'effect'>>(
   metric: MetricId,
 ): Flag | null {
   if (isOfEngine(metric)) return null;
-  const isStarved = (flag: Flag): boolean => flag.id === 'hostBound' && flag.effect === 'widened';
-  return (
-    flags.find(
-      (flag) =>
-        flag.effect === 'excluded' ||
-        flag.effect === 'barred' ||
-        flag.id === 'contended' ||
-        (isStarved(flag) && HOST_METRICS.includes(metric)),
-    ) ?? null
-  );
+  return flags.find(({ effect, id }) => effect === 'excluded' || effect === 'barred' || id === 'contended') ?? null;
 }
 
 /** Flags whose value is the width, in percent, of the band around the true value. */

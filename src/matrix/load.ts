@@ -41,10 +41,10 @@ export const CODE_RULES: readonly Rule[] = [
   {
     path: ['**'],
     key: /^--?(?:save\w+|dump\w+ToFile|\w+CacheFile|tun\w+File|tempdir|export\w+)$/,
-    what: 'writes a file of its own choice',
+    what: 'writes a file at any path',
   },
   { path: ['**'], key: /^--?remote\w+$/, what: 'connects to another machine' },
-  { path: ['**', 'calibration'], key: /^data$/, what: 'is loaded by Python, which may run what is pickled in it' },
+  { path: ['**', 'calibration'], key: /^data$/, what: 'is loaded by Python, which may execute pickled code in it' },
   { path: ['axes'], key: /^env$/, what: 'sets variables, such as LD_PRELOAD' },
   { path: ['models', '*', 'axes'], key: /^env$/, what: 'sets variables, such as LD_PRELOAD' },
   { path: ['include', '*'], key: /^env$/, what: 'sets variables, such as LD_PRELOAD' },

@@ -124,8 +124,9 @@ export function printReport(
   ]);
   const { counts, shift } = output;
   const regression = counts.slower > 0 || shift?.verdict === 'slower';
-  // On another machine, say, nothing was compared: a gate does not pass by that.
-  const failed = counts.failed + counts.incomparable > 0;
+  // Where nothing could be compared, a gate does not pass.
+  const isNothing = counts.incomparable > 0 && counts.slower + counts.faster + counts.same + counts.unclear === 0;
+  const failed = counts.failed > 0 || isNothing;
   return failOn(options.failOn, { regression, failed, unclear: counts.unclear > 0 });
 }
 

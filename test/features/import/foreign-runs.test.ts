@@ -240,10 +240,6 @@ describe('engines of imported runs', () => {
     const shown = await bench(['show', run?.id ?? '', '--json', '--db', db]);
     expectSaid(shown.stderr);
     expect(JSON.parse(shown.stdout).cellEngines).toEqual(paths);
-    const { cells } = JSON.parse((await bench(['noise', '--json', '--db', db])).stdout);
-    // Five of each: the last run's engine alone, whose runs scatter by .2 %, not the 2.5 % between the two.
-    expect(cells).toMatchObject([{ runs: 5 }]);
-    expect(cells[0].runPercent).toBeLessThan(0.2);
   });
 
   test('of logs alone they are those of the command lines in them', async () => {
@@ -264,8 +260,6 @@ describe('engines of imported runs', () => {
     const mixed = logs('both', runs, []);
     const { stderr } = await bench(['import', mixed, '--sweep', 'both', ...said, both]);
     expect(stderr).toContain('engines/vit_small.fp16.level2.plan, engines/vit_small.fp16.plan');
-    const { cells } = JSON.parse((await bench(['noise', '--json', '--db', both])).stdout);
-    expect(cells).toMatchObject([{ runs: 5 }]);
     for (const name of ['normal', 'level2']) {
       const own = runs.filter((run) => run.endsWith(`-${name}`));
       const folder = logs(name, own, [`${name}/build`]);

@@ -81,8 +81,6 @@ describeWithSlurm('a real Slurm that loses nodes and jobs', () => {
 
       rmSync(join(run.path, 'shards', '17'), { recursive: true });
       await until(async () => !(await cluster.states()).has(`${jobs[1]}_7`));
-      const known = await run.collected('--lost-after', '1s');
-      expect([known.code, known.counts.done, known.stored]).toEqual([0, 25, 0]);
       // A folder of its own: beside the first store lie the runs of the first measurement.
       mkdirSync(join(run.folder, 'copy'));
       const copy = ['--db', join(run.folder, 'copy', 'bench.sqlite')];

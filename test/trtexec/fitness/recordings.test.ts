@@ -59,7 +59,7 @@ test('no alarm on any undisturbed recording; launches that take longer than the 
 test('of the formats only what is so: tiny networks are bound by their launches and show the timer', async () => {
   const runs = await runsIn(join(FIXTURES, 'formats'));
   const names = new Set(runs.flatMap(({ flags }) => flags.map(named)));
-  expect(names).toEqual(new Set(['hostBound explained', 'coarseTimer widened']));
+  expect(names).toEqual(new Set(['capture barred', 'hostBound explained', 'coarseTimer widened']));
   const bound = runs.filter(({ flags }) => flags.some(({ id }) => id === 'hostBound'));
   const hinted = await Promise.all(bound.map(({ path }) => readRunFolder(path)));
   // trtexec says so too.
