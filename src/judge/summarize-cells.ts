@@ -5,7 +5,6 @@ import { isFine, outcomeReason, type Outcome } from '../records/outcome.ts';
 import type { RunFlag } from '../records/run-flag.ts';
 import { precisionShare, type RealPrecision } from '../layers/real-precision.ts';
 import { boundOf, withGraphGain } from './bound.ts';
-import { leftOutFor } from './run-trust.ts';
 import { switchGains } from './switch-pairs.ts';
 import { median } from '../statistics/median.ts';
 import { valuesOf } from './value-rule.ts';
@@ -37,7 +36,7 @@ export function summarizeCells(
     const counted = measured.flatMap((run) => run.values.throughputQps ?? []);
     const derived = measured.flatMap(({ derivedQps }) => derivedQps ?? []);
     const throughputQps = median(counted.length > 0 ? counted : derived);
-    const trusted = measured.filter(({ flags }) => leftOutFor(flags, 'throughputQps') === null);
+    const trusted = measured.filter(({ flags }) => flags.every(({ effect }) => effect === 'explained'));
     const trustedQps = trusted.flatMap((run) => run.values.throughputQps ?? []);
     const isDerived = counted.length === 0 && derived.length > 0;
     return {
@@ -49,7 +48,7 @@ export function summarizeCells(
       latencyMs: median(valuesOf(measured, 'latencyMs')),
       throughputQps,
       throughputFrom: isDerived ? ('medianLatency' as const) : ('counted' as const),
-      // As in comparisons: a host-bound run does not show the gain of a graph.
+      // A run of a starved host does not show the gain of a graph.
       runsQps: counted.length > 0 ? trustedQps : trusted.flatMap(({ derivedQps }) => derivedQps ?? []),
       itemsPerS: itemsPerS(cell.shapes, throughputQps),
       p99Ms: median(valuesOf(measured, 'p99Ms')),
