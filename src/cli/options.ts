@@ -52,10 +52,17 @@ export const portNumber = parser(
   'must be from 0 to 65535.',
 );
 
-export const positivePercent = parser((text) => {
-  const value = Number(text.replace(/\s*%$/, ''));
-  return value > 0 && Number.isFinite(value) ? value : null;
-}, 'must be a percentage above 0, such as 1 or 0.5.');
+function percentUpTo(most: number): (text: string) => number {
+  return parser((text) => {
+    const value = Number(text.replace(/\s*%$/, ''));
+    return value > 0 && value <= most ? value : null;
+  }, 'must be a percentage above 0, such as 1 or 0.5.');
+}
+
+/** Of a change, which may exceed 100 %. */
+export const positivePercent = percentUpTo(Number.MAX_VALUE);
+
+const sharePercent = percentUpTo(100);
 
 /** `10%` of a sweep, or a time as `20m`. */
 export const confirmBudget = parser((text): ConfirmBudget | null => {
@@ -220,7 +227,7 @@ export function precisionShareOption() {
   return new Option(
     '--precision-share <percent>',
     'minimum share of time in fp8 to count as fp8 (default: 50)',
-  ).argParser((text) => Math.min(1, positivePercent(text) / 100));
+  ).argParser((text) => sharePercent(text) / 100);
 }
 
 /** `--max-runs` of `maxRuns`. */

@@ -20,6 +20,11 @@ export function leftOutFor<Flag extends Pick<RunFlag, 'id' | 'effect'>>(
   return flags.find(({ effect, id }) => effect === 'excluded' || effect === 'barred' || id === 'contended') ?? null;
 }
 
+/** Whether the host sometimes failed to feed the GPU: the throughput is then not what the engine allows. */
+export function isStarved({ flags }: { readonly flags: readonly Pick<RunFlag, 'id' | 'effect'>[] }): boolean {
+  return flags.some(({ id, effect }) => id === 'hostBound' && effect === 'widened');
+}
+
 /** Flags whose value is the width, in percent, of the band around the true value. */
 const WIDTHS: readonly RunFlag['id'][] = ['coarseTimer', 'drifting', 'bimodal'];
 

@@ -8,6 +8,7 @@ import { boundOf, withGraphGain } from './bound.ts';
 import { switchGains } from './switch-pairs.ts';
 import { median } from '../statistics/median.ts';
 import { valuesOf } from './value-rule.ts';
+import { isStarved, leftOutFor } from './run-trust.ts';
 
 type SummarizedRun = Pick<
   CellRun,
@@ -36,7 +37,7 @@ export function summarizeCells(
     const counted = measured.flatMap((run) => run.values.throughputQps ?? []);
     const derived = measured.flatMap(({ derivedQps }) => derivedQps ?? []);
     const throughputQps = median(counted.length > 0 ? counted : derived);
-    const trusted = measured.filter(({ flags }) => flags.every(({ effect }) => effect === 'explained'));
+    const trusted = measured.filter((run) => leftOutFor(run.flags, 'throughputQps') === null && !isStarved(run));
     const trustedQps = trusted.flatMap((run) => run.values.throughputQps ?? []);
     const isDerived = counted.length === 0 && derived.length > 0;
     return {

@@ -94,19 +94,13 @@ describe.skipIf(process.platform !== 'linux')('output that cannot be written', (
   });
 });
 
-const QUICKSTART = join(ROOT, 'matrices', 'quickstart.yaml');
-
 describe('a file that the user names', () => {
   let cwd: string;
   let db: string;
 
   beforeAll(async () => {
     cwd = sharedFolder();
-    db = join(cwd, 'bench.sqlite');
-    const { code, stderr } = await bench(['run', QUICKSTART, '--filter', 'model=vit_small & batch=8', '--db', db], {
-      cwd,
-    });
-    if (code !== 0) throw new Error(stderr);
+    db = await sharedStore('pair');
   });
 
   const report = (...args: string[]) => bench(['report', ...args, '--db', db], { cwd });

@@ -92,6 +92,7 @@ test.each([
   [2, `argument '0' is invalid: must be a whole number from 1 on`, ['trend', '--last', '0']],
   [2, '"slower" is not one of', ['compare', '--fail-on', 'slower']],
   [2, 'must be a percentage above 0', ['compare', '--min-change', 'x']],
+  [2, 'must be a percentage above 0', ['show', 'latest', '--precision-share', '150']],
   [2, 'must be a time such as', ['run', EXAMPLE, '--budget', 'soon']],
   [2, 'must be from 0 to 65535', ['serve', '--port', '99999']],
   [2, 'is the variable that it is from set?', ['compare', '--branch', '']],
