@@ -56,7 +56,7 @@ export const layersSummarySchema = z.strictObject({
   /** Of the time, in layers of which nothing within can be seen. */
   opaqueShare: shareOfTime,
   /** Of the time, by the type that layers take in. */
-  precisionShares: z.array(z.strictObject({ precision: z.string(), share })),
+  precisionShares: z.array(z.strictObject({ precision: z.string(), share: shareOfTime })),
   /** Of the time, in kernels that were written for an older GPU architecture than the newest in use. */
   olderKernelShare: shareOfTime,
   newestArchitecture: numberOrNull,
