@@ -12,7 +12,7 @@ import { BenchError } from '../../src/errors.ts';
 import { definedVariables, type EnvironmentVariables } from '../../src/process/environment-variables.ts';
 import { type Invocation, type Spawn, spawnProcess } from '../../src/process/spawn.ts';
 import { shellQuote } from '../../src/text/shell-quote.ts';
-import { answer } from '../../src/trtexec/replay/answer.ts';
+import { answer as recordedAnswer } from '../../src/trtexec/replay/answer.ts';
 
 export const ROOT = join(import.meta.dirname, '..', '..');
 const BENCH = join(ROOT, 'bin', 'bench.js');
@@ -156,8 +156,8 @@ interface Answered {
 }
 
 /**
- * Starts a process, unless it is the one that answers from recordings (`src/trtexec/replay/trtexec.ts`) or the stand-in
- * of bisections, where it just answers: they answer here, at a tenth of the cost, and have no process that could be ended.
+ * Starts a process, unless it is the one that answers from recordings (`src/trtexec/replay/trtexec.ts`) or a stand-in
+ * for trtexec, where it just answers: they answer here, at a tenth of the cost, and have no process that could be ended.
  * Tests of replay itself, and of signals, start them.
  */
 export const spawnHere: Spawn = async (invocation, signal, onStart) => {
@@ -190,7 +190,7 @@ async function programOf(invocation: Invocation): Promise<(() => Answered) | nul
 
 function replayed({ args, cwd, env }: Invocation): Answered {
   try {
-    return answer(args.slice(1), {
+    return recordedAnswer(args.slice(1), {
       folder: env['BENCH_REPLAY_SET'] ?? '',
       cwd,
       index: Number(env['BENCH_REPLAY_INDEX'] ?? 0),
@@ -216,6 +216,7 @@ interface Streams {
 type StandIn = (start: Start, streams: Streams) => { readonly last: string; readonly exitCode: number };
 
 interface StandIns {
+  readonly answer: StandIn;
   readonly answerAsBuilt: StandIn;
   readonly needsProcess: (start: Start) => boolean;
 }
@@ -224,15 +225,16 @@ const support = (file: string): string => join(import.meta.dirname, file);
 
 /** What its process would print last, after a delay, is printed as all else. */
 async function standIn({ file, args, env, cwd }: Invocation): Promise<(() => Answered) | null> {
-  if (pathOf(file) !== support('bisect-trtexec.mjs')) return null;
-  const bisect: StandIns = await import(pathToFileURL(support('bisect-answer.mjs')).href);
+  const isBuilt = pathOf(file) === support('bisect-trtexec.mjs');
+  if (!isBuilt && pathOf(file) !== support('stub-trtexec.mjs')) return null;
+  const { answer, answerAsBuilt, needsProcess }: StandIns = await import(pathToFileURL(support('bisect-answer.mjs')).href);
   const start = { args, env, cwd };
-  if (bisect.needsProcess(start)) return null;
+  if (needsProcess(start)) return null;
   return () => {
     let stdout = '';
     let stderr = '';
     const streams = { out: (text: string) => void (stdout += text), err: (text: string) => void (stderr += text) };
-    const { last, exitCode } = bisect.answerAsBuilt(start, streams);
+    const { last, exitCode } = (isBuilt ? answerAsBuilt : answer)(start, streams);
     return { stdout: stdout + last, stderr, exitCode, signal: null };
   };
 }

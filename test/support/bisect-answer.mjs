@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 
 import { answer } from './stub-answer.mjs';
 
-export { needsProcess } from './stub-answer.mjs';
+export { answer, needsProcess } from './stub-answer.mjs';
 
 const scaleIn = (path) =>
   path && existsSync(path) ? Number(/scale=([\d.]+)/.exec(readFileSync(path, 'utf8'))?.[1] ?? 1) : 1;
