@@ -149,11 +149,3 @@ test('lines that a narrower terminal has wrapped are erased with all their rows'
   expect(screenOf([(writes.at(-1) ?? '').slice(8)]).filter((line) => stringWidth(line) >= columns)).toEqual([]);
   progress.end();
 });
-
-test('in a pipe each result is a line, and nothing is redrawn', () => {
-  const { progress, writes } = started(PLAN, false);
-  progress.take({ kind: 'runStarted', run: FIRST });
-  progress.take(done(FIRST, true));
-  progress.end();
-  expect(writes).toEqual(['[1/2] vit fp16 1x3 graph: 0.5000 ms GPU, 2000 queries/s\n']);
-});

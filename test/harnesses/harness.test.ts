@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
@@ -90,15 +90,6 @@ describe('any command beside trtexec', () => {
     expect(bmf).toEqual({ 'tokenizer batch=8 by command/wall': { 'encode-ms': same(16), 'rate-q-s': same(125) } });
     const metrics = (await bench(['report', '--openmetrics'], { cwd })).stdout;
     expect(metrics).toMatch(/^trtbench_harness_value\{.*metric="rate",unit="q\/s",better_is="higher"\} 125$/m);
-  });
-
-  test('a lost store comes back from the artefacts, number by number', async () => {
-    const cwd = folderWith(matrix());
-    await bench(['run', 'm.yaml'], { cwd });
-    const before = await json(['show', 'latest'], cwd);
-    for (const name of storeFiles(cwd)) rmSync(join(cwd, name));
-    expect((await bench(['import', 'artefacts'], { cwd })).code).toBe(0);
-    expect(await json(['show', 'latest'], cwd)).toEqual(before);
   });
 
   test('what fails says so, and why', async () => {

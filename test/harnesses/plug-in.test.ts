@@ -104,11 +104,6 @@ test.each([
   expect(String(stderr).trimEnd().split('\n')).toHaveLength(1);
 });
 
-test('a setting out of its range is told once', async () => {
-  const bounded = toy('() => 1').replace('z.number()', 'z.number().min(2)');
-  expect(await planned(bounded)).toEqual([2, 'bench: m.yaml:3:31: models.s.harness.a: 1: must be at least 2\n']);
-});
-
 test('a reading without the number that its cell is judged by is no measurement', async () => {
   const cwd = temporaryFolder();
   const method = `{harness: 'toy', harnessVersion: null, timer: 'wall', inFlight: 1, percentileRule: 'unknown', transfers: null, warmUpRuns: null, timedRuns: null}`;

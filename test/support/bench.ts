@@ -227,7 +227,9 @@ const support = (file: string): string => join(import.meta.dirname, file);
 async function standIn({ file, args, env, cwd }: Invocation): Promise<(() => Answered) | null> {
   const isBuilt = pathOf(file) === support('bisect-trtexec.mjs');
   if (!isBuilt && pathOf(file) !== support('stub-trtexec.mjs')) return null;
-  const { answer, answerAsBuilt, needsProcess }: StandIns = await import(pathToFileURL(support('bisect-answer.mjs')).href);
+  const { answer, answerAsBuilt, needsProcess }: StandIns = await import(
+    pathToFileURL(support('bisect-answer.mjs')).href
+  );
   const start = { args, env, cwd };
   if (needsProcess(start)) return null;
   return () => {

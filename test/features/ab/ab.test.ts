@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, renameSync } from 'node:fs';
+import { readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
@@ -104,14 +104,6 @@ describe('what is stored of an experiment', () => {
     expect(await printed(['ab', 'routing', ...here])).toBe(before);
   });
 
-  test('a name that nobody knows is one line', async () => {
-    const { code, stderr } = await bench(['ab', 'nothing', ...here]);
-    expect([code, stderr]).toEqual([
-      2,
-      'bench: nothing: neither a matrix file, nor a sweep or an experiment in this store\n',
-    ]);
-  });
-
   test('A may be part of a baseline, and B is not', async () => {
     const { code, stderr } = await bench(['baseline', 'set', 'moe', id.slice(0, 8), ...here]);
     expect(code).toBe(0);
@@ -188,18 +180,6 @@ describe('refusals', () => {
     expect(trtexec.stderr).toContain(
       'is measured by trtexec, which does not know ENABLE_PERFECT_ROUTER: leave it out with --filter',
     );
-  });
-
-  test('a metric that no cell will have is refused before anything is measured', async () => {
-    const db = join(temporaryFolder(), 'bench.sqlite');
-    const stub = stubMatrix(temporaryFolder());
-    const args = ['ab', stub, '--env', 'X=1', '--metric', 'rate', '--trtexec', STUB, '--db', db];
-    const trtexec = await bench(args);
-    expect([trtexec.code, trtexec.stderr]).toEqual([
-      2,
-      expect.stringMatching(/^bench: --metric rate: not one of gpu, .*output-error\n$/),
-    ]);
-    expect(existsSync(db)).toBe(false);
   });
 
   test('a sweep of bench run is no experiment', async () => {

@@ -121,17 +121,6 @@ describe('bench bisect GOOD BAD -- CMD', () => {
     expect([code, stdout.split('\n')[0]]).toEqual([5, line]);
   }, 60_000);
 
-  test('an end that cannot be built: exit code 4 and why', async () => {
-    const { repository, commits } = history(['broken\n', ...slowFrom(0, 2)]);
-    const { code, json } = await bisect(repository, [commits[0] ?? '', 'main', ...CELL, ...STUB, ...BUILD]);
-    expect([code, json.status, json.notes[0]]).toEqual([
-      4,
-      'failed',
-      expect.stringContaining('./build.sh: exit code 3'),
-    ]);
-    expectNoWorktrees(repository);
-  }, 60_000);
-
   test('a culprit on a merged line; the matrix and trtexec as each commit has them', async () => {
     const repository = new Repository(temporaryFolder());
     const trtexec = (scale: number): void =>

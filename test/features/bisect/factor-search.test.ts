@@ -40,19 +40,6 @@ describe('factors other than commits', () => {
     }
   });
 
-  test('one of several that do harm is found', () => {
-    const { state } = search(named(9), (bad) => (bad.includes('f2') || bad.includes('f7') ? 'bad' : 'good'));
-    expect(['f2', 'f7']).toContain(state.kind === 'found' ? state.names[0] : '');
-  });
-
-  test('settings that cannot be measured are gone around', () => {
-    // The machine does not start with f1 and f2 together.
-    const { state } = search(named(4), (bad) =>
-      bad.includes('f1') && bad.includes('f2') ? 'broken' : bad.includes('f3') ? 'bad' : 'good',
-    );
-    expect(state).toEqual({ kind: 'found', names: ['f3'] });
-  });
-
   test('whatever cannot be measured, it ends and does not clear the culprit', () => {
     fc.assert(
       fc.property(

@@ -83,13 +83,6 @@ const STEP = {
 };
 
 describe('bench check', () => {
-  test('quiet sweeps report nothing', async () => {
-    const nights = new Nights({ value: quiet });
-    expect(await nights.live(60, 66)).toEqual([]);
-    const { code, stdout } = await nights.run('check');
-    expect([code, stdout.split('\n')[0]]).toEqual([0, 'nothing slower']);
-  });
-
   test('a step is told in its first sweep, and makes exit code 1 until it is acknowledged', async () => {
     const nights = new Nights({ value: (cell, night) => quiet(cell, night) * (cell === 1 && night >= 40 ? 1.2 : 1) });
     nights.add(40);
@@ -245,19 +238,6 @@ describe('bench check', () => {
     );
   });
 
-  test('throughput that falls is slower', async () => {
-    const nights = new Nights(STEP);
-    nights.add(45);
-    const { code, json } = await nights.check('--metric', 'throughputQps');
-    expect(code).toBe(1);
-    expect(reportedIn(json)[0]).toMatchObject({ direction: 'slower' });
-    const changes = reportedIn(json).flatMap(({ details }) =>
-      details.filter(({ metric }) => metric === 'throughputQps'),
-    );
-    expect(changes).toHaveLength(3);
-    for (const { changePercent } of changes) expect(changePercent).toBeLessThan(-4);
-  });
-
   test('cells without a result tonight make exit code 4', async () => {
     const nights = new Nights({ value: (cell, night) => (cell === 2 && night === 44 ? null : quiet(cell, night)) });
     nights.add(45);
@@ -283,17 +263,6 @@ describe('bench check', () => {
     expect(second.json.series[0]).toMatchObject({ judgedBy: 'reference', verdict: 'slower', sweeps: 2 });
     const again = await nights.check();
     expect([again.code, again.text]).toEqual([1, second.text]);
-  });
-
-  test('sweeps on another GPU model are counted', async () => {
-    const moved = new Nights({
-      value: (cell, night) => (night === 2 ? null : quiet(cell, night)),
-      gpuName: (night) => (night < 4 ? 'GPU A' : 'GPU B'),
-    });
-    moved.add(25);
-    expect((await moved.check()).json.series[0]?.notes).toEqual([
-      '3 sweeps on another GPU model, TensorRT major or locked clock left out: bench compare A B --across-gpu --across-tensorrt --across-clocks',
-    ]);
   });
 });
 
@@ -340,29 +309,6 @@ describe('bench ack', () => {
     expect(further).toMatchObject({ labels: ['vit fp8 2x3x224x224 graph'], direction: 'slower' });
     expect(further?.id).not.toBe(id);
     for (const { changePercent } of further?.details ?? []) expect(Math.abs(changePercent)).toBeLessThan(6);
-  }, 60_000);
-
-  test('can be taken back, and wants a reason', async () => {
-    const { nights, id } = await withFindings();
-    for (const [args, message] of [
-      [[id], /--reason/],
-      [['ffffffff', '--reason', 'x'], /no such finding/],
-      [[id, '--reason', 'x', '--until', 'next week'], /neither a date/],
-      [
-        [id, '--reason', 'x', '--until', '2020-01-01'],
-        /^bench: --until 2020-01-01: this day is past; today is [-\d]{10} \(UTC\)\n$/,
-      ],
-      [[id, '--reason', 'x', '--until', '2999-02-30'], /^bench: --until 2999-02-30: no such day\n$/],
-      [[id, '--reason', 'x', '--until', ''], /^bench: --until : neither a date \(2026-12-31\) nor a commit here\n$/],
-    ] as const) {
-      const { code, stderr } = await nights.run('ack', ...args);
-      expect([args, code, stderr]).toEqual([args, 2, expect.stringMatching(message)]);
-    }
-    await nights.run('ack', id, '--reason', 'x');
-    expect((await nights.run('ack', id, '--undo')).stdout).toContain('no longer acknowledged');
-    expect((await nights.run('ack', id, '--undo')).code).toBe(2);
-    const json = await nights.run('ack', id, '--reason', 'x', '--json');
-    expect(OUTPUTS.ack.safeParse(JSON.parse(json.stdout)).success).toBe(true);
   }, 60_000);
 });
 

@@ -113,10 +113,6 @@ test('files of the command line may lie anywhere, and only those with something 
   expect(await programsOf(null, {}, { matrices: [...matrices, ...others, ...matrices] })).toEqual([['mail', 'me']]);
 });
 
-test('a program of the command line is the only one', async () => {
-  expect(await programsOf(matrixIn(cwd, NOTIFY), {}, { stated: ['mine'] })).toEqual([['mine']]);
-});
-
 test('series with the same program are one start of it', async () => {
   const file = matrixIn(cwd, NOTIFY);
   const io = { ...testIo(), cwd };

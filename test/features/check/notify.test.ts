@@ -34,13 +34,6 @@ test('a failure is said with the last line that it printed', async () => {
   );
 });
 
-test('a program that is not there is said', async () => {
-  let said = '';
-  const io = { ...testIo(), spawn: spawnProcess, err: (text: string) => void (said += text) };
-  expect(await startProgram(['./no-such-program'], '{}', io)).toBe(false);
-  expect(said).toMatch(/^note: notify: \.\/no-such-program: no such program; /);
-});
-
 test('one that does not end is ended after 30 s', async () => {
   let said = '';
   let limitMs = 0;

@@ -1,4 +1,3 @@
-import { chmodSync, cpSync } from 'node:fs';
 import { join } from 'node:path';
 
 import Database from 'better-sqlite3';
@@ -138,18 +137,6 @@ describe('the series of a store', () => {
     ]);
     const { stdout } = await bench(['check', '--db', store.db], { cwd: store.folder });
     expect(stdout).toContain('old · no branch: no sweep since 2026-01-02: not judged');
-  });
-
-  test('a store that may only be read is judged, and says that nothing is recorded', async () => {
-    const store = new Store();
-    store.add(slowFrom(1));
-    store.add(slowFrom(1));
-    const copy = join(temporaryFolder(), 'bench.sqlite');
-    cpSync(store.db, copy);
-    chmodSync(copy, 0o444);
-    const { code, stderr, stdout } = await bench(['check', '--db', copy], { cwd: store.folder });
-    expect([code, stdout.split('\n')[0]]).toEqual([1, SLOWER]);
-    if (process.getuid?.() !== 0) expect(stderr).toContain('was not recorded');
   });
 
   test('a pull request is judged against the branch that it began on, in every push', async () => {

@@ -46,14 +46,6 @@ describe('the same engine, with clocks floating and locked', () => {
     expect(output.counts).toMatchObject({ incomparable: 0, same: 2 });
   });
 
-  test('locked at another frequency they are not compared either', async () => {
-    const matrix = join(gpu.folder, 'stub.yaml');
-    const args = ['run', matrix, '--trtexec', STUB, '--db', db, '--no-telemetry', '--lock-clocks', 'base'];
-    await bench(args, { env: gpu.env(), cwd: gpu.folder });
-    const { stdout } = await compare();
-    expect(stdout).toContain('clocks locked 1590 MHz → locked base: compare them anyway');
-  }, 30_000);
-
   test('nights with other clocks are another history', async () => {
     const { stdout } = await bench(['check', '--db', db], { cwd: gpu.folder });
     expect(stdout).toContain('--across-clocks');

@@ -165,11 +165,6 @@ describe('on a repository in which one commit made two cells slower', () => {
     expect((await compare('baseline:main', 'main')).json.head.note).toContain('the baseline is baseline:main');
   });
 
-  test('only some cells', async () => {
-    const { json } = await compare('latest~1', 'latest', '--filter', 'batch=8');
-    expect(json.cells.map(({ label }) => label)).toEqual(['vit_small fp16 8x3x224x224 graph transfers']);
-  });
-
   test.each([
     [['nonsense'], 'neither a git revision here, nor a sweep'],
     [['baseline:none'], 'no such baseline'],

@@ -70,12 +70,6 @@ describe('the same history as CSV, as JSON lines and as an array', () => {
     expect(nightly[0].night).toBeLessThanOrEqual(43);
   });
 
-  test('labels in a column of a CSV change nothing', async () => {
-    const plain = ['id,value', ...VALUES.map((value) => `a,${value}`)].join('\n');
-    const labelled = ['id,value,note', ...VALUES.map((value) => `a,${value},slower`)].join('\n');
-    expect(await detected(labelled)).toBe(await detected(plain));
-  });
-
   test('nights without a value keep their place', async () => {
     const gaps = VALUES.map((value, night) => (night % 7 === 3 ? null : value));
     const csv = ['latency', ...gaps.map((value) => value ?? 'NaN')].join('\n');
@@ -105,12 +99,6 @@ describe('wrong input is one line and exit code 2', () => {
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr.trimEnd().split('\n')).toHaveLength(1);
     expect(stderr).toMatch(/-:1:1: /);
-  });
-
-  test('a file that is not there', async () => {
-    const { code, stderr } = await bench(['detect', join(temporaryFolder(), 'none.csv')]);
-    expect(code).toBe(2);
-    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
   });
 
   test('the line is named', async () => {

@@ -122,23 +122,6 @@ describe('a machine with both', () => {
     const named = await machine.checks(packaged, '--trtexec', STUB);
     expect(named.stateOf('gpu.driver')?.evidence).toContain('built for CUDA 13, which needs 580');
   });
-
-  test('versions of tools, and a GPU that CUDA_VISIBLE_DEVICES hides', async () => {
-    const gpu = new FakeGpu();
-    const machine = new Bare();
-    const { PATH, ...env } = machine.env({
-      nsys: 'echo NVIDIA Nsight Systems version 2024.6.1',
-      sbatch: 'echo slurm 23.11.4',
-      python3: `echo '{"python": "3.11.7", "packages": {"onnx": "1.21.0"}}'`,
-    });
-    const path = [PATH, join(gpu.folder, 'bin')].join(delimiter);
-    const all = { ...gpu.env(), ...env, PATH: path, CUDA_VISIBLE_DEVICES: '3' };
-    const { stateOf } = await machine.checks(all, '--trtexec', STUB);
-    expect(stateOf('tools.nsys')?.evidence).toBe('NVIDIA Nsight Systems version 2024.6.1');
-    expect(stateOf('tools.slurm')?.evidence).toBe('slurm 23.11.4');
-    expect(stateOf('tools.modelopt')?.evidence).toBe('python3 3.11.7: onnx 1.21.0');
-    expect(stateOf('gpu.visible')?.evidence).toBe('CUDA_VISIBLE_DEVICES hides all 1');
-  });
 });
 
 describe('the store', () => {

@@ -2,7 +2,7 @@ import { parse } from 'csv-parse/sync';
 import { XMLParser } from 'fast-xml-parser';
 import { describe, expect, test } from 'vitest';
 
-import { bencherJson, csvText, openMetricsText } from '../../../src/features/export/metric-tables.ts';
+import { csvText, openMetricsText } from '../../../src/features/export/metric-tables.ts';
 import { junitXml } from '../../../src/features/export/junit.ts';
 import { githubAnnotations, markdownText } from '../../../src/features/export/github.ts';
 import type { ReportedSweep } from '../../../src/features/export/reported-sweep.ts';
@@ -88,31 +88,6 @@ test('slower fails, no result is an error, the same passes', () => {
   expect(gpt.error.message).toBe('no result: outOfMemory');
   expect(Object.keys(resnet)).not.toContain('failure');
   expect(resnet['system-out']).toContain('same: GPU compute time 0.00 %');
-});
-
-test('OpenMetrics: medians in base units, and how many runs there were', () => {
-  const lines = openMetricsText(REPORT).split('\n');
-  const valueOf = (name: string, model: string) => {
-    const line = lines.find((each) => each.startsWith(`${name}{`) && each.includes(`model="${model}"`));
-    return line?.split(' ').at(-1);
-  };
-  expect(valueOf('trtbench_gpu_compute_seconds', 'bert')).toBe('0.0021');
-  expect(valueOf('trtbench_gpu_compute_seconds', 'gpt')).toBeUndefined();
-  expect(valueOf('trtbench_engine_bytes', 'bert')).toBe('2097152');
-  expect(valueOf('trtbench_runs', 'bert')).toBe('3');
-  expect(lines.slice(-2)).toEqual(['# EOF', '']);
-});
-
-test('Bencher: the median with the least and the largest of the runs, in its own units', () => {
-  const measure = (value: number, lower_value = value, upper_value = value) => ({ value, lower_value, upper_value });
-  expect(bencherJson(REPORT)).toEqual({
-    'bert fp8 8x3 graph': {
-      throughput: measure(476.19047619, 454.545454545, 500),
-      'file-size': measure(2097152),
-      'gpu-compute-ms': measure(2.1, 2, 2.2),
-    },
-    'resnet fp8 8x3 graph': { throughput: measure(1000), 'file-size': measure(2097152), 'gpu-compute-ms': measure(1) },
-  });
 });
 
 test('GitHub: a line for what got slower and for what has no result', () => {

@@ -209,15 +209,6 @@ function filesIn(folder: string): string[] {
   });
 }
 
-test('the README says of exit codes what bench says', async () => {
-  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
-  const reported = [...(/^\| exit code .*/m.exec(readme)?.[0] ?? '').matchAll(/(\d+) \w/g)].map(([, code]) =>
-    Number(code),
-  );
-  const codes = Object.values(EXIT_CODES).filter((code) => code !== EXIT_CODES.internalError);
-  expect(reported).toEqual(codes);
-});
-
 test('every word of docs/reference/words.md has help, in the singular and the plural, whatever its case', async () => {
   const text = readFileSync(join(ROOT, 'docs', 'reference', 'words.md'), 'utf8');
   const rows = [...text.matchAll(/^- \*\*(.+?)\*\*: /gm)].map(([, words = '']) => words.split(', '));

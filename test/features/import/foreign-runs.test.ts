@@ -55,12 +55,6 @@ describe('runs that profile', () => {
     const reasons = [`base: ${why}`, `head: ${why}`];
     expect(JSON.parse(stdout).cells).toMatchObject([{ verdict: 'failed', reasons }]);
   });
-
-  test('a profile that was left beside a run without a profiler does not make it one', async () => {
-    const folder = copyOf('formats/default-run', 'run');
-    cpSync(join(FIXTURES, 'formats/profile-separate/profile.json.br'), join(folder, 'profile.json.br'));
-    expect(roleOf(await onlyRead(folder))).toBe('timed');
-  });
 });
 
 describe('exports of another run', () => {
@@ -240,35 +234,6 @@ describe('engines of imported runs', () => {
     const shown = await bench(['show', run?.id ?? '', '--json', '--db', db]);
     expectSaid(shown.stderr);
     expect(JSON.parse(shown.stdout).cellEngines).toEqual(paths);
-  });
-
-  test('of logs alone they are those of the command lines in them', async () => {
-    const parent = temporaryFolder();
-    const db = join(parent, 'b.sqlite');
-    const said = ['--model', 'vit', '--precision', 'fp16', '--db'];
-    const logs = (name: string, runs: readonly string[], builds: readonly string[]): string => {
-      const folder = join(parent, name);
-      mkdirSync(folder);
-      const of = [...runs.map((run) => join(TIMED, run)), ...builds.map((one) => join(PAIRS, one))];
-      for (const [place, from] of of.entries()) {
-        cpSync(join(from, 'stdout.log.br'), join(folder, `${place}.log.br`));
-      }
-      return folder;
-    };
-    const runs = readdirSync(TIMED);
-    const both = join(parent, 'both.sqlite');
-    const mixed = logs('both', runs, []);
-    const { stderr } = await bench(['import', mixed, '--sweep', 'both', ...said, both]);
-    expect(stderr).toContain('engines/vit_small.fp16.level2.plan, engines/vit_small.fp16.plan');
-    for (const name of ['normal', 'level2']) {
-      const own = runs.filter((run) => run.endsWith(`-${name}`));
-      const folder = logs(name, own, [`${name}/build`]);
-      expect((await bench(['import', folder, '--sweep', name, ...said, db])).stderr).toBe('');
-    }
-    const why = await bench(['why', 'vit', 'normal', 'level2', '--db', db]);
-    expect(why.stdout.split('\n')[0]).toBe(
-      'GPU compute time +2.6 %: options changed: build: no flag → --builderOptimizationLevel=2',
-    );
   });
 
   test('two logs of engines with other names: compare says why nothing is on both sides', async () => {

@@ -130,19 +130,6 @@ describe("the guide's Torch-TensorRT listings", () => {
     expect(text.indexOf('compared anyway: harness')).toBe(0);
   });
 
-  test("an application's own milliseconds stand next to trtexec's latency", async () => {
-    const store = newStore();
-    const stated = ['--model', 'vit', '--precision', 'fp16', '--shapes', 'input:128x3x224x224'];
-    await take(store, join(GUIDE, 'listing-06-fp16-summary.log'), '--sweep', 'trtexec', ...stated);
-    const application = join(temporaryFolder(), 'e2e.txt');
-    writeFileSync(application, '61.5\n62.5\n63.5\n');
-    await take(store, application, '--sweep', 'application', '--metric', 'e2e_ms', ...stated);
-    const { stdout } = await bench(['compare', 'trtexec', 'application', '--across-methods', '--json', '--db', store]);
-    const { across, cells } = JSON.parse(stdout);
-    expect(across).toContain('metric: latency against e2e_ms');
-    expect(cells).toMatchObject([{ metric: 'latencyMs', base: expect.closeTo(51.98, 2), head: 62.5 }]);
-  });
-
   test('how the numbers were taken is stored, and that they are imported', () => {
     const columns = 'm.timer, m.percentile_rule, m.timed_runs, m.in_flight, m.warm_up_runs, r.provenance, r.role';
     const sql = `SELECT DISTINCT m.harness, ${columns} FROM run_methods m JOIN runs r USING (run_id)`;

@@ -147,14 +147,3 @@ describe('bare logs', () => {
     expect(existsSync(db)).toBe(false);
   });
 });
-
-test('nothing to import is one clear line', async () => {
-  const folder = temporaryFolder();
-  mkdirSync(join(folder, 'empty'));
-  for (const path of [join(folder, 'empty'), join(folder, 'none')]) {
-    const { code, stderr } = await bench(['import', path, '--db', join(folder, 'b.sqlite')]);
-    expect(code).toBe(2);
-    expect(stderr.trim().split('\n')).toHaveLength(1);
-    expect(stderr).toContain(path);
-  }
-});

@@ -116,22 +116,6 @@ describe('numbers of an application beside those of trtexec', () => {
     expect(queryStore(rebuilt, 'SELECT notes FROM runs')).toEqual([{ notes: '[]' }]);
   });
 
-  test('a program that a matrix starts has the same cell as its numbers that were imported', async () => {
-    const own = temporaryFolder();
-    const store = join(own, 'bench.sqlite');
-    const run = JSON.stringify([process.execPath, '-p', '12.2', '{precision}']);
-    writeFileSync(
-      join(own, 'm.yaml'),
-      `models:\n  vit:\n    harness:\n      kind: command\n      run: ${run}\n      metrics: {e2e_ms: {unit: ms, better: lower, pattern: '^([\\d.]+)$'}}\n    shapes: {input: [batch, 3, 224, 224]}\naxes: {batch: 8, precision: fp16}\nrepeats: 1\n`,
-    );
-    writeFileSync(join(own, 'e2e.txt'), '12.4\n');
-    const measured = await bench(['run', 'm.yaml', '--db', store, '--no-telemetry'], { cwd: own });
-    expect([measured.code, measured.stderr.includes('bench:')]).toEqual([0, false]);
-    const args = ['import', join(own, 'e2e.txt'), '--metric', 'e2e_ms', ...VIT];
-    expect((await bench([...args, '--db', store])).code).toBe(0);
-    expect(queryStore(store, 'SELECT cell_key FROM cells')).toHaveLength(1);
-  });
-
   test('a pattern finds them in the lines of a log; its name says the metric', async () => {
     const log = file(
       'app.log',

@@ -62,8 +62,4 @@ describe('shapes of a model', () => {
   ])('%j cannot be stated', (stated, problem) => {
     expect(draftShapes([stated])).toContain(problem);
   });
-
-  test('a name that trtexec cannot be told of is no matter where nothing must be told', () => {
-    expect(draftShapes([input('a,b', [1, 3])])).toEqual({ shapes: null, dimensions: [] });
-  });
 });

@@ -117,13 +117,6 @@ describe('what bench makes is kept out of commits', () => {
     const untracked = repository.git('status', '--porcelain', '--untracked-files=all').split('\n').toSorted();
     expect(untracked.join()).toBe('?? .gitignore,?? matrix.schema.json,?? matrix.yaml,?? vit.onnx');
   });
-
-  test('one that is there stays as it is', async () => {
-    const { folder } = new Repository(withModels('vit.onnx'));
-    writeFileSync(join(folder, '.gitignore'), '*.sqlite*\n');
-    expect((await drafted(folder, {}, '100600')).ignoreFile).toBeNull();
-    expect(written(folder, '.gitignore')).toBe('*.sqlite*\n');
-  });
 });
 
 describe('precisions by what is there', () => {
@@ -242,11 +235,5 @@ describe('many files', () => {
     }
     const { models } = await drafted(cwd, {});
     expect(models.map(({ onnx }) => onnx)).toEqual(['vit.onnx', 'deep/x.onnx']);
-  });
-
-  test('integers that are most likely indices are pointed at', async () => {
-    const cwd = withModel('external.onnx', 'bert.onnx');
-    await drafted(cwd, {});
-    expect(written(cwd)).toContain('# input_ids: random integers are from -128 to 127');
   });
 });

@@ -126,14 +126,6 @@ describe('what a variant hangs on', () => {
     expect(shop.variants).toHaveLength(7);
   });
 
-  test('a variant whose bytes have changed is made again', async () => {
-    const shop = new Workshop();
-    const first = await shop.json(['m.onnx', '--precision', 'fp8']);
-    appendFileSync(first.path, 'x');
-    const again = await shop.json(['m.onnx', '--precision', 'fp8']);
-    expect([again.how, again.sha256]).toEqual(['made', first.sha256]);
-  });
-
   test('two processes that want the same one make it once', async () => {
     const shop = new Workshop();
     const go = shop.path('go');

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { bench, sharedFolder, temporaryFolder } from '../../support/bench.ts';
+import { bench, sharedFolder } from '../../support/bench.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { normals, simulatedCells, simulateNights } from '../../support/simulated-store.ts';
 
@@ -70,13 +70,6 @@ describe('bench report --upgrade', () => {
     expect(md).toContain('vit fp16 9x3x224x224');
     await upgrade('trt=10.6', 'trt=10.16', '--html', 'u.html');
     expect(readFileSync(join(cwd, 'u.html'), 'utf8')).toContain('1 of 10 cells slower by 10.0');
-  });
-
-  test('without a verdict nothing is said for the move', async () => {
-    const db = join(temporaryFolder(), 'bench.sqlite');
-    simulateUpgrade(db, 1);
-    const { stdout } = await bench(['report', '--upgrade', 'trt=10.16', 'trt=10.6', '--db', db]);
-    expect(stdout).toMatch(/^not known yet: no cell has a verdict\n/);
   });
 
   test('a move back: what failed there works, and is not held against it', async () => {

@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 
 import { BundleFiles } from '../../../src/features/repro/bundle.ts';
 import { RelativePaths } from '../../../src/text/relative-paths.ts';
-import { bench, ROOT, sharedFolder, temporaryFolder } from '../../support/bench.ts';
+import { bench, sharedFolder, temporaryFolder } from '../../support/bench.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { FIXTURES } from '../../support/recordings.ts';
 import { queryStore } from '../../support/store-dump.ts';
@@ -169,17 +169,6 @@ describe('against a good build', () => {
   ])('wrong use: %j', async (args, problem) => {
     const { code, stderr } = await bench(['repro', 'vit_small', ...args], { cwd });
     expect([code, stderr]).toEqual([2, `bench: ${problem}\n`]);
-  });
-
-  test('a Python without onnx is one line that says what to install', async () => {
-    const python = join(temporaryFolder(), 'python3');
-    const answer = '{"problem": "No module named onnx: pip install onnx", "isLacking": true}';
-    writeFileSync(python, `#!/bin/sh\necho '${answer}'\n`, { mode: 0o755 });
-    const model = join(ROOT, 'test', 'fixtures', 'onnx', 'vit_tiny.onnx');
-    const reduce = ['--reduce', 'patch_embed/Conv', '--model', model, '--python', python];
-    const args = ['repro', 'vit_small', '--bundle', 'b.zip', '--base', 'normal', ...reduce];
-    const { code, stderr } = await bench(args, { cwd });
-    expect([code, stderr]).toEqual([3, 'bench: No module named onnx: pip install onnx\n']);
   });
 });
 

@@ -314,29 +314,6 @@ describe('what others left', () => {
     return queryStore<{ id: string }>(join(cwd, 'bench.sqlite'), 'SELECT run_id AS id FROM runs')[0]?.id ?? '';
   }
 
-  test('a replayed run is called recorded, with the command lines of the recorder', async () => {
-    const cwd = temporaryFolder();
-    const matrix = join(ROOT, 'matrices', 'quickstart.yaml');
-    const filter = 'model=vit_small & precision=fp8 & batch=8 & cudaGraph=on';
-    await bench(['run', matrix, '--filter', filter], { cwd });
-    const [timed] = runsOf(join(cwd, 'bench.sqlite'), 'timed');
-    const repro = await reproOf(cwd, timed?.id);
-    const recorded = (folder: string): unknown =>
-      JSON.parse(readFileSync(join(ROOT, 'recordings', 'night1', folder, 'run.json'), 'utf8')).argv;
-    expect(repro).toMatchObject({
-      provenance: 'recorded',
-      source: 'recorder',
-      startedAt: '2026-11-21T07:34:03.219Z',
-      // The stand-in for an engine that the replay wrote is none.
-      engine: { sha256: null },
-    });
-    expect(repro.run?.argv).toEqual(recorded('nights_1_vit_small.fp8.b8.graph1'));
-    expect(repro.build?.argv).toEqual(recorded('builds_vit_small.fp8'));
-    expect(repro.build?.localArgv).toContain('--timingCacheFile=timing.cache');
-    const text = await bench(['repro', timed?.id ?? ''], { cwd });
-    expect(text.stdout).toContain('timed run, recorded, the command lines are those of its recorder');
-  });
-
   test('a bare log: its command line as one text, and no script', async () => {
     const cwd = temporaryFolder();
     const line = '--onnx=my model.onnx --fp16';

@@ -21,17 +21,6 @@ test('a cell says what limits it in its newest sweep, with evidence and advice',
   expect(OUTPUTS['show-cell'].parse(JSON.parse(json.stdout)).bound?.by).toBe('host');
 });
 
-test('what is explained below the table is in the table, at 60 columns, too', async () => {
-  const env = { BENCH_DB: join(temporaryFolder(), 'bench.sqlite') };
-  await bench(['import', join(FIXTURES, 'cpu-contended')], { env });
-  for (const columns of ['60', '80', '120']) {
-    const { stdout } = await bench(['show', 'latest'], { env: { ...env, COLUMNS: columns } });
-    expect(stdout).toContain('  host-bound (4 runs, one of them): GPU idle');
-    expect([columns, stdout.match(/^model .* bound by/m)]).toEqual([columns, expect.anything()]);
-    expect([columns, stdout.match(/^resnet_.* host\b/gm)]).toHaveProperty([1, 'length'], 4);
-  }
-});
-
 test('advice names its cell, and a CUDA graph that gains nothing there is not advised', async () => {
   const db = join(temporaryFolder(), 'bench.sqlite');
   const [slow, fast] = [1.25, 1.0002];

@@ -42,12 +42,6 @@ test('whether copies and compute overlap', async () => {
   );
 });
 
-test('where the enqueue time was measured, none is estimated beside it', async () => {
-  const findings = await findingsOf(0);
-  expect(findings).toContainEqual(expect.stringMatching(/^enqueue takes 0\.58 of that$/));
-  expect(findings.filter((text) => text.startsWith('launching'))).toEqual([]);
-});
-
 test('tables mark the batch that an engine is tuned for', async () => {
   const own = join(sharedFolder(), 'batches.sqlite');
   const matrix = join(ROOT, 'matrices', 'quickstart.yaml');

@@ -75,9 +75,3 @@ test.each([['collect'], ['resume'], ['cancel']])(
     }
   },
 );
-
-test('bench slurm worker outside a job is refused', async () => {
-  const cwd = temporaryFolder();
-  const { code, stderr } = await bench(['slurm', 'worker', '--run', cwd, '--shard-offset', '0'], { cwd });
-  expect([code, stderr]).toEqual([2, expect.stringContaining('no plan.json there')]);
-});

@@ -23,15 +23,6 @@ describe('on recorded sweeps', () => {
     return OUTPUTS.trend.parse(JSON.parse((await bench(['trend', ...args, '--db', db, '--json'])).stdout));
   }
 
-  test('with few sweeps each run is a step', async () => {
-    const { provenance, cells } = await trend();
-    expect(provenance).toBe('recorded');
-    expect(cells.map(({ by, unit, points }) => [by, unit, points.length])).toEqual([
-      ['run', 'ms', 10],
-      ['run', 'ms', 10],
-    ]);
-  });
-
   test('by sweep: medians of five runs, the level of batch 8 a sixth higher', async () => {
     const { cells } = await trend('--by', 'sweep', '--filter', 'batch=8');
     expect(cells).toHaveLength(1);

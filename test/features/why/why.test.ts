@@ -5,7 +5,6 @@ import { beforeAll, describe, expect, test } from 'vitest';
 
 import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, ROOT, sharedFolder, temporaryFolder } from '../../support/bench.ts';
-import { sharedStore } from '../../support/made-stores.ts';
 import { FIXTURES, GUIDE } from '../../support/recordings.ts';
 
 const PAIRS = join(FIXTURES, 'pairs', 'vit_small.fp16');
@@ -76,23 +75,6 @@ test('the profile of another cell shows nothing of this one: possible, and of wh
   expect(stdout).not.toContain('(shown');
 });
 
-test('engines that nobody profiled: the layers that their builds listed, without a size', async () => {
-  const db = await sharedStore('pairs');
-  const { causes, layers, notes, unknown } = await why('batch=8', 'latest~1', 'latest', '--db', db);
-  expect(causes.map(({ kind, certainty }) => `${kind} ${certainty}`)).toEqual(['options possible', 'tactics possible']);
-  expect(causes[1]).toMatchObject({ title: 'other tactics in 49 layers: blocks.*.attn.qkv', explainsPercent: null });
-  expect(causes[1]?.evidence).toHaveLength(6);
-  expect(causes[1]?.evidence[1]).toBe('blocks.*.attn.qkv: Add, MatMul x12: tile 128x64x64 → 256x64x32');
-  // 89 of 141 in all, as `bench layers --diff` has it.
-  expect(layers).toEqual(['another generated kernel of the same kind in 40 layers']);
-  expect(notes).toEqual([
-    'layers of both sides: no profile there: these are the layers of the build that saved its engine file, without times',
-  ]);
-  expect(unknown).toContain('layer times of both sides (bench run --profile)');
-  const { stdout } = await bench(['layers', 'batch=8', '--diff', 'latest~1', 'latest', '--db', db]);
-  expect(stdout).toContain('89 of 141 layers changed (no times)');
-});
-
 describe('stored sweeps', () => {
   let db: string;
 
@@ -148,11 +130,6 @@ describe('stored sweeps', () => {
     expect(changes[0]?.changePercent).toBeCloseTo(96.05, 1);
     expect(causes[0]).toMatchObject({ kind: 'fusion', title: 'fused attention _gemm_mha_v2 was lost (12 times)' });
     expect(causes[0]?.evidence[0]).toMatch(/^\+0\.4317 ms blocks\.\*\.attn: AV, QK, Scale, Softmax x48/);
-  });
-
-  test('compare names the cause in a line', async () => {
-    const { stdout } = await bench(['compare', 'normal', 'level2', '--db', db]);
-    expect(stdout).toContain('other tactics in 1 layer: patch_embed/Conv (shown, 84.9 %');
   });
 
   test('--agg sums a selection up: count, total, share, least, mean, largest', async () => {
@@ -235,11 +212,6 @@ describe('layers of files', () => {
     expect(text).toContain('_gemm_mha_v2: 0.2088 → 0.1036 ms, 2.02x as fast, by its name alone');
     const turned = (await bench(['layers', '--diff', ...sides.toReversed(), '--runs', '100'])).stdout;
     expect(turned).toContain('_gemm_mha_v2: 0.1036 → 0.2088 ms, 2.02x as long, by its name alone');
-  });
-
-  test('a folder without anything of trtexec', async () => {
-    const { code, stderr } = await bench(['layers', `${temporaryFolder()}/.`]);
-    expect([code, stderr.split('\n').length]).toEqual([2, 2]);
   });
 });
 

@@ -26,12 +26,6 @@ describe('the command line', () => {
       '/m/venv/bin/aiperf profile --config /m/aiperf.yaml --model tiny --url http://localhost:8000 --endpoint-type chat --streaming --concurrency 8 --request-rate 2.5 --request-count 40 --warmup-request-count 4 --synthetic-input-tokens-mean 32 --synthetic-input-tokens-stddev 4 --output-tokens-mean 16 --output-tokens-stddev 0 --random-seed 7 --tokenizer /m/tok --extra-inputs ignore_eos:true --extra-inputs top_p:0.9 --no-server-metrics --artifact-dir {runFolder} --ui none',
     );
   });
-
-  test('one request at a time and seed 0 where nothing is said', () => {
-    expect(cellOf().argv.join(' ')).toBe(
-      'aiperf profile --model tiny --url http://localhost:8000 --endpoint-type chat --concurrency 1 --request-count 40 --random-seed 0 --artifact-dir {runFolder} --ui none',
-    );
-  });
 });
 
 describe('the cell', () => {
@@ -153,15 +147,5 @@ describe('a report that lies alone', () => {
       inFlight: 2,
       warmUpRuns: 4,
     });
-  });
-
-  test('a faulty one is told; what is none is not', () => {
-    for (const [more, problem] of [
-      [{ request_count: undefined }, 'no field request_count: is it a report of AIPerf 0.13?'],
-      [{ was_cancelled: true }, 'the run was cancelled'],
-    ] as const) {
-      expect(aiperfDriver.reports(changed(more), 'n.json')[0]?.result).toEqual({ kind: 'faulty', problem });
-    }
-    expect(aiperfDriver.reports('{"a": 1}', 'a.json')).toEqual([]);
   });
 });

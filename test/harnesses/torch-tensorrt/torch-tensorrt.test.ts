@@ -82,10 +82,6 @@ describe('the log of a conversion', () => {
     ]);
     expect(read(CONVERSION)).toMatchObject({ kind: 'faulty' });
   });
-
-  test('before a block of latencies: its numbers belong to that run', () => {
-    expect(read(CONVERSION + FP16)).toMatchObject({ reading: { latencyMs: { median: 115.87 }, values } });
-  });
 });
 
 describe('standalone files of it', () => {
@@ -118,20 +114,6 @@ describe('standalone files of it', () => {
       'out.txt',
     );
     expect(report).toMatchObject({ precision: 'fp16', notes: [note] });
-  });
-
-  test('several blocks are several reports, each with its own comments', () => {
-    const fp8 = readFileSync(join(GUIDE, 'listing-17-torch-fp8-b256.txt'), 'utf8');
-    const reports = torchTensorrtDriver.reports(`${FP16}\n${fp8}`, 'out.txt');
-    expect(reports.map(({ precision }) => precision)).toEqual(['fp16', 'fp8']);
-    expect(reports.map(({ result }) => result)).toMatchObject([
-      { reading: { latencyMs: { median: 115.87 } } },
-      { reading: { latencyMs: { median: 67.96 } } },
-    ]);
-  });
-
-  test('other files have none', () => {
-    expect(torchTensorrtDriver.reports('Latency: min = 1 ms', 'trtexec.log')).toEqual([]);
   });
 });
 
