@@ -56,15 +56,12 @@ describe.skipIf(process.platform !== 'linux')('output that cannot be written', (
 
   test.each([
     ['ls', 'sweeps'],
-    ['check', '--fail-on', 'failed'],
+
     ['show', 'latest', '--json'],
-    ['help', 'exit-codes'],
     ['--help'],
-    ['compare', '--help'],
   ])('%s %s %s: 3 and one line', async (...args) => {
     const inStore = args.some((arg) => arg.includes('help')) ? args : [...args, '--db', db];
-    const { code, stderr } = await onFullDisk(['stdout'], inStore);
-    expect([code, stderr]).toEqual([3, LINE]);
+    expect(await onFullDisk(['stdout'], inStore)).toMatchObject({ code: 3, stderr: LINE });
   });
 
   test('a regression stays one', async () => {
@@ -105,12 +102,12 @@ describe('a file that the user names', () => {
 
   const report = (...args: string[]) => bench(['report', ...args, '--db', db], { cwd });
 
-  test.each(['--html', '--md', '--csv'])('%s keeps a link and the mode of its target', async (option) => {
-    const [file, link] = [join(cwd, `file${option}`), join(cwd, `link${option}`)];
+  test('a link and the mode of its target stay', async () => {
+    const [file, link] = [join(cwd, 'file.html'), join(cwd, 'link.html')];
     writeFileSync(file, 'old');
     chmodSync(file, 0o600);
     symlinkSync(file, link);
-    expect((await report(option, link)).code).toBe(0);
+    expect((await report('--html', link)).code).toBe(0);
     expect(lstatSync(link).isSymbolicLink()).toBe(true);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readFileSync(file, 'utf8').length).toBeGreaterThan(100);

@@ -5,7 +5,7 @@ import { isAbsolute, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 
 import { type Io, lookOf } from '../../src/cli/io.ts';
 import { BenchError } from '../../src/errors.ts';
@@ -114,6 +114,13 @@ export function finished(child: ChildProcess): Promise<Finished> {
   return new Promise((resolve) => {
     child.on('close', (code, signal) => resolve(asWritten(child.spawnargs, { code, signal, stdout, stderr })));
   });
+}
+
+/** Of a call of `bench` with `expect(…).toEqual`: exit code 2, nothing on standard output, and one line that says why. */
+export function refusal(said: string | RegExp): Finished {
+  const source = typeof said === 'string' ? said.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`) : said.source;
+  const line = new RegExp(String.raw`(?<![^])(?=bench: [^\n]*\n(?![^]))[^]*?(?:${source})`, 'm');
+  return { code: 2, signal: null, stdout: '', stderr: expect.stringMatching(line) };
 }
 
 /** Printed commands as they are written: that bench adds the store that was named is `cli/main.test.ts`'s. */

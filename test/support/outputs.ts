@@ -1,3 +1,5 @@
+import type * as z from 'zod';
+
 import * as model from '../../src/features/model/output.ts';
 import { ackOutput } from '../../src/features/ack/ack.ts';
 import { attachOutput } from '../../src/features/show/attach.ts';
@@ -26,6 +28,7 @@ import { explainOutput, shownCell, shownRun, shownSweep } from '../../src/featur
 import { cancelled, collected, submitted } from '../../src/features/slurm/output.ts';
 import { trend } from '../../src/features/trend/output.ts';
 import { why } from '../../src/features/why/output.ts';
+import { bench, type BenchOptions, type Finished } from './bench.ts';
 
 /** Every `--json` output by the name that `bench schema` knows it by, with its type. */
 export const OUTPUTS = {
@@ -85,3 +88,26 @@ export const OUTPUTS = {
   upgrade,
   serve,
 } as const;
+
+interface Answer<Json> extends Omit<Finished, 'stdout'> {
+  readonly json: Json;
+}
+
+/** What `bench` says with `--json`, as its schema has it. */
+export async function benchJson<Json>(
+  schema: z.ZodType<Json>,
+  args: readonly string[],
+  options?: BenchOptions,
+): Promise<Answer<Json>> {
+  const { stdout, ...ended } = await bench([...args, '--json'], options);
+  if (stdout === '') throw new Error(ended.stderr);
+  return { ...ended, json: schema.parse(JSON.parse(stdout)) };
+}
+
+export async function jsonOf<Json>(
+  schema: z.ZodType<Json>,
+  args: readonly string[],
+  options?: BenchOptions,
+): Promise<Json> {
+  return (await benchJson(schema, args, options)).json;
+}

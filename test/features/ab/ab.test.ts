@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { OUTPUTS } from '../../support/outputs.ts';
-import { bench, type BenchOptions, sharedFolder, temporaryFolder } from '../../support/bench.ts';
+import { bench, type BenchOptions, sharedFolder, temporaryFolder, refusal } from '../../support/bench.ts';
 import { fakeHarnessMatrix } from '../../support/fake-harness.ts';
 import { queryStore } from '../../support/store-dump.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
@@ -158,10 +158,7 @@ describe('refusals', () => {
     [['ab', '--read', 'x', '--env', 'A=1'], '--read shows what is stored'],
   ] as const)('%j', async (args, words) => {
     const db = join(folder, 'bench.sqlite');
-    const { code, stdout, stderr } = await bench([...args, '--db', db]);
-    expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toContain(words);
-    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+    expect(await bench([...args, '--db', db])).toEqual(refusal(words));
   });
 
   test('A must differ from B', async () => {
@@ -187,10 +184,9 @@ describe('refusals', () => {
     const db = join(own, 'bench.sqlite');
     await printed(['run', fakeHarnessMatrix(own, 112), '--repeats', '1', '--no-telemetry', '--db', db]);
     const [{ id } = { id: '' }] = queryStore<{ id: string }>(db, 'SELECT sweep_id AS id FROM sweeps');
-    const { code, stderr } = await bench(['ab', id, '--db', db]);
-    expect([code, stderr]).toEqual([
-      2,
-      `bench: sweep ${id.slice(0, 8)} is no A/B experiment; those of \`bench ab\` stand in \`bench ls sweeps\`\n`,
-    ]);
+    expect(await bench(['ab', id, '--db', db])).toMatchObject({
+      code: 2,
+      stderr: `bench: sweep ${id.slice(0, 8)} is no A/B experiment; those of \`bench ab\` stand in \`bench ls sweeps\`\n`,
+    });
   });
 });

@@ -77,11 +77,10 @@ function marks(): readonly unknown[] {
 
 describe('which findings', () => {
   test('several at once, each by the start of its id', async () => {
-    const { code, stdout } = await ack('1ab', '2ab', '1abc', '--reason', 'new scales', '--owner', 'team-vision');
-    expect([code, stdout]).toEqual([
-      0,
-      '2 findings (1abcdef0, 2abcdef0) are acknowledged permanently; --undo reverts this\n',
-    ]);
+    expect(await ack('1ab', '2ab', '1abc', '--reason', 'new scales', '--owner', 'team-vision')).toMatchObject({
+      code: 0,
+      stdout: '2 findings (1abcdef0, 2abcdef0) are acknowledged permanently; --undo reverts this\n',
+    });
     expect(marks()).toEqual([
       { finding_id: FIRST, reason: 'new scales', until: null, owner: 'team-vision' },
       { finding_id: SECOND, reason: 'new scales', until: null, owner: 'team-vision' },

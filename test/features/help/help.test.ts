@@ -101,12 +101,6 @@ describe('--help', () => {
     }
   });
 
-  test('bench help COMMAND says the same', async () => {
-    expect(await helpOn('compare')).toBe(helps.get('compare'));
-    expect(await helpOn('baseline', 'set')).toBe(helps.get('baseline set'));
-    expect(await helpOn('help')).toBe(helps.get('help'));
-  });
-
   test('the overview names every command, exit code and topic', async () => {
     const text = await helpOn();
     const commands = [...helps.keys()].filter((words) => /^\S+$/.test(words));
@@ -184,21 +178,6 @@ describe('topics', () => {
 
   test.each(['reference level', ...new Set(words)])('%s, which is printed or can be typed, is a word', async (word) => {
     expect(await helpOn(word)).toMatch(new RegExp(`^(?:.*, )?${word}(?:, .*)?\n\n`));
-  });
-
-  test.each([
-    [['help', 'metrisc'], 'did you mean "metrics"?'],
-    [['help', 'compair'], 'did you mean "compare"?'],
-    [['help', 'througput'], 'did you mean "throughput"?'],
-    [['help', 'zzz'], 'bench help lists what there is'],
-    [['compair'], 'did you mean compare?'],
-    [['compare', '--metrc', 'x'], 'did you mean --metric?'],
-    [['completion', 'bsh'], 'did you mean "bash"?'],
-  ])('%j: %s', async (args, message) => {
-    const { code, stdout, stderr } = await bench(args);
-    expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toContain(message);
-    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
   });
 });
 

@@ -90,14 +90,6 @@ describe('exports of another run', () => {
     expect((await onlyRead(folder)).exports.times?.count).toBe(rows.length);
   });
 
-  test('times that nobody asked for are left out, and the run counts', async () => {
-    const folder = copyOf('formats/default-run', 'run');
-    writeFileSync(join(folder, 'times.json'), JSON.stringify(rows));
-    const run = await onlyRead(folder);
-    expect([run.outcome.kind, run.exports.times]).toEqual(['measured', null]);
-    expect(run.notes.join()).toMatch(/times.json is of another run: .*; it is left out/);
-  });
-
   test('a profile of another network beside the layer information', async () => {
     const folder = copyOf('nights/1-profile/vit_small.fp16.b8', 'run');
     cpSync(join(FIXTURES, 'nights/1-profile/resnet_small.fp16.b8/profile.json.br'), join(folder, 'profile.json.br'));
@@ -128,15 +120,6 @@ describe('exports that lack', () => {
       }
     },
   );
-
-  test('a standalone log in a folder says the same as the log by itself', async () => {
-    const folder = join(temporaryFolder(), '01-opt32x');
-    mkdirSync(folder);
-    const log = readFixture('formats/percentiles-odd/stdout.log.br');
-    writeFileSync(join(folder, 'stdout.log'), log);
-    expect(log.toString()).toContain('Export timing to JSON file: runs/');
-    expect((await onlyRead(folder)).outcome.kind).toBe('measured');
-  });
 });
 
 test.each([
@@ -280,12 +263,5 @@ describe('engines of imported runs', () => {
     expect([code, stdout.split('\n')[0]]).toEqual([0, 'normal → level2: 26 of 141 layers changed (no times)']);
     expect(stdout).toContain('patch_embed/Conv');
     expect(stdout).toContain('these are the layers of the build that saved its engine file');
-  });
-
-  test('runs that are stored under another name stay there, and that is said', async () => {
-    const db = join(temporaryFolder(), 'b.sqlite');
-    await bench(['import', join(TIMED, '01-normal'), '--sweep', 'one', '--db', db]);
-    const again = await bench(['import', TIMED, '--sweep', 'all', '--db', db]);
-    expect(again.stderr).toMatch(/^note: 1 run of these are in sweep \w{8} \(one\) already, and stay there$/m);
   });
 });

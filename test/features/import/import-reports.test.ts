@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { bench, sharedFolder, temporaryFolder } from '../../support/bench.ts';
+import { bench, sharedFolder, temporaryFolder, refusal } from '../../support/bench.ts';
 import { GUIDE } from '../../support/recordings.ts';
 import { queryStore } from '../../support/store-dump.ts';
 
@@ -149,23 +149,6 @@ describe('what a report does not say', () => {
       `bench: ${TORCH.fp16}: does not say its precision, nor its shapes, nor whether it used a CUDA graph; add --precision NAME --shapes input:8x3x224x224 --cuda-graph on|off\n`,
     );
   });
-
-  test('one file of several that lacks something keeps all of them out', async () => {
-    const db = newStore();
-    const args = ['import', TORCH.fp16b256, TORCH.fp16, '--model', 'vit', '--cuda-graph', 'off'];
-    const { code } = await bench([...args, '--db', db]);
-    expect(code).toBe(2);
-    const { stdout } = await bench(['ls', 'sweeps', '--json', '--db', db]);
-    expect(stdout).not.toContain('"import"');
-  });
-
-  test('what it does say goes before the options', async () => {
-    const db = newStore();
-    await take(db, TORCH.fp16b256, '--precision', 'fp8', ...VIT, '--cuda-graph', 'off');
-    expect(queryStore(db, 'SELECT precision, shapes, cuda_graph FROM cells')).toEqual([
-      { precision: 'fp16', shapes: '{"input":[256,3,224,224]}', cuda_graph: 0 },
-    ]);
-  });
 });
 
 describe('a folder', () => {
@@ -206,10 +189,7 @@ describe('one clear line for', () => {
     ['a switch that is none', ['--cuda-graph', 'maybe'], /must be on or off/],
   ])('%s', async (_name, options, problem) => {
     const args = [TORCH.fp16b256, '--model', 'vit', '--cuda-graph', 'off', ...options];
-    const { code, stderr } = await bench(['import', ...args, '--db', newStore()]);
-    expect(code).toBe(2);
-    expect(stderr.trim().split('\n')).toHaveLength(1);
-    expect(stderr).toMatch(problem);
+    expect(await bench(['import', ...args, '--db', newStore()])).toEqual(refusal(problem));
   });
 });
 
@@ -243,19 +223,6 @@ describe('layers that lie alone', () => {
     await take(rebuilt, join(db, '..', 'artefacts'));
     const again = await bench(['layers', 'vit_large', '--json', '--db', rebuilt]);
     expect(JSON.parse(again.stdout).layers).toEqual(shown.layers);
-  });
-
-  test('get_layer_info() of Torch-TensorRT belongs to its cell', async () => {
-    const db = newStore();
-    const info = join(GUIDE, 'listing-27-layer-info.json');
-    const cell = [...VIT, '--precision', 'fp16', '--cuda-graph', 'off'];
-    const lacking = await bench(['import', info, '--db', db]);
-    expect([lacking.code, lacking.stderr]).toEqual([2, `bench: ${info}: does not say its model; add --model NAME\n`]);
-    await take(db, info, '--as', 'torch-tensorrt', ...cell);
-    const { stdout } = await bench(['layers', 'vit_large', '--json', '--db', db]);
-    const { label, layers } = JSON.parse(stdout);
-    expect(label).toBe('vit_large fp16 128x3x224x224 by torch-tensorrt');
-    expect(layers).toMatchObject([{ name: '_gemm_mha_v2_myl3_248', precisionIn: 'fp16', precisionOut: 'fp16' }]);
   });
 
   test('the files of trt-engine-explorer say their cell themselves', async () => {
@@ -306,16 +273,5 @@ describe('bench compare FILE FILE', () => {
       `${TORCH.fp16} does not state its precision: taken from ${TORCH.fp16Graph}`,
       null,
     ]);
-  });
-});
-
-test('bench parse shows a report as it shows a log', async () => {
-  const { stdout } = await bench(['parse', TORCH.fp8, '--json']);
-  const [run] = JSON.parse(stdout).runs;
-  expect(run).toMatchObject({
-    outcome: { kind: 'measured' },
-    throughputQps: null,
-    latencyMs: { median: 31.11, max: 32.18 },
-    harness: { method: { harness: 'torch-tensorrt', timedRuns: 100, percentileRule: 'linear' } },
   });
 });

@@ -99,23 +99,6 @@ describe('numbers of an application beside those of trtexec', () => {
     expect(queryStore(other, ids)).toEqual(queryStore(store, ids));
   });
 
-  test('--note says where it was not taken', async () => {
-    const own = temporaryFolder();
-    const store = join(own, 'bench.sqlite');
-    writeFileSync(join(own, 'e2e.txt'), '12.4\n');
-    const said = ['--metric', 'e2e_ms', ...VIT, '--sweep', 'a', '--db', store];
-    await bench(['import', join(own, 'e2e.txt'), ...said]);
-    const again = await bench(['import', join(own, 'e2e.txt'), ...said, '--note', 'late']);
-    expect([again.code, again.stderr]).toEqual([
-      0,
-      'note: --note does not stand with 1 run of 1: stored already, or a run of bench itself\n',
-    ]);
-    const rebuilt = join(own, 'again.sqlite');
-    const all = await bench(['import', join(own, 'artefacts'), '--db', rebuilt, '--note', 'x']);
-    expect(all.stderr).toContain('does not stand with 1 run of 1');
-    expect(queryStore(rebuilt, 'SELECT notes FROM runs')).toEqual([{ notes: '[]' }]);
-  });
-
   test('a pattern finds them in the lines of a log; its name says the metric', async () => {
     const log = file(
       'app.log',
@@ -140,15 +123,6 @@ describe('numbers of an application beside those of trtexec', () => {
     expect((await bench(['show', 'vit', '--db', own])).stderr).toMatch(
       /^bench: vit is 3 cells: name one, as in [\da-f]{8}, [\da-f]{8}, [\da-f]{8}\n$/,
     );
-  });
-
-  test('kept files are read again by their pattern', async () => {
-    const log = file('again.log', 'took 7 ms\n');
-    const own = join(temporaryFolder(), 'own.sqlite');
-    await bench(['import', log, '--pattern', 'took {ms} ms', ...VIT, '--db', own]);
-    const other = join(temporaryFolder(), 'other.sqlite');
-    expect((await bench(['import', join(own, '..', 'artefacts'), '--db', other])).code).toBe(0);
-    expect(queryStore<{ value: number }>(other, VALUES).map(({ value }) => value)).toEqual([7]);
   });
 
   test.each([

@@ -1,9 +1,9 @@
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { bench, type Finished, ROOT, temporaryFolder } from '../../support/bench.ts';
+import { bench, type Finished, temporaryFolder } from '../../support/bench.ts';
 import { ONNX_MODELS } from '../../support/onnx-models.ts';
 import { model, toBytes, valueInfo, writeSparse } from '../../support/onnx-writer.ts';
 import { H200_REPORT, stubSmi } from '../../support/nvidia-smi.ts';
@@ -72,16 +72,6 @@ const MISTAKES = [
 describe('inputs of the matrix that the models have not', () => {
   test('plan tells all of them at once, each with its place', async () => {
     expect(await problemsOf(WRONG)).toEqual(MISTAKES);
-  });
-
-  test('run tells the same before anything is built, with the models that are not there', async () => {
-    const cwd = folderWith(WRONG.toSpliced(1, 0, '  gone: {onnx: gone.onnx, shapes: {input: [batch, 3]}}'));
-    const { code, stderr } = await bench(['run', 'm.yaml', '--trtexec', STUB], { cwd });
-    const reported = stderr.trimEnd().split('\n');
-    expect(code).toBe(2);
-    expect(reported[0]).toBe(`bench: m.yaml:2:16: ${join(cwd, 'gone.onnx')}: no such file`);
-    expect(reported).toHaveLength(MISTAKES.length + 1);
-    expect(existsSync(join(cwd, 'bench.sqlite'))).toBe(false);
   });
 
   test('limits of the profile in a dimension that the model fixes', async () => {
@@ -177,22 +167,6 @@ describe('what is no mistake', () => {
     const run = await bench(['run', 'm.yaml', '--trtexec', STUB], { cwd });
     expect([run.code, run.stderr]).toEqual([2, `bench: ${line}\n`]);
   });
-
-  test('recordings answer whatever lies where the models would be', async () => {
-    const cwd = temporaryFolder();
-    mkdirSync(join(cwd, 'models'));
-    copyFileSync(join(ONNX_MODELS, 'mlp_tiny.onnx'), join(cwd, 'models', 'vit_small_fp16.onnx'));
-    writeFileSync(join(cwd, 'models', 'vit_small_fp8.onnx'), 'a model');
-    copyFileSync(join(ROOT, 'matrices', 'quickstart.yaml'), join(cwd, 'm.yaml'));
-    const finished = await bench(['plan', 'm.yaml'], { cwd });
-    expect([finished.code, finished.stderr, notesIn(finished)]).toEqual([0, '', []]);
-  });
-
-  test('a file that bench cannot read as ONNX: trtexec has the last word', async () => {
-    expect(await notesOf(right, { 'external.onnx': 'a model' })).toEqual([
-      'note: m.yaml:2:16: CWD/external.onnx: not readable as ONNX: byte 0: no field of a protobuf message; its inputs are not checked',
-    ]);
-  });
 });
 
 describe('what the GPU here cannot do is a note', () => {
@@ -232,19 +206,4 @@ describe('what the GPU here cannot do is a note', () => {
   ])('%s (%s): FP8 below SM 8.9, inputs larger than its memory', async (gpu, architecture, notes) => {
     expect((await notesOn(gpu, architecture)).notes).toEqual([...notes, large(gpu)]);
   });
-
-  test('it is not asked for what every GPU can', async () => {
-    const small = [...matrix.slice(0, 2), 'axes: {precision: fp16, batch: 8}'];
-    expect(await notesOn('Tesla T4', 'Turing', small)).toEqual({ notes: [], asked: 0 });
-  });
-});
-
-test('what it plans is wrapped, and only what is copied is not', async () => {
-  const { stdout } = await bench(['plan', join(ROOT, 'matrices', 'quickstart.yaml')], { env: { COLUMNS: '60' } });
-  const lines = stdout.split('\n').filter((line) => !line.startsWith('  trtexec '));
-  expect(lines.slice(0, 2)).toEqual([
-    'quickstart · TensorRT 10.6.0 (recorded) · 24 cells',
-    '  24 runs + 4 builds · about 2.8 s',
-  ]);
-  expect(lines.filter((line) => line.length > 60)).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 
 import { NO_NSYS } from '../../../src/features/profile/capture-of-cell.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
-import { bench, type BenchOptions, sharedFolder, temporaryFolder } from '../../support/bench.ts';
+import { bench, type BenchOptions, sharedFolder, temporaryFolder, refusal } from '../../support/bench.ts';
 import { fakeTools } from '../../support/fake-tools.ts';
 import { queryStore } from '../../support/store-dump.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
@@ -112,8 +112,10 @@ describe('bench profile CELL --nsys', () => {
     expect(shown.stdout).toMatch(
       /build\n\S+stub-trtexec.mjs --onnx=\S+model.onnx --profilingVerbosity=detailed --saveEngine=small.plan .*--skipInference\n\ncapture\n.*--loadEngine=small.plan /,
     );
-    const { code, stderr } = await start(['profile', 'batch=8', '--nsys'], { cwd: own });
-    expect([code, stderr]).toEqual([0, expect.stringContaining('built small fp16: in 1.5 s')]);
+    expect(await start(['profile', 'batch=8', '--nsys'], { cwd: own })).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('built small fp16: in 1.5 s'),
+    });
     expect(readdirSync(join(own, 'engines')).some((name) => name.endsWith('.plan'))).toBe(true);
     const verified = await start(['db', 'verify'], { cwd: own });
     expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining('no damage')]);
@@ -135,19 +137,6 @@ describe('bench profile CELL --nsys', () => {
     const { code, stderr } = await start(['profile', 'batch=8', '--nsys', '--output', 'no'], { env });
     const said = 'bench: nsys captured nothing: exit code 1\nbench:   Insufficient privilege: ERR_NVGPUCTRPERM\n';
     expect([code, stderr]).toEqual([4, expect.stringContaining(said)]);
-  });
-
-  test('a DLA trace, and GPU metrics, as this nsys spells them', async () => {
-    const args = ['profile', 'batch=8', '--nsys', '--dry-run', '--dla', '--gpu-metrics'];
-    const newer = await start(args);
-    expect(newer.stdout).toContain(
-      '-t cuda,nvtx,cudla,tegra-accelerators,osrt --accelerator-trace=tegra-accelerators --show-output=true --gpu-metrics-devices all',
-    );
-    expect(newer.stdout).toContain('--iterations=20');
-    const older = await start(args, { env: withNsys(folder, { STUB_NSYS: '2024.2' }) });
-    expect(older.stdout).toContain(
-      '-t cuda,nvtx,nvmedia,osrt --accelerator-trace=nvmedia --show-output=true --gpu-metrics-device all',
-    );
   });
 
   test('bench show --next: the ladder, and what comes next on it', async () => {
@@ -233,19 +222,6 @@ test('a command is captured with its window set, its arguments handed on one by 
   expect(JSON.parse(readFileSync(join(folder, 'told.json'), 'utf8'))).toEqual(told);
 });
 
-test('variables that stand on an axis of the cell are set for its capture', async () => {
-  const folder = temporaryFolder();
-  const matrix = stubMatrix(folder, ['repeats: 1']);
-  const text = readFileSync(matrix, 'utf8');
-  writeFileSync(matrix, text.replace('batch: [1, 8]}', 'batch: 8, env: {STUB_X: [unset, "1 2"]}}'));
-  const args = ['profile', '--matrix', matrix, '--nsys', '--dry-run', '--tensorrt', '10.6'];
-  const set = await bench([...args, 'env.STUB_X=1*'], { cwd: folder, env: withNsys(folder) });
-  expect([set.code, set.stderr]).toEqual([0, '']);
-  expect(set.stdout).toContain("\nSTUB_X='1 2' nsys profile -o small_profile ");
-  const unset = await bench([...args, 'env.STUB_X!=1*'], { cwd: folder, env: withNsys(folder) });
-  expect(unset.stdout).toContain('\nenv -u STUB_X nsys profile -o small_profile ');
-});
-
 describe('what cannot be captured', () => {
   test.each([
     [[], 'with which profiler? --nsys captures kernels'],
@@ -257,8 +233,6 @@ describe('what cannot be captured', () => {
     [['--nsys', '--preset', 'trtllm', '--', 'x'], '--window : write the first and the last iteration to capture'],
     [['x', '--nsys', '--db', 'none.sqlite'], 'none.sqlite: no such store'],
   ])('bench profile %j', async (args, text) => {
-    const { code, stderr } = await bench(['profile', ...args], { cwd: temporaryFolder() });
-    expect([code, stderr.split('\n').length]).toEqual([2, 2]);
-    expect(stderr).toContain(text);
+    expect(await bench(['profile', ...args], { cwd: temporaryFolder() })).toEqual(refusal(text));
   });
 });

@@ -1,11 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-
 import { beforeAll, describe, expect, test } from 'vitest';
-
-import { OUTPUTS } from '../../support/outputs.ts';
-import { bench, ROOT, sharedFolder, temporaryFolder } from '../../support/bench.ts';
+import { OUTPUTS, jsonOf } from '../../support/outputs.ts';
+import { bench, ROOT, sharedFolder, temporaryFolder, refusal } from '../../support/bench.ts';
 import { FIXTURES, GUIDE } from '../../support/recordings.ts';
+import { storeIn } from '../../support/made-stores.ts';
 
 const PAIRS = join(FIXTURES, 'pairs', 'vit_small.fp16');
 
@@ -135,8 +134,8 @@ describe('stored sweeps', () => {
   test('--agg sums a selection up: count, total, share, least, mean, largest', async () => {
     const select = ['--select', 'blocks\\.\\d+\\.attn/Softmax', '--regex'];
     const args = ['layers', 'batch=8', '--at', 'level2', '--db', db];
-    const one = OUTPUTS.layers.parse(JSON.parse((await bench([...args, ...select, '--agg', '--json'])).stdout));
-    const all = OUTPUTS.layers.parse(JSON.parse((await bench([...args, '--json'])).stdout));
+    const one = await jsonOf(OUTPUTS.layers, [...args, ...select, '--agg']);
+    const all = await jsonOf(OUTPUTS.layers, [...args]);
     const softmax = all.layers.filter(({ origins }) =>
       origins.some((origin) => /blocks\.\d+\.attn\/Softmax/.test(origin)),
     );
@@ -200,8 +199,7 @@ describe('layers of files', () => {
   test('AT-9: FP16 attention of a trace beside FP8 attention of a profile: 2.02 times, by another harness', async () => {
     const sides = ['listing-31-trace.json', 'listing-25-profile.log'].map((name) => join(GUIDE, name));
     const args = ['layers', '--diff', ...sides, '--runs', '100'];
-    const { stdout } = await bench([...args, '--json']);
-    const { base, deltaMs, head, unknown } = OUTPUTS['layers-diff'].parse(JSON.parse(stdout));
+    const { base, deltaMs, head, unknown } = await jsonOf(OUTPUTS['layers-diff'], [...args]);
     expect(base.notes).toEqual(['from a trace: another harness than trtexec']);
     expect(unknown?.parts).toMatchObject([{ base: ['_gemm_mha_v2_myl0_90'], head: ['_gemm_mha_v2_myl0_153'] }]);
     // The log lists 2 layers of 29.09 ms: their sum is no time of a query.
@@ -243,5 +241,58 @@ describe('imports that differ in what the engine was tuned for', () => {
       `&&&& RUNNING TensorRT.trtexec [TensorRT v100600] [b26] # trtexec --onnx=vit.onnx --optShapes=input:${opt}x3x224x224 --shapes=input:8x3x224x224\n`;
     const causes = await causeBetween([command(8) + SUMMARY, command(32) + SLOWER], () => []);
     expect(causes).toEqual(['options changed: build: --optShapes=input:8x3x224x224 → --optShapes=input:32x3x224x224']);
+  });
+});
+
+describe('an open finding', () => {
+  let folder: string;
+  let id = '';
+
+  const here = (...args: readonly string[]) => bench([...args, '--db', join(folder, 'bench.sqlite')], { cwd: folder });
+
+  async function explained(...args: readonly string[]) {
+    const { stderr, stdout } = await here('why', ...args, '--json');
+    const { base, head } = OUTPUTS.why.parse(JSON.parse(stdout));
+    return { stderr, sides: [base, head].map(({ label, sweepIds }) => ({ label, sweepIds })) };
+  }
+
+  beforeAll(async () => {
+    folder = sharedFolder();
+    await storeIn(folder, 'pairs');
+  }, 60_000);
+
+  test('without a cell and an open finding, two sides are not enough', async () => {
+    expect(await here('why', 'latest~1', 'latest')).toMatchObject({
+      code: 2,
+      stderr: 'bench: which cell? bench why CELL latest~1 latest; see `bench ls cells`\n',
+    });
+  });
+
+  test('without a cell the only open finding is meant, with its sides or others', async () => {
+    const { stdout } = await here('check', '--json');
+    id = OUTPUTS.check.parse(JSON.parse(stdout)).findings[0]?.id ?? '';
+    const { sides } = await explained(id);
+    expect(sides.map(({ label }) => label)).toEqual([
+      'vit_small fp16 1x3x224x224 graph transfers',
+      'vit_small fp16 1x3x224x224 graph transfers',
+    ]);
+    const note = `note: the only open finding: ${id.slice(0, 8)}\n`;
+    expect(await explained()).toEqual({ sides, stderr: note });
+    expect(await explained('latest~1', 'latest')).toEqual({ sides, stderr: note });
+  });
+
+  test('one that is acknowledged is not open', async () => {
+    await here('ack', id, '--reason', 'wanted');
+    expect((await here('why')).stderr).toContain('there are 2 cells: name one');
+  });
+
+  test.each([
+    [['why', 'latest~1', 'latest', 'b8'], 'the cell comes first: bench why b8 latest~1 latest'],
+    [['why', 'b8', 'latest'], 'two sides are needed, or none: bench why CELL BASE HEAD'],
+    [['layers', '--diff', 'latest~1', 'latest', 'b8'], 'behind the cell: bench layers CELL --diff BASE HEAD'],
+    [['layers', 'b8', 'latest~1', 'latest'], '(usage: bench layers [options] [what] [--diff BASE HEAD])'],
+    [['compare', 'b8', 'latest~1', 'latest'], '(usage: bench compare [options] [base] [head])'],
+  ])('%j: the line says the order of words', async (args, order) => {
+    expect(await here(...args)).toEqual(refusal(order));
   });
 });

@@ -29,13 +29,6 @@ describe('the block of latencies of a Torch-TensorRT harness', () => {
     });
   });
 
-  test('what the matrix says of the method goes with it', () => {
-    const settings = { ...SETTINGS, timer: 'cudaEvent', warmUpRuns: 10, transfers: false };
-    expect(read(FP16, settings)).toMatchObject({
-      reading: { method: { timer: 'cudaEvent', warmUpRuns: 10, transfers: false } },
-    });
-  });
-
   test('of several blocks the last is the result: the others were warm-up', () => {
     const first = FP16.replace('115.87', '999.99');
     expect(read(`${first}\nDone warming up.\n${FP16}`)).toMatchObject({ reading: { latencyMs: { median: 115.87 } } });
