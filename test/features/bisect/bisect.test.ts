@@ -341,7 +341,7 @@ describe('wrong use and hostile names', () => {
     const folder = join(temporaryFolder(), evil);
     mkdirSync(folder);
     const repository = new Repository(folder);
-    const commits = makeHistory(repository, slowFrom(1, 2));
+    const commits = makeHistory(repository, slowFrom(1, 3));
     for (const commit of commits.slice(0, 1)) repository.git('branch', "x$(touch_pwned);'", commit);
     repository.git('commit', '--quiet', '--amend', '--message', evil);
     writeFileSync(join(folder, evil.replaceAll('/', '_')), '#!/bin/sh\nexec ./build.sh\n', { mode: 0o755 });
@@ -353,7 +353,7 @@ describe('wrong use and hostile names', () => {
     for (const line of `${stdout}${stderr}`.split('\n')) expect(printable(line)).toBe(line);
     expect(stdout).toContain(`first bad commit: ${commits[1]?.slice(0, 8)}`);
     expect(JSON.stringify(readdirSync(folder, { recursive: true }))).not.toContain('pwned"');
-    const broken = ['HEAD~1', 'HEAD', ...CELL, ...STUB, '--', evil];
+    const broken = ['HEAD~2', 'HEAD', ...CELL, ...STUB, '--', evil];
     const failed = await bench(['bisect', ...broken], { cwd: folder });
     expect(failed.code).toBe(4);
     for (const line of `${failed.stdout}${failed.stderr}`.split('\n')) expect(printable(line)).toBe(line);

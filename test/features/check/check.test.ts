@@ -131,7 +131,7 @@ describe('bench check', () => {
 
   test('a step is one finding with all its cells and metrics, reported once', async () => {
     const nights = new Nights(STEP);
-    const reported = await nights.live(39, 43);
+    const reported = await nights.live(39, 46);
     const [finding, ...others] = reported.flatMap(({ found }) => reportedIn(found));
     expect(others).toEqual([]);
     expect(finding?.labels.toSorted()).toEqual([

@@ -247,12 +247,6 @@ test('the finding names the whole group, its sizes, and how many cells were meas
   expect(narrow.lines.filter((line) => textWidth(line) > 60)).toEqual([]);
 });
 
-test('pairs of five of five confirm 2 % in the second sweep of a store that has one cell', async () => {
-  const { code, lines } = await checkedPairs(120, [1], ['resnet']);
-  expect(code).toBe(1);
-  expect(lines).toContain('  new in GPU compute time: 5 of 5 pairs with the last good engine (median +2.1 %)');
-});
-
 /** What the gate stored, without the time. */
 function stored(db: string): unknown {
   const { acknowledgements, findings, finding_cells, judged_sweeps } = dumpTables(db, { judged_sweeps: ['judged_at'] });

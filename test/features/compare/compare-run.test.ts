@@ -339,14 +339,14 @@ describe('wrong use', () => {
   test.each([
     ['which matrix? Write bench compare A..B MATRIX --run, or --matrix FILE', ['--run']],
     ['nope: no git revision here: --run measures commits', ['nope..HEAD', ...MATRIX]],
-    ['latest: no git revision here: --run measures commits', ['latest~1', 'latest', ...MATRIX]],
+
     ['name two, as in HEAD~1..HEAD', ['HEAD', ...MATRIX]],
     ['--branch does not go with --run, which measures two commits', [...MATRIX, '--branch', 'main']],
     ['--build is for a measurement: add --run, or leave it out', ['HEAD~1', '--build', 'make']],
-    ['--max-repeats is for a measurement: add --run, or leave it out', ['--max-repeats', '3']],
+
     ['--untrusted refuses --build', [...ALL, '--untrusted']],
     ['runs without a shell, which "&&" is for', [...MATRIX, '--build', 'cd x && make']],
-    ['a quote that is not closed', [...MATRIX, '--build', 'make "x']],
+
     ['none.yaml is neither in this commit nor in the working tree', ['--run', '--matrix', 'none.yaml']],
     ['--build CMD makes it there', [...MATRIX, ...STUB]],
     ['"model=x" matches none of the 2 cells', [...ALL, '--filter', 'model=x']],

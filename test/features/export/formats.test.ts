@@ -7,7 +7,6 @@ import { githubAnnotations, markdownText } from '../../../src/features/export/gi
 import type { ReportedSweep } from '../../../src/features/export/reported-sweep.ts';
 import { compared, judged, reportedCell, reportedSweep } from '../../support/reported-sweep.ts';
 import type { QueryTimes } from '../../../src/trtexec/run-facts.ts';
-import { printable } from '../../../src/text/printable.ts';
 import { chromeTrace, queryTracks, roundingMs, type Trace } from '../../../src/features/export/trace.ts';
 
 const SLOWER = 'slower: GPU compute time +5.0 % (2.000 → 2.100 ms)';
@@ -132,17 +131,6 @@ describe('Markdown', () => {
     const text = markdownText(reportedSweep(cells));
     expect(text.length).toBeLessThan(65_536);
     expect(text).toMatch(/2000 of 2000 cells slower[^]*and 1\d\d\d more cells/);
-  });
-
-  test('the title counts only cells that were compared, and names the others', () => {
-    const title = (...verdicts: readonly ('same' | 'missing' | 'incomparable' | 'failed')[]) => {
-      const cells = verdicts.map((verdict, n) => reportedCell(`${n}`, [1, 1], { ...compared('same', 1, 1), verdict }));
-      return markdownText(reportedSweep(cells)).split('\n')[0];
-    };
-    expect(title('same', 'missing', 'missing', 'incomparable', 'failed')).toBe(
-      '### No slower cell among 1 (1 without a result, 1 that cannot be compared, 2 on one side only)',
-    );
-    expect(title('missing', 'missing')).toBe('### No verdict in 2 cells (2 on one side only)');
   });
 });
 
@@ -316,14 +304,4 @@ test('200,000 queries come in small pieces', () => {
   const { traceEvents } = JSON.parse(pieces.join(''));
   expect(traceEvents).toHaveLength(count + 4);
   expect(traceEvents.at(-1)).toMatchObject({ ph: 'X', ts: 100_199_500, dur: 250, args: { query: count - 1 } });
-});
-
-test('names with anything in them stay text', () => {
-  const name = 'a"b\\\n\u001b[31m\u202e\u2028😀\ud800';
-  const slices = [{ name, startMs: 0, endMs: 0.0015, facts: { onnx: name, meanMs: 0.0015, query: 3 } }];
-  const track = { name, count: 1, slices: () => slices };
-  const json = [...chromeTrace({ facts: { cell: name }, groups: [{ name, tracks: [track] }] })].join('');
-  for (const line of json.split('\n')) expect(printable(line)).toBe(line);
-  const event = JSON.parse(json).traceEvents.at(-1);
-  expect([event.name, event.args.onnx, event.dur]).toEqual([name, name, 1.5]);
 });

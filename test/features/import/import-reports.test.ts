@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 
@@ -165,20 +165,6 @@ describe('a folder', () => {
     const rows = queryStore(db, "SELECT coalesce(harness ->> 'name', 'trtexec') AS name FROM cells ORDER BY name");
     expect(rows).toEqual([{ name: 'torch-tensorrt' }, { name: 'trtexec' }]);
   });
-
-  test('--as takes only what is of that harness', async () => {
-    const folder = temporaryFolder();
-    copyFileSync(TORCH.fp16b256, join(folder, 'torch.txt'));
-    copyFileSync(join(GUIDE, 'listing-06-fp16-summary.log'), join(folder, 'trtexec.log'));
-    const { stdout, stderr } = await finishedImport(newStore(), folder, '--as', 'trtexec', '--json', '--model', 'vit');
-    expect(stderr).toBe(`note: ${folder}: 1 file left out: not of trtexec\n`);
-    expect(JSON.parse(stdout).sweeps).toMatchObject([{ stored: 1 }]);
-    const other = await bench(['import', folder, '--as', 'polygraphy']);
-    expect([other.code, other.stderr]).toEqual([
-      2,
-      expect.stringContaining(`bench: ${folder}: nothing of polygraphy in it\n`),
-    ]);
-  });
 });
 
 describe('one clear line for', () => {
@@ -252,12 +238,6 @@ describe('layers that lie alone', () => {
     expect(JSON.parse(stdout).layers).toMatchObject([
       { name: 'conv', averageMs: 0.25, type: 'CaskConvolution', precisionIn: 'fp32' },
     ]);
-    const named = await bench(['layers', join(folder, 'resnet.onnx.engine.graph.json'), '--json']);
-    expect(JSON.parse(named.stdout).layers).toMatchObject([{ averageMs: 0.25 }]);
-    rmSync(join(folder, 'resnet.onnx.engine.profile.metadata.json'));
-    writeFileSync(join(folder, 'resnet.onnx.engine.metadata.json'), '{');
-    const damaged = await bench(['import', folder, '--db', newStore()]);
-    expect(damaged.stderr).toMatch(/engine\.metadata\.json: not JSON: is it cut off\?\n$/);
   });
 });
 

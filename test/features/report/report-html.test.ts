@@ -3,9 +3,6 @@ import { join } from 'node:path';
 
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
-
-import { OUTPUTS } from '../../support/outputs.ts';
-import { formatPercent } from '../../../src/terminal/numbers.ts';
 import { openStore } from '../../../src/store/file/open.ts';
 import { bench, ROOT, sharedFolder, temporaryFolder, refusal } from '../../support/bench.ts';
 import { pageDataIn, sectionOf } from '../../support/page-data.ts';
@@ -82,22 +79,6 @@ describe('bench report --html', () => {
     expect(sectionOf(stdout, 'cells')).toContain(`worst first: verdict and change against ${base.slice(0, 8)}`);
     expect(sectionOf(stdout, 'cells')).toMatch(/slower<\/td>.*<td class="number change">\+30\.0 %<\/td>/);
     expect(sectionOf(stdout, 'findings')).toContain('In all sweeps up to a0000500: ');
-  });
-
-  test('where nothing is slower the first screen says what would have been found', async () => {
-    const quiet = join(cwd, 'quiet.sqlite');
-    const normal = normals(5);
-    simulateNights(quiet, { cells: simulatedCells(3), nights: 6, repeats: 3, value: () => 1 + 0.001 * normal() });
-    const overview = sectionOf((await bench(['report', '--html', '--db', quiet], { cwd })).stdout, 'overview');
-    const { stdout } = await bench(['check', '--json', '--db', quiet], { cwd });
-    const [series] = OUTPUTS.check.parse(JSON.parse(stdout)).series;
-    const effects = (series?.cells ?? []).map(({ mdePercent }) => mdePercent ?? Number.NaN);
-    const [, middle = Number.NaN, most = Number.NaN] = effects.toSorted((a, b) => a - b);
-    expect(overview).toContain('<span class="quiet">Nothing slower</span></h1>');
-    expect(overview).toContain(
-      `A change of ${formatPercent(middle, false)} would have been found nine times in ten in half of the cells, and one of ${formatPercent(most, false)} in all of them.`,
-    );
-    expect(overview).toContain('<b class="">3</b> <span>same</span>');
   });
 
   test('baselines, runs that do not count, and samples that cannot be read are named', async () => {

@@ -113,13 +113,6 @@ function queryIfThere(db: string): number {
   }
 }
 
-test('a budget ends it, and leaves out what does not fit', async () => {
-  const { args, env, repeats } = checkout(NOISE);
-  // Less than one run is estimated to take: one cell is measured nevertheless.
-  await bench(args('--until-sure', '0.01', '--budget', '1s'), { env });
-  expect(repeats()).toEqual({ [ONE]: 3 });
-});
-
 describe('bench run --budget', () => {
   test('leaves out what does not fit, says so, and begins with it the next night', async () => {
     const folder = temporaryFolder();

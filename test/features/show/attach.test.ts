@@ -89,20 +89,6 @@ describe('bench show RUN --attach FILE', () => {
   ])('bench show --attach: %j', async (args, text) => {
     expect(await start('show', ...args.map((arg) => arg.replace('RUN', run.id)))).toEqual(refusal(text));
   });
-
-  test('another store takes them with their files', async () => {
-    const into = join(temporaryFolder(), 'bench.sqlite');
-    expect((await start('db', 'merge', folder, '--db', into)).code).toBe(0);
-    writeFileSync(join(folder, 'late.json'), '{}');
-    await start('show', run.id, '--attach', 'late.json');
-    const { code, stdout } = await start('db', 'merge', folder, '--db', into, '--json');
-    expect([code, JSON.parse(stdout).stores[0].conflicts]).toEqual([0, []]);
-    expect(queryStore(into, 'SELECT name FROM attachments ORDER BY name')).toEqual(
-      ['a.nsys-rep', 'b.nsys-rep', 'late.json', 'notes.log'].map((name) => ({ name })),
-    );
-    const verified = await start('db', 'verify', '--db', into);
-    expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining('no damage')]);
-  });
 });
 
 test('bench db verify finds what is missing, and what has another content', async () => {

@@ -106,18 +106,6 @@ describe('what comes next', () => {
       'copies and compute overlap: the longest of them goes on for 99.6 % of the time',
     );
   });
-
-  test('tables mark the batch that an engine is tuned for', async () => {
-    const own = join(sharedFolder(), 'batches.sqlite');
-    const matrix = join(ROOT, 'matrices', 'quickstart.yaml');
-    await bench(['run', matrix, '--filter', 'vit_small fp16 graph', '--db', own]);
-    const columnOf = async (args: readonly string[], pattern: RegExp): Promise<string[]> =>
-      [...(await bench([...args, '--db', own], { env: { COLUMNS: '140' } })).stdout.matchAll(pattern)].map(
-        ([, found = '']) => found,
-      );
-    expect(await columnOf(['show', 'latest'], /^vit_small .* (\S+) +compute/gm)).toEqual(['0.13', '1.0', '4.0']);
-    expect(await columnOf(['choose', '--scaling'], / (\d+\*? → \d+\*?)  +\d+\.?\d* →/g)).toEqual(['1 → 8*', '8* → 32']);
-  });
 });
 
 test('a host without CPUs says nothing of what a CUDA graph gains', async () => {

@@ -78,17 +78,6 @@ describe('the log of a conversion', () => {
 });
 
 describe('standalone files of it', () => {
-  test('comments above a block say precision and batch', () => {
-    const [report] = torchTensorrtDriver.reports(FP16, 'out.txt');
-    expect(report).toMatchObject({
-      precision: 'fp16',
-      shapes: { input: [256] },
-      cudaGraph: null,
-      model: null,
-      harness: { name: 'torch-tensorrt', timer: 'unknown', metric: 'latencyMs' },
-    });
-  });
-
   test.each([
     ['FP8, batch size 128, CUDA graph on', 'fp8', { input: [128] }, true],
     ['bf16; batch=1; no CUDA graphs', 'bf16', { input: [1] }, false],
@@ -98,15 +87,6 @@ describe('standalone files of it', () => {
   ])('# %s', (comment, precision, shapes, cudaGraph) => {
     const [report] = torchTensorrtDriver.reports(FP16.replace(/^#.*/, `# ${comment}`), 'out.txt');
     expect(report).toMatchObject({ precision, shapes, cudaGraph });
-  });
-
-  test('comments that say no option are notes of their run', () => {
-    const note = 'torch_tensorrt.Input(min_shape=(1, 3), opt_shape=(8, 3), max_shape=(32, 3))';
-    const [report] = torchTensorrtDriver.reports(
-      `# FP16, batch size 8\n# ${note}\n${FP16.replace(/^#.*\n/, '')}`,
-      'out.txt',
-    );
-    expect(report).toMatchObject({ precision: 'fp16', notes: [note] });
   });
 });
 
