@@ -182,25 +182,6 @@ describe('the series of a store', () => {
     store.add(slowFrom(3), { branch: 'main', commit, gpuUuid: 'GPU-cccc' });
     expect((await bench(['check', '--branch', 'main', '--db', store.db], { cwd: repository.folder })).code).toBe(1);
   });
-
-  test('the branch that is checked out is judged, with what has no branch; without sweeps of it every series', async () => {
-    const repository = new Repository(temporaryFolder());
-    repository.commit();
-    const store = new Store();
-    for (const branch of ['main', 'pr', null]) {
-      store.add(slowFrom(99), { branch });
-      store.add(slowFrom(99), { branch });
-    }
-    const branches = async () => {
-      const { stdout } = await bench(['check', '--db', store.db, '--json'], { cwd: repository.folder });
-      return OUTPUTS.check.parse(JSON.parse(stdout)).series.map(({ branch }) => branch);
-    };
-    expect(await branches()).toEqual([null, 'main']);
-    repository.git('checkout', '--quiet', '-b', 'pr');
-    expect(await branches()).toEqual([null, 'pr']);
-    repository.git('checkout', '--quiet', '-b', 'never-measured');
-    expect(await branches()).toEqual([null, 'pr', 'main']);
-  });
 });
 
 /** As it is kept with a sweep. */

@@ -351,6 +351,9 @@ describe('wrong use', () => {
     ['--build CMD makes it there', [...MATRIX, ...STUB]],
     ['"model=x" matches none of the 2 cells', [...ALL, '--filter', 'model=x']],
   ])('%s', async (message, args) => {
-    expect(await bench(['compare', ...args], { cwd: made })).toEqual(refusal(message));
+    const { code, stdout, stderr } = await bench(['compare', ...args], { cwd: made });
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(message);
+    expect(stderr).not.toMatch(/^\s+at /m);
   });
 });

@@ -148,19 +148,12 @@ describe('shells', () => {
         ['vit', 'vit fp16 1x3x224x224 graph'],
       ],
       [['trend', '--filter='], ['--filter=vit']],
-      [['completion', ''], []],
-      [
-        ['help', ''],
-        ['compare', 'gpu'],
-      ],
+
       [
         ['compare', '--'],
         ['--metric', '--json', '--help'],
       ],
-      [
-        ['baseline', ''],
-        ['set', 'show', 'rm'],
-      ],
+
       [['run', '--', ''], []],
       [['show', '--db', 'none.sqlite', ''], []],
     ])('%j', async (words, expected) => {

@@ -188,11 +188,6 @@ test.each([
   expect(said(factor, clocks)).toContain(text);
 });
 
-test.each([80, 100, 140])('%d columns show the kernels', (columns) => {
-  const text = textOf(recordedLayers('pairs/vit_small.fp16/level2/profile'), [null, null], columns);
-  expect(text).toContain('tile 128x16x64 → 128x32');
-});
-
 test('a CUDA graph on one side alone is a note', () => {
   const [graph, launched] = [true, false].map((cudaGraph) => ({ ...ENGINE, cudaGraph }));
   expect(withGraphNote(graph ?? ENGINE, launched ?? ENGINE).notes).toEqual([

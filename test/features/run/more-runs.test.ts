@@ -65,17 +65,6 @@ describe('bench run --until-sure', () => {
     expect(repeats()[EIGHT]).toBeGreaterThan(2);
   });
 
-  test('a change stands beside the sweep that it is to, and that is one of the series', async () => {
-    const { args, env } = checkout({}, ['repeats: 1']);
-    const [sweepId] = idsIn((await bench(args(), { env })).stdout);
-    const other = checkout({}, ['repeats: 1', 'name: other']);
-    const elsewhere = other.args().map((arg) => (arg === other.db ? args()[5] : arg));
-    const { stderr: apart } = await bench(elsewhere.map(String), { env });
-    expect(apart).not.toContain('to sweep');
-    const { stderr } = await bench(args(), { env });
-    expect(stderr).toMatch(new RegExp(`% vs sweep ${sweepId}\\)`));
-  });
-
   test('killed in the middle and resumed, it goes on to the same end', async () => {
     const { args, db, env, repeats } = checkout({ ...NOISE, STUB_DELAY_MS: '80' });
     const child = startBench(args('--until-sure', '0.01', '--max-repeats', '12'), { env });
@@ -100,10 +89,6 @@ describe('bench run --until-sure', () => {
     expect(queryStore(db, `SELECT max(repeat) AS most FROM runs`)).toEqual([{ most: 5 }]);
   });
 });
-
-function idsIn(text: string): string[] {
-  return [...text.matchAll(/^sweep ([0-9a-f]{8})/gm)].map(([, id = '']) => id);
-}
 
 function queryIfThere(db: string): number {
   try {
