@@ -30,7 +30,7 @@ const GATE = [
 async function sweep(which: 'pair' | 'opt32', ...lines: readonly string[]): Promise<void> {
   const base = join(MATRICES, which === 'pair' ? 'quickstart-pair.yaml' : 'quickstart-pair-opt32.yaml');
   const gate = [...GATE, ...lines].join('\n').replace('gpu <=', 'gpuCompute <=');
-  writeFileSync(join(cwd, 'm.yaml'), `extends: ${base}\nname: m\nrepeats: 2\n${gate}\n`);
+  writeFileSync(join(cwd, 'm.yaml'), `extends: ${base}\nname: m\n${gate}\n`);
   const { code, stderr } = await bench(['run', 'm.yaml'], { cwd });
   expect([code, stderr.includes('bench:')]).toEqual([0, false]);
 }
@@ -110,7 +110,7 @@ describe('notify', () => {
     const refused = await check('m.yaml', '--untrusted');
     expect([refused.code, refused.stderr]).toEqual([
       2,
-      'bench: m.yaml:7:3: gate.notify: is started by bench check (./tell x): refused by --untrusted\n',
+      'bench: m.yaml:6:3: gate.notify: is started by bench check (./tell x): refused by --untrusted\n',
     ]);
     expect(started()).toBe('');
   });

@@ -7,15 +7,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { Comparison } from '../../../src/features/compare/index.ts';
 import { printable } from '../../../src/text/printable.ts';
 import { BISECT_TRTEXEC, makeHistory, slowFrom, writeInto } from '../../support/bisect-repository.ts';
-import {
-  bench,
-  type Finished,
-  finished,
-  sharedFolder,
-  startBench,
-  temporaryFolder,
-  refusal,
-} from '../../support/bench.ts';
+import { bench, type Finished, finished, sharedFolder, startBench, temporaryFolder } from '../../support/bench.ts';
 import { GPU_TRTEXEC, GpuMachine } from '../../support/gpu-machine.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { isGone, writtenPids } from '../../support/processes.ts';

@@ -1,30 +1,32 @@
-import { cpSync, existsSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 import { EngineCache } from '../../../src/engines/engine-cache.ts';
-import { bench, refusal, sharedFolder, temporaryFolder } from '../../support/bench.ts';
+import { bench, refusal, sharedFolder } from '../../support/bench.ts';
 import { enginesBeside } from '../../support/engine-folder.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
 
 let folder: string;
 let db: string;
-let made: string;
+let pristine: string;
 
 /** Three builds of one engine. */
 beforeAll(async () => {
-  made = sharedFolder();
-  const matrix = stubMatrix(made, ['builds: 3', 'repeats: 1']);
-  const args = ['run', matrix, '--trtexec', STUB, '--db', join(made, 'bench.sqlite'), '--no-telemetry'];
+  folder = sharedFolder();
+  db = join(folder, 'bench.sqlite');
+  pristine = sharedFolder();
+  const matrix = stubMatrix(folder, ['builds: 3', 'repeats: 1']);
+  const args = ['run', matrix, '--trtexec', STUB, '--db', db, '--no-telemetry'];
   const { code, stderr } = await bench(args, { env: { STUB_LUCK: '1' } });
   if (code !== 0) throw new Error(stderr);
+  cpSync(folder, pristine, { recursive: true, preserveTimestamps: true });
 });
 
 beforeEach(() => {
-  folder = temporaryFolder();
-  db = join(folder, 'bench.sqlite');
-  cpSync(made, folder, { recursive: true, preserveTimestamps: true });
+  rmSync(folder, { recursive: true });
+  cpSync(pristine, folder, { recursive: true, preserveTimestamps: true });
 });
 
 async function engines(...args: readonly string[]) {

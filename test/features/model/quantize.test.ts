@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 
 import { OUTPUTS } from '../../support/outputs.ts';
-import { bench, finished, ROOT, startBench, temporaryFolder, refusal } from '../../support/bench.ts';
+import { bench, finished, ROOT, startBench, temporaryFolder } from '../../support/bench.ts';
 
 const { appendFileSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync } = fs;
 const { statSync, writeFileSync } = fs;
@@ -167,9 +167,9 @@ describe('what is refused', () => {
 
   test('a log that speaks of nodes which the file does not have', async () => {
     const shop = new Workshop();
-    expect(await shop.quantize(['m.onnx', '--precision', 'fp8'], { leaves: 'mlp_tiny.onnx' })).toEqual(
-      refusal('said that it quantized 18 nodes, and the file has no Q/DQ node'),
-    );
+    const { code, stderr } = await shop.quantize(['m.onnx', '--precision', 'fp8'], { leaves: 'mlp_tiny.onnx' });
+    expect(code).toBe(2);
+    expect(stderr).toContain('said that it quantized 18 nodes, and the file has no Q/DQ node');
     const none = await shop.quantize(['m.onnx', '--precision', 'int8'], { leaves: null });
     expect(none.stderr).toContain('it left no ONNX model');
   });
