@@ -12,8 +12,8 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:f
 import { pathToFileURL } from 'node:url';
 import { dumpTables } from '../../support/store-dump.ts';
 
-const SWEEPS = 20;
-const FROM = 15;
+const SWEEPS = 23;
+const FROM = 18;
 
 test('several series: a line for each, the worst first, then that one in full', async () => {
   const cwd = temporaryFolder();
@@ -44,7 +44,7 @@ test('several series: a line for each, the worst first, then that one in full', 
   ]);
   expect(lines.filter((line) => line.startsWith('▲ ')).map((line) => line.replace(/ [0-9a-f]{8} /, ' '))).toEqual([
     expect.stringMatching(/^▲ 6 slower {3}0 faster {3}6 same/),
-    expect.stringMatching(/^▲ 6 of 12 cells slower by 5\.\d to 6\.\d %: all fp8, since 2026-01-16$/),
+    expect.stringMatching(/^▲ 6 of 12 cells slower by 5\.\d to 6\.\d %: all fp8, since 2026-01-19$/),
   ]);
   expect(lines.at(-2)).toBe('each in full: bench check --all');
   const all = await bench(['check', '--all'], { cwd, env });
@@ -69,7 +69,7 @@ test('an open finding: since which commit, and what to type; check and trend giv
   const { code, stdout } = await bench(['check'], { cwd, env: { ...process.env, COLUMNS: '80' } });
   expect([code, stdout.split('\n')[0]]).toEqual([1, '1 cell slower: 1 open']);
   const [, size = ''] =
-    /▲ [0-9a-f]{8} vit fp8 4x3x224x224 graph slower by ([56]\.\d %), since 2026-01-16 open in GPU compute time: 6 sweeps/.exec(
+    /▲ [0-9a-f]{8} vit fp8 4x3x224x224 graph slower by ([56]\.\d %), since 2026-01-19 open in GPU compute time: 6 sweeps/.exec(
       stdout.replaceAll(/\s+/g, ' '),
     ) ?? [];
   expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
@@ -84,7 +84,7 @@ test('an open finding: since which commit, and what to type; check and trend giv
   const { stdout: chart } = await bench(['trend', 'batch=4'], { cwd });
   expect(chart).toMatch(new RegExp(String.raw`^slower: \+${size} from 0\.8\d+ ms, newest sweep 0\.8\d+ ms$`, 'm'));
   expect(chart.replaceAll(/\s+/g, ' ')).toMatch(
-    new RegExp(String.raw`S 16 Jan slower \+${size}, finding [0-9a-f]{8}: open`),
+    new RegExp(String.raw`S 19 Jan slower \+${size}, finding [0-9a-f]{8}: open`),
   );
 }, 60_000);
 
