@@ -20,9 +20,8 @@ import { resolveRevision } from '../../tools/git/git.ts';
 import type { BisectOptions } from './command.ts';
 import { bisectCommits } from './commits.ts';
 import { bisectFactors } from './factors.ts';
-import type { BisectOutput } from './output.ts';
 import { type BisectRequest, idOfRequest, newestUnfinished, requestFile } from './request.ts';
-import { bisectText } from './report.ts';
+import { type BisectOutput, bisectText } from './report.ts';
 
 export async function bisect(
   good: string | undefined,

@@ -10,8 +10,7 @@ import { BrokenSubjectError, runCommand } from '../../run/checkout/commit-checko
 import { printable } from '../../text/printable.ts';
 import { addWorktree, contains, git, removeWorktree, repositoryFolder, subjectOf } from '../../tools/git/git.ts';
 import { inTurns, type MeasureOptions, type TwoCommits } from '../compare/index.ts';
-import type { BisectOutput } from './output.ts';
-import { evidenceOf, measureOptions, outputOf, type Settings, verdictOf } from './report.ts';
+import { type BisectOutput, type Settings, evidenceOf, measureOptions, outputOf, verdictOf } from './report.ts';
 import type { CommitRequest } from './request.ts';
 
 /**

@@ -15,7 +15,7 @@ import { LEAST_PAST_NIGHTS, PAST_WINDOW_NIGHTS, pastValues } from '../../judge/r
 import { valueKind, type ValueKind } from '../../judge/value-rule.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { UsageError } from '../../errors.ts';
-import type { ExitCode } from '../../exit-codes.ts';
+import { type ExitCode, failOn } from '../../exit-codes.ts';
 import type { FirstCause } from '../../records/cause.ts';
 import { NO_GATE } from '../../records/gated-metric.ts';
 import { gateMetric, type MetricId, metricOf } from '../../records/metric.ts';
@@ -38,7 +38,6 @@ import { seriesOf, seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { acrossMethods, pairsOf } from './compare-across-methods.ts';
 import { type CellHistory, cellHistories } from '../../selection/cell-histories.ts';
-import { failOn } from '../../cli/fail-on.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { isPath } from '../../selection/runs-of-paths.ts';
 import { queryTimes } from '../../selection/query-times.ts';

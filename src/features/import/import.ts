@@ -28,8 +28,7 @@ import {
   emptySweep,
 } from './import-group.ts';
 import { findSweepFolders, type FoundSweep, restoreSweep } from './restore-sweep.ts';
-import type { ImportOutput } from './output.ts';
-import { importText } from './text.ts';
+import { type ImportOutput, importText } from './text.ts';
 import { count } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
 import { sweepsNamed } from '../../store/sweeps/find-sweeps.ts';

@@ -26,10 +26,9 @@ import { type PrepareOptions, type Prepared, prepare } from '../plan/index.ts';
 import { collect, saveNewSweep } from './collect.ts';
 import type { CollectOptions, ResumeOptions, SettingsOptions } from './command.ts';
 import { ShardWatch, readJobs, recordJob, submittedArrays, taskOf } from './jobs.ts';
-import type { CancelOutput } from './output.ts';
 import { RunFolder, type RunPlan, finishedShards } from './run-folder.ts';
 import { type Submission, settingsOf, submitCollector, submitOutput, submitShards } from './submit.ts';
-import { cancelText, submitText } from './text.ts';
+import { type CancelOutput, cancelText, submitText } from './text.ts';
 
 export interface SlurmRunOptions extends PrepareOptions, SettingsOptions, CollectOptions {
   readonly runDir?: string;
