@@ -7,7 +7,7 @@
  */
 import { cellsToRepeat } from '../src/judge/adaptive-repeats.ts';
 import { compareCells } from '../src/judge/compare/compare-cells.ts';
-import { median } from '../src/statistics/median.ts';
+import { median } from '../src/statistics/order-statistics.ts';
 import { seededRandom } from '../src/matrix/plan/order.ts';
 
 const COMMITS = 200;

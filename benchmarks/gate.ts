@@ -9,7 +9,7 @@ import { bench } from './processes.ts';
 import type { Benchmark, Row } from './row.ts';
 import { sized } from './size.ts';
 import { inTemporaryFolder } from './temporary-folder.ts';
-import { median } from '../src/statistics/median.ts';
+import { median } from '../src/statistics/order-statistics.ts';
 
 /** What the gate reports, and when: simulated sweeps in a store, and `bench check` after each of them. */
 export const gate: Benchmark = { name: 'gate', run: () => inTemporaryFolder(measure) };

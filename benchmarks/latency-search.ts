@@ -11,7 +11,7 @@
  */
 import { judgePoints, type SearchPoint, searchStep } from '../src/judge/latency-search.ts';
 import { seededRandom } from '../src/matrix/plan/order.ts';
-import { median } from '../src/statistics/median.ts';
+import { median } from '../src/statistics/order-statistics.ts';
 
 const REPEATS = 5;
 const ERROR = 0.05;

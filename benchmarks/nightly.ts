@@ -1,5 +1,4 @@
-import { findChangePoints } from '../src/judge/history/change-points.ts';
-import { lastingChanges } from '../src/judge/history/lasting-changes.ts';
+import { findChangePoints, lastingChanges } from '../src/judge/history/lasting-changes.ts';
 import { madeHistory } from './detection/our-times.ts';
 import type { Benchmark, Row } from './row.ts';
 import { sized } from './size.ts';

@@ -1,4 +1,4 @@
-import { meanLog } from '../../src/statistics/logarithms.ts';
+import { meanLog } from '../../src/statistics/special-functions.ts';
 import type { Pair } from './draw.ts';
 import type { RealRun, Visit } from './real-runs.ts';
 import { type Answer, checkedSweeps, fixed, type MeasuredCell } from './ways.ts';

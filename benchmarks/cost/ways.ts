@@ -1,4 +1,4 @@
-import { chooseSuspects, confirmBudgetS } from '../../src/features/run/suspects/choose-suspects.ts';
+import { chooseSuspects, confirmBudgetS } from '../../src/features/run/suspects/last-good-engine.ts';
 import { cellsToRepeat, type GrowingCell } from '../../src/judge/adaptive-repeats.ts';
 import { compareCells } from '../../src/judge/compare/compare-cells.ts';
 import type { PairResult, Candidate } from '../../src/judge/gate/evidence.ts';
@@ -6,7 +6,7 @@ import { judgePairs, pairsNeeded, runSigmas } from '../../src/judge/gate/judge-p
 import { type KeyedCell, noiseKindOf } from '../../src/records/cell.ts';
 import type { CellKey } from '../../src/records/scalars.ts';
 import { isCalled } from '../../src/records/verdict.ts';
-import { median } from '../../src/statistics/median.ts';
+import { median } from '../../src/statistics/order-statistics.ts';
 import { alarms, SimulatedGate } from '../../test/support/gate-evidence.ts';
 import type { DrawnCell, Pair } from './draw.ts';
 import type { RealRun } from './real-runs.ts';

@@ -1,5 +1,5 @@
 import { compareCells } from '../../src/judge/compare/compare-cells.ts';
-import { findChangePoints } from '../../src/judge/history/change-points.ts';
+import { findChangePoints } from '../../src/judge/history/lasting-changes.ts';
 import type { CellHistory } from '../../src/judge/history/noise.ts';
 import { runCentre } from '../../src/trtexec/log/derived.ts';
 import { medianTimesMs, type Side, timedMs } from '../timing.ts';

@@ -2,9 +2,9 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { judgePairs, pairsNeeded, runSigmas } from '../../src/judge/gate/judge-pairs.ts';
-import { chooseSuspects, confirmBudgetS } from '../../src/features/run/suspects/choose-suspects.ts';
+import { chooseSuspects, confirmBudgetS } from '../../src/features/run/suspects/last-good-engine.ts';
 import type { Candidate } from '../../src/judge/gate/evidence.ts';
-import { median } from '../../src/statistics/median.ts';
+import { median } from '../../src/statistics/order-statistics.ts';
 import { Random } from '../detection/random.ts';
 import { ROOT } from '../processes.ts';
 import { readRecorded } from '../recordings.ts';

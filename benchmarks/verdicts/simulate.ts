@@ -1,6 +1,6 @@
 import { compareCells, type TwoSides } from '../../src/judge/compare/compare-cells.ts';
 import type { CellComparison } from '../../src/records/verdict.ts';
-import { median } from '../../src/statistics/median.ts';
+import { median } from '../../src/statistics/order-statistics.ts';
 import { Random } from '../detection/random.ts';
 
 /** Quietest and noisiest cell of a mixed matrix, as the standard deviation of a run. */

@@ -1,5 +1,5 @@
 import type { ReadRun } from '../../src/artefacts/read/read-run.ts';
-import { TIMED_METRICS } from '../../src/records/measurement.ts';
+import { TIMED_METRICS } from '../../src/records/harness.ts';
 import type { TrtexecRun } from '../../src/trtexec/log/parsed-log.ts';
 
 /** What the program says of a run, under the keys of `RunFacts`. What it does not know is absent. */

@@ -4,7 +4,7 @@ import { zstdDecompressSync } from 'node:zlib';
 
 import { z } from 'zod';
 
-import { percentilesSchema } from '../../src/records/measurement.ts';
+import { percentilesSchema } from '../../src/records/harness.ts';
 import type { Visit } from './visit.ts';
 
 const NUMBER = String.raw`(-?[\d.]+(?:e[-+]?\d+)?)`;

@@ -8,8 +8,8 @@ import { canonicalJson } from '../text/canonical-json.ts';
 import { batchOf, itemsPerS, type KeyedCell, PRECISIONS } from '../records/cell.ts';
 import { valuesOf } from './value-rule.ts';
 import { type EngineEfficiency, engineEfficiencySchema } from '../layers/work/efficiency.ts';
-import { median } from '../statistics/median.ts';
-import { tQuantile } from '../statistics/student-t.ts';
+import { median } from '../statistics/order-statistics.ts';
+import { tQuantile } from '../statistics/special-functions.ts';
 import { FLAG_LABELS, isIneligible, ineligibleFlags } from '../records/run-flag.ts';
 
 type ChoiceRun = Pick<CellRun, 'cellKey' | 'centres' | 'derivedQps' | 'flags' | 'outcome' | 'role'> & {

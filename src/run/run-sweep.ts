@@ -6,8 +6,7 @@ import { ATTEMPT_PREFIX, isTemporary, sweepFolderOf } from '../artefacts/layout.
 import { readRunFolder } from '../artefacts/read/read-run.ts';
 import { writeSweepManifest } from '../artefacts/sweep-manifest.ts';
 import { BenchError } from '../errors.ts';
-import { endOrphans } from '../process/marked-processes.ts';
-import { endOrphan, identitySchema } from '../process/process-identity.ts';
+import { endOrphan, endOrphans, identitySchema } from '../process/process-identity.ts';
 import type { PlannedRun } from '../records/plan.ts';
 import { isId, type RunId } from '../records/scalars.ts';
 import type { Sweep } from '../records/sweep.ts';
@@ -17,7 +16,7 @@ import { ATTEMPT_FILE, finishRun, hasEnded, saveRead } from './attempt.ts';
 import { asDiskFull, requireStore } from './requirements.ts';
 import type { StoredPlan } from './stored-plan.ts';
 import type { Side, SweepContext, SweepCounts, Turn } from './sweep-context.ts';
-import { lockSweep } from './sweep-lock.ts';
+import { lockSweep } from './planned-sweep.ts';
 import { measureInTurns } from './measure-in-turns.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { power, settledByRuns, sharedChange, unchangedNights, verdictsOn } from '../../benchmarks/verdicts/simulate.ts';
-import { detectableErrors, varianceReserve } from '../../src/judge/detectable-effect.ts';
+import { detectableErrors, varianceReserve } from '../../src/judge/run-noise.ts';
 import { typicalVariance, variancePrior } from '../../src/statistics/variance-prior.ts';
 import { normals } from '../support/simulated-store.ts';
 

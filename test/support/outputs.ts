@@ -19,7 +19,7 @@ import { cellsOutput, findingsOutput, machinesOutput, sweepsOutput } from '../..
 import { noise } from '../../src/features/noise/output.ts';
 import { parseOutput } from '../../src/features/parse/output.ts';
 import { planOutput } from '../../src/features/plan/output.ts';
-import { profileOutput } from '../../src/features/profile/output.ts';
+import { profileOutput } from '../../src/features/profile/target.ts';
 import { report, reportHtml, serve, upgrade } from '../../src/features/report/output.ts';
 import { reproBundle, reproOutput } from '../../src/features/repro/output.ts';
 import { explainOutput, shownCell, shownRun, shownSweep } from '../../src/features/show/output.ts';

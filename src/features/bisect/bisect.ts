@@ -12,7 +12,7 @@ import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { holderText } from '../../process/lock.ts';
 import { isMetric, isOfBuild, METRIC_WORDS, type MetricId, ownMetricNamed } from '../../records/metric.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
-import { lockSweep, sweepLockHolder } from '../../run/sweep-lock.ts';
+import { lockSweep, sweepLockHolder } from '../../run/planned-sweep.ts';
 import { resolveSide } from '../../selection/sides.ts';
 import { planOf } from '../../store/sweeps/sweeps.ts';
 import { printable } from '../../text/printable.ts';

@@ -6,7 +6,7 @@ import { packageFolder } from '../../cli/store-location.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { BenchError, UsageError } from '../../errors.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';
-import { BrokenSubjectError, runCommand } from '../../run/checkout/user-command.ts';
+import { BrokenSubjectError, runCommand } from '../../run/checkout/commit-checkout.ts';
 import { printable } from '../../text/printable.ts';
 import { addWorktree, contains, git, removeWorktree, repositoryFolder, subjectOf } from '../../tools/git/git.ts';
 import { inTurns, type MeasureOptions, type TwoCommits } from '../compare/index.ts';

@@ -1,5 +1,4 @@
-import { commandNamed, helpText } from '../../cli/command-tree.ts';
-import { defineCommand } from '../../cli/define-command.ts';
+import { commandNamed, defineCommand, helpText } from '../../cli/define-command.ts';
 import { printLines } from '../../cli/io.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';
 

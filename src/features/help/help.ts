@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 
-import { commandsOf } from '../../cli/command-tree.ts';
+import { commandsOf } from '../../cli/define-command.ts';
 import { type Io, printLines } from '../../cli/io.ts';
 import { packageFolder } from '../../cli/store-location.ts';
 import { UsageError } from '../../errors.ts';

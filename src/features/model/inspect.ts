@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { type Io, printResult } from '../../cli/io.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
-import { onnxProblem } from '../../selection/reading-problem.ts';
+import { onnxProblem } from '../../selection/find-runs.ts';
 import { printable } from '../../text/printable.ts';
 import { shortList } from '../../text/short-list.ts';
 import { shellQuote } from '../../text/shell-quote.ts';

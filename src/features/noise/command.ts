@@ -1,5 +1,5 @@
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
-import { NEWEST_SWEEPS } from '../../judge/history/settings.ts';
+import { NEWEST_SWEEPS } from '../../judge/history/noise.ts';
 import { branchOption, filterOption, metricOption, positiveInteger } from '../../cli/options.ts';
 
 const define = (command: PlainCommand) =>

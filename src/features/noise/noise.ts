@@ -2,15 +2,12 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
-import { type KnownNoise, visibleChange } from '../../judge/detectable-effect.ts';
-import { HISTORY, NEWEST_SWEEPS } from '../../judge/history/settings.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { isMetric, isOfBuild, type MetricId, metricOf, metricWord } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { chooseCells, metricNamed, namedCells } from '../../selection/by-name.ts';
 import { resolveSide } from '../../selection/sides.ts';
-import { percentOfLog } from '../../statistics/logarithms.ts';
-import { median } from '../../statistics/median.ts';
+import { percentOfLog } from '../../statistics/special-functions.ts';
 import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellKeysOf } from '../../store/runs/runs.ts';
@@ -23,11 +20,10 @@ import { aboutCell, inLabelOrder } from '../../text/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import type { NoiseOptions } from './command.ts';
 import { type NoiseOutput, type NoisyCell, SHOWN_RUNS } from './output.ts';
-import { logsOf, noiseOf } from '../../judge/history/noise.ts';
-import { squaresAround } from '../../judge/run-noise.ts';
+import { HISTORY, NEWEST_SWEEPS, logsOf, noiseOf } from '../../judge/history/noise.ts';
+import { type KnownNoise, squaresAround, visibleChange } from '../../judge/run-noise.ts';
 import { cellHistories } from '../../selection/cell-histories.ts';
-import { at } from '../../statistics/at.ts';
-import { medianIn } from '../../statistics/order-statistics.ts';
+import { at, median, medianIn } from '../../statistics/order-statistics.ts';
 
 /** `bench noise [CELL...]`: the noise of each cell, and what is visible in spite of it. */
 export async function noise(names: readonly string[], options: NoiseOptions, io: Io): Promise<ExitCode> {

@@ -6,7 +6,7 @@ import { type Io, printResult } from '../../cli/io.ts';
 import type { PlanOptions } from './command.ts';
 import type { PlanOutput } from './output.ts';
 import { prepare, type Prepared } from './prepare.ts';
-import { estimateS } from '../../matrix/plan/assign-gpus.ts';
+import { totalEstimateS } from '../../matrix/plan/assign-gpus.ts';
 import { RANDOM_CALIBRATION_NOTE } from '../../variants/conversion.ts';
 import { NoTrtexecError } from '../../trtexec/program/find-trtexec.ts';
 import { printable } from '../../text/printable.ts';
@@ -42,7 +42,7 @@ function outputOf({ matrix, plan: made, program }: Prepared): PlanOutput {
     provenance,
     seed: made.seed,
     repeats: made.repeats,
-    estimateS: estimateS(made, provenance === 'recorded'),
+    estimateS: totalEstimateS(made, provenance === 'recorded'),
     cells: made.cells.map(({ cell, label, buildRef }) => ({ ...cell, label, buildRef })),
     variants: made.variants.map((variant) => ({
       variantRef: variant.variantRef,

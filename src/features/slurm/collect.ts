@@ -17,7 +17,7 @@ import { tryAcquire, holderText } from '../../process/lock.ts';
 import { finishedShards, RunFolder, type RunPlan } from './run-folder.ts';
 import { saveState } from '../../run/run-sweep.ts';
 import type { CollectOptions } from './command.ts';
-import { ShardWatch } from './shard-status.ts';
+import { ShardWatch } from './jobs.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { type OpenStore, openStore } from '../../store/file/open.ts';
 import { RunWriter } from '../../store/runs/save-run.ts';

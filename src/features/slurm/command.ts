@@ -39,7 +39,7 @@ export const resumeCommand = defineCommand({
     'bench slurm resume bench-slurm/1a2b3c4d --slurm time=60 --wait',
   ],
   define: resumeOptions,
-  run: async ([path], options, io) => (await import('./resume-run.ts')).resumeRun(path, options, io),
+  run: async ([path], options, io) => (await import('./run-on-slurm.ts')).resumeRun(path, options, io),
 });
 
 const cancelOptions = (command: PlainCommand) => command.arguments('<run>');
@@ -50,7 +50,7 @@ export const cancelCommand = defineCommand({
   examples: ['bench slurm cancel bench-slurm/1a2b3c4d'],
   outputs: { cancel: async () => (await import('./output.ts')).cancelled },
   define: cancelOptions,
-  run: async ([path], options, io) => (await import('./resume-run.ts')).cancel(path, options, io),
+  run: async ([path], options, io) => (await import('./run-on-slurm.ts')).cancel(path, options, io),
 });
 
 const workerOptions = (command: PlainCommand) =>

@@ -1,4 +1,4 @@
-import { median } from '../../../statistics/median.ts';
+import { median } from '../../../statistics/order-statistics.ts';
 import type { Sweep } from '../../../records/sweep.ts';
 import type { Look } from '../../../terminal/look.ts';
 import { count, formatMs, formatPercent } from '../../../terminal/numbers.ts';
