@@ -7,7 +7,7 @@ import { NO_VALUES } from '../../support/no-values.ts';
 import { comparedCellText, type ShownCell } from '../../../src/features/compare/cell-text.ts';
 import { metricOf } from '../../../src/records/metric.ts';
 import { makeLook } from '../../../src/terminal/look.ts';
-import { cellLabel } from '../../../src/text/cell-label.ts';
+import { cellLabel } from '../../../src/records/cell-label.ts';
 import { choiceCell } from '../../support/deployments.ts';
 import { geometricMeans } from '../../../src/features/compare/compare.ts';
 import { geometricMeanLines } from '../../../src/features/compare/text.ts';
