@@ -29,8 +29,8 @@ async function detected(text: string, ...args: readonly string[]): Promise<strin
 
 describe('labels are never read', () => {
   test.each([
-    ['synthetic-dev', 30, []],
-    ['ab-dev', 30, ['--ab']],
+    ['synthetic-dev', 40, []],
+    ['ab-dev', 60, ['--ab']],
   ] as const)('%s', async (name, count, args) => {
     const lines = linesOf(name, count);
     const answer = await detected(lines.join('\n'), ...args);
