@@ -230,13 +230,6 @@ describe('--measure', () => {
     });
   });
 
-  test('--filter without cells to choose from is one clear line', async () => {
-    expect(await bench(['doctor', '--measure', '--filter', 'vit'])).toMatchObject({
-      code: 2,
-      stderr: 'bench: --filter chooses cells for --measure of --matrix FILE: name both\n',
-    });
-  });
-
   test('the reference of bench can be planned for every TensorRT, and its model has its inputs', async () => {
     const matrix = join(ROOT, 'matrices', 'reference.yaml');
     for (const version of ['8.6', '10.6', '11.0']) {

@@ -134,7 +134,7 @@ function tables(db: string, lost: Readonly<Record<string, readonly string[]>>): 
 }
 
 describe('an import that was interrupted', () => {
-  const LOGS = 200;
+  const LOGS = 300;
   /** When it was imported, which orders sweeps without a date. */
   const BY_THE_CLOCK = { sweep_imports: ['imported_at'] };
 

@@ -101,17 +101,6 @@ test('nights that differ by more than their runs are told apart from noisy runs'
   }
 });
 
-test('one run a cell: what is missing is said', async () => {
-  const db = join(temporaryFolder(), 'bench.sqlite');
-  simulateNights(db, { cells: CELLS, nights: 1, repeats: 1, value: (cell) => 1 + cell });
-  const { code, stdout } = await bench(['noise', '--db', db]);
-  expect(code).toBe(0);
-  expect(stdout).toMatch(/^the noise of runs is not known yet/);
-  const said = stdout.replaceAll('\n', ' ');
-  expect(said).toContain('needs at least 8 sweeps');
-  for (const cell of (await noise(db)).cells) expect(cell).toMatchObject({ runPercent: null, sweepPercent: null });
-});
-
 test('the same recordings twice count once, and five runs of them show a change of under one percent', async () => {
   const db = join(temporaryFolder(), 'bench.sqlite');
   const matrix = join(ROOT, 'matrices', 'quickstart-pair.yaml');

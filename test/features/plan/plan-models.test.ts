@@ -104,10 +104,6 @@ describe('what is no mistake', () => {
     'build: {opt: {batch: 8}}',
   ];
 
-  test('a matrix that fits plans without a word; a star stands for the rest of a name', async () => {
-    expect(await notesOf(right)).toEqual([]);
-  });
-
   test('operators that make random inputs or CUDA graphs doubtful are notes', async () => {
     const cf = 'models: {cf: {onnx: control_flow.onnx, shapes: {x: [batch, 7, 4]}}}';
     expect(await notesOf([cf, 'axes: {precision: fp32, batch: 8, cudaGraph: [on, off]}'])).toEqual([
