@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+
 import { expect, test } from 'vitest';
 
 import { main } from '../../src/cli.ts';

@@ -4,10 +4,10 @@ import { delimiter, join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import type * as published from '../../plug-in.d.ts';
 import type { Checked } from '../../src/features/check/output.ts';
 import type { ReportedSweep } from '../../src/features/export/index.ts';
 import { API } from '../../src/harnesses/plug-in.ts';
+import type * as published from '../../plug-in.d.ts';
 import { bench, refusal, ROOT, temporaryFolder } from '../support/bench.ts';
 
 const EXAMPLE = join(ROOT, 'test', 'fixtures', 'plug-in');

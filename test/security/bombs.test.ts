@@ -5,7 +5,6 @@ import { gzipSync, zstdCompressSync } from 'node:zlib';
 
 import { describe, expect, test } from 'vitest';
 
-import { runFuzz } from '../../benchmarks/fuzz/run-fuzz.ts';
 import { readChunks } from '../../src/files/files.ts';
 import { discoverRuns } from '../../src/artefacts/read/discover.ts';
 import { readSource } from '../../src/artefacts/read/read-source.ts';
@@ -15,6 +14,7 @@ import { findRuns } from '../../src/selection/find-runs.ts';
 import { parseLayerInfo, parseOrigins } from '../../src/trtexec/exports/layer-info.ts';
 import { parseProfile } from '../../src/trtexec/exports/profile.ts';
 import { TimesReader } from '../../src/trtexec/exports/times.ts';
+import { runFuzz } from '../../benchmarks/fuzz/run-fuzz.ts';
 import { bench, temporaryFolder } from '../support/bench.ts';
 import { testIo } from '../support/io.ts';
 import { FIXTURES } from '../support/recordings.ts';

@@ -2,18 +2,20 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+
 import { beforeAll, describe, expect, test } from 'vitest';
+import * as fc from 'fast-check';
+
 import { STEP } from '../../../src/features/bisect/commits.ts';
 import { printable } from '../../../src/text/printable.ts';
 import { seededRandom } from '../../../src/matrix/plan/order.ts';
+import { type JudgedFactors, searchFactors } from '../../../src/features/bisect/factors.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, finished, sharedFolder, startBench, temporaryFolder } from '../../support/bench.ts';
 import { BISECT_TRTEXEC, makeHistory, slowFrom, writeInto } from '../../support/bisect-repository.ts';
 import { isGone, writtenPids } from '../../support/processes.ts';
 import { Repository } from '../../support/repository.ts';
 import { queryStore } from '../../support/store-dump.ts';
-import * as fc from 'fast-check';
-import { type JudgedFactors, searchFactors } from '../../../src/features/bisect/factors.ts';
 
 const CELL = ['--matrix', 'm.yaml', '--cell', 'batch=8'];
 const STUB = ['--trtexec', BISECT_TRTEXEC];

@@ -1,15 +1,17 @@
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join, dirname } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
 import { expect, test, beforeAll, describe } from 'vitest';
+import Database from 'better-sqlite3';
+
+import { textWidth } from '../../../src/terminal/text-width.ts';
 import { bench, temporaryFolder, sharedFolder, benchProcess, ROOT } from '../../support/bench.ts';
 import { normals, simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
 import { OUTPUTS, jsonOf } from '../../support/outputs.ts';
 import { STUB } from '../../support/stub.ts';
 import { batchMatrix } from '../../support/trouble.ts';
-import Database from 'better-sqlite3';
 import { readVisits, type RealRun } from '../../../benchmarks/cost/real-runs.ts';
-import { textWidth } from '../../../src/terminal/text-width.ts';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
-import { pathToFileURL } from 'node:url';
 import { dumpTables } from '../../support/store-dump.ts';
 
 const SWEEPS = 23;

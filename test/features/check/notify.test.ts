@@ -1,17 +1,19 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync, mkdirSync, symlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
+
 import { expect, test, beforeEach, describe } from 'vitest';
+
 import { startProgram, notifyPrograms, type NotifySources } from '../../../src/features/check/notify.ts';
 import { spawnProcess } from '../../../src/process/spawn.ts';
-import { temporaryFolder } from '../../support/bench.ts';
-import { testIo } from '../../support/io.ts';
-import { hostname } from 'node:os';
 import { notifyCommand } from '../../../src/cli/options.ts';
 import { migrationsFolder } from '../../../src/cli/store-location.ts';
 import { readMatrix } from '../../../src/features/plan/index.ts';
 import { NO_GIT, type Sweep } from '../../../src/records/sweep.ts';
 import { openStore } from '../../../src/store/file/open.ts';
 import { saveSweep } from '../../../src/store/sweeps/sweeps.ts';
+import { temporaryFolder } from '../../support/bench.ts';
+import { testIo } from '../../support/io.ts';
 import { oneModel } from '../../support/matrices.ts';
 import { Repository } from '../../support/repository.ts';
 

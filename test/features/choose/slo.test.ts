@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
+
 import { answerSlo } from '../../../src/features/choose/slo.ts';
 import { deploymentsOf, workloadsOf } from '../../../src/judge/deployment.ts';
-import { accuracyOf, choiceCell, deployment } from '../../support/deployments.ts';
 import { dominatorsOf, speedUpsOf, tallyPrecisions } from '../../../src/features/choose/pareto.ts';
+import { accuracyOf, choiceCell, deployment } from '../../support/deployments.ts';
 
 const one = deployment(choiceCell('fp16', 1), 1);
 const eight = deployment(choiceCell('fp16', 8), 4);

@@ -1,16 +1,18 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+
 import { describe, expect, test, beforeAll } from 'vitest';
+
 import type { RunFlag } from '../../../src/records/run-flag.ts';
+import { median } from '../../../src/statistics/order-statistics.ts';
+import { textWidth } from '../../../src/terminal/text-width.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { normals, simulatedCells, simulateNights } from '../../support/simulated-store.ts';
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { median } from '../../../src/statistics/order-statistics.ts';
 import { syntheticLog } from '../../support/fitness-facts.ts';
 import { FakeGpu } from '../../support/fake-gpu.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
 import { sharedStore } from '../../support/made-stores.ts';
-import { textWidth } from '../../../src/terminal/text-width.ts';
 
 async function newestCompared(db: string) {
   const { code, stdout } = await bench(['compare', 'latest~1', 'latest', '--db', db, '--json']);

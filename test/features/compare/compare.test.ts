@@ -74,6 +74,16 @@ describe('on a repository in which one commit made two cells slower', () => {
     expect(json.head.note).toContain('the commit before it');
   });
 
+  test('BASE alone takes as HEAD the newest results at or before the commit that is checked out', async () => {
+    const { json } = await compare('HEAD~3');
+    expect(json.head.commit).toBe(commits[2]);
+    repository.git('checkout', '--quiet', '--force', commits[1] ?? '');
+    const earlier = await bench(['compare', commits[0] ?? '', '--db', db], { cwd: repository.folder });
+    repository.git('checkout', '--quiet', '--force', 'main');
+    expect(earlier.code).toBe(2);
+    expect(earlier.stderr).toContain(`taking ${commits[0]?.slice(0, 8)}, the commit before it`);
+  });
+
   test.each([
     ['a range', ['HEAD~3..HEAD']],
     ['an open range', ['HEAD~3..']],

@@ -1,18 +1,19 @@
 import { describe, expect, test } from 'vitest';
+
 import { nextRound, pairedCell, type PairedCell } from '../../../src/features/compare/run/turns.ts';
 import type { Enough } from '../../../src/features/run/index.ts';
 import { seededRandom } from '../../../src/matrix/plan/order.ts';
 import { keyedCell } from '../../../src/records/cell.ts';
-import { NO_VALUES } from '../../support/no-values.ts';
 import { comparedCellText, type ShownCell } from '../../../src/features/compare/cell-text.ts';
 import { metricOf } from '../../../src/records/metric.ts';
 import { makeLook } from '../../../src/terminal/look.ts';
 import { cellLabel } from '../../../src/records/cell-label.ts';
-import { choiceCell } from '../../support/deployments.ts';
 import { geometricMeans } from '../../../src/features/compare/compare.ts';
 import { geometricMeanLines } from '../../../src/features/compare/text.ts';
 import { type CellRatio, NO_SHARED_NOISE } from '../../../src/judge/geometric-mean.ts';
 import type { JudgedCell } from '../../../src/judge/compare/compare-matrix.ts';
+import { NO_VALUES } from '../../support/no-values.ts';
+import { choiceCell } from '../../support/deployments.ts';
 import { simulatedCells } from '../../support/simulated-store.ts';
 
 type Runs = PairedCell['base'];

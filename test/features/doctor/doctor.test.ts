@@ -1,7 +1,10 @@
 import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
+
 import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
+import Database from 'better-sqlite3';
+
 import { gatherFacts } from '../../../src/features/doctor/gather.ts';
 import { testIo } from '../../support/io.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
@@ -10,7 +13,6 @@ import { bench, ROOT, temporaryFolder } from '../../support/bench.ts';
 import { FAKE_GPU, FakeGpu } from '../../support/fake-gpu.ts';
 import { fakeTools } from '../../support/fake-tools.ts';
 import { STUB } from '../../support/stub.ts';
-import Database from 'better-sqlite3';
 
 const NODE = dirname(process.execPath);
 

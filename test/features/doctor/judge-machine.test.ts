@@ -287,6 +287,21 @@ describe('of tools that only some commands need', () => {
     });
   });
 
+  test.each([
+    [
+      'refused',
+      { ...answered(''), kind: 'refused' as const, problem: 'SyntaxError', exitCode: 1, signal: null },
+      'warning',
+      'SyntaxError',
+    ],
+    ['no JSON', answered('hello\n'), 'warning', 'answers: hello'],
+    ['named and missing', { kind: 'missing' as const }, 'warning', '($BENCH_PYTHON): not found'],
+  ])('an interpreter that is none: %s', (_, answer, state, said) => {
+    const python = { interpreter: '/x/python', isNamed: true, answer };
+    const check = only({ ...READY, python }, 'tools.modelopt');
+    expect([check?.state, check?.evidence]).toEqual([state, expect.stringContaining(said)]);
+  });
+
   test('a folder without a repository is told before results have no commit', () => {
     const repository = { commit: null, dirty: null };
     expect(notOk({ ...READY, repository })).toBe('tools.repository advice');

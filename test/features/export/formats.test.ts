@@ -1,13 +1,14 @@
 import { parse } from 'csv-parse/sync';
 import { XMLParser } from 'fast-xml-parser';
 import { describe, expect, test } from 'vitest';
+
 import { csvText, openMetricsText } from '../../../src/features/export/metric-tables.ts';
 import { junitXml } from '../../../src/features/export/junit.ts';
 import { githubAnnotations, markdownText } from '../../../src/features/export/github.ts';
 import type { ReportedSweep } from '../../../src/features/export/reported-sweep.ts';
-import { compared, judged, reportedCell, reportedSweep } from '../../support/reported-sweep.ts';
 import type { QueryTimes } from '../../../src/trtexec/run-facts.ts';
 import { chromeTrace, queryTracks, roundingMs, type Trace } from '../../../src/features/export/trace.ts';
+import { compared, judged, reportedCell, reportedSweep } from '../../support/reported-sweep.ts';
 
 const SLOWER = 'slower: GPU compute time +5.0 % (2.000 → 2.100 ms)';
 const REPORT = reportedSweep([
@@ -131,6 +132,17 @@ describe('Markdown', () => {
     const text = markdownText(reportedSweep(cells));
     expect(text.length).toBeLessThan(65_536);
     expect(text).toMatch(/2000 of 2000 cells slower[^]*and 1\d\d\d more cells/);
+  });
+
+  test('the title counts only cells that were compared, and names the others', () => {
+    const title = (...verdicts: readonly ('same' | 'missing' | 'incomparable' | 'failed')[]) => {
+      const cells = verdicts.map((verdict, n) => reportedCell(`${n}`, [1, 1], { ...compared('same', 1, 1), verdict }));
+      return markdownText(reportedSweep(cells)).split('\n')[0];
+    };
+    expect(title('same', 'missing', 'missing', 'incomparable', 'failed')).toBe(
+      '### No slower cell among 1 (1 without a result, 1 that cannot be compared, 2 on one side only)',
+    );
+    expect(title('missing', 'missing')).toBe('### No verdict in 2 cells (2 on one side only)');
   });
 });
 

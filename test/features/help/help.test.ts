@@ -99,6 +99,12 @@ describe('--help', () => {
     }
   });
 
+  test('bench help COMMAND says the same', async () => {
+    expect(await helpOn('compare')).toBe(helps.get('compare'));
+    expect(await helpOn('baseline', 'set')).toBe(helps.get('baseline set'));
+    expect(await helpOn('help')).toBe(helps.get('help'));
+  });
+
   test('the overview names every command, exit code and topic', async () => {
     const text = await helpOn();
     const commands = [...helps.keys()].filter((words) => /^\S+$/.test(words));

@@ -159,4 +159,17 @@ describe('bench import --date', () => {
     expect(stderr).toContain(words);
     expect(stderr).not.toContain(`"${date}"`);
   });
+
+  test('does not count where run.json says the time, and says so', async () => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'stdout.log'), logOf('normal', 1, null));
+    const started = '2026-11-21T07:47:04.500000+00:00';
+    writeFileSync(join(folder, 'run.json'), JSON.stringify({ argv: ['trtexec'], started }));
+    const args = ['import', folder, '--date', '2026-03-01', '--db', join(folder, 'bench.sqlite'), '--json'];
+    const { stdout, stderr } = await bench(args);
+    expect(stderr).toBe('note: --date does not count for runs whose run.json says when they began (1 sweep)\n');
+    expect(JSON.parse(stdout).sweeps).toMatchObject([
+      { startedAt: '2026-11-21T07:47:04.500Z', datesFrom: ['runJson'] },
+    ]);
+  });
 });

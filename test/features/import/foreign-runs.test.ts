@@ -55,6 +55,12 @@ describe('runs that profile', () => {
     const reasons = [`base: ${why}`, `head: ${why}`];
     expect(JSON.parse(stdout).cells).toMatchObject([{ verdict: 'failed', reasons }]);
   });
+
+  test('a profile that was left beside a run without a profiler does not make it one', async () => {
+    const folder = copyOf('formats/default-run', 'run');
+    cpSync(join(FIXTURES, 'formats/profile-separate/profile.json.br'), join(folder, 'profile.json.br'));
+    expect(roleOf(await onlyRead(folder))).toBe('timed');
+  });
 });
 
 describe('exports of another run', () => {

@@ -149,6 +149,23 @@ describe('what a report does not say', () => {
       `bench: ${TORCH.fp16}: does not say its precision, nor its shapes, nor whether it used a CUDA graph; add --precision NAME --shapes input:8x3x224x224 --cuda-graph on|off\n`,
     );
   });
+
+  test('one file of several that lacks something keeps all of them out', async () => {
+    const db = newStore();
+    const args = ['import', TORCH.fp16b256, TORCH.fp16, '--model', 'vit', '--cuda-graph', 'off'];
+    const { code } = await bench([...args, '--db', db]);
+    expect(code).toBe(2);
+    const { stdout } = await bench(['ls', 'sweeps', '--json', '--db', db]);
+    expect(stdout).not.toContain('"import"');
+  });
+
+  test('what it does say goes before the options', async () => {
+    const db = newStore();
+    await take(db, TORCH.fp16b256, '--precision', 'fp8', ...VIT, '--cuda-graph', 'off');
+    expect(queryStore(db, 'SELECT precision, shapes, cuda_graph FROM cells')).toEqual([
+      { precision: 'fp16', shapes: '{"input":[256,3,224,224]}', cuda_graph: 0 },
+    ]);
+  });
 });
 
 describe('a folder', () => {

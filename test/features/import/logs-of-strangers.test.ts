@@ -1,10 +1,13 @@
 import { writeFileSync, cpSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+
 import { describe, expect, test } from 'vitest';
+
+import { discoverRuns } from '../../../src/artefacts/read/discover.ts';
+import { readRunFolder } from '../../../src/artefacts/read/read-run.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { OUTPUTS, jsonOf } from '../../support/outputs.ts';
-import { gzipSync } from 'node:zlib';
-import { discoverRuns } from '../../../src/artefacts/read/discover.ts';
 import { FIXTURES, readFixture } from '../../support/recordings.ts';
 import { queryStore } from '../../support/store-dump.ts';
 
@@ -138,6 +141,15 @@ describe('which files are logs', () => {
     cpSync(CONTENDED, join(folder, 'a', 'b'), { recursive: true });
     const found = await discoverRuns(folder);
     expect(found.map(({ path }) => path)).toEqual([folder, join(folder, 'a', 'b')]);
+  });
+
+  test('the only log of a run folder counts, whatever its name', async () => {
+    const folder = temporaryFolder();
+    cpSync(join(CONTENDED, 'run.json'), join(folder, 'run.json'));
+    writeFileSync(join(folder, 'trtexec.log.gz'), gzipSync(LOG));
+    const [run] = await readRunFolder(folder);
+    expect(run?.log.measurement?.throughputQps).toBeGreaterThan(0);
+    expect(run?.artefacts.map(({ name }) => name)).toEqual(['trtexec.log']);
   });
 
   test('logs that were rotated, or have no ending, are found; programs and scripts are not', async () => {

@@ -1,13 +1,15 @@
 import { cpSync, rmSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import { describe, expect, test, beforeAll } from 'vitest';
+
 import { bench, finished, startBench, temporaryFolder, sharedFolder } from '../../support/bench.ts';
 import { fakeHarnessMatrix } from '../../support/fake-harness.ts';
 import { writtenPids } from '../../support/processes.ts';
 import { FIXTURES, readFixture } from '../../support/recordings.ts';
 import { dumpTables } from '../../support/store-dump.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 /** A folder with a store, which holds what one or more commands left. */
 interface Case {

@@ -1,9 +1,13 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join, relative } from 'node:path';
+
 import { describe, expect, test } from 'vitest';
+
 import { init } from '../../../src/features/init/init.ts';
 import { plan } from '../../../src/features/plan/plan.ts';
 import { loadMatrix } from '../../../src/matrix/load.ts';
+import { draftShapes, guessSize } from '../../../src/features/init/draft.ts';
+import type { OnnxDimension, OnnxTensorInfo } from '../../../src/tools/onnx/facts.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, ROOT, temporaryFolder, refusal } from '../../support/bench.ts';
 import { fakeTools } from '../../support/fake-tools.ts';
@@ -12,8 +16,6 @@ import { ONNX_MODELS } from '../../support/onnx-models.ts';
 import { model, toBytes, valueInfo } from '../../support/onnx-writer.ts';
 import { Repository } from '../../support/repository.ts';
 import { STUB } from '../../support/stub.ts';
-import { draftShapes, guessSize } from '../../../src/features/init/draft.ts';
-import type { OnnxDimension, OnnxTensorInfo } from '../../../src/tools/onnx/facts.ts';
 
 const FOLDERS = [ONNX_MODELS, join(ROOT, 'test', 'fixtures', 'accuracy')];
 const FIXTURES = FOLDERS.flatMap((folder) =>
@@ -153,6 +155,15 @@ describe('precisions by what is there', () => {
       ['vit_int8', 'vit_int8.onnx', ['onnx', 'flag']],
       ['old_vit', 'old/vit.onnx', ['onnx', 'flag']],
     ]);
+  });
+
+  test('a model that this trtexec cannot run is left out, and it says so', async () => {
+    const cwd = withModels('vit.onnx');
+    copyFileSync(join(ONNX_MODELS, 'quantized.onnx'), join(cwd, 'small.onnx'));
+    const { models, skipped } = await drafted(cwd, {}, '8401');
+    expect(models.map(({ name }) => name)).toEqual(['vit']);
+    expect(skipped).toEqual([{ path: 'small.onnx', problem: 'this version of TensorRT cannot run fp8' }]);
+    expect(written(cwd)).toContain('# left out: small.onnx: this');
   });
 });
 

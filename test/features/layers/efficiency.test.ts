@@ -1,6 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+
 import { beforeAll, describe, expect, test } from 'vitest';
+
+import { changeRows } from '../../../src/layers/change-rows.ts';
+import { diffLayers } from '../../../src/layers/diff-layers.ts';
+import type { ProfiledEngine } from '../../../src/layers/profiled-engine.ts';
+import { layersDiffOutput, withGraphNote } from '../../../src/features/layers/layers.ts';
+import { layersDiffText } from '../../../src/features/layers/diff-text.ts';
+import { makeLook } from '../../../src/terminal/look.ts';
 import { bench, sharedFolder, refusal } from '../../support/bench.ts';
 import { onnxNetwork } from '../../support/onnx-models.ts';
 import { initializer, model, node, toBytes, valueInfo } from '../../support/onnx-writer.ts';
@@ -8,12 +16,6 @@ import { NEEDS_PYTHON, TEST_PYTHON } from '../../support/python.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { FIXTURES } from '../../support/recordings.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
-import { changeRows } from '../../../src/layers/change-rows.ts';
-import { diffLayers } from '../../../src/layers/diff-layers.ts';
-import type { ProfiledEngine } from '../../../src/layers/profiled-engine.ts';
-import { layersDiffOutput, withGraphNote } from '../../../src/features/layers/layers.ts';
-import { layersDiffText } from '../../../src/features/layers/diff-text.ts';
-import { makeLook } from '../../../src/terminal/look.ts';
 import { recordedLayers } from '../../support/recorded-layers.ts';
 
 const python = { BENCH_PYTHON: TEST_PYTHON ?? 'python3' };

@@ -1,20 +1,23 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+
 import { describe, expect, test } from 'vitest';
-import { readExportedOutputs, readMetric, worstOutput } from '../../../src/features/model/compare-pair.ts';
-import { OUTPUTS } from '../../support/outputs.ts';
-import { bench, type Finished, ROOT, temporaryFolder, refusal } from '../../support/bench.ts';
-import { writeNpy } from '../../support/npy.ts';
-import { readFixture } from '../../support/recordings.ts';
-import { NEEDS_PYTHON, TEST_PYTHON } from '../../support/python.ts';
-import { queryStore } from '../../support/store-dump.ts';
-import { execFileSync } from 'node:child_process';
+
+import { COMPARISON, readExportedOutputs, readMetric, worstOutput } from '../../../src/features/model/compare-pair.ts';
+import { readAnswer } from '../../../src/tools/python/helper.ts';
 import {
   type AccuracyInputs,
   type AccuracyRecord,
   accuracyDrop,
   sameAccuracyHistory,
 } from '../../../src/records/accuracy.ts';
+import { OUTPUTS } from '../../support/outputs.ts';
+import { bench, type Finished, ROOT, temporaryFolder, refusal } from '../../support/bench.ts';
+import { writeNpy } from '../../support/npy.ts';
+import { readFixture } from '../../support/recordings.ts';
+import { NEEDS_PYTHON, TEST_PYTHON } from '../../support/python.ts';
+import { queryStore } from '../../support/store-dump.ts';
 import { accuracyOf } from '../../support/deployments.ts';
 
 const MODELS = join(ROOT, 'test', 'fixtures', 'accuracy');
@@ -72,6 +75,18 @@ describe.skipIf(TEST_PYTHON === null)(`through onnxruntime (${NEEDS_PYTHON})`, (
     const [uniform] = (await compared(...args, '--distribution', 'uniform')).comparisons;
     expect(uniform?.inputs).toMatchObject({ kind: 'random', distribution: 'uniform' });
     expect(uniform?.accuracy.sqnrDb).not.toBe(first?.accuracy.sqnrDb);
+  });
+
+  test('batches: none is lost, a fixed one is kept, and an open dimension can be stated', async () => {
+    const args = [model('identity'), model('scaled'), '--samples', '7'];
+    for (const batch of ['1', '3', '64']) {
+      const [row] = (await compared(...args, '--batch', batch)).comparisons;
+      expect([row?.accuracy.samples, row?.accuracy.top1?.of]).toEqual([7, 7]);
+    }
+    const fixed = [model('batch-of-3'), model('scaled'), '--samples', '7'];
+    expect((await compared(...fixed)).comparisons[0]?.accuracy.samples).toBe(9);
+    const open = [model('open-width'), model('open-width'), '--shapes', 'x:1x6', '--samples', '4'];
+    expect((await compared(...open)).comparisons[0]?.accuracy.samples).toBe(4);
   });
 
   test.each([
@@ -292,6 +307,30 @@ describe('its figures', () => {
       const problem = 'output y of the reference is zero everywhere: there is no signal to compare with';
       expect(compareValues([0, 0], [0, 1], [1, 2])).toBe(problem);
     });
+  });
+
+  /** Printed by onnxruntime 1.24.4 for a ViT in FP8 against FP32, 64 samples. */
+  const PRINTED =
+    '{"samples": 64, "outputs": {"output": {"sqnrDb": 19.064877499912726, "relativeError": 0.11136689850276286, "cosineMin": 0.9703825138665421, "cosineMean": 0.9936408160976306, "maxAbsError": 0.42001140117645264, "top1": {"same": 57, "of": 64}}}, "versions": {"python": "3.11.7", "numpy": "2.4.6", "onnxruntime": "1.24.4"}}\n';
+
+  test('an answer, also behind what a library printed', () => {
+    for (const text of [PRINTED, `a warning of a library\n${PRINTED}`]) {
+      const reading = readAnswer(text, COMPARISON);
+      if ('problem' in reading) throw new Error(reading.problem);
+      expect(reading.value.samples).toBe(64);
+      expect(reading.value.versions['onnxruntime']).toBe('1.24.4');
+      const output = reading.value.outputs['output'];
+      expect(output?.top1).toEqual({ same: 57, of: 64 });
+      expect(output?.sqnrDb).toBeCloseTo(-20 * Math.log10(output?.relativeError ?? 0), 9);
+    }
+  });
+
+  test('a problem is its own line; what is no answer is one as well', () => {
+    const lacking = { problem: 'no numpy', isLacking: true };
+    expect(readAnswer(JSON.stringify(lacking), COMPARISON)).toEqual(lacking);
+    for (const text of ['', 'Killed', '{}', '{"samples": 0}', PRINTED.replace('0.42', '-0.42')]) {
+      expect(readAnswer(text, COMPARISON)).toMatchObject({ problem: expect.any(String), isLacking: false });
+    }
   });
 
   test('a metric is the last word', () => {

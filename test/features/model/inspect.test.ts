@@ -1,11 +1,13 @@
+import { hash } from 'node:crypto';
 import { mkdirSync, writeFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+
 import { describe, expect, test } from 'vitest';
+
 import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { ONNX_MODELS } from '../../support/onnx-models.ts';
 import { model, valueInfo, writeSparse, toBytes } from '../../support/onnx-writer.ts';
-import { hash } from 'node:crypto';
 
 describe('bench model inspect', () => {
   test('inputs, outputs, facts, what needs care, and what to write', async () => {

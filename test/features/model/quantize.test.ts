@@ -124,6 +124,14 @@ describe('what a variant hangs on', () => {
     expect(shop.variants).toHaveLength(5);
   });
 
+  test('a variant whose bytes have changed is made again', async () => {
+    const shop = new Workshop();
+    const first = await shop.json(['m.onnx', '--precision', 'fp8']);
+    appendFileSync(first.path, 'x');
+    const again = await shop.json(['m.onnx', '--precision', 'fp8']);
+    expect([again.how, again.sha256]).toEqual(['made', first.sha256]);
+  });
+
   test('two processes that want the same one make it once', async () => {
     const shop = new Workshop();
     const go = shop.path('go');
@@ -187,6 +195,14 @@ describe('what is refused', () => {
     expect(stderr.split('\n').filter((line) => line.startsWith('bench: '))).toHaveLength(1);
     expect(stderr).toMatch(new RegExp(words));
     expect(shop.variants.filter((name) => !name.endsWith('.failed'))).toEqual([]);
+  });
+
+  test('a failure that may pass is tried again', async () => {
+    const shop = new Workshop();
+    await shop.quantize(['m.onnx', '--precision', 'fp8'], { case: 'err_disk_full_tmp' });
+    const made = await shop.json(['m.onnx', '--precision', 'fp8']);
+    expect(made.how).toBe('made');
+    expect(shop.variants.filter((name) => name.endsWith('.failed'))).toEqual([]);
   });
 
   test.for([

@@ -163,6 +163,12 @@ describe('what is no mistake', () => {
     const run = await bench(['run', 'm.yaml', '--trtexec', STUB], { cwd });
     expect([run.code, run.stderr]).toEqual([2, `bench: ${line}\n`]);
   });
+
+  test('a file that bench cannot read as ONNX: trtexec has the last word', async () => {
+    expect(await notesOf(right, { 'external.onnx': 'a model' })).toEqual([
+      'note: m.yaml:2:16: CWD/external.onnx: not readable as ONNX: byte 0: no field of a protobuf message; its inputs are not checked',
+    ]);
+  });
 });
 
 describe('what the GPU here cannot do is a note', () => {

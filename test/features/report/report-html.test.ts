@@ -3,6 +3,7 @@ import { join } from 'node:path';
 
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
+
 import { openStore } from '../../../src/store/file/open.ts';
 import { bench, ROOT, sharedFolder, temporaryFolder, refusal } from '../../support/bench.ts';
 import { pageDataIn, sectionOf } from '../../support/page-data.ts';

@@ -2,8 +2,10 @@ import type { ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
+
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { bench, finished, sharedFolder, startBench, refusal } from '../../support/bench.ts';
+
+import { bench, finished, sharedFolder, startBench, refusal, temporaryFolder } from '../../support/bench.ts';
 import { pageDataIn } from '../../support/page-data.ts';
 import { simulatedCells, simulateNights, normals } from '../../support/simulated-store.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
@@ -186,6 +188,13 @@ describe('bench report --upgrade', () => {
     expect(md).toContain('vit fp16 9x3x224x224');
     await upgrade('trt=10.6', 'trt=10.16', '--html', 'u.html');
     expect(readFileSync(join(cwd, 'u.html'), 'utf8')).toContain('1 of 10 cells slower by 10.0');
+  });
+
+  test('without a verdict nothing is said for the move', async () => {
+    const db = join(temporaryFolder(), 'bench.sqlite');
+    simulateUpgrade(db, 1);
+    const { stdout } = await bench(['report', '--upgrade', 'trt=10.16', 'trt=10.6', '--db', db]);
+    expect(stdout).toMatch(/^not known yet: no cell has a verdict\n/);
   });
 
   test('a move back: what failed there works, and is not held against it', async () => {

@@ -97,6 +97,13 @@ describe.skipIf(TEST_PYTHON === null)(`--reduce (${NEEDS_PYTHON})`, () => {
     );
   });
 
+  test('each side has the optimum shape that its own engine was built for', async () => {
+    const { reduced } = await reduce('opt32', '--reduce', 'patch_embed/Conv');
+    for (const [side, batch] of [['base', 8] as const, ['head', 32] as const]) {
+      expect(reduced?.commands[side]).toContain(` --optShapes=input:${batch}x3x224x224 `);
+    }
+  });
+
   test('without neighbors it is the layer alone; a layer that names no node is refused', async () => {
     const { cwd, cut } = await reduce('level2', '--reduce', 'patch_embed/Conv', '--around', '0');
     expect(cut.nodes).toEqual(['patch_embed/Conv']);

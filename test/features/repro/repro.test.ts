@@ -1,4 +1,4 @@
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import Database from 'better-sqlite3';
@@ -149,6 +149,21 @@ describe('a measured run in a folder with an evil name', () => {
     expect([locked.code, locked.calls]).toEqual([2, []]);
     expect(locked.stderr).toContain('nobody knows how they were');
   });
+});
+
+test('external data of a model are part of its hash', async () => {
+  const cwd = temporaryFolder();
+  const models = join(ROOT, 'test', 'fixtures', 'onnx');
+  for (const name of ['external.onnx', 'external.weights']) copyFileSync(join(models, name), join(cwd, name));
+  const shapes = '{input_ids: [batch, 8], attention_mask: [batch, 8, 16]}';
+  const matrix = `models: {m: {precisions: {fp16: {onnx: external.onnx}}, shapes: ${shapes}}}\naxes: {precision: fp16, batch: 2}\nrepeats: 1\n`;
+  const [timed] = await swept(cwd, matrix, '--trtexec', STUB);
+  await bench(['repro', timed?.id ?? '', '--script', 'repro.sh'], { cwd });
+  const same = runScript(join(cwd, 'repro.sh'), temporaryFolder());
+  expect([same.code, same.calls.length]).toEqual([0, 2]);
+  appendFileSync(join(cwd, 'external.weights'), 'more');
+  const other = runScript(join(cwd, 'repro.sh'), temporaryFolder());
+  expect([other.code, other.calls]).toEqual([2, []]);
 });
 
 test('a converted model is named, and how it was made is said', async () => {

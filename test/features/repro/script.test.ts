@@ -69,6 +69,15 @@ test('clocks are locked only when that is asked for, and released whatever happe
   expect(gpu.changes.slice(2)).toEqual(['-i 0 -lgc 1590,1590', '-i 0 -rgc']);
 });
 
+test('base clocks, and a card that cannot lock them', () => {
+  const gpu = new FakeGpu();
+  const repro = reproduction(ARGV, { clockPolicy: 'locked base' });
+  expect(run(repro, { ...gpu.env(), LOCK_CLOCKS: '1' }).code).toBe(0);
+  expect(gpu.changes[0]).toBe('-i 0 -lgc tdp,tdp');
+  const denied = run(repro, { ...gpu.env({ deny: true }), LOCK_CLOCKS: '1' });
+  expect([denied.code, denied.calls]).toEqual([3, []]);
+});
+
 test('the engine and the inputs that were given are checked', () => {
   const sha256 = '3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855a';
   const engine = { sha256, isGiven: true };

@@ -1,6 +1,11 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+
 import Database from 'better-sqlite3';
 import { describe, expect, test, beforeAll } from 'vitest';
+
+import { serialStatistics } from '../../../src/features/show/text.ts';
+import { runsThatShow } from '../../../src/judge/run-noise.ts';
 import { imageCell } from '../../support/image-cell.ts';
 import { simulatedCells, simulateNights } from '../../support/simulated-store.ts';
 import { bench, temporaryFolder, ROOT, sharedFolder } from '../../support/bench.ts';
@@ -8,9 +13,6 @@ import { OUTPUTS } from '../../support/outputs.ts';
 import { FIXTURES } from '../../support/recordings.ts';
 import { queryStore } from '../../support/store-dump.ts';
 import { storeIn, sharedStore } from '../../support/made-stores.ts';
-import { writeFileSync } from 'node:fs';
-import { serialStatistics } from '../../../src/features/show/text.ts';
-import { runsThatShow } from '../../../src/judge/run-noise.ts';
 
 test('a cell says what limits it in its newest sweep, with evidence and advice', async () => {
   const env = { BENCH_DB: join(temporaryFolder(), 'bench.sqlite') };
@@ -47,6 +49,16 @@ test('advice names its cell, and a CUDA graph that gains nothing there is not ad
   expect(await shown('latest')).toContain(`→ resnet fp16 1x3x224x224 no-graph: ${gainsNothing}`);
   expect(await shown('vit no-graph')).toContain(`→ ${helps}`);
   expect(await shown('resnet no-graph')).toContain(`→ ${gainsNothing}`);
+});
+
+test('of sweeps that share a name an id is asked for', async () => {
+  const db = join(temporaryFolder(), 'bench.sqlite');
+  simulateNights(db, { cells: simulatedCells(1), nights: 2, repeats: 1, value: () => 1 });
+  const store = new Database(db);
+  store.exec("UPDATE sweeps SET name = 'guide'");
+  store.close();
+  const { stderr } = await bench(['show', 'guide', '--db', db]);
+  expect(stderr).toBe('bench: guide is the name of several sweeps: take the id of one (`bench ls sweeps`)\n');
 });
 
 test.each([

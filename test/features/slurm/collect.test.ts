@@ -4,8 +4,8 @@ import { delimiter, dirname, join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { OUTPUTS } from '../../support/outputs.ts';
 import { recordJob } from '../../../src/features/slurm/jobs.ts';
+import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, finished, startBench, temporaryFolder } from '../../support/bench.ts';
 import { makeFinishedRun } from '../../support/slurm-shards.ts';
 import { until } from '../../support/slurm-cluster.ts';

@@ -88,6 +88,16 @@ describe('standalone files of it', () => {
     const [report] = torchTensorrtDriver.reports(FP16.replace(/^#.*/, `# ${comment}`), 'out.txt');
     expect(report).toMatchObject({ precision, shapes, cudaGraph });
   });
+
+  test('several blocks are several reports, each with its own comments', () => {
+    const fp8 = readFileSync(join(GUIDE, 'listing-17-torch-fp8-b256.txt'), 'utf8');
+    const reports = torchTensorrtDriver.reports(`${FP16}\n${fp8}`, 'out.txt');
+    expect(reports.map(({ precision }) => precision)).toEqual(['fp16', 'fp8']);
+    expect(reports.map(({ result }) => result)).toMatchObject([
+      { reading: { latencyMs: { median: 115.87 } } },
+      { reading: { latencyMs: { median: 67.96 } } },
+    ]);
+  });
 });
 
 test('a cell of it is started in the folder of the matrix, and has its timer', () => {

@@ -116,6 +116,13 @@ describe('the report', () => {
     expect(values).toHaveLength(21);
   });
 
+  test('an older report has no total throughput, and not streamed no times of tokens', () => {
+    const old = JSON.parse(without('performance', 'system_total_throughput_tok_s'));
+    delete old.streaming_metrics;
+    const result = readOf(JSON.stringify(old));
+    expect(result.kind === 'read' && result.reading.values).toHaveLength(9);
+  });
+
   test.each([
     [null, 'report.json: the process wrote none'],
     [REPORT.slice(0, 400), 'report.json: no JSON, or not all of it: is it a report of trtllm-bench 1.2?'],
@@ -157,5 +164,15 @@ describe('a report that lies alone', () => {
       inFlight: null,
       warmUpRuns: null,
     });
+  });
+
+  test('a quantization has its word, or none', () => {
+    const precisionOf = (quantization: string) =>
+      trtllmBenchDriver.reports(
+        REPORT.replace('"quantization": null', `"quantization": "${quantization}"`),
+        'r.json',
+      )[0]?.precision;
+    expect(precisionOf('FP8')).toBe('fp8');
+    expect(precisionOf('NVFP4')).toBeNull();
   });
 });
