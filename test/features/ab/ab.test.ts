@@ -148,6 +148,7 @@ describe('refusals', () => {
   test.each([
     [['ab'], 'which matrix? Write `bench ab MATRIX --env NAME=VALUE`, or `bench ab SWEEP`'],
     [['ab', matrix], 'what is B? Name a variable, --env NAME=VALUE'],
+    [['ab', 'nothing'], 'nothing: neither a matrix file, nor a sweep or an experiment in this store'],
     [['ab', matrix, '--env', 'NAME'], '--env NAME: write NAME=VALUE'],
     [['ab', matrix, '--env', '1X=2'], '--env 1X=2: write NAME=VALUE'],
     [['ab', matrix, '--env', 'HF_TOKEN=abc'], '--env HF_TOKEN: its value would be stored'],

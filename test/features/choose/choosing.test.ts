@@ -42,6 +42,18 @@ describe('the pair of the guide of TensorRT, imported', () => {
     expect(text).toContain('accuracy not checked: vit_large fp16, vit_large fp8');
   });
 
+  test('what an excerpt does not say of its options is unknown, in the store too', async () => {
+    const { stdout } = await bench(['show', 'six', '--db', db, '--json']);
+    const [shown] = JSON.parse(stdout).cells;
+    expect(shown.label).toBe('vit_large fp16 128x3x224x224 options unknown');
+    const { code, stdout: listed } = await bench(['ls', 'cells', '--db', db, '--json']);
+    const [cell] = OUTPUTS.cells.parse(JSON.parse(listed)).cells;
+    // Zeros of the summary say that nothing was copied.
+    expect([code, cell?.cudaGraph, cell?.spinWait, cell?.dataTransfers]).toEqual([0, null, null, false]);
+    const graphs = await bench(['ls', 'cells', '--db', db, '--json', '--filter', 'cudaGraph=on | cudaGraph=off']);
+    expect(graphs.stdout).not.toContain('options unknown');
+  });
+
   test('under 30 ms FP8 wins', async () => {
     const { code, json } = await benchJson(OUTPUTS.slo, [...slo, '--max-latency', '30']);
     expect(code).toBe(0);

@@ -348,4 +348,12 @@ describe('wrong use', () => {
     expect(stderr).toContain(message);
     expect(stderr).not.toMatch(/^\s+at /m);
   });
+
+  test('outside of a repository', async () => {
+    const { code, stderr } = await bench(['compare', ...MATRIX], { cwd: temporaryFolder() });
+    expect([code, stderr]).toEqual([
+      2,
+      'bench: there is no git repository here, or no git: --run checks out two commits and measures them\n',
+    ]);
+  });
 });

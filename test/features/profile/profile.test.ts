@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 
 import { NO_NSYS } from '../../../src/features/profile/capture-of-cell.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
-import { bench, type BenchOptions, sharedFolder, temporaryFolder, refusal } from '../../support/bench.ts';
+import { bench, ROOT, type BenchOptions, sharedFolder, temporaryFolder, refusal } from '../../support/bench.ts';
 import { fakeTools } from '../../support/fake-tools.ts';
 import { queryStore } from '../../support/store-dump.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
@@ -233,5 +233,25 @@ describe('what cannot be captured', () => {
     [['--nsys', '--preset', 'trtllm', '--', 'x'], '--window : write the first and the last iteration to capture'],
   ])('bench profile %j', async (args, text) => {
     expect(await bench(['profile', ...args], { cwd: temporaryFolder() })).toEqual(refusal(text));
+  });
+
+  test('a cell of another program than trtexec', async () => {
+    const folder = temporaryFolder();
+    const matrix = join(folder, 'command.yaml');
+    const harness = '{kind: command, run: [node, x.mjs], metrics: {ownMs: {unit: ms, better: lower}}}';
+    writeFileSync(matrix, `models: {own: {harness: ${harness}}}\n`);
+    const args = ['profile', '--matrix', matrix, 'own', '--nsys', '--dry-run'];
+    const { code, stderr } = await bench(args, { cwd: folder, env: withNsys(folder) });
+    expect([code, stderr]).toEqual([2, expect.stringContaining('another program than trtexec')]);
+  });
+
+  test('recordings: there is no program to capture', async () => {
+    const folder = temporaryFolder();
+    const matrix = join(ROOT, 'matrices', 'quickstart-pair.yaml');
+    await bench(['run', matrix], { cwd: folder });
+    const [cell] = queryStore<{ key: string }>(join(folder, 'bench.sqlite'), 'SELECT cell_key AS key FROM cells');
+    const stderr = expect.stringContaining('this cell was recorded: a capture needs a real trtexec');
+    const options = { cwd: folder, env: withNsys(folder) };
+    expect(await bench(['profile', cell?.key ?? '', '--nsys'], options)).toMatchObject({ code: 2, stderr });
   });
 });
