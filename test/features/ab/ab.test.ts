@@ -104,6 +104,14 @@ describe('what is stored of an experiment', () => {
     expect(await printed(['ab', 'routing', ...here])).toBe(before);
   });
 
+  test('a name that nobody knows is one line', async () => {
+    const { code, stderr } = await bench(['ab', 'nothing', ...here]);
+    expect([code, stderr]).toEqual([
+      2,
+      'bench: nothing: neither a matrix file, nor a sweep or an experiment in this store\n',
+    ]);
+  });
+
   test('A may be part of a baseline, and B is not', async () => {
     const { code, stderr } = await bench(['baseline', 'set', 'moe', id.slice(0, 8), ...here]);
     expect(code).toBe(0);
@@ -148,7 +156,6 @@ describe('refusals', () => {
   test.each([
     [['ab'], 'which matrix? Write `bench ab MATRIX --env NAME=VALUE`, or `bench ab SWEEP`'],
     [['ab', matrix], 'what is B? Name a variable, --env NAME=VALUE'],
-    [['ab', 'nothing'], 'nothing: neither a matrix file, nor a sweep or an experiment in this store'],
     [['ab', matrix, '--env', 'NAME'], '--env NAME: write NAME=VALUE'],
     [['ab', matrix, '--env', '1X=2'], '--env 1X=2: write NAME=VALUE'],
     [['ab', matrix, '--env', 'HF_TOKEN=abc'], '--env HF_TOKEN: its value would be stored'],
