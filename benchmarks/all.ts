@@ -8,7 +8,6 @@
 import { cpus } from 'node:os';
 import { inspect, parseArgs } from 'node:util';
 
-import { cost } from './cost.ts';
 import { detection } from './detection/detection.ts';
 import { gate } from './gate.ts';
 import { htmlReport } from './html-report.ts';
@@ -39,7 +38,6 @@ const BENCHMARKS: readonly Benchmark[] = [
   detection,
   nightly,
   gate,
-  cost,
 ];
 
 const { values: options, positionals: names } = parseArgs({

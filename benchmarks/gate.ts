@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { earlySteps, fewSweeps } from './gate/few-sweeps.ts';
 import { falseGroups, groupChanges } from './gate/groups.ts';
 import { worseMetrics } from './gate/metrics.ts';
-import { pairs } from './gate/pairs.ts';
 import { CALM, simulateSweeps } from './gate/simulate-sweeps.ts';
 import { bench } from './processes.ts';
 import type { Benchmark, Row } from './row.ts';
@@ -14,7 +13,7 @@ import { median } from '../src/statistics/median.ts';
 /** What the gate reports, and when: simulated sweeps in a store, and `bench check` after each of them. */
 export const gate: Benchmark = { name: 'gate', run: () => inTemporaryFolder(measure) };
 
-const PARTS = { groupChanges, falseGroups, worseMetrics, fewSweeps, earlySteps, pairs, largeStore } as const;
+const PARTS = { groupChanges, falseGroups, worseMetrics, fewSweeps, earlySteps, largeStore } as const;
 
 async function measure(folder: string): Promise<Row[]> {
   const rows: Row[] = [];

@@ -50,7 +50,7 @@ export function readRecordingSet(folder: string): RecordingSet {
   return { ...parsed, folder };
 }
 
-/** Checks the head of a manifest, which `scripts/pack-recordings.ts` writes. */
+/** Checks the head of a manifest. */
 function isManifest(value: unknown): value is Omit<RecordingSet, 'folder'> {
   return (
     isRecord(value) &&
