@@ -4,10 +4,8 @@ import { join } from 'node:path';
 import { isRecord } from '../src/text/unknown-values.ts';
 import { bench, findTool, runProcess, type Tool } from './processes.ts';
 import { readRecorded } from './recordings.ts';
-import { type Benchmark, needing, type Row, type Target } from './row.ts';
-import { inTemporaryFolder } from './temporary-folder.ts';
-import { medianTimesMs, seconds } from './timing.ts';
-import { sized } from './size.ts';
+import { type Benchmark, needing, type Row, versus } from './row.ts';
+import { inTemporaryFolder, medianTimesMs, sized } from './timing.ts';
 
 const RUNS = sized(200, 3);
 const ROUNDS = sized(3, 1);
@@ -37,19 +35,7 @@ async function measure(folder: string): Promise<Row[]> {
   const stub = unpackStub(folder);
   const sides = { ours: () => ourTimeMs(folder, stub), loop: () => loopTimeMs(folder, stub, tools[0]) };
   const times = await medianTimesMs(sides, ROUNDS);
-  const target: Target = { atMost: 1 };
-  return [
-    {
-      kind: 'measured',
-      what,
-      against,
-      ratio: times.ours / times.loop,
-      unit: '×',
-      target,
-      ours: seconds(times.ours),
-      theirs: seconds(times.loop),
-    },
-  ];
+  return [versus(what, against, [times.ours, times.loop], { atMost: 1 })];
 }
 
 interface Stub {

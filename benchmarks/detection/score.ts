@@ -1,4 +1,5 @@
-import type { Change, LabelledHistory } from './labelled.ts';
+import { median } from '../../src/statistics/median.ts';
+import type { Change, LabelledCell, LabelledHistory } from './labelled.ts';
 
 /** A detector's word that the level of a history changed. Positions count the nights that were not measured. */
 export interface Alarm {
@@ -14,7 +15,7 @@ export interface NightAlarm extends Alarm {
 }
 
 /** Counts of right and wrong answers, and what follows from them, rounded to three decimals. */
-export interface Rates {
+interface Rates {
   readonly hit: number;
   readonly wrong: number;
   readonly missed: number;
@@ -23,7 +24,7 @@ export interface Rates {
   readonly f1: number;
 }
 
-export interface HistoryScore extends Rates {
+interface HistoryScore extends Rates {
   /** False alarms for each 1000 measured nights. */
   readonly falsePer1000: number;
   /** Histories without a change that were flagged, and all of them. */
@@ -35,7 +36,6 @@ export interface HistoryScore extends Rates {
 
 /** Hits may be off by so many nights. */
 const TOLERANCE = 3;
-/** Questions with only the past begin with this measured night. */
 const FIRST_NIGHT = 20;
 
 /** Answers on whole histories, by id. */
@@ -65,31 +65,10 @@ export function scoreNights(
   );
 }
 
-/** Of a detector without a memory, asked every night with only the past: the first telling of each place. */
-export function firstTellings(
-  truth: LabelledHistory,
-  requested: readonly { readonly night: number; readonly alarms: readonly Alarm[] }[],
-): NightAlarm[] {
-  const reported: number[] = [];
-  const news: NightAlarm[] = [];
-  for (const { night, alarms } of requested.toSorted((a, b) => a.night - b.night)) {
-    if (night < firstQuestion(truth)) continue;
-    for (const alarm of alarms) {
-      const isOld = reported.some((place) => Math.abs(alarm.index - place) <= TOLERANCE);
-      if (!isOld) news.push({ ...alarm, night });
-      reported.push(alarm.index);
-    }
-  }
-  return news;
-}
-
-/** The measured nights after which a detector is asked. */
-export function questionNights({ values }: Pick<LabelledHistory, 'values'>): number[] {
-  return values.flatMap((value, night) => (value === null ? [] : [night])).slice(FIRST_NIGHT - 1);
-}
-
-function firstQuestion(truth: LabelledHistory): number {
-  return questionNights(truth)[0] ?? truth.values.length;
+/** Questions with only the past begin with the 20th measured night. */
+function firstQuestion({ values }: LabelledHistory): number {
+  const measured = values.flatMap((value, night) => (value === null ? [] : [night]));
+  return measured[FIRST_NIGHT - 1] ?? values.length;
 }
 
 interface Told extends Alarm {
@@ -116,7 +95,7 @@ function score(answered: readonly Answered[]): HistoryScore {
     falsePer1000: nights === 0 ? 0 : round((1000 * wrong) / nights, 2),
     nullFlagged: [steady.filter(({ alarms }) => alarms.length > 0).length, steady.length],
     wrongDirection: pairs.filter(({ change, alarm }) => change.rel * alarm.sign < 0).length,
-    delayMedian: middle(delays),
+    delayMedian: median(delays),
   };
 }
 
@@ -162,7 +141,7 @@ function orderOf(change: Change, { index, night }: Told): [number, number] {
 }
 
 /** Nothing told, or nothing to tell, counts as right. */
-export function ratesOf(hit: number, wrong: number, missed: number): Rates {
+function ratesOf(hit: number, wrong: number, missed: number): Rates {
   const precision = hit + wrong === 0 ? 1 : hit / (hit + wrong);
   const recall = hit + missed === 0 ? 1 : hit / (hit + missed);
   const sum = precision + recall;
@@ -176,13 +155,46 @@ export function ratesOf(hit: number, wrong: number, missed: number): Rates {
   };
 }
 
-export function round(value: number, decimals: number): number {
+function round(value: number, decimals: number): number {
   return Number(value.toFixed(decimals));
 }
 
-function middle(values: readonly number[]): number | null {
-  const sorted = values.toSorted((a, b) => a - b);
-  const upper = sorted[sorted.length >> 1];
-  const lower = sorted[(sorted.length - 1) >> 1];
-  return upper === undefined || lower === undefined ? null : (lower + upper) / 2;
+/** What a decider says of a cell: larger values, smaller ones, or no change that it would call. */
+const SIGNS = { larger: 1, smaller: -1, same: 0, unclear: 0 } as const;
+
+export type CellVerdict = keyof typeof SIGNS;
+
+interface CellScore extends Rates {
+  /** False calls for each 1000 cells that did not change. */
+  readonly falsePer1000: number;
+  /** Matrices in which nothing changed and something was called, and all of them. */
+  readonly quietAlarmed: readonly [number, number];
+  readonly wrongDirection: number;
+  readonly unclear: number;
+}
+
+/** Verdicts by the name of the cell. Only the right direction is right; unclear and same both miss a true change. */
+export function scoreCells(truths: readonly LabelledCell[], verdicts: ReadonlyMap<string, CellVerdict>): CellScore {
+  const judged = truths.map((truth) => {
+    const verdict = verdicts.get(truth.cell) ?? 'same';
+    return { truth, verdict, sign: SIGNS[verdict] };
+  });
+  const changed = judged.filter(({ truth }) => truth.rel !== 0);
+  const unchanged = judged.filter(({ truth }) => truth.rel === 0);
+  const hit = changed.filter(({ truth, sign }) => sign === Math.sign(truth.rel)).length;
+  const wrongDirection = changed.filter(({ truth, sign }) => sign === -Math.sign(truth.rel)).length;
+  const called = unchanged.filter(({ sign }) => sign !== 0).length;
+  const moved = new Set(changed.map(({ truth }) => truth.matrix));
+  const quiet = Map.groupBy(
+    unchanged.filter(({ truth }) => !moved.has(truth.matrix)),
+    ({ truth }) => truth.matrix,
+  );
+  const alarmed = [...quiet.values()].filter((cells) => cells.some(({ sign }) => sign !== 0));
+  return {
+    ...ratesOf(hit, called + wrongDirection, changed.length - hit),
+    falsePer1000: unchanged.length === 0 ? 0 : round((1000 * called) / unchanged.length, 2),
+    quietAlarmed: [alarmed.length, quiet.size],
+    wrongDirection,
+    unclear: judged.filter(({ verdict }) => verdict === 'unclear').length,
+  };
 }

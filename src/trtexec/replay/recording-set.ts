@@ -6,7 +6,7 @@ import type { Immutable } from '../../records/scalars.ts';
 import { isRecord } from '../../text/unknown-values.ts';
 import { flagsOf } from '../flags/flag-table.ts';
 
-export const RECORDING_SET_VERSION = 1;
+const RECORDING_SET_VERSION = 1;
 
 /** One recorded process: a folder with `run.json`, logs and exports, possibly compressed. */
 export interface Recording {

@@ -7,8 +7,7 @@ import {
   packedCells,
   packedHistories,
 } from '../../../benchmarks/detection/labelled.ts';
-import { type Alarm, firstTellings, scoreHistories, scoreNights } from '../../../benchmarks/detection/score.ts';
-import { scoreCells } from '../../../benchmarks/detection/score-cells.ts';
+import { type Alarm, scoreCells, scoreHistories, scoreNights } from '../../../benchmarks/detection/score.ts';
 import { prototypeAlarms, prototypeCells, prototypeNightAlarms } from './prototype.ts';
 
 // The scorer of the reference data in Python gives these figures for the same answers.
@@ -79,19 +78,6 @@ test.each<[string, LabelledHistory, readonly (readonly [number, number])[], obje
 ])('night by night: %s', (_, truth, nights, expected) => {
   const alarms = nights.map(([night, index]) => ({ night, index, sign: 1 as const }));
   expect(scoreNights([truth], new Map([['h', alarms]]))).toMatchObject(expected);
-});
-
-test('answers to prefixes: the first telling of each place', () => {
-  const requested = [
-    { night: 42, alarms: up(33, 20) },
-    { night: 40, alarms: up(30) },
-    { night: 19, alarms: up(10) },
-    { night: 41, alarms: up(31) },
-  ];
-  expect(firstTellings(history(), requested).map(({ index, night }) => [night, index])).toEqual([
-    [40, 30],
-    [42, 20],
-  ]);
 });
 
 test('two commits: only the right direction is right, and unclear misses', () => {
