@@ -68,10 +68,8 @@ async function logs(folder: string): Promise<Row[]> {
   mkdirSync(files, { recursive: true });
   const log = readRecorded(NIGHT, 'nights_1_vit_small.fp16.b8.graph1', 'stdout.log.br').toString('utf8');
   for (let index = 0; index < LOGS; index += 1) writeFileSync(join(files, `${index}.log`), `${log}\n${index}\n`);
-  const { peakMb, stdout, wallMs } = await benchWithPeak(
-    ['import', files, '--db', join(folder, 'bench.sqlite')],
-    folder,
-  );
+  const args = ['import', files, '--db', join(folder, 'bench.sqlite')];
+  const { peakMb, stdout, wallMs } = await benchWithPeak(args, folder);
   mustHave(stdout, LOGS);
   const what = `bench import of ${LOGS} logs`;
   return [

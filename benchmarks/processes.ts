@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { accessSync, constants, readFileSync } from 'node:fs';
+import { accessSync, constants, readdirSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 /** The clone that these benchmarks are part of. */
@@ -104,4 +104,16 @@ function isProgram(path: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** That file of /proc for each process that lets it be read; Linux only. */
+export function processFiles(name: 'cmdline' | 'environ' | 'stat'): { readonly pid: number; readonly text: string }[] {
+  return readdirSync('/proc').flatMap((pid) => {
+    if (!/^\d+$/.test(pid)) return [];
+    try {
+      return [{ pid: Number(pid), text: readFileSync(join('/proc', pid, name), 'latin1') }];
+    } catch {
+      return [];
+    }
+  });
 }

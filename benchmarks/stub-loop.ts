@@ -9,8 +9,9 @@ import { inTemporaryFolder, medianTimesMs, sized } from './timing.ts';
 
 const RUNS = sized(200, 3);
 const ROUNDS = sized(3, 1);
-const RECORDED_RUN = join('recordings', 'night1', 'nights_1_vit_small.fp16.b8.graph1');
-const RECORDED_BUILD = join('recordings', 'night1', 'builds_vit_small.fp16');
+const NIGHT = join('recordings', 'night1');
+const RECORDED_RUN = join(NIGHT, 'nights_1_vit_small.fp16.b8.graph1');
+const RECORDED_BUILD = join(NIGHT, 'builds_vit_small.fp16');
 const FLAGS = [
   '--loadEngine=engine.plan',
   '--shapes=input:8x3x224x224',
@@ -46,14 +47,15 @@ interface Stub {
 function unpackStub(folder: string): Stub {
   const answers = join(folder, 'stub');
   mkdirSync(answers);
-  const files = {
-    'timed.log': readRecorded(RECORDED_RUN, 'stdout.log.br'),
-    'times.json': readRecorded(RECORDED_RUN, 'times.json.br'),
-    'build.log': readRecorded(RECORDED_BUILD, 'stdout.log.br'),
-    'layers.json': readRecorded(RECORDED_BUILD, 'layers.json.br'),
-    'help.log': readRecorded('recordings', 'night1', 'help', 'stdout.log.br'),
-  };
-  for (const [name, bytes] of Object.entries(files)) writeFileSync(join(answers, name), bytes);
+  for (const [name, ...recorded] of [
+    ['timed.log', RECORDED_RUN, 'stdout.log.br'],
+    ['times.json', RECORDED_RUN, 'times.json.br'],
+    ['build.log', RECORDED_BUILD, 'stdout.log.br'],
+    ['layers.json', RECORDED_BUILD, 'layers.json.br'],
+    ['help.log', NIGHT, 'help', 'stdout.log.br'],
+  ] as const) {
+    writeFileSync(join(answers, name), readRecorded(...recorded));
+  }
   const path = join(folder, 'trtexec');
   copyFileSync(join(import.meta.dirname, 'stub-trtexec.sh'), path);
   return { path, env: { STUB_FOLDER: answers } };

@@ -14,35 +14,12 @@ export interface NightAlarm extends Alarm {
   readonly night: number;
 }
 
-/** Counts of right and wrong answers, and what follows from them, rounded to three decimals. */
-interface Rates {
-  readonly hit: number;
-  readonly wrong: number;
-  readonly missed: number;
-  readonly precision: number;
-  readonly recall: number;
-  readonly f1: number;
-}
-
-interface HistoryScore extends Rates {
-  /** False alarms for each 1000 measured nights. */
-  readonly falsePer1000: number;
-  /** Histories without a change that were flagged, and all of them. */
-  readonly nullFlagged: readonly [number, number];
-  readonly wrongDirection: number;
-  /** Median nights from a step to its telling; null when the whole history was seen at once, or nothing was found. */
-  readonly delayMedian: number | null;
-}
-
 /** Hits may be off by so many nights. */
 const TOLERANCE = 3;
 const FIRST_NIGHT = 20;
 
 /** Answers on whole histories, by id. */
-export function scoreHistories(
-  truths: readonly LabelledHistory[],
-  answers: ReadonlyMap<string, readonly Alarm[]>,
-): HistoryScore {
+export function scoreHistories(truths: readonly LabelledHistory[], answers: ReadonlyMap<string, readonly Alarm[]>) {
   return score(
     truths.map((truth) => ({
       truth,
@@ -52,10 +29,7 @@ export function scoreHistories(
 }
 
 /** What was told night by night, by id. Right only on or after the true night. */
-export function scoreNights(
-  truths: readonly LabelledHistory[],
-  answers: ReadonlyMap<string, readonly NightAlarm[]>,
-): HistoryScore {
+export function scoreNights(truths: readonly LabelledHistory[], answers: ReadonlyMap<string, readonly NightAlarm[]>) {
   return score(
     truths.map((truth) => {
       const from = firstQuestion(truth);
@@ -80,7 +54,7 @@ interface Answered {
   readonly alarms: readonly Told[];
 }
 
-function score(answered: readonly Answered[]): HistoryScore {
+function score(answered: readonly Answered[]) {
   const matched = answered.map(({ truth, alarms }) => matchAlarms(truth.changes, alarms));
   const pairs = matched.flatMap((match) => match.pairs);
   const changes = answered.flatMap(({ truth }) => truth.changes);
@@ -92,9 +66,12 @@ function score(answered: readonly Answered[]): HistoryScore {
   );
   return {
     ...ratesOf(pairs.length, wrong, changes.length - pairs.length),
+    /** False alarms for each 1000 measured nights. */
     falsePer1000: nights === 0 ? 0 : round((1000 * wrong) / nights, 2),
+    /** Histories without a change that were flagged, and all of them. */
     nullFlagged: [steady.filter(({ alarms }) => alarms.length > 0).length, steady.length],
     wrongDirection: pairs.filter(({ change, alarm }) => change.rel * alarm.sign < 0).length,
+    /** Median nights from a step to its telling; null when the whole history was seen at once, or nothing was found. */
     delayMedian: median(delays),
   };
 }
@@ -103,14 +80,8 @@ function measuredNights({ values }: LabelledHistory): number {
   return values.filter((value) => value !== null).length;
 }
 
-interface Pair {
-  readonly change: Change;
-  readonly alarm: Told;
-  readonly order: readonly [number, number];
-}
-
 /** One to one: the earliest telling first, then the nearest. More hits inside a ramp are neither right nor wrong. */
-function matchAlarms(changes: readonly Change[], alarms: readonly Told[]): { pairs: Pair[]; wrong: number } {
+function matchAlarms(changes: readonly Change[], alarms: readonly Told[]) {
   const possible = changes
     .flatMap((change) => alarms.map((alarm) => ({ change, alarm, order: orderOf(change, alarm) })))
     .filter(({ change, alarm }) => isInside(change, alarm))
@@ -140,8 +111,8 @@ function orderOf(change: Change, { index, night }: Told): [number, number] {
   return [night ?? 0, distance];
 }
 
-/** Nothing told, or nothing to tell, counts as right. */
-function ratesOf(hit: number, wrong: number, missed: number): Rates {
+/** Counts of right and wrong answers, and what follows, with three decimals. Nothing told, or nothing to tell, counts as right. */
+function ratesOf(hit: number, wrong: number, missed: number) {
   const precision = hit + wrong === 0 ? 1 : hit / (hit + wrong);
   const recall = hit + missed === 0 ? 1 : hit / (hit + missed);
   const sum = precision + recall;
@@ -164,17 +135,8 @@ const SIGNS = { larger: 1, smaller: -1, same: 0, unclear: 0 } as const;
 
 export type CellVerdict = keyof typeof SIGNS;
 
-interface CellScore extends Rates {
-  /** False calls for each 1000 cells that did not change. */
-  readonly falsePer1000: number;
-  /** Matrices in which nothing changed and something was called, and all of them. */
-  readonly quietAlarmed: readonly [number, number];
-  readonly wrongDirection: number;
-  readonly unclear: number;
-}
-
 /** Verdicts by the name of the cell. Only the right direction is right; unclear and same both miss a true change. */
-export function scoreCells(truths: readonly LabelledCell[], verdicts: ReadonlyMap<string, CellVerdict>): CellScore {
+export function scoreCells(truths: readonly LabelledCell[], verdicts: ReadonlyMap<string, CellVerdict>) {
   const judged = truths.map((truth) => {
     const verdict = verdicts.get(truth.cell) ?? 'same';
     return { truth, verdict, sign: SIGNS[verdict] };
@@ -192,7 +154,9 @@ export function scoreCells(truths: readonly LabelledCell[], verdicts: ReadonlyMa
   const alarmed = [...quiet.values()].filter((cells) => cells.some(({ sign }) => sign !== 0));
   return {
     ...ratesOf(hit, called + wrongDirection, changed.length - hit),
+    /** False calls for each 1000 cells that did not change. */
     falsePer1000: unchanged.length === 0 ? 0 : round((1000 * called) / unchanged.length, 2),
+    /** Matrices in which nothing changed and something was called, and all of them. */
     quietAlarmed: [alarmed.length, quiet.size],
     wrongDirection,
     unclear: judged.filter(({ verdict }) => verdict === 'unclear').length,

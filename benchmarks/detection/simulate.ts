@@ -142,15 +142,11 @@ function levelAt(changes: readonly PlainChange[], night: number): number {
   }, 0);
 }
 
-interface NoiseSeries {
-  /** What each night is off by, in logarithms. */
-  readonly noise: readonly number[];
-  /** By which factor the clock of each night made it slower: 1 in the usual state. */
-  readonly slow: readonly number[];
-}
-
-/** Everything that moves a night without being a change of level. */
-function noiseSeries({ disturbance }: Scenario, nights: number, sigma: number, random: Random): NoiseSeries {
+/**
+ * Everything that moves a night without being a change of level: what each night is off by, in logarithms, and by which
+ * factor its clock made it slower, 1 in the usual state.
+ */
+function noiseSeries({ disturbance }: Scenario, nights: number, sigma: number, random: Random) {
   const perNight = (of: (night: number) => number): number[] => Array.from({ length: nights }, (_, night) => of(night));
   // Two to four times as large, or as small, from one night on.
   const factors = (): ((night: number) => number) => {

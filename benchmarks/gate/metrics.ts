@@ -10,21 +10,14 @@ const SWEEPS = 20;
 const CELLS = 12;
 const MATRICES = ['first', 'second'] as const;
 
-interface Worse {
-  readonly what: Affected;
-  readonly metric: string;
-  readonly from: number;
-  readonly percent: number;
-}
-
 /** One cell each, in turn. */
-const WORSE: readonly Worse[] = [
+const WORSE = [
   { what: 'throughput', metric: 'throughputQps', from: 3, percent: 20 },
   { what: 'p99', metric: 'p99Ms', from: 6, percent: 30 },
   { what: 'hostBound', metric: 'hostBoundPercent', from: 9, percent: 0 },
   { what: 'memory', metric: 'engineMib', from: 12, percent: 20 },
   { what: 'accuracy', metric: 'sqnrDb', from: 15, percent: 6 },
-];
+] as const satisfies readonly (Pick<Disturbance, 'what' | 'from' | 'percent'> & { readonly metric: string })[];
 
 /** Sweeps after the first bad one in which a finding is still in time without pairs. */
 const LATEST = 3;

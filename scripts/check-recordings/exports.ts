@@ -7,14 +7,6 @@ import { differs, type Facts } from './facts.ts';
 import type { StoredRun } from './stored-run.ts';
 import { readText, type SourceFiles } from './text.ts';
 
-export interface ExportCheck {
-  readonly samples: number;
-  readonly numbers: number;
-  /** GPU compute time of each timed query in the file, in milliseconds. */
-  readonly computeMs: readonly number[] | null;
-  readonly problems: readonly { readonly path: string; readonly what: string }[];
-}
-
 /** The exported files of a run, by plain `JSON.parse`, against what was read and what is stored. */
 export async function checkExports(
   files: SourceFiles,
@@ -22,7 +14,7 @@ export async function checkExports(
   facts: Facts,
   run: ReadRun,
   stored: StoredRun | null,
-): Promise<ExportCheck> {
+) {
   const problems: { path: string; what: string }[] = [];
   let rows: TimesRows | null = null;
   let [samples, numbers] = [0, 0];
@@ -57,6 +49,7 @@ export async function checkExports(
       problems.push({ path: layers.path, what: differs('names of layers', names.join(), read?.join()) });
     }
   }
+  // GPU compute time of each timed query in the file, in milliseconds.
   const computeMs = rows?.map((row) => row.get('computeMs') ?? Number.NaN) ?? null;
   return { samples, numbers, computeMs, problems };
 }

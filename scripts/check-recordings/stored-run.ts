@@ -8,23 +8,10 @@ import { outcomeReason } from '../../src/records/outcome.ts';
 import { decodeSamples } from '../../src/store/runs/blob-codecs.ts';
 import { isOneOf, isRecord, type UnknownRecord } from '../../src/text/unknown-values.ts';
 import { REMARKS_FOR_NUMBERS, remarkNumbers } from '../../src/trtexec/log/hints.ts';
-import type { QueryTimes } from '../../src/trtexec/run-facts.ts';
-import { type Claims, compareFacts, type Comparison, differs, type Facts } from './facts.ts';
+import { compareFacts, type Comparison, differs, type Facts } from './facts.ts';
 
 /** One run as it is in the store, read with plain SQL. */
-export interface StoredRun {
-  readonly row: UnknownRecord;
-  /** Of its measurement and its banner, under the keys of `RunFacts`. */
-  readonly claims: Claims;
-  readonly isMeasured: boolean;
-  readonly samples: QueryTimes | null;
-  readonly profile: UnknownRecord | null;
-  readonly iterations: unknown;
-  readonly evidence: readonly UnknownRecord[];
-  /** Ids; of remarks that are kept for their number with it: `engine_loaded_s 0.0123`. */
-  readonly hints: readonly string[];
-  readonly artefacts: readonly UnknownRecord[];
-}
+export type StoredRun = NonNullable<ReturnType<StoreReader['run']>>;
 
 const MEASUREMENT_KEYS = {
   throughput_qps: 'throughputQps',
@@ -47,7 +34,7 @@ export class StoreReader {
     this.db.close();
   }
 
-  run(runId: string): StoredRun | null {
+  run(runId: string) {
     const [row] = this.rows('SELECT * FROM runs JOIN invocations USING (invocation_id) WHERE run_id = ?', runId);
     if (row === undefined) return null;
     const [measurement] = this.rows('SELECT * FROM measurements WHERE run_id = ?', runId);
@@ -56,12 +43,14 @@ export class StoreReader {
     const samples = blob?.['data'];
     return {
       row,
+      /** Of its measurement and its banner, under the keys of `RunFacts`. */
       claims: new Map<string, number | string>([...this.numbers(runId, measurement), ...words(row['banner'])]),
       isMeasured: measurement !== undefined,
       samples: Buffer.isBuffer(samples) ? decodeSamples(samples) : null,
       profile: layers === undefined ? null : unpacked(layers['data']),
       iterations: layers?.['iterations'] ?? null,
       evidence: this.rows('SELECT stream, line, text FROM run_evidence WHERE run_id = ? ORDER BY position', runId),
+      /** Ids; of remarks that are kept for their number with it: `engine_loaded_s 0.0123`. */
       hints: this.rows('SELECT hint, value FROM run_hints WHERE run_id = ?', runId).map(({ hint, value }) =>
         isOneOf(REMARKS_FOR_NUMBERS, hint) ? `${hint} ${String(value)}` : String(hint),
       ),
