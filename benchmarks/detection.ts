@@ -1,4 +1,4 @@
-import { findChangePoints } from '../src/judge/history/change-points.ts';
+import { findChangePoints } from '../src/judge/history/lasting-changes.ts';
 import type { CellHistory } from '../src/judge/history/noise.ts';
 import { type LabelledHistory, packedCells, packedHistories } from './detection/labelled.ts';
 import { ourAlarms, ourNightAlarms, ourVerdicts } from './detection/ours.ts';

@@ -7,7 +7,7 @@ import { CALM, simulateSweeps } from './gate/simulate-sweeps.ts';
 import { bench } from './processes.ts';
 import { absolute, type Benchmark, type Row } from './row.ts';
 import { inTemporaryFolder, sized } from './timing.ts';
-import { median } from '../src/statistics/median.ts';
+import { median } from '../src/statistics/order-statistics.ts';
 
 /** What the gate reports, and when: simulated sweeps in a store, and `bench check` after each of them. */
 export const gate: Benchmark = {

@@ -1,5 +1,4 @@
-import { findChangePoints } from '../src/judge/history/change-points.ts';
-import { lastingChanges } from '../src/judge/history/lasting-changes.ts';
+import { findChangePoints, lastingChanges } from '../src/judge/history/lasting-changes.ts';
 import { madeHistory } from './detection.ts';
 import { absolute, type Benchmark, type Row, versus } from './row.ts';
 import { medianTimesMs, sized, timedMs } from './timing.ts';

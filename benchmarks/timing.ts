@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 
-import { median } from '../src/statistics/median.ts';
+import { median } from '../src/statistics/order-statistics.ts';
 
 const IS_SMALL = process.argv.includes('--small');
 

@@ -3,9 +3,8 @@ import { Command, CommanderError, type CommandUnknownOpts, Help, type Option } f
 import { COMMON_OPTIONS, type DefinedCommand, defineGroup } from './cli/define-command.ts';
 import { type Execute, execute } from './cli/execute.ts';
 import type { Io } from './cli/io.ts';
-import { removedLine } from './cli/removed.ts';
 import { toolVersion } from './cli/store-location.ts';
-import { wrongUseLine } from './cli/wrong-use.ts';
+import { removedLine, wrongUseLine } from './cli/wrong-use.ts';
 import { EXIT_CODE_WORDS, EXIT_CODES, type ExitCode } from './exit-codes.ts';
 import { abCommand } from './features/ab/command.ts';
 import { ackCommand } from './features/ack/command.ts';

@@ -1,6 +1,5 @@
 import { compareCells } from '../../src/judge/compare/compare-cells.ts';
-import { findChangePoints } from '../../src/judge/history/change-points.ts';
-import { lastingChanges } from '../../src/judge/history/lasting-changes.ts';
+import { findChangePoints, lastingChanges } from '../../src/judge/history/lasting-changes.ts';
 import type { CellHistory } from '../../src/judge/history/noise.ts';
 import type { Verdict } from '../../src/records/verdict.ts';
 import { runCentre } from '../../src/trtexec/log/derived.ts';

@@ -1,4 +1,4 @@
-import { median } from '../../src/statistics/median.ts';
+import { median } from '../../src/statistics/order-statistics.ts';
 import type { Change, LabelledCell, LabelledHistory } from './labelled.ts';
 
 /** A detector's word that the level of a history changed. Positions count the nights that were not measured. */

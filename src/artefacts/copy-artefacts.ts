@@ -8,7 +8,7 @@ import { type SweepId, isId } from '../records/scalars.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import type { StoreMerge } from '../store/merge/merge-store.ts';
 import { runFoldersOf } from '../store/prune.ts';
-import { keptAttachments } from '../store/runs/attachments.ts';
+import { keptAttachments } from '../store/runs/show-run.ts';
 import { importTimeOf } from '../store/sweeps/sweep-order.ts';
 import { findSweep, planOf } from '../store/sweeps/sweeps.ts';
 import { copyAttached } from './attached.ts';

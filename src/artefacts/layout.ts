@@ -1,9 +1,11 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join, resolve, sep } from 'node:path';
 
-import { nameProblem } from './attachment.ts';
+import * as z from 'zod';
+
 import { StoreError } from '../errors.ts';
-import { isId, type RunId, type SweepId } from '../records/scalars.ts';
+import { count, id, instant } from '../records/output-parts.ts';
+import { type RunId, type SweepId, isId } from '../records/scalars.ts';
 import { printable } from '../text/printable.ts';
 
 /** Everything that processes print and write lies next to the store, so that the store can be rebuilt from it. */
@@ -82,4 +84,48 @@ export function isInside(folder: string, path: string): boolean {
 function checkedId(text: string): string {
   if (isId(text)) return text;
   throw new StoreError(`${printable(text.slice(0, 80))}: is no id, so that nothing is kept under it`);
+}
+
+export const ATTACHMENT_KINDS = ['nsysReport', 'nsysExport', 'ncuReport', 'json', 'text', 'other'] as const;
+
+type AttachmentKind = (typeof ATTACHMENT_KINDS)[number];
+
+/** A file that somebody attached to a run. It says nothing of the run's numbers, and no statistic looks at it. */
+export const attachment = z.strictObject({
+  runId: id,
+  name: z.string(),
+  kind: z.enum(ATTACHMENT_KINDS),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  bytes: count,
+  attachedAt: instant,
+  prunedAt: instant.nullable().describe('Null while the file is there'),
+});
+
+export type Attachment = Readonly<z.infer<typeof attachment>>;
+
+const KIND_OF_ENDING: Readonly<Record<string, AttachmentKind>> = {
+  'nsys-rep': 'nsysReport',
+  qdrep: 'nsysReport',
+  sqlite: 'nsysExport',
+  'ncu-rep': 'ncuReport',
+  json: 'json',
+  trace: 'json',
+  txt: 'text',
+  log: 'text',
+  md: 'text',
+  csv: 'text',
+};
+
+export function attachmentKind(name: string): AttachmentKind {
+  const ending = /\.([^.]+)$/.exec(name)?.[1]?.toLowerCase() ?? '';
+  return KIND_OF_ENDING[ending] ?? 'other';
+}
+
+const MOST_NAME_BYTES = 200;
+
+export function nameProblem(name: string): string | null {
+  if (!/^[\w@%+=,~()-][\w@%+=,~() .-]*$/u.test(name)) {
+    return 'write letters, digits and - _ . + = , @ % ~ ( ) or blanks';
+  }
+  return Buffer.byteLength(name) > MOST_NAME_BYTES ? 'it is too long' : null;
 }

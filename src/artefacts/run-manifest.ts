@@ -11,7 +11,7 @@ import { idSchema, type Immutable } from '../records/scalars.ts';
 import { PROVENANCES } from '../records/sweep.ts';
 import { otherProcessSchema } from '../records/telemetry.ts';
 import { timeLimitSchema } from '../records/time-limit.ts';
-import { withoutSecretEnv, withoutSecrets } from '../text/secret-name.ts';
+import { withoutSecretEnv, withoutSecrets } from '../text/redact.ts';
 import { requestedSchema } from '../trtexec/run-facts.ts';
 import { variantRecord } from '../variants/conversion.ts';
 import { conversionFailureSchema } from '../variants/variant-cache.ts';

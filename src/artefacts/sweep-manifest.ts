@@ -7,7 +7,7 @@ import { isLink, namesIn, readJson, refuseLink } from './folders.ts';
 import { sweepFolderOf, sweepManifestPath } from './layout.ts';
 import { idSchema, isId } from '../records/scalars.ts';
 import { type Sweep, sweepSchema } from '../records/sweep.ts';
-import { withoutSecretEnv } from '../text/secret-name.ts';
+import { withoutSecretEnv } from '../text/redact.ts';
 
 const SWEEP_MANIFEST_VERSION = 1;
 

@@ -9,13 +9,15 @@ import type { ReadRun } from '../artefacts/read/read-run.ts';
 import {
   ENDINGS,
   EngineIndex,
-  engineName,
   type EngineNote,
+  EngineUses,
+  engineName,
   engineNoteSchema,
   ignoreReadOnly,
   isNotWritable,
+  removeStaleUses,
+  usersOf,
 } from './engine-index.ts';
-import { EngineUses, removeStaleUses, usersOf } from './engine-uses.ts';
 import { TimingCaches } from './timing-caches.ts';
 import type { LockWait } from '../process/lock.ts';
 import { isPidRunning } from '../process/process-identity.ts';

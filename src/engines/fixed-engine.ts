@@ -1,12 +1,12 @@
 import { isFlagIn } from '../trtexec/flags/flag-table.ts';
-import { askPlanVersion, loadingOf } from '../trtexec/program/probe-trtexec.ts';
+import { askPlanVersion, loadingOf } from '../trtexec/program/find-trtexec.ts';
 import type { PlannedBuild } from '../records/plan.ts';
 import { UsageError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import { parseTensorrtVersion } from '../text/version.ts';
 import { type CachedEngine, fileBytes } from './engine-cache.ts';
 import { engineNoteSchema } from './engine-index.ts';
-import { definitionOf, engineKeyOf, modelIdentity } from './engine-identity.ts';
+import { definitionOf, engineKeyOf, modelIdentity } from './build-engine.ts';
 import { type EngineState, lockWait, readyEngine, refusedEngine } from './engine-state.ts';
 import type { SweepContext } from '../run/sweep-context.ts';
 

@@ -1,6 +1,5 @@
-import { buildEngine } from './build-engine.ts';
+import { buildEngine, engineKeyOf, modelIdentity } from './build-engine.ts';
 import type { CachedEngine } from './engine-cache.ts';
-import { engineKeyOf, modelIdentity } from './engine-identity.ts';
 import { engineName } from './engine-index.ts';
 import { earlierBuild, type EngineState, lockWait, readyEngine, refusedEngine } from './engine-state.ts';
 import { freeze, frozenEngine, givenEngine } from './fixed-engine.ts';

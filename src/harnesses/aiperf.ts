@@ -1,7 +1,18 @@
 import * as z from 'zod';
 
 import type { MetricId } from '../records/metric.ts';
-import { orAxis } from './driver.ts';
+import {
+  OUTPUT_THROUGHPUT,
+  PERCENTILES,
+  REQUEST_LATENCY,
+  REQUEST_THROUGHPUT,
+  TTFT,
+  isStreaming,
+  latencyOf,
+  llmValues,
+  orAxis,
+  streamingSetting,
+} from './driver.ts';
 import {
   countSetting,
   defineHarness,
@@ -13,17 +24,6 @@ import {
   statedIdentity,
   textSetting,
 } from './define-harness.ts';
-import {
-  isStreaming,
-  latencyOf,
-  llmValues,
-  OUTPUT_THROUGHPUT,
-  PERCENTILES,
-  REQUEST_LATENCY,
-  REQUEST_THROUGHPUT,
-  streamingSetting,
-  TTFT,
-} from './llm-values.ts';
 
 const tokenSettings = z.strictObject({
   mean: orAxis(z.number().int().min(1)),

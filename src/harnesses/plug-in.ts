@@ -1,8 +1,7 @@
 import * as z from 'zod';
 
 import { errorText } from '../errors.ts';
-import { cellHarnessSchema, methodSchema } from '../records/harness.ts';
-import { timeStatisticsSchema } from '../records/measurement.ts';
+import { cellHarnessSchema, methodSchema, timeStatisticsSchema } from '../records/harness.ts';
 import { customMetric, isCustomMetric, isMetric } from '../records/metric.ts';
 import { isRecord } from '../text/unknown-values.ts';
 import { defineDriver, type Driver, faulty, orAxis, wrong } from './driver.ts';

@@ -1,8 +1,7 @@
 import * as z from 'zod';
 
 import { type Precision, PRECISIONS, type Shapes } from '../records/cell.ts';
-import type { CellHarness, HarnessValue } from '../records/harness.ts';
-import type { TimeStatistics } from '../records/measurement.ts';
+import type { CellHarness, HarnessValue, TimeStatistics } from '../records/harness.ts';
 import { customMetric, type CustomMetricId } from '../records/metric.ts';
 import {
   defineHarness,

@@ -1,7 +1,16 @@
 import * as z from 'zod';
 
 import { isRecord } from '../text/unknown-values.ts';
-import { orAxis } from './driver.ts';
+import {
+  OUTPUT_THROUGHPUT,
+  PERCENTILES,
+  REQUEST_LATENCY,
+  isStreaming,
+  latencyOf,
+  llmValues,
+  orAxis,
+  streamingSetting,
+} from './driver.ts';
 import {
   countSetting,
   defineHarness,
@@ -11,15 +20,6 @@ import {
   option,
   textSetting,
 } from './define-harness.ts';
-import {
-  isStreaming,
-  latencyOf,
-  llmValues,
-  OUTPUT_THROUGHPUT,
-  PERCENTILES,
-  REQUEST_LATENCY,
-  streamingSetting,
-} from './llm-values.ts';
 
 const MODES = ['throughput', 'latency'] as const;
 const BACKENDS = ['pytorch', 'tensorrt', '_autodeploy'] as const;

@@ -4,13 +4,13 @@ import { RUN_MARKS } from '../records/run-flag.ts';
 import { count, type Immutable, numberOrNull, textByName, textOrNull, type CellKey } from '../records/scalars.ts';
 import type { CellRun } from '../records/run.ts';
 import { compareCells, type TwoSides } from './compare/compare-cells.ts';
-import { type ComparedRuns, detectableErrors, moreRunsUntil } from './detectable-effect.ts';
+import { type ComparedRuns, detectableErrors, moreRunsUntil } from './run-noise.ts';
 import { type CellRatio, geometricMean, NO_SHARED_NOISE } from './geometric-mean.ts';
-import { tQuantile } from '../statistics/student-t.ts';
+import { tQuantile } from '../statistics/special-functions.ts';
 import type { KeyedCell } from '../records/cell.ts';
 import { gateMetric, type MetricId, metricOf } from '../records/metric.ts';
 import { failureSentences } from '../records/outcome.ts';
-import { fitSide } from './compare/side-flags.ts';
+import { fitSide } from './compare/assemble-sides.ts';
 import { singleRunReason } from '../records/verdict.ts';
 import { valueRule } from './value-rule.ts';
 

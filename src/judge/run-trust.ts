@@ -1,6 +1,6 @@
 import { isOfBuild, type MetricId } from '../records/metric.ts';
 import type { RunFlag } from '../records/run-flag.ts';
-import { median } from '../statistics/median.ts';
+import { median } from '../statistics/order-statistics.ts';
 import type { CellRun } from '../records/run.ts';
 
 /** What does not depend on the machine's state during the run. */

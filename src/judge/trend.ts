@@ -4,14 +4,14 @@ import { BOUND_WORDS } from '../records/bound.ts';
 import type { CellRun } from '../records/run.ts';
 import { count, idSchema, type Immutable, type RunId, type SweepId } from '../records/scalars.ts';
 import type { Sweep } from '../records/sweep.ts';
-import { median } from '../statistics/median.ts';
+import { median } from '../statistics/order-statistics.ts';
 import type { Environment } from '../records/environment.ts';
 import { type Finding, saidState } from '../records/finding.ts';
 import { usualBound } from './bound.ts';
 import { environmentDifferences } from './compare/differences.ts';
-import { percentOfLog } from '../statistics/logarithms.ts';
-import { directionOf, findChangePoints } from './history/change-points.ts';
-import { ALERTING } from './history/settings.ts';
+import { percentOfLog } from '../statistics/special-functions.ts';
+import { directionOf, findChangePoints } from './history/lasting-changes.ts';
+import { ALERTING } from './history/noise.ts';
 
 export const TREND_UNITS = ['run', 'sweep', 'day', 'commit'] as const;
 

@@ -1,16 +1,17 @@
 import type { Environment } from '../records/environment.ts';
 import { EnvironmentLackingError, UsageError } from '../errors.ts';
+import { printable } from '../text/printable.ts';
 import {
+  type GpuDevice,
+  type GpuReport,
   deviceLabel,
   devicesNamed,
   devicesOfReport,
-  type GpuDevice,
+  environmentOf,
+  firstVisibleGpu,
   parseDeviceList,
   visibleDevices,
-} from '../tools/nvidia-smi/device-list.ts';
-import { printable } from '../text/printable.ts';
-import { environmentOf, firstVisibleGpu } from '../tools/nvidia-smi/gpu-environment.ts';
-import type { GpuReport } from '../tools/nvidia-smi/gpu-report.ts';
+} from '../tools/nvidia-smi/gpu-report.ts';
 import { askForDevices, readReport } from '../tools/nvidia-smi/nvidia-smi.ts';
 import { hostFacts, numaNodeOf } from './host-facts.ts';
 import type { TrtexecProgram } from '../trtexec/program/find-trtexec.ts';

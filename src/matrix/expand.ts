@@ -1,16 +1,14 @@
 import { basename } from 'node:path';
 
-import { keyedCell, PRECISIONS, type Shapes } from '../records/cell.ts';
+import { type BuildShapes, PRECISIONS, type Shapes, keyedCell, outsideProfile, profileFor } from '../records/cell.ts';
 import type { CellKey } from '../records/scalars.ts';
 import { type CoolDown, readCoolDown } from '../machine/requests.ts';
-import type { EngineSource, HashedFiles, Matrix, MatrixCell } from './matrix.ts';
+import { type EngineSource, type HashedFiles, type Matrix, type MatrixCell, cellFields } from './matrix.ts';
 import { namedWords } from '../records/axis.ts';
 import { defined, isOneOf } from '../text/unknown-values.ts';
 import { isDimensionAxis, type Point, productSize, type ShapedPoint } from './points/axes.ts';
 import { buildProfiles, checkLimitNames } from './points/shapes.ts';
-import { type BuildShapes, outsideProfile, profileFor } from '../records/optimization-profile.ts';
 import { readGate, readKeptBytes, readNotify } from './gate.ts';
-import { cellFields } from './cell-fields.ts';
 import { coldStarts } from './cold-starts.ts';
 import { type Filter, readFilter } from './filter.ts';
 import { MATRIX_DEFAULTS } from './schema/defaults.ts';

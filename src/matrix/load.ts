@@ -8,8 +8,7 @@ import type { Matrix } from './matrix.ts';
 import { expandMatrix, type NamedFiles } from './expand.ts';
 import { mergeNodes, MistakeList, sortMistakes, type SourceNode } from './yaml/source-node.ts';
 import { matrixSchema, matrixSchemaWith } from './schema/schema.ts';
-import { readSchema } from './yaml/schema-mistakes.ts';
-import { readYaml } from './yaml/yaml-source.ts';
+import { readSchema, readYaml } from './yaml/yaml-source.ts';
 
 interface Rule {
   /** From the top of a matrix; `*` is any name, a leading `**` any path. */

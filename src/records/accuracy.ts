@@ -1,8 +1,9 @@
 import * as z from 'zod';
 
+import { canonicalJson } from '../text/canonical-json.ts';
 import { type Precision, type PrecisionRoute, shapesSchema } from './cell.ts';
+import { type Immutable, type SweepId, count, sha256Schema } from './scalars.ts';
 import type { Provenance } from './sweep.ts';
-import { count, type Immutable, sha256Schema, type SweepId } from './scalars.ts';
 
 /** Output error of a variant against its reference, on the same inputs; the worst of several outputs. */
 export const accuracySchema = z.strictObject({
@@ -64,3 +65,28 @@ export interface AccuracyRecord {
 
 /** A larger drop of the SQNR is a regression. There is no noise: this is a tolerance in dB. */
 export const MAX_DROP_DB = 1;
+
+export type AccuracyDrop = NonNullable<ReturnType<typeof accuracyDrop>>;
+
+/**
+ * The same model on the same inputs gives the same outputs: no runs, no noise, only a limit of what is accepted.
+ * Negative when it is better.
+ */
+export function accuracyDrop(now: Pick<AccuracyRecord, 'accuracy'>, before: AccuracyRecord | null, maxDropDb: number) {
+  if (before === null) return null;
+  // Identical outputs exceed every ratio.
+  const [was, is] = [before.accuracy.sqnrDb ?? Infinity, now.accuracy.sqnrDb ?? Infinity];
+  const dropDb = was === is ? 0 : was - is;
+  return { before, dropDb, isRegression: dropDb > maxDropDb };
+}
+
+type Comparable = Pick<AccuracyRecord, 'model' | 'precision' | 'inputs' | 'accuracy'>;
+
+/** Same model, precision and inputs: comparable over time. */
+export function sameAccuracyHistory(a: Comparable, b: Comparable): boolean {
+  return identity(a) === identity(b);
+}
+
+function identity({ model, precision, inputs, accuracy }: Comparable): string {
+  return canonicalJson({ model, precision, inputs, samples: accuracy.samples });
+}

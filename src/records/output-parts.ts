@@ -1,9 +1,8 @@
 import * as z from 'zod';
 
 import { cellSchema } from './cell.ts';
-import { methodSchema } from './harness.ts';
+import { methodSchema, timeStatisticsSchema } from './harness.ts';
 import { metricSchema } from './metric.ts';
-import { timeStatisticsSchema } from './measurement.ts';
 import { evidenceSchema, FAILURE_REASONS, UNFIT_REASONS } from './outcome.ts';
 import { PROVENANCES, sweepSchema } from './sweep.ts';
 import { runFlagSchema } from './run-flag.ts';

@@ -1,5 +1,5 @@
 import { variantNotes } from '../variants/conversion.ts';
-import { median } from '../statistics/median.ts';
+import { median } from '../statistics/order-statistics.ts';
 import { gateMetric, type MetricId } from '../records/metric.ts';
 import type { PlannedRun } from '../records/plan.ts';
 import type { SweepContext, ValueBefore } from './sweep-context.ts';

@@ -6,18 +6,20 @@ import { ATTEMPT_PREFIX, isTemporary, sweepFolderOf } from '../artefacts/layout.
 import { readRunFolder } from '../artefacts/read/read-run.ts';
 import { writeSweepManifest } from '../artefacts/sweep-manifest.ts';
 import { BenchError } from '../errors.ts';
-import { endOrphans } from '../process/marked-processes.ts';
-import { endOrphan, identitySchema } from '../process/process-identity.ts';
-import type { PlannedRun } from '../records/plan.ts';
-import { isId, type RunId } from '../records/scalars.ts';
+import { disturbedCells } from '../judge/run-trust.ts';
+import { endOrphan, endOrphans, identitySchema } from '../process/process-identity.ts';
+import type { Plan, PlannedRun } from '../records/plan.ts';
+import { type CellKey, isId, type RunId, type SweepId } from '../records/scalars.ts';
 import type { Sweep } from '../records/sweep.ts';
+import type { StoreDatabase } from '../store/file/open.ts';
+import { cellRunsOf } from '../store/runs/cell-runs.ts';
 import { savePlannedCells, saveSweep } from '../store/sweeps/sweeps.ts';
-import { sqliteRefusal } from '../store/verify/sqlite-problems.ts';
+import { sqliteRefusal } from '../store/file/store-file.ts';
 import { ATTEMPT_FILE, finishRun, hasEnded, saveRead } from './attempt.ts';
 import { asDiskFull, requireStore } from './requirements.ts';
 import type { StoredPlan } from './stored-plan.ts';
 import type { Side, SweepContext, SweepCounts, Turn } from './sweep-context.ts';
-import { lockSweep } from './sweep-lock.ts';
+import { lockSweep } from './planned-sweep.ts';
 import { measureInTurns } from './measure-in-turns.ts';
 
 /**
@@ -149,4 +151,25 @@ async function recoverAttempt(context: SweepContext, folder: string, runId: RunI
   const orphan = readJson(join(folder, ATTEMPT_FILE), identitySchema);
   if (orphan !== null) endOrphan(orphan);
   await rm(folder, { recursive: true, force: true });
+}
+
+/**
+ * One more run for each one that the machine disturbed, counted from the store: a resume adds none twice.
+ * @param recorded runs available per cell; null for a real trtexec
+ */
+export function runsToMeasureAgain(
+  db: StoreDatabase,
+  sweepId: SweepId,
+  plan: Plan,
+  recorded: ((cellKey: CellKey) => number) | null,
+): PlannedRun[] {
+  const disturbed = disturbedCells(cellRunsOf(db, [sweepId]), plan.repeats);
+  return disturbed.flatMap(({ cellKey, missing, highestRepeat }) => {
+    const planned = plan.runs.find((run) => run.role === 'timed' && run.cellKey === cellKey);
+    const limit = recorded?.(cellKey) ?? Number.POSITIVE_INFINITY;
+    if (planned === undefined) return [];
+    return Array.from({ length: missing }, (_, place) => ({ ...planned, repeat: highestRepeat + 1 + place })).filter(
+      ({ repeat }) => repeat <= limit,
+    );
+  });
 }

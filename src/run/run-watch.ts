@@ -7,9 +7,8 @@ import { askForProcesses, parseComputeApps, peakProcessMib } from '../tools/nvid
 import { instantOrNull } from '../tools/nvidia-smi/values.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
 import { type GpuSampler, sampleProcesses, startSampler } from '../machine/gpu-sampler.ts';
-import { ProcessMemory } from '../machine/process-memory.ts';
 import type { PrintedLines } from '../process/printed-lines.ts';
-import { hostLoad } from '../machine/host-facts.ts';
+import { ProcessMemory, hostLoad } from '../machine/host-facts.ts';
 
 export interface WatchedMachine {
   readonly env: EnvironmentVariables;

@@ -1,12 +1,12 @@
 import type { CachedEngine, EngineCache } from '../engines/engine-cache.ts';
-import type { LoadedLibrary } from '../machine/loaded-library.ts';
+import type { LoadedLibrary } from '../machine/host-facts.ts';
 import type { Spawn } from '../process/spawn.ts';
 import type { BoundBy } from '../records/bound.ts';
 import type { Environment } from '../records/environment.ts';
 import type { MetricId } from '../records/metric.ts';
 import type { Outcome } from '../records/outcome.ts';
 import type { Plan, PlannedBuild, PlannedRun, PlannedVariant } from '../records/plan.ts';
-import type { PlannedPairs } from '../records/gate-settings.ts';
+import type { PlannedPairs } from '../records/gated-metric.ts';
 import type { Sweep } from '../records/sweep.ts';
 import type { RunWatch } from './run-watch.ts';
 import type { StoreDatabase } from '../store/file/open.ts';

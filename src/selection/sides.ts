@@ -21,7 +21,7 @@ import { findSweepsByPrefix } from '../store/sweeps/sweeps.ts';
 import type { Io } from '../cli/io.ts';
 import { SHORTEST_ID } from './by-name.ts';
 import { sweepInEnvironment } from './environment-side.ts';
-import { nothingStored } from './nothing-stored.ts';
+import { nothingStored } from './cell-histories.ts';
 
 export interface Side {
   readonly ref: string;

@@ -1,4 +1,4 @@
-import { engineBuilds, estimateS } from '../matrix/plan/assign-gpus.ts';
+import { engineBuilds, totalEstimateS } from '../matrix/plan/assign-gpus.ts';
 import { pairRunName } from '../judge/gate/judge-pairs.ts';
 import { convertedWords } from '../variants/conversion.ts';
 import { BOUND_WORDS } from '../records/bound.ts';
@@ -135,7 +135,7 @@ export class Progress {
   }
 
   private secondsOf(steps: Partial<Plan>): number {
-    return estimateS({ builds: [], runs: [], variants: [], ...steps }, this.isReplay);
+    return totalEstimateS({ builds: [], runs: [], variants: [], ...steps }, this.isReplay);
   }
 
   private finishVariant({ variantRef }: PlannedVariant): void {

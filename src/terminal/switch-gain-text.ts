@@ -1,4 +1,4 @@
-import { type Switch, type SwitchedCell, switchGains, type SwitchPair } from '../judge/switch-pairs.ts';
+import { type Switch, type SwitchedCell, switchGains, type SwitchPair } from '../judge/summarize-cells.ts';
 import { cellLabel } from '../text/cell-label.ts';
 import { printable } from '../text/printable.ts';
 import type { Look } from './look.ts';

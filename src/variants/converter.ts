@@ -2,12 +2,12 @@ import { dirname, join, resolve } from 'node:path';
 
 import { VariantCache } from './variant-cache.ts';
 import { EnvironmentLackingError } from '../errors.ts';
-import { MODELOPT_INSTALL, readPythonVersions } from '../tools/modelopt/names.ts';
+import { MODELOPT_INSTALL, readPythonVersions } from '../tools/modelopt/failure-rules.ts';
 import type { Plan } from '../records/plan.ts';
 import { printable } from '../text/printable.ts';
 import type { SweepEvent } from '../run/sweep-context.ts';
 import type { ConverterPython, VariantContext } from './variants.ts';
-import { pythonFacts } from '../machine/machine-tools.ts';
+import { pythonFacts } from '../machine/machine-facts.ts';
 import type { Io } from '../cli/io.ts';
 
 const PATIENCE_MS = 30_000;

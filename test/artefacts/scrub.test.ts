@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { scrubFolder } from '../../src/artefacts/scrub.ts';
+import { scrubFolder } from '../../src/artefacts/keep.ts';
 import { temporaryFolder } from '../support/bench.ts';
 
 test('values of secrets go from files in the folder of a run and below it; others stay', async () => {

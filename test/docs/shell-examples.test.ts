@@ -4,8 +4,8 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 import { referencePages } from '../../scripts/reference/pages.ts';
-import { detectableErrors } from '../../src/judge/detectable-effect.ts';
-import { tQuantile, twoSidedP } from '../../src/statistics/student-t.ts';
+import { detectableErrors } from '../../src/judge/run-noise.ts';
+import { tQuantile, twoSidedP } from '../../src/statistics/special-functions.ts';
 import { bench, ROOT, temporaryFolder } from '../support/bench.ts';
 import { type Block, blocksOf } from './markdown.ts';
 

@@ -14,7 +14,7 @@ import {
   SweepRange,
   treeMap,
 } from '../../src/html/browser/geometry.ts';
-import { histogramOf } from '../../src/html/histogram.ts';
+import { histogramOf } from '../../src/html/page-data.ts';
 import { markup, scriptJson, shortened } from '../../src/html/markup.ts';
 import { FIXTURES } from '../support/recordings.ts';
 

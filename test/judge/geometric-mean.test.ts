@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { compareCells } from '../../src/judge/compare/compare-cells.ts';
 import { type CellRatio, geometricMean, sharedNoise } from '../../src/judge/geometric-mean.ts';
 
-import { pastValues } from '../../src/judge/past-values.ts';
-import { median } from '../../src/statistics/median.ts';
+import { pastValues } from '../../src/judge/run-noise.ts';
+import { median } from '../../src/statistics/order-statistics.ts';
 import { normals } from '../support/simulated-store.ts';
 
 const SHARED = { variance: 1.25e-6, degrees: 10 };

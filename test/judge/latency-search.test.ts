@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { type JudgedPoint, judgePoints, type SearchPoint, searchStep } from '../../src/judge/latency-search.ts';
 import { seededRandom } from '../../src/matrix/plan/order.ts';
-import { median } from '../../src/statistics/median.ts';
+import { median } from '../../src/statistics/order-statistics.ts';
 import { normals } from '../support/simulated-store.ts';
 
 const LIMIT = { ms: 5, error: 0.05 };

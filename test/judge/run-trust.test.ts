@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import { clockLevelMhz, clockOffLevel, systematicErrorOf, leftOutFor } from '../../src/judge/run-trust.ts';
 import { compareCells } from '../../src/judge/compare/compare-cells.ts';
-import { fitSide, flagReasons } from '../../src/judge/compare/side-flags.ts';
+import { fitSide, flagReasons } from '../../src/judge/compare/assemble-sides.ts';
 import type { RunFlag } from '../../src/records/run-flag.ts';
 
 const flag = (id: RunFlag['id'], effect: RunFlag['effect'], value: number | null = null): RunFlag => ({

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 
 import { compareCells, type TwoSides } from '../../src/judge/compare/compare-cells.ts';
-import { detectableErrors, varianceReserve } from '../../src/judge/detectable-effect.ts';
+import { detectableErrors, varianceReserve } from '../../src/judge/run-noise.ts';
 import { seededRandom } from '../../src/matrix/plan/order.ts';
 import { isCalled } from '../../src/records/verdict.ts';
-import { median } from '../../src/statistics/median.ts';
+import { median } from '../../src/statistics/order-statistics.ts';
 import { typicalVariance, variancePrior } from '../../src/statistics/variance-prior.ts';
 import { normals } from '../support/simulated-store.ts';
 

@@ -4,8 +4,16 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import { layerFactsOf } from '../../src/layers/layer-facts.ts';
-import { blockOf, originsInName, scopeOf, stableName, withoutNumbers } from '../../src/layers/layer-name.ts';
-import { compareTactics, describeTacticChange, parseTactic } from '../../src/layers/tactic.ts';
+import {
+  blockOf,
+  compareTactics,
+  describeTacticChange,
+  originsInName,
+  parseTactic,
+  scopeOf,
+  stableName,
+  withoutNumbers,
+} from '../../src/layers/layer-name.ts';
 import { parseLayerInfo } from '../../src/trtexec/exports/layer-info.ts';
 import { joinLayers, layersOf } from '../../src/layers/profiled-engine.ts';
 import { NO_EXPORTS } from '../../src/trtexec/run-facts.ts';

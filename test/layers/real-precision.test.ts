@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { precisionShare, realPrecision } from '../../src/layers/real-precision.ts';
+import { precisionShare, realPrecision } from '../../src/layers/summarize-layers.ts';
 import { choiceCell } from '../support/deployments.ts';
 import { recordedLayers } from '../support/recorded-layers.ts';
 

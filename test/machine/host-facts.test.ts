@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { containerImage, numaNodeOf } from '../../src/machine/host-facts.ts';
-import { libraryVersion } from '../../src/machine/loaded-library.ts';
+import { containerImage, libraryVersion, numaNodeOf } from '../../src/machine/host-facts.ts';
 
 describe('the image of a container', () => {
   test.each([

@@ -3,7 +3,7 @@ import { delimiter, join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { bindToNode } from '../../src/machine/numa.ts';
+import { bindToNode } from '../../src/run/gpu-worker.ts';
 import { bench, temporaryFolder } from '../support/bench.ts';
 import { queryStore } from '../support/store-dump.ts';
 import { STUB, stubMatrix } from '../support/stub.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { metricNames } from '../../src/records/gated-metric.ts';
-import { NO_GATE } from '../../src/records/gate-settings.ts';
+import { NO_GATE, metricNames } from '../../src/records/gated-metric.ts';
 import { readLimit } from '../../src/matrix/gate.ts';
 import { matrixFrom, mistakesIn, oneModel } from '../support/matrices.ts';
 

@@ -3,7 +3,7 @@ import { basename, join, resolve } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { engineKeyOf } from '../../src/engines/engine-identity.ts';
+import { engineKeyOf } from '../../src/engines/build-engine.ts';
 import { matrixIdentity } from '../../src/features/run/resume.ts';
 import { loadMatrix } from '../../src/matrix/load.ts';
 import type { Matrix } from '../../src/matrix/matrix.ts';

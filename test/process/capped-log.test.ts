@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { CappedLog } from '../../src/process/capped-log.ts';
+import { CappedLog } from '../../src/process/spawn.ts';
 import { temporaryFolder } from '../support/bench.ts';
 
 /** 100 bytes with their number. */

@@ -4,7 +4,7 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 
 import { expect, test } from 'vitest';
 
-import { NO_GATE } from '../../src/records/gate-settings.ts';
+import { NO_GATE } from '../../src/records/gated-metric.ts';
 import { RunWatch } from '../../src/run/run-watch.ts';
 import { readStoredPlan } from '../../src/run/stored-plan.ts';
 import { peakProcessMib } from '../../src/tools/nvidia-smi/nvidia-smi.ts';

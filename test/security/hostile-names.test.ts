@@ -5,10 +5,10 @@ import { zstdDecompressSync } from 'node:zlib';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { scrubFolder, scrubText } from '../../src/artefacts/scrub.ts';
+import { scrubFolder, scrubText } from '../../src/artefacts/keep.ts';
 import { csvText, openMetricsText } from '../../src/features/export/metric-tables.ts';
 import { printable } from '../../src/text/printable.ts';
-import { isSecret, isSecretName } from '../../src/text/secret-name.ts';
+import { isSecret, isSecretName } from '../../src/text/redact.ts';
 import { bench, sharedFolder, temporaryFolder } from '../support/bench.ts';
 import { reportedCell, reportedSweep } from '../support/reported-sweep.ts';
 import { queryStore } from '../support/store-dump.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { at } from '../../src/statistics/at.ts';
+import { at } from '../../src/statistics/order-statistics.ts';
 
 test('a place outside of an array is an error, and no zero', () => {
   const values = Float64Array.of(3, 0, Number.NaN);

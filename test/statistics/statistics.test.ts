@@ -3,10 +3,8 @@ import { describe, expect, test } from 'vitest';
 
 import { rejectedByBenjaminiHochberg } from '../../src/statistics/multiple-tests.ts';
 import { mannWhitneyP } from '../../src/statistics/mann-whitney.ts';
-import { median } from '../../src/statistics/median.ts';
-import { quantileSorted } from '../../src/statistics/quantile.ts';
-import { erfc, incompleteBeta, logGamma } from '../../src/statistics/special-functions.ts';
-import { tQuantile, twoSidedP } from '../../src/statistics/student-t.ts';
+import { median, quantileSorted } from '../../src/statistics/order-statistics.ts';
+import { erfc, incompleteBeta, logGamma, tQuantile, twoSidedP } from '../../src/statistics/special-functions.ts';
 
 // Numbers from scipy 1.17.1; the call stands above each block.
 

@@ -1,4 +1,4 @@
-import { NOT_WATCHED, summariseTelemetry } from '../../src/tools/nvidia-smi/summarise.ts';
+import { NOT_WATCHED, summariseTelemetry } from '../../src/tools/nvidia-smi/gpu-samples.ts';
 import type { RunTelemetry } from '../../src/records/telemetry.ts';
 import type { QueryTimes } from '../../src/trtexec/run-facts.ts';
 import type { FitnessFacts } from '../../src/trtexec/fitness/facts.ts';

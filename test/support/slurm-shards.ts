@@ -6,13 +6,13 @@ import { emptyManifest, type RunManifest } from '../../src/artefacts/run-manifes
 import { writeSweepManifest } from '../../src/artefacts/sweep-manifest.ts';
 import { hashOf } from '../../src/text/canonical-json.ts';
 import type { Shard } from '../../src/tools/slurm/states.ts';
-import { NO_GATE } from '../../src/records/gate-settings.ts';
+import { NO_GATE } from '../../src/records/gated-metric.ts';
 import { newSweep } from '../../src/records/sweep.ts';
 import { runIdOf } from '../../src/run/measure-run.ts';
 import type { StoredPlan } from '../../src/run/stored-plan.ts';
 import { Dialect } from '../../src/trtexec/arguments/dialect.ts';
 import { makePlan } from '../../src/matrix/plan/make-plan.ts';
-import { planOfShard, shardPlan } from '../../src/matrix/plan/shards.ts';
+import { planOfShard, shardPlan } from '../../src/matrix/plan/assign-gpus.ts';
 import { finishShard } from '../../src/features/slurm/worker.ts';
 import { type ShardAttempt, RunFolder, type RunPlan } from '../../src/features/slurm/run-folder.ts';
 import { matrixFrom } from './matrices.ts';

@@ -5,7 +5,7 @@ import { stripVTControlCharacters } from 'node:util';
 import stringWidth from 'string-width';
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { asciiText } from '../../src/terminal/ascii.ts';
+import { asciiText } from '../../src/terminal/text-width.ts';
 import { makeLook } from '../../src/terminal/look.ts';
 import { renderTable } from '../../src/terminal/table.ts';
 import { bench, finished, ROOT, sharedFolder } from '../support/bench.ts';

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { assert, pre, property, string } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { commandWords } from '../../src/text/command-words.ts';
+import { commandWords } from '../../src/cli/options.ts';
 import { jsonText, printable } from '../../src/text/printable.ts';
 import { type PrivateNames, Redaction } from '../../src/text/redact.ts';
 import { RelativePaths } from '../../src/text/relative-paths.ts';

@@ -19,14 +19,13 @@ import type { TrtexecRun } from '../../trtexec/log/parsed-log.ts';
 import { boundBy } from '../../trtexec/fitness/host-bound.ts';
 import { findFlags, findHarnessFlags, marked } from '../../trtexec/fitness/find-flags.ts';
 
-import { judgeHarness } from '../../harnesses/judge-harness.ts';
 import { derive } from '../../trtexec/log/derived.ts';
 import { failed, judgeRun, syntheticEvidence, unfitFor } from '../../trtexec/log/judge.ts';
 import { silentRun } from '../../trtexec/log/run-builder.ts';
 import { TrtexecLogParser } from '../../trtexec/log/trtexec-log.ts';
 import { contradictedCell } from '../../trtexec/cell-of-run.ts';
 import { feed, plainName, readChunks } from '../files.ts';
-import { type DrivenFiles, readHarness } from './read-harness.ts';
+import { type DrivenFiles, judgeHarness, readHarness } from './read-harness.ts';
 import { readExports, readStandaloneLayers, USUAL_NAMES } from './read-exports.ts';
 import { RUN_MANIFEST } from '../layout.ts';
 import { folderFiles, RunFiles } from '../run-files.ts';

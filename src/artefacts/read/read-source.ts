@@ -20,8 +20,12 @@ import { TORCH_CELL } from '../../harnesses/torch-tensorrt.ts';
 import { keyedCell, PRECISIONS } from '../../records/cell.ts';
 import { printable } from '../../text/printable.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
-import { type ExplorerMetadata, NO_METADATA, parseExplorerMetadata } from '../../trtexec/exports/explorer-metadata.ts';
-import { parseLayerInfo } from '../../trtexec/exports/layer-info.ts';
+import {
+  type ExplorerMetadata,
+  NO_METADATA,
+  parseExplorerMetadata,
+  parseLayerInfo,
+} from '../../trtexec/exports/layer-info.ts';
 import { parseTraceEvents } from '../../trtexec/exports/trace-events.ts';
 import { parseProfile } from '../../trtexec/exports/profile.ts';
 import { NO_EXPORTS } from '../../trtexec/run-facts.ts';

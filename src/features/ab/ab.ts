@@ -5,10 +5,12 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
+import type { AbExperiment } from '../../judge/experiment.ts';
 import type { MatrixCell, TwoSidedCells } from '../../matrix/matrix.ts';
-import type { EnvironmentVariables } from '../../process/environment-variables.ts';
+import { type EnvironmentVariables, TELEMETRY_VARIABLE } from '../../process/environment-variables.ts';
 import { ENV_AXIS, keyedCell } from '../../records/cell.ts';
-import { isMetric, METRIC_WORDS, ownMetricNamed } from '../../records/metric.ts';
+import { METRIC_WORDS, isMetric, ownMetricNamed } from '../../records/metric.ts';
+import type { RunMark } from '../../records/run-flag.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
@@ -17,10 +19,10 @@ import { findSweepsByPrefix, planOf } from '../../store/sweeps/sweeps.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { printable } from '../../text/printable.ts';
+import { isSecret } from '../../text/redact.ts';
 import { abReport, abText } from '../experiment/index.ts';
 import { startSweep } from '../run/index.ts';
 import type { AbOptions } from './command.ts';
-import { type ExperimentRequest, readExperiment } from './request.ts';
 
 export async function ab(what: string | undefined, options: AbOptions, io: Io): Promise<ExitCode> {
   const isTrial = options.env !== undefined || options.experiment !== undefined;
@@ -117,3 +119,81 @@ function refuseInA({ cell, env: onAxis, harness }: MatrixCell, name: string, val
     `${name}=${printable(value)} holds already without the experiment, so A would be the same as B: unset it where bench is started, or in the matrix`,
   );
 }
+
+/** What is to be tried, before the cells are known. */
+interface ExperimentRequest extends Omit<AbExperiment, 'pairs'> {
+  /** False where trtexec reads none of the variables. */
+  readonly isForTrtexec: boolean;
+}
+
+const SIGNIFICANT_PERCENT = 10;
+const NAME = /^[^\p{C}]{1,100}$/u;
+
+/** @throws UsageError when no variable is set, or one that cannot be */
+function readExperiment(options: AbOptions): ExperimentRequest {
+  const preset = NAMED_EXPERIMENTS.find(({ name }) => name === options.experiment) ?? null;
+  const stated = Object.fromEntries((options.env ?? []).map(readVariable));
+  const variables = { ...preset?.variables, ...stated };
+  if (Object.keys(variables).length === 0) {
+    throw new UsageError(
+      'what is B? Name a variable, --env NAME=VALUE, or a known experiment, --experiment perfect-router',
+    );
+  }
+  const settings = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
+  const name = options.name ?? preset?.name ?? settings.join(' ').slice(0, 100);
+  if (!NAME.test(name)) throw new UsageError('--name: write 1 to 100 characters that can be printed');
+  const marks = new Set<RunMark>(preset?.marks);
+  if (options.upperBound === true) marks.add('upperBound');
+  if (options.invalidOutput === true) marks.add('invalidOutput');
+  return {
+    name,
+    variables,
+    significantPercent: options.significant ?? preset?.significantPercent ?? SIGNIFICANT_PERCENT,
+    metric: options.metric ?? null,
+    marks: [...marks],
+    notes: preset?.notes ?? [],
+    isForTrtexec: preset?.isForTrtexec ?? true,
+  };
+}
+
+function readVariable(text: string): [string, string] {
+  const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(text) ?? [];
+  if (name === undefined || value === undefined) {
+    throw new UsageError(`--env ${printable(text)}: write NAME=VALUE`);
+  }
+  if (isSecret(name, value)) {
+    throw new UsageError(
+      `--env ${printable(name)}: its value would be stored, and this looks like a secret: set it in the environment that bench is started in`,
+    );
+  }
+  return [name, value];
+}
+
+export const NAMED_EXPERIMENTS: readonly Omit<ExperimentRequest, 'metric'>[] = [
+  {
+    /**
+     * TensorRT-LLM's perfect router: docs/source/developer-guide/perf-analysis.md of its repository, the part added on
+     * 2025-12-26 (pull request 10303), with its threshold of 10 %; models as in a later copy. Each model needs code of
+     * its own for it.
+     */
+    name: 'perfect-router',
+    variables: { ENABLE_PERFECT_ROUTER: '1' },
+    significantPercent: 10,
+    marks: ['upperBound', 'invalidOutput'],
+    isForTrtexec: false,
+    notes: [
+      "TensorRT-LLM's page names GPT-OSS and DeepSeek-V3/R1 for it (perf-analysis.md; another version may name others); a model that does not know the switch is the same on both sides, and looks like no bottleneck",
+    ],
+  },
+  {
+    /** What watching the GPU costs the runs that are watched. */
+    name: 'telemetry',
+    variables: { [TELEMETRY_VARIABLE]: 'off' },
+    significantPercent: 1,
+    marks: [],
+    isForTrtexec: true,
+    notes: [
+      'A has nvidia-smi next to it, once a second, as every sweep; B has none: what B gains is what telemetry costs',
+    ],
+  },
+];

@@ -12,7 +12,7 @@ import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { holderText } from '../../process/lock.ts';
 import { isMetric, isOfBuild, METRIC_WORDS, type MetricId, ownMetricNamed } from '../../records/metric.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
-import { lockSweep, sweepLockHolder } from '../../run/sweep-lock.ts';
+import { lockSweep, sweepLockHolder } from '../../run/planned-sweep.ts';
 import { resolveSide } from '../../selection/sides.ts';
 import { planOf } from '../../store/sweeps/sweeps.ts';
 import { printable } from '../../text/printable.ts';
@@ -20,9 +20,8 @@ import { resolveRevision } from '../../tools/git/git.ts';
 import type { BisectOptions } from './command.ts';
 import { bisectCommits } from './commits.ts';
 import { bisectFactors } from './factors.ts';
-import type { BisectOutput } from './output.ts';
 import { type BisectRequest, idOfRequest, newestUnfinished, requestFile } from './request.ts';
-import { bisectText } from './report.ts';
+import { type BisectOutput, bisectText } from './report.ts';
 
 export async function bisect(
   good: string | undefined,

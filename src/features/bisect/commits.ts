@@ -6,12 +6,11 @@ import { packageFolder } from '../../cli/store-location.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { BenchError, UsageError } from '../../errors.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';
-import { BrokenSubjectError, runCommand } from '../../run/checkout/user-command.ts';
+import { BrokenSubjectError, runCommand } from '../../run/checkout/commit-checkout.ts';
 import { printable } from '../../text/printable.ts';
 import { addWorktree, contains, git, removeWorktree, repositoryFolder, subjectOf } from '../../tools/git/git.ts';
 import { inTurns, type MeasureOptions, type TwoCommits } from '../compare/index.ts';
-import type { BisectOutput } from './output.ts';
-import { evidenceOf, measureOptions, outputOf, type Settings, verdictOf } from './report.ts';
+import { type BisectOutput, type Settings, evidenceOf, measureOptions, outputOf, verdictOf } from './report.ts';
 import type { CommitRequest } from './request.ts';
 
 /**

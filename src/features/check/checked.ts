@@ -1,8 +1,7 @@
 import type { Io } from '../../cli/io.ts';
 import { meanChange } from '../../judge/gate/judged-cells.ts';
 import { valuesAt } from '../../judge/gate/limit-findings.ts';
-import { limitText, limitsWithoutValue } from '../../judge/gate/limits.ts';
-import type { JudgedCell } from '../../judge/gate/evidence.ts';
+import { type JudgedCell, limitText, limitsWithoutValue } from '../../judge/gate/evidence.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { undatedNote } from '../../selection/sides.ts';

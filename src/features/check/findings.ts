@@ -1,6 +1,5 @@
 import { buildDifferences } from '../../judge/compare/differences.ts';
-import type { SweepEvidence } from '../../judge/gate/evidence.ts';
-import type { GateRules } from '../../judge/gate/limits.ts';
+import type { GateRules, SweepEvidence } from '../../judge/gate/evidence.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { type Finding, saidState } from '../../records/finding.ts';
 import { BOUND_SHARE_IDS, gatedMetricOf } from '../../records/gated-metric.ts';

@@ -1,6 +1,5 @@
 import { UsageError } from '../../errors.ts';
-import type { PairResult, SweepEvidence } from '../../judge/gate/evidence.ts';
-import { gateRules } from '../../judge/gate/limits.ts';
+import { type PairResult, type SweepEvidence, gateRules } from '../../judge/gate/evidence.ts';
 import { knownVariablesOn } from '../../process/environment-variables.ts';
 import { type KeyedCell, variablesOf } from '../../records/cell.ts';
 import type { Finding, Acknowledgement, JudgedSweep as JudgedRow } from '../../records/finding.ts';
@@ -27,7 +26,7 @@ import { readEvidence } from './evidence.ts';
 import { type Series, seriesAt } from './series.ts';
 import type { Io } from '../../cli/io.ts';
 import { judgeSweep } from '../../judge/gate/judge-sweep.ts';
-import { ALERTING } from '../../judge/history/settings.ts';
+import { ALERTING } from '../../judge/history/noise.ts';
 
 /** Judged in every cell that has them, besides its own metric. */
 const GATED: readonly MetricId[] = ['gpuComputeMs', 'throughputQps', 'p99Ms', 'engineMib', 'contextMib', 'buildS'];

@@ -1,7 +1,7 @@
 import { tunedBatches } from '../../selection/tuned-batches.ts';
 import { cellsOfSweeps } from '../../selection/by-name.ts';
 import { isColdStart } from '../../records/harness.ts';
-import { LEAST_PRECISION_SHARE, type RealPrecision } from '../../layers/real-precision.ts';
+import { LEAST_PRECISION_SHARE, type RealPrecision } from '../../layers/summarize-layers.ts';
 import { formatDecibels, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
 import { type Deployment, type Deployments, deploymentsOf } from '../../judge/deployment.ts';

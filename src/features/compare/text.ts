@@ -2,17 +2,22 @@ import { batchOf, itemsPerS } from '../../records/cell.ts';
 import { metricOf } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
 import { type CommonShift, DETECTABLE_FROM, isCalled, singleRunReason, type Verdict } from '../../records/verdict.ts';
-import { cellTable } from '../../terminal/cell-columns.ts';
+import { cellTable, sideColumns } from '../../terminal/cell-columns.ts';
 import { changeMap, mapAxes } from '../../terminal/charts/heat-map.ts';
 import type { Side } from '../../selection/sides.ts';
 import { comparedCellText, comparedQueriesText, type ComparedDetails, type ShownCell } from './cell-text.ts';
 import type { ComparedCell, Comparison } from './output.ts';
 import { type Look, plain } from '../../terminal/look.ts';
 import { count, formatNumber, formatPercent, meanChangeText, meanText, shareText } from '../../terminal/numbers.ts';
-import { changeStyle, estimateWords, reasonTitle, reasonWords, verdictWord } from '../../terminal/words.ts';
-import { describeCommit } from '../../text/commit-label.ts';
+import {
+  changeStyle,
+  describeCommit,
+  estimateWords,
+  reasonTitle,
+  reasonWords,
+  verdictWord,
+} from '../../terminal/words.ts';
 import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
-import { sideColumns } from '../../terminal/side-columns.ts';
 import type { Column } from '../../terminal/table.ts';
 
 /** @param map axes of a map of the changes, in place of a row per cell */

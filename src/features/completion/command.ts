@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Option } from '@commander-js/extra-typings';
 import { defineCommand } from '../../cli/define-command.ts';
 import { packageFolder } from '../../cli/store-location.ts';
-import { SHELLS } from './scripts.ts';
+import { SHELLS } from './completion.ts';
 
 export const completionCommand = defineCommand({
   name: 'completion',

@@ -13,7 +13,7 @@ import type { PruneOptions } from './command.ts';
 import type { PruneOutput } from './output.ts';
 import { Ticker } from './ticker.ts';
 import type { SweepId } from '../../records/scalars.ts';
-import { sweepLockHolder } from '../../run/sweep-lock.ts';
+import { sweepLockHolder } from '../../run/planned-sweep.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import {
   freeBytes,
@@ -28,7 +28,7 @@ import {
   vacuumPays,
   SiblingStores,
 } from '../../store/prune.ts';
-import { attachmentsBefore, markPruned, type PlacedAttachment } from '../../store/runs/attachments.ts';
+import { attachmentsBefore, markPruned, type PlacedAttachment } from '../../store/runs/show-run.ts';
 import { unfinishedSweeps } from '../../store/sweeps/sweeps.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';

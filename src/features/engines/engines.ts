@@ -9,8 +9,15 @@ import { MATRIX_DEFAULTS } from '../../matrix/schema/defaults.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
 import type { EngineFolder, KeptEngine } from '../../records/engine.ts';
-import type { EnginesGcOutput, EnginesOutput } from './output.ts';
-import { enginesText, engineTitle, gcText, heldBytes, shownName } from './text.ts';
+import {
+  type EnginesGcOutput,
+  type EnginesOutput,
+  engineTitle,
+  enginesText,
+  gcText,
+  heldBytes,
+  shownName,
+} from './text.ts';
 import { unfinishedSweepsByEngine, lastGoodBuilds } from '../../store/builds/builds.ts';
 import { showRun } from '../../store/runs/show-run.ts';
 import { formatBytes } from '../../terminal/numbers.ts';

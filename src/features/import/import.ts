@@ -28,18 +28,23 @@ import {
   emptySweep,
 } from './import-group.ts';
 import { findSweepFolders, type FoundSweep, restoreSweep } from './restore-sweep.ts';
-import type { ImportOutput } from './output.ts';
-import { importText } from './text.ts';
+import { type ImportOutput, importText } from './text.ts';
 import { count } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
 import { sweepsNamed } from '../../store/sweeps/find-sweeps.ts';
 import { openStore, type OpenStore, type StoreDatabase } from '../../store/file/open.ts';
 import { RunWriter } from '../../store/runs/save-run.ts';
 import { findSweepsByPrefix, sweepOfRun } from '../../store/sweeps/sweeps.ts';
-import { engineNotes } from '../../selection/mixed-engines.ts';
-import { readingProblem } from '../../selection/reading-problem.ts';
+import { engineNotes } from '../../selection/rebuilt-engines.ts';
 import { type Io, printResult } from '../../cli/io.ts';
-import { findRuns, type LeftOut, leftOutOutput, nothingIn, readNamed } from '../../selection/find-runs.ts';
+import {
+  type LeftOut,
+  findRuns,
+  leftOutOutput,
+  nothingIn,
+  readNamed,
+  readingProblem,
+} from '../../selection/find-runs.ts';
 import { migrationsFolder, storePath, toolVersion } from '../../cli/store-location.ts';
 import { loadModule } from '../../cli/load-module.ts';
 import { warnIfMigrated, usingStore } from '../../cli/with-store.ts';

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 
-import { CELL_FIELDS } from '../../matrix/cell-fields.ts';
+import { CELL_FIELDS } from '../../matrix/matrix.ts';
 import { AXIS_NAMES } from '../../matrix/schema/schema.ts';
 import { type Precision, PRECISIONS } from '../../records/cell.ts';
 import { isOneOf } from '../../text/unknown-values.ts';

@@ -5,12 +5,13 @@ import { diffLayers, type LayersDiff } from '../../layers/diff-layers.ts';
 import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
 import { engineEfficiency } from '../../layers/work/efficiency.ts';
 import {
-  groupLayers,
-  precisionIslands,
-  summarizeLayers,
   type LayerGroup,
   type LayersSummary,
+  groupLayers,
+  precisionIslands,
   sumMs,
+  summarizeLayers,
+  unalignedLayers,
 } from '../../layers/summarize-layers.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
@@ -35,9 +36,8 @@ import {
   storedCircumstances,
   UNNAMED_MODEL,
 } from '../../selection/engine-efficiency.ts';
-import { isPath } from '../../selection/is-path.ts';
-import { unalignedLayers } from '../../layers/real-precision.ts';
-import { selectLayers } from './select-layers.ts';
+import { isPath } from '../../selection/runs-of-paths.ts';
+import { selectLayers } from './layer-kernels.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { LayersOptions } from './command.ts';
 import type { LayersDiffOutput, LayersOutput } from './output.ts';

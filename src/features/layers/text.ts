@@ -1,7 +1,12 @@
 import { type LayerFacts, layerLabel } from '../../layers/layer-facts.ts';
 import type { Efficiency } from '../../layers/work/efficiency.ts';
-import { channelMultiple, type unalignedLayers } from '../../layers/real-precision.ts';
-import { groupLayers, type LayerGroup, sumMs } from '../../layers/summarize-layers.ts';
+import {
+  type LayerGroup,
+  channelMultiple,
+  groupLayers,
+  sumMs,
+  type unalignedLayers,
+} from '../../layers/summarize-layers.ts';
 import { printable } from '../../text/printable.ts';
 import type { LayersOutput } from './output.ts';
 import { PURPOSE_WORDS } from '../../terminal/words.ts';

@@ -137,7 +137,7 @@ const makeDatasetCommand = defineCommand({
   ],
   outputs: { 'make-dataset': async () => (await import('./output.ts')).makeDatasetOutput },
   define: makeDatasetOptions,
-  run: async ([file], options, io) => (await import('./make-dataset.ts')).makeDataset(file, options, io),
+  run: async ([file], options, io) => (await import('./make-inputs.ts')).makeDataset(file, options, io),
 });
 
 const accuracyOptions = (command: PlainCommand) =>

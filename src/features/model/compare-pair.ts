@@ -1,19 +1,23 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 
 import * as z from 'zod';
 
 import { sha256OfFile } from '../../artefacts/files.ts';
 import { hashModel } from '../../artefacts/hashes.ts';
 import { ExportFormatError, UsageError } from '../../errors.ts';
+import type { MatrixCell } from '../../matrix/matrix.ts';
+import { plannedVariant } from '../../matrix/plan/make-plan.ts';
 import { inTemporaryFolder } from '../../process/temporary-folder.ts';
 import type { Accuracy, CustomMetric, InputDistribution } from '../../records/accuracy.ts';
-import type { Shapes } from '../../records/cell.ts';
-import { count } from '../../records/scalars.ts';
+import type { Precision, PrecisionRoute, Shapes } from '../../records/cell.ts';
+import { type Immutable, count } from '../../records/scalars.ts';
 import { printable } from '../../text/printable.ts';
-import { type ExportedOutput, readExportedOutputs } from '../../trtexec/exports/outputs.ts';
-import { askHelper, type HelperContext, runProgram } from '../../tools/python/helper.ts';
+import { type HelperContext, askHelper, runProgram } from '../../tools/python/helper.ts';
+import { parseJson } from '../../trtexec/exports/json-repair.ts';
+import type { VariantCache } from '../../variants/variant-cache.ts';
+import { findMade } from '../../variants/variants.ts';
 import type { ComparedRow } from './output.ts';
-import type { AccuracyPair } from './accuracy-pairs.ts';
 
 /** Input of `python/compare_outputs.py`. */
 interface CompareJob {
@@ -174,4 +178,115 @@ export function worstOutput(
     samples,
     custom,
   };
+}
+
+export interface AccuracyPair {
+  readonly model: string;
+  /** Null when unknown: then nothing is stored. */
+  readonly precision: Precision | null;
+  readonly precisionVia: PrecisionRoute;
+  readonly referencePrecision: Precision | null;
+  readonly reference: string;
+  readonly variant: string;
+  /** For open dimensions. */
+  readonly shapes: Shapes;
+}
+
+export interface MatrixPairs {
+  readonly pairs: readonly AccuracyPair[];
+  /** Precisions without a file to compare. */
+  readonly notes: readonly string[];
+}
+
+/** ONNX file of a cell's engine; null where there is none yet. */
+type VariantFile = (entry: MatrixCell) => string | null;
+
+/** Files of the matrix, and variants that `bench run` made with the cell's options. */
+export async function filesOfCells(cells: readonly MatrixCell[], cache: VariantCache): Promise<VariantFile> {
+  const made = new Map<string, string | null>();
+  for (const entry of cells) {
+    const variant = plannedVariant(entry);
+    if (variant === null || made.has(variant.variantRef)) continue;
+    made.set(variant.variantRef, (await findMade(cache, variant))?.path ?? null);
+  }
+  return (entry) => {
+    const variant = plannedVariant(entry);
+    if (variant === null) return entry.build.source.kind === 'onnx' ? entry.build.source.onnx.value : null;
+    return made.get(variant.variantRef) ?? null;
+  };
+}
+
+const REFERENCES: readonly Precision[] = ['fp32', 'tf32', 'fp16'];
+
+/** Each model's variants next to its reference: the base model or its FP32 file, without one that of FP16. */
+export function pairsOfMatrix(cells: readonly MatrixCell[], cwd: string, fileOf: VariantFile): MatrixPairs {
+  const pairs = new Map<string, AccuracyPair>();
+  const notes = new Set<string>();
+  for (const [model, own] of Map.groupBy(cells, ({ cell }) => cell.model)) {
+    const reference = referenceOf(own, fileOf);
+    if (reference === null) {
+      notes.add(`${model}: no ONNX file of fp32 or fp16 to compare with`);
+      continue;
+    }
+    for (const entry of own) {
+      const { precision, precisionVia, shapes } = entry.cell;
+      if (precision === 'unstated' || precision === reference.precision) continue;
+      const file = fileOf(entry);
+      if (file === null || file === reference.path) {
+        const why =
+          entry.build.source.kind === 'converted'
+            ? `not made yet with these options (${precisionVia}): \`bench run\` makes it`
+            : `no ONNX file of its own (${precisionVia})`;
+        notes.add(`${model} ${precision}: ${why}`);
+        continue;
+      }
+      const key = JSON.stringify([model, precision, precisionVia, file]);
+      if (pairs.has(key)) continue;
+      pairs.set(key, {
+        model,
+        precision,
+        precisionVia,
+        referencePrecision: reference.precision,
+        reference: resolve(cwd, reference.path),
+        variant: resolve(cwd, file),
+        shapes,
+      });
+    }
+  }
+  return { pairs: [...pairs.values()], notes: [...notes] };
+}
+
+function referenceOf(cells: readonly MatrixCell[], fileOf: VariantFile) {
+  // Conversions start from the base model.
+  const base = cells.find(({ build }) => build.source.kind === 'converted')?.build.source;
+  for (const precision of REFERENCES) {
+    const own = cells.filter(({ cell }) => cell.precision === precision).flatMap((entry) => fileOf(entry) ?? []);
+    const path = own[0] ?? (precision === 'fp32' && base?.kind === 'converted' ? base.onnx.value : undefined);
+    if (path !== undefined) return { precision, path };
+  }
+  return null;
+}
+
+const exported = z.array(
+  z.object({ name: z.string(), dimensions: z.string().regex(/^\d+(?:x\d+)*$/), values: z.array(z.number()) }),
+);
+
+type ExportedOutput = Immutable<ReturnType<typeof readExportedOutputs>[number]>;
+
+/** @throws ExportFormatError for anything else; trtexec writes infinite values and NaN as invalid JSON */
+export function readExportedOutputs(text: string) {
+  const parsed = parseJson(
+    text,
+    'not JSON: trtexec writes values that are not finite, and final shapes of data-dependent outputs, into it as they are',
+  );
+  const read = exported.safeParse(parsed);
+  if (!read.success) throw new ExportFormatError('not what trtexec --exportOutput writes');
+  return read.data.map(({ name, dimensions, values }) => {
+    const sizes = dimensions.split('x').map(Number);
+    const volume = sizes.reduce((product, size) => product * size, 1);
+    if (volume !== values.length) {
+      throw new ExportFormatError(`output ${name} has ${values.length} values, its dimensions ${dimensions}`);
+    }
+    return { name, dimensions: sizes, values };
+  });
 }

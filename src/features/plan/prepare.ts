@@ -12,30 +12,34 @@ import {
 } from '../../errors.ts';
 import type { AbExperiment } from '../../judge/experiment.ts';
 import { findFlag } from '../../trtexec/flags/flag-table.ts';
-import { type Matrix, type MatrixCell, onnxOf, type Placed, type TwoSidedCells } from '../../matrix/matrix.ts';
+import {
+  type Matrix,
+  type MatrixCell,
+  type Placed,
+  type TwoSidedCells,
+  cellFields,
+  onnxOf,
+} from '../../matrix/matrix.ts';
 import { NO_TENSORRT, type Plan } from '../../records/plan.ts';
 import { nearest } from '../../text/nearest.ts';
 import { printable } from '../../text/printable.ts';
 import { parseTensorrtVersion } from '../../text/version.ts';
 import { matches } from '../../matrix/expand.ts';
-import { cellFields } from '../../matrix/cell-fields.ts';
 import { readFilter } from '../../matrix/filter.ts';
 import { loadMatrix, NO_MATRIX } from '../../matrix/load.ts';
 import { sortMistakes } from '../../matrix/yaml/source-node.ts';
 import { Dialect } from '../../trtexec/arguments/dialect.ts';
 import { withoutColdStarts } from '../../matrix/cold-starts.ts';
 import { makePlan } from '../../matrix/plan/make-plan.ts';
-import { checkRecorded } from '../../trtexec/replay/check-plan.ts';
-import type { RecordingSet } from '../../trtexec/replay/recording-set.ts';
-import { probeTrtexec } from '../../trtexec/program/probe-trtexec.ts';
-import type { TrtexecProgram } from '../../trtexec/program/find-trtexec.ts';
+import { type RecordingSet, checkRecorded } from '../../trtexec/replay/recording-set.ts';
+import { type TrtexecProgram, probeTrtexec } from '../../trtexec/program/find-trtexec.ts';
 import type { PlanOptions } from './command.ts';
 import { checkModels, NOTHING_CHECKED } from './check-models.ts';
 import type { Io } from '../../cli/io.ts';
 import { loadModule } from '../../cli/load-module.ts';
 import { chooseProgram, noTrtexec, type ProgramOptions } from '../../cli/program.ts';
 import { onnxInputs } from '../../tools/onnx/onnx-file.ts';
-import { readingProblem } from '../../selection/reading-problem.ts';
+import { readingProblem } from '../../selection/find-runs.ts';
 
 export interface PrepareOptions extends Partial<Omit<PlanOptions, 'profile'>>, ProgramOptions {
   readonly profile?: boolean;

@@ -1,27 +1,55 @@
 import { stat } from 'node:fs/promises';
 
-import { artefactsFolderOf } from '../../artefacts/layout.ts';
-import { cellLabel } from '../../text/cell-label.ts';
-import { EnvironmentLackingError, UsageError } from '../../errors.ts';
-import { outcomeReason } from '../../records/outcome.ts';
 import { attachFile } from '../../artefacts/attached.ts';
-import { captureProblem, type CaptureRequest, exportArgs } from '../../tools/nsys/nsys-args.ts';
-import { askNsys, GUIDE_NSYS } from '../../tools/nsys/nsys-dialect.ts';
-import { formatBytes } from '../../terminal/numbers.ts';
-import { capturedFiles, refuseOverwrite, runNsys } from '../../tools/nsys/run-nsys.ts';
-import type { TrtexecProgram } from '../../trtexec/program/find-trtexec.ts';
-import { cellRunsOf } from '../../store/runs/cell-runs.ts';
-import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
-import type { CellRun } from '../../records/run.ts';
-import type { OpenStore } from '../../store/file/open.ts';
+import { artefactsFolderOf, enginesFolderOf } from '../../artefacts/layout.ts';
 import type { Io } from '../../cli/io.ts';
-import { readKernels } from '../layers/index.ts';
-import { profiledCell } from '../../selection/profiled-engine.ts';
+import { LiveProgress } from '../../cli/live-progress.ts';
 import { chooseProgram } from '../../cli/program.ts';
-import { CaptureError, captureCell } from './capture-cell.ts';
+import { EngineCache } from '../../engines/engine-cache.ts';
+import { filledArgs } from '../../engines/engine-state.ts';
+import { provideEngine } from '../../engines/provide-engine.ts';
+import { BenchError, EnvironmentLackingError, UsageError } from '../../errors.ts';
+import { EXIT_CODES } from '../../exit-codes.ts';
+import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
+import { machineOf } from '../../machine/machine.ts';
+import { outcomeReason } from '../../records/outcome.ts';
+import type { CellRun } from '../../records/run.ts';
+import { openWorkers } from '../../run/gpu-worker.ts';
+import { overlay } from '../../run/start.ts';
+import { lockSweep } from '../../run/planned-sweep.ts';
+import { profiledCell } from '../../selection/profiled-engine.ts';
+import type { OpenStore } from '../../store/file/open.ts';
+import { cellRunsOf } from '../../store/runs/cell-runs.ts';
+import { formatBytes } from '../../terminal/numbers.ts';
+import { outcomeText } from '../../terminal/words.ts';
+import { cellLabel } from '../../text/cell-label.ts';
+import { printable } from '../../text/printable.ts';
+import {
+  type CaptureRequest,
+  GUIDE_NSYS,
+  type NsysDialect,
+  askNsys,
+  captureArgs,
+  captureProblem,
+  capturedFiles,
+  exportArgs,
+  refuseOverwrite,
+  runNsys,
+} from '../../tools/nsys/nsys-args.ts';
+import type { TrtexecProgram } from '../../trtexec/program/find-trtexec.ts';
+import { converterFor } from '../../variants/converter.ts';
+import { Variants } from '../../variants/sweep-variants.ts';
+import { readKernels } from '../layers/index.ts';
 import type { ProfileOptions } from './command.ts';
-import { NOT_CAPTURED, type ProfileOutput } from './output.ts';
-import { captureSteps, captureRequest, captureTarget, type CaptureTarget, engineInCache } from './target.ts';
+import {
+  type CaptureTarget,
+  NOT_CAPTURED,
+  type ProfileOutput,
+  captureRequest,
+  captureSteps,
+  captureTarget,
+  engineInCache,
+} from './target.ts';
 
 export const NO_NSYS =
   "nsys is not on PATH: it comes with the CUDA toolkit, in NVIDIA's containers, or as the package nsight-systems-cli; --dry-run shows the commands without it";
@@ -158,4 +186,78 @@ function stampedName(path: string, io: Io): string {
     .toISOString()
     .replace(/[-:]|\.\d+/g, '');
   return `${base}-${stamp}${ending}`;
+}
+
+export class CaptureError extends BenchError {
+  override readonly name = 'CaptureError';
+  readonly exitCode = EXIT_CODES.incomplete;
+  private readonly lastWords: readonly string[];
+
+  constructor(problem: string, lastWords: readonly string[]) {
+    super(problem);
+    this.lastWords = lastWords;
+  }
+
+  override get lines(): readonly string[] {
+    return [this.message, ...this.lastWords.map((line) => `  ${line}`)];
+  }
+}
+
+/**
+ * Builds the engine of a cell unless it is cached, and captures only its queries. The build belongs to the sweep that
+ * measured the cell; the capture is not a run, so no statistic uses it.
+ * @returns the path of the engine
+ */
+async function captureCell(
+  target: CaptureTarget,
+  request: CaptureRequest,
+  dialect: NsysDialect,
+  program: TrtexecProgram,
+  store: OpenStore,
+  io: Io,
+) {
+  const { measured, plan } = target;
+  if (measured === null) {
+    throw new UsageError(
+      'this cell was never measured here: measure it first; a capture is attached to a measured run (bench run MATRIX --filter ...)',
+    );
+  }
+  const { sweep } = measured;
+  const unlock = lockSweep(artefactsFolderOf(store.path), sweep.sweepId);
+  const progress = new LiveProgress({ ...plan, runs: [] }, program, io);
+  const cache = new EngineCache(enginesFolderOf(store.path));
+  try {
+    const machine = await machineOf(program, io);
+    if (machine.note !== null) progress.take({ kind: 'note', text: machine.note });
+    const settings = { telemetry: false, coolDown: null, numa: 'off' } as const;
+    const own = plan.variants.filter(({ variantRef }) => variantRef === target.build.variantRef);
+    const converter = await converterFor({ variants: own }, null, io);
+    const opened = { sweep, plan, program, converter, machines: [machine] as const, settings, cache };
+    const [worker] = await openWorkers(store, opened, io, (event) => progress.take(event));
+    const context = { ...worker, mayChangeEngines: true };
+    const state = await provideEngine(context, target.build, new Variants(context));
+    if (state.kind === 'failed') {
+      throw new CaptureError(`no engine to capture: ${outcomeText(state.outcome, io.errLook.style)}`, []);
+    }
+    const { engine } = state;
+    io.err(`capturing ${request.iterations} queries of ${printable(target.build.label)}\n`);
+    const args = captureArgs(
+      request,
+      dialect,
+      [program.file, ...program.prefixArgs],
+      filledArgs(target.run.args, { engine: engine.path, variant: engine.variantPath }),
+      engine.path,
+    );
+    const env = { ...worker.program.env, ...overlay(target.run.env) };
+    const place = { spawn: worker.spawn, env, cwd: io.cwd, signal: io.signal };
+    const failure = await runNsys(place, args, `${request.output}.nsys-rep`);
+    if (failure !== null) {
+      throw new CaptureError(`nsys captured nothing: ${failure.exit}`, failure.lastWords);
+    }
+    return engine.path;
+  } finally {
+    progress.end();
+    cache.uses.release();
+    unlock();
+  }
 }

@@ -6,29 +6,31 @@ import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { warnIfMigrated } from '../../cli/with-store.ts';
 import { EnvironmentLackingError, UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
-import { readWindow, trtllmArgs, trtllmVariables } from '../../harnesses/trtllm-bench/capture.ts';
 import { layerFactsOf } from '../../layers/layer-facts.ts';
-import { profiledCell } from '../../selection/profiled-engine.ts';
 import { overlay } from '../../run/start.ts';
-import { openExistingStore, type OpenStore } from '../../store/file/open.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { profiledCell } from '../../selection/profiled-engine.ts';
+import { type OpenStore, openExistingStore } from '../../store/file/open.ts';
 import type { Look } from '../../terminal/look.ts';
 import { formatBytes } from '../../terminal/numbers.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
+import { cellLabel } from '../../text/cell-label.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { printable } from '../../text/printable.ts';
 import { envText, shellLine } from '../../text/shell-quote.ts';
 import { parseTensorrtVersion } from '../../text/version.ts';
 import { layerNcuArgs } from '../../tools/ncu/ncu-args.ts';
-import { exportArgs, fileName } from '../../tools/nsys/nsys-args.ts';
-import { askNsys } from '../../tools/nsys/nsys-dialect.ts';
-import { capturedFiles, refuseOverwrite, runNsys } from '../../tools/nsys/run-nsys.ts';
+import { askNsys, capturedFiles, exportArgs, fileName, refuseOverwrite, runNsys } from '../../tools/nsys/nsys-args.ts';
 import { kernelsText } from '../layers/index.ts';
-import { CaptureError } from './capture-cell.ts';
-import { captureOfCell, kernelsIfAny, NO_NSYS, trtexecShown } from './capture-of-cell.ts';
+import { CaptureError, NO_NSYS, captureOfCell, kernelsIfAny, trtexecShown } from './capture-of-cell.ts';
 import type { ProfileOptions } from './command.ts';
-import { type CaptureStep, NOT_CAPTURED, type ProfileOutput } from './output.ts';
-import { captureTarget, type CaptureTarget, engineInCache } from './target.ts';
+import {
+  type CaptureStep,
+  type CaptureTarget,
+  NOT_CAPTURED,
+  type ProfileOutput,
+  captureTarget,
+  engineInCache,
+} from './target.ts';
 
 export async function profile(words: readonly string[], options: ProfileOptions, io: Io): Promise<ExitCode> {
   refuseMixed(words, options);
@@ -214,4 +216,38 @@ export function captureText(report: ProfileOutput, look: Look): string[] {
       `${envText(variables)}${shellLine(argv)}`,
     ]),
   ];
+}
+
+/** A range of iterations of a TensorRT-LLM engine: `100-150`. */
+interface ProfilingWindow {
+  readonly from: number;
+  readonly to: number;
+}
+
+export function readWindow(text: string): ProfilingWindow | null {
+  const [, from, to] = /^(\d{1,9})-(\d{1,9})$/.exec(text.trim()) ?? [];
+  if (from === undefined || to === undefined || Number(from) >= Number(to)) return null;
+  return { from: Number(from), to: Number(to) };
+}
+
+/** Trace options for a Python harness, from TensorRT-LLM's page on performance analysis. */
+const TRTLLM_TRACE = 'cuda,nvtx,python-gil';
+
+/** Set in the environment of nsys, which passes it on. */
+export function trtllmVariables({ from, to }: ProfilingWindow): Record<string, string> {
+  return { TLLM_PROFILE_START_STOP: `${from}-${to}` };
+}
+
+/**
+ * The command line behind `nsys` for a harness of TensorRT-LLM: only the window is captured, with the garbage collector
+ * and the interpreter's lock next to it.
+ */
+export function trtllmArgs(output: string, command: readonly string[]): string[] {
+  const variables = [
+    'TLLM_PROFILE_RECORD_GC=1',
+    'TLLM_LLMAPI_ENABLE_NVTX=1',
+    `TLLM_TORCH_PROFILE_TRACE=${output}.json`,
+  ];
+  const traced = `-f true -t ${TRTLLM_TRACE} -c cudaProfilerApi --cuda-graph-trace node`.split(' ');
+  return ['profile', '-o', output, ...traced, '-e', variables.join(','), '--trace-fork-before-exec=true', ...command];
 }

@@ -1,5 +1,5 @@
 import { cellKeysOf } from '../../store/runs/runs.ts';
-import { gateRules } from '../../judge/gate/limits.ts';
+import { gateRules } from '../../judge/gate/evidence.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { inLabelOrder } from '../../text/cell-label.ts';
 import { UsageError } from '../../errors.ts';

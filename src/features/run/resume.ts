@@ -6,7 +6,7 @@ import { printable } from '../../text/printable.ts';
 import { OFF_BRANCHES, type Sweep } from '../../records/sweep.ts';
 import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
 import { shellQuote } from '../../text/shell-quote.ts';
-import { sweepLockHolder } from '../../run/sweep-lock.ts';
+import { sweepLockHolder } from '../../run/planned-sweep.ts';
 import { artefactsFolderOf } from '../../artefacts/layout.ts';
 import type { OpenStore, StoreDatabase } from '../../store/file/open.ts';
 import { findSweepsByPrefix, planOf, unfinishedSweeps } from '../../store/sweeps/sweeps.ts';

@@ -9,7 +9,7 @@ import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { Matrix } from '../../matrix/matrix.ts';
 import type { Plan } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
-import type { GateSettings } from '../../records/gate-settings.ts';
+import type { GateSettings } from '../../records/gated-metric.ts';
 import { AB_BRANCH } from '../../records/sweep.ts';
 import { leftOutOf, plannedSweep, storedPlanOf, trtexecOf } from '../../run/planned-sweep.ts';
 import type { StoredPlan } from '../../run/stored-plan.ts';

@@ -1,7 +1,6 @@
-import { type Switch, switchGains } from '../../judge/switch-pairs.ts';
 import { cellsWithoutEngine } from '../../engines/engine-state.ts';
-import { summarizeCells } from '../../judge/summarize-cells.ts';
-import { LEAST_PRECISION_SHARE } from '../../layers/real-precision.ts';
+import { type Switch, summarizeCells, switchGains } from '../../judge/summarize-cells.ts';
+import { LEAST_PRECISION_SHARE } from '../../layers/summarize-layers.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import type { Plan } from '../../records/plan.ts';
 import { realPrecisions } from '../../selection/actual-precisions.ts';
@@ -13,7 +12,7 @@ import type { Sweep } from '../../records/sweep.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import type { ShownSweep } from './output.ts';
 import { UsageError } from '../../errors.ts';
-import { median } from '../../statistics/median.ts';
+import { median } from '../../statistics/order-statistics.ts';
 import { type MetricId, metricOf } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
 import type { MappedCell } from '../../terminal/charts/heat-map.ts';

@@ -8,7 +8,7 @@ import { packageFolder } from '../../cli/store-location.ts';
 import { EnvironmentLackingError, UsageError } from '../../errors.ts';
 import { readSlurmProfile, readSlurmSetting, type SlurmSettings } from '../../matrix/schema/slurm-schema.ts';
 import type { SettingsOptions } from './command.ts';
-import type { SubmitOutput } from './output.ts';
+import type { SubmitOutput } from './text.ts';
 import { recordJob, type SubmittedArray } from './jobs.ts';
 import { chunkShards, collectArgs, sbatchArgs } from '../../tools/slurm/sbatch-args.ts';
 import { type JobId, lastWords, parseJobId, refusalOf, type SlurmClient } from '../../tools/slurm/slurm-client.ts';

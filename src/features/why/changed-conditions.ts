@@ -1,7 +1,6 @@
 import { environmentDifferences, buildDifferences } from '../../judge/compare/differences.ts';
 import type { Cause } from '../../records/cause.ts';
-import { cause } from './causes.ts';
-import { type CauseDetector, diffCommand, newest, type WhySides } from './context.ts';
+import { type CauseDetector, type WhySides, cause, diffCommand, newest } from './context.ts';
 import type { EngineIdentity, ExplainedRun } from '../../layers/explained-run.ts';
 
 /**

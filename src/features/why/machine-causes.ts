@@ -1,20 +1,20 @@
 import type { Cause } from '../../records/cause.ts';
-import { cause } from './causes.ts';
 import type { ExplainedRun } from '../../layers/explained-run.ts';
 import type { ClockReason } from '../../records/telemetry.ts';
 import {
-  arrow,
   type CauseDetector,
-  round,
-  shareOfSlowdown,
   type WhyContext,
+  arrow,
+  cause,
   evidenceOf,
   hasFlag,
   isUnfitFor,
   medianOf,
   newest,
   reasonShare,
+  round,
   shareOf,
+  shareOfSlowdown,
   watchedMedian,
 } from './context.ts';
 

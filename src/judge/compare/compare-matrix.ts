@@ -6,7 +6,7 @@ import {
   isShownByThroughput,
   type Verdict,
 } from '../../records/verdict.ts';
-import type { GateRules } from '../gate/limits.ts';
+import type { GateRules } from '../gate/evidence.ts';
 import type { AssembledCell } from './assemble-sides.ts';
 import { compareCells } from './compare-cells.ts';
 

@@ -1,9 +1,8 @@
 import type { Finding } from '../../records/finding.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import { isShownByThroughput } from '../../records/verdict.ts';
-import { median } from '../../statistics/median.ts';
-import { directionOf } from '../history/change-points.ts';
-import { isSame, lastingChanges } from '../history/lasting-changes.ts';
+import { median } from '../../statistics/order-statistics.ts';
+import { directionOf, isSame, lastingChanges } from '../history/lasting-changes.ts';
 import { isBuildLuck } from '../history/noise.ts';
 import { CALMEST } from './cell-words.ts';
 import type { MetricHistory, SweepEvidence, Candidate, SweepVerdict } from './evidence.ts';

@@ -1,4 +1,4 @@
-import type { CellJudgement, CellSweep, Reported } from './judgement.ts';
+import type { CellJudgement, CellSweep, Reported } from './night-effect.ts';
 import type { JudgedCell } from './judged-cell.ts';
 import { Level } from './level.ts';
 import { RULES } from './settings.ts';

@@ -1,5 +1,5 @@
 import type { CellNoise } from './cell-noise.ts';
-import type { CellSweep, Change, Reported } from './judgement.ts';
+import type { CellSweep, Change, Reported } from './night-effect.ts';
 import { KnownLevels, Level } from './level.ts';
 import { RULES } from './settings.ts';
 

@@ -1,6 +1,4 @@
-import { at } from '../../statistics/at.ts';
-import { middleOfThree } from '../../statistics/median.ts';
-import { middleOf } from '../../statistics/order-statistics.ts';
+import { at, middleOf, middleOfThree } from '../../statistics/order-statistics.ts';
 import type { CellNoise } from './cell-noise.ts';
 import { RULES } from './settings.ts';
 

@@ -2,12 +2,10 @@ import * as z from 'zod';
 
 import { type Immutable, numberOrNull } from '../../records/scalars.ts';
 import type { LayerFacts } from '../layer-facts.ts';
+import { parseTactic } from '../layer-name.ts';
 import type { EngineConditions } from '../profiled-engine.ts';
-import { computedIn } from '../real-precision.ts';
-import { sumMs } from '../summarize-layers.ts';
-import { parseTactic } from '../tactic.ts';
-import { type GpuPeaks, peakFlops, peaksOf } from './gpu-peaks.ts';
-import { flopsOf, layerWork, type LayerWork, type NetworkWork } from './layer-work.ts';
+import { computedIn, sumMs } from '../summarize-layers.ts';
+import { type LayerWork, type NetworkWork, flopsOf, layerWork } from './layer-work.ts';
 
 const timeShare = z.number().min(0).max(1);
 
@@ -208,4 +206,95 @@ function engineShare(layers: readonly Efficiency[], total: number | null, gpu: C
     tflopsPerS: total === null ? null : ratio(total / 1e12, seconds),
     peakShare: known === 0 ? null : ratio(atPeakS, seconds),
   };
+}
+
+/** What tensor cores compute in; `fp32` is without them. */
+const PEAK_PRECISIONS = ['fp32', 'tf32', 'fp16', 'bf16', 'fp8', 'int8', 'int4'] as const;
+
+type PeakPrecision = (typeof PEAK_PRECISIONS)[number];
+
+/** Dense FLOP of one SM in one clock, without sparsity; precisions that its tensor cores do not have are absent. */
+type PerClock = Readonly<Partial<Record<PeakPrecision, number>>>;
+
+const VOLTA: PerClock = { fp32: 128, fp16: 1024 };
+const TURING: PerClock = { fp32: 128, fp16: 1024, int8: 2048, int4: 4096 };
+const AMPERE: PerClock = { fp32: 128, tf32: 1024, fp16: 2048, bf16: 2048, int8: 4096, int4: 8192 };
+/** Of graphics cards and those made of the same chips: A10, A40, RTX A6000. */
+const GA10X: PerClock = { fp32: 256, tf32: 512, fp16: 1024, bf16: 1024, int8: 2048, int4: 4096 };
+const ADA: PerClock = { ...GA10X, fp8: 2048 };
+/** Half as fast with sums in FP32, in which TF32 and BF16 always are. */
+const GEFORCE_ADA: PerClock = { ...ADA, tf32: 256, bf16: 512 };
+const HOPPER: PerClock = { fp32: 256, tf32: 2048, fp16: 4096, bf16: 4096, fp8: 8192, int8: 8192 };
+
+interface GpuPeaks {
+  /** As nvidia-smi says it, without `NVIDIA` or `Tesla`. */
+  readonly names: readonly string[];
+  readonly sms: number;
+  /** Of tensor cores, at which the published peaks hold. */
+  readonly boostMhz: number;
+  /** The highest published clock of the card. */
+  readonly highestMhz: number;
+  readonly memoryGBs: number;
+  readonly perClock: PerClock;
+  readonly source: string;
+}
+
+const HOPPER_PAPER = 'NVIDIA H100 Tensor Core GPU Architecture (whitepaper)';
+const AMPERE_PAPER = 'NVIDIA A100 Tensor Core GPU Architecture (whitepaper), A100 datasheet';
+const GA102_PAPER = 'NVIDIA Ampere GA102 GPU Architecture (whitepaper)';
+const ADA_PAPER = 'NVIDIA Ada GPU Architecture (whitepaper)';
+
+/**
+ * Chips whose SMs, clock and peaks NVIDIA publishes. A card that is not here has no peak: none is guessed. A test derives
+ * each published peak from SMs, operations and clock.
+ */
+export const GPU_PEAKS: readonly GpuPeaks[] = [
+  peaksRow(['H200'], 132, 1830, 4800, HOPPER, `${HOPPER_PAPER}; H200 datasheet`, 1980),
+  peaksRow(['H100 80GB HBM3'], 132, 1830, 3350, HOPPER, `${HOPPER_PAPER}; H100 datasheet`, 1980),
+  peaksRow(['H100 PCIe'], 114, 1620, 2000, HOPPER, `${HOPPER_PAPER}; H100 datasheet`, 1755),
+  peaksRow(['A100-SXM4-80GB'], 108, 1410, 2039, AMPERE, AMPERE_PAPER),
+  peaksRow(['A100 80GB PCIe'], 108, 1410, 1935, AMPERE, AMPERE_PAPER),
+  peaksRow(['A100-SXM4-40GB', 'A100-PCIE-40GB'], 108, 1410, 1555, AMPERE, AMPERE_PAPER),
+  peaksRow(['A30'], 56, 1440, 933, AMPERE, 'NVIDIA A30 datasheet and product brief'),
+  peaksRow(['A10'], 72, 1695, 600, GA10X, `NVIDIA A10 datasheet; ${GA102_PAPER}`),
+  peaksRow(['A40'], 84, 1740, 696, GA10X, `NVIDIA A40 datasheet; ${GA102_PAPER}`),
+  peaksRow(['RTX A6000'], 84, 1800, 768, GA10X, GA102_PAPER),
+  peaksRow(['L4'], 58, 2040, 300, ADA, `NVIDIA L4 datasheet; ${ADA_PAPER}`),
+  peaksRow(['L40S'], 142, 2520, 864, ADA, `NVIDIA L40S datasheet; ${ADA_PAPER}`),
+  peaksRow(['RTX 6000 Ada Generation'], 142, 2505, 960, ADA, `NVIDIA RTX 6000 Ada datasheet; ${ADA_PAPER}`),
+  peaksRow(['GeForce RTX 4090'], 128, 2520, 1008, GEFORCE_ADA, ADA_PAPER),
+  peaksRow(['T4'], 40, 1590, 320, TURING, 'NVIDIA Turing GPU Architecture (whitepaper); T4 datasheet'),
+  peaksRow(
+    ['V100-SXM2-16GB', 'V100-SXM2-32GB'],
+    80,
+    1530,
+    900,
+    VOLTA,
+    'NVIDIA Tesla V100 GPU Architecture (whitepaper)',
+  ),
+];
+
+function peaksRow(
+  names: readonly string[],
+  sms: number,
+  boostMhz: number,
+  memoryGBs: number,
+  perClock: PerClock,
+  source: string,
+  highestMhz = boostMhz,
+): GpuPeaks {
+  return { names, sms, boostMhz, highestMhz, memoryGBs, perClock, source };
+}
+
+/** Null for a card that is not in the table. @param name as nvidia-smi or trtexec says it */
+export function peaksOf(name: string): GpuPeaks | null {
+  const short = name.replace(/^(?:(?:NVIDIA|Tesla) )+/, '').toLowerCase();
+  return GPU_PEAKS.find(({ names }) => names.some((known) => known.toLowerCase() === short)) ?? null;
+}
+
+/** Dense FLOP/s at a clock; null for a precision that its tensor cores do not have. */
+export function peakFlops({ perClock, sms }: GpuPeaks, precision: string, clockMhz: number): number | null {
+  const known = PEAK_PRECISIONS.find((one) => one === precision);
+  const perSm = known === undefined ? undefined : perClock[known];
+  return perSm === undefined ? null : sms * perSm * clockMhz * 1e6;
 }

@@ -1,4 +1,4 @@
-import type { BuildShape } from '../../records/optimization-profile.ts';
+import type { BuildShape } from '../../records/cell.ts';
 import { type Mistake, formatMistake } from '../../errors.ts';
 import { type MatrixCell, onnxOf, type PlacedFile, type Placed } from '../matrix.ts';
 import {

@@ -2,7 +2,7 @@ import { ENV_AXIS, type Shapes } from '../../records/cell.ts';
 import type { Placed } from '../matrix.ts';
 import { namedAxis } from '../../records/axis.ts';
 import { printable } from '../../text/printable.ts';
-import { isSecret, SECRETS_ARE_INHERITED } from '../../text/secret-name.ts';
+import { isSecret, SECRETS_ARE_INHERITED } from '../../text/redact.ts';
 import { MATRIX_DEFAULTS } from '../schema/defaults.ts';
 import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
 import { AXIS_NAMES, type AxesFile } from '../schema/schema.ts';

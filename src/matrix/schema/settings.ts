@@ -1,4 +1,4 @@
-import type { BuildShapes } from '../../records/optimization-profile.ts';
+import type { BuildShapes } from '../../records/cell.ts';
 import { NO_PHASE_LIMITS } from '../../records/time-limit.ts';
 import { printable } from '../../text/printable.ts';
 import { defined, keysOf } from '../../text/unknown-values.ts';

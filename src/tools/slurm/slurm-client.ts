@@ -2,7 +2,7 @@ import { EnvironmentLackingError } from '../../errors.ts';
 import { type Answer, ask } from '../../process/ask.ts';
 import { definedVariables, type EnvironmentVariables } from '../../process/environment-variables.ts';
 import { printable } from '../../text/printable.ts';
-import { parseSacct, parseScontrolJobs, parseSqueue, SACCT_FORMAT, SQUEUE_FORMAT, type TaskRow } from './task-rows.ts';
+import { parseSacct, parseScontrolJobs, parseSqueue, SACCT_FORMAT, SQUEUE_FORMAT, type TaskRow } from './states.ts';
 
 /** An unreachable controller delays each command by 9 to 18 s. */
 const PATIENCE_MS = 120_000;

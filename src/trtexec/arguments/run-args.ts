@@ -1,7 +1,6 @@
 import type { Mistake } from '../../errors.ts';
 import type { MatrixCell } from '../../matrix/matrix.ts';
-import type { KeyedCell } from '../../records/cell.ts';
-import { profileFor } from '../../records/optimization-profile.ts';
+import { type KeyedCell, profileFor } from '../../records/cell.ts';
 import { PLACEHOLDERS } from '../../records/plan.ts';
 import { isAtLeast } from '../../text/version.ts';
 import { findFlag, splitFlag } from '../flags/flag-table.ts';

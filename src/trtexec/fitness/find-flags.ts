@@ -1,11 +1,20 @@
 import { knownVariablesOn } from '../../process/environment-variables.ts';
 import type { HarnessReading } from '../../records/harness.ts';
 import type { RunFlag, RunFlagId, RunMark } from '../../records/run-flag.ts';
-import { median } from '../../statistics/median.ts';
+import { median } from '../../statistics/order-statistics.ts';
 import { contended } from './contended.ts';
-import { type ComputeTimes, type FitnessFacts, at, computeTimesOf, hasOneStream, percent, profiled } from './facts.ts';
+import {
+  type ComputeTimes,
+  type FitnessFacts,
+  at,
+  bimodal,
+  coarseTimer,
+  computeTimesOf,
+  hasOneStream,
+  percent,
+  profiled,
+} from './facts.ts';
 import { hostBound } from './host-bound.ts';
-import { bimodal, coarseTimer } from './samples.ts';
 import type { ClockReason, RunTelemetry } from '../../records/telemetry.ts';
 
 /** From this share of the samples a slowdown makes a run unfit: one sample does not affect the median. */

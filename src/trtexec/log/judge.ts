@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
 
-import type { Excerpt } from '../../records/measurement.ts';
+import type { Excerpt } from '../../records/harness.ts';
 import type { Evidence, FailureReason, Outcome, UnfitReason } from '../../records/outcome.ts';
 import type { RunFlag } from '../../records/run-flag.ts';
 import { timeLimitText } from '../../records/time-limit.ts';

@@ -5,8 +5,7 @@ import { namesIn } from '../../artefacts/folders.ts';
 import { EnvironmentLackingError } from '../../errors.ts';
 import type { TensorrtVersion } from '../../text/version.ts';
 import { ask } from '../../process/ask.ts';
-import { findTrtexec, type TrtexecLookup } from './find-trtexec.ts';
-import { probeTrtexec } from './probe-trtexec.ts';
+import { type TrtexecLookup, findTrtexec, probeTrtexec } from './find-trtexec.ts';
 import { spawnProcess } from '../../process/spawn.ts';
 
 export type TrtexecFacts =

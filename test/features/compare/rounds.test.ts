@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { nextRound, pairedCell, type PairedCell } from '../../../src/features/compare/run/rounds.ts';
+import { nextRound, pairedCell, type PairedCell } from '../../../src/features/compare/run/turns.ts';
 import type { Enough } from '../../../src/features/run/index.ts';
 import { seededRandom } from '../../../src/matrix/plan/order.ts';
 import { keyedCell } from '../../../src/records/cell.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { median } from '../../../src/statistics/median.ts';
+import { median } from '../../../src/statistics/order-statistics.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { syntheticLog } from '../../support/fitness-facts.ts';
 import { OUTPUTS } from '../../support/outputs.ts';

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { lockSweep } from '../../../src/run/sweep-lock.ts';
+import { lockSweep } from '../../../src/run/planned-sweep.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { storeIn } from '../../support/made-stores.ts';
 import { OUTPUTS } from '../../support/outputs.ts';

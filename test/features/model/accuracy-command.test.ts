@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { readExportedOutputs } from '../../../src/trtexec/exports/outputs.ts';
+import { readExportedOutputs } from '../../../src/features/model/compare-pair.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, type Finished, ROOT, temporaryFolder } from '../../support/bench.ts';
 import { writeNpy } from '../../support/npy.ts';

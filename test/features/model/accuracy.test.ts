@@ -4,9 +4,13 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { accuracyDrop, sameAccuracyHistory } from '../../../src/judge/accuracy-drop.ts';
 import { COMPARISON, readMetric, worstOutput } from '../../../src/features/model/compare-pair.ts';
-import type { AccuracyInputs, AccuracyRecord } from '../../../src/records/accuracy.ts';
+import {
+  type AccuracyInputs,
+  type AccuracyRecord,
+  accuracyDrop,
+  sameAccuracyHistory,
+} from '../../../src/records/accuracy.ts';
 import { readAnswer } from '../../../src/tools/python/helper.ts';
 import { temporaryFolder } from '../../support/bench.ts';
 import { NEEDS_PYTHON, TEST_PYTHON } from '../../support/python.ts';

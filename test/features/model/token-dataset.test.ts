@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 import { expect, test } from 'vitest';
 
-import { tokenDataset } from '../../../src/features/model/make-dataset.ts';
+import { tokenDataset } from '../../../src/features/model/make-inputs.ts';
 
 const OPTIONS = {
   requests: 2000,

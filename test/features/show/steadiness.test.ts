@@ -2,8 +2,8 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { serialStatistics } from '../../../src/features/show/steadiness.ts';
-import { runsThatShow } from '../../../src/judge/detectable-effect.ts';
+import { serialStatistics } from '../../../src/features/show/text.ts';
+import { runsThatShow } from '../../../src/judge/run-noise.ts';
 import { bench, ROOT, temporaryFolder } from '../../support/bench.ts';
 import { sharedStore } from '../../support/made-stores.ts';
 import { queryStore } from '../../support/store-dump.ts';

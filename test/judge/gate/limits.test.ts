@@ -1,11 +1,15 @@
 import { expect, test } from 'vitest';
 
-import type { CellEvidence } from '../../../src/judge/gate/evidence.ts';
+import {
+  type CellEvidence,
+  brokenLimits,
+  gateRules,
+  limitText,
+  limitsWithoutValue,
+} from '../../../src/judge/gate/evidence.ts';
 import { limitFindings } from '../../../src/judge/gate/limit-findings.ts';
-import { brokenLimits, gateRules, limitsWithoutValue, limitText } from '../../../src/judge/gate/limits.ts';
 import { type Finding, findingSchema } from '../../../src/records/finding.ts';
-import { type GateLimit, type GateSettings, NO_GATE } from '../../../src/records/gate-settings.ts';
-import type { GatedMetricId } from '../../../src/records/gated-metric.ts';
+import { type GateLimit, type GateSettings, type GatedMetricId, NO_GATE } from '../../../src/records/gated-metric.ts';
 import { newSweep } from '../../../src/records/sweep.ts';
 import { simulatedCells } from '../../support/simulated-store.ts';
 

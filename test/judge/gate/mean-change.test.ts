@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import type { CellEvidence, JudgedCell } from '../../../src/judge/gate/evidence.ts';
 import { meanChange } from '../../../src/judge/gate/judged-cells.ts';
-import { median } from '../../../src/statistics/median.ts';
+import { median } from '../../../src/statistics/order-statistics.ts';
 import { simulatedCells } from '../../support/simulated-store.ts';
 
 const PAST = [

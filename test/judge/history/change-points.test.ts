@@ -4,8 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { packedHistories } from '../../../benchmarks/detection/labelled.ts';
 import { nightlyValues } from '../../../benchmarks/detection/ours.ts';
 import { Random } from '../../../benchmarks/detection/random.ts';
-import { findChangePoints } from '../../../src/judge/history/change-points.ts';
-import { lastingChanges } from '../../../src/judge/history/lasting-changes.ts';
+import { findChangePoints, lastingChanges } from '../../../src/judge/history/lasting-changes.ts';
 import type { CellHistory } from '../../../src/judge/history/noise.ts';
 import { plainHistory } from '../../support/plain-history.ts';
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { packedCells, packedHistories } from '../../../benchmarks/detection/labelled.ts';
 import { nightlyValues } from '../../../benchmarks/detection/ours.ts';
 import { compareCells } from '../../../src/judge/compare/compare-cells.ts';
-import { type ChangePoint, findChangePoints } from '../../../src/judge/history/change-points.ts';
+import { type ChangePoint, findChangePoints } from '../../../src/judge/history/lasting-changes.ts';
 import { runCentre } from '../../../src/trtexec/log/derived.ts';
 import { prototypeAlarms, prototypeCells } from './prototype.ts';
 

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import { Random } from '../../../benchmarks/detection/random.ts';
-import { segment } from '../../../src/judge/history/change-points.ts';
+import { segment } from '../../../src/judge/history/lasting-changes.ts';
 
 const SHORTEST = 3;
 

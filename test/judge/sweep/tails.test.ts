@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { heavyLogRatio, heavyTail, normalTail } from '../../../src/judge/sweep/tails.ts';
+import { heavyLogRatio, heavyTail, normalTail } from '../../../src/judge/sweep/cell-noise.ts';
 
 // scipy.stats.norm.sf([.5, 1.5, 4]) * 2
 it.each([

@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest';
 
-import { type Efficiency, engineEfficiency, type ShapedModel } from '../../../src/layers/work/efficiency.ts';
-import { GPU_PEAKS, peakFlops, peaksOf } from '../../../src/layers/work/gpu-peaks.ts';
+import {
+  type Efficiency,
+  GPU_PEAKS,
+  type ShapedModel,
+  engineEfficiency,
+  peakFlops,
+  peaksOf,
+} from '../../../src/layers/work/efficiency.ts';
 import type { EngineConditions } from '../../../src/layers/profiled-engine.ts';
 import type { LayerFacts } from '../../../src/layers/layer-facts.ts';
 import { measuredWork } from '../../support/measured-work.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import type { CellFields } from '../../../src/matrix/cell-fields.ts';
+import type { CellFields } from '../../../src/matrix/matrix.ts';
 import { readFilter } from '../../../src/matrix/filter.ts';
 
 const CELL: CellFields = {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { Dialect } from '../../../src/trtexec/arguments/dialect.ts';
 import { makePlan } from '../../../src/matrix/plan/make-plan.ts';
-import { planOfShard, shardPlan } from '../../../src/matrix/plan/shards.ts';
+import { planOfShard, shardPlan } from '../../../src/matrix/plan/assign-gpus.ts';
 import { matrixFrom, oneModel } from '../../support/matrices.ts';
 
 const matrix = matrixFrom(

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import { migrationsFolder } from '../../../src/cli/store-location.ts';
-import { NO_GATE } from '../../../src/records/gate-settings.ts';
+import { NO_GATE } from '../../../src/records/gated-metric.ts';
 import { newSweep, type Sweep } from '../../../src/records/sweep.ts';
 import { openStore, type StoreDatabase } from '../../../src/store/file/open.ts';
 import { sweepsById } from '../../../src/store/sweeps/find-sweeps.ts';

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
-import { dayText } from '../../../src/terminal/charts/day-text.ts';
-import { renderHistoryChart } from '../../../src/terminal/charts/history-chart.ts';
-import { roundScale } from '../../../src/terminal/charts/round-scale.ts';
+import { dayText } from '../../../src/terminal/numbers.ts';
+import { renderHistoryChart, roundScale } from '../../../src/terminal/charts/history-chart.ts';
 import { renderScatter } from '../../../src/terminal/charts/scatter-chart.ts';
 import { sparkline } from '../../../src/terminal/charts/sparkline.ts';
 import { makeLook } from '../../../src/terminal/look.ts';

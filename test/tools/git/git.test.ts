@@ -3,8 +3,15 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { commitUrl, compareUrl, forgeOf } from '../../../src/tools/git/forge.ts';
-import { ancestors, mergeBase, readGitState, resolveRevision } from '../../../src/tools/git/git.ts';
+import {
+  ancestors,
+  commitUrl,
+  compareUrl,
+  forgeOf,
+  mergeBase,
+  readGitState,
+  resolveRevision,
+} from '../../../src/tools/git/git.ts';
 import { temporaryFolder } from '../../support/bench.ts';
 import { Repository } from '../../support/repository.ts';
 

@@ -4,11 +4,16 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { layerNcuArgs } from '../../../src/tools/ncu/ncu-args.ts';
-import { captureArgs, captureProblem, type CaptureRequest, shownBuildArgs } from '../../../src/tools/nsys/nsys-args.ts';
-import { GUIDE_NSYS, nsysDialect } from '../../../src/tools/nsys/nsys-dialect.ts';
-import { readWindow, trtllmArgs, trtllmVariables } from '../../../src/harnesses/trtllm-bench/capture.ts';
-import { NOT_CAPTURED } from '../../../src/features/profile/output.ts';
-import { captureText } from '../../../src/features/profile/profile.ts';
+import {
+  type CaptureRequest,
+  GUIDE_NSYS,
+  captureArgs,
+  captureProblem,
+  nsysDialect,
+  shownBuildArgs,
+} from '../../../src/tools/nsys/nsys-args.ts';
+import { NOT_CAPTURED } from '../../../src/features/profile/target.ts';
+import { captureText, readWindow, trtllmArgs, trtllmVariables } from '../../../src/features/profile/profile.ts';
 import { makeLook } from '../../../src/terminal/look.ts';
 import { ROOT } from '../../support/bench.ts';
 

@@ -4,9 +4,14 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { ExportFormatError } from '../../../src/errors.ts';
-import { devicesNamed, parseDeviceList, visibleDevices } from '../../../src/tools/nvidia-smi/device-list.ts';
-import { environmentOf, firstVisibleGpu } from '../../../src/tools/nvidia-smi/gpu-environment.ts';
-import { parseGpuReport } from '../../../src/tools/nvidia-smi/gpu-report.ts';
+import {
+  devicesNamed,
+  environmentOf,
+  firstVisibleGpu,
+  parseDeviceList,
+  parseGpuReport,
+  visibleDevices,
+} from '../../../src/tools/nvidia-smi/gpu-report.ts';
 import { H200_REPORT } from '../../support/nvidia-smi.ts';
 
 const FIXTURES = join(import.meta.dirname, '..', '..', 'fixtures', 'nvidia-smi');

@@ -5,9 +5,14 @@ import { describe, expect, test } from 'vitest';
 
 import { ExportFormatError } from '../../../src/errors.ts';
 import type { TelemetrySample } from '../../../src/records/telemetry.ts';
-import { parseDmon, parseQueryCsv, samplesOf } from '../../../src/tools/nvidia-smi/gpu-samples.ts';
+import {
+  NOT_WATCHED,
+  parseDmon,
+  parseQueryCsv,
+  samplesOf,
+  summariseTelemetry,
+} from '../../../src/tools/nvidia-smi/gpu-samples.ts';
 import { parseComputeApps } from '../../../src/tools/nvidia-smi/nvidia-smi.ts';
-import { NOT_WATCHED, summariseTelemetry } from '../../../src/tools/nvidia-smi/summarise.ts';
 import { NO_SAMPLE, SMI_FIXTURES } from '../../support/nvidia-smi.ts';
 import { SUSTAINED } from '../../support/recordings.ts';
 

@@ -2,8 +2,14 @@ import { describe, expect, test } from 'vitest';
 
 import { arraySpec, chunkShards, sbatchArgs, TASK_SCRIPT } from '../../../src/tools/slurm/sbatch-args.ts';
 import { parseJobId, refusalOf } from '../../../src/tools/slurm/slurm-client.ts';
-import { type LocalShardState, reconcileShard, type SchedulerState } from '../../../src/tools/slurm/states.ts';
-import { parseSacct, parseSqueue, type TaskRow } from '../../../src/tools/slurm/task-rows.ts';
+import {
+  type LocalShardState,
+  type SchedulerState,
+  type TaskRow,
+  parseSacct,
+  parseSqueue,
+  reconcileShard,
+} from '../../../src/tools/slurm/states.ts';
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 

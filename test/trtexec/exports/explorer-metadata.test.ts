@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { parseExplorerMetadata } from '../../../src/trtexec/exports/explorer-metadata.ts';
+import { parseExplorerMetadata } from '../../../src/trtexec/exports/layer-info.ts';
 
 test('what trt-engine-explorer took out of the log', () => {
   const text = JSON.stringify({

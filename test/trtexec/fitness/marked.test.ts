@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { KNOWN_VARIABLES, storedVariables } from '../../../src/process/environment-variables.ts';
-import { isSecretName } from '../../../src/text/secret-name.ts';
+import { isSecretName } from '../../../src/text/redact.ts';
 import { marked } from '../../../src/trtexec/fitness/find-flags.ts';
 
 test('a perfect router is an upper bound with invalid outputs', () => {

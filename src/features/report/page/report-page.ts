@@ -8,7 +8,7 @@ import { dotted } from '../../../terminal/text-width.ts';
 import { cellLabel } from '../../../text/cell-label.ts';
 import { metricText } from '../../help/index.ts';
 import { cellsView } from './cells-view.ts';
-import { namesOf } from './finding-words.ts';
+import { namesOf } from './cell-rows.ts';
 import { findingsView } from './findings-view.ts';
 import { firstScreen, storyOf } from './first-screen.ts';
 import type { ReportData } from './report-data.ts';

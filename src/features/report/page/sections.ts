@@ -5,8 +5,7 @@ import { withCells } from '../../../terminal/cell-columns.ts';
 import { formatNumber, formatPercent } from '../../../terminal/numbers.ts';
 import { cellLabel } from '../../../text/cell-label.ts';
 import { choiceColumns, RATIO, tallyText } from '../../choose/index.ts';
-import { type Row, cellWords, isChange, rowsByKey } from './cell-rows.ts';
-import { cellLink, namesOf } from './finding-words.ts';
+import { type Row, cellLink, cellWords, isChange, namesOf, rowsByKey } from './cell-rows.ts';
 import type { EnvironmentChange, ReportData } from './report-data.ts';
 
 /** A heat map: models and precisions down, shapes and options across. Needs no script. */

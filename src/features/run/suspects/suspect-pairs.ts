@@ -2,8 +2,16 @@ import type { Io } from '../../../cli/io.ts';
 import type { LiveProgress } from '../../../cli/live-progress.ts';
 import type { EngineCache } from '../../../engines/engine-cache.ts';
 import { type JudgedSweep, judgedSweep } from '../../check/index.ts';
-import { type Suspect, chooseSuspects, confirmBudgetS } from './choose-suspects.ts';
-import { buildOf, keptEngine, programOf, recordedProblem, withProgram } from './last-good-engine.ts';
+import {
+  type Suspect,
+  buildOf,
+  chooseSuspects,
+  confirmBudgetS,
+  keptEngine,
+  programOf,
+  recordedProblem,
+  withProgram,
+} from './last-good-engine.ts';
 import { plannedRunS, timedRunOf } from '../../../judge/adaptive-repeats.ts';
 import type { PairResult } from '../../../judge/gate/evidence.ts';
 import {
@@ -15,9 +23,8 @@ import {
   sideOf,
   wantedRuns,
 } from '../../../judge/gate/judge-pairs.ts';
-import { gatedMetricOf } from '../../../records/gated-metric.ts';
+import { type PlannedPairs, gatedMetricOf } from '../../../records/gated-metric.ts';
 import type { PlannedRun } from '../../../records/plan.ts';
-import type { PlannedPairs } from '../../../records/gate-settings.ts';
 import type { CellKey } from '../../../records/scalars.ts';
 import type { Sweep } from '../../../records/sweep.ts';
 import { runIdOf } from '../../../run/measure-run.ts';
@@ -30,8 +37,7 @@ import { sweepWallS } from '../../../store/runs/time-estimates.ts';
 import { seriesUntil } from '../../../store/sweeps/find-sweeps.ts';
 import { plannedPairsOf, findSweep, planOf } from '../../../store/sweeps/sweeps.ts';
 import { count, formatDuration, formatPercent } from '../../../terminal/numbers.ts';
-import { printable } from '../../../text/printable.ts';
-import { shortList } from '../../../text/short-list.ts';
+import { printable, shortList } from '../../../text/printable.ts';
 import { parseTensorrtVersion } from '../../../text/version.ts';
 import { Dialect } from '../../../trtexec/arguments/dialect.ts';
 import { profileArgs } from '../../../trtexec/arguments/run-args.ts';
