@@ -51,7 +51,7 @@ function slowDown(db: Database.Database): void {
 }
 
 /** To every cell: samples of the newest night, and a profile of each of the last two; half of them get slower. All numbers are made up. */
-export function addSamplesAndLayers(path: string): void {
+function addSamplesAndLayers(path: string): void {
   const db = new Database(path);
   slowDown(db);
   const newest = db.prepare('select sweep_id from sweeps order by started_at desc limit 2').pluck();

@@ -55,13 +55,12 @@ test.each([
         betterIs: 'lower',
       })),
     ).cells.filter(isCalled);
-    expect(judged.map(({ verdict }) => verdict)).toEqual(Array.from({ length: 5 }, () => 'slower'));
     const replaced = cells.filter(({ runs }) => runs.some(({ engine, sweep }) => sweep === head && engine > 0));
-    expect(judged.map(({ cellKey }) => cellKey)).toEqual(replaced.map(({ cell }) => cell.key));
-    for (const { changePercent } of judged) {
-      expect(changePercent).toBeGreaterThan(least);
-      expect(changePercent).toBeLessThan(most);
-    }
+    expect(judged.map(({ cellKey, verdict }) => [cellKey, verdict])).toEqual(
+      replaced.map(({ cell }) => [cell.key, 'slower']),
+    );
+    const percents = judged.map(({ changePercent }) => changePercent ?? 0);
+    expect([Math.min(...percents) > least, Math.max(...percents) < most]).toEqual([true, true]);
   },
 );
 

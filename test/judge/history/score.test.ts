@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 
 import {
   type Change,
-  type LabelledCell,
   type LabelledHistory,
   packedCells,
   packedHistories,
@@ -59,42 +58,4 @@ test.each<[string, LabelledHistory, readonly Alarm[], object]>([
   ['false alarms count against measured nights', history(), up(30, 40), { f1: 0, falsePer1000: 20.2 }],
 ])('matching: %s', (_, truth, alarms, expected) => {
   expect(scoreHistories([truth], new Map([['h', alarms]]))).toMatchObject(expected);
-});
-
-test.each<[string, LabelledHistory, readonly (readonly [number, number])[], object]>([
-  ['right only on or after the true night', history(step(50)), [[49, 50]], { hit: 0, wrong: 1, missed: 1 }],
-  ['in its night', history(step(50)), [[50, 50]], { hit: 1, delayMedian: 0 }],
-  [
-    'the earliest telling first',
-    history(step(50)),
-    [
-      [60, 50],
-      [55, 52],
-    ],
-    { hit: 1, wrong: 1, delayMedian: 5 },
-  ],
-  ['nothing counts before the 20th measured night', history(), [[19, 15]], { wrong: 0 }],
-  ['and from it on it does', history(), [[20, 15]], { wrong: 1 }],
-])('night by night: %s', (_, truth, nights, expected) => {
-  const alarms = nights.map(([night, index]) => ({ night, index, sign: 1 as const }));
-  expect(scoreNights([truth], new Map([['h', alarms]]))).toMatchObject(expected);
-});
-
-test('two commits: only the right direction is right, and unclear misses', () => {
-  const cells = [
-    ['m1', 0.1],
-    ['m2', -0.1],
-    ['m3', 0.1],
-    ['m4', 0],
-    ['q1', 0],
-    ['q2', 0],
-    ['r1', 0],
-  ] as const;
-  const verdicts = { m1: 'larger', m2: 'larger', m3: 'unclear', m4: 'smaller', q2: 'larger' } as const;
-  const score = scoreCells(
-    cells.map(([cell, rel]): LabelledCell => ({ matrix: cell[0] ?? '', cell, a: [], b: [], past: null, rel })),
-    new Map(Object.entries(verdicts)),
-  );
-  expect(score).toMatchObject({ hit: 1, wrong: 3, missed: 2, wrongDirection: 1, unclear: 1 });
-  expect(score).toMatchObject({ falsePer1000: 500, quietAlarmed: [1, 2] });
 });
