@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option, type OptionValues } from '@
 import * as z from 'zod';
 
 import { patternName } from '../harnesses/number-pattern.ts';
-import { LAYER_GROUPINGS } from '../layers/layer-info.ts';
+import { LAYER_GROUPINGS } from '../records/layer-info.ts';
 import { readClockRequest, readCoolDown, readNumaPolicy } from '../machine/requests.ts';
 import { parseShapes } from '../records/cell.ts';
 import type { ConfirmBudget } from '../records/gated-metric.ts';

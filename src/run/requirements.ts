@@ -1,8 +1,8 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-import { modelBytes } from '../artefacts/hashes.ts';
-import { sweepManifestPath } from '../artefacts/layout.ts';
+import { modelBytes } from '../files/hashes.ts';
+import { sweepManifestPath } from '../files/layout.ts';
 import { DiskFullError, errorCode, StoreLostError } from '../errors.ts';
 import { freeBytesOf, fullDisk } from '../process/disk-space.ts';
 import type { Attempt } from './start.ts';

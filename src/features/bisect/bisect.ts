@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 
-import { writeNote } from '../../artefacts/files.ts';
-import { makeOwnFolder } from '../../artefacts/folders.ts';
+import { writeNote } from '../../files/files.ts';
+import { makeOwnFolder } from '../../files/folders.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { storePath } from '../../cli/store-location.ts';
 import { withStore } from '../../cli/with-store.ts';

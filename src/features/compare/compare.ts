@@ -21,7 +21,7 @@ import { NO_GATE } from '../../records/gated-metric.ts';
 import { gateMetric, type MetricId, metricOf } from '../../records/metric.ts';
 import { COMPARE_BRANCH } from '../../records/sweep.ts';
 import { type CellComparison, isCalled } from '../../records/verdict.ts';
-import { aboutCell } from '../../text/cell-label.ts';
+import { aboutCell } from '../../records/cell-label.ts';
 import { median } from '../../statistics/order-statistics.ts';
 import { count } from '../../terminal/numbers.ts';
 import { readGitState } from '../../tools/git/git.ts';

@@ -3,7 +3,7 @@ import { join, resolve, basename } from 'node:path';
 
 import { copyArtefacts } from '../../artefacts/copy-artefacts.ts';
 import { writeFindings } from '../../artefacts/findings-file.ts';
-import { artefactsFolderOf, temporaryPath } from '../../artefacts/layout.ts';
+import { artefactsFolderOf, temporaryPath } from '../../files/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { migrationsFolder, STORE_NAME, storePath } from '../../cli/store-location.ts';
 import { usingStore, warnIfMigrated } from '../../cli/with-store.ts';

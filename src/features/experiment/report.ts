@@ -22,7 +22,7 @@ import type { Look } from '../../terminal/look.ts';
 import { count, formatPercent, intervalText } from '../../terminal/numbers.ts';
 import { dotted, wrapHanging } from '../../terminal/text-width.ts';
 import { estimateWords } from '../../terminal/words.ts';
-import { aboutCell } from '../../text/cell-label.ts';
+import { aboutCell } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 
 /** An experiment as it is stored, and the cells that its text needs. */

@@ -20,7 +20,7 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { prunedFrom } from '../../store/prune.ts';
 import { layerRunsOfEngine } from '../../store/runs/layer-runs.ts';
 import { type ShownRun, runSamples } from '../../store/runs/show-run.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { cellLabel } from '../../records/cell-label.ts';
 import { jsonLine, jsonText, printable } from '../../text/printable.ts';
 import type { QueryTimeColumn, QueryTimes } from '../../trtexec/run-facts.ts';
 import type { ExportOptions } from './command.ts';

@@ -5,7 +5,7 @@ import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 
 import { commandsOf } from '../../cli/define-command.ts';
 import { type Io, printLines } from '../../cli/io.ts';
-import { packageFolder } from '../../cli/store-location.ts';
+import { packageFolder } from '../../files/folders.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, EXIT_CODE_WORDS, type ExitCode } from '../../exit-codes.ts';
 import { METRIC_IDS, type OwnMetricId, isOwnMetric, metricDefinition, ownMetricNamed } from '../../records/metric.ts';

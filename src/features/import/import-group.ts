@@ -1,9 +1,9 @@
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 
-import { plainName } from '../../artefacts/files.ts';
+import { plainName } from '../../files/files.ts';
 import { keepRun, refuseOther, restateKept } from '../../artefacts/keep.ts';
-import { RUN_MANIFEST, SWEEP_MANIFEST, isInside, runFolderOf } from '../../artefacts/layout.ts';
+import { RUN_MANIFEST, SWEEP_MANIFEST, isInside, runFolderOf } from '../../files/layout.ts';
 import { cellOf, isUnnamed, roleOf, startOf, statedStart, toRunRecord } from '../../artefacts/read/identify.ts';
 import { readAhead } from '../../artefacts/read/read-ahead.ts';
 import { NOT_UNDERSTOOD, type ReadRun } from '../../artefacts/read/read-run.ts';
@@ -20,7 +20,7 @@ import { cellKeyOf, highestRepeat, moveToCell, redateRun } from '../../store/run
 import { importTimeOf } from '../../store/sweeps/sweep-order.ts';
 import { findSweep, saveSweep, sweepOfRun, sweepSpan } from '../../store/sweeps/sweeps.ts';
 import { hashOf } from '../../text/canonical-json.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { cellLabel } from '../../records/cell-label.ts';
 import { type StatedCell, otherModel } from '../../trtexec/cell-of-run.ts';
 import { type RestoreContext, otherSweep, refuseOtherSweep, restoreSweep } from './restore-sweep.ts';
 

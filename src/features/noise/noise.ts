@@ -30,7 +30,7 @@ import { cellTable, withCells } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatNumber } from '../../terminal/numbers.ts';
 import { dotted, wrapWords } from '../../terminal/text-width.ts';
-import { aboutCell, inLabelOrder } from '../../text/cell-label.ts';
+import { aboutCell, inLabelOrder } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import type { NoiseOptions } from './command.ts';
 

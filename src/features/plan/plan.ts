@@ -20,11 +20,11 @@ import type { Look } from '../../terminal/look.ts';
 import { count, formatDuration, runsAndBuilds } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { dotted, wrapHanging } from '../../terminal/text-width.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { cellLabel } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import { envText, shellLine } from '../../text/shell-quote.ts';
 import { NoTrtexecError } from '../../trtexec/program/find-trtexec.ts';
-import { CONVERTERS, RANDOM_CALIBRATION_NOTE } from '../../variants/conversion.ts';
+import { CONVERTERS, RANDOM_CALIBRATION_NOTE } from '../../records/conversion.ts';
 import type { PlanOptions } from './command.ts';
 import { type Prepared, prepare } from './prepare.ts';
 

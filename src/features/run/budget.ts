@@ -1,7 +1,7 @@
-import { enginesFolderOf } from '../../artefacts/layout.ts';
+import { enginesFolderOf } from '../../files/layout.ts';
 import { isMeasured } from '../../records/run.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import { cellLabel, inLabelOrder } from '../../text/cell-label.ts';
+import { cellLabel, inLabelOrder } from '../../records/cell-label.ts';
 import { UsageError } from '../../errors.ts';
 import type { MoreRunsWanted } from '../../judge/adaptive-repeats.ts';
 import { printable, shortList } from '../../text/printable.ts';

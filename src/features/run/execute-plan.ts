@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 
-import { artefactsFolderOf, enginesFolderOf } from '../../artefacts/layout.ts';
+import { artefactsFolderOf, enginesFolderOf } from '../../files/layout.ts';
 import type { AbVerdict } from '../../judge/experiment.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
 import { InterruptedError, UnfitSweepError } from '../../errors.ts';
@@ -27,13 +27,13 @@ import { NO_SWEEP_NUMBERS, sweepNumbers, type SweepNumbers, withReused } from '.
 import { failedRunsOf } from '../../store/runs/runs.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import { findSweep, planOf } from '../../store/sweeps/sweeps.ts';
-import { withLockedClocks } from '../../machine/clock-lock.ts';
+import { withLockedClocks } from '../../run/run-sweep.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { engineBuilds, totalEstimateS, planOfCells } from '../../matrix/plan/assign-gpus.ts';
 import { count, formatDuration, runsAndBuilds } from '../../terminal/numbers.ts';
 import { reasonWords } from '../../terminal/words.ts';
 import { openWorkers } from '../../run/gpu-worker.ts';
-import { LiveProgress } from '../../cli/live-progress.ts';
+import { LiveProgress } from '../../run/live-progress.ts';
 import type { Machine } from '../../machine/machine.ts';
 import { type CheckedSweep, checkedSweep, closingText } from '../check/index.ts';
 import type { SweepOptions } from './command.ts';

@@ -11,7 +11,7 @@ import {
   timeBudget,
 } from '../../judge/adaptive-repeats.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { cellLabel } from '../../records/cell-label.ts';
 import { printable, shortList } from '../../text/printable.ts';
 import { count } from '../../terminal/numbers.ts';
 import { gateMetric, type MetricId } from '../../records/metric.ts';

@@ -5,8 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
 
 import { runFoldersIn } from '../../artefacts/copy-artefacts.ts';
-import { makeOwnFolder, readJson, refuseLink } from '../../artefacts/folders.ts';
-import { artefactsFolderOf, RUN_MANIFEST, sweepFolderOf } from '../../artefacts/layout.ts';
+import { makeOwnFolder, readJson, refuseLink } from '../../files/folders.ts';
+import { artefactsFolderOf, RUN_MANIFEST, sweepFolderOf } from '../../files/layout.ts';
 import { InterruptedError, UsageError } from '../../errors.ts';
 import { type ExitCode, failOn } from '../../exit-codes.ts';
 import { isHopeless, isOver, isSettling, type ShardStatus } from '../../tools/slurm/states.ts';

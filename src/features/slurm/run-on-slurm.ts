@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 
-import { isInside } from '../../artefacts/layout.ts';
+import { isInside } from '../../files/layout.ts';
 import { gitStateOf } from '../../cli/git-state.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { noTrtexec } from '../../cli/program.ts';
@@ -19,7 +19,7 @@ import { leftOutOf, plannedSweep } from '../../run/planned-sweep.ts';
 import { storedPlanSchema } from '../../run/stored-plan.ts';
 import { type OpenStore, openStore } from '../../store/file/open.ts';
 import { printable } from '../../text/printable.ts';
-import { rangesOf, unfitRunFolder } from '../../tools/slurm/sbatch-args.ts';
+import { rangesOf, unfitRunFolder } from './sbatch-args.ts';
 import { SlurmClient, isUnreachable, lastWords } from '../../tools/slurm/slurm-client.ts';
 import { type ShardStatus, isLiving, isOver, isSettling } from '../../tools/slurm/states.ts';
 import { type PrepareOptions, type Prepared, prepare } from '../plan/index.ts';

@@ -7,7 +7,7 @@ import { renderTable } from '../../terminal/table.ts';
 import { truncate } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 import { shellQuote } from '../../text/shell-quote.ts';
-import { rangesOf } from '../../tools/slurm/sbatch-args.ts';
+import { rangesOf } from './sbatch-args.ts';
 import {
   SHARD_STATES,
   type Shard,

@@ -3,7 +3,7 @@ import { rename, rm } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
-import { LiveProgress } from '../../cli/live-progress.ts';
+import { LiveProgress } from '../../run/live-progress.ts';
 import { chooseProgram, noTrtexec } from '../../cli/program.ts';
 import { migrationsFolder, STORE_NAME } from '../../cli/store-location.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
@@ -21,7 +21,7 @@ import { NO_TENSORRT } from '../../records/plan.ts';
 import type { Io } from '../../cli/io.ts';
 import { BenchError, EnvironmentLackingError, InterruptedError, UsageError, errorText } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { withLockedClocks } from '../../machine/clock-lock.ts';
+import { withLockedClocks } from '../../run/run-sweep.ts';
 import { planOfShard } from '../../matrix/plan/assign-gpus.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
 import { inTemporaryFolder } from '../../process/temporary-folder.ts';

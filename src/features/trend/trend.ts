@@ -7,7 +7,7 @@ import type { KeyedCell } from '../../records/cell.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 import { meanLog, percentOfLog } from '../../statistics/special-functions.ts';
 import { median } from '../../statistics/order-statistics.ts';
-import { aboutCell } from '../../text/cell-label.ts';
+import { aboutCell } from '../../records/cell-label.ts';
 import { type Provenance, PROVENANCES, type Sweep } from '../../records/sweep.ts';
 import { ineligibleFlags } from '../../records/run-flag.ts';
 import { type CheckedSweep, checkedSweep } from '../check/index.ts';

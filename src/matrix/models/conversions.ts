@@ -11,7 +11,7 @@ import {
   type Converter,
   HIGH_PRECISIONS,
   METHODS_BY_PRECISION,
-} from '../../variants/conversion.ts';
+} from '../../records/conversion.ts';
 
 /** The parts of the file without a meaning for a program. */
 const ONLY_MODELOPT = ['highPrecision', 'opTypes', 'dqOnly', 'quantizeAttention'] as const;

@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, fstatSync, openSync, readSync, rmSyn
 
 import type Database from 'better-sqlite3';
 
-import { sizeOf } from '../../artefacts/folders.ts';
+import { sizeOf } from '../../files/folders.ts';
 import { errorCode } from '../../errors.ts';
 import type { StoreHealth } from '../../machine/machine-facts.ts';
 import { appliedMigration, newestMigration } from './migrations.ts';

@@ -1,5 +1,5 @@
 import type { Io } from '../../../cli/io.ts';
-import type { LiveProgress } from '../../../cli/live-progress.ts';
+import type { LiveProgress } from '../../../run/live-progress.ts';
 import type { EngineCache } from '../../../engines/engine-cache.ts';
 import { type JudgedSweep, judgedSweep } from '../../check/index.ts';
 import {
