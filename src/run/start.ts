@@ -25,6 +25,8 @@ export interface Attempt {
   readonly args: readonly string[];
   /** The program if it is not trtexec; its arguments are `args`. */
   readonly harness: PlannedHarness | null;
+  /** Arguments of the process that runs next to it. */
+  readonly neighborArgs?: readonly string[];
   /** Axis variables; null unsets one. */
   readonly env: Readonly<Record<string, string | null>>;
   /** For the whole process, if `limits` do not set it. */

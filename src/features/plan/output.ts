@@ -51,6 +51,7 @@ export const planOutput = output('bench plan --json', {
       repeat: count,
       env: variables.describe('Variables that stand on an axis; null: taken away'),
       estimateS: z.number(),
+      neighborArgv: z.array(z.string()).exactOptional().describe('Runs on the same GPU meanwhile'),
     }),
   ),
   merged: z.array(z.strictObject({ label: z.string(), times: count })),

@@ -72,6 +72,7 @@ function outputOf({ matrix, plan: made, program }: Prepared): PlanOutput {
       env: run.env,
       estimateS: run.estimateS,
       timeoutS: run.timeoutS,
+      ...(run.neighbor && { neighborArgv: [trtexec, ...shownArgs(run.neighbor.args, run.neighbor.buildRef)] }),
     })),
     merged,
     notes: made.notes,
@@ -130,6 +131,7 @@ function planText(
     const label = shown.cells.find(({ key }) => key === run.cellKey)?.label ?? run.cellKey;
     lines.push(`  ${style.accent(printable(label))}${run.role === 'profile' ? ' (profile)' : ''}`);
     lines.push(`  ${envText(run.env)}${shellLine(run.argv ?? [])}`);
+    if (run.neighborArgv !== undefined) lines.push(`  next to: ${shellLine(run.neighborArgv)}`);
   }
   lines.push('', ...wrapped(orderLine(shown, isSeedDrawn)));
   for (const { label, times } of shown.merged) {

@@ -96,6 +96,9 @@ const flagAxes = {
   device: oneOrMore(z.string()).describe(
     'gpu, or a DLA core (dla0, dla1) with the GPU as fallback; CUDA graphs are off on a DLA. Default: gpu',
   ),
+  with: oneOrMore(z.string().min(1)).describe(
+    'A model of this matrix that runs on the same GPU meanwhile, in the same precision. Default: none',
+  ),
 } satisfies Readonly<Record<keyof typeof NAMED_AXES, z.ZodType>>;
 
 const namedAxes = {
