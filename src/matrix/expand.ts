@@ -58,7 +58,7 @@ export function expandMatrix(
   if (size > MAX_CELLS) list.add(['axes'], `${size} cells; at most ${MAX_CELLS} are taken`);
   const lacking = new Map<CellKey, Unreachable>();
   const all = size > MAX_CELLS ? [] : points.flatMap((entry) => modelCells(entry, { file, hashed, lacking, list }));
-  const kept = applyExclude(file, all, list).map((entry) => besideNeighbor(entry, all, list));
+  const kept = applyExclude(file, all, list).map((entry) => withNeighbor(entry, all, list));
   for (const { cell, neighbor, precisionAt } of kept) {
     const found = lacking.get(cell.key) ?? lacking.get(neighbor?.cell.key ?? '');
     if (found !== undefined) list.addAt(found.at ?? precisionAt, found.problem);
@@ -242,7 +242,7 @@ function applyExclude(file: MatrixFile, cells: readonly MatrixCell[], list: Mist
 }
 
 /** Its neighbor is the first cell of the model that `with` names in the same precision, excluded or not. */
-function besideNeighbor(entry: MatrixCell, all: readonly MatrixCell[], list: MistakeList): MatrixCell {
+function withNeighbor(entry: MatrixCell, all: readonly MatrixCell[], list: MistakeList): MatrixCell {
   const { model, precision } = entry.cell;
   const name = entry.cell.axisFlags[NEIGHBOR];
   if (name === undefined || entry.harness !== null) return entry;

@@ -165,7 +165,7 @@ export interface Invocation {
   readonly gpus?: number;
   /** It is being measured: nothing may disturb it. */
   readonly isTimed?: boolean;
-  /** Runs inference on the same GPU meanwhile: see `besideNeighbor`. */
+  /** Runs inference on the same GPU meanwhile: see `spawnWithNeighbor`. */
   readonly neighbor?: Pick<Invocation, 'args' | 'stdoutPath' | 'stderrPath'> & {
     /** Another one than that of the measured process, with which that one's are ended. */
     readonly mark: string;

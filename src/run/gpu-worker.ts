@@ -26,7 +26,7 @@ import { askForTemperature } from '../tools/nvidia-smi/nvidia-smi.ts';
 import type { TrtexecProgram } from '../trtexec/program/find-trtexec.ts';
 import { variantsForStore } from '../variants/converter.ts';
 import type { ConverterPython } from '../variants/variants.ts';
-import { besideNeighbor } from './neighbor.ts';
+import { spawnWithNeighbor } from './neighbor.ts';
 import { RunWatch } from './run-watch.ts';
 import type { StoredPlan } from './stored-plan.ts';
 import type { SweepContext, SweepEvent } from './sweep-context.ts';
@@ -118,7 +118,7 @@ function spawnOn(
     const { env, gpus = 1 } = invocation;
     if (gpus === 1)
       return lockedSpawn(
-        besideNeighbor(io.spawn),
+        spawnWithNeighbor(io.spawn),
         () => lockNamed(nameOf(invocation)),
         onWait,
         settle,

@@ -168,8 +168,8 @@ class Turns {
       worker.onEvent({ kind: 'runSkipped', run });
       return null;
     }
-    const beside = neighbor?.kind === 'ready' ? neighbor.engine : null;
-    const { isWell, store } = await startRun(worker, run, runId, engine.engine, run.repeat - 1, beside);
+    const loaded = neighbor?.kind === 'ready' ? neighbor.engine : null;
+    const { isWell, store } = await startRun(worker, run, runId, engine.engine, run.repeat - 1, loaded);
     return {
       isWell,
       store: async () => {

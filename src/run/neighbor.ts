@@ -1,13 +1,14 @@
 import { readFileSync } from 'node:fs';
 
 import type { ProcessResult, Spawn } from '../process/spawn.ts';
+import { timeLimitText } from '../records/time-limit.ts';
 import { PhaseWatch } from '../trtexec/log/phase-watch.ts';
 
 /**
  * Starts a process next to its neighbor, where it has one: the neighbor is started first, runs inference before the
  * process starts, and is ended after it, whatever happens. Both hold the lock of the GPU.
  */
-export function besideNeighbor(spawn: Spawn): Spawn {
+export function spawnWithNeighbor(spawn: Spawn): Spawn {
   return async ({ neighbor, ...measured }, signal, onStart) => {
     if (neighbor === undefined) return spawn(measured, signal, onStart);
     const { limits, ...own } = neighbor;
@@ -39,7 +40,7 @@ export function besideNeighbor(spawn: Spawn): Spawn {
 function howEnded({ exitCode, limit, signal, startProblem }: ProcessResult, stderrPath: string): string {
   const how =
     startProblem ??
-    (limit === null ? null : `not running ${limit.limitS} s after it was started`) ??
+    (limit === null ? null : timeLimitText(limit)) ??
     (exitCode === null ? `ended by ${signal ?? 'an unknown signal'}` : `exit code ${exitCode}`);
   const last = readFileSync(stderrPath, 'utf8').trimEnd().split('\n').at(-1) ?? '';
   return `its neighbor ended before it did: ${how}${last === '' ? '' : `; ${last}`}`;

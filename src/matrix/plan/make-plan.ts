@@ -113,8 +113,8 @@ export function makePlan(matrix: Matrix, cells: readonly MatrixCell[], dialect: 
       // Every round runs each build once.
       const repeat = (round - 1) * item.of + item.number;
       const run = plannedRun(item.entry, item.buildRef, role, repeat, args);
-      const beside = neighborOf(item.entry, run.timeoutS);
-      return { ...run, ...beside, estimateS: run.estimateS + ('neighbor' in beside ? NEIGHBOR_S : 0) };
+      const more = neighborOf(item.entry, run.timeoutS);
+      return { ...run, ...more, estimateS: run.estimateS + ('neighbor' in more ? NEIGHBOR_S : 0) };
     };
   const runs = [...timed.map(runOf('timed')), ...profiled.map(runOf('profile'))];
   if (mistakes.length > 0) throw new MatrixError(unique(mistakes));

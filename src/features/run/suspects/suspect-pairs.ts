@@ -217,8 +217,8 @@ export class SweepSuspects implements SuspectPairs {
     const earlier = readStoredPlan(planOf(db, lastGood.sweepId));
     const unrecorded =
       recordedProblem(stored, cellKey, needed) ?? (earlier === null ? null : recordedProblem(earlier, cellKey, needed));
-    const beside = timedRunOf(stored.plan, cellKey)?.neighbor && 'another model runs next to it';
-    const missing = [newest, good, unrecorded, beside].find((each) => typeof each === 'string');
+    const shared = timedRunOf(stored.plan, cellKey)?.neighbor && 'another model runs next to it';
+    const missing = [newest, good, unrecorded, shared].find((each) => typeof each === 'string');
     return { ...planned, problem: typeof missing === 'string' ? missing : null };
   }
 
