@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
 
-import { artefactsFolderOf } from '../artefacts/layout.ts';
+import { artefactsFolderOf } from '../files/layout.ts';
 import type { Io } from '../cli/io.ts';
 import type { EngineCache } from '../engines/engine-cache.ts';
 import { EnvironmentLackingError, UsageError } from '../errors.ts';
@@ -26,8 +26,8 @@ import { askForTemperature } from '../tools/nvidia-smi/nvidia-smi.ts';
 import type { TrtexecProgram } from '../trtexec/program/find-trtexec.ts';
 import { variantsForStore } from '../variants/converter.ts';
 import type { ConverterPython } from '../variants/variants.ts';
-import { spawnWithNeighbor } from './neighbor.ts';
 import { RunWatch } from './run-watch.ts';
+import { spawnWithNeighbor } from './start.ts';
 import type { StoredPlan } from './stored-plan.ts';
 import type { SweepContext, SweepEvent } from './sweep-context.ts';
 
