@@ -16,7 +16,7 @@ import { linkBuilt } from '../engines/engine-cache.ts';
 import { EnvironmentLackingError, InterruptedError } from '../errors.ts';
 import { storedVariables, TELEMETRY_VARIABLE } from '../process/environment-variables.ts';
 import { identityOf, markOf } from '../process/process-identity.ts';
-import type { ProcessResult } from '../process/spawn.ts';
+import type { Invocation, ProcessResult } from '../process/spawn.ts';
 import { outcomeReason } from '../records/outcome.ts';
 import type { RunRecord, RunTry } from '../records/run.ts';
 import { wholeLimitS, withEngineOf } from '../records/time-limit.ts';
@@ -28,7 +28,6 @@ import {
   waitForNextTry,
   type Attempt,
   axisVariables,
-  neighborOf,
   readReplayReport,
   REPLAY_REPORT,
   type Start,
@@ -161,6 +160,21 @@ export async function startOnce(context: SweepContext, attempt: Attempt, folder:
     return manifest.watched && others.length > 0 ? { ...manifest.watched, otherProcesses: others } : manifest.watched;
   };
   return { isWell, manifest, watched };
+}
+
+/** With the program and the variables of the measured process. */
+function neighborOf(context: SweepContext, attempt: Attempt, folder: string): Pick<Invocation, 'neighbor'> {
+  const { neighborArgs } = attempt;
+  if (neighborArgs === undefined) return {};
+  const ofNeighbor = { ...attempt, args: neighborArgs };
+  const neighbor = {
+    args: startOf(context, ofNeighbor, folder).args,
+    stdoutPath: join(folder, 'neighbor.stdout.log'),
+    stderrPath: join(folder, 'neighbor.stderr.log'),
+    mark: markOf(context.sweep.sweepId, `${attempt.runId} neighbor`),
+    limits: withEngineOf(attempt.limits, engineBytesOf(ofNeighbor)),
+  };
+  return { neighbor };
 }
 
 async function manifestAfter(

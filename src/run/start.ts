@@ -11,14 +11,12 @@ import { readRunFolder } from '../artefacts/read/read-run.ts';
 import type { RunManifest } from '../artefacts/run-manifest.ts';
 import { InterruptedError } from '../errors.ts';
 import { definedVariables, type EnvironmentVariables } from '../process/environment-variables.ts';
-import { markOf } from '../process/process-identity.ts';
-import type { Invocation, ProcessResult, Spawn } from '../process/spawn.ts';
+import type { ProcessResult, Spawn } from '../process/spawn.ts';
 import type { Outcome } from '../records/outcome.ts';
 import { PLACEHOLDERS, type PlannedHarness, type PlannedLimits } from '../records/plan.ts';
 import type { RunTry } from '../records/run.ts';
 import type { RunId } from '../records/scalars.ts';
-import { timeLimitText, withEngineOf } from '../records/time-limit.ts';
-import { engineBytesOf } from './requirements.ts';
+import { timeLimitText } from '../records/time-limit.ts';
 import type { SweepContext } from './sweep-context.ts';
 import { recordTry } from '../store/runs/runs.ts';
 import { askForProcesses, parseComputeApps } from '../tools/nvidia-smi/nvidia-smi.ts';
@@ -117,21 +115,6 @@ export function readReplayReport(folder: string): Partial<RunManifest> {
   if (report === null) return {};
   const { set, id, omitted } = report;
   return { recording: set === null || id === null ? null : { set, id }, omitted };
-}
-
-/** With the program and the variables of the measured process. */
-export function neighborOf(context: SweepContext, attempt: Attempt, folder: string): Pick<Invocation, 'neighbor'> {
-  const { neighborArgs } = attempt;
-  if (neighborArgs === undefined) return {};
-  const ofNeighbor = { ...attempt, args: neighborArgs };
-  const neighbor = {
-    args: startOf(context, ofNeighbor, folder).args,
-    stdoutPath: join(folder, 'neighbor.stdout.log'),
-    stderrPath: join(folder, 'neighbor.stderr.log'),
-    mark: markOf(context.sweep.sweepId, `${attempt.runId} neighbor`),
-    limits: withEngineOf(attempt.limits, engineBytesOf(ofNeighbor)),
-  };
-  return { neighbor };
 }
 
 /**
