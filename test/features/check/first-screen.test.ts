@@ -3,15 +3,11 @@ import { join, dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 import { expect, test, beforeAll, describe } from 'vitest';
-import Database from 'better-sqlite3';
-
-import { textWidth } from '../../../src/terminal/text-width.ts';
 import { bench, temporaryFolder, sharedFolder, benchProcess, ROOT } from '../../support/bench.ts';
 import { normals, simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
 import { OUTPUTS, jsonOf } from '../../support/outputs.ts';
 import { STUB } from '../../support/stub.ts';
 import { batchMatrix } from '../../support/trouble.ts';
-import { readVisits, type RealRun } from '../../../benchmarks/cost/real-runs.ts';
 import { dumpTables } from '../../support/store-dump.ts';
 
 const SWEEPS = 23;
@@ -181,72 +177,6 @@ describe('a cell that turned from its compute to its copies', () => {
     expect(page).toContain('<td class="roomy">h2d</td>');
     expect(page).toContain('bound by copies to the GPU (H2D), before by GPU compute');
   });
-});
-
-/**
- * Two sweeps of an H100 and the pairs that were measured after the second, of the cells of these batches: of a ResNet, in the
- * second with three more small layers, and of a ViT.
- * @returns the lines of `bench check`
- */
-async function checkedPairs(columns: number, batches: readonly number[], models: readonly string[]) {
-  const visit = readVisits().find(({ name }) => name === 'h100-slower');
-  const chosen = (visit?.cells ?? []).flatMap((cell, place) =>
-    batches.includes(cell.shapes['input']?.[0] ?? 0) && models.includes(cell.model)
-      ? [{ cell, runs: visit?.runs[place] ?? [] }]
-      : [],
-  );
-  const cells = chosen.map(({ cell }) => cell);
-  const runsOf = (place: number, isWanted: (run: RealRun) => boolean): readonly RealRun[] =>
-    (chosen[place]?.runs ?? []).filter(isWanted);
-  const db = join(temporaryFolder(), 'bench.sqlite');
-  const timed = (place: number, sweep: number, repeat: number): number | null =>
-    runsOf(place, (run) => run.sweep === sweep && !run.isPair)[repeat - 1]?.ms ?? null;
-  simulateNights(db, { cells, nights: 2, repeats: 2, value: timed });
-  // The newest engine has the odd numbers.
-  const paired = (place: number, repeat: number): number | null =>
-    runsOf(place, ({ engine, isPair }) => isPair && engine > 0 === (repeat % 2 === 1))[(repeat - 1) >> 1]?.ms ?? null;
-  simulateNights(db, { cells, nights: 1, repeats: 10, after: 2, value: (place, _, repeat) => paired(place, repeat) });
-  const pairs = cells
-    .filter((_, place) => paired(place, 1) !== null)
-    .map(({ key }) => ({
-      cellKey: key,
-      metric: 'gpuComputeMs',
-      lastGoodSweepId: sweepOfNight(0),
-      newestBuildId: 'newest',
-      lastGoodBuildId: 'last good',
-      isUnsteady: false,
-      problem: null,
-    }));
-  const store = new Database(db);
-  const [second, third] = [sweepOfNight(1), sweepOfNight(2)];
-  store.prepare("UPDATE runs SET sweep_id = ?, role = 'pair' WHERE sweep_id = ?").run(second, third);
-  store.prepare('DELETE FROM sweeps WHERE sweep_id = ?').run(third);
-  store.prepare('UPDATE sweeps SET plan = ? WHERE sweep_id = ?').run(JSON.stringify({ pairs }), second);
-  store.close();
-  const env = { ...process.env, COLUMNS: String(columns) };
-  const { code, stdout } = await bench(['check'], { env: { ...env, BENCH_DB: db } });
-  return { code, lines: stdout.split('\n') };
-}
-
-test('the finding names the whole group, its sizes, and how many cells were measured in pairs', async () => {
-  const { code, lines } = await checkedPairs(120, [1, 2, 4, 8, 16], ['resnet', 'vit']);
-  expect(code).toBe(1);
-  expect(lines[0]).toBe('5 cells slower: 5 new');
-  expect(lines[4]).toMatch(/^▲ \w{8} 5 of 10 cells slower by 1\.4 to 2\.4 %: all resnet, since 2026-01-02$/);
-  expect(lines.slice(5, 7)).toEqual([
-    '  new in GPU compute time: 5 of 5 pairs with the last good engine in 3 of its 5 cells (median +2.1 %), 95 % interval',
-    '    +1.6 … +3.1 % in the clearest cell',
-  ]);
-  const rows = lines.filter((line) => /^(?:resnet|vit) /.test(line)).map((line) => line.split(/ {2,}/).slice(2, 5));
-  expect(rows).toEqual([
-    ['b2', '0.1785 ms', '+2.4 %'],
-    ['b1', '0.1721 ms', '+2.1 %'],
-    ['b16', '0.3109 ms', '+1.9 %'],
-    ['b4', '0.1925 ms', '+1.7 %'],
-    ['b8', '0.2111 ms', '+1.4 %'],
-  ]);
-  const narrow = await checkedPairs(60, [1, 2, 4, 8, 16], ['resnet', 'vit']);
-  expect(narrow.lines.filter((line) => textWidth(line) > 60)).toEqual([]);
 });
 
 /** What the gate stored, without the time. */
