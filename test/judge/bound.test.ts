@@ -88,13 +88,6 @@ test('a GPU that is idle far longer than launches take is no case for a CUDA gra
   expect(adviceOf(0.672, 0.08)).toBe(pauses);
 });
 
-test('a busy GPU: a CUDA graph may help, and under a profiler nothing says that it does', () => {
-  const profiled = { id: 'profilingOn', effect: 'barred', value: null, evidence: '--exportProfile' } as const;
-  const values = { gpuBusy: 0.97, enqueueRatio: 1.01 };
-  expect(boundOf(NO_GRAPH, [run('host', values)])?.advice).toMatch(/^a CUDA graph may make it faster/);
-  expect(boundOf(NO_GRAPH, [run('compute', values, [profiled])])?.advice).not.toContain('graph');
-});
-
 test('a CUDA graph that was measured to gain nothing is not advised', () => {
   const [host, compute] = (['host', 'compute'] as const).map((by) =>
     boundOf(NO_GRAPH, [run(by, { gpuBusy: 0.9, enqueueRatio: 0.95 })]),

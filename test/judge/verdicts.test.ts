@@ -12,15 +12,13 @@ describe('verdicts on simulated matrices', () => {
       [3, 21],
       [-3, 22],
     ] as const) {
-      const found = sharedChange(change, share, 60, seed);
+      const found = sharedChange(change, share, 20, seed);
       expect(found.changedCalled).toBeGreaterThanOrEqual(99);
       expect(found.othersCalled).toBeLessThanOrEqual(1);
     }
   });
 
   test.each([
-    [40, 0.005, 3, 1.5],
-    [40, 0.01, 10, 2],
     [40, 0.01, 5, -2],
     [20, 0.003, 3, 1],
   ])(
@@ -33,11 +31,9 @@ describe('verdicts on simulated matrices', () => {
 
   test.each([
     [40, 0.003, 0.002],
-    [40, 0.001, 0.003],
-    [12, 0.003, 0.002],
     [12, 0.001, 0.003],
   ])('neither are intervals too narrow with a history: %i cells, sigma %f, nights %f', (cells, sigma, night) => {
-    const found = unchangedNights(sigma, night, 5, 60, 30, true, cells);
+    const found = unchangedNights(sigma, night, 5, 30, 30, true, cells);
     expect(found.alarmed).toBeLessThanOrEqual(10);
     expect(found.coverage).toBeGreaterThan(93);
     expect(found.coverage).toBeLessThan(98);
@@ -52,13 +48,13 @@ describe('verdicts on simulated matrices', () => {
     [40, 3, false],
     [40, 5, true],
   ])('of %i cells with %i runs what could hide is found nine times in ten', (cells, runs, past) => {
-    const found = power(cells, runs, past, 200, 24);
+    const found = power(cells, runs, past, 100, 24);
     expect(found).toBeGreaterThan(75);
     expect(found).toBeLessThan(97);
   });
 
   test('nights that differ by .2 % raise no alarms, and intervals hold what they promise', () => {
-    const found = unchangedNights(0.003, 0.002, 5, 60, 25);
+    const found = unchangedNights(0.003, 0.002, 5, 40, 25);
     expect(found.alarmed).toBeLessThanOrEqual(10);
     expect(found.coverage).toBeGreaterThan(93);
     expect(found.coverage).toBeLessThan(98);

@@ -125,15 +125,6 @@ describe('a change that cells share', () => {
     expect(cells[1]?.changePercent).toBeCloseTo(-3, 3);
   });
 
-  test.each([50, 60, 75])('of %i %% of the cells is no shift, and turns no other round', (share) => {
-    const changed = Math.round((40 * share) / 100);
-    const { cells, shift } = compareCells(matrix([...filled(changed, 3), ...filled(40 - changed, 0)]));
-    expect(shift).toBeNull();
-    const verdicts = cells.map(({ verdict }) => verdict);
-    expect(new Set(verdicts.slice(0, changed))).toEqual(new Set(['slower']));
-    expect(new Set(verdicts.slice(changed))).toEqual(new Set(['same']));
-  });
-
   test('is none where unchanged cells are only too noisy to be told from it', () => {
     const noisy = [...filled(7, 4), ...filled(5, 0)].map((percent, i) =>
       cell(`c${i}`, runs(1, 0.02, 5), runs(1 + percent / 100, 0.02, 5)),
@@ -141,12 +132,6 @@ describe('a change that cells share', () => {
     const { cells, shift } = compareCells(noisy);
     expect(shift).toBeNull();
     expect(cells.flatMap(({ reasons }) => reasons)).not.toContain('commonShift');
-  });
-
-  test('is never read from one run a side', () => {
-    const single = [...filled(7, 5), ...filled(5, 0)].map((percent, i) => cell(`c${i}`, [1], [1 + percent / 100]));
-    expect(compareCells(single).shift).toBeNull();
-    expect(compareCells(single.map((one) => ({ ...one, head: [1.05] }))).shift).toBeNull();
   });
 
   test('of throughput is slower where it falls', () => {
@@ -250,15 +235,6 @@ describe('properties', () => {
           expect(byKey.get(one.cellKey)?.verdict).toBe(one.verdict);
           expect(byKey.get(one.cellKey)?.mdePercent).toBeCloseTo(one.mdePercent ?? Number.NaN, 8);
         }
-      }),
-    );
-  });
-
-  test('a side compared with itself never changed', () => {
-    fc.assert(
-      fc.property(side, (values) => {
-        const [verdict] = compareCells([cell('c', values, values)]).cells;
-        expect(['same', 'unclear']).toContain(verdict?.verdict);
       }),
     );
   });

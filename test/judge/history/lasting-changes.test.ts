@@ -21,11 +21,11 @@ const placesOf = (values: readonly number[], since?: number): number[] =>
 
 describe('calm cells', () => {
   test.each([0.03, 0.05, 0.2, 1])('a step of %f is known to last by its fifth sweep', (rel) => {
-    const delays = Array.from({ length: 60 }, (_, seed) => {
+    const delays = Array.from({ length: 30 }, (_, seed) => {
       const [known] = lastingChanges(plainHistory(stepped(seed, 75, 60, rel)));
       return (known?.knownAt ?? Number.NaN) - 60 + 1;
     });
-    expect(delays.filter((delay) => delay <= 5).length).toBeGreaterThanOrEqual(54);
+    expect(delays.filter((delay) => delay <= 5).length).toBeGreaterThanOrEqual(27);
     expect(delays.filter((delay) => delay < 3)).toEqual([]);
   });
 

@@ -1,13 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
-import {
-  type Change,
-  type LabelledCell,
-  type LabelledHistory,
-  packedCells,
-  packedHistories,
-} from '../../../benchmarks/detection/labelled.ts';
-import { type Alarm, firstTellings, scoreHistories, scoreNights } from '../../../benchmarks/detection/score.ts';
+import { packedCells, packedHistories } from '../../../benchmarks/detection/labelled.ts';
+import { scoreHistories, scoreNights } from '../../../benchmarks/detection/score.ts';
 import { scoreCells } from '../../../benchmarks/detection/score-cells.ts';
 import { prototypeAlarms, prototypeCells, prototypeNightAlarms } from './prototype.ts';
 
@@ -29,86 +23,4 @@ describe('on the answers of the reference detector', () => {
     const figures = { hit: 90, wrong: 0, missed: 6, precision: 1, recall: 0.938, f1: 0.968, falsePer1000: 0 };
     expect(scoreCells(packedCells(), verdicts)).toMatchObject({ ...figures, quietAlarmed: [0, 6], unclear: 218 });
   });
-});
-
-function step(index: number, rel = 0.1): Change {
-  return { index, end: index, kind: 'step', rel, snr: null };
-}
-
-/** 100 nights of which the first was not measured. */
-function history(...changes: readonly Change[]): LabelledHistory {
-  const values = Array.from({ length: 100 }, (_, night) => (night === 0 ? null : 1));
-  return { id: 'h', scenario: '', values, spread: [], count: [], clock: [], changes };
-}
-
-function up(...indexes: readonly number[]): Alarm[] {
-  return indexes.map((index) => ({ index, sign: 1 }));
-}
-
-const ramp: Change = { index: 40, end: 60, kind: 'ramp', rel: 0.1, snr: null };
-
-test.each<[string, LabelledHistory, readonly Alarm[], object]>([
-  ['within three nights of a step', history(step(50)), up(47), { hit: 1, wrong: 0, missed: 0 }],
-  ['not four', history(step(50)), up(54), { hit: 0, wrong: 1, missed: 1 }],
-  ['one to one', history(step(50)), up(49, 50, 51), { hit: 1, wrong: 2 }],
-  // 52 is nearer to 53 than to 50; 49 is left for 50.
-  ['the nearest first', history(step(50), step(53)), up(49, 52), { hit: 2, wrong: 0 }],
-  ['more hits inside a ramp are neither right nor wrong', history(ramp), up(37, 50, 63), { hit: 1, wrong: 0 }],
-  ['but outside of it they are', history(ramp), up(36, 64), { hit: 0, wrong: 2, missed: 1 }],
-  ['a wrong direction is counted apart', history(step(50, -0.1)), up(50), { hit: 1, wrongDirection: 1 }],
-  ['nothing said of nothing is right', history(), [], { f1: 1, nullFlagged: [0, 1], falsePer1000: 0 }],
-  ['false alarms count against measured nights', history(), up(30, 40), { f1: 0, falsePer1000: 20.2 }],
-])('matching: %s', (_, truth, alarms, expected) => {
-  expect(scoreHistories([truth], new Map([['h', alarms]]))).toMatchObject(expected);
-});
-
-test.each<[string, LabelledHistory, readonly (readonly [number, number])[], object]>([
-  ['right only on or after the true night', history(step(50)), [[49, 50]], { hit: 0, wrong: 1, missed: 1 }],
-  ['in its night', history(step(50)), [[50, 50]], { hit: 1, delayMedian: 0 }],
-  [
-    'the earliest telling first',
-    history(step(50)),
-    [
-      [60, 50],
-      [55, 52],
-    ],
-    { hit: 1, wrong: 1, delayMedian: 5 },
-  ],
-  ['nothing counts before the 20th measured night', history(), [[19, 15]], { wrong: 0 }],
-  ['and from it on it does', history(), [[20, 15]], { wrong: 1 }],
-])('night by night: %s', (_, truth, nights, expected) => {
-  const alarms = nights.map(([night, index]) => ({ night, index, sign: 1 as const }));
-  expect(scoreNights([truth], new Map([['h', alarms]]))).toMatchObject(expected);
-});
-
-test('answers to prefixes: the first telling of each place', () => {
-  const requested = [
-    { night: 42, alarms: up(33, 20) },
-    { night: 40, alarms: up(30) },
-    { night: 19, alarms: up(10) },
-    { night: 41, alarms: up(31) },
-  ];
-  expect(firstTellings(history(), requested).map(({ index, night }) => [night, index])).toEqual([
-    [40, 30],
-    [42, 20],
-  ]);
-});
-
-test('two commits: only the right direction is right, and unclear misses', () => {
-  const cells = [
-    ['m1', 0.1],
-    ['m2', -0.1],
-    ['m3', 0.1],
-    ['m4', 0],
-    ['q1', 0],
-    ['q2', 0],
-    ['r1', 0],
-  ] as const;
-  const verdicts = { m1: 'larger', m2: 'larger', m3: 'unclear', m4: 'smaller', q2: 'larger' } as const;
-  const score = scoreCells(
-    cells.map(([cell, rel]): LabelledCell => ({ matrix: cell[0] ?? '', cell, a: [], b: [], past: null, rel })),
-    new Map(Object.entries(verdicts)),
-  );
-  expect(score).toMatchObject({ hit: 1, wrong: 3, missed: 2, wrongDirection: 1, unclear: 1 });
-  expect(score).toMatchObject({ falsePer1000: 500, quietAlarmed: [1, 2] });
 });

@@ -4,7 +4,7 @@ import { judgeScene, reported } from './simulate.ts';
 
 const after = (quiet: number, ratio: number) => (cell: number, sweep: number) =>
   cell === 0 && sweep >= quiet ? ratio : 1;
-const seeds = Array.from({ length: 8 }, (_, index) => index + 1);
+const seeds = [1, 2, 3, 4];
 const verdicts = (scene: ReturnType<typeof judgeScene>, cell = 0) => scene.map((sweep) => sweep[cell]?.verdict);
 
 describe('a step that three runs show', () => {
@@ -81,13 +81,13 @@ it('is unclear about one run far off until a second sweep agrees', () => {
   expect(twice[9]?.[0]?.reported).toMatchObject({ direction: 'slower', first: 8 });
 });
 
-it('reports nothing in quiet histories: 50 of 12 cells with 60 sweeps', () => {
-  const alarmed = Array.from({ length: 50 }, (_, index) =>
+it('reports nothing in quiet histories: 20 of 12 cells with 60 sweeps', () => {
+  const alarmed = Array.from({ length: 20 }, (_, index) =>
     judgeScene(60, { seed: 1001 + index }).some((sweep) =>
       sweep.some((cell) => cell?.reported?.direction === 'slower'),
     ),
   );
-  expect(alarmed.filter(Boolean).length).toBeLessThanOrEqual(3);
+  expect(alarmed.filter(Boolean).length).toBeLessThanOrEqual(1);
 });
 
 it('has intervals that leave 0 out where it is slower, also in young cells', () => {
@@ -107,7 +107,7 @@ it('says what it would report nine times in ten', () => {
   const detectable = judgeScene(quiet, { seed: 1 })[quiet - 1]?.[0]?.detectable ?? 0;
   expect(detectable).toBeGreaterThan(0.002);
   const ratio = Math.exp(detectable);
-  const found = Array.from({ length: 100 }, (_, seed) =>
+  const found = Array.from({ length: 50 }, (_, seed) =>
     judgeScene(quiet + 1, { seed: seed + 1, time: after(quiet, ratio) }),
   );
   const share = found.filter((scene) => scene[quiet]?.[0]?.reported).length / found.length;
