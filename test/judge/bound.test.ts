@@ -45,11 +45,6 @@ test('advice on copies follows how data comes to the GPU', () => {
   ]);
 });
 
-test('or what a flag says of it', () => {
-  const flag = { id: 'powerLimited', effect: 'explained', value: 1, evidence: '690 of 700 W' } as const;
-  expect(boundOf(GRAPH, [run('power', {}, [flag])])?.evidence).toBe('690 of 700 W');
-});
-
 test('the advice fits: a CUDA graph only where there is none, and the CPUs where others use them', () => {
   const advice = (by: BoundBy, cell = NO_GRAPH, flags: RunFlag[] = []): string =>
     boundOf(cell, [run(by, {}, flags)])?.advice ?? '';

@@ -75,14 +75,4 @@ describe('one nvidia-smi beside the runs', () => {
     if (first !== undefined) await untilGone(first.pid);
     expect(smi.starts()).toHaveLength(1);
   });
-
-  test('is not waited for after Ctrl-C', async () => {
-    const smi = stubSmi({ hangs: '--query-gpu' });
-    const controller = new AbortController();
-    const starting = startSampler(null, smi.env, controller.signal, 60_000);
-    while (smi.starts().length === 0) await sleep(10);
-    controller.abort();
-    expect((await starting).kind).toBe('none');
-    await untilGone(smi.starts()[0]?.pid ?? 0);
-  });
 });

@@ -25,7 +25,7 @@ describe('a log that a process writes by itself', () => {
     expect(logOf(20)).toBe(lines(0, 20));
   });
 
-  test.each([21, 100, 137, 5000])('of %i lines keeps its first and its last ten', (count) => {
+  test.each([21, 5000])('of %i lines keeps its first and its last ten', (count) => {
     const kept = logOf(count);
     const [, head, bytes, tail] =
       /^([^[]*)\[bench\] at least (\d+) bytes were left out here\n([^[]*)$/.exec(kept) ?? [];

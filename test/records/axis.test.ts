@@ -132,16 +132,6 @@ test('graphs are off on the DLA, and the plan says so', () => {
   expect(plan.notes).toEqual(['device dla0, dla1: CUDA graphs are off there, whatever cudaGraph says']);
 });
 
-test('a preview feature of the user stays beside the one that is needed', () => {
-  const text = withAxis('allocationStrategy: runtime', 'build: {flags: {--preview: +aliasedPluginIO1003}}');
-  expect(planFor('10.10', text).builds[0]?.args).toContain('--preview=+aliasedPluginIO1003,+runtimeActivationResize');
-});
-
-test('an engine with a runtime of its own is built once for all budgets', () => {
-  const plan = planFor('10.6', withAxis('runtime: [full, lean], weightBudget: [off, auto, "0%", "100%"]'));
-  expect([plan.cells.length, plan.builds.length]).toEqual([8, 2]);
-});
-
 test.each([
   ['runtime: slim', '44: axes.runtime: "slim" is not one of full, lean, dispatch'],
   ['weightBudget: "120%"', '49: weightBudget: 120% is none of what it takes: off, auto, a share of the weights (50%)'],
@@ -171,25 +161,12 @@ describe('an engine that was given', () => {
     expect(plan.cells.map(({ label }) => label)).toEqual(['mine 8x3 graph']);
   });
 
-  test('is run by each runtime', () => {
-    const plan = planFor('11.1', given('runtime: [full, lean], loader: [default, async]'));
-    expect(plan.cells).toHaveLength(4);
-    expect(plan.builds.map(({ args }) => args)).toEqual([[]]);
-  });
-
   test('beside models that are built, an axis that does nothing to it is a mistake', () => {
     const text = withAxis('auxStreams: [0, 4]').replace('fp16: onnx', 'fp16: {engine: vit16.plan}');
     expect(problems('11.1', text)).toEqual([
       'm.yaml:6:48: auxStreams acts when an engine is built, and vit has cells with a given engine: leave them out (exclude), or state the axis for other models',
     ]);
   });
-});
-
-test('weights are streamed of strongly typed engines only', () => {
-  const text = withAxis('weightBudget: [off, auto]').replace('fp16: onnx', 'fp16: flag');
-  expect(problems('10.6', text)).toEqual([
-    'm.yaml:6:50: weights can be streamed of strongly typed engines only: reach the precision by a model that has it, not by a flag',
-  ]);
 });
 
 describe('plugins', () => {
@@ -221,13 +198,6 @@ describe('plugins', () => {
     ]);
   });
 
-  test('a model has its own', () => {
-    const own = text.replace('    precisions', '    plugins: {dynamic: [own.so]}\n    precisions');
-    expect(planFor('10.6', own).builds[0]?.flags.filter((flag) => flag.includes('.so'))).toEqual([
-      `--dynamicPlugins=${folder}/own.so`,
-    ]);
-  });
-
   test('are no part of what a cell is', () => {
     const plain = planFor('10.6', plainModel());
     const plan = planFor('10.6', text);
@@ -256,20 +226,4 @@ test('a verbose build has it in its log only, and is the same engine', () => {
   expect(mistakesIn(plainModel('run: {flags: {--verbose: true}}'))).toEqual([
     'm.yaml:7:15: --verbose is written by the plan: state build.verbose: true, which has it in the log of the build',
   ]);
-});
-
-test('no compilation cache is a flag of the build, and another engine', () => {
-  const flags = 'build: {flags: {--noCompilationCache: true}}';
-  const text = plainModel(flags);
-  const plain = planFor('10.6', plainModel());
-  const plan = planFor('10.6', text);
-  expect(plan.builds[0]?.flags).toContain('--noCompilationCache');
-  expect(plan.builds[0]?.buildRef).not.toBe(plain.builds[0]?.buildRef);
-  expect(plan.cells[0]?.cell.key).toBe(plain.cells[0]?.cell.key);
-  expect(problems('8.6', text)[0]).toContain('has no --noCompilationCache: it is there since 9.1');
-});
-
-test('an engine made for compatibility is loaded as one', () => {
-  const text = plainModel('build: {flags: {--versionCompatible: true}}');
-  expect(planFor('11.1', text).runs[0]?.args).toContain('--versionCompatible');
 });

@@ -106,7 +106,6 @@ describe('the store, while bench run works', () => {
 
   test.each([
     ['replaced by another store', 'was replaced by another file', (db: string) => copyFileSync(other, `${db}.new`)],
-    ['emptied', 'was cut short', (db: string) => truncateSync(db)],
     ['cut in half', 'was cut short', (db: string) => truncateSync(db, Math.floor(statSync(db).size / 2))],
     ['overwritten', 'was overwritten by something else', (db: string) => writeFileSync(db, 'x'.repeat(20_000))],
   ])(

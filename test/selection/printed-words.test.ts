@@ -45,10 +45,8 @@ test.each([
 describe('other words', () => {
   test.each([
     [['b8'], 8],
-    [['small', 'b8'], 4],
     [['fp8', 'b8', 'batch>4'], 4],
     [['fp8 | b1'], 16],
-    [['vit_small', 'vit_base'], 24],
     [['VIT_SMALL', '!fp8'], 6],
   ])('%j are %i cells', async (words, count) => {
     expect(await trendOf(...words)).toHaveLength(count);

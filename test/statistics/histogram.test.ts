@@ -18,8 +18,3 @@ test('bins are as wide as Freedman and Diaconis say, and at most as many as ther
   expect(binsFor([SKEWED], 200).count).toBe(20);
   expect(binsFor([SKEWED], 12)).toEqual(binsOver([SKEWED], 12));
 });
-
-test('equal values have bins', () => {
-  const bins = binsFor([[2, 2, 2]], 40);
-  expect(countIn([2, 2, 2], bins).counts[0]).toBe(3);
-});

@@ -1,4 +1,4 @@
-import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliDecompressSync, gzipSync } from 'node:zlib';
 
@@ -87,7 +87,6 @@ describe('what somebody let nvidia-smi print beside a run', () => {
   });
 
   test.each([
-    ['telemetry.csv', loop],
     ['nvidia-smi.csv.gz', gzipSync(loop)],
     ['nvidia-smi-1s.csv', loop],
   ])('may be called %s', async (name, content) => {
@@ -99,16 +98,6 @@ describe('what somebody let nvidia-smi print beside a run', () => {
     const content = readFileSync(join(SMI_FIXTURES, 'dmon-580.txt'));
     const { telemetry } = await telemetryIn(sustained({ name, content }));
     expect(telemetry).toMatchObject({ samples: 3, smClockMhz: 345, powerW: 78 });
-  });
-
-  test('is no log: a folder without stdout.log has one log still', async () => {
-    const folder = sustained({ name: 'dmon.txt', content: readFileSync(join(SMI_FIXTURES, 'dmon-580.txt')) });
-    const log = brotliDecompressSync(readFileSync(join(folder, 'stdout.log.br')));
-    rmSync(join(folder, 'stdout.log.br'));
-    writeFileSync(join(folder, 'trtexec.txt'), log);
-    const [run] = await readRunFolder(folder);
-    expect(run?.log.measurement?.throughputQps).toBeCloseTo(315.32, 1);
-    expect(run?.telemetry?.samples).toBe(3);
   });
 
   test.each([
@@ -148,18 +137,5 @@ describe('dmon beside a log without a folder of its own', () => {
     }
     const trend = await bench(['trend', '--metric', 'temperature', '--db', join(place, 'a.sqlite'), '--json']);
     expect(JSON.parse(trend.stdout).cells[0].now).toBe(60);
-  });
-
-  test.each([
-    ['hello', 'is damaged: no header of `nvidia-smi --query-gpu` or `nvidia-smi dmon`'],
-    [`${dmon}\n    1 5 30 0 300\n`, 'has no samples of the GPU of this run'],
-  ])('of %o is refused before anything is stored', async (text, problem) => {
-    const folder = temporaryFolder();
-    writeFileSync(join(folder, 'run.log'), log);
-    writeFileSync(join(folder, 'w.txt'), text);
-    const args = ['import', join(folder, 'run.log'), '--telemetry', join(folder, 'w.txt')];
-    const { code, stderr } = await bench([...args, '--db', join(folder, 'a.sqlite')]);
-    expect([code, stderr]).toEqual([2, `bench: --telemetry w.txt: ${problem}\n`]);
-    expect(existsSync(join(folder, 'a.sqlite'))).toBe(false);
   });
 });

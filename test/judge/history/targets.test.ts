@@ -7,8 +7,6 @@ import { scoreHistories } from '../../../benchmarks/detection/score.ts';
 import { simulateHistories } from '../../../benchmarks/detection/simulate-histories.ts';
 
 describe('what the detectors must reach', () => {
-  const histories = packedHistories('synthetic-dev');
-
   test('recorded histories', () => {
     const labelled = packedHistories('labelled');
     expect(scoreHistories(labelled, ourAlarms(labelled)).f1).toBeGreaterThanOrEqual(0.73);

@@ -66,7 +66,7 @@ test('any doubles come back bit by bit, in any columns, between numbers of six d
     fc.property(columns, (times) => {
       expect(decodeSamples(encodeSamples(times))).toEqual(times);
     }),
-    { numRuns: 300 },
+    { numRuns: 100 },
   );
 });
 

@@ -7,7 +7,6 @@ import { readRunFolder } from '../../../src/artefacts/read/read-run.ts';
 import { boundBy } from '../../../src/trtexec/fitness/host-bound.ts';
 import { findFlags } from '../../../src/trtexec/fitness/find-flags.ts';
 import type { RunFlag } from '../../../src/records/run-flag.ts';
-import { ROOT } from '../../support/bench.ts';
 import { factsOf, syntheticLog } from '../../support/fitness-facts.ts';
 import { FIXTURES } from '../../support/recordings.ts';
 
@@ -43,13 +42,6 @@ test('each kind of output: tiny networks wait for the host, those without transf
   expect(bounds['null']).toEqual(expect.arrayContaining(['h2d-bound', 'streams-4']));
 });
 
-test('quiet nights: large batches are bound by the GPU, one cell by its copies', async () => {
-  const isGraph = (name: string): boolean => name.includes('graph1');
-  const bounds = await boundsIn(join(ROOT, 'recordings', 'h200'), isGraph);
-  expect(bounds).toEqual({ compute: expect.any(Array) });
-  expect(bounds['compute']?.length).toBeGreaterThan(10);
-});
-
 const flagOf = (id: RunFlag['id'], effect: RunFlag['effect']) => [{ id, effect }];
 
 const bound = (log: string, flags: Parameters<typeof boundBy>[1] = []) => boundBy(factsOf(log), flags);
@@ -81,13 +73,6 @@ test('copies that take long, but not all of the time: the host leaves the GPU id
   expect(bound(copies(1.4, 0.1, 300, TRANSFERS))).toBe('host');
 });
 
-test('copies of both directions fill the time together', () => {
-  // A log of 8.5: copies of 6.2 ms either way, .45 ms of GPU time, 13.4 ms a query.
-  const log = copies(6.2, 6.2, 74.6, TRANSFERS);
-  expect(bound(log)).toBe('h2d');
-  expect(bound(copies(6.2, 2, 74.6, TRANSFERS))).toBe('host');
-});
-
 test("trtexec's profiler makes launches wait for the GPU: TensorRT 7 with --exportProfile", () => {
   const log = syntheticLog({ enqueueMs: 1.01 });
   const profiled = log.replace(
@@ -101,16 +86,6 @@ test("trtexec's profiler makes launches wait for the GPU: TensorRT 7 with --expo
     effect: 'barred',
     value: null,
     evidence: "it was timed with trtexec's profiler attached (--exportProfile)",
-  });
-});
-
-test('a log that ends with the lines of nsys was taken under it', () => {
-  const line = "Generating '/tmp/nsys-wili/nsys-report-5bde.qdstrm'";
-  expect(findFlags(factsOf(`${syntheticLog()}\n${line}`))).toContainEqual({
-    id: 'profilingOn',
-    effect: 'barred',
-    value: null,
-    evidence: `it ran under Nsight Systems: ${line}`,
   });
 });
 

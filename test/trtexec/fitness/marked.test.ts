@@ -35,14 +35,6 @@ test('profiling switches together are one flag with all of them', () => {
   ]);
 });
 
-test('what an experiment says of its runs is a mark as well, once', () => {
-  const flags = marked({ env: { ENABLE_PERFECT_ROUTER: '1' }, marks: ['upperBound'] });
-  expect(flags.map(({ id }) => id)).toEqual(['upperBound', 'invalidOutput']);
-  expect(marked({ env: {}, marks: ['invalidOutput'] })).toMatchObject([
-    { id: 'invalidOutput', evidence: 'its experiment says so' },
-  ]);
-});
-
 test('every known variable is stored when it is set, and none is a secret', () => {
   const names = KNOWN_VARIABLES.map(({ name }) => name);
   const env = Object.fromEntries([...names, 'HF_TOKEN', 'HOME'].map((name) => [name, 'value']));

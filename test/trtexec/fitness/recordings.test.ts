@@ -6,10 +6,8 @@ import { discoverRuns } from '../../../src/artefacts/read/discover.ts';
 import { readRunFolder } from '../../../src/artefacts/read/read-run.ts';
 import { outcomeReason } from '../../../src/records/outcome.ts';
 import type { RunFlag } from '../../../src/records/run-flag.ts';
-import { findFlags } from '../../../src/trtexec/fitness/find-flags.ts';
-import { derive } from '../../../src/trtexec/log/derived.ts';
 import { ROOT } from '../../support/bench.ts';
-import { FIXTURES, recordedRun } from '../../support/recordings.ts';
+import { FIXTURES } from '../../support/recordings.ts';
 
 interface FlaggedRun {
   readonly path: string;
@@ -26,16 +24,6 @@ async function runsIn(folder: string): Promise<FlaggedRun[]> {
 }
 
 const named = ({ id, effect }: RunFlag): string => `${id} ${effect}`;
-
-test('beside another process logs say so without the single queries, too', async () => {
-  const sources = await discoverRuns(join(FIXTURES, 'gpu-contended'));
-  for (const { path } of sources) {
-    const log = recordedRun(path.slice(FIXTURES.length + 1));
-    const derived = derive(log, null);
-    const flags = findFlags({ log, derived, times: null, telemetry: null, machine: {} });
-    expect([path, flags.map(named)]).toEqual([path, ['contended excluded']]);
-  }
-});
 
 test('no alarm on any undisturbed recording; launches that take longer than the network are said where they were', async () => {
   const found: string[] = [];

@@ -56,13 +56,6 @@ describe('an implicit batch of N: trtexec counts images', () => {
     expect(outcomeOf(run)).toBe('unfit suspectErrors');
     expect(run.contradiction).toBe('2668 queries, or 333.5 of batch 8, do not fit 2.895 s / 4.34033 ms = 667');
   });
-
-  test('the limits are those of queries, and name the number to raise', () => {
-    const slow = parse(JETSON.replace('Warmup completed 164', 'Warmup completed 16'));
-    expect(judged(slow, { role: 'timed' }).evidence[0]?.text).toBe(
-      '4 warm-up queries, at least 10 are needed: raise warmUpMs (--warmUp) to 100',
-    );
-  });
 });
 
 test('TensorRT 7 multiplies the counts of explicit batches by 0: the times say how many', () => {
@@ -112,16 +105,6 @@ describe('an excerpt', () => {
     // Nor whether there were any images, where the line that says the batch is lost, too.
     expect(outcomeOf(parse(without(TEGRA, 'PASSED', 'Total GPU')))).toBe('unfit excerpt');
     expect(outcomeOf(parse(without(TEGRA, 'PASSED').replace('mean = 0.388221 ms, ', '')))).toBe('unfit excerpt');
-  });
-
-  test('a line below no heading of its own belongs to none', () => {
-    const cut = JETSON.replace(/\[[^\]]*\] \[I\] Enqueue Time\n.*min: 4.32037 ms\n.*max: 8.43929 ms\n/, '--\n');
-    expect(parse(cut).measurement).toMatchObject({ latencyMs: { median: 4.44601 }, enqueueMs: null });
-  });
-
-  test('a whole summary without a line about the warmup is measured and flagged', () => {
-    const run = parse(without(JETSON, 'Warmup'));
-    expect([outcomeOf(run), run.warmUpUnknown]).toEqual(['measured', true]);
   });
 });
 

@@ -27,24 +27,9 @@ test('a prefix gives severity, time and whether the library spoke', () => {
   ]);
 });
 
-test('verbose lines are counted and left out', () => {
-  const { messages, lines } = read(`${P} [V] [TRT] Tactic: 0x1\n${P} [I] a\n${P} [V] b\n`);
-  expect(messages.map(({ line, text }) => [line, text])).toEqual([[2, 'a']]);
-  expect(lines).toBe(3);
-});
-
 test('a message that another thread glued to a verbose line is found', () => {
   const { messages } = read(`${P} [V] [TRT] half of a line${P} [W] * Throughput may be\n`);
   expect(messages.map(({ severity, text }) => [severity, text])).toEqual([['W', '* Throughput may be']]);
-});
-
-test('two messages glued together are two messages', () => {
-  const { messages } = read(`output0${P} [I] Starting inference${P} [E] no\n`);
-  expect(messages.map(({ severity, text }) => [severity, text])).toEqual([
-    [null, 'output0'],
-    ['I', 'Starting inference'],
-    ['E', 'no'],
-  ]);
 });
 
 test('CRLF, colours and a lost trailing space change nothing', () => {

@@ -46,27 +46,12 @@ test('a build: shapes of the profile, seconds and size', () => {
   expect(run.measurement).toBeNull();
 });
 
-test('a long trace is cut by trtexec, and it says by how much', () => {
-  const run = recordedRun('formats/trace-omitted');
-  expect(run.traceAverages?.gpuMs.length).toBe(400);
-  const averaged = 400 * 10 + (run.traceAverages?.omittedQueries ?? 0);
-  // Queries that do not fill a group are averaged nowhere.
-  expect((run.queries ?? 0) - averaged).toBeGreaterThanOrEqual(0);
-  expect((run.queries ?? 0) - averaged).toBeLessThan(10);
-});
-
 test('a captured graph, and an enqueue-bound run with its evidence', () => {
   const { cudaGraph } = recordedRun('formats/graph');
   expect(cudaGraph).toEqual({ capturesStarted: 1, capturesSucceeded: 1, captureFailed: false });
   const bound = recordedRun('formats/enqueue-bound');
   expect(bound.hints.map(({ id }) => id)).toEqual(['enqueue_bound', 'unstable']);
   expect(bound.hints[1]?.value).toBe(3.9241);
-});
-
-test('several streams capture several graphs', () => {
-  const run = recordedRun('formats/streams-4-graph');
-  expect(run.cudaGraph.capturesSucceeded).toBe(4);
-  expect(run.hints.map(({ id }) => id)).toContain('multi_stream');
 });
 
 test('two runs in one log are two runs with their own numbers and places', () => {

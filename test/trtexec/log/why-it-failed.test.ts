@@ -56,19 +56,6 @@ ${E} [TRT] ModelImporter.cpp:777: ERROR: builtin_op_importers.cpp:1197 In functi
     });
   });
 
-  test('an error before that of the parser comes first', () => {
-    const lines = [
-      `${E} [TRT] (Unnamed Layer* 0) [Convolution]: at least 4 dimensions are required for input`,
-      'While parsing node number 1 [BatchNormalization]:',
-      'ERROR: builtin_op_importers.cpp:695 In function importBatchNormalization:',
-      '[6] Assertion failed: scale_weights.shape == weights_shape',
-    ];
-    expect(failureOf([...lines, TAIL_OF_PARSER]).evidence.slice(0, 2)).toEqual([
-      '(Unnamed Layer* 0) [Convolution]: at least 4 dimensions are required for input',
-      '[6] Assertion failed: scale_weights.shape == weights_shape',
-    ]);
-  });
-
   test.each([
     `${E} Error[2]: (deserializeOnnxModel): MODEL_DESERIALIZE_FAILED: Assertion failed: model->ParseFromCodedStream(&codedInput) && "Failed to parse the ONNX model."`,
     `${E} [TRT] ModelImporter.cpp:735: Failed to parse ONNX model from file: a.onnx`,
@@ -119,15 +106,6 @@ test.each([
   const text = line.replace(/^.*\[TRT\] /, '');
   expect(why([line])).toEqual([reason, text]);
   expect(why([line, '[E] Builder creation failed', TAIL_OF_BUILD])).toEqual([reason, text]);
-});
-
-test('a DLA that refuses its work', () => {
-  const lines = [
-    'NVMEDIA_DLA : 308, ERROR: setInputTensorDesc failed',
-    '[E] [TRT] ../rtExt/dla/native/dlaUtils.cpp (166) - DLA Error in submit: 7 (Failure to submit program to DLA engine.)',
-    '[E] [TRT] FAILED_EXECUTION: std::exception',
-  ];
-  expect(why(lines)).toEqual(['inferenceFailed', lines[0]]);
 });
 
 test('the versions of engine and library', () => {
