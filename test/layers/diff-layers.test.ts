@@ -128,10 +128,6 @@ describe('the parts of a difference', () => {
 });
 
 describe('what a row says of its layers', () => {
-  const PAIRED = [
-    ['pairs/vit_small.fp16/normal/profile', 'pairs/vit_small.fp16/opt32/profile'],
-    ['nights/1-profile/resnet_small.fp16.b8', 'nights/1-profile/resnet_small.int8.b8'],
-  ] as const;
   const conv = NORMAL.find(({ nodes }) => nodes.some((node) => node.includes('patch_embed')));
 
   /** Layers of one block each, with a kernel and a time. Made up of a recorded one. */
@@ -164,18 +160,5 @@ describe('what a row says of its layers', () => {
       ['blocks.2.mlp.fc2/MatMul', 'tile 64x64x64 → 256x64x32'],
       ['blocks.0.mlp.fc2/MatMul', 'tile 64x64x64 → 64x128x64'],
     ]);
-  });
-
-  test.each(PAIRED)('%s → %s: rows of one layer have the numbers of its nodes', (base, head) => {
-    const { rows } = changeRows(diffLayers(recordedLayers(base), recordedLayers(head)));
-    const single = rows.filter(({ parts }) => parts.length === 1);
-    expect(single.length).toBeGreaterThan(0);
-    expect(single.filter(({ label }) => /\.\*|\*\./.test(label))).toEqual([]);
-    const opened = rows.flatMap(partRows);
-    expect(opened.filter(({ label }) => /\.\*\./.test(label))).toEqual([]);
-    expect(opened.reduce((sum, { deltaMs }) => sum + deltaMs, 0)).toBeCloseTo(
-      rows.reduce((sum, { deltaMs }) => sum + deltaMs, 0),
-      9,
-    );
   });
 });

@@ -6,11 +6,9 @@ import { zstdDecompressSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { scrubFolder, scrubText } from '../../src/artefacts/keep.ts';
-import { csvText, openMetricsText } from '../../src/features/export/metric-tables.ts';
 import { printable } from '../../src/text/printable.ts';
 import { isSecret, isSecretName } from '../../src/text/redact.ts';
 import { bench, sharedFolder, temporaryFolder } from '../support/bench.ts';
-import { reportedCell, reportedSweep } from '../support/reported-sweep.ts';
 import { queryStore } from '../support/store-dump.ts';
 import { STUB, stubMatrix } from '../support/stub.ts';
 
@@ -217,18 +215,4 @@ describe('values of env: in a matrix', () => {
     expect(stored.some((text) => text.includes('CUDA_VISIBLE_DEVICES'))).toBe(true);
     expect(readFileSync(join(cwd, 'bench.sqlite')).includes('abcdef')).toBe(false);
   });
-});
-
-test('control bytes of names do not reach CSV and OpenMetrics; both keep their rules', () => {
-  const evil = 'a\u001b[31m\u0007\u0000\u009b31m\u202e "b", =1\n';
-  const report = reportedSweep([reportedCell(evil, [1, 2]), reportedCell('=\u0000cmd()', [1, 2])]);
-  for (const text of [csvText(report), openMetricsText(report)]) {
-    // oxlint-disable-next-line no-control-regex -- these are what must not be there
-    expect(text.match(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202e]/g)).toBe(null);
-    expect(text).toContain(
-      'a\\u001b[31m\\u0007\\u0000\\u009b31m\\u202e'.replaceAll('\\u', text.includes('# EOF') ? '\\\\u' : '\\u'),
-    );
-  }
-  expect(csvText(report)).toContain(`,"a\\u001b[31m\\u0007\\u0000\\u009b31m\\u202e ""b"", =1\n",`);
-  expect(csvText(report)).toContain(`,'=\\u0000cmd(),`);
 });

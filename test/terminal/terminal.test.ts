@@ -8,15 +8,13 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { asciiText } from '../../src/terminal/text-width.ts';
 import { makeLook } from '../../src/terminal/look.ts';
 import { renderTable } from '../../src/terminal/table.ts';
-import { bench, finished, ROOT, sharedFolder } from '../support/bench.ts';
+import { bench, finished, ROOT } from '../support/bench.ts';
 import { sharedStore } from '../support/made-stores.ts';
 import { HAS_TERMINALS, typeInto } from '../support/shells.ts';
 
 /** An escape that sets colours or attributes. */
 // oxlint-disable-next-line no-control-regex
 const ESCAPE = /\u001b\[([\d;]*)m/g;
-
-const MATRICES = join(ROOT, 'matrices');
 
 describe('output on terminals and in pipes', () => {
   let db: string;
@@ -99,15 +97,6 @@ describe('output on terminals and in pipes', () => {
     const parse = ['parse', join(ROOT, 'test/fixtures/trtexec'), '--json'];
     expect(await withoutReader('stdout', parse)).toMatchObject({ code: 0, stderr: '' });
     expect(await withoutReader('stdout', ['--help'])).toMatchObject({ code: 0, stderr: '' });
-  });
-
-  test('a sweep goes on when nobody reads its progress any more', async () => {
-    const other = join(sharedFolder(), 'other.sqlite');
-    const matrix = join(MATRICES, 'quickstart-pair.yaml');
-    const { code } = await withoutReader('stderr', ['run', matrix, '--db', other]);
-    expect(code).toBe(0);
-    const { stdout } = await bench(['ls', 'sweeps', '--db', other, '--json']);
-    expect(JSON.parse(stdout).sweeps).toMatchObject([{ state: 'finished', measured: 10 }]);
   });
 });
 

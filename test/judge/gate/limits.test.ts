@@ -178,8 +178,8 @@ function judged(sweeps: readonly SweepValues[], settings = SETTINGS): Finding[][
 function briefly(findings: readonly Finding[]): string[] {
   const nameOf = (key: string): string => (key === VIT ? 'vit' : 'bert');
   return findings.map(({ state, cells, reportedSweepId }) => {
-    const values = cells.map(({ cellKey, after }) => `${nameOf(cellKey)} ${after}`);
-    return `${state} ${Number(reportedSweepId)}: ${values.join(', ')}`;
+    const texts = cells.map(({ cellKey, after }) => `${nameOf(cellKey)} ${after}`);
+    return `${state} ${Number(reportedSweepId)}: ${texts.join(', ')}`;
   });
 }
 

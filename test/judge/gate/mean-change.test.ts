@@ -58,13 +58,3 @@ test('the newest values over the reference levels, with an interval from those o
 test('a cell that failed is left out', () => {
   expect(meanChange(judgedOf([...NOW.slice(0, 3), null]), EVIDENCE)).toMatchObject({ cells: 3, leftOut: 1 });
 });
-
-test('the first sweep has no level to compare with', () => {
-  const first = judgedOf(NOW).map((cell) => ({ ...cell, before: null }));
-  expect(meanChange(first, EVIDENCE)).toBeNull();
-});
-
-test('cells without an interval leave it without one', () => {
-  const cells = judgedOf(NOW).map((cell) => ({ ...cell, ciPercent: null }));
-  expect(meanChange(cells, EVIDENCE)).toMatchObject({ ciPercent: null, cells: 4 });
-});

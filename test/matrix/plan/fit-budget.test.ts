@@ -22,12 +22,6 @@ function batchesOf({ cells }: typeof PLAN): number[] {
 }
 
 describe('a plan is fitted to a time', () => {
-  test('what fits stays as it is', () => {
-    const { leftOut, plan } = fitBudget(PLAN, 60, { ...BUILT, measuredAt: nights() }, 1);
-    expect(leftOut).toEqual([]);
-    expect(plan).toEqual(PLAN);
-  });
-
   test('what was measured longest ago, or never, comes first', () => {
     const measuredAt = nights(3, 3, 1, 2, null, 3);
     const fitted = fitBudget(PLAN, 35, { ...BUILT, measuredAt }, 1);

@@ -61,59 +61,6 @@ test('a store of before is merged from a copy, and left as it is', async () => {
   expect([readFileSync(path).equals(bytes), queryStore(into, RUNS)]).toEqual([true, queryStore(path, RUNS)]);
 });
 
-/** Digits of ids. */
-const STATES = { '1': 'new', '2': 'open', '3': 'withdrawn', '4': 'recovered', '5': 'accepted' };
-
-test('findings of before the gate had groups keep their ids and acknowledgements, and are open or recovered', async () => {
-  const path = oldStore(TAGS.indexOf('0011_gate'));
-  const client = new Database(path);
-  client.exec(`INSERT INTO cells (cell_key, key_version, model, precision, precision_via, shapes, cuda_graph,
-      data_transfers, streams, spin_wait, inputs, axis_flags)
-    VALUES ('${'d'.repeat(32)}', 1, 'vit', 'fp16', 'flag', '{}', 1, 1, 1, 1, '{"kind":"random"}', '{}')`);
-  for (const [digit, state] of Object.entries(STATES)) {
-    client.exec(`INSERT INTO findings (finding_id, cell_key, metric, provenance, git_branch, matrix, direction,
-        change_percent, margin, before_value, after_value, last_good_sweep_id, first_bad_sweep_id, told_sweep_id, state)
-      VALUES ('${digit.repeat(32)}', '${'d'.repeat(32)}', 'gpuComputeMs', 'measured', 'main', NULL, 'slower',
-        5.5, 2, 1, 1.055, NULL, '${'a'.repeat(32)}', '${'a'.repeat(32)}', '${state}')`);
-  }
-  client.exec(`INSERT INTO acknowledgements (finding_id, reason, until, level, created_at)
-    VALUES ('${'5'.repeat(32)}', 'known', '2026-12-31', 1.055, '2026-01-02T00:00:00.000Z')`);
-  client.close();
-  const opened = await bench(['ls', 'sweeps', '--db', path]);
-  expect([opened.code, opened.stderr]).toEqual([0, expect.stringContaining('before-0011_gate')]);
-  const states = queryStore(path, 'SELECT finding_id AS id, state, kind, lasts, group_words FROM findings');
-  expect(states).toEqual(
-    ['open', 'open', 'recovered', 'recovered', 'open'].map((state, index) => ({
-      id: String(index + 1).repeat(32),
-      state,
-      kind: 'change',
-      lasts: 'history',
-      group_words: '[]',
-    })),
-  );
-  expect(queryStore(path, 'SELECT finding_id, metric, change_percent, after_value FROM finding_cells')).toEqual(
-    Object.keys(STATES).map((digit) => ({
-      finding_id: digit.repeat(32),
-      metric: 'gpuComputeMs',
-      change_percent: 5.5,
-      after_value: 1.055,
-    })),
-  );
-  expect(queryStore(path, 'SELECT finding_id, reason, until, owner, created_at FROM acknowledgements')).toEqual([
-    {
-      finding_id: '5'.repeat(32),
-      reason: 'known',
-      until: '2026-12-31',
-      owner: null,
-      created_at: '2026-01-02T00:00:00.000Z',
-    },
-  ]);
-  expect(queryStore(path, 'SELECT sweep_id, judged_by FROM judged_sweeps')).toEqual([
-    { sweep_id: 'a'.repeat(32), judged_by: 'earlierRules' },
-  ]);
-  expect(await bench(['db', 'verify', '--db', path])).toMatchObject({ code: 0 });
-});
-
 /** As the version before reference levels left a store that was checked. */
 function asBefore(path: string, sql: string): void {
   const client = new Database(path);

@@ -114,11 +114,6 @@ describe('what may be otherwise in a file', () => {
     expect(() => readNsysExport(path)).toThrow(`${path} has no table ${table}: ${text}`);
   });
 
-  test('copies and sets may be missing: nothing was copied then', () => {
-    const path = changedBy('DROP TABLE CUPTI_ACTIVITY_KIND_MEMCPY; DROP TABLE ENUM_CUDA_MEMCPY_OPER');
-    expect(readNsysExport(path).copies).toEqual([]);
-  });
-
   test('what is no export is told apart', () => {
     const folder = temporaryFolder();
     const text = join(folder, 'a.sqlite');

@@ -36,19 +36,6 @@ describe('nvidia-smi --query-gpu', () => {
     expect(parseQueryCsv(read('query-580.csv'))).toEqual([{ uuid, index: 0, samples: [idle] }]);
   });
 
-  test('with a column in front that somebody added', () => {
-    const [gpu] = parseQueryCsv(read('../trtexec/gpu-contended/nvidia-smi.csv'));
-    expect(gpu?.samples).toHaveLength(15);
-    expect(gpu?.samples[1]).toMatchObject({
-      at: '2026-11-21T07:51:07.835Z',
-      smClockMhz: 1485,
-      powerW: 691.42,
-      memoryUsedMib: 1011,
-      pcieWidth: null,
-      clockReasons: ['swPowerCap'],
-    });
-  });
-
   test.each([
     ['throttle_reasons.active\n0x00000000000000E8', 'hwSlowdown swThermalSlowdown hwThermalSlowdown hwPowerBrake'],
     [

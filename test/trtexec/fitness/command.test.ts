@@ -144,17 +144,6 @@ describe('people see it', () => {
     const { stdout: json } = await bench(['show', run?.id ?? '', '--json', '--db', db]);
     expect(JSON.parse(json).flags).toMatchObject([{ id: 'hostBound', effect: 'widened' }]);
   });
-
-  test('bench parse', async () => {
-    const folder = join(FIXTURES, 'gpu-contended', 'vit_small.fp8.b8.graph0');
-    const { stdout } = await bench(['parse', folder], { env: { COLUMNS: '160' } });
-    expect(stdout).toContain('not a measurement: something else used the GPU (contended)');
-    expect(stdout).toContain('→ stop the other process on the GPU, and run again');
-    const { stdout: json } = await bench(['parse', folder, '--json']);
-    expect(JSON.parse(json).runs[0].flags).toMatchObject([
-      { id: 'contended', effect: 'excluded', value: expect.closeTo(116.9, 1) },
-    ]);
-  });
 });
 
 describe('bench run, when something disturbs a run', () => {

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import { outcomeReason } from '../../../src/records/outcome.ts';
@@ -107,48 +106,3 @@ describe('an excerpt', () => {
     expect(outcomeOf(parse(without(TEGRA, 'PASSED').replace('mean = 0.388221 ms, ', '')))).toBe('unfit excerpt');
   });
 });
-
-/** Every number of a measurement, by its name. */
-function numbersOf(value: unknown, name = ''): (readonly [name: string, value: number])[] {
-  if (typeof value === 'number') return [[name, value]];
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([key, part]) => numbersOf(part, key));
-}
-
-test('whatever lines are lost, moved or cut: no measured number is neither printed nor derived with its formula', () => {
-  const lossOf = (lines: readonly string[]) =>
-    fc.record({
-      batch: fc.constantFrom(1, 2, 4, 8, 16, 32),
-      order: fc.shuffledSubarray([...lines.keys()], { minLength: 6 }),
-      isSorted: fc.boolean(),
-      cuts: fc.array(fc.record({ line: fc.nat(lines.length), characters: fc.nat(60) }), { maxLength: 3 }),
-    });
-  for (const log of [JETSON, TEGRA]) {
-    const lines = log.trimEnd().split('\n');
-    fc.assert(
-      fc.property(lossOf(lines), ({ batch, cuts, isSorted, order }) => {
-        const cut = lines.map((line, place) => {
-          const lost = cuts.find((one) => one.line === place)?.characters ?? 0;
-          return line.slice(lost).replace(/(--batch=|Batch: )\d+/, `$1${batch}`);
-        });
-        const kept = (isSorted ? order.toSorted((a, b) => a - b) : order).map((place) => cut[place]).join('\n');
-        const run = onlyRunOrNull(kept);
-        if (run === null || outcomeOf(run) !== 'measured') return;
-        const printed = new Set([...kept.matchAll(/\d+(?:\.\d+)?/g)].map(([text]) => Number(text)));
-        const { queries } = derive(run, null);
-        for (const [name, value] of numbersOf({ ...run.measurement, queries, warmUpQueries: run.warmUpQueries })) {
-          expect([name, printed.has(value) || run.derived[name] !== undefined]).toEqual([name, true]);
-        }
-      }),
-      { numRuns: 300, seed: 29 },
-    );
-  }
-});
-
-function onlyRunOrNull(text: string): TrtexecRun | null {
-  try {
-    return parse(text);
-  } catch {
-    return null;
-  }
-}
