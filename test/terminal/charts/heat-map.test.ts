@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import type { Cell } from '../../../src/records/cell.ts';
-import { heatMaps, mapAxes, type Tile, valueMap } from '../../../src/terminal/charts/heat-map.ts';
+import { heatMaps, mapAxes, shadeOf, type Tile, valueMap } from '../../../src/terminal/charts/heat-map.ts';
 import { histogramChart, type QueryTimes } from '../../../src/terminal/charts/histogram-chart.ts';
 import { makeLook } from '../../../src/terminal/look.ts';
 import { textWidth } from '../../../src/terminal/text-width.ts';
@@ -29,6 +29,10 @@ describe('a heat map', () => {
     expect(() => mapAxes('speed,batch', tiles)).toThrow(`--map speed,batch: no axis speed; there are ${axes}`);
     expect(() => mapAxes('batch', tiles)).toThrow('takes two axes, as streams,batch');
   });
+});
+
+test('shades go from light to dark in four steps, and stay at their ends', () => {
+  expect([-1, 0, 0.24, 0.25, 0.5, 0.75, 1, 9].map(shadeOf).join('')).toBe('░░░▒▓███');
 });
 
 test('with several streams times overlap, and counts do not; a zero has no ratio', () => {
