@@ -5,7 +5,7 @@
  *
  * Prints the same JSON object under the same names.
  */
-import { readChunks } from '../src/artefacts/files.ts';
+import { readChunks } from '../src/files/files.ts';
 import type { TrtexecRun } from '../src/trtexec/log/parsed-log.ts';
 import { TrtexecLogParser } from '../src/trtexec/log/trtexec-log.ts';
 

@@ -4,7 +4,7 @@ import { makeProgram } from '../../src/cli.ts';
 import { COMMON_OPTIONS, commandsOf } from '../../src/cli/define-command.ts';
 import { processIo } from '../../src/cli/io.ts';
 import { EXIT_CODE_TEXTS } from '../../src/exit-codes.ts';
-import { EXPLAINED_NUMBERS, metricText } from '../../src/features/help/metric-texts.ts';
+import { EXPLAINED_NUMBERS, metricText } from '../../src/features/help/help.ts';
 import { BOUND_ADVICE } from '../../src/judge/bound.ts';
 import { matrixJsonSchema } from '../../src/matrix/schema/schema.ts';
 import { BOUND_WORDS, BOUNDS } from '../../src/records/bound.ts';

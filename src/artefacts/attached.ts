@@ -2,9 +2,16 @@ import { createReadStream } from 'node:fs';
 import { constants, copyFile, mkdir, readdir, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
-import { type Digest, digestOf } from './files.ts';
-import { makeOwnFolder, putInPlace, refuseLink } from './folders.ts';
-import { type Attachment, attachedPathOf, attachmentKind, isTemporary, nameProblem, runOfAttached } from './layout.ts';
+import { type Digest, digestOf } from '../files/files.ts';
+import { makeOwnFolder, putInPlace, refuseLink } from '../files/folders.ts';
+import {
+  type Attachment,
+  attachedPathOf,
+  attachmentKind,
+  isTemporary,
+  nameProblem,
+  runOfAttached,
+} from '../files/layout.ts';
 import { UsageError } from '../errors.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { attachmentsOf, saveAttachment } from '../store/runs/show-run.ts';

@@ -7,9 +7,9 @@ import { constants, createZstdCompress, zstdCompressSync } from 'node:zlib';
 import { UsageError, errorCode } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import { secretsIn } from '../text/redact.ts';
-import { plainName, writeAtomically } from './files.ts';
-import { putInPlace, refuseLink } from './folders.ts';
-import { RUN_MANIFEST, isTemporary, temporaryPath } from './layout.ts';
+import { plainName, writeAtomically } from '../files/files.ts';
+import { putInPlace, refuseLink } from '../files/folders.ts';
+import { RUN_MANIFEST, isTemporary, temporaryPath } from '../files/layout.ts';
 import { folderFiles } from './run-files.ts';
 import { RUN_MANIFEST_VERSION, type RunManifest, parseRunManifest } from './run-manifest.ts';
 

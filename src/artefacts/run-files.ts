@@ -1,8 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { feed, plainName, readChunks, wholeOf } from './files.ts';
-import { isTemporary, RUN_MANIFEST } from './layout.ts';
+import { feed, plainName, readChunks, wholeOf } from '../files/files.ts';
+import { isTemporary, RUN_MANIFEST } from '../files/layout.ts';
 import { parseRunManifest } from './run-manifest.ts';
 import { TooLargeError } from '../errors.ts';
 import type { StoredArtefact } from '../records/run.ts';

@@ -13,8 +13,8 @@ import { otherProcessSchema } from '../records/telemetry.ts';
 import { timeLimitSchema } from '../records/time-limit.ts';
 import { withoutSecretEnv, withoutSecrets } from '../text/redact.ts';
 import { requestedSchema } from '../trtexec/run-facts.ts';
-import { variantRecord } from '../variants/conversion.ts';
-import { conversionFailureSchema } from '../variants/variant-cache.ts';
+import { variantRecord } from '../records/conversion.ts';
+import { conversionFailureSchema } from '../records/conversion.ts';
 
 export const RUN_MANIFEST_VERSION = 1;
 

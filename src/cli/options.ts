@@ -2,18 +2,18 @@ import { type Command, InvalidArgumentError, Option, type OptionValues } from '@
 import * as z from 'zod';
 
 import { patternName } from '../harnesses/number-pattern.ts';
-import { LAYER_GROUPINGS } from '../layers/layer-info.ts';
+import { LAYER_GROUPINGS } from '../records/layer-info.ts';
 import { readClockRequest, readCoolDown, readNumaPolicy } from '../machine/requests.ts';
 import { parseShapes } from '../records/cell.ts';
 import type { ConfirmBudget } from '../records/gated-metric.ts';
 import { type CustomMetricId, isCustomMetric } from '../records/metric.ts';
-import { LONGEST_NOTE, foldedNote } from '../text/note.ts';
+import { LONGEST_NOTE, foldedNote } from '../text/printable.ts';
 import { readByteSize, readDurationS, readQuantity } from '../text/units.ts';
 import { isOneOf } from '../text/unknown-values.ts';
 import { readInstant } from '../text/utc-instant.ts';
 import type { IntegerRange } from '../variants/make-inputs.ts';
 import type { CommonOptions } from './define-command.ts';
-import { DEFAULT_FAIL_ON, EARLIER_WORDS, type EarlierWord, FAIL_ON_WORDS, type FailOnWord } from './fail-on.ts';
+import { DEFAULT_FAIL_ON, EARLIER_WORDS, type EarlierWord, FAIL_ON_WORDS, type FailOnWord } from '../exit-codes.ts';
 
 /** @param read returns null for invalid text */
 function parser<Value>(read: (text: string) => Value | null, problem: string): (text: string) => Value {

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { copyFile, rm } from 'node:fs/promises';
 
-import { sha256OfFile } from '../artefacts/files.ts';
-import { hashModel } from '../artefacts/hashes.ts';
+import { sha256OfFile } from '../files/files.ts';
+import { hashModel } from '../files/hashes.ts';
 import type { RunManifest } from '../artefacts/run-manifest.ts';
 import { UsageError } from '../errors.ts';
 import { lockOf } from '../machine/requests.ts';
@@ -15,7 +15,7 @@ import type { SweepContext } from '../run/sweep-context.ts';
 import { hashOf } from '../text/canonical-json.ts';
 import { printable } from '../text/printable.ts';
 import { fileOfFlag, flagWithHash } from '../trtexec/flags/flag-table.ts';
-import { variantNotes } from '../variants/conversion.ts';
+import { variantNotes } from '../records/conversion.ts';
 import type { VariantState } from '../variants/variants.ts';
 import { TIMING, fileBytes } from './engine-cache.ts';
 import { engineName } from './engine-index.ts';

@@ -2,9 +2,9 @@ import { constants, existsSync, renameSync, rmSync } from 'node:fs';
 import { copyFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { sha256OfFile } from '../artefacts/files.ts';
-import { makeOwnFolder, namesIn, sizeOf } from '../artefacts/folders.ts';
-import { KnownHashes } from '../artefacts/hashes.ts';
+import { sha256OfFile } from '../files/files.ts';
+import { makeOwnFolder, namesIn, sizeOf } from '../files/folders.ts';
+import { KnownHashes } from '../files/hashes.ts';
 import type { ReadRun } from '../artefacts/read/read-run.ts';
 import {
   ENDINGS,

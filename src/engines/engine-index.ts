@@ -3,14 +3,14 @@ import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { writeNote } from '../artefacts/files.ts';
-import { makeOwnFolder, namesIn, readJson } from '../artefacts/folders.ts';
+import { writeNote } from '../files/files.ts';
+import { makeOwnFolder, namesIn, readJson } from '../files/folders.ts';
 import { errorCode } from '../errors.ts';
 import { type LockWait, acquire, lockHolder, tryAcquire } from '../process/lock.ts';
 import { identityOf, identitySchema, isProbablyRunning, orNull } from '../process/process-identity.ts';
 import { type Immutable, idSchema, sha256Schema } from '../records/scalars.ts';
 import { PROVENANCES } from '../records/sweep.ts';
-import { variantRecord } from '../variants/conversion.ts';
+import { variantRecord } from '../records/conversion.ts';
 
 const textOrUnknown = z.string().nullable().default(null);
 const numberOrUnknown = z.number().nullable().default(null);

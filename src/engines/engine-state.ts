@@ -5,7 +5,7 @@ import { type FailureReason, isFine, type Outcome } from '../records/outcome.ts'
 import { PLACEHOLDERS, type PlannedBuild } from '../records/plan.ts';
 import type { SweepContext } from '../run/sweep-context.ts';
 import { findOutcome } from '../store/runs/runs.ts';
-import type { VariantRecord } from '../variants/conversion.ts';
+import type { VariantRecord } from '../records/conversion.ts';
 import type { BuildId, RunId, SweepId } from '../records/scalars.ts';
 
 export type EngineState =

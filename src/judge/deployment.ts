@@ -1,10 +1,9 @@
-import { compareTexts } from '../text/compare-texts.ts';
 import * as z from 'zod';
 
 import { type CellRun, isMeasured } from '../records/run.ts';
 import { type Accuracy, accuracySchema } from '../records/accuracy.ts';
 import { type Immutable, numberOrNull } from '../records/scalars.ts';
-import { canonicalJson } from '../text/canonical-json.ts';
+import { canonicalJson, compareTexts } from '../text/canonical-json.ts';
 import { batchOf, itemsPerS, type KeyedCell, PRECISIONS } from '../records/cell.ts';
 import { valuesOf } from './value-rule.ts';
 import { type EngineEfficiency, engineEfficiencySchema } from '../layers/work/efficiency.ts';

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { Cell } from '../records/cell.ts';
 import { type Immutable, count, numberOrNull } from '../records/scalars.ts';
 import { type LayerFacts, type LayerKind, knownNodes } from './layer-facts.ts';
-import type { LayerGrouping } from './layer-info.ts';
+import type { LayerGrouping } from '../records/layer-info.ts';
 import { parseTactic, scopeOf, withoutNumbers } from './layer-name.ts';
 import { isConvolution } from './profiled-engine.ts';
 

@@ -1,16 +1,11 @@
 import { join } from 'node:path';
 
-import type { Io } from '../cli/io.ts';
 import { EnvironmentLackingError } from '../errors.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
 import { clockRecordName, holderText, makeLockFolder } from '../process/lock.ts';
 import { ownerState } from '../process/process-identity.ts';
-import type { Plan } from '../records/plan.ts';
-import { numberOfDevice } from '../run/gpu-worker.ts';
 import { printable } from '../text/printable.ts';
-import { firstVisibleGpu } from '../tools/nvidia-smi/gpu-report.ts';
-import { type AskNvidiaSmi, nvidiaSmi, readReport } from '../tools/nvidia-smi/nvidia-smi.ts';
-import type { TrtexecProgram } from '../trtexec/program/find-trtexec.ts';
+import { type AskNvidiaSmi, nvidiaSmi } from '../tools/nvidia-smi/nvidia-smi.ts';
 import {
   type ClockRecord,
   dropRecord,
@@ -23,7 +18,6 @@ import {
   takeGuard,
   writeRecord,
 } from './clock-records.ts';
-import type { Machine } from './machine.ts';
 import { type ChosenClocks, type ClockRequest, type SupportedClocks, chooseClocks } from './requests.ts';
 
 export interface ClockLock {
@@ -46,7 +40,7 @@ interface ClockLockContext {
  * @throws UsageError for a frequency that the GPU does not have
  * @throws EnvironmentLackingError without permission, when another bench has locked them, or when they do not hold
  */
-function lockClocks(gpu: LockableGpu, request: ClockRequest, around: ClockLockContext): ClockLock {
+export function lockClocks(gpu: LockableGpu, request: ClockRequest, around: ClockLockContext): ClockLock {
   if (!isGpuUuid(gpu.gpuUuid)) {
     throw new EnvironmentLackingError(
       `clocks of ${printable(gpu.gpuUuid)} cannot be locked: that is no UUID of a whole GPU`,
@@ -214,72 +208,4 @@ export function parseSupportedClocks(text: string): SupportedClocks {
 function graphicsClockMhz(ask: AskNvidiaSmi, gpu: LockableGpu): number | null {
   const { text } = ask(['-i', gpu.gpuUuid, '--query-gpu=clocks.current.graphics', '--format=csv,noheader,nounits']);
   return /^\d+$/.test(text) ? Number(text) : null;
-}
-
-type Machines = readonly [Machine, ...Machine[]];
-
-interface WantedLock {
-  /** Null if not requested. */
-  readonly request: ClockRequest | null;
-  /** Where a run is one of many, only what goes wrong is reported. */
-  readonly isVerbose: boolean;
-}
-
-/** Runs `work` with locked clocks, and always releases them. It gets the machines with their clock policy. */
-export async function withLockedClocks<Result>(
-  { request, isVerbose }: WantedLock,
-  machines: Machines,
-  plan: Plan,
-  program: TrtexecProgram,
-  io: Io,
-  work: (machines: Machines) => Promise<Result>,
-): Promise<Result> {
-  if (request === null || program.recordings !== null) return work(machines);
-  const gpus = chosenGpus(machines) ?? (await gpusOf(plan, io));
-  const locks: ClockLock[] = [];
-  const warn = (line: string): void => io.err(`${line}\n`);
-  const around = { env: io.env, now: io.now, warn, say: isVerbose ? warn : () => {} };
-  try {
-    for (const gpu of gpus) {
-      io.signal.throwIfAborted();
-      locks.push(lockClocks(gpu, request, around));
-    }
-    const clockPolicy = [...new Set(locks.map(({ policy }) => policy))].join(', ');
-    const withPolicy = (machine: Machine): Machine => ({
-      ...machine,
-      environment: { ...machine.environment, clockPolicy },
-    });
-    const [first, ...others] = machines;
-    return await work([withPolicy(first), ...others.map(withPolicy)]);
-  } finally {
-    for (const lock of locks) lock.release();
-  }
-}
-
-/** Null if no GPUs were named. */
-function chosenGpus(machines: Machines): LockableGpu[] | null {
-  return machines[0].isChosen
-    ? machines.flatMap(({ device }) => (device === null ? [] : [{ gpuUuid: device.uuid, gpuName: device.name }]))
-    : null;
-}
-
-async function gpusOf(plan: Plan, io: Io): Promise<LockableGpu[]> {
-  const report = await readReport(io.env);
-  if (typeof report === 'string') {
-    throw new EnvironmentLackingError(`clocks cannot be locked: nvidia-smi gave no answer (${printable(report)})`);
-  }
-  const devices = new Set([...plan.builds, ...plan.runs].map(({ args }) => numberOfDevice(args) ?? 0));
-  const found = [...devices].map((device) => {
-    const listed = io.env['CUDA_VISIBLE_DEVICES']?.split(',');
-    const visible = listed === undefined ? String(device) : listed[device];
-    const gpu =
-      visible === undefined ? null : firstVisibleGpu(report.gpus, { ...io.env, CUDA_VISIBLE_DEVICES: visible });
-    if (gpu === null || gpu.uuid === null) {
-      throw new EnvironmentLackingError(
-        `clocks cannot be locked: it is not certain which GPU is device ${device}; name it by its UUID in CUDA_VISIBLE_DEVICES`,
-      );
-    }
-    return { gpuUuid: gpu.uuid, gpuName: gpu.name ?? 'GPU' };
-  });
-  return [...new Map(found.map((gpu) => [gpu.gpuUuid, gpu])).values()];
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { readJson } from '../artefacts/folders.ts';
+import { readJson } from '../files/folders.ts';
 import { errorText } from '../errors.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
 import { type LockAttempt, clockRecordNames, lockFolder, tryAcquire } from '../process/lock.ts';

@@ -15,7 +15,7 @@ import {
 import { askForDevices, readReport } from '../tools/nvidia-smi/nvidia-smi.ts';
 import { hostFacts, numaNodeOf } from './host-facts.ts';
 import type { TrtexecProgram } from '../trtexec/program/find-trtexec.ts';
-import type { Io } from '../cli/io.ts';
+import type { EnvironmentVariables } from '../process/environment-variables.ts';
 
 export interface Machine {
   readonly environment: Partial<Environment>;
@@ -33,8 +33,12 @@ export interface Machine {
   readonly isChosen: boolean;
 }
 
+interface MachineIo {
+  readonly env: EnvironmentVariables;
+}
+
 /** Facts known before anything runs. Recordings state those of the machine they were made on. */
-export async function machineOf(program: TrtexecProgram, io: Io): Promise<Machine> {
+export async function machineOf(program: TrtexecProgram, io: MachineIo): Promise<Machine> {
   const nothing = { device: null, visible: [], pool: [], isChosen: false };
   if (program.recordings !== null) {
     return { ...nothing, environment: program.recordings.environment, note: null, hasSmi: false };
@@ -56,7 +60,7 @@ export async function machineOf(program: TrtexecProgram, io: Io): Promise<Machin
  * One machine for each GPU that `--gpus` names.
  * @param requested `all`, or numbers of nvidia-smi and UUIDs with commas between them
  */
-export async function machinesOf(requested: string, io: Io): Promise<Machine[]> {
+export async function machinesOf(requested: string, io: MachineIo): Promise<Machine[]> {
   const report = await readReport(io.env);
   if (typeof report === 'string') {
     throw new EnvironmentLackingError(`--gpus needs nvidia-smi, which gave no answer (${printable(report)})`);
@@ -79,7 +83,7 @@ function machineWith(
   report: GpuReport,
   device: GpuDevice | null,
   rest: Pick<Machine, 'visible' | 'pool' | 'isChosen'>,
-  io: Io,
+  io: MachineIo,
 ): Machine {
   const gpu = report.gpus.find(({ uuid }) => uuid === device?.boardUuid) ?? null;
   const isDivided = device !== null && device.uuid !== device.boardUuid;
@@ -94,7 +98,7 @@ function machineWith(
 }
 
 /** MIG devices appear only in the list, which is queried only if there may be some. */
-async function devicesOf(report: GpuReport, { env }: Io): Promise<GpuDevice[]> {
+async function devicesOf(report: GpuReport, { env }: MachineIo): Promise<GpuDevice[]> {
   const isDivided = report.gpus.some(({ mig }) => mig === 'on');
   const answer = isDivided ? await askForDevices(env) : null;
   const listed = answer?.kind === 'answered' ? parseDeviceList(answer.text) : [];

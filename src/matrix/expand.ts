@@ -11,7 +11,7 @@ import { buildProfiles, checkLimitNames } from './points/shapes.ts';
 import { readGate, readKeptBytes, readNotify } from './gate.ts';
 import { coldStarts } from './cold-starts.ts';
 import { type Filter, readFilter } from './filter.ts';
-import { MATRIX_DEFAULTS } from './schema/defaults.ts';
+import { MATRIX_DEFAULTS } from '../records/matrix-defaults.ts';
 import { checkParameters, drivenCell, envFlags, envOf, harnessFiles } from './schema/harness.ts';
 import { mergeBuild, readBuild, readMethod } from './schema/settings.ts';
 import {

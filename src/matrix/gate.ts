@@ -13,7 +13,7 @@ import { didYouMean } from '../text/nearest.ts';
 import { readByteSize, readDurationS } from '../text/units.ts';
 import { readFilter } from './filter.ts';
 import { type CellFields, type MatrixCell, type Placed, cellFields } from './matrix.ts';
-import { MATRIX_DEFAULTS } from './schema/defaults.ts';
+import { MATRIX_DEFAULTS } from '../records/matrix-defaults.ts';
 import type { MatrixFile } from './schema/schema.ts';
 import type { MistakeList, SourcePath } from './yaml/source-node.ts';
 

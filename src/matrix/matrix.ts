@@ -7,9 +7,9 @@ import type { GateSettings } from '../records/gated-metric.ts';
 import type { PlannedHarness, Retries } from '../records/plan.ts';
 import type { RunMark } from '../records/run-flag.ts';
 import type { PhaseLimits } from '../records/time-limit.ts';
-import { cellLabel, precisionName } from '../text/cell-label.ts';
+import { cellLabel, precisionName } from '../records/cell-label.ts';
 import type { FitnessLimits } from '../trtexec/run-facts.ts';
-import type { ConversionOptions, Converter } from '../variants/conversion.ts';
+import type { ConversionOptions, Converter } from '../records/conversion.ts';
 import type { SlurmSettings } from './schema/slurm-schema.ts';
 
 export interface Placed<Value> {

@@ -15,7 +15,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { execa } from 'execa';
 
 import type { TimeLimit } from '../records/time-limit.ts';
-import { omittedLine } from '../text/omitted-output.ts';
+import { omittedLine } from '../text/printable.ts';
 import { type EnvironmentVariables, definedVariables } from './environment-variables.ts';
 import { MARK_VARIABLE, endMarked, orNull } from './process-identity.ts';
 

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 
 import { cellSchema, PRECISIONS, shapesSchema } from './cell.ts';
-import { CONVERTERS } from '../variants/conversion.ts';
-import { MATRIX_DEFAULTS } from '../matrix/schema/defaults.ts';
+import { CONVERTERS } from './conversion.ts';
+import { MATRIX_DEFAULTS } from './matrix-defaults.ts';
 import { requestedSchema } from '../trtexec/run-facts.ts';
 import { RUN_MARKS } from './run-flag.ts';
 import { type Immutable, textOrNull } from './scalars.ts';

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { writeAtomically } from '../artefacts/files.ts';
-import { readJson } from '../artefacts/folders.ts';
+import { writeAtomically } from '../files/files.ts';
+import { readJson } from '../files/folders.ts';
 import { compressFolder, manifestText, scrubFolder, scrubText } from '../artefacts/keep.ts';
-import { ATTEMPT_PREFIX, RUN_MANIFEST, runFolderOf, sweepFolderOf } from '../artefacts/layout.ts';
+import { ATTEMPT_PREFIX, RUN_MANIFEST, runFolderOf, sweepFolderOf } from '../files/layout.ts';
 import { toRunRecord } from '../artefacts/read/identify.ts';
 import { type ReadRun, readRunFolder } from '../artefacts/read/read-run.ts';
 import { TELEMETRY_FILE } from '../artefacts/read/read-telemetry.ts';

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
 
-import { artefactsFolderOf } from '../artefacts/layout.ts';
+import { artefactsFolderOf } from '../files/layout.ts';
 import type { Io } from '../cli/io.ts';
 import type { EngineCache } from '../engines/engine-cache.ts';
 import { EnvironmentLackingError, UsageError } from '../errors.ts';

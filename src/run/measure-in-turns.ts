@@ -1,7 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { ATTEMPT_PREFIX, sweepFolderOf } from '../artefacts/layout.ts';
+import { ATTEMPT_PREFIX, sweepFolderOf } from '../files/layout.ts';
 import type { CachedEngine } from '../engines/engine-cache.ts';
 import { filledArgs, loadableEngine } from '../engines/engine-state.ts';
 import { EnginePool } from '../engines/provide-engine.ts';

@@ -1,4 +1,4 @@
-import { variantNotes } from '../variants/conversion.ts';
+import { variantNotes } from '../records/conversion.ts';
 import { median } from '../statistics/order-statistics.ts';
 import { gateMetric, type MetricId } from '../records/metric.ts';
 import type { PlannedRun } from '../records/plan.ts';

@@ -2,11 +2,11 @@ import { mkdirSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 
-import { refuseLink } from '../artefacts/folders.ts';
-import { sweepFolderOf } from '../artefacts/layout.ts';
+import { refuseLink } from '../files/folders.ts';
+import { sweepFolderOf } from '../files/layout.ts';
 import { toolVersion } from '../cli/store-location.ts';
 import { UsageError } from '../errors.ts';
-import { MATRIX_DEFAULTS } from '../matrix/schema/defaults.ts';
+import { MATRIX_DEFAULTS } from '../records/matrix-defaults.ts';
 import { type LockHolder, holderText, lockHolder, tryAcquire } from '../process/lock.ts';
 import { NO_GATE } from '../records/gated-metric.ts';
 import { NO_TENSORRT, type Plan, type PlannedCell } from '../records/plan.ts';

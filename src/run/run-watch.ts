@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 
-import { writeAtomically } from '../artefacts/files.ts';
+import { writeAtomically } from '../files/files.ts';
 import type { RunManifest } from '../artefacts/run-manifest.ts';
 import type { OtherProcess } from '../records/telemetry.ts';
 import { askForProcesses, parseComputeApps, peakProcessMib } from '../tools/nvidia-smi/nvidia-smi.ts';

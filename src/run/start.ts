@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 import * as z from 'zod';
 
-import { readJson } from '../artefacts/folders.ts';
+import { readJson } from '../files/folders.ts';
 import { tryOf } from '../artefacts/read/identify.ts';
 import { readRunFolder } from '../artefacts/read/read-run.ts';
 import type { RunManifest } from '../artefacts/run-manifest.ts';

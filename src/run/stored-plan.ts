@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { experimentSchema } from '../judge/experiment.ts';
 import { latencySearchSchema } from '../judge/latency-search.ts';
 import { moreRunsSchema } from '../judge/adaptive-repeats.ts';
-import { MATRIX_DEFAULTS } from '../matrix/schema/defaults.ts';
+import { MATRIX_DEFAULTS } from '../records/matrix-defaults.ts';
 import { clockRequestSchema, coolDownSchema, numaSchema } from '../machine/requests.ts';
 import { gateSettingsSchema, plannedPairsSchema } from '../records/gated-metric.ts';
 import { planSchema } from '../records/plan.ts';

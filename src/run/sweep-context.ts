@@ -13,7 +13,7 @@ import type { StoreDatabase } from '../store/file/open.ts';
 import type { StoreFile } from '../store/file/store-file.ts';
 import type { RunWriter } from '../store/runs/save-run.ts';
 import type { TrtexecProgram } from '../trtexec/program/find-trtexec.ts';
-import type { ConvertedNodes } from '../variants/conversion.ts';
+import type { ConvertedNodes } from '../records/conversion.ts';
 import type { VariantContext } from '../variants/variants.ts';
 import type { RunId, SweepId } from '../records/scalars.ts';
 import type { UnfitRounds } from './unfit-rounds.ts';

@@ -1,7 +1,7 @@
 import { allCells, findCells, plannedCells } from '../store/cells.ts';
 import { cellKeysOf } from '../store/runs/runs.ts';
 import type { KeyedCell } from '../records/cell.ts';
-import { cellLabel } from '../text/cell-label.ts';
+import { cellLabel } from '../records/cell-label.ts';
 import { UsageError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import { cellFields, type CellFields, type FieldValue } from '../matrix/matrix.ts';

@@ -3,7 +3,7 @@ import { basename, resolve } from 'node:path';
 
 import * as z from 'zod';
 
-import { hashModel } from '../artefacts/hashes.ts';
+import { hashModel } from '../files/hashes.ts';
 import { inTemporaryFolder } from '../process/temporary-folder.ts';
 import type { Io } from '../cli/io.ts';
 import { EnvironmentLackingError, UsageError } from '../errors.ts';

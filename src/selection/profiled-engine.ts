@@ -1,7 +1,7 @@
 import { instantOf } from '../text/utc-instant.ts';
 import { isMeasured } from '../records/run.ts';
 import { type Cell, keyedCell, type KeyedCell } from '../records/cell.ts';
-import { cellLabel } from '../text/cell-label.ts';
+import { cellLabel } from '../records/cell-label.ts';
 import { median } from '../statistics/order-statistics.ts';
 import { type JoinedLayer, joinLayers, layersOf, type ProfiledEngine, profileOf } from '../layers/profiled-engine.ts';
 import { cellRunsOf } from '../store/runs/cell-runs.ts';

@@ -17,7 +17,7 @@ import { cellRunsOf } from '../store/runs/cell-runs.ts';
 import { layersOfBuild } from '../store/runs/layer-runs.ts';
 import { seriesUntil } from '../store/sweeps/find-sweeps.ts';
 import { count } from '../terminal/numbers.ts';
-import { cellLabel } from '../text/cell-label.ts';
+import { cellLabel } from '../records/cell-label.ts';
 import { printable } from '../text/printable.ts';
 
 export const rebuiltEngineSchema = z.strictObject({

@@ -1,7 +1,7 @@
 import { blob, customType, index, integer, primaryKey, real, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import * as z from 'zod';
 
-import { ATTACHMENT_KINDS } from '../artefacts/layout.ts';
+import { ATTACHMENT_KINDS } from '../files/layout.ts';
 import { StoreError } from '../errors.ts';
 import type { BoundBy } from '../records/bound.ts';
 import {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { LayerInfo } from '../layers/layer-info.ts';
+import type { LayerInfo } from '../records/layer-info.ts';
 import type { BoundBy } from '../records/bound.ts';
 import { shapesSchema } from '../records/cell.ts';
 import type { HarnessReading } from '../records/harness.ts';

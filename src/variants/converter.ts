@@ -7,15 +7,23 @@ import type { Plan } from '../records/plan.ts';
 import { printable } from '../text/printable.ts';
 import type { SweepEvent } from '../run/sweep-context.ts';
 import type { ConverterPython, VariantContext } from './variants.ts';
+import type { EnvironmentVariables } from '../process/environment-variables.ts';
+import type { Spawn } from '../process/spawn.ts';
 import { pythonFacts } from '../machine/machine-facts.ts';
-import type { Io } from '../cli/io.ts';
+
+interface ConverterIo {
+  readonly cwd: string;
+  readonly env: EnvironmentVariables;
+  readonly spawn: Spawn;
+  readonly signal: AbortSignal;
+}
 
 const PATIENCE_MS = 30_000;
 
 export async function converterFor(
   { variants }: Pick<Plan, 'variants'>,
   stated: string | null,
-  io: Io,
+  io: ConverterIo,
 ): Promise<ConverterPython | null> {
   return variants.length === 0 ? null : findConverter(stated, io);
 }
@@ -24,7 +32,7 @@ export async function converterFor(
  * The Python that makes variants, with its package versions: `--python`, `$BENCH_PYTHON`, `python3`.
  * @throws EnvironmentLackingError if it lacks something, with the command that installs it
  */
-export async function findConverter(stated: string | null, io: Io): Promise<ConverterPython> {
+export async function findConverter(stated: string | null, io: ConverterIo): Promise<ConverterPython> {
   const named = stated ?? (io.env['BENCH_PYTHON'] || 'python3');
   // Absolute, as it is started in another folder.
   const path = named.includes('/') ? resolve(io.cwd, named) : named;
@@ -57,7 +65,7 @@ export async function findConverter(stated: string | null, io: Io): Promise<Conv
 export function variantsForStore(
   storePath: string,
   python: ConverterPython,
-  io: Io,
+  io: ConverterIo,
   onEvent: (event: SweepEvent) => void,
 ): VariantContext {
   return {

@@ -1,9 +1,9 @@
 import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { writeAtomically } from '../artefacts/files.ts';
+import { writeAtomically } from '../files/files.ts';
 import { manifestText } from '../artefacts/keep.ts';
-import { RUN_MANIFEST } from '../artefacts/layout.ts';
+import { RUN_MANIFEST } from '../files/layout.ts';
 import { emptyManifest, type RunManifest } from '../artefacts/run-manifest.ts';
 import type { Outcome } from '../records/outcome.ts';
 import type { PlannedBuild } from '../records/plan.ts';

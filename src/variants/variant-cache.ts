@@ -2,23 +2,17 @@ import { statSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import * as z from 'zod';
-
-import { writeNote } from '../artefacts/files.ts';
-import { makeOwnFolder, readJson } from '../artefacts/folders.ts';
-import { hashModel } from '../artefacts/hashes.ts';
+import { writeNote } from '../files/files.ts';
+import { makeOwnFolder, readJson } from '../files/folders.ts';
+import { hashModel } from '../files/hashes.ts';
 import { isPidRunning } from '../process/process-identity.ts';
-import { evidenceSchema, FAILURE_REASONS } from '../records/outcome.ts';
 import { VARIANT_FILE } from '../tools/modelopt/conversion-args.ts';
-import { type VariantRecord, variantRecord } from './conversion.ts';
-
-/** Why there is no variant: as it is stored with the log. */
-export const conversionFailureSchema = z.object({
-  reason: z.enum(FAILURE_REASONS),
-  evidence: z.array(evidenceSchema).min(1),
-});
-
-export type ConversionFailure = z.infer<typeof conversionFailureSchema>;
+import {
+  type ConversionFailure,
+  conversionFailureSchema,
+  type VariantRecord,
+  variantRecord,
+} from '../records/conversion.ts';
 
 export interface CachedVariant {
   /** Hash of everything that determines its bytes; also the name of its folder. */

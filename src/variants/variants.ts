@@ -3,12 +3,13 @@ import { dirname, join } from 'node:path';
 
 import * as z from 'zod';
 
-import { sha256OfFile, tailOfFile } from '../artefacts/files.ts';
-import { hashModel } from '../artefacts/hashes.ts';
+import { sha256OfFile, tailOfFile } from '../files/files.ts';
+import { hashModel } from '../files/hashes.ts';
 import { readOnnxFacts } from '../tools/onnx/onnx-file.ts';
-import type { CachedVariant, ConversionFailure, VariantCache } from './variant-cache.ts';
+import type { CachedVariant, VariantCache } from './variant-cache.ts';
+import type { ConversionFailure } from '../records/conversion.ts';
 import { hashOf } from '../text/canonical-json.ts';
-import type { CalibrationUsed, ConvertedNodes, VariantRecord } from './conversion.ts';
+import type { CalibrationUsed, ConvertedNodes, VariantRecord } from '../records/conversion.ts';
 import { EnvironmentLackingError, InterruptedError, UsageError } from '../errors.ts';
 import type { OnnxFacts } from '../tools/onnx/facts.ts';
 import type { FailureReason } from '../records/outcome.ts';
@@ -25,7 +26,7 @@ import {
 } from '../tools/modelopt/check-base.ts';
 import { judgeConversion } from '../tools/modelopt/judge.ts';
 import { BASE_FILE, calibrationFile, VARIANT_FILE } from '../tools/modelopt/conversion-args.ts';
-import { packageFolder } from '../cli/store-location.ts';
+import { packageFolder } from '../files/folders.ts';
 import { askHelper, type HelperContext, runProgram } from '../tools/python/helper.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
 import { acquire, holderText } from '../process/lock.ts';

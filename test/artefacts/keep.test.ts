@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { readWhole } from '../../src/artefacts/files.ts';
+import { readWhole } from '../../src/files/files.ts';
 import { compressFolder } from '../../src/artefacts/keep.ts';
 import { temporaryFolder } from '../support/bench.ts';
 

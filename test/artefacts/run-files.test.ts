@@ -4,7 +4,7 @@ import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib';
 
 import { describe, expect, test } from 'vitest';
 
-import { readWhole } from '../../src/artefacts/files.ts';
+import { readWhole } from '../../src/files/files.ts';
 import { RunFiles } from '../../src/artefacts/run-files.ts';
 import { temporaryFolder } from '../support/bench.ts';
 

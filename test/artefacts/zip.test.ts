@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { zipped } from '../../src/artefacts/zip.ts';
+import { zipped } from '../../src/files/zip.ts';
 import { unzipped } from '../support/zip.ts';
 
 const FILES = [

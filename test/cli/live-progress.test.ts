@@ -2,7 +2,7 @@ import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
 
 import type { Io } from '../../src/cli/io.ts';
-import { LiveProgress } from '../../src/cli/live-progress.ts';
+import { LiveProgress } from '../../src/run/live-progress.ts';
 import type { Plan, PlannedRun } from '../../src/records/plan.ts';
 import type { SweepEvent } from '../../src/run/sweep-context.ts';
 import { totalEstimateS } from '../../src/matrix/plan/assign-gpus.ts';

@@ -6,7 +6,7 @@ import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 
 import { runFuzz } from '../../benchmarks/fuzz/run-fuzz.ts';
-import { readChunks } from '../../src/artefacts/files.ts';
+import { readChunks } from '../../src/files/files.ts';
 import { discoverRuns } from '../../src/artefacts/read/discover.ts';
 import { readSource } from '../../src/artefacts/read/read-source.ts';
 import { NOTHING_STATED } from '../../src/artefacts/read/read-standalone.ts';

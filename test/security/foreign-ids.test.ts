@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { writeAtomically } from '../../src/artefacts/files.ts';
-import { temporaryPath } from '../../src/artefacts/layout.ts';
+import { writeAtomically } from '../../src/files/files.ts';
+import { temporaryPath } from '../../src/files/layout.ts';
 import { printable } from '../../src/text/printable.ts';
 import { bench, sharedFolder, temporaryFolder } from '../support/bench.ts';
 import { storeIn } from '../support/made-stores.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { hashModel } from '../../src/artefacts/hashes.ts';
+import { hashModel } from '../../src/files/hashes.ts';
 import { readOnnxFacts } from '../../src/tools/onnx/onnx-file.ts';
 import { VariantCache } from '../../src/variants/variant-cache.ts';
 import { filesOfCells } from '../../src/features/model/compare-pair.ts';

@@ -24,10 +24,10 @@ import { failed, judgeRun, syntheticEvidence, unfitFor } from '../../trtexec/log
 import { silentRun } from '../../trtexec/log/run-builder.ts';
 import { TrtexecLogParser } from '../../trtexec/log/trtexec-log.ts';
 import { contradictedCell } from '../../trtexec/cell-of-run.ts';
-import { feed, plainName, readChunks } from '../files.ts';
+import { feed, plainName, readChunks } from '../../files/files.ts';
 import { type DrivenFiles, judgeHarness, readHarness } from './read-harness.ts';
 import { readExports, readStandaloneLayers, USUAL_NAMES } from './read-exports.ts';
-import { RUN_MANIFEST } from '../layout.ts';
+import { RUN_MANIFEST } from '../../files/layout.ts';
 import { folderFiles, RunFiles } from '../run-files.ts';
 import { emptyManifest, parseRunManifest, type RunManifest } from '../run-manifest.ts';
 import { defined } from '../../text/unknown-values.ts';

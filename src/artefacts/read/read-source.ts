@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
-import { plainName, readWhole } from '../files.ts';
+import { plainName, readWhole } from '../../files/files.ts';
 import { LAYER_NAMES } from './read-exports.ts';
 import {
   contentOf,

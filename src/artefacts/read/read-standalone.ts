@@ -9,7 +9,7 @@ import type { CustomMetricId } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
 import type { StatedCell } from '../../trtexec/cell-of-run.ts';
-import { plainName, readWhole } from '../files.ts';
+import { plainName, readWhole } from '../../files/files.ts';
 import { RunFiles } from '../run-files.ts';
 import { type RunManifest, emptyManifest } from '../run-manifest.ts';
 import { type ReadRun, readStatedRun } from './read-run.ts';

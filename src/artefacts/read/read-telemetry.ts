@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
 
 import { errorText } from '../../errors.ts';
-import { readWhole } from '../files.ts';
+import { readWhole } from '../../files/files.ts';
 import { RunFiles } from '../run-files.ts';
 import type { RunManifest } from '../run-manifest.ts';
 import {

@@ -16,7 +16,7 @@ import { readStoredPlan } from '../../run/stored-plan.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { sweepsNamed } from '../../store/sweeps/find-sweeps.ts';
 import { findSweepsByPrefix, planOf } from '../../store/sweeps/sweeps.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { cellLabel } from '../../records/cell-label.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { printable } from '../../text/printable.ts';
 import { isSecret } from '../../text/redact.ts';

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { writeFindings } from '../../artefacts/findings-file.ts';
-import { artefactsFolderOf } from '../../artefacts/layout.ts';
+import { artefactsFolderOf } from '../../files/layout.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import { type Acknowledgement, acknowledgementSchema, type Finding } from '../../records/finding.ts';

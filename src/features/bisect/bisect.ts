@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 
-import { writeNote } from '../../artefacts/files.ts';
-import { makeOwnFolder } from '../../artefacts/folders.ts';
+import { writeNote } from '../../files/files.ts';
+import { makeOwnFolder } from '../../files/folders.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { storePath } from '../../cli/store-location.ts';
 import { withStore } from '../../cli/with-store.ts';
@@ -20,9 +20,8 @@ import { resolveRevision } from '../../tools/git/git.ts';
 import type { BisectOptions } from './command.ts';
 import { bisectCommits } from './commits.ts';
 import { bisectFactors } from './factors.ts';
-import type { BisectOutput } from './output.ts';
 import { type BisectRequest, idOfRequest, newestUnfinished, requestFile } from './request.ts';
-import { bisectText } from './report.ts';
+import { type BisectOutput, bisectText } from './report.ts';
 
 export async function bisect(
   good: string | undefined,

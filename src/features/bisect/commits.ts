@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
 import type { Io } from '../../cli/io.ts';
-import { packageFolder } from '../../cli/store-location.ts';
+import { packageFolder } from '../../files/folders.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { BenchError, UsageError } from '../../errors.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';
@@ -10,8 +10,7 @@ import { BrokenSubjectError, runCommand } from '../../run/checkout/commit-checko
 import { printable } from '../../text/printable.ts';
 import { addWorktree, contains, git, removeWorktree, repositoryFolder, subjectOf } from '../../tools/git/git.ts';
 import { inTurns, type MeasureOptions, type TwoCommits } from '../compare/index.ts';
-import type { BisectOutput } from './output.ts';
-import { evidenceOf, measureOptions, outputOf, type Settings, verdictOf } from './report.ts';
+import { type BisectOutput, type Settings, evidenceOf, measureOptions, outputOf, verdictOf } from './report.ts';
 import type { CommitRequest } from './request.ts';
 
 /**

@@ -14,8 +14,7 @@ import { readGitState } from '../../tools/git/git.ts';
 import { recordedRuns } from '../../trtexec/replay/recording-set.ts';
 import { inTurns, type TurnSide } from '../compare/index.ts';
 import { prepare } from '../plan/index.ts';
-import type { BisectOutput } from './output.ts';
-import { evidenceOf, measureOptions, outputOf, type Settings, verdictOf } from './report.ts';
+import { type BisectOutput, type Settings, evidenceOf, measureOptions, outputOf, verdictOf } from './report.ts';
 
 type StepVerdict = BisectOutput['steps'][number]['verdict'];
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { readJson } from '../../artefacts/folders.ts';
+import { readJson } from '../../files/folders.ts';
 import { UsageError } from '../../errors.ts';
 import { isMetric } from '../../records/metric.ts';
 import { textOrNull } from '../../records/scalars.ts';

@@ -10,7 +10,7 @@ import { scalePercent, sparkline } from '../../terminal/charts/sparkline.ts';
 import { type Look, plain } from '../../terminal/look.ts';
 import { count, dayText, formatPercent, meanChangeText } from '../../terminal/numbers.ts';
 import { textWidth, wrapHanging } from '../../terminal/text-width.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { cellLabel } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import type { CheckedFinding } from './output.ts';
 import { levelText, ownClearest } from './sentences.ts';

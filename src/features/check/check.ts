@@ -2,12 +2,11 @@ import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
 import { writeFindings } from '../../artefacts/findings-file.ts';
-import { artefactsFolderOf } from '../../artefacts/layout.ts';
+import { artefactsFolderOf } from '../../files/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
-import { failOn } from '../../cli/fail-on.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { errorText, UsageError } from '../../errors.ts';
-import type { ExitCode } from '../../exit-codes.ts';
+import { type ExitCode, failOn } from '../../exit-codes.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { fullDisk } from '../../process/disk-space.ts';
 import { readMatrix } from '../plan/index.ts';

@@ -8,7 +8,7 @@ import { undatedNote } from '../../selection/sides.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { canConfirm } from '../../store/sweeps/sweeps.ts';
 import { count } from '../../terminal/numbers.ts';
-import { labelIn } from '../../text/cell-label.ts';
+import { labelIn } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import { checkedFindings, isPresent, shownFindings } from './findings.ts';
 import { type JudgedSeries, judgeSeries } from './gather.ts';

@@ -9,7 +9,7 @@ import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { findBuilds } from '../../store/sweeps/environments.ts';
 import { sweepsById } from '../../store/sweeps/find-sweeps.ts';
-import { labelIn } from '../../text/cell-label.ts';
+import { labelIn } from '../../records/cell-label.ts';
 import { commitsBetween } from '../../tools/git/git.ts';
 import type { JudgedSeries } from './gather.ts';
 import type { CheckedFinding } from './output.ts';

@@ -19,7 +19,7 @@ import {
 } from '../../store/sweeps/findings.ts';
 import { gateOf } from '../../store/sweeps/sweeps.ts';
 import { matrixCellsOf } from '../../store/sweeps/swept-cells.ts';
-import { inLabelOrder } from '../../text/cell-label.ts';
+import { inLabelOrder } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import { contains } from '../../tools/git/git.ts';
 import { readEvidence } from './evidence.ts';

@@ -5,7 +5,7 @@ import { LEAST_PRECISION_SHARE, type RealPrecision } from '../../layers/summariz
 import { formatDecibels, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
 import { type Deployment, type Deployments, deploymentsOf } from '../../judge/deployment.ts';
-import { cellLabel, inLabelOrder } from '../../text/cell-label.ts';
+import { cellLabel, inLabelOrder } from '../../records/cell-label.ts';
 import { UsageError } from '../../errors.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { accuracyOfCells } from '../../store/runs/accuracies.ts';

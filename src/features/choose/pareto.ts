@@ -4,7 +4,7 @@ import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { type Deployment, precisionTwinKey, workloadsOf } from '../../judge/deployment.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { cellLabel } from '../../records/cell-label.ts';
 import type { ChooseOptions } from './command.ts';
 import { aboutSweeps, chosenDeployments, type DeploymentOptions, deploymentOutput } from './deployments.ts';
 import type { ParetoOutput } from './output.ts';

@@ -1,9 +1,8 @@
 import { flagOf } from '../../cli/options.ts';
-import { DEFAULT_FAIL_ON } from '../../cli/fail-on.ts';
 import type { Io } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
-import type { ExitCode } from '../../exit-codes.ts';
+import { DEFAULT_FAIL_ON, type ExitCode } from '../../exit-codes.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
 import { resolveSide } from '../../selection/sides.ts';
 import { planOf } from '../../store/sweeps/sweeps.ts';

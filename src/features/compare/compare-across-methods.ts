@@ -7,7 +7,7 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import type { CellRun } from '../../records/run.ts';
 import { methodOf } from '../../store/runs/run-facts.ts';
 import { canonicalJson } from '../../text/canonical-json.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { cellLabel } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 
 export interface Paired {

@@ -8,7 +8,7 @@ import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { METRIC_IDS, metricOf, metricWord } from '../../records/metric.ts';
 import { allCells } from '../../store/cells.ts';
 import { peekIntoStore } from '../../store/sweeps/find-sweeps.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { cellLabel } from '../../records/cell-label.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { printable } from '../../text/printable.ts';
 import { shellLine } from '../../text/shell-quote.ts';

@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, rmSync, statSync } from 'node:fs';
 import { mkdir, rename } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
-import { temporaryPath } from '../../artefacts/layout.ts';
+import { temporaryPath } from '../../files/layout.ts';
 import { EnvironmentLackingError, errorCode, StoreError, UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';

@@ -3,7 +3,7 @@ import { join, resolve, basename } from 'node:path';
 
 import { copyArtefacts } from '../../artefacts/copy-artefacts.ts';
 import { writeFindings } from '../../artefacts/findings-file.ts';
-import { artefactsFolderOf, temporaryPath } from '../../artefacts/layout.ts';
+import { artefactsFolderOf, temporaryPath } from '../../files/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { migrationsFolder, STORE_NAME, storePath } from '../../cli/store-location.ts';
 import { usingStore, warnIfMigrated } from '../../cli/with-store.ts';
@@ -16,7 +16,7 @@ import { appliedMigration, newestMigration } from '../../store/file/migrations.t
 import { mayWriteStore, readFrom } from '../../store/file/open-to-read.ts';
 import { openStore, type OpenStore, refuseForeign } from '../../store/file/open.ts';
 import { mergeStore } from '../../store/merge/merge-store.ts';
-import { sqliteRefusal } from '../../store/verify/sqlite-problems.ts';
+import { sqliteRefusal } from '../../store/file/store-file.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
 import { wrapWords } from '../../terminal/text-width.ts';

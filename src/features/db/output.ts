@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { count, id, instant, output, type OutputOf } from '../../records/output-parts.ts';
-import { attachment } from '../../artefacts/layout.ts';
+import { attachment } from '../../files/layout.ts';
 import { mergedRows } from '../../store/merge/merge-store.ts';
 import { mergeConflict } from '../../store/merge/tables.ts';
 import { storeDamage } from '../../store/verify/verify-store.ts';

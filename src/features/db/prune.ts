@@ -2,8 +2,8 @@ import { join } from 'node:path';
 
 import { removeAttached } from '../../artefacts/attached.ts';
 import { runFoldersIn } from '../../artefacts/copy-artefacts.ts';
-import { folderSize, refuseLink, removeFolder } from '../../artefacts/folders.ts';
-import { artefactsFolderOf, attachedPathOf, runFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
+import { folderSize, refuseLink, removeFolder } from '../../files/folders.ts';
+import { artefactsFolderOf, attachedPathOf, runFolderOf, sweepFolderOf } from '../../files/layout.ts';
 import { writePrunedNote } from '../../artefacts/sweep-manifest.ts';
 import { yieldToEventLoop, type Io, printResult } from '../../cli/io.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';

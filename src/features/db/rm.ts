@@ -1,8 +1,8 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeFindings } from '../../artefacts/findings-file.ts';
-import { makeOwnFolder } from '../../artefacts/folders.ts';
-import { artefactsFolderOf, removedFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
+import { makeOwnFolder } from '../../files/folders.ts';
+import { artefactsFolderOf, removedFolderOf, sweepFolderOf } from '../../files/layout.ts';
 import { moveToRemoved } from '../../artefacts/copy-artefacts.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';

@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-import { artefactsFolderOf } from '../../artefacts/layout.ts';
+import { artefactsFolderOf } from '../../files/layout.ts';
 import {
   type FolderFacts,
   type GpusFacts,
@@ -16,7 +16,7 @@ import { readGitState } from '../../tools/git/git.ts';
 import { ask } from '../../process/ask.ts';
 import { hostState, numaNodeOf } from '../../machine/host-facts.ts';
 import { trtexecFacts } from '../../trtexec/program/trtexec-facts.ts';
-import { storeHealth } from '../../store/verify/sqlite-problems.ts';
+import { storeHealth } from '../../store/file/store-file.ts';
 import type { Io } from '../../cli/io.ts';
 import { migrationsFolder } from '../../cli/store-location.ts';
 import { ExportFormatError } from '../../errors.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 
 import type { Io } from '../../cli/io.ts';
-import { packageFolder } from '../../cli/store-location.ts';
+import { packageFolder } from '../../files/folders.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';
 import { lockOf } from '../../machine/requests.ts';
@@ -20,7 +20,7 @@ import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { findBuilds, findEnvironments } from '../../store/sweeps/environments.ts';
 import { newestOfBranch, sweepsOfMachines } from '../../store/sweeps/find-sweeps.ts';
 import { count, formatNumber, formatPercent } from '../../terminal/numbers.ts';
-import { cellLabel, inLabelOrder } from '../../text/cell-label.ts';
+import { cellLabel, inLabelOrder } from '../../records/cell-label.ts';
 import { startSweep } from '../run/index.ts';
 import { checksOf, type Judged } from './gpu-checks.ts';
 import type { DoctorOptions } from './command.ts';

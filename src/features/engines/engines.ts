@@ -1,16 +1,23 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
-import { enginesFolderOf } from '../../artefacts/layout.ts';
+import { enginesFolderOf } from '../../files/layout.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
 import { isNamed } from '../../engines/engine-index.ts';
 import { errorCode, UsageError } from '../../errors.ts';
-import { MATRIX_DEFAULTS } from '../../matrix/schema/defaults.ts';
+import { MATRIX_DEFAULTS } from '../../records/matrix-defaults.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
 import type { EngineFolder, KeptEngine } from '../../records/engine.ts';
-import type { EnginesGcOutput, EnginesOutput } from './output.ts';
-import { enginesText, engineTitle, gcText, heldBytes, shownName } from './text.ts';
+import {
+  type EnginesGcOutput,
+  type EnginesOutput,
+  engineTitle,
+  enginesText,
+  gcText,
+  heldBytes,
+  shownName,
+} from './text.ts';
 import { unfinishedSweepsByEngine, lastGoodBuilds } from '../../store/builds/builds.ts';
 import { showRun } from '../../store/runs/show-run.ts';
 import { formatBytes } from '../../terminal/numbers.ts';

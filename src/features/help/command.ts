@@ -17,7 +17,7 @@ export const helpCommand = defineCommand({
     const command = commandNamed(program, topic);
     if (command === null) {
       const text = topic.length === 0 ? undefined : topic.join(' ');
-      return (await import('./help.ts')).help(text, program, io);
+      return (await import('./help.ts')).writeHelp(text, program, io);
     }
     io.out(helpText(command));
     const { wordLines } = await import('./help.ts');

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 
 import { ENGINE_EXPLORER, type ImportHints, TRTEXEC } from '../../artefacts/read/recognise.ts';
-import { artefactsFolderOf, isInside, removedFolderOf } from '../../artefacts/layout.ts';
+import { artefactsFolderOf, isInside, removedFolderOf } from '../../files/layout.ts';
 import { NOTHING_STATED, type StandaloneReading } from '../../artefacts/read/read-standalone.ts';
 import { readSource } from '../../artefacts/read/read-source.ts';
 import { readPrunedNotes } from '../../artefacts/sweep-manifest.ts';
@@ -28,8 +28,7 @@ import {
   emptySweep,
 } from './import-group.ts';
 import { findSweepFolders, type FoundSweep, restoreSweep } from './restore-sweep.ts';
-import type { ImportOutput } from './output.ts';
-import { importText } from './text.ts';
+import { type ImportOutput, importText } from './text.ts';
 import { count } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
 import { sweepsNamed } from '../../store/sweeps/find-sweeps.ts';

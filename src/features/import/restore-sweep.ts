@@ -1,9 +1,9 @@
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 
-import { isInside, SWEEP_MANIFEST, sweepManifestPath } from '../../artefacts/layout.ts';
+import { isInside, SWEEP_MANIFEST, sweepManifestPath } from '../../files/layout.ts';
 import { isId } from '../../records/scalars.ts';
-import { isLink } from '../../artefacts/folders.ts';
+import { isLink } from '../../files/folders.ts';
 import {
   readPrunedNotes,
   readSweepManifest,

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Script, createContext } from 'node:vm';
 
-import { artefactsFolderOf, attachedPathOf } from '../../artefacts/layout.ts';
+import { artefactsFolderOf, attachedPathOf } from '../../files/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
@@ -19,7 +19,7 @@ import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes, formatMs, formatPercent } from '../../terminal/numbers.ts';
 import { numberColumn, renderTable } from '../../terminal/table.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { cellLabel } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import { isRecord } from '../../text/unknown-values.ts';
 import { type CapturedWork, readNsysExport } from '../../tools/nsys/read-export.ts';

@@ -1,4 +1,4 @@
-import { enginesFolderOf } from '../../artefacts/layout.ts';
+import { enginesFolderOf } from '../../files/layout.ts';
 import { EngineIndex, isNamed } from '../../engines/engine-index.ts';
 import { type ChangeRow, changeRows, partRows, type ChangeRows } from '../../layers/change-rows.ts';
 import { diffLayers, type LayersDiff } from '../../layers/diff-layers.ts';

@@ -1,4 +1,4 @@
-import { artefactsFolderOf } from '../../artefacts/layout.ts';
+import { artefactsFolderOf } from '../../files/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { ExitCode } from '../../exit-codes.ts';
@@ -19,7 +19,7 @@ import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, runsAndBuilds } from '../../terminal/numbers.ts';
 import { numberColumn, renderTable, textColumn } from '../../terminal/table.ts';
-import { cellLabel, labelIn } from '../../text/cell-label.ts';
+import { cellLabel, labelIn } from '../../records/cell-label.ts';
 import { describeCommit } from '../../terminal/words.ts';
 import { printable } from '../../text/printable.ts';
 import { groupText, newestBatch } from '../check/index.ts';

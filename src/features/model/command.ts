@@ -13,7 +13,7 @@ import {
   wholeNumber,
   matrixFilterOption,
 } from '../../cli/options.ts';
-import { CALIBRATION_METHODS, CONVERTED_PRECISIONS, HIGH_PRECISIONS } from '../../variants/conversion.ts';
+import { CALIBRATION_METHODS, CONVERTED_PRECISIONS, HIGH_PRECISIONS } from '../../records/conversion.ts';
 import { DISTRIBUTIONS } from '../../variants/make-inputs.ts';
 import { INPUT_DISTRIBUTIONS, MAX_DROP_DB } from '../../records/accuracy.ts';
 import { PRECISIONS } from '../../records/cell.ts';

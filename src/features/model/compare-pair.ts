@@ -3,8 +3,8 @@ import { resolve } from 'node:path';
 
 import * as z from 'zod';
 
-import { sha256OfFile } from '../../artefacts/files.ts';
-import { hashModel } from '../../artefacts/hashes.ts';
+import { sha256OfFile } from '../../files/files.ts';
+import { hashModel } from '../../files/hashes.ts';
 import { ExportFormatError, UsageError } from '../../errors.ts';
 import type { MatrixCell } from '../../matrix/matrix.ts';
 import { plannedVariant } from '../../matrix/plan/make-plan.ts';

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { basename, dirname, isAbsolute, relative, resolve } from 'node:path';
 
-import { sha256OfFile } from '../../artefacts/files.ts';
+import { sha256OfFile } from '../../files/files.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { cannotWrite, writeOutput } from '../../cli/output-file.ts';
 import { BenchError, UsageError } from '../../errors.ts';

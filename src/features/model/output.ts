@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 import { output, type OutputOf, count, accuracy, instant } from '../../records/output-parts.ts';
 import { onnxFacts } from '../../tools/onnx/facts.ts';
-import { variantRecord } from '../../variants/conversion.ts';
+import { variantRecord } from '../../records/conversion.ts';
 import { DISTRIBUTIONS } from '../../variants/make-inputs.ts';
 import { accuracyInputsSchema } from '../../records/accuracy.ts';
 import { sha256Schema, textByName, textOrNull } from '../../records/scalars.ts';

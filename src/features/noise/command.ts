@@ -19,7 +19,7 @@ export const noiseCommand = defineCommand({
     'bench noise                        # the noisiest cells first',
     "bench noise 'model=vit* & batch=8' --metric throughput",
   ],
-  outputs: { noise: async () => (await import('./output.ts')).noise },
+  outputs: { noise: async () => (await import('./noise.ts')).noiseOutput },
   define,
   run: async ([names], options, io) => (await import('./noise.ts')).noise(names, options, io),
 });

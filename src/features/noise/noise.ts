@@ -1,12 +1,26 @@
+import * as z from 'zod';
+
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
+import { HISTORY, NEWEST_SWEEPS, logsOf, noiseOf } from '../../judge/history/noise.ts';
+import { type KnownNoise, squaresAround, visibleChange } from '../../judge/run-noise.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import { isMetric, isOfBuild, type MetricId, metricOf, metricWord } from '../../records/metric.ts';
+import { type MetricId, isMetric, isOfBuild, metricOf, metricWord } from '../../records/metric.ts';
+import {
+  type OutputOf,
+  aboutCell as aboutCellSchema,
+  count as countSchema,
+  id,
+  outputOfVersion,
+  provenance as provenanceSchema,
+} from '../../records/output-parts.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { chooseCells, metricNamed, namedCells } from '../../selection/by-name.ts';
+import { cellHistories } from '../../selection/cell-histories.ts';
 import { resolveSide } from '../../selection/sides.ts';
+import { at, median, medianIn } from '../../statistics/order-statistics.ts';
 import { percentOfLog } from '../../statistics/special-functions.ts';
 import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
@@ -16,14 +30,9 @@ import { cellTable, withCells } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatNumber } from '../../terminal/numbers.ts';
 import { dotted, wrapWords } from '../../terminal/text-width.ts';
-import { aboutCell, inLabelOrder } from '../../text/cell-label.ts';
+import { aboutCell, inLabelOrder } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import type { NoiseOptions } from './command.ts';
-import { type NoiseOutput, type NoisyCell, SHOWN_RUNS } from './output.ts';
-import { HISTORY, NEWEST_SWEEPS, logsOf, noiseOf } from '../../judge/history/noise.ts';
-import { type KnownNoise, squaresAround, visibleChange } from '../../judge/run-noise.ts';
-import { cellHistories } from '../../selection/cell-histories.ts';
-import { at, median, medianIn } from '../../statistics/order-statistics.ts';
 
 /** `bench noise [CELL...]`: the noise of each cell, and what is visible in spite of it. */
 export async function noise(names: readonly string[], options: NoiseOptions, io: Io): Promise<ExitCode> {
@@ -233,3 +242,34 @@ function timerNoise(values: Float64Array): number {
   const isCoarse = gaps.length > 0 && gaps.length + 1 <= Math.max(3, 0.6 * sorted.length);
   return isCoarse ? Math.min(...gaps) / medianIn(sorted, 0, sorted.length) / Math.sqrt(12) : 0;
 }
+
+/** Runs of a sweep for which the table says what they show. */
+const SHOWN_RUNS = [1, 3, 5, 10] as const;
+
+const percent = z.number().min(0).nullable();
+
+export const noiseOutput = outputOfVersion(3, 'bench noise --json', {
+  sweepId: id.describe('The newest of the series'),
+  firstSweepId: id.describe('The oldest that was looked at'),
+  branch: z.string().nullable(),
+  matrix: z.string().nullable(),
+  provenance: provenanceSchema,
+  sweeps: countSchema,
+  cells: z.array(
+    z.strictObject({
+      ...aboutCellSchema,
+      runs: countSchema,
+      sweeps: countSchema,
+      runPercent: percent.describe('Standard deviation of a run within its sweep'),
+      sweepPercent: percent.describe('Standard deviation between sweeps beyond their runs; null with fewer than 8'),
+      visible: z
+        .array(z.strictObject({ runs: countSchema, percent }))
+        .describe('The smallest change that two sweeps with this many runs of the cell show nine times in ten'),
+    }),
+  ),
+  notes: z.array(z.string()),
+});
+
+type NoiseOutput = OutputOf<typeof noiseOutput>;
+
+type NoisyCell = NoiseOutput['cells'][number];

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 
-import { sha256OfFileSync } from '../../artefacts/files.ts';
+import { sha256OfFileSync } from '../../files/files.ts';
 import {
   errorCode,
   EnvironmentLackingError,

@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises';
 
 import { attachFile } from '../../artefacts/attached.ts';
-import { artefactsFolderOf, enginesFolderOf } from '../../artefacts/layout.ts';
+import { artefactsFolderOf, enginesFolderOf } from '../../files/layout.ts';
 import type { Io } from '../../cli/io.ts';
-import { LiveProgress } from '../../cli/live-progress.ts';
+import { LiveProgress } from '../../run/live-progress.ts';
 import { chooseProgram } from '../../cli/program.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
 import { filledArgs } from '../../engines/engine-state.ts';
@@ -22,7 +22,7 @@ import type { OpenStore } from '../../store/file/open.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { formatBytes } from '../../terminal/numbers.ts';
 import { outcomeText } from '../../terminal/words.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { cellLabel } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import {
   type CaptureRequest,

@@ -13,7 +13,7 @@ import { type OpenStore, openExistingStore } from '../../store/file/open.ts';
 import type { Look } from '../../terminal/look.ts';
 import { formatBytes } from '../../terminal/numbers.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { cellLabel } from '../../records/cell-label.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { printable } from '../../text/printable.ts';
 import { envText, shellLine } from '../../text/shell-quote.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { enginesFolderOf } from '../../artefacts/layout.ts';
+import { enginesFolderOf } from '../../files/layout.ts';
 import type { Io } from '../../cli/io.ts';
 import { type CachedEngine, EngineCache } from '../../engines/engine-cache.ts';
 import { engineName } from '../../engines/engine-index.ts';
@@ -16,7 +16,7 @@ import type { OpenStore, StoreDatabase } from '../../store/file/open.ts';
 import { engineKeysOf } from '../../store/runs/runs.ts';
 import { sweepsOfCell } from '../../store/sweeps/find-sweeps.ts';
 import { planOf } from '../../store/sweeps/sweeps.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { cellLabel } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import { defined } from '../../text/unknown-values.ts';
 import {

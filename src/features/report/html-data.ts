@@ -1,6 +1,6 @@
 import { cellsOfSweeps, metricNamed } from '../../selection/by-name.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import { inLabelOrder } from '../../text/cell-label.ts';
+import { inLabelOrder } from '../../records/cell-label.ts';
 import { UsageError } from '../../errors.ts';
 import { reportedChanges, trendMarks } from '../../judge/trend.ts';
 import { metricOf } from '../../records/metric.ts';

@@ -8,7 +8,7 @@ import { calledWithApi, plugInProblem } from '../../harnesses/plug-in.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { loadModule } from '../../cli/load-module.ts';
-import type { ExitCode } from '../../exit-codes.ts';
+import { type ExitCode, failOn } from '../../exit-codes.ts';
 import { jsonText, printable } from '../../text/printable.ts';
 import {
   bencherJson,
@@ -22,7 +22,6 @@ import {
   withoutIneligible,
 } from '../export/index.ts';
 import { redactionFor } from '../../cli/redacted.ts';
-import { failOn } from '../../cli/fail-on.ts';
 import { type Io, printLines } from '../../cli/io.ts';
 import { cannotWrite, writeOutput } from '../../cli/output-file.ts';
 import { withStore } from '../../cli/with-store.ts';

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 
-import { artefactsFolderOf, RUN_MANIFEST, runFolderOf } from '../../artefacts/layout.ts';
+import { artefactsFolderOf, RUN_MANIFEST, runFolderOf } from '../../files/layout.ts';
 import { RunFiles } from '../../artefacts/run-files.ts';
 import { parseRunManifest } from '../../artefacts/run-manifest.ts';
-import { zipped } from '../../artefacts/zip.ts';
+import { zipped } from '../../files/zip.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { writeOutput } from '../../cli/output-file.ts';
 import { redactedText, redactionFor } from '../../cli/redacted.ts';

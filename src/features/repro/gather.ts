@@ -1,8 +1,8 @@
 import { join, posix, resolve } from 'node:path';
 
-import { artefactsFolderOf, runFolderOf } from '../../artefacts/layout.ts';
+import { artefactsFolderOf, runFolderOf } from '../../files/layout.ts';
 import { readRunFolder } from '../../artefacts/read/read-run.ts';
-import { packageFolder } from '../../cli/store-location.ts';
+import { packageFolder } from '../../files/folders.ts';
 import { isStoredVariable } from '../../process/environment-variables.ts';
 import { type KeyedCell, variablesOf } from '../../records/cell.ts';
 import { type PlannedBuild, type PlannedRun, PLACEHOLDERS } from '../../records/plan.ts';
@@ -16,7 +16,7 @@ import type { OpenStore } from '../../store/file/open.ts';
 import type { ShownRun } from '../../store/runs/show-run.ts';
 import { findBuilds } from '../../store/sweeps/environments.ts';
 import { findSweep, planOf } from '../../store/sweeps/sweeps.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { cellLabel } from '../../records/cell-label.ts';
 import { isSecret } from '../../text/redact.ts';
 import { stringOrNull } from '../../text/unknown-values.ts';
 import { instantOf } from '../../text/utc-instant.ts';

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { LAYER_CHANGES } from '../../layers/diff-layers.ts';
 import { count, id, instant, output, type OutputOf, provenance, role } from '../../records/output-parts.ts';
 import { sha256Schema, textByName, textOrNull } from '../../records/scalars.ts';
-import { variantRecord } from '../../variants/conversion.ts';
+import { variantRecord } from '../../records/conversion.ts';
 
 const texts = z.array(z.string());
 const hashed = z.strictObject({ path: z.string(), sha256: sha256Schema.nullable() });

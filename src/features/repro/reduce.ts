@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 
 import * as z from 'zod';
 
-import { hashModel } from '../../artefacts/hashes.ts';
+import { hashModel } from '../../files/hashes.ts';
 import type { Io } from '../../cli/io.ts';
 import { UsageError } from '../../errors.ts';
 import { changeRows } from '../../layers/change-rows.ts';

@@ -10,7 +10,7 @@ import { machineLines } from '../../terminal/machine-text.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 import { envText, shellLine, shellQuote } from '../../text/shell-quote.ts';
-import { variantNotes } from '../../variants/conversion.ts';
+import { variantNotes } from '../../records/conversion.ts';
 import type { ReproOptions } from './command.ts';
 import { gatherReproduction } from './gather.ts';
 import type { ReproOutput } from './output.ts';

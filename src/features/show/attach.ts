@@ -1,6 +1,6 @@
 import { basename, resolve } from 'node:path';
 
-import { artefactsFolderOf, attachment } from '../../artefacts/layout.ts';
+import { artefactsFolderOf, attachment } from '../../files/layout.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import { attachFile } from '../../artefacts/attached.ts';

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { isMeasured } from '../../records/run.ts';
 import type { CellBound } from '../../records/bound.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { cellLabel } from '../../records/cell-label.ts';
 import { median } from '../../statistics/order-statistics.ts';
 import { type Metric, metricOf } from '../../records/metric.ts';
 import { isFine, outcomeReason } from '../../records/outcome.ts';

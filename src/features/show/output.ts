@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { rebuiltEngineSchema } from '../../selection/rebuilt-engines.ts';
-import { attachment } from '../../artefacts/layout.ts';
+import { attachment } from '../../files/layout.ts';
 import { cellBoundSchema } from '../../records/bound.ts';
 import { OUTCOME_KINDS } from '../../records/outcome.ts';
 import {

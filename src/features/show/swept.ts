@@ -9,7 +9,7 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
 import { outcomeReason } from '../../records/outcome.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { cellLabel } from '../../records/cell-label.ts';
 import type { ShownSweep } from './output.ts';
 import { UsageError } from '../../errors.ts';
 import { median } from '../../statistics/order-statistics.ts';

@@ -18,7 +18,7 @@ import { statisticsOf, statisticsTable } from '../../terminal/statistics-table.t
 import { numberColumn, renderTable } from '../../terminal/table.ts';
 import { truncate, wrapHanging } from '../../terminal/text-width.ts';
 import { adviceOf, boundLines, evidenceLines, flagLines, outcomeText } from '../../terminal/words.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { cellLabel } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import { shellLine } from '../../text/shell-quote.ts';
 import { driftOf } from '../../trtexec/fitness/find-flags.ts';

@@ -2,7 +2,7 @@ import { appendFileSync, existsSync, readFileSync, statSync } from 'node:fs';
 
 import * as z from 'zod';
 
-import { lastLinesOf } from '../../artefacts/files.ts';
+import { lastLinesOf } from '../../files/files.ts';
 import type { Io } from '../../cli/io.ts';
 import { printable } from '../../text/printable.ts';
 import { SlurmClient } from '../../tools/slurm/slurm-client.ts';

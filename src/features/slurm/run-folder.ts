@@ -4,15 +4,15 @@ import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { writeNote } from '../../artefacts/files.ts';
-import { namesIn, readJson } from '../../artefacts/folders.ts';
+import { writeNote } from '../../files/files.ts';
+import { namesIn, readJson } from '../../files/folders.ts';
 import { UsageError } from '../../errors.ts';
 import { slurmSchema } from '../../matrix/schema/slurm-schema.ts';
 import type { Immutable } from '../../records/scalars.ts';
 import { sweepSchema } from '../../records/sweep.ts';
 import { storedPlanSchema } from '../../run/stored-plan.ts';
 import { printable } from '../../text/printable.ts';
-import { COLLECT_SCRIPT, TASK_SCRIPT } from '../../tools/slurm/sbatch-args.ts';
+import { COLLECT_SCRIPT, TASK_SCRIPT } from './sbatch-args.ts';
 
 const RUN_PLAN_VERSION = 2;
 

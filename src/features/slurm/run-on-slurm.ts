@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 
-import { isInside } from '../../artefacts/layout.ts';
+import { isInside } from '../../files/layout.ts';
 import { gitStateOf } from '../../cli/git-state.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { noTrtexec } from '../../cli/program.ts';
@@ -19,17 +19,16 @@ import { leftOutOf, plannedSweep } from '../../run/planned-sweep.ts';
 import { storedPlanSchema } from '../../run/stored-plan.ts';
 import { type OpenStore, openStore } from '../../store/file/open.ts';
 import { printable } from '../../text/printable.ts';
-import { rangesOf, unfitRunFolder } from '../../tools/slurm/sbatch-args.ts';
+import { rangesOf, unfitRunFolder } from './sbatch-args.ts';
 import { SlurmClient, isUnreachable, lastWords } from '../../tools/slurm/slurm-client.ts';
 import { type ShardStatus, isLiving, isOver, isSettling } from '../../tools/slurm/states.ts';
 import { type PrepareOptions, type Prepared, prepare } from '../plan/index.ts';
 import { collect, saveNewSweep } from './collect.ts';
 import type { CollectOptions, ResumeOptions, SettingsOptions } from './command.ts';
 import { ShardWatch, readJobs, recordJob, submittedArrays, taskOf } from './jobs.ts';
-import type { CancelOutput } from './output.ts';
 import { RunFolder, type RunPlan, finishedShards } from './run-folder.ts';
 import { type Submission, settingsOf, submitCollector, submitOutput, submitShards } from './submit.ts';
-import { cancelText, submitText } from './text.ts';
+import { type CancelOutput, cancelText, submitText } from './text.ts';
 
 export interface SlurmRunOptions extends PrepareOptions, SettingsOptions, CollectOptions {
   readonly runDir?: string;

@@ -4,13 +4,13 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Io } from '../../cli/io.ts';
-import { packageFolder } from '../../cli/store-location.ts';
+import { packageFolder } from '../../files/folders.ts';
 import { EnvironmentLackingError, UsageError } from '../../errors.ts';
 import { readSlurmProfile, readSlurmSetting, type SlurmSettings } from '../../matrix/schema/slurm-schema.ts';
 import type { SettingsOptions } from './command.ts';
-import type { SubmitOutput } from './output.ts';
+import type { SubmitOutput } from './text.ts';
 import { recordJob, type SubmittedArray } from './jobs.ts';
-import { chunkShards, collectArgs, sbatchArgs } from '../../tools/slurm/sbatch-args.ts';
+import { chunkShards, collectArgs, sbatchArgs } from './sbatch-args.ts';
 import { type JobId, lastWords, parseJobId, refusalOf, type SlurmClient } from '../../tools/slurm/slurm-client.ts';
 import type { RunPlan } from './run-folder.ts';
 

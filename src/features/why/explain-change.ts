@@ -1,4 +1,4 @@
-import type { Explanation } from './output.ts';
+import type { Explanation } from './text.ts';
 import { type Cause, type ValueChange, type ExplainedMetric, EXPLAINED_METRICS } from '../../records/cause.ts';
 import { changedConditions, sameEngine } from './changed-conditions.ts';
 import { type CauseDetector, contextOf, newest, type WhyContext, type WhySides, watchedMedian } from './context.ts';

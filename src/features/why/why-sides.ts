@@ -5,7 +5,7 @@ import { layerFactsOf } from '../../layers/layer-facts.ts';
 import { summarizeLayers } from '../../layers/summarize-layers.ts';
 import type { WhySides } from './context.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import { cellDifference } from '../../text/cell-label.ts';
+import { cellDifference } from '../../records/cell-label.ts';
 import { failureSentences, outcomeReason } from '../../records/outcome.ts';
 import type { ExplainedRun } from '../../layers/explained-run.ts';
 import type { ProfiledEngine } from '../../layers/profiled-engine.ts';

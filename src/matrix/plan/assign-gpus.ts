@@ -1,7 +1,6 @@
 import type { Cell, KeyedCell } from '../../records/cell.ts';
 import type { Plan, PlannedBuild, PlannedCell } from '../../records/plan.ts';
-import { hashOf } from '../../text/canonical-json.ts';
-import { compareTexts } from '../../text/compare-texts.ts';
+import { compareTexts, hashOf } from '../../text/canonical-json.ts';
 import type { Shard } from '../../tools/slurm/states.ts';
 
 type Assignment = Readonly<Record<string, string>>;

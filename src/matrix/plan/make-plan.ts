@@ -1,4 +1,4 @@
-import { cellLabel } from '../../text/cell-label.ts';
+import { cellLabel } from '../../records/cell-label.ts';
 import { MatrixError, type Mistake } from '../../errors.ts';
 import { type Matrix, type MatrixCell, type MatrixHarness, onnxOf, type RunMethod } from '../matrix.ts';
 import type { Plan, PlannedBuild, PlannedCell, PlannedLimits, PlannedRun, PlannedVariant } from '../../records/plan.ts';

@@ -3,7 +3,7 @@ import type { Placed } from '../matrix.ts';
 import { namedAxis } from '../../records/axis.ts';
 import { printable } from '../../text/printable.ts';
 import { isSecret, SECRETS_ARE_INHERITED } from '../../text/redact.ts';
-import { MATRIX_DEFAULTS } from '../schema/defaults.ts';
+import { MATRIX_DEFAULTS } from '../../records/matrix-defaults.ts';
 import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
 import { AXIS_NAMES, type AxesFile } from '../schema/schema.ts';
 import { isObject, shapeSet, type ShapeSet } from './shapes.ts';

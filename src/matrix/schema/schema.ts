@@ -12,8 +12,8 @@ import {
   WEIGHTS,
 } from '../../records/axis.ts';
 import { PRECISIONS, PRECISION_ROUTES } from '../../records/cell.ts';
-import { LONGEST_NOTE } from '../../text/note.ts';
-import { conversionSchema } from './conversion-schema.ts';
+import { LONGEST_NOTE } from '../../text/printable.ts';
+import { conversionSchema } from '../models/conversions.ts';
 import { slurmSchema } from './slurm-schema.ts';
 
 /**

@@ -8,7 +8,7 @@ import type { MatrixModel } from '../models/models.ts';
 import { eachStated, type Point } from '../points/axes.ts';
 import { actsInBuild, actsInRun, flagText, readFlags, pointFlags } from '../points/flags.ts';
 import type { MistakeList } from '../yaml/source-node.ts';
-import { MATRIX_DEFAULTS } from './defaults.ts';
+import { MATRIX_DEFAULTS } from '../../records/matrix-defaults.ts';
 import type { BuildFile, MatrixFile, PluginsFile } from './schema.ts';
 
 /** The model's settings override the common ones; maps are merged by key. */

@@ -2,9 +2,9 @@ import { existsSync, realpathSync } from 'node:fs';
 import { copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 
-import { lastLinesOf } from '../../artefacts/files.ts';
-import { readJson } from '../../artefacts/folders.ts';
-import { isInside } from '../../artefacts/layout.ts';
+import { lastLinesOf } from '../../files/files.ts';
+import { readJson } from '../../files/folders.ts';
+import { isInside } from '../../files/layout.ts';
 import type { Io } from '../../cli/io.ts';
 import { BenchError, InterruptedError } from '../../errors.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import * as z from 'zod';
 
-import { nameProblem } from '../../artefacts/layout.ts';
+import { nameProblem } from '../../files/layout.ts';
 import { StoreError } from '../../errors.ts';
 import { count } from '../../records/output-parts.ts';
 import type { SweepId } from '../../records/scalars.ts';

@@ -1,7 +1,7 @@
 import { type SQL, and, eq, inArray, notInArray, or, sql } from 'drizzle-orm';
 
 import type { EngineIdentity } from '../../layers/explained-run.ts';
-import type { EngineLayer } from '../../layers/layer-info.ts';
+import type { EngineLayer } from '../../records/layer-info.ts';
 import type { CellInputs } from '../../records/cell.ts';
 import { UNKNOWN_ENVIRONMENT } from '../../records/environment.ts';
 import type { BuildId, CellKey, RunId, SweepId } from '../../records/scalars.ts';

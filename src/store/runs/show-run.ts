@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, getTableColumns, inArray, isNull, like, lt } from 'drizzle-orm';
 
-import type { Attachment } from '../../artefacts/layout.ts';
+import type { Attachment } from '../../files/layout.ts';
 import { boundOf } from '../../judge/bound.ts';
 import { TIMED_METRICS, type TimeStatistics, type TimedMetric } from '../../records/harness.ts';
 import type { Outcome } from '../../records/outcome.ts';

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import type { FailureReason } from '../../records/outcome.ts';
-import type { Converter } from '../../variants/conversion.ts';
+import type { Converter } from '../../records/conversion.ts';
 
 /** Arguments for the interpreter that install what variants require. */
 export const MODELOPT_INSTALL = '-m pip install "nvidia-modelopt[onnx]==0.47.0"';

@@ -1,7 +1,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
-import { lastLinesOf } from '../../artefacts/files.ts';
+import { lastLinesOf } from '../../files/files.ts';
 import { EnvironmentLackingError, InterruptedError, UsageError } from '../../errors.ts';
 import { ask } from '../../process/ask.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { ExportFormatError } from '../../errors.ts';
-import type { EngineLayer, LayerInfo, LayerTensor } from '../../layers/layer-info.ts';
+import type { EngineLayer, LayerInfo, LayerTensor } from '../../records/layer-info.ts';
 import type { Shapes } from '../../records/cell.ts';
 import { type UnknownRecord, isRecord } from '../../text/unknown-values.ts';
 import { parseJson, parseTensorrtJson } from './json-repair.ts';

@@ -2,7 +2,7 @@ import type { RunFlag } from '../../records/run-flag.ts';
 import type { QueryTimes } from '../run-facts.ts';
 import { type ComputeTimes, type FitnessFacts, hasOneStream, percent, shortMs } from './facts.ts';
 import { isHostStarved } from './host-bound.ts';
-import { shortList } from '../../text/short-list.ts';
+import { shortList } from '../../text/printable.ts';
 
 interface Limits {
   readonly meanRatio: number;

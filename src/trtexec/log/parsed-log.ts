@@ -1,4 +1,4 @@
-import type { LayerInfo } from '../../layers/layer-info.ts';
+import type { LayerInfo } from '../../records/layer-info.ts';
 import type { Shapes } from '../../records/cell.ts';
 import type { Excerpt, Measurement } from '../../records/harness.ts';
 import type { Evidence, FailureReason } from '../../records/outcome.ts';

@@ -1,4 +1,4 @@
-import { omittedBytesIn } from '../../text/omitted-output.ts';
+import { omittedBytesIn } from '../../text/printable.ts';
 import type { Evidence } from '../../records/outcome.ts';
 import { parseTensorrtVersion, type TensorrtVersion } from '../../text/version.ts';
 import { LayerTextReader } from '../exports/layer-info.ts';

@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { basename, delimiter, dirname, join } from 'node:path';
 
-import { namesIn } from '../../artefacts/folders.ts';
+import { namesIn } from '../../files/folders.ts';
 import { EnvironmentLackingError } from '../../errors.ts';
 import type { TensorrtVersion } from '../../text/version.ts';
 import { ask } from '../../process/ask.ts';

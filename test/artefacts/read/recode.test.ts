@@ -5,7 +5,7 @@ import { gzipSync, zstdCompressSync } from 'node:zlib';
 
 import { describe, expect, test } from 'vitest';
 
-import { readWhole } from '../../../src/artefacts/files.ts';
+import { readWhole } from '../../../src/files/files.ts';
 import { isInstalled } from '../../../src/process/ask.ts';
 import { bench, benchProcess, temporaryFolder } from '../../support/bench.ts';
 import { readFixture } from '../../support/recordings.ts';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { comparedCellText, type ShownCell } from '../../../src/features/compare/cell-text.ts';
 import { metricOf } from '../../../src/records/metric.ts';
 import { makeLook } from '../../../src/terminal/look.ts';
-import { cellLabel } from '../../../src/text/cell-label.ts';
+import { cellLabel } from '../../../src/records/cell-label.ts';
 import { choiceCell } from '../../support/deployments.ts';
 
 function reported(

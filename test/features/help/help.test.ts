@@ -4,17 +4,15 @@ import { brotliDecompressSync } from 'node:zlib';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { FAIL_ON_WORDS } from '../../../src/cli/fail-on.ts';
-import { EXIT_CODES } from '../../../src/exit-codes.ts';
+import { EXIT_CODES, FAIL_ON_WORDS } from '../../../src/exit-codes.ts';
 import { CELL_REASONS, CELL_VERDICTS } from '../../../src/judge/gate/evidence.ts';
 import { FINDING_STATES } from '../../../src/records/finding.ts';
 import { VERDICTS } from '../../../src/records/verdict.ts';
 import { METRIC_IDS } from '../../../src/records/metric.ts';
 import { matrixSchema } from '../../../src/matrix/schema/schema.ts';
 import { verdictText } from '../../../src/features/check/index.ts';
-import { wordLines } from '../../../src/features/help/help.ts';
+import { EXPLAINED_NUMBERS, metricText, wordLines } from '../../../src/features/help/help.ts';
 import { makeLook } from '../../../src/terminal/look.ts';
-import { EXPLAINED_NUMBERS, metricText } from '../../../src/features/help/metric-texts.ts';
 import { bench, ROOT } from '../../support/bench.ts';
 import { FIXTURES } from '../../support/recordings.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { hashModel } from '../../../src/artefacts/hashes.ts';
+import { hashModel } from '../../../src/files/hashes.ts';
 import type { AccuracyRecord } from '../../../src/records/accuracy.ts';
 import { openStore } from '../../../src/store/file/open.ts';
 import { accuracyHistory, saveAccuracy } from '../../../src/store/runs/accuracies.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { arraySpec, chunkShards, sbatchArgs, TASK_SCRIPT } from '../../../src/tools/slurm/sbatch-args.ts';
+import { arraySpec, chunkShards, sbatchArgs, TASK_SCRIPT } from '../../../src/features/slurm/sbatch-args.ts';
 import { parseJobId, refusalOf } from '../../../src/tools/slurm/slurm-client.ts';
 import {
   type LocalShardState,

@@ -1,6 +1,6 @@
 export { pairIds } from './pair.ts';
 import { resolve } from 'node:path';
-import { sha256OfFile } from '../../../artefacts/files.ts';
+import { sha256OfFile } from '../../../files/files.ts';
 import type { Io } from '../../../cli/io.ts';
 import { migrationsFolder, storePath } from '../../../cli/store-location.ts';
 import { usingStore, warnIfMigrated } from '../../../cli/with-store.ts';

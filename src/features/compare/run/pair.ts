@@ -1,7 +1,7 @@
 import { readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-import { makeOwnFolder } from '../../../artefacts/folders.ts';
+import { makeOwnFolder } from '../../../files/folders.ts';
 import type { Io } from '../../../cli/io.ts';
 import { UsageError } from '../../../errors.ts';
 import { planOfCells } from '../../../matrix/plan/assign-gpus.ts';

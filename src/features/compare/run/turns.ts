@@ -1,9 +1,9 @@
-import { artefactsFolderOf, enginesFolderOf } from '../../../artefacts/layout.ts';
+import { artefactsFolderOf, enginesFolderOf } from '../../../files/layout.ts';
 import type { Io } from '../../../cli/io.ts';
-import { LiveProgress } from '../../../cli/live-progress.ts';
+import { LiveProgress } from '../../../run/live-progress.ts';
 import { InterruptedError } from '../../../errors.ts';
 import { highestRepeat, newestRun, plannedRunS, timeBudget } from '../../../judge/adaptive-repeats.ts';
-import { withLockedClocks } from '../../../machine/clock-lock.ts';
+import { withLockedClocks } from '../../../run/run-sweep.ts';
 import type { Machine } from '../../../machine/machine.ts';
 import { BUILD_ESTIMATE_S } from '../../../matrix/plan/assign-gpus.ts';
 import { inRounds } from '../../../matrix/plan/order.ts';

@@ -5,7 +5,7 @@ import type { Environment } from '../../../records/environment.ts';
 import { wholeOf } from '../../../records/gated-metric.ts';
 import { isOwnMetric, metricOf } from '../../../records/metric.ts';
 import { dotted } from '../../../terminal/text-width.ts';
-import { cellLabel } from '../../../text/cell-label.ts';
+import { cellLabel } from '../../../records/cell-label.ts';
 import { metricText } from '../../help/index.ts';
 import { cellsView } from './cells-view.ts';
 import { namesOf } from './cell-rows.ts';

@@ -3,7 +3,7 @@ import { ENVIRONMENT_FIELDS } from '../../../judge/compare/differences.ts';
 import { metricOf } from '../../../records/metric.ts';
 import { withCells } from '../../../terminal/cell-columns.ts';
 import { formatNumber, formatPercent } from '../../../terminal/numbers.ts';
-import { cellLabel } from '../../../text/cell-label.ts';
+import { cellLabel } from '../../../records/cell-label.ts';
 import { choiceColumns, RATIO, tallyText } from '../../choose/index.ts';
 import { type Row, cellLink, cellWords, isChange, namesOf, rowsByKey } from './cell-rows.ts';
 import type { EnvironmentChange, ReportData } from './report-data.ts';

@@ -1,11 +1,20 @@
-import { median } from '../../../statistics/order-statistics.ts';
+import * as z from 'zod';
+
+import { SEARCH_AXES } from '../../../judge/latency-search.ts';
+import {
+  type OutputOf,
+  count as countSchema,
+  id,
+  output as outputSchema,
+  provenance as provenanceSchema,
+} from '../../../records/output-parts.ts';
 import type { Sweep } from '../../../records/sweep.ts';
+import { median } from '../../../statistics/order-statistics.ts';
 import type { Look } from '../../../terminal/look.ts';
 import { count, formatMs, formatPercent } from '../../../terminal/numbers.ts';
 import { dotted, wrapHanging, wrapWords } from '../../../terminal/text-width.ts';
 import { printable } from '../../../text/printable.ts';
-import type { SearchOutput } from './output.ts';
-import type { SearchedGroup, SearchRuns } from './search-runs.ts';
+import type { SearchRuns, SearchedGroup } from './search-runs.ts';
 
 type Group = SearchOutput['groups'][number];
 
@@ -150,3 +159,47 @@ function placeText({ isClose, limitedMs, runs }: Point, { maxLatencyMs }: Search
 function pointText({ at, runs, state }: Point): string {
   return state === 'lost' ? `${at} failed` : `${at} ${state === 'open' ? 'is open' : state} (${count(runs, 'run')})`;
 }
+
+const point = z.strictObject({
+  key: id,
+  label: z.string(),
+  at: countSchema.describe('Its batch, or its streams'),
+  state: z
+    .enum(['holds', 'misses', 'open', 'lost', 'notMeasured'])
+    .describe('open: more runs would be needed; lost: it could not be measured'),
+  isClose: z.boolean().describe('Too close to the limit for the noise of its runs: their median decided'),
+  limitedMs: z.number().nullable().describe('Median of its runs'),
+  runs: countSchema,
+  knownRuns: countSchema.describe('Number of these that come from other sweeps'),
+});
+
+export const search = outputSchema('bench choose --search --json', {
+  sweepId: id.nullable().describe('Null for a dry run, and where all was known'),
+  provenance: provenanceSchema,
+  limits: z.strictObject({
+    maxLatencyMs: z.number(),
+    metric: z.enum(['median', 'p99']),
+    surePercent: z.number(),
+    maxRuns: countSchema.nullable(),
+  }),
+  axis: z.enum(SEARCH_AXES),
+  groups: z.array(
+    z.strictObject({
+      label: z.string().describe('Label of its smallest cell'),
+      model: z.string(),
+      precision: z.string(),
+      isComplete: z.boolean(),
+      isMonotone: z.boolean().describe('False where a larger point was faster than a smaller one'),
+      highest: point.nullable().describe('The highest that holds the limit, as far as is known'),
+      points: z.array(point),
+    }),
+  ),
+  runs: z.strictObject({
+    made: countSchema,
+    known: countSchema.describe('From other sweeps of the same commit and machine'),
+    expected: countSchema.describe('Expected runs of such a search if nothing is near the limit'),
+    product: countSchema.describe('Runs that all cells would take with the maximum of repeats'),
+  }),
+});
+
+type SearchOutput = OutputOf<typeof search>;

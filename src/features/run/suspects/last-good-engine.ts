@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-import { sha256OfFile } from '../../../artefacts/files.ts';
+import { sha256OfFile } from '../../../files/files.ts';
 import type { Io } from '../../../cli/io.ts';
 import { chooseProgram } from '../../../cli/program.ts';
 import type { CachedEngine, EngineCache } from '../../../engines/engine-cache.ts';

@@ -1,5 +1,5 @@
 import type { Io } from '../../../cli/io.ts';
-import type { LiveProgress } from '../../../cli/live-progress.ts';
+import type { LiveProgress } from '../../../run/live-progress.ts';
 import type { EngineCache } from '../../../engines/engine-cache.ts';
 import { type JudgedSweep, judgedSweep } from '../../check/index.ts';
 import {
@@ -37,8 +37,7 @@ import { sweepWallS } from '../../../store/runs/time-estimates.ts';
 import { seriesUntil } from '../../../store/sweeps/find-sweeps.ts';
 import { plannedPairsOf, findSweep, planOf } from '../../../store/sweeps/sweeps.ts';
 import { count, formatDuration, formatPercent } from '../../../terminal/numbers.ts';
-import { printable } from '../../../text/printable.ts';
-import { shortList } from '../../../text/short-list.ts';
+import { printable, shortList } from '../../../text/printable.ts';
 import { parseTensorrtVersion } from '../../../text/version.ts';
 import { Dialect } from '../../../trtexec/arguments/dialect.ts';
 import { profileArgs } from '../../../trtexec/arguments/run-args.ts';

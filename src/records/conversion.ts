@@ -1,6 +1,7 @@
 import * as z from 'zod';
+import { evidenceSchema, FAILURE_REASONS } from './outcome.ts';
 
-import { type Precision, PRECISIONS, type Shapes } from '../records/cell.ts';
+import { type Precision, PRECISIONS, type Shapes } from './cell.ts';
 
 export const CONVERTERS = ['autocast', 'modelopt'] as const;
 
@@ -110,3 +111,11 @@ export function variantNotes(variant: VariantRecord): string[] {
         : [`calibrated on data ${calibration.sha256.slice(0, 12)}`]),
   ];
 }
+
+/** Why there is no variant: as it is stored with the log. */
+export const conversionFailureSchema = z.object({
+  reason: z.enum(FAILURE_REASONS),
+  evidence: z.array(evidenceSchema).min(1),
+});
+
+export type ConversionFailure = z.infer<typeof conversionFailureSchema>;

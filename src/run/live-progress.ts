@@ -1,9 +1,9 @@
 import type { Plan } from '../records/plan.ts';
-import type { SweepEvent } from '../run/sweep-context.ts';
-import { Progress } from '../terminal/progress.ts';
+import type { SweepEvent } from './sweep-context.ts';
+import { Progress } from './progress.ts';
 import { textWidth } from '../terminal/text-width.ts';
 import type { TrtexecProgram } from '../trtexec/program/find-trtexec.ts';
-import type { Io } from './io.ts';
+import type { Io } from '../cli/io.ts';
 
 /** Lines at the end of a terminal that replace themselves. */
 class RedrawnLines {

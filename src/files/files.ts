@@ -8,7 +8,7 @@ import { createBrotliDecompress, createGunzip, createZstdDecompress } from 'node
 import { errorText, TooLargeError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import { temporaryPath } from './layout.ts';
-import { recoded } from './read/recode.ts';
+import { recoded } from './recode.ts';
 
 const READ_BYTES = 1 << 18;
 const TAIL_BYTES = 1 << 14;

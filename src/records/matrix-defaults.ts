@@ -1,4 +1,4 @@
-import type { Precision } from '../../records/cell.ts';
+import type { Precision } from './cell.ts';
 
 /**
  * Every value that a matrix may leave out, in one place. Graph, transfers and spin wait are what trtexec does by

@@ -1,16 +1,16 @@
 import { engineBuilds, totalEstimateS } from '../matrix/plan/assign-gpus.ts';
 import { pairRunName } from '../judge/gate/judge-pairs.ts';
-import { convertedWords } from '../variants/conversion.ts';
+import { convertedWords } from '../records/conversion.ts';
 import { BOUND_WORDS } from '../records/bound.ts';
 import { metricOf } from '../records/metric.ts';
 import type { Outcome } from '../records/outcome.ts';
 import { printable } from '../text/printable.ts';
-import type { SweepEvent } from '../run/sweep-context.ts';
+import type { SweepEvent } from './sweep-context.ts';
 import type { Plan, PlannedBuild, PlannedRun, PlannedVariant } from '../records/plan.ts';
-import type { Look } from './look.ts';
-import { count, formatDuration, formatMs, formatNumber, formatPercent, runsAndBuilds } from './numbers.ts';
-import { outcomeText } from './words.ts';
-import { textWidth, truncate } from './text-width.ts';
+import type { Look } from '../terminal/look.ts';
+import { count, formatDuration, formatMs, formatNumber, formatPercent, runsAndBuilds } from '../terminal/numbers.ts';
+import { outcomeText } from '../terminal/words.ts';
+import { textWidth, truncate } from '../terminal/text-width.ts';
 import type { RunId } from '../records/scalars.ts';
 
 const MIB = 1 << 20;

@@ -1,7 +1,7 @@
-import type { Cell, KeyedCell } from '../records/cell.ts';
-import { isColdStart } from '../records/harness.ts';
-import { flagWords } from '../records/axis.ts';
-import { type MetricId, metricOf } from '../records/metric.ts';
+import type { Cell, KeyedCell } from './cell.ts';
+import { isColdStart } from './harness.ts';
+import { flagWords } from './axis.ts';
+import { type MetricId, metricOf } from './metric.ts';
 
 /**
  * A cell in one line: `vit_small fp16 8x3x224x224 graph`. Defaults that are on are omitted. Not safe to print: names

@@ -1,7 +1,7 @@
 import { type Duplex, Readable, Transform, pipeline } from 'node:stream';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
 
-import { filterThrough, isInstalled } from '../../process/ask.ts';
+import { filterThrough, isInstalled } from '../process/ask.ts';
 
 const HEAD_BYTES = 6;
 
