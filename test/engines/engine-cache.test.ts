@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
 import { EngineCache } from '../../src/engines/engine-cache.ts';
 import { engineNoteSchema, type EngineNote } from '../../src/engines/engine-index.ts';
+import { KnownHashes } from '../../src/files/hashes.ts';
 import type { TimedOn } from '../../src/engines/timing-caches.ts';
 import { temporaryFolder } from '../support/bench.ts';
 
@@ -34,6 +35,15 @@ async function built(cache: EngineCache, text: string, note = noteOf(text)): Pro
 }
 
 describe('EngineCache', () => {
+  test('an engine that nothing names is not there', async () => {
+    const cache = new EngineCache(join(temporaryFolder(), 'engines'));
+    await built(cache, 'engine');
+    expect(await cache.find(KEY)).toMatchObject({ kind: 'ready', engine: { name: KEY } });
+    await cache.unlink(KEY, new Date(0));
+    writeFileSync(cache.pathOf(sha256Of('engine')), 'engine');
+    expect(await cache.find(KEY)).toEqual({ kind: 'absent' });
+  });
+
   test('an engine whose place another build takes stays, and is found by its build', async () => {
     const cache = new EngineCache(join(temporaryFolder(), 'engines'));
     await built(cache, 'first');
@@ -133,6 +143,19 @@ describe('EngineCache', () => {
   });
 });
 
+test('a file is read once as long as nobody touches it', async () => {
+  const path = join(temporaryFolder(), 'file');
+  writeFileSync(path, 'some bytes');
+  const hashes = new KnownHashes();
+  expect(await hashes.sha256Of(path)).toBe(sha256Of('some bytes'));
+  const { atimeMs } = statSync(path);
+  expect(await hashes.sha256Of(path)).toBe(sha256Of('some bytes'));
+  expect(statSync(path).atimeMs).toBe(atimeMs);
+  writeFileSync(path, 'others');
+  expect(await hashes.sha256Of(path)).toBe(sha256Of('others'));
+  expect(await hashes.sha256Of(join(path, 'none'))).toBeNull();
+});
+
 describe('timing caches', () => {
   const H200: TimedOn = {
     gpuName: 'NVIDIA H200',
@@ -167,6 +190,15 @@ describe('timing caches', () => {
     for (const other of [{ gpuName: 'L4' }, { lockedClocks: 'locked 1590 MHz' }]) {
       expect((await copy('c', other)).sha256).toBeNull();
     }
+  });
+
+  test('of two that learned at the same time the larger stays', async () => {
+    const { cache, copy } = await place();
+    const [a, b] = [await copy('a'), await copy('b')];
+    writeFileSync(a.path, 'many times');
+    writeFileSync(b.path, 'few');
+    for (const each of [a, b]) await cache.timing.takeIn(H200, each);
+    expect((await copy('c')).sha256).toBe(sha256Of('many times'));
   });
 
   test('one that is not what its note says is not used', async () => {

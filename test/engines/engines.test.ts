@@ -59,6 +59,19 @@ describe('several processes that want the same engine', () => {
     expect(enginesBeside(db).map(({ isWhole }) => isWhole)).toEqual([true]);
   }, 60_000);
 
+  test('one waits, the build fails: it tries itself', async () => {
+    const { args, journal } = place(['repeats: 1']);
+    const env = { STUB_JOURNAL: journal };
+    const none = JSON.stringify([{ when: '--saveEngine', does: 'noEngine' }]);
+    const first = startBench(args, { env: { ...env, STUB_RULES: none, STUB_DELAY_MS: '1500' } });
+    const ended = finished(first);
+    await until(() => startsWith(journal, '--saveEngine') === 1);
+    const second = await bench(args, { env });
+    const failed = await ended;
+    expect([failed.code, second.code]).toEqual([4, 0]);
+    expect(startsWith(journal, '--saveEngine')).toBe(2);
+  }, 60_000);
+
   test('Ctrl-C ends the wait at once', async () => {
     const { args, journal } = place(['repeats: 1']);
     const env = { STUB_JOURNAL: journal };
@@ -142,6 +155,22 @@ describe('builds: N', () => {
     const second = await bench(args, { env });
     expect([second.code, startsWith(journal, '--saveEngine')]).toEqual([0, 3]);
   }, 60_000);
+
+  test('does not go with a frozen engine, nor with fewer recorded builds', async () => {
+    const { args } = place(['builds: 2']);
+    const [, matrix = ''] = args;
+    writeFileSync(matrix, readFileSync(matrix, 'utf8').replace('build: {', 'build: {engine: frozen, '));
+    const frozen = await bench(args);
+    expect([frozen.code, frozen.stderr]).toEqual([
+      2,
+      expect.stringContaining('2 builds of each engine and build.engine: frozen exclude each other'),
+    ]);
+    const recorded = await bench(['plan', 'matrices/quickstart-pair.yaml', '--builds', '2']);
+    expect([recorded.code, recorded.stderr]).toEqual([
+      2,
+      expect.stringContaining('1 recorded build of this engine, 2 were asked for'),
+    ]);
+  }, 30_000);
 });
 
 describe('engine: frozen', () => {

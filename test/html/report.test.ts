@@ -165,6 +165,31 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     expect(faults).toEqual([]);
   });
 
+  test('a cell opens below its row, stays there when the rows change, and closes', async () => {
+    const { page, faults } = await open(simulated, `#cell=${second}`);
+    const above = () => page.$eval('.opened', (row) => row.previousElementSibling?.getAttribute('data-key'));
+    expect(await above()).toBe(second);
+    await page.evaluate(SORT_BY_SHAPE);
+    expect(await above()).toBe(second);
+    await page.type('#filter', 'fp16');
+    expect(await page.$eval('.opened', (row) => row.hasAttribute('hidden'))).toBe(true);
+    await page.evaluate(`document.querySelector('.close').click()`);
+    await expect.poll(() => page.$('.opened'), WAIT).toBeNull();
+    expect(faults).toEqual([]);
+  });
+
+  test('two sweeps are two points on the level of each, and no line between them', async () => {
+    const db = join(sharedFolder(), 'two.sqlite');
+    simulateNights(db, { cells, nights: 2, repeats: 3, value: (cell, night) => (1 + cell) * (night === 1 ? 1.2 : 1) });
+    const { page, faults } = await open(await made(db, sharedFolder()));
+    await page.waitForSelector('.first-chart .dot');
+    expect(await page.$$eval('.first-chart .dot', ({ length }) => length)).toBe(2);
+    expect(await page.$$eval('.first-chart .line, .first-chart .band', ({ length }) => length)).toBe(0);
+    const path = await page.$eval('.multiples .spark path', (line) => line.getAttribute('d'));
+    expect(path).toMatch(/^M4 24h0h116v-\d+h116$/);
+    expect(faults).toEqual([]);
+  });
+
   test('words choose rows; the head of a column sorts them, the other way round, and as they were', async () => {
     const { page, faults } = await open(simulated);
     await page.type('#filter', 'fp8 b4');
@@ -181,6 +206,24 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     expect(await sorted()).toEqual(byBatch);
     expect(await sorted()).toEqual(asItWas);
     expect(faults).toEqual([]);
+  });
+
+  test('at 390 pixels verdict, cell, change and picture of each row are in the window', async () => {
+    const { page } = await open(simulated, '', (one) => one.setViewport({ width: 390, height: 844 }));
+    const rows = await page.$$eval('#cells-table tr', (all) =>
+      all.map((row) => {
+        const shown = [...row.children].filter((cell) => cell.clientWidth > 0);
+        const right = Math.max(...shown.map((cell) => cell.getBoundingClientRect().right));
+        return { kinds: shown.map((cell) => cell.className || cell.tagName), isInside: right <= 390 };
+      }),
+    );
+    const [heads, ...cellsOfBody] = rows;
+    expect(heads).toEqual({ kinds: ['verdict', 'name', 'number change', 'sparks'], isInside: true });
+    expect(cellsOfBody).toHaveLength(6);
+    expect(new Set(cellsOfBody.map(({ isInside }) => isInside))).toEqual(new Set([true]));
+    expect(
+      await page.$eval(`#cells-table tr[data-key="${first}"]`, (row) => row.innerText.trim().split(/\s+/)),
+    ).toEqual(['slower', 'vit', 'fp16', 'b1', expect.stringMatching(/^\+(9|10)\.\d$/), '%']);
   });
 
   test.each(['light', 'dark'])(

@@ -28,6 +28,11 @@ describe('which cells get one more run', () => {
     expect(repeated([cell('a', NOISY, slower)], 1, goal)).toEqual([]);
   });
 
+  test('by deviations a noisy cell is asked for less', () => {
+    const cells = [cell('a', NOISY, NOISY)];
+    expect(repeated(cells, 1, { percent: 0.8, deviations: 2 })).toEqual([]);
+  });
+
   test('without a base: until another night as long could be compared', () => {
     expect(repeated([cell('a', [], QUIET)], 1, goal)).toEqual([]);
     expect(repeated([cell('a', [], NOISY)], 1, goal)).toEqual(['a']);

@@ -45,6 +45,11 @@ test('advice on copies follows how data comes to the GPU', () => {
   ]);
 });
 
+test('or what a flag says of it', () => {
+  const flag = { id: 'powerLimited', effect: 'explained', value: 1, evidence: '690 of 700 W' } as const;
+  expect(boundOf(GRAPH, [run('power', {}, [flag])])?.evidence).toBe('690 of 700 W');
+});
+
 test('the advice fits: a CUDA graph only where there is none, and the CPUs where others use them', () => {
   const advice = (by: BoundBy, cell = NO_GRAPH, flags: RunFlag[] = []): string =>
     boundOf(cell, [run(by, {}, flags)])?.advice ?? '';
@@ -81,6 +86,13 @@ test('a GPU that is idle far longer than launches take is no case for a CUDA gra
   expect(adviceOf(0.708, 0.84)).toBe('use a CUDA graph or a larger batch');
   // A V100 with TensorRT 7: launches take a twelfth of the GPU time.
   expect(adviceOf(0.672, 0.08)).toBe(pauses);
+});
+
+test('a busy GPU: a CUDA graph may help, and under a profiler nothing says that it does', () => {
+  const profiled = { id: 'profilingOn', effect: 'barred', value: null, evidence: '--exportProfile' } as const;
+  const values = { gpuBusy: 0.97, enqueueRatio: 1.01 };
+  expect(boundOf(NO_GRAPH, [run('host', values)])?.advice).toMatch(/^a CUDA graph may make it faster/);
+  expect(boundOf(NO_GRAPH, [run('compute', values, [profiled])])?.advice).not.toContain('graph');
 });
 
 test('a CUDA graph that was measured to gain nothing is not advised', () => {

@@ -110,6 +110,15 @@ describe('the parts of a difference', () => {
     );
   });
 
+  test('names without kernels: nothing is called a cause, nor the same, nor a clock', () => {
+    const namesOnly = (layers: readonly LayerFacts[]): LayerFacts[] =>
+      layers.map((layer) => ({ ...layer, type: null, tactic: null }));
+    const diff = diffLayers(namesOnly(NORMAL), namesOnly(recordedLayers('pairs/vit_small.fp16/opt32/profile')));
+    expect(causes(diff)).toEqual([]);
+    expect(diff.commonPercent).toBeNull();
+    expect(changeRows(diff)).toMatchObject({ unchanged: null, unknown: { headLayers: 141 } });
+  });
+
   test('a fused FP16 convolution that became two kernels in FP8 is a lost fusion, not a new layer', () => {
     const diff = diffLayers(
       recordedLayers('nights/1-profile/resnet_small.fp16.b8'),
@@ -124,6 +133,16 @@ describe('the parts of a difference', () => {
   test('layers that all got slower alike are told as such', () => {
     const head = NORMAL.map((layer) => ({ ...layer, averageMs: layer.averageMs * 1.2 }));
     expect(diffLayers(NORMAL, head).commonPercent).toBeCloseTo(20, 6);
+  });
+
+  test('a layer that runs later than before has moved, and nothing else has', () => {
+    const place = NORMAL.findIndex(({ name }) => name === 'patch_embed/Conv');
+    const moved = NORMAL.toSpliced(place, 1);
+    const head: LayerFacts[] = [...moved.slice(0, 60), ...NORMAL.slice(place, place + 1), ...moved.slice(60)].map(
+      (layer, index) => ({ ...layer, index }),
+    );
+    const parts = diffLayers(NORMAL, head).parts.filter((part) => part.moved);
+    expect(parts.map(({ base }) => base.map(({ name }) => name))).toEqual([['patch_embed/Conv']]);
   });
 });
 
@@ -160,5 +179,16 @@ describe('what a row says of its layers', () => {
       ['blocks.2.mlp.fc2/MatMul', 'tile 64x64x64 → 256x64x32'],
       ['blocks.0.mlp.fc2/MatMul', 'tile 64x64x64 → 64x128x64'],
     ]);
+  });
+
+  test('a cast that a tool added and one without a name are the same work', () => {
+    const [first, ...others] = NORMAL;
+    if (first === undefined) throw new Error('the recording has layers');
+    const cast = { ...first, nodes: [], kind: 'cast' as const, tactic: null, averageMs: 0.009 };
+    const unnamed = { ...cast, name: '__myl_Cas_myl0_0', stableName: '__myl_Cas', origins: [] };
+    const name = 'input_cast_to_fp16';
+    const added = { ...cast, kind: 'compute' as const, name, stableName: name, origins: [name] };
+    const diff = diffLayers([unnamed, ...others], [added, ...others]);
+    expect(diff.parts.filter(({ change }) => change === 'new' || change === 'gone')).toEqual([]);
   });
 });

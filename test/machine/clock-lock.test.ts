@@ -89,6 +89,13 @@ describe('bench run --lock-clocks', () => {
     expect(machine.gpu.locks).toEqual(RELEASED);
   });
 
+  test('nothing is changed unless it is asked for', async () => {
+    const machine = new Machine();
+    expect((await machine.run([])).code).toBe(0);
+    expect(machine.gpu.changes).toEqual([]);
+    expect(machine.clockRecords()).toEqual([]);
+  });
+
   test('memory clocks that cannot be locked are a note', async () => {
     const { code, stderr } = await new Machine().run(['--lock-clocks', '1590'], { noMemory: true });
     expect([code, stderr]).toEqual([0, expect.stringContaining('Setting locked Memory clocks is not supported')]);
@@ -124,6 +131,17 @@ describe('bench run --lock-clocks', () => {
     expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('must be base, max or a frequency in MHz')]);
   });
 
+  test('recordings have no clocks: the flag is refused, the matrix key is not followed', async () => {
+    const gpu = new FakeGpu();
+    const args = ['run', 'matrices/quickstart-pair.yaml', '--db', join(gpu.folder, 'a.sqlite')];
+    const refused = await bench([...args, '--lock-clocks', 'max'], { env: gpu.env() });
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining('--lock-clocks and recordings exclude each other'),
+    ]);
+    expect(gpu.changes).toEqual([]);
+  });
+
   test('a run that fails, with its process killed by signal 9, leaves nothing locked', async () => {
     const machine = new Machine();
     const { child, ended, stub } = await machine.startHanging('hangs', '--filter', 'batch=1');
@@ -146,6 +164,18 @@ describe('bench run --lock-clocks', () => {
     expect(code).toBe(130);
     expect(machine.gpu.locks).toEqual(RELEASED);
     expect(stderr).toContain('released\n');
+    expect(machine.clockRecords()).toEqual([]);
+  });
+
+  test('Ctrl-C again and again: it ends at once, with the clocks released', async () => {
+    const machine = new Machine();
+    const { child, ended, stub } = await machine.startHanging('stubborn');
+    const again = setInterval(() => child.kill('SIGINT'), 100);
+    const { code } = await ended;
+    clearInterval(again);
+    process.kill(stub, 'SIGKILL');
+    expect(code).toBe(130);
+    expect(machine.gpu.locks).toEqual(RELEASED);
     expect(machine.clockRecords()).toEqual([]);
   });
 

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
@@ -61,6 +61,15 @@ describe('the lock of a GPU', () => {
     expect(await waitsFor(env)).toBe(process.pid);
     lock.release();
     expect(await waitsFor(env)).toBeNull();
+  });
+
+  test('its folder may be removed: it is made again', async () => {
+    const { env, path } = lockFolder();
+    const lock = gpuLock(env);
+    rmSync(join(path, '..'), { recursive: true });
+    const taken = await lock.take(waiting);
+    expect(await waitsFor(env)).toBe(process.pid);
+    taken.release();
   });
 
   test('a bench is killed: the GPU is in use until what it had started has ended', async () => {

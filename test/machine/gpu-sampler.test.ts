@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 
 import { startSampler } from '../../src/machine/gpu-sampler.ts';
 import { stubSmi, type StubSmi } from '../support/nvidia-smi.ts';
-import { isGone, untilGone } from '../support/processes.ts';
+import { untilGone } from '../support/processes.ts';
 
 const never = new AbortController().signal;
 
@@ -48,16 +48,6 @@ describe('one nvidia-smi beside the runs', () => {
       'clocks_throttle_reasons.active',
     ]);
     expect(start.kind === 'sampling' && start.sampler.header).toContain('clocks_throttle_reasons.active');
-  });
-
-  test('ends with its whole group when it is stopped', async () => {
-    const { start, pid } = await started();
-    if (start.kind !== 'sampling') throw new Error(start.reason);
-    expect(start.sampler.hasEnded()).toBe(false);
-    start.sampler.stop();
-    start.sampler.stop();
-    await untilGone(pid);
-    expect(isGone(pid)).toBe(true);
   });
 
   test('that says something else is none', async () => {

@@ -162,6 +162,16 @@ describe('a sweep', () => {
     expect(queryStore(db, TELEMETRY).slice(1)).toEqual([NOT_WATCHED, NOT_WATCHED]);
     expect(queryStore(db, 'SELECT DISTINCT driver FROM environments')).toEqual([{ driver: '580.159.04' }]);
   });
+
+  test('of recordings asks nothing of this machine', async () => {
+    const folder = temporaryFolder();
+    const db = join(folder, 'bench.sqlite');
+    const smi = stubSmi();
+    const matrix = join(import.meta.dirname, '..', '..', 'matrices', 'quickstart-pair.yaml');
+    const { code } = await bench(['run', matrix, '--repeats', '1', '--db', db], { env: smi.env });
+    expect([code, smi.starts()]).toEqual([0, []]);
+    expect(queryStore(db, 'SELECT * FROM run_telemetry')).toEqual([]);
+  });
 });
 
 /** Those that print something each second, as long as bench listens. */

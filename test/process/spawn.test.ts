@@ -49,6 +49,13 @@ describe('one process', () => {
     expect(existsSync(join(folder, 'x'))).toBe(false);
   });
 
+  test('only the environment that is given', async () => {
+    const folder = temporaryFolder();
+    const invocation = node(folder, 'process.stdout.write(Object.keys(process.env).sort().join())');
+    await spawnProcess({ ...invocation, env: { ONE: '1' } }, never, noCallback);
+    expect(readFileSync(join(folder, 'out.log'), 'utf8')).toBe('ONE');
+  });
+
   test('a program that is not there, and one that may not be executed', async () => {
     const folder = temporaryFolder();
     const missing = await spawnProcess(

@@ -132,6 +132,11 @@ test('graphs are off on the DLA, and the plan says so', () => {
   expect(plan.notes).toEqual(['device dla0, dla1: CUDA graphs are off there, whatever cudaGraph says']);
 });
 
+test('a preview feature of the user stays beside the one that is needed', () => {
+  const text = withAxis('allocationStrategy: runtime', 'build: {flags: {--preview: +aliasedPluginIO1003}}');
+  expect(planFor('10.10', text).builds[0]?.args).toContain('--preview=+aliasedPluginIO1003,+runtimeActivationResize');
+});
+
 describe('an engine that was given', () => {
   const given = (axis: string) =>
     ['models:', '  mine: {engine: mine.plan, shapes: {input: [batch, 3]}}', `axes: {batch: 8, ${axis}}`].join('\n');
@@ -147,6 +152,13 @@ describe('an engine that was given', () => {
       'm.yaml:6:48: auxStreams acts when an engine is built, and vit has cells with a given engine: leave them out (exclude), or state the axis for other models',
     ]);
   });
+});
+
+test('weights are streamed of strongly typed engines only', () => {
+  const text = withAxis('weightBudget: [off, auto]').replace('fp16: onnx', 'fp16: flag');
+  expect(problems('10.6', text)).toEqual([
+    'm.yaml:6:50: weights can be streamed of strongly typed engines only: reach the precision by a model that has it, not by a flag',
+  ]);
 });
 
 describe('plugins', () => {
@@ -178,6 +190,13 @@ describe('plugins', () => {
     ]);
   });
 
+  test('a model has its own', () => {
+    const own = text.replace('    precisions', '    plugins: {dynamic: [own.so]}\n    precisions');
+    expect(planFor('10.6', own).builds[0]?.flags.filter((flag) => flag.includes('.so'))).toEqual([
+      `--dynamicPlugins=${folder}/own.so`,
+    ]);
+  });
+
   test('are no part of what a cell is', () => {
     const plain = planFor('10.6', plainModel());
     const plan = planFor('10.6', text);
@@ -199,4 +218,15 @@ test('a verbose build has it in its log only, and is the same engine', () => {
   expect(plan.builds[0]?.args.at(-1)).toBe('--verbose');
   expect(plan.builds[0]?.buildRef).toBe(plain.builds[0]?.buildRef);
   expect(plan.runs[0]?.args).not.toContain('--verbose');
+});
+
+test('no compilation cache is a flag of the build, and another engine', () => {
+  const flags = 'build: {flags: {--noCompilationCache: true}}';
+  const text = plainModel(flags);
+  const plain = planFor('10.6', plainModel());
+  const plan = planFor('10.6', text);
+  expect(plan.builds[0]?.flags).toContain('--noCompilationCache');
+  expect(plan.builds[0]?.buildRef).not.toBe(plain.builds[0]?.buildRef);
+  expect(plan.cells[0]?.cell.key).toBe(plain.cells[0]?.cell.key);
+  expect(problems('8.6', text)[0]).toContain('has no --noCompilationCache: it is there since 9.1');
 });

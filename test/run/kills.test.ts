@@ -112,6 +112,17 @@ describe.skipIf(noDisk !== null)('a full disk stops the sweep, is told and loses
     await expectDone(night, 0);
   });
 
+  test('its inodes are used up: they are named, not its bytes', async () => {
+    const disk = smallDisk(ROOMY_MIB, 45);
+    const night = nightOn(disk.path);
+    const { code, stderr } = await night.run();
+    expect(code).toBe(3);
+    expect(stderr).toMatch(new RegExp(String.raw`(?:the disk has no|no space or no) inodes left[:;] .* ${goOn}`));
+    expect(stderr).not.toContain('disk is full');
+    disk.resize(ROOMY_MIB);
+    await expectDone(night, measuredIn(stderr));
+  });
+
   test('during a run', async () => {
     const night = nightOn(smallDisk(ROOMY_MIB).path);
     const { code, stderr } = await night.run([{ when: '--shapes=input:2x3', does: 'fillsDisk', times: 1 }]);

@@ -9,12 +9,13 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, finished, sharedFolder, startBench, temporaryFolder } from '../support/bench.ts';
+import { storeIn } from '../support/made-stores.ts';
 import { dumpStore, queryStore } from '../support/store-dump.ts';
 import { batchMatrix, TROUBLED, troubleEnv } from '../support/trouble.ts';
 
@@ -54,8 +55,8 @@ beforeAll(async () => {
   const matrix = batchMatrix(folder, [1, 2, 3], ['repeats: 2', 'profile: false']);
   whole = join(folder, 'whole.sqlite');
   await bench(['run', matrix, ...SWEEP, whole]);
-  other = join(sharedFolder(), 'other.sqlite');
-  await bench(['run', 'matrices/quickstart-pair.yaml', '--db', other]);
+  other = join(sharedFolder(), 'bench.sqlite');
+  await storeIn(dirname(other), 'pair');
 }, 60_000);
 
 async function expectBroughtBack({ db }: Night, store: string): Promise<void> {

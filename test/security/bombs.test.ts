@@ -11,9 +11,12 @@ import { discoverRuns } from '../../src/artefacts/read/discover.ts';
 import { readSource } from '../../src/artefacts/read/read-source.ts';
 import { NOTHING_STATED } from '../../src/artefacts/read/read-standalone.ts';
 import { type CommandSettings, readCommand } from '../../src/harnesses/command.ts';
+import { findRuns } from '../../src/selection/find-runs.ts';
 import { parseLayerInfo, parseOrigins } from '../../src/trtexec/exports/layer-info.ts';
 import { parseProfile } from '../../src/trtexec/exports/profile.ts';
+import { TimesReader } from '../../src/trtexec/exports/times.ts';
 import { bench, temporaryFolder } from '../support/bench.ts';
+import { testIo } from '../support/io.ts';
 import { FIXTURES } from '../support/recordings.ts';
 
 const MIB = 1 << 20;
@@ -60,7 +63,18 @@ describe('files that unpack to far more than they are', () => {
   });
 });
 
-describe('rows without an end', () => {});
+describe('rows without an end', () => {
+  test('a row of times that does not end, or has a field for everything', () => {
+    const reader = new TimesReader();
+    reader.push(Buffer.from('[{ "startH2dMs": 1, "computeMs": 2 }, {'));
+    expect(() => {
+      for (let i = 0; i < 10; i += 1) reader.push(Buffer.alloc(65_536, ' '));
+    }).toThrow('row 2 does not end');
+    const wide = new TimesReader();
+    const fields = Array.from({ length: 101 }, (_, i) => `"f${i}": 1`).join();
+    expect(() => wide.push(Buffer.from(`[{${fields}}]`))).toThrow('its rows have 101 fields');
+  });
+});
 
 describe('text that a mend would look at again and again', () => {
   // With a mend that is not linear each of these takes minutes, and the test its time limit.
@@ -133,6 +147,27 @@ test('a signal ends the search for what a large document is, and its reading', a
     abort.abort(new Error('SIGTERM'));
     await expect(working).rejects.toThrow('SIGTERM');
   }
+});
+
+test('a signal ends the search for logs in a folder', async () => {
+  const folder = temporaryFolder();
+  symlinkSync('/nowhere', join(folder, 'a'));
+  writeFileSync(join(folder, 'b.log'), '&&&& RUNNING TensorRT.trtexec');
+  const abort = new AbortController();
+  const searching = discoverRuns(folder, undefined, {
+    signal: abort.signal,
+    link: () => abort.abort(new Error('SIGTERM')),
+  });
+  await expect(searching).rejects.toThrow('SIGTERM');
+  // Not as something that is wrong with the folder.
+  await expect(findRuns(folder, { ...testIo(), signal: abort.signal })).rejects.toThrow('SIGTERM');
+});
+
+test('a file of line ends is no report of a harness, and that is found out at once', async () => {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'a.csv.gz'), gzipSync('\n'.repeat(1 << 20)));
+  // Minutes, with an expression that tries each line end as the beginning of all that follow.
+  expect(await discoverRuns(folder)).toEqual([]);
 });
 
 test('inputs that are a pipe are not waited for', async () => {

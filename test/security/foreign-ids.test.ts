@@ -141,6 +141,21 @@ describe('beside a sweep that was measured here', () => {
     expect(stderr).toContain(`${table}.${column} ${printable(value)}: is no id; nothing was merged`);
     expect(existsSync(join(cwd, 'mine', 'artefacts'))).toBe(false);
   });
+
+  test('links beside another store are not followed by a merge', async () => {
+    const { cwd, sweepFolder } = store();
+    const secrets = temporaryFolder();
+    const runId = readdirSync(sweepFolder).find((name) => /^[0-9a-f]{32}$/.test(name)) ?? '';
+    rmSync(join(sweepFolder, runId), { recursive: true });
+    writeFileSync(join(secrets, 'id_rsa'), 'key');
+    symlinkSync(secrets, join(sweepFolder, runId));
+    mkdirSync(join(cwd, 'mine'));
+    const { code } = await bench(['db', 'merge', 'bench.sqlite', '--db', 'mine/bench.sqlite'], { cwd });
+    expect(code).toBe(0);
+    expect(
+      readdirSync(join(cwd, 'mine'), { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('id_rsa')),
+    ).toEqual([]);
+  });
 });
 
 test('links in an imported folder are named and not followed', async () => {

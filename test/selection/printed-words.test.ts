@@ -56,7 +56,6 @@ describe('other words', () => {
 test.each([
   ['show', ['show', 'vit_small fp16 b8 graph']],
   ['repro', ['repro', 'vit_small fp16 b8 graph']],
-  ['noise', ['noise', 'vit_small', 'fp16', 'b8', 'graph']],
   ['why', ['why', 'vit_small', 'b8', 'no-graph fp16']],
   ['why of two cells', ['why', 'vit_small b8 graph', 'fp16', 'fp8']],
 ])('%s takes the words', async (_, args) => {

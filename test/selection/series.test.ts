@@ -1,4 +1,4 @@
-import { cpSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -50,6 +50,19 @@ describe('a store without a branch beside it', () => {
     },
   );
 
+  test.each([
+    [['check', '--json'], '2026-01-02'],
+    [['check', '--as-of', 'latest', '--json'], '2026-01-02'],
+    [['check', '--as-of', 'latest~1', '--json'], '2026-01-01'],
+  ])('%j of another branch', async (args, date) => {
+    const { code, stdout } = await inFolder(...args, '--branch', 'main');
+    const { series } = OUTPUTS.check.parse(JSON.parse(stdout));
+    expect([code, series.map(({ branch, startedAt }) => [startedAt?.slice(0, 10), branch])]).toEqual([
+      0,
+      [[date, 'main']],
+    ]);
+  });
+
   test('compare, noise, trend, report and the page of another branch', async () => {
     const main = ['--branch', 'main'];
     const compared = await inFolder('compare', ...main);
@@ -82,6 +95,16 @@ describe('a store without a branch beside it', () => {
     expect([checked.code, series.map(({ branch }) => branch)]).toEqual([0, ['dev', 'main']]);
     const { code, stderr } = await bench(['noise'], { cwd: repository.folder });
     expect([code, stderr.includes('no sweep of branch master is stored, there are dev, main')]).toEqual([2, true]);
+  });
+
+  test('a branch of a CI job is read as one that is checked out', async () => {
+    const of = async (env: Record<string, string>): Promise<string | null> => {
+      const { stdout } = await bench(['show', 'latest', '--json'], { cwd: folder, env });
+      return OUTPUTS.run.parse(JSON.parse(stdout)).branch;
+    };
+    expect(await of({ GITHUB_HEAD_REF: 'main', GITHUB_REF_NAME: '12/merge' })).toBe('main');
+    expect(await of({ CI_COMMIT_REF_NAME: 'main' })).toBe('main');
+    expect(await of({ GITHUB_HEAD_REF: '', BRANCH_NAME: '' })).toBe('dev');
   });
 });
 
@@ -131,5 +154,25 @@ describe('what names nothing is refused before anything runs', () => {
     ]);
     expect((await run('deadbeef')).code).toBe(0);
     expect(queryStore(join(cwd, 'bench.sqlite'), 'SELECT git_commit AS id FROM sweeps')).toEqual([{ id: 'deadbeef' }]);
+  });
+
+  test('a baseline of an empty word, a side of an empty word', async () => {
+    const folder = temporaryFolder();
+    mkdirSync(join(folder, 'store'));
+    await storeIn(join(folder, 'store'));
+    const cwd = join(folder, 'store');
+    for (const args of [
+      ['baseline', 'set', 'v1', ''],
+      ['compare', ''],
+      ['compare', 'latest', ' '],
+    ]) {
+      const { code, stderr } = await bench(args, { cwd });
+      expect([args, code, stderr]).toEqual([
+        args,
+        2,
+        'bench: the name of a sweep or commit is empty: is its variable set?\n',
+      ]);
+    }
+    expect(queryStore(join(cwd, 'bench.sqlite'), 'SELECT count(*) AS n FROM baselines')).toEqual([{ n: 0 }]);
   });
 });

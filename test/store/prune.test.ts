@@ -114,6 +114,20 @@ describe('what no rule keeps', () => {
     const gone = await bench(['import', join(artefacts, ids[0] ?? ''), '--db', rebuilt]);
     expect([gone.code, gone.stderr]).toEqual([2, expect.stringContaining('were pruned')]);
   });
+
+  test('is gone the next time if a kill left it', async () => {
+    const { db, ids, foldersOf } = fourSweeps();
+    await bench(['db', 'prune', '--keep-sweeps', '2', '--db', db]);
+    const [oldest = ''] = ids;
+    const from = join(measured, 'artefacts', oldest);
+    for (const name of readdirSync(from)
+      .filter((one) => /^[0-9a-f]{32}$/.test(one))
+      .slice(0, 3)) {
+      cpSync(join(from, name), join(dirname(db), 'artefacts', oldest, name), { recursive: true });
+    }
+    await bench(['db', 'prune', '--keep-sweeps', '2', '--db', db]);
+    expect(foldersOf(oldest)).toBe(0);
+  });
 });
 
 describe('what stays', () => {

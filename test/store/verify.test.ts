@@ -113,6 +113,16 @@ describe('damage is found, named, and told by the exit code', () => {
     rmSync(fileOf(store, /^stdout/));
     expect((await bench(['db', 'verify', '--quick', '--db', store.db])).code).toBe(4);
   });
+
+  test('a backup without artefacts beside it is not damaged: its rows were checked', async () => {
+    const store = storeToDamage();
+    const copy = join(temporaryFolder(), 'copy.sqlite');
+    expect((await bench(['db', 'backup', copy, '--db', store.db])).code).toBe(0);
+    const { code, stdout } = await bench(['db', 'verify', '--db', copy]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^no damage: /);
+    expect(stdout).toContain('no artefacts lie next to this store');
+  });
 });
 
 describe('--rebuild compares the rows with a store made from the artefacts', () => {

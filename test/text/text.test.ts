@@ -87,6 +87,12 @@ describe('text', () => {
     expect(redact('gpu01.corp gpu01.lab gpu01', { hosts: both })).toBe('host-1 host-2 host-1');
   });
 
+  test('root is nobody', () => {
+    expect(redact('needs root, /root/a, root@node-1', { users: ['root'], home: '/root', hosts: ['node-1'] })).toBe(
+      'needs root, ~/a, root@host-1',
+    );
+  });
+
   test('GPUs and their MIG devices', () => {
     expect(redact(`${UUID} ${OTHER_UUID} ${UUID.toLowerCase()} MIG-${UUID}/7/0 GPU-accelerated`)).toBe(
       'GPU-redacted-1 GPU-redacted-2 GPU-redacted-1 GPU-redacted-3/7/0 GPU-accelerated',
@@ -126,6 +132,11 @@ describe('text', () => {
     // An opening bracket stands beside letters: there it is part of no word of its own.
     const expectedHere = host === '(' ? text : expected;
     expect(redact(text, { hosts: [host] })).toBe(expectedHere);
+  });
+
+  test('as it is printed: a name with an escape in it', () => {
+    const host = 'node\u001b[31m';
+    expect(redact(`on ${printable(host)}`, { hosts: [host] })).toBe('on host-1');
   });
 });
 

@@ -147,3 +147,13 @@ test('a Python without ModelOpt ends a sweep before anything runs, and one witho
   const base = await bench([...args, '--filter', 'precision=fp32'], { cwd: folder, env });
   expect(base.code).toBe(0);
 });
+
+test('recordings are answered, and nothing is converted', async () => {
+  const folder = temporaryFolder();
+  writeMatrix(folder, ['vit'], 'axes: {precision: fp8, batch: 1}');
+  const run = await bench(['run', 'm.yaml', '--replay', 'night1'], { cwd: folder });
+  expect([run.code, run.stderr]).toEqual([
+    2,
+    'bench: m.yaml:2:3: vit fp8: recordings are answered, and nothing is converted: name the file that was recorded (precisions: {fp8: {onnx: FILE}})\n',
+  ]);
+});

@@ -1,4 +1,4 @@
-import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliDecompressSync, gzipSync } from 'node:zlib';
 
@@ -137,5 +137,18 @@ describe('dmon beside a log without a folder of its own', () => {
     }
     const trend = await bench(['trend', '--metric', 'temperature', '--db', join(place, 'a.sqlite'), '--json']);
     expect(JSON.parse(trend.stdout).cells[0].now).toBe(60);
+  });
+
+  test.each([
+    ['hello', 'is damaged: no header of `nvidia-smi --query-gpu` or `nvidia-smi dmon`'],
+    [`${dmon}\n    1 5 30 0 300\n`, 'has no samples of the GPU of this run'],
+  ])('of %o is refused before anything is stored', async (text, problem) => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'run.log'), log);
+    writeFileSync(join(folder, 'w.txt'), text);
+    const args = ['import', join(folder, 'run.log'), '--telemetry', join(folder, 'w.txt')];
+    const { code, stderr } = await bench([...args, '--db', join(folder, 'a.sqlite')]);
+    expect([code, stderr]).toEqual([2, `bench: --telemetry w.txt: ${problem}\n`]);
+    expect(existsSync(join(folder, 'a.sqlite'))).toBe(false);
   });
 });

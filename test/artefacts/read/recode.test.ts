@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 
@@ -79,6 +79,12 @@ describe.each(FOREIGN)('%s', (program, ending, from) => {
   test.skipIf(!isThere)(`is read as what is in it (apt-get install ${from})`, async () => {
     const path = packed(temporaryFolder(), LOG);
     expect(await readWhole(path)).toEqual(LOG);
+  });
+
+  test.skipIf(!isThere)(`cut off, it is no whole file (apt-get install ${from})`, async () => {
+    const path = packed(temporaryFolder(), LOG);
+    writeFileSync(path, readFileSync(path).subarray(0, 1000));
+    await expect(readWhole(path)).rejects.toThrow(`${program}: the data are damaged, or end too soon`);
   });
 
   test('without its program it is named, and everything else is imported', async () => {

@@ -18,20 +18,6 @@ const places = (history: CellHistory): number[] => findChangePoints(history).map
 const anyHistory = fc.constantFrom(...packedHistories('synthetic-dev').map(nightlyValues));
 
 describe('properties', () => {
-  test('another unit leaves places and margins as they are', () => {
-    fc.assert(
-      fc.property(anyHistory, fc.double({ min: 1e-6, max: 1e6, noNaN: true }), (history, factor) => {
-        const before = findChangePoints(history);
-        const scaled = { ...history, values: history.values.map((value) => value * factor) };
-        const after = findChangePoints(scaled);
-        expect(after.map(({ night }) => night)).toEqual(before.map(({ night }) => night));
-        for (const [place, { margin }] of before.entries()) {
-          expect(after[place]?.margin).toBeCloseTo(margin, 6);
-        }
-      }),
-    );
-  });
-
   test('the same nights, the same answer; and nothing is written to what is given', () => {
     fc.assert(
       fc.property(anyHistory, (history) => {

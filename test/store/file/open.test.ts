@@ -1,11 +1,11 @@
-import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { describe, expect, test } from 'vitest';
 
 import { StoreError } from '../../../src/errors.ts';
-import { openExistingStore, openStore } from '../../../src/store/file/open.ts';
+import { openStore } from '../../../src/store/file/open.ts';
 import { bench, benchProcess, finished, ROOT, startBench, temporaryFolder } from '../../support/bench.ts';
 import { queryStore } from '../../support/store-dump.ts';
 import { rowsOf, storeOfNights } from '../../support/stores.ts';
@@ -39,15 +39,6 @@ describe('opening', () => {
     expect(() => openStore(path, MIGRATIONS)).toThrow(StoreError);
     expect(() => openStore(path, MIGRATIONS)).toThrow(message);
     expect(readFileSync(path, 'utf8')).toBe(content);
-  });
-
-  test('a folder that is not there, and one that may not be written', () => {
-    expect(() => openStore('/nowhere/at/all/bench.sqlite', MIGRATIONS)).toThrow('cannot be opened');
-    expect(() => openExistingStore(join(temporaryFolder(), 'x.sqlite'), MIGRATIONS)).toThrow('no such store');
-    if (process.getuid?.() === 0) return;
-    const folder = temporaryFolder();
-    chmodSync(folder, 0o500);
-    expect(() => openStore(join(folder, 'bench.sqlite'), MIGRATIONS)).toThrow(StoreError);
   });
 });
 

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 import Database from 'better-sqlite3';
@@ -72,6 +72,17 @@ describe('two stores', () => {
     expect(rowsOf(one)).toEqual(before);
     const verified = await bench(['db', 'verify', '--db', one]);
     expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining('no damage')]);
+  });
+
+  test('where artefacts are linked, what one removes stays in the other', async () => {
+    const [one, two] = [await measuredStore(), newStore()];
+    await mergeJson(two, one);
+    rmSync(join(dirname(two), 'artefacts'), { recursive: true });
+    expect((await bench(['db', 'verify', '--db', one])).code).toBe(0);
+    const none = newStore();
+    const skipped = await mergeJson(none, one, '--no-artefacts');
+    expect(skipped.stores[0].artefacts).toBe(null);
+    expect(artefactFiles(none)).toEqual([]);
   });
 });
 

@@ -147,6 +147,19 @@ test('an earlier finding that the sweep, or a later one, ended is open again', (
   ]);
 });
 
+test('a pull request that was judged by the sweep is judged again', () => {
+  const pull = {
+    branch: 'pull',
+    lastGoodSweepId: sweepOfNight(7),
+    firstBadSweepId: sweepOfNight(8, 1),
+    reportedSweepId: sweepOfNight(8, 1),
+  };
+  const db = storeWith([finding('a', 8, pull)]);
+  const removal = remove(db, 7);
+  expect(removal.judgedAgain).toEqual([sweepOfNight(8, 1), sweepOfNight(9, 1)]);
+  expect([removal.findings.map((one) => nameOf(one.finding)), listFindings(db, 9)]).toEqual([['a'], []]);
+});
+
 test('cells that no other sweep has go; those of others, and their runs, stay', () => {
   const path = join(temporaryFolder(), 'bench.sqlite');
   simulateNights(path, { cells: simulatedCells(2), nights: 2, repeats: 3, value: () => 1 });

@@ -56,16 +56,6 @@ describe('the command line of a conversion', () => {
     });
   });
 
-  test('every option of AutoCast', () => {
-    const { args } = onlyVariant(
-      'axes: {batch: 8, precision: bf16}',
-      'precisions: {bf16: {via: autocast, keepIoTypes: false, exclude: [a], excludeOpTypes: [Softmax], opset: 22, calibration: {data: c.npz}}}',
-    );
-    expect(args.slice(2).join(' ')).toBe(
-      '--onnx_path=model.onnx --low_precision_type=bf16 --nodes_to_exclude a --op_types_to_exclude Softmax --calibration_data=calibration.npz --opset=22 --output_path=variant.onnx',
-    );
-  });
-
   test('INT4 by round to nearest looks at weights alone: nothing is calibrated', () => {
     const variant = onlyVariant(
       'axes: {batch: 8, precision: int4}',

@@ -196,6 +196,11 @@ describe('nvidia-smi -L', () => {
     ]);
   });
 
+  test('drivers before R470 named MIG devices by their place', () => {
+    const older = LIST.replace(/MIG-c73[\w-]+/, 'MIG-GPU-e86cb44c-6756-fd30-cd4a-1e6da3caf9b0/1/0');
+    expect(parseDeviceList(older)[0]?.uuid).toBe('MIG-GPU-e86cb44c-6756-fd30-cd4a-1e6da3caf9b0/1/0');
+  });
+
   test('nothing of it, or something else, is no device', () => {
     expect(parseDeviceList('')).toEqual([]);
     expect(parseDeviceList('NVIDIA-SMI has failed\n  MIG 1g.5gb Device 0: (UUID: MIG-1)')).toEqual([]);
@@ -207,6 +212,11 @@ describe('names', () => {
 
   test('a number or a UUID of a divided GPU means all its parts', () => {
     expect([uuidsOf('0').length, uuidsOf(BOARDS[0]).length, uuidsOf('1')]).toEqual([2, 2, [BOARDS[1]]]);
+  });
+
+  test('the start of a UUID is enough when only one has it', () => {
+    expect(uuidsOf('MIG-a28')).toEqual(['MIG-a28ad590-3fda-56dd-84fc-0a0b96edc58d']);
+    for (const none of ['MIG-', '7', 'vit']) expect(uuidsOf(none)).toEqual([]);
   });
 
   test('CUDA_VISIBLE_DEVICES hides the others, and ends at the first that is none', () => {

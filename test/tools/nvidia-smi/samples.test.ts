@@ -9,6 +9,7 @@ import {
   NOT_WATCHED,
   parseDmon,
   parseQueryCsv,
+  samplesOf,
   summariseTelemetry,
 } from '../../../src/tools/nvidia-smi/gpu-samples.ts';
 import { parseComputeApps } from '../../../src/tools/nvidia-smi/nvidia-smi.ts';
@@ -58,6 +59,14 @@ describe('nvidia-smi --query-gpu', () => {
     expect(parseQueryCsv(text)[0]?.samples).toEqual([NO_SAMPLE]);
   });
 
+  test('columns in any order, two GPUs, a line that was cut off', () => {
+    const text = `uuid, temperature.gpu, index\nGPU-a, 30, 0\nGPU-b, 40, 1\nGPU-a, 31, 0\nGPU-b, 4`;
+    const gpus = parseQueryCsv(text);
+    // Without a uuid, which of the two it was is not told.
+    const found = ['GPU-a', 'GPU-b', null, 'GPU-c'].map((uuid) => samplesOf(gpus, uuid).map((of) => of.temperatureC));
+    expect(found).toEqual([[30, 31], [40], [], []]);
+  });
+
   test.each(['', 'No devices were found\n', '1,2,3\n4,5,6\n'])('%j is none', (text) => {
     expect(() => parseQueryCsv(text)).toThrow(ExportFormatError);
   });
@@ -70,6 +79,20 @@ describe('nvidia-smi dmon', () => {
     const clocks = { smClockMhz: 345, memoryClockMhz: 3201, clockReasons: [] };
     const idle = { powerW: 78, temperatureC: 36, gpuUtilisationPercent: 0, memoryUsedMib: 0 };
     expect(gpus[0]?.samples[0]).toEqual({ ...NO_SAMPLE, ...clocks, ...idle });
+  });
+
+  test('with the columns of -s pv -o DT, and violations', () => {
+    const text = [
+      '#Date       Time        gpu    pwr  gtemp  mtemp  pviol  tviol',
+      '#YYYYMMDD   HH:MM:SS    Idx      W      C      C      %   bool',
+      ' 20261121   07:55:17      0    690     84      -      7      1',
+      ' 20261121   07:55:18      0      -     84      -      0      0',
+    ].join('\n');
+    const hot = { ...NO_SAMPLE, temperatureC: 84 };
+    expect(parseDmon(text)[0]?.samples).toEqual([
+      { ...hot, at: '2026-11-21T07:55:17.000Z', powerW: 690, clockReasons: ['swPowerCap', 'swThermalSlowdown'] },
+      { ...hot, at: '2026-11-21T07:55:18.000Z', clockReasons: [] },
+    ]);
   });
 });
 
@@ -127,15 +150,17 @@ test.each([
   expect(summariseTelemetry(samples, NOT_WATCHED).samples).toBe(counted);
 });
 
+test('without utilisation, samples of an idle GPU do not count', () => {
+  const idle = sample({ smClockMhz: 345, clockReasons: ['gpuIdle'] });
+  expect(summariseTelemetry([idle, sample({ smClockMhz: 1980, clockReasons: [] })], NOT_WATCHED)).toMatchObject({
+    samples: 1,
+    smClockMhz: 1980,
+  });
+});
+
 test('the link is the lowest that was seen under load', () => {
   const link = (gpuUtilisationPercent: number, pcieGeneration: number, pcieWidth: number) =>
     sample({ gpuUtilisationPercent, pcieGeneration, pcieWidth });
   const summary = summariseTelemetry([link(0, 1, 16), link(100, 5, 16), link(100, 4, 8)], NOT_WATCHED);
   expect([summary.pcieGeneration, summary.pcieWidth]).toEqual([4, 8]);
-});
-
-test('no samples are no values, beside what the host says', () => {
-  const otherProcesses = [{ pid: 4711, name: 'python', memoryMib: 5 }];
-  const moment = { otherProcesses, hostLoad: 0.25, hostMemoryMaxMib: 2048, processMemoryMaxMib: 812 };
-  expect(summariseTelemetry([], moment)).toMatchObject({ samples: 0, powerW: null, ...moment });
 });

@@ -215,4 +215,10 @@ describe('a damaged model', () => {
     const ones = Array.from({ length: 2000 }, () => 1);
     expect(problemOf(toBytes(model(17, ...valueInfo(11, 'x', ones))))).toBe('a shape of more than 1024 dimensions');
   });
+
+  test('sizes whose product no number holds', () => {
+    const dims = Array.from({ length: 40 }, () => numberField(1, 2 ** 50)).flat();
+    const tensor = bytesField(5, ...dims, ...numberField(2, 1), ...textField(8, 'w'));
+    expect(problemOf(toBytes(model(17, ...tensor)))).toMatch(/more bytes than there are/);
+  });
 });

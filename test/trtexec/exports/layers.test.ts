@@ -55,11 +55,6 @@ describe('--exportLayerInfo', () => {
     const tensor = { name: '__mye469676_248_myl3', dimensions: [2048, 197, 64], type: 'fp16', format: null };
     expect(layer?.inputs[0]).toEqual(tensor);
   });
-
-  test('raw separators and quotes in names are mended', () => {
-    const text = '{"Layers": ["Conv_0\u001e[x]"\n,"a "quoted" name"\n],\n"Bindings": ["x"\n]}';
-    expect(parseLayerInfo(text).layers.map(({ name }) => name)).toEqual(['Conv_0\u001e[x]', 'a "quoted" name']);
-  });
 });
 
 test('origins are joined by U+001E, by U+001F or by nothing, and may hold brackets', () => {

@@ -99,11 +99,3 @@ test('pauses that were asked for: paced, unless the GPU is busy all the same', (
   expect(bound(pausing(300))).toBe('paced');
   expect(bound(pausing(990))).toBe('compute');
 });
-
-test('several streams: only what is beyond doubt', () => {
-  const options = ['Inference Streams: 4', 'Data transfers: Enabled'];
-  expect(bound(syntheticLog({ options }))).toBeNull();
-  expect(bound(syntheticLog({ options }), flagOf('powerLimited', 'explained'))).toBe('power');
-  expect(bound(syntheticLog({ enqueueMs: 0.95, options }))).toBe('host');
-  expect(bound(copies(1.4, 0.1, 700, options))).toBe('h2d');
-});

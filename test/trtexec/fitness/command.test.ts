@@ -184,6 +184,13 @@ describe('bench run, when something disturbs a run', () => {
     expect(JSON.parse(shown).counts).toMatchObject({ measured: 4, unfit: 1, replaced: 1 });
   });
 
+  test('once, and no more: what stays disturbed is an answer with a gap', async () => {
+    const { args, env, runs } = checkout([1, 3]);
+    const { code } = await bench(args, { env });
+    expect(code).toBe(4);
+    expect(runs().map(({ outcome }) => outcome)).toEqual(['unfit', 'measured', 'unfit']);
+  });
+
   test('killed in between and resumed, each is made once more and none twice', async () => {
     const { args, db, env, runs } = checkout([1, 2]);
     const child = startBench(args, { env: { ...env, STUB_DELAY_MS: '80' } });

@@ -8,7 +8,7 @@ import { type Outcome, outcomeReason } from '../../../src/records/outcome.ts';
 import { NO_EXPORTS } from '../../../src/trtexec/run-facts.ts';
 import type { JudgedParts } from '../../../src/trtexec/log/judge.ts';
 import { H100 } from '../../support/h100.ts';
-import { FIXTURES, GUIDE, onlyRun } from '../../support/recordings.ts';
+import { FIXTURES, GUIDE, onlyRun, readFixture } from '../../support/recordings.ts';
 import { UNKNOWN_PROCESS, judged } from '../../support/whole-files.ts';
 
 const said = (outcome: Outcome): string => `${outcome.kind}:${outcomeReason(outcome)}`;
@@ -55,6 +55,11 @@ function judge(log: string | Buffer, parts: Partial<JudgedParts> = {}): string {
 function passed(...lines: readonly string[]): string {
   return [`&&&& RUNNING ${MARKER}`, ...lines, `&&&& PASSED ${MARKER}`].join('\n');
 }
+
+test('of a cell, a run that only built is none', () => {
+  const log = readFixture('formats/build-resnet-tiny/stdout.log.br');
+  expect([judge(log, { role: 'build' }), judge(log, { role: 'timed' })]).toEqual(['built:null', 'unfit:summaryHidden']);
+});
 
 test('an excerpt without markers is a measurement when its summary is whole; a log that begins must also end', () => {
   expect(judge(SUMMARY)).toBe('measured:null');
@@ -124,6 +129,10 @@ test('a slow model with few warm-up queries is warm when its first queries are n
   expect(judgeTimes(80)).toBe('unfit:notWarmedUp');
 });
 
+test('errors in a run that passed are suspect, but not those about an unusable timing cache', () => {
+  expect(judge(passed(`${P} [E] Error[9]: Skipping tactic 0x0 due to exception`, SUMMARY))).toBe('unfit:suspectErrors');
+});
+
 test('who ended it: time limit, Ctrl-C, another process, a crash', () => {
   const log = `&&&& RUNNING ${MARKER}\n`;
   const ended = (facts: Partial<typeof UNKNOWN_PROCESS>) => judge(log, { process: { ...UNKNOWN_PROCESS, ...facts } });
@@ -157,4 +166,10 @@ test.each(ON_H100)('on an H100: %s is %s', async (folder, expected, text) => {
   const [run] = await readRunFolder(join(H100, folder));
   expect(run && said(run.outcome)).toBe(expected);
   expect(run?.outcome.evidence[0]?.text).toContain(text);
+});
+
+test('a missing plugin is found on a line without a prefix, too', () => {
+  const line = '[6] creator && "Plugin not found, are the plugin name, version, and namespace correct?"';
+  const log = `&&&& RUNNING ${MARKER}\n${line}\n${P} [E] Failed to parse onnx file\n&&&& FAILED ${MARKER}`;
+  expect(judge(log, { process: { ...UNKNOWN_PROCESS, exitCode: 1 } })).toBe('failed:operatorUnsupported');
 });

@@ -46,6 +46,12 @@ describe('what else stands in a log', () => {
     const trace = `+ grep -q '&&&& PASSED TensorRT.trtexec' out.log\n`;
     expect(onlyRun(ENDLESS + trace).closingMarker).toBeNull();
   });
+
+  test('a last line without a line feed is read before stderr', () => {
+    const start = WHOLE.slice(0, WHOLE.indexOf('\n'));
+    const { runs } = parseTrtexecLog(start, '[11/21/2026-07:33:53] [E] no\n');
+    expect(runs.map(({ errors }) => errors.length)).toEqual([1]);
+  });
 });
 
 describe('two processes that wrote to one log at once', () => {
@@ -78,4 +84,9 @@ test('8.0 says elsewhere that inference is skipped, and how much is profiled', (
   const lines = ['=== Build Options ===', 'NVTX verbosity: 2', ' ', '=== Inference Options ==='];
   const log = [...lines, 'Skip inference: Enabled'].map((line) => `[05/24/2021-13:24:18] [I] ${line}`);
   expect(onlyRun(log.join('\n')).options).toMatchObject({ skipInference: true, profilingVerbosity: 2 });
+});
+
+test('a percentile that is no number is left out', () => {
+  const log = WHOLE.replace(/(Latency: .*percentile\(99%\) = )[\d.]+/, '$1inf');
+  expect(Object.keys(onlyRun(log).measurement?.latencyMs.percentiles ?? {})).toEqual(['90', '95']);
 });

@@ -54,6 +54,12 @@ test('a captured graph, and an enqueue-bound run with its evidence', () => {
   expect(bound.hints[1]?.value).toBe(3.9241);
 });
 
+test('several streams capture several graphs', () => {
+  const run = recordedRun('formats/streams-4-graph');
+  expect(run.cudaGraph.capturesSucceeded).toBe(4);
+  expect(run.hints.map(({ id }) => id)).toContain('multi_stream');
+});
+
 test('two runs in one log are two runs with their own numbers and places', () => {
   const log = readFixture('formats/two-runs-one-log/stdout.log.br');
   const { runs } = parseTrtexecLog(log);

@@ -103,6 +103,22 @@ test.each([
   expect(why([line, '[E] Builder creation failed', TAIL_OF_BUILD])).toEqual([reason, text]);
 });
 
+test('a DLA that refuses its work', () => {
+  const lines = [
+    'NVMEDIA_DLA : 308, ERROR: setInputTensorDesc failed',
+    '[E] [TRT] ../rtExt/dla/native/dlaUtils.cpp (166) - DLA Error in submit: 7 (Failure to submit program to DLA engine.)',
+    '[E] [TRT] FAILED_EXECUTION: std::exception',
+  ];
+  expect(why(lines)).toEqual(['inferenceFailed', lines[0]]);
+});
+
+test('the versions of engine and library', () => {
+  const versions =
+    'Error[6]: The engine plan file is not compatible with this version of TensorRT, expecting library version 10.0.1.6 got 10.0.0.6, please rebuild.';
+  const lines = [`${E} ${versions}`, `${E} Engine deserialization failed`, `${E} Got invalid engine!`, FAILED];
+  expect(why(lines)).toEqual(['engineInvalid', versions]);
+});
+
 test('LLVM runs out of memory over a file that is no engine; in a build it may be so', () => {
   const started = (option: string): string => `&&&& RUNNING TensorRT.trtexec [TensorRT v100600] # trtexec ${option}`;
   const abort = { exitCode: 134, signal: 'SIGABRT' } as const;
