@@ -9,7 +9,7 @@ import { RunWatch } from '../../src/run/run-watch.ts';
 import { readStoredPlan } from '../../src/run/stored-plan.ts';
 import { peakProcessMib } from '../../src/tools/nvidia-smi/nvidia-smi.ts';
 import { temporaryFolder } from '../support/bench.ts';
-import { type StubSmi, stubSmi } from '../support/nvidia-smi.ts';
+import { stubSmi, type StubSmi } from '../support/nvidia-smi.ts';
 
 const APPS = '41, 512, /opt/trtexec\n42, 812, python3\n';
 
