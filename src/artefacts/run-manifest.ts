@@ -100,6 +100,8 @@ const runManifestSchema = z.object({
   signal: z.string().nullable().default(null),
   timedOut: z.boolean().default(false),
   limit: timeLimitSchema.nullable().default(null),
+  /** How the process next to it ended before it did; null if that did not, or there was none. */
+  neighborEnded: z.string().nullable().default(null),
   /** Attempt number, from 1, counting interrupted ones. Null: unknown. */
   attempt: z.number().int().min(1).nullable().default(null),
   tries: z.array(runTrySchema).default([]),

@@ -119,6 +119,14 @@ export interface MatrixCell {
   readonly side?: { readonly pair: string; readonly marks: readonly RunMark[] };
   /** Runs of its own number: of a cold start. */
   readonly repeats?: number;
+  /** Runs on the same GPU while this one is measured; its own neighbor does not. */
+  readonly neighbor?: MatrixCell;
+}
+
+/** The cells, and those that run next to them. */
+export function withNeighbors(cells: readonly MatrixCell[]): MatrixCell[] {
+  const all = [...cells, ...cells.flatMap(({ neighbor }) => neighbor ?? [])];
+  return [...new Map(all.map((entry) => [entry.cell.key, entry])).values()];
 }
 
 export interface Matrix {

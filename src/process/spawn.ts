@@ -14,7 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { execa } from 'execa';
 
-import type { TimeLimit } from '../records/time-limit.ts';
+import type { PhaseLimits, TimeLimit } from '../records/time-limit.ts';
 import { omittedLine } from '../text/printable.ts';
 import { type EnvironmentVariables, definedVariables } from './environment-variables.ts';
 import { MARK_VARIABLE, endMarked, orNull } from './process-identity.ts';
@@ -165,6 +165,12 @@ export interface Invocation {
   readonly gpus?: number;
   /** It is being measured: nothing may disturb it. */
   readonly isTimed?: boolean;
+  /** Runs inference on the same GPU meanwhile: see `spawnWithNeighbor`. */
+  readonly neighbor?: Pick<Invocation, 'args' | 'stdoutPath' | 'stderrPath'> & {
+    /** Another one than that of the measured process, with which that one's are ended. */
+    readonly mark: string;
+    readonly limits: PhaseLimits;
+  };
 }
 
 export interface ProcessResult {
@@ -181,6 +187,8 @@ export interface ProcessResult {
   readonly startProblem: string | null;
   readonly startedAt: Date;
   readonly wallS: number;
+  /** How its neighbor ended before it did; null if that did not. */
+  readonly neighborEnded?: string | null;
 }
 
 export type Spawn = (

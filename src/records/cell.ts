@@ -1,6 +1,7 @@
 import * as z from 'zod';
 
 import { hashOf } from '../text/canonical-json.ts';
+import { NEIGHBOR } from './axis.ts';
 import { cellHarnessSchema } from './harness.ts';
 import { type Immutable, flagOrNull, textByName } from './scalars.ts';
 
@@ -108,8 +109,9 @@ export function variablesOf(axisFlags: Cell['axisFlags']): Record<string, string
   );
 }
 
-/** Cells of one kind have similar noise: without a CUDA graph it includes host time. */
-export function noiseKindOf({ cudaGraph }: Pick<Cell, 'cudaGraph'>): string {
+/** Cells of one kind have similar noise: without a CUDA graph it includes host time, and a neighbor makes its own. */
+export function noiseKindOf({ axisFlags, cudaGraph }: Pick<Cell, 'axisFlags' | 'cudaGraph'>): string {
+  if (axisFlags[NEIGHBOR] !== undefined) return 'neighbor';
   if (cudaGraph === null) return 'unstated';
   return cudaGraph ? 'graph' : 'noGraph';
 }

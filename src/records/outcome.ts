@@ -27,6 +27,7 @@ export const FAILURE_REASONS = [
   'diskFull',
   'timeout',
   'logTooLong',
+  'neighborEnded',
   'killed',
   'cancelled',
   'incomplete',

@@ -27,6 +27,7 @@ import type { TrtexecProgram } from '../trtexec/program/find-trtexec.ts';
 import { variantsForStore } from '../variants/converter.ts';
 import type { ConverterPython } from '../variants/variants.ts';
 import { RunWatch } from './run-watch.ts';
+import { spawnWithNeighbor } from './start.ts';
 import type { StoredPlan } from './stored-plan.ts';
 import type { SweepContext, SweepEvent } from './sweep-context.ts';
 
@@ -116,7 +117,12 @@ function spawnOn(
   return (invocation, signal, onStart) => {
     const { env, gpus = 1 } = invocation;
     if (gpus === 1)
-      return lockedSpawn(io.spawn, () => lockNamed(nameOf(invocation)), onWait, settle)(invocation, signal, onStart);
+      return lockedSpawn(
+        spawnWithNeighbor(io.spawn),
+        () => lockNamed(nameOf(invocation)),
+        onWait,
+        settle,
+      )(invocation, signal, onStart);
     const together = gpusTogether(gpus, device, pool);
     const names =
       together?.map(({ uuid }) => uuid) ?? Array.from({ length: gpus }, (_, gpu) => unnamedGpu(gpu, io.env));

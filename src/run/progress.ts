@@ -6,7 +6,7 @@ import { metricOf } from '../records/metric.ts';
 import type { Outcome } from '../records/outcome.ts';
 import { printable } from '../text/printable.ts';
 import type { SweepEvent } from './sweep-context.ts';
-import type { Plan, PlannedBuild, PlannedRun, PlannedVariant } from '../records/plan.ts';
+import { type Plan, type PlannedBuild, type PlannedRun, type PlannedVariant, buildRefsOf } from '../records/plan.ts';
 import type { Look } from '../terminal/look.ts';
 import { count, formatDuration, formatMs, formatNumber, formatPercent, runsAndBuilds } from '../terminal/numbers.ts';
 import { outcomeText } from '../terminal/words.ts';
@@ -130,7 +130,7 @@ export class Progress {
   }
 
   private skippedText({ buildRef }: PlannedBuild): string {
-    const runs = this.plan.runs.filter((run) => run.buildRef === buildRef).length;
+    const runs = this.plan.runs.filter((run) => buildRefsOf(run).includes(buildRef)).length;
     return `: ${this.look.style.warn(`without an engine ${count(runs, 'run is', 'runs are')} skipped`)}`;
   }
 

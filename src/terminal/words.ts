@@ -35,6 +35,7 @@ export const REASON_TEXT: Readonly<Record<FailureReason | UnfitReason, string>> 
   diskFull: 'the disk is full',
   timeout: 'stopped by the time limit',
   logTooLong: 'stopped because its log was too long',
+  neighborEnded: 'its neighbor ended first',
   killed: 'killed',
   cancelled: 'cancelled',
   incomplete: 'the log is not complete',

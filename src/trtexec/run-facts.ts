@@ -49,6 +49,8 @@ export interface ProcessFacts {
   readonly cancelled: boolean;
   /** True if bench ended it as its log grew beyond 1 GiB. */
   readonly logTooLong: boolean;
+  /** How the process next to it ended before it did. */
+  readonly neighborEnded?: string | null;
 }
 
 export interface ExportProblem {

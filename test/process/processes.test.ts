@@ -243,7 +243,7 @@ function noContainerBecause(): string | null {
 const noContainer = noContainerBecause();
 if (noContainer !== null) process.stderr.write(`no PID namespaces here: ${noContainer}\n`);
 
-/** Processes that take one lock again and again, and how often two of them had it. More of them: `benchmarks/locks.ts`. */
+/** Processes that take one lock again and again, and how often two of them had it. */
 async function contend(processes: number, wrapper: readonly string[]): Promise<unknown[]> {
   const folder = temporaryFolder();
   const ended = Array.from({ length: processes }, (_, number) => {

@@ -23,7 +23,7 @@ function statistics(value) {
 /** Whether it does something that only a process of its own can do: it ends by a signal, hangs, or takes some time. */
 export function needsProcess(start) {
   const { STUB_DELAY_MS, STUB_WRITE_MS } = start.env;
-  return ['crash', 'hangs', 'stubborn'].includes(ruleOf(start)) || [STUB_DELAY_MS, STUB_WRITE_MS].some(Number);
+  return ['crash', 'hangs', 'lasts', 'stubborn'].includes(ruleOf(start)) || [STUB_DELAY_MS, STUB_WRITE_MS].some(Number);
 }
 
 /**

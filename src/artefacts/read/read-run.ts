@@ -12,6 +12,7 @@ import {
   type RunExports,
   type ParsedRun,
 } from '../../trtexec/run-facts.ts';
+import { NEIGHBOR } from '../../records/axis.ts';
 import { COLD_START, isColdStart } from '../../records/harness.ts';
 import type { StoredArtefact } from '../../records/run.ts';
 import { isTelemetryName, readTelemetry, telemetryNextTo } from './read-telemetry.ts';
@@ -269,8 +270,8 @@ async function readManifest(files: RunFiles): Promise<{ manifest: RunManifest; n
 
 function judged(reading: LogReading, options: ReadOptions): ReadRun {
   const { exports, log, manifest, notes, telemetry } = reading;
-  const { conversionFailure } = manifest;
-  const isCold = manifest.cell !== null && 'harness' in manifest.cell && isColdStart(manifest.cell);
+  const { cell, conversionFailure } = manifest;
+  const isCold = cell !== null && 'harness' in cell && isColdStart(cell);
   const derived = derive(log, exports.times);
   const facts = {
     log,
@@ -278,6 +279,7 @@ function judged(reading: LogReading, options: ReadOptions): ReadRun {
     times: isCold ? null : exports.times,
     telemetry,
     machine: defined(manifest.environment),
+    hasNeighbor: cell !== null && 'axisFlags' in cell && NEIGHBOR in cell.axisFlags,
   };
   const flags = [
     ...(log.measurement === null ? [] : marked(manifest)),
@@ -332,8 +334,8 @@ function coldStart(log: TrtexecRun, exports: RunExports): Pick<ReadRun, 'derived
 }
 
 export function processFacts(manifest: RunManifest): ProcessFacts {
-  const { exitCode, signal, timedOut, limit, cancelled, logTooLong } = manifest;
-  return { exitCode, signal, timedOut, limit, cancelled, logTooLong };
+  const { exitCode, signal, timedOut, limit, cancelled, logTooLong, neighborEnded } = manifest;
+  return { exitCode, signal, timedOut, limit, cancelled, logTooLong, neighborEnded };
 }
 
 function contentId(manifest: RunManifest, artefacts: readonly StoredArtefact[], index: number): string {

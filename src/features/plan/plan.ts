@@ -83,6 +83,7 @@ function outputOf({ matrix, plan: made, program }: Prepared): PlanOutput {
       env: run.env,
       estimateS: run.estimateS,
       timeoutS: run.timeoutS,
+      ...(run.neighbor && { neighborArgv: [trtexec, ...shownArgs(run.neighbor.args, run.neighbor.buildRef)] }),
     })),
     merged,
     notes: made.notes,
@@ -141,6 +142,7 @@ function planText(
     const label = shown.cells.find(({ key }) => key === run.cellKey)?.label ?? run.cellKey;
     lines.push(`  ${style.accent(printable(label))}${run.role === 'profile' ? ' (profile)' : ''}`);
     lines.push(`  ${envText(run.env)}${shellLine(run.argv ?? [])}`);
+    if (run.neighborArgv !== undefined) lines.push(`  next to: ${shellLine(run.neighborArgv)}`);
   }
   lines.push('', ...wrapped(orderLine(shown, isSeedDrawn)));
   for (const { label, times } of shown.merged) {
@@ -263,6 +265,7 @@ export const planOutput = outputSchema('bench plan --json', {
       repeat: countSchema,
       env: variables.describe('Variables that stand on an axis; null: taken away'),
       estimateS: z.number(),
+      neighborArgv: z.array(z.string()).exactOptional().describe('Runs on the same GPU meanwhile'),
     }),
   ),
   merged: z.array(z.strictObject({ label: z.string(), times: countSchema })),

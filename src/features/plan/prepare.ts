@@ -19,6 +19,7 @@ import {
   type TwoSidedCells,
   cellFields,
   onnxOf,
+  withNeighbors,
 } from '../../matrix/matrix.ts';
 import { NO_TENSORRT, type Plan } from '../../records/plan.ts';
 import { nearest } from '../../text/nearest.ts';
@@ -112,7 +113,8 @@ export async function prepare(
     ? { dialect: new Dialect(NEWEST), program: noTrtexec(io), set: null, helpFlags: null }
     : await chooseDialect(options, matrix, io, onProgram);
   if (dialect.refusal !== null) throw new EnvironmentLackingError(dialect.refusal);
-  const planned = set === null ? cells : withoutColdStarts(cells);
+  const loaded = withNeighbors(cells);
+  const planned = set === null ? cells : withoutNeighbors(withoutColdStarts(cells));
   const plan = makePlan(matrix, planned, dialect, {
     seed: options.seed ?? matrix.seed ?? (models === 'models needed' ? freshSeed(io) : SHOWN_SEED),
     repeats: options.repeats ?? matrix.repeats,
@@ -121,8 +123,8 @@ export async function prepare(
     forcesTimingCaches: options.forceCache === true,
   });
   // Recordings need no model.
-  const checked = set === null ? await checkModels(cells, io) : NOTHING_CHECKED;
-  const lacking = set === null ? [...missingFiles(cells), ...checked.lacking] : checkRecorded(set, plan, planned);
+  const checked = set === null ? await checkModels(loaded, io) : NOTHING_CHECKED;
+  const lacking = set === null ? [...missingFiles(loaded), ...checked.lacking] : checkRecorded(set, plan, planned);
   const isLackingWrong = set !== null || models === 'models needed';
   const mistakes = [
     ...(isLackingWrong ? lacking : []),
@@ -136,11 +138,19 @@ export async function prepare(
     ...lacking.map(formatMistake),
     ...checked.notes,
     ...(planned.length < cells.length ? ['coldStart: recordings have none, left out'] : []),
+    ...(set !== null && cells.some(({ neighbor }) => neighbor)
+      ? ['with: recordings answer as without a neighbor']
+      : []),
   ];
   const isSeedDrawn = options.seed === undefined && matrix.seed === null;
   const tensorrt = isWithoutTrtexec ? NO_TENSORRT : plan.tensorrt;
   const noted = { ...plan, notes, tensorrt };
   return { matrix, cells: planned, plan: noted, program, set, experiment, isSeedDrawn };
+}
+
+/** Recordings are answered, and nothing runs. */
+function withoutNeighbors(cells: readonly MatrixCell[]): MatrixCell[] {
+  return cells.map(({ neighbor: _neighbor, ...alone }) => alone);
 }
 
 /** Printed before anything runs: a foreign matrix executes foreign programs. */

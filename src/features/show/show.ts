@@ -9,6 +9,7 @@ import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { jsonText, printable } from '../../text/printable.ts';
 import { QUERY_TIME_COLUMNS } from '../../trtexec/run-facts.ts';
+import { buildRefsOf } from '../../records/plan.ts';
 import { failedBuilds, plannedBuildOf } from '../../engines/engine-state.ts';
 import { runIdOf } from '../../run/measure-run.ts';
 import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
@@ -111,7 +112,7 @@ function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io
 /** Planned runs whose engine could not be built. */
 function skippedRuns(db: StoreDatabase, sweep: Sweep, { plan }: StoredPlan): number {
   const failed = failedBuilds(db, sweep, plan.builds);
-  const waiting = plan.runs.filter(({ buildRef }) => failed.has(buildRef));
+  const waiting = plan.runs.filter((run) => buildRefsOf(run).some((ref) => failed.has(ref)));
   return waiting.filter((run) => findOutcome(db, runIdOf(sweep.sweepId, run)) === null).length;
 }
 

@@ -1,5 +1,5 @@
 import type { Cell, KeyedCell } from '../../records/cell.ts';
-import type { Plan, PlannedBuild, PlannedCell } from '../../records/plan.ts';
+import { type Plan, type PlannedBuild, type PlannedCell, buildRefsOf } from '../../records/plan.ts';
 import { compareTexts, hashOf } from '../../text/canonical-json.ts';
 import type { Shard } from '../../tools/slurm/states.ts';
 
@@ -71,7 +71,7 @@ export function planOfCells(plan: Plan, keys: ReadonlySet<string>): Plan {
   const cells = plan.cells.filter(({ cell }) => keys.has(cell.key));
   const runs = plan.runs.filter(({ cellKey }) => keys.has(cellKey));
   // Where builds are measured, a cell has several.
-  const refs = new Set([...cells, ...runs].map(({ buildRef }) => buildRef));
+  const refs = new Set([...cells.map(({ buildRef }) => buildRef), ...runs.flatMap(buildRefsOf)]);
   const builds = plan.builds.filter(({ buildRef }) => refs.has(buildRef));
   const variantRefs = new Set(builds.map(({ variantRef }) => variantRef));
   const variants = plan.variants.filter(({ variantRef }) => variantRefs.has(variantRef));
@@ -142,7 +142,7 @@ export function fitBudget(
   const buildsOf = Map.groupBy(plan.runs, ({ cellKey }) => cellKey);
   /** Several where builds are compared. */
   const missingBuilds = ({ cell, buildRef }: PlannedCell): string[] => {
-    const needed = (buildsOf.get(cell.key) ?? []).map((run) => run.buildRef);
+    const needed = (buildsOf.get(cell.key) ?? []).flatMap(buildRefsOf);
     return [...new Set([buildRef, ...needed])].filter((ref) => !built.has(ref));
   };
   const costOf = (entry: PlannedCell): number =>
@@ -215,7 +215,11 @@ export function shardPlan(plan: Plan, shardS: number, buildsTakeTime: boolean) {
       ...plan,
       builds,
       cells: plan.cells.map((planned) => ({ ...planned, buildRef: ownRef(planned.buildRef, planned.cell.key) })),
-      runs: plan.runs.map((run) => ({ ...run, buildRef: ownRef(run.buildRef, run.cellKey) })),
+      runs: plan.runs.map(({ neighbor, ...run }) => ({
+        ...run,
+        buildRef: ownRef(run.buildRef, run.cellKey),
+        ...(neighbor && { neighbor: { ...neighbor, buildRef: ownRef(neighbor.buildRef, run.cellKey) } }),
+      })),
     },
   };
 }

@@ -66,19 +66,19 @@ const flagValue = z.union([z.string(), z.number(), z.boolean()]);
 /** Axes for trtexec flags: see `records/axis.ts`. */
 const flagAxes = {
   runtime: oneOrMore(z.enum(RUNTIMES)).describe(
-    'The TensorRT runtime: full, or the smaller lean or dispatch, for which the engine is built version-compatible. Since 8.6. Default: full',
+    'The TensorRT runtime; for the smaller lean and dispatch, the engine is built version-compatible. Since 8.6. Default: full',
   ),
   weights: oneOrMore(z.enum(WEIGHTS)).describe(
-    'stripped: an engine without weights, which takes them from the ONNX file when loaded; refittable: it can take other weights. Since 10.14. Default: full',
+    'stripped: the engine takes its weights from the ONNX file when loaded; refittable: it can take others. Since 10.14. Default: full',
   ),
   weightBudget: oneOrMore(z.union([z.string(), z.number()])).describe(
-    'Weight streaming: off, auto, or the weights that stay on the GPU, as a share (50%) or a size (512M, 2G); all values use one engine that can stream. Since 10.0',
+    'Weight streaming: off, auto, or what stays on the GPU, as a share (50%) or size (512M, 2G); all use one engine. Since 10.0',
   ),
   allocationStrategy: oneOrMore(z.enum(ALLOCATION_STRATEGIES)).describe(
     'Device memory of the execution context: static (for the largest shapes of all profiles), profile (of this one) or runtime (for the shapes that run). Since 10.0. Default: static',
   ),
   auxStreams: oneOrMore(wholeFrom(0).max(1000)).describe(
-    'Maximum number of auxiliary streams, for layers that can run at the same time. Since 8.6. Default: TensorRT decides',
+    'Maximum number of auxiliary streams, for layers that run at once. Since 8.6. Default: TensorRT decides',
   ),
   sparsity: oneOrMore(z.enum(SPARSITIES)).describe(
     'Kernels for structured sparsity; force prunes the weights. Default: disable',
@@ -91,11 +91,12 @@ const flagAxes = {
     'How the engine is read from its file; async since 10.7. Default: default',
   ),
   profilingVerbosity: oneOrMore(z.enum(PROFILING_VERBOSITIES)).describe(
-    'How much layer information the engine and its NVTX ranges contain; none has no layers, and the least effect on times. Default: detailed',
+    'Layer information in the engine and its NVTX ranges; none has no layers, and least effect on times. Default: detailed',
   ),
   device: oneOrMore(z.string()).describe(
-    'gpu, or a DLA core (dla0, dla1) with the GPU as fallback; CUDA graphs are off on a DLA. Default: gpu',
+    'gpu, or a DLA core (dla0, dla1) with the GPU as fallback, without CUDA graphs. Default: gpu',
   ),
+  with: oneOrMore(z.string().min(1)).describe('A model of the matrix that runs on the GPU meanwhile. Default: none'),
 } satisfies Readonly<Record<keyof typeof NAMED_AXES, z.ZodType>>;
 
 const namedAxes = {
@@ -116,7 +117,7 @@ const namedAxes = {
   env: z
     .record(z.string().regex(/^[A-Za-z_]\w*$/), oneOrMore(envValue))
     .describe(
-      'Environment variables: {NAME: [unset, "1"]}. Values are stored, so set no secrets here: programs inherit them from the environment of bench',
+      'Environment variables: {NAME: [unset, "1"]}. Values are stored: set no secrets here, which programs inherit from bench',
     ),
   shapes: oneOrMore(shapeSet).describe('Whole sets of shapes, where names and sizes change together'),
   ...flagAxes,

@@ -11,6 +11,8 @@ export interface FitnessFacts {
   readonly telemetry: RunTelemetry | null;
   /** What was known of the machine besides the log; empty when nobody looked. */
   readonly machine: Partial<Environment>;
+  /** Another process ran on the GPU on purpose. */
+  readonly hasNeighbor?: boolean;
 }
 
 /** The GPU compute times of a run's queries, in milliseconds. */
@@ -45,7 +47,8 @@ export function at(sorted: Float64Array, share: number): number {
 }
 
 /** Queries of several streams overlap on the GPU: they affect each other like another process would. */
-export function hasOneStream({ log }: FitnessFacts): boolean {
+export function isAlone({ hasNeighbor = false, log }: FitnessFacts): boolean {
+  if (hasNeighbor) return false;
   return log.options.streams === null || log.options.streams === 1;
 }
 

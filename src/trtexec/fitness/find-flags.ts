@@ -10,7 +10,7 @@ import {
   bimodal,
   coarseTimer,
   computeTimesOf,
-  hasOneStream,
+  isAlone,
   percent,
   profiled,
 } from './facts.ts';
@@ -123,7 +123,7 @@ export function findFlags(facts: FitnessFacts): RunFlag[] {
   const compute = computeTimesOf(facts.times);
   const shared = contended(facts, compute);
   // Time slices and overlapping streams cause levels and drifts of their own.
-  const alone = hasOneStream(facts) && (shared === null || shared.effect === 'explained');
+  const alone = isAlone(facts) && (shared === null || shared.effect === 'explained');
   const own = alone ? compute : null;
   return [
     profiled(facts),

@@ -78,8 +78,13 @@ export function judgeRun(parts: JudgedParts): Outcome {
       ? unfitFor('contended', syntheticEvidence('another trtexec wrote to this log at the same time'))
       : null) ??
     failure(parts) ??
+    leftAlone(parts.process) ??
     unfit(parts) ?? { kind: isBuildOnly(parts) ? 'built' : 'measured', evidence: [] }
   );
+}
+
+function leftAlone({ neighborEnded = null }: ProcessFacts): Outcome | null {
+  return neighborEnded === null ? null : failed('neighborEnded', syntheticEvidence(neighborEnded));
 }
 
 function failure(parts: JudgedParts): Outcome | null {

@@ -8,7 +8,7 @@ import type { CellKey, Immutable } from '../../records/scalars.ts';
 import { isRecord } from '../../text/unknown-values.ts';
 import { flagsOf } from '../flags/flag-table.ts';
 
-export const RECORDING_SET_VERSION = 1;
+const RECORDING_SET_VERSION = 1;
 
 /** One recorded process: a folder with `run.json`, logs and exports, possibly compressed. */
 export interface Recording {
@@ -52,7 +52,7 @@ export function readRecordingSet(folder: string): RecordingSet {
   return { ...parsed, folder };
 }
 
-/** Checks the head of a manifest, which `scripts/pack-recordings.ts` writes. */
+/** Checks the head of a manifest. */
 function isManifest(value: unknown): value is Omit<RecordingSet, 'folder'> {
   return (
     isRecord(value) &&

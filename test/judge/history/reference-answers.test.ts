@@ -2,8 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import { packedCells, packedHistories } from '../../../benchmarks/detection/labelled.ts';
 import { nightlyValues } from '../../../benchmarks/detection/ours.ts';
-import { scoreCells } from '../../../benchmarks/detection/score-cells.ts';
-import { scoreHistories, scoreNights } from '../../../benchmarks/detection/score.ts';
+import { scoreCells, scoreHistories, scoreNights } from '../../../benchmarks/detection/score.ts';
 import { type ChangePoint, findChangePoints } from '../../../src/judge/history/lasting-changes.ts';
 import { prototypeAlarms, prototypeCells, prototypeNightAlarms } from './prototype.ts';
 

@@ -77,7 +77,9 @@ test('what is compared is in one shard, its runs interleaved; every run is in ex
   }
   const runs = parts.flatMap((part) => part.runs);
   expect(runs).toHaveLength(SHARDED.runs.length);
-  expect(new Set(runs.map(({ role, cellKey, repeat }) => `${role} ${cellKey} ${repeat}`)).size).toBe(SHARDED.runs.length);
+  expect(new Set(runs.map(({ role, cellKey, repeat }) => `${role} ${cellKey} ${repeat}`)).size).toBe(
+    SHARDED.runs.length,
+  );
 });
 
 test('a shard builds its own engine, though all could share one', () => {

@@ -164,7 +164,10 @@ describe('limits', () => {
 async function boundsIn(folder: string, isWanted: (name: string) => boolean = () => true) {
   const sources = await discoverRuns(folder);
   const runs = (await Promise.all(sources.map(({ path }) => readRunFolder(path)))).flat();
-  const labelled = runs.map(({ derived, path }) => ({ by: String(derived.boundBy), name: path.slice(folder.length + 1) }));
+  const labelled = runs.map(({ derived, path }) => ({
+    by: String(derived.boundBy),
+    name: path.slice(folder.length + 1),
+  }));
   const wanted = labelled.filter(({ name }) => isWanted(name)).toSorted((a, b) => (a.name < b.name ? -1 : 1));
   return Object.fromEntries(
     [...Map.groupBy(wanted, ({ by }) => by)].map(([by, own]) => [by, own.map(({ name }) => name)]),

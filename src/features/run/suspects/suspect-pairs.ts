@@ -216,7 +216,8 @@ export class SweepSuspects implements SuspectPairs {
     const earlier = readStoredPlan(planOf(db, lastGood.sweepId));
     const unrecorded =
       recordedProblem(stored, cellKey, needed) ?? (earlier === null ? null : recordedProblem(earlier, cellKey, needed));
-    const missing = [newest, good, unrecorded].find((each) => typeof each === 'string');
+    const shared = timedRunOf(stored.plan, cellKey)?.neighbor && 'another model runs next to it';
+    const missing = [newest, good, unrecorded, shared].find((each) => typeof each === 'string');
     return { ...planned, problem: typeof missing === 'string' ? missing : null };
   }
 
