@@ -8,10 +8,12 @@ import { summarizeLayers } from '../../src/layers/summarize-layers.ts';
 import { bench, ROOT, temporaryFolder } from '../support/bench.ts';
 import { FIXTURES, GUIDE } from '../support/recordings.ts';
 
+const RESNET = join(FIXTURES, 'nights', '1-profile', 'resnet_small.fp8.b8');
+let whole: Promise<string> | null = null;
+
 async function layersOf(...args: readonly string[]): Promise<string> {
-  const folder = join(FIXTURES, 'nights', '1-profile', 'resnet_small.fp8.b8');
-  const { stdout } = await bench(['layers', folder, ...args], { env: { COLUMNS: '200' } });
-  return stdout;
+  const printed = async () => (await bench(['layers', RESNET, ...args], { env: { COLUMNS: '200' } })).stdout;
+  return args.length > 0 ? printed() : (whole ??= printed());
 }
 
 test('what is no work of the network: copies between formats, casts, shapes', async () => {

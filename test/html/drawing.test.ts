@@ -15,7 +15,7 @@ import {
   treeMap,
 } from '../../src/html/browser/geometry.ts';
 import { histogramOf } from '../../src/html/page-data.ts';
-import { markup, scriptJson, shortened } from '../../src/html/markup.ts';
+import { markup, scriptJson } from '../../src/html/markup.ts';
 import { FIXTURES } from '../support/recordings.ts';
 
 describe('tree map', () => {
@@ -103,16 +103,6 @@ describe('the sweeps that a chart shows', () => {
     for (let time = 0; time < 9; time += 1) range.zoom(0.5, 30);
     expect(range.to - range.from).toBe(4);
   });
-
-  test('it moves to a sweep outside, and keeps its width', () => {
-    const range = new SweepRange(60, 10, 19);
-    range.reach(15);
-    expect(ends(range)).toEqual([10, 19]);
-    range.reach(25);
-    expect(ends(range)).toEqual([16, 25]);
-    range.reach(3);
-    expect(ends(range)).toEqual([3, 12]);
-  });
 });
 
 const run = (runId: string, values: readonly number[]) => ({ runId, values: Float64Array.from(values) });
@@ -162,25 +152,11 @@ describe('what is put into the page', () => {
     );
   });
 
-  test('markup, numbers and lists stay what they are; null is nothing', () => {
-    const items = ['a<', 'b'].map((text) => markup`<li>${text}</li>`);
-    expect(markup`<ul>${items}</ul>${null}${4.5}`.text).toBe('<ul><li>a&lt;</li><li>b</li></ul>4.5');
-  });
-
-  test('marks that turn the direction of text are visible', () => {
-    expect(markup`${'abc\u202edef\u0007'}`.text).toBe('abc\\u202edef\\u0007');
-  });
-
   test('JSON in a script element cannot end it, and is the same JSON', () => {
     const value = { 'a</script>': ['<!--', "'"] };
     const { text } = scriptJson(value);
     expect(text).not.toMatch(/[<\u2028\u2029]/);
     expect(JSON.parse(text)).toEqual(value);
     expect(scriptJson('\u2028\u202e').text).toBe(String.raw`"\\u2028\\u202e"`);
-  });
-
-  test('a name of 10,000 characters becomes one of 120', () => {
-    expect(shortened('x'.repeat(10_000))).toBe(`${'x'.repeat(119)}…`);
-    expect(shortened('short')).toBe('short');
   });
 });

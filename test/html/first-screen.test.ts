@@ -113,8 +113,6 @@ describe.skipIf(CHROMIUM === null)(`the first screen of the report (${NEEDS_CHRO
 
   test.each([
     [1400, 24, true],
-    // The table is wider than the window.
-    [800, 24, true],
     [390, 44, false],
   ])('at %i pixels text has 14 pixels or more, controls %i; commands are open: %s', async (width, least, isOpen) => {
     const { page, faults } = await open(width);

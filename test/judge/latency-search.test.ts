@@ -121,8 +121,3 @@ test('what cannot be measured bounds the search from above', () => {
   expect(step(points)).toMatchObject({ isMonotone: true, best: { at: 1 }, next: { at: 2 } });
   expect(step(points.with(1, point(2, [3.5, 3.5]))).next).toBeNull();
 });
-
-test('nothing holds: the smallest decides', () => {
-  const points = [point(1, [9, 9]), point(2, [12]), point(4, [])];
-  expect(step(points)).toMatchObject({ best: null, next: null });
-});

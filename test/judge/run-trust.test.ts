@@ -30,11 +30,6 @@ describe('which runs count', () => {
       expect(leftOutFor([shared], 'contextMib')).toBeNull();
     }
   });
-
-  test('a host without CPUs is a cause of low throughput, and no reason to leave the run out', () => {
-    expect(leftOutFor([STARVED], 'gpuComputeMs')).toBeNull();
-    expect(leftOutFor([STARVED], 'throughputQps')).toBeNull();
-  });
 });
 
 describe('the clock of a cell', () => {

@@ -18,10 +18,6 @@ test.each([
   expect([rounded(timeShares), rounded(layerShares)]).toEqual([time, layers]);
 });
 
-test('nothing computes in nothing', () => {
-  expect(realPrecision([])).toEqual({ timeShares: {}, layerShares: {} });
-});
-
 const real = { timeShares: { fp8: 0.3, fp16: 0.7 }, layerShares: { fp8: 0.6, fp16: 0.4 } };
 const untimed = { ...real, timeShares: {} };
 const untyped = { timeShares: { unknown: 1 }, layerShares: { unknown: 1 } };

@@ -7,7 +7,6 @@ import type { RunFlag } from '../../src/records/run-flag.ts';
 import { UnfitRounds } from '../../src/run/unfit-rounds.ts';
 import { bench, temporaryFolder } from '../support/bench.ts';
 import { OUTPUTS } from '../support/outputs.ts';
-import { FIXTURES } from '../support/recordings.ts';
 import { normals, simulatedCells, simulateNights } from '../support/simulated-store.ts';
 import { queryStore } from '../support/store-dump.ts';
 import { STUB } from '../support/stub.ts';
@@ -64,22 +63,6 @@ test('some runs of a cell share the GPU: the others count', async () => {
   for (const { key, runs, verdict } of cells) {
     expect([verdict, runs]).toEqual(first.includes(key) ? ['noResult', 0] : ['same', 2]);
   }
-});
-
-test('recorded on a shared GPU after two nights: no result, with what shows it', async () => {
-  const db = join(temporaryFolder(), 'bench.sqlite');
-  for (const folder of ['nights/1', 'nights/2', 'gpu-contended'])
-    await bench(['import', join(FIXTURES, folder), '--db', db]);
-  const { cells, code, findings, headline } = await checked(db);
-  expect([code, findings, headline, cells.length]).toEqual([4, [], '12 cells without a result', 12]);
-  for (const { notes, verdict } of cells) {
-    expect([verdict, notes]).toEqual([
-      'noResult',
-      [expect.stringMatching(/^contended: [\d.]+ % of the queries took more/)],
-    ]);
-  }
-  const { stdout } = await bench(['check', '--db', db]);
-  expect(stdout).toContain('something else used the GPU: 8.1 % of the queries');
 });
 
 const evidence = [{ stream: 'stdout' as const, line: 0, text: 'python3 (4711)' }];

@@ -7,13 +7,13 @@ import { KILL_KINDS } from '../../benchmarks/kills/kill-kinds.ts';
 import { killSweeps } from '../../benchmarks/kills/kill-sweeps.ts';
 import { halfEngines, leftoversOf } from '../../benchmarks/kills/leftovers.ts';
 import { seededRandom } from '../../src/matrix/plan/order.ts';
-import { bench, temporaryFolder } from '../support/bench.ts';
+import { bench, sharedFolder, temporaryFolder } from '../support/bench.ts';
 import { noDiskBecause, smallDisk } from '../support/small-disk.ts';
 import { dumpStore, queryStore } from '../support/store-dump.ts';
 import { batchMatrix, type Trouble, TROUBLED, troubleEnv } from '../support/trouble.ts';
 
 /** `node benchmarks/kills.ts` does 200 of each. */
-const KILLS = 2;
+const KILLS = 1;
 
 test.each(KILL_KINDS)(
   '$name at random moments, then --resume: the same cells, runs, values and artefacts as without it',
@@ -70,6 +70,18 @@ function resultsOf(db: string): unknown {
   return typeof dump === 'object' ? { ...dump, artefacts: null } : dump;
 }
 
+let whole: string | null = null;
+
+/** A store of the same night without any trouble: one for all tests. */
+async function wholeStore(): Promise<string> {
+  if (whole === null) {
+    const night = nightOn(sharedFolder());
+    expect((await night.run()).code).toBe(0);
+    whole = night.db;
+  }
+  return whole;
+}
+
 async function expectDone({ db, resume }: Night, stored: number): Promise<void> {
   expect(queryStore(db, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
   const runs = `SELECT run_id, outcome, started_at FROM runs WHERE role = 'timed' ORDER BY run_id`;
@@ -79,9 +91,7 @@ async function expectDone({ db, resume }: Night, stored: number): Promise<void> 
   const resumed = await resume();
   expect([resumed.code, resumed.stderr]).toEqual([0, expect.stringContaining('resuming sweep')]);
   expect(queryStore(db, runs)).toEqual(expect.arrayContaining(before));
-  const whole = nightOn(temporaryFolder());
-  expect((await whole.run()).code).toBe(0);
-  expect(resultsOf(db)).toEqual(resultsOf(whole.db));
+  expect(resultsOf(db)).toEqual(resultsOf(await wholeStore()));
   const [sweep] = queryStore<{ id: string }>(db, 'SELECT sweep_id AS id FROM sweeps');
   expect(leftoversOf(db, sweep?.id ?? '')).toEqual([]);
 }

@@ -68,26 +68,22 @@ test('--resume of a matrix that was never interrupted, and of one by its name', 
   expect(none.stderr).toContain('no such store');
 });
 
-test.each(['SIGINT', 'SIGTERM'] as const)(
-  'two of %s at once are one: it ends in order',
-  async (signal) => {
-    const folder = temporaryFolder();
-    const db = join(folder, 'bench.sqlite');
-    const journal = join(folder, 'journal');
-    const matrix = stubMatrix(folder, ['repeats: 8']);
-    const child = startBench(['run', matrix, '--trtexec', STUB, '--db', db], {
-      env: { STUB_DELAY_MS: '2000', STUB_JOURNAL: journal },
-    });
-    const ended = finished(child);
-    while (!existsSync(journal) || !readFileSync(journal, 'utf8').includes('--loadEngine')) await sleep(30);
-    child.kill(signal);
-    child.kill(signal);
-    const { code, stderr } = await ended;
-    expect([code, stderr]).toEqual([130, expect.stringContaining('what was measured is stored')]);
-    expect(queryStore(db, 'SELECT state FROM sweeps')).toEqual([{ state: 'interrupted' }]);
-  },
-  60_000,
-);
+test('two SIGTERM at once are one: it ends in order', async () => {
+  const folder = temporaryFolder();
+  const db = join(folder, 'bench.sqlite');
+  const journal = join(folder, 'journal');
+  const matrix = stubMatrix(folder, ['repeats: 8']);
+  const child = startBench(['run', matrix, '--trtexec', STUB, '--db', db], {
+    env: { STUB_DELAY_MS: '1000', STUB_JOURNAL: journal },
+  });
+  const ended = finished(child);
+  while (!existsSync(journal) || !readFileSync(journal, 'utf8').includes('--loadEngine')) await sleep(30);
+  child.kill('SIGTERM');
+  child.kill('SIGTERM');
+  const { code, stderr } = await ended;
+  expect([code, stderr]).toEqual([130, expect.stringContaining('what was measured is stored')]);
+  expect(queryStore(db, 'SELECT state FROM sweeps')).toEqual([{ state: 'interrupted' }]);
+}, 60_000);
 
 /** A sweep that was interrupted after its first timed run, with a trtexec and a machine of its own. */
 class Interrupted {
@@ -139,42 +135,34 @@ async function refusal(sweep: Interrupted): Promise<string> {
   return REFUSED.exec(stderr)?.[1] ?? stderr;
 }
 
-describe('--resume refuses what is not the same any more', () => {
-  test('a matrix that says something else; not one with another comment', async () => {
-    const sweep = await new Interrupted().begin();
-    appendFileSync(sweep.matrix, '# nightly\n');
-    const text = readFileSync(sweep.matrix, 'utf8');
-    writeFileSync(sweep.matrix, text.replace('repeats: 2', 'repeats: 3'));
-    expect(await refusal(sweep)).toBe(`the matrix ${sweep.matrix} says something else now`);
-    writeFileSync(sweep.matrix, text);
-    expect((await sweep.resume()).code).toBe(0);
-    expect(sweep.stored).toBe(4);
-  });
-
-  test('another model', async () => {
-    const sweep = await new Interrupted().begin();
-    const path = join(sweep.machine.folder, 'model.onnx');
-    writeFileSync(path, toBytes(model(18, ...valueInfo(11, 'input', ['batch', 3]))));
-    expect(await refusal(sweep)).toBe(`the model ${path} has changed`);
-    const { code, stderr } = await sweep.resume('--anyway');
-    expect([code, code === 0 ? '' : stderr]).toEqual([0, '']);
-    expect(stderr).toContain(`note: going on although the model ${path} has changed\n`);
-    expect(sweep.stored).toBe(4);
-  });
-
-  test('another trtexec', async () => {
-    const sweep = await new Interrupted().begin();
-    appendFileSync(sweep.trtexec, '\n// another one\n');
-    expect(await refusal(sweep)).toBe(`${sweep.trtexec} is another program now`);
-  });
-
-  test('another driver and another GPU', async () => {
-    const sweep = await new Interrupted().begin();
-    const report = join(sweep.machine.folder, 'report.xml');
-    const xml = readFileSync(report, 'utf8');
-    writeFileSync(report, xml.replace('580.159.04', '590.1.0').replaceAll(sweep.machine.uuids[0] ?? '', 'GPU-new'));
-    expect(await refusal(sweep)).toBe(
+test('--resume refuses what is not the same any more: matrix, model, trtexec, driver and GPU', async () => {
+  const sweep = await new Interrupted().begin();
+  const [path, report] = ['model.onnx', 'report.xml'].map((name) => join(sweep.machine.folder, name));
+  const changes: readonly (readonly [file: string, change: (text: string) => string, said: string])[] = [
+    [
+      sweep.matrix,
+      (text) => text.replace('repeats: 2', 'repeats: 3'),
+      `the matrix ${sweep.matrix} says something else now`,
+    ],
+    [sweep.trtexec, (text) => `${text}\n// another one\n`, `${sweep.trtexec} is another program now`],
+    [
+      report ?? '',
+      (text) => text.replace('580.159.04', '590.1.0').replaceAll(sweep.machine.uuids[0] ?? '', 'GPU-new'),
       `the driver was 580.159.04 and is 590.1.0; it ran on ${sweep.machine.uuids[0]}, which is not used now`,
-    );
-  });
-});
+    ],
+  ];
+  for (const [file, change, said] of changes) {
+    const text = readFileSync(file, 'utf8');
+    writeFileSync(file, change(text));
+    expect(await refusal(sweep)).toBe(said);
+    writeFileSync(file, text);
+  }
+  // A comment is nothing else.
+  appendFileSync(sweep.matrix, '# nightly\n');
+  writeFileSync(path ?? '', toBytes(model(18, ...valueInfo(11, 'input', ['batch', 3]))));
+  expect(await refusal(sweep)).toBe(`the model ${path} has changed`);
+  const { code, stderr } = await sweep.resume('--anyway');
+  expect([code, code === 0 ? '' : stderr]).toEqual([0, '']);
+  expect(stderr).toContain(`note: going on although the model ${path} has changed\n`);
+  expect(sweep.stored).toBe(4);
+}, 60_000);

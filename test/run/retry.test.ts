@@ -99,12 +99,6 @@ describe('what can pass is tried again', { timeout: 180_000 }, () => {
 });
 
 describe('not tried again', { timeout: 180_000 }, () => {
-  test('with retries: {times: 0}', async () => {
-    const { code, db } = await sweep([{ when: '--loadEngine', does: 'busy', times: 1 }], ['retries: {times: 0}']);
-    expect(code).toBe(4);
-    expect(queryStore(db, ATTEMPTS)).toHaveLength(2);
-  });
-
   test('after Ctrl-C in the pause, which ends it at once; --resume starts anew', async () => {
     const folder = temporaryFolder();
     const db = join(folder, 'bench.sqlite');
@@ -200,9 +194,8 @@ describe('a plugin that is missing', { timeout: 180_000 }, () => {
       '    → bench show ID',
     ].join('\n');
     expect(stdout.replaceAll(/[0-9a-f]{8}\b/g, 'ID')).toContain(section);
-    const shown = await ask('show', 'latest');
-    expect(shown).toContain(section);
-    for (const text of [shown, stdout]) expect(text).toMatch(/^0 of 4 runs \+ 0 of 1 build, 1 failed, 4 skipped\n/);
+    expect(stdout).toMatch(/^0 of 4 runs \+ 0 of 1 build, 1 failed, 4 skipped\n/);
+    expect(await ask('show', 'latest')).toContain(section);
     const json = JSON.parse((await bench(['show', 'latest', '--json', '--db', db])).stdout);
     expect(json.counts).toMatchObject({ measured: 0, failed: 1, skipped: 4 });
     const evidence = { stream: 'stderr', line: 1, text: expect.stringContaining(line) };
@@ -231,10 +224,6 @@ test.each([
   [
     'Unable to open library: libnvinfer_plugin.so.10 due to libnvinfer_plugin.so.10: cannot open shared object file',
     'libnvinfer_plugin.so.10',
-  ],
-  [
-    'createInferBuilder: Error Code 6: API Usage Error (Unable to load library: libnvinfer_builder_resource.so.10.6.0: libnvinfer_builder_resource.so.10.6.0: cannot open shared object file: No such file or directory)',
-    'libnvinfer_builder_resource.so.10.6.0',
   ],
   ['trtexec: error while loading shared libraries: libcudart.so.12: cannot open shared object file', 'libcudart.so.12'],
   [

@@ -6,11 +6,9 @@ import { zstdDecompressSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { scrubFolder, scrubText } from '../../src/artefacts/keep.ts';
-import { csvText, openMetricsText } from '../../src/features/export/metric-tables.ts';
 import { printable } from '../../src/text/printable.ts';
 import { isSecret, isSecretName } from '../../src/text/redact.ts';
 import { bench, sharedFolder, temporaryFolder } from '../support/bench.ts';
-import { reportedCell, reportedSweep } from '../support/reported-sweep.ts';
 import { queryStore } from '../support/store-dump.ts';
 import { STUB, stubMatrix } from '../support/stub.ts';
 
@@ -72,7 +70,6 @@ describe('names that would do harm in a shell, a path or a terminal', () => {
       ...`${plain}|parse artefacts|ls baselines|import artefacts`.split('|').map((words) => words.split(' ')),
       ['ls', 'cells', '--filter', `model="${EVIL.replaceAll('"', '*').replaceAll('\n', '*')}"`],
       ['trend', EVIL],
-      ['show', profile?.id ?? ''],
       ['show', cell?.key ?? ''],
       ['repro', profile?.id ?? ''],
       ['baseline', 'set', 'v1', '--reason', EVIL],
@@ -80,9 +77,6 @@ describe('names that would do harm in a shell, a path or a terminal', () => {
       const { code, stdout, stderr } = await bench(args, { cwd, env });
       expect([args[0], code, stderr]).toEqual([args[0], 0, '']);
       expectPrintable(stdout);
-      const json = await bench([...args, '--json'], { cwd, env });
-      expectPrintable(json.stdout);
-      expect(() => JSON.parse(json.stdout)).not.toThrow();
     }
     expect(JSON.stringify(readdirSync(cwd, { recursive: true }))).not.toContain('pwned"');
   }, 60_000);
@@ -96,9 +90,7 @@ describe('names that would do harm in a shell, a path or a terminal', () => {
     ['plan', `${FILE}.yaml`, '--trtexec', EVIL],
     ['run', `${FILE}.yaml`, '--replay', EVIL],
     ['compare', EVIL, EVIL],
-    ['compare', BRANCH, BRANCH],
     ['trend', `${EVIL} of no cell`],
-    ['noise', `${EVIL} of no cell`],
     ['import', '--commit', EVIL, 'artefacts'],
     ['ack', EVIL, '--reason', EVIL],
     ['ls', 'sweeps', `--${EVIL}`],
@@ -137,7 +129,7 @@ describe('what a program printed', () => {
     const folder = temporaryFolder();
     const path = join(folder, 'stdout.log');
     const longer = `${secret}-and-more`;
-    for (const at of [0, 262_143, 262_144 - 9, 262_144 - secret.length, 524_280, 600_000]) {
+    for (const at of [0, 262_144 - 9, 600_000]) {
       const bytes = Buffer.alloc(600_000 + longer.length, 'é\u0000');
       const text = bytes.toString('latin1');
       const before = text.slice(0, at) + longer + text.slice(at) + secret;
@@ -223,18 +215,4 @@ describe('values of env: in a matrix', () => {
     expect(stored.some((text) => text.includes('CUDA_VISIBLE_DEVICES'))).toBe(true);
     expect(readFileSync(join(cwd, 'bench.sqlite')).includes('abcdef')).toBe(false);
   });
-});
-
-test('control bytes of names do not reach CSV and OpenMetrics; both keep their rules', () => {
-  const evil = 'a\u001b[31m\u0007\u0000\u009b31m\u202e "b", =1\n';
-  const report = reportedSweep([reportedCell(evil, [1, 2]), reportedCell('=\u0000cmd()', [1, 2])]);
-  for (const text of [csvText(report), openMetricsText(report)]) {
-    // oxlint-disable-next-line no-control-regex -- these are what must not be there
-    expect(text.match(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202e]/g)).toBe(null);
-    expect(text).toContain(
-      'a\\u001b[31m\\u0007\\u0000\\u009b31m\\u202e'.replaceAll('\\u', text.includes('# EOF') ? '\\\\u' : '\\u'),
-    );
-  }
-  expect(csvText(report)).toContain(`,"a\\u001b[31m\\u0007\\u0000\\u009b31m\\u202e ""b"", =1\n",`);
-  expect(csvText(report)).toContain(`,'=\\u0000cmd(),`);
 });

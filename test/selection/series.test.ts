@@ -75,7 +75,7 @@ describe('a store without a branch beside it', () => {
     expect(page.code).toBe(0);
   });
 
-  test.each([[['check']], [['compare']], [['trend']], [['noise']], [['report', '--md']]])(
+  test.each([[['check']], [['trend']], [['report', '--md']]])(
     '%j names a branch of which nothing is stored, and those that are',
     async (args) => {
       const { code, stderr } = await inFolder(...args, '--branch', 'master');

@@ -16,7 +16,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 
 import { StoreAccessError } from '../../src/errors.ts';
 import { openStore, openStoreToRead } from '../../src/store/file/open.ts';
-import { bench, benchProcess, ROOT, temporaryFolder } from '../support/bench.ts';
+import { bench, ROOT, temporaryFolder } from '../support/bench.ts';
 import { sharedStore } from '../support/made-stores.ts';
 import { MIGRATIONS, oldStore } from '../support/old-store.ts';
 import { FIXTURES } from '../support/recordings.ts';
@@ -137,14 +137,10 @@ const PREFIX = asSomebodyElse();
 /** What only looks: its answer must be that of somebody who may write. */
 const READING = [
   'ls sweeps',
-  'show latest',
   'compare',
   'check',
-  'trend',
   'why batch=8',
   'report --html -',
-  'choose --max-latency 100',
-  'ls baselines',
   'ls engines',
   'db info',
   'db verify',
@@ -152,12 +148,8 @@ const READING = [
 
 const WRITING = [
   'run matrices/quickstart-pair.yaml',
-  'run --resume',
   `import ${join(FIXTURES, 'formats')}`,
-  'ack 1234 --reason known',
   'baseline set v1',
-  'show 1234 --attach package.json',
-  'db prune --keep 1d',
   'db rejudge',
 ];
 
@@ -244,10 +236,11 @@ describe.skipIf(noDiskBecause() !== null)('a full disk ends nothing that only lo
     const db = join(path, 'bench.sqlite');
     const before = readFileSync(db);
     fillUp(path);
+    setTemporaryFolder(path);
     for (const line of READING) {
       const args = line.split(' ');
       const own = await bench([...args, '--db', join(folder, 'bench.sqlite')]);
-      const { code, stderr } = await benchProcess([...args, '--db', db], { env: { TMPDIR: path } });
+      const { code, stderr } = await bench([...args, '--db', db]);
       expect([line, code, stderr.replaceAll(path, folder)]).toEqual([
         line,
         own.code,

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 
@@ -9,10 +9,10 @@ import { expect, onTestFinished } from 'vitest';
 
 import { type Io, lookOf } from '../../src/cli/io.ts';
 import { BenchError } from '../../src/errors.ts';
-import { definedVariables, type EnvironmentVariables } from '../../src/process/environment-variables.ts';
+import { definedVariables } from '../../src/process/environment-variables.ts';
 import { type Invocation, type Spawn, spawnProcess } from '../../src/process/spawn.ts';
 import { shellQuote } from '../../src/text/shell-quote.ts';
-import { answer as recordedAnswer } from '../../src/trtexec/replay/answer.ts';
+import { answer } from '../../src/trtexec/replay/answer.ts';
 
 export const ROOT = join(import.meta.dirname, '..', '..');
 const BENCH = join(ROOT, 'bin', 'bench.js');
@@ -44,14 +44,16 @@ interface Bundle {
  * users have it: that loads ten times as fast as the sources.
  */
 export async function bench(args: readonly string[], options: BenchOptions = {}): Promise<Finished> {
-  if (namesRelativeFile(args, options)) return benchProcess(args, options);
+  const { cwd = ROOT } = options;
+  // Imported folders with a relative path are looked for from the folder of the process, which is one for all calls.
+  if (working > 0 && cwd !== process.cwd()) return benchProcess(args, options);
   const { main }: Bundle = await import(MAIN);
   const env = environmentOf(options);
   const look = lookOf({}, env);
   let stdout = '';
   let stderr = '';
-  const code = await main(args, {
-    cwd: options.cwd ?? ROOT,
+  const io: Io = {
+    cwd,
     env,
     now: () => options.now ?? new Date(),
     out: (text) => void (stdout += text),
@@ -62,18 +64,20 @@ export async function bench(args: readonly string[], options: BenchOptions = {})
     errLook: look,
     spawn: spawnHere,
     signal: new AbortController().signal,
-  });
-  return asWritten(args, { code, signal: null, stdout, stderr });
+  };
+  if (working === 0) process.chdir(cwd);
+  working += 1;
+  try {
+    const code = await main(args, io);
+    return asWritten(args, { code, signal: null, stdout, stderr });
+  } finally {
+    working -= 1;
+    if (working === 0) process.chdir(ROOT);
+  }
 }
 
-/** Commands whose files are all found from `Io.cwd`. */
-const BY_IO = ['ab', 'bisect', 'plan', 'run'];
-
-/** Imported folders with a relative path are looked for from the folder of the process, whatever `Io.cwd` is. */
-function namesRelativeFile([command = '', ...args]: readonly string[], { cwd = ROOT }: BenchOptions): boolean {
-  if (cwd === process.cwd() || BY_IO.includes(command)) return false;
-  return args.some((arg) => arg !== '' && !isAbsolute(arg) && existsSync(join(cwd, arg)));
-}
+/** Calls of `bench` that are at work in this process. */
+let working = 0;
 
 /** The environment that `bench` finds: that of the tests, but for what would make it depend on who runs them. */
 function environmentOf({ env = {} }: BenchOptions): Readonly<Record<string, string | undefined>> {
@@ -152,7 +156,7 @@ export function removeSharedFolders(): void {
   for (const folder of [...folders.splice(0), LOCKS]) rmSync(folder, { recursive: true, force: true });
 }
 
-const REPLAY = join(import.meta.dirname, '..', '..', 'dist', 'replay.js');
+const REPLAY = join(ROOT, 'dist', 'replay.js');
 
 /** What a program would have left. */
 interface Answered {
@@ -163,12 +167,12 @@ interface Answered {
 }
 
 /**
- * Starts a process, unless it is the one that answers from recordings (`src/trtexec/replay/trtexec.ts`) or a stand-in
- * for trtexec, where it just answers: they answer here, at a tenth of the cost, and have no process that could be ended.
+ * Starts a process, unless it is one that answers from recordings (`src/trtexec/replay/trtexec.ts`), or a stand-in for
+ * trtexec where it just answers: they answer here, at a tenth of the cost, and have no process that could be ended.
  * Tests of replay itself, and of signals, start them.
  */
 export const spawnHere: Spawn = async (invocation, signal, onStart) => {
-  const program = await programOf(invocation);
+  const program = invocation.args[0] === REPLAY ? replayOf(invocation) : await standIn(invocation);
   if (program === null || signal.aborted) return spawnProcess(invocation, signal, onStart);
   const startedAt = new Date();
   const start = performance.now();
@@ -188,71 +192,46 @@ export const spawnHere: Spawn = async (invocation, signal, onStart) => {
   };
 };
 
-async function programOf(invocation: Invocation): Promise<(() => Answered) | null> {
-  if (invocation.args[0] === REPLAY) {
-    return invocation.env['BENCH_REPLAY_TIMING'] === 'original' ? null : () => replayed(invocation);
-  }
-  return standIn(invocation);
-}
-
-function replayed({ args, cwd, env }: Invocation): Answered {
-  try {
-    return recordedAnswer(args.slice(1), {
-      folder: env['BENCH_REPLAY_SET'] ?? '',
-      cwd,
-      index: Number(env['BENCH_REPLAY_INDEX'] ?? 0),
-      reportPath: env['BENCH_REPLAY_REPORT'] ?? null,
-    });
-  } catch (error) {
-    if (!(error instanceof BenchError)) throw error;
-    return { stdout: '', stderr: `replay error: ${error.message}\n`, exitCode: 2, signal: null };
-  }
-}
-
-interface Start {
-  readonly args: readonly string[];
-  readonly env: EnvironmentVariables;
-  readonly cwd: string;
-}
-
-interface Streams {
-  readonly out: (text: string) => void;
-  readonly err: (text: string) => void;
-}
-
-type StandIn = (start: Start, streams: Streams) => { readonly last: string; readonly exitCode: number };
-
-interface StandIns {
-  readonly answer: StandIn;
-  readonly answerAsBuilt: StandIn;
-  readonly needsProcess: (start: Start) => boolean;
-}
-
-const support = (file: string): string => join(import.meta.dirname, file);
-
-/** What its process would print last, after a delay, is printed as all else. */
-async function standIn({ file, args, env, cwd }: Invocation): Promise<(() => Answered) | null> {
-  const isBuilt = pathOf(file) === support('bisect-trtexec.mjs');
-  if (!isBuilt && pathOf(file) !== support('stub-trtexec.mjs')) return null;
-  const { answer, answerAsBuilt, needsProcess }: StandIns = await import(
-    pathToFileURL(support('bisect-answer.mjs')).href
-  );
-  const start = { args, env, cwd };
-  if (needsProcess(start)) return null;
+function replayOf({ args, cwd, env }: Invocation): (() => Answered) | null {
+  if (env['BENCH_REPLAY_TIMING'] === 'original') return null;
+  const folder = env['BENCH_REPLAY_SET'] ?? '';
+  const index = Number(env['BENCH_REPLAY_INDEX'] ?? 0);
   return () => {
-    let stdout = '';
-    let stderr = '';
-    const streams = { out: (text: string) => void (stdout += text), err: (text: string) => void (stderr += text) };
-    const { last, exitCode } = (isBuilt ? answerAsBuilt : answer)(start, streams);
-    return { stdout: stdout + last, stderr, exitCode, signal: null };
+    try {
+      return answer(args.slice(1), { folder, cwd, index, reportPath: env['BENCH_REPLAY_REPORT'] ?? null });
+    } catch (error) {
+      if (!(error instanceof BenchError)) throw error;
+      return { stdout: '', stderr: `replay error: ${error.message}\n`, exitCode: 2, signal: null };
+    }
   };
 }
 
-/** Where a link leads; itself when there is nothing. */
-function pathOf(file: string): string {
-  try {
-    return realpathSync(file);
-  } catch {
-    return file;
-  }
+interface Start extends Pick<Invocation, 'args' | 'env' | 'cwd'> {}
+
+interface StandIn {
+  readonly needsProcess: (start: Start) => boolean;
+  /** What its process would print last, after a delay, is printed as all else. */
+  readonly answer: (
+    start: Start,
+    streams: { readonly out: (text: string) => void; readonly err: (text: string) => void },
+  ) => { readonly last: string; readonly exitCode: number };
+}
+
+const STAND_INS = ['stub', 'bisect'].map((name) => join(import.meta.dirname, `${name}-trtexec.mjs`));
+
+async function standIn({ file, args, env, cwd }: Invocation): Promise<(() => Answered) | null> {
+  const program = existsSync(file) ? STAND_INS.find((path) => realpathSync(file) === path) : undefined;
+  if (program === undefined) return null;
+  const standsIn: StandIn = await import(pathToFileURL(program.replace('-trtexec', '-answer')).href);
+  const start = { args, env, cwd };
+  if (standsIn.needsProcess(start)) return null;
+  return () => {
+    let stdout = '';
+    let stderr = '';
+    const { last, exitCode } = standsIn.answer(start, {
+      out: (text) => void (stdout += text),
+      err: (text) => void (stderr += text),
+    });
+    return { stdout: stdout + last, stderr, exitCode, signal: null };
+  };
 }

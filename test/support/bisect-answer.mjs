@@ -4,9 +4,9 @@ import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 
-import { answer } from './stub-answer.mjs';
+import { answer as answerOfStub } from './stub-answer.mjs';
 
-export { answer, needsProcess } from './stub-answer.mjs';
+export { needsProcess } from './stub-answer.mjs';
 
 const scaleIn = (path) =>
   path && existsSync(path) ? Number(/scale=([\d.]+)/.exec(readFileSync(path, 'utf8'))?.[1] ?? 1) : 1;
@@ -40,9 +40,9 @@ export function prepared({ args, env, cwd }) {
 }
 
 /** As `answer` of the stub. */
-export function answerAsBuilt(start, streams) {
+export function answer(start, streams) {
   const { start: changed, end } = prepared(start);
-  const answered = answer(changed, streams);
+  const answered = answerOfStub(changed, streams);
   end();
   return answered;
 }

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { makeLook } from '../../src/terminal/look.ts';
 import { machineLines } from '../../src/terminal/machine-text.ts';
 import { type Column, numberColumn, renderTable } from '../../src/terminal/table.ts';
-import { textWidth, truncate } from '../../src/terminal/text-width.ts';
+import { textWidth } from '../../src/terminal/text-width.ts';
 
 interface Row {
   readonly name: string;
@@ -113,15 +113,6 @@ test('every character that is taken for narrow is one column wide', () => {
     if (!character.isWellFormed() || code === 0x7f) continue;
     expect([code.toString(16), textWidth(character)]).toEqual([code.toString(16), stringWidth(character)]);
   }
-});
-
-test('wide and joined characters are never cut in two', () => {
-  expect(truncate('模型测试', 5)).toBe('模型…');
-  expect(truncate('👩‍💻👩‍💻', 3)).toBe('👩‍💻…');
-  expect(truncate('abcdef', 4)).toBe('abc…');
-  expect(truncate('a→b…c', 4)).toBe('a→b…');
-  expect(truncate('abc', 3)).toBe('abc');
-  expect(truncate('abc', 0)).toBe('');
 });
 
 test('a library whose name has no more than the major version is no other version', () => {

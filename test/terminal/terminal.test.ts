@@ -8,15 +8,13 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { asciiText } from '../../src/terminal/text-width.ts';
 import { makeLook } from '../../src/terminal/look.ts';
 import { renderTable } from '../../src/terminal/table.ts';
-import { bench, finished, ROOT, sharedFolder } from '../support/bench.ts';
+import { bench, finished, ROOT } from '../support/bench.ts';
 import { sharedStore } from '../support/made-stores.ts';
 import { HAS_TERMINALS, typeInto } from '../support/shells.ts';
 
 /** An escape that sets colours or attributes. */
 // oxlint-disable-next-line no-control-regex
 const ESCAPE = /\u001b\[([\d;]*)m/g;
-
-const MATRICES = join(ROOT, 'matrices');
 
 describe('output on terminals and in pipes', () => {
   let db: string;
@@ -28,9 +26,7 @@ describe('output on terminals and in pipes', () => {
   const COMPARE_MAP = ['compare', 'latest~1', 'latest', '--map'];
   const COMMANDS = [
     ['compare', 'latest~1', 'latest'],
-    ['trend'],
     ['trend', '--together'],
-    ['ls', 'sweeps'],
     ['ls', 'cells'],
     ['show', 'latest'],
   ];
@@ -57,10 +53,6 @@ describe('output on terminals and in pipes', () => {
       expect(await run({ FORCE_COLOR: '1', NO_COLOR: '1' })).toBe(plain);
       expect(await run({ FORCE_COLOR: '1' }, '--no-color')).toBe(plain);
     }
-    const { stdout } = await bench(['compare', 'latest~1', 'latest', '--db', db], {
-      env: { NO_COLOR: '', FORCE_COLOR: '1' },
-    });
-    expect(stdout).toContain('\u001b[');
   });
 
   /** Attributes, and the 16 colours that every theme, light or dark, sets for itself; no black, no white, no background. */
@@ -106,15 +98,6 @@ describe('output on terminals and in pipes', () => {
     expect(await withoutReader('stdout', parse)).toMatchObject({ code: 0, stderr: '' });
     expect(await withoutReader('stdout', ['--help'])).toMatchObject({ code: 0, stderr: '' });
   });
-
-  test('a sweep goes on when nobody reads its progress any more', async () => {
-    const other = join(sharedFolder(), 'other.sqlite');
-    const matrix = join(MATRICES, 'quickstart-pair.yaml');
-    const { code } = await withoutReader('stderr', ['run', matrix, '--db', other]);
-    expect(code).toBe(0);
-    const { stdout } = await bench(['ls', 'sweeps', '--db', other, '--json']);
-    expect(JSON.parse(stdout).sweeps).toMatchObject([{ state: 'finished', measured: 10 }]);
-  });
 });
 
 describe('ascii', () => {
@@ -146,7 +129,7 @@ describe('ascii', () => {
     ]);
   });
 
-  test.each(['compare', 'check', 'trend', 'why b1', 'show latest', 'ls sweeps', 'noise', 'choose', 'help words'])(
+  test.each(['compare', 'trend', 'why b1', 'choose', 'help words'])(
     'a terminal without Unicode gets none of it from bench %s',
     async (line) => {
       const { stderr, stdout } = await bench([...line.split(' '), '--db', db], { env: { TERM: 'dumb' } });

@@ -157,11 +157,3 @@ test('gate and file of a plan are read without the rest of it', () => {
     file: '/m.yaml',
   });
 });
-
-test.each([
-  ['without a plan', null],
-  ['of an older bench', { plan: {}, matrix: null }],
-  ['with something else there', { gate: 7, matrix: [] }],
-])('a sweep %s has no gate', (_, plan) => {
-  expect(readOf(plan)).toEqual({ gate: NO_GATE, file: null });
-});

@@ -29,21 +29,6 @@ describe('a heat map', () => {
     expect(() => mapAxes('speed,batch', tiles)).toThrow(`--map speed,batch: no axis speed; there are ${axes}`);
     expect(() => mapAxes('batch', tiles)).toThrow('takes two axes, as streams,batch');
   });
-
-  test('batches that do not fit beside each other follow below, none is lost', () => {
-    const batches = [1, 2, 4, 8, 16, 32, 64, 128];
-    const tiles = batches.map((batch) => tile(choiceCell('fp16', batch), `${batch}.125`));
-    const lines = heatMaps(tiles, makeLook(40, false));
-    expect(lines.filter((line) => textWidth(line) > 40)).toEqual([]);
-    for (const batch of batches) {
-      expect(lines.filter((line) => line.includes(`░ ${batch}.125`))).toHaveLength(1);
-    }
-  });
-
-  test('names from outside lose what steers a terminal', () => {
-    const lines = heatMaps([tile(choiceCell('fp16', 8, { model: 'v\u001b[2Jit' }), '1')], PLAIN);
-    expect(lines.join('\n')).not.toContain('\u001b');
-  });
 });
 
 test('shades go from light to dark in four steps, and stay at their ends', () => {

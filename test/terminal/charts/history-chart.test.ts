@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { dayText } from '../../../src/terminal/numbers.ts';
 import { renderHistoryChart, roundScale } from '../../../src/terminal/charts/history-chart.ts';
-import { renderScatter } from '../../../src/terminal/charts/scatter-chart.ts';
 import { sparkline } from '../../../src/terminal/charts/sparkline.ts';
 import { makeLook } from '../../../src/terminal/look.ts';
 import { alignPoints, textWidth } from '../../../src/terminal/text-width.ts';
@@ -76,20 +74,6 @@ describe('a chart of a history', () => {
     expect(chart(STEP, { starts: [30], isAscii: true }).join('')).toMatch(/^[\x20-\x7e]+$/u);
   });
 
-  test('one wild sweep is a sign at the edge and no scale for the others', () => {
-    const rows = chart(
-      STEP.map((value, step) => (step === 12 ? 3 : value)),
-      { starts: [30] },
-    );
-    expect(rows[0]).toContain('!');
-    expect(rows.join('')).toContain('1.05');
-  });
-
-  test('noise is no mountain: the range is never narrower than one percent', () => {
-    const rows = chart([1, 1.0001, 0.9999, 1]).slice(0, 6);
-    expect(rows.filter((row) => /[─╭╮╰╯]/u.test(row.slice(8, 50))).length).toBeLessThanOrEqual(2);
-  });
-
   test.each([60, 80, 120, 200])('%i columns are filled, and no line is longer, however many sweeps', (columns) => {
     for (const sweeps of [1, 2, 60, 400, 4000]) {
       const values = Array.from({ length: sweeps }, (_, sweep) => (sweep % 11 === 5 ? null : 1 + Math.sin(sweep)));
@@ -127,33 +111,6 @@ test('rows share a scale: a small noise is flat, what lies beyond is a sign', ()
   expect(sparkline([], 5)).toBe('');
 });
 
-test('days of an axis', () => {
-  expect([dayText('2026-02-24T03:00:00Z'), dayText('2026-12-01'), dayText(null)]).toEqual(['24 Feb', '1 Dec', '']);
-});
-
-const chartOfScatterChart = (columns: number, points: readonly (readonly [number, number, string])[]): string[] =>
-  renderScatter({
-    points: points.map(([x, y, mark]) => ({ x, y, mark, style: plain })),
-    height: 5,
-    xLabel: 'ms',
-    format: String,
-    look: makeLook(columns, false),
-  });
-
-test('never wider than the terminal; values that have no logarithm are left out', () => {
-  for (const columns of [40, 60, 110]) {
-    for (const line of chartOfScatterChart(columns, [
-      [0.1, 12.5, 'a'],
-      [3000, 8, 'b'],
-      [0, 1, 'c'],
-    ])) {
-      expect(textWidth(line)).toBeLessThanOrEqual(columns);
-      expect(line).not.toContain('c');
-    }
-  }
-  expect(chartOfScatterChart(60, [[0, 0, 'a']])).toEqual([]);
-});
-
 test('points and units stand one below the other, whatever the digits', () => {
   const aligned = alignPoints(['0.3583 ms', '12.5 ms', '940 ms', '–', '']);
   expect(aligned.map((text) => text.padStart(11))).toEqual([
@@ -163,10 +120,6 @@ test('points and units stand one below the other, whatever the digits', () => {
     '  –        ',
     '           ',
   ]);
-});
-
-test('signs and marks of doubt belong to the number', () => {
-  expect(alignPoints(['+1.6 %', '-0.68 %', '~2 %'])).toEqual(['+1.6  %', '-0.68 %', '~2    %']);
 });
 
 test('what is no single number stays as it is', () => {

@@ -103,12 +103,6 @@ describe('what versions of Nsight Systems spell in other ways', () => {
     );
   });
 
-  test('an older one', () => {
-    const older = HELP.replace('devices', 'device').replace('tegra-accelerators', 'nvmedia');
-    const names = { gpuMetrics: '--gpu-metrics-device', accelerators: 'nvmedia' };
-    expect(nsysDialect('NVIDIA Nsight Systems version 2022.3.2', older)).toEqual({ version: '2022.3.2', ...names });
-  });
-
   test('one that cannot says so, with what can', () => {
     const desktop = nsysDialect('2024.6.1', '--capture-range=\n nvmedia elsewhere\n');
     expect(desktop).toMatchObject({ gpuMetrics: null, accelerators: null });

@@ -107,33 +107,6 @@ describe('how a file is read', () => {
     expect(source.bytesRead()).toBeLessThan(1_500_000);
   });
 
-  test('a name that lies across the end of a window is read whole', () => {
-    // A window is 256 KiB; names of 1000 characters meet its end somewhere.
-    const names = Array.from({ length: 600 }, (_, i) => `${i}`.padEnd(1000, 'x'));
-    const outputs = names.flatMap((name) => valueInfo(12, name, [1]));
-    const facts = readModel(sourceOf(toBytes(model(17, ...outputs))));
-    expect(facts.outputs.map(({ name }) => name)).toEqual(names);
-  });
-
-  test('fields in any order, repeated numbers packed or not, fields that nobody knows', () => {
-    const dims = bytesField(1, new Uint8Array([4, 0x80, 0x02]));
-    const packed = bytesField(
-      5,
-      ...textField(8, 'w'),
-      ...dims,
-      ...numberField(2, 1),
-      ...bytesField(9, { zeros: 4096 }),
-    );
-    const graph = bytesField(7, ...packed, ...node('Relu', ['x'], 'y'), ...textField(99, 'new'));
-    const bytes = toBytes([...bytesField(8, ...numberField(2, 20)), ...graph, ...numberField(1, 9)]);
-    expect(readModel(sourceOf(bytes))).toMatchObject({
-      irVersion: 9,
-      opsets: [{ domain: '', version: 20 }],
-      inlineBytes: 4 * 256 * 4,
-      nodes: 1,
-    });
-  });
-
   test('a model as large as in the guide: listing 5', () => {
     const weights = Array.from({ length: 392 }, (_, i) => initializer(`w${i}`, 64)).flat();
     const nodes = Array.from({ length: 2577 }, (_, i) =>
@@ -153,15 +126,6 @@ describe('how a file is read', () => {
     });
   });
 });
-
-const {
-  bytesField: bytesFieldOfHostile,
-  model: modelOfHostile,
-  numberField: numberFieldOfHostile,
-  textField: textFieldOfHostile,
-  toBytes: toBytesOfHostile,
-  valueInfo: valueInfoOfHostile,
-} = writer;
 
 const MODELS = ['mlp_tiny', 'resnet_tiny', 'vit_tiny', 'control_flow', 'quantized', 'old_ir', 'external'];
 
@@ -191,16 +155,7 @@ describe('what is no ONNX model', () => {
   });
 
   test('another protobuf message', () => {
-    expect(problemOf(toBytesOfHostile(numberFieldOfHostile(1, 8)))).toBe('no ONNX model: it has no graph');
-  });
-
-  test('random bytes', () => {
-    fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 4096 }), (bytes) => {
-        const problem = problemOf(bytes);
-        expect(problem === null || /^[ -~]{5,200}$/.test(problem)).toBe(true);
-      }),
-    );
+    expect(problemOf(toBytes(numberField(1, 8)))).toBe('no ONNX model: it has no graph');
   });
 });
 
@@ -247,27 +202,23 @@ describe('a damaged model', () => {
   test('graphs inside of graphs, deeper than anyone builds them', () => {
     let graph: writer.Piece[] = [];
     for (let depth = 0; depth < 200; depth += 1) {
-      graph = bytesFieldOfHostile(1, ...bytesFieldOfHostile(5, ...bytesFieldOfHostile(6, ...graph)));
+      graph = bytesField(1, ...bytesField(5, ...bytesField(6, ...graph)));
     }
-    expect(problemOf(toBytesOfHostile(modelOfHostile(17, ...graph)))).toMatch(
-      /^byte \d+: more than 100 messages inside each other$/,
-    );
+    expect(problemOf(toBytes(model(17, ...graph)))).toMatch(/^byte \d+: more than 100 messages inside each other$/);
   });
 
   test('a name of a megabyte, a shape of a million dimensions, and an input of two thousand', () => {
-    const name = bytesFieldOfHostile(11, ...textFieldOfHostile(1, 'x'.repeat(1 << 20)));
-    expect(problemOf(toBytesOfHostile(modelOfHostile(17, ...name)))).toMatch(/^byte \d+: a name of 1048576 bytes$/);
-    const dims = bytesFieldOfHostile(5, ...bytesFieldOfHostile(1, { zeros: 1_000_000 }));
-    expect(problemOf(toBytesOfHostile(modelOfHostile(17, ...dims)))).toMatch(/^byte \d+: more than 1024 dimensions$/);
+    const name = bytesField(11, ...textField(1, 'x'.repeat(1 << 20)));
+    expect(problemOf(toBytes(model(17, ...name)))).toMatch(/^byte \d+: a name of 1048576 bytes$/);
+    const dims = bytesField(5, ...bytesField(1, { zeros: 1_000_000 }));
+    expect(problemOf(toBytes(model(17, ...dims)))).toMatch(/^byte \d+: more than 1024 dimensions$/);
     const ones = Array.from({ length: 2000 }, () => 1);
-    expect(problemOf(toBytesOfHostile(modelOfHostile(17, ...valueInfoOfHostile(11, 'x', ones))))).toBe(
-      'a shape of more than 1024 dimensions',
-    );
+    expect(problemOf(toBytes(model(17, ...valueInfo(11, 'x', ones))))).toBe('a shape of more than 1024 dimensions');
   });
 
   test('sizes whose product no number holds', () => {
-    const dims = Array.from({ length: 40 }, () => numberFieldOfHostile(1, 2 ** 50)).flat();
-    const tensor = bytesFieldOfHostile(5, ...dims, ...numberFieldOfHostile(2, 1), ...textFieldOfHostile(8, 'w'));
-    expect(problemOf(toBytesOfHostile(modelOfHostile(17, ...tensor)))).toMatch(/more bytes than there are/);
+    const dims = Array.from({ length: 40 }, () => numberField(1, 2 ** 50)).flat();
+    const tensor = bytesField(5, ...dims, ...numberField(2, 1), ...textField(8, 'w'));
+    expect(problemOf(toBytes(model(17, ...tensor)))).toMatch(/more bytes than there are/);
   });
 });

@@ -10,12 +10,6 @@ import { ONNX_MODELS } from '../../support/onnx-models.ts';
 import { initializer, model, valueInfo, writeSparse } from '../../support/onnx-writer.ts';
 
 describe('files with weights', () => {
-  test('are found, and not read', async () => {
-    const weights = { location: 'external.weights', tensors: 3, neededBytes: 1536, bytes: 1536, problem: null };
-    const facts = await readOnnxFacts(join(ONNX_MODELS, 'external.onnx'));
-    expect(facts).toMatchObject({ fileBytes: 493, externalFiles: [weights] });
-  });
-
   test('that are not there, cut off, elsewhere, or no files', async () => {
     const folder = temporaryFolder();
     const path = join(folder, 'm.onnx');

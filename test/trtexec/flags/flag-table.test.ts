@@ -29,10 +29,6 @@ test.each(['includeDataTransfers', 'noCudaGraph', 'noSpinWait'])('--%s is unknow
   for (const version of ['8.6.1', '10.0', '10.16']) expect(isIn(`--${flag}`, version)).toBe(false);
 });
 
-test('the flag that the guide invents is in no version', () => {
-  expect(findFlag('--blockingSync')).toBeUndefined();
-});
-
 test.each([
   ['8601', [8, 6, 1]],
   ['9200', [9, 2, 0]],

@@ -81,13 +81,6 @@ describe('a replayed trtexec', () => {
     replay(BUILD, folder, join(RECORDINGS, 'pair'));
     expect(replay(RUN, folder).stderr).toContain('was recorded with others');
   });
-
-  test('without a set it says so', () => {
-    const { status, stderr } = replay(RUN, temporaryFolder(), '/nowhere');
-    expect(status).toBe(2);
-    expect(stderr).toContain('/nowhere');
-    expect(stderr).not.toContain('    at ');
-  });
 });
 
 describe('the sets that come with bench', () => {

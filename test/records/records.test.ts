@@ -9,6 +9,7 @@ import {
   metricWord,
   ownMetricNamed,
 } from '../../src/records/metric.ts';
+import type { BuildId, CellKey, RunId, SweepId } from '../../src/records/scalars.ts';
 
 test('each metric has a word of its own, and its id still names it', () => {
   expect(METRIC_WORDS.join(' ')).toBe(
@@ -34,4 +35,17 @@ test('one stream is judged by GPU time, several by throughput, whatever is asked
   const metrics = [1, 2, 8].map((streams) => gateMetric(null, { streams }));
   expect(metrics).toEqual(['gpuComputeMs', 'throughputQps', 'throughputQps']);
   expect(gateMetric('p99Ms', { streams: 2 })).toBe('p99Ms');
+});
+
+// `npm run check` compiles this file: without an error on the marked lines, it fails.
+test('ids of different things are different types; plain text fits each', () => {
+  const sweepId: SweepId = 'a'.repeat(32);
+  const runId: RunId = 'b'.repeat(32);
+  // @ts-expect-error: a sweep is not a run
+  const wrongRun: RunId = sweepId;
+  // @ts-expect-error: a run is not a cell
+  const wrongCell: CellKey = runId;
+  // @ts-expect-error: a run is not a build
+  const wrongBuild: BuildId = runId;
+  expect([wrongRun, wrongCell, wrongBuild]).toEqual([sweepId, runId, runId]);
 });

@@ -1,19 +1,90 @@
+import { execFileSync } from 'node:child_process';
+
 import { describe, expect, test } from 'vitest';
 
+import type { LayerFacts } from '../../../src/layers/layer-facts.ts';
+import type { EngineConditions } from '../../../src/layers/profiled-engine.ts';
 import {
   type Efficiency,
-  GPU_PEAKS,
-  type ShapedModel,
   engineEfficiency,
+  GPU_PEAKS,
   peakFlops,
   peaksOf,
+  type ShapedModel,
 } from '../../../src/layers/work/efficiency.ts';
-import type { EngineConditions } from '../../../src/layers/profiled-engine.ts';
-import type { LayerFacts } from '../../../src/layers/layer-facts.ts';
+import { flopsOf } from '../../../src/layers/work/layer-work.ts';
 import { measuredWork } from '../../support/measured-work.ts';
 import { onnxNetwork } from '../../support/onnx-models.ts';
 import { NEEDS_PYTHON, TEST_PYTHON } from '../../support/python.ts';
 import { recordedLayers } from '../../support/recorded-layers.ts';
+
+/** Operator, shapes of its inputs and of its output, attributes, FLOPs; `?`: not known. */
+const CASES: readonly (readonly [string, object, number | null])[] = [
+  // 2 x 112 x 112 x 64 outputs, each of 7 x 7 x 3 multiplications.
+  ['Conv 2x3x224x224 64x3x7x7 64 -> 2x64x112x112', {}, 2 * 1_605_632 * 147],
+  // Depthwise: one channel for each output.
+  ['Conv 1x32x8x8 32x1x3x3 -> 1x32x8x8', { group: 32 }, 2 * 2048 * 9],
+  // One dimension, as in audio.
+  ['Conv 1x4x10 8x4x3 -> 1x8x8', {}, 2 * 64 * 12],
+  ['ConvTranspose 1x4x5x5 4x2x2x2 -> 1x2x10x10', {}, 2 * 100 * 8],
+  ['MatMul 8x197x768 768x3072 -> 8x197x3072', {}, 2 * 8 * 197 * 3072 * 768],
+  ['MatMul 8x12x197x64 8x12x64x197 -> 8x12x197x197', {}, 2 * 8 * 12 * 197 * 197 * 64],
+  ['MatMul 5x3 3 -> 5', {}, 2 * 5 * 3],
+  ['MatMul ? 3x7 -> ?', {}, null],
+  ['Gemm 8x512 1000x512 1000 -> 8x1000', { transB: 1 }, 2 * 8 * 1000 * 512],
+  ['Gemm 512x8 512x1000 -> 8x1000', { transA: 1 }, 2 * 8 * 1000 * 512],
+  ['Einsum 2x5x3 2x3x7 -> 2x5x7', { equation: 'bij,bjk->bik' }, 2 * 2 * 5 * 3 * 7],
+  ['Einsum 5x3 3x7 -> 5x7', { equation: 'ij,jk' }, 2 * 5 * 3 * 7],
+  ['Einsum 2x3 3x4 -> 2x4', { equation: '...i,ij->...j' }, null],
+  ['LSTM 10x2x8 1x64x8 1x64x16 -> 10x1x2x16', { hidden_size: 16 }, 2 * 20 * (512 + 1024)],
+  ['Softmax 2x8 -> 2x8', {}, 0],
+  ['NonZero 3 -> ?', {}, 0],
+  ['If 1 -> 3', {}, null],
+  ['vendor::Plugin 3 -> 3', {}, null],
+];
+
+const SCRIPT = `
+import json, sys
+sys.path.insert(0, "python")
+import onnx, measure_work
+def one(text, attributes, _):
+    shape = lambda word: None if word == "?" else [int(size) for size in word.split("x")]
+    operator, *inputs, _, output = text.split()
+    domain, _, op = operator.rpartition("::")
+    node = onnx.helper.make_node(op, [str(i) for i in range(len(inputs))], ["y"], domain=domain, **attributes)
+    return measure_work.flops(onnx, node, [shape(word) for word in inputs], shape(output))
+print(json.dumps([one(*case) for case in json.loads(sys.argv[1])]))
+`;
+
+test.skipIf(TEST_PYTHON === null)(`FLOPs of operators (${NEEDS_PYTHON})`, () => {
+  const printed = execFileSync(TEST_PYTHON ?? '', ['-c', SCRIPT, JSON.stringify(CASES)], { encoding: 'utf8' });
+  const flops: unknown[] = JSON.parse(printed);
+  expect(CASES.map(([text], place) => [text, flops[place]])).toEqual(CASES.map(([text, , known]) => [text, known]));
+});
+
+function gigaFlops(bytes: Uint8Array, batch = 1): number {
+  return (flopsOf(measuredWork(bytes, { input: [batch, 3, 224, 224] }).nodes) ?? 0) / 1e9;
+}
+
+/**
+ * torchvision's `_ops` of the same networks, at 224 x 224 (torchvision/models/resnet.py and vision_transformer.py of
+ * pytorch/vision): billions of multiplications with their additions, which it calls FLOPS and which are two operations.
+ */
+describe.skipIf(TEST_PYTHON === null)(`FLOPs of published networks (${NEEDS_PYTHON})`, () => {
+  test.each([
+    ['ResNet-18', 1.814, onnxNetwork('resnet18')],
+    ['ResNet-34', 3.664, onnxNetwork('resnet34')],
+    ['ResNet-50', 4.089, onnxNetwork('resnet50')],
+    ['ViT-B/16', 17.564, onnxNetwork('vit_base')],
+  ])('%s has 2 x %d GFLOP within 0.1 %% in its matrix products', (_, macs, bytes) => {
+    expect(Math.abs(gigaFlops(bytes) / (2 * macs) - 1)).toBeLessThan(0.001);
+  });
+
+  test('FLOPs of a batch are those of its images', () => {
+    const bytes = onnxNetwork('vit_tiny');
+    expect(gigaFlops(bytes, 8)).toBeCloseTo(8 * gigaFlops(bytes), 9);
+  });
+});
 
 const NETWORKS = {
   resnet_small: onnxNetwork('resnet18'),
@@ -80,15 +151,6 @@ describe.skipIf(TEST_PYTHON === null)(`on recorded runs of an H200 (${NEEDS_PYTH
     // Sum of two tensors, normalized: both are wanted later.
     expect(addition?.bytes).toBe(2 * (4 * 8 * 197 * 768 + 2 * 768));
     expect([addition?.precision, addition?.peakShare, addition?.bound]).toEqual([null, null, 'memory']);
-  });
-
-  test('a node that several kernels name is work of the one that multiplies', () => {
-    const { rows } = recorded('vit_base', 'nights/1-profile/vit_base.fp16.b8', 0.988);
-    const naming = rows.filter(({ layer }) => layer.nodes.includes('blocks.0.attn.qkv/MatMul'));
-    expect(naming.map(({ efficiency, layer }) => [layer.type, efficiency.flops, efficiency.bytes])).toEqual([
-      ['kgen', null, null],
-      ['gemm', 2 * 8 * 197 * 768 * 2304, 2 * (8 * 197 * 768 + 768 * 2304 + 2304 + 8 * 197 * 2304)],
-    ]);
   });
 });
 
