@@ -114,7 +114,7 @@ export async function prepare(
     : await chooseDialect(options, matrix, io, onProgram);
   if (dialect.refusal !== null) throw new EnvironmentLackingError(dialect.refusal);
   const loaded = withNeighbors(cells);
-  const planned = set === null ? cells : withoutNeighbors(withoutColdStarts(cells));
+  const planned = set === null ? cells : withoutColdStarts(cells);
   const plan = makePlan(matrix, planned, dialect, {
     seed: options.seed ?? matrix.seed ?? (models === 'models needed' ? freshSeed(io) : SHOWN_SEED),
     repeats: options.repeats ?? matrix.repeats,
@@ -138,19 +138,11 @@ export async function prepare(
     ...lacking.map(formatMistake),
     ...checked.notes,
     ...(planned.length < cells.length ? ['coldStart: recordings have none, left out'] : []),
-    ...(set !== null && cells.some(({ neighbor }) => neighbor)
-      ? ['with: recordings answer as without a neighbor']
-      : []),
   ];
   const isSeedDrawn = options.seed === undefined && matrix.seed === null;
   const tensorrt = isWithoutTrtexec ? NO_TENSORRT : plan.tensorrt;
   const noted = { ...plan, notes, tensorrt };
   return { matrix, cells: planned, plan: noted, program, set, experiment, isSeedDrawn };
-}
-
-/** Recordings are answered, and nothing runs. */
-function withoutNeighbors(cells: readonly MatrixCell[]): MatrixCell[] {
-  return cells.map(({ neighbor: _neighbor, ...alone }) => alone);
 }
 
 /** Printed before anything runs: a foreign matrix executes foreign programs. */

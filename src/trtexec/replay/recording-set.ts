@@ -3,6 +3,7 @@ import { basename, join } from 'node:path';
 
 import { type Mistake, UsageError } from '../../errors.ts';
 import { type MatrixCell, onnxOf } from '../../matrix/matrix.ts';
+import { NEIGHBOR } from '../../records/axis.ts';
 import type { Plan, PlannedBuild, PlannedRun } from '../../records/plan.ts';
 import type { CellKey, Immutable } from '../../records/scalars.ts';
 import { isRecord } from '../../text/unknown-values.ts';
@@ -241,15 +242,15 @@ function runProblem(set: RecordingSet, run: PlannedRun, plan: Plan, checked: Che
     : `"${set.name}" has ${there} recording${there === 1 ? '' : 's'} of this cell, ${wanted} were asked for: use --repeats ${there}`;
 }
 
-/** Ignored in replay: as part of a cell they would be wrong. */
-const METHOD_FLAGS = ['--warmUp', '--duration', '--iterations'];
+/** Axes that replay ignores: as part of a cell they would be wrong. */
+const IGNORED = ['--warmUp', '--duration', '--iterations', NEIGHBOR];
 
 function inputProblem(set: RecordingSet, { build, cell, env, harness }: MatrixCell): string | null {
   if (harness !== null) {
     return `recordings answer for trtexec, and ${cell.model} is measured by ${harness.driver}: leave it out (--filter), or run without --replay`;
   }
   const source = onnxOf(build.source);
-  const ignored = [...Object.keys(env), ...METHOD_FLAGS.filter((flag) => flag in cell.axisFlags)][0];
+  const ignored = [...Object.keys(env), ...IGNORED.filter((flag) => flag in cell.axisFlags)][0];
   if (ignored !== undefined) return `${ignored} is on an axis, and recordings answer the same whatever it is`;
   if (source === null) return null;
   if (build.source.kind === 'converted') {
