@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 import { isCalled } from '../records/verdict.ts';
 import { compareCells, type TwoSides } from './compare/compare-cells.ts';
-import { alphaSpent } from '../statistics/multiple-tests.ts';
+import { alphaSpent } from '../statistics/p-values.ts';
 import { meanLog, tQuantile } from '../statistics/special-functions.ts';
 import { type KeyedCell, noiseKindOf } from '../records/cell.ts';
 import { type MetricId, metricOf } from '../records/metric.ts';

@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 import { type Immutable, numberOrNull, type CellKey } from '../records/scalars.ts';
 import { median } from '../statistics/order-statistics.ts';
-import { alphaSpent } from '../statistics/multiple-tests.ts';
+import { alphaSpent } from '../statistics/p-values.ts';
 import { meanLog, tQuantile } from '../statistics/special-functions.ts';
 import { batchOf, type KeyedCell } from '../records/cell.ts';
 import { canonicalJson } from '../text/canonical-json.ts';

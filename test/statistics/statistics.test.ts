@@ -2,8 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import { binsFor, binsOver, countIn } from '../../src/statistics/histogram.ts';
-import { mannWhitneyP } from '../../src/statistics/mann-whitney.ts';
-import { rejectedByBenjaminiHochberg } from '../../src/statistics/multiple-tests.ts';
+import { mannWhitneyP, rejectedByBenjaminiHochberg } from '../../src/statistics/p-values.ts';
 import { at, median, quantileSorted } from '../../src/statistics/order-statistics.ts';
 import { erfc, incompleteBeta, logGamma, tQuantile, twoSidedP } from '../../src/statistics/special-functions.ts';
 

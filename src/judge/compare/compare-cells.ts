@@ -1,6 +1,6 @@
 import { type CellComparison, type CommonShift, DETECTABLE_FROM, singleRunReason } from '../../records/verdict.ts';
 import type { CellKey } from '../../records/scalars.ts';
-import { rejectedByBenjaminiHochberg } from '../../statistics/multiple-tests.ts';
+import { rejectedByBenjaminiHochberg } from '../../statistics/p-values.ts';
 import { meanLog, percentOfLog, tQuantile, twoSidedP } from '../../statistics/special-functions.ts';
 import type { CellRatio } from '../geometric-mean.ts';
 import {

@@ -1,4 +1,4 @@
-import { mannWhitneyP } from '../../statistics/mann-whitney.ts';
+import { mannWhitneyP } from '../../statistics/p-values.ts';
 import { at, differences, medianIn, middleOf, scaleOf } from '../../statistics/order-statistics.ts';
 import { ALERTING, type CellHistory, HISTORY, isBuildLuck, logsOf, noiseOf } from './noise.ts';
 
