@@ -42,7 +42,7 @@ function logText(file: string): string {
 }
 
 /** By name: `made` and the nodes that have the new precision, of how many; or the rule and what a person is told. */
-const EXPECTED = readFileSync(join(FOLDER, 'expected.tsv'), 'utf8')
+const EXPECTED = readFileSync(join(FOLDER, 'judged.tsv'), 'utf8')
   .trimEnd()
   .split('\n')
   .map((line) => line.split('\t'));
