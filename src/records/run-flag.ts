@@ -66,9 +66,9 @@ export const runFlagSchema = z.object({
   effect: z
     .enum(FLAG_EFFECTS)
     .describe(
-      'Left out of comparisons (excluded), never a baseline or the best (barred), trusted less, or only named as an explanation',
+      'Effect on judging: excluded from comparisons, barred as baseline or best, less weight, or explanation only',
     ),
-  value: numberOrNull.describe('The number it rests on, in the unit of the evidence'),
+  value: numberOrNull.describe('The value that raised it, in the unit of the evidence'),
   /** One line with the numbers: `SM clock 1200 MHz in 8 of 20 samples, thermal slowdown at 85 °C`. */
   evidence: z.string(),
 });

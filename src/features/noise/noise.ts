@@ -249,8 +249,8 @@ const SHOWN_RUNS = [1, 3, 5, 10] as const;
 const percent = z.number().min(0).nullable();
 
 export const noiseOutput = outputOfVersion(3, 'bench noise --json', {
-  sweepId: id.describe('The newest of the series'),
-  firstSweepId: id.describe('The oldest that was looked at'),
+  sweepId: id.describe('The newest sweep of the series'),
+  firstSweepId: id.describe('The oldest sweep used'),
   branch: z.string().nullable(),
   matrix: z.string().nullable(),
   provenance: provenanceSchema,
@@ -261,10 +261,12 @@ export const noiseOutput = outputOfVersion(3, 'bench noise --json', {
       runs: countSchema,
       sweeps: countSchema,
       runPercent: percent.describe('Standard deviation of a run within its sweep'),
-      sweepPercent: percent.describe('Standard deviation between sweeps beyond their runs; null with fewer than 8'),
+      sweepPercent: percent.describe(
+        'Standard deviation between sweeps beyond run noise; null with fewer than 8 sweeps',
+      ),
       visible: z
         .array(z.strictObject({ runs: countSchema, percent }))
-        .describe('The smallest change that two sweeps with this many runs of the cell show nine times in ten'),
+        .describe('Detectable effect by number of runs per side: found nine times in ten'),
     }),
   ),
   notes: z.array(z.string()),

@@ -21,7 +21,7 @@ const NOT_RESTORED: Readonly<Record<string, readonly string[]>> = { findings: ['
 
 export const comparedTable = z.strictObject({
   table: z.string(),
-  rows: count.describe('Compared with what the artefacts give'),
+  rows: count.describe('Rows compared with the artefacts'),
   notComparable: count.describe('Rows without artefacts'),
 });
 

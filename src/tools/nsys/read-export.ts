@@ -12,8 +12,8 @@ const named = z.strictObject({ name: z.string(), count, ms, maxMs: ms });
 export const capturedWorkSchema = z.strictObject({
   nsysVersion: z.string().nullable(),
   exportSchema: z.string().nullable(),
-  busyMs: ms.describe('How long any kernel or copy was on the GPU, summed over GPUs'),
-  spanMs: ms.describe('From the first of them to the end of the last'),
+  busyMs: ms.describe('Time with a kernel or copy on the GPU, summed over GPUs'),
+  spanMs: ms.describe('Time from the first kernel or copy to the end of the last'),
   kernels: z.array(named),
   copies: z.array(z.strictObject({ kind: z.string(), count, bytes: count, ms })),
   calls: z.array(named),
@@ -22,11 +22,11 @@ export const capturedWorkSchema = z.strictObject({
       z.strictObject({
         reason: z.enum(['garbageCollection', 'interpreterLock']),
         count,
-        ms: ms.describe('Where they overlap, counted once'),
-        gpuIdleMs: ms.describe('Time between the first and the last work without any work on a GPU'),
+        ms: ms.describe('Total time; overlaps count once'),
+        gpuIdleMs: ms.describe('Time without work on any GPU, between the first and the last work'),
       }),
     )
-    .describe('When Python held its threads up; as far as the capture recorded it'),
+    .describe('Pauses of Python threads in the capture'),
 });
 
 export type CapturedWork = Immutable<z.infer<typeof capturedWorkSchema>>;

@@ -24,7 +24,7 @@ export const shardStatusSchema = z.strictObject({
   exitCode: z.number().int().nullable(),
   signal: textOrNull,
   log: textOrNull,
-  lastLines: z.array(z.string()).describe('The end of the log, for what went wrong'),
+  lastLines: z.array(z.string()).describe('The end of the log, with the error'),
 });
 
 export type ShardStatus = Immutable<z.infer<typeof shardStatusSchema>>;
