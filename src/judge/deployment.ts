@@ -40,7 +40,7 @@ const energySchema = z.strictObject({
   intervalPercent: numberOrNull.describe('Half the 95 % interval, relative to the mean; null with a single run'),
 });
 
-/** All that speaks for and against a way to run a model. Numbers are medians over its measured runs. */
+/** The properties of one way to run a model. Numbers are medians over its measured runs. */
 export const deploymentSchema = z.strictObject({
   throughputQps: z.number(),
   throughputFrom: z

@@ -117,7 +117,7 @@ function meanRuns(evidence: readonly Evidence[]): ComparedRuns {
 }
 
 /**
- * The runs of A and B of one cell, and which do not count. What bars B from baselines is what the experiment is about.
+ * The runs of A and B of one cell, and which do not count. Flags that bar B from baselines do not exclude its runs here.
  */
 export function abSides(cell: KeyedCell, bKey: string, requested: MetricId | null, runs: readonly CellRun[]) {
   const metric = gateMetric(requested, cell);

@@ -57,7 +57,7 @@ export type RunMark = (typeof RUN_MARKS)[number];
 
 /**
  * What analysis does with a flag: leaves the run out, trusts it less, or only names it as an explanation. A run that is
- * 'barred' is a measurement, but of something else than the cell is as it is used: never a baseline, never the best.
+ * 'barred' measures the cell under conditions that nobody deploys: never a baseline, never the best.
  */
 export const FLAG_EFFECTS = ['excluded', 'barred', 'widened', 'explained'] as const;
 

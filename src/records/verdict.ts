@@ -90,7 +90,7 @@ export const commonShiftSchema = z.strictObject({
 
 export type CommonShift = Immutable<z.infer<typeof commonShiftSchema>>;
 
-/** Over the cells of one metric: a summary, by which nothing is called. */
+/** Over the cells of one metric: a summary without a verdict. */
 export const geometricMeanSchema = z.strictObject({
   changePercent: z.number().describe('Raw change of the value'),
   ciPercent: z

@@ -78,7 +78,7 @@ export function refuseSharedSweep(
     ? 'one name is the base, its head is the newest sweep at or before the checked-out commit: name an earlier base, as in `bench compare HEAD~1`, or two sweeps'
     : 'name two sweeps';
   throw new UsageError(
-    `both sides are sweep ${shared.sweepId.slice(0, 8)}, which says nothing of a change: ${joined(sides.base.note, sides.head.note) ?? advice}`,
+    `both sides are sweep ${shared.sweepId.slice(0, 8)}, so there is no change to show: ${joined(sides.base.note, sides.head.note) ?? advice}`,
   );
 }
 

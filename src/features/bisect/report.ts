@@ -129,7 +129,7 @@ function answerText(report: BisectOutput, look: Look): string[] {
       return [style.warn(`one of these ${causes.length}, as ${between}`), ...listed];
     }
     case 'together':
-      return [style.warn('no single factor: only together do they make the difference'), ...listed];
+      return [style.warn('no single factor explains the change: only all of them together do'), ...listed];
     case 'notSlower': {
       const title = `${to} is not slower than ${from}: there is nothing to find`;
       return [style.warn(title), ...evidenceText(report, change, look)];

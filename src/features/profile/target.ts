@@ -68,7 +68,7 @@ export async function captureTarget(
   const measured = newestPlanned(store.db, cell);
   if (measured === null) {
     throw new UsageError(
-      `${printable(cellLabel(cell))} was imported, so that nothing says how its engine is built: name its matrix with --matrix FILE`,
+      `${printable(cellLabel(cell))} was imported, so its build is unknown: name its matrix with --matrix FILE`,
     );
   }
   const { plan } = measured.stored;
@@ -108,7 +108,7 @@ function ofPlan({ cells, builds, runs, tensorrt }: Plan, { key }: KeyedCell): Ca
   const other = runs.find((each) => each.cellKey === key)?.harness ?? null;
   if (other !== null) {
     throw new UsageError(
-      `this cell is measured by another program than trtexec (${printable(other.driver)}): nsys captures trtexec and, with --preset, TensorRT-LLM`,
+      `another harness measures this cell (${printable(other.driver)}): nsys captures trtexec and, with --preset, TensorRT-LLM`,
     );
   }
   const planned = cells.find(({ cell }) => cell.key === key);

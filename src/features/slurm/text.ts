@@ -29,7 +29,7 @@ export function submitText(report: SubmitOutput, shards: readonly Shard[]): stri
     ...(left.length === 0
       ? []
       : [
-          `${count(left.length, 'shard')} not taken by Slurm (${printable(report.problem ?? '')}): later, bench slurm resume ${run}`,
+          `${count(left.length, 'shard')} not accepted by Slurm (${printable(report.problem ?? '')}): later, bench slurm resume ${run}`,
         ]),
     '',
     `follow the jobs   bench slurm collect ${run} --wait`,

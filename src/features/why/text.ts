@@ -213,5 +213,5 @@ export const why = output('bench why --json', {
 
 export type WhyOutput = OutputOf<typeof why>;
 
-/** What is said of two sides, whatever they are called. */
+/** The texts about two sides, without their names. */
 export type Explanation = Omit<WhyOutput, 'schemaVersion' | 'base' | 'head'>;

@@ -39,7 +39,7 @@ function layerEfficiency(layer: LayerFacts, { bytes, flops }: LayerWork, gpu: Cl
   const peak = precision === null ? null : peakOf(precision, gpu);
   const memory = gpu === null ? null : gpu.peaks.memoryGBs * 1e9;
   const flopPerByte = ratio(flops, bytes);
-  // What is no matrix product runs outside of the tensor cores, at least as fast as in FP32.
+  // Other layers run outside of the tensor cores, at least as fast as in FP32.
   const ridge = ratio(flops === 0 ? peakOf('fp32', gpu) : peak, memory);
   return {
     flops,
@@ -72,7 +72,7 @@ function productPrecision(layer: LayerFacts): string | null {
   return precision === 'unknown' || (precision === 'fp32' && types === null) ? null : precision;
 }
 
-/** Of one query of an engine. */
+/** Efficiency of one query of an engine. */
 export const engineEfficiencySchema = z.strictObject({
   onnx: z.string().nullable().describe('The model whose nodes were counted'),
   flops: numberOrNull.describe('FLOPs of all matrix products and convolutions; null if one node is unknown'),
@@ -171,7 +171,7 @@ function timeSharesOf(layers: readonly LayerFacts[], each: readonly Efficiency[]
   };
 }
 
-/** Of either roof. */
+/** Share of either limit. */
 const FAR_BELOW = 0.1;
 
 const MOST_NAMED = 4;

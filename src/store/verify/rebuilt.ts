@@ -16,7 +16,7 @@ const RESTORED = [
   'acknowledgements',
   'judged_sweeps',
 ] as const;
-/** Who was notified is said in no artefact. */
+/** No artefact records who was notified. */
 const NOT_RESTORED: Readonly<Record<string, readonly string[]>> = { findings: ['"notified_at"'] };
 
 export const comparedTable = z.strictObject({

@@ -8,7 +8,7 @@ import { printable } from '../../text/printable.ts';
 const ms = z.number().min(0);
 const named = z.strictObject({ name: z.string(), count, ms, maxMs: ms });
 
-/** What a capture says of the work on the GPU, and of the calls that asked for it; the longest first. */
+/** Work on the GPU in a capture, and the API calls that requested it; the longest first. */
 export const capturedWorkSchema = z.strictObject({
   nsysVersion: z.string().nullable(),
   exportSchema: z.string().nullable(),
@@ -149,7 +149,7 @@ function tablesOf(client: Database.Database, path: string): ReadonlyMap<string, 
     const missing = columns.find((column) => !found.has(column));
     if (missing === undefined) continue;
     throw new UsageError(
-      `${printable(path)}: its table ${table} has no column ${missing}, so it is of a schema that is not known here; export it anew with Nsight Systems 2021.5 or newer`,
+      `${printable(path)}: its table ${table} has no column ${missing}, so bench does not know its schema; export it again with Nsight Systems 2021.5 or newer`,
     );
   }
   return tables;

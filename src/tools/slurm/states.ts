@@ -109,7 +109,7 @@ const ENDINGS: Readonly<Record<string, Conclusion>> = {
 };
 
 function concludeMissing(local: LocalShardState, scheduler: SchedulerState): Conclusion {
-  if (!scheduler.controllerAnswers) return { state: 'running', reason: 'Slurm gives no answer' };
+  if (!scheduler.controllerAnswers) return { state: 'running', reason: 'Slurm does not answer' };
   if (local.isCancelled) return { state: 'cancelled', reason: '' };
   // A preempted task ends like this before Slurm lists it again.
   const mayComeBack = local.endedWith === INTERRUPTED && !isWaitOver(local, scheduler);

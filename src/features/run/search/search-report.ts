@@ -140,7 +140,7 @@ function groupLines(group: Group, output: SearchOutput, { columns, style }: Look
     measured.length === 0 ? '' : `measured: ${measured.map(pointText).join(', ')}`,
   ].filter((line) => line !== '');
   const warnings = [
-    ...(isMonotone ? [] : [`latency does not grow with ${axis}: all above the answer were measured`]),
+    ...(isMonotone ? [] : [`latency does not grow with ${axis}: bench measured all larger values`]),
     ...measured
       .filter(({ state }) => state === 'lost')
       .map(({ at }) => `${axis} ${at} could not be measured: see \`bench show ${sweepId?.slice(0, 8) ?? ''}\``),
@@ -152,7 +152,7 @@ function placeText({ isClose, limitedMs, runs }: Point, { maxLatencyMs }: Search
   const share = (1 - (limitedMs ?? 0) / maxLatencyMs) * 100;
   const side = share < 0 ? 'over' : 'below';
   const single = runs === 1 ? `, by a single run${isClose ? ': too near to be sure' : ''}` : '';
-  const close = isClose && runs > 1 ? ', nearer than its runs can tell: their median decided' : '';
+  const close = isClose && runs > 1 ? ', too close for its runs to tell: their median decided' : '';
   return `${formatMs(limitedMs)}, ${formatPercent(Math.abs(share), false)} ${side} the limit${single}${close}`;
 }
 
