@@ -66,7 +66,7 @@ export const runFlagSchema = z.object({
   effect: z
     .enum(FLAG_EFFECTS)
     .describe(
-      'Effect on judging: excluded from comparisons, barred as baseline or best, less weight, or explanation only',
+      'Effect on judging: excluded from comparisons, ineligible as baseline or best (barred), less weight, or explanation only',
     ),
   value: numberOrNull.describe('The value that raised it, in the unit of the evidence'),
   /** One line with the numbers: `SM clock 1200 MHz in 8 of 20 samples, thermal slowdown at 85 °C`. */

@@ -280,7 +280,7 @@ describe('shapes of a model', () => {
   test.each([
     [input('x', null), 'does not say how many dimensions input x has'],
     [input('x', ['batch'], 'sequence'), 'is no tensor but a sequence'],
-    [input('x', ['batch'], 'string'), 'holds texts'],
+    [input('x', ['batch'], 'string'), 'holds strings'],
     [input('a,b', ['batch']), 'a comma, a quote or a space'],
   ])('%j cannot be stated', (stated, problem) => {
     expect(draftShapes([stated])).toContain(problem);
