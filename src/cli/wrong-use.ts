@@ -57,7 +57,7 @@ export function wrongUseLine(text: string, usages: ReadonlyMap<string, string>):
 /** @param hint what commander suggests, which knows the commands of a group, and suggests too much */
 function commandMeant(word: string, commands: readonly string[], hint: string | undefined): string | null {
   const others = [...commands, ...(hint?.split(', ') ?? [])].filter((command) => command !== word);
-  const found = nearest(word, [...MEANT.keys(), ...others]);
+  const found = nearest(word, [...others, ...MEANT.keys()]);
   return found === null ? null : (MEANT.get(found) ?? found);
 }
 

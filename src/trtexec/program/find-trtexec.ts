@@ -55,7 +55,7 @@ export function findTrtexec({ flag, matrix, env, cwd }: TrtexecLookup): string {
   if (found !== undefined) return found;
   throw new NoTrtexecError(
     otherSystem()?.message ??
-      `trtexec was not found (looked at --trtexec, $TRTEXEC, PATH, ${USUAL_PLACES.join(', ')}); name it with --trtexec PATH, or try --replay night1 without a GPU`,
+      `trtexec was not found (looked at --trtexec, $TRTEXEC, PATH, ${USUAL_PLACES.join(', ')}); name it with --trtexec PATH, or try matrices/quickstart.yaml with --replay night1, without a GPU`,
   );
 }
 

@@ -46,7 +46,7 @@ describe('a machine without trtexec and GPU', () => {
     const [first, second] = stdout.split('\n');
     expect(first).toBe('not ready to measure: see trtexec, GPU');
     expect(second).toContain('Without trtexec or a GPU bench works on recorded runs');
-    expect(stdout).toContain('bench run MATRIX --replay night1');
+    expect(stdout).toContain('bench run matrices/quickstart.yaml --replay night1');
     expect(stdout).toContain('→ export TRTEXEC=/path/to/trtexec');
     expect(stdout).toContain('nvidia-smi: not found on PATH');
   });
