@@ -323,7 +323,9 @@ class SideResolver {
     const [, later = ''] = /^(.+?)(?:[~^]\d*)+$/.exec(ref) ?? [];
     const isTooFar = (await this.commit(later)) !== null;
     const why = isTooFar ? ` (no commit here is that far before ${printable(later)})` : '';
-    const hint = isTooFar ? '' : didYouMean(ref, ['latest', 'latest~1', ...((await this.commit('HEAD')) === null ? [] : ['HEAD', 'HEAD~1'])]);
+    const hint = isTooFar
+      ? ''
+      : didYouMean(ref, ['latest', 'latest~1', ...((await this.commit('HEAD')) === null ? [] : ['HEAD', 'HEAD~1'])]);
     return new UsageError(
       `${printable(ref)}: neither a git revision here${why}, nor a sweep (see \`bench ls sweeps\`), latest, latest~N, baseline:NAME or trt=VERSION${hint}`,
     );

@@ -184,7 +184,7 @@ function around(opt: number, min: number, max: number, why: string): SizeGuess {
 }
 
 const BATCH: SizeGuess = { ...around(8, 1, 32, 'a batch: three sizes, tuned for the middle one'), values: [1, 8, 32] };
-const UNKNOWN = around(16, 1, 64, 'a guess: the model does not explain this dimension');
+const UNKNOWN = around(16, 1, 64, 'the model does not explain this dimension');
 
 /** Tried in order on the lower-case name of a dimension. */
 const SIZES: readonly (readonly [name: RegExp, guess: SizeGuess])[] = [

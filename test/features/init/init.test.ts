@@ -94,7 +94,7 @@ describe('what it writes', () => {
     await bench(['init'], machine(cwd));
     for (const line of [
       'batch: [1, 8, 32] # guessed, a batch',
-      'x_dim1: [16] # guessed, a pure guess',
+      'x_dim1: [16] # guessed, the model does not explain this',
       '# If (1), Loop (1): the host evaluates them, so no CUDA graph',
       'cudaGraph: off',
       'min: { batch: 1, x_dim1: 1 }',

@@ -242,7 +242,7 @@ describe('what cannot be captured', () => {
     writeFileSync(matrix, `models: {own: {harness: ${harness}}}\n`);
     const args = ['profile', '--matrix', matrix, 'own', '--nsys', '--dry-run'];
     const { code, stderr } = await bench(args, { cwd: folder, env: withNsys(folder) });
-    expect([code, stderr]).toEqual([2, expect.stringContaining('another program than trtexec')]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('another harness measures this cell')]);
   });
 
   test('recordings: there is no program to capture', async () => {
