@@ -106,7 +106,7 @@ export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
   return exitCode;
 }
 
-/** Options of every command may stand in front of it, too: they are its options. */
+/** The common options may precede the command, too; the command receives them. */
 function behindCommand(argv: readonly string[], program: CommandUnknownOpts): string[] {
   const common = program.commands
     .flatMap(({ options }) => options)

@@ -86,7 +86,7 @@ function optionLine(option: Option): string {
 
 function outcomesPage(): string {
   return [
-    ...headOf('Outcomes, flags and metrics', '[What a run is](../explanation/runs.md) explains outcomes and flags.'),
+    ...headOf('Outcomes, flags and metrics', '[Runs](../explanation/runs.md) explains outcomes and flags.'),
     '\n## Reasons of unfit runs\n',
     ...table(['reason', 'meaning'], UNFIT_REASONS.map(reasonRow)),
     '\n## Reasons of failed runs\n',

@@ -77,7 +77,7 @@ export async function refuseOther(target: string, manifest: RunManifest): Promis
   if (there === null || startOf(there) === startOf(manifestText(manifest))) return;
   const artefacts = printable(dirname(dirname(target)));
   throw new UsageError(
-    `${printable(target)}: is there already, of a run that the store does not know: \`bench import ${artefacts}\` into this store, then import again`,
+    `${printable(target)}: already exists and belongs to a run that the store does not know: \`bench import ${artefacts}\` into this store, then import again`,
   );
 }
 

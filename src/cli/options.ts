@@ -120,15 +120,12 @@ export function matrixFilterOption() {
 export function filterOption() {
   return new Option(
     '--filter <cells>',
-    `${FILTER_HELP}; also by their newest runs: bound=host, flag=contended, hint=h2d_bound, gpuBusy<0.9`,
+    `${FILTER_HELP}; also by their newest runs: bound=host, flag=contended, hint=h2d_bound (a warning of trtexec), gpuBusy<0.9`,
   );
 }
 
 /** Rejects an empty value, as an unset CI variable gives it. */
-export const notEmpty = parser(
-  (text) => (text.trim() === '' ? null : text),
-  'It is empty: is the variable that it is from set?',
-);
+export const notEmpty = parser((text) => (text.trim() === '' ? null : text), 'It is empty: is its shell variable set?');
 
 export function branchOption(says = 'only sweeps of this branch (default: checked out, or of the CI job)') {
   return new Option('--branch <name>', says).argParser(notEmpty);

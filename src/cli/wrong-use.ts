@@ -82,12 +82,12 @@ interface Removed {
 
 /** Commands and options that the version before had; a row stays for one release. */
 const REMOVED: readonly Removed[] = [
-  { command: 'noise', option: '--want', instead: 'its table shows the change that 1, 3, 5 and 10 runs show' },
+  { command: 'noise', option: '--want', instead: 'its table shows the change that 1, 3, 5 and 10 runs detect' },
   { command: 'ls machines', option: '--cells', instead: 'bench compare gpu=A gpu=B --across-gpu compares GPUs' },
   { command: 'ls machines', option: '--metric', instead: 'bench compare gpu=A gpu=B --metric compares machines' },
   { command: 'report', option: '--google-benchmark', instead: '--bmf and --csv have the same numbers' },
   { command: 'init', option: '--yes', instead: 'bench init never asks' },
-  { command: 'help man', instead: '`bench help` and --help of each command say all of it' },
+  { command: 'help man', instead: '`bench help` and --help of each command document all options' },
 ];
 
 /** One line for a command or an option that is gone; null for all else. */

@@ -123,7 +123,7 @@ async function givenTiming(context: SweepContext, build: PlannedBuild, from: str
   if (program.recordings !== null) return { ...given, notes: [] };
   const known = await cache.timing.noteOf(from, sha256);
   if (known === null) {
-    const text = `nothing says on which GPU the timing cache ${from} was made: TensorRT takes it or not`;
+    const text = `nothing says on which GPU the timing cache ${from} was made: TensorRT may reject it`;
     onEvent({ kind: 'note', text });
     return { ...given, notes: ['timing cache of unknown origin'] };
   }

@@ -85,7 +85,7 @@ async function intactEngine(
 }
 
 /**
- * What becomes of an engine of the cache after a run of it. One that trtexec could not load, though its bytes are those
+ * What happens to a cached engine after a run. One that trtexec could not load, though its bytes are those
  * that were built, is moved aside: the next sweep builds it anew, and the other runs of this one, which would fail
  * equal, are left out. A given or a frozen engine stays where it is.
  */
@@ -173,7 +173,7 @@ async function usableEngine(
   if (found.kind === 'changed') {
     const aside = isReadOnly ? null : await cache.unlinkChanged(name, found.note);
     const where = aside === null ? '' : `; it is now ${aside}`;
-    const text = `the bytes of the engine ${build.label} are not those that were built, so it is built anew${where}`;
+    const text = `the bytes of the engine ${build.label} changed after its build, so bench rebuilds it${where}`;
     onEvent({ kind: 'note', text });
     return null;
   }
@@ -200,6 +200,6 @@ function refuseOtherEngine(
   if (before === undefined) return;
   const advice = sweep.branch === COMPARE_BRANCH ? 'measure anew with --force' : 'start a new sweep, or add --anyway';
   throw new UsageError(
-    `${printable(build.label)}: its model, a file of its build or the machine is another than when sweep ${sweep.sweepId.slice(0, 8)} began: ${advice}`,
+    `${printable(build.label)}: its model, a file of its build or the machine changed since sweep ${sweep.sweepId.slice(0, 8)} began: ${advice}`,
   );
 }

@@ -92,7 +92,7 @@ function own(settings: unknown): unknown {
 
 /** @throws Error when it is no function of the API */
 export function calledWithApi(exported: unknown): unknown {
-  if (typeof exported !== 'function') throw new Error('its default export is no function');
+  if (typeof exported !== 'function') throw new Error('its default export is not a function');
   return exported(API);
 }
 

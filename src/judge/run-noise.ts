@@ -42,7 +42,7 @@ const ASSUMED_DEGREES = 4;
 const UNKNOWN: NoiseEstimate = {
   variance: ASSUMED_SIGMA ** 2,
   degrees: ASSUMED_DEGREES,
-  assumed: `noise assumed to be ${ASSUMED_SIGMA * 100} %, as nothing says it`,
+  assumed: `noise assumed to be ${ASSUMED_SIGMA * 100} %, because it is unknown`,
   from: 'assumed',
   nights: 0,
   beyond: 0,
@@ -147,7 +147,7 @@ function withoutRepeats(cells: readonly NoisySides[]): NoiseEstimate | null {
     ...UNKNOWN,
     variance: Math.max(sigma ** 2, LEAST_VARIANCE),
     degrees: changes.length - 1,
-    assumed: 'noise taken from how much cells differ',
+    assumed: 'noise estimated from the differences between cells',
     from: 'otherCells',
   };
 }

@@ -30,7 +30,7 @@ export const trendStepSchema = z.strictObject({
   sweepId: idSchema.nullable(),
   startedAt: z.string().nullable().describe('Start of the first sweep of this step'),
   /** Median of the runs of this step. */
-  value: z.number().nullable().describe('Null where there is no result'),
+  value: z.number().nullable().describe('Null without a result'),
   runs: count,
 });
 
@@ -169,7 +169,7 @@ export function trendMarks(
 
 /** A mark on the time axis. */
 export const trendMarkSchema = z.strictObject({
-  step: count.describe('Place among the points, from 0'),
+  step: count.describe('Index of the point, from 0'),
   kind: z.enum(['slower', 'faster', 'bound', 'environment', 'baseline']),
   /** What changed, or the name of the baseline; the finding that was reported of a change. */
   text: z.string(),

@@ -43,7 +43,7 @@ interface ClockLockContext {
 export function lockClocks(gpu: LockableGpu, request: ClockRequest, around: ClockLockContext): ClockLock {
   if (!isGpuUuid(gpu.gpuUuid)) {
     throw new EnvironmentLackingError(
-      `clocks of ${printable(gpu.gpuUuid)} cannot be locked: that is no UUID of a whole GPU`,
+      `clocks of ${printable(gpu.gpuUuid)} cannot be locked: this is not the UUID of a whole GPU`,
     );
   }
   const ask = nvidiaSmi(around.env);

@@ -45,7 +45,7 @@ export async function machineOf(program: TrtexecProgram, io: MachineIo): Promise
   }
   const report = await readReport(io.env);
   if (typeof report === 'string') {
-    const note = `nvidia-smi gave no answer (${printable(report)}): of driver and GPU is known what the logs tell`;
+    const note = `nvidia-smi gave no answer (${printable(report)}): bench knows only the driver and GPU that the logs name`;
     return { ...nothing, environment: hostFacts(io.env), note, hasSmi: false };
   }
   const visible = visibleDevices(await devicesOf(report, io), io.env['CUDA_VISIBLE_DEVICES']);

@@ -175,7 +175,7 @@ export interface CellFields {
   readonly values: ReadonlyMap<string, FieldValue>;
   /** Fields that not every cell has: dimensions of the matrix, and flags on axes. */
   readonly names: readonly string[];
-  /** What tables print of it, in lower case. */
+  /** Its words in tables, in lower case. */
   readonly words: readonly string[];
 }
 

@@ -8,8 +8,8 @@ import type { Provenance } from './sweep.ts';
 /** Output error of a variant against its reference, on the same inputs; the worst of several outputs. */
 export const accuracySchema = z.strictObject({
   sqnrDb: z.number().nullable().describe('SQNR of the worst output; null if no value differs'),
-  relativeError: z.number().describe('Power of the noise over that of the signal, its root'),
-  cosineMin: z.number().describe('Cosine of the worst sample'),
+  relativeError: z.number().describe('Square root of noise power divided by signal power'),
+  cosineMin: z.number().describe('Cosine similarity of the worst sample'),
   cosineMean: z.number(),
   maxAbsError: z.number(),
   top1: z.strictObject({ same: count, of: count }).nullable().describe('Samples with the same largest value'),
@@ -17,7 +17,7 @@ export const accuracySchema = z.strictObject({
   custom: z
     .strictObject({ name: z.string(), variant: z.number(), reference: z.number() })
     .nullable()
-    .describe("The user's own number"),
+    .describe("Result of the user's metric command"),
 });
 
 export type Accuracy = Immutable<z.infer<typeof accuracySchema>>;

@@ -42,7 +42,7 @@ import type { RunId } from '../records/scalars.ts';
 /** Who is working in a folder: lets a later bench end leftover processes. */
 export const ATTEMPT_FILE = 'attempt.json';
 
-/** A process that has ended. Until what it left is stored, it is what `--resume` would store. */
+/** A process that has ended. `--resume` stores its results if this process does not. */
 export interface EndedAttempt {
   /** It ended with exit code 0. */
   readonly isWell: boolean;

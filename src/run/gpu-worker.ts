@@ -146,7 +146,7 @@ function gpusTogether(gpus: number, device: GpuDevice | null, pool: readonly Gpu
   if (device === null) return null;
   if (gpus > pool.length) {
     throw new EnvironmentLackingError(
-      `a cell needs ${gpus} GPUs together, and ${pool.length} may be used here (--gpus, CUDA_VISIBLE_DEVICES)`,
+      `a cell needs ${gpus} GPUs at once, and ${pool.length} are available here (--gpus, CUDA_VISIBLE_DEVICES)`,
     );
   }
   return [device, ...pool.filter(({ uuid }) => uuid !== device.uuid)].slice(0, gpus);

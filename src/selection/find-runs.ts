@@ -25,7 +25,7 @@ export type LeftOut = Partial<Record<LeftOutKind, number>>;
 export const leftOutSchema = z
   .partialRecord(z.enum(LEFT_OUT_KINDS), z.number().int().min(1))
   .exactOptional()
-  .describe('Number of files, by kind, that nothing was read of; absent without any');
+  .describe('Number of unread files by kind; absent if there are none');
 
 export function leftOutOutput(leftOut: LeftOut): { readonly leftOut?: LeftOut } {
   return Object.keys(leftOut).length === 0 ? {} : { leftOut };

@@ -23,13 +23,13 @@ import { printable } from '../text/printable.ts';
 export const rebuiltEngineSchema = z.strictObject({
   model: z.string(),
   precision: z.string(),
-  isSameInputs: z.boolean().describe('The same model content, build flags, TensorRT, GPU model and driver'),
+  isSameInputs: z.boolean().describe('True if model content, build flags, TensorRT, GPU model and driver are equal'),
   base: id.describe('The build of the previous sweep, for bench layers --diff'),
   head: id.describe('The new build'),
   layersChanged: wholeNumber.describe('Layers with another tactic, fusion or precision'),
   layers: wholeNumber,
   cells: wholeNumber,
-  changePercent: z.number().nullable().describe('Raw change of the GPU compute time: the median over its cells'),
+  changePercent: z.number().nullable().describe('Raw change of the GPU compute time; median over its cells'),
 });
 
 export type RebuiltEngine = z.infer<typeof rebuiltEngineSchema>;

@@ -72,7 +72,7 @@ async function makeInput(
       const { sha256 } = await sha256OfFile(path);
       if (sha256 !== written.sha256) {
         throw new UsageError(
-          `${printable(path)} is there with other bytes, and a matrix may use it: take another --output`,
+          `${printable(path)} exists with other contents, and a matrix may use it: choose another --output`,
         );
       }
     } else await rename(temporary, path);

@@ -35,7 +35,7 @@ export class Variants {
     const { onEvent, plan, variants } = this.context;
     const variant = plan.variants.find((planned) => planned.variantRef === variantRef);
     if (variant === undefined || variants === null) {
-      throw new Error(`nobody makes the variant ${variantRef}`);
+      throw new Error(`no worker makes the variant ${variantRef}`);
     }
     const state = await provideVariant(variants, variant);
     if (state.kind === 'ready') {

@@ -93,7 +93,7 @@ test.each([
 
   [2, 'must be a time such as', ['run', EXAMPLE, '--budget', 'soon']],
   [2, 'must be from 0 to 65535', ['serve', '--port', '99999']],
-  [2, 'is the variable that it is from set?', ['compare', '--branch', '']],
+  [2, 'is its shell variable set?', ['compare', '--branch', '']],
 
   [2, 'write a version such as 10.6', ['plan', EXAMPLE, '--tensorrt', 'ten']],
   [2, '"bach"; did you mean "batch"?', ['plan', EXAMPLE, '--filter', 'bach=8']],
@@ -141,7 +141,7 @@ test.each([
 
   [2, 'no cell b9; did you mean "b1"? (see', ['repro', 'b9', '--db', 'pair.sqlite']],
   [2, 'baseline:NAME or trt=VERSION; did you mean "latest"?', ['compare', 'latst', '--db', 'pair.sqlite']],
-  [2, 'says nothing of a change: one name is the base', ['compare', 'latest', '--db', 'pair.sqlite']],
+  [2, 'so there is no change to show: one name is the base', ['compare', 'latest', '--db', 'pair.sqlite']],
   [
     2,
     '--samples prints those of a run: `bench show CELL --db pair.sqlite` lists its runs',

@@ -32,7 +32,7 @@ test("channels that miss the tensor cores' multiples, with their share; three of
   const text = async (model: string) =>
     (await bench(['layers', join(FIXTURES, 'nights', '1-profile', model)], { env: { COLUMNS: '400' } })).stdout;
   expect(await text('vit_small.fp8.b8')).toContain(
-    'of 16 in fp8 and int8; not so in 24 layers (28.1 % of the time): blocks.*.attn/AV · fp8 197 → 64, padded 208 → 64 (14.1 %); blocks.*.attn/QK · fp8 64 → 200, padded 64 → 208 (13.9 %)\n  pad such channels in the model',
+    'of 16 in fp8 and int8; not so in 24 layers (28.1 % of the time): blocks.*.attn/AV · fp8 197 → 64, padded 208 → 64 (14.1 %); blocks.*.attn/QK · fp8 64 → 200, padded 64 → 208 (13.9 %)\n  pad these channels in the model',
   );
   const aligned = await text('resnet_small.fp8.b8');
   expect(aligned).not.toContain('tensor cores');
@@ -71,7 +71,7 @@ test('a convolution of NVIDIA/TensorRT#3876 misses the multiples without any tim
 test('what launches alone take, and how far the sum of layers is from the time without the profiler', async () => {
   const text = await layersOf();
   expect(text).toContain('medians: sum of layers 0.3642 ms, GPU compute time without the profiler 0.2368 ms: +53.8 %');
-  expect(text).toContain('the profiler waits after each layer; shares hold, times are not for gating');
+  expect(text).toContain('the profiler waits after each layer: shares are valid, times are too long');
   expect(text).toContain('launches without a CUDA graph: 0.18 to 0.55 ms of the host, estimated at 5 to 15 µs each');
 });
 

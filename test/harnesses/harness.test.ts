@@ -166,7 +166,7 @@ describe('measured differently', () => {
     const [base, head] = [expect.closeTo(16, 9), expect.closeTo(16, 9)];
     expect(across.cells).toMatchObject([{ metric: 'encode:lower:ms', base, head }]);
     const tail = await bench(['compare', '--across-methods', '--metric', 'p99Ms'], { cwd });
-    const why = 'the tails of two methods are never compared, as their percentiles follow different rules';
+    const why = 'bench does not compare percentiles of different harnesses, which follow different rules';
     expect([tail.code, tail.stderr]).toEqual([2, `bench: --metric p99Ms: ${why}\n`]);
   });
 });

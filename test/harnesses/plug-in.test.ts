@@ -81,7 +81,7 @@ function toy(plan: string, kind = 'toy'): string {
 }
 
 test.each([
-  ['export default 1', 'm.yaml:1:11: drivers: ./driver.mjs: its default export is no function'],
+  ['export default 1', 'm.yaml:1:11: drivers: ./driver.mjs: its default export is not a function'],
   ['throw new Error("no \\u001b[31mlicense\\nsecond")', 'm.yaml:1:11: drivers: ./driver.mjs: no \\u001b[31mlicense'],
   [
     'export default () => ({kind: "toy"})',
@@ -110,7 +110,7 @@ test('a reading without the number that its cell is judged by is no measurement'
   writeFileSync(join(cwd, 'm.yaml'), 'drivers: ./driver.mjs\nmodels: {s: {harness: {kind: toy, a: 1}}}\nrepeats: 1\n');
   expect(await bench(['run', 'm.yaml', '--no-telemetry'], { cwd })).toMatchObject({
     code: 4,
-    stdout: expect.stringContaining('no value of x, by which it is judged'),
+    stdout: expect.stringContaining('no value of x, the metric of its verdicts'),
   });
 });
 

@@ -123,7 +123,7 @@ describe('what the store says and bench does not know', () => {
     const { code, stderr } = await bench(['trend', '--db', db]);
     expect([code, stderr]).toEqual([
       2,
-      'bench: the store is damaged: {"input":[8,"3",224,224]} are no shapes of a cell; `bench db verify` says more of it\n',
+      'bench: the store is damaged: {"input":[8,"3",224,224]} are no shapes of a cell; `bench db verify` shows the details\n',
     ]);
   });
 });

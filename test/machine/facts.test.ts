@@ -73,7 +73,7 @@ describe('what a clock request comes to', () => {
     [100, '345'],
   ])('%i MHz is none: the nearest are said', (mhz, nearest) => {
     expect(() => chooseClocks(mhz, supported, 'GPU 0')).toThrow(
-      `clocks of GPU 0: ${mhz} MHz is none of its clocks: the nearest are ${nearest} MHz (it has 345 to 1980 MHz)`,
+      `clocks of GPU 0: ${mhz} MHz is not one of its clocks: the nearest are ${nearest} MHz (it has 345 to 1980 MHz)`,
     );
   });
 

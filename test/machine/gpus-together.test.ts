@@ -67,6 +67,6 @@ test('more GPUs than there are: one line before anything runs', async () => {
   const { code, stderr } = await run(machine, '[4]');
   expect([code, stderr]).toEqual([
     3,
-    'bench: a cell needs 4 GPUs together, and 2 may be used here (--gpus, CUDA_VISIBLE_DEVICES)\n',
+    'bench: a cell needs 4 GPUs at once, and 2 are available here (--gpus, CUDA_VISIBLE_DEVICES)\n',
   ]);
 });

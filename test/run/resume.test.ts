@@ -127,7 +127,7 @@ class Interrupted {
   }
 }
 
-const REFUSED = /^bench: sweep \w{8} cannot go on as it began: (.*)\. Start a new one, or add --anyway\n$/;
+const REFUSED = /^bench: sweep \w{8} cannot resume unchanged: (.*)\. Start a new one, or add --anyway\n$/;
 
 async function refusal(sweep: Interrupted): Promise<string> {
   const { code, stderr } = await sweep.resume();
@@ -139,11 +139,7 @@ test('--resume refuses what is not the same any more: matrix, model, trtexec, dr
   const sweep = await new Interrupted().begin();
   const [path, report] = ['model.onnx', 'report.xml'].map((name) => join(sweep.machine.folder, name));
   const changes: readonly (readonly [file: string, change: (text: string) => string, said: string])[] = [
-    [
-      sweep.matrix,
-      (text) => text.replace('repeats: 2', 'repeats: 3'),
-      `the matrix ${sweep.matrix} says something else now`,
-    ],
+    [sweep.matrix, (text) => text.replace('repeats: 2', 'repeats: 3'), `the matrix ${sweep.matrix} has changed`],
     [sweep.trtexec, (text) => `${text}\n// another one\n`, `${sweep.trtexec} is another program now`],
     [
       report ?? '',

@@ -156,7 +156,7 @@ describe('a profile run whose device was not ready', { timeout: 180_000 }, () =>
   test('and lost for good: the table says what it was, why says which side lacks it; exit 4', async () => {
     const { code, stdout, db, ask, repeated } = await sweepOfFailuresShown([trouble]);
     expect(code).toBe(4);
-    expect(stdout).toContain('1 failed: of profiles only, every timed run is there');
+    expect(stdout).toContain('1 failed, profiles only: every timed run is stored');
     expect(stdout).toContain('1× profile failed: CUDA');
     expect(stdout.replaceAll(/[0-9a-f]{8}\b/g, 'ID')).toContain(
       [
@@ -167,7 +167,7 @@ describe('a profile run whose device was not ready', { timeout: 180_000 }, () =>
     );
     const again = await bench(['run', '--resume', '--db', db]);
     expect(again.stderr).toContain('nothing to resume');
-    expect(await ask('show', 'latest')).toContain('1 failed: of profiles only');
+    expect(await ask('show', 'latest')).toContain('1 failed, profiles only');
     expect((await bench(repeated)).code).toBe(0);
     const why = (await ask('why', 'batch=1', 'latest~1', 'latest')).replaceAll(/\s+/g, ' ');
     expect(why).toContain(

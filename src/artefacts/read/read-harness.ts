@@ -47,7 +47,7 @@ function withItsMetric(result: HarnessResult, metric: MetricId = 'latencyMs'): H
   const isLacking =
     result.kind === 'read' && isCustomMetric(metric) && !result.reading.values.some((value) => value.metric === metric);
   return isLacking
-    ? { kind: 'faulty', problem: `no value of ${metricOf(metric).label}, by which it is judged` }
+    ? { kind: 'faulty', problem: `no value of ${metricOf(metric).label}, the metric of its verdicts` }
     : result;
 }
 

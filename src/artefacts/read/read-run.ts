@@ -104,7 +104,7 @@ export async function readStatedRun(
   // A manifest that counts attempts describes one process: where several ran in it, it is unknown whose numbers and exports count.
   const several =
     logIndex === null && !isAlone && attempt !== null && processes > 1
-      ? `trtexec ran ${processes} times in one process: whose numbers these are is unknown`
+      ? `trtexec ran ${processes} times in one process: it is unknown which run printed these numbers`
       : null;
   return judgedLogs
     .filter(({ index }) => logIndex === null || index === logIndex)
@@ -120,7 +120,7 @@ function exportsOfSeveral(files: RunFiles, runs: number): string[] {
   const found = Object.values(USUAL_NAMES).filter((name) => files.has(name));
   return found.length === 0
     ? []
-    : [`${found.join(', ')} left out: ${runs} runs are in this log, and which of them wrote it is not said`];
+    : [`${found.join(', ')} left out: ${runs} runs are in this log, and it does not name the one that wrote it`];
 }
 
 function harnessRun(reading: LogReading, { result, lastError }: DrivenFiles): ReadRun {

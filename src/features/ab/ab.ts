@@ -53,7 +53,7 @@ function readAgain(ref: string, options: AbOptions, io: Io): Promise<ExitCode> {
     const experiment = readStoredPlan(planOf(db, sweep.sweepId))?.experiment ?? null;
     if (experiment === null) {
       throw new UsageError(
-        `sweep ${sweep.sweepId.slice(0, 8)} is no A/B experiment; those of \`bench ab\` stand in \`bench ls sweeps\``,
+        `sweep ${sweep.sweepId.slice(0, 8)} is not an A/B experiment; \`bench ls sweeps\` lists those of \`bench ab\``,
       );
     }
     const metric = options.metric ?? experiment.metric;
@@ -110,13 +110,13 @@ function twoSided(cells: readonly MatrixCell[], request: ExperimentRequest, env:
 function refuseInA({ cell, env: onAxis, harness }: MatrixCell, name: string, value: string, env: EnvironmentVariables) {
   if (typeof onAxis[name] === 'string') {
     throw new UsageError(
-      `${printable(cellLabel(cell))}: ${name} is on an axis of the matrix already: take it away there, or leave such cells out with --filter`,
+      `${printable(cellLabel(cell))}: ${name} is already an axis of the matrix: remove it there, or leave these cells out with --filter`,
     );
   }
   const stated = [onAxis, harness?.env ?? {}].find((own) => name in own);
   if ((stated === undefined ? env[name] : stated[name]) !== value) return;
   throw new UsageError(
-    `${name}=${printable(value)} holds already without the experiment, so A would be the same as B: unset it where bench is started, or in the matrix`,
+    `${name}=${printable(value)} is already set without the experiment, so A would equal B: unset it in the environment of bench, or in the matrix`,
   );
 }
 
@@ -141,7 +141,7 @@ function readExperiment(options: AbOptions): ExperimentRequest {
   }
   const settings = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
   const name = options.name ?? preset?.name ?? settings.join(' ').slice(0, 100);
-  if (!NAME.test(name)) throw new UsageError('--name: write 1 to 100 characters that can be printed');
+  if (!NAME.test(name)) throw new UsageError('--name: write 1 to 100 printable characters');
   const marks = new Set<RunMark>(preset?.marks);
   if (options.upperBound === true) marks.add('upperBound');
   if (options.invalidOutput === true) marks.add('invalidOutput');
@@ -163,7 +163,7 @@ function readVariable(text: string): [string, string] {
   }
   if (isSecret(name, value)) {
     throw new UsageError(
-      `--env ${printable(name)}: its value would be stored, and this looks like a secret: set it in the environment that bench is started in`,
+      `--env ${printable(name)}: bench would store its value, which looks like a secret: set it in the environment of bench`,
     );
   }
   return [name, value];
@@ -182,7 +182,7 @@ export const NAMED_EXPERIMENTS: readonly Omit<ExperimentRequest, 'metric'>[] = [
     marks: ['upperBound', 'invalidOutput'],
     isForTrtexec: false,
     notes: [
-      "TensorRT-LLM's page names GPT-OSS and DeepSeek-V3/R1 for it (perf-analysis.md; another version may name others); a model that does not know the switch is the same on both sides, and looks like no bottleneck",
+      'TensorRT-LLM documents it for GPT-OSS and DeepSeek-V3/R1 (perf-analysis.md); a model that ignores the switch shows no difference',
     ],
   },
   {
@@ -193,7 +193,7 @@ export const NAMED_EXPERIMENTS: readonly Omit<ExperimentRequest, 'metric'>[] = [
     marks: [],
     isForTrtexec: true,
     notes: [
-      'A has nvidia-smi next to it, once a second, as every sweep; B has none: what B gains is what telemetry costs',
+      'A runs with nvidia-smi once a second, as every sweep does; B runs without: its gain is the cost of telemetry',
     ],
   },
 ];

@@ -135,7 +135,7 @@ function metricOf(name: string | undefined): MetricId | null {
     );
   }
   if (isOfBuild(metric)) {
-    throw new UsageError(`--metric ${printable(name)}: a build has one value of it, however often its engine is run`);
+    throw new UsageError(`--metric ${printable(name)}: each build has only one value of it`);
   }
   return metric;
 }

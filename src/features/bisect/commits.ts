@@ -99,7 +99,7 @@ async function checkedRepository({ bad, badRef, good, goodRef }: CommitRequest, 
   throw new UsageError(
     (await contains(cwd, good, bad))
       ? `${shown} comes after ${shownBad}: GOOD is the older one`
-      : `${shown} is no ancestor of ${shownBad}: take the commit where the two parted, git merge-base`,
+      : `${shown} is no ancestor of ${shownBad}: use their merge base (git merge-base)`,
   );
 }
 

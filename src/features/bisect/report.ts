@@ -129,7 +129,7 @@ function answerText(report: BisectOutput, look: Look): string[] {
       return [style.warn(`one of these ${causes.length}, as ${between}`), ...listed];
     }
     case 'together':
-      return [style.warn('no single factor: only together do they make the difference'), ...listed];
+      return [style.warn('no single factor explains the change: only all of them together do'), ...listed];
     case 'notSlower': {
       const title = `${to} is not slower than ${from}: there is nothing to find`;
       return [style.warn(title), ...evidenceText(report, change, look)];
@@ -195,7 +195,7 @@ const evidenceSchema = cellComparisonSchema
   .nullable();
 
 const end = z.strictObject({
-  ref: z.string().nullable().describe('As requested'),
+  ref: z.string().nullable().describe('Revision as typed; null for factors'),
   commit: z.string().nullable(),
   subject: z.string().nullable(),
   sweepId: id,
@@ -213,7 +213,7 @@ export const bisectOutput = output('bench bisect --json', {
   provenance: provenanceSchema.nullable(),
   good: end,
   bad: end,
-  change: evidenceSchema.describe('The bad end against the good one'),
+  change: evidenceSchema.describe('Change from the good end to the bad end'),
   causes: z
     .array(
       z.strictObject({
@@ -222,7 +222,7 @@ export const bisectOutput = output('bench bisect --json', {
         evidence: evidenceSchema,
       }),
     )
-    .describe('The one when it was found, else those that it may be'),
+    .describe('The cause, or every candidate if no single one was found'),
   steps: z.array(
     z.strictObject({
       candidate: z.array(z.string()).describe('The commit, or the factors at their bad value'),
@@ -233,7 +233,7 @@ export const bisectOutput = output('bench bisect --json', {
       sweepId: id,
     }),
   ),
-  runs: countSchema.describe('All that were measured, those of the ends too'),
+  runs: countSchema.describe('Measured runs, with those of the good and the bad end'),
   notes: z.array(z.string()),
 });
 

@@ -63,5 +63,5 @@ export function newestUnfinished(all: string): BisectRequest {
   if (earlier === undefined) throw new UsageError('nothing to resume: no bisection was interrupted');
   const { search } = earlier.request;
   const what = 'file' in search ? `--factors ${printable(search.file)}` : `${search.good} ${search.bad}`;
-  throw new UsageError(`an earlier version of bench began this one: start it again with bench bisect ${what}`);
+  throw new UsageError(`an earlier version of bench started this bisection: start it again with bench bisect ${what}`);
 }

@@ -15,7 +15,7 @@ import { type JudgedSeries, judgeSeries } from './gather.ts';
 import type { CheckedFinding, CheckedSeries } from './output.ts';
 import { isOfSpeed } from './sentences.ts';
 
-/** What the gate says of a series, and what it is said from. */
+/** The gate's report of a series, and the data that it uses. */
 export interface CheckedSweep {
   readonly judged: JudgedSeries;
   readonly series: CheckedSeries;
@@ -80,7 +80,7 @@ function notesOf(judged: JudgedSeries): string[] {
   return [
     baselineNote(judged),
     undatedNote(evidence.sweeps),
-    leftOut > 0 && `${count(leftOut, 'cell')} left out of this sweep: the newest values count`,
+    leftOut > 0 && `${count(leftOut, 'cell')} left out of this sweep: bench uses their newest values`,
     ...limitsWithoutValue(evidence.rules, valuesAt(evidence.cells, evidence.rules.limited)).map(
       (limit) => `limit ${printable(limitText(limit))}: no cell has a value for it`,
     ),
@@ -93,7 +93,7 @@ function notesOf(judged: JudgedSeries): string[] {
 /** A baseline that the matrix names and that is not set; null where there is none. */
 export function baselineNote({ missingBaseline: name }: JudgedSeries): string | null {
   if (name === null) return null;
-  return `gate.against: no baseline ${printable(name)} is set: the reference is what was last accepted`;
+  return `gate.against: no baseline ${printable(name)} is set: the reference is the last accepted level`;
 }
 
 /** What counts for the exit code. @param findings of one series */

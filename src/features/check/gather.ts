@@ -134,7 +134,7 @@ async function acknowledgedOf(db: StoreDatabase, findings: readonly Finding[], s
 
 type Place = Pick<Io, 'cwd' | 'env'>;
 
-/** A sweep with what it is judged by, and what the gate says; stores nothing. */
+/** A sweep, the data that judges it, and the gate's report. Stores nothing. */
 export async function judgedSweep(db: StoreDatabase, sweep: Sweep, io: Place, options: GatherOptions = {}) {
   const gathered = await gather(db, await seriesAt(db, sweep, io), io, options);
   return { ...gathered, verdict: judgeSweep(gathered.evidence) };

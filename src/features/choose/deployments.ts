@@ -42,9 +42,7 @@ export async function chosenDeployments(
   const sweeps = [...byId.values()];
   const provenances = [...new Set(sweeps.map(({ provenance }) => provenance))];
   if (provenances.length > 1) {
-    throw new UsageError(
-      `these sweeps are ${provenances.join(' and ')}: results of different provenance make no table together`,
-    );
+    throw new UsageError(`these sweeps are ${provenances.join(' and ')}: one table cannot mix them`);
   }
   const sweepIds = [...byId.keys()];
   const cells = inLabelOrder(cellsOfSweeps(db, sweepIds, filter).filter((cell) => !isColdStart(cell)));

@@ -17,7 +17,7 @@ const SURE_PERCENT = 95;
 /** `bench choose --search`: measures until it is known which batch or number of streams is the highest within the limit. */
 export async function search(options: ChooseOptions & { readonly search: string | true }, io: Io): Promise<ExitCode> {
   const { maxLatency, maxRepeats, maxRuns, metric, over, sure } = options;
-  if (maxLatency === undefined) throw new UsageError('--search looks for a limit: add --max-latency MS');
+  if (maxLatency === undefined) throw new UsageError('--search needs a limit: add --max-latency MS');
   const wrong = NOT_SEARCHED.find((name) => options[name] !== undefined);
   if (wrong !== undefined) throw new UsageError(`${flagOf(wrong)} does not go with --search, which measures`);
   const path = options.search === true ? await newestMatrix(options, io) : options.search;

@@ -32,7 +32,7 @@ export function acrossMethods(
 ): Paired {
   if (requested !== null && TAIL_METRICS.includes(requested)) {
     throw new UsageError(
-      `--metric ${requested}: the tails of two methods are never compared, as their percentiles follow different rules`,
+      `--metric ${requested}: bench does not compare percentiles of different harnesses, which follow different rules`,
     );
   }
   const pairs = pairsOf(cells, base, head);

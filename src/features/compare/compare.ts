@@ -346,7 +346,7 @@ function readSides(
   const sweepIds = [...base.sweeps, ...head.sweeps].map(({ sweepId }) => sweepId);
   const chosen = cellsOfSweeps(db, sweepIds, filter);
   if (chosen.length === 0) {
-    throw new UsageError('neither side has a cell that this concerns; see `bench ls sweeps` and `bench ls cells`');
+    throw new UsageError('neither side has a matching cell; see `bench ls sweeps` and `bench ls cells`');
   }
   return { chosen, base: comparedSide(db, base, chosen), head: comparedSide(db, head, chosen) };
 }

@@ -188,7 +188,7 @@ function noiseLines(cells: readonly ShownCell[], { style, columns }: Look): stri
       : `noise from ${own}${rangeOf(withPast.map(({ nights }) => nights))} earlier sweeps (${count(withPast.length, 'cell')})`,
     sweepPercent < LEAST_SWEEP_PERCENT
       ? ''
-      : `sweeps differ by ${formatPercent(sweepPercent, false)} more than their runs explain: this is in the intervals`,
+      : `sweeps differ by ${formatPercent(sweepPercent, false)} more than run noise explains: the intervals include this`,
   ];
   return texts.filter((text) => text !== '').flatMap((text) => wrapHanging(text, columns, 2).map(style.dim));
 }

@@ -52,7 +52,7 @@ async function copyTo({ db }: OpenStore, target: string, force: boolean, io: Io)
     const copied = await backupStore(db, temporary, (percent) => ticker.report(`copying: ${percent} %`), io.signal);
     if (copied.quickCheck !== 'ok') {
       throw new StoreError(
-        `the copy is damaged as the store is (${printable(copied.quickCheck)}): see \`bench db verify\``,
+        `the copy is damaged, like the store (${printable(copied.quickCheck)}): see \`bench db verify\``,
       );
     }
     if (!force && existsSync(target)) throw alreadyThere(target);

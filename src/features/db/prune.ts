@@ -71,7 +71,7 @@ function rulesOf(options: PruneOptions, io: Io): KeepRules[] {
       artefacts: true,
     });
   } else if (layers === true) {
-    throw new UsageError('--layers needs --keep or --keep-sweeps: which sweeps keep their layer profiles');
+    throw new UsageError('--layers needs --keep or --keep-sweeps, which choose the sweeps that keep layer profiles');
   }
   if (samplesOlderThan !== undefined) {
     const endedSince = before(samplesOlderThan, io);
@@ -79,7 +79,7 @@ function rulesOf(options: PruneOptions, io: Io): KeepRules[] {
   }
   if (rules.length === 0 && attachmentsOlderThan === undefined) {
     throw new UsageError(
-      'say what stays: --keep 90d, --keep-sweeps 30, or both; or what goes: --samples-older-than 90d, --attachments-older-than 90d',
+      'state what to keep: --keep 90d, --keep-sweeps 30, or both; or what to delete: --samples-older-than 90d, --attachments-older-than 90d',
     );
   }
   return rules;
@@ -184,7 +184,7 @@ const SHOWN = 20;
 
 function pruneText(report: PruneOutput, look: Look): string[] {
   const { attachments, dryRun, freeBytes: free, measuredNow, sweeps, vacuumed } = report;
-  if (sweeps.length + attachments.length + measuredNow === 0) return ['nothing to prune: all that is there is kept'];
+  if (sweeps.length + attachments.length + measuredNow === 0) return ['nothing to prune'];
   type Row = (typeof sweeps)[number];
   const sum = (of: (sweep: Row) => number): number => sweeps.reduce((total, sweep) => total + of(sweep), 0);
   const bytes = (header: string, of: (sweep: Row) => number) =>

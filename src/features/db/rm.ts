@@ -75,7 +75,7 @@ function refuse({ db, path }: OpenStore, { state, sweepId }: Sweep): void {
   const slurmRun = state === 'finished' ? null : (readStoredPlan(planOf(db, sweepId))?.slurmRun ?? null);
   if (slurmRun !== null && existsSync(slurmRun)) {
     throw new UsageError(
-      `sweep ${short} was handed to Slurm, whose jobs may still bring results: \`bench slurm cancel ${shellQuote(slurmRun)}\`, then move that folder away`,
+      `sweep ${short} was submitted to Slurm, whose jobs may still add results: \`bench slurm cancel ${shellQuote(slurmRun)}\`, then move that folder away`,
     );
   }
   const [baseline] = baselinesOf(db, sweepId);

@@ -161,11 +161,11 @@ function judged(measured: Measured | null): Judged {
   const value = first === undefined ? '' : `${formatNumber(first.value)} ${first.unit}`;
   const what = cells.length === 1 ? value : count(cells.length, 'cell');
   if (against === null || changePercent === null) {
-    const evidence = `${what}; compared with nothing: ${LEAST} earlier sweeps of this machine are needed`;
-    return ['advice', evidence, '# once more; another machine is compared by bench compare gpu=A gpu=B'];
+    const evidence = `${what}; not compared: ${LEAST} earlier sweeps of this machine are needed`;
+    return ['advice', evidence, '# again; bench compare gpu=A gpu=B compares machines'];
   }
   const evidence = `${what}, ${formatPercent(changePercent)} against ${count(known, 'earlier sweep')} of this machine`;
   if (standing !== 'slower') return ['ok', evidence];
-  const mend = 'bench ls machines   # and what it has otherwise than before';
+  const mend = 'bench ls machines   # compare its driver and TensorRT with before';
   return ['warning', `${evidence}: slower than they differ by`, mend];
 }

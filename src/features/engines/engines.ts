@@ -95,7 +95,7 @@ function buildOfRun({ db }: OpenStore, key: string): BuildId | null {
 async function writeTimingCache(cache: EngineCache, engines: readonly KeptEngine[], file: string, io: Io) {
   const [engine, ...more] = engines;
   if (engine === undefined || more.length > 0) {
-    throw new UsageError('--timing-cache is for one engine: name one build of it, as KEY-2 or by its run');
+    throw new UsageError('--timing-cache needs a single build: name KEY-2 or a run');
   }
   const path = resolve(io.cwd, file);
   const bytes = await writing(dirname(path), () => cache.timing.copyKept(engine.sha256, path));
@@ -106,7 +106,7 @@ async function writeTimingCache(cache: EngineCache, engines: readonly KeptEngine
   }
   const shown = printable(file);
   io.err(
-    `wrote ${shown} (${formatBytes(bytes)}) and ${shown}.json: build: {timingCache: ${shown}} makes builds choose the same\n`,
+    `wrote ${shown} (${formatBytes(bytes)}) and ${shown}.json: build: {timingCache: ${shown}} makes builds choose the same tactics\n`,
   );
 }
 

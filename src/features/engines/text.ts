@@ -17,7 +17,7 @@ export function enginesText(found: EnginesOutput, look: Look): string[] {
   }
   const notes = [
     totalLine(found),
-    ...lost.map(({ name, since }) => `frozen since ${since.slice(0, 10)}, but not there any more: ${shownName(name)}`),
+    ...lost.map(({ name, since }) => `frozen since ${since.slice(0, 10)}, but missing: ${shownName(name)}`),
   ];
   return [
     ...renderTable<KeptEngine>(

@@ -145,15 +145,15 @@ export const ab = outputSchema('bench ab --json', {
   cells: z.array(
     z.strictObject({
       ...aboutCellSchema,
-      bKey: idSchema.describe('Key of the same cell with the variables'),
+      bKey: idSchema.describe('Key of the cell of side B'),
       betterIs: z.enum(['lower', 'higher']),
-      a: z.number().nullable().describe('Centre over its runs'),
+      a: z.number().nullable().describe('Center of the runs of side A'),
       b: z.number().nullable(),
       runs: z.tuple([countSchema, countSchema]),
       ...abJudgementSchema.shape,
     }),
   ),
-  overall: abJudgementSchema.describe('The mean of all cells'),
+  overall: abJudgementSchema.describe('Judgement of the mean of all cells'),
   notes: z.array(z.string()),
 });
 

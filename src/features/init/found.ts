@@ -45,7 +45,7 @@ export async function lookAround(stated: string | undefined, io: Io) {
     gpus: names,
     found: [
       version === null
-        ? `trtexec: ${help === null ? 'none was found' : 'it did not say its version'}, so only what every version can do is asked for`
+        ? `trtexec: ${help === null ? 'none was found' : 'it did not say its version'}, so the matrix uses only features of every version`
         : `trtexec ${formatTensorrtVersion(version)}`,
       names.length === 0 ? 'GPU: none was seen' : `GPU: ${names.join(', ')}`,
       ...(names.length > 1 ? ['Several GPUs at the same time: bench run --gpus all'] : []),

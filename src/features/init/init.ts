@@ -23,7 +23,7 @@ const SCHEMA_NAME = 'matrix.schema.json';
 export async function init(places: readonly string[], options: InitOptions, io: Io): Promise<ExitCode> {
   const path = resolve(io.cwd, options.output);
   if (basename(path) === SCHEMA_NAME) {
-    throw new UsageError(`--output ${printable(options.output)}: the schema has this name`);
+    throw new UsageError(`--output ${printable(options.output)}: bench writes the schema under this name`);
   }
   const [read, here] = await Promise.all([findModels(places, dirname(path), io), lookAround(options.trtexec, io)]);
   if (read.note !== null) io.err(`${read.note}\n`);
@@ -33,14 +33,14 @@ export async function init(places: readonly string[], options: InitOptions, io: 
   if (models.length === 0) {
     const more = skipped.length > 1 ? `, and ${skipped.length - 1} more` : '';
     throw new UsageError(
-      `no model that a matrix could stand for: ${printable(first?.path ?? '')}: ${first?.problem ?? ''}${more}`,
+      `no model that a matrix can use: ${printable(first?.path ?? '')}: ${first?.problem ?? ''}${more}`,
     );
   }
   const { statedTrtexec } = here;
-  // Everything that was guessed says so next to it.
+  // A comment marks every guess.
   const draft = [
     `# yaml-language-server: $schema=./${SCHEMA_NAME}`,
-    '# Written by `bench init`. What it guessed says so; change what you know better. All that may stand here: bench help matrix',
+    '# Written by `bench init`. Comments mark guesses: correct them. All keys: bench help matrix',
     ...here.found.map((line) => comment(line)),
     comment(`Run it: ${shellLine(['bench', 'run', options.output])}`),
     '',
@@ -141,14 +141,14 @@ run:
   warmUpMs: 500
   durationS: 3
 
-repeats: 3 # runs of each cell; more of them see smaller changes, see \`bench noise\`
+repeats: 3 # runs of each cell; more runs detect smaller changes: see \`bench noise\`
 profile: false # true: one more run of each cell with times by layer, for \`bench why\`
 
 gate: # what \`bench check\` reports
   confirm: true # measure slower cells in pairs with their last good engine
   # minChange: 2% # smaller changes are not reported
   # limits: ['p99 <= 5 ms', { limit: 'engineMib <= 500', filter: 'batch=1' }]
-  # owners: [{ filter: 'model=*', owner: team-vision }] # the last entry that fits a cell holds
+  # owners: [{ filter: 'model=*', owner: team-vision }] # for each cell, the last match counts
 `;
 
 function modelLines(model: DraftModel): string[] {
@@ -162,7 +162,7 @@ function modelLines(model: DraftModel): string[] {
     `  ${yamlText(name)}:`,
     ...remarks.map((line) => comment(line, '    ')),
     ...(onnx === null ? [] : [`    onnx: ${yamlText(onnx)}`]),
-    shapes === null ? '    shapes: static' : '    shapes: # a word is an axis',
+    shapes === null ? '    shapes: static' : '    shapes: # axes lists the values of named dimensions',
     ...Object.entries(shapes ?? {}).map(([input, shape]) => {
       const sizes = shape.map((size) => (typeof size === 'number' ? size : yamlText(size)));
       return `      ${yamlText(input)}: [${sizes.join(', ')}]`;
@@ -179,7 +179,7 @@ function modelLines(model: DraftModel): string[] {
     ...dimensions.map((axis) => `      ${yamlText(axis.name)}: [${axis.values.join(', ')}] # guessed, ${axis.why}`),
     ...(dimensions.length === 0
       ? []
-      : ['    build: # the shapes that an engine takes; `opt` are those that it is tuned for', ...limits]),
+      : ['    build: # the optimization profile; TensorRT optimizes for `opt`', ...limits]),
   ];
 }
 

@@ -36,7 +36,7 @@ export const initOutput = output('bench init --json', {
             why: z.string().nullable().describe('Why it was guessed'),
           }),
         )
-        .describe('Those that the model leaves open'),
+        .describe('Inputs with dynamic dimensions'),
     }),
   ),
   skipped: z.array(z.strictObject({ path: z.string(), problem: z.string() })),

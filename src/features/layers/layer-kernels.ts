@@ -90,7 +90,7 @@ function attachedExport(
   const [newest] = attachmentsOfCell(db, cellKey, 'nsysExport', sweepIds);
   if (newest === undefined) {
     throw new UsageError(
-      `${printable(name)} has no capture: \`bench profile ${cellKey.slice(0, 8)} --nsys\` takes one; an export that lies elsewhere is read with --kernels FILE.sqlite`,
+      `${printable(name)} has no capture: \`bench profile ${cellKey.slice(0, 8)} --nsys\` takes one; --kernels FILE.sqlite reads another export`,
     );
   }
   return attachedPathOf(artefactsFolderOf(path), newest);
@@ -225,7 +225,7 @@ function matchingLayers<Layer extends Selectable>(layers: readonly Layer[], patt
     // Errors of the other context are not instances of this one's classes.
     if (!isRecord(error) || error['code'] !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
     throw new UsageError(
-      `--select ${shown}: not done after ${PATIENCE_MS / 1000} s: repetitions inside repetitions, as in (a+)+, take for ever`,
+      `--select ${shown}: not done after ${PATIENCE_MS / 1000} s: nested repetitions such as (a+)+ take too long`,
       { cause: error },
     );
   }

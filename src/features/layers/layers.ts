@@ -89,7 +89,7 @@ async function showLayers(name: string | undefined, options: LayersOptions, io: 
   if (chosen.length === 0) {
     const how = options.regex === true ? '' : ', * for any text';
     throw new UsageError(
-      `--select ${printable(options.select ?? '')}: none of the ${all.length} layers; it is looked for in names, ONNX nodes, types and tactics${how}`,
+      `--select ${printable(options.select ?? '')}: none of the ${all.length} layers; bench searches names, ONNX nodes, types and tactics${how}`,
     );
   }
   const summary = summarizeLayers(all, found.total?.averageMs);
@@ -167,7 +167,7 @@ async function buildNamed({ db, path }: OpenStore, ref: string): Promise<RunId |
 export function withGraphNote(head: ProfiledEngine, base: ProfiledEngine): ProfiledEngine {
   if (head.cudaGraph === null || base.cudaGraph === null || head.cudaGraph === base.cudaGraph) return head;
   const side = head.cudaGraph ? 'head' : 'base';
-  const note = `only the ${side} was launched as a CUDA graph: a part of the change may be that of launches`;
+  const note = `only the ${side} was launched as a CUDA graph: launches may cause part of the change`;
   return { ...head, notes: [...head.notes, note] };
 }
 
@@ -185,7 +185,7 @@ function clockOf(db: StoreDatabase, engine: ProfiledEngine | null): number | nul
 function required(engine: ProfiledEngine | null, ref: string): ProfiledEngine {
   if (engine !== null) return engine;
   throw new UsageError(
-    `${printable(ref)}: no layers are known; \`bench run --profile\` takes them, in addition to the timed runs`,
+    `${printable(ref)}: no layer times are stored; \`bench run --profile\` takes them, in addition to the timed runs`,
   );
 }
 

@@ -140,7 +140,7 @@ function exportedOutputs(...paths: readonly string[]): ExportedOutput[][] {
   const outputs = paths.map(readOutputs);
   const [ofReference, ofVariant] = outputs.map(shapesOf);
   if (ofReference === ofVariant) return outputs;
-  throw new UsageError(printable(`the outputs of the two differ: ${ofReference} and ${ofVariant}`));
+  throw new UsageError(printable(`the two have different outputs: ${ofReference} and ${ofVariant}`));
 }
 
 function shapesOf(outputs: readonly ExportedOutput[]): string {
@@ -277,7 +277,7 @@ type ExportedOutput = Immutable<ReturnType<typeof readExportedOutputs>[number]>;
 export function readExportedOutputs(text: string) {
   const parsed = parseJson(
     text,
-    'not JSON: trtexec writes values that are not finite, and final shapes of data-dependent outputs, into it as they are',
+    'not JSON: trtexec does not quote non-finite values or final shapes of data-dependent outputs',
   );
   const read = exported.safeParse(parsed);
   if (!read.success) throw new ExportFormatError('not what trtexec --exportOutput writes');

@@ -37,9 +37,9 @@ function inspectWarnings(facts: OnnxFacts): string[] {
   const { dataDependentOps, controlFlowOps, customOps, externalFiles, fileBytes } = facts;
   return [
     dataDependentOps.length > 0 &&
-      `${opCountsText(dataDependentOps)}: how much work it is hangs on the values; random inputs mislead, give real ones (inputs: {INPUT: FILE} in a matrix)`,
+      `${opCountsText(dataDependentOps)}: the amount of work depends on the values; random inputs mislead, give real ones (inputs: {INPUT: FILE} in a matrix)`,
     controlFlowOps.length > 0 &&
-      `${opCountsText(controlFlowOps)}: the host decides in between; a CUDA graph is not likely to be captured or to help`,
+      `${opCountsText(controlFlowOps)}: the host evaluates them; a CUDA graph is unlikely to be captured or to help`,
     customOps.length > 0 && `${opCountsText(customOps)}: not of ONNX; TensorRT needs plugins for that`,
     ...externalFiles.map(({ location, problem }) => problem !== null && `weights in ${location}: ${problem}`),
     fileBytes >= PROTOBUF_LIMIT_BYTES &&

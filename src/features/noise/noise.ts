@@ -39,7 +39,7 @@ export async function noise(names: readonly string[], options: NoiseOptions, io:
   const { branch, metric } = options;
   if (metric !== undefined && isMetric(metric) && isOfBuild(metric)) {
     throw new UsageError(
-      `--metric ${metricWord(metric)}: a build has one ${metricOf(metric).label}, however often its engine runs`,
+      `--metric ${metricWord(metric)}: a build has one ${metricOf(metric).label}, even if its engine runs often`,
     );
   }
   return withStore(options, io, async ({ db }) => {
@@ -66,7 +66,7 @@ export async function noise(names: readonly string[], options: NoiseOptions, io:
       notes: [
         copies > 0 && `${count(copies, 'sweep')} with the same recorded runs as an earlier one left out`,
         !isSweepNoiseKnown &&
-          `sweep-to-sweep noise needs at least ${HISTORY.leastNights} sweeps: until then what is visible is by the runs alone`,
+          `sweep-to-sweep noise needs at least ${HISTORY.leastNights} sweeps: until then, the detectable change includes only run noise`,
       ].filter((text) => text !== false),
     };
     return printResult(io, options, output, (_, look) => {
@@ -89,7 +89,7 @@ export function noiseOfCell(db: StoreDatabase, cell: KeyedCell, metric: MetricId
   return noiseOfSweeps(measuredCells(db, sweeps, [cell], metric).measured.flatMap((one) => one.sweeps));
 }
 
-/** What a cell scatters by, and what is visible in spite of it, among this many cells. */
+/** The noise of a cell, and its detectable changes among this many cells. */
 function noisyCell({ cell, metric, sweeps }: MeasuredCell, cells: number): NoisyCell {
   const known = noiseOfSweeps(sweeps);
   return {
@@ -249,8 +249,8 @@ const SHOWN_RUNS = [1, 3, 5, 10] as const;
 const percent = z.number().min(0).nullable();
 
 export const noiseOutput = outputOfVersion(3, 'bench noise --json', {
-  sweepId: id.describe('The newest of the series'),
-  firstSweepId: id.describe('The oldest that was looked at'),
+  sweepId: id.describe('The newest sweep of the series'),
+  firstSweepId: id.describe('The oldest sweep used'),
   branch: z.string().nullable(),
   matrix: z.string().nullable(),
   provenance: provenanceSchema,
@@ -261,10 +261,12 @@ export const noiseOutput = outputOfVersion(3, 'bench noise --json', {
       runs: countSchema,
       sweeps: countSchema,
       runPercent: percent.describe('Standard deviation of a run within its sweep'),
-      sweepPercent: percent.describe('Standard deviation between sweeps beyond their runs; null with fewer than 8'),
+      sweepPercent: percent.describe(
+        'Standard deviation between sweeps beyond run noise; null with fewer than 8 sweeps',
+      ),
       visible: z
         .array(z.strictObject({ runs: countSchema, percent }))
-        .describe('The smallest change that two sweeps with this many runs of the cell show nine times in ten'),
+        .describe('Detectable effect by number of runs per side: found nine times in ten'),
     }),
   ),
   notes: z.array(z.string()),

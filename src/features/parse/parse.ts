@@ -141,7 +141,7 @@ export const parseOutput = outputSchema('bench parse --json', {
       outcome: z.strictObject({ kind: z.enum(OUTCOME_KINDS), reason, evidence: z.array(evidence) }),
       tensorrtVersion: z.string().nullable(),
       gpu: z.string().nullable(),
-      options: z.record(z.string(), z.unknown()).describe("What trtexec's banner says it used"),
+      options: z.record(z.string(), z.unknown()).describe("Options that trtexec's banner states"),
       throughputQps: z.number().nullable(),
       latencyMs: times,
       enqueueMs: times,
@@ -155,7 +155,7 @@ export const parseOutput = outputSchema('bench parse --json', {
       derived: z
         .record(z.string(), z.string())
         .exactOptional()
-        .describe('Numbers that were computed from printed ones, with their formulas; absent without any'),
+        .describe('Formulas of values computed from printed ones; absent if there are none'),
       engineMiB: z.number().nullable(),
       buildS: z.number().nullable(),
       contextMiB: z.number().nullable(),
@@ -176,13 +176,13 @@ export const parseOutput = outputSchema('bench parse --json', {
           values: z.array(z.strictObject({ metric: z.string(), value: z.number() })),
         })
         .nullable()
-        .describe('Of another harness than trtexec'),
+        .describe('Results of another harness; null for trtexec'),
       notes: z.array(z.string()),
       layers: z.array(layer).nullable(),
       layersTotal: layer
         .pick({ averageMs: true, medianMs: true })
         .nullable()
-        .describe('Of all layers of one query, where the log lists some of them only; else null'),
+        .describe('Time of all layers per query, if the log lists only some of them; otherwise null'),
     }),
   ),
 });

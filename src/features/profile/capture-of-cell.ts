@@ -79,7 +79,7 @@ export async function captureOfCell(
     nsysVersion: dialect.version,
     engine: target.build.enginePath ?? cached?.path ?? null,
     steps: captureSteps(target, request, dialect, trtexecShown(target, options), cached),
-    notes: found === null ? ["no nsys on PATH: its options are spelled as TensorRT's guide does"] : [],
+    notes: found === null ? ["no nsys on PATH: its options follow TensorRT's guide"] : [],
   };
   if (isDryRun) return base;
   if (store === null) {

@@ -60,14 +60,14 @@ function refuseMixed(words: readonly string[], options: ProfileOptions): void {
   const { dla, gpuMetrics, matrix, ncu, nsys, preset, tensorrt, window } = options;
   if (nsys !== true && ncu === undefined) {
     throw new UsageError(
-      'with which profiler? --nsys captures kernels, calls and copies, --ncu shows the line for one layer; layer times take none: `bench run MATRIX --profile`, `bench layers CELL`',
+      'which profiler? --nsys captures kernels, calls and copies, --ncu prints the command for one layer; layer times need neither: `bench run MATRIX --profile`, `bench layers CELL`',
     );
   }
   if (nsys === true && ncu !== undefined) throw new UsageError('--nsys and --ncu exclude each other');
   if (preset === undefined) {
     if (window !== undefined) throw new UsageError('--window goes with --preset trtllm');
     if (words.length > 1) {
-      throw new UsageError('one cell is captured at a time; a command behind -- goes with --preset trtllm');
+      throw new UsageError('name one cell; a command after -- needs --preset trtllm');
     }
   } else if (ncu !== undefined || matrix !== undefined || dla === true || gpuMetrics === true) {
     throw new UsageError('--preset captures a command: it takes --window, --output, --dry-run alone');
@@ -112,7 +112,7 @@ async function layerLine(
     steps: [{ kind: 'capture', variables: target.run.env, argv: ['ncu', ...argv] }],
     notes: [
       `Nsight Compute replays the kernels of ${chosen}; bench does not run it`,
-      ...(target.cell.cudaGraph ? ['without a CUDA graph here: its launch is in the range of no layer'] : []),
+      ...(target.cell.cudaGraph ? ['without a CUDA graph, whose launch is outside the NVTX ranges of layers'] : []),
     ],
   };
 }

@@ -68,7 +68,7 @@ export async function captureTarget(
   const measured = newestPlanned(store.db, cell);
   if (measured === null) {
     throw new UsageError(
-      `${printable(cellLabel(cell))} was imported, so that nothing says how its engine is built: name its matrix with --matrix FILE`,
+      `${printable(cellLabel(cell))} was imported, so its build is unknown: name its matrix with --matrix FILE`,
     );
   }
   const { plan } = measured.stored;
@@ -108,7 +108,7 @@ function ofPlan({ cells, builds, runs, tensorrt }: Plan, { key }: KeyedCell): Ca
   const other = runs.find((each) => each.cellKey === key)?.harness ?? null;
   if (other !== null) {
     throw new UsageError(
-      `this cell is measured by another program than trtexec (${printable(other.driver)}): nsys captures trtexec and, with --preset, TensorRT-LLM`,
+      `another harness measures this cell (${printable(other.driver)}): nsys captures trtexec and, with --preset, TensorRT-LLM`,
     );
   }
   const planned = cells.find(({ cell }) => cell.key === key);
@@ -181,18 +181,18 @@ export const profileOutput = output('bench profile --json', {
   cell: id.nullable().describe('Null for a command behind --'),
   label: z.string().nullable(),
   tensorrt: z.string().nullable(),
-  nsysVersion: z.string().nullable().describe('Null when it was not asked'),
-  engine: z.string().nullable().describe('The existing engine; null if it is built'),
+  nsysVersion: z.string().nullable().describe('Null if bench did not ask nsys'),
+  engine: z.string().nullable().describe('Path of an existing engine; null if bench builds it'),
   steps: z.array(
     z.strictObject({
       kind: z.enum(['build', 'capture', 'export']),
-      variables: z.record(z.string(), z.string().nullable()).describe('Of the environment; null takes one away'),
+      variables: z.record(z.string(), z.string().nullable()).describe('Environment variables; null removes one'),
       argv,
     }),
   ),
   notes: z.array(z.string()),
   files: z.array(z.strictObject({ path: z.string(), bytes: count, attached: z.boolean() })),
-  runId: id.nullable().describe('The run that they are attached to'),
+  runId: id.nullable().describe('The run with these attachments'),
   kernels: captured.nullable(),
 });
 

@@ -134,10 +134,10 @@ function refuseUnclear(formats: readonly Format[], base: string | undefined, opt
     throw new UsageError('only one thing can go to standard output: name files, such as --junit report.xml');
   }
   if (night === true && base !== undefined) {
-    throw new UsageError('--night takes no sides: it is judged by its history; see --as-of');
+    throw new UsageError('--night takes no sides, because its history is the reference; see --as-of');
   }
   if (asOf !== undefined && base !== undefined) {
-    throw new UsageError('--as-of names a sweep, BASE and HEAD two sides: leave one of them out');
+    throw new UsageError('--as-of and BASE HEAD exclude each other');
   }
 }
 

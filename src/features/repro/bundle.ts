@@ -251,7 +251,7 @@ function reducedLines(reduced: Reduced | null): string[] {
 /** It begins with what `bench repro` prints of each side. */
 function readmeText(reduced: Reduced | null, sides: readonly Side[], { files, leftOut }: BundleFiles): string {
   const lines = [
-    'Written by `bench repro --bundle`. It has what an allow-list knows. Names of hosts, users and GPUs are masked, and absolute paths replaced, each by the same word everywhere.',
+    'Written by `bench repro --bundle`. It contains only data on an allow-list. Names of hosts, users and GPUs are masked, and absolute paths replaced, each by the same word everywhere.',
     ...sides.flatMap(({ name, repro }) => section(name, reproText(repro, PLAIN))),
     ...section('reduced model', reducedLines(reduced)),
     ...section('files', files.map(({ name }) => name).toSorted()),

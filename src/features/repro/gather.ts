@@ -90,7 +90,7 @@ export async function gatherReproduction(store: OpenStore, runId: RunId, cwd: st
             sha256: own.isReplayed ? null : hashOrNull(modelHash),
             external: external?.toSorted() ?? null,
           },
-    // The stand-in for an engine that a replay wrote is none.
+    // A replay writes a placeholder, which is not an engine.
     engine: { sha256: own.isReplayed ? null : hashOrNull(own.run.engineSha256), isGiven },
     trtexec:
       own.isReplayed || !isTrtexec || program === null
@@ -111,11 +111,11 @@ export async function gatherReproduction(store: OpenStore, runId: RunId, cwd: st
     ...found,
     unknown: [
       ...unknownsOf(found),
-      ...(isLost ? ['the command line of the recording: this one is what bench asked it'] : []),
+      ...(isLost ? ['the command line of the recording: bench shows its own request'] : []),
       ...(built?.isSameBuild === false
-        ? ['the build of this very engine: this one is of the same model and flags']
+        ? ['the build of this engine: bench shows a build of the same model and flags']
         : []),
-      ...(!builder && buildArgv !== null ? ['the build as it was run: this one is what the plan states'] : []),
+      ...(!builder && buildArgv !== null ? ['the build command that ran: bench shows the planned one'] : []),
     ],
   };
 }
@@ -164,7 +164,7 @@ async function startedFor({ db, path }: OpenStore, run: ShownRun) {
     isReplayed: recording !== null || replayFolder !== null,
     source,
   };
-  // Plain names only: an untrusted file must not lead elsewhere.
+  // Plain names only: an untrusted file must not name files elsewhere.
   if (recording === null || ![recording.set, recording.id].every((name) => /^(?!\.+$)[\w.-]+$/.test(name)))
     return stored;
   const shipped = join(packageFolder(), 'recordings', recording.set);

@@ -67,10 +67,12 @@ export async function reduceModel(
   }
   if (head.engine === null || base.engine === null) {
     const { ref } = head.engine === null ? head.point : base.point;
-    throw new UsageError(`--reduce: no layers are known of ${printable(ref)}; \`bench run --profile\` takes them`);
+    throw new UsageError(
+      `--reduce: no layer times are stored for ${printable(ref)}; \`bench run --profile\` takes them`,
+    );
   }
   if (head.engine.runId === base.engine.runId) {
-    throw new UsageError('--reduce: the layers of both sides are of the same run: name another build with --base');
+    throw new UsageError('--reduce: both sides have the layers of the same run: name another build with --base');
   }
   const diff = diffLayers(layerFactsOf(base.engine.layers), layerFactsOf(head.engine.layers));
   const found = partsNamed(diff, name);
@@ -129,7 +131,7 @@ function modelPath({ build, conversion, model }: ReproOutput, named: string | un
   const built = flagValue(build?.argv ?? [], '--onnx') ?? (conversion === null ? model?.path : null);
   const path = named ?? built;
   const advice = ': name the ONNX file that was built, --model FILE';
-  if (!path) throw new UsageError(`--reduce: the model that was built is not known${advice}`);
+  if (!path) throw new UsageError(`--reduce: the model of the build is unknown${advice}`);
   const place = resolve(io.cwd, path);
   if (existsSync(place)) return place;
   throw new UsageError(`${printable(path)}: no such model${named === undefined ? advice : ''}`);
@@ -142,7 +144,7 @@ function limitsOf({ build }: ReproOutput, run: Shapes): Shapes[] {
   return known.length < LIMITS.length ? LIMITS.map(() => run) : known;
 }
 
-/** Said anew for the cut. */
+/** These notes are rewritten for the reduced model. */
 const REPLACED =
   '--onnx --saveEngine --loadEngine --timingCacheFile --skipInference --buildOnly --verbose --minShapes --optShapes --maxShapes --shapes --dumpProfile --separateProfileRun --profilingVerbosity --loadInputs'.split(
     ' ',
@@ -175,8 +177,8 @@ async function notesOf(path: string, head: ReproOutput, part: ChangedLayers, mis
   const sha256 = conversion === null ? model?.sha256 : conversion.record?.sha256;
   const gone = originsOf(part).filter((name) => missing.includes(name));
   return [
-    ...((await hashModel(path)) === sha256 ? [] : ['the model is not known to be the one that was built']),
-    ...(gone.length === 0 ? [] : [`not in the model, so not in the cut: ${gone.join(', ')}`]),
+    ...((await hashModel(path)) === sha256 ? [] : ['the model may differ from the built one']),
+    ...(gone.length === 0 ? [] : [`not in the model, so not in the reduced one: ${gone.join(', ')}`]),
     ...(build === null ? ['how the engine was built is not known: the command has no build flags'] : []),
   ];
 }

@@ -15,7 +15,7 @@ export function reproScript(repro: ReproOutput): string {
   const { build, commandLine, harness, run, runId, start } = repro;
   const why =
     commandLine !== null
-      ? 'its log tells the arguments only joined, without quotes'
+      ? 'its log joins the arguments without quotes'
       : build === null && run === null
         ? 'its command line is not known'
         : harness !== null && start === null
@@ -61,7 +61,7 @@ function trtexecSections(repro: ReproOutput): string[][] {
     isBuild || lines.length === 0 ? [...lines] : ['if [ "${SKIP_BUILD:-0}" != 1 ]; then', ...indented(lines), 'fi'];
   const otherEngine = engine.isGiven
     ? `${ANY_MODEL} || die 2 'not the engine that was measured (other SHA-256); ANY_MODEL=1 takes it'`
-    : saying('not the very engine that was measured: kernels may differ by the luck of the build');
+    : saying('not the measured engine: kernels may differ by build luck');
   // The environment may name other files.
   const words = [build, run].flatMap((command) => localWords(command?.argv ?? [], repro));
   const named = words.flatMap(({ text, variable }) => (variable === null ? [] : [[variable, text] as const]));

@@ -250,7 +250,7 @@ function tunedShape(db: StoreDatabase, { buildId }: ShownRun, cell: KeyedCell): 
   if (batch === null || tuned === null || tuned === 0 || batch === tuned) return [];
   const ratio = formatNumber(batch / tuned, 2);
   return [
-    `its batch is ${ratio} times that which its engine is tuned for (${tuned}): a profile of its own (build.profiles) may be faster`,
+    `its batch is ${ratio} times the opt batch of its engine (${tuned}): another optimization profile (build.profiles) may be faster`,
   ];
 }
 

@@ -178,7 +178,7 @@ function failedText({ counts: { failed, unfit, skipped }, failures }: ShownSweep
   const lost = failures.filter(({ kind }) => kind === 'failed');
   const isProfilesOnly = lost.length > 0 && lost.every(({ role }) => role === 'profile');
   return isProfilesOnly && unfit + skipped === 0
-    ? `${failed} failed: of profiles only, every timed run is there`
+    ? `${failed} failed, profiles only: every timed run is stored`
     : `${failed} failed`;
 }
 

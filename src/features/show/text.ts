@@ -182,7 +182,7 @@ function steadinessLines(found: ShownRun['steadiness'], { columns }: Look): stri
       ? `as changes up to ${LEAST_PERCENT} % are never reported`
       : noiseFrom === 'runs'
         ? `by the noise of its cell, ${formatNumber(runPercent, 2)} % of a run${sweeps}`
-        : 'by its queries alone: one run does not know the noise between runs';
+        : 'from its queries alone: one run does not show the noise between runs';
   const least = noiseFrom === 'queries' && repeats !== null ? 'at least ' : '';
   return [`  steady   ${steady}`, `  repeats  ${least}${runs} ${showsPercent} %, ${why}`].flatMap((line) =>
     wrapHanging(line, columns, 11),

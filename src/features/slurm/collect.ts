@@ -51,7 +51,7 @@ async function followOrLeave(watch: ShardWatch, plan: RunPlan, options: CollectO
     if (!io.signal.aborted) throw error;
     const run = shellQuote(folder.path);
     throw new InterruptedError(
-      `no longer followed; the jobs go on: \`bench slurm collect ${run} --wait\` follows them again, \`bench slurm cancel ${run}\` ends them`,
+      `bench no longer follows the jobs, which continue: \`bench slurm collect ${run} --wait\` follows them again, \`bench slurm cancel ${run}\` ends them`,
       { cause: error },
     );
   }

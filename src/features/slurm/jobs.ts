@@ -88,7 +88,7 @@ export async function askSlurm(
     const ids = members.map(({ jobId }) => jobId);
     const queue = await client.queue(ids, cluster);
     if (queue.kind === 'unreachable') {
-      onNote(`Slurm gives no answer (${queue.problem}); nothing is concluded from that`);
+      onNote(`Slurm does not answer (${queue.problem}); bench draws no conclusion from that`);
       isAnswering = false;
       continue;
     }

@@ -81,7 +81,7 @@ export class RunFolder {
     if (text === null) {
       throw new UsageError(
         existsSync(this.path)
-          ? `${printable(this.path)}: no plan.json there: it is no folder of \`bench run --executor slurm\``
+          ? `${printable(this.path)}: no plan.json there: it is not a folder of \`bench run --executor slurm\``
           : `${printable(this.path)}: no such folder; name the one that \`bench run --executor slurm\` made (it must be on a file system that every node sees)`,
       );
     }

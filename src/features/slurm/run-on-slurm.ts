@@ -51,7 +51,7 @@ export async function runOnSlurm(path: string, options: SlurmRunOptions, io: Io)
   await client.ask('sbatch', ['--version']);
   const made = await prepareForNodes(path, options, io);
   if (made.matrix.drivers.length > 0) {
-    throw new UsageError('--executor slurm does not take drivers of plug-ins to the nodes: use `kind: command` there');
+    throw new UsageError('--executor slurm does not copy plug-in drivers to the nodes: use `kind: command` there');
   }
   for (const note of made.plan.notes) io.err(`note: ${printable(note)}\n`);
   const settings = settingsOf(made.matrix.slurm, options, io);
@@ -197,7 +197,7 @@ export async function resumeRun(path: string, options: ResumeOptions, io: Io): P
   const statuses = await new ShardWatch(plan, options, io).look();
   if (statuses.some(({ reason, state }) => state === 'running' && /no answer/.test(reason))) {
     throw new EnvironmentLackingError(
-      'Slurm gives no answer: which shards are at work is not known; try again when `scontrol ping` says UP',
+      'Slurm does not answer, so the states of the shards are unknown; try again when `scontrol ping` says UP',
     );
   }
   const settling = shardsOf(statuses.filter(isSettling));
@@ -205,10 +205,10 @@ export async function resumeRun(path: string, options: ResumeOptions, io: Io): P
     statuses.filter((status) => status.state === 'planned' || (isOver(status) && status.state !== 'done')),
   );
   if (settling.length > 0) {
-    io.err(`note: shard ${rangesOf(settling)} may still turn up and is left alone for now (--lost-after)\n`);
+    io.err(`note: shard ${rangesOf(settling)} may still appear in Slurm and is not resubmitted yet (--lost-after)\n`);
   }
   if (again.length === 0) {
-    io.err('nothing to resume: every shard is done or at work\n');
+    io.err('nothing to resume: every shard is done or running\n');
     return options.wait === true ? collect(path, options, io) : EXIT_CODES.fine;
   }
   const client = new SlurmClient(io.env, io.signal);
@@ -256,5 +256,5 @@ export async function cancel(path: string, options: { readonly json?: true }, io
 }
 
 function noAnswer(problem: string): EnvironmentLackingError {
-  return new EnvironmentLackingError(`Slurm gives no answer, nothing was cancelled: ${problem}; try again later`);
+  return new EnvironmentLackingError(`Slurm does not answer; nothing was cancelled: ${problem}; try again later`);
 }

@@ -141,7 +141,7 @@ async function submitOne(
     const isFinal = reply.kind === 'refused' && refusalOf(reply.stderr) === 'final';
     const waitS = BACK_OFF_S[round];
     if (isFinal || waitS === undefined) return { isFinal, problem };
-    io.err(`note: Slurm did not take it (${problem}); once more in ${waitS} s\n`);
+    io.err(`note: Slurm did not accept the job (${problem}); next try in ${waitS} s\n`);
     await sleep(waitS * 1000, undefined, { signal: io.signal });
   }
 }
@@ -149,7 +149,7 @@ async function submitOne(
 function refusalError({ isFinal, problem }: Refusal): Error {
   return isFinal
     ? new UsageError(`Slurm refuses: ${problem}; correct slurm: in the matrix, the profile or --slurm, and start again`)
-    : new EnvironmentLackingError(`Slurm takes nothing now: ${problem}`);
+    : new EnvironmentLackingError(`Slurm accepts no jobs now: ${problem}`);
 }
 
 /** Matrix or plan, then the profile, then single settings: the last wins. */

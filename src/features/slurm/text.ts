@@ -29,7 +29,7 @@ export function submitText(report: SubmitOutput, shards: readonly Shard[]): stri
     ...(left.length === 0
       ? []
       : [
-          `${count(left.length, 'shard')} not taken by Slurm (${printable(report.problem ?? '')}): later, bench slurm resume ${run}`,
+          `${count(left.length, 'shard')} not accepted by Slurm (${printable(report.problem ?? '')}): later, bench slurm resume ${run}`,
         ]),
     '',
     `follow the jobs   bench slurm collect ${run} --wait`,
@@ -151,20 +151,20 @@ export const submitted = output('bench run --executor slurm --json without --wai
   estimateS: z.number().describe('Estimate for the longest shard'),
   jobs: z.array(jobSchema.extend({ shards: z.array(countSchema) })).describe('Job arrays, in their order'),
   collector: jobSchema.nullable().describe('The job that collects, with --collect-job'),
-  left: z.array(countSchema).describe('Shards that Slurm would not take now'),
+  left: z.array(countSchema).describe('Shards that Slurm has not accepted yet'),
   problem: z.string().nullable(),
 });
 
 export const collected = output('bench slurm collect --json, and every --wait --json', {
   sweepId: id,
   runFolder: z.string(),
-  isFinished: z.boolean().describe('Every shard is in the store'),
+  isFinished: z.boolean().describe('True if the store has every shard'),
   stored: countSchema.describe('Runs that were not in the store before'),
   alreadyStored: countSchema,
   incompleteCells: countSchema.describe('Cells with fewer measured runs than planned'),
   refused: z
     .array(z.strictObject({ shard: countSchema, problem: z.string() }))
-    .describe('Runs left out because they do not state this sweep'),
+    .describe('Runs left out because they do not name this sweep'),
   counts: z.record(z.enum(SHARD_STATES), countSchema),
   shards: z.array(shardStatusSchema),
 });

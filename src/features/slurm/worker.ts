@@ -69,7 +69,7 @@ export async function worker(options: WorkerOptions, io: Io): Promise<ExitCode> 
     };
     await writeAttempt(plan.folder, ended(attempt, io, how)).catch(() => {});
     if (!isInterrupted) throw error;
-    throw new InterruptedError(`interrupted (${String(io.signal.reason)}); the next attempt measures the shard anew`, {
+    throw new InterruptedError(`interrupted (${String(io.signal.reason)}); the next attempt measures the shard again`, {
       cause: error,
     });
   }
@@ -93,7 +93,7 @@ async function measureOnce(plan: RunPlan, attempt: ShardAttempt, io: Io): Promis
   });
   await measure(plan, attempt, io);
   const isFirst = await finishShard(plan.folder, ended(attempt, io, {}));
-  if (!isFirst) io.err(`${name}: another attempt was faster, and that one counts\n`);
+  if (!isFirst) io.err(`${name}: another attempt finished first: bench uses its results\n`);
 }
 
 /** Measures a shard as an ordinary sweep, into a store and artefacts of its own. */

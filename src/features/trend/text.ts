@@ -138,16 +138,16 @@ export const trend = outputOfVersion(2, 'bench trend --json', {
       by: z.enum(TREND_UNITS),
       points: z.array(trendStepSchema),
       marks: z.array(trendMarkSchema),
-      verdict: z.enum(CELL_VERDICTS).nullable().describe('As in `check`; null where it does not judge this metric'),
+      verdict: z.enum(CELL_VERDICTS).nullable().describe('Verdict of `check`; null if it does not judge this metric'),
       reason: z.enum(CELL_REASONS).nullable().describe('Why it is not compared'),
-      before: z.number().nullable().describe('Reference level; where `check` does not judge, the previous sweep'),
-      now: z.number().nullable().describe('Newest sweep'),
-      changePercent: z.number().nullable().describe('As `check` has it'),
+      before: z.number().nullable().describe('Reference level; value of the previous sweep if `check` does not judge'),
+      now: z.number().nullable().describe('Value of the newest sweep'),
+      changePercent: z.number().nullable().describe('Same as in `check`'),
       strip: z
         .strictObject({ metric: aboutCell.metric, unit: aboutCell.unit, values: z.array(z.number().nullable()) })
         .exactOptional()
-        .describe('Of --with: a value for each point; null where its runs have none'),
-      barred: z.array(z.enum(RUN_FLAGS)).describe('Why it is never a baseline: of its newest run'),
+        .describe('Values of --with, one per point; null without a value'),
+      barred: z.array(z.enum(RUN_FLAGS)).describe('Flags of the newest run that bar it as a baseline'),
     }),
   ),
 });

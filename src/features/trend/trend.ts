@@ -39,7 +39,7 @@ export function trend(names: readonly string[], options: TrendOptions, io: Io): 
     throw new UsageError('--together needs steps that cells share: --by sweep, day or commit');
   }
   if (options.together === true && options.with !== undefined) {
-    throw new UsageError('--with is drawn below charts, and --together draws none');
+    throw new UsageError('--with adds a strip below each chart, and --together has no charts');
   }
   return withStore(options, io, async (store) => {
     const newest = newestProvenance(store.db);

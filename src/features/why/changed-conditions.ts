@@ -58,7 +58,7 @@ export const changedConditions: CauseDetector = ({ sides }) => {
     const isKnown = was.engine.flags !== null && is.engine.flags !== null;
     const [title, why] = isKnown
       ? ['the engine was rebuilt from the same inputs', 'the builder may choose other kernels each time (build luck)']
-      : ['the engine is a different one', 'what it was built from is not known on both sides'];
+      : ['the engine is a different one', 'its build inputs are unknown on one side or both'];
     const confirm = 'run the old engine and the new one; measure build luck with several builds';
     causes.push(cause('engineBuild', null, { title, evidence: [why], confirm }));
   }

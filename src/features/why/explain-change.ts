@@ -143,7 +143,7 @@ function unknownThings({ base, head, layers, missingProfiles }: WhySides): strin
   }
   if (layers !== null && layers.opaqueShare > MOST_OPAQUE) {
     unknown.push(
-      `what is in regions that show nothing of themselves (${Math.round(layers.opaqueShare * 100)} % of the time): Nsight Systems shows their kernels`,
+      `the contents of opaque regions (${Math.round(layers.opaqueShare * 100)} % of the time): Nsight Systems shows their kernels`,
     );
   }
   return unknown;

@@ -201,11 +201,11 @@ export const why = output('bench why --json', {
   head: sideSchema,
   outcome: z
     .enum(['explained', 'notExplained', 'unclear', 'noDifference'])
-    .describe('unclear: it may be chance; the causes are what would explain it'),
-  metric: z.enum(EXPLAINED_METRICS).nullable().describe('The change that is explained'),
+    .describe('unclear: the change may be chance; the causes would explain it'),
+  metric: z.enum(EXPLAINED_METRICS).nullable().describe('Metric of the explained change'),
   changes: z.array(valueChangeSchema),
   causes: z.array(causeSchema).describe('The likeliest first'),
-  layers: z.array(z.string()).describe('Changed layers that no cause names, by what they cost'),
+  layers: z.array(z.string()).describe('Changed layers without a cause, by added time'),
   same: z.array(z.string()),
   unknown: z.array(z.string()),
   notes: z.array(z.string()).describe('Limitations of the evidence'),
@@ -213,5 +213,5 @@ export const why = output('bench why --json', {
 
 export type WhyOutput = OutputOf<typeof why>;
 
-/** What is said of two sides, whatever they are called. */
+/** The texts about two sides, without their names. */
 export type Explanation = Omit<WhyOutput, 'schemaVersion' | 'base' | 'head'>;

@@ -135,9 +135,7 @@ async function explain(
     }
     const lacking = sides.base.length === 0 ? base : head;
     const where = printable(lacking.sweeps[0]?.name ?? lacking.ref);
-    throw new UsageError(
-      `${where}: no timed run of this cell there has a number to compare; profiles alone: bench layers --diff`,
-    );
+    throw new UsageError(`${where}: this cell has no timed run to compare there; for profiles: bench layers --diff`);
   }
   return { schemaVersion: 1, base: sideOutput(base, sides.base), head: sideOutput(head, sides.head), ...explanation };
 }

@@ -22,7 +22,7 @@ export interface CellEvidence {
   readonly environmentIds: readonly (string | null)[];
   /** False for a cell of the previous sweep that is not part of this one. */
   readonly isPlanned: boolean;
-  /** Of the matrix, but not measured in this sweep, as a filter said: its newest values stand. */
+  /** In the matrix, but left out of this sweep by a filter: its newest values count. */
   readonly isLeftOut?: boolean;
   /** Why the judged sweep has no value of its own metric; empty where it has one. */
   readonly failures: readonly string[];

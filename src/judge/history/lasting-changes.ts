@@ -84,7 +84,7 @@ export interface ChangePoint {
 }
 
 /**
- * The places where the level of a history changed for good.
+ * The places where the level of a history changed lastingly.
  *
  * In logarithms, as cycles where the clock explains the sweeps: noise from differences of neighbors, single outliers
  * clipped, exact least-squares levels, boundaries without enough margin joined, known states taken out. The same

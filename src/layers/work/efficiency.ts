@@ -14,13 +14,13 @@ export const efficiencySchema = z.strictObject({
   flops: numberOrNull.describe(
     'FLOPs of matrix products and convolutions for one query; multiply and add count as two',
   ),
-  bytes: numberOrNull.describe('Read and written, each tensor once'),
+  bytes: numberOrNull.describe('Bytes read and written, counting each tensor once'),
   precision: z.string().nullable().describe('Precision of its matrix products'),
-  peakShare: numberOrNull.describe('Share of the dense peak of that precision at the clock, from 0 to 1'),
+  peakShare: numberOrNull.describe('Share of the dense peak of that precision at the GPU clock, from 0 to 1'),
   bandwidthShare: numberOrNull.describe('Share of the memory bandwidth; above 1 the data came from a cache'),
   flopPerByte: numberOrNull.describe('Arithmetic intensity'),
-  ridge: numberOrNull.describe('FLOP/byte from which on compute is the limit'),
-  bound: z.enum(['compute', 'memory']).nullable().describe('The side of the ridge that it lies on'),
+  ridge: numberOrNull.describe('FLOP/byte above which compute is the limit'),
+  bound: z.enum(['compute', 'memory']).nullable().describe('Its limit, by the side of the ridge'),
 });
 
 export type Efficiency = Immutable<z.infer<typeof efficiencySchema>>;
@@ -39,7 +39,7 @@ function layerEfficiency(layer: LayerFacts, { bytes, flops }: LayerWork, gpu: Cl
   const peak = precision === null ? null : peakOf(precision, gpu);
   const memory = gpu === null ? null : gpu.peaks.memoryGBs * 1e9;
   const flopPerByte = ratio(flops, bytes);
-  // What is no matrix product runs outside of the tensor cores, at least as fast as in FP32.
+  // Other layers run outside of the tensor cores, at least as fast as in FP32.
   const ridge = ratio(flops === 0 ? peakOf('fp32', gpu) : peak, memory);
   return {
     flops,
@@ -72,19 +72,21 @@ function productPrecision(layer: LayerFacts): string | null {
   return precision === 'unknown' || (precision === 'fp32' && types === null) ? null : precision;
 }
 
-/** Of one query of an engine. */
+/** Efficiency of one query of an engine. */
 export const engineEfficiencySchema = z.strictObject({
   onnx: z.string().nullable().describe('The model whose nodes were counted'),
-  flops: numberOrNull.describe('FLOPs of all matrix products and convolutions; null if those of a node are unknown'),
+  flops: numberOrNull.describe('FLOPs of all matrix products and convolutions; null if one node is unknown'),
   gpu: z.string().nullable(),
   peakSource: z.string().nullable().describe('Who publishes the peaks of this GPU'),
-  smClockMhz: numberOrNull.describe('Clock that the peak is for'),
+  smClockMhz: numberOrNull.describe('Clock used for the peak'),
   clockFrom: z
     .enum(['measured', 'highest', 'published'])
     .nullable()
-    .describe('While it ran; else the highest of the card, as the driver or NVIDIA states it: shares are no smaller'),
+    .describe(
+      'measured: while it ran; highest: maximum by the driver; published: by NVIDIA. The last two give minimum shares',
+    ),
   knownShare: numberOrNull.describe('Share of the FLOPs in layers with a known precision'),
-  tflopsPerS: numberOrNull.describe('10^12 of those FLOPs a second'),
+  tflopsPerS: numberOrNull.describe('10^12 FLOPs per second'),
   peakShare: numberOrNull.describe(
     'Share of the dense peak, each layer by its precision; unknown layers count as zero',
   ),
@@ -95,7 +97,7 @@ export const engineEfficiencySchema = z.strictObject({
       farBelow: timeShare.describe('Time in layers that reach less than a tenth of both limits'),
     })
     .nullable()
-    .describe('Of the time of all layers, in those on either side of the ridge'),
+    .describe('Shares of the layer time on each side of the ridge'),
   missing: z.array(z.string()).describe('What is unknown, and why'),
 });
 
@@ -169,7 +171,7 @@ function timeSharesOf(layers: readonly LayerFacts[], each: readonly Efficiency[]
   };
 }
 
-/** Of either roof. */
+/** Share of either limit. */
 const FAR_BELOW = 0.1;
 
 const MOST_NAMED = 4;

@@ -76,7 +76,7 @@ function axisValues(name: string, value: unknown, path: SourcePath, list: Mistak
   const named = namedAxis(name);
   if (named !== undefined) {
     if (named.spell(word) !== null) return [word];
-    list.add(path, `${name}: ${printable(word)} is none of what it takes: ${named.takes}`);
+    list.add(path, `${name}: ${printable(word)} is not valid here: it takes ${named.takes}`);
     return [];
   }
   if (name.startsWith(ENV_AXIS)) {

@@ -39,7 +39,7 @@ const OWNED_FLAGS: ReadonlyMap<string, string> = new Map(
     'build.timingCache': '--timingCacheFile',
     'build.memoryPoolsMib.workspace': '--workspace',
     'CUDA_VISIBLE_DEVICES in the environment': '--device',
-    'build.verbose: true, which has it in the log of the build': '--verbose',
+    'build.verbose: true, which writes it into the build log': '--verbose',
   }).flatMap(([setting, flags]) => flags.split(' ').map((flag) => [flag, setting] as const)),
 );
 

@@ -33,7 +33,7 @@ const dimension = z.union([wholeFrom(0), z.string().regex(/^[A-Za-z_]\w*$/)]);
 
 const shapeTemplate = z
   .union([z.array(dimension), z.string().regex(/^(?:\d+|[A-Za-wyz_]+)(?:x(?:\d+|[A-Za-wyz_]+))*$/), wholeFrom(1)])
-  .describe('Dimensions: [batch, 3, 224, 224] or 8x3x224x224. A word is an axis of that name.');
+  .describe('Dimensions: [batch, 3, 224, 224] or 8x3x224x224. A name refers to the axis of that name.');
 
 const shapeSet = z.record(z.string(), shapeTemplate).describe('The shape of each input, by input name');
 
@@ -51,7 +51,7 @@ const precisionSource = z
     conversionSchema,
   ])
   .describe(
-    'How a precision is reached: flag (trtexec --fp16, TensorRT up to 10.x), autocast or modelopt (made from the base model), those with their options ({via: modelopt, …}), or a file that has it',
+    'How a precision is reached: flag (trtexec --fp16, TensorRT up to 10.x), autocast or modelopt (both convert the base model), either with options ({via: modelopt, …}), or a file of this precision',
   );
 
 const precisions = z.partialRecord(z.enum(PRECISIONS), precisionSource).describe('How each precision is reached');
@@ -72,7 +72,7 @@ const flagAxes = {
     'stripped: the engine takes its weights from the ONNX file when loaded; refittable: it can take others. Since 10.14. Default: full',
   ),
   weightBudget: oneOrMore(z.union([z.string(), z.number()])).describe(
-    'Weight streaming: off, auto, or what stays on the GPU, as a share (50%) or size (512M, 2G); all use one engine. Since 10.0',
+    'Weight streaming: off, auto, or the budget of GPU memory, as a share (50%) or size (512M, 2G); all use one engine. Since 10.0',
   ),
   allocationStrategy: oneOrMore(z.enum(ALLOCATION_STRATEGIES)).describe(
     'Device memory of the execution context: static (for the largest shapes of all profiles), profile (of this one) or runtime (for the shapes that run). Since 10.0. Default: static',
@@ -136,9 +136,7 @@ const axes = z
 
 const flags = z
   .record(z.string().regex(/^--?\w/), z.union([flagValue, z.array(z.string()).min(1)]))
-  .describe(
-    'trtexec flags and their values; true for a flag without a value, a list for one that may stand more than once',
-  );
+  .describe('trtexec flags and their values; true for a flag without a value, a list for a repeatable flag');
 
 const buildLimits = z
   .record(z.string(), z.union([wholeFrom(0), shapeTemplate]))
@@ -316,15 +314,12 @@ const gateSchema = z
     limits: z
       .array(z.union([limitText, limit]))
       .min(1)
-      .describe('Bounds of metrics, whatever the reference is: a broken one is reported until it holds'),
+      .describe('Absolute limits of metrics: bench reports a broken limit until it holds'),
     warn: z
       .array(z.union([metric, warning]))
       .min(1)
       .describe('Metrics or cells whose findings only warn; findings of build-time always only warn'),
-    against: z
-      .string()
-      .min(1)
-      .describe('The baseline that cells are judged against, in place of what was last accepted'),
+    against: z.string().min(1).describe('The baseline to judge cells against, instead of the last accepted level'),
     renamedFrom: z.string().min(1).describe('The earlier name of this matrix, whose sweeps belong to its history'),
     owners: z.array(owner).min(1).describe('Owners of cells'),
     notify: z

@@ -268,7 +268,7 @@ function keysOf(schema: Schema | null): string[] {
   return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
 }
 
-/** What may stand at a key, or in a list; null where the schema takes nothing there. */
+/** The values allowed at a key or in a list; null where the schema allows none. */
 function childOf(schema: Schema | null, step: string): Schema | null {
   if (schema instanceof z.ZodOptional) return childOf(schema.unwrap(), step);
   if (schema instanceof z.ZodRecord) return schema.valueType;

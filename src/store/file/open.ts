@@ -112,7 +112,7 @@ function refuseMissing(path: string): void {
 function refuseReadOnly(path: string): void {
   if (!existsSync(path) || statSync(path).isDirectory() || mayWriteStore(path)) return;
   throw new StoreAccessError(
-    `${path}: may only be read: this command needs write access to the file and its folder; ask for it, or name another store with --db`,
+    `${path}: is read-only: this command needs write access to the file and its folder; ask for it, or name another store with --db`,
   );
 }
 

@@ -204,7 +204,7 @@ function refuseDamaged(client: Client): void {
   }
   for (const { table, parent, rows } of brokenReferences(client, 'other')) {
     throw new StoreError(
-      `the other store is damaged: ${rows} rows of ${table} refer to ${parent} that it lacks; \`bench db verify\` says more of it`,
+      `the other store is damaged: ${rows} rows of ${table} refer to ${parent} that it lacks; \`bench db verify\` shows the details`,
     );
   }
 }

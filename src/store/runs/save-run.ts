@@ -182,7 +182,7 @@ export class RunWriter {
   }
 }
 
-/** Of whole rows, at little more than the cost of the statement itself: drizzle's own insert is built anew for each row. */
+/** Of whole rows, at little more than the cost of the statement itself: drizzle builds its own insert for each row. */
 function preparedInsert({ $client }: StoreDatabase, table: SQLiteTable): (row: object) => void {
   const columns = Object.entries(getTableColumns(table));
   const names = columns.map(([, column]) => `"${column.name}"`).join(', ');

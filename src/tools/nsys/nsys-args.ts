@@ -87,7 +87,7 @@ function dlaTrace({ accelerators }: NsysDialect): string[] {
 const NOT_CAPTURED =
   /^--(?:loadEngine|warmUp|duration|iterations|percentile|profilingVerbosity|export\w+|dumpProfile|separateProfileRun)(?:=|$)|^--(?:infStreams|streams)=1$/;
 
-/** The arguments of a timed run that make the cell what it is. */
+/** The arguments of a timed run that define the cell. */
 export function ownArgs(runArgs: readonly string[]): string[] {
   return runArgs
     .filter((arg) => !NOT_CAPTURED.test(arg))

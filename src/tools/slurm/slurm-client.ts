@@ -46,7 +46,7 @@ export class SlurmClient {
     const reply = await this.ask('scontrol', [...ofCluster(cluster), 'show', 'config']);
     if (reply.kind === 'refused') {
       throw new EnvironmentLackingError(
-        `Slurm gives no answer: ${lastWords(reply.stderr)}; look with \`scontrol ping\``,
+        `Slurm does not answer: ${lastWords(reply.stderr)}; look with \`scontrol ping\``,
       );
     }
     const stated = Number(/^\s*MaxArraySize\s*=\s*(\d+)\s*$/m.exec(reply.text)?.[1]);

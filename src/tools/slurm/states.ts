@@ -24,7 +24,7 @@ export const shardStatusSchema = z.strictObject({
   exitCode: z.number().int().nullable(),
   signal: textOrNull,
   log: textOrNull,
-  lastLines: z.array(z.string()).describe('The end of the log, for what went wrong'),
+  lastLines: z.array(z.string()).describe('The end of the log, with the error'),
 });
 
 export type ShardStatus = Immutable<z.infer<typeof shardStatusSchema>>;
@@ -109,7 +109,7 @@ const ENDINGS: Readonly<Record<string, Conclusion>> = {
 };
 
 function concludeMissing(local: LocalShardState, scheduler: SchedulerState): Conclusion {
-  if (!scheduler.controllerAnswers) return { state: 'running', reason: 'Slurm gives no answer' };
+  if (!scheduler.controllerAnswers) return { state: 'running', reason: 'Slurm does not answer' };
   if (local.isCancelled) return { state: 'cancelled', reason: '' };
   // A preempted task ends like this before Slurm lists it again.
   const mayComeBack = local.endedWith === INTERRUPTED && !isWaitOver(local, scheduler);

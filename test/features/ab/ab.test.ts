@@ -158,10 +158,10 @@ describe('refusals', () => {
     [['ab', matrix], 'what is B? Name a variable, --env NAME=VALUE'],
     [['ab', matrix, '--env', 'NAME'], '--env NAME: write NAME=VALUE'],
     [['ab', matrix, '--env', '1X=2'], '--env 1X=2: write NAME=VALUE'],
-    [['ab', matrix, '--env', 'HF_TOKEN=abc'], '--env HF_TOKEN: its value would be stored'],
+    [['ab', matrix, '--env', 'HF_TOKEN=abc'], '--env HF_TOKEN: bench would store its value'],
     [['ab', matrix, '--experiment', 'perfect-rooter'], 'did you mean perfect-router?'],
     [['ab', matrix, '--env', 'A=1', '--significant', '0'], 'must be a percentage above 0'],
-    [['ab', matrix, '--env', 'A=1', '--name', '\u001B[31m'], '--name: write 1 to 100 characters'],
+    [['ab', matrix, '--env', 'A=1', '--name', '\u001B[31m'], '--name: write 1 to 100 printable characters'],
     [['ab', 'nothing.yaml', '--env', 'A=1'], 'nothing.yaml'],
     [['ab', '--read', 'x', '--env', 'A=1'], '--read shows what is stored'],
   ] as const)('%j', async (args, words) => {
@@ -175,11 +175,11 @@ describe('refusals', () => {
     const inherited = await bench(args, { env: { ENABLE_PERFECT_ROUTER: '1' } });
     expect(inherited.code).toBe(2);
     expect(inherited.stderr).toContain(
-      'ENABLE_PERFECT_ROUTER=1 holds already without the experiment, so A would be the same as B',
+      'ENABLE_PERFECT_ROUTER=1 is already set without the experiment, so A would equal B',
     );
     const other = fakeHarnessMatrix(temporaryFolder(), 112, ['axes: {env: {ENABLE_PERFECT_ROUTER: [unset, "1"]}}']);
     const onAxis = await bench(['ab', other, ...PERFECT, '--db', db]);
-    expect(onAxis.stderr).toContain('ENABLE_PERFECT_ROUTER is on an axis of the matrix already');
+    expect(onAxis.stderr).toContain('ENABLE_PERFECT_ROUTER is already an axis of the matrix');
     const stub = stubMatrix(temporaryFolder());
     const trtexec = await bench(['ab', stub, ...PERFECT, '--trtexec', STUB, '--db', db]);
     expect(trtexec.stderr).toContain(
@@ -194,7 +194,7 @@ describe('refusals', () => {
     const [{ id } = { id: '' }] = queryStore<{ id: string }>(db, 'SELECT sweep_id AS id FROM sweeps');
     expect(await bench(['ab', id, '--db', db])).toMatchObject({
       code: 2,
-      stderr: `bench: sweep ${id.slice(0, 8)} is no A/B experiment; those of \`bench ab\` stand in \`bench ls sweeps\`\n`,
+      stderr: `bench: sweep ${id.slice(0, 8)} is not an A/B experiment; \`bench ls sweeps\` lists those of \`bench ab\`\n`,
     });
   });
 });

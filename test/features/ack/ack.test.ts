@@ -118,7 +118,7 @@ describe('which findings', () => {
   test.each([
     [['--all', '1ab'], '--all and names of findings exclude each other'],
     [[], 'which finding? Write its id, as `bench check` prints it, or --all'],
-    [['1ab', '--branch', 'main'], '--matrix and --branch go with --all: an id is that of one finding'],
+    [['1ab', '--branch', 'main'], '--matrix and --branch go with --all: an id names one finding'],
     [['1ab'], 'add --reason "…", which explains the acknowledgement'],
     [
       ['1ab', '--undo', '--owner', 'me'],

@@ -308,7 +308,7 @@ test('a bisection that an earlier version began is named with its two commits', 
   const search = { kind: 'commits', good, bad, goodRef: 'v1', badRef: 'HEAD', command: [] };
   const state = { schemaVersion: 1, isFinished: false, request: { search } };
   writeInto(repository.folder, 'bisect/0123456789abcdef0123456789abcdef/state.json', JSON.stringify(state));
-  const line = `bench: an earlier version of bench began this one: start it again with bench bisect ${good} ${bad}\n`;
+  const line = `bench: an earlier version of bench started this bisection: start it again with bench bisect ${good} ${bad}\n`;
   expect(await bench(['bisect', '--resume'], { cwd: repository.folder })).toMatchObject({ code: 2, stderr: line });
 });
 
@@ -330,7 +330,7 @@ describe('wrong use and hostile names', () => {
     ['no such file', ['bisect', 'HEAD~2', 'HEAD', '--matrix', 'none.yaml', ...STUB]],
 
     ['--factors takes no commits', ['bisect', 'HEAD', '--factors', 'm.yaml', '--matrix', 'm.yaml']],
-    ['a build has one value', ['bisect', 'HEAD~2', 'HEAD', ...CELL, '--metric', 'buildS']],
+    ['each build has only one value', ['bisect', 'HEAD~2', 'HEAD', ...CELL, '--metric', 'buildS']],
     ['no bisection was interrupted', ['bisect', '--resume']],
   ])('%s', async (message, args) => {
     const { code, stdout, stderr } = await bench(args, { cwd: made });

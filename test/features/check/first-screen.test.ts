@@ -105,7 +105,7 @@ test('a filtered run adds to its cell, and the others keep their newest values i
   // Its interval has one more sweep of one cell in it.
   const ciPercent: unknown = before?.geometricMean?.ciPercent?.map((end) => expect.closeTo(end, 2));
   expect(after?.geometricMean).toEqual({ ...before?.geometricMean, ciPercent });
-  expect(after?.notes).toEqual(['11 cells left out of this sweep: the newest values count']);
+  expect(after?.notes).toEqual(['11 cells left out of this sweep: bench uses their newest values']);
   const text = await bench(['check', '--db', db], { cwd: folder });
   expect(text.stdout).not.toContain('missing');
   const compared = await jsonOf(OUTPUTS.compare, ['compare', '--db', db], { cwd: folder });

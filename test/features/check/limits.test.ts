@@ -95,7 +95,7 @@ describe('notify', () => {
     const failing = await bench(['check', '--notify', './tell'], { cwd, env: { ...process.env, TELL_CODE: '7' } });
     expect([failing.code, failing.stderr]).toEqual([
       1,
-      'note: notify: ./tell: exit code 7; what was found is as it is, and the next check tries again\n',
+      'note: notify: ./tell: exit code 7; the findings are stored, and the next check tries again\n',
     ]);
     rmSync(join(cwd, 'got.json'));
     const again = await check('--notify', '["./tell", "again"]');
@@ -138,7 +138,7 @@ test('a matrix file names whose sweeps are checked', async () => {
   const both = await check('m.yaml', '--matrix', 'm');
   expect([both.code, both.stderr]).toEqual([
     2,
-    'bench: --matrix and a matrix file exclude each other: a file has a name\n',
+    'bench: --matrix and a matrix file exclude each other: the file has the name\n',
   ]);
   const never = await check(join(MATRICES, 'quickstart.yaml'));
   expect([never.code, never.stderr]).toEqual([

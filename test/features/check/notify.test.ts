@@ -39,7 +39,7 @@ test('a failure is said with the last line that it printed', async () => {
   );
   expect(isDone).toBe(false);
   expect(said).toBe(
-    'note: notify: tell: exit code 7: no \\u001b[31mroute; what was found is as it is, and the next check tries again\n',
+    'note: notify: tell: exit code 7: no \\u001b[31mroute; the findings are stored, and the next check tries again\n',
   );
 });
 
@@ -67,7 +67,7 @@ test('one that does not end is ended after 30 s', async () => {
   expect(await startProgram(['slow'], '{}', io)).toBe(false);
   expect([limitMs, said]).toEqual([
     30_000,
-    'note: notify: slow: ended after 30 s; what was found is as it is, and the next check tries again\n',
+    'note: notify: slow: ended after 30 s; the findings are stored, and the next check tries again\n',
   ]);
 });
 

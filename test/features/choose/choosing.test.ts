@@ -99,7 +99,7 @@ describe('a recorded night of FP16 and FP8', () => {
     expect(await bench([...args, '--db', db])).toEqual(refusal(problem));
   });
 
-  test('results of different provenance make no table together', async () => {
+  test('one table cannot mix them', async () => {
     await imported(db, 'listing-06-fp16', '--sweep', 'six', '--precision', 'fp16');
     expect(await bench(['choose', '--at', 'latest', 'six', '--db', db])).toEqual(refusal('recorded and imported'));
   });

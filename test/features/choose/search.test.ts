@@ -107,13 +107,13 @@ describe('bench choose --search', () => {
   test('a limit nearer than the noise is decided by the median, and told', async () => {
     const { args, here } = place('batch: [1, 2]', 3);
     const { stdout } = await bench(args('--max-latency', '0.7'), here);
-    expect(stdout.replaceAll(/\s+/g, ' ')).toContain('nearer than its runs can tell: their median decided');
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain('too close for its runs to tell: their median decided');
     expect(stdout).toContain('2 misses (3 runs)');
   });
 
   test.each([
     [['--max-runs', '3'], '--max-runs goes with --search'],
-    [['--search'], '--search looks for a limit: add --max-latency MS'],
+    [['--search'], '--search needs a limit: add --max-latency MS'],
     [['--search', '--max-latency', '3', '--at', 'latest'], '--at does not go with --search, which measures'],
     [['--search', '--max-latency', '3', '--sure', '40'], 'must be a percentage above 50 and below 100, such as 95'],
   ])('%j', async (more, problem) => {

@@ -314,7 +314,7 @@ describe('Ctrl-C and SIGKILL', () => {
     await endedWhileMeasuring(repository, 'SIGINT', args);
     const refused = await run(repository, ['HEAD~1', ...args]);
     expect(refused.code).toBe(2);
-    expect(refused.stderr).toMatch(/is another than when sweep \w+ began: measure anew with --force\n$/);
+    expect(refused.stderr).toMatch(/changed since sweep \w+ began: measure anew with --force\n$/);
     const { json } = await compared(repository, ['HEAD~1', ...args, '--force']);
     expect(json.cells.map(({ verdict }) => verdict)).toEqual(['slower', 'slower']);
     expectNoWorktrees(repository);

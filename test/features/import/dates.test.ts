@@ -167,7 +167,7 @@ describe('bench import --date', () => {
     writeFileSync(join(folder, 'run.json'), JSON.stringify({ argv: ['trtexec'], started }));
     const args = ['import', folder, '--date', '2026-03-01', '--db', join(folder, 'bench.sqlite'), '--json'];
     const { stdout, stderr } = await bench(args);
-    expect(stderr).toBe('note: --date does not count for runs whose run.json says when they began (1 sweep)\n');
+    expect(stderr).toBe('note: --date has no effect on runs whose run.json has a start time (1 sweep)\n');
     expect(JSON.parse(stdout).sweeps).toMatchObject([
       { startedAt: '2026-11-21T07:47:04.500Z', datesFrom: ['runJson'] },
     ]);

@@ -63,7 +63,7 @@ describe("the guide's Torch-TensorRT listings", () => {
     const { code, stdout } = await bench(['show', 'guide', '--json', '--db', db]);
     expect(code).toBe(0);
     const { graphGains, cells } = JSON.parse(stdout);
-    const assumed = ['noise assumed to be 1 %, as nothing says it', 'detectable from 7.7 %'];
+    const assumed = ['noise assumed to be 1 %, because it is unknown', 'detectable from 7.7 %'];
     const why = { verdict: 'unclear', reasons: ['no verdict: one run per side', ...assumed] };
     expect(graphGains.pairs).toMatchObject([why, why]);
     const changes = graphGains.pairs.map((pair: { latencyChangePercent: number }) => pair.latencyChangePercent);

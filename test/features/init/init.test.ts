@@ -94,8 +94,8 @@ describe('what it writes', () => {
     await bench(['init'], machine(cwd));
     for (const line of [
       'batch: [1, 8, 32] # guessed, a batch',
-      'x_dim1: [16] # guessed, a pure guess',
-      '# If (1), Loop (1): the host decides in between, so no CUDA graph',
+      'x_dim1: [16] # guessed, the model does not explain this',
+      '# If (1), Loop (1): the host evaluates them, so no CUDA graph',
       'cudaGraph: off',
       'min: { batch: 1, x_dim1: 1 }',
     ])
@@ -185,7 +185,7 @@ describe('it never harms', () => {
     ['no ONNX file in this folder or below it: name one', [], {}],
     ['nowhere: no such file or folder', ['nowhere'], {}],
     ['text.onnx: not readable as ONNX', [], { 'text.onnx': 'hello' }],
-    ['the schema has this name', ['--output', 'matrix.schema.json'], {}],
+    ['bench writes the schema under this name', ['--output', 'matrix.schema.json'], {}],
   ])('%s', async (message, args, files: Readonly<Record<string, string>>) => {
     const cwd = temporaryFolder();
     for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
@@ -280,7 +280,7 @@ describe('shapes of a model', () => {
   test.each([
     [input('x', null), 'does not say how many dimensions input x has'],
     [input('x', ['batch'], 'sequence'), 'is no tensor but a sequence'],
-    [input('x', ['batch'], 'string'), 'holds texts'],
+    [input('x', ['batch'], 'string'), 'holds strings'],
     [input('a,b', ['batch']), 'a comma, a quote or a space'],
   ])('%j cannot be stated', (stated, problem) => {
     expect(draftShapes([stated])).toContain(problem);

@@ -193,7 +193,7 @@ test.each([
 test('a CUDA graph on one side alone is a note', () => {
   const [graph, launched] = [true, false].map((cudaGraph) => ({ ...ENGINE, cudaGraph }));
   expect(withGraphNote(graph ?? ENGINE, launched ?? ENGINE).notes).toEqual([
-    'only the head was launched as a CUDA graph: a part of the change may be that of launches',
+    'only the head was launched as a CUDA graph: launches may cause part of the change',
   ]);
   expect(withGraphNote(graph ?? ENGINE, graph ?? ENGINE).notes).toEqual([]);
   expect(withGraphNote(graph ?? ENGINE, ENGINE).notes).toEqual([]);

@@ -33,10 +33,9 @@ describe('bench model inspect', () => {
       'in a matrix:   shapes: {x: [batch, dim1, 4]}',
       'with trtexec:  --shapes=x:1x1x4',
       '',
-      '! NonZero (2): how much work it is hangs on the values; random inputs mislead, give real ones',
+      '! NonZero (2): the amount of work depends on the values; random inputs mislead, give real ones',
       '  (inputs: {INPUT: FILE} in a matrix)',
-      '! If (1), Loop (1): the host decides in between; a CUDA graph is not likely to be captured or to',
-      '  help',
+      '! If (1), Loop (1): the host evaluates them; a CUDA graph is unlikely to be captured or to help',
       '! vendor.ops::MyPlugin_TRT (1): not of ONNX; TensorRT needs plugins for that',
       '',
     ]);
@@ -207,7 +206,7 @@ describe('bench model make-inputs', () => {
     const before = filesOf(join(cwd, 'three-inputs'));
     expect(await bench([...args, '--seed', '2'], { cwd })).toMatchObject({
       code: 2,
-      stderr: `bench: ${cwd}/three-inputs/image.float16.bin is there with other bytes, and a matrix may use it: take another --output\n`,
+      stderr: `bench: ${cwd}/three-inputs/image.float16.bin exists with other contents, and a matrix may use it: choose another --output\n`,
     });
     expect(filesOf(join(cwd, 'three-inputs'))).toEqual(before);
   });

@@ -107,8 +107,8 @@ describe('what is no mistake', () => {
   test('operators that make random inputs or CUDA graphs doubtful are notes', async () => {
     const cf = 'models: {cf: {onnx: control_flow.onnx, shapes: {x: [batch, 7, 4]}}}';
     expect(await notesOf([cf, 'axes: {precision: fp32, batch: 8, cudaGraph: [on, off]}'])).toEqual([
-      'note: m.yaml:1:10: model "cf" has NonZero (2): how much work it is hangs on the values, and random inputs are like no real ones; give real ones (inputs: {INPUT: FILE})',
-      'note: m.yaml:1:10: model "cf" has If (1), Loop (1): the host decides in between, so a CUDA graph is not likely to be captured or to help; measure with cudaGraph: off too',
+      'note: m.yaml:1:10: model "cf" has NonZero (2): the amount of work depends on the values; random inputs mislead, give real ones (inputs: {INPUT: FILE})',
+      'note: m.yaml:1:10: model "cf" has If (1), Loop (1): the host evaluates them, so a CUDA graph is unlikely to be captured or to help; measure with cudaGraph: off too',
     ]);
   });
 

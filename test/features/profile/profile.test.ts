@@ -180,7 +180,7 @@ describe('without Nsight Systems', () => {
     const args = ['profile', 'batch=8', '--nsys', '--dry-run', '--gpu-metrics'];
     const { code, stdout } = await bench(args, { cwd: folder, env });
     expect(code).toBe(0);
-    expect(stdout).toContain("note: no nsys on PATH: its options are spelled as TensorRT's guide does");
+    expect(stdout).toContain("note: no nsys on PATH: its options follow TensorRT's guide");
     expect(stdout).toContain(' --gpu-metrics-device all ');
   });
 
@@ -224,7 +224,7 @@ test('a command is captured with its window set, its arguments handed on one by 
 
 describe('what cannot be captured', () => {
   test.each([
-    [[], 'with which profiler? --nsys captures kernels'],
+    [[], 'which profiler? --nsys captures kernels'],
     [['x', '--nsys', '--ncu', 'y'], '--nsys and --ncu exclude each other'],
 
     [['x', '--nsys', '--window', '1-2'], '--window goes with --preset trtllm'],
@@ -242,7 +242,7 @@ describe('what cannot be captured', () => {
     writeFileSync(matrix, `models: {own: {harness: ${harness}}}\n`);
     const args = ['profile', '--matrix', matrix, 'own', '--nsys', '--dry-run'];
     const { code, stderr } = await bench(args, { cwd: folder, env: withNsys(folder) });
-    expect([code, stderr]).toEqual([2, expect.stringContaining('another program than trtexec')]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('another harness measures this cell')]);
   });
 
   test('recordings: there is no program to capture', async () => {

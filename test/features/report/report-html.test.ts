@@ -137,7 +137,7 @@ describe('bench report --html', () => {
     const { code, stdout } = await bench(['report', '--html', '--db', plain], { cwd });
     expect(code).toBe(4);
     const overview = sectionOf(stdout, 'overview');
-    expect(overview).toContain('There is no sweep before this one to compare it with.');
+    expect(overview).toContain('This is the first sweep of this matrix and branch.');
     expect(overview).toContain('First sweep: nothing to compare with; 1 cell without a result</span>');
     expect(sectionOf(stdout, 'findings')).toContain('Without a result in the newest sweep');
     const [, nav = ''] = /<nav[^>]*>(.*?)<\/nav>/s.exec(stdout) ?? [];

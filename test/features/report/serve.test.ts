@@ -108,7 +108,7 @@ describe('bench serve', () => {
   test('a port that is taken is one line, exit code 3', async () => {
     const { code, stdout, stderr } = await bench(['serve', '--port', String(port), '--db', db]);
     expect([code, stdout]).toEqual([3, '']);
-    expect(stderr).toContain('--port 0 takes a free one');
+    expect(stderr).toContain('--port 0 chooses a free one');
   });
 
   test('what comes into the store is there on the next look', async () => {

@@ -149,7 +149,7 @@ describe('against a good build', () => {
     ],
     [
       ['--bundle', 'b.zip', '--base', 'level2', '--reduce', 'patch_embed/Conv'],
-      '--reduce: the layers of both sides are of the same run: name another build with --base',
+      '--reduce: both sides have the layers of the same run: name another build with --base',
     ],
     [
       ['--bundle', 'b.zip', '--base', 'normal', '--reduce', 'patch_embed/Conv'],

@@ -109,7 +109,7 @@ describe('what comes next', () => {
 
   test('how far a batch is from that which the engine is tuned for', async () => {
     expect(await findingsOf(1)).toContain(
-      'its batch is 0.13 times that which its engine is tuned for (8): a profile of its own (build.profiles) may be faster',
+      'its batch is 0.13 times the opt batch of its engine (8): another optimization profile (build.profiles) may be faster',
     );
   });
 
@@ -247,7 +247,7 @@ test('of one run: how steady its queries are, and the least that shows 1 %', asy
   expect(steadiness.effectiveQueries).toBeCloseTo(138.795798, 5);
   const { stdout } = await bench(['show', run?.id ?? '', '--db', db]);
   expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
-    'repeats at least 1 run a side shows 1 %, by its queries alone: one run does not know the noise between runs',
+    'repeats at least 1 run a side shows 1 %, from its queries alone: one run does not show the noise between runs',
   );
 });
 

@@ -118,7 +118,7 @@ describeWithSlurm('a real Slurm with accounting that loses nodes, jobs and its c
     follower.stderr?.on('data', (text: Buffer) => (reported += text.toString()));
     await until(() => reported.includes('2 running'));
     await cluster.happen('ctld-stop');
-    await until(() => reported.includes('Slurm gives no answer'));
+    await until(() => reported.includes('Slurm does not answer'));
     // Each of them waits for an answer.
     const asking = [run.collected('--lost-after', '1s'), run.bench(['slurm', 'cancel', run.path])] as const;
     const [meanwhile, cancelled] = await Promise.all(asking);

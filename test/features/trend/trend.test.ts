@@ -51,7 +51,7 @@ test('the clock of the runs is a strip below, a value for each step', async () =
   expect(stdout).toMatch(/ 1902 MHz$/m);
   expect(stdout).toContain('\nbelow: SM clock\n');
   expect((await bench(['trend', '--with', 'power', '--db', db])).stdout).toContain('\nno run has power\n');
-  expect((await bench([...args, '--together'])).stderr).toContain('--together draws none');
+  expect((await bench([...args, '--together'])).stderr).toContain('--together has no charts');
 });
 
 test('a sweep without results is a gap, not a line', async () => {

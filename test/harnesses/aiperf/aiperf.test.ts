@@ -58,11 +58,11 @@ describe('the cell', () => {
 });
 
 test.each([
-  [{ apiKey: 'sk-1234567' }, 'apiKey', /^settings are stored, no place for a key: name a variable/],
-  [{ extraArgs: ['--api-key=sk-1234567'] }, 'extraArgs', /^--api-key: command lines are stored/],
-  [{ extraArgs: ['-H', 'Authorization: Bearer sk-1'] }, 'extraArgs', /^-H: command lines/],
-  [{ url: 'http://me:sk-1234567@host' }, 'url', /no place for a name and password/],
-  [{ url: 'localhost:8000' }, 'url', /no address of a server/],
+  [{ apiKey: 'sk-1234567' }, 'apiKey', /^bench stores settings: name a variable instead of the key/],
+  [{ extraArgs: ['--api-key=sk-1234567'] }, 'extraArgs', /^--api-key: bench stores command lines/],
+  [{ extraArgs: ['-H', 'Authorization: Bearer sk-1'] }, 'extraArgs', /^-H: bench stores command lines/],
+  [{ url: 'http://me:sk-1234567@host' }, 'url', /leave name and password out/],
+  [{ url: 'localhost:8000' }, 'url', /not a server address/],
   [{ extraArgs: ['--artifact-dir', '/x'] }, 'extraArgs', /^--artifact-dir: bench sets it/],
   [{ config: 'no.yaml' }, 'config', /^no.yaml: no such file/],
   [{ tokenizer: './no' }, 'tokenizer', /^.\/no\/tokenizer.json: no such file/],

@@ -56,7 +56,7 @@ test('without any repeats the noise comes from how much cells differ', () => {
   expect(cells[0]?.noise?.runPercent).toBeCloseTo(0.37, 2);
   expect(cells[0]?.ciPercent).toBeNull();
   const [alone] = compareCells([cell('alone', [1], [1.001])]).cells;
-  expect(alone?.reasons).toContain('noise assumed to be 1 %, as nothing says it');
+  expect(alone?.reasons).toContain('noise assumed to be 1 %, because it is unknown');
   expect(alone?.noise).toMatchObject({ from: 'assumed', nights: 0 });
 });
 

@@ -39,7 +39,7 @@ describe.each(OLDER)('a store from before $tag', ({ tag, migrations }) => {
     const first = await bench(['ls', 'sweeps', '--db', path]);
     expect([first.code, first.stderr]).toEqual([
       0,
-      `note: the store was brought up to date; as it was before it lies in ${path}.before-${tag}\n`,
+      `note: bench migrated the store; a copy of the old one is ${path}.before-${tag}\n`,
     ]);
     expect(first.stdout).toContain('aaaaaaaa');
     expect(queryStore(path, RUNS)).toEqual(runs);

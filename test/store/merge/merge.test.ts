@@ -176,7 +176,7 @@ describe('what is no other store', () => {
     const empty = join(dirname(one), 'empty.sqlite');
     new Database(empty).close();
     const cases: [string, string][] = [
-      [one, 'is this very store'],
+      [one, 'is the store itself'],
       ['/nowhere/at/all/none.sqlite', 'no such store'],
       [empty, 'is empty, not a store of bench'],
     ];

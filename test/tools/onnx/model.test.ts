@@ -144,7 +144,7 @@ describe('what is no ONNX model', () => {
   test.each([
     ['nothing', '', 'the file is empty'],
     ['text', 'a model', 'byte 0: no field of a protobuf message'],
-    ['a web page', '<!DOCTYPE html>', 'byte 0: a field of a kind that ONNX has not'],
+    ['a web page', '<!DOCTYPE html>', 'byte 0: a field type that ONNX does not have'],
     [
       'a git LFS pointer',
       'version https://git-lfs.github.com/spec/v1\noid sha256:0',

@@ -23,7 +23,7 @@ describe('files with weights', () => {
       ['../outside', null, "outside of the model's folder"],
       ['/etc/passwd', null, "outside of the model's folder"],
       ['a/../short', 3, 'has 3 bytes of 10: it is cut off'],
-      ['folder', null, 'no regular file'],
+      ['folder', null, 'not a regular file'],
       ['missing', null, 'no such file'],
       ['short', 3, 'has 3 bytes of 10: it is cut off'],
     ]);
@@ -54,7 +54,7 @@ test('a folder, a pipe that nobody writes, and a model cut off in its weights ar
   await expect(readOnnxFacts(folder)).rejects.toThrow('a folder, not a file');
   const [pipe, cut] = [join(folder, 'pipe.onnx'), join(folder, 'cut.onnx')];
   execFileSync('mkfifo', [pipe]);
-  await expect(readOnnxFacts(pipe)).rejects.toThrow('no regular file');
+  await expect(readOnnxFacts(pipe)).rejects.toThrow('not a regular file');
   copyFileSync(join(ONNX_MODELS, 'vit_tiny.onnx'), cut);
   truncateSync(cut, 60_000);
   await expect(readOnnxFacts(cut)).rejects.toThrow(/^byte \d+: .*the file is cut off/);

@@ -28,8 +28,7 @@ export function cellsView(data: ReportData): Markup {
     rows.some((row) => show(row) !== null),
   );
   const metrics = [...new Set(cells.map(({ metric }) => metricOf(metric).label))].join(', ');
-  const against =
-    compare === null ? 'the reference level of each cell, what was last accepted' : shortRef(compare.baseRef);
+  const against = compare === null ? 'the last accepted level of each cell' : shortRef(compare.baseRef);
   const notes = [
     hasLevels ? `worst first: verdict and change against ${against}` : null,
     ...shared,

@@ -54,7 +54,7 @@ export function storyOf(data: ReportData): Story {
     headline: [capitalized(series.headline), ''],
     lead:
       series.judgedBy === 'first'
-        ? markup`There is no sweep before this one to compare it with. The next sweep of this matrix and branch will be.`
+        ? markup`This is the first sweep of this matrix and branch. bench compares the next one with it.`
         : markup`${detectableText(data)}`,
     facts: [],
     commands: [],

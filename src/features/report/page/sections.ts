@@ -122,7 +122,7 @@ function tallies({ precisions }: Pareto): Markup | null {
   })}</ul>`;
 }
 
-/** What the numbers were measured on, and what changed in which sweep; null where nothing is known of it. */
+/** The environment of the numbers and its changes by sweep; null if unknown. */
 export function environmentView({ environments, environmentChanges, sweeps, cells }: ReportData): Markup | null {
   const known = environments
     .map((environment) =>

@@ -140,7 +140,7 @@ function groupLines(group: Group, output: SearchOutput, { columns, style }: Look
     measured.length === 0 ? '' : `measured: ${measured.map(pointText).join(', ')}`,
   ].filter((line) => line !== '');
   const warnings = [
-    ...(isMonotone ? [] : [`latency does not grow with ${axis}: all above the answer were measured`]),
+    ...(isMonotone ? [] : [`latency does not grow with ${axis}: bench measured all larger values`]),
     ...measured
       .filter(({ state }) => state === 'lost')
       .map(({ at }) => `${axis} ${at} could not be measured: see \`bench show ${sweepId?.slice(0, 8) ?? ''}\``),
@@ -152,7 +152,7 @@ function placeText({ isClose, limitedMs, runs }: Point, { maxLatencyMs }: Search
   const share = (1 - (limitedMs ?? 0) / maxLatencyMs) * 100;
   const side = share < 0 ? 'over' : 'below';
   const single = runs === 1 ? `, by a single run${isClose ? ': too near to be sure' : ''}` : '';
-  const close = isClose && runs > 1 ? ', nearer than its runs can tell: their median decided' : '';
+  const close = isClose && runs > 1 ? ', too close for its runs to tell: their median decided' : '';
   return `${formatMs(limitedMs)}, ${formatPercent(Math.abs(share), false)} ${side} the limit${single}${close}`;
 }
 
@@ -163,18 +163,18 @@ function pointText({ at, runs, state }: Point): string {
 const point = z.strictObject({
   key: id,
   label: z.string(),
-  at: countSchema.describe('Its batch, or its streams'),
+  at: countSchema.describe('Batch or number of streams'),
   state: z
     .enum(['holds', 'misses', 'open', 'lost', 'notMeasured'])
-    .describe('open: more runs would be needed; lost: it could not be measured'),
-  isClose: z.boolean().describe('Too close to the limit for the noise of its runs: their median decided'),
-  limitedMs: z.number().nullable().describe('Median of its runs'),
+    .describe('open: needs more runs; lost: its runs failed'),
+  isClose: z.boolean().describe('True if run noise hides the difference to the limit: the median decided'),
+  limitedMs: z.number().nullable().describe('Median of the limited latency over the runs'),
   runs: countSchema,
-  knownRuns: countSchema.describe('Number of these that come from other sweeps'),
+  knownRuns: countSchema.describe('How many of these runs come from other sweeps'),
 });
 
 export const search = outputSchema('bench choose --search --json', {
-  sweepId: id.nullable().describe('Null for a dry run, and where all was known'),
+  sweepId: id.nullable().describe('Null for a dry run, or if no new run was needed'),
   provenance: provenanceSchema,
   limits: z.strictObject({
     maxLatencyMs: z.number(),
@@ -189,16 +189,16 @@ export const search = outputSchema('bench choose --search --json', {
       model: z.string(),
       precision: z.string(),
       isComplete: z.boolean(),
-      isMonotone: z.boolean().describe('False where a larger point was faster than a smaller one'),
-      highest: point.nullable().describe('The highest that holds the limit, as far as is known'),
+      isMonotone: z.boolean().describe('False if a larger point had a lower latency than a smaller one'),
+      highest: point.nullable().describe('The highest point found within the limit'),
       points: z.array(point),
     }),
   ),
   runs: z.strictObject({
     made: countSchema,
-    known: countSchema.describe('From other sweeps of the same commit and machine'),
-    expected: countSchema.describe('Expected runs of such a search if nothing is near the limit'),
-    product: countSchema.describe('Runs that all cells would take with the maximum of repeats'),
+    known: countSchema.describe('Reused runs from other sweeps of the same commit and machine'),
+    expected: countSchema.describe('Expected number of runs if no point is near the limit'),
+    product: countSchema.describe('Number of runs without a search: all cells, maximum repeats'),
   }),
 });
 

@@ -310,7 +310,7 @@ function pairText(
   }
   const words: Readonly<Record<PairResult['outcome'], string>> = {
     confirmed: `${inPairs}: the engine`,
-    buildLuck: `${inPairs}, and both are made of the same sources: build luck`,
+    buildLuck: `${inPairs}, and both have the same build inputs: build luck`,
     machine: `${good} is as slow now: ${where}, not the engine`,
     cleared: `no difference to ${good} (${change} in ${pairs} pairs): recovered`,
     notComparable: `not compared with ${good}: ${planned.problem ?? 'it does not load, or too few of its runs could be used'}`,
