@@ -81,8 +81,7 @@ export function profiledCell(
   const [similar] = layerRunsOfModel(db, cell.model, cell.precision, sweepIds);
   const built = (similar?.iterations ?? null) === null ? (ofEngine[0] ?? builtLayers(db, cell, sweepIds)) : null;
   if (built !== null) {
-    const note =
-      'no profile there: these are the layers of the build that saved its engine file, without times';
+    const note = 'no profile there: these are the layers of the build that saved its engine file, without times';
     return profiledFrom(db, built, ref, built.iterations === null ? [note] : []);
   }
   if (similar === undefined) return anywhere ? profiledElsewhere(db, cell, ref) : null;
