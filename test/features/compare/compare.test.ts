@@ -167,7 +167,7 @@ describe('on a repository in which one commit made two cells slower', () => {
     [['latest~9'], 'there are only 2 sweeps'],
     [['HEAD~99'], 'neither a git revision here (no commit here is that far before HEAD), nor a sweep'],
     [['HAED~1'], 'did you mean "HEAD~1"'],
-    [['latest~1', 'latest', '--filter', 'batch=3'], 'neither side has a cell'],
+    [['latest~1', 'latest', '--filter', 'batch=3'], 'neither side has a matching cell'],
     [['latest~1', 'latest', '--filter', 'bach=3'], 'did you mean "batch"'],
   ])('%j is one clear line', async (args, message) => {
     expect(await bench(['compare', ...args, '--db', db], { cwd: repository.folder })).toEqual(refusal(message));
