@@ -76,7 +76,7 @@ describe('beside a sweep that was measured here', () => {
     foreignRun(join(cwd, 'evil'), { sweepId, runId: ID });
     const alone = await bench(['import', 'evil', '--db', 'bench.sqlite'], { cwd });
     expect(alone.code).toBe(2);
-    expect(alone.stderr).toMatch(/^bench: .*evil: goes by sweep .{8}, which is here already, but there is no/);
+    expect(alone.stderr).toMatch(/^bench: .*evil: has the id of sweep .{8}, which is here already, but there is no/);
     expect(alone.stderr.split('\n')).toHaveLength(2);
     // With a manifest of its own, and also where the store itself is lost.
     mkdirSync(join(cwd, 'sweep'));

@@ -155,7 +155,7 @@ describe('what stays', () => {
   test('everything, when nobody says what', async () => {
     const { db, ids, foldersOf } = fourSweeps();
     const none = await bench(['db', 'prune', '--db', db]);
-    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('say what stays')]);
+    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('state what to keep')]);
     for (const age of ['1x', '-1d', '', 'd']) {
       const bad = await bench(['db', 'prune', '--keep', age, '--db', db]);
       expect([age, bad.code, bad.stdout, bad.stderr.trim().split('\n').length]).toEqual([age, 2, '', 1]);
