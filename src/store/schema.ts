@@ -40,7 +40,7 @@ export function json<Value>(name: string, schema: z.ZodType<Value>, what: string
       try {
         return schema.parse(JSON.parse(stored));
       } catch (cause) {
-        const damage = `${printable(stored)} are no ${what}; \`bench db verify\` says more of it`;
+        const damage = `${printable(stored)} are no ${what}; \`bench db verify\` shows the details`;
         throw new StoreError(`the store is damaged: ${damage}`, { cause });
       }
     },

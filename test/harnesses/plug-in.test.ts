@@ -87,7 +87,7 @@ test.each([
     'export default () => ({kind: "toy"})',
     'm.yaml:1:11: drivers: ./driver.mjs: makes no driver: return bench.defineDriver({kind, settings, plan, read})',
   ],
-  [toy('() => ({})', 'command'), 'm.yaml:1:11: drivers: ./driver.mjs: bench has a driver command itself'],
+  [toy('() => ({})', 'command'), 'm.yaml:1:11: drivers: ./driver.mjs: bench already has a driver command'],
   [toy('() => { throw new Error("oops"); }'), 'm.yaml:3:16: driver toy: oops'],
   [toy('() => ({kind: "planned", cell: {}})'), 'm.yaml:3:16: driver toy: gives a wrong cell.harness: Invalid input'],
 ])('a broken driver is said in one line with its place: %s', async (code, line) => {

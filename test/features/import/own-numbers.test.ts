@@ -59,7 +59,7 @@ describe('numbers of an application beside those of trtexec', () => {
     ['other.json', '{"latency": 1}', ['--metric', 'e2e_ms'], /other\.json: no field e2e_ms$/],
     ['unit.txt', '1\n', ['--metric', 'e2e'], /write NAME:lower:UNIT or NAME:higher:UNIT/],
     ['rate.txt', '1\n', ['--metric', 'images_per_s'], /write NAME:lower:UNIT or NAME:higher/],
-    ['whose.txt', '1\n', ['--metric', 'e2e_ms', '--as', 'aiperf'], /reports of aiperf say it/],
+    ['whose.txt', '1\n', ['--metric', 'e2e_ms', '--as', 'aiperf'], /reports of aiperf name their metrics/],
     ['which.txt', '1\n', ['--as', 'command'], /which metric do they contain\? Add --metric/],
     ['note.txt', '1\n', ['--metric', 'e2e_ms', '--note', ' '], /A note has 1 to 500 characters/],
   ])('%s is refused in one line, and nothing is stored', async (name, text, args, problem) => {
