@@ -5,7 +5,7 @@ import { layerFactsOf } from '../layers/layer-facts.ts';
 import { joinLayers } from '../layers/profiled-engine.ts';
 import type { KeyedCell } from '../records/cell.ts';
 import { gateMetric } from '../records/metric.ts';
-import { count as wholeNumber, id } from '../records/output-parts.ts';
+import { count as countSchema, id } from '../records/output-parts.ts';
 import { type CellRun, isMeasured } from '../records/run.ts';
 import type { BuildId, SweepId } from '../records/scalars.ts';
 import type { Sweep } from '../records/sweep.ts';
@@ -26,9 +26,9 @@ export const rebuiltEngineSchema = z.strictObject({
   isSameInputs: z.boolean().describe('True if model content, build flags, TensorRT, GPU model and driver are equal'),
   base: id.describe('The build of the previous sweep, for bench layers --diff'),
   head: id.describe('The new build'),
-  layersChanged: wholeNumber.describe('Layers with another tactic, fusion or precision'),
-  layers: wholeNumber,
-  cells: wholeNumber,
+  layersChanged: countSchema.describe('Layers with another tactic, fusion or precision'),
+  layers: countSchema,
+  cells: countSchema,
   changePercent: z.number().nullable().describe('Raw change of the GPU compute time; median over its cells'),
 });
 

@@ -7,16 +7,10 @@ import type { Plan } from '../records/plan.ts';
 import { printable } from '../text/printable.ts';
 import type { SweepEvent } from '../run/sweep-context.ts';
 import type { ConverterPython, VariantContext } from './variants.ts';
-import type { EnvironmentVariables } from '../process/environment-variables.ts';
-import type { Spawn } from '../process/spawn.ts';
+import type { HelperContext } from '../tools/python/helper.ts';
 import { pythonFacts } from '../machine/machine-facts.ts';
 
-interface ConverterIo {
-  readonly cwd: string;
-  readonly env: EnvironmentVariables;
-  readonly spawn: Spawn;
-  readonly signal: AbortSignal;
-}
+type ConverterIo = Omit<HelperContext, 'timeoutMs'>;
 
 const PATIENCE_MS = 30_000;
 

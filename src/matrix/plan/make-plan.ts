@@ -86,8 +86,11 @@ export function makePlan(matrix: Matrix, cells: readonly MatrixCell[], dialect: 
   };
   const planned = cells.map((entry) => enginesOf(entry));
   const engines = planned.flat();
-  const neighborOf = ({ neighbor }: MatrixCell, timeoutS: number): Pick<PlannedRun, 'neighbor'> => {
-    const buildRef = neighbor === undefined ? undefined : enginesOf(neighbor, 1)[0]?.buildRef;
+  const neighborRefs = new Map(
+    cells.map(({ cell, neighbor }) => [cell.key, neighbor && enginesOf(neighbor, 1)[0]?.buildRef]),
+  );
+  const neighborOf = ({ cell, neighbor }: MatrixCell, timeoutS: number): Pick<PlannedRun, 'neighbor'> => {
+    const buildRef = neighborRefs.get(cell.key);
     if (neighbor === undefined || buildRef === undefined) return {};
     // It is ended with the run, and ends by itself where bench was killed.
     const method = { ...neighbor.method, durationS: Math.ceil(timeoutS) };
