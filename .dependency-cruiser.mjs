@@ -2,7 +2,7 @@
 // and, of another feature, what it offers; features form no circle.
 /** Everything that knows the domain or the world, and no feature. */
 const PLATFORM =
-  'errors\\.ts|exit-codes\\.ts|records|text|statistics|judge|layers|matrix|trtexec|tools|harnesses|machine|process|artefacts|variants|engines|store|run|terminal|html|selection|cli';
+  'errors\\.ts|exit-codes\\.ts|records|text|statistics|judge|layers|matrix|trtexec|tools|harnesses|machine|process|files|artefacts|variants|engines|store|run|terminal|html|selection|cli';
 
 /** Folders that only turn values into values: no clock, file, process, environment or console. */
 const PURE = 'records|text|statistics|judge|layers|matrix|harnesses|terminal';

@@ -1,5 +1,4 @@
 import { Command, type CommandUnknownOpts, Help, Option, type OptionValues } from '@commander-js/extra-typings';
-
 import type * as z from 'zod';
 
 import type { ExitCode } from '../exit-codes.ts';
@@ -127,4 +126,38 @@ function addExamples(command: CommandUnknownOpts, examples: readonly string[]): 
 /** Lists of commands have the summary, the help of each its notes, too. */
 function described(summary: string, notes: string | undefined): string {
   return notes === undefined ? summary : `${summary}\n\n${notes}`;
+}
+
+/** The commands below one, whatever its help shows first; commander's own `help` of a group says what `--help` says. */
+export function commandsOf(command: CommandUnknownOpts): CommandUnknownOpts[] {
+  return new Help().visibleCommands(command).filter((each) => command.commands.includes(each));
+}
+
+/** All options, whatever the help shows first. */
+export function optionsOf(command: CommandUnknownOpts): Option[] {
+  return new Help().visibleOptions(command);
+}
+
+export function optionName({ flags, long, short }: Option): string {
+  return long ?? short ?? flags;
+}
+
+export function helpText(command: CommandUnknownOpts): string {
+  const before = command.configureOutput();
+  let text = '';
+  command.configureOutput({ writeOut: (part) => (text += part) });
+  command.outputHelp();
+  command.configureOutput(before);
+  return text;
+}
+
+/** Finds `baseline set`; null where the words are not a command. */
+export function commandNamed(program: CommandUnknownOpts, words: readonly string[]): CommandUnknownOpts | null {
+  let command = program;
+  for (const word of words) {
+    const inner = command.commands.find((each) => each.name() === word);
+    if (inner === undefined) return null;
+    command = inner;
+  }
+  return words.length === 0 ? null : command;
 }

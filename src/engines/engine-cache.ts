@@ -2,20 +2,22 @@ import { constants, existsSync, renameSync, rmSync } from 'node:fs';
 import { copyFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { sha256OfFile } from '../artefacts/files.ts';
-import { makeOwnFolder, namesIn, sizeOf } from '../artefacts/folders.ts';
-import { KnownHashes } from '../artefacts/hashes.ts';
+import { sha256OfFile } from '../files/files.ts';
+import { makeOwnFolder, namesIn, sizeOf } from '../files/folders.ts';
+import { KnownHashes } from '../files/hashes.ts';
 import type { ReadRun } from '../artefacts/read/read-run.ts';
 import {
   ENDINGS,
   EngineIndex,
-  engineName,
   type EngineNote,
+  EngineUses,
+  engineName,
   engineNoteSchema,
   ignoreReadOnly,
   isNotWritable,
+  removeStaleUses,
+  usersOf,
 } from './engine-index.ts';
-import { EngineUses, removeStaleUses, usersOf } from './engine-uses.ts';
 import { TimingCaches } from './timing-caches.ts';
 import type { LockWait } from '../process/lock.ts';
 import { isPidRunning } from '../process/process-identity.ts';

@@ -1,15 +1,16 @@
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { writeNote } from '../artefacts/files.ts';
-import { makeOwnFolder, namesIn, readJson } from '../artefacts/folders.ts';
+import { writeNote } from '../files/files.ts';
+import { makeOwnFolder, namesIn, readJson } from '../files/folders.ts';
 import { errorCode } from '../errors.ts';
-import { acquire } from '../process/lock.ts';
-import { idSchema, type Immutable, sha256Schema } from '../records/scalars.ts';
+import { type LockWait, acquire, lockHolder, tryAcquire } from '../process/lock.ts';
+import { identityOf, identitySchema, isProbablyRunning, orNull } from '../process/process-identity.ts';
+import { type Immutable, idSchema, sha256Schema } from '../records/scalars.ts';
 import { PROVENANCES } from '../records/sweep.ts';
-import { variantRecord } from '../variants/conversion.ts';
+import { variantRecord } from '../records/conversion.ts';
 
 const textOrUnknown = z.string().nullable().default(null);
 const numberOrUnknown = z.number().nullable().default(null);
@@ -174,4 +175,105 @@ export function isNamed(stated: string, name: string, buildId: string): boolean 
 
 export function engineName(engineKey: string, number: number): string {
   return number === 1 ? engineKey : `${engineKey}-${number}`;
+}
+
+const LOCK = '.lock';
+const USE = '.use-';
+const USED = '.used';
+
+/**
+ * Who works with an engine now, and when it was last worked with: a lock for each name, across processes and within this
+ * one, and empty files next to the engine, so that nothing is rewritten for it. A mark whose process is gone counts for
+ * nothing.
+ */
+export class EngineUses {
+  private readonly folder: string;
+  private readonly held = new Set<string>();
+  private readonly marked = new Set<string>();
+
+  constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  /**
+   * @param work is passed whether nothing can be written: then there is no lock, and nobody who could write
+   * @throws InterruptedError when the wait is broken off
+   */
+  async hold<Result>(name: string, waiting: LockWait, work: (isReadOnly: boolean) => Promise<Result>): Promise<Result> {
+    const lock = await acquire(this.pathOf(name, LOCK), waiting).catch((error: unknown) => {
+      if (isNotWritable(error)) return null;
+      throw error;
+    });
+    if (lock === null) return work(true);
+    this.held.add(name);
+    try {
+      return await work(false);
+    } finally {
+      this.held.delete(name);
+      lock.release();
+    }
+  }
+
+  /** Null if the lock is taken. */
+  async tryHold<Result>(name: string, work: () => Promise<Result>): Promise<Result | null> {
+    if (this.held.has(name)) return work();
+    const attempt = tryAcquire(this.pathOf(name, LOCK));
+    if (attempt.kind !== 'taken') return null;
+    try {
+      return await work();
+    } finally {
+      attempt.lock.release();
+    }
+  }
+
+  isHeld(name: string): boolean {
+    return lockHolder(this.pathOf(name, LOCK)) !== null;
+  }
+
+  /** Call before looking at the engine: from then on it is not removed. */
+  mark(name: string, now: Date): void {
+    if (this.marked.has(name)) return;
+    this.marked.add(name);
+    // In a read-only folder engines are not removed either.
+    orNull(() => {
+      writeFileSync(this.pathOf(name, USE + process.pid), JSON.stringify(identityOf(process.pid)));
+      writeFileSync(this.pathOf(name, USED), '');
+      utimesSync(this.pathOf(name, USED), now, now);
+    });
+  }
+
+  release(): void {
+    for (const name of this.marked) orNull(() => rmSync(this.pathOf(name, USE + process.pid), { force: true }));
+    this.marked.clear();
+  }
+
+  forget(name: string): void {
+    rmSync(this.pathOf(name, USED), { force: true });
+  }
+
+  lastUsed(name: string): Date | null {
+    return statSync(this.pathOf(name, USED), { throwIfNoEntry: false })?.mtime ?? null;
+  }
+
+  private pathOf(name: string, ending: string): string {
+    return join(this.folder, name + ending);
+  }
+}
+
+export function usersOf(folder: string, name: string, names: readonly string[]): number[] {
+  return names
+    .filter((entry) => entry.startsWith(`${name}${USE}`))
+    .flatMap((entry) => liveProcess(join(folder, entry)) ?? []);
+}
+
+export function removeStaleUses(folder: string): void {
+  for (const entry of namesIn(folder)) {
+    const path = join(folder, entry);
+    if (entry.includes(USE) && liveProcess(path) === null) rmSync(path, { force: true });
+  }
+}
+
+function liveProcess(path: string): number | null {
+  const identity = readJson(path, identitySchema);
+  return identity !== null && isProbablyRunning(identity) ? identity.pid : null;
 }

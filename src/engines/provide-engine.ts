@@ -1,7 +1,5 @@
-import { sha256OfFile } from '../artefacts/files.ts';
-import { buildEngine } from './build-engine.ts';
+import { buildEngine, engineKeyOf, modelIdentity } from './build-engine.ts';
 import type { CachedEngine } from './engine-cache.ts';
-import { engineKeyOf, modelIdentity } from './engine-identity.ts';
 import { engineName } from './engine-index.ts';
 import { earlierBuild, type EngineState, lockWait, readyEngine, refusedEngine } from './engine-state.ts';
 import { freeze, frozenEngine, givenEngine } from './fixed-engine.ts';
@@ -87,7 +85,7 @@ async function intactEngine(
 }
 
 /**
- * What becomes of an engine of the cache after a run of it. One that trtexec could not load, though its bytes are those
+ * What happens to a cached engine after a run. One that trtexec could not load, though its bytes are those
  * that were built, is moved aside: the next sweep builds it anew, and the other runs of this one, which would fail
  * equal, are left out. A given or a frozen engine stays where it is.
  */
@@ -144,7 +142,6 @@ export async function provideEngine(
     if (cached !== null) {
       const { bytes } = cached.note;
       context.onEvent({ kind: 'buildReady', build, how: 'cached', buildS: null, engineBytes: bytes });
-      await noteOtherTimingCache(context, build, cached);
       if (build.isFrozen) await freeze(context, build, cached);
       return readyEngine(cached, variant?.record ?? null, [], variant?.path ?? null);
     }
@@ -164,20 +161,6 @@ export async function provideEngine(
   });
 }
 
-/** A timing cache is no part of an engine's key: one that is there is used, whatever it was built with. */
-async function noteOtherTimingCache(
-  { onEvent, program }: SweepContext,
-  build: PlannedBuild,
-  { name, note }: CachedEngine,
-): Promise<void> {
-  if (build.timingCachePath === null || program.recordings !== null) return;
-  const given = await sha256OfFile(build.timingCachePath).catch(() => null);
-  if (given === null || given.sha256 === note.timingCacheSha256) return;
-  const key = name.replace(/^(.{8})[^-@]*/, '$1');
-  const text = `the engine ${build.label} is there and was built without ${build.timingCachePath}: after \`bench engines rm ${key}\` it is built with that timing cache`;
-  onEvent({ kind: 'note', text });
-}
-
 /** A cached engine that may be loaded; others are set aside with a warning. */
 async function usableEngine(
   { cache, library, onEvent }: SweepContext,
@@ -190,7 +173,7 @@ async function usableEngine(
   if (found.kind === 'changed') {
     const aside = isReadOnly ? null : await cache.unlinkChanged(name, found.note);
     const where = aside === null ? '' : `; it is now ${aside}`;
-    const text = `the bytes of the engine ${build.label} are not those that were built, so it is built anew${where}`;
+    const text = `the bytes of the engine ${build.label} changed after its build, so bench rebuilds it${where}`;
     onEvent({ kind: 'note', text });
     return null;
   }
@@ -217,6 +200,6 @@ function refuseOtherEngine(
   if (before === undefined) return;
   const advice = sweep.branch === COMPARE_BRANCH ? 'measure anew with --force' : 'start a new sweep, or add --anyway';
   throw new UsageError(
-    `${printable(build.label)}: its model, a file of its build or the machine is another than when sweep ${sweep.sweepId.slice(0, 8)} began: ${advice}`,
+    `${printable(build.label)}: its model, a file of its build or the machine changed since sweep ${sweep.sweepId.slice(0, 8)} began: ${advice}`,
   );
 }

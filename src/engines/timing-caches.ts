@@ -6,8 +6,8 @@ import * as z from 'zod';
 
 import { hashOf } from '../text/canonical-json.ts';
 import { tryAcquire } from '../process/lock.ts';
-import { namesIn, readJson } from '../artefacts/folders.ts';
-import { sha256OfFile, writeNote } from '../artefacts/files.ts';
+import { namesIn, readJson } from '../files/folders.ts';
+import { sha256OfFile, writeNote } from '../files/files.ts';
 
 const machineSchema = z.object({
   gpuName: z.string().nullable(),

@@ -1,7 +1,9 @@
-import { median } from '../statistics/median.ts';
-import { quantileSorted } from '../statistics/quantile.ts';
 import type { NoiseSource } from '../records/verdict.ts';
+import { differences, median, medianIn, quantileSorted, scaleOf } from '../statistics/order-statistics.ts';
+import { meanLog, tQuantile } from '../statistics/special-functions.ts';
 import { type SampleVariance, typicalVariance, variancePrior } from '../statistics/variance-prior.ts';
+import { findChangePoints } from './history/lasting-changes.ts';
+import type { CellHistory } from './history/noise.ts';
 
 /** Variance of single runs, log scale. */
 export interface NoiseEstimate {
@@ -40,7 +42,7 @@ const ASSUMED_DEGREES = 4;
 const UNKNOWN: NoiseEstimate = {
   variance: ASSUMED_SIGMA ** 2,
   degrees: ASSUMED_DEGREES,
-  assumed: `noise assumed to be ${ASSUMED_SIGMA * 100} %, as nothing says it`,
+  assumed: `noise assumed to be ${ASSUMED_SIGMA * 100} %, because it is unknown`,
   from: 'assumed',
   nights: 0,
   beyond: 0,
@@ -145,7 +147,156 @@ function withoutRepeats(cells: readonly NoisySides[]): NoiseEstimate | null {
     ...UNKNOWN,
     variance: Math.max(sigma ** 2, LEAST_VARIANCE),
     degrees: changes.length - 1,
-    assumed: 'noise taken from how much cells differ',
+    assumed: 'noise estimated from the differences between cells',
     from: 'otherCells',
   };
+}
+
+/** Sweeps searched for steps, and the newest of their level that count. */
+export const PAST_WINDOW_NIGHTS = 40;
+const PAST_NIGHTS = 24;
+/** A level is that of the base within this many deviations of a night, or where they are closer than this. */
+const SAME_LEVEL = { deviations: 4, least: 0.005 } as const;
+
+/**
+ * Earlier sweeps of a cell as the prior of a comparison: sweep-to-sweep scatter limits a comparison whatever the number
+ * of runs. A sweep's value is the center of several runs, while the prior is one of single runs, which is divided by
+ * their number again: deviations are scaled to those of a run.
+ * @param runsANight runs per value of the history
+ * @param base only sweeps at the level of these runs count
+ * @returns one value per sweep, oldest first; empty when there are too few
+ */
+export function pastValues(history: CellHistory, runsANight: readonly number[], base: readonly number[]): number[] {
+  if (base.length === 0) return [];
+  const level = meanLog(base);
+  const typicalRuns = median(runsANight) ?? 1;
+  const logs = levelsOf(history)
+    .filter((nights) => isLevelOf(nights, level, Math.sqrt(Math.max(1, typicalRuns / base.length))))
+    .flatMap((nights) => [...nights])
+    .slice(-PAST_NIGHTS);
+  if (logs.length < LEAST_PAST_NIGHTS) return [];
+  const centre = median(logs) ?? level;
+  const widened = Math.sqrt(typicalRuns);
+  return logs.map((value) => Math.exp(centre + widened * (value - centre)));
+}
+
+function levelsOf(history: CellHistory): Float64Array[] {
+  const logs = history.values.map(Math.log);
+  const starts = [0, ...findChangePoints(history).map(({ index }) => index)];
+  return starts.map((from, place) => logs.subarray(from, starts[place + 1]));
+}
+
+function isLevelOf(nights: Float64Array, base: number, fewer: number): boolean {
+  const centre = medianIn(nights, 0, nights.length);
+  const apart = nights.map((value) => Math.abs(value - centre));
+  const deviation = Math.max(1.4826 * medianIn(apart, 0, apart.length), scaleOf(differences(nights, 1), 0.5));
+  const { deviations, least } = SAME_LEVEL;
+  return Math.abs(base - centre) <= Math.max(least, deviations * fewer * deviation);
+}
+
+/** False discovery rate of a comparison. */
+export const FALSE_SHARE = 0.03;
+/** Smaller changes are never reported. */
+export const LEAST_PERCENT = 0.5;
+
+/** 90 % quantile of a normal. */
+const POWER_ERRORS = 1.2816;
+
+/**
+ * Detectable effect at a power of 90 %, in standard errors of the difference: the critical t value plus the scatter of
+ * difference and error (noncentral t; within 3 % from six degrees of freedom on).
+ * @param limit critical t value
+ * @param degrees of freedom of the error
+ */
+export function detectableErrors(limit: number, degrees: number): number {
+  const scatter = (POWER_ERRORS * limit) ** 2 / (2 * degrees);
+  return limit + Math.sqrt(POWER_ERRORS ** 2 + scatter);
+}
+
+/** Critical t value of the next cell when `called` of `cells` are reported (Benjamini and Hochberg 1995). */
+export function callLimit(q: number, called: number, cells: number, degrees: number): number {
+  return tQuantile((q * Math.min(called + 1, cells)) / cells, degrees);
+}
+
+/** Factor by which the true variance exceeds its estimate in one case of five (Wilson and Hilferty 1931). */
+export function varianceReserve(degrees: number): number {
+  const part = 2 / (9 * degrees);
+  return 1 / Math.max(0.1, 1 - part - 0.8416 * Math.sqrt(part)) ** 3;
+}
+
+/** Detectable effect at a power of 90 %, log scale. */
+export function detectableChange(error: number, degrees: number, limit: number): number {
+  const least = Math.log1p(LEAST_PERCENT / 100);
+  return Math.max(detectableErrors(limit, degrees) * error, least + detectableErrors(0, degrees) * error);
+}
+
+/** Noise of a cell: standard deviations, log scale. */
+export interface KnownNoise {
+  /** Of a run; null without repeats. */
+  readonly run: number | null;
+  /** Of a sweep beyond its runs; null with few sweeps. */
+  readonly sweep: number | null;
+  readonly degrees: number;
+}
+
+/**
+ * The smallest change of one cell among many that two sweeps with this many runs of it show nine times in ten, log scale;
+ * null where the noise of a run is not known.
+ */
+export function visibleChange({ run, sweep, degrees }: KnownNoise, runs: number, cells: number): number | null {
+  // Of a sweep of one run it is not known which part of its noise more runs would reduce.
+  if (run === null && (sweep === null || runs > 1)) return null;
+  const error = Math.sqrt(2 * ((run ?? 0) ** 2 / runs + (sweep ?? 0) ** 2));
+  const free = Math.max(2 * (runs - 1), degrees);
+  return detectableChange(error, free, callLimit(FALSE_SHARE, 0, cells, free));
+}
+
+/** The fewest runs a side of one cell that show a change of this size; null where `MOST_RUNS` do not. */
+export function runsThatShow(noise: KnownNoise, percent: number): number | null {
+  const wanted = Math.log1p(percent / 100);
+  for (let runs = 1; runs <= MOST_RUNS; runs += 1) {
+    const visible = visibleChange(noise, runs, 1);
+    if (visible !== null && visible <= wanted) return runs;
+  }
+  return null;
+}
+
+/** Runs of a cell that are compared, and what they scatter by; log scale. */
+export interface ComparedRuns {
+  /** Of one run. */
+  readonly variance: number;
+  readonly degrees: number;
+  readonly runs: readonly [number, number];
+  /** Errors of the difference that more runs do not reduce: standard deviation, and variance between sweeps. */
+  readonly systematicError: number;
+  readonly nights: number;
+}
+
+const LEAST_RUNS = 3;
+const MOST_RUNS = 10_000;
+
+/**
+ * More runs a side until the error of the difference is small enough; null when no number does. The variance estimate
+ * is rough: it is raised so that the number suffices in four cases of five.
+ */
+export function moreRunsUntil(
+  { variance, degrees, runs: [a, b], systematicError, nights }: ComparedRuns,
+  isEnough: (error: number, degrees: number) => boolean,
+): number | null {
+  const there = Math.min(a, b);
+  const raised = variance * varianceReserve(degrees);
+  const isEnoughWith = (runs: number): boolean => {
+    const error = Math.max(Math.sqrt((2 * raised) / runs), systematicError);
+    return isEnough(Math.hypot(error, Math.sqrt(nights)), degrees + 2 * runs - a - b);
+  };
+  if (!isEnoughWith(MOST_RUNS)) return null;
+  let low = Math.max(there, LEAST_RUNS - 1);
+  let high = 2 * low;
+  while (!isEnoughWith(high)) [low, high] = [high, 2 * high];
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (isEnoughWith(middle)) high = middle;
+    else low = middle;
+  }
+  return high - there;
 }

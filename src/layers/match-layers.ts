@@ -7,7 +7,7 @@ export interface LayerMatch {
   readonly head: readonly LayerFacts[];
 }
 
-/** Matches layers by ONNX nodes, as each build makes up names and fuses anew. Each is in exactly one match. */
+/** Matches layers by ONNX nodes, as each build chooses its own names and fusions. Each is in exactly one match. */
 export function matchLayers(base: readonly LayerFacts[], ofHead: readonly LayerFacts[]): LayerMatch[] {
   // A layer is recognized by its identity, and the same object may have been handed in on both sides.
   const head = ofHead.map((layer) => ({ ...layer }));

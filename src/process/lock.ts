@@ -1,39 +1,42 @@
 import {
   accessSync,
+  chmodSync,
   closeSync,
   constants,
+  existsSync,
   fchmodSync,
   fstatSync,
   ftruncateSync,
+  mkdirSync,
   openSync,
   readSync,
+  readdirSync,
   writeSync,
 } from 'node:fs';
-import { hostname } from 'node:os';
-import { dirname } from 'node:path';
+import { hostname, tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { EnvironmentLackingError, InterruptedError, errorCode } from '../errors.ts';
+import * as z from 'zod';
+
+import { EnvironmentLackingError, InterruptedError, errorCode, errorText } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import { askNow } from './ask.ts';
-import { identityOf, identitySchema, orNull, ownerSchema, ownerState, thisOwner } from './process-identity.ts';
+import type { EnvironmentVariables } from './environment-variables.ts';
+import { orNull } from './process-identity.ts';
 import { otherSystem } from './system.ts';
 
-/** The holder of a lock, for messages: only the kernel knows whether it is held. */
-export interface LockHolder {
-  /** Null if the file does not state it. */
-  readonly pid: number | null;
-  readonly host: string | null;
-  /** The process that took it has ended; its child processes still run. */
-  readonly isGone: boolean;
-}
+/** A process with a lock, for messages: only the kernel knows whether it is held. Null where the file does not state it. */
+const holderSchema = z.object({ pid: z.number().nullable(), host: z.string().nullable() });
+
+export type LockHolder = Readonly<z.infer<typeof holderSchema>>;
 
 export interface LockOptions {
   /** The folder is for all users, so the file is, too. */
   readonly isShared?: boolean;
   /** Makes the folder of the lock where it is gone; without it that is an error. */
   readonly makeFolder?: () => void;
-  /** Ends processes left by a bench that was killed while holding the lock. */
+  /** Ends processes left by a killed bench, which may hold the lock. */
   readonly endLeft?: () => void;
 }
 
@@ -60,26 +63,27 @@ export class Lock {
   /** @param descriptor of the file, already locked */
   constructor(descriptor: number) {
     this.descriptor = descriptor;
-    this.write(thisOwner());
+    this.noteHolder(process.pid);
   }
 
-  noteStarted(pid: number): void {
-    this.write({ ...thisOwner(), started: identityOf(pid) });
+  /** A process started under the lock is what others wait for, also when this one is killed. */
+  noteHolder(pid: number): void {
+    this.write(JSON.stringify({ pid, host: hostname() } satisfies LockHolder));
   }
 
   /** Idempotent. */
   release(): void {
     if (!this.isHeld) return;
     this.isHeld = false;
-    this.write(null);
+    this.write('');
     closeSync(this.descriptor);
   }
 
   /** May fail on a full disk, or in another user's file. */
-  private write(holder: object | null): void {
+  private write(holder: string): void {
     orNull(() => {
       ftruncateSync(this.descriptor, 0);
-      if (holder !== null) writeSync(this.descriptor, `${JSON.stringify(holder)}\n`, 0);
+      writeSync(this.descriptor, holder, 0);
     });
   }
 }
@@ -96,7 +100,8 @@ export function tryAcquire(path: string, options: LockOptions = {}): LockAttempt
       isTaken = flock('exclusive', descriptor, path);
       const holder = readHolder(descriptor);
       if (isTaken) {
-        if (holder.isGone) options.endLeft?.();
+        // One that did not take its name out was killed.
+        if (holder.pid !== null) options.endLeft?.();
         return { kind: 'taken', lock: new Lock(descriptor) };
       }
       if (holder.pid !== null || looks === LOOKS) return { kind: 'held', holder };
@@ -115,38 +120,32 @@ const LONGEST_WAIT_MS = 500;
  */
 export async function acquire(path: string, wait: LockWait, options: LockOptions = {}): Promise<Lock> {
   let waitMs = FIRST_WAIT_MS;
-  let endedOf: number | null | undefined;
   for (;;) {
     if (wait.signal.aborted) throw new InterruptedError('interrupted', { cause: wait.signal.reason });
     const attempt = tryAcquire(path, options);
     if (attempt.kind === 'taken') return attempt.lock;
-    const { holder } = attempt;
-    if (holder.isGone && holder.pid !== endedOf) {
-      endedOf = holder.pid;
-      // Another user's processes must end by themselves.
-      options.endLeft?.();
-    }
+    // Another user's processes must end by themselves.
+    if (waitMs === FIRST_WAIT_MS) options.endLeft?.();
     // Jitter: waiters should not all retry at once.
     await sleep(waitMs * (0.5 + Math.random()), undefined, { signal: wait.signal }).catch(() => {});
     if (waitMs === LONGEST_WAIT_MS) continue;
     waitMs = Math.min(LONGEST_WAIT_MS, waitMs * 1.5);
-    if (waitMs === LONGEST_WAIT_MS) wait.onWait(holder);
+    if (waitMs === LONGEST_WAIT_MS) wait.onWait(attempt.holder);
   }
 }
 
 /** The current holder of a lock; null if it is free. Changes nothing. */
 export function lockHolder(path: string): LockHolder | null {
-  let descriptor: number | null = null;
+  const descriptor = orNull(() => openSync(path, constants.O_RDONLY | SAFELY));
+  if (descriptor === null) return null;
   try {
-    descriptor = openSync(path, constants.O_RDONLY | SAFELY);
     return flock('shared', descriptor, path) ? null : readHolder(descriptor);
   } catch (error) {
-    // It cannot be determined: use what the file states. Without a file nobody holds it.
-    if (descriptor === null) return null;
+    // It cannot be determined: use what the file states.
     if (error instanceof EnvironmentLackingError) return readHolder(descriptor);
     throw error;
   } finally {
-    if (descriptor !== null) closeSync(descriptor);
+    closeSync(descriptor);
   }
 }
 
@@ -157,23 +156,16 @@ export function holderText({ host, pid }: LockHolder): string {
 }
 
 const MAX_BYTES = 4096;
-const holderSchema = ownerSchema.extend({ started: identitySchema.nullable().catch(null) });
 
 function readHolder(descriptor: number): LockHolder {
-  try {
-    const buffer = Buffer.alloc(MAX_BYTES);
-    const text = buffer.toString('utf8', 0, readSync(descriptor, buffer, 0, MAX_BYTES, 0));
-    const owner = holderSchema.parse(JSON.parse(text));
-    const isGone = ownerState(owner) === 'gone';
-    return { pid: isGone ? (owner.started?.pid ?? null) : owner.pid, host: owner.host, isGone };
-  } catch {
-    return { pid: null, host: null, isGone: false };
-  }
+  const buffer = Buffer.alloc(MAX_BYTES);
+  const text = buffer.toString('utf8', 0, readSync(descriptor, buffer, 0, MAX_BYTES, 0));
+  return orNull(() => holderSchema.parse(JSON.parse(text))) ?? { pid: null, host: null };
 }
 
 /** In a shared folder, do not follow another user's link or block on a pipe. */
 const SAFELY = constants.O_NOFOLLOW | constants.O_NONBLOCK;
-const SHARED_MODE = 0o666;
+const SHARED_FILE_MODE = 0o666;
 
 function openLockFile(path: string, options: LockOptions): number {
   try {
@@ -190,7 +182,7 @@ function openLockFile(path: string, options: LockOptions): number {
   try {
     options.makeFolder?.();
     const descriptor = openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | SAFELY);
-    if (options.isShared === true) fchmodSync(descriptor, SHARED_MODE);
+    if (options.isShared === true) fchmodSync(descriptor, SHARED_FILE_MODE);
     return descriptor;
   } catch (error) {
     // Another process has made it meanwhile.
@@ -233,4 +225,51 @@ function flock(kind: 'exclusive' | 'shared', descriptor: number, path: string): 
     if (answer.signal !== null && tries < TRIES_AFTER_SIGNAL) continue;
     throw new EnvironmentLackingError(`${printable(path)}: cannot be locked: ${answer.problem}`);
   }
+}
+
+/** Folder of locks that hold across processes, users and stores: `$BENCH_LOCK_DIR`, else one per machine. */
+export function lockFolder(env: EnvironmentVariables): string {
+  return env['BENCH_LOCK_DIR'] || join(tmpdir(), 'trtbench-locks');
+}
+
+/** Sticky: every user may add a lock, and remove only their own. */
+const SHARED_FOLDER_MODE = 0o1777;
+
+/** @throws EnvironmentLackingError if the folder cannot be created or written */
+export function makeLockFolder(env: EnvironmentVariables): string {
+  const folder = resolve(lockFolder(env));
+  try {
+    makeFolder(folder);
+    accessSync(folder, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw new EnvironmentLackingError(
+      `${printable(folder)}: locks cannot be kept there (${errorText(error)}): set BENCH_LOCK_DIR to a folder that may be written`,
+      { cause: error },
+    );
+  }
+  orNull(() => chmodSync(folder, SHARED_FOLDER_MODE));
+  return folder;
+}
+
+/** `mkdirSync` with `recursive` never returns where the kernel forbids folders, as in /proc. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  makeFolder(dirname(folder));
+  try {
+    mkdirSync(folder);
+  } catch (error) {
+    // Another process has made it meanwhile.
+    if (!existsSync(folder)) throw error;
+  }
+}
+
+const CLOCK_RECORD = /^clocks-(.+)\.json$/;
+
+export function clockRecordName(gpuUuid: string): string {
+  return `clocks-${gpuUuid}.json`;
+}
+
+/** Records of locked clocks. Every command looks, so this must be cheap. */
+export function clockRecordNames(env: EnvironmentVariables): string[] {
+  return (orNull(() => readdirSync(lockFolder(env))) ?? []).filter((name) => CLOCK_RECORD.test(name));
 }

@@ -43,6 +43,8 @@ export const FLAG_LABELS = {
   invalidOutput: 'invalid output',
   /** A profiler or a debugging switch slowed it down. */
   profilingOn: 'profiling on',
+  /** A number of queries without a warm-up, for a profiler. */
+  capture: 'capture',
 } satisfies Readonly<Record<string, string>>;
 
 export type RunFlagId = keyof typeof FLAG_LABELS;
@@ -55,7 +57,7 @@ export type RunMark = (typeof RUN_MARKS)[number];
 
 /**
  * What analysis does with a flag: leaves the run out, trusts it less, or only names it as an explanation. A run that is
- * 'barred' is a measurement, but of something else than the cell is as it is used: never a baseline, never the best.
+ * 'barred' measures the cell under conditions that nobody deploys: never a baseline, never the best.
  */
 export const FLAG_EFFECTS = ['excluded', 'barred', 'widened', 'explained'] as const;
 
@@ -64,9 +66,9 @@ export const runFlagSchema = z.object({
   effect: z
     .enum(FLAG_EFFECTS)
     .describe(
-      'Left out of comparisons (excluded), never a baseline or the best (barred), trusted less, or only named as an explanation',
+      'Effect on judging: excluded from comparisons, ineligible as baseline or best (barred), less weight, or explanation only',
     ),
-  value: numberOrNull.describe('The number it rests on, in the unit of the evidence'),
+  value: numberOrNull.describe('The value that raised it, in the unit of the evidence'),
   /** One line with the numbers: `SM clock 1200 MHz in 8 of 20 samples, thermal slowdown at 85 °C`. */
   evidence: z.string(),
 });

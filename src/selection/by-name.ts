@@ -1,10 +1,10 @@
 import { allCells, findCells, plannedCells } from '../store/cells.ts';
 import { cellKeysOf } from '../store/runs/runs.ts';
 import type { KeyedCell } from '../records/cell.ts';
-import { cellLabel } from '../text/cell-label.ts';
+import { cellLabel } from '../records/cell-label.ts';
 import { UsageError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
-import { cellFields, type CellFields, type FieldValue } from '../matrix/cell-fields.ts';
+import { cellFields, type CellFields, type FieldValue } from '../matrix/matrix.ts';
 import { isColdStart } from '../records/harness.ts';
 import { type FieldWords, readFilter } from '../matrix/filter.ts';
 import { shortNames } from '../terminal/cell-columns.ts';
@@ -33,7 +33,7 @@ import { valuesOf } from '../judge/value-rule.ts';
 import { BOUNDS } from '../records/bound.ts';
 import { FLAG_LABELS, RUN_FLAGS, type RunFlagId } from '../records/run-flag.ts';
 import { isMeasured } from '../records/run.ts';
-import { median } from '../statistics/median.ts';
+import { median } from '../statistics/order-statistics.ts';
 import { type NewestRun, newestRunsOf } from '../store/runs/cell-runs.ts';
 import { HINT_RULES } from '../trtexec/log/hints.ts';
 

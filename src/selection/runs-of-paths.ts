@@ -1,21 +1,21 @@
-import { readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 import { cellOf, isUnnamed, roleOf, toRunRecord } from '../artefacts/read/identify.ts';
-import { readLayerFile, readSource } from '../artefacts/read/read-source.ts';
-import { type StandaloneReading, NOTHING_STATED } from '../artefacts/read/read-standalone.ts';
 import type { ReadRun } from '../artefacts/read/read-run.ts';
-import type { KeyedCell, Shapes } from '../records/cell.ts';
-import { hashOf } from '../text/canonical-json.ts';
+import { readLayerFile, readSource } from '../artefacts/read/read-source.ts';
+import { NOTHING_STATED, type StandaloneReading } from '../artefacts/read/read-standalone.ts';
+import { type Io, yieldToEventLoop } from '../cli/io.ts';
+import { migrationsFolder, toolVersion } from '../cli/store-location.ts';
 import { UsageError } from '../errors.ts';
-import { printable } from '../text/printable.ts';
-import { newSweep, type Sweep } from '../records/sweep.ts';
+import type { KeyedCell, Shapes } from '../records/cell.ts';
+import { type Sweep, newSweep } from '../records/sweep.ts';
 import { type OpenStore, openStore } from '../store/file/open.ts';
 import { RunWriter } from '../store/runs/save-run.ts';
 import { saveSweep } from '../store/sweeps/sweeps.ts';
-import { yieldToEventLoop, type Io } from '../cli/io.ts';
+import { hashOf } from '../text/canonical-json.ts';
+import { printable } from '../text/printable.ts';
 import { findRuns, nothingIn } from './find-runs.ts';
-import { migrationsFolder, toolVersion } from '../cli/store-location.ts';
 
 /** Imports the runs under some paths into a temporary store, one sweep per path. */
 export async function withRunsOf<Result>(
@@ -190,4 +190,23 @@ function onlyShapes(cells: readonly KeyedCell[]): Shapes | null {
   if (first === undefined || hasNoShapes(first)) return null;
   const text = only(cells.map(({ shapes }) => JSON.stringify(shapes)));
   return text === null ? null : first.shapes;
+}
+
+const RUN_FILES = /^(?:run\.json|stdout\.log|profile\.json|layers\.json)(?:\.(?:gz|zst|br))?$/;
+
+/**
+ * True for what looks like a path, or is a folder with a run.
+ * @throws UsageError when it looks like one and does not exist
+ */
+export function isPath(name: string, io: Io): boolean {
+  const path = resolve(io.cwd, name);
+  if (/[/\\]|\.(?:json|log|txt|csv|trace)(?:\.(?:gz|zst|br))?$|^\.{1,2}$/.test(name)) {
+    if (existsSync(path)) return true;
+    // Branches have slashes, too; expressions may.
+    if (/^[./~]|[/\\]$|\.(?:json|log|txt|csv|trace)(?:\.\w+)?$/.test(name)) {
+      throw new UsageError(`${printable(name)}: no such file or folder`);
+    }
+    return false;
+  }
+  return existsSync(path) && statSync(path).isDirectory() && readdirSync(path).some((file) => RUN_FILES.test(file));
 }

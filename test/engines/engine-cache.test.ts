@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 
 import { EngineCache } from '../../src/engines/engine-cache.ts';
 import { engineNoteSchema, type EngineNote } from '../../src/engines/engine-index.ts';
-import { KnownHashes } from '../../src/artefacts/hashes.ts';
+import { KnownHashes } from '../../src/files/hashes.ts';
 import type { TimedOn } from '../../src/engines/timing-caches.ts';
 import { temporaryFolder } from '../support/bench.ts';
 

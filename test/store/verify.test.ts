@@ -1,4 +1,4 @@
-import { appendFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 import Database from 'better-sqlite3';
@@ -54,18 +54,17 @@ function spoil(path: string, from: number): void {
   writeFileSync(path, bytes);
 }
 
-type Damage = readonly [kind: string, code: number, cause: (store: Store) => void];
+type Damage = readonly [kind: string, cause: (store: Store) => void];
 
 const DAMAGES: readonly Damage[] = [
-  ['artefactDamaged', 4, (store) => spoil(fileOf(store, /^stdout/), 0.5)],
-  ['artefactMissing', 4, (store) => rmSync(fileOf(store, /^times/))],
-  ['artefactMissing', 4, ({ sweepFolder, runId }) => rmSync(join(sweepFolder, runId), { recursive: true })],
-  ['artefactDamaged', 4, (store) => writeFileSync(fileOf(store, /^run\.json$/), '{"schemaVersion": 1')],
-  ['foreignKey', 4, ({ db }) => change(db, 'DELETE FROM environments')],
-  ['file', 4, ({ db }) => spoil(db, 0.5)],
+  ['artefactDamaged', (store) => spoil(fileOf(store, /^stdout/), 0.5)],
+  ['artefactMissing', (store) => rmSync(fileOf(store, /^times/))],
+  ['artefactMissing', ({ sweepFolder, runId }) => rmSync(join(sweepFolder, runId), { recursive: true })],
+  ['artefactDamaged', (store) => writeFileSync(fileOf(store, /^run\.json$/), '{"schemaVersion": 1')],
+  ['foreignKey', ({ db }) => change(db, 'DELETE FROM environments')],
+  ['file', ({ db }) => spoil(db, 0.5)],
   [
     'schema',
-    4,
     ({ db }) =>
       change(
         db,
@@ -73,25 +72,13 @@ const DAMAGES: readonly Damage[] = [
       ),
   ],
   [
-    'notStored',
-    4,
-    ({ db, runId }) =>
-      change(
-        db,
-        `PRAGMA foreign_keys = ON; DELETE FROM attempts WHERE run_id = '${runId}'; DELETE FROM runs WHERE run_id = '${runId}'`,
-      ),
-  ],
-  [
     'engine',
-    4,
     ({ folder }) =>
       appendFileSync(
         join(folder, 'engines', readdirSync(join(folder, 'engines')).find((name) => name.endsWith('.plan')) ?? ''),
         'x',
       ),
   ],
-  ['leftover', 0, ({ sweepFolder }) => mkdirSync(join(sweepFolder, `${'e'.repeat(32)}.tmp-4194304`))],
-  ['leftover', 0, ({ db }) => writeFileSync(`${db}.before-0003.tmp-4194304`, 'half')],
 ];
 
 test('a store that was just measured is clean', async () => {
@@ -101,20 +88,20 @@ test('a store that was just measured is clean', async () => {
 });
 
 describe('damage is found, named, and told by the exit code', () => {
-  test.each(DAMAGES.map(([kind, code, cause], index) => ({ kind, code, cause, index })))(
+  test.each(DAMAGES.map(([kind, cause], index) => ({ kind, cause, index })))(
     '$kind ($index)',
-    async ({ kind, code, cause }) => {
+    async ({ kind, cause }) => {
       const store = storeToDamage();
       cause(store);
       const before = readFileSync(store.db);
       const ended = await bench(['db', 'verify', '--json', '--db', store.db]);
-      expect([ended.code, ended.stderr]).toEqual([code, '']);
+      expect([ended.code, ended.stderr]).toEqual([4, '']);
       const report = JSON.parse(ended.stdout);
-      expect(report.isDamaged).toBe(code === 4);
+      expect(report.isDamaged).toBe(true);
       expect(new Set(report.found.map((one: { kind: string }) => one.kind))).toEqual(new Set([kind]));
       expect(report.found[0].where).toContain(kind === 'foreignKey' ? 'runs' : '');
       const text = await bench(['db', 'verify', '--db', store.db]);
-      expect([text.code, text.stdout.trimEnd().split('\n').length]).toEqual([code, 1 + report.found.length]);
+      expect([text.code, text.stdout.trimEnd().split('\n').length]).toEqual([4, 1 + report.found.length]);
       expect(readFileSync(store.db).equals(before)).toBe(true);
     },
   );
@@ -171,11 +158,7 @@ describe('--rebuild compares the rows with a store made from the artefacts', () 
       'median_ms',
     ],
     ['samples', 'UPDATE samples SET data = substr(data, 1, length(data) / 2)', 'data'],
-    ['layer_profiles', `UPDATE layer_profiles SET data = x'00'`, 'data'],
-    ['sweeps', `UPDATE sweeps SET git_commit = 'abc'`, 'git_commit'],
     ['cells', 'UPDATE cells SET cuda_graph = 1 - cuda_graph', 'cuda_graph'],
-    ['builds', 'UPDATE builds SET build_s = 9', 'build_s'],
-    ['runs', `UPDATE runs SET notes = '{}}'`, 'notes'],
     ['measurements', `UPDATE measurements SET gpu_busy = x'00ff'`, 'gpu_busy'],
     ['run_hints', 'DELETE FROM run_hints', 'that the artefacts give'],
     [

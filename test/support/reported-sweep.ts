@@ -1,6 +1,6 @@
 import { imageCell } from './image-cell.ts';
 import { UNKNOWN_ENVIRONMENT } from '../../src/records/environment.ts';
-import type { Sweep } from '../../src/records/sweep.ts';
+import { newSweep } from '../../src/records/sweep.ts';
 import type {
   CellJudgement,
   ReportedCell,
@@ -9,25 +9,22 @@ import type {
 } from '../../src/features/export/reported-sweep.ts';
 import { NO_VALUES } from './no-values.ts';
 
-export const SWEEP: Sweep = {
+export const SWEEP = newSweep({
   sweepId: '0123456789abcdef0123456789abcdef',
   source: 'run',
-  name: null,
   matrix: 'nightly',
   provenance: 'simulated',
-  recordingSet: null,
   state: 'finished',
   startedAt: '2026-11-20T02:00:00.000Z',
   finishedAt: '2026-11-20T02:30:00.000Z',
   seed: 1,
   toolVersion: '0.1.0',
-  trtexec: null,
   tensorrt: '10.6.0',
   host: 'rack-7',
   commit: 'abcdef0123456789abcdef0123456789abcdef01',
   branch: 'main',
   dirty: false,
-};
+});
 
 /** @param gpuComputeMs of each run; null for one that failed */
 export function reportedCell(

@@ -1,7 +1,9 @@
 import * as fc from 'fast-check';
+import stringWidth from 'string-width';
 import { expect, test } from 'vitest';
 
 import { makeLook } from '../../src/terminal/look.ts';
+import { machineLines } from '../../src/terminal/machine-text.ts';
 import { type Column, numberColumn, renderTable } from '../../src/terminal/table.ts';
 import { textWidth } from '../../src/terminal/text-width.ts';
 
@@ -103,4 +105,21 @@ test('two rows never read the same: where they would, the key stands before them
   const [, ...cut] = at(28, columns, alike);
   expect(cut.map((line) => line.slice(0, 18))).toEqual(['8880ae78  grap…ms=', '0c92a3ad  grap…ms=']);
   expect(at(28, columns, [row('graph'), row('graph')])[0]).toMatch(/^options/);
+});
+
+test('every character that is taken for narrow is one column wide', () => {
+  for (let code = 0x20; code <= 0xffff; code += 1) {
+    const character = String.fromCharCode(code);
+    if (!character.isWellFormed() || code === 0x7f) continue;
+    expect([code.toString(16), textWidth(character)]).toEqual([code.toString(16), stringWidth(character)]);
+  }
+});
+
+test('a library whose name has no more than the major version is no other version', () => {
+  const text = (tensorrtLibrary: string): string =>
+    machineLines({ tensorrt: '10.6.0', tensorrtLibrary }, null, makeLook(120, false)).join('\n');
+  expect(text('10')).not.toContain('library');
+  expect(text('10.6.0')).not.toContain('library');
+  expect(text('10.5.0')).toContain('library 10.5.0');
+  expect(text('11')).toContain('library 11');
 });

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 
-import { plainName } from '../files.ts';
+import { plainName } from '../../files/files.ts';
 import { type KeyedCell, keyedCell } from '../../records/cell.ts';
 import { type Environment, UNKNOWN_ENVIRONMENT } from '../../records/environment.ts';
 import { type Outcome, outcomeReason } from '../../records/outcome.ts';

@@ -5,22 +5,24 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
+import type { AbExperiment } from '../../judge/experiment.ts';
 import type { MatrixCell, TwoSidedCells } from '../../matrix/matrix.ts';
-import type { EnvironmentVariables } from '../../process/environment-variables.ts';
+import { type EnvironmentVariables, TELEMETRY_VARIABLE } from '../../process/environment-variables.ts';
 import { ENV_AXIS, keyedCell } from '../../records/cell.ts';
-import { isMetric, METRIC_WORDS, ownMetricNamed } from '../../records/metric.ts';
+import { METRIC_WORDS, isMetric, ownMetricNamed } from '../../records/metric.ts';
+import type { RunMark } from '../../records/run-flag.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { sweepsNamed } from '../../store/sweeps/find-sweeps.ts';
 import { findSweepsByPrefix, planOf } from '../../store/sweeps/sweeps.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { cellLabel } from '../../records/cell-label.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { printable } from '../../text/printable.ts';
+import { isSecret } from '../../text/redact.ts';
 import { abReport, abText } from '../experiment/index.ts';
 import { startSweep } from '../run/index.ts';
 import type { AbOptions } from './command.ts';
-import { type ExperimentRequest, readExperiment } from './request.ts';
 
 export async function ab(what: string | undefined, options: AbOptions, io: Io): Promise<ExitCode> {
   const isTrial = options.env !== undefined || options.experiment !== undefined;
@@ -51,7 +53,7 @@ function readAgain(ref: string, options: AbOptions, io: Io): Promise<ExitCode> {
     const experiment = readStoredPlan(planOf(db, sweep.sweepId))?.experiment ?? null;
     if (experiment === null) {
       throw new UsageError(
-        `sweep ${sweep.sweepId.slice(0, 8)} is no A/B experiment; those of \`bench ab\` stand in \`bench ls sweeps\``,
+        `sweep ${sweep.sweepId.slice(0, 8)} is not an A/B experiment; \`bench ls sweeps\` lists those of \`bench ab\``,
       );
     }
     const metric = options.metric ?? experiment.metric;
@@ -108,12 +110,90 @@ function twoSided(cells: readonly MatrixCell[], request: ExperimentRequest, env:
 function refuseInA({ cell, env: onAxis, harness }: MatrixCell, name: string, value: string, env: EnvironmentVariables) {
   if (typeof onAxis[name] === 'string') {
     throw new UsageError(
-      `${printable(cellLabel(cell))}: ${name} is on an axis of the matrix already: take it away there, or leave such cells out with --filter`,
+      `${printable(cellLabel(cell))}: ${name} is already an axis of the matrix: remove it there, or leave these cells out with --filter`,
     );
   }
   const stated = [onAxis, harness?.env ?? {}].find((own) => name in own);
   if ((stated === undefined ? env[name] : stated[name]) !== value) return;
   throw new UsageError(
-    `${name}=${printable(value)} holds already without the experiment, so A would be the same as B: unset it where bench is started, or in the matrix`,
+    `${name}=${printable(value)} is already set without the experiment, so A would equal B: unset it in the environment of bench, or in the matrix`,
   );
 }
+
+/** What is to be tried, before the cells are known. */
+interface ExperimentRequest extends Omit<AbExperiment, 'pairs'> {
+  /** False where trtexec reads none of the variables. */
+  readonly isForTrtexec: boolean;
+}
+
+const SIGNIFICANT_PERCENT = 10;
+const NAME = /^[^\p{C}]{1,100}$/u;
+
+/** @throws UsageError when no variable is set, or one that cannot be */
+function readExperiment(options: AbOptions): ExperimentRequest {
+  const preset = NAMED_EXPERIMENTS.find(({ name }) => name === options.experiment) ?? null;
+  const stated = Object.fromEntries((options.env ?? []).map(readVariable));
+  const variables = { ...preset?.variables, ...stated };
+  if (Object.keys(variables).length === 0) {
+    throw new UsageError(
+      'what is B? Name a variable, --env NAME=VALUE, or a known experiment, --experiment perfect-router',
+    );
+  }
+  const settings = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
+  const name = options.name ?? preset?.name ?? settings.join(' ').slice(0, 100);
+  if (!NAME.test(name)) throw new UsageError('--name: write 1 to 100 printable characters');
+  const marks = new Set<RunMark>(preset?.marks);
+  if (options.upperBound === true) marks.add('upperBound');
+  if (options.invalidOutput === true) marks.add('invalidOutput');
+  return {
+    name,
+    variables,
+    significantPercent: options.significant ?? preset?.significantPercent ?? SIGNIFICANT_PERCENT,
+    metric: options.metric ?? null,
+    marks: [...marks],
+    notes: preset?.notes ?? [],
+    isForTrtexec: preset?.isForTrtexec ?? true,
+  };
+}
+
+function readVariable(text: string): [string, string] {
+  const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(text) ?? [];
+  if (name === undefined || value === undefined) {
+    throw new UsageError(`--env ${printable(text)}: write NAME=VALUE`);
+  }
+  if (isSecret(name, value)) {
+    throw new UsageError(
+      `--env ${printable(name)}: bench would store its value, which looks like a secret: set it in the environment of bench`,
+    );
+  }
+  return [name, value];
+}
+
+export const NAMED_EXPERIMENTS: readonly Omit<ExperimentRequest, 'metric'>[] = [
+  {
+    /**
+     * TensorRT-LLM's perfect router: docs/source/developer-guide/perf-analysis.md of its repository, the part added on
+     * 2025-12-26 (pull request 10303), with its threshold of 10 %; models as in a later copy. Each model needs code of
+     * its own for it.
+     */
+    name: 'perfect-router',
+    variables: { ENABLE_PERFECT_ROUTER: '1' },
+    significantPercent: 10,
+    marks: ['upperBound', 'invalidOutput'],
+    isForTrtexec: false,
+    notes: [
+      'TensorRT-LLM documents it for GPT-OSS and DeepSeek-V3/R1 (perf-analysis.md); a model that ignores the switch shows no difference',
+    ],
+  },
+  {
+    /** What watching the GPU costs the runs that are watched. */
+    name: 'telemetry',
+    variables: { [TELEMETRY_VARIABLE]: 'off' },
+    significantPercent: 1,
+    marks: [],
+    isForTrtexec: true,
+    notes: [
+      'A runs with nvidia-smi once a second, as every sweep does; B runs without: its gain is the cost of telemetry',
+    ],
+  },
+];

@@ -10,7 +10,7 @@ import {
   collected,
   PYTHON_HELP,
 } from '../../cli/options.ts';
-import { NAMED_EXPERIMENTS } from './request.ts';
+import { NAMED_EXPERIMENTS } from './ab.ts';
 
 const define = (command: PlainCommand) =>
   command

@@ -1,6 +1,5 @@
 import { UsageError } from '../../errors.ts';
-import type { PairResult, SweepEvidence } from '../../judge/gate/evidence.ts';
-import { gateRules } from '../../judge/gate/limits.ts';
+import { type PairResult, type SweepEvidence, gateRules } from '../../judge/gate/evidence.ts';
 import { knownVariablesOn } from '../../process/environment-variables.ts';
 import { type KeyedCell, variablesOf } from '../../records/cell.ts';
 import type { Finding, Acknowledgement, JudgedSweep as JudgedRow } from '../../records/finding.ts';
@@ -20,14 +19,14 @@ import {
 } from '../../store/sweeps/findings.ts';
 import { gateOf } from '../../store/sweeps/sweeps.ts';
 import { matrixCellsOf } from '../../store/sweeps/swept-cells.ts';
-import { inLabelOrder } from '../../text/cell-label.ts';
+import { inLabelOrder } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import { contains } from '../../tools/git/git.ts';
 import { readEvidence } from './evidence.ts';
 import { type Series, seriesAt } from './series.ts';
 import type { Io } from '../../cli/io.ts';
 import { judgeSweep } from '../../judge/gate/judge-sweep.ts';
-import { ALERTING } from '../../judge/history/settings.ts';
+import { ALERTING } from '../../judge/history/noise.ts';
 
 /** Judged in every cell that has them, besides its own metric. */
 const GATED: readonly MetricId[] = ['gpuComputeMs', 'throughputQps', 'p99Ms', 'engineMib', 'contextMib', 'buildS'];
@@ -135,7 +134,7 @@ async function acknowledgedOf(db: StoreDatabase, findings: readonly Finding[], s
 
 type Place = Pick<Io, 'cwd' | 'env'>;
 
-/** A sweep with what it is judged by, and what the gate says; stores nothing. */
+/** A sweep, the data that judges it, and the gate's report. Stores nothing. */
 export async function judgedSweep(db: StoreDatabase, sweep: Sweep, io: Place, options: GatherOptions = {}) {
   const gathered = await gather(db, await seriesAt(db, sweep, io), io, options);
   return { ...gathered, verdict: judgeSweep(gathered.evidence) };

@@ -51,7 +51,7 @@ export async function startProgram(argv: readonly string[], text: string, io: Io
   });
   if (problem === null) return true;
   const name = printable(isModule ? (args.at(-1) ?? '') : program);
-  const then = 'what was found is as it is, and the next check tries again';
+  const then = 'the findings are stored, and the next check tries again';
   io.err(`note: notify: ${name}: ${printable(problem)}; ${then}\n`);
   return false;
 }

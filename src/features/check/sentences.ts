@@ -80,7 +80,7 @@ function sizeOf(finding: CheckedFinding): readonly [word: string, size: string] 
   if (first === undefined) return [word, ''];
   const own = [first, ...others.filter(({ metric }) => metric === first.metric)];
   const size = rangeText(own);
-  // Without a percentage, and of `worse`, the metric says what it is.
+  // Without a percentage, and for `worse`, the text names the metric.
   const isNamed = size.includes('→') || (!isLimit && !isOfSpeed(finding));
   return [word, isNamed ? `: ${gatedMetricOf(first.metric).label} ${rangeText(own, true)}` : ` by ${size}`];
 }

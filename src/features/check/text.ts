@@ -3,8 +3,7 @@ import { gatedMetricOf } from '../../records/gated-metric.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count } from '../../terminal/numbers.ts';
 import { dotted, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
-import { reasonWords } from '../../terminal/words.ts';
-import { describeCommit } from '../../text/commit-label.ts';
+import { describeCommit, reasonWords } from '../../terminal/words.ts';
 import { printable } from '../../text/printable.ts';
 import { type CellRow, cellRows, countsText, hasMoved, valuesOf, worstFirst } from './cell-pictures.ts';
 import type { CheckedSweep } from './checked.ts';
@@ -144,7 +143,7 @@ function rowsOf({ findings, series }: ShownSeries, { cells, sweeps }: SweepEvide
 
 function aboutText(series: CheckedSeries, evidence: SweepEvidence): string {
   const { branch, commit, matrix, provenance, startedAt, sweepId, sweeps } = series;
-  const metrics = new Set(evidence.cells.flatMap(({ metrics: [main] }) => main?.metric ?? []));
+  const metrics = new Set(series.cells.map(({ metric }) => metric));
   const [metric] = metrics;
   return dotted([
     provenance,

@@ -2,16 +2,17 @@ import { UsageError } from '../../errors.ts';
 import type { ComparedSide } from '../../judge/compare/assemble-sides.ts';
 import { methodWords } from '../../judge/method.ts';
 import type { Cell, KeyedCell } from '../../records/cell.ts';
-import type { MetricId } from '../../records/metric.ts';
+import { isOwnMetric, metricOf, type MetricId } from '../../records/metric.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import type { CellRun } from '../../records/run.ts';
 import { methodOf } from '../../store/runs/run-facts.ts';
 import { canonicalJson } from '../../text/canonical-json.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { cellLabel } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 
 export interface Paired {
-  readonly head: ComparedSide;
+  readonly base: RunSide;
+  readonly head: RunSide;
   readonly cells: readonly KeyedCell[];
   /** By the key of the base's cell. */
   readonly metrics: ReadonlyMap<string, MetricId>;
@@ -31,16 +32,19 @@ export function acrossMethods(
 ): Paired {
   if (requested !== null && TAIL_METRICS.includes(requested)) {
     throw new UsageError(
-      `--metric ${requested}: the tails of two methods are never compared, as their percentiles follow different rules`,
+      `--metric ${requested}: bench does not compare percentiles of different harnesses, which follow different rules`,
     );
   }
   const pairs = pairsOf(cells, base, head);
   const baseKeys = new Map(pairs.map((pair) => [pair.head.key, pair.base.key]));
+  const ofKey = new Map(pairs.flatMap((pair) => [pair.base, pair.head]).map((cell) => [cell.key, cell]));
+  const latencies = (side: RunSide) => side.runs.map((run) => withLatency(run, ofKey.get(run.cellKey)));
   return {
     cells: cells.filter(({ key }) => !baseKeys.has(key)),
+    base: { ...base, runs: latencies(base) },
     head: {
       ...head,
-      runs: head.runs.map((run) => ({ ...run, cellKey: baseKeys.get(run.cellKey) ?? run.cellKey })),
+      runs: latencies(head).map((run) => ({ ...run, cellKey: baseKeys.get(run.cellKey) ?? run.cellKey })),
       planned: new Set([...head.planned].map((key) => baseKeys.get(key) ?? key)),
     },
     metrics: new Map(pairs.map((pair) => [pair.base.key, requested ?? sharedMetric(pair)])),
@@ -97,10 +101,21 @@ function differencesOf(db: StoreDatabase, pair: MethodPair, sides: readonly RunS
     // Options recorded for one of them only, such as a CUDA graph, without what the two methods differ in anyway.
     const { harness: _, ...bare } = cell;
     const cells = printable(cellLabel({ ...bare, precisionVia: 'onnx' }));
-    return { ...(method === null ? {} : methodWords(method)), cells };
+    const own = cell.harness?.metric ?? 'latencyMs';
+    const metric = isOwnMetric(own) ? 'latency' : metricOf(own).label;
+    return { ...(method === null ? {} : methodWords(method)), metric, cells };
   });
   const differing = Object.keys(a).filter((name) => a[name] !== b[name]);
   return differing.map((name) => `${name}: ${a[name] ?? ''} against ${b[name] ?? ''}`);
+}
+
+/** What an application measures of its own in milliseconds is its latency, where it prints none. */
+function withLatency(run: CellRun, cell: KeyedCell | undefined): CellRun {
+  const metric = cell?.harness?.metric;
+  if (metric === undefined || (run.values.latencyMs ?? null) !== null) return run;
+  const { betterIs, unit } = metricOf(metric);
+  const isTime = unit === 'ms' && betterIs === 'lower';
+  return isTime ? { ...run, values: { ...run.values, latencyMs: run.values[metric] ?? null } } : run;
 }
 
 /** The metric that both methods have, else the median latency. */

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 
 import { Option } from '@commander-js/extra-typings';
 import { defineCommand } from '../../cli/define-command.ts';
-import { packageFolder } from '../../cli/store-location.ts';
-import { SHELLS } from './scripts.ts';
+import { packageFolder } from '../../files/folders.ts';
+import { SHELLS } from './completion.ts';
 
 export const completionCommand = defineCommand({
   name: 'completion',

@@ -1,8 +1,8 @@
 import { accessSync, constants, existsSync, rmSync, statSync } from 'node:fs';
-import { link, mkdir, rename, rm } from 'node:fs/promises';
+import { mkdir, rename } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
-import { temporaryPath } from '../../artefacts/layout.ts';
+import { temporaryPath } from '../../files/layout.ts';
 import { EnvironmentLackingError, errorCode, StoreError, UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
@@ -52,11 +52,11 @@ async function copyTo({ db }: OpenStore, target: string, force: boolean, io: Io)
     const copied = await backupStore(db, temporary, (percent) => ticker.report(`copying: ${percent} %`), io.signal);
     if (copied.quickCheck !== 'ok') {
       throw new StoreError(
-        `the copy is damaged as the store is (${printable(copied.quickCheck)}): see \`bench db verify\``,
+        `the copy is damaged, like the store (${printable(copied.quickCheck)}): see \`bench db verify\``,
       );
     }
-    if (force) await rename(temporary, target);
-    else await linkNew(temporary, target);
+    if (!force && existsSync(target)) throw alreadyThere(target);
+    await rename(temporary, target);
     return copied;
   } catch (error) {
     if (!isFull(error)) throw error;
@@ -80,17 +80,4 @@ async function makeFolder(folder: string): Promise<void> {
 
 function isFull(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT', 'SQLITE_FULL'].includes(errorCode(error));
-}
-
-/** A file of that name may have appeared. */
-async function linkNew(temporary: string, target: string): Promise<void> {
-  try {
-    await link(temporary, target);
-    await rm(temporary, { force: true });
-  } catch (error) {
-    if (existsSync(target)) throw alreadyThere(target);
-    // File systems without hard links.
-    if (errorCode(error) === '') throw error;
-    await rename(temporary, target);
-  }
 }

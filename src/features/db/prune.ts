@@ -2,8 +2,8 @@ import { join } from 'node:path';
 
 import { removeAttached } from '../../artefacts/attached.ts';
 import { runFoldersIn } from '../../artefacts/copy-artefacts.ts';
-import { folderSize, refuseLink, removeFolder } from '../../artefacts/folders.ts';
-import { artefactsFolderOf, attachedPathOf, runFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
+import { folderSize, refuseLink, removeFolder } from '../../files/folders.ts';
+import { artefactsFolderOf, attachedPathOf, runFolderOf, sweepFolderOf } from '../../files/layout.ts';
 import { writePrunedNote } from '../../artefacts/sweep-manifest.ts';
 import { yieldToEventLoop, type Io, printResult } from '../../cli/io.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
@@ -13,7 +13,7 @@ import type { PruneOptions } from './command.ts';
 import type { PruneOutput } from './output.ts';
 import { Ticker } from './ticker.ts';
 import type { SweepId } from '../../records/scalars.ts';
-import { sweepLockHolder } from '../../run/sweep-lock.ts';
+import { sweepLockHolder } from '../../run/planned-sweep.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import {
   freeBytes,
@@ -28,12 +28,11 @@ import {
   vacuumPays,
   SiblingStores,
 } from '../../store/prune.ts';
-import { attachmentsBefore, markPruned, type PlacedAttachment } from '../../store/runs/attachments.ts';
+import { attachmentsBefore, markPruned, type PlacedAttachment } from '../../store/runs/show-run.ts';
 import { unfinishedSweeps } from '../../store/sweeps/sweeps.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
-import { printable } from '../../text/printable.ts';
 
 export function prune(options: PruneOptions, io: Io): Promise<ExitCode> {
   const rules = rulesOf(options, io);
@@ -42,9 +41,9 @@ export function prune(options: PruneOptions, io: Io): Promise<ExitCode> {
     const ticker = new Ticker(io);
     const pruning = { db, artefacts: artefactsFolderOf(path), siblings, isDryRun: options.dryRun === true, io };
     try {
-      const { output, names } = await pruneAll(pruning, rules, options, ticker);
+      const output = await pruneAll(pruning, rules, options, ticker);
       ticker.end();
-      return printResult(io, options, output, (pruned, look) => pruneText(pruned, names, look));
+      return printResult(io, options, output, pruneText);
     } finally {
       ticker.end();
       siblings.close();
@@ -72,7 +71,7 @@ function rulesOf(options: PruneOptions, io: Io): KeepRules[] {
       artefacts: true,
     });
   } else if (layers === true) {
-    throw new UsageError('--layers needs --keep or --keep-sweeps: which sweeps keep their layer profiles');
+    throw new UsageError('--layers needs --keep or --keep-sweeps, which choose the sweeps that keep layer profiles');
   }
   if (samplesOlderThan !== undefined) {
     const endedSince = before(samplesOlderThan, io);
@@ -80,7 +79,7 @@ function rulesOf(options: PruneOptions, io: Io): KeepRules[] {
   }
   if (rules.length === 0 && attachmentsOlderThan === undefined) {
     throw new UsageError(
-      'say what stays: --keep 90d, --keep-sweeps 30, or both; or what goes: --samples-older-than 90d, --attachments-older-than 90d',
+      'state what to keep: --keep 90d, --keep-sweeps 30, or both; or what to delete: --samples-older-than 90d, --attachments-older-than 90d',
     );
   }
   return rules;
@@ -96,7 +95,7 @@ async function pruneAll(
   rules: readonly KeepRules[],
   options: PruneOptions,
   ticker: Ticker,
-): Promise<{ output: PruneOutput; names: NamesOfSweeps }> {
+): Promise<PruneOutput> {
   const { artefacts, db, io, isDryRun } = pruning;
   const chosen = new Map<SweepId, { sweep: PrunableSweep; rule: KeepRules }>();
   for (const rule of rules) {
@@ -119,16 +118,13 @@ async function pruneAll(
   const vacuumed = !isDryRun && (options.vacuum === true || (!isMeasuring && vacuumPays(db)));
   if (vacuumed) vacuum(db);
   return {
-    output: {
-      schemaVersion: 1,
-      dryRun: isDryRun,
-      sweeps: sweeps.filter((sweep) => sweep.sampleBytes + sweep.layerBytes + sweep.artefactBytes > 0),
-      attachments: attachments.map(({ runId, name, bytes, attachedAt }) => ({ runId, name, bytes, attachedAt })),
-      measuredNow,
-      vacuumed,
-      freeBytes: freeBytes(db),
-    },
-    names: new Map([...chosen.values()].map(({ sweep: { sweepId, name } }) => [sweepId, name])),
+    schemaVersion: 1,
+    dryRun: isDryRun,
+    sweeps: sweeps.filter((sweep) => sweep.sampleBytes + sweep.layerBytes + sweep.artefactBytes > 0),
+    attachments: attachments.map(({ runId, name, bytes, attachedAt }) => ({ runId, name, bytes, attachedAt })),
+    measuredNow,
+    vacuumed,
+    freeBytes: freeBytes(db),
   };
 }
 
@@ -184,76 +180,41 @@ async function removeLeftFolders(db: StoreDatabase, artefacts: string): Promise<
   }
 }
 
-/** Names of matrices: shown, not part of the output. */
-type NamesOfSweeps = ReadonlyMap<string, string | null>;
-
-type PrunedSweep = PruneOutput['sweeps'][number];
-
 const SHOWN = 20;
 
-function pruneText(report: PruneOutput, names: NamesOfSweeps, look: Look): string[] {
-  const { dryRun, sweeps, measuredNow } = report;
-  const kept = measuredNow === 0 ? [] : [`${count(measuredNow, 'sweep')} stay: being measured now`];
-  const attached = attachmentLines(report);
-  if (sweeps.length === 0) {
-    return attached.length > 0 ? [...attached, ...kept] : ['nothing to prune: all that is there is kept', ...kept];
-  }
-  const sum = (of: (sweep: PrunedSweep) => number): number => sweeps.reduce((total, sweep) => total + of(sweep), 0);
-  const shared = sum((sweep) => sweep.sharedFolders);
-  const layerBytes = sum((sweep) => sweep.layerBytes);
-  const parts = [
-    `samples ${formatBytes(sum((sweep) => sweep.sampleBytes))}`,
-    ...(layerBytes > 0 ? [`layers ${formatBytes(layerBytes)}`] : []),
-    `artefacts ${formatBytes(sum((sweep) => sweep.artefactBytes))}`,
-  ];
-  const runs = sum((sweep) => sweep.runs);
-  const space = report.vacuumed
-    ? 'the file was written anew: its free space is given back'
-    : `${formatBytes(report.freeBytes)} free in the file, for results to come; --vacuum gives them back to the disk`;
-  const about = `${count(sweeps.length, 'sweep')}, ${count(runs, 'run')}: ${parts.join(', ')}`;
+function pruneText(report: PruneOutput, look: Look): string[] {
+  const { attachments, dryRun, freeBytes: free, measuredNow, sweeps, vacuumed } = report;
+  if (sweeps.length + attachments.length + measuredNow === 0) return ['nothing to prune'];
+  type Row = (typeof sweeps)[number];
+  const sum = (of: (sweep: Row) => number): number => sweeps.reduce((total, sweep) => total + of(sweep), 0);
+  const bytes = (header: string, of: (sweep: Row) => number) =>
+    ({ header, text: (row: Row) => formatBytes(of(row)), align: 'right' }) as const;
+  const sizes = {
+    samples: sum(({ sampleBytes }) => sampleBytes),
+    layers: sum(({ layerBytes }) => layerBytes),
+    artefacts: sum(({ artefactBytes }) => artefactBytes),
+    attachments: attachments.reduce((total, each) => total + each.bytes, 0),
+  };
+  const parts = Object.entries(sizes).map(([name, size]) => `${name} ${formatBytes(size)}`);
+  const shared = sum(({ sharedFolders }) => sharedFolders);
   return [
-    ...tableOf(sweeps, names, look),
-    '',
-    look.style.strong(`${dryRun ? 'would go' : 'went'}: ${about}`),
-    ...attached,
-    ...kept,
+    ...renderTable<Row>(
+      [
+        { header: 'sweep', text: ({ sweepId }) => sweepId.slice(0, 8) },
+        { header: 'started', text: ({ startedAt }) => (startedAt ?? '–').slice(0, 10) },
+        bytes('samples', ({ sampleBytes }) => sampleBytes),
+        bytes('layers', ({ layerBytes }) => layerBytes),
+        bytes('artefacts', ({ artefactBytes }) => artefactBytes),
+      ],
+      sweeps.slice(0, SHOWN),
+      look,
+    ),
+    ...(sweeps.length > SHOWN ? [`… and ${sweeps.length - SHOWN} more`] : []),
+    look.style.strong(
+      `${dryRun ? 'would go' : 'went'}: of ${count(sweeps.length, 'sweep')} and ${count(attachments.length, 'attachment')}: ${parts.join(', ')}`,
+    ),
+    ...(measuredNow === 0 ? [] : [`${count(measuredNow, 'sweep')} stay: being measured now`]),
     ...(shared === 0 ? [] : [`artefacts of ${count(shared, 'run')} stay: another store in this folder has them too`]),
-    ...(dryRun ? ['nothing was changed'] : [space]),
+    ...(vacuumed ? [] : [`${formatBytes(free)} free in the file: --vacuum gives them back to the disk`]),
   ];
-}
-
-function attachmentLines({ attachments, dryRun }: PruneOutput): string[] {
-  if (attachments.length === 0) return [];
-  const bytes = attachments.reduce((sum, each) => sum + each.bytes, 0);
-  const names = attachments
-    .slice(0, SHOWN)
-    .map(({ runId, name, attachedAt }) => `  ${attachedAt.slice(0, 10)}  run ${runId.slice(0, 8)}  ${printable(name)}`);
-  const more = attachments.length - names.length;
-  return [
-    ...names,
-    ...(more > 0 ? [`  … and ${more} more`] : []),
-    `${dryRun ? 'would go' : 'went'}: ${count(attachments.length, 'attachment')}, ${formatBytes(bytes)}`,
-  ];
-}
-
-function tableOf(sweeps: readonly PrunedSweep[], names: NamesOfSweeps, look: Look): string[] {
-  const right = 'right' as const;
-  const table = renderTable<PrunedSweep>(
-    [
-      { header: 'sweep', text: ({ sweepId }) => sweepId.slice(0, 8) },
-      { header: 'started', text: ({ startedAt }) => (startedAt ?? '–').slice(0, 10) },
-      { header: 'matrix', text: ({ sweepId }) => printable(names.get(sweepId) ?? ''), minWidth: 8, dropRank: 2 },
-      { header: 'runs', text: ({ runs }) => String(runs), align: right, dropRank: 1 },
-      { header: 'samples', text: ({ sampleBytes }) => bytesText(sampleBytes), align: right },
-      { header: 'layers', text: ({ layerBytes }) => bytesText(layerBytes), align: right },
-      { header: 'artefacts', text: ({ artefactBytes }) => bytesText(artefactBytes), align: right },
-    ],
-    sweeps.slice(0, SHOWN),
-    look,
-  );
-  return sweeps.length > SHOWN ? [...table, look.style.dim(`… and ${sweeps.length - SHOWN} more`)] : table;
-}
-
-function bytesText(bytes: number): string {
-  return bytes === 0 ? '' : formatBytes(bytes);
 }

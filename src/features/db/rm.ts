@@ -1,15 +1,15 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeFindings } from '../../artefacts/findings-file.ts';
-import { makeOwnFolder } from '../../artefacts/folders.ts';
-import { artefactsFolderOf, removedFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
+import { makeOwnFolder } from '../../files/folders.ts';
+import { artefactsFolderOf, removedFolderOf, sweepFolderOf } from '../../files/layout.ts';
 import { moveToRemoved } from '../../artefacts/copy-artefacts.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import { LOCK_FILE, lockSweep, sweepLockHolder } from '../../run/sweep-lock.ts';
+import { LOCK_FILE, lockSweep, sweepLockHolder } from '../../run/planned-sweep.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
 import { SHORTEST_ID } from '../../selection/by-name.ts';
 import { sweepsOfName } from '../../selection/sides.ts';
@@ -25,7 +25,7 @@ import { shellQuote } from '../../text/shell-quote.ts';
 import type { RmOptions } from './command.ts';
 import type { RmOutput } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
-import { count, formatPercent } from '../../terminal/numbers.ts';
+import { count } from '../../terminal/numbers.ts';
 
 /** Takes sweeps back: what they said goes from the store, and their artefacts to `removed/`. */
 export function rm(names: readonly string[], options: RmOptions, io: Io): Promise<ExitCode> {
@@ -75,7 +75,7 @@ function refuse({ db, path }: OpenStore, { state, sweepId }: Sweep): void {
   const slurmRun = state === 'finished' ? null : (readStoredPlan(planOf(db, sweepId))?.slurmRun ?? null);
   if (slurmRun !== null && existsSync(slurmRun)) {
     throw new UsageError(
-      `sweep ${short} was handed to Slurm, whose jobs may still bring results: \`bench slurm cancel ${shellQuote(slurmRun)}\`, then move that folder away`,
+      `sweep ${short} was submitted to Slurm, whose jobs may still add results: \`bench slurm cancel ${shellQuote(slurmRun)}\`, then move that folder away`,
     );
   }
   const [baseline] = baselinesOf(db, sweepId);
@@ -132,9 +132,8 @@ async function removeOne(
 function outputOf(removed: readonly Removed[], dryRun: boolean): RmOutput {
   const removals = removed.map(({ removal }) => removal);
   const ids = new Set(removals.map(({ sweepId }) => sweepId));
-  const gone = new Map(removals.flatMap(({ findings }) => findings).map((each) => [each.finding.findingId, each]));
-  const reopened = removals.flatMap((removal) => removal.reopened);
-  const again = new Set(removals.flatMap(({ judgedAgain }) => judgedAgain).filter((id) => !ids.has(id)));
+  const gone = new Set(removals.flatMap(({ findings }) => findings).map(({ finding }) => finding.findingId));
+  const reopened = new Set(removals.flatMap((removal) => removal.reopened).map(({ findingId }) => findingId));
   return {
     schemaVersion: 1,
     dryRun,
@@ -146,60 +145,26 @@ function outputOf(removed: readonly Removed[], dryRun: boolean): RmOutput {
       movedTo,
       sharedRuns,
     })),
-    findings: [...gone.values()].map(({ acknowledgement, finding }) => ({
-      id: finding.findingId,
-      direction: finding.direction,
-      changePercent:
-        finding.cells.map((cell) => cell.changePercent).toSorted((a, b) => Math.abs(b) - Math.abs(a))[0] ?? null,
-      cells: new Set(finding.cells.map(({ cellKey }) => cellKey)).size,
-      reportedSweepId: finding.reportedSweepId,
-      acknowledged:
-        acknowledgement === null
-          ? null
-          : { reason: acknowledgement.reason, owner: acknowledgement.owner, until: acknowledgement.until },
-    })),
-    reopened: [...new Set(reopened.map(({ findingId }) => findingId))].filter((id) => !gone.has(id)),
-    judgedAgain: again.size,
+    findings: [...gone],
+    reopened: [...reopened].filter((id) => !gone.has(id)),
+    judgedAgain: [...new Set(removals.flatMap(({ judgedAgain }) => judgedAgain))].filter((id) => !ids.has(id)).length,
   };
 }
 
-function rmText({ dryRun, findings, judgedAgain, reopened, sweeps }: RmOutput, look: Look): string[] {
+function rmText({ dryRun, findings, judgedAgain, reopened, sweeps }: RmOutput, { style }: Look): string[] {
   const goes = dryRun ? 'would go' : 'went';
-  const restored = sweeps.flatMap(({ movedTo }) => movedTo ?? []);
   return [
-    ...sweeps.map((sweep) => look.style.strong(sweepLine(sweep, goes))),
-    ...findings.map((finding) => findingLine(finding, goes)),
-    ...reopened.map(
-      (id) => `finding ${id.slice(0, 8)} ${dryRun ? 'would be' : 'is'} open again: a later sweep had ended it`,
+    ...sweeps.map(({ name, runs, sharedRuns, startedAt, sweepId }) => {
+      const about = [name, startedAt?.slice(0, 16).replace('T', ' '), count(runs, 'run')].filter(Boolean).join(', ');
+      const shared = sharedRuns === 0 ? '' : `; artefacts of ${sharedRuns} stay: another store in this folder has them`;
+      return style.strong(`sweep ${sweepId.slice(0, 8)}, ${printable(about)}: ${goes}${shared}`);
+    }),
+    ...findings.map((id) => `finding ${id.slice(0, 8)}: ${goes}, with its acknowledgement`),
+    ...reopened.map((id) => `finding ${id.slice(0, 8)}: open again, as a later sweep had ended it`),
+    ...(judgedAgain === 0 ? [] : [`${count(judgedAgain, 'later sweep')}: judged again by the next \`bench check\``]),
+    ...(dryRun ? ['nothing was changed'] : []),
+    ...sweeps.flatMap(({ movedTo }) =>
+      movedTo === null ? [] : [`to bring it back: \`bench import ${shellQuote(movedTo)}\``],
     ),
-    ...(judgedAgain === 0
-      ? []
-      : [`the next \`bench check\` ${dryRun ? 'would judge' : 'judges'} ${count(judgedAgain, 'later sweep')} again`]),
-    ...(dryRun
-      ? ['nothing was changed']
-      : restored.map((path) => `to bring it back: \`bench import ${shellQuote(path)}\``)),
   ];
-}
-
-function sweepLine({ name, runs, sharedRuns, startedAt, sweepId }: RmOutput['sweeps'][number], goes: string): string {
-  const when = startedAt === null ? '' : ` of ${startedAt.slice(0, 16).replace('T', ' ')}`;
-  const what = name === null ? '' : `, ${printable(name)}`;
-  const shared =
-    sharedRuns === 0 ? '' : `; artefacts of ${count(sharedRuns, 'run')} stay: another store in this folder has them`;
-  return `sweep ${sweepId.slice(0, 8)}${when}${what}, ${count(runs, 'run')}: ${goes}${shared}`;
-}
-
-function findingLine(
-  { acknowledged, cells, changePercent, direction, id }: RmOutput['findings'][number],
-  goes: string,
-): string {
-  const change = changePercent === null ? '' : ` by ${formatPercent(Math.abs(changePercent), false)}`;
-  return `finding ${id.slice(0, 8)}, ${direction}${change} in ${count(cells, 'cell')}: ${goes}${markText(acknowledged)}`;
-}
-
-function markText(mark: RmOutput['findings'][number]['acknowledged']): string {
-  if (mark === null) return '';
-  const by = mark.owner === null ? '' : ` by ${printable(mark.owner)}`;
-  const until = mark.until === null ? '' : `, until ${printable(mark.until)}`;
-  return `, with its acknowledgement${by}${until}: ${printable(mark.reason)}`;
 }

@@ -1,29 +1,28 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 
-import { namesIn } from '../../artefacts/folders.ts';
-import { artefactsFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
-import { type Io, printResult } from '../../cli/io.ts';
+import { digestOfAttached } from '../../artefacts/attached.ts';
+import { namesIn } from '../../files/folders.ts';
+import { artefactsFolderOf, attachedFolderOf, runFolderOf, sweepFolderOf } from '../../files/layout.ts';
+import { verifyRunFolder } from '../../artefacts/run-files.ts';
+import { type Io, printResult, yieldToEventLoop } from '../../cli/io.ts';
 import { migrationsFolder, storePath, toolVersion } from '../../cli/store-location.ts';
 import { usingStore, withStore } from '../../cli/with-store.ts';
-import { verifyEngines, verifyVariants, cutOff, isDeadTemporary, verifyArtefacts } from './verify-artefacts.ts';
+import { EngineCache } from '../../engines/engine-cache.ts';
 import { StoreError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { isId, type SweepId } from '../../records/scalars.ts';
+import { isId, type RunId, type SweepId } from '../../records/scalars.ts';
 import { resolveSide } from '../../selection/sides.ts';
 import { openStore } from '../../store/file/open.ts';
-import { SiblingStores } from '../../store/prune.ts';
+import { compareRebuilt, type RebuiltComparison } from '../../store/verify/rebuilt.ts';
 import {
   isHarmless,
-  type StoreDamage,
-  hasArtefacts,
-  knownRuns,
   openToVerify,
+  type StoreDamage,
   type VerifiedStore,
   verifyFile,
 } from '../../store/verify/verify-store.ts';
-import { compareRebuilt, type RebuiltComparison } from '../../store/verify/rebuilt.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
@@ -36,44 +35,48 @@ export async function verify(options: VerifyOptions, io: Io): Promise<ExitCode> 
   const path = storePath(options.db, io);
   if (!existsSync(path)) throw new StoreError(`${path}: no such store`);
   const ticker = new Ticker(io);
-  let looked: LookedAt;
   try {
-    looked = await lookAt(path, options, ticker, io);
+    const looked = await lookAt(path, options, ticker, io);
+    ticker.end();
+    const isDamaged = !looked.found.every(isHarmless);
+    printResult(
+      io,
+      options,
+      { schemaVersion: 1, path, quick: options.quick === true, isDamaged, ...looked },
+      verifyText,
+    );
+    return isDamaged ? EXIT_CODES.incomplete : EXIT_CODES.fine;
   } finally {
     ticker.end();
   }
-  const { found, rebuilt, runs, sweeps } = looked;
-  const isDamaged = !found.every(isHarmless);
-  const quick = options.quick === true;
-  const output: VerifyOutput = { schemaVersion: 1, path, quick, sweeps, runs, isDamaged, found: [...found], rebuilt };
-  printResult(io, options, output, verifyText);
-  return isDamaged ? EXIT_CODES.incomplete : EXIT_CODES.fine;
 }
 
 type LookedAt = Pick<VerifyOutput, 'sweeps' | 'runs' | 'found' | 'rebuilt'>;
 
 async function lookAt(path: string, { quick, rebuild }: VerifyOptions, ticker: Ticker, io: Io): Promise<LookedAt> {
-  const opened = openToVerify(path, migrationsFolder());
-  if (opened.kind !== 'opened') return { runs: 0, sweeps: 0, found: [opened], rebuilt: null };
+  const client = openToVerify(path, migrationsFolder());
+  if ('kind' in client) return { runs: 0, sweeps: 0, found: [client], rebuilt: null };
   try {
-    const file = verifyFile(opened, path, migrationsFolder(), quick === true);
+    const found = verifyFile(client, path, migrationsFolder(), quick === true);
     // Rows of a damaged file, or of another schema, would only repeat it.
-    if (file.some(({ kind }) => kind !== 'foreignKey')) return { runs: 0, sweeps: 0, found: file, rebuilt: null };
-    const inFolder = await verifyFolder(opened, path, quick === true, ticker, io);
-    const compared = rebuild === undefined ? null : await compareWithArtefacts(opened, path, rebuild, ticker, io);
+    if (found.some(({ kind }) => kind !== 'foreignKey')) return { runs: 0, sweeps: 0, found, rebuilt: null };
+    found.push(...(await verifyFolder(client, path, quick === true, ticker, io)));
+    const compared = rebuild === undefined ? null : await compareWithArtefacts(client, path, rebuild, ticker, io);
+    const countOf = (table: string): number => Number(client.prepare(`SELECT count(*) FROM ${table}`).pluck().get());
     return {
-      ...opened.counts(),
-      found: [...file, ...inFolder, ...(compared?.found ?? [])],
-      rebuilt: compared === null ? null : [...compared.tables],
+      sweeps: countOf('sweeps'),
+      runs: countOf('runs'),
+      found: [...found, ...(compared?.found ?? [])],
+      rebuilt: compared && [...compared.tables],
     };
   } finally {
-    opened.close();
+    client.close();
   }
 }
 
 /** @param named ids of sweeps or `latest`; true for all */
 async function compareWithArtefacts(
-  { client }: VerifiedStore,
+  client: VerifiedStore,
   path: string,
   named: true | readonly string[],
   ticker: Ticker,
@@ -108,67 +111,94 @@ function sweepsNamed(db: string, named: readonly string[], io: Io): Promise<Swee
   });
 }
 
+/** Hashes of the artefacts and engines next to the store. */
 async function verifyFolder(
-  store: VerifiedStore,
+  client: VerifiedStore,
   path: string,
   isQuick: boolean,
   ticker: Ticker,
   io: Io,
 ): Promise<StoreDamage[]> {
-  const folder = dirname(path);
-  const others = new SiblingStores(path);
-  try {
-    const artefactsFolder = artefactsFolderOf(path);
-    const artefacts = existsSync(artefactsFolder)
-      ? await verifyArtefacts(artefactsFolder, knownRuns(store, others), {
-          isQuick,
-          onProgress: (runs) => ticker.report(`artefacts: ${runs} runs`),
-          signal: io.signal,
-        })
-      : noArtefacts(artefactsFolder, store);
-    ticker.report('engines and variants');
-    return [
-      ...artefacts,
-      ...(await verifyEngines(join(folder, 'engines'), isQuick, io.signal)),
-      ...(isQuick ? [] : await verifyVariants(join(folder, 'variants'), io.signal)),
-      ...leftCopies(folder, basename(path)),
-    ];
-  } finally {
-    others.close();
+  const found: StoreDamage[] = [];
+  const artefacts = artefactsFolderOf(path);
+  if (existsSync(artefacts)) found.push(...(await verifyArtefacts(client, artefacts, isQuick, ticker, io)));
+  else if (client.prepare('SELECT 1 FROM artefacts LIMIT 1').get() !== undefined) {
+    const what = 'no artefacts lie next to this store: logs and exports of its runs were not checked';
+    const advice = 'if they should be there, bring the folder back; all that bench shows is in the store';
+    found.push({ kind: 'noArtefacts', where: artefacts, what, advice });
   }
+  ticker.report('engines');
+  const { engines } = await new EngineCache(join(dirname(path), 'engines')).contents({ hashes: !isQuick });
+  const advice = 'remove it: it is never loaded, and built again when it is needed';
+  for (const engine of engines.filter(({ state }) => state === 'changed')) {
+    found.push({ kind: 'engine', where: engine.path, what: 'has other bytes than were built', advice });
+  }
+  return found;
 }
 
-/** A backup, or a store merged without artefacts. */
-function noArtefacts(folder: string, store: VerifiedStore): StoreDamage[] {
-  if (!hasArtefacts(store)) return [];
-  const what = 'no artefacts lie next to this store: logs and exports of its runs were not checked';
-  const advice = 'if they should be there, bring the folder back; all that bench shows is in the store';
-  return [{ kind: 'noArtefacts', where: folder, what, advice }];
+interface StoredFile {
+  readonly name: string;
+  readonly sha256: string;
+  readonly bytes: number;
 }
 
-/** What a backup, a merge or a migration was writing next to the store when it was killed. */
-function leftCopies(folder: string, name: string): StoreDamage[] {
-  const base = name.replace(/\.sqlite$/, '');
-  return readdirSync(folder)
-    .filter((other) => other.startsWith(base) && isDeadTemporary(other))
-    .map((other) => cutOff(join(folder, other)));
+/** A backup, or a store merged without artefacts, has none of them. */
+async function verifyArtefacts(
+  client: VerifiedStore,
+  folder: string,
+  isQuick: boolean,
+  ticker: Ticker,
+  io: Io,
+): Promise<StoreDamage[]> {
+  const runs = client
+    .prepare<[], { runId: RunId; sweepId: SweepId; isKept: number }>(
+      `SELECT r.run_id AS runId, r.sweep_id AS sweepId, r.artefact_folder IS NOT NULL AND coalesce(p.artefacts, 0) = 0 AS isKept
+       FROM runs r LEFT JOIN pruned_runs p ON p.run_id = r.run_id`,
+    )
+    .all();
+  const filesOf = (rest: string) =>
+    client.prepare<[RunId], StoredFile>(`SELECT name, sha256, bytes FROM ${rest} ORDER BY name`);
+  const written = filesOf('artefacts WHERE run_id = ?');
+  const attached = filesOf('attachments WHERE pruned_at IS NULL AND run_id = ?');
+  const found: StoreDamage[] = [];
+  const report = (where: string, isThere: boolean): void => {
+    const what = isThere ? 'has another content than was stored' : 'is not there';
+    const advice = 'bring it back from a backup; the stored results are whole without it';
+    found.push({ kind: isThere ? 'artefactDamaged' : 'artefactMissing', where, what, advice });
+  };
+  for (const [place, { isKept, runId, sweepId }] of runs.entries()) {
+    await yieldToEventLoop(io);
+    ticker.report(`artefacts: ${place} of ${runs.length} runs`);
+    const run = runFolderOf(folder, sweepId, runId);
+    if (isKept === 1 && !existsSync(run)) report(run, false);
+    else if (isKept === 1) {
+      for (const { file, kind } of await verifyRunFolder(run, written.all(runId), isQuick)) {
+        report(join(run, file), kind !== 'missing');
+      }
+    }
+    for (const { bytes, name, sha256 } of attached.all(runId)) {
+      const where = join(attachedFolderOf(folder, sweepId, runId), name);
+      const digest = isQuick || !existsSync(where) ? null : await digestOfAttached(where);
+      if (!existsSync(where)) report(where, false);
+      else if (digest !== null && (digest.sha256 !== sha256 || digest.bytes !== bytes)) report(where, true);
+    }
+  }
+  return found;
 }
 
 /** One line each, never cut: paths are to be copied. */
-function verifyText({ found, rebuilt, runs, sweeps, quick }: VerifyOutput, look: Look): string[] {
+function verifyText({ found, rebuilt, runs, sweeps, quick }: VerifyOutput, { style }: Look): string[] {
   const damages = found.filter((one) => !isHarmless(one));
-  const left = found.filter(isHarmless);
   const looked = `${count(sweeps, 'sweep')}, ${count(runs, 'run')}${quick ? ', nothing hashed' : ''}`;
-  const leftovers = left.filter(({ kind }) => kind === 'leftover').length;
-  const tail = leftovers === 0 ? '' : `; ${count(leftovers, 'leftover')} of processes that are gone`;
-  const head =
+  return [
     damages.length === 0
-      ? look.style.good(`no damage: ${looked}${tail}`)
-      : look.style.bad(`${count(damages.length, 'damage')} found: ${looked}${tail}`);
-  const lines = [...damages, ...left].map(
-    ({ where, what, advice }) => `  ${printable(where)}: ${printable(what)}; ${printable(advice)}`,
-  );
-  return [head, ...lines, ...(rebuilt === null ? [] : [rebuiltText(rebuilt)])];
+      ? style.good(`no damage: ${looked}`)
+      : style.bad(`${count(damages.length, 'damage')} found: ${looked}`),
+    ...[...damages, ...found.filter(isHarmless)].map(
+      ({ where, what, advice }) => `  ${printable(where)}: ${printable(what)}; ${printable(advice)}`,
+    ),
+    ...(rebuilt === null ? [] : [rebuiltText(rebuilt)]),
+  ];
 }
 
 function rebuiltText(tables: NonNullable<VerifyOutput['rebuilt']>): string {

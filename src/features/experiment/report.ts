@@ -1,21 +1,29 @@
-import { type AbExperiment, abSides, judgeExperiment } from '../../judge/experiment.ts';
+import * as z from 'zod';
+
+import { type AbExperiment, abJudgementSchema, abSides, judgeExperiment } from '../../judge/experiment.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import { FLAG_LABELS } from '../../records/run-flag.ts';
+import {
+  type OutputOf,
+  aboutCell as aboutCellSchema,
+  count as countSchema,
+  id as idSchema,
+  output as outputSchema,
+  provenance as provenanceSchema,
+} from '../../records/output-parts.ts';
+import { FLAG_LABELS, RUN_MARKS } from '../../records/run-flag.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { metricNamed } from '../../selection/by-name.ts';
-import { median } from '../../statistics/median.ts';
+import { median } from '../../statistics/order-statistics.ts';
 import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
-import { cellTable, withCells } from '../../terminal/cell-columns.ts';
+import { cellTable, sideColumns, withCells } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
-import { sideColumns } from '../../terminal/side-columns.ts';
 import { count, formatPercent, intervalText } from '../../terminal/numbers.ts';
 import { dotted, wrapHanging } from '../../terminal/text-width.ts';
 import { estimateWords } from '../../terminal/words.ts';
-import { aboutCell } from '../../text/cell-label.ts';
+import { aboutCell } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
-import type { AbOutput } from './output.ts';
 
 /** An experiment as it is stored, and the cells that its text needs. */
 export function abReport(db: StoreDatabase, sweep: Sweep, experiment: AbExperiment) {
@@ -125,3 +133,28 @@ function overallText(overall: Judgement, cells: AbOutput['cells']): string {
   const measured = cells.filter(({ verdict }) => verdict !== 'failed').length;
   return `${verdictText(overall)}${size}${cells.length === 1 ? '' : ` in the mean of ${count(measured, 'cell')}`}`;
 }
+
+export const ab = outputSchema('bench ab --json', {
+  sweepId: idSchema,
+  name: z.string(),
+  matrix: z.string().nullable(),
+  provenance: provenanceSchema,
+  variables: z.record(z.string(), z.string()).describe('Variables of side B'),
+  significantPercent: z.number(),
+  marks: z.array(z.enum(RUN_MARKS)).describe('Marks that make the runs of B ineligible as a baseline'),
+  cells: z.array(
+    z.strictObject({
+      ...aboutCellSchema,
+      bKey: idSchema.describe('Key of the cell of side B'),
+      betterIs: z.enum(['lower', 'higher']),
+      a: z.number().nullable().describe('Center of the runs of side A'),
+      b: z.number().nullable(),
+      runs: z.tuple([countSchema, countSchema]),
+      ...abJudgementSchema.shape,
+    }),
+  ),
+  overall: abJudgementSchema.describe('Judgement of the mean of all cells'),
+  notes: z.array(z.string()),
+});
+
+type AbOutput = OutputOf<typeof ab>;

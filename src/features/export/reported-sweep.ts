@@ -1,9 +1,9 @@
 import type { JudgedCell } from '../../judge/gate/evidence.ts';
 import type { CellRun } from '../../records/run.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { cellLabel } from '../../records/cell-label.ts';
 import type { Environment } from '../../records/environment.ts';
-import { median } from '../../statistics/median.ts';
+import { median } from '../../statistics/order-statistics.ts';
 import { type CustomMetricId, isCustomMetric, type MetricId } from '../../records/metric.ts';
 import { ineligibleFlags, FLAG_LABELS, isIneligible } from '../../records/run-flag.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';

@@ -1,9 +1,17 @@
-import { yieldToEventLoop, type Io } from '../../cli/io.ts';
+import * as z from 'zod';
+
+import { type Io, yieldToEventLoop } from '../../cli/io.ts';
 import { writeOutput } from '../../cli/output-file.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { JoinedLayer, ProfiledEngine } from '../../layers/profiled-engine.ts';
+import {
+  type OutputOf,
+  count as countSchema,
+  id as idSchema,
+  output as outputSchema,
+} from '../../records/output-parts.ts';
 import type { RunId } from '../../records/scalars.ts';
 import { namedRun, storedRun } from '../../selection/by-name.ts';
 import { profiledRun } from '../../selection/profiled-engine.ts';
@@ -11,12 +19,11 @@ import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { prunedFrom } from '../../store/prune.ts';
 import { layerRunsOfEngine } from '../../store/runs/layer-runs.ts';
-import { runSamples, type ShownRun } from '../../store/runs/show-run.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { type ShownRun, runSamples } from '../../store/runs/show-run.ts';
+import { cellLabel } from '../../records/cell-label.ts';
 import { jsonLine, jsonText, printable } from '../../text/printable.ts';
 import type { QueryTimeColumn, QueryTimes } from '../../trtexec/run-facts.ts';
 import type { ExportOptions } from './command.ts';
-import type { ExportOutput } from './output.ts';
 
 export async function exportRun(name: string, options: ExportOptions, io: Io): Promise<ExitCode> {
   const { format, json, output, redact } = options;
@@ -264,3 +271,14 @@ const STAMP_DIGITS = 6;
 export function roundingMs(stampMs: number): number {
   return 2 * 10 ** (Math.floor(Math.log10(Math.max(stampMs, 1))) + 1 - STAMP_DIGITS);
 }
+
+export const exported = outputSchema('bench export --output FILE --json', {
+  runId: idSchema,
+  format: z.literal('chrome-trace'),
+  file: z.string(),
+  bytes: countSchema,
+  slices: countSchema,
+  notes: z.array(z.string()),
+});
+
+type ExportOutput = OutputOf<typeof exported>;

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 
-import { CELL_FIELDS } from '../../matrix/cell-fields.ts';
+import { CELL_FIELDS } from '../../matrix/matrix.ts';
 import { AXIS_NAMES } from '../../matrix/schema/schema.ts';
 import { type Precision, PRECISIONS } from '../../records/cell.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
@@ -57,7 +57,7 @@ export function draftModels(found: readonly FoundModel[], possibilities: Possibi
     const variants = new Map<Precision, string>();
     for (const { model, precision } of files.filter((file) => file !== base)) {
       if (isOneOf(PRECISIONS, precision) && !variants.has(precision)) variants.set(precision, model.path);
-      else skipped.push({ path: model.path, problem: 'another file is of the same precision' });
+      else skipped.push({ path: model.path, problem: 'another file has the same precision' });
     }
     const drafted = draftModel(base?.model ?? null, first.model, [...variants], possibilities);
     const wanted = (base === undefined ? first.stem : base.whole).trim() || 'model';
@@ -83,7 +83,7 @@ function firstFree([first, ...others]: readonly [string, ...string[]], taken: re
   return name;
 }
 
-/** @param variants files by precision. @returns why no matrix can stand for it */
+/** @param variants files by precision. @returns why no matrix can use the model */
 function draftModel(
   base: FoundModel | null,
   { facts }: FoundModel,
@@ -166,11 +166,11 @@ function remarksOn({ controlFlowOps, customOps, dataDependentOps, externalFiles,
   const [lists, indices] = [namesOf((rank) => rank <= 1, 2), namesOf((rank) => rank > 1, 0)];
   const lost = externalFiles.filter(({ problem }) => problem !== null);
   return [
-    controlFlowOps.length > 0 && `${opCountsText(controlFlowOps)}: the host decides in between, so no CUDA graph`,
+    controlFlowOps.length > 0 && `${opCountsText(controlFlowOps)}: the host evaluates them, so no CUDA graph`,
     dataDependentOps.length > 0 &&
-      `${opCountsText(dataDependentOps)}: how much work it is hangs on the values; give real inputs: {INPUT: FILE}`,
+      `${opCountsText(dataDependentOps)}: the amount of work depends on the values; give real inputs: {INPUT: FILE}`,
     customOps.length > 0 && `${opCountsText(customOps)}: needs a plugin, build: {flags: {--dynamicPlugins: [FILE]}}`,
-    lists !== '' && `${lists}: if its values are a shape, write them here as if they were its dimensions`,
+    lists !== '' && `${lists}: if its values are a shape, write the values here, not its dimensions`,
     indices !== '' &&
       `${indices}: random integers are from -128 to 127; if these are indices, give real ones, inputs: {INPUT: FILE}`,
     ...lost.map(({ location, problem }) => `data file ${location}: ${problem}`),
@@ -184,7 +184,7 @@ function around(opt: number, min: number, max: number, why: string): SizeGuess {
 }
 
 const BATCH: SizeGuess = { ...around(8, 1, 32, 'a batch: three sizes, tuned for the middle one'), values: [1, 8, 32] };
-const UNKNOWN = around(16, 1, 64, 'a pure guess: the model does not say what this is');
+const UNKNOWN = around(16, 1, 64, 'the model does not explain this dimension');
 
 /** Tried in order on the lower-case name of a dimension. */
 const SIZES: readonly (readonly [name: RegExp, guess: SizeGuess])[] = [
@@ -223,7 +223,7 @@ export function draftShapes(inputs: readonly OnnxTensorInfo[]): Pick<DraftModel,
     if (['sequence', 'map', 'optional', 'opaque'].includes(elementType)) {
       return `input ${name} is no tensor but a ${elementType}`;
     }
-    if (elementType === 'string') return `input ${name} holds texts, which TensorRT cannot take`;
+    if (elementType === 'string') return `input ${name} holds strings, which TensorRT does not support`;
     if (shape === null) return `it does not say how many dimensions input ${name} has`;
     if (shape.every((dimension) => typeof dimension === 'number')) continue;
     if (/[,'\s]/.test(name)) {

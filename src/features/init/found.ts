@@ -1,10 +1,10 @@
 import { type Dirent, readdirSync, statSync } from 'node:fs';
 import { join, relative, resolve, sep } from 'node:path';
 
-import { readPythonVersions } from '../../tools/modelopt/names.ts';
+import { readPythonVersions } from '../../tools/modelopt/failure-rules.ts';
 import { formatTensorrtVersion } from '../../text/version.ts';
 import { Dialect } from '../../trtexec/arguments/dialect.ts';
-import { pythonFacts } from '../../machine/machine-tools.ts';
+import { pythonFacts } from '../../machine/machine-facts.ts';
 import { trtexecFacts } from '../../trtexec/program/trtexec-facts.ts';
 import { gpusFacts } from '../doctor/index.ts';
 import type { Io } from '../../cli/io.ts';
@@ -12,7 +12,7 @@ import { readOnnxFacts } from '../../tools/onnx/onnx-file.ts';
 import { UsageError } from '../../errors.ts';
 import type { FoundModel, SkippedFile } from './draft.ts';
 import { printable } from '../../text/printable.ts';
-import { onnxProblem, readingProblem } from '../../selection/reading-problem.ts';
+import { onnxProblem, readingProblem } from '../../selection/find-runs.ts';
 
 const PATIENCE = { toolMs: 10_000, trtexecMs: 30_000 };
 
@@ -45,7 +45,7 @@ export async function lookAround(stated: string | undefined, io: Io) {
     gpus: names,
     found: [
       version === null
-        ? `trtexec: ${help === null ? 'none was found' : 'it did not say its version'}, so only what every version can do is asked for`
+        ? `trtexec: ${help === null ? 'none was found' : 'it did not say its version'}, so the matrix uses only features of every version`
         : `trtexec ${formatTensorrtVersion(version)}`,
       names.length === 0 ? 'GPU: none was seen' : `GPU: ${names.join(', ')}`,
       ...(names.length > 1 ? ['Several GPUs at the same time: bench run --gpus all'] : []),

@@ -12,9 +12,7 @@ import type { Look } from '../../terminal/look.ts';
 import { count } from '../../terminal/numbers.ts';
 import { wrapWords } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
-import { shellLine, shellQuote } from '../../text/shell-quote.ts';
-import { yamlText } from '../../text/yaml-text.ts';
-import { notIgnored, repositoryFolder } from '../../tools/git/git.ts';
+import { shellLine, shellQuote, yamlText } from '../../text/shell-quote.ts';
 import type { InitOptions } from './command.ts';
 import { type DraftModel, draftModels } from './draft.ts';
 import { findModels, lookAround } from './found.ts';
@@ -25,7 +23,7 @@ const SCHEMA_NAME = 'matrix.schema.json';
 export async function init(places: readonly string[], options: InitOptions, io: Io): Promise<ExitCode> {
   const path = resolve(io.cwd, options.output);
   if (basename(path) === SCHEMA_NAME) {
-    throw new UsageError(`--output ${printable(options.output)}: the schema has this name`);
+    throw new UsageError(`--output ${printable(options.output)}: bench writes the schema under this name`);
   }
   const [read, here] = await Promise.all([findModels(places, dirname(path), io), lookAround(options.trtexec, io)]);
   if (read.note !== null) io.err(`${read.note}\n`);
@@ -35,14 +33,14 @@ export async function init(places: readonly string[], options: InitOptions, io: 
   if (models.length === 0) {
     const more = skipped.length > 1 ? `, and ${skipped.length - 1} more` : '';
     throw new UsageError(
-      `no model that a matrix could stand for: ${printable(first?.path ?? '')}: ${first?.problem ?? ''}${more}`,
+      `no model that a matrix can use: ${printable(first?.path ?? '')}: ${first?.problem ?? ''}${more}`,
     );
   }
   const { statedTrtexec } = here;
-  // Everything that was guessed says so next to it.
+  // A comment marks every guess.
   const draft = [
     `# yaml-language-server: $schema=./${SCHEMA_NAME}`,
-    '# Written by `bench init`. What it guessed says so; change what you know better. All that may stand here: bench help matrix',
+    '# Written by `bench init`. Comments mark guesses: correct them. All keys: bench help matrix',
     ...here.found.map((line) => comment(line)),
     comment(`Run it: ${shellLine(['bench', 'run', options.output])}`),
     '',
@@ -63,7 +61,7 @@ export async function init(places: readonly string[], options: InitOptions, io: 
     schemaVersion: 1,
     file: options.output,
     schemaFile: writeSchema(dirname(path)) ? join(dirname(options.output), SCHEMA_NAME) : null,
-    ...(await ignoreMade(io)),
+    ignoreFile: writeIgnore(io) ? '.gitignore' : null,
     trtexec: here.trtexec,
     gpus: here.gpus,
     models: models.map(({ dimensions, name, onnx, precisions }) => ({ name, onnx, precisions, dimensions })),
@@ -97,22 +95,12 @@ function writeSchema(folder: string): boolean {
 /** What bench makes next to the store, and reports by the names that they have in the documents: patterns for git. */
 const MADE = ['artefacts/', 'engines/', 'variants/', 'bench.sqlite*', 'report.html', 'report.md', 'report.xml'];
 
-/** Writes a `.gitignore` where there is none, for what git would add. */
-async function ignoreMade(io: Io): Promise<Pick<InitOutput, 'ignoreFile' | 'notIgnored'>> {
-  const none = { ignoreFile: null, notIgnored: [] };
-  // A store elsewhere has a folder of its own.
-  if (dirname(storePath(undefined, io)) !== io.cwd) return none;
-  const paths = MADE.map((pattern) => pattern.replace('*', ''));
-  const added = await notIgnored(io.cwd, paths);
-  const patterns = MADE.filter((_, place) => added.includes(paths[place] ?? ''));
-  if (patterns.length === 0) return none;
-  try {
-    writeFileSync(join(io.cwd, '.gitignore'), `# made by bench\n${patterns.join('\n')}\n`, { flag: 'wx' });
-    return { ignoreFile: '.gitignore', notIgnored: [] };
-  } catch {
-    // Without a repository nobody knows what it means.
-    return (await repositoryFolder(io.cwd)) === null ? none : { ignoreFile: null, notIgnored: patterns };
-  }
+/** False where there is a `.gitignore`, and for a store elsewhere, which has a folder of its own. */
+function writeIgnore(io: Io): boolean {
+  const path = join(io.cwd, '.gitignore');
+  if (dirname(storePath(undefined, io)) !== io.cwd || existsSync(path)) return false;
+  writeFileSync(path, `# made by bench\n${MADE.join('\n')}\n`);
+  return true;
 }
 
 function initText(written: InitOutput, { columns, style }: Look): string[] {
@@ -133,9 +121,6 @@ function initText(written: InitOutput, { columns, style }: Look): string[] {
     ...stated('GPU', gpus.join(', ')),
     ...stated('schema for editors', schemaFile),
     ...stated('git ignores the results', ignoreFile),
-    ...(written.notIgnored.length === 0
-      ? []
-      : warned(`.gitignore lacks what bench makes: ${written.notIgnored.join(' ')}`)),
     ...lacking.flatMap((what) => warned(`missing: ${what}`)),
     lacking.length === 0
       ? `next: bench plan ${command}, then bench run ${command}`
@@ -156,14 +141,14 @@ run:
   warmUpMs: 500
   durationS: 3
 
-repeats: 3 # runs of each cell; more of them see smaller changes, see \`bench noise\`
+repeats: 3 # runs of each cell; more runs detect smaller changes: see \`bench noise\`
 profile: false # true: one more run of each cell with times by layer, for \`bench why\`
 
 gate: # what \`bench check\` reports
   confirm: true # measure slower cells in pairs with their last good engine
   # minChange: 2% # smaller changes are not reported
   # limits: ['p99 <= 5 ms', { limit: 'engineMib <= 500', filter: 'batch=1' }]
-  # owners: [{ filter: 'model=*', owner: team-vision }] # the last entry that fits a cell holds
+  # owners: [{ filter: 'model=*', owner: team-vision }] # for each cell, the last match counts
 `;
 
 function modelLines(model: DraftModel): string[] {
@@ -177,7 +162,7 @@ function modelLines(model: DraftModel): string[] {
     `  ${yamlText(name)}:`,
     ...remarks.map((line) => comment(line, '    ')),
     ...(onnx === null ? [] : [`    onnx: ${yamlText(onnx)}`]),
-    shapes === null ? '    shapes: static' : '    shapes: # a word is an axis',
+    shapes === null ? '    shapes: static' : '    shapes: # axes lists the values of named dimensions',
     ...Object.entries(shapes ?? {}).map(([input, shape]) => {
       const sizes = shape.map((size) => (typeof size === 'number' ? size : yamlText(size)));
       return `      ${yamlText(input)}: [${sizes.join(', ')}]`;
@@ -194,7 +179,7 @@ function modelLines(model: DraftModel): string[] {
     ...dimensions.map((axis) => `      ${yamlText(axis.name)}: [${axis.values.join(', ')}] # guessed, ${axis.why}`),
     ...(dimensions.length === 0
       ? []
-      : ['    build: # the shapes that an engine takes; `opt` are those that it is tuned for', ...limits]),
+      : ['    build: # the optimization profile; TensorRT optimizes for `opt`', ...limits]),
   ];
 }
 

@@ -8,11 +8,7 @@ const size = z.number().int().min(0);
 export const initOutput = output('bench init --json', {
   file: z.string().describe('The matrix that was written'),
   schemaFile: z.string().nullable().describe('The schema file, for editors; null if it existed'),
-  ignoreFile: z
-    .string()
-    .nullable()
-    .describe('The .gitignore that was written; null when one was there, or none is needed'),
-  notIgnored: z.array(z.string()).describe('Lines that the .gitignore which was there lacks'),
+  ignoreFile: z.string().nullable().describe('The .gitignore that was written; null when one was there'),
   trtexec: z
     .strictObject({ path: z.string(), version: z.string().nullable() })
     .nullable()
@@ -40,7 +36,7 @@ export const initOutput = output('bench init --json', {
             why: z.string().nullable().describe('Why it was guessed'),
           }),
         )
-        .describe('Those that the model leaves open'),
+        .describe('Inputs with dynamic dimensions'),
     }),
   ),
   skipped: z.array(z.strictObject({ path: z.string(), problem: z.string() })),

@@ -1,16 +1,27 @@
+import * as z from 'zod';
+
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
-import { type KnownNoise, visibleChange } from '../../judge/detectable-effect.ts';
-import { HISTORY, NEWEST_SWEEPS } from '../../judge/history/settings.ts';
+import { HISTORY, NEWEST_SWEEPS, logsOf, noiseOf } from '../../judge/history/noise.ts';
+import { type KnownNoise, squaresAround, visibleChange } from '../../judge/run-noise.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import { isMetric, isOfBuild, type MetricId, metricOf, metricWord } from '../../records/metric.ts';
+import { type MetricId, isMetric, isOfBuild, metricOf, metricWord } from '../../records/metric.ts';
+import {
+  type OutputOf,
+  aboutCell as aboutCellSchema,
+  count as countSchema,
+  id,
+  outputOfVersion,
+  provenance as provenanceSchema,
+} from '../../records/output-parts.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { chooseCells, metricNamed, namedCells } from '../../selection/by-name.ts';
+import { cellHistories } from '../../selection/cell-histories.ts';
 import { resolveSide } from '../../selection/sides.ts';
-import { percentOfLog } from '../../statistics/logarithms.ts';
-import { median } from '../../statistics/median.ts';
+import { at, median, medianIn } from '../../statistics/order-statistics.ts';
+import { percentOfLog } from '../../statistics/special-functions.ts';
 import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellKeysOf } from '../../store/runs/runs.ts';
@@ -19,22 +30,16 @@ import { cellTable, withCells } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatNumber } from '../../terminal/numbers.ts';
 import { dotted, wrapWords } from '../../terminal/text-width.ts';
-import { aboutCell, inLabelOrder } from '../../text/cell-label.ts';
+import { aboutCell, inLabelOrder } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import type { NoiseOptions } from './command.ts';
-import { type NoiseOutput, type NoisyCell, SHOWN_RUNS } from './output.ts';
-import { logsOf, noiseOf } from '../../judge/history/noise.ts';
-import { squaresAround } from '../../judge/run-noise.ts';
-import { cellHistories } from '../../selection/cell-histories.ts';
-import { at } from '../../statistics/at.ts';
-import { medianIn } from '../../statistics/order-statistics.ts';
 
 /** `bench noise [CELL...]`: the noise of each cell, and what is visible in spite of it. */
 export async function noise(names: readonly string[], options: NoiseOptions, io: Io): Promise<ExitCode> {
   const { branch, metric } = options;
   if (metric !== undefined && isMetric(metric) && isOfBuild(metric)) {
     throw new UsageError(
-      `--metric ${metricWord(metric)}: a build has one ${metricOf(metric).label}, however often its engine runs`,
+      `--metric ${metricWord(metric)}: a build has one ${metricOf(metric).label}, even if its engine runs often`,
     );
   }
   return withStore(options, io, async ({ db }) => {
@@ -61,7 +66,7 @@ export async function noise(names: readonly string[], options: NoiseOptions, io:
       notes: [
         copies > 0 && `${count(copies, 'sweep')} with the same recorded runs as an earlier one left out`,
         !isSweepNoiseKnown &&
-          `sweep-to-sweep noise needs at least ${HISTORY.leastNights} sweeps: until then what is visible is by the runs alone`,
+          `sweep-to-sweep noise needs at least ${HISTORY.leastNights} sweeps: until then, the detectable change includes only run noise`,
       ].filter((text) => text !== false),
     };
     return printResult(io, options, output, (_, look) => {
@@ -84,7 +89,7 @@ export function noiseOfCell(db: StoreDatabase, cell: KeyedCell, metric: MetricId
   return noiseOfSweeps(measuredCells(db, sweeps, [cell], metric).measured.flatMap((one) => one.sweeps));
 }
 
-/** What a cell scatters by, and what is visible in spite of it, among this many cells. */
+/** The noise of a cell, and its detectable changes among this many cells. */
 function noisyCell({ cell, metric, sweeps }: MeasuredCell, cells: number): NoisyCell {
   const known = noiseOfSweeps(sweeps);
   return {
@@ -237,3 +242,36 @@ function timerNoise(values: Float64Array): number {
   const isCoarse = gaps.length > 0 && gaps.length + 1 <= Math.max(3, 0.6 * sorted.length);
   return isCoarse ? Math.min(...gaps) / medianIn(sorted, 0, sorted.length) / Math.sqrt(12) : 0;
 }
+
+/** Runs of a sweep for which the table says what they show. */
+const SHOWN_RUNS = [1, 3, 5, 10] as const;
+
+const percent = z.number().min(0).nullable();
+
+export const noiseOutput = outputOfVersion(3, 'bench noise --json', {
+  sweepId: id.describe('The newest sweep of the series'),
+  firstSweepId: id.describe('The oldest sweep used'),
+  branch: z.string().nullable(),
+  matrix: z.string().nullable(),
+  provenance: provenanceSchema,
+  sweeps: countSchema,
+  cells: z.array(
+    z.strictObject({
+      ...aboutCellSchema,
+      runs: countSchema,
+      sweeps: countSchema,
+      runPercent: percent.describe('Standard deviation of a run within its sweep'),
+      sweepPercent: percent.describe(
+        'Standard deviation between sweeps beyond run noise; null with fewer than 8 sweeps',
+      ),
+      visible: z
+        .array(z.strictObject({ runs: countSchema, percent }))
+        .describe('Detectable effect by number of runs per side: found nine times in ten'),
+    }),
+  ),
+  notes: z.array(z.string()),
+});
+
+type NoiseOutput = OutputOf<typeof noiseOutput>;
+
+type NoisyCell = NoiseOutput['cells'][number];

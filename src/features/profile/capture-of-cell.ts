@@ -1,29 +1,55 @@
 import { stat } from 'node:fs/promises';
 
-import { artefactsFolderOf } from '../../artefacts/layout.ts';
-import { cellLabel } from '../../text/cell-label.ts';
-import { EnvironmentLackingError, UsageError } from '../../errors.ts';
-import { outcomeReason } from '../../records/outcome.ts';
 import { attachFile } from '../../artefacts/attached.ts';
-import { captureProblem, type CaptureRequest, exportArgs } from '../../tools/nsys/nsys-args.ts';
-import { askNsys, GUIDE_NSYS, type NsysDialect } from '../../tools/nsys/nsys-dialect.ts';
-import { count, formatBytes } from '../../terminal/numbers.ts';
-import { capturedFiles, refuseOverwrite, runNsys } from '../../tools/nsys/run-nsys.ts';
-import type { TrtexecProgram } from '../../trtexec/program/find-trtexec.ts';
-import { cellRunsOf } from '../../store/runs/cell-runs.ts';
-import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
-import type { CellRun } from '../../records/run.ts';
-import type { OpenStore } from '../../store/file/open.ts';
+import { artefactsFolderOf, enginesFolderOf } from '../../files/layout.ts';
 import type { Io } from '../../cli/io.ts';
-import { readKernels } from '../layers/index.ts';
-import { profiledCell } from '../../selection/profiled-engine.ts';
+import { LiveProgress } from '../../run/live-progress.ts';
 import { chooseProgram } from '../../cli/program.ts';
-import { CaptureError, captureCell } from './capture-cell.ts';
+import { EngineCache } from '../../engines/engine-cache.ts';
+import { filledArgs } from '../../engines/engine-state.ts';
+import { provideEngine } from '../../engines/provide-engine.ts';
+import { BenchError, EnvironmentLackingError, UsageError } from '../../errors.ts';
+import { EXIT_CODES } from '../../exit-codes.ts';
+import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
+import { machineOf } from '../../machine/machine.ts';
+import { outcomeReason } from '../../records/outcome.ts';
+import type { CellRun } from '../../records/run.ts';
+import { openWorkers } from '../../run/gpu-worker.ts';
+import { overlay } from '../../run/start.ts';
+import { lockSweep } from '../../run/planned-sweep.ts';
+import { profiledCell } from '../../selection/profiled-engine.ts';
+import type { OpenStore } from '../../store/file/open.ts';
+import { cellRunsOf } from '../../store/runs/cell-runs.ts';
+import { formatBytes } from '../../terminal/numbers.ts';
+import { outcomeText } from '../../terminal/words.ts';
+import { cellLabel } from '../../records/cell-label.ts';
+import { printable } from '../../text/printable.ts';
+import {
+  type CaptureRequest,
+  GUIDE_NSYS,
+  type NsysDialect,
+  askNsys,
+  captureArgs,
+  captureProblem,
+  capturedFiles,
+  exportArgs,
+  refuseOverwrite,
+  runNsys,
+} from '../../tools/nsys/nsys-args.ts';
+import type { TrtexecProgram } from '../../trtexec/program/find-trtexec.ts';
+import { converterFor } from '../../variants/converter.ts';
+import { Variants } from '../../variants/sweep-variants.ts';
+import { readKernels } from '../layers/index.ts';
 import type { ProfileOptions } from './command.ts';
-import { NOT_CAPTURED, type ProfileOutput } from './output.ts';
-import { captureSteps, captureRequest, captureTarget, type CaptureTarget, engineInCache } from './target.ts';
-
-const MANY_QUERIES = 1000;
+import {
+  type CaptureTarget,
+  NOT_CAPTURED,
+  type ProfileOutput,
+  captureRequest,
+  captureSteps,
+  captureTarget,
+  engineInCache,
+} from './target.ts';
 
 export const NO_NSYS =
   "nsys is not on PATH: it comes with the CUDA toolkit, in NVIDIA's containers, or as the package nsight-systems-cli; --dry-run shows the commands without it";
@@ -53,22 +79,16 @@ export async function captureOfCell(
     nsysVersion: dialect.version,
     engine: target.build.enginePath ?? cached?.path ?? null,
     steps: captureSteps(target, request, dialect, trtexecShown(target, options), cached),
-    notes: notesOf(target, request, found, isIgnored, cached !== null),
+    notes: found === null ? ["no nsys on PATH: its options follow TensorRT's guide"] : [],
   };
   if (isDryRun) return base;
   if (store === null) {
     throw new UsageError('there is no store here: measure the cell first, with `bench run`');
   }
   refuseOverwrite(io.cwd, request.output, request.replaces);
-  const capture = await captureCell(target, request, dialect, programOf(target, options, io), store, io);
+  const engine = await captureCell(target, request, dialect, programOf(target, options, io), store, io);
   const done = await finish(target, request, runs, store, options, io);
-  return {
-    ...base,
-    ...done,
-    dryRun: false,
-    engine: capture.engine.path,
-    notes: [...notesOf(target, request, found, isIgnored, true), ...capture.notes, ...done.notes],
-  };
+  return { ...base, ...done, dryRun: false, engine };
 }
 
 const NOTHING = { kind: 'measured', evidence: [] } as const;
@@ -103,29 +123,6 @@ function programOf({ measured, prepared }: CaptureTarget, { trtexec }: ProfileOp
   throw new UsageError(
     'this cell was recorded: a capture needs a real trtexec (--trtexec PATH); --dry-run shows the commands',
   );
-}
-
-function notesOf(
-  { build, cell, measured, prepared }: CaptureTarget,
-  request: CaptureRequest,
-  found: NsysDialect | null,
-  isGraphIgnored: boolean,
-  isCached: boolean,
-): string[] {
-  const isBuilt = !isCached && build.enginePath === null;
-  const isRecorded = prepared === null && measured?.sweep.provenance === 'recorded';
-  return [
-    ...(isRecorded ? ['this cell was recorded: nothing here can be captured as it is'] : []),
-    ...(found === null ? ["no nsys on PATH: its options are spelled as TensorRT's guide does"] : []),
-    ...(cell.cudaGraph && isGraphIgnored
-      ? ['the newest run of this cell captured no graph: its kernels are launched one by one']
-      : []),
-    ...(request.iterations > MANY_QUERIES
-      ? [`${count(request.iterations, 'query', 'queries')} make a large file: 50 show the same`]
-      : []),
-    ...(isBuilt ? ['bench builds into its own cache, with a timing cache: the name of the engine represents it'] : []),
-    ...(isBuilt && build.variantRef !== null ? ['variant.onnx represents the model that is converted before'] : []),
-  ];
 }
 
 type Finished = Pick<ProfileOutput, 'files' | 'kernels' | 'notes' | 'runId'>;
@@ -164,8 +161,7 @@ async function finish(
     if (attached) await attachFile(attachContext, run.runId, file, stampedName(file, io));
     files.push({ path: file, bytes, attached });
   }
-  const isAny = files.some(({ attached }) => attached);
-  return { files, runId: isAny && run !== null ? run.runId : null, kernels, notes };
+  return { files, runId: files.some(({ attached }) => attached) ? (run?.runId ?? null) : null, kernels, notes };
 }
 
 /** Those of a new capture; unreadable ones are a remark, as the capture exists. */
@@ -190,4 +186,78 @@ function stampedName(path: string, io: Io): string {
     .toISOString()
     .replace(/[-:]|\.\d+/g, '');
   return `${base}-${stamp}${ending}`;
+}
+
+export class CaptureError extends BenchError {
+  override readonly name = 'CaptureError';
+  readonly exitCode = EXIT_CODES.incomplete;
+  private readonly lastWords: readonly string[];
+
+  constructor(problem: string, lastWords: readonly string[]) {
+    super(problem);
+    this.lastWords = lastWords;
+  }
+
+  override get lines(): readonly string[] {
+    return [this.message, ...this.lastWords.map((line) => `  ${line}`)];
+  }
+}
+
+/**
+ * Builds the engine of a cell unless it is cached, and captures only its queries. The build belongs to the sweep that
+ * measured the cell; the capture is not a run, so no statistic uses it.
+ * @returns the path of the engine
+ */
+async function captureCell(
+  target: CaptureTarget,
+  request: CaptureRequest,
+  dialect: NsysDialect,
+  program: TrtexecProgram,
+  store: OpenStore,
+  io: Io,
+) {
+  const { measured, plan } = target;
+  if (measured === null) {
+    throw new UsageError(
+      'this cell was never measured here: measure it first; a capture is attached to a measured run (bench run MATRIX --filter ...)',
+    );
+  }
+  const { sweep } = measured;
+  const unlock = lockSweep(artefactsFolderOf(store.path), sweep.sweepId);
+  const progress = new LiveProgress({ ...plan, runs: [] }, program, io);
+  const cache = new EngineCache(enginesFolderOf(store.path));
+  try {
+    const machine = await machineOf(program, io);
+    if (machine.note !== null) progress.take({ kind: 'note', text: machine.note });
+    const settings = { telemetry: false, coolDown: null, numa: 'off' } as const;
+    const own = plan.variants.filter(({ variantRef }) => variantRef === target.build.variantRef);
+    const converter = await converterFor({ variants: own }, null, io);
+    const opened = { sweep, plan, program, converter, machines: [machine] as const, settings, cache };
+    const [worker] = await openWorkers(store, opened, io, (event) => progress.take(event));
+    const context = { ...worker, mayChangeEngines: true };
+    const state = await provideEngine(context, target.build, new Variants(context));
+    if (state.kind === 'failed') {
+      throw new CaptureError(`no engine to capture: ${outcomeText(state.outcome, io.errLook.style)}`, []);
+    }
+    const { engine } = state;
+    io.err(`capturing ${request.iterations} queries of ${printable(target.build.label)}\n`);
+    const args = captureArgs(
+      request,
+      dialect,
+      [program.file, ...program.prefixArgs],
+      filledArgs(target.run.args, { engine: engine.path, variant: engine.variantPath }),
+      engine.path,
+    );
+    const env = { ...worker.program.env, ...overlay(target.run.env) };
+    const place = { spawn: worker.spawn, env, cwd: io.cwd, signal: io.signal };
+    const failure = await runNsys(place, args, `${request.output}.nsys-rep`);
+    if (failure !== null) {
+      throw new CaptureError(`nsys captured nothing: ${failure.exit}`, failure.lastWords);
+    }
+    return engine.path;
+  } finally {
+    progress.end();
+    cache.uses.release();
+    unlock();
+  }
 }

@@ -6,29 +6,31 @@ import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { warnIfMigrated } from '../../cli/with-store.ts';
 import { EnvironmentLackingError, UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
-import { readWindow, trtllmArgs, trtllmVariables } from '../../harnesses/trtllm-bench/capture.ts';
 import { layerFactsOf } from '../../layers/layer-facts.ts';
-import { profiledCell } from '../../selection/profiled-engine.ts';
 import { overlay } from '../../run/start.ts';
-import { openExistingStore, type OpenStore } from '../../store/file/open.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { profiledCell } from '../../selection/profiled-engine.ts';
+import { type OpenStore, openExistingStore } from '../../store/file/open.ts';
 import type { Look } from '../../terminal/look.ts';
 import { formatBytes } from '../../terminal/numbers.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
+import { cellLabel } from '../../records/cell-label.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { printable } from '../../text/printable.ts';
 import { envText, shellLine } from '../../text/shell-quote.ts';
 import { parseTensorrtVersion } from '../../text/version.ts';
 import { layerNcuArgs } from '../../tools/ncu/ncu-args.ts';
-import { exportArgs, fileName } from '../../tools/nsys/nsys-args.ts';
-import { askNsys } from '../../tools/nsys/nsys-dialect.ts';
-import { capturedFiles, refuseOverwrite, runNsys } from '../../tools/nsys/run-nsys.ts';
+import { askNsys, capturedFiles, exportArgs, fileName, refuseOverwrite, runNsys } from '../../tools/nsys/nsys-args.ts';
 import { kernelsText } from '../layers/index.ts';
-import { CaptureError } from './capture-cell.ts';
-import { captureOfCell, kernelsIfAny, NO_NSYS, trtexecShown } from './capture-of-cell.ts';
+import { CaptureError, NO_NSYS, captureOfCell, kernelsIfAny, trtexecShown } from './capture-of-cell.ts';
 import type { ProfileOptions } from './command.ts';
-import { type CaptureStep, NOT_CAPTURED, type ProfileOutput } from './output.ts';
-import { captureTarget, type CaptureTarget, engineInCache } from './target.ts';
+import {
+  type CaptureStep,
+  type CaptureTarget,
+  NOT_CAPTURED,
+  type ProfileOutput,
+  captureTarget,
+  engineInCache,
+} from './target.ts';
 
 export async function profile(words: readonly string[], options: ProfileOptions, io: Io): Promise<ExitCode> {
   refuseMixed(words, options);
@@ -58,14 +60,14 @@ function refuseMixed(words: readonly string[], options: ProfileOptions): void {
   const { dla, gpuMetrics, matrix, ncu, nsys, preset, tensorrt, window } = options;
   if (nsys !== true && ncu === undefined) {
     throw new UsageError(
-      'with which profiler? --nsys captures kernels, calls and copies, --ncu shows the line for one layer; layer times take none: `bench run MATRIX --profile`, `bench layers CELL`',
+      'which profiler? --nsys captures kernels, calls and copies, --ncu prints the command for one layer; layer times need neither: `bench run MATRIX --profile`, `bench layers CELL`',
     );
   }
   if (nsys === true && ncu !== undefined) throw new UsageError('--nsys and --ncu exclude each other');
   if (preset === undefined) {
     if (window !== undefined) throw new UsageError('--window goes with --preset trtllm');
     if (words.length > 1) {
-      throw new UsageError('one cell is captured at a time; a command behind -- goes with --preset trtllm');
+      throw new UsageError('name one cell; a command after -- needs --preset trtllm');
     }
   } else if (ncu !== undefined || matrix !== undefined || dla === true || gpuMetrics === true) {
     throw new UsageError('--preset captures a command: it takes --window, --output, --dry-run alone');
@@ -110,7 +112,7 @@ async function layerLine(
     steps: [{ kind: 'capture', variables: target.run.env, argv: ['ncu', ...argv] }],
     notes: [
       `Nsight Compute replays the kernels of ${chosen}; bench does not run it`,
-      ...(target.cell.cudaGraph ? ['without a CUDA graph here: its launch is in the range of no layer'] : []),
+      ...(target.cell.cudaGraph ? ['without a CUDA graph, whose launch is outside the NVTX ranges of layers'] : []),
     ],
   };
 }
@@ -210,22 +212,42 @@ export function captureText(report: ProfileOutput, look: Look): string[] {
     // On one line: it is copied.
     ...steps.flatMap(({ argv, kind, variables }) => [
       '',
-      style.accent(WORDS[kind]),
-      `${envText(variables)}${tracedLine(argv)}`,
+      style.accent(kind),
+      `${envText(variables)}${shellLine(argv)}`,
     ]),
   ];
 }
 
-const WORDS: Readonly<Record<CaptureStep['kind'], string>> = {
-  build: 'build',
-  capture: 'capture',
-  export: 'export, to be read',
-};
+/** A range of iterations of a TensorRT-LLM engine: `100-150`. */
+interface ProfilingWindow {
+  readonly from: number;
+  readonly to: number;
+}
 
-/** A list of what is traced with a dash in it is in quotes, as in TensorRT-LLM's own documentation. */
-function tracedLine(argv: readonly string[]): string {
-  const at = argv.indexOf('-t') + 1;
-  const traced = argv[at] ?? '';
-  if (at === 0 || !/^[\w,-]*-[\w,-]*$/.test(traced)) return shellLine(argv);
-  return [shellLine(argv.slice(0, at)), `'${traced}'`, shellLine(argv.slice(at + 1))].join(' ');
+export function readWindow(text: string): ProfilingWindow | null {
+  const [, from, to] = /^(\d{1,9})-(\d{1,9})$/.exec(text.trim()) ?? [];
+  if (from === undefined || to === undefined || Number(from) >= Number(to)) return null;
+  return { from: Number(from), to: Number(to) };
+}
+
+/** Trace options for a Python harness, from TensorRT-LLM's page on performance analysis. */
+const TRTLLM_TRACE = 'cuda,nvtx,python-gil';
+
+/** Set in the environment of nsys, which passes it on. */
+export function trtllmVariables({ from, to }: ProfilingWindow): Record<string, string> {
+  return { TLLM_PROFILE_START_STOP: `${from}-${to}` };
+}
+
+/**
+ * The command line behind `nsys` for a harness of TensorRT-LLM: only the window is captured, with the garbage collector
+ * and the interpreter's lock next to it.
+ */
+export function trtllmArgs(output: string, command: readonly string[]): string[] {
+  const variables = [
+    'TLLM_PROFILE_RECORD_GC=1',
+    'TLLM_LLMAPI_ENABLE_NVTX=1',
+    `TLLM_TORCH_PROFILE_TRACE=${output}.json`,
+  ];
+  const traced = `-f true -t ${TRTLLM_TRACE} -c cudaProfilerApi --cuda-graph-trace node`.split(' ');
+  return ['profile', '-o', output, ...traced, '-e', variables.join(','), '--trace-fork-before-exec=true', ...command];
 }

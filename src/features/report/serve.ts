@@ -33,7 +33,7 @@ export function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
     const url = `http://${LOOPBACK}:${port}/`;
     printResult(io, options, { schemaVersion: 1, url }, () => [url]);
     if (isReadOnly) {
-      io.err('the store may only be read here: the page may not see what is stored from now on\n');
+      io.err('the store may only be read here: the page may not show new results\n');
     }
     io.err('read-only, for this machine alone; Ctrl-C ends it\n');
     if (!io.signal.aborted) await once(io.signal, 'abort');
@@ -107,7 +107,7 @@ async function listening(server: Server, requested: number): Promise<number> {
     await once(server, 'listening');
   } catch (error) {
     const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    const text = `port ${requested} of ${LOOPBACK} cannot be had (${why}): --port 0 takes a free one`;
+    const text = `port ${requested} of ${LOOPBACK} is not available (${why}): --port 0 chooses a free one`;
     throw new EnvironmentLackingError(text, { cause: error });
   }
   const address = server.address();

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 
-import { artefactsFolderOf, RUN_MANIFEST, runFolderOf } from '../../artefacts/layout.ts';
+import { artefactsFolderOf, RUN_MANIFEST, runFolderOf } from '../../files/layout.ts';
 import { RunFiles } from '../../artefacts/run-files.ts';
 import { parseRunManifest } from '../../artefacts/run-manifest.ts';
-import { zipped } from '../../artefacts/zip.ts';
+import { zipped } from '../../files/zip.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { writeOutput } from '../../cli/output-file.ts';
 import { redactedText, redactionFor } from '../../cli/redacted.ts';
@@ -38,7 +38,7 @@ import { reproScript } from './script.ts';
 import { reproText } from './repro.ts';
 
 const PLAIN = makeLook(100, false);
-/** Of a run folder, in the order of importance: a manifest, logs, and names and numbers of layers and queries. */
+/** Of a run folder: a manifest, logs, and names and numbers of layers and queries. */
 const LOGS = ['stdout.log', 'stderr.log'];
 const TAKEN = [RUN_MANIFEST, ...LOGS, 'layers.json', 'profile.json', 'telemetry.csv', 'times.json'];
 /** What a manifest says of the process, without text that somebody wrote. */
@@ -47,7 +47,7 @@ const RUN_FACTS =
     ' ',
   );
 
-/** What goes into a bundle, in the order of importance: what is not known, or no longer fits, is left out, and said. */
+/** What goes into a bundle: what is not known, or no longer fits, is left out, and said. */
 export class BundleFiles {
   readonly files: { readonly name: string; readonly content: string | Buffer }[] = [];
   readonly leftOut: { readonly name: string; readonly why: string }[] = [];
@@ -78,31 +78,19 @@ export class BundleFiles {
     this.leftOut.push({ name: printable(name), why: printable(why) });
   }
 
-  /** The logs, manifests and exports of runs. @param folders of the runs by their folder in the bundle */
-  async addRuns(folders: ReadonlyMap<string, string>, signal: AbortSignal): Promise<void> {
-    const runs = new Map<string, RunFiles>();
-    for (const [to, folder] of folders) {
-      const run = await RunFiles.of(folder, signal).catch(() => null);
-      if (run === null || run.names.length === 0)
-        this.leaveOut(`${to}/`, 'the files of this run are not kept any more');
-      else runs.set(to, run);
-    }
-    for (const name of TAKEN) {
-      for (const [to, run] of runs) {
-        if (!run.has(name)) continue;
-        await this.#addFile(run, name, `${to}/${name}`).catch((error: unknown) =>
-          this.leaveOut(`${to}/${name}`, `cannot be read: ${errorText(error)}`),
-        );
-      }
-    }
-    for (const [to, { names }] of runs) {
-      for (const name of names.toSorted()) {
-        if (!TAKEN.includes(name)) this.leaveOut(`${to}/${name}`, 'none of the files that a bundle takes');
-      }
+  /** The logs, manifests and exports of a run. @param to its folder in the bundle */
+  async addRun(to: string, folder: string, signal: AbortSignal): Promise<void> {
+    const run = await RunFiles.of(folder, signal).catch(() => null);
+    if (!run?.names.length) return this.leaveOut(`${to}/`, 'the files of this run are not kept any more');
+    for (const name of run.names.toSorted()) {
+      await this.#addFile(run, name, `${to}/${name}`).catch((error: unknown) =>
+        this.leaveOut(`${to}/${name}`, `cannot be read: ${errorText(error)}`),
+      );
     }
   }
 
   async #addFile(run: RunFiles, name: string, as: string): Promise<void> {
+    if (!TAKEN.includes(name)) return this.leaveOut(as, 'none of the files that a bundle takes');
     if (name === RUN_MANIFEST) {
       const reading = parseRunManifest(String(await run.whole(name)));
       if (reading.kind === 'faulty') return this.leaveOut(as, reading.problem);
@@ -135,19 +123,19 @@ export async function writeBundle(name: string, file: string, options: ReproOpti
     const bundle = new BundleFiles(maxMib, paths);
     if (made !== null) bundle.add('reduced/model.onnx', made.model);
     addSides(bundle, sides);
-    await bundle.addRuns(runFolders(sides, store), io.signal);
+    for (const [to, runId] of runsOf(sides)) {
+      const folder = runFolderOf(artefactsFolderOf(store.path), storedRun(store.db, runId).sweepId, runId);
+      await bundle.addRun(to, folder, io.signal);
+    }
     for (const { name: side, repro } of sides) {
-      bundle.leaveOut(`${side}/matrix.yaml`, 'somebody wrote it');
-      const named = repro.start?.withheld ?? [];
-      const among = named.length === 0 ? '' : `, among them ${named.join(', ')}`;
-      const why = `not known to hold no secret${among}`;
+      const why = ['not known to hold no secret', ...(repro.start?.withheld ?? [])].join(', ');
       if (repro.withheld > 0) bundle.leaveOut(`${side}: ${count(repro.withheld, 'variable')}`, why);
     }
     if (paths.count > 0) {
       bundle.leaveOut(`absolute paths in ${count(paths.count, 'folder')}`, 'folder-1 and so on in their place');
     }
     bundle.add('README.txt', readmeText(reduced, sides, bundle));
-    const texts = bundle.files.flatMap(({ content }) => (typeof content === 'string' ? [content] : []));
+    const texts = bundle.files.map(({ content }) => (typeof content === 'string' ? content : ''));
     const redaction = redactionFor(io, options, texts.join('\n'));
     const files = bundle.files
       .toSorted((a, b) => (a.name < b.name ? -1 : 1))
@@ -191,17 +179,17 @@ async function sidesOf(store: OpenStore, runId: RunId, ref: string | undefined, 
 
 /** Without what an allow-list does not have. */
 function knownOf(repro: ReproOutput): ReproOutput {
-  const { environment, git, start, withheld } = repro;
-  const [env, unknown] = [true, false].map((isKnown) =>
-    Object.entries(start?.env ?? {}).filter(([name]) => isStoredVariable(name) === isKnown),
+  const { environment, git, start } = repro;
+  const { known = [], unknown = [] } = Object.groupBy(Object.entries(start?.env ?? {}), ([name]) =>
+    isStoredVariable(name) ? 'known' : 'unknown',
   );
-  const names = [...(start?.withheld ?? []), ...(unknown ?? []).map(([name]) => name)];
+  const withheld = [...(start?.withheld ?? []), ...unknown.map(([name]) => name)];
   return {
     ...repro,
     environment: { ...environment, container: null },
     git: { ...git, branch: null },
-    start: start && { ...start, env: Object.fromEntries(env ?? []), withheld: names },
-    withheld: withheld + (unknown?.length ?? 0),
+    start: start && { ...start, env: Object.fromEntries(known), withheld },
+    withheld: repro.withheld + unknown.length,
   };
 }
 
@@ -227,20 +215,17 @@ function addSides(bundle: BundleFiles, sides: readonly Side[]): void {
   bundle.add('layers-diff.txt', `${layersDiffText(output, details, PLAIN).join('\n')}\n`);
 }
 
-/** Of the runs that the sides are about, each once, by their folder in the bundle. */
-function runFolders(sides: readonly Side[], { db, path }: OpenStore): Map<string, string> {
-  const seen = new Set<RunId>();
-  const roles = ['run', 'build', 'profile'] as const;
-  const runs = roles.flatMap((role) =>
-    sides.flatMap(({ engine, name, repro }) => {
-      const runId = { run: repro.runId, build: repro.build?.runId ?? null, profile: engine?.runId ?? null }[role];
-      if (runId === null || seen.has(runId)) return [];
-      seen.add(runId);
-      const to = `${name}/${repro.role === 'build' ? 'build' : role}`;
-      return [[to, runFolderOf(artefactsFolderOf(path), storedRun(db, runId).sweepId, runId)] as const];
-    }),
-  );
-  return new Map(runs);
+/** The runs that the sides are about, each once, with their folders in the bundle. */
+function runsOf(sides: readonly Side[]): (readonly [to: string, runId: RunId])[] {
+  const folders = new Map<RunId, string>();
+  for (const { engine, name, repro } of sides) {
+    const own = repro.role === 'build' ? 'build' : 'run';
+    const runs = { [own]: repro.runId, build: repro.build?.runId, profile: engine?.runId };
+    for (const [to, runId] of Object.entries(runs)) {
+      if (runId && !folders.has(runId)) folders.set(runId, `${name}/${to}`);
+    }
+  }
+  return [...folders].map(([runId, to]) => [to, runId]);
 }
 
 function bundleText({ bytes, file, files, leftOut, reduced }: ReproBundle, { columns }: Look): string[] {
@@ -255,30 +240,29 @@ function bundleText({ bytes, file, files, leftOut, reduced }: ReproBundle, { col
 function reducedLines(reduced: Reduced | null): string[] {
   if (reduced === null) return [];
   const { around, change, commands, deltaMs, layer, matching, nodesAfter, nodesBefore, nodesOfLayer, notes } = reduced;
-  const others = matching === 1 ? '' : `; of ${matching} layers that fit, the one that changed most`;
   return [
-    `reduced to ${nodesAfter} of ${nodesBefore} ONNX nodes: ${nodesOfLayer} of ${printable(layer)} (${CHANGE_WORDS[change]}, ${signedMs(deltaMs)}${others}), ${nodesAfter - nodesOfLayer} around it (--around ${around})`,
-    ...notes.map((note) => `note: ${printable(note)}`),
-    `as base: ${printable(commands.base)}`,
-    `as head: ${printable(commands.head)}`,
-  ];
+    `reduced to ${nodesAfter} of ${nodesBefore} ONNX nodes: ${nodesOfLayer} of ${layer} (${CHANGE_WORDS[change]}, ${signedMs(deltaMs)}; ${count(matching, 'layer')} of this name), ${nodesAfter - nodesOfLayer} around it (--around ${around})`,
+    ...notes.map((note) => `note: ${note}`),
+    `as base: ${commands.base}`,
+    `as head: ${commands.head}`,
+  ].map(printable);
 }
 
 /** It begins with what `bench repro` prints of each side. */
 function readmeText(reduced: Reduced | null, sides: readonly Side[], { files, leftOut }: BundleFiles): string {
   const lines = [
-    'Written by `bench repro --bundle`. It has what an allow-list knows. Names of hosts, users and GPUs are masked, and absolute paths replaced, each by the same word everywhere.',
-    ...sides.flatMap(({ name, repro }) => [
-      '',
-      `== ${name}${name === 'base' ? ' (the good build)' : ''}`,
-      ...reproText(repro, PLAIN),
-    ]),
-    ...(reduced === null ? [] : ['', '== reduced model', ...reducedLines(reduced)]),
-    '',
-    '== files',
-    ...files.map(({ name }) => name).toSorted(),
-    ...(leftOut.length === 0 ? [] : ['', '== left out']),
-    ...leftOut.map(({ name, why }) => `${name}: ${why}`),
+    'Written by `bench repro --bundle`. It contains only data on an allow-list. Names of hosts, users and GPUs are masked, and absolute paths replaced, each by the same word everywhere.',
+    ...sides.flatMap(({ name, repro }) => section(name, reproText(repro, PLAIN))),
+    ...section('reduced model', reducedLines(reduced)),
+    ...section('files', files.map(({ name }) => name).toSorted()),
+    ...section(
+      'left out',
+      leftOut.map(({ name, why }) => `${name}: ${why}`),
+    ),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+function section(title: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : ['', `== ${title}`, ...lines];
 }

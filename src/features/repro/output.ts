@@ -1,25 +1,22 @@
 import * as z from 'zod';
 
 import { LAYER_CHANGES } from '../../layers/diff-layers.ts';
-import { variantRecord } from '../../variants/conversion.ts';
 import { count, id, instant, output, type OutputOf, provenance, role } from '../../records/output-parts.ts';
 import { sha256Schema, textByName, textOrNull } from '../../records/scalars.ts';
+import { variantRecord } from '../../records/conversion.ts';
 
-const sha256OrNull = sha256Schema.nullable();
-const hashed = z.strictObject({ path: z.string(), sha256: sha256OrNull });
-const argv = z.array(z.string());
+const texts = z.array(z.string());
+const hashed = z.strictObject({ path: z.string(), sha256: sha256Schema.nullable() });
 const textOrNullByName = z.record(z.string(), textOrNull);
 const command = z.strictObject({
-  argv: argv.describe('As it was stored'),
-  localArgv: argv.describe('With names that work from the current folder'),
-  runId: id.nullable().describe('Null where only a plan states it'),
+  argv: texts.describe('Stored command line'),
+  localArgv: texts.describe('Command line with paths that work from the current folder'),
+  runId: id.nullable().describe('Null if it comes from a plan, not from a run'),
 });
-const shapes = z.record(z.string(), z.array(z.number()));
 
 export const reproOutput = output('bench repro --json', {
   runId: id,
   sweepId: id,
-  repeat: count,
   label: z.string(),
   role,
   provenance,
@@ -27,50 +24,42 @@ export const reproOutput = output('bench repro --json', {
   harness: textOrNull.describe('Null where trtexec measured'),
   start: z
     .strictObject({
-      argv: argv.describe('{runFolder} is replaced by the folder of the run'),
-      cwd: textOrNull.describe('Where it was started; null for the folder of the run'),
-      env: textOrNullByName.describe('Set by the matrix, or taken away'),
-      withheld: z.array(z.string()).describe('Set by the matrix to what may be a secret'),
+      argv: texts.describe('{runFolder} is replaced by the folder of the run'),
+      cwd: textOrNull.describe('Working folder; null: the folder of the run'),
+      env: textOrNullByName.describe('Variables that the matrix sets; null removes one'),
+      withheld: texts.describe('Variables of the matrix whose values are hidden, because they may be secrets'),
     })
     .nullable()
     .describe('How another harness is started; null for trtexec'),
-  axisEnv: textOrNullByName.describe('Variables on an axis of the matrix, of the run alone; null takes one away'),
+  axisEnv: textOrNullByName.describe('Environment variables of the axes, only for the run; null removes one'),
   source: z.enum(['stored', 'recorder']).describe('Source of the command lines; for a replayed run, its recorder'),
   conversion: z
     .strictObject({
-      record: variantRecord.nullable().describe('What was made; null if no run states it'),
+      record: variantRecord.nullable().describe('The variant; null if no run states it'),
       basePath: textOrNull,
-      args: argv.nullable(),
-      argv: argv.nullable(),
-      calibration: z
-        .discriminatedUnion('kind', [
-          z.strictObject({ kind: z.literal('random'), seed: count, samples: count, shapes }),
-          z.strictObject({ kind: z.literal('file'), path: z.string(), shapes }),
-        ])
-        .nullable(),
+      argv: texts.nullable(),
     })
     .nullable()
-    .describe('How the model of the engine was made from another one'),
+    .describe('How bench converted the base model into the model of the engine'),
   build: command.nullable(),
   run: command.nullable().describe('Null for a build'),
-  commandLine: textOrNull.describe('From a log without run folder: arguments joined without quotes'),
-  model: hashed.extend({ external: z.array(z.string()).nullable().describe('Null: the model is not here') }).nullable(),
+  commandLine: textOrNull.describe('From a log without a run folder: arguments joined without quotes'),
+  model: hashed
+    .extend({ external: texts.nullable().describe('Files of external data; null if the model is missing') })
+    .nullable(),
   engine: z.strictObject({
-    sha256: sha256OrNull,
-    isGiven: z.boolean().describe('Loaded from a file, of whose build nothing is known'),
-    cachedPath: textOrNull,
+    sha256: sha256Schema.nullable(),
+    isGiven: z.boolean().describe('True if the engine was a given file, whose build is unknown'),
   }),
   trtexec: hashed.nullable(),
   inputs: z.array(hashed),
-  timingCacheSha256: sha256OrNull.describe('Timing cache at the start of the build'),
   environment: z.record(z.string(), z.union([z.string(), z.number()]).nullable()),
   clockPolicy: textOrNull,
   git: z.strictObject({ commit: textOrNull, branch: textOrNull, dirty: z.boolean().nullable() }),
   toolVersion: z.string(),
   env: textByName,
-  withheld: count.describe('Stored variables that are not shown, as they may hold secrets'),
-  notes: z.array(z.string()),
-  unknown: z.array(z.string()),
+  withheld: count.describe('Number of hidden variables, which may hold secrets'),
+  unknown: texts.describe('What a repetition needs but no record states'),
   script: textOrNull.describe('The file that was written'),
 });
 
@@ -79,19 +68,16 @@ export type ReproOutput = OutputOf<typeof reproOutput>;
 const reduced = z.strictObject({
   layer: z.string().describe('ONNX nodes of the layer'),
   change: z.enum(LAYER_CHANGES),
-  deltaMs: z.number().describe('By the profiles of the two builds; 0 without profiles'),
-  matching: count.describe('Layers that the name fits; the one that changed most was taken'),
-  around: count.describe('Layers that were taken on each side of it'),
+  deltaMs: z.number().describe('Change of the profiled time; 0 without profiles'),
+  matching: count.describe('Number of layers with this name; bench took the one that changed most'),
+  around: count.describe('Layers kept on each side of the layer'),
   nodesBefore: count,
   nodesAfter: count,
   nodesOfLayer: count,
-  inputs: z.array(z.strictObject({ name: z.string(), type: z.string(), shape: z.array(count) })),
-  outputs: z.array(z.string()),
-  modelBytes: count,
   commands: z
     .strictObject({ base: z.string(), head: z.string() })
-    .describe('Of trtexec, which build and profile the reduced model without bench'),
-  notes: z.array(z.string()),
+    .describe('trtexec commands that build and profile the reduced model'),
+  notes: texts,
 });
 
 export type Reduced = OutputOf<typeof reduced>;

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 
 import * as z from 'zod';
 
-import { hashModel } from '../../artefacts/hashes.ts';
+import { hashModel } from '../../files/hashes.ts';
 import type { Io } from '../../cli/io.ts';
 import { UsageError } from '../../errors.ts';
 import { changeRows } from '../../layers/change-rows.ts';
@@ -41,21 +41,11 @@ const REDUCTION = {
     inputs: z.array(
       z.object({ name: z.string(), type: z.string(), isDynamic: z.boolean(), shapes: z.array(z.array(count)) }),
     ),
-    outputs: z.array(z.string()),
     missing: z.array(z.string()),
   }),
 };
 
 type CutInputs = z.infer<typeof REDUCTION.answer>['inputs'];
-
-/** The build that a bug report is about, or the good one that it is compared with. */
-export interface Side {
-  readonly name: 'head' | 'base';
-  readonly repro: ReproOutput;
-  readonly engine: ProfiledEngine | null;
-  /** Null for a build, which belongs to no single cell. */
-  readonly point: CellPoint | null;
-}
 
 const TIMEOUT_MS = 600_000;
 const LIMITS = ['--minShapes', '--optShapes', '--maxShapes'];
@@ -77,10 +67,12 @@ export async function reduceModel(
   }
   if (head.engine === null || base.engine === null) {
     const { ref } = head.engine === null ? head.point : base.point;
-    throw new UsageError(`--reduce: no layers are known of ${printable(ref)}; \`bench run --profile\` takes them`);
+    throw new UsageError(
+      `--reduce: no layer times are stored for ${printable(ref)}; \`bench run --profile\` takes them`,
+    );
   }
   if (head.engine.runId === base.engine.runId) {
-    throw new UsageError('--reduce: the layers of both sides are of the same run: name another build with --base');
+    throw new UsageError('--reduce: both sides have the layers of the same run: name another build with --base');
   }
   const diff = diffLayers(layerFactsOf(base.engine.layers), layerFactsOf(head.engine.layers));
   const found = partsNamed(diff, name);
@@ -101,16 +93,16 @@ export async function reduceModel(
     if ('problem' in read) throw new UsageError(`--reduce ${printable(name)}: ${read.problem}`);
     return { answer: read, model: readFileSync(output) };
   });
-  const { inputs, missing, ...counted } = answer;
+  const { inputs, missing, nodesAfter, nodesBefore, nodesOfLayer } = answer;
   const output: Reduced = {
-    ...counted,
+    nodesAfter,
+    nodesBefore,
+    nodesOfLayer,
     layer: changeRows({ ...diff, parts: [part] }).rows[0]?.label ?? layersOf(part)[0]?.name ?? '',
     change: part.change,
     deltaMs: part.deltaMs,
     matching: found.length,
     around,
-    inputs: inputs.map((input) => ({ name: input.name, type: input.type, shape: input.shapes[0] ?? [] })),
-    modelBytes: model.length,
     commands: {
       base: shellLine(trtexecLine(base.repro, inputs, 1 + LIMITS.length)),
       head: shellLine(trtexecLine(head.repro, inputs, 1)),
@@ -139,7 +131,7 @@ function modelPath({ build, conversion, model }: ReproOutput, named: string | un
   const built = flagValue(build?.argv ?? [], '--onnx') ?? (conversion === null ? model?.path : null);
   const path = named ?? built;
   const advice = ': name the ONNX file that was built, --model FILE';
-  if (!path) throw new UsageError(`--reduce: the model that was built is not known${advice}`);
+  if (!path) throw new UsageError(`--reduce: the model of the build is unknown${advice}`);
   const place = resolve(io.cwd, path);
   if (existsSync(place)) return place;
   throw new UsageError(`${printable(path)}: no such model${named === undefined ? advice : ''}`);
@@ -152,7 +144,7 @@ function limitsOf({ build }: ReproOutput, run: Shapes): Shapes[] {
   return known.length < LIMITS.length ? LIMITS.map(() => run) : known;
 }
 
-/** Said anew for the cut. */
+/** These notes are rewritten for the reduced model. */
 const REPLACED =
   '--onnx --saveEngine --loadEngine --timingCacheFile --skipInference --buildOnly --verbose --minShapes --optShapes --maxShapes --shapes --dumpProfile --separateProfileRun --profilingVerbosity --loadInputs'.split(
     ' ',
@@ -183,14 +175,10 @@ function trtexecLine({ build, run }: ReproOutput, inputs: CutInputs, limits: num
 async function notesOf(path: string, head: ReproOutput, part: ChangedLayers, missing: readonly string[]) {
   const { build, conversion, model } = head;
   const sha256 = conversion === null ? model?.sha256 : conversion.record?.sha256;
-  const known = new Set(originsOf(part));
-  const gone = missing.filter((name) => known.has(name));
-  const notes: readonly (readonly [note: string, isSo: boolean])[] = [
-    ['the hash of the model that was built is not known: this one may be another', !sha256],
-    ['the model is not the one that was built (other SHA-256)', Boolean(sha256) && (await hashModel(path)) !== sha256],
-    ['both builds have the same kernel for this layer', part.change === 'same'],
-    [`not in the model, so not in the cut: ${gone.join(', ')}`, gone.length > 0],
-    ['how the engine was built is not known: the command has no build flags', build === null],
+  const gone = originsOf(part).filter((name) => missing.includes(name));
+  return [
+    ...((await hashModel(path)) === sha256 ? [] : ['the model may differ from the built one']),
+    ...(gone.length === 0 ? [] : [`not in the model, so not in the reduced one: ${gone.join(', ')}`]),
+    ...(build === null ? ['how the engine was built is not known: the command has no build flags'] : []),
   ];
-  return notes.flatMap(([note, isSo]) => (isSo ? [note] : []));
 }

@@ -4,14 +4,13 @@ import { redactionFor } from '../../cli/redacted.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { lockOf } from '../../machine/requests.ts';
 import { namedRun } from '../../selection/by-name.ts';
 import type { Look } from '../../terminal/look.ts';
 import { machineLines } from '../../terminal/machine-text.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
-import { shellLine, shellQuote } from '../../text/shell-quote.ts';
-import { convertedWords } from '../../variants/conversion.ts';
+import { envText, shellLine, shellQuote } from '../../text/shell-quote.ts';
+import { variantNotes } from '../../records/conversion.ts';
 import type { ReproOptions } from './command.ts';
 import { gatherReproduction } from './gather.ts';
 import type { ReproOutput } from './output.ts';
@@ -27,82 +26,62 @@ export async function reproduce(name: string, options: ReproOptions, io: Io): Pr
   }
   return withStore(options, io, async (store) => {
     const found = await gatherReproduction(store, namedRun(store.db, name), io.cwd);
-    if (script !== undefined) {
-      const text = reproScript(found);
-      if (file === null) io.out(text);
-      else {
-        const hidden = options.redact === true ? redactionFor(io, options, text).text(text) : text;
-        await writeOutput(file, [hidden], io, 0o755);
-        if (json !== true) io.err(`wrote ${printable(file)}\n`);
-      }
-    }
+    const text = script === undefined ? '' : reproScript(found);
+    if (file !== null) {
+      const hidden = options.redact === true ? redactionFor(io, options, text).text(text) : text;
+      await writeOutput(file, [hidden], io, 0o755);
+      if (json !== true) io.err(`wrote ${printable(file)}\n`);
+    } else io.out(text);
     if (json === true || script === undefined) printResult(io, options, { ...found, script: file }, reproText);
     return EXIT_CODES.fine;
   });
 }
 
-const INDENT = 11;
-
 export function reproText(repro: ReproOutput, look: Look): string[] {
-  const { build, commandLine, environment, git, harness, label, repeat, run, runId, source, startedAt } = repro;
+  const { build, clockPolicy, commandLine, conversion, git, harness, run, runId, start, startedAt } = repro;
   const { columns, style } = look;
-  const field = (name: string, text: string): string[] =>
-    text === '' ? [] : wrapHanging(`  ${name.padEnd(8)} ${printable(text)}`, columns, INDENT);
-  const file = (name: string, path: string | null | undefined, sha256: string | null | undefined) =>
-    field(name, [path && shellQuote(path), sha256 && `sha256 ${sha256}`].filter(Boolean).join(', '));
-  const by = harness === null ? '' : ` by ${harness}`;
-  const whose = source === 'recorder' ? ', the command lines are those of its recorder' : '';
-  const branch = git.branch === null ? '' : ` (${git.branch})`;
-  const set = Object.entries({ ...repro.env, ...repro.start?.env, ...repro.axisEnv }).map(([name, value]) =>
-    value === null ? `${name} (taken away)` : `${name}=${shellQuote(value)}`,
-  );
-  const buildTitle = build?.runId ? `build (run ${build.runId.slice(0, 8)})` : 'build';
+  const field = (name: string, ...parts: readonly (string | null | undefined | false)[]): string[] => {
+    const text = parts.filter(Boolean).join(', ');
+    return text === '' ? [] : wrapHanging(`  ${name.padEnd(8)} ${printable(text)}`, columns, 11);
+  };
+  const file = (name: string, { path, sha256 }: { readonly path?: string; readonly sha256?: string | null }) =>
+    field(name, path && shellQuote(path), sha256 && `sha256 ${sha256}`);
+  const command = (title: string, line: string): string[] => ['', style.strong(title), line];
+  const bounds = clockBounds(clockPolicy);
   return [
-    ...wrapHanging(`${printable(label)} · run ${runId.slice(0, 8)} #${repeat}`, columns, 2).map(style.strong),
+    ...wrapHanging(`${printable(repro.label)} · run ${runId.slice(0, 8)}`, columns, 2).map(style.strong),
     ...field(
       'what',
-      `${repro.role} run${by}, ${repro.provenance}${whose}${startedAt === null ? '' : `, ${startedAt}`}`,
+      `${repro.role} run${harness === null ? '' : ` by ${harness}`}`,
+      repro.provenance,
+      repro.source === 'recorder' && 'the command lines are those of its recorder',
+      startedAt,
     ),
-    ...field('commit', git.commit === null ? '' : `${git.commit}${branch}${git.dirty === true ? ', not clean' : ''}`),
+    ...field('commit', git.commit, git.branch, git.dirty === true && 'not clean'),
     ...field('bench', repro.toolVersion),
-    ...field('where', repro.start?.cwd ?? ''),
-    ...file('model', repro.model?.path, repro.model?.sha256),
-    ...file('trtexec', repro.trtexec?.path, repro.trtexec?.sha256),
-    ...file('engine', repro.engine.cachedPath, repro.engine.sha256),
-    ...file('timing', null, repro.timingCacheSha256),
-    ...repro.inputs.flatMap(({ path, sha256 }) => file('input', path, sha256)),
-    ...machineLines(environment, null, look),
-    ...field('clocks', clockText(repro)),
-    ...field('env', set.join(' ')),
-    ...field('', repro.withheld === 0 ? '' : `${repro.withheld} more left out, as they may hold secrets`),
-    ...conversionLines(repro),
-    ...(build === null ? [] : ['', style.strong(buildTitle), shellLine(build.localArgv)]),
-    ...(run === null ? [] : ['', style.strong('run'), shellLine(run.localArgv)]),
+    ...field('where', start?.cwd),
+    ...file('model', repro.model ?? {}),
+    ...file('trtexec', repro.trtexec ?? {}),
+    ...file('engine', repro.engine),
+    ...repro.inputs.flatMap((input) => file('input', input)),
+    ...machineLines(repro.environment, null, look),
+    ...field('clocks', clockPolicy, bounds !== null && `sudo nvidia-smi -i 0 -lgc ${bounds}, and -rgc afterwards`),
+    ...field('env', envText({ ...repro.env, ...start?.env, ...repro.axisEnv }).trimEnd()),
+    ...field('', repro.withheld > 0 && `${repro.withheld} more left out, as they may hold secrets`),
+    ...(conversion === null
+      ? []
+      : command(
+          ['convert', ...(conversion.record === null ? [] : variantNotes(conversion.record))].map(printable).join(': '),
+          shellLine(conversion.argv ?? []),
+        )),
+    ...(build === null
+      ? []
+      : command(build.runId === null ? 'build' : `build (run ${build.runId.slice(0, 8)})`, shellLine(build.localArgv))),
+    ...(run === null ? [] : command('run', shellLine(run.localArgv))),
     ...(commandLine === null
       ? []
-      : ['', style.strong('run, as its log says: arguments joined without quotes'), printable(commandLine)]),
+      : command('run, as its log says: arguments joined without quotes', printable(commandLine))),
     '',
     ...repro.unknown.flatMap((text) => wrapHanging(`not known: ${printable(text)}`, columns, 2)),
-    ...repro.notes.flatMap((text) => wrapHanging(`note: ${printable(text)}`, columns, 2)),
   ];
-}
-
-function clockText({ clockPolicy }: ReproOutput): string {
-  if (clockPolicy === null) return '';
-  const lock = lockOf(clockPolicy);
-  if (lock === null) return `${clockPolicy}: nothing to set`;
-  const bounds = clockBounds(lock);
-  if (bounds === null) return lock;
-  const clocks = bounds === 'tdp,tdp' ? 'base' : (bounds.split(',')[0] ?? '');
-  return `${lock}: sudo nvidia-smi -i 0 -lgc ${bounds}, and -rgc behind it (bench run --lock-clocks ${clocks})`;
-}
-
-function conversionLines({ conversion }: ReproOutput): string[] {
-  if (conversion === null) return [];
-  const { argv, record } = conversion;
-  const version = record?.packages['nvidia-modelopt'] ?? null;
-  const made = record === null ? '' : `: ${convertedWords(record.by, record.converted)}`;
-  const title = `convert, with ModelOpt ${version === null ? 'of unknown version' : printable(version)}${made}`;
-  const command = argv === null ? [] : [shellLine(argv)];
-  return ['', title, ...command];
 }

@@ -6,8 +6,6 @@ import { defaultOf, scriptQuote, shellLine } from '../../text/shell-quote.ts';
 import { localWords } from './gather.ts';
 import type { ReproOutput } from './output.ts';
 
-type Start = NonNullable<ReproOutput['start']>;
-
 /**
  * A POSIX shell script that builds and runs with trtexec alone, or that starts another harness as bench did. Untrusted
  * values are quoted; comments hold one line of printable text each.
@@ -15,21 +13,15 @@ type Start = NonNullable<ReproOutput['start']>;
  */
 export function reproScript(repro: ReproOutput): string {
   const { build, commandLine, harness, run, runId, start } = repro;
-  const short = runId.slice(0, 8);
-  const refuse = (why: string) => new UsageError(`run ${short}: ${why}`);
-  if (commandLine !== null) {
-    const joined = 'its log tells the arguments only joined, without quotes: no script is made of a guess';
-    throw refuse(`${joined} (\`bench repro ${short}\` prints them)`);
-  }
-  if (build === null && run === null) throw refuse('its command line is not known, so there is nothing to repeat');
-  const words = [...(build?.argv ?? []), ...(run?.argv ?? []), ...(start?.argv ?? [])];
-  if (words.some((word) => word.includes('\0'))) {
-    throw refuse('an argument has a zero byte, which no process can be given');
-  }
-  if (harness !== null && start === null) {
-    const how = `no plan in this store says how that was started (\`bench repro ${short}\` prints its command line)`;
-    throw new UsageError(`run ${short} was measured by ${printable(harness)}, and ${how}`);
-  }
+  const why =
+    commandLine !== null
+      ? 'its log joins the arguments without quotes'
+      : build === null && run === null
+        ? 'its command line is not known'
+        : harness !== null && start === null
+          ? `no plan in this store says how ${printable(harness)} was started`
+          : null;
+  if (why !== null) throw new UsageError(`run ${runId.slice(0, 8)}: ${why}, so that no script can repeat it`);
   const sections = start === null ? trtexecSections(repro) : harnessSections(repro, start);
   const texts = sections.filter((lines) => lines.length > 0).map((lines) => lines.join('\n'));
   return `${texts.join('\n\n')}\n`;
@@ -43,14 +35,10 @@ die() {
   say "$2"
   exit "$1"
 }
-command -v sha256sum >/dev/null 2>&1 || sha256sum() {
-  shasum -a 256 || say 'neither sha256sum nor shasum is here: hashes cannot be checked'
-}
 sha256() { sha256sum | cut -c 1-64; }
 has() { [ "$(sha256 <"$1")" = "$2" ]; }
 lock_clocks() {
   [ -n "\${GPU-}" ] || GPU=0
-  command -v nvidia-smi >/dev/null 2>&1 || die 3 'LOCK_CLOCKS: no nvidia-smi here'
   trap 'nvidia-smi -i "$GPU" -rgc >&2' EXIT
   trap 'exit 129' HUP
   trap 'exit 130' INT
@@ -63,15 +51,22 @@ lock_clocks() {
   esac
 }`,
 ];
+const ANY_MODEL = '[ "${ANY_MODEL:-0}" = 1 ]';
+const CLOCKS_USAGE = '#   LOCK_CLOCKS=1   the clocks are locked as they were (needs root); GPU chooses the card';
 
 function trtexecSections(repro: ReproOutput): string[][] {
   const { build, engine, inputs, role, run, trtexec } = repro;
   const isBuild = role === 'build' || build === null;
   const unlessSkipped = (lines: readonly string[]): string[] =>
     isBuild || lines.length === 0 ? [...lines] : ['if [ "${SKIP_BUILD:-0}" != 1 ]; then', ...indented(lines), 'fi'];
-  const isCached = build?.argv.some((argument) => argument.startsWith('--timingCacheFile=')) === true;
-  const cacheNote = `[ ! -e "$TIMING_CACHE" ] || say "note: the timing cache $TIMING_CACHE is there and is used: remove it to build from nothing"`;
-  const ownEngine = 'not the very engine that was measured: kernels may differ by the luck of the build';
+  const otherEngine = engine.isGiven
+    ? `${ANY_MODEL} || die 2 'not the engine that was measured (other SHA-256); ANY_MODEL=1 takes it'`
+    : saying('not the measured engine: kernels may differ by build luck');
+  // The environment may name other files.
+  const words = [build, run].flatMap((command) => localWords(command?.argv ?? [], repro));
+  const named = words.flatMap(({ text, variable }) => (variable === null ? [] : [[variable, text] as const]));
+  const names = new Map([['TRTEXEC', 'trtexec'], ...named]);
+  names.delete('VARIANT');
   return [
     [
       ...titleLines(repro),
@@ -79,27 +74,29 @@ function trtexecSections(repro: ReproOutput): string[][] {
       '#   TRTEXEC, MODEL, VARIANT, ENGINE, TIMING_CACHE   other programs and files',
       '#   ANY_MODEL=1     a model with another hash will do',
       '#   SKIP_BUILD=1    ENGINE is loaded as it is',
-      '#   LOCK_CLOCKS=1   the clocks are locked as they were (needs root); GPU chooses the card',
+      CLOCKS_USAGE,
     ],
     HELPERS,
-    variableLines(repro),
+    [...names].map(([variable, name]) => defaultOf(variable, name)),
     [`command -v "$TRTEXEC" >/dev/null 2>&1 || die 3 'no trtexec here: name it, TRTEXEC=/path/to/trtexec'`],
-    inputs.flatMap(({ path, sha256 }) => [
-      neededFile(scriptQuote(path), `${printable(path)}: no such input, or it cannot be read`),
-      ...orElse(scriptQuote(path), sha256, `die 2 ${scriptQuote(`${printable(path)}: ${OTHER_INPUT}`)}`),
-    ]),
+    inputs.flatMap(({ path, sha256 }) => {
+      const name = printable(path);
+      const other = `die 2 ${scriptQuote(`${name}: not the input that was measured (other SHA-256)`)}`;
+      return [needed(scriptQuote(path), `${name}: no such input`), ...orElse(scriptQuote(path), sha256, other)];
+    }),
     unlessSkipped(modelLines(repro)),
     // Up to here, a message that ends the script is its only output.
-    noteUnlessHash('"$(command -v "$TRTEXEC")"', trtexec?.sha256, 'this trtexec has other bytes than the one measured'),
-    environmentLines(repro),
+    orElse('"$(command -v "$TRTEXEC")"', trtexec?.sha256, saying('this trtexec has other bytes than the one measured')),
+    environmentLines(repro.env),
     clockLines(repro.clockPolicy),
-    unlessSkipped([...(isCached ? [cacheNote] : []), ...commandLines(build, repro)]),
-    isBuild ? [] : noteUnlessHash('"$ENGINE"', engine.sha256, ownEngine),
-    run === null ? [] : [...givenEngineLines(repro), ...settingLines(repro.axisEnv), ...commandLines(run, repro)],
+    unlessSkipped(commandLines(build, repro)),
+    engine.isGiven && engine.sha256 !== null
+      ? [needed('"$ENGINE"', 'no such engine: name it, ENGINE=/path/to/engine.plan')]
+      : [],
+    role === 'build' ? [] : orElse('"$ENGINE"', engine.sha256, otherEngine),
+    run === null ? [] : [...settingLines(repro.axisEnv), ...commandLines(run, repro)],
   ];
 }
-
-const OTHER_INPUT = 'not the input that was measured (other SHA-256)';
 
 function indented(lines: readonly string[]): string[] {
   return lines.map((line) => `  ${line}`);
@@ -108,27 +105,13 @@ function indented(lines: readonly string[]): string[] {
 function titleLines({ git, label, provenance, role, runId, source, startedAt, toolVersion }: ReproOutput): string[] {
   const commit = git.commit === null ? 'no commit known' : `commit ${git.commit}${git.dirty ? ', not clean' : ''}`;
   const by = source === 'recorder' ? ', as its recorder ran it' : '';
-  return [
-    '#!/bin/sh',
-    `# ${printable(label)}`,
-    `# ${role} run ${printable(runId)}, ${printable(provenance)}${by}, ${printable(startedAt ?? 'at an unknown time')}`,
-    `# ${printable(commit)}; written by bench ${printable(toolVersion)}`,
-    '#',
-  ];
-}
-
-/** Variables with the names of files; the environment may override each. */
-function variableLines(repro: ReproOutput): string[] {
-  const words = [repro.build, repro.run].flatMap((command) => localWords(command?.argv ?? [], repro));
-  const names = new Map([['TRTEXEC', 'trtexec']]);
-  for (const { text, variable } of words) {
-    if (variable !== null && variable !== 'VARIANT' && !names.has(variable)) names.set(variable, text);
-  }
-  return [...names].map(([variable, name]) => defaultOf(variable, name));
+  const run = `${role} run ${runId}, ${provenance}${by}, ${startedAt ?? 'at an unknown time'}`;
+  const lines = [label, run, `${commit}; written by bench ${toolVersion}`];
+  return ['#!/bin/sh', ...lines.map((line) => `# ${printable(line)}`), '#'];
 }
 
 /** @param file as the shell is to read it, quoted */
-function neededFile(file: string, refusal: string): string {
+function needed(file: string, refusal: string): string {
   return `[ -r ${file} ] || die 2 ${scriptQuote(refusal)}`;
 }
 
@@ -137,8 +120,8 @@ function orElse(file: string, sha256: string | null | undefined, action: string)
   return sha256 ? [`has ${file} ${scriptQuote(sha256)} || ${action}`] : [];
 }
 
-function noteUnlessHash(file: string, sha256: string | null | undefined, note: string): string[] {
-  return orElse(file, sha256, `say ${scriptQuote(`note: ${note}`)}`);
+function saying(note: string): string {
+  return `say ${scriptQuote(`note: ${note}`)}`;
 }
 
 /** A converted model is not made here: it is named, and how it was made is said. */
@@ -146,14 +129,14 @@ function modelLines({ build, conversion, model, run }: ReproOutput): string[] {
   if (conversion !== null) {
     const made = conversion.argv === null ? '' : ` (made by: ${printable(shellLine(conversion.argv))})`;
     const named = `the model was converted: name the result, VARIANT=/path/to/variant.onnx${made}`;
-    const other = 'this variant has other bytes than the one that was measured';
-    return [neededFile('"${VARIANT-}"', named), ...noteUnlessHash('"$VARIANT"', conversion.record?.sha256, other)];
+    const other = saying('this variant has other bytes than the one that was measured');
+    return [needed('"${VARIANT-}"', named), ...orElse('"$VARIANT"', conversion.record?.sha256, other)];
   }
   const words = [...(build?.argv ?? []), ...(run?.argv ?? [])];
   if (model === null || !words.some((word) => /^--(?:onnx|refitFromOnnx)=/.test(word))) return [];
-  const readable = neededFile('"$MODEL"', 'no such model, or it cannot be read: name it, MODEL=/path/to/model.onnx');
+  const readable = needed('"$MODEL"', 'no such model: name it, MODEL=/path/to/model.onnx');
   const { external, sha256 } = model;
-  if (sha256 === null) return [readable, "say 'note: the hash of the model that was measured is not known'"];
+  if (sha256 === null) return [readable, saying('the hash of the model that was measured is not known')];
   // As bench hashes a model: the file, then each name between zero bytes with its data.
   const externalData = (external ?? []).flatMap((name) => [
     `  printf '\\0%s\\0' ${scriptQuote(name)}`,
@@ -166,48 +149,34 @@ function modelLines({ build, conversion, model, run }: ReproOutput): string[] {
     '  cat <"$MODEL"',
     ...externalData,
     '} | sha256)',
-    `if [ "$model_sha256" != ${sha256} ]; then`,
-    `  [ "\${ANY_MODEL:-0}" = 1 ] || die 2 "$MODEL is not the model that was measured: SHA-256 $model_sha256 instead of ${sha256}${hint}; ANY_MODEL=1 takes it"`,
-    "  say 'note: another model than the one that was measured'",
-    'fi',
+    `[ "$model_sha256" = ${sha256} ] || ${ANY_MODEL} || die 2 "$MODEL is not the model that was measured: SHA-256 $model_sha256 instead of ${sha256}${hint}; ANY_MODEL=1 takes it"`,
   ];
 }
 
-function givenEngineLines({ engine: { isGiven, sha256 } }: ReproOutput): string[] {
-  if (!isGiven || sha256 === null) return [];
-  const other = `[ "\${ANY_MODEL:-0}" = 1 ] || die 2 'not the engine that was measured (other SHA-256); ANY_MODEL=1 takes it'`;
-  return [
-    neededFile('"$ENGINE"', 'no such engine, or it cannot be read: name it, ENGINE=/path/to/engine.plan'),
-    ...orElse('"$ENGINE"', sha256, other),
-  ];
-}
-
-function environmentLines({ env }: ReproOutput): string[] {
+/** The environment wins over what was stored. */
+function environmentLines(env: ReproOutput['env']): string[] {
   return Object.entries(env).flatMap(([name, value]) => [
     `[ -n "\${${name}+set}" ] || ${name}=${scriptQuote(value)}`,
     `export ${name}`,
-    `[ "$${name}" = ${scriptQuote(value)} ] || say ${scriptQuote(`note: ${name} is set to something else here, and stays`)}`,
   ]);
 }
 
 function clockLines(policy: string | null): string[] {
-  const lock = lockOf(policy);
+  const bounds = clockBounds(policy);
   const isAsked = '[ "${LOCK_CLOCKS:-0}" = 1 ]';
-  if (lock === null) {
-    const why = policy === null ? 'nobody knows how they were' : 'they floated in the run';
-    return [`! ${isAsked} || die 2 'LOCK_CLOCKS: the clocks cannot be locked as they were, ${why}'`];
+  if (bounds === null) {
+    const how = policy === null ? 'nobody knows how they were' : `they were ${printable(policy)}`;
+    return [`! ${isAsked} || die 2 ${scriptQuote(`LOCK_CLOCKS: the clocks cannot be locked as they were, ${how}`)}`];
   }
-  const bounds = clockBounds(lock);
-  const note = `note: the clocks were ${printable(lock)}`;
-  if (bounds === null) return [`say ${scriptQuote(note)}`];
-  const orSay = `say ${scriptQuote(`${note}: LOCK_CLOCKS=1 locks them so`)}`;
+  const orSay = saying(`the clocks were ${policy}: LOCK_CLOCKS=1 locks them so`);
   return [`if ${isAsked}; then lock_clocks ${bounds}; else ${orSay}; fi`];
 }
 
-/** For `nvidia-smi -lgc`; null for other text. */
-export function clockBounds(lock: string): string | null {
+/** For `nvidia-smi -lgc`; null for clocks that were not locked, or nobody knows how. */
+export function clockBounds(policy: string | null): string | null {
+  const lock = lockOf(policy);
   if (lock === 'locked base') return 'tdp,tdp';
-  const mhz = /^locked (\d{2,5}) MHz$/.exec(lock)?.[1];
+  const mhz = /^locked (\d{2,5}) MHz$/.exec(lock ?? '')?.[1];
   return mhz === undefined ? null : `${mhz},${mhz}`;
 }
 
@@ -227,19 +196,19 @@ function commandLines(command: ReproOutput['run'], repro: ReproOutput): string[]
 
 /** Already quoted, one a line. */
 function argumentLines(quoted: readonly string[]): string[] {
-  return quoted.map((text, place) => `${place === 0 ? '' : '  '}${text}${place === quoted.length - 1 ? '' : ' \\'}`);
+  return quoted.length === 0 ? [] : [quoted.join(' \\\n  ')];
 }
 
 /** A variable that no matrix is likely to set. */
 const FOLDER = 'bench_repro_folder';
 
 /** No hash is checked: none is known. */
-function harnessSections(repro: ReproOutput, { argv, cwd, env, withheld }: Start): string[][] {
+function harnessSections(repro: ReproOutput, start: NonNullable<ReproOutput['start']>): string[][] {
+  const { argv, cwd, env, withheld } = start;
   const program = argv[0] ?? '';
   const inner = [
     ...withheld.map(
-      (name) =>
-        `[ "\${${name}+set}" = set ] || say ${scriptQuote(`note: the matrix sets ${name}; its value is not written here`)}`,
+      (name) => `[ "\${${name}+set}" = set ] || ${saying(`the matrix sets ${name}; its value is not written here`)}`,
     ),
     ...settingLines({ ...env, ...repro.axisEnv }),
     `BENCH_RUN_FOLDER=$${FOLDER}`,
@@ -260,7 +229,7 @@ function harnessSections(repro: ReproOutput, { argv, cwd, env, withheld }: Start
       '# It needs the program that measures, and what that needs. What can be set from outside:',
       '#   OUT             the folder for its files (default: repro-run in the current folder)',
       '#   WORKPLACE       where it is started (default: where bench started it)',
-      '#   LOCK_CLOCKS=1   the clocks are locked as they were (needs root); GPU chooses the card',
+      CLOCKS_USAGE,
     ],
     HELPERS,
     [
@@ -270,7 +239,7 @@ function harnessSections(repro: ReproOutput, { argv, cwd, env, withheld }: Start
       cwd === null ? `[ -n "\${WORKPLACE-}" ] || WORKPLACE=$${FOLDER}` : defaultOf('WORKPLACE', cwd),
       `cd -- "$WORKPLACE" || die 2 'no such folder: name the one to start in, WORKPLACE=/path'`,
     ],
-    environmentLines(repro),
+    environmentLines(repro.env),
     clockLines(repro.clockPolicy),
     // Variables of the matrix are for the program alone.
     ['(', ...indented(inner), ')'],

@@ -1,22 +1,22 @@
 import { disturbedCells } from '../../judge/run-trust.ts';
 import { boundOf } from '../../judge/bound.ts';
-import { provenBound } from './remedies.ts';
+import { provenBound } from './next-steps.ts';
 import type { CellBound } from '../../records/bound.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { type CellRun, isMeasured } from '../../records/run.ts';
-import { rebuiltEngines } from '../../selection/rebuilt-engines.ts';
+import { engineNote, engineNotes, mixedEngines, rebuiltEngines } from '../../selection/rebuilt-engines.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { jsonText, printable } from '../../text/printable.ts';
 import { QUERY_TIME_COLUMNS } from '../../trtexec/run-facts.ts';
+import { buildRefsOf } from '../../records/plan.ts';
 import { failedBuilds, plannedBuildOf } from '../../engines/engine-state.ts';
 import { runIdOf } from '../../run/measure-run.ts';
 import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { joinLayers } from '../../layers/profiled-engine.ts';
 import { cellRunsText, latencyGapLines, latencyGapsOf, type ListedRun } from './cell-text.ts';
-import { type DescribedRun, shownRunText } from './text.ts';
-import { steadinessOf } from './steadiness.ts';
+import { type DescribedRun, shownRunText, steadinessOf } from './text.ts';
 import { sweepText } from './sweep-text.ts';
 import { shownSweepOf, summariesOf, mappedCells } from './swept.ts';
 import type { ShownCell } from './output.ts';
@@ -40,7 +40,6 @@ import {
 import { planOf } from '../../store/sweeps/sweeps.ts';
 import { findingByPrefix, namedCell, metricNamed } from '../../selection/by-name.ts';
 import { cellsInWords } from '../../selection/cell-points.ts';
-import { engineNote, engineNotes, mixedEngines } from '../../selection/mixed-engines.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { queryTimes, type RunQueries } from '../../selection/query-times.ts';
 import { sweepFailures } from '../../run/sweep-failures.ts';
@@ -113,7 +112,7 @@ function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io
 /** Planned runs whose engine could not be built. */
 function skippedRuns(db: StoreDatabase, sweep: Sweep, { plan }: StoredPlan): number {
   const failed = failedBuilds(db, sweep, plan.builds);
-  const waiting = plan.runs.filter(({ buildRef }) => failed.has(buildRef));
+  const waiting = plan.runs.filter((run) => buildRefsOf(run).some((ref) => failed.has(ref)));
   return waiting.filter((run) => findOutcome(db, runIdOf(sweep.sweepId, run)) === null).length;
 }
 

@@ -1,5 +1,5 @@
 import { flagWords } from '../../records/axis.ts';
-import { harnessWords, optionWords } from '../../text/cell-label.ts';
+import { harnessWords, optionWords } from '../../records/cell-label.ts';
 import type { SweepEvidence } from './evidence.ts';
 
 /** What a finding of every cell is of. */

@@ -1,11 +1,10 @@
 import type { KeyedCell } from '../../records/cell.ts';
 import type { Environment } from '../../records/environment.ts';
 import type { Finding, JUDGED_BY } from '../../records/finding.ts';
-import type { GatedMetricId } from '../../records/gated-metric.ts';
+import { type GateLimit, type GateSettings, type GatedMetricId, isJudgedOnly } from '../../records/gated-metric.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { CellHistory } from '../history/noise.ts';
-import type { GateRules } from './limits.ts';
 
 /** One metric of a cell over the sweeps of its series. */
 export interface MetricHistory {
@@ -23,7 +22,7 @@ export interface CellEvidence {
   readonly environmentIds: readonly (string | null)[];
   /** False for a cell of the previous sweep that is not part of this one. */
   readonly isPlanned: boolean;
-  /** Of the matrix, but not measured in this sweep, as a filter said: its newest values stand. */
+  /** In the matrix, but left out of this sweep by a filter: its newest values count. */
   readonly isLeftOut?: boolean;
   /** Why the judged sweep has no value of its own metric; empty where it has one. */
   readonly failures: readonly string[];
@@ -112,4 +111,82 @@ export interface SweepVerdict {
   readonly judged: (cellKey: CellKey, metric: GatedMetricId) => JudgedCell | null;
   /** Groups before cells; those further off first. */
   readonly candidates: readonly Candidate[];
+}
+
+/** A build is slower for many reasons, and nobody waits for it at night. */
+const ONLY_WARNS: GatedMetricId = 'buildS';
+
+export type GateRules = ReturnType<typeof gateRules>;
+
+/**
+ * The settings of a gate by cell and metric. Of several entries that fit the last holds.
+ * @param minChangePercent of the command line: in place of what the settings say
+ */
+export function gateRules(settings: GateSettings, minChangePercent: number | null = null) {
+  const stated = minChangePercent === null ? [] : [{ metric: null, cells: null, percent: minChangePercent }];
+  const minChange = [...settings.minChange, ...stated].map(fitted);
+  const limits = settings.limits.map(fitted);
+  const warn = settings.warn.map(fitted);
+  const owners = settings.owners.map((entry) => fitted({ ...entry, metric: null }));
+  return {
+    /** Smaller changes are not reported, in percent; 0 where nothing is stated. */
+    minChangeOf: (cell: CellKey, metric: GatedMetricId): number => {
+      const found = minChange.findLast(
+        ({ entry, fits }) => fits(cell, metric) && (entry.metric !== null || !isJudgedOnly(metric)),
+      );
+      return found?.entry.percent ?? 0;
+    },
+    isWarning: (cell: CellKey, metric: GatedMetricId): boolean =>
+      metric === ONLY_WARNS || warn.some(({ fits }) => fits(cell, metric)),
+    /** Everybody who looks after one of the cells; null for nobody. */
+    ownerOf: (cells: readonly CellKey[]): string | null => {
+      const found = cells.flatMap((cell) => owners.findLast(({ fits }) => fits(cell, null))?.entry.owner ?? []);
+      return found.length === 0 ? null : [...new Set(found)].toSorted().join(', ');
+    },
+    limitOf: (cell: CellKey, metric: GatedMetricId): GateLimit | null =>
+      limits.findLast(({ entry, fits }) => entry.metric === metric && fits(cell, metric))?.entry ?? null,
+    /** Metrics that have a limit in some cell: their values are needed beyond those that the gate judges anyway. */
+    limited: [...new Set(settings.limits.map(({ metric }) => metric))],
+    limits: settings.limits,
+  };
+}
+
+function fitted<Entry extends { readonly metric: GatedMetricId | null; readonly cells: readonly CellKey[] | null }>(
+  entry: Entry,
+) {
+  const keys = entry.cells === null ? null : new Set(entry.cells);
+  return {
+    entry,
+    fits: (cell: CellKey, metric: GatedMetricId | null): boolean =>
+      (entry.metric === null || entry.metric === metric) && (keys === null || keys.has(cell)),
+  };
+}
+
+/** Values of the cells of a sweep by metric, in its unit. */
+export type NewestValues = ReadonlyMap<CellKey, ReadonlyMap<GatedMetricId, number>>;
+
+/** Values beyond their limits, in the order of the cells; how far, in percent of the limit: null for a limit of 0. */
+export function brokenLimits(rules: GateRules, values: NewestValues) {
+  return [...values].flatMap(([cell, ofCell]) =>
+    rules.limited.flatMap((metric) => {
+      const [limit, value] = [rules.limitOf(cell, metric), ofCell.get(metric)];
+      if (limit === null || value === undefined) return [];
+      if (limit.comparison === '<=' ? value <= limit.value : value >= limit.value) return [];
+      return [{ limit, cell, value, beyondPercent: limit.value === 0 ? null : (value / limit.value - 1) * 100 }];
+    }),
+  );
+}
+
+export type BrokenLimit = ReturnType<typeof brokenLimits>[number];
+
+/** Limits that none of their cells has a value for: they say nothing, which their owner should know. */
+export function limitsWithoutValue({ limits }: GateRules, values: NewestValues): GateLimit[] {
+  return limits.filter(({ metric, cells }) =>
+    (cells ?? [...values.keys()]).every((cell) => values.get(cell)?.has(metric) !== true),
+  );
+}
+
+/** `p99 <= 2 ms (model=vit*)`. */
+export function limitText({ filter, text }: GateLimit): string {
+  return filter === null ? text : `${text} (${filter})`;
 }

@@ -1,7 +1,7 @@
 import type { Finding } from '../../records/finding.ts';
 import { type GatedMetricId, gatedMetricOf } from '../../records/gated-metric.ts';
 import type { SweepId } from '../../records/scalars.ts';
-import type { CellJudgement, Control } from '../sweep/judgement.ts';
+import type { CellJudgement, Control } from '../sweep/night-effect.ts';
 import { MatrixJudge } from '../sweep/matrix-judge.ts';
 import { CellWords } from './cell-words.ts';
 import type { CellEvidence, MetricHistory, SweepEvidence } from './evidence.ts';

@@ -1,12 +1,12 @@
 import type { Finding } from '../../records/finding.ts';
 import { type GatedMetricId, gatedMetricOf, isJudgedOnly, isBoundShare } from '../../records/gated-metric.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
-import { percentOfLog } from '../../statistics/logarithms.ts';
-import { directionOf } from '../history/change-points.ts';
-import type { CellJudgement } from '../sweep/judgement.ts';
+import { percentOfLog } from '../../statistics/special-functions.ts';
+import { directionOf } from '../history/lasting-changes.ts';
+import type { CellJudgement } from '../sweep/night-effect.ts';
 import type { PairResult, MetricHistory, SweepEvidence } from './evidence.ts';
 import { MAX_DROP_DB } from '../../records/accuracy.ts';
-import { median } from '../../statistics/median.ts';
+import { median } from '../../statistics/order-statistics.ts';
 
 export type FindingCell = Finding['cells'][number];
 export type About = Pick<FindingCell, 'cellKey' | 'metric'>;

@@ -1,13 +1,11 @@
-import { at } from '../../statistics/at.ts';
-import { middleOfThree } from '../../statistics/median.ts';
-import { middleOf } from '../../statistics/order-statistics.ts';
+import { at, middleOf, middleOfThree } from '../../statistics/order-statistics.ts';
 import type { CellNoise } from './cell-noise.ts';
 import { RULES } from './settings.ts';
 
 /** More than twice the longest window: a window can be taken back and the next one still be looked at. */
 const KEPT = 32;
 
-/** Levels of so few sweeps are computed anew with each. */
+/** Levels of at most this many sweeps are recomputed with each sweep. */
 const YOUNG = 8;
 const SCRATCH = new Float64Array(YOUNG);
 

@@ -59,8 +59,8 @@ export const RULES = {
   /** A level that was reported differs from the reference while it is this many standard errors off, and 0 is outside its interval. */
   openErrors: 2.5,
   intervalP: 0.05,
-  /** Tail probability of a sweep at the reference that is unclear, and is not reported. */
-  unclearP: 0.003,
+  /** A change of more than this share of the detectable one that is not reported is unclear. */
+  unclearShare: 0.65,
   /** A reference is the mean of its first this many sweeps. */
   referenceSweeps: 20,
   /** A line through more sweeps than this whose slope has this t is a drift; drift is reported at this many sd from the level reported last. */

@@ -1,19 +1,17 @@
-import { and, asc, desc, eq, getTableColumns, like } from 'drizzle-orm';
+import { and, asc, desc, eq, getTableColumns, inArray, isNull, like, lt } from 'drizzle-orm';
 
+import type { Attachment } from '../../files/layout.ts';
 import { boundOf } from '../../judge/bound.ts';
-import { TIMED_METRICS, type TimedMetric, type TimeStatistics } from '../../records/measurement.ts';
+import { TIMED_METRICS, type TimeStatistics, type TimedMetric } from '../../records/harness.ts';
 import type { Outcome } from '../../records/outcome.ts';
-import type { QueryTimes } from '../../trtexec/run-facts.ts';
+import type { BuildId, CellKey, RunId, SweepId } from '../../records/scalars.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
-import { attachmentsOf } from './attachments.ts';
-import { attemptsOf, ofSweep, outcomeFrom } from './runs.ts';
-import type { StoreDatabase } from '../file/open.ts';
+import type { QueryTimes } from '../../trtexec/run-facts.ts';
 import { findCells } from '../cells.ts';
-import { flagsOfRun, methodOf, telemetryOf, valuesOfRun } from './run-facts.ts';
-import { hintsOf } from './layer-runs.ts';
-import { decodeLayers, decodeSamples, type StoredLayers } from './blob-codecs.ts';
+import type { StoreDatabase } from '../file/open.ts';
 import {
   artefacts,
+  attachments,
   builds,
   environments,
   invocations,
@@ -22,7 +20,10 @@ import {
   runs,
   timeStatistics,
 } from '../schema.ts';
-import type { BuildId, CellKey, RunId } from '../../records/scalars.ts';
+import { type StoredLayers, decodeLayers, decodeSamples } from './blob-codecs.ts';
+import { hintsOf } from './layer-runs.ts';
+import { flagsOfRun, methodOf, telemetryOf, valuesOfRun } from './run-facts.ts';
+import { attemptsOf, ofSweep, outcomeFrom } from './runs.ts';
 
 /** All stored data of a run, except its samples. */
 export type ShownRun = NonNullable<ReturnType<typeof showRun>>;
@@ -154,4 +155,73 @@ function statisticsOf(db: StoreDatabase, runId: RunId): Record<string, TimeStati
     return [[metric, { min, max, mean, median, percentiles }]];
   });
   return Object.fromEntries(entries);
+}
+
+export interface PlacedAttachment extends Attachment {
+  readonly sweepId: SweepId;
+}
+
+/** Also replaces a pruned attachment of that name. */
+export function saveAttachment(db: StoreDatabase, attachment: Attachment): void {
+  db.insert(attachments)
+    .values(attachment)
+    .onConflictDoUpdate({ target: [attachments.runId, attachments.name], set: { ...attachment } })
+    .run();
+}
+
+export function attachmentsOf(db: StoreDatabase, runId: RunId): Attachment[] {
+  return db
+    .select()
+    .from(attachments)
+    .where(eq(attachments.runId, runId))
+    .orderBy(asc(attachments.attachedAt), asc(attachments.name))
+    .all();
+}
+
+function placed(db: StoreDatabase) {
+  return db
+    .select({ ...getTableColumns(attachments), sweepId: runs.sweepId })
+    .from(attachments)
+    .innerJoin(runs, eq(runs.runId, attachments.runId))
+    .$dynamic();
+}
+
+export function attachmentsOfCell(
+  db: StoreDatabase,
+  cellKey: CellKey,
+  kind: Attachment['kind'],
+  sweepIds: readonly SweepId[] | null,
+): PlacedAttachment[] {
+  const ofSweeps = sweepIds === null ? undefined : inArray(runs.sweepId, [...sweepIds]);
+  return placed(db)
+    .where(and(eq(runs.cellKey, cellKey), eq(attachments.kind, kind), isNull(attachments.prunedAt), ofSweeps))
+    .orderBy(desc(attachments.attachedAt), desc(attachments.name))
+    .all();
+}
+
+export function keptAttachments(db: StoreDatabase, sweepIds: readonly SweepId[]): PlacedAttachment[] {
+  return placed(db)
+    .where(and(inArray(runs.sweepId, [...sweepIds]), isNull(attachments.prunedAt)))
+    .orderBy(asc(attachments.runId), asc(attachments.name))
+    .all();
+}
+
+/** Oldest first. */
+export function attachmentsBefore(db: StoreDatabase, before: string): PlacedAttachment[] {
+  return placed(db)
+    .where(and(lt(attachments.attachedAt, before), isNull(attachments.prunedAt)))
+    .orderBy(asc(attachments.attachedAt), asc(attachments.runId), asc(attachments.name))
+    .all();
+}
+
+/** Recorded before the file is removed: a kill leaves only files known to be obsolete. */
+export function markPruned(
+  db: StoreDatabase,
+  { runId, name }: Pick<Attachment, 'runId' | 'name'>,
+  prunedAt: string,
+): void {
+  db.update(attachments)
+    .set({ prunedAt })
+    .where(and(eq(attachments.runId, runId), eq(attachments.name, name)))
+    .run();
 }

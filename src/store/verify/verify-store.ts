@@ -1,15 +1,12 @@
 import type Database from 'better-sqlite3';
 import * as z from 'zod';
 
-import type { Attachment } from '../../artefacts/attachment.ts';
 import { BenchError, StoreError, errorCode } from '../../errors.ts';
-import type { RunId, SweepId } from '../../records/scalars.ts';
 import { appliedMigration, newestMigration } from '../file/migrations.ts';
 import { openToRead } from '../file/open-to-read.ts';
 import { refuseForeign } from '../file/open.ts';
-import type { SiblingStores } from '../prune.ts';
 import { brokenReferences } from '../merge/tables.ts';
-import { sqliteRefusal } from './sqlite-problems.ts';
+import { sqliteRefusal } from '../file/store-file.ts';
 
 const DAMAGE_KINDS = [
   'file',
@@ -20,10 +17,7 @@ const DAMAGE_KINDS = [
   'noArtefacts',
   'artefactMissing',
   'artefactDamaged',
-  'notStored',
   'engine',
-  'variant',
-  'leftover',
 ] as const;
 
 /** A defect: what, where (the file, folder, table or run), and what to do. */
@@ -36,15 +30,15 @@ export const storeDamage = z.strictObject({
 
 export type StoreDamage = Readonly<z.infer<typeof storeDamage>>;
 
-/** Left by a dead process, never created, or read in another way by another version: no damage. */
+/** Never created, or read in another way by another version: no damage. */
 export function isHarmless({ kind }: StoreDamage): boolean {
-  return kind === 'leftover' || kind === 'noArtefacts' || kind === 'otherParser';
+  return kind === 'noArtefacts' || kind === 'otherParser';
 }
 
 const RESTORE = 'keep the file; restore a backup, or make a new store with `bench import artefacts/`';
 
 /** A store that is examined, not created or migrated. */
-export type VerifiedStore = ReturnType<typeof verified>;
+export type VerifiedStore = Database.Database;
 
 export function openToVerify(path: string, migrationsFolder: string): VerifiedStore | StoreDamage {
   let client: Database.Database | null = null;
@@ -54,7 +48,7 @@ export function openToVerify(path: string, migrationsFolder: string): VerifiedSt
     if (appliedMigration(client) === 0) {
       throw new StoreError(`${path}: is empty; \`bench run\` or \`bench import\` fills it`);
     }
-    return verified(client);
+    return client;
   } catch (error) {
     client?.close();
     const refusal = error instanceof BenchError ? null : sqliteRefusal(error);
@@ -64,21 +58,9 @@ export function openToVerify(path: string, migrationsFolder: string): VerifiedSt
   }
 }
 
-function verified(client: Database.Database) {
-  const count = (table: string): number => Number(client.prepare(`SELECT count(*) FROM ${table}`).pluck().get());
-  return {
-    kind: 'opened' as const,
-    client,
-    counts: () => ({ sweeps: count('sweeps'), runs: count('runs') }),
-    close: (): void => {
-      client.close();
-    },
-  };
-}
-
 /** SQLite's own checks: of the file, and of references between rows. */
 export function verifyFile(
-  { client }: VerifiedStore,
+  client: VerifiedStore,
   path: string,
   migrationsFolder: string,
   isQuick: boolean,
@@ -118,47 +100,4 @@ function foreignKeys(client: Database.Database): StoreDamage[] {
 
 function isDamage(error: unknown): boolean {
   return /^SQLITE_(?:CORRUPT|ERROR|IOERR_SHORT_READ)/.test(errorCode(error));
-}
-
-export type RunFiles = ReturnType<typeof runFilesOf>[number];
-
-export type AttachedFile = Pick<Attachment, 'bytes' | 'name' | 'runId' | 'sha256'>;
-
-/** What a store, and others of the same folder, know of the artefacts next to them. */
-export function knownRuns({ client }: VerifiedStore, siblings: SiblingStores) {
-  const states = new Map(
-    client.prepare<[], [sweepId: SweepId, state: string]>('SELECT sweep_id, state FROM sweeps').raw().all(),
-  );
-  const find = client.prepare('SELECT 1 FROM runs WHERE run_id = ?');
-  const attached = client.prepare<[string], AttachedFile>(
-    `SELECT a.run_id AS runId, a.name, a.sha256, a.bytes FROM runs r JOIN attachments a ON a.run_id = r.run_id
-     WHERE r.sweep_id = ? AND a.pruned_at IS NULL ORDER BY a.run_id, a.name`,
-  );
-  return {
-    sweepIds: new Set(states.keys()),
-    runsOf: (sweepId: SweepId) => runFilesOf(client, sweepId),
-    attachedOf: (sweepId: SweepId) => attached.all(sweepId),
-    knows: (sweepId: SweepId, runId: RunId) => find.get(runId) !== undefined || siblings.runsOf(sweepId).has(runId),
-    isUnfinished: (sweepId: SweepId) =>
-      states.has(sweepId) ? states.get(sweepId) !== 'finished' : siblings.hasSweep(sweepId),
-  };
-}
-
-export function hasArtefacts({ client }: VerifiedStore): boolean {
-  return client.prepare('SELECT 1 FROM artefacts LIMIT 1').get() !== undefined;
-}
-
-function runFilesOf(client: Database.Database, sweepId: SweepId) {
-  const rows = client
-    .prepare<[string], { runId: RunId; isPruned: number; name: string | null; sha256: string; bytes: number }>(
-      `SELECT r.run_id AS runId, coalesce(p.artefacts, 0) AS isPruned, a.name, a.sha256, a.bytes
-       FROM runs r LEFT JOIN pruned_runs p ON p.run_id = r.run_id LEFT JOIN artefacts a ON a.run_id = r.run_id
-       WHERE r.sweep_id = ? AND r.artefact_folder IS NOT NULL ORDER BY r.run_id, a.name`,
-    )
-    .all(sweepId);
-  return [...Map.groupBy(rows, ({ runId }) => runId)].map(([runId, own]) => ({
-    runId,
-    isPruned: own.some(({ isPruned }) => isPruned === 1),
-    files: own.flatMap(({ name, sha256, bytes }) => (name === null ? [] : [{ name, sha256, bytes }])),
-  }));
 }

@@ -1,5 +1,6 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+
 import { type Answer, ask, problemOf } from '../../process/ask.ts';
 import { type GitState, NO_GIT } from '../../records/sweep.ts';
 
@@ -82,12 +83,6 @@ export async function repositoryFolder(cwd: string): Promise<string | null> {
   return (await git(cwd, ['rev-parse', '--show-toplevel']))?.replace(/\n$/, '') ?? null;
 }
 
-/** Which of these paths git would add; all of them where there is no git or repository. */
-export async function notIgnored(cwd: string, paths: readonly string[]): Promise<string[]> {
-  const ignored = (await git(cwd, ['check-ignore', '--', ...paths]))?.split('\n') ?? [];
-  return paths.filter((path) => !ignored.includes(path));
-}
-
 /** URL of the remote `origin`, which may hold a password; null if there is none. */
 export async function originUrl(cwd: string): Promise<string | null> {
   return (await git(cwd, ['remote', 'get-url', 'origin']))?.trim() ?? null;
@@ -128,4 +123,86 @@ export async function removeWorktrees(repository: string, folder: string): Promi
   const names = await readdir(folder).catch((): string[] => []);
   for (const name of names) await removeWorktree(repository, join(folder, name));
   await rm(folder, { recursive: true, force: true });
+}
+
+/** Where a repository can be read in a browser. */
+export interface Forge {
+  readonly kind: keyof typeof PATHS;
+  /** `https://github.com/acme/bench`, without user and password. */
+  readonly url: string;
+}
+
+const PATHS = {
+  github: { commit: (id: string) => `commit/${id}`, compare: (a: string, b: string) => `compare/${a}...${b}` },
+  gitlab: { commit: (id: string) => `-/commit/${id}`, compare: (a: string, b: string) => `-/compare/${a}...${b}` },
+  gitea: { commit: (id: string) => `commit/${id}`, compare: (a: string, b: string) => `compare/${a}...${b}` },
+  bitbucket: {
+    commit: (id: string) => `commits/${id}`,
+    compare: (a: string, b: string) => `branches/compare/${b}..${a}`,
+  },
+} as const;
+
+const HOSTS: Readonly<Record<string, Forge['kind']>> = {
+  'github.com': 'github',
+  'gitlab.com': 'gitlab',
+  'bitbucket.org': 'bitbucket',
+  'codeberg.org': 'gitea',
+  'gitea.com': 'gitea',
+};
+
+/** A company's own host says by its first word what runs on it: `gitlab.acme.com`. */
+const OWN_HOSTS: Readonly<Record<string, Forge['kind']>> = {
+  github: 'github',
+  gitlab: 'gitlab',
+  gitea: 'gitea',
+  forgejo: 'gitea',
+};
+
+/** `git@host:path`, which is no URL. */
+const SCP = /^(?:[\w.-]+@)?(?<host>[\w.-]+):(?<path>[^/].*)$/;
+
+/**
+ * @param remote URL of a remote, as git prints it: `https:`, `http:`, `ssh:`, `git:`, or `user@host:path`
+ * @returns null for a host that is not known to be a forge: a guessed link would be wrong
+ */
+export function forgeOf(remote: string): Forge | null {
+  const place = placeOf(remote.trim());
+  if (place === null) return null;
+  const { host, path, scheme } = place;
+  const kind = HOSTS[host] ?? OWN_HOSTS[host.split('.')[0] ?? ''];
+  const segments = path
+    .replace(/\.git\/?$/, '')
+    .split('/')
+    .filter((segment) => segment !== '');
+  const isPath = segments.every((segment) => /^[\w~-][\w.~-]*$/.test(segment));
+  if (kind === undefined || !isPath || segments.length < 2) return null;
+  if (kind !== 'gitlab' && segments.length > 2) return null;
+  return { kind, url: `${scheme}//${host}${place.port}/${segments.join('/')}` };
+}
+
+function placeOf(remote: string) {
+  const scp = SCP.exec(remote)?.groups;
+  if (scp !== undefined && !remote.includes('://')) {
+    return { scheme: 'https:', host: (scp['host'] ?? '').toLowerCase(), port: '', path: scp['path'] ?? '' };
+  }
+  const url = URL.parse(remote);
+  if (url === null || !['https:', 'http:', 'ssh:', 'git:', 'git+ssh:'].includes(url.protocol)) return null;
+  const isWeb = url.protocol === 'https:' || url.protocol === 'http:';
+  // The port of ssh is not that of the pages.
+  const port = isWeb && url.port !== '' ? `:${url.port}` : '';
+  return { scheme: isWeb ? url.protocol : 'https:', host: url.hostname.toLowerCase(), port, path: url.pathname };
+}
+
+/** @returns null for what is no commit id */
+export function commitUrl({ kind, url }: Forge, commit: string): string | null {
+  return isCommit(commit) ? `${url}/${PATHS[kind].commit(commit)}` : null;
+}
+
+/** What came after `from`, up to `to`. @returns null where one of them is no commit id */
+export function compareUrl({ kind, url }: Forge, from: string, to: string): string | null {
+  return isCommit(from) && isCommit(to) ? `${url}/${PATHS[kind].compare(from, to)}` : null;
+}
+
+function isCommit(text: string): boolean {
+  return /^[0-9a-f]{7,64}$/.test(text);
 }

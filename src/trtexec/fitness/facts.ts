@@ -11,6 +11,8 @@ export interface FitnessFacts {
   readonly telemetry: RunTelemetry | null;
   /** What was known of the machine besides the log; empty when nobody looked. */
   readonly machine: Partial<Environment>;
+  /** Another process ran on the GPU on purpose. */
+  readonly hasNeighbor?: boolean;
 }
 
 /** The GPU compute times of a run's queries, in milliseconds. */
@@ -45,7 +47,8 @@ export function at(sorted: Float64Array, share: number): number {
 }
 
 /** Queries of several streams overlap on the GPU: they affect each other like another process would. */
-export function hasOneStream({ log }: FitnessFacts): boolean {
+export function isAlone({ hasNeighbor = false, log }: FitnessFacts): boolean {
+  if (hasNeighbor) return false;
   return log.options.streams === null || log.options.streams === 1;
 }
 
@@ -80,4 +83,110 @@ export function profiled({ log }: Pick<FitnessFacts, 'log'>): RunFlag | null {
       ? `it was timed with trtexec's profiler attached (${option})`
       : `it ran under Nsight Systems: ${nsys.text}`;
   return { id: 'profilingOn', effect: 'barred', value: null, evidence };
+}
+
+const RULE = {
+  leastQueries: 100,
+  /** At either end this many of the queries are outliers. */
+  trimmed: 0.01,
+  /** Either level has at least this many of the others. */
+  leastShare: 0.1,
+  /** Distance of the levels relative to the lower one: power-limited cells vary by 4 %. */
+  leastApart: 0.08,
+  /** ... and in standard deviations within them: a normal distribution has 2.6, a uniform one 3.5. */
+  deviations: 6,
+} as const;
+
+/** The median is of one level, whichever the next run has more of, from this distance of the shares on. */
+const FIRM_SHARE = 0.1;
+
+/** Query times have two levels, such as two clock states: a run is judged by its median, which is of one of them. */
+export function bimodal({ sorted }: ComputeTimes): RunFlag | null {
+  const levels = twoLevels(sorted);
+  if (levels === null) return null;
+  const { share, lower, upper } = levels;
+  const [most, other] = share > 0.5 ? [lower, upper] : [upper, lower];
+  const evidence = `${percent(Math.max(share, 1 - share))} of queries at ${most.toPrecision(3)} ms, the others at ${other.toPrecision(3)} ms`;
+  const effect = Math.abs(share - 0.5) >= FIRM_SHARE ? 'explained' : 'widened';
+  return { id: 'bimodal', effect, value: (upper / lower - 1) * 100, evidence };
+}
+
+/** The lower level's share of the queries, and both levels; null where there is one. Split by least squares (Otsu 1979). */
+export function twoLevels(sorted: Float64Array) {
+  if (sorted.length < RULE.leastQueries) return null;
+  const trimmed = Math.ceil(RULE.trimmed * sorted.length);
+  const values = sorted.subarray(trimmed, sorted.length - trimmed);
+  // Nearly all runs end here: their queries are closer together than two levels.
+  const [least = 0] = values;
+  if ((values.at(-1) ?? 0) < (1 + RULE.leastApart) * least) return null;
+  const { low, lower, upper, deviation } = cut(values);
+  const isClear =
+    Math.min(low, values.length - low) >= RULE.leastShare * values.length &&
+    upper / lower - 1 >= RULE.leastApart &&
+    upper - lower >= RULE.deviations * deviation;
+  return isClear ? { share: (trimmed + low) / sorted.length, lower, upper } : null;
+}
+
+/** How many values are on the lower side, the means of both sides, and the deviation within them. */
+function cut(values: Float64Array) {
+  const [origin = 0] = values;
+  let sum = 0;
+  let squares = 0;
+  for (const value of values) {
+    sum += value - origin;
+    squares += (value - origin) ** 2;
+  }
+  const n = values.length;
+  let below = 0;
+  let best = { low: 1, between: -1, lower: 0, upper: 0 };
+  for (let low = 1; low < n; low += 1) {
+    below += (values[low - 1] ?? 0) - origin;
+    const lower = below / low;
+    const upper = (sum - below) / (n - low);
+    const between = low * (n - low) * (upper - lower) ** 2;
+    if (between > best.between) best = { low, between, lower, upper };
+  }
+  const { low, lower, upper } = best;
+  const within = squares - low * lower ** 2 - (n - low) * upper ** 2;
+  return { low, lower: lower + origin, upper: upper + origin, deviation: Math.sqrt(Math.max(0, within) / n) };
+}
+
+/** Step over median from which the timer is recognized: half of it is what a single time may be off. */
+const VISIBLE_PERCENT = 0.2;
+/** The timer gets coarser during a run: its last queries show the final step. */
+const LAST_QUERIES = 256;
+/** On a grid, times repeat: with more distinct ones there is no grid. */
+const DISTINCT_SHARE = 0.5;
+
+export function coarseTimer(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag | null {
+  const seen = compute === null ? stepByLength(facts) : stepSeen(compute);
+  const medianMs = compute?.medianMs ?? facts.log.measurement?.gpuComputeMs.median ?? 0;
+  if (seen === null || medianMs <= 0) return null;
+  const stepPercent = (seen / medianMs) * 100;
+  if (stepPercent < VISIBLE_PERCENT) return null;
+  const evidence = `the timer's step of ${Number((seen * 1000).toPrecision(3))} µs is ${stepPercent.toFixed(2)} % of the median`;
+  return { id: 'coarseTimer', effect: 'widened', value: stepPercent, evidence };
+}
+
+function stepSeen({ inOrder, medianMs }: ComputeTimes): number | null {
+  const last = inOrder.slice(-LAST_QUERIES).toSorted();
+  let distinct = 1;
+  let step = Number.POSITIVE_INFINITY;
+  for (let i = 1; i < last.length; i += 1) {
+    const gap = (last[i] ?? 0) - (last[i - 1] ?? 0);
+    if (gap <= 1e-9 * medianMs) continue;
+    distinct += 1;
+    step = Math.min(step, gap);
+  }
+  return distinct > 1 && distinct <= DISTINCT_SHARE * last.length ? step : null;
+}
+
+/** Bits of a float32's mantissa, with the leading bit. */
+const FLOAT_BITS = 24;
+
+/** Milliseconds between float32 neighbors at the end: trtexec subtracts times that count from before the warmup. */
+function stepByLength({ log }: FitnessFacts): number | null {
+  const walltimeS = log.measurement?.hostWalltimeS ?? 0;
+  const endMs = walltimeS * 1000 + (log.options.warmUpMs ?? 0);
+  return endMs > 0 ? 2 ** (Math.floor(Math.log2(endMs)) + 1 - FLOAT_BITS) : null;
 }

@@ -161,17 +161,6 @@ describe('bench compare A..B --run --build CMD', () => {
     expect(check.stdout).not.toContain(commits[0]);
   }, 60_000);
 
-  test('noise: repeats until 1 % would be seen, or --max-repeats', async () => {
-    const { repository } = history(['one scale=1\n', 'two scale=1\n']);
-    const env = { BISECT_NOISE: '0.02', BISECT_COUNTER: join(repository.folder, 'counter') };
-    const args = ['HEAD~1', ...ALL, '--filter', 'batch=8'];
-    const capped = await compared(repository, [...args, '--max-repeats', '5'], env);
-    expect(capped.json.cells).toMatchObject([{ runs: [5, 5] }]);
-    const more = await compared(repository, [...args, '--max-repeats', '30', '--until-sure', '3'], env);
-    const [low = -9, high = 9] = more.json.cells[0]?.ciPercent ?? [];
-    expect([low > -3, high < 3.1]).toEqual([true, true]);
-  }, 120_000);
-
   test('a build that fails: which commit, the last lines of its log, exit code 4', async () => {
     const { repository, commits } = history(['one scale=1\n', 'broken\n']);
     writeInto(repository.folder, 'fails.sh', '#!/bin/sh\n./build.sh || { echo "cc: no \u001b[31mway" >&2; exit 7; }\n');
@@ -231,33 +220,6 @@ describe('bench compare A..B --run --build CMD', () => {
     expect(again.stderr).toMatch(/^measured on .* already/);
     expectNothingLeft(repository);
   }, 60_000);
-
-  test('another harness', async () => {
-    const repository = new Repository(temporaryFolder());
-    writeInto(
-      repository.folder,
-      'm.yaml',
-      `name: moe
-models:
-  moe:
-    harness:
-      kind: command
-      run: [sh, rate.sh]
-      metrics: {rate: {unit: runs/s, better: higher}}
-`,
-    );
-    const rate = (value: number): void => writeInto(repository.folder, 'rate.sh', `echo '{"rate": ${value}}'\n`);
-    rate(100);
-    repository.git('add', '.');
-    repository.commit();
-    rate(90);
-    repository.git('add', '.');
-    repository.commit();
-    const { code, json } = await compared(repository, [...MATRIX, '--metric', 'rate', '--repeats', '3']);
-    expect(code).toBe(1);
-    expect(json.cells).toMatchObject([{ verdict: 'slower', metric: 'rate:higher:runs/s', runs: [3, 3] }]);
-    expect(json.cells[0]?.changePercent).toBeCloseTo(-10, 9);
-  }, 60_000);
 });
 
 describe('with', () => {
@@ -287,33 +249,15 @@ describe('with', () => {
     expect(json.cells.map(({ label, runs }) => [label, runs])).toEqual([['small fp16 1x3 graph', [3, 3]]]);
   }, 60_000);
 
-  test('a trtexec of the repository: each commit has its own, with engines of its own', async () => {
-    const repository = new Repository(temporaryFolder());
-    const trtexec = (scale: number): void => {
-      writeInto(repository.folder, 'tools/trtexec', `#!/bin/sh\nSTUB_SCALE=${scale} exec ${BISECT_TRTEXEC} "$@"\n`);
-      chmodSync(join(repository.folder, 'tools/trtexec'), 0o755);
-    };
-    trtexec(1);
-    makeHistory(repository, ['scale=1\n']);
-    trtexec(1.03);
-    repository.git('commit', '--quiet', '--all', '--message', 'slower');
-    const args = ['HEAD~1', ...MATRIX, ...BUILD, '--trtexec', 'tools/trtexec', '--filter', 'batch=8'];
-    const { code, json } = await compared(repository, args);
-    expect(code).toBe(1);
-    expect(json.cells[0]?.changePercent).toBeCloseTo(3, 3);
-    expect(existsSync(join(repository.folder, 'engines'))).toBe(false);
-    expectNothingLeft(repository);
-  }, 60_000);
-
   test('a shallow clone says how to get the rest', async () => {
     const { repository } = history(slowFrom(1, 2));
     const clone = join(temporaryFolder(), 'clone');
     execFileSync('git', ['clone', '--quiet', '--depth', '1', `file://${repository.folder}`, clone]);
-    const { code, stderr } = await bench(['compare', 'HEAD~1..HEAD', '--run', '--matrix', 'm.yaml'], { cwd: clone });
-    expect([code, stderr]).toEqual([
-      2,
-      'bench: HEAD~1: not in this shallow clone: fetch the whole history (git fetch --unshallow; fetch-depth: 0 in CI)\n',
-    ]);
+    expect(await bench(['compare', 'HEAD~1..HEAD', '--run', '--matrix', 'm.yaml'], { cwd: clone })).toMatchObject({
+      code: 2,
+      stderr:
+        'bench: HEAD~1: not in this shallow clone: fetch the whole history (git fetch --unshallow; fetch-depth: 0 in CI)\n',
+    });
   });
 });
 
@@ -370,24 +314,9 @@ describe('Ctrl-C and SIGKILL', () => {
     await endedWhileMeasuring(repository, 'SIGINT', args);
     const refused = await run(repository, ['HEAD~1', ...args]);
     expect(refused.code).toBe(2);
-    expect(refused.stderr).toMatch(/is another than when sweep \w+ began: measure anew with --force\n$/);
+    expect(refused.stderr).toMatch(/changed since sweep \w+ began: measure anew with --force\n$/);
     const { json } = await compared(repository, ['HEAD~1', ...args, '--force']);
     expect(json.cells.map(({ verdict }) => verdict)).toEqual(['slower', 'slower']);
-    expectNoWorktrees(repository);
-  }, 60_000);
-
-  test('Ctrl-C while the command builds ends it and removes the worktrees', async () => {
-    const { repository } = history(slowFrom(1, 2));
-    const pids = join(repository.folder, 'pids');
-    writeInto(repository.folder, 'slow.sh', `#!/bin/sh\necho $$ >> ${pids}\nsleep 100\n`);
-    const script = `sh '${join(repository.folder, 'slow.sh')}'`;
-    const args = ['compare', 'HEAD~1', ...MATRIX, ...STUB, '--build', script];
-    const child = startBench(args, { cwd: repository.folder });
-    const ended = finished(child);
-    const started = await writtenPids(pids);
-    child.kill('SIGINT');
-    expect((await ended).code).toBe(130);
-    expect(started.map(isGone)).toEqual(started.map(() => true));
     expectNoWorktrees(repository);
   }, 60_000);
 });
@@ -402,14 +331,14 @@ describe('wrong use', () => {
   test.each([
     ['which matrix? Write bench compare A..B MATRIX --run, or --matrix FILE', ['--run']],
     ['nope: no git revision here: --run measures commits', ['nope..HEAD', ...MATRIX]],
-    ['latest: no git revision here: --run measures commits', ['latest~1', 'latest', ...MATRIX]],
+
     ['name two, as in HEAD~1..HEAD', ['HEAD', ...MATRIX]],
     ['--branch does not go with --run, which measures two commits', [...MATRIX, '--branch', 'main']],
     ['--build is for a measurement: add --run, or leave it out', ['HEAD~1', '--build', 'make']],
-    ['--max-repeats is for a measurement: add --run, or leave it out', ['--max-repeats', '3']],
+
     ['--untrusted refuses --build', [...ALL, '--untrusted']],
     ['runs without a shell, which "&&" is for', [...MATRIX, '--build', 'cd x && make']],
-    ['a quote that is not closed', [...MATRIX, '--build', 'make "x']],
+
     ['none.yaml is neither in this commit nor in the working tree', ['--run', '--matrix', 'none.yaml']],
     ['--build CMD makes it there', [...MATRIX, ...STUB]],
     ['"model=x" matches none of the 2 cells', [...ALL, '--filter', 'model=x']],

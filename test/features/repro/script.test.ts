@@ -16,7 +16,6 @@ function reproduction(argv: readonly string[], more: Partial<ReproOutput> = {}):
     schemaVersion: 1,
     runId: '1a2b3c4d1a2b3c4d1a2b3c4d1a2b3c4d',
     sweepId: '1a2b3c4d1a2b3c4d1a2b3c4d1a2b3c4d',
-    repeat: 1,
     label: 'a\nrm -rf /tmp/nothing',
     role: 'timed',
     provenance: 'measured',
@@ -30,17 +29,15 @@ function reproduction(argv: readonly string[], more: Partial<ReproOutput> = {}):
     run: { argv: [...argv], localArgv: [], runId: null },
     commandLine: null,
     model: null,
-    engine: { sha256: null, isGiven: true, cachedPath: null },
+    engine: { sha256: null, isGiven: true },
     trtexec: null,
     inputs: [],
-    timingCacheSha256: null,
     environment: {},
     clockPolicy: null,
     git: NO_GIT,
     toolVersion: '0.1.0',
     env: {},
     withheld: 0,
-    notes: [],
     unknown: [],
     script: null,
     ...more,
@@ -83,7 +80,7 @@ test('base clocks, and a card that cannot lock them', () => {
 
 test('the engine and the inputs that were given are checked', () => {
   const sha256 = '3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855a';
-  const engine = { sha256, isGiven: true, cachedPath: null };
+  const engine = { sha256, isGiven: true };
   const other = run(reproduction(ARGV, { engine }));
   expect([other.code, other.calls]).toEqual([2, []]);
   expect(other.stderr).toContain('not the engine that was measured');

@@ -156,7 +156,7 @@ test('another build of the same sources is build luck', async () => {
   const nights = twoCalmNights();
   await nights.retireEngine();
   const { stderr } = await nights.run(['--confirm'], SLOW);
-  expect(stderr).toMatch(/small fp16 1x3 graph: .* and both are made of the same sources: build luck/);
+  expect(stderr).toMatch(/small fp16 1x3 graph: .* and both have the same build inputs: build luck/);
   const check = await nights.bench('check', '--json');
   expect(JSON.parse(check.stdout).findings).toMatchObject([{ state: 'new', lasts: 'pairs', cause: 'buildLuck' }]);
 });

@@ -12,7 +12,7 @@ import { splitRange } from '../../../selection/sides.ts';
 import { printable } from '../../../text/printable.ts';
 import { isShallow, mergeBase, readGitState, repositoryFolder, resolveRevision } from '../../../tools/git/git.ts';
 import type { TrtexecProgram } from '../../../trtexec/program/find-trtexec.ts';
-import { recordedRuns } from '../../../trtexec/replay/check-plan.ts';
+import { recordedRuns } from '../../../trtexec/replay/recording-set.ts';
 
 export type SideName = 'base' | 'head';
 
@@ -118,7 +118,7 @@ export class CommitSide implements TurnSide {
       const isLacking = error instanceof MatrixError && error.lines.some((line) => line.endsWith('no such file'));
       const [command] = this.source.command;
       const maker = command === undefined ? '--build CMD makes it there' : `${printable(command)} did not make it`;
-      const hint = `what git does not have is not in a worktree: ${maker}`;
+      const hint = `a worktree has only the files in git: ${maker}`;
       const lines = [`${this.name} ${this.text}: ${first}`, ...others, ...(isLacking ? [hint] : [])];
       throw new CommitError(lines, error);
     }
@@ -160,7 +160,7 @@ export async function twoCommits(base: string | undefined, head: string | undefi
   const to = await namedCommit(range?.to ?? head ?? 'HEAD', io);
   const stated = await namedCommit(from, io).catch((error: unknown) => {
     if (base !== undefined) throw error;
-    throw new UsageError(`${commitText(to)} has no commit before it: name two`);
+    throw new UsageError(`${commitText(to)} has no parent: name two commits`);
   });
   const sides = { base: range?.symmetric === true ? await parted(stated, to, io) : stated, head: to };
   const { commit, dirty } = await readGitState(io.cwd);

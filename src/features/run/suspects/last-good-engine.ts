@@ -1,24 +1,26 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-import { sha256OfFile } from '../../../artefacts/files.ts';
-import { chooseProgram } from '../../../cli/program.ts';
+import { sha256OfFile } from '../../../files/files.ts';
 import type { Io } from '../../../cli/io.ts';
+import { chooseProgram } from '../../../cli/program.ts';
 import type { CachedEngine, EngineCache } from '../../../engines/engine-cache.ts';
 import { timedRunOf } from '../../../judge/adaptive-repeats.ts';
-import { LoadedLibrary } from '../../../machine/loaded-library.ts';
+import type { Candidate } from '../../../judge/gate/evidence.ts';
+import { pairsNeeded } from '../../../judge/gate/judge-pairs.ts';
+import { LoadedLibrary } from '../../../machine/host-facts.ts';
+import type { ConfirmBudget } from '../../../records/gated-metric.ts';
 import type { PlannedRun } from '../../../records/plan.ts';
 import type { BuildId, CellKey } from '../../../records/scalars.ts';
 import type { Sweep } from '../../../records/sweep.ts';
-import { readStoredPlan, type StoredPlan } from '../../../run/stored-plan.ts';
+import { type StoredPlan, readStoredPlan } from '../../../run/stored-plan.ts';
 import type { SweepContext } from '../../../run/sweep-context.ts';
-import { cellRunsOf } from '../../../store/runs/cell-runs.ts';
 import type { StoreDatabase } from '../../../store/file/open.ts';
+import { cellRunsOf } from '../../../store/runs/cell-runs.ts';
 import { planOf } from '../../../store/sweeps/sweeps.ts';
 import { printable } from '../../../text/printable.ts';
 import type { TrtexecProgram } from '../../../trtexec/program/find-trtexec.ts';
-import { recordedRuns } from '../../../trtexec/replay/check-plan.ts';
-import { readRecordingSet } from '../../../trtexec/replay/recording-set.ts';
+import { readRecordingSet, recordedRuns } from '../../../trtexec/replay/recording-set.ts';
 
 /** What ran an engine: its program, and the run as planned for that. */
 export interface EngineProgram {
@@ -118,4 +120,49 @@ export function withProgram(worker: SweepContext, { isOther, program }: EnginePr
   // What it loads says nothing of the library of the sweep.
   const library = worker.library === null ? null : new LoadedLibrary();
   return { ...worker, library, program: wrapper === undefined ? program : { ...program, wrapper } };
+}
+
+/** A cell that is measured in pairs, for itself or for its group. */
+export interface Suspect extends Omit<Candidate, 'cellKeys' | 'group'> {
+  readonly cellKey: CellKey;
+  /** Whether it is measured whatever the budget is. */
+  readonly isSure: boolean;
+}
+
+const DEFAULT_BUDGET: ConfirmBudget = { kind: 'share', percent: 10 };
+/** Five pairs of this number of suspects are measured in any case. */
+const SURE_SUSPECTS = 3;
+const WARM_UPS = 2;
+
+/** @param sweepS what the sweep took */
+export function confirmBudgetS(stated: ConfirmBudget | null, sweepS: number): number {
+  const budget = stated ?? DEFAULT_BUDGET;
+  return budget.kind === 'time' ? budget.seconds : (budget.percent / 100) * sweepS;
+}
+
+/**
+ * In the order of the candidates, those that were left out before first. A cell of several candidates is measured once.
+ * @param carriedOver cells with an open finding that was never measured in pairs
+ * @param runS what a run of a cell takes
+ */
+export function chooseSuspects(
+  candidates: readonly Candidate[],
+  carriedOver: ReadonlySet<CellKey>,
+  budgetS: number,
+  runS: (cellKey: CellKey) => number,
+) {
+  const isCarriedOver = ({ cellKeys }: Candidate): boolean => cellKeys.some((key) => carriedOver.has(key));
+  const inOrder = [...candidates.filter(isCarriedOver), ...candidates.filter((candidate) => !isCarriedOver(candidate))];
+  const all = new Map<CellKey, Omit<Suspect, 'isSure'>>();
+  for (const { cellKeys, group: _, ...candidate } of inOrder) {
+    for (const cellKey of cellKeys) if (!all.has(cellKey)) all.set(cellKey, { ...candidate, cellKey });
+  }
+  let leftS = budgetS;
+  const suspects = [...all.values()].map((suspect, place): Suspect & { readonly fits: boolean } => {
+    const { count } = pairsNeeded(suspect);
+    leftS -= (2 * count + WARM_UPS) * runS(suspect.cellKey);
+    const isSure = place < SURE_SUSPECTS;
+    return { ...suspect, isSure, fits: isSure || leftS >= 0 };
+  });
+  return { chosen: suspects.filter(({ fits }) => fits), leftOut: suspects.filter(({ fits }) => !fits) };
 }

@@ -1,4 +1,0 @@
-/** By code units: the same order on every machine. */
-export function compareTexts(a: string, b: string): number {
-  return a === b ? 0 : a < b ? -1 : 1;
-}
