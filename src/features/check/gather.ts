@@ -29,7 +29,17 @@ import { judgeSweep } from '../../judge/gate/judge-sweep.ts';
 import { ALERTING } from '../../judge/history/noise.ts';
 
 /** Judged in every cell that has them, besides its own metric. */
-const GATED: readonly MetricId[] = ['gpuComputeMs', 'throughputQps', 'p99Ms', 'engineMib', 'contextMib', 'buildS'];
+const GATED: readonly MetricId[] = [
+  'gpuComputeMs',
+  'throughputQps',
+  'p99Ms',
+  'engineMib',
+  'contextMib',
+  'processMemoryMib',
+  'hostMemoryMib',
+  'buildMemoryMib',
+  'buildS',
+];
 
 export interface GatherOptions {
   /** What is known before this sweep, besides what an earlier look at it reported; default: what the store says was reported until then. */

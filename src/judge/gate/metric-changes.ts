@@ -89,6 +89,10 @@ interface Margin {
 const MARGINS: Readonly<Partial<Record<GatedMetricId, Margin>>> = {
   engineMib: { share: 0.02, difference: 0.1 },
   contextMib: { share: 0.02, difference: 0.1 },
+  processMemoryMib: { share: 0.05, difference: 32 },
+  hostMemoryMib: { share: 0.25, difference: 128, leastPast: 3 },
+  // It depends on the tactics that the builder tries: fewer with a timing cache.
+  buildMemoryMib: { share: 0.5, difference: 64, leastPast: 3 },
   precisionSharePercent: { difference: 5 },
   sqnrDb: { difference: MAX_DROP_DB },
   // A build takes as long as its machine has other work: only a far longer one is worth a line.
