@@ -4,12 +4,12 @@ import { canonicalJson } from '../text/canonical-json.ts';
 export type AccuracyDrop = NonNullable<ReturnType<typeof accuracyDrop>>;
 
 /**
- * The same model on the same inputs gives the same outputs: no runs, no noise, only a limit of what is accepted.
- * Negative when it is better.
+ * The drop in accuracy in dB; negative when it improved. The same model on the same inputs gives the same outputs, so
+ * there is no noise, only a limit.
  */
 export function accuracyDrop(now: Pick<AccuracyRecord, 'accuracy'>, before: AccuracyRecord | null, maxDropDb: number) {
   if (before === null) return null;
-  // Identical outputs exceed every ratio.
+  // The ratio of identical outputs is infinite.
   const [was, is] = [before.accuracy.sqnrDb ?? Infinity, now.accuracy.sqnrDb ?? Infinity];
   const dropDb = was === is ? 0 : was - is;
   return { before, dropDb, isRegression: dropDb > maxDropDb };

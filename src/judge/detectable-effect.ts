@@ -5,14 +5,14 @@ export const FALSE_SHARE = 0.03;
 /** Smaller changes are never reported. */
 export const LEAST_PERCENT = 0.5;
 
-/** 90 % quantile of a normal. */
+/** 90 % quantile of the normal distribution. */
 const POWER_ERRORS = 1.2816;
 
 /**
- * Detectable effect at a power of 90 %, in standard errors of the difference: the critical t value plus the scatter of
- * difference and error (noncentral t; within 3 % from six degrees of freedom on).
+ * Detectable effect at a power of 90 %, in standard errors of the difference. It is the critical t value plus the
+ * variation of the difference and of its error (noncentral t; within 3 % from six degrees of freedom).
  * @param limit critical t value
- * @param degrees of freedom of the error
+ * @param degrees degrees of freedom of the error
  */
 export function detectableErrors(limit: number, degrees: number): number {
   const scatter = (POWER_ERRORS * limit) ** 2 / (2 * degrees);
@@ -38,26 +38,26 @@ export function detectableChange(error: number, degrees: number, limit: number):
 
 /** Noise of a cell: standard deviations, log scale. */
 export interface KnownNoise {
-  /** Of a run; null without repeats. */
+  /** Standard deviation of a run; null without repeats. */
   readonly run: number | null;
-  /** Of a sweep beyond its runs; null with few sweeps. */
+  /** Standard deviation of a sweep in addition to its runs; null with few sweeps. */
   readonly sweep: number | null;
   readonly degrees: number;
 }
 
 /**
- * The smallest change of one cell among many that two sweeps with this many runs of it show nine times in ten, log scale;
- * null where the noise of a run is not known.
+ * The smallest change of one cell among many that two sweeps with this many runs show nine times in ten, on the log
+ * scale. Null if the run noise is unknown.
  */
 export function visibleChange({ run, sweep, degrees }: KnownNoise, runs: number, cells: number): number | null {
-  // Of a sweep of one run it is not known which part of its noise more runs would reduce.
+  // With one run per sweep, it is unknown which part of the noise more runs would reduce.
   if (run === null && (sweep === null || runs > 1)) return null;
   const error = Math.sqrt(2 * ((run ?? 0) ** 2 / runs + (sweep ?? 0) ** 2));
   const free = Math.max(2 * (runs - 1), degrees);
   return detectableChange(error, free, callLimit(FALSE_SHARE, 0, cells, free));
 }
 
-/** The fewest runs a side of one cell that show a change of this size; null where `MOST_RUNS` do not. */
+/** The smallest number of runs per side that shows a change of this size in one cell; null if `MOST_RUNS` do not. */
 export function runsThatShow(noise: KnownNoise, percent: number): number | null {
   const wanted = Math.log1p(percent / 100);
   for (let runs = 1; runs <= MOST_RUNS; runs += 1) {
@@ -67,13 +67,16 @@ export function runsThatShow(noise: KnownNoise, percent: number): number | null 
   return null;
 }
 
-/** Runs of a cell that are compared, and what they scatter by; log scale. */
+/** Compared runs of a cell and their noise on the log scale. */
 export interface ComparedRuns {
-  /** Of one run. */
+  /** Variance of one run. */
   readonly variance: number;
   readonly degrees: number;
   readonly runs: readonly [number, number];
-  /** Errors of the difference that more runs do not reduce: standard deviation, and variance between sweeps. */
+  /**
+   * Errors of the difference that more runs do not reduce: a standard deviation, and `nights`, a variance between
+   * sweeps.
+   */
   readonly systematicError: number;
   readonly nights: number;
 }
@@ -82,8 +85,8 @@ const LEAST_RUNS = 3;
 const MOST_RUNS = 10_000;
 
 /**
- * More runs a side until the error of the difference is small enough; null when no number does. The variance estimate
- * is rough: it is raised so that the number suffices in four cases of five.
+ * Number of further runs per side until the error of the difference is small enough; null when no number suffices. The
+ * variance estimate is rough, so it is raised such that the number suffices in four cases of five.
  */
 export function moreRunsUntil(
   { variance, degrees, runs: [a, b], systematicError, nights }: ComparedRuns,

@@ -5,17 +5,17 @@ import { differences, medianIn, scaleOf } from '../statistics/order-statistics.t
 import { meanLog } from '../statistics/logarithms.ts';
 import { LEAST_PAST_NIGHTS } from './run-noise.ts';
 
-/** Sweeps searched for steps, and the newest of their level that count. */
+/** Number of sweeps searched for steps; `PAST_NIGHTS` is the number of the newest ones at their level that count. */
 export const PAST_WINDOW_NIGHTS = 40;
 const PAST_NIGHTS = 24;
-/** A level is that of the base within this many deviations of a night, or where they are closer than this. */
+/** A level equals that of the base within this many standard deviations of a sweep, or within `least`. */
 const SAME_LEVEL = { deviations: 4, least: 0.005 } as const;
 
 /**
- * Earlier sweeps of a cell as the prior of a comparison: sweep-to-sweep scatter limits a comparison whatever the number
- * of runs. A sweep's value is the center of several runs, while the prior is one of single runs, which is divided by
- * their number again: deviations are scaled to those of a run.
- * @param runsANight runs per value of the history
+ * Values of earlier sweeps of a cell for the prior of a comparison, because sweep-to-sweep noise limits it regardless
+ * of the number of runs. The value of a sweep is the center of several runs, but the prior is for single runs and is
+ * divided by their number. Deviations are therefore scaled to those of a run.
+ * @param runsANight number of runs for each value of the history
  * @param base only sweeps at the level of these runs count
  * @returns one value per sweep, oldest first; empty when there are too few
  */

@@ -3,37 +3,40 @@ import { quantileSorted } from '../statistics/quantile.ts';
 import type { NoiseSource } from '../records/verdict.ts';
 import { type SampleVariance, typicalVariance, variancePrior } from '../statistics/variance-prior.ts';
 
-/** Variance of single runs, log scale. */
+/** Variance of single runs on the log scale. */
 export interface NoiseEstimate {
   readonly variance: number;
-  /** Of Student's t. */
+  /** Degrees of freedom for Student's t. */
   readonly degrees: number;
-  /** Source of a variance that is not the cell's own; else null. */
+  /** Source of the variance if it is not the cell's own; else null. */
   readonly assumed: string | null;
   readonly from: NoiseSource;
   readonly nights: number;
   /**
-   * Excess variance of a run implied by past sweeps over `variance`; negative where sweeps differ less, 0 without a
+   * Excess of the variance implied by past sweeps over `variance`, per run. Negative if sweeps vary less; 0 without a
    * past.
    */
   readonly beyond: number;
 }
 
-/** One positive value per run, the unit of evidence. */
+/** Two sides with one positive value per run, the unit of evidence. */
 export interface NoisySides {
   readonly base: readonly number[];
   readonly head: readonly number[];
   /** Values of earlier sweeps at the level of the base, for the sweep effect. */
   readonly past?: readonly number[];
-  /** Cells of one kind have similar noise: with a CUDA graph, and without. */
+  /** Cells of one kind have similar noise, such as cells with or without a CUDA graph. */
   readonly kind?: string;
 }
 
 export const LEAST_PAST_NIGHTS = 8;
 const LEAST_VARIANCE = 1e-12;
-/** From this many cells of a kind on they say how cells of that kind scatter. */
+/** Least number of cells of a kind from which their noise is estimated. */
 const CELLS_FOR_NOISE = 5;
-/** Without repeats, history or other cells: between the quietest and the noisiest cells of the recorded sweeps. */
+/**
+ * Standard deviation without repeats, history or other cells: between the quietest and the noisiest cells of the
+ * recorded sweeps.
+ */
 export const ASSUMED_SIGMA = 0.01;
 const ASSUMED_DEGREES = 4;
 
@@ -47,9 +50,9 @@ const UNKNOWN: NoiseEstimate = {
 };
 
 /**
- * Run-to-run noise of each cell. With repeats a cell's variance is shrunk towards that of its kind; known earlier
- * sweeps of the cell take the place of the other cells. Without repeats it is estimated, generously, from the
- * differences between the sides over cells of its kind, most of which did not change.
+ * Run noise of each cell. With repeats, the variance of a cell is shrunk towards that of its kind, or of its own
+ * earlier sweeps if there are any. Without repeats, it is estimated generously from the differences between the sides
+ * over the cells of its kind, most of which did not change.
  */
 export function estimateNoise(cells: readonly NoisySides[]): (cell: NoisySides) => NoiseEstimate {
   const kindOf = ({ kind = '' }: NoisySides): string => kind;
@@ -72,7 +75,10 @@ export function estimateNoise(cells: readonly NoisySides[]): (cell: NoisySides) 
   return (cell) => estimates.get(cell) ?? UNKNOWN;
 }
 
-/** Prior from the cells with repeats, and the noise of a cell without; null where the cells are too few. */
+/**
+ * `prior` from the cells with repeats, and `unrepeated`, the noise of a cell without repeats; null if there are too few
+ * cells.
+ */
 function ofOthers(cells: readonly NoisySides[]) {
   const repeated = cells.map(pooledVariance).filter(({ degrees }) => degrees > 0);
   const typical = typicalVariance(repeated);
@@ -83,7 +89,7 @@ function ofOthers(cells: readonly NoisySides[]) {
   };
 }
 
-/** From this many times the typical variance on a cell is of another sort, and the others say less of it. */
+/** With this many times the typical variance, a cell is of another sort, and the prior counts less. */
 const WILD_RATIO = 2;
 
 function moderated(own: SampleVariance, prior: SampleVariance): SampleVariance {
@@ -91,7 +97,10 @@ function moderated(own: SampleVariance, prior: SampleVariance): SampleVariance {
   return pooled([own, { ...prior, degrees: prior.degrees * share }]);
 }
 
-/** Weighted by degrees of freedom, the second limited to `most`; degrees by Satterthwaite 1946. */
+/**
+ * Mean weighted by degrees of freedom, with those of the second limited to `most`. Resulting degrees: Satterthwaite
+ * 1946.
+ */
 function pooled([a, b]: readonly [SampleVariance, SampleVariance], most = Infinity): SampleVariance {
   const weight = Math.min(b.degrees, most);
   const sum = a.degrees + weight;
@@ -109,15 +118,15 @@ function pooledVariance({ base, head }: Pick<NoisySides, 'base' | 'head'>): Samp
 }
 
 const PAST = {
-  /** Share of sweeps on either side that may lie anywhere: what went wrong once is no noise. */
+  /** Share of sweeps at each end that may have any value, because a single disturbance is not noise. */
   share: 0.15,
-  /** Normal deviations between the quantiles of both shares. */
+  /** Distance between the quantiles of both shares, in standard deviations of the normal distribution. */
   deviations: 2 * 1.0364,
-  /** Degrees of freedom of a distance of quantiles, as a share of those of a mean square. */
+  /** Degrees of freedom of a distance of quantiles, relative to those of a mean square. */
   degrees: 0.7,
 } as const;
 
-/** From the distance of two quantiles (Pearson and Tukey 1965). */
+/** Variance from the distance of two quantiles (Pearson and Tukey 1965). */
 function pastVariance(past: readonly number[]): SampleVariance {
   const logs = past.map(Math.log).toSorted((a, b) => a - b);
   const [low, high] = [quantileSorted(logs, PAST.share), quantileSorted(logs, 1 - PAST.share)];
@@ -125,7 +134,7 @@ function pastVariance(past: readonly number[]): SampleVariance {
   return { variance: Math.max(variance, LEAST_VARIANCE), degrees: PAST.degrees * (past.length - 1) };
 }
 
-/** Of the logarithms, around their mean. */
+/** Sum of squares of the logarithms around their mean. */
 export function squaresAround(values: readonly number[]): number {
   const logs = values.map(Math.log);
   const mean = logs.reduce((sum, value) => sum + value, 0) / logs.length;
@@ -139,7 +148,7 @@ function withoutRepeats(cells: readonly NoisySides[]): NoiseEstimate | null {
   if (changes.length < CELLS_FOR_NOISE) return null;
   const centre = median(changes) ?? 0;
   const apart = changes.map((value) => Math.abs(value - centre)).toSorted((a, b) => a - b);
-  // 1.645 standard deviations hold 90 % of a normal; a difference has the noise of two runs.
+  // 90 % of a normal distribution lie within 1.645 standard deviations, and a difference has the noise of two runs.
   const sigma = quantileSorted(apart, 0.9) / (1.645 * Math.SQRT2);
   return {
     ...UNKNOWN,

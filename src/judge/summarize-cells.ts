@@ -15,7 +15,7 @@ type SummarizedRun = Pick<
   'boundBy' | 'cellKey' | 'centres' | 'derivedQps' | 'environmentId' | 'flags' | 'outcome' | 'role' | 'values'
 >;
 
-/** In the order of the cells. */
+/** Summaries in the order of the cells. */
 export function summarizeCells(
   cells: readonly KeyedCell[],
   runs: readonly SummarizedRun[],
@@ -30,7 +30,7 @@ export function summarizeCells(
     const all = byCell.get(cell.key) ?? [];
     const measured = all.filter(isMeasured);
     const timed = all.filter(({ role }) => role === 'timed');
-    // With several streams, too: the spread of the GPU's time is what the table shows next to it.
+    // GPU compute time even with several streams, because the table shows its spread next to it.
     const metric = cell.harness?.metric ?? 'gpuComputeMs';
     const values = valuesOf(measured, metric);
     const low = Math.min(...values);
@@ -49,7 +49,7 @@ export function summarizeCells(
       latencyMs: median(valuesOf(measured, 'latencyMs')),
       throughputQps,
       throughputFrom: isDerived ? ('medianLatency' as const) : ('counted' as const),
-      // As in comparisons: a host-bound run does not show the gain of a graph.
+      // As in comparisons, host-bound runs do not count, because they do not show the gain of a graph.
       runsQps: counted.length > 0 ? trustedQps : trusted.flatMap(({ derivedQps }) => derivedQps ?? []),
       itemsPerS: itemsPerS(cell.shapes, throughputQps),
       p99Ms: median(valuesOf(measured, 'p99Ms')),

@@ -10,23 +10,23 @@ export interface SwitchedCell {
   readonly latencyMs: number | null;
 }
 
-/** What a cell may have or not: a CUDA graph, or the copies of its inputs and outputs. */
+/** A switch of a cell: a CUDA graph, or the copies of its inputs and outputs. */
 export type Switch = 'cudaGraph' | 'dataTransfers';
 
-/** The same cell with and without one of them. */
+/** The same cell with the switch on and off. */
 export interface SwitchPair<Row extends SwitchedCell> {
   readonly without: Row;
   readonly with: Row;
   readonly gainPercent: number;
-  /** Of the median latency: below 0 it is shorter with it. */
+  /** Change of the median latency; below 0 when it is shorter with the switch. */
   readonly latencyChangePercent: number | null;
   readonly verdict: CellComparison['verdict'];
   readonly reasons: readonly string[];
 }
 
 /**
- * What CUDA graphs gain, or transfers cost, from cells that differ in nothing else: a large gain of graphs means that
- * launching, not computing, is the limit without one. The largest gain comes first, and the largest cost.
+ * The gain of CUDA graphs, or the cost of transfers, from cells that differ in nothing else. A large gain of graphs
+ * means that launching rather than computing is the limit without one. Largest gain or largest cost first.
  */
 export function switchGains<Row extends SwitchedCell>(cells: readonly Row[], by: Switch) {
   const byTwinKey = Map.groupBy(cells, ({ cell }) => twinKey(cell, by));

@@ -23,26 +23,26 @@ export interface ComparedSide {
 interface Facts {
   readonly environments: ReadonlyMap<string, Environment>;
   readonly builds: ReadonlyMap<string, ComparedBuild>;
-  /** SM clocks in MHz by cell key, where known. */
+  /** SM clocks in MHz by cell key, if known. */
   readonly clockLevels: ReadonlyMap<string, number>;
 }
 
 export interface AssembledCell {
   readonly cell: KeyedCell;
   readonly metric: MetricId;
-  /** Null when `settled` says why there is nothing to compare. */
+  /** Null when `settled` holds the reason why nothing can be compared. */
   readonly sides: TwoSides | null;
   readonly settled: CellComparison | null;
   readonly reasons: readonly string[];
-  /** Recorded differences of clocks, power, heat, driver and machine between the two sides. */
+  /** Recorded differences in clocks, power, temperature, driver and machine between the two sides. */
   readonly machine: readonly string[];
-  /** Differences that would make it incomparable unless requested. */
+  /** Differences that make the cell incomparable unless the user allows them. */
   readonly across: readonly string[];
 }
 
 /**
- * Pairs the runs of each cell, and settles what cannot be compared.
- * @param metrics of cells compared by another metric than their own, by key
+ * Pairs the runs of each cell, and decides which cells cannot be compared.
+ * @param metrics metrics of cells that are compared by another metric than their own, by cell key
  */
 export function assembleSides(
   cells: readonly KeyedCell[],
@@ -127,7 +127,7 @@ function sideOf(
     environment: facts.environments.get(run?.environmentId ?? '') ?? null,
     build: facts.builds.get(run?.buildId ?? '') ?? null,
   });
-  // Runs of one side are pooled when their engines have the same options and the machine is of the same kind.
+  // Runs of one side are pooled if their engines have the same options and their machines are of the same kind.
   const poolOf = (run: CellRun | undefined): string => {
     const { build, environment } = madeOn(run);
     const lock = lockOf(environment?.clockPolicy ?? null);
@@ -153,7 +153,7 @@ function sideOf(
     ...madeOn(newest),
     isPlanned: side.planned.has(cell.key) || runs.length > 0,
     isIneligible: kept.length === 0 && timed.some(({ flags }) => isIneligible(flags)),
-    /** It was measured, without this number. */
+    /** The cell was measured, but without this metric. */
     lacksMetric,
     runs: units,
     values: units.flatMap((run) => valueOf(run) ?? []),
@@ -163,7 +163,7 @@ function sideOf(
   };
 }
 
-/** Profiled runs have other times. */
+/** Profiled runs have different times. */
 export function isTimed({ role }: Pick<CellRun, 'role'>): boolean {
   return role === 'timed';
 }

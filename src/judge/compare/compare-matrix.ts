@@ -9,10 +9,10 @@ export interface JudgedCell extends Pick<AssembledCell, 'cell' | 'metric'> {
 }
 
 /**
- * Judges all cells together: noise, shift and the share of false calls belong to the matrix, not to a cell.
- * @param past values of earlier nights, one a night, by the key of the cell
- * @param rules smallest changes that matter
- * @returns `across`: differences in spite of which cells were compared, as that was asked for by name
+ * Judges all cells together, because noise, shift and the false discovery rate belong to the matrix.
+ * @param past values of earlier sweeps, one per sweep, by cell key
+ * @param rules smallest relevant changes
+ * @returns `across`: differences that the user allowed, so that the cells were compared in spite of them
  */
 export function compareMatrix(
   assembled: readonly AssembledCell[],
@@ -50,7 +50,9 @@ export function compareMatrix(
   };
 }
 
-/** A change that is too small to matter is none, and neither is one whose interval is within it. */
+/**
+ * A change below the smallest relevant change becomes "same", and so does an unclear one whose interval lies within it.
+ */
 function withMinChange(comparison: CellComparison, least: number): CellComparison {
   const { changePercent, ciPercent, verdict } = comparison;
   const isWithin = verdict === 'unclear' && ciPercent !== null && Math.max(-ciPercent[0], ciPercent[1]) < least;
@@ -58,7 +60,7 @@ function withMinChange(comparison: CellComparison, least: number): CellCompariso
   return isSmall ? { ...comparison, verdict: 'same' } : comparison;
 }
 
-/** What this many of the cells that share a shift have may be why they do. */
+/** A recorded difference may be the cause of a shift if this share of the affected cells has it. */
 const SHARED_SHARE = 0.8;
 
 function recordedCauses(assembled: readonly AssembledCell[], sharing: ReadonlySet<string>): string[] {

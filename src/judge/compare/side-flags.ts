@@ -7,10 +7,10 @@ import { clockOffLevel, leftOutFor, systematicErrorOf } from '../run-trust.ts';
 type FlaggedRun = Pick<CellRun, 'flags' | 'smClockMhz'>;
 
 /**
- * Leaves out the runs of one side that say nothing of this metric.
- * @param all its timed runs, measured or not
- * @returns why runs are left out, one line for each kind of flag with its first evidence; and the doubt of the typical run
- * that is kept, as a standard deviation in logarithms
+ * Leaves out the runs of one side that are not valid for this metric.
+ * @param all all timed runs of the side, measured or not
+ * @returns why runs are left out, one line per kind of flag with its first evidence; and the systematic error of a
+ * typical kept run: standard deviation on the log scale
  */
 export function fitSide<Run extends FlaggedRun & { readonly outcome: { readonly kind: string } }>(
   all: readonly Run[],
@@ -31,7 +31,7 @@ export function fitSide<Run extends FlaggedRun & { readonly outcome: { readonly 
   return { kept, leftOut, systematicError: median(kept.map((run) => systematicErrorOf(run.flags, metric))) ?? 0 };
 }
 
-/** Flags on runs that count: suspicions on either side, and explanations on one side only. */
+/** Reasons from flags of runs that count: suspicions on either side, and explanations that only one side has. */
 export function flagReasons(base: readonly FlaggedRun[], head: readonly FlaggedRun[]): string[] {
   const sides = [
     { side: 'base', runs: base },
@@ -53,7 +53,7 @@ export function flagReasons(base: readonly FlaggedRun[], head: readonly FlaggedR
         ? []
         : [{ evidence, isDoubted, of: `${flags.length} of ${runs.length} runs of ${side}` }];
     });
-    // Of either side: the level that a median is of may be the change itself.
+    // Reported for either side, because the other level inside its runs may be the change.
     if (id === 'bimodal')
       return having.map(
         ({ evidence, isDoubted, of }) =>
@@ -66,7 +66,7 @@ export function flagReasons(base: readonly FlaggedRun[], head: readonly FlaggedR
   });
 }
 
-/** Flags of the machine, shared by its cells. */
+/** Flags of the machine, which its cells share. */
 const OF_MACHINE: readonly RunFlagId[] = [
   'powerLimited',
   'thermalSlowdown',
@@ -77,7 +77,7 @@ const OF_MACHINE: readonly RunFlagId[] = [
 const CLOCK_SHARE = 0.005;
 
 /**
- * Machine states of one side only, without numbers, so that cells with the same cause have the same words: `thermal
+ * Machine states of only one side, without numbers, so that cells with the same cause have equal texts: `thermal
  * slowdown in head`, `SM clock lower in head`.
  */
 export function machineStates(base: readonly FlaggedRun[], head: readonly FlaggedRun[]): string[] {

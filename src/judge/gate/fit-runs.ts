@@ -16,8 +16,8 @@ export interface LeftOutRun {
 }
 
 /**
- * The runs of each night that count: what is flagged as excluded, or ran at another clock, does not; suspect runs count
- * only where a sweep has no others. One entry for each sweep.
+ * The runs of each sweep that count, one entry per sweep. Leaves out runs with an excluding flag or at another clock.
+ * Doubtful runs count only if a sweep has no others.
  * @param runs in the order of the sweeps
  */
 export function fitRuns<Run extends FitRun>(sweeps: readonly Sweep[], runs: readonly Run[], metric: MetricId) {
@@ -54,7 +54,7 @@ function atTheirClock<Run extends FitRun>(
       most = Math.max(most, smClockMhz ?? most);
     }
   }
-  // The usual case: no run is off any level.
+  // Usually all clocks are close, so that no run is off its level.
   if (most - least <= CLOCK_LEVEL.off * least) return nights;
   const clocks = nights.map(clockOf);
   const { neighborNights: near } = CLOCK_LEVEL;
@@ -84,7 +84,7 @@ export interface CellNights {
   readonly leftOut: readonly LeftOutRun[];
 }
 
-/** @param sweeps oldest first, indexed by `nights` */
+/** @param sweeps oldest first; `nights` are indices of them */
 export function cellNights(
   cell: KeyedCell,
   metric: MetricId,
@@ -97,19 +97,22 @@ export function cellNights(
   return { cell, metric, leftOut, history: { nights, values, clock }, runs };
 }
 
-/** Sweeps with runs that count, and what does not depend on the metric. @param byNight runs that count, one entry per sweep */
+/**
+ * Sweeps with runs that count, and their facts that do not depend on the metric.
+ * @param byNight runs that count, one entry per sweep
+ */
 export function measuredNights<Run extends FitRun>(byNight: readonly (readonly Run[])[]) {
   const nights = byNight.flatMap(({ length }, night) => (length === 0 ? [] : [night]));
   const runs = byNight.filter(({ length }) => length > 0);
   return { nights, runs, clock: runs.map(clockOf) };
 }
 
-/** One value for each sweep: the median of its runs. */
+/** The median of the runs of each sweep. */
 export function medianValues<Run>(runs: readonly (readonly Run[])[], valueOf: (run: Run) => number): Float64Array {
   const values = new Float64Array(runs.length);
   for (const [night, kept] of runs.entries()) {
     const [a, b, c] = kept;
-    // Most sweeps have three runs.
+    // A fast path, because most sweeps have three runs.
     const isThree = kept.length === 3 && a !== undefined && b !== undefined && c !== undefined;
     values[night] = isThree ? middleOfThree(valueOf(a), valueOf(b), valueOf(c)) : (median(kept.map(valueOf)) ?? NaN);
   }

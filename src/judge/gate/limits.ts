@@ -2,14 +2,14 @@ import type { GateLimit, GateSettings } from '../../records/gate-settings.ts';
 import { type GatedMetricId, isJudgedOnly } from '../../records/gated-metric.ts';
 import type { CellKey } from '../../records/scalars.ts';
 
-/** A build is slower for many reasons, and nobody waits for it at night. */
+/** Slower builds only warn: they have many causes, and nobody waits for a nightly build. */
 const ONLY_WARNS: GatedMetricId = 'buildS';
 
 export type GateRules = ReturnType<typeof gateRules>;
 
 /**
- * The settings of a gate by cell and metric. Of several entries that fit the last holds.
- * @param minChangePercent of the command line: in place of what the settings say
+ * The settings of a gate by cell and metric. Of several matching entries, the last one applies.
+ * @param minChangePercent value of the command line, which overrides the settings
  */
 export function gateRules(settings: GateSettings, minChangePercent: number | null = null) {
   const stated = minChangePercent === null ? [] : [{ metric: null, cells: null, percent: minChangePercent }];
@@ -18,7 +18,7 @@ export function gateRules(settings: GateSettings, minChangePercent: number | nul
   const warn = settings.warn.map(fitted);
   const owners = settings.owners.map((entry) => fitted({ ...entry, metric: null }));
   return {
-    /** Smaller changes are not reported, in percent; 0 where nothing is stated. */
+    /** Smallest relevant change in percent; 0 if not set. */
     minChangeOf: (cell: CellKey, metric: GatedMetricId): number => {
       const found = minChange.findLast(
         ({ entry, fits }) => fits(cell, metric) && (entry.metric !== null || !isJudgedOnly(metric)),
@@ -27,14 +27,14 @@ export function gateRules(settings: GateSettings, minChangePercent: number | nul
     },
     isWarning: (cell: CellKey, metric: GatedMetricId): boolean =>
       metric === ONLY_WARNS || warn.some(({ fits }) => fits(cell, metric)),
-    /** Everybody who looks after one of the cells; null for nobody. */
+    /** The owners of the cells; null if there are none. */
     ownerOf: (cells: readonly CellKey[]): string | null => {
       const found = cells.flatMap((cell) => owners.findLast(({ fits }) => fits(cell, null))?.entry.owner ?? []);
       return found.length === 0 ? null : [...new Set(found)].toSorted().join(', ');
     },
     limitOf: (cell: CellKey, metric: GatedMetricId): GateLimit | null =>
       limits.findLast(({ entry, fits }) => entry.metric === metric && fits(cell, metric))?.entry ?? null,
-    /** Metrics that have a limit in some cell: their values are needed beyond those that the gate judges anyway. */
+    /** Metrics with a limit in some cell. Their values are needed in addition to those that the gate judges. */
     limited: [...new Set(settings.limits.map(({ metric }) => metric))],
     limits: settings.limits,
   };
@@ -51,10 +51,13 @@ function fitted<Entry extends { readonly metric: GatedMetricId | null; readonly 
   };
 }
 
-/** Values of the cells of a sweep by metric, in its unit. */
+/** Values of the cells of a sweep by metric, in the unit of the metric. */
 export type NewestValues = ReadonlyMap<CellKey, ReadonlyMap<GatedMetricId, number>>;
 
-/** Values beyond their limits, in the order of the cells; how far, in percent of the limit: null for a limit of 0. */
+/**
+ * Values beyond their limits, in the order of the cells. `beyondPercent` is relative to the limit; null for a limit of
+ * 0.
+ */
 export function brokenLimits(rules: GateRules, values: NewestValues) {
   return [...values].flatMap(([cell, ofCell]) =>
     rules.limited.flatMap((metric) => {
@@ -68,14 +71,14 @@ export function brokenLimits(rules: GateRules, values: NewestValues) {
 
 export type BrokenLimit = ReturnType<typeof brokenLimits>[number];
 
-/** Limits that none of their cells has a value for: they say nothing, which their owner should know. */
+/** Limits without a value in any of their cells, of which the owner should know. */
 export function limitsWithoutValue({ limits }: GateRules, values: NewestValues): GateLimit[] {
   return limits.filter(({ metric, cells }) =>
     (cells ?? [...values.keys()]).every((cell) => values.get(cell)?.has(metric) !== true),
   );
 }
 
-/** `p99 <= 2 ms (model=vit*)`. */
+/** Returns `p99 <= 2 ms (model=vit*)`. */
 export function limitText({ filter, text }: GateLimit): string {
   return filter === null ? text : `${text} (${filter})`;
 }

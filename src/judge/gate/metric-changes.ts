@@ -10,10 +10,10 @@ export type FindingCell = Finding['cells'][number];
 export type About = Pick<FindingCell, 'cellKey' | 'metric'>;
 type Levels = Pick<FindingCell, 'before' | 'after'>;
 
-/** A metric of a cell that moved. */
+/** A changed metric of a cell. */
 export interface CellChange extends FindingCell {
   readonly direction: Finding['direction'];
-  /** Places of the first sweep at the new level, and of the last one at the old one (null: unknown). */
+  /** Index of the first sweep at the new level; `lastGood` is that of the last one at the old level (null: unknown). */
   readonly place: number;
   readonly lastGood: number | null;
   readonly lasts: Finding['lasts'];
@@ -46,20 +46,20 @@ export function cellIn({ cells }: Finding, { cellKey, metric }: About): FindingC
   return cells.find((cell) => cell.cellKey === cellKey && cell.metric === metric);
 }
 
-/** In percent of the value before; of shares in percent the difference in points. */
+/** Percentage of the value before; for shares the difference in percentage points. */
 export function changePercentOf(metric: GatedMetricId, { before, after }: Levels): number {
   if (isJudgedOnly(metric)) return after - before;
   return before === 0 ? 100 : percentOfLog(Math.log(after / before));
 }
 
-/** At least half of the change is there at a value. */
+/** Whether at least half of the change remains at a value. */
 export function isMostlyLeft({ after, before, metric }: Levels & Pick<FindingCell, 'metric'>, value: number): boolean {
   const isRelative = !isJudgedOnly(metric) && before > 0 && after > 0 && value > 0;
   const left = isRelative ? Math.log(value / before) / Math.log(after / before) : (value - before) / (after - before);
   return left >= 0.5;
 }
 
-/** Raw change of a value, in percent, with its interval of 95 %, for a log on the scale where above 0 is worse. */
+/** Change of the raw value in percent with its 95 % interval, from a log whose positive values are worse. */
 export function rawChange(metric: GatedMetricId, log: number, reach: number) {
   const sign = gatedMetricOf(metric).betterIs === 'lower' ? 1 : -1;
   const ends = [percentOfLog(sign * (log - reach)), percentOfLog(sign * (log + reach))] as const;
@@ -67,7 +67,7 @@ export function rawChange(metric: GatedMetricId, log: number, reach: number) {
   return { changePercent: percentOfLog(sign * log), ciPercent };
 }
 
-/** A change as it is shown, from a level in the unit of the metric. */
+/** A change in the form for output, from a level in the unit of the metric. */
 export function sizeOf(metric: GatedMetricId, before: number, { error, log, reach }: CellJudgement['change']) {
   const raw = rawChange(metric, log, reach);
   const after = before * (1 + raw.changePercent / 100);

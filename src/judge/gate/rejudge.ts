@@ -6,9 +6,12 @@ import { ALERTING } from '../history/settings.ts';
 export type ReportedOfCell = Pick<Finding, 'direction' | 'firstBadSweepId' | 'reportedSweepId'> &
   Finding['cells'][number];
 
-/** A change as today's rules tell it, as it was reported then, or both. */
+/** A change under today's rules, as reported at the time, or both. */
 export interface Rejudged extends Pick<ReportedOfCell, 'cellKey' | 'changePercent' | 'direction' | 'firstBadSweepId'> {
-  /** Sweeps that reported it; null: today's rules do not, or it was not reported then. */
+  /**
+   * The sweep that reports it under today's rules; null if none does. `reportedThen` is the sweep that reported it at
+   * the time.
+   */
   readonly reportedToday: SweepId | null;
   readonly reportedThen: SweepId | null;
 }
@@ -18,7 +21,10 @@ export function reportedOfCells(findings: readonly Finding[]): ReportedOfCell[] 
   return changes.flatMap((finding) => finding.cells.map((cell): ReportedOfCell => ({ ...finding, ...cell })));
 }
 
-/** What today's rules tell next to what was reported: the same change where it begins in about the same sweep. */
+/**
+ * Compares findings under today's rules with those reported at the time. A change is the same if it begins in about the
+ * same sweep.
+ */
 export function rejudge(
   today: readonly ReportedOfCell[],
   then: readonly ReportedOfCell[],

@@ -13,23 +13,23 @@ interface Margin {
 }
 
 /**
- * Metrics that hardly vary from run to run: a value beyond all of its recent past is a change by itself, and measuring
- * again would give it again. The margin is a share of the value, or a difference in its unit.
+ * Metrics that hardly vary from run to run. A value beyond all of its recent past is a change, and another measurement
+ * would give it again. The margin is a share of the value, or a difference in its unit.
  */
 const MARGINS: Readonly<Partial<Record<GatedMetricId, Margin>>> = {
   engineMib: { share: 0.02, difference: 0.1 },
   contextMib: { share: 0.02, difference: 0.1 },
   precisionSharePercent: { difference: 5 },
   sqnrDb: { difference: MAX_DROP_DB },
-  // A build takes as long as its machine has other work: only a far longer one is worth a line.
+  // The time of a build depends on other work of the machine, so only a much longer build is reported.
   buildS: { share: 1, difference: 10, leastPast: 3 },
 };
 
 const RECENT_SWEEPS = 20;
 const BOUND = {
-  /** A cell that never had this bottleneck in this many sweeps, */
+  /** The cell never had this bottleneck in this many sweeps before. */
   calmSweeps: 10,
-  /** and has it in every run of the first number of sweeps, or in some runs of each of the second. */
+  /** A change needs the bottleneck in every run of `sweeps` sweeps, or in some runs of each of `mostSweeps` sweeps. */
   sweeps: 2,
   mostSweeps: 4,
 } as const;
@@ -50,7 +50,7 @@ interface Reported {
   readonly placeOf: (sweepId: SweepId) => number;
 }
 
-/** The value of the sweep whose runs are the reference; undefined where none is, or it has no value. */
+/** The value of the sweep whose runs are the reference; undefined without a reference or a value. */
 export function baselineValue(
   { history: { nights, values } }: Pick<MetricHistory, 'history'>,
   { evidence, judged }: Pick<Reported, 'evidence' | 'judged'>,
@@ -59,14 +59,14 @@ export function baselineValue(
   return place === judged ? undefined : values[nights.indexOf(place)];
 }
 
-/** How far a value is from another, in margins: up to 1 it is the same. A bottleneck is there, or is not. */
+/** Distance between two values in margins; up to 1 they are the same. A bottleneck is either present or not. */
 export function marginBetween(metric: GatedMetricId, from: number, to: number): number {
   if (isBoundShare(metric)) return from === 0 && to > 0 ? Infinity : 0;
   const { share = 0, difference = 0 } = MARGINS[metric] ?? {};
   return Math.abs(to - from) / Math.max(share * Math.abs(from), difference);
 }
 
-/** What the judged sweep says of a metric that is steady. @param reported in earlier sweeps */
+/** Changes of a steady metric in the judged sweep. @param reported changes that earlier sweeps reported */
 export function steadyChanges(cellKey: CellKey, measured: MetricHistory, reported: Reported): CellChange[] {
   const { history, metric } = measured;
   if (history.nights.at(-1) !== reported.judged || !isSteady(metric)) return [];
@@ -81,9 +81,9 @@ export function steadyChanges(cellKey: CellKey, measured: MetricHistory, reporte
     const change = finding.state === 'recovered' ? undefined : cellIn(finding, { cellKey, metric });
     return change !== undefined && isMostlyLeft(whole, change.after) && !isMostlyLeft(whole, change.before);
   });
-  // A named baseline is what is expected, until the whole change from it is reported.
+  // A named baseline is the expected value until the whole change from it is reported.
   const isAgainst = baseline !== undefined && !isReported;
-  // The values that are expected after what was reported: those since it began, or the others where it is over, or now.
+  // The expected values: those since a reported change began; if it is over, now or before, the others.
   let past = entries.slice(0, -1);
   for (const finding of reported.known) {
     const change = cellIn(finding, { cellKey, metric });
@@ -100,7 +100,7 @@ export function steadyChanges(cellKey: CellKey, measured: MetricHistory, reporte
   const isMore = now > Math.max(...values);
   const edge = isMore ? Math.max(...values) : Math.min(...values);
   const margin = marginBetween(metric, edge, now);
-  // A better value is no news of a metric that only warns.
+  // An improvement of a metric that only warns is not reported.
   if (!(margin > 1) || (!isMore && (now > edge || metric === 'buildS'))) return [];
   const good = (isAgainst ? entries.findLast((entry) => !isMostlyLeft(whole, entry.value)) : last) ?? last;
   const first = isAgainst ? entries.find((entry) => entry.place > good.place) : undefined;
@@ -109,7 +109,10 @@ export function steadyChanges(cellKey: CellKey, measured: MetricHistory, reporte
   return [cellChange(cellKey, metric, { before: last.value, after: now }, facts)];
 }
 
-/** From no run in all of the last sweeps to every run of the newest ones; some runs of each need more sweeps. */
+/**
+ * A bottleneck that changed from no run of the last sweeps to every run of the newest ones; with some runs of each,
+ * more sweeps are needed.
+ */
 function boundChanges(
   cellKey: CellKey,
   metric: GatedMetricId,

@@ -6,7 +6,7 @@ export const CELL_VERDICTS = ['slower', 'faster', 'same', 'unclear', 'noResult']
 
 export type CellVerdict = (typeof CELL_VERDICTS)[number];
 
-/** Why a cell is not compared: its first sweep, not planned in this sweep, or no fit run. */
+/** Why a cell is not compared: this is its first sweep, it is not planned in this sweep, or no run counts. */
 export const CELL_REASONS = ['new', 'missing', 'failed'] as const;
 
 /** A metric of a cell in the judged sweep, compared with its reference level. */
@@ -15,43 +15,46 @@ export interface JudgedCell {
   readonly verdict: CellVerdict;
   readonly reason: (typeof CELL_REASONS)[number] | null;
   readonly metric: GatedMetricId;
-  /** Reference level and value of this sweep, in the unit of the metric. */
+  /** Reference level in the unit of the metric; `now` is the value of this sweep. */
   readonly before: number | null;
   readonly now: number | null;
-  /** Of the value against the reference, with the interval of 95 % of that estimate. */
+  /** Change of the value from the reference; `ciPercent` is its 95 % interval. */
   readonly changePercent: number | null;
   readonly ciPercent: readonly [number, number] | null;
-  /** Smallest change that would be reported in this sweep nine times in ten. */
+  /** Smallest change that this sweep would report nine times in ten. */
   readonly mdePercent: number | null;
-  /** Two known levels, in the unit of the metric. */
+  /** Two known levels of the cell, in the unit of the metric. */
   readonly levels: readonly [number, number] | null;
   readonly runs: number;
   readonly referenceSweeps: number;
-  /** What else there is to say: why it has no value, or why it is unclear. */
+  /** Why there is no value, or why the verdict is unclear. */
   readonly notes: readonly string[];
 }
 
-/** What is worth pairs with the last good engine, as it lies off its reference on the worse side. */
+/** A cell or group that is worse than its reference, so that pairs with the last good engine are worthwhile. */
 export interface Candidate {
   readonly group: readonly string[];
-  /** The cell, or the three calmest ones of the group. */
+  /** The cell, or the three calmest cells of the group. */
   readonly cellKeys: readonly CellKey[];
   readonly metric: GatedMetricId;
   readonly changePercent: number;
   readonly deviations: number;
   readonly lastGoodSweepId: SweepId | null;
-  /** Cells with two known levels, or whose builds of the same sources differed: eight pairs, of which seven agree. */
+  /**
+   * True for cells with two known levels, or with different builds of the same sources: eight pairs, seven of which
+   * must agree.
+   */
   readonly isUnsteady: boolean;
 }
 
 export interface SweepVerdict {
   readonly judgedBy: (typeof JUDGED_BY)[number];
-  /** Every known finding with its state after this sweep, and every new one: those whose `reportedSweepId` it is. */
+  /** Every known finding in its state after this sweep, and the new ones, whose `reportedSweepId` is this sweep. */
   readonly findings: readonly Finding[];
   readonly endedAcknowledgements: readonly string[];
-  /** By the metric that each cell is compared by, in the order of the evidence. */
+  /** Each cell in its own metric, in the order of the evidence. */
   readonly cells: readonly JudgedCell[];
   readonly judged: (cellKey: CellKey, metric: GatedMetricId) => JudgedCell | null;
-  /** Groups before cells; those further off first. */
+  /** Groups before cells; larger deviations first. */
   readonly candidates: readonly Candidate[];
 }

@@ -8,25 +8,25 @@ export interface ChangePoint {
   /** First sweep at the new level. */
   readonly night: number;
   readonly index: number;
-  /** Log of the level before, and the difference of the next one. */
+  /** Log of the level before; `shift` is the difference of the next level. */
   readonly before: number;
   readonly shift: number;
-  /** At least 1: how clear it is. */
+  /** How clear the change is; at least 1. */
   readonly margin: number;
 }
 
 /**
- * The places where the level of a history changed for good.
+ * The change points of a history.
  *
- * In logarithms, as cycles where the clock explains the sweeps: noise from differences of neighbors, single outliers
- * clipped, exact least-squares levels, boundaries without enough margin joined, known states taken out. The same
- * sweeps give the same answer.
+ * The method uses logarithms, or clock cycles if the clock explains the sweeps. It takes the noise from differences of
+ * neighbors, clips single outliers, finds exact least-squares levels, joins those without enough margin, and removes
+ * known states. The same sweeps give the same result.
  */
 export function findChangePoints(history: CellHistory): readonly ChangePoint[] {
   return cutHistory(history).changes;
 }
 
-/** The levels of a history, and the changes between them. One level where it is short. */
+/** The levels of a history, and the changes between them. A short history has one level. */
 export function cutHistory(history: CellHistory) {
   const logs = logsOf(history);
   const series = { logs, ...noiseOf(logs) };
@@ -40,7 +40,7 @@ export function cutHistory(history: CellHistory) {
   return { logs, sigma: series.sigma, changes };
 }
 
-/** What a change of a value means, by its sign. */
+/** The direction of a change by its sign. */
 export function directionOf(change: number, betterIs: 'lower' | 'higher'): 'slower' | 'faster' {
   return change > 0 === (betterIs === 'lower') ? 'slower' : 'faster';
 }
@@ -52,16 +52,17 @@ function startsOf({ clipped, sigma, slowFactor }: NoisySeries): readonly number[
 }
 
 /**
- * Cuts a series into levels by exact least squares: minimizes the sum of squares plus `penalty` per cut, by dynamic
- * programming over the start of the last level (optimal partitioning: Jackson et al. 2005). Ties: the earliest start.
- * @param z in units of its noise
- * @param shortest level in sweeps
+ * Cuts a series into levels by exact least squares. It minimizes the sum of squares plus `penalty` per cut, by dynamic
+ * programming over the start of the last level (optimal partitioning: Jackson et al. 2005). Of equal solutions, the
+ * earliest start wins.
+ * @param z series in units of its noise
+ * @param shortest shortest level in sweeps
  * @returns starts of levels, except the first
  */
 export function segment(z: Float64Array, penalty: number, shortest: number): number[] {
   const n = z.length;
   const sums = new Float64Array(n + 1);
-  /** Cost of the best cut before each place, less the squares before it. */
+  /** Cost of the best cut before each index, less the sum of squares before it. */
   const best = new Float64Array(n + 1).fill(Number.POSITIVE_INFINITY);
   const back = new Float64Array(n + 1);
   best[0] = -penalty;

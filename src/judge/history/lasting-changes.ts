@@ -6,26 +6,26 @@ import { ALERTING, HISTORY } from './settings.ts';
 
 /** A change of level that is known to last. */
 interface LastingChange extends ChangePoint {
-  /** The sweep in which that became known, as in `nights`. */
+  /** The sweep in which it became known that the change lasts; an index as in `nights`. */
   readonly knownAt: number;
-  /** It began with a new build of the same sources: named as such, and no alarm. */
+  /** True if it began with a new build of the same sources; this is not an alarm. */
   readonly isBuildLuck: boolean;
 }
 
 type CutHistory = ReturnType<typeof cutHistory>;
 
 /**
- * The changes that last, each as of the first sweep from `since` on that shows it with only the past: a sweep that is
- * asked alone shows all that are known in it, whenever that became so. The direction of one: `directionOf(shift)`.
- * @param since as in `nights`; the newest sweep costs one look where nothing changed
+ * The lasting changes, each as of the first sweep from `since` that shows it with only the past. With `since` at the
+ * last sweep, these are all changes known in it. `directionOf(shift)` gives the direction.
+ * @param since index as in `nights`; for the newest sweep, a history without a change needs one look
  */
 export function lastingChanges(history: CellHistory, since = 0): readonly LastingChange[] {
   const { nights, values } = history;
-  // Such a history has no level but one; most sizes are so.
+  // A constant history has one level; most sizes are constant.
   if (values.every((value) => value === at(values, 0))) return [];
   const found: LastingChange[] = [];
   const looks = new Map<number, CutHistory>();
-  /** The past until this many measured sweeps, limited to the window. */
+  /** The levels of the first `to` measured sweeps, limited to the window. */
   const lookAt = (to: number): CutHistory => {
     const known = looks.get(to);
     if (known !== undefined) return known;
@@ -48,21 +48,21 @@ export function lastingChanges(history: CellHistory, since = 0): readonly Lastin
   return found;
 }
 
-/** Places this close are those of one change. */
+/** Whether two change points are so close that they are one change. */
 export function isSame(a: Pick<ChangePoint, 'night'>, b: Pick<ChangePoint, 'night'>): boolean {
   return Math.abs(a.night - b.night) <= ALERTING.sameNights;
 }
 
 /**
- * Seen in several looks running: two while it is young, later in more, or in all that can show its level. A restless cell,
- * that stayed there before, has to stay as long again.
+ * Whether consecutive looks show the change: two for a young change; for an older one, six or all that can show its
+ * level. If the cell visited that level before, it must stay there for at least as long again.
  */
 function isLasting(change: ChangePoint, sweeps: number, lookAt: (sweeps: number) => CutHistory): boolean {
   const { before, index, night, shift } = change;
   const { logs, sigma } = lookAt(sweeps);
   const age = logs.length - index;
   const tolerance = Math.max(HISTORY.similarShare * Math.abs(shift), sigma);
-  // A single sweep is an outlier.
+  // A stay of a single sweep is an outlier.
   const stays = staysIn(logs, 0, index, (log) => Math.abs(log - before - shift) <= tolerance).filter(
     (stay) => stay > 1 && stay <= HISTORY.stateSweeps,
   );

@@ -8,23 +8,23 @@ export interface Level {
   readonly from: number;
   readonly to: number;
   readonly median: number;
-  /** From the median absolute deviation; 0 for a level that is too short. */
+  /** Standard deviation from the median absolute deviation; 0 for a level that is too short. */
   readonly deviation: number;
 }
 
-/** One value a sweep, in logarithms. */
+/** One value per sweep in logarithms. */
 export interface NoisySeries {
   readonly logs: Float64Array;
-  /** The same without single outliers. */
+  /** The logarithms with single outliers clipped. */
   readonly clipped: Float64Array;
   readonly sigma: number;
   readonly slowFactor: number;
 }
 
 /**
- * Levels whose boundaries are clear, known states taken out.
- * @param starts of levels, except the first
- * @returns `margins`: of the boundary between each level and the next, at least 1
+ * Levels with clear boundaries and without known states.
+ * @param starts starts of levels, except the first
+ * @returns `margins`: margin of the boundary between each level and the next, at least 1
  */
 export function clearLevels(series: NoisySeries, starts: readonly number[]) {
   const edges = [0, ...starts, series.logs.length];
@@ -58,8 +58,8 @@ function joinWeak(series: NoisySeries, all: readonly Level[]) {
 }
 
 /**
- * Joins a level with both neighbors, or with the one before when it is the newest. Its values do not move the median of
- * the joined level.
+ * Joins a level with both neighbors, or, when it is the newest, with the previous one. Its values do not affect the
+ * median of the joined level.
  */
 function withoutState(series: NoisySeries, levels: readonly Level[], index: number): readonly Level[] {
   const around = levels.slice(index - 1, index + 2);
@@ -71,8 +71,8 @@ function withoutState(series: NoisySeries, levels: readonly Level[], index: numb
 const JUST_UNDER = 0.99;
 
 /**
- * How clear the boundary between two levels is; below 1 there is none. The least of three measures in units of their
- * thresholds: standard errors, deviations, relative change.
+ * Clearness of the boundary between two levels; below 1 there is none. It is the smallest of three measures in units of
+ * their thresholds: standard errors, standard deviations, relative change.
  */
 function marginOf(series: NoisySeries, a: Level, b: Level): number {
   const { clipped, logs, sigma, slowFactor } = series;
@@ -92,17 +92,17 @@ function marginOf(series: NoisySeries, a: Level, b: Level): number {
   const before = logs.subarray(Math.max(a.from, a.to - rankSweeps), a.to);
   const after = logs.subarray(b.from, Math.min(b.to, b.from + rankSweeps));
   const isShort = Math.min(before.length, after.length) < leastRankSweeps;
-  // Raw values of both sides are too similar for a rank test.
+  // A rank test does not distinguish the raw values of the two sides.
   if (!isShort && mannWhitneyP(before, after) > rankP) return JUST_UNDER;
-  // A young newest level lies beyond half of the shift in every sweep.
+  // Every sweep of a young newest level must lie beyond half of the shift.
   const isYoung = b.to === logs.length && b.to - b.from < HISTORY.youngSweeps;
   const isBeyond = (value: number): boolean => (value - a.median - shift / 2) * Math.sign(shift) > 0;
   return isYoung && !after.every(isBeyond) ? JUST_UNDER : margin;
 }
 
 /**
- * The first level that is no change but a recurring state: a burst of outliers, a slower clock, the other of two modes.
- * -1 when there is none.
+ * Index of the first level that is a recurring state rather than a change: a burst of outliers, a slower clock, the
+ * other of two modes. -1 when there is none.
  */
 function knownState({ logs, sigma }: NoisySeries, levels: readonly Level[]): number {
   const { backShare, burstSweeps, stateSweeps, stateDeviations, stateVisits, stayFactor } = HISTORY;
@@ -123,7 +123,7 @@ function knownState({ logs, sigma }: NoisySeries, levels: readonly Level[]): num
   });
 }
 
-/** Lengths of the runs of sweeps of `[from, to)` that are at some place. */
+/** Lengths of the runs of consecutive sweeps in `[from, to)` that fulfil a condition. */
 export function staysIn(logs: Float64Array, from: number, to: number, isThere: (log: number) => boolean): number[] {
   const stays: number[] = [];
   let stay = 0;

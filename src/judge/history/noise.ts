@@ -2,16 +2,19 @@ import { at } from '../../statistics/at.ts';
 import { differences, medianIn, middleOf, scaleOf } from '../../statistics/order-statistics.ts';
 import { HISTORY } from './settings.ts';
 
-/** Null where it is not known; undefined: of no sweep. */
+/** Null for an unknown value; undefined if it is unknown for all sweeps. */
 type Known<Fact> = readonly (Fact | null)[] | undefined;
 
-/** A cell's history: one entry per measured sweep in every array. */
+/** The history of a cell, with one entry per measured sweep in every array. */
 export interface CellHistory {
-  /** Index of each measured sweep, ascending: sweeps without a value count. */
+  /** Index of each measured sweep, ascending. Sweeps without a value count. */
   readonly nights: readonly number[];
   readonly values: Float64Array;
   readonly clock?: Known<number>;
-  /** Build that ran, and what it was made of: the same sources may give other tactics. Null where unknown. */
+  /**
+   * The build that ran; `sources` identifies its inputs, which may give other tactics in another build. Null if
+   * unknown.
+   */
   readonly builds?: Known<string>;
   readonly sources?: Known<string>;
 }
@@ -20,9 +23,9 @@ const LEAST_SIGMA = 1e-6;
 const NEAR_SWEEPS = 1;
 
 /**
- * True when a level begins with another build of the same sources: other tactics, not other code. False where builds or
- * sources are not known, or where new sources were built about then too.
- * @param index of the level's first sweep among the measured ones
+ * True when a level begins with another build of the same sources: other tactics, not other code. False if builds or
+ * sources are unknown, or if new sources were also built at about that time.
+ * @param index index of the first sweep of the level among the measured ones
  */
 export function isBuildLuck({ builds, sources }: CellHistory, index: number): boolean {
   if (builds === undefined || sources === undefined) return false;
@@ -38,12 +41,12 @@ export function isBuildLuck({ builds, sources }: CellHistory, index: number): bo
 }
 
 /**
- * Logs of values, as cycles where that reduces the scatter much. Memory-bound cells do not follow the clock: the data
- * decide. A clock that seldom switches shows in few differences: then only those at its switches are compared.
+ * Logs of values, or of clock cycles if these vary much less. The data decide, because memory-bound cells do not follow
+ * the clock. If the clock rarely changes, only the differences at its changes are compared.
  */
 export function logsOf({ values, clock = [] }: CellHistory): Float64Array {
   const logs = values.map(Math.log);
-  // Half a history cannot be converted to cycles.
+  // Cycles need the clock of every sweep.
   if (clock.length === 0 || clock.includes(null)) return logs;
   const clocks = Float64Array.from(clock, (mhz) => mhz ?? 1);
   const typical = Math.log(medianIn(clocks, 0, clocks.length));
@@ -59,14 +62,15 @@ export function logsOf({ values, clock = [] }: CellHistory): Float64Array {
 }
 
 /**
- * @returns `clipped`: single outliers are moved to within a few deviations of their neighbors; `sigma`: standard
- * deviation of one sweep, in logarithms; `slowFactor`: at least 1, by how much sweeps further apart differ more than
- * neighbors do (drift, waves, autocorrelation)
+ * The noise of a series of logs.
+ * @returns `clipped`: single outliers are moved to within a few standard deviations of their neighbors; `sigma`:
+ * standard deviation of one sweep in logarithms; `slowFactor`: at least 1, ratio of the differences of distant sweeps
+ * to those of neighbors (drift, waves, autocorrelation)
  */
 export function noiseOf(logs: Float64Array) {
   const raw = differences(logs, 1);
   const limit = HISTORY.clip * Math.max(scaleOf(raw, 0.5), 0.75 * scaleOf(raw, 0.75), LEAST_SIGMA);
-  // Hampel's filter (Hampel 1974): single outliers vanish, a level that lasts stays.
+  // Hampel's filter (Hampel 1974): it removes single outliers and keeps levels that last.
   const clipped = logs.map((value, sweep) => {
     const from = Math.max(0, sweep - HISTORY.clipHalf);
     const middle = medianIn(logs, from, Math.min(logs.length, sweep + HISTORY.clipHalf + 1));

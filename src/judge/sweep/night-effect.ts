@@ -2,15 +2,18 @@ import { at } from '../../statistics/at.ts';
 import { middleOf } from '../../statistics/order-statistics.ts';
 import { RULES } from './settings.ts';
 
-/** What the cells have in common in each sweep: a normal effect of a sd that is learned, or a shift. */
+/** The common effect of each sweep on the cells: a normal effect with a learned sd, or a shift. */
 export class NightEffect {
   #squares = RULES.nightSd ** 2 * RULES.nightWeight;
   #sweeps = RULES.nightWeight;
-  /** The levels lie in the night of their first sweep: its effect is the mean of those since, against it. */
+  /** Sum of the effects relative to the first sweep of the levels; the effect of that sweep follows from their mean. */
   #sum = 0;
   #summed = 0;
   #raw = Number.NaN;
-  /** Common effect of this sweep to be taken off, the part of it that is this night's, its variance, and the shift of all cells, 0 where there is none. */
+  /**
+   * Common effect of this sweep to subtract. `own` is the part of this sweep alone, `variance` its variance, and
+   * `shift` the shift of all cells, or 0.
+   */
   effect = 0;
   own = 0;
   variance = 0;
@@ -21,8 +24,8 @@ export class NightEffect {
   }
 
   /**
-   * @param differences from the levels, by cell; NaN where a cell has none
-   * @param variances of the differences by the cells' own noise
+   * @param differences from the levels, by cell; NaN for a cell without a value
+   * @param variances variances of the differences from the noise of the cells
    */
   estimate(differences: Float64Array, variances: Float64Array): void {
     const square = this.sd ** 2;
@@ -30,7 +33,7 @@ export class NightEffect {
     this.shift = this.effect = this.own = 0;
     this.#raw = Number.NaN;
     this.variance = square;
-    // Of a few cells nobody can say whether they moved or the night did.
+    // With few cells it is unknown whether they moved or the sweep had an effect.
     if (known.length < RULES.groupCells) return;
     // Quiet cells count twice in the median.
     const isQuiet = (_: number, i: number): boolean => at(variances, i) < (4 * RULES.nightSd) ** 2;
@@ -46,7 +49,7 @@ export class NightEffect {
     const variance = weight === 0 ? 0 : 1 / weight;
     this.variance = 1 / (weight + 1 / square);
     const limit = RULES.shiftSd * Math.sqrt(square * (1 + 1 / (this.#summed + 1)) + variance);
-    // At least half of the shift is there.
+    // Cells with at least half of the shift.
     const moved = known.filter((difference) => (difference - center) / mean > 0.5).length;
     if (Math.abs(mean) > Math.max(RULES.shiftLeast, limit) && moved >= RULES.shiftShare * known.length) {
       this.shift = mean;
@@ -59,7 +62,7 @@ export class NightEffect {
     this.effect = center + this.own;
   }
 
-  /** Learns the sd of nights from this sweep; after a shift the levels lie in its night. */
+  /** Learns the sd of the effect from this sweep. After a shift, the levels refer to this sweep. */
   learn(): void {
     const square = this.sd ** 2;
     const mean = this.#raw - this.#sum / (this.#summed + 1);
@@ -73,7 +76,7 @@ export class NightEffect {
   }
 }
 
-/** Weighted mean of the cells within 3 sd of it, from the median on. */
+/** Weighted mean of the cells within 3 sd of it, starting at the median. */
 function robustMean(middle: number, differences: Float64Array, variances: Float64Array, apart: number) {
   let mean = middle;
   let weight = 0;
@@ -95,8 +98,8 @@ function robustMean(middle: number, differences: Float64Array, variances: Float6
 }
 
 /**
- * Groups of cells that moved together in this sweep: those that share a word.
- * @param groups places of their cells
+ * Groups of cells that share a word and moved together in this sweep.
+ * @param groups indices of the cells of each group
  * @returns mean difference of the groups that moved, by cell
  */
 export function movedGroups(
@@ -122,7 +125,7 @@ export function movedGroups(
     if (present < RULES.groupCells || Math.abs(sum) <= RULES.groupZ * Math.sqrt(present)) continue;
     if (agreeing * Math.sign(sum) < RULES.groupShare * present) continue;
     change /= weights;
-    // No direction that the runs themselves do not have: the other cells may be the ones that moved.
+    // The uncorrected runs must show the same direction; otherwise the other cells may have moved.
     if ((change + own) * change < 0.5 * change * change) continue;
     for (const cell of cells) found.set(cell, change);
   }

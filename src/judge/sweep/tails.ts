@@ -17,14 +17,17 @@ function heavyTailOf(x: number): number {
   return Math.max(1e-12, 1 - (2 / Math.PI) * (angle + Math.sin(angle) * (cosine + (2 / 3) * cosine ** 3)));
 }
 
-/** Log density of the same t less that of the normal, at x squared: log of 8 / (3 sqrt(3) pi) sqrt(2 pi). */
+/**
+ * Log density of the same t distribution, less that of the normal, at x squared. The constant is the log of 8 / (3
+ * sqrt(3) pi) sqrt(2 pi).
+ */
 export function heavyLogRatio(square: number): number {
   return HEAVY_AT_ZERO - 3 * Math.log1p(square / 3) + square / 2;
 }
 
 const HEAVY_AT_ZERO = Math.log((8 / (3 * Math.sqrt(3) * Math.PI)) * Math.sqrt(2 * Math.PI));
 
-/** Tables with this many values a unit: between them the error of a line is below .1 % of the probability up to x = 6. */
+/** Table entries per unit. Linear interpolation has an error below 0.1 % of the probability up to x = 6. */
 const STEPS = 64;
 const MOST = 16;
 const NORMAL = Float64Array.from({ length: MOST * STEPS + 2 }, (_, i) => erfc(i / STEPS / Math.SQRT2));
