@@ -1,5 +1,6 @@
 /**
- * Checked index. For one kind of array only: the detector's innermost loops take a third longer if it meets others.
+ * Checked index. It accepts one kind of array only, because other kinds slow down the innermost loops of the detector
+ * by a third.
  * @throws RangeError when out of bounds
  */
 export function at(values: Float64Array, place: number): number {
@@ -7,7 +8,7 @@ export function at(values: Float64Array, place: number): number {
   return value === undefined ? missing(values.length, place) : value;
 }
 
-/** Separate, so that `at` stays small enough to be inlined. */
+/** A separate function, so that `at` stays small enough to be inlined. */
 function missing(length: number, place: number): never {
   throw new RangeError(`no number at ${place} of ${length}`);
 }

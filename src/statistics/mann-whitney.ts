@@ -3,7 +3,8 @@ import { erfc } from './special-functions.ts';
 /**
  * Two-sided p value of the Mann-Whitney U test: normal approximation with corrections for ties and continuity
  * (scipy.stats.mannwhitneyu, method 'asymptotic').
- * @param a and b, neither empty
+ * @param a not empty
+ * @param b not empty
  */
 export function mannWhitneyP(a: ArrayLike<number>, b: ArrayLike<number>): number {
   const n = a.length;

@@ -11,7 +11,7 @@ export function twoSidedP(t: number, degrees: number): number {
 
 const BISECTIONS = 200;
 
-/** The t with a two-sided p value of `p`, by bisection. @param p in (0, 1) */
+/** The t value with a two-sided p value of `p`, by bisection. @param p in (0, 1) */
 export function tQuantile(p: number, degrees: number): number {
   let low = 0;
   let high = 1;

@@ -1,4 +1,4 @@
-/** A range below the resolution of its numbers has no end of steps. */
+/** Limits the steps for a range below the resolution of its numbers. */
 const MOST_TICKS = 3;
 
 /** Round numbers that divide a range into about this many steps. */

@@ -6,7 +6,7 @@ import { builds, measurements, runs, sweeps } from '../schema.ts';
 import { newestSweepFirst } from '../sweeps/sweep-order.ts';
 import { storedFlagsPattern } from '../../trtexec/flags/flag-table.ts';
 
-/** Builds of a model with some flags, whatever the content of the files that these name. */
+/** Builds of a model with some options, regardless of the content of named files. */
 export function isBuildOf(model: string, flags: readonly string[]) {
   return and(eq(builds.model, model), sql`${builds.flags} like ${storedFlagsPattern(flags)} escape '\\'`);
 }
@@ -22,7 +22,7 @@ export function lastEngineBytes(db: StoreDatabase, model: string, flags: readonl
   return row?.engineBytes ?? null;
 }
 
-/** Unfinished sweeps by the keys of the engines they have run, as they will need them again. */
+/** Unfinished sweeps by the keys of the engines that they ran and will need again. */
 export function unfinishedSweepsByEngine(db: StoreDatabase): Map<string, string> {
   const rows = db
     .selectDistinct({ engineKey: runs.engineKey, sweepId: runs.sweepId })
@@ -33,16 +33,16 @@ export function unfinishedSweepsByEngine(db: StoreDatabase): Map<string, string>
   return new Map(rows.map(({ engineKey, sweepId }) => [engineKey ?? '', sweepId]));
 }
 
-/** Older stores have `measured` for a build. */
+/** Stores of older versions have `measured` for a build. */
 const BUILT = ['built', 'measured'] as const;
 
-/** The run that built it; null if this store has none. */
+/** The run that built an engine; null if this store has none. */
 export function runOfBuild(db: StoreDatabase, buildId: BuildId): RunId | null {
   const isBuild = and(eq(runs.buildId, buildId), eq(runs.role, 'build'));
   return db.select({ runId: runs.runId }).from(runs).where(isBuild).limit(1).get()?.runId ?? null;
 }
 
-/** That very build, else the newest with the same key; null if this store has neither. */
+/** The run of this build, else of the newest build with the same key; null if this store has neither. */
 export function buildRunOf(
   db: StoreDatabase,
   runId: RunId,
@@ -89,8 +89,8 @@ export function measuredRunIds(db: StoreDatabase, cellKey: CellKey): string[] {
 }
 
 /**
- * Builds that newer ones are measured against, those that ran last first: of each cell the one that was good before a
- * open finding, and the newest ones; at most two.
+ * Builds with which newer ones are compared, those that ran last first. For each cell: the one before an open finding
+ * and the newest ones, at most two.
  */
 export function lastGoodBuilds({ $client }: StoreDatabase): BuildId[] {
   const statement = $client.prepare<[], { buildId: BuildId }>(`

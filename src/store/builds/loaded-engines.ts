@@ -7,12 +7,12 @@ import { findFlag, flagValue } from '../../trtexec/flags/flag-table.ts';
 import type { Banner } from '../../trtexec/log/printed-facts.ts';
 import type { RunId, SweepId } from '../../records/scalars.ts';
 
-/** Engine files of imported runs without a known build, as in their command lines: the files were never read. */
+/** Engine files of imported runs without a known build, from their command lines; the files were never read. */
 export function loadedEngines(db: StoreDatabase, sweepIds: readonly SweepId[]) {
   const { runId, sweepId, cellKey, invocationId } = runs;
   const which = and(inArray(sweepId, [...sweepIds]), isNull(runs.buildId), ne(runs.role, 'build'), ofSweep);
   const started = db.select({ invocationId }).from(runs).where(which);
-  // Many runs share an invocation: its text is read once.
+  // Reads the text once, because many runs share an invocation.
   const paths = new Map(
     db
       .select()
@@ -35,7 +35,7 @@ export interface ImportedBuild {
   readonly argv: readonly string[];
 }
 
-/** By engine path: of the same sweeps, else the only one in any import; ambiguous paths are left out. */
+/** Imported builds by engine path: in the same sweeps, else the only one in any import. Omits ambiguous paths. */
 export function importedBuilds(db: StoreDatabase, sweepIds: readonly SweepId[]): ReadonlyMap<string, ImportedBuild> {
   const rows = db
     .select({ runId: runs.runId, sweepId: runs.sweepId, argv: invocations.argv, banner: invocations.banner })
@@ -57,10 +57,13 @@ export function importedBuilds(db: StoreDatabase, sweepIds: readonly SweepId[]):
   return found;
 }
 
-/** Besides the sections of the banner. */
+/** Name of a section in addition to those of the banner. */
 const COMMAND_LINE = 'Command line';
 
-/** For a log without `run.json`. The line joins arguments without quotes, so unknown flags are dropped. */
+/**
+ * The options of a log without `run.json`. The line joins arguments without quotes, so that unknown options are
+ * dropped.
+ */
 export function commandLineSection(commandLine: string | null): Record<string, Record<string, string>> {
   const flags = (commandLine ?? '').split(/ (?=--)/).flatMap((part): [string, string][] => {
     const [, flag = '', value = ''] = /^(--\w+)(?:=(.*))?$/s.exec(part.trim()) ?? [];
@@ -69,7 +72,7 @@ export function commandLineSection(commandLine: string | null): Record<string, R
   return flags.length === 0 ? {} : { [COMMAND_LINE]: Object.fromEntries(flags) };
 }
 
-/** Arguments of a stored run: from `run.json`, else the flags of its log's first line. */
+/** Arguments of a stored run: from `run.json`, else the options in the first line of its log. */
 export function statedArguments(row: {
   readonly argv: readonly string[] | null;
   readonly banner: Banner;

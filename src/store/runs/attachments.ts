@@ -62,7 +62,7 @@ export function attachmentsBefore(db: StoreDatabase, before: string): PlacedAtta
     .all();
 }
 
-/** Recorded before the file is removed: a kill leaves only files known to be obsolete. */
+/** Recorded before the file is removed, so that a kill leaves only files known to be obsolete. */
 export function markPruned(
   db: StoreDatabase,
   { runId, name }: Pick<Attachment, 'runId' | 'name'>,

@@ -23,8 +23,8 @@ export interface ExplainedCell {
 }
 
 /**
- * The timed runs of a cell with everything that may explain their numbers, the oldest first. Of their
- * GPU time both numbers: which of them counts follows from the runs of both sides.
+ * The timed runs of a cell with everything that may explain their numbers, oldest first. They have both kinds of GPU
+ * time, because the runs of both sides decide which one counts.
  */
 export function explainedRuns(db: StoreDatabase, cell: ExplainedCell) {
   const isChosen = cell.runId === null ? inArray(runs.sweepId, [...cell.sweepIds]) : eq(runs.runId, cell.runId);
@@ -107,18 +107,18 @@ export function explainedRuns(db: StoreDatabase, cell: ExplainedCell) {
   );
 }
 
-/** Build flags of imported runs, which are not linked to their engines. */
+/** Build options of an imported run, which is not linked to its engine. */
 function builtFlags(argv: readonly string[] | null): readonly string[] | null {
   return argv === null ? null : flagsIn(argv, ['build', 'both']);
 }
 
-/** A process that loaded no engine built its own. */
+/** A process that loaded no engine built one. */
 function ownBuild(argv: readonly string[]): readonly string[] | null {
   const isBuilt = flagValue(argv, '--onnx') !== null && flagValue(argv, '--loadEngine') === null;
   return isBuilt ? argv : null;
 }
 
-/** Flags for duration, repetition and outputs, which do not change what is measured. */
+/** Options for duration, repetition and outputs, which do not change what is measured. */
 const NOT_COMPARED = new Set([
   '--loadEngine',
   '--saveEngine',

@@ -11,7 +11,7 @@ import type { BuildId, CellKey, RunId, SweepId } from '../../records/scalars.ts'
 
 export type LayerRun = ReturnType<typeof select>[number];
 
-/** Newest first; those with times before those without. */
+/** Layer data, newest first; with times before without. */
 function select(db: StoreDatabase, where: SQL | undefined, most: number = MOST) {
   const rows = db
     .select({
@@ -25,7 +25,7 @@ function select(db: StoreDatabase, where: SQL | undefined, most: number = MOST) 
       cudaGraph: cells.cudaGraph,
       /** Profiled queries; null when only names and kernels are known. */
       iterations: layerProfiles.iterations,
-      /** Of the run's own timed part, without the profiler. */
+      /** Median of the timed part of the same run, without the profiler, in ms. */
       gpuComputeMs: timeStatistics.medianMs,
     })
     .from(layerProfiles)
@@ -64,7 +64,10 @@ export function layerRunsOfCell(db: StoreDatabase, cellKey: CellKey, sweepIds: r
   );
 }
 
-/** The same of many cells, sought among the runs of the sweeps: one pass over them, where a cell has its runs all over the file. */
+/**
+ * The same for many cells, in one pass over the runs of the sweeps, because the runs of a cell are spread over the
+ * whole file.
+ */
 export function layerRunsOfCells(
   db: StoreDatabase,
   cellKeys: readonly CellKey[],
@@ -82,7 +85,7 @@ export function layerRunsOfCells(
   return Map.groupBy(select(db, isOne, ids.length), ({ cellKey }) => cellKey);
 }
 
-/** @param pairs also of the engines that were measured in pairs */
+/** @param pairs true to include engines that were measured in pairs */
 export function layerRunsOfEngine(db: StoreDatabase, engines: readonly string[], pairs = false): LayerRun[] {
   if (engines.length === 0) return [];
   const isEngine = or(inArray(runs.engineSha256, [...engines]), inArray(runs.buildId, [...engines]));
@@ -106,7 +109,7 @@ export function layerRun(db: StoreDatabase, runId: RunId): LayerRun | null {
   return select(db, eq(runs.runId, runId))[0] ?? null;
 }
 
-/** The layers of a build from its own output, else from a run; null if unknown. */
+/** The layers of a build from its output, else from a run; null if unknown. */
 export function layersOfBuild(db: StoreDatabase, buildId: BuildId): readonly EngineLayer[] | null {
   const rows = db
     .select({ role: runs.role, data: layerProfiles.data })

@@ -107,7 +107,7 @@ export function showRun(db: StoreDatabase, runId: RunId) {
   };
 }
 
-/** Without paths; none of a build that is not stored. */
+/** Build options without paths; empty for a build that is not stored. */
 export function buildFlagsOf(db: StoreDatabase, buildId: BuildId): readonly string[] {
   return db.select({ flags: builds.flags }).from(builds).where(eq(builds.buildId, buildId)).get()?.flags ?? [];
 }
@@ -127,11 +127,11 @@ export function runSamples(db: StoreDatabase, runId: RunId): QueryTimes | null {
   return data === null ? null : decodeSamples(data);
 }
 
-/** Of many runs, one by one: without the query builder, which takes longer than the read. Null where the run has none. */
+/** Reads a blob without the query builder, which takes longer than the read itself. Null if the run has none. */
 function blobOf({ $client }: StoreDatabase, table: 'layer_profiles' | 'samples', runId: RunId): Buffer | null {
   const statement = $client.prepare<[string], Buffer | string>(`SELECT data FROM ${table} WHERE run_id = ?`);
   const data = statement.pluck().get(runId) ?? null;
-  // A damaged one may be a text.
+  // A damaged value may be a text.
   return typeof data === 'string' ? Buffer.from(data) : data;
 }
 

@@ -18,7 +18,7 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   SQLITE_BUSY: 'is locked by another process',
 };
 
-/** What SQLite refused, as a predicate about the store; null for other errors. */
+/** The refusal of SQLite as a predicate about the store; null for other errors. */
 export function sqliteRefusal(error: unknown): string | null {
   if (!(error instanceof Error)) return null;
   const code = sqliteCode(error) ?? sqliteCode(error.cause);
@@ -30,13 +30,13 @@ export function sqliteRefusal(error: unknown): string | null {
   return PROBLEMS[base] ?? `SQLite says ${code}: ${(error.cause instanceof Error ? error.cause : error).message}`;
 }
 
-/** True if the disk or its permissions are the reason, and not the file's content. */
+/** True if the disk or its permissions are the reason, rather than the content of the file. */
 export function isAccessProblem(error: unknown): boolean {
   const code = sqliteCode(error) ?? '';
   return /^SQLITE_(?:CANTOPEN|READONLY|PERM|IOERR|FULL)/.test(code);
 }
 
-/** As `sqliteRefusal`, in one line, for an error while the store was open. */
+/** Like `sqliteRefusal`, in one line, for an error while the store was open. */
 export function sqliteProblem(error: unknown): string | null {
   const refusal = sqliteRefusal(error);
   return refusal === null ? null : `the store ${refusal}`;
