@@ -9,7 +9,7 @@ const metadataSchema = z.object({
   device_information: z.record(z.string(), z.unknown()).default({}),
 });
 
-/** What trt-engine-explorer extracted from trtexec's log; null where not stated. */
+/** What trt-engine-explorer extracted from trtexec's log; null if not stated. */
 export type ExplorerMetadata = ReturnType<typeof parseExplorerMetadata>;
 
 export const NO_METADATA: ExplorerMetadata = {

@@ -9,7 +9,7 @@ export interface FitnessFacts {
   readonly derived: DerivedValues;
   readonly times: QueryTimes | null;
   readonly telemetry: RunTelemetry | null;
-  /** What was known of the machine besides the log; empty when nobody looked. */
+  /** Facts about the machine from outside the log; empty if nobody looked. */
   readonly machine: Partial<Environment>;
 }
 
@@ -23,10 +23,10 @@ export interface ComputeTimes {
   readonly meanMs: number;
 }
 
-/** Too few queries have no meaningful distribution. */
+/** The distribution of fewer queries means nothing. */
 const LEAST_QUERIES = 30;
 
-/** Null without exported times, or with too few of them. */
+/** Null if there are no exported times, or too few. */
 export function computeTimesOf(times: QueryTimes | null): ComputeTimes | null {
   const inOrder = times?.columns.computeMs;
   if (inOrder === undefined || inOrder.length < LEAST_QUERIES) return null;
@@ -39,12 +39,12 @@ export function computeTimesOf(times: QueryTimes | null): ComputeTimes | null {
   return { inOrder, sorted, medianMs, fastMs, meanMs: sum / inOrder.length };
 }
 
-/** The value below which this share of the values is. */
+/** The value below which the given share of the values lies. */
 export function at(sorted: Float64Array, share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
 }
 
-/** Queries of several streams overlap on the GPU: they affect each other like another process would. */
+/** Queries of several streams overlap on the GPU and affect each other as another process would. */
 export function hasOneStream({ log }: FitnessFacts): boolean {
   return log.options.streams === null || log.options.streams === 1;
 }
@@ -61,7 +61,10 @@ export function shortMs(value: number): string {
 /** From TensorRT 11.0 on, the profiled run is always separate, after the summary. */
 const ALWAYS_SEPARATE = 11;
 
-/** With `--separateProfileRun` the profiler is attached after the summary was printed: the times are valid. */
+/**
+ * Whether the profiler was attached during the timed part. `--separateProfileRun` attaches it after the summary, so the
+ * times are valid.
+ */
 export function timedUnderProfiler(log: TrtexecRun, hasProfile: boolean): boolean {
   const { profile, exportProfile, separateProfiling } = log.options;
   const isProfiled =
@@ -70,7 +73,7 @@ export function timedUnderProfiler(log: TrtexecRun, hasProfile: boolean): boolea
   return isProfiled && !(isSeparate && log.measurement !== null);
 }
 
-/** By its log; variables that say so are of `marked`. */
+/** Whether the log shows a profiler; `marked` handles the environment variables that show one. */
 export function profiled({ log }: Pick<FitnessFacts, 'log'>): RunFlag | null {
   const nsys = log.hints.find(({ id }) => id === 'nsys');
   if (!timedUnderProfiler(log, false) && nsys === undefined) return null;

@@ -3,20 +3,25 @@ import { type ComputeTimes, type FitnessFacts, percent } from './facts.ts';
 
 const RULE = {
   leastQueries: 100,
-  /** At either end this many of the queries are outliers. */
+  /** This share of the queries at either end counts as outliers. */
   trimmed: 0.01,
-  /** Either level has at least this many of the others. */
+  /** Each level has at least this share of the other queries. */
   leastShare: 0.1,
-  /** Distance of the levels relative to the lower one: power-limited cells vary by 4 %. */
+  /** Least distance of the levels relative to the lower one: power-limited cells vary by 4 %. */
   leastApart: 0.08,
-  /** ... and in standard deviations within them: a normal distribution has 2.6, a uniform one 3.5. */
+  /**
+   * The same distance in standard deviations within the levels: 2.6 for a normal distribution, 3.5 for a uniform one.
+   */
   deviations: 6,
 } as const;
 
-/** The median is of one level, whichever the next run has more of, from this distance of the shares on. */
+/**
+ * If the larger level's share exceeds a half by this much, the median lies in that level, and it will in the next run,
+ * too.
+ */
 const FIRM_SHARE = 0.1;
 
-/** Query times have two levels, such as two clock states: a run is judged by its median, which is of one of them. */
+/** Query times have two levels, such as two clock states. The median, by which a run is judged, lies in one of them. */
 export function bimodal({ sorted }: ComputeTimes): RunFlag | null {
   const levels = twoLevels(sorted);
   if (levels === null) return null;
@@ -27,12 +32,15 @@ export function bimodal({ sorted }: ComputeTimes): RunFlag | null {
   return { id: 'bimodal', effect, value: (upper / lower - 1) * 100, evidence };
 }
 
-/** The lower level's share of the queries, and both levels; null where there is one. Split by least squares (Otsu 1979). */
+/**
+ * The lower level's share of the queries, and both levels; null if there is only one. The split is by least squares
+ * (Otsu 1979).
+ */
 export function twoLevels(sorted: Float64Array) {
   if (sorted.length < RULE.leastQueries) return null;
   const trimmed = Math.ceil(RULE.trimmed * sorted.length);
   const values = sorted.subarray(trimmed, sorted.length - trimmed);
-  // Nearly all runs end here: their queries are closer together than two levels.
+  // Nearly all runs end here: the spread of their queries is less than the distance of two levels.
   const [least = 0] = values;
   if ((values.at(-1) ?? 0) < (1 + RULE.leastApart) * least) return null;
   const { low, lower, upper, deviation } = cut(values);
@@ -43,7 +51,7 @@ export function twoLevels(sorted: Float64Array) {
   return isClear ? { share: (trimmed + low) / sorted.length, lower, upper } : null;
 }
 
-/** How many values are on the lower side, the means of both sides, and the deviation within them. */
+/** How many values are on the lower side, the means of both sides, and the deviation within the sides. */
 function cut(values: Float64Array) {
   const [origin = 0] = values;
   let sum = 0;
@@ -67,11 +75,11 @@ function cut(values: Float64Array) {
   return { low, lower: lower + origin, upper: upper + origin, deviation: Math.sqrt(Math.max(0, within) / n) };
 }
 
-/** Step over median from which the timer is recognized: half of it is what a single time may be off. */
+/** From this step on, in percent of the median, the timer counts as coarse. A single time may be off by half a step. */
 const VISIBLE_PERCENT = 0.2;
 /** The timer gets coarser during a run: its last queries show the final step. */
 const LAST_QUERIES = 256;
-/** On a grid, times repeat: with more distinct ones there is no grid. */
+/** Times on a grid repeat: with a larger share of distinct ones there is no grid. */
 const DISTINCT_SHARE = 0.5;
 
 export function coarseTimer(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag | null {
@@ -97,10 +105,13 @@ function stepSeen({ inOrder, medianMs }: ComputeTimes): number | null {
   return distinct > 1 && distinct <= DISTINCT_SHARE * last.length ? step : null;
 }
 
-/** Bits of a float32's mantissa, with the leading bit. */
+/** Bits of a float32's mantissa, including the leading bit. */
 const FLOAT_BITS = 24;
 
-/** Milliseconds between float32 neighbors at the end: trtexec subtracts times that count from before the warmup. */
+/**
+ * Milliseconds between neighboring float32 values at the end of the run: trtexec subtracts times that it counts from
+ * before the warm-up.
+ */
 function stepByLength({ log }: FitnessFacts): number | null {
   const walltimeS = log.measurement?.hostWalltimeS ?? 0;
   const endMs = walltimeS * 1000 + (log.options.warmUpMs ?? 0);

@@ -3,7 +3,9 @@ import { readInstant } from '../../text/utc-instant.ts';
 /** A number as a C++ stream prints it: six significant digits, possibly scientific, `inf` or `nan`. */
 const NUMBER = String.raw`[-+]?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|inf|nan)`;
 
-/** A pattern in which N in brackets of its own is a printed number, at the start of a text unless flags are given. */
+/**
+ * Makes a pattern from one in which `(N)` is a printed number. Without flags it matches only at the start of a text.
+ */
 export function printedPattern(pattern: string, flags?: string): RegExp {
   return new RegExp((flags === undefined ? '^' : '') + pattern.replaceAll(/(?<=\(|:)N(?=\))/g, NUMBER), flags);
 }

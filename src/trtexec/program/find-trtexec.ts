@@ -15,20 +15,20 @@ const USUAL_PLACES = [
   '/workspace/tensorrt/bin/trtexec',
 ];
 
-/** There is none where it is looked for. */
+/** There is no trtexec in any of the searched places. */
 export class NoTrtexecError extends EnvironmentLackingError {}
 
 export interface TrtexecLookup {
-  /** `--trtexec`. */
+  /** The value of `--trtexec`. */
   readonly flag: string | undefined;
-  /** `trtexec:` of the matrix, as an absolute path. */
+  /** `trtexec:` in the matrix, as an absolute path. */
   readonly matrix: string | null;
   readonly env: EnvironmentVariables;
   readonly cwd: string;
 }
 
 /**
- * The trtexec to use: the named one, else `$TRTEXEC`, else the first on PATH, else a usual place.
+ * The trtexec to use: the named one, otherwise `$TRTEXEC`, the first on PATH, or one in a usual place.
  * @throws EnvironmentLackingError listing every searched place
  */
 export function findTrtexec({ flag, matrix, env, cwd }: TrtexecLookup): string {
@@ -62,14 +62,14 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** What is behind the interface between plan and run: a real trtexec, or recordings of one. */
+/** Keeps a plan independent of how its commands run: by a real trtexec, or by recordings of one. */
 export interface TrtexecProgram {
   readonly file: string;
   readonly prefixArgs: readonly string[];
   readonly env: EnvironmentVariables;
-  /** What starts it, such as `numactl` with its arguments; it is before everything else. */
+  /** A program that starts trtexec, such as `numactl`, with its arguments. It comes first in the command line. */
   readonly wrapper?: readonly string[];
-  /** Its name for users and in stored command lines. */
+  /** The name that users see, and that stored command lines have. */
   readonly shownAs: string;
   readonly provenance: Provenance;
   readonly recordings: RecordedMachine | null;

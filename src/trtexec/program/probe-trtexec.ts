@@ -31,7 +31,10 @@ function ask<Value>(
   });
 }
 
-/** @throws EnvironmentLackingError if it cannot be started or is not trtexec; runs its help, and uses no GPU */
+/**
+ * Runs the help of trtexec, which uses no GPU.
+ * @throws EnvironmentLackingError if it cannot be started or is not trtexec
+ */
 export async function probeTrtexec(program: TrtexecProgram, spawn: Spawn, signal: AbortSignal) {
   const name = printable(program.shownAs);
   return ask(program, spawn, signal, ['--help'], ({ startProblem, stdout, stderr, folder }) => {
@@ -54,7 +57,7 @@ export async function probeTrtexec(program: TrtexecProgram, spawn: Spawn, signal
 
 const CREATED_WITH = /Plan was created with TensorRT version (\d+(?:\.\d+)+)/;
 
-/** `--getPlanVersionOnly`: 0.3 s with 10.6, without loading the engine. Null if unknown. */
+/** Runs `--getPlanVersionOnly`, which takes 0.3 s with 10.6 and does not load the engine. Null if unknown. */
 export async function askPlanVersion(
   program: TrtexecProgram,
   spawn: Spawn,
@@ -66,8 +69,8 @@ export async function askPlanVersion(
 }
 
 /**
- * Whether a TensorRT loads an engine of another version. An engine loads in the exact version that built it; a
- * version-compatible one also in later ones of the same major version, which its header does not show.
+ * Whether one version of TensorRT loads an engine of another. Usually only the exact version that built it does. A
+ * version-compatible engine also loads in later versions of the same major one, but its header does not show that.
  */
 type Loading = 'loads' | 'maybe' | 'never';
 

@@ -7,12 +7,15 @@ import { didYouMean } from '../../text/nearest.ts';
 import { type RecordingSet, findRecordings, meaningOf } from './recording-set.ts';
 import type { CellKey } from '../../records/scalars.ts';
 
-/** The parts of a plan that were never recorded, each with what is nearest to it; and inputs that the recorded model has not. */
+/**
+ * The parts of a plan that were never recorded, each with the nearest recording, and inputs that the recorded model
+ * lacks.
+ */
 export function checkRecorded(set: RecordingSet, plan: Plan, cells: readonly MatrixCell[]): Mistake[] {
   const entries = new Map(cells.map((entry) => [entry.cell.key, entry]));
   const builds = new Map(plan.builds.map((build) => [build.buildRef, checkBuild(set, build)]));
   const mistakes: Mistake[] = [];
-  // In the order of the matrix, as the order of runs is random.
+  // The matrix has a fixed order; that of the runs is random.
   for (const { cell, label } of plan.cells) {
     const entry = entries.get(cell.key);
     if (entry === undefined) continue;
@@ -36,7 +39,7 @@ function firstOfEachRole({ runs }: Plan, cellKey: CellKey): PlannedRun[] {
   );
 }
 
-/** Number of runs of a cell that a set can answer: its recordings are not repeated. */
+/** Number of runs of a cell that a set can answer: no recording is used twice. */
 export function recordedRuns(set: RecordingSet, plan: Plan, cellKey: CellKey): number {
   const run = plan.runs.find((planned) => planned.role === 'timed' && planned.cellKey === cellKey);
   const build = plan.builds.find(({ buildRef }) => buildRef === run?.buildRef);
@@ -78,7 +81,7 @@ function runProblem(set: RecordingSet, run: PlannedRun, plan: Plan, checked: Che
     : `"${set.name}" has ${there} recording${there === 1 ? '' : 's'} of this cell, ${wanted} were asked for: use --repeats ${there}`;
 }
 
-/** Ignored in replay: as part of a cell they would be wrong. */
+/** Replays ignore these flags; as part of a cell they would be wrong. */
 const METHOD_FLAGS = ['--warmUp', '--duration', '--iterations'];
 
 function inputProblem(set: RecordingSet, { build, cell, env, harness }: MatrixCell): string | null {
