@@ -72,8 +72,8 @@ function sweepOf(db: StoreDatabase, ref: string): Sweep {
 }
 
 /**
- * Refuses a metric that no cell will have before anything is measured; custom harnesses are exempt.
- * @throws UsageError which lists the metrics available
+ * Rejects a metric that no cell will have before anything is measured. Custom harnesses are exempt.
+ * @throws UsageError with a list of the available metrics
  */
 function checkRequestedMetric(name: string | null, cells: readonly MatrixCell[]): void {
   if (name === null || isMetric(name) || ownMetricNamed(name) !== undefined) return;
@@ -94,7 +94,7 @@ function checkRequestedMetric(name: string | null, cells: readonly MatrixCell[])
 
 /**
  * @param env environment of bench
- * @throws UsageError where A and B would be equal, or A is unknown
+ * @throws UsageError if A and B would be equal, or A is unknown
  */
 function twoSided(cells: readonly MatrixCell[], request: ExperimentRequest, env: EnvironmentVariables): TwoSidedCells {
   const { isForTrtexec, ...experiment } = request;
@@ -125,7 +125,7 @@ function sideB(a: MatrixCell, { marks, variables }: ExperimentRequest): MatrixCe
   };
 }
 
-/** Values of a variable in A, over all cells. */
+/** Values of a variable on side A, over all cells. */
 function valuesBefore(
   cells: readonly MatrixCell[],
   name: string,

@@ -6,16 +6,16 @@ import type { AbOptions } from './command.ts';
 import type { RunMark } from '../../records/run-flag.ts';
 import { isSecret } from '../../text/secret-name.ts';
 
-/** What is to be tried, before the cells are known. */
+/** The requested experiment, before the cells are known. */
 export interface ExperimentRequest extends Omit<AbExperiment, 'pairs' | 'before'> {
-  /** False where trtexec reads none of the variables. */
+  /** False if trtexec reads none of the variables. */
   readonly isForTrtexec: boolean;
 }
 
 const SIGNIFICANT_PERCENT = 10;
 const NAME = /^[^\p{C}]{1,100}$/u;
 
-/** @throws UsageError when no variable is set, or one that cannot be */
+/** @throws UsageError when no variable is set, or one cannot be set */
 export function readExperiment(options: AbOptions): ExperimentRequest {
   const preset = NAMED_EXPERIMENTS.find(({ name }) => name === options.experiment) ?? null;
   const stated = Object.fromEntries((options.env ?? []).map(readVariable));
@@ -58,9 +58,9 @@ function readVariable(text: string): [string, string] {
 export const NAMED_EXPERIMENTS: readonly Omit<ExperimentRequest, 'metric'>[] = [
   {
     /**
-     * TensorRT-LLM's perfect router: docs/source/developer-guide/perf-analysis.md of its repository, the part added on
-     * 2025-12-26 (pull request 10303), with its threshold of 10 %; models as in a later copy. Each model needs code of
-     * its own for it.
+     * The perfect router of TensorRT-LLM. Source: docs/source/developer-guide/perf-analysis.md of its repository, added
+     * on 2025-12-26 (pull request 10303), with a threshold of 10 %; the models are from a later copy. Each model needs
+     * special code for it.
      */
     name: 'perfect-router',
     variables: { ENABLE_PERFECT_ROUTER: '1' },
@@ -72,7 +72,7 @@ export const NAMED_EXPERIMENTS: readonly Omit<ExperimentRequest, 'metric'>[] = [
     ],
   },
   {
-    /** What watching the GPU costs the runs that are watched. */
+    /** The cost of telemetry for the runs that it watches. */
     name: 'telemetry',
     variables: { [TELEMETRY_VARIABLE]: 'off' },
     significantPercent: 1,

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { cellComparisonSchema } from '../../records/verdict.ts';
 import { count, id, metric, output, type OutputOf, provenance, unit } from '../../records/output-parts.ts';
 
-/** `unclear` after the maximum of runs, `broken` when it could not be measured. */
+/** `unclear` after the maximum number of runs, `broken` when it could not be measured. */
 const STEP_VERDICTS = ['good', 'bad', 'unclear', 'broken'] as const;
 
 const evidence = cellComparisonSchema

@@ -24,12 +24,12 @@ import { seriesAt } from './series.ts';
 
 const SHOWN_CELLS = 12;
 const SHOWN_COMMITS = 5;
-/** Cells that are named of those that were measured in pairs, and of those that were not. */
+/** Most cells named among those measured in pairs, and among the others. */
 const NAMED_CELLS = 3;
-/** Ended findings are shown for this number of sweeps. */
+/** Number of sweeps for which ended findings are shown. */
 const SHOWN_ENDED = 10;
 
-/** A finding in full: how sure it is, its causes and commits, its clearest cell over time, and what to type next. */
+/** A finding in full: its certainty, causes, commits, a chart of its clearest cell, and the next commands. */
 export function findingText(
   finding: CheckedFinding,
   all: readonly CheckedFinding[],
@@ -69,7 +69,7 @@ function titleLines({ direction, id, isWarning }: CheckedFinding, title: string,
   return wrapHanging(`${sign} ${id.slice(0, 8)} ${title}`, columns, 2).map(isWarning ? style.warn : paint);
 }
 
-/** Findings that are acknowledged, over, or faster since an earlier sweep. */
+/** Findings that are acknowledged or over, or that show faster cells since an earlier sweep. */
 export function earlierText(
   findings: readonly CheckedFinding[],
   evidence: SweepEvidence,
@@ -86,7 +86,7 @@ export function earlierText(
   return lines.length === 0 ? [] : ['', style.strong('reported before'), ...lines];
 }
 
-/** Which cells were measured in pairs, and which follow, where some do. */
+/** Which cells were measured in pairs; if only some were, also which were not. */
 function pairedText({ cells, pairs }: CheckedFinding, evidence: SweepEvidence): string[] {
   const paired = pairs?.cells ?? [];
   if (paired.length === 0) return [];
@@ -102,7 +102,7 @@ function pairedText({ cells, pairs }: CheckedFinding, evidence: SweepEvidence): 
   return others === '' ? [] : [`measured in pairs: ${own}; moved similarly: ${others}`];
 }
 
-/** Of limits, and of metrics that the table of cells does not have: what they were and are. */
+/** Changes of limits, and of metrics that the table of cells lacks: values before and after. */
 function otherMetrics(finding: CheckedFinding, evidence: SweepEvidence, look: Look): string[] {
   const mains = new Map(evidence.cells.map(({ cell, metrics: [main] }) => [cell.key, main?.metric]));
   const isLimit = finding.kind === 'limit';
@@ -113,7 +113,7 @@ function otherMetrics(finding: CheckedFinding, evidence: SweepEvidence, look: Lo
   return [...table, ...rest].map((line) => `  ${line}`);
 }
 
-/** What some of the metrics of its cells were and are. */
+/** Values before and after for some metrics of its cells. */
 function changesTable(
   { kind }: CheckedFinding,
   shown: CheckedFinding['details'],
@@ -135,7 +135,7 @@ function changesTable(
   );
 }
 
-/** The other metrics, each with the range of its changes. */
+/** The other metrics of its cells, each with the range of its changes. */
 function alsoText(finding: CheckedFinding): string[] {
   const first = new Set(firstOfEach(finding));
   const others = finding.details.filter((change) => !first.has(change));
@@ -150,7 +150,7 @@ function commitLines(
   edges: ReturnType<typeof sentences>['edges'],
   { columns, style }: Look,
 ): string[] {
-  // A slow machine is nobody's commit.
+  // No commit causes a slow machine.
   if (lastGood === null || firstBad === null || cause === 'machine') return [];
   const [good, bad] = [lastGood.commit?.slice(0, 8), firstBad.commit?.slice(0, 8)];
   if (good === undefined || bad === undefined) {
@@ -170,7 +170,7 @@ function commitLines(
   ];
 }
 
-/** A stored finding in full, over the sweeps of its series until now, whatever its size and however long ago it ended. */
+/** A stored finding in full, over the sweeps of its series until now. It may be of any size and age. */
 export async function showFinding(
   db: StoreDatabase,
   stored: Finding,

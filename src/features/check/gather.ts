@@ -20,20 +20,23 @@ import { contains } from '../../tools/git/git.ts';
 import { readEvidence } from './evidence.ts';
 import type { Series } from './series.ts';
 
-/** Judged in every cell that has them, besides its own metric. */
+/** Metrics judged in every cell that has them, in addition to its own metric. */
 const GATED: readonly MetricId[] = ['gpuComputeMs', 'throughputQps', 'p99Ms', 'engineMib', 'contextMib', 'buildS'];
 
 export interface GatherOptions {
-  /** What is known before this sweep, besides what an earlier look at it reported; default: what the store says was reported until then. */
+  /**
+   * Findings known before this sweep, without those that an earlier judgment of it reported. Default: those that the
+   * store had at that time.
+   */
   readonly findings?: readonly Finding[] | undefined;
-  /** Pairs of the judged sweep, where they are not stored yet. */
+  /** Pairs of the judged sweep that are not stored yet. */
   readonly pairs?: readonly PairResult[] | null;
   readonly minChangePercent?: number | undefined;
-  /** The baseline that is the reference, in place of what the matrix says. */
+  /** The reference baseline; replaces the one of the matrix. */
   readonly against?: string | undefined;
 }
 
-/** Everything that a sweep is judged by. */
+/** Collects all data by which a sweep is judged. */
 export async function gather(
   db: StoreDatabase,
   ofBranch: Series,
@@ -42,7 +45,7 @@ export async function gather(
 ) {
   const { baseBranch, sweep } = ofBranch;
   const settings = gateOf(db, sweep.sweepId);
-  // A pull request is judged against its merge base.
+  // A pull request is judged against its merge base, not against the baseline of the matrix.
   const name = options.against ?? (baseBranch === null ? settings.against : null);
   const [baseline] = name === null ? [] : sweepsById(db, [baselineSweep(db, name) ?? '']);
   if (baseline === undefined && options.against !== undefined) {
@@ -71,20 +74,23 @@ export async function gather(
   return {
     series,
     evidence,
-    /** Name of the baseline that it is judged against; of one that the matrix names and that is not set here. */
+    /**
+     * Name of the baseline against which the sweep is judged. `missingBaseline` is one that the matrix names but that
+     * is not set here.
+     */
     baseline: baseline === undefined ? null : name,
     missingBaseline: baseline === undefined ? name : null,
-    /** Cells under a profiling switch or as an upper bound: never judged. */
+    /** Number of cells under a profiling switch or an upper bound, which are never judged. */
     ineligible: chosen.ineligible,
-    /** The most sweeps of a cell that were measured on another machine, and do not count. */
+    /** The largest number of sweeps of one cell that do not count because another machine measured them. */
     sweepsOfOtherMachine,
   };
 }
 
 /**
- * Of the newest sweep's matrix, and of the one before it. Of what a filter left out the newest values count, but not on a
- * pull request, whose cells were not measured then. Cells that are ineligible because of a variable on an axis have no
- * history to keep.
+ * Cells of the matrices of the newest two sweeps. The newest values of cells that a filter left out count, except on a
+ * pull request, where they were not measured. Cells that are ineligible because of a variable on an axis have no
+ * history.
  */
 function cellsOf(db: StoreDatabase, { baseBranch, sweep, sweeps }: Series) {
   const { planned, leftOut } = matrixCellsOf(db, sweep.sweepId);
@@ -101,7 +107,7 @@ function cellsOf(db: StoreDatabase, { baseBranch, sweep, sweeps }: Series) {
   return { cells, planned, leftOut: new Set(leftOut), ineligible };
 }
 
-/** A pull request is judged against its base, and by no finding of an earlier push. */
+/** Findings reported before this sweep. Empty for a pull request, which is judged against its base alone. */
 function knownFindings(db: StoreDatabase, { baseBranch, sweep, matrices }: Series): Finding[] {
   if (baseBranch !== null) return [];
   const stored = findingsOf(db, { ...sweep, matrices });
@@ -110,7 +116,7 @@ function knownFindings(db: StoreDatabase, { baseBranch, sweep, matrices }: Serie
   return stored.filter(({ reportedSweepId }) => until.has(reportedSweepId) && reportedSweepId !== sweep.sweepId);
 }
 
-/** By finding; whether an acknowledgement is over by its date, or by a commit that the sweep has. */
+/** Acknowledgements by finding. `isOver`: its date has passed, or the sweep contains its commit. */
 async function acknowledgedOf(db: StoreDatabase, findings: readonly Finding[], sweep: Sweep, cwd: string) {
   const acknowledged = new Map<string, { readonly isOver: boolean }>();
   const ids = findings.map(({ findingId }) => findingId);

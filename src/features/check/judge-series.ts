@@ -17,7 +17,7 @@ import { type Series, seriesAt } from './series.ts';
 
 type Place = Pick<Io, 'cwd' | 'env'>;
 
-/** A sweep with what it is judged by, and what the gate says; stores nothing. */
+/** Judges a sweep and returns the data with the verdict; stores nothing. */
 export async function judgedSweep(db: StoreDatabase, sweep: Sweep, io: Place, options: GatherOptions = {}) {
   const gathered = await gather(db, await seriesAt(db, sweep, io), io, options);
   return { ...gathered, verdict: judgeSweep(gathered.evidence) };
@@ -25,18 +25,18 @@ export async function judgedSweep(db: StoreDatabase, sweep: Sweep, io: Place, op
 
 export type JudgedSweep = Awaited<ReturnType<typeof judgedSweep>>;
 
-/** The newest sweep of a series, judged together with those before it that were not. */
+/** The newest sweep of a series, judged together with the unjudged sweeps before it. */
 export interface JudgedSeries extends JudgedSweep {
-  /** Ids of the sweeps that were judged together with the newest: what they reported is new. */
+  /** IDs of the sweeps judged together with the newest. The findings that they reported are new. */
   readonly batch: ReadonlySet<string>;
   readonly acknowledgements: ReadonlyMap<string, Acknowledgement>;
   /** Ids of the sweeps whose stored findings changed. */
   readonly changed: readonly string[];
-  /** The newest judged sweep was judged by rules of an earlier version: what was open then makes an exit code now. */
+  /** Rules of an earlier version judged the newest judged sweep. Findings that were open then make an exit code now. */
   readonly isFirstByReference: boolean;
 }
 
-/** @param judgedAt null: nothing is stored */
+/** @param judgedAt null to store nothing */
 export async function judgeSeries(
   db: StoreDatabase,
   newest: Sweep,
@@ -65,12 +65,18 @@ export async function judgeSeries(
   };
 }
 
-/** Ids of the sweeps that were judged together with the newest of a series, if it was: what they reported is new. */
+/**
+ * IDs of the sweeps judged together with the newest of a series, if it was judged. The findings that they reported are
+ * new.
+ */
 export function newestBatch(db: StoreDatabase, newest: Sweep | undefined): ReadonlySet<string> {
   return new Set(newest === undefined ? [] : pendingOf(db, newest).before?.batch);
 }
 
-/** Sweeps to be judged, oldest first: those that are not, or the newest again, as runs, pairs or marks may have come. */
+/**
+ * Sweeps to judge, oldest first: the unjudged ones, or the newest again, because it may have new runs, pairs or
+ * acknowledgements.
+ */
 function pendingOf(db: StoreDatabase, newest: Sweep) {
   const sweeps = seriesUntil(db, newest, ALERTING.windowNights);
   const ids = sweeps.map(({ sweepId }) => sweepId);
@@ -81,13 +87,13 @@ function pendingOf(db: StoreDatabase, newest: Sweep) {
   const isOfEarlierRules = isFirstByReference || last?.judgedBy === 'earlierRulesReported';
   if (newestJudged === 0 && last !== undefined) {
     const together = sweeps.filter(({ sweepId }) => judged.get(sweepId)?.judgedAt === last.judgedAt);
-    // What was reported before an update is not reported as new after it.
+    // A finding reported before an update is not new after it.
     const batch = isOfEarlierRules ? [] : together.map(({ sweepId }) => sweepId);
     const judgedBy = isOfEarlierRules ? { judgedBy: 'earlierRulesReported' as const } : {};
     const before = { judgedAt: last.judgedAt, batch, ...judgedBy };
     return { pending: [newest], before, isFirstByReference };
   }
-  // A series that was never judged before begins with its newest sweep.
+  // Judging a series for the first time starts with its newest sweep.
   const unjudged = newestJudged === -1 ? 1 : newestJudged;
   return { pending: sweeps.slice(0, unjudged).toReversed(), before: null, isFirstByReference };
 }
@@ -113,7 +119,10 @@ function store(
   return [sweepId, ...findings.map(({ reportedSweepId }) => reportedSweepId)];
 }
 
-/** Each push of a pull request is judged by itself: what an earlier one found and this one does not is over. */
+/**
+ * Each push of a pull request is judged separately. A finding of an earlier push that this one does not confirm is
+ * over.
+ */
 function superseded(db: StoreDatabase, { baseBranch, matrices, sweep }: Series, own: readonly Finding[]): Finding[] {
   if (baseBranch === null) return [];
   return findingsOf(db, { ...sweep, matrices }).flatMap((finding): Finding[] => {

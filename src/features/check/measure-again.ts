@@ -5,8 +5,8 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 
 /**
- * One more run for each one that the machine disturbed, counted from the store: a resume adds none twice.
- * @param recorded runs available per cell; null for a real trtexec
+ * One more run for each disturbed run, counted from the store so that a resume does not add runs twice.
+ * @param recorded number of recorded runs per cell; null for a real trtexec
  */
 export function runsToMeasureAgain(
   db: StoreDatabase,

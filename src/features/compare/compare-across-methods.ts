@@ -13,15 +13,15 @@ import { printable } from '../../text/printable.ts';
 export interface Paired {
   readonly head: ComparedSide;
   readonly cells: readonly KeyedCell[];
-  /** By the key of the base's cell. */
+  /** By the key of the base cell. */
   readonly metrics: ReadonlyMap<string, MetricId>;
-  /** Differences of the two methods, printed before any number. */
+  /** Differences between the two methods, printed before any number. */
   readonly differences: readonly string[];
 }
 
 type RunSide = Omit<ComparedSide, 'runs'> & { readonly runs: readonly CellRun[] };
 
-/** Maps the head's cells of another method to those of the base, so that they compare as one. */
+/** Maps cells of head to those of base that another method measured, so that they can be compared. */
 export function acrossMethods(
   db: StoreDatabase,
   cells: readonly KeyedCell[],
@@ -48,7 +48,7 @@ export function acrossMethods(
   };
 }
 
-/** Number of cells that differ only in method. */
+/** The pairs of cells that differ only in method. */
 export function pairsOf(cells: readonly KeyedCell[], base: ComparedSide, head: ComparedSide): MethodPair[] {
   const on = ({ planned, runs }: ComparedSide): KeyedCell[] => {
     const keys = new Set([...planned, ...runs.map(({ cellKey }) => cellKey)]);
@@ -60,7 +60,7 @@ export function pairsOf(cells: readonly KeyedCell[], base: ComparedSide, head: C
 function differencesOf(db: StoreDatabase, pair: MethodPair, base: RunSide, head: RunSide): string[] {
   const [a, b] = [methodWordsOf(db, pair.base, base), methodWordsOf(db, pair.head, head)];
   const differing = Object.keys(a).filter((name) => a[name] !== b[name]);
-  // Options recorded for one of them only, such as a CUDA graph.
+  // Options that only one of the two records, such as a CUDA graph.
   const [was, is] = [bareLabel(pair.base), bareLabel(pair.head)];
   return [
     ...differing.map((name) => `${name}: ${a[name] ?? ''} against ${b[name] ?? ''}`),
@@ -74,7 +74,7 @@ function methodWordsOf(db: StoreDatabase, cell: KeyedCell, { runs }: RunSide): R
   return method === null ? {} : methodWords(method);
 }
 
-/** Without what the two methods differ in anyway. */
+/** The label without the parts that always differ between methods. */
 function bareLabel(cell: KeyedCell): string {
   const { harness: _, ...bare } = cell;
   return cellLabel({ ...bare, precisionVia: 'onnx' });
@@ -87,8 +87,8 @@ interface MethodPair {
 }
 
 /**
- * Pairs cells of one side only with cells of the other that measure the same workload of the same model by another
- * method. The most similar one wins; each cell is in at most one pair.
+ * Pairs cells that only one side has with cells of the other side that measure the same workload of the same model by
+ * another method. The most similar pair wins, and each cell is in at most one pair.
  */
 function pairAcrossMethods(base: readonly KeyedCell[], head: readonly KeyedCell[]): MethodPair[] {
   const inBase = new Set(base.map(({ key }) => key));
@@ -129,7 +129,7 @@ function likeness(a: Cell, b: Cell): number {
   return matches.filter(Boolean).length;
 }
 
-/** The metric that both methods have, else the median latency. */
+/** The metric of both methods if it is the same, else the median latency. */
 function sharedMetric({ base, head }: MethodPair): MetricId {
   const [a, b] = [base.harness?.metric, head.harness?.metric];
   return a !== undefined && a === b ? a : 'latencyMs';

@@ -2,7 +2,7 @@ export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
 export type Shell = (typeof SHELLS)[number];
 
-/** `PROGRAM` represents the command line of this installation, for those who have no `bench` on their PATH. */
+/** `PROGRAM` is the command line of this installation, because `bench` may not be on the PATH. */
 export const SCRIPTS: Readonly<Record<Shell, string>> = {
   bash: `# Completion of bench for bash. In ~/.bashrc:  eval "$(bench completion bash)"
 _bench_ask() {

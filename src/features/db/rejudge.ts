@@ -21,7 +21,9 @@ import type { RejudgeOptions } from './command.ts';
 import type { RejudgeOutput } from './output.ts';
 import type { SweepId } from '../../records/scalars.ts';
 
-/** `bench db rejudge`: judge the stored sweeps by today's rules, next to what was reported. Stores nothing. */
+/**
+ * `bench db rejudge`: judges the stored sweeps by today's rules and compares with what was reported. Stores nothing.
+ */
 export async function rejudgeStore(options: RejudgeOptions, io: Io): Promise<ExitCode> {
   return withStoreToWrite(options, io, async (store) => {
     const { output, names } = await rejudged(store.db, options, io);
@@ -67,7 +69,7 @@ async function rejudged(
   };
 }
 
-/** Labels for the ids of the output. */
+/** Labels of the cells and sweeps in the output. */
 interface RejudgedNames {
   readonly cells: ReadonlyMap<string, KeyedCell>;
   readonly startedAt: ReadonlyMap<string, string | null>;

@@ -87,13 +87,13 @@ function notesOf({ before }: AbExperiment, marksOfA: readonly RunFlag[], version
   ];
 }
 
-/** Each kind of excluding flag, with the evidence of the first. */
+/** Each kind of excluding flag, with the evidence of the first run that has it. */
 function barringFlags(runs: readonly CellRun[]): RunFlag[] {
   const flags = runs.flatMap((run) => ineligibleFlags(run.flags));
   return [...new Map(flags.toReversed().map((flag) => [flag.id, flag])).values()].toReversed();
 }
 
-/** Shown in the text, not part of `--json`. */
+/** Shown in the text but not in `--json`. */
 interface AbDetails {
   readonly cells: ReadonlyMap<string, KeyedCell>;
   /** Flags that exclude the runs of B from baselines. */

@@ -23,7 +23,7 @@ export interface FoundModel {
 export interface DraftModel extends Model {
   /** Run shapes by input; null for a model without open dimensions. */
   readonly shapes: Readonly<Record<string, readonly (number | string)[]>> | null;
-  /** What would work here too. */
+  /** Other precisions that would work here. */
   readonly others: readonly DraftPrecision[];
   readonly remarks: readonly string[];
   /** False where graph capture would fail. */
@@ -31,12 +31,12 @@ export interface DraftModel extends Model {
 }
 
 export interface Possibilities {
-  /** Null when unknown: then only what every version supports is proposed. */
+  /** Null when unknown; the draft then contains only what every version supports. */
   readonly version: TensorrtVersion | null;
   readonly hasModelopt: boolean;
 }
 
-/** `vit.onnx`, `vit_fp16.onnx` and `vit-fp8.onnx` of one folder, with equal inputs, are one model. */
+/** `vit.onnx`, `vit_fp16.onnx` and `vit-fp8.onnx` in one folder with equal inputs are one model. */
 export function draftModels(found: readonly FoundModel[], possibilities: Possibilities) {
   const named = found.map((model) => {
     const whole = posix.basename(model.path).replace(/\.onnx$/i, '');
@@ -45,7 +45,7 @@ export function draftModels(found: readonly FoundModel[], possibilities: Possibi
     return { model, folder: posix.dirname(model.path), whole, stem: precision === null ? whole : stem, precision };
   });
   const groups = Map.groupBy(named, ({ folder, model, stem }) => {
-    // Without types, as conversions change them.
+    // Ignores types, because conversions change them.
     return JSON.stringify([folder, stem, model.facts.inputs.map(({ name, shape }) => [name, shape])]);
   });
   const models: DraftModel[] = [];
@@ -76,14 +76,17 @@ export function draftModels(found: readonly FoundModel[], possibilities: Possibi
   return { models, skipped };
 }
 
-/** The first name that is not taken, else the first with a number. */
+/** The first name that is free, else the first name with a number. */
 function firstFree([first, ...others]: readonly [string, ...string[]], taken: readonly string[]): string {
   let name = [first, ...others].find((each) => !taken.includes(each)) ?? first;
   for (let number = 2; taken.includes(name); number += 1) name = `${first}_${number}`;
   return name;
 }
 
-/** @param variants files by precision. @returns why no matrix can stand for it */
+/**
+ * @param variants files by precision
+ * @returns a draft, or why a matrix cannot contain the model
+ */
 function draftModel(
   base: FoundModel | null,
   { facts }: FoundModel,
@@ -121,7 +124,7 @@ function draftModel(
   };
 }
 
-/** A model's own precision; null where trtexec supports none such. */
+/** The precision of a model; null if trtexec does not support it. */
 function ownPrecision(facts: OnnxFacts): Precision | null {
   const [quantized] = facts.quantizedTypes;
   if (facts.quantizeNodes + facts.dequantizeNodes > 0 && quantized !== undefined) {
@@ -142,7 +145,7 @@ function canRun(precision: Precision, version: TensorrtVersion | null): boolean 
   return version.major >= 11 || isFlagIn(`--${precision}`, version);
 }
 
-/** Of a base model, the model itself first. */
+/** Proposed precisions of a base model, its own first. */
 function proposals(own: Precision, { version, hasModelopt }: Possibilities): DraftPrecision[] {
   const self: DraftPrecision = { precision: own, source: 'onnx', why: 'the model as it is' };
   if (own !== 'fp32') return [self];
@@ -213,10 +216,16 @@ export function guessSize(name: string | null, place: number): SizeGuess {
   return around(sum('opt'), sum('min'), sum('max'), 'the sum of the others in its name');
 }
 
-/** Names that mean something else where an axis or a filter is; a dimension `batch` is the field of that name. */
+/**
+ * Names with another meaning as an axis or in a filter. A dimension `batch` is allowed, because it is the field of that
+ * name.
+ */
 const TAKEN = new Set<string>([...AXIS_NAMES, ...CELL_FIELDS, 'model'].filter((name) => name !== 'batch'));
 
-/** Shapes for inputs with open dimensions, with sizes: one axis per name, and per dimension without one; or why there are none. */
+/**
+ * Shapes for inputs with open dimensions: one axis per name, and one per unnamed dimension. Returns a text if they
+ * cannot be given.
+ */
 export function draftShapes(inputs: readonly OnnxTensorInfo[]): Pick<DraftModel, 'shapes' | 'dimensions'> | string {
   const open: { readonly input: string; readonly shape: readonly OnnxDimension[] }[] = [];
   for (const { elementType, name, shape } of inputs) {
@@ -233,7 +242,7 @@ export function draftShapes(inputs: readonly OnnxTensorInfo[]): Pick<DraftModel,
   }
   if (open.length === 0) return { shapes: null, dimensions: [] };
   const first = new Set(open.flatMap(({ shape: [size] }) => (typeof size === 'string' ? [size] : [])));
-  // An unnamed first dimension is the one that other inputs name, if they agree.
+  // An unnamed first dimension takes the name that other inputs give theirs, if they agree.
   const [leading = null] = first.size === 1 ? first : [];
   const axes = new Map<string, Dimension>();
   const axisOf = (input: string, dimension: string | null, place: number): string => {

@@ -34,7 +34,7 @@ export async function showKernels(
   options: KernelsOptions,
   io: Io,
 ): Promise<ExitCode> {
-  // `--kernels CELL`: the option consumed the argument.
+  // For `--kernels CELL`, the option consumed the argument.
   const isName = kernels !== true && named === undefined && !existsSync(resolve(io.cwd, kernels));
   const isCell = isName && !/[./]/.test(kernels);
   const name = isCell ? kernels : named;
@@ -95,14 +95,17 @@ function attachedExport(
   return attachedPathOf(artefactsFolderOf(path), newest);
 }
 
-/** @throws UsageError for a file that is no export */
+/** @throws UsageError for a file that is not an export */
 export function readKernels(file: string, engine: ProfiledEngine | null): Captured {
   const work = readNsysExport(file);
   const layers = engine === null ? [] : layerFactsOf(engine.layers).filter(({ tactic }) => tactic !== null);
   return { ...work, kernels: work.kernels.map((kernel) => ({ ...kernel, nodes: nodesOf(kernel.name, layers) })) };
 }
 
-/** A tactic is called as its kernel, or either has an addition: `_kernel_trt`, `_by_fusion_tactic`. */
+/**
+ * Nodes of the layers with this kernel. The name of the tactic equals that of the kernel, or either has a suffix:
+ * `_kernel_trt`, `_by_fusion_tactic`.
+ */
 function nodesOf(kernel: string, layers: readonly LayerFacts[]): string[] {
   const named = layers.filter(
     ({ tactic }) => tactic !== null && (kernel.startsWith(tactic) || tactic.startsWith(kernel)),
@@ -117,7 +120,7 @@ const PAUSES: Readonly<Record<CapturedWork['pauses'][number]['reason'], string>>
   interpreterLock: "waiting for the interpreter's lock",
 };
 
-/** @param top lines of the table; the rest is summed up */
+/** @param top lines of the table; the rest is summed */
 export function kernelsText(
   report: Captured & { readonly label: string | null; readonly file: string; readonly notes: readonly string[] },
   top: number,

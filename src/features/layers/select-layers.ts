@@ -8,8 +8,8 @@ import { isRecord } from '../../text/unknown-values.ts';
 type Selectable = Pick<LayerFacts, 'name' | 'origins' | 'tactic' | 'type'>;
 
 /**
- * Layers with a text in their names, ONNX nodes, types or tactics, case-insensitive.
- * @throws UsageError for a bad regular expression, or one that takes too long
+ * Layers with a text in their names, ONNX nodes, types or tactics; ignores case.
+ * @throws UsageError for an invalid regular expression, or one that takes too long
  */
 export function selectLayers<Layer extends Selectable>(
   layers: readonly Layer[],
@@ -37,7 +37,7 @@ function holdsInOrder(text: string, parts: readonly string[]): boolean {
 
 const PATIENCE_MS = 2000;
 
-/** A catastrophic pattern (`(a+)+$`) can only be stopped from outside. */
+/** Only another context with a timeout can stop a catastrophic pattern such as `(a+)+$`. */
 const MATCH = new Script(
   'const expression = new RegExp(pattern, "iu"); texts.map((of) => of.some((text) => expression.test(text)))',
 );
@@ -50,7 +50,7 @@ function matchingLayers<Layer extends Selectable>(layers: readonly Layer[], patt
     const found: readonly unknown[] = Array.isArray(answers) ? answers : [];
     return layers.filter((_, place) => found[place] === true);
   } catch (error) {
-    // Errors of the other context are not instances of this one's classes.
+    // Errors of the other context are not instances of the classes of this one.
     if (!isRecord(error) || error['code'] !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
     throw new UsageError(
       `--select ${shown}: not done after ${PATIENCE_MS / 1000} s: repetitions inside repetitions, as in (a+)+, take for ever`,

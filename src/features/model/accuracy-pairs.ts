@@ -8,13 +8,13 @@ import { findMade } from '../../variants/variants.ts';
 
 export interface AccuracyPair {
   readonly model: string;
-  /** Null when unknown: then nothing is stored. */
+  /** Null when unknown; nothing is stored then. */
   readonly precision: Precision | null;
   readonly precisionVia: PrecisionRoute;
   readonly referencePrecision: Precision | null;
   readonly reference: string;
   readonly variant: string;
-  /** For open dimensions. */
+  /** Sizes for open dimensions. */
   readonly shapes: Shapes;
 }
 
@@ -24,10 +24,10 @@ export interface MatrixPairs {
   readonly notes: readonly string[];
 }
 
-/** ONNX file of a cell's engine; null where there is none yet. */
+/** Returns the ONNX file of a cell's engine; null if there is none yet. */
 type VariantFile = (entry: MatrixCell) => string | null;
 
-/** Files of the matrix, and variants that `bench run` made with the cell's options. */
+/** Files of the matrix, and variants that `bench run` made with the options of the cell. */
 export async function filesOfCells(cells: readonly MatrixCell[], cache: VariantCache): Promise<VariantFile> {
   const made = new Map<string, string | null>();
   for (const entry of cells) {
@@ -44,7 +44,7 @@ export async function filesOfCells(cells: readonly MatrixCell[], cache: VariantC
 
 const REFERENCES: readonly Precision[] = ['fp32', 'tf32', 'fp16'];
 
-/** Each model's variants next to its reference: the base model or its FP32 file, without one that of FP16. */
+/** Pairs the variants of each model with its reference: the base model or its FP32 file, else its FP16 file. */
 export function pairsOfMatrix(cells: readonly MatrixCell[], cwd: string, fileOf: VariantFile): MatrixPairs {
   const pairs = new Map<string, AccuracyPair>();
   const notes = new Set<string>();

@@ -19,13 +19,13 @@ import type { AccuracyPair } from './accuracy-pairs.ts';
 interface CompareJob {
   readonly reference: string;
   readonly variant: string;
-  /** npz or npy; null for random values. */
+  /** An npz or npy file; null for random values. */
   readonly data: string | null;
   /** Null for all samples of the file. */
   readonly samples: number | null;
   readonly seed: number;
   readonly distribution: InputDistribution;
-  /** For an open batch. */
+  /** Size of an open batch. */
   readonly batch: number;
   readonly shapes: Shapes;
 }
@@ -85,7 +85,7 @@ export async function comparePair(pair: AccuracyPair, settings: ComparisonSettin
   if (custom !== null && 'problem' in custom) return custom;
   const accuracy = worstOutput(Object.values(reading.outputs), reading.samples, custom);
   if (accuracy === null) return { problem: 'the models have no outputs' };
-  // Without the first dimension, which counts samples.
+  // Omits the first dimension, which counts samples.
   const sampleShapes = Object.fromEntries(Object.entries(shapes).map(([input, dims]) => [input, dims.slice(1)]));
   return {
     referenceSha256: await hashModel(reference),
@@ -122,14 +122,14 @@ function compared(python: string, job: CompareJob | { readonly exported: readonl
   return inTemporaryFolder('accuracy', (folder) => askHelper(COMPARISON, python, job, folder, helper));
 }
 
-/** The last word of the last line, as a number; null when it is none. */
+/** The last word of the last line as a number; null if it is not a number. */
 export function readMetric(text: string): number | null {
   const word = text.trim().split(/\s+/).at(-1) ?? '';
   return word === '' || !Number.isFinite(Number(word)) ? null : Number(word);
 }
 
 /**
- * Compares two `--exportOutput` files: the engines' own kernels on their own inputs.
+ * Compares two `--exportOutput` files, which hold the outputs of the engines' own kernels on the same inputs.
  * @throws UsageError for other files, or outputs that differ in names or shapes
  */
 export async function compareExports(
@@ -169,7 +169,7 @@ function readOutputs(path: string): ExportedOutput[] {
 
 type Figures = Omit<Accuracy, 'samples' | 'custom'>;
 
-/** For several outputs: the worst of each figure. */
+/** The worst of each figure over several outputs. */
 export function worstOutput(
   outputs: readonly Figures[],
   samples: number,

@@ -25,7 +25,7 @@ export async function makeDataset(file: string, options: MakeDatasetOptions, io:
   const outputTokens = { mean: options.outputMean, stdev: options.outputStdev };
   const lines = tokenDataset({ requests, input: inputTokens, output: outputTokens, vocabSize, seed });
   try {
-    // One folder only: more is a slip, and Node hangs when making some in /proc.
+    // Makes one folder only: more would be a typing mistake, and Node hangs when it makes some in /proc.
     if (!existsSync(dirname(path))) mkdirSync(dirname(path));
   } catch (error) {
     throw cannotWrite(file, error);
@@ -51,9 +51,9 @@ interface TokenDataset {
 }
 
 /**
- * Requests for trtllm-bench in pieces of some lines, one JSON object per line, as `generate_text_dataset` in
- * tensorrt_llm/bench/dataset/utils.py of NVIDIA/TensorRT-LLM writes them. Tokens are uniform over the vocabulary. Equal
- * options give equal bytes.
+ * Requests for trtllm-bench: one JSON object per line, in pieces of several lines. The format is that of
+ * `generate_text_dataset` in tensorrt_llm/bench/dataset/utils.py of NVIDIA/TensorRT-LLM. Tokens are uniform over the
+ * vocabulary. Equal options give equal bytes.
  */
 export function* tokenDataset({ input, output, requests, seed, vocabSize }: TokenDataset): Generator<string> {
   const random = seededRandom(seed);
@@ -76,7 +76,7 @@ function lengthOf({ mean, stdev }: TokenLengths, random: () => number): number {
 
 /** Standard normal by the Box-Muller transform (1958). */
 function normal(random: () => number): number {
-  // 1 - random() is never 0, where the logarithm is undefined.
+  // 1 - random() is never 0, for which the logarithm is undefined.
   return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 }
 

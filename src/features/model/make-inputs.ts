@@ -57,7 +57,7 @@ async function inputsOf(model: string, shapes: Shapes, io: Io): Promise<readonly
   return wanted;
 }
 
-/** A number out of a type's range would wrap in the file. */
+/** Rejects ranges beyond a type, because such a number would wrap in the file. */
 function refuseRange(inputs: readonly WantedInput[], { distribution, integers }: InputRecipe): void {
   if (integers === null) return;
   if (distribution === 'ones' || distribution === 'zeros') {
@@ -97,7 +97,7 @@ function makeInputsText(made: MakeInputsOutput, look: Look): string[] {
     '',
     ...table,
     '',
-    // Whole, however long: they are there to be copied.
+    // Never truncate the line, so that it can be copied.
     look.style.accent(`in a matrix:   inputs: {${matrix.join(', ')}}`),
     look.style.accent(`with trtexec:  ${printable(shellQuote(flag))}`),
   ];

@@ -21,19 +21,19 @@ export interface NoiseRun extends Pick<
   'buildId' | 'cellKey' | 'centres' | 'environmentId' | 'role' | 'sweepId' | 'values'
 > {
   readonly outcome: Pick<CellRun['outcome'], 'kind'>;
-  /** Engine file of an imported run; absent where unknown, or where a build is known. */
+  /** Engine file of an imported run; absent if unknown, or if the build is known. */
   readonly enginePath?: string;
 }
 
-/** The runs of a cell in one sweep: one engine, one kind of machine. */
+/** The runs of a cell in one sweep, from one engine on one kind of machine. */
 export interface SweepRuns {
   /** Index of the sweep, oldest first. */
   readonly place: number;
-  /** Positive values in the order of runs. */
+  /** Positive values in order of measurement. */
   readonly values: readonly number[];
 }
 
-/** What a cell scatters by, and what is visible in spite of it, among this many cells. */
+/** The noise of a cell, and the change that is detectable among this many cells. */
 export function noisyCell(cell: KeyedCell, metric: MetricId, sweeps: readonly SweepRuns[], cells: number): NoisyCell {
   const noise = noiseOfSweeps(sweeps);
   return {
@@ -51,10 +51,10 @@ function percentOrNull(deviation: number | null): number | null {
 }
 
 /**
- * Measured runs of a cell, by sweep. Left out: sweeps with another GPU model, TensorRT major or locked clock than the
- * newest, and runs of another engine than the last of their sweep.
+ * Measured runs of a cell by sweep. Omits sweeps with another GPU model, TensorRT major version or locked clock than
+ * the newest, and runs of other engines than the last of their sweep.
  * @param sweepIds oldest first
- * @param runs of the cell, in order
+ * @param runs runs of the cell, in order
  */
 export function sweepRunsOf(
   cell: KeyedCell,
@@ -87,7 +87,10 @@ export function sweepRunsOf(
 /** Excess variance of a median over a mean, for normal values. */
 const MEDIAN_VARIANCE = Math.PI / 2;
 
-/** Of single runs around the mean of their sweep, and of the values of sweeps beyond them, without lasting changes. */
+/**
+ * Standard deviation of single runs around the mean of their sweep, and of the values of sweeps beyond that; lasting
+ * changes are removed.
+ */
 export function noiseOfSweeps(sweeps: readonly SweepRuns[]): KnownNoise {
   const squares = sweeps.reduce((sum, { values }) => sum + squaresAround(values), 0);
   const within = sweeps.reduce((sum, { values }) => sum + values.length - 1, 0);
@@ -102,8 +105,8 @@ export function noiseOfSweeps(sweeps: readonly SweepRuns[]): KnownNoise {
 }
 
 /**
- * Relative standard deviation of what a timer rounds, from the least gap of the values (a uniform error: step / √12); 0
- * where their many different values show none.
+ * Relative standard deviation of a timer's rounding error, from the smallest gap of the values: a uniform error, step /
+ * √12. It is 0 if many different values show no rounding.
  */
 function timerNoise(values: Float64Array): number {
   const sorted = values.toSorted();
@@ -116,8 +119,8 @@ function timerNoise(values: Float64Array): number {
 }
 
 /**
- * Drops sweeps with the very same runs as an earlier one: recordings replayed twice would look like a machine without
- * noise.
+ * Drops sweeps with exactly the same runs as an earlier one, because recordings replayed twice would look like a
+ * machine without noise.
  */
 export function withoutCopies(sweepIds: readonly SweepId[], runs: readonly NoiseRun[]): SweepId[] {
   const bySweep = Map.groupBy(runs, ({ sweepId }) => sweepId);

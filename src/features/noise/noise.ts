@@ -27,7 +27,7 @@ import { noiseOfSweeps, noisyCell, type SweepRuns, sweepRunsOf, withoutCopies } 
 import type { NoiseOptions } from './command.ts';
 import { type NoiseOutput, type NoisyCell, SHOWN_RUNS } from './output.ts';
 
-/** `bench noise [CELL...]`: the noise of each cell, and what is visible in spite of it. */
+/** `bench noise [CELL...]`: the noise of each cell, and the change that it lets one detect. */
 export async function noise(names: readonly string[], options: NoiseOptions, io: Io): Promise<ExitCode> {
   const { branch, metric } = options;
   if (metric !== undefined && isMetric(metric) && isOfBuild(metric)) {
@@ -85,7 +85,7 @@ export async function noise(names: readonly string[], options: NoiseOptions, io:
 
 type NoisyRow = NoisyCell & { readonly cell: KeyedCell };
 
-/** The noise of a cell by the newest sweeps of a sweep's series. */
+/** The noise of a cell in the newest sweeps of a series. */
 export function noiseOfCell(db: StoreDatabase, cell: KeyedCell, metric: MetricId, series: Sweep): KnownNoise {
   const ids = seriesOf(db, series, NEWEST_SWEEPS).map(({ sweepId }) => sweepId);
   return noiseOfSweeps(sweepRuns(db, [cell], ids.toReversed(), metric).runsOf(cell));
@@ -106,7 +106,7 @@ function sweepRuns(db: StoreDatabase, cells: readonly KeyedCell[], ids: readonly
   return { runsOf, sweepIds };
 }
 
-/** Runs a sweep that the first line speaks of. */
+/** Runs per sweep in the headline. */
 const TYPICAL_RUNS = 3;
 const SHOWN_CELLS = 24;
 
@@ -135,7 +135,7 @@ function aboutLine({ branch, cells, matrix, provenance, sweeps }: NoiseOutput, n
   ]);
 }
 
-/** By what three runs show, else by what is known. */
+/** Sort key: the detectable change with three runs, else the sweep-to-sweep noise. */
 function weightOf(cell: NoisyCell): number {
   return visibleWith(cell, TYPICAL_RUNS) ?? (cell.sweepPercent === null ? -1 : cell.sweepPercent / 1e6);
 }

@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 import { aboutCell, count, id, outputOfVersion, type OutputOf, provenance } from '../../records/output-parts.ts';
 
-/** Runs of a sweep for which the table says what they show. */
+/** Numbers of runs per sweep for which the table shows the detectable change. */
 export const SHOWN_RUNS = [1, 3, 5, 10] as const;
 
 const percent = z.number().min(0).nullable();

@@ -26,7 +26,7 @@ const harnessMethod = z.strictObject({
   warmUpRuns: count.nullable(),
   timedRuns: count.nullable(),
 });
-/** Null in it: a number that an excerpt does not have. */
+/** Null for a number that an excerpt lacks. */
 const times = z
   .strictObject({
     ...statistics.shape,

@@ -29,7 +29,7 @@ export async function parse(paths: readonly string[], options: ParseOptions, io:
   return isWhole ? code : EXIT_CODES.incomplete;
 }
 
-/** Times are null where not printed or not measured (transfers off). */
+/** Times are null if not printed or not measured, such as with transfers off. */
 function outputOf(run: ParsedRun): ParseOutput['runs'][number] {
   const { path, log, exports, harness, derived, telemetry, flags, outcome, notes } = run;
   const measurement = log.measurement ?? log.excerpt;

@@ -38,7 +38,7 @@ export class CaptureError extends BenchError {
 
 /**
  * Builds the engine of a cell unless it is cached, and captures only its queries. The build belongs to the sweep that
- * measured the cell; the capture is not a run, so no statistic uses it.
+ * measured the cell. The capture is not a run, so no statistic uses it.
  * @returns the path of the engine
  */
 export async function captureCell(

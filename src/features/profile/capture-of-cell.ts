@@ -65,7 +65,7 @@ export async function captureOfCell(
 
 const NOTHING = { kind: 'measured', evidence: [] } as const;
 
-/** In its newest sweep, newest last. */
+/** Timed runs of the cell in its newest sweep, newest last. */
 function runsOf({ cell, measured }: CaptureTarget, store: OpenStore | null): CellRun[] {
   if (store === null || measured === null) return [];
   return cellRunsOf(store.db, [measured.sweep.sweepId], [cell.key])
@@ -73,7 +73,7 @@ function runsOf({ cell, measured }: CaptureTarget, store: OpenStore | null): Cel
     .toSorted((a, b) => ((a.startedAt ?? '') < (b.startedAt ?? '') ? -1 : 1));
 }
 
-/** The trtexec of a command line that is only shown. */
+/** The trtexec for a command line that is only shown. */
 export function trtexecShown({ measured, prepared }: CaptureTarget, { trtexec }: ProfileOptions): string {
   if (trtexec !== undefined) return trtexec;
   if (prepared !== null) return prepared.program?.shownAs ?? 'trtexec';
@@ -99,7 +99,7 @@ function programOf({ measured, prepared }: CaptureTarget, { trtexec }: ProfileOp
 
 type Finished = Pick<ProfileOutput, 'files' | 'kernels' | 'notes' | 'runId'>;
 
-/** Exports, reads and attaches a capture. Failures are remarks: the report exists. */
+/** Exports, reads and attaches a capture. A failure is a remark, because the report of nsys exists. */
 async function finish(
   { cell, measured }: CaptureTarget,
   request: CaptureRequest,
@@ -136,7 +136,7 @@ async function finish(
   return { files, runId: files.some(({ attached }) => attached) ? (run?.runId ?? null) : null, kernels, notes };
 }
 
-/** Those of a new capture; unreadable ones are a remark, as the capture exists. */
+/** The kernels of a new capture. Unreadable ones are a remark, because the capture exists. */
 export function kernelsIfAny(sqlite: string, engine: ProfiledEngine | null): Pick<ProfileOutput, 'kernels' | 'notes'> {
   try {
     return { kernels: readKernels(sqlite, engine), notes: [] };
@@ -150,7 +150,7 @@ function sizeWarning(path: string, bytes: number, mostBytes: number): string {
   return `${path} has ${formatBytes(bytes)}, more than --max-size ${formatBytes(mostBytes)}: it is neither read nor attached; fewer --iterations make it smaller`;
 }
 
-/** Captures of one run are distinguished by when they were taken: `vit_profile-20261121T223344Z.nsys-rep`. */
+/** The time of capture distinguishes captures of one run: `vit_profile-20261121T223344Z.nsys-rep`. */
 function stampedName(path: string, io: Io): string {
   const [, base = '', ending = ''] = /([^/]*?)(\.[^./]+)$/.exec(path) ?? [];
   const stamp = io

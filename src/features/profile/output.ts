@@ -30,5 +30,5 @@ export type ProfileOutput = OutputOf<typeof profileOutput>;
 /** Variables and command line of a step. */
 export type CaptureStep = ProfileOutput['steps'][number];
 
-/** What a capture begins with: nothing was done yet. */
+/** Output before anything was captured. */
 export const NOT_CAPTURED = { schemaVersion: 1, dryRun: true, files: [], runId: null, kernels: null } as const;

@@ -47,7 +47,7 @@ async function capture(words: readonly string[], options: ProfileOptions, io: Io
   }
 }
 
-/** A matrix needs no store for `--dry-run`. */
+/** With a matrix, `--dry-run` needs no store. */
 function storeOf(options: ProfileOptions, io: Io): OpenStore | null {
   const path = storePath(options.db, io);
   if (!existsSync(path) && options.matrix !== undefined) return null;
@@ -78,7 +78,10 @@ function refuseMixed(words: readonly string[], options: ProfileOptions): void {
   }
 }
 
-/** Nsight Compute for one layer. Only printed: replaying kernels takes long, and mostly needs root. */
+/**
+ * The Nsight Compute command for one layer. It is only printed, because replaying kernels takes long and mostly needs
+ * root.
+ */
 async function layerLine(
   name: string | undefined,
   layer: string | true,
@@ -128,7 +131,7 @@ function hottest(target: CaptureTarget, store: OpenStore | null): string {
   );
 }
 
-/** An unknown name is used as it is: the layers may be unknown. */
+/** Uses an unknown name unchanged, because the layers may be unknown. */
 function known(target: CaptureTarget, store: OpenStore | null, layer: string): string {
   const names = layersOf(target, store).map(({ name }) => name);
   if (names.length === 0 || names.includes(layer)) return layer;
@@ -142,7 +145,7 @@ function known(target: CaptureTarget, store: OpenStore | null, layer: string): s
   );
 }
 
-/** Captures a window of another harness, or prints the steps. */
+/** Captures a time window of another harness, or prints the steps. */
 async function captureOfCommand(words: readonly string[], options: ProfileOptions, io: Io): Promise<ProfileOutput> {
   const steps = presetSteps(words, options);
   const found = await askNsys(io.env);
@@ -166,7 +169,7 @@ async function captureOfCommand(words: readonly string[], options: ProfileOption
   return { ...base, dryRun: false, files, ...kernelsIfAny(sqlite, null) };
 }
 
-/** @throws UsageError without a window: it bounds the capture of a server */
+/** @throws UsageError without a window, which limits the capture of a server */
 function presetSteps(command: readonly string[], { window: stated, output = 'trace' }: ProfileOptions): CaptureStep[] {
   if (command.length === 0) {
     throw new UsageError('add a command: bench profile --nsys --preset trtllm --window 100-150 -- trtllm-bench ...');
@@ -207,7 +210,7 @@ export function captureText(report: ProfileOutput, look: Look): string[] {
     ...wrapHanging(printable(title), columns, 2).map(style.strong),
     ...shown,
     ...(engine === null ? [] : [`engine: there, ${printable(engine)}`]),
-    // On one line: it is copied.
+    // On one line, so that it can be copied.
     ...steps.flatMap(({ argv, kind, variables }) => [
       '',
       style.accent(kind),

@@ -7,8 +7,8 @@ import { localWords } from './gather.ts';
 import type { ReproOutput } from './output.ts';
 
 /**
- * A POSIX shell script that builds and runs with trtexec alone, or that starts another harness as bench did. Untrusted
- * values are quoted; comments hold one line of printable text each.
+ * A POSIX shell script that builds and runs with trtexec alone, or that starts another harness as bench did. It quotes
+ * untrusted values, and a comment holds one line of printable text.
  * @throws UsageError when no process is known that could be started again
  */
 export function reproScript(repro: ReproOutput): string {
@@ -62,7 +62,7 @@ function trtexecSections(repro: ReproOutput): string[][] {
   const otherEngine = engine.isGiven
     ? `${ANY_MODEL} || die 2 'not the engine that was measured (other SHA-256); ANY_MODEL=1 takes it'`
     : saying('not the very engine that was measured: kernels may differ by the luck of the build');
-  // The environment may name other files.
+  // Environment variables may name other files.
   const words = [build, run].flatMap((command) => localWords(command?.argv ?? [], repro));
   const named = words.flatMap(({ text, variable }) => (variable === null ? [] : [[variable, text] as const]));
   const names = new Map([['TRTEXEC', 'trtexec'], ...named]);
@@ -85,7 +85,7 @@ function trtexecSections(repro: ReproOutput): string[][] {
       return [needed(scriptQuote(path), `${name}: no such input`), ...orElse(scriptQuote(path), sha256, other)];
     }),
     unlessSkipped(modelLines(repro)),
-    // Up to here, a message that ends the script is its only output.
+    // Checks before this line print nothing unless they end the script.
     orElse('"$(command -v "$TRTEXEC")"', trtexec?.sha256, saying('this trtexec has other bytes than the one measured')),
     environmentLines(repro.env),
     clockLines(repro.clockPolicy),
@@ -110,12 +110,12 @@ function titleLines({ git, label, provenance, role, runId, source, startedAt, to
   return ['#!/bin/sh', ...lines.map((line) => `# ${printable(line)}`), '#'];
 }
 
-/** @param file as the shell is to read it, quoted */
+/** @param file quoted for the shell */
 function needed(file: string, refusal: string): string {
   return `[ -r ${file} ] || die 2 ${scriptQuote(refusal)}`;
 }
 
-/** What is done when a file has another hash, if one is known. @param file as the shell is to read it, quoted */
+/** Runs an action if a file has another hash than the known one. @param file quoted for the shell */
 function orElse(file: string, sha256: string | null | undefined, action: string): string[] {
   return sha256 ? [`has ${file} ${scriptQuote(sha256)} || ${action}`] : [];
 }
@@ -124,7 +124,7 @@ function saying(note: string): string {
   return `say ${scriptQuote(`note: ${note}`)}`;
 }
 
-/** A converted model is not made here: it is named, and how it was made is said. */
+/** The lines of the model. The script does not convert a model: it asks for the result and says how it was made. */
 function modelLines({ build, conversion, model, run }: ReproOutput): string[] {
   if (conversion !== null) {
     const made = conversion.argv === null ? '' : ` (made by: ${printable(shellLine(conversion.argv))})`;
@@ -137,7 +137,7 @@ function modelLines({ build, conversion, model, run }: ReproOutput): string[] {
   const readable = needed('"$MODEL"', 'no such model: name it, MODEL=/path/to/model.onnx');
   const { external, sha256 } = model;
   if (sha256 === null) return [readable, saying('the hash of the model that was measured is not known')];
-  // As bench hashes a model: the file, then each name between zero bytes with its data.
+  // The hash of a model in bench: the file, then each name between zero bytes with its data.
   const externalData = (external ?? []).flatMap((name) => [
     `  printf '\\0%s\\0' ${scriptQuote(name)}`,
     `  cat <"$(dirname -- "$MODEL")"/${scriptQuote(name)}`,
@@ -153,7 +153,7 @@ function modelLines({ build, conversion, model, run }: ReproOutput): string[] {
   ];
 }
 
-/** The environment wins over what was stored. */
+/** The environment takes precedence over stored values. */
 function environmentLines(env: ReproOutput['env']): string[] {
   return Object.entries(env).flatMap(([name, value]) => [
     `[ -n "\${${name}+set}" ] || ${name}=${scriptQuote(value)}`,
@@ -172,7 +172,7 @@ function clockLines(policy: string | null): string[] {
   return [`if ${isAsked}; then lock_clocks ${bounds}; else ${orSay}; fi`];
 }
 
-/** For `nvidia-smi -lgc`; null for clocks that were not locked, or nobody knows how. */
+/** Bounds for `nvidia-smi -lgc`; null if the clocks were not locked, or the policy is unknown. */
 export function clockBounds(policy: string | null): string | null {
   const lock = lockOf(policy);
   if (lock === 'locked base') return 'tdp,tdp';
@@ -180,7 +180,7 @@ export function clockBounds(policy: string | null): string | null {
   return mhz === undefined ? null : `${mhz},${mhz}`;
 }
 
-/** The matrix's value wins over the environment. */
+/** Values of the matrix take precedence over the environment. */
 function settingLines(variables: Readonly<Record<string, string | null>>): string[] {
   return Object.entries(variables).flatMap(([name, value]) =>
     value === null ? [`unset ${name}`] : [`${name}=${scriptQuote(value)}`, `export ${name}`],
@@ -194,15 +194,15 @@ function commandLines(command: ReproOutput['run'], repro: ReproOutput): string[]
   return argumentLines(words);
 }
 
-/** Already quoted, one a line. */
+/** One line per argument, already quoted. */
 function argumentLines(quoted: readonly string[]): string[] {
   return quoted.length === 0 ? [] : [quoted.join(' \\\n  ')];
 }
 
-/** A variable that no matrix is likely to set. */
+/** A variable name that no matrix is likely to use. */
 const FOLDER = 'bench_repro_folder';
 
-/** No hash is checked: none is known. */
+/** Does not check hashes, because none is known. */
 function harnessSections(repro: ReproOutput, start: NonNullable<ReproOutput['start']>): string[][] {
   const { argv, cwd, env, withheld } = start;
   const program = argv[0] ?? '';
@@ -214,7 +214,7 @@ function harnessSections(repro: ReproOutput, start: NonNullable<ReproOutput['sta
     `BENCH_RUN_FOLDER=$${FOLDER}`,
     'export BENCH_RUN_FOLDER',
     `command -v ${scriptQuote(program)} >/dev/null 2>&1 || die 3 ${scriptQuote(`${program}: no such program here`)}`,
-    // The folder of the run, wherever it is in an argument, is that of this run.
+    // Replaces the run folder within each argument with that of the new run.
     ...argumentLines(
       argv.map((argument) => {
         const parts = argument.split(PLACEHOLDERS.runFolder);
@@ -241,7 +241,7 @@ function harnessSections(repro: ReproOutput, start: NonNullable<ReproOutput['sta
     ],
     environmentLines(repro.env),
     clockLines(repro.clockPolicy),
-    // Variables of the matrix are for the program alone.
+    // Variables of the matrix apply to the program only.
     ['(', ...indented(inner), ')'],
   ];
 }

@@ -28,7 +28,7 @@ import { REASON_TEXT } from '../../terminal/words.ts';
 import { shellLine } from '../../text/shell-quote.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 
-/** What the run shows, and the profiler to use next. */
+/** `bench show RUN --explain`: the findings of a run, and the profiler to use next. */
 export async function explainRun(name: string, options: Pick<ShowOptions, 'json' | 'db'>, io: Io): Promise<ExitCode> {
   return withStore(options, io, ({ db }) => {
     return printResult(io, options, explainedRun(db, storedRun(db, namedRun(db, name))), explainText);
@@ -55,7 +55,7 @@ function explainedRun(db: StoreDatabase, stored: ShownRun): ExplainOutput {
         is11: (parseTensorrtVersion(String(environment['tensorrt'] ?? ''))?.major ?? 0) >= 11,
         isOurs: provenance === 'measured',
         waits: ['host', 'h2d', 'd2h'].includes(run.bound?.by ?? ''),
-        // The engine of a recording only represents one.
+        // The engine of a recording is only a placeholder.
         parts: parts !== null && provenance === 'recorded' ? { ...parts, engine: null } : parts,
       });
   return {
@@ -76,7 +76,7 @@ interface Known {
   /** bench can capture runs of a sweep on this machine. */
   readonly isOurs: boolean;
   readonly parts: RunParts | null;
-  /** The GPU waits for the host or for copies: its layers do not say why. */
+  /** The GPU waits for the host or for copies, so its layers do not explain the time. */
   readonly waits: boolean;
 }
 
@@ -86,7 +86,7 @@ function ladderOf(cell: KeyedCell | null, { hottest, is11, isCaptured, isOurs, p
   const engine = parts?.engine ?? `${model}.plan`;
   const buildArgs = parts?.buildArgs ?? null;
   const builds = parts === null || buildArgs === null ? [] : [[parts.program, ...shownBuildArgs(buildArgs, engine)]];
-  // Variables on an axis of the cell are set by a program, so that a command line stays a list of arguments.
+  // `env` sets variables on an axis of the cell, so that the command line stays a list of arguments.
   const variables = Object.entries(variablesOf(cell?.axisFlags ?? {})).map(([name, value]) => `${name}=${value}`);
   const set = variables.length === 0 ? [] : ['env', ...variables];
   const lines = (line: (own: RunParts) => readonly string[]): (readonly string[])[] =>
@@ -140,7 +140,7 @@ function ladderOf(cell: KeyedCell | null, { hottest, is11, isCaptured, isOurs, p
   ];
 }
 
-/** What a run says of itself, in sentences. @param summary of its layers; null without a profile */
+/** Findings of a run in sentences. @param summary summary of its layers; null without a profile */
 function findingsOf(
   { bound, measurement, outcome, statistics }: ShownRun,
   cell: KeyedCell | null,
@@ -158,7 +158,7 @@ function findingsOf(
     ratio === null ? null : `enqueue takes ${formatNumber(ratio, 2)} of that`,
     bound === null ? null : `bound by ${BOUND_WORDS[bound.by]}: ${bound.evidence}; ${bound.advice}`,
     ...remedies,
-    // A measured enqueue time is that of the launches.
+    // A measured enqueue time replaces the estimate.
     summary === null || cell?.cudaGraph === true || ratio !== null
       ? null
       : `launching ${summary.layers} layers takes the host about ${formatNumber(least, 2)} to ${formatNumber(most, 2)} ms, estimated at 5 to 15 µs each`,
@@ -197,7 +197,7 @@ function stepLines({ tool, state, says, commands }: ProfilerStep, { columns, sty
     ...wrapHanging(`${mark} ${TOOL_NAMES[tool]}: ${says}`, columns, 4).map((line) =>
       state === 'next' ? style.accent(line) : line,
     ),
-    // On one line whatever the width: they are copied.
+    // On one line at any width, so that they can be copied.
     ...commands.map((argv) => `    ${shellLine(argv)}`),
   ];
 }

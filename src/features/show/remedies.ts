@@ -11,13 +11,13 @@ import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { buildFlagsOf, type ShownRun } from '../../store/runs/show-run.ts';
 import { formatNumber, formatPercent } from '../../terminal/numbers.ts';
 
-/** What the sweep, the engine and the copies of a run say of what would make its cell faster. */
+/** Ways to make the cell of a run faster, from its sweep, its engine and its copies. */
 export function remediesOf(db: StoreDatabase, run: ShownRun, cell: KeyedCell | null): string[] {
   if (cell === null || cell.harness !== undefined || run.measurement === null) return [];
   return [...graphRemedy(db, run, cell), ...tunedShape(db, run, cell), ...overlap(run, cell)];
 }
 
-/** The cell of the same sweep that has a CUDA graph already, and what it gained. */
+/** Advice to use a CUDA graph, with the gain of the same cell with a graph if the sweep has one. */
 function graphRemedy(db: StoreDatabase, { bound, sweepId }: ShownRun, cell: KeyedCell): string[] {
   if (bound?.advice.includes('CUDA graph') !== true || cell.cudaGraph !== false) return [];
   const gained = graphPair(db, sweepId, cell);
@@ -28,7 +28,7 @@ function graphRemedy(db: StoreDatabase, { bound, sweepId }: ShownRun, cell: Keye
   ];
 }
 
-/** Advice that the cell of the same sweep with a CUDA graph disproves is not given. */
+/** Drops advice that the same cell with a CUDA graph disproves. */
 export function provenBound(
   db: StoreDatabase,
   sweepId: SweepId,
@@ -49,7 +49,7 @@ function graphPair(db: StoreDatabase, sweepId: SweepId, cell: KeyedCell) {
   return switchGains(cells, 'cudaGraph')?.pairs.find(({ without }) => without.cell.key === cell.key);
 }
 
-/** An engine is as fast as it can be at the shapes of its optimum. */
+/** An engine is fastest at the shapes that it is tuned for. */
 function tunedShape(db: StoreDatabase, { buildId }: ShownRun, cell: KeyedCell): string[] {
   const batch = batchOf(cell.shapes);
   const tuned = buildId === null ? null : tunedBatch(buildFlagsOf(db, buildId), cell.shapes);

@@ -15,7 +15,7 @@ const LEAST_QUERIES = 8;
 /** Standard error of a median over that of a mean, for normal values. */
 const MEDIAN_ERROR = Math.sqrt(Math.PI / 2);
 
-/** How steady the queries of a run are, and how many such runs show a change; null for too few queries. */
+/** How steady the queries of a run are, and the number of such runs that shows a change; null for too few queries. */
 export function steadinessOf(
   db: StoreDatabase,
   sweepId: string,
@@ -28,7 +28,7 @@ export function steadinessOf(
   const [sweep] = sweepsById(db, [sweepId]);
   const known = cell === null || sweep === undefined ? null : noiseOfCell(db, cell, metric, sweep);
   const isKnown = known !== null && known.run !== null;
-  // Runs differ by more than the error of their medians.
+  // A lower bound: runs differ by more than the error of their medians.
   const least = { run: (MEDIAN_ERROR * cv) / Math.sqrt(effective), sweep: null, degrees: Math.max(1, effective - 1) };
   const noise: KnownNoise = isKnown ? known : least;
   return {
@@ -68,17 +68,20 @@ export function steadinessLines(found: ShownRun['steadiness'], { columns }: Look
   );
 }
 
-/** Correlations beyond this lag are not looked at: a run has tens of thousands of queries. */
+/** Largest lag with a computed correlation; a run has tens of thousands of queries. */
 const MOST_LAG = 1000;
 
-/** @returns `cv`: standard deviation (n - 1) over the mean; `lag1`: autocorrelation; `effective`: independent values that say as much of the mean */
+/**
+ * @returns `cv`: standard deviation (n - 1) over the mean; `lag1`: autocorrelation; `effective`: number of independent
+ * values with the same information about the mean
+ */
 export function serialStatistics(values: readonly number[]) {
   const n = values.length;
   const mean = values.reduce((sum, value) => sum + value, 0) / n;
   const centred = Float64Array.from(values, (value) => value - mean);
   const squares = lagged(centred, 0);
   const correlation = (lag: number): number => (squares === 0 ? 0 : lagged(centred, lag) / squares);
-  // Initial positive sequence: pairs of lags are summed until a pair is noise (Geyer 1992).
+  // Initial positive sequence: sums pairs of lags until a pair is noise (Geyer 1992).
   let sum = 0;
   for (let lag = 0; lag < Math.min(n - 1, MOST_LAG); lag += 2) {
     const pair = correlation(lag) + correlation(lag + 1);

@@ -54,7 +54,7 @@ export function shownRunText(run: DescribedRun, look: Look, queries: RunQueries 
     ...run.notes.flatMap((note) => field('note', note, look)),
     ...attemptLines(run.attempts).flatMap((text) => field('start', text, look)),
     ...field('files', run.artefacts.map(({ name, bytes }) => `${name} (${formatBytes(bytes)})`).join(', '), look),
-    // Whole, as it is copied.
+    // Never truncate the path, so that it can be copied.
     run.artefactFolder === null ? '' : `  kept in  artefacts/${run.artefactFolder}`,
     ...run.attachments.flatMap((attachment) => field('attached', attachedText(attachment), look)),
     ...(run.attachments.some(({ prunedAt }) => prunedAt === null)
@@ -72,7 +72,7 @@ function attachedText({ name, bytes, sha256, attachedAt, prunedAt }: ShownRun['a
 
 const FIELD_INDENT = 11;
 
-/** A single attempt is the run itself; of several, each with its outcome. */
+/** Several attempts, each with its outcome. A single attempt is the run itself. */
 function attemptLines(attempts: ShownRun['attempts']): string[] {
   if (attempts.length < 2) return [];
   return attempts.map(({ attempt, startedAt, outcome, reason, evidence }) => {

@@ -15,7 +15,7 @@ import { rangesOf } from '../../tools/slurm/sbatch-args.ts';
 import { SlurmClient, isUnreachable, lastWords } from '../../tools/slurm/slurm-client.ts';
 import { isOver, isSettling, type ShardStatus, isLiving } from '../../tools/slurm/states.ts';
 
-/** Resubmits shards that are neither done nor at work. */
+/** Resubmits shards that are neither finished nor running. */
 export async function resumeRun(path: string, options: ResumeOptions, io: Io): Promise<ExitCode> {
   const plan = await new RunFolder(resolve(io.cwd, path)).readPlan();
   const settings = settingsOf(plan.settings, options, io);
@@ -48,7 +48,7 @@ function shardsOf(statuses: readonly ShardStatus[]): number[] {
   return statuses.map(({ shard }) => shard);
 }
 
-/** Cancels queued and running tasks; finished shards stay. */
+/** Cancels queued and running tasks. Finished shards stay. */
 export async function cancel(path: string, options: { readonly json?: true }, io: Io): Promise<ExitCode> {
   const plan = await new RunFolder(resolve(io.cwd, path)).readPlan();
   const { folder } = plan;

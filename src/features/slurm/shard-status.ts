@@ -18,10 +18,10 @@ import {
 
 const TAIL_LINES = 3;
 
-/** Without cgroups, Slurm reports it in the log only. */
+/** Without cgroups, Slurm reports lack of memory only in the log. */
 const OUT_OF_MEMORY = /slurmstepd.*(?:exceeded .*memory limit|oom.kill)/i;
 
-/** State of every shard: a finished folder is the truth, Slurm only explains missing ones. */
+/** State of every shard. A finished folder is decisive, and Slurm only explains missing ones. */
 export class ShardWatch {
   private readonly folder: RunFolder;
   private readonly plan: RunPlan;
@@ -32,7 +32,7 @@ export class ShardWatch {
   private readonly seenMs = new Map<number, number>();
   private readonly noted = new Set<string>();
 
-  /** @param lostAfter a shard that Slurm has not listed for this many seconds is lost */
+  /** @param lostAfter seconds after which a shard that Slurm does not list counts as lost */
   constructor(plan: RunPlan, { lostAfter }: { readonly lostAfter: number }, io: Io) {
     this.folder = plan.folder;
     this.plan = plan;
@@ -42,15 +42,15 @@ export class ShardWatch {
   }
 
   /**
-   * Checks folders only, without load on the controller.
-   * @returns how many are done
+   * Checks only folders, which puts no load on the controller.
+   * @returns the number of finished shards
    */
   async lookAtFolders(): Promise<number> {
     this.done = new Set(await finishedShards(this.plan));
     return this.done.size;
   }
 
-  /** By its folder, else by Slurm. */
+  /** State of every shard, from its folder or else from Slurm. */
   async look(): Promise<ShardStatus[]> {
     await this.lookAtFolders();
     const entries = readJobs(this.folder);

@@ -1,9 +1,9 @@
 import type { Cause } from '../../records/cause.ts';
 
 /**
- * Every cause that is named, with its rank: for each percent of the change that it accounts for, or the whole rank of one
- * of which that cannot be counted. What accounts for most of a change ranks above what only changed; the latter are
- * ranked by how often such a change is the cause.
+ * All causes with their kind, certainty and rank. The rank of a shown cause counts for each percent of the change that
+ * it explains; other ranks are absolute. A cause that explains most of a change ranks above a condition that only
+ * changed. Conditions rank by how often such a change is the cause.
  */
 const CAUSES = {
   graphNotCaptured: ['graphNotCaptured', 'shown', 1],
@@ -31,18 +31,18 @@ const CAUSES = {
   cellsDiffer: ['options', 'possible', 40],
 } as const satisfies Readonly<Record<string, readonly [Cause['kind'], Cause['certainty'], number]>>;
 
-/** Above an engine of which no more is known than that it was built again, below options that changed. */
+/** Ranks above an engine that was only built again, and below changed options. */
 const OTHER_CELL_RANK = CAUSES.engineBuild[2] + 1;
 
 interface CauseText {
   readonly title: string;
   readonly evidence?: readonly string[];
   readonly gainedPercent?: number | null;
-  /** What would confirm it. */
+  /** How to confirm the cause. */
   readonly confirm: string;
 }
 
-/** @param explainsPercent share of the change that it accounts for; null where that cannot be counted */
+/** @param explainsPercent share of the change that the cause explains; null if unknown */
 export function cause(name: keyof typeof CAUSES, explainsPercent: number | null, text: CauseText): Cause {
   const [kind, certainty, rank] = CAUSES[name];
   const { title, evidence = [], gainedPercent = null, confirm } = text;
@@ -50,7 +50,7 @@ export function cause(name: keyof typeof CAUSES, explainsPercent: number | null,
   return { kind, certainty, title, evidence, explainsPercent, gainedPercent, confirm, rank: rank * weight };
 }
 
-/** A profile of another batch may or may not behave in the same way. */
+/** The profile of another batch may behave differently, so the cause is only possible. */
 export function seenInOtherCell(seen: Cause, otherCell: string): Cause {
   return {
     ...uncounted(seen),
@@ -60,7 +60,7 @@ export function seenInOtherCell(seen: Cause, otherCell: string): Cause {
   };
 }
 
-/** Seen in the layers, of which nobody knows how long they take in this cell. */
+/** A cause that the layers show, while their times in this cell are unknown. */
 export function uncounted(seen: Cause): Cause {
   const rank = OTHER_CELL_RANK + seen.rank / 10;
   return { ...seen, certainty: 'possible', explainsPercent: null, gainedPercent: null, rank };

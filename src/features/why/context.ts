@@ -8,7 +8,7 @@ import { outcomeReason } from '../../records/outcome.ts';
 import type { LayersDiff } from '../../layers/diff-layers.ts';
 import type { ChangeRows } from '../../layers/change-rows.ts';
 
-/** A change with its two sides ordered by which of them is slower: what explains slower explains faster the other way. */
+/** A change with its two sides ordered by speed, so that the same rules explain slower and faster. */
 export interface WhyContext {
   readonly sides: WhySides;
   readonly change: ValueChange;
@@ -17,9 +17,9 @@ export interface WhyContext {
   readonly headIsSlow: boolean;
   /** Log of the ratio of slow to fast; above 0. */
   readonly slowdown: number;
-  /** Growth of the GPU time of a query, ms; 0 when it did not grow. */
+  /** Growth of the GPU time of a query in ms; 0 if it did not grow. */
   readonly gpuGrewMs: number;
-  /** Share of the change that is GPU time, 0 to 1: the rest is copies, host, or waiting. */
+  /** Share of the change that is GPU time, from 0 to 1. The rest is copies, host or waiting. */
   readonly gpuPart: number;
 }
 
@@ -53,13 +53,13 @@ function gpuGrowth(
   return { gpuGrewMs, gpuPart: whole > 0 ? Math.min(1, gpuGrewMs / whole) : 0 };
 }
 
-/** `1980 → 1650 MHz`, base to head whichever is slow. */
+/** `1980 → 1650 MHz`, always from base to head. */
 export function arrow({ headIsSlow }: WhyContext, fast: string | number, slow: string | number, unit = ''): string {
   const [base, head] = headIsSlow ? [fast, slow] : [slow, fast];
   return `${base} → ${head}${unit === '' ? '' : ` ${unit}`}`;
 }
 
-/** Percent of the slowdown that a factor explains; above 100 where others made up for it. */
+/** Percentage of the slowdown that a factor explains; above 100 if other changes compensated for some of it. */
 export function shareOfSlowdown({ slowdown }: WhyContext, factor: number): number {
   if (slowdown <= 0 || !(factor > 0)) return 0;
   return Math.max(0, (Math.log(factor) / slowdown) * 100);
@@ -76,11 +76,11 @@ export function diffCommand({ cell, base, head }: WhySides['names']): string {
 export interface WhyLayers {
   readonly diff: LayersDiff;
   readonly rows: ChangeRows;
-  /** False where layers are only listed on a side: the times in `diff` and `rows` then say nothing. */
+  /** False if a side only lists its layers; the times in `diff` and `rows` are then meaningless. */
   readonly isTimed: boolean;
-  /** The cells of the profiles, where those asked about have none: times of other queries. */
+  /** The cell of the profiles if the requested cells have none; the times are then those of other queries. */
   readonly otherCell: string | null;
-  /** Share of the base's time in opaque regions. */
+  /** Share of the time of base in opaque regions. */
   readonly opaqueShare: number;
 }
 
@@ -88,26 +88,26 @@ export interface WhySides {
   readonly base: readonly ExplainedRun[];
   readonly head: readonly ExplainedRun[];
   readonly cudaGraph: boolean;
-  /** Two different cells differ in their builds by intent. */
+  /** Two different cells differ in their builds by intention. */
   readonly isSameCell: boolean;
   /** `no-graph → graph`; empty for the same cell. */
   readonly cellDifference: string;
-  /** Null where the layers of a side are not known, or for the same engine. */
+  /** Null if the layers of a side are unknown, or for the same engine. */
   readonly layers: WhyLayers | null;
-  /** Sides without a layer profile of their own, and why. */
+  /** Sides without a layer profile, and why. */
   readonly missingProfiles: readonly { readonly text: string; readonly hasFailed: boolean }[];
-  /** What weakens the evidence: a profile of another cell, disturbed runs. */
+  /** What weakens the evidence, such as a profile of another cell or disturbed runs. */
   readonly notes: readonly string[];
   /** Arguments for `bench layers`: the cell (empty for files) and both sides. */
   readonly names: { readonly cell: string; readonly base: string; readonly head: string };
 }
 
-/** Over runs with a value. */
+/** Median over the runs with a value. */
 export function medianOf(runs: readonly ExplainedRun[], value: (run: ExplainedRun) => number | null): number | null {
   return median(runs.flatMap((run) => value(run) ?? []));
 }
 
-/** Median of what was watched during the runs that know it. */
+/** Median of a telemetry value over the runs that have it. */
 export function watchedMedian(
   runs: readonly ExplainedRun[],
   field:
@@ -122,7 +122,7 @@ export function watchedMedian(
   return medianOf(runs, ({ telemetry }) => telemetry?.[field] ?? null);
 }
 
-/** Share of the runs, from 0 to 1. */
+/** Share of the runs that fulfil a condition, from 0 to 1. */
 export function shareOf(runs: readonly ExplainedRun[], holds: (run: ExplainedRun) => boolean): number {
   return runs.length === 0 ? 0 : runs.filter(holds).length / runs.length;
 }
@@ -150,7 +150,7 @@ export function evidenceOf(runs: readonly ExplainedRun[], flag: RunFlagId): stri
   ].slice(0, 2);
 }
 
-/** The newest run of a side represents what does not differ between its runs. */
+/** The newest run of a side represents the facts that are equal in all its runs. */
 export function newest(runs: readonly ExplainedRun[]): ExplainedRun | null {
   return runs.at(-1) ?? null;
 }

@@ -31,5 +31,5 @@ export const why = output('bench why --json', {
 
 export type WhyOutput = OutputOf<typeof why>;
 
-/** What is said of two sides, whatever they are called. */
+/** The explanation of two sides, without their names. */
 export type Explanation = Omit<WhyOutput, 'schemaVersion' | 'base' | 'head'>;

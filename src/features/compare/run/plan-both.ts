@@ -18,8 +18,8 @@ export interface BothPlans extends Readonly<Record<SideName, PlannedSide>> {
 }
 
 /**
- * The cells that both sides have, each with the matrix of its own side.
- * @throws UsageError where they share none
+ * Plans the cells that both sides have, each with the matrix of its own side.
+ * @throws UsageError if the sides share no cell
  */
 export async function planBoth(
   { base, head }: Readonly<Record<SideName, TurnSide>>,
@@ -28,7 +28,7 @@ export async function planBoth(
 ): Promise<BothPlans> {
   const options = { builds: 1, profile: false, seed: 1, ...defined({ filter, replay, untrusted }) };
   const ofHead = await head.plan({ ...options, ...defined({ repeats }) }, models);
-  // The same number on both sides, also where the matrix changed it.
+  // Both sides get the same number of repeats, even if the matrix changed it.
   const ofBase = await base.plan({ ...options, repeats: ofHead.plan.repeats }, models);
   const [inBase, inHead] = [ofBase, ofHead].map(({ plan }) => new Set(plan.cells.map(({ cell }) => cell.key)));
   const common = new Set([...(inHead ?? [])].filter((key) => inBase?.has(key)));
@@ -45,7 +45,7 @@ export async function planBoth(
   return { base: { side: base, planned: cut(ofBase) }, head: { side: head, planned: cut(ofHead) }, notes };
 }
 
-/** Leaves out cells until both sides fit into the time. */
+/** Removes cells until both sides fit into the time budget. */
 export async function bothWithinBudget(store: OpenStore, both: BothPlans, budgetS: number | null): Promise<BothPlans> {
   const { plan, program } = both.head.planned;
   const fitted = await withinBudget(store, plan, program.provenance, budgetS, { sides: 2 });

@@ -18,10 +18,10 @@ import { sweepsAtCommit } from '../../../store/sweeps/find-sweeps.ts';
 import { type Enough, type GrowingRuns, undecided } from '../../run/index.ts';
 import { count, formatDuration } from '../../../terminal/numbers.ts';
 
-/** A cell with the timed runs of both sides so far. */
+/** A cell with its timed runs of both sides so far. */
 export type PairedCell = GrowingRuns;
 
-/** The cells of the next round, those that gain most for their time first; empty when enough is known. */
+/** The cells of the next round, most useful for their time first; empty when all cells have enough runs. */
 export function nextRound(cells: readonly PairedCell[], enough: Enough): PairedCell[] {
   const first = cells.filter(({ capacity, rounds }) => rounds < Math.min(enough.repeats, capacity));
   if (first.length > 0) return first;
@@ -29,11 +29,12 @@ export function nextRound(cells: readonly PairedCell[], enough: Enough): PairedC
     cells.filter(({ cell }) => !isOfBuild(gateMetric(enough.metric, cell))),
     enough,
   );
-  // Both sides have the same night: what looks like one is the scatter of few runs, which more of them settle.
+  // Both sides share their sweep conditions. Apparent sweep-to-sweep noise is the noise of few runs, so that more runs
+  // help.
   return [...open, ...limited];
 }
 
-/** A replayed run takes no time to speak of. */
+/** A replayed run takes almost no time. */
 const REPLAY_S = 0.1;
 
 export function pairedCells(store: OpenStore, pair: Pair, { base, head }: Pick<BothPlans, SideName>): PairedCell[] {
@@ -53,7 +54,10 @@ export function pairedCells(store: OpenStore, pair: Pair, { base, head }: Pick<B
   );
 }
 
-/** @param capacityOf rounds that a cell can have, and `roundSOf` what one takes, by key */
+/**
+ * @param capacityOf available rounds of a cell, by key
+ * @param roundSOf seconds per round, by key
+ */
 export function cellsOf(
   { db }: OpenStore,
   pair: Pair,
@@ -70,7 +74,7 @@ export function cellsOf(
   });
 }
 
-/** @param roundS wall time of another run of both sides, seconds */
+/** @param roundS wall time of another run of both sides, in seconds */
 export function pairedCell(
   cell: KeyedCell,
   base: PairedCell['base'],
@@ -83,7 +87,7 @@ export function pairedCell(
   return { cell, base, head, capacity, roundS, rounds: Math.min(...sides.map(highestRepeat)), isOver };
 }
 
-/** What a measurement will take, from the estimates of the plans and earlier runs. */
+/** The expected duration of a measurement, from the estimates of the plans and earlier runs. */
 export async function costText(
   store: OpenStore,
   sides: readonly PlannedSide[],
@@ -115,7 +119,7 @@ export async function costText(
   ];
 }
 
-/** Engines of the plan that the cache has from when the same commit was measured before. */
+/** Counts engines of the plan that the cache has from an earlier measurement of the same commit. */
 async function enginesOf({ db, path }: OpenStore, { planned, side }: PlannedSide) {
   const needed = planned.plan.builds.filter(({ enginePath }) => enginePath === null).length;
   const keys = planned.plan.cells.map(({ cell }) => cell.key);

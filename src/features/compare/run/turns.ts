@@ -23,7 +23,7 @@ import type { OpenStore } from '../../../store/file/open.ts';
 import { converterFor } from '../../../variants/converter.ts';
 
 export interface MeasureSettings extends Enough {
-  /** Time for rounds beyond `repeats`, seconds; null for as long as it takes. */
+  /** Time for rounds beyond `repeats`, in seconds; null for no limit. */
   readonly budgetS: number | null;
   readonly python: string | null;
   readonly telemetry: boolean;
@@ -31,9 +31,9 @@ export interface MeasureSettings extends Enough {
 }
 
 /**
- * Measures two sides in turns, round by round, until it is known enough of every cell.
- * @param cellsNow the cells with their runs, as stored
- * @throws InterruptedError on Ctrl-C: what was measured is stored, and the same call goes on
+ * Measures two sides in turns, round by round, until each cell has enough runs.
+ * @param cellsNow the cells with their stored runs
+ * @throws InterruptedError on Ctrl-C; finished runs are stored, and the same call resumes
  */
 export async function measureSides(
   store: OpenStore,
@@ -87,7 +87,7 @@ function* roundsOfSides(
   { now }: Io,
 ): Generator<Turn[]> {
   const fitting = timeBudget(settings.budgetS, now);
-  // Cells whose round added no run, as their engine cannot be built.
+  // Cells whose round added no run, because their engine cannot be built.
   const stuck = new Set<CellKey>();
   for (;;) {
     const wanted = nextRound(
@@ -107,12 +107,12 @@ function* roundsOfSides(
 }
 
 /**
- * Each cell A B in one round, B A in the next.
- * @param before the rounds that each cell of this one has
+ * Orders each cell as A B in one round and B A in the next.
+ * @param before number of finished rounds of each cell in this round
  */
 function turnsOf(sides: Readonly<Record<SideName, OpenedSide>>, before: ReadonlyMap<CellKey, number>): Turn[] {
   const { cells, seed } = sides.head.stored.plan;
-  // All cells, so that each keeps its turns whatever else is in the round.
+  // Include all cells, so that each keeps its order regardless of the others in the round.
   const items = cells.flatMap(({ cell: { key } }) => [sides.base, sides.head].map((side) => ({ key, side })));
   const most = Math.max(...before.values()) + 1;
   return inRounds(items, most, seed, ({ key }) => key).flatMap(({ item: { key, side }, repeat }) => {

@@ -6,14 +6,14 @@ import type { ReportData } from './report-data.ts';
 
 export type Change = CheckedFinding['details'][number];
 
-/** Its cells, and what became of them: `12 cells slower`, ` by 4.7 to 5.3 %`. */
+/** Its cells and their change: `12 cells slower`, ` by 4.7 to 5.3 %`. */
 export function cellsText(finding: CheckedFinding, data: ReportData): readonly [what: string, size: string] {
   const { size, what } = sentences(finding, data);
-  // Number and sign stay on one line.
+  // A non-breaking space keeps number and sign on one line.
   return [what, size.replaceAll(' %', '\u00a0%')];
 }
 
-/** What its cells have in common: `all fp8 of vit_small and vit_base`, else the names of a few. */
+/** What the cells have in common: `all fp8 of vit_small and vit_base`, else a few of their names. */
 function whichText({ cells, labels }: CheckedFinding, group: string, data: ReportData): string {
   if (group !== '') return shortened(group);
   const names = namesOf(data);
@@ -25,13 +25,13 @@ function whichText({ cells, labels }: CheckedFinding, group: string, data: Repor
     .join(', ')}${more}`;
 }
 
-/** Of each cell the words of the table's columns, which leave out what all cells share. */
+/** Names of cells from the columns of the table, without what all cells share. */
 export function namesOf({ cells }: ReportData): Map<string, string> {
   const { wordsOf } = cellWords(cells.map(({ cell }) => cell));
   return new Map(cells.map(({ cell }) => [cell.key, wordsOf(cell).filter(Boolean).join(' ')]));
 }
 
-/** Which cells, since when, and what became of it. */
+/** Which cells a finding is about, since when, and its state. */
 export function aboutText(finding: CheckedFinding, data: ReportData): Markup {
   const { acknowledged } = finding;
   const { group, span, state } = sentences(finding, data);
@@ -44,7 +44,7 @@ export function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** `4aac0ffa`, a link where the forge is known. */
+/** `4aac0ffa`, as a link if the forge is known. */
 export function commitLink({ forge }: Pick<ReportData, 'forge'>, commit: string): Markup {
   const text = markup`<code>${commit.slice(0, 8)}</code>`;
   return linked(text, forge === null ? null : commitUrl(forge, commit));
@@ -56,7 +56,7 @@ function linked(text: Markup | string, url: string | null): Markup {
 
 export type Fact = readonly [term: string, says: Markup];
 
-/** Since when, by what, how sure, and whose: only what is known. */
+/** The known facts of a finding: since when, causes, certainty and owner. */
 export function factsOf(finding: CheckedFinding, data: ReportData): Fact[] {
   const { causes, edges, evidence } = sentences(finding, data);
   const { owner } = finding;
@@ -68,7 +68,7 @@ export function factsOf(finding: CheckedFinding, data: ReportData): Fact[] {
   ];
 }
 
-/** More are not read. */
+/** Most cells listed for a finding. */
 const LISTED = 50;
 
 function firstBadFact(
@@ -101,7 +101,7 @@ export function factList(facts: readonly Fact[]): Markup | null {
   return markup`<dl class="facts">${facts.map(([term, says]) => markup`<dt>${term}</dt><dd>${says}</dd>`)}</dl>`;
 }
 
-/** Where the page has it. */
+/** ID of the element of a finding on the page. */
 export function findingAnchor({ id }: Pick<CheckedFinding, 'id'>): string {
   return `finding-${id.slice(0, 8)}`;
 }

@@ -3,28 +3,29 @@ import type { Candidate } from '../../../judge/gate/verdict.ts';
 import type { ConfirmBudget } from '../../../records/gate-settings.ts';
 import type { CellKey } from '../../../records/scalars.ts';
 
-/** A cell that is measured in pairs, for itself or for its group. */
+/** A cell to measure in pairs, for itself or for its group. */
 export interface Suspect extends Omit<Candidate, 'cellKeys' | 'group'> {
   readonly cellKey: CellKey;
-  /** Whether it is measured whatever the budget is. */
+  /** Whether it is measured regardless of the budget. */
   readonly isSure: boolean;
 }
 
 const DEFAULT_BUDGET: ConfirmBudget = { kind: 'share', percent: 10 };
-/** Five pairs of this number of suspects are measured in any case. */
+/** Number of suspects that get five pairs regardless of the budget. */
 const SURE_SUSPECTS = 3;
 const WARM_UPS = 2;
 
-/** @param sweepS what the sweep took */
+/** @param sweepS duration of the sweep in seconds */
 export function confirmBudgetS(stated: ConfirmBudget | null, sweepS: number): number {
   const budget = stated ?? DEFAULT_BUDGET;
   return budget.kind === 'time' ? budget.seconds : (budget.percent / 100) * sweepS;
 }
 
 /**
- * In the order of the candidates, those that were left out before first. A cell of several candidates is measured once.
+ * Suspects in the order of the candidates; those left out before come first. A cell of several candidates is measured
+ * once.
  * @param carriedOver cells with an open finding that was never measured in pairs
- * @param runS what a run of a cell takes
+ * @param runS duration of a run of a cell in seconds
  */
 export function chooseSuspects(
   candidates: readonly Candidate[],

@@ -20,22 +20,22 @@ import type { TrtexecProgram } from '../../../trtexec/program/find-trtexec.ts';
 import { recordedRuns } from '../../../trtexec/replay/check-plan.ts';
 import { readRecordingSet } from '../../../trtexec/replay/recording-set.ts';
 
-/** What ran an engine: its program, and the run as planned for that. */
+/** The program that runs an engine, and the run planned for it. */
 export interface EngineProgram {
   readonly program: TrtexecProgram;
   readonly run: PlannedRun;
-  /** Of the TensorRT of that program. */
+  /** TensorRT version of the program. */
   readonly tensorrt: string;
   readonly isOther: boolean;
 }
 
-/** The build of a cell in a sweep: the first one where it has several. */
+/** The build of a cell in a sweep; the first one if there are several. */
 export function buildOf(db: StoreDatabase, { sweepId }: Pick<Sweep, 'sweepId'>, cellKey: CellKey): BuildId | null {
   const measured = cellRunsOf(db, [sweepId], [cellKey]).filter(({ outcome }) => outcome.kind === 'measured');
   return measured.toSorted((a, b) => a.repeat - b.repeat)[0]?.buildId ?? null;
 }
 
-/** Why the engine of a build cannot be compared with; or the engine. */
+/** The engine of a build, or why it cannot be used in a comparison. */
 export async function keptEngine(
   cache: EngineCache,
   buildId: BuildId | null,
@@ -50,8 +50,8 @@ export async function keptEngine(
 }
 
 /**
- * The program that loads the engine of an earlier sweep: that of the newest sweep where the versions are the same, else
- * the earlier one, if it is still there and is the same file.
+ * The program that loads the engine of an earlier sweep, or why there is none. It is the program of the newest sweep if
+ * the versions are equal, else the earlier program if it still exists unchanged.
  */
 export async function programOf(
   context: Pick<SweepContext, 'db' | 'library' | 'plan' | 'program'>,
@@ -89,7 +89,7 @@ export async function programOf(
   };
 }
 
-/** Recordings of an earlier sweep may be others. */
+/** A replay needs the recordings of the earlier sweep, which may be from another set. */
 function recordedProgram(
   own: EngineProgram,
   current: StoredPlan,
@@ -104,7 +104,7 @@ function recordedProgram(
   return { program, run: earlierRun, tensorrt: stored.plan.tensorrt, isOther: true };
 }
 
-/** Recordings are not repeated: as many pairs as there are runs. */
+/** A recorded run is used once, so that there must be a run for each pair. */
 export function recordedProblem(stored: StoredPlan, cellKey: CellKey, needed: number): string | null {
   const folder = stored.program.replayFolder;
   if (folder === null) return null;
@@ -115,7 +115,7 @@ export function recordedProblem(stored: StoredPlan, cellKey: CellKey, needed: nu
 export function withProgram(worker: SweepContext, { isOther, program }: EngineProgram): SweepContext {
   if (!isOther) return worker;
   const { wrapper } = worker.program;
-  // What it loads says nothing of the library of the sweep.
+  // The library that this program loads is not that of the sweep.
   const library = worker.library === null ? null : new LoadedLibrary();
   return { ...worker, library, program: wrapper === undefined ? program : { ...program, wrapper } };
 }
