@@ -4,7 +4,7 @@ import { isOneOf } from '../text/unknown-values.ts';
 import type { StandaloneReport, NeededField } from './driver.ts';
 import type { StatedCell } from '../trtexec/cell-of-run.ts';
 
-/** The cell as a report states it; null where it does not. */
+/** The cell according to a report; null for facts that it lacks. */
 export type ReportedCell = Pick<
   StandaloneReport,
   'harness' | 'model' | 'precision' | 'shapes' | 'cudaGraph' | 'identity'
@@ -14,7 +14,7 @@ export type ReportCell =
   | { readonly kind: 'complete'; readonly cell: KeyedCell }
   | { readonly kind: 'lacking'; readonly fields: readonly ('model' | NeededField)[] };
 
-/** The cell of a standalone report. What the report states takes precedence over the user's statement. */
+/** The cell of a standalone report. The report takes precedence over statements of the user. */
 export function cellOfReport(report: ReportedCell, stated: StatedCell, needs: readonly NeededField[]): ReportCell {
   const known = {
     model: report.model ?? stated.model,
@@ -43,12 +43,12 @@ export function cellOfReport(report: ReportedCell, stated: StatedCell, needs: re
   };
 }
 
-/** The user may state a timer that the report does not. */
+/** The user may state a timer if the report does not. */
 export function harnessOf(harness: CellHarness, { timer }: StatedCell): CellHarness {
   return harness.timer === 'unknown' && timer !== undefined ? { ...harness, timer } : harness;
 }
 
-/** A report may state only its batch; the remaining dimensions are then the stated ones. */
+/** A report may state only its batch; the user states the remaining dimensions. */
 function shapesOf(own: Shapes | null, stated: Shapes | undefined): Shapes | undefined {
   const batch = own === null ? null : batchOf(own);
   const isBatchOnly = own !== null && Object.values(own).every((dims) => dims.length === 1);

@@ -4,7 +4,7 @@ import type { ProcessFacts } from '../trtexec/run-facts.ts';
 import type { RunFlag } from '../records/run-flag.ts';
 import { disturbed, endedByOthers, failed, syntheticEvidence, signalOf } from '../trtexec/log/judge.ts';
 
-/** A bad exit code is a failure whatever was printed. `lastError` is the last line on standard error. */
+/** A nonzero exit code is a failure regardless of the output. `lastError` is the last line on standard error. */
 export function judgeHarness(
   result: HarnessResult,
   process: ProcessFacts,

@@ -5,13 +5,13 @@ import type { HarnessValue } from '../records/harness.ts';
 import type { TimeStatistics } from '../records/measurement.ts';
 import { customMetric } from '../records/metric.ts';
 
-/** Metrics of language model harnesses; one name has one meaning in all of them. */
+/** Metrics of language model harnesses. One name has the same meaning in all of them. */
 export const OUTPUT_THROUGHPUT = customMetric('outputThroughput', 'higher', 'tok/s');
 export const REQUEST_THROUGHPUT = customMetric('requestThroughput', 'higher', 'req/s');
 export const REQUEST_LATENCY = customMetric('requestLatencyMean', 'lower', 'ms');
 export const TTFT = customMetric('ttftMean', 'lower', 'ms');
 
-/** Whether tokens are sent as they come. */
+/** Whether tokens are sent as they are generated. */
 export const streamingSetting = orAxis(z.union([z.boolean(), z.enum(['on', 'off'])]));
 
 export function isStreaming({ streaming }: { readonly streaming?: boolean | string | undefined }): boolean {
@@ -29,12 +29,12 @@ interface Times {
 
 const number = z.number();
 
-/** Percentiles as reports of language model harnesses have them. */
+/** Percentiles in reports of language model harnesses. */
 export const PERCENTILES = { p50: number, p90: number, p95: number, p99: number } as const;
 
 /**
- * Numbers of a report; those that it lacks are left out.
- * @param timesMs mean and percentiles become metrics of their own: `ttftMean`, `ttftP50`, … `ttftP99`
+ * Numbers of a report. Omits those that it lacks.
+ * @param timesMs mean and percentiles become separate metrics: `ttftMean`, `ttftP50`, … `ttftP99`
  */
 export function llmValues(
   requestsPerS: number,

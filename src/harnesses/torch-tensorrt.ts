@@ -17,12 +17,12 @@ const ROW = /^\s*(Mean|Median|Min|Max|P\d+(?:\.\d+)?):\s*(\S+)\s*$/;
 const COMMENT = /^\s*#\s*(.*)$/;
 const ROWS = ['Mean', 'Median', 'Min', 'Max', 'P90', 'P95', 'P99'] as const;
 
-/** Used where the timer is not stated. */
+/** The harness of a cell whose timer is not stated. */
 export const TORCH_CELL: CellHarness = { name: 'torch-tensorrt', timer: 'unknown', metric: 'latencyMs' };
 
 /**
- * A Torch-TensorRT harness as in TensorRT's benchmarking guide, which prints one block of latencies; it calls
- * numpy.percentile, which interpolates. Blocks during warm-up come before that of its result.
+ * A Torch-TensorRT harness as in TensorRT's benchmarking guide, which prints one block of latencies. It calls
+ * numpy.percentile, which interpolates. Blocks of warm-ups precede the block of the result.
  */
 export const torchTensorrtDriver = defineHarness({
   kind: 'torch-tensorrt',
@@ -66,7 +66,7 @@ export const torchTensorrtDriver = defineHarness({
   },
 });
 
-/** Without their `#`. */
+/** The comments above a line, without their `#`. */
 function commentsAbove(lines: readonly string[], header: number): string[] {
   const comments: string[] = [];
   for (let place = header - 1; place >= 0; place -= 1) {
@@ -102,7 +102,7 @@ function statisticsBelow(lines: readonly string[], header: number): TimeStatisti
   };
 }
 
-/** The cell as stated by the comments above a block: `# FP8, batch size 256, CUDA graph on`. */
+/** The cell according to the comments above a block: `# FP8, batch size 256, CUDA graph on`. */
 function statedIn(comments: readonly string[]): {
   readonly precision: Precision | null;
   readonly shapes: Shapes | null;
@@ -115,7 +115,7 @@ function statedIn(comments: readonly string[]): {
   const batch = /\bbatch(?:[ _-]?size)?\s*[:=]?\s*(\d+)/.exec(text)?.[1];
   const graph = /\bcuda[ _-]?graphs?\b\s*[:=]?\s*(on|off|enabled|disabled|true|false)?/.exec(text);
   return {
-    // Two of them are ambiguous.
+    // Two precisions are ambiguous.
     precision: precisions.length === 1 ? (precision ?? null) : null,
     shapes: batch === undefined ? null : { input: [Number(batch)] },
     cudaGraph: graph === null ? null : graphOf(text, graph),

@@ -13,14 +13,14 @@ export function readWindow(text: string): ProfilingWindow | null {
 /** Trace options for a Python harness, from TensorRT-LLM's page on performance analysis. */
 const TRTLLM_TRACE = 'cuda,nvtx,python-gil';
 
-/** Set in the environment of nsys, which passes it on. */
+/** Variables for the environment of nsys, which passes them on. */
 export function trtllmVariables({ from, to }: ProfilingWindow): Record<string, string> {
   return { TLLM_PROFILE_START_STOP: `${from}-${to}` };
 }
 
 /**
- * The command line behind `nsys` for a harness of TensorRT-LLM: only the window is captured, with the garbage collector
- * and the interpreter's lock next to it.
+ * The arguments of `nsys` for a harness of TensorRT-LLM. They limit the capture to the window, and record the garbage
+ * collector and the interpreter lock.
  */
 export function trtllmArgs(output: string, command: readonly string[]): string[] {
   const variables = [
