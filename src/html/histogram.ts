@@ -11,9 +11,9 @@ export interface RunSamples {
 
 const BINS = 48;
 /**
- * In bins that all of them share.
- * @param what the samples are: `GPU compute time` or `latency`
- * @param earlier runs to compare them with: counted together
+ * Histograms of runs with common bins.
+ * @param what kind of samples: `GPU compute time` or `latency`
+ * @param earlier runs to compare with, counted together
  * @returns null when no run has a sample
  */
 export function histogramOf(what: string, runs: readonly RunSamples[], earlier: readonly RunSamples[] = []) {
@@ -42,9 +42,9 @@ function counted(sorted: readonly number[], bins: Bins) {
   return {
     queries: sorted.length,
     counts,
-    /** Queries above the last bin. */
+    /** Number of queries above the last bin. */
     beyond,
-    /** Percentiles by trtexec's rule, to match the other numbers of the page. */
+    /** Percentiles by trtexec's rule, as in the other numbers of the page. */
     statistics: {
       min: sorted[0] ?? Number.NaN,
       median: quantileSorted(sorted, 0.5),

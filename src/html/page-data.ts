@@ -1,7 +1,7 @@
 import type { RunId } from '../records/scalars.ts';
 import type { SampleHistogram } from './histogram.ts';
 
-/** One entry per sweep; null where no valid measurement exists. */
+/** One entry per sweep; null for a sweep without a valid measurement. */
 type SweepColumn = readonly (number | null)[];
 
 /** Over the runs of each sweep, in the unit of the metric. */
@@ -10,7 +10,7 @@ export interface SweepColumns {
   readonly least: SweepColumn;
   readonly most: SweepColumn;
   readonly runs: SweepColumn;
-  /** Index of the environment; null if unknown, too. */
+  /** Index of the environment; null if unknown. */
   readonly environments: SweepColumn;
 }
 
@@ -23,7 +23,7 @@ export interface LeftOut {
 export interface CellSamples {
   /** Index of the sweep of these runs; null if the cell was never measured. */
   readonly sweep: number | null;
-  /** That of the runs before the last level change, else the one before `sweep`; null if there is none. */
+  /** Index of the sweep before the last change of level, else of the one before `sweep`; null if there is none. */
   readonly before: number | null;
   /** Null if no run of `sweep` has samples. */
   readonly histogram: SampleHistogram | null;
@@ -38,7 +38,7 @@ export interface ReportLayers {
   readonly totalMs: number;
   readonly layers: readonly ReportLayer[];
   readonly rest: { readonly layers: number; readonly ms: number };
-  /** How much of the GPU is used, in sentences; empty without the ONNX model. */
+  /** Sentences about the use of the GPU; empty without the ONNX model. */
   readonly efficiency: readonly string[];
   readonly notes: readonly string[];
 }
@@ -50,7 +50,7 @@ export interface ReportLayer {
   readonly type: string;
   readonly precision: string;
   readonly tactic: string;
-  /** Share of the GPU's peak, as text; empty where it is not known. */
+  /** Share of the peak of the GPU as text; empty if unknown. */
   readonly peak: string;
   /** `compute`, `memory`, or empty. */
   readonly limit: string;
@@ -58,7 +58,7 @@ export interface ReportLayer {
 }
 
 export interface ReportLayersDiff {
-  /** What is against what, in words. */
+  /** The two compared profiles in words. */
   readonly title: string;
   readonly baseMs: number;
   readonly headMs: number;
@@ -76,7 +76,7 @@ interface ReportLayerChange {
   readonly headMs: number;
 }
 
-/** What became of the line at a sweep. */
+/** A mark at a sweep of a chart. */
 export interface SweepMark {
   readonly step: number;
   readonly kind: 'slower' | 'faster' | 'bound' | 'environment' | 'baseline';
@@ -84,7 +84,7 @@ export interface SweepMark {
   readonly breaksLine: boolean;
 }
 
-/** What is drawn of a cell. */
+/** The data of a cell for its charts. */
 export interface DrawnCell extends SweepColumns {
   readonly marks: readonly SweepMark[];
   readonly leftOut: readonly LeftOut[];
@@ -94,10 +94,10 @@ export interface DrawnCell extends SweepColumns {
   readonly diffs: readonly ReportLayersDiff[];
 }
 
-/** Data for the page's script. */
+/** Data for the script of the page. */
 export interface PageData {
   readonly provenance: string;
-  /** The oldest first; `start` is `2026-03-04 02:00`, or empty if the time is unknown. */
+  /** Oldest first. `start` is `2026-03-04 02:00`, or empty if the time is unknown. */
   readonly sweeps: readonly { readonly id: string; readonly start: string; readonly commit: string }[];
   readonly environments: readonly string[];
   readonly cells: readonly PageCell[];
@@ -107,12 +107,12 @@ export interface PageData {
 export interface PageCell extends DrawnCell {
   readonly key: string;
   readonly label: string;
-  /** The words that tell it from the others. */
+  /** The words that distinguish the cell from the others. */
   readonly name: string;
   readonly metric: string;
   readonly unit: string;
   readonly betterIs: 'lower' | 'higher';
-  /** The largest value that there can be; null where there is none. */
+  /** Upper limit of the values; null if there is none. */
   readonly whole: number | null;
 }
 
@@ -123,6 +123,6 @@ export interface PagePoint {
   readonly latencyMs: number;
   readonly itemsPerS: number;
   readonly accuracy: 'checked' | 'reference' | 'notChecked';
-  /** Another one is better in something and worse in nothing. */
+  /** True if another configuration is better in something and worse in nothing. */
   readonly isDominated: boolean;
 }

@@ -8,7 +8,7 @@ function bodyOfCells(): HTMLElement | null {
   return document.querySelector('#cells-table > tbody');
 }
 
-/** Rows that have all of the words. @param changed the rows are others, or in another order */
+/** Hides rows that lack one of the words. @param changed called when the visible rows or their order change */
 export function listenToFilter(changed: () => void): void {
   const [field, output] = [byId('filter'), byId('filter-count')];
   if (!(field instanceof HTMLInputElement) || output === null) return;
@@ -32,7 +32,10 @@ const NEXT: ReadonlyMap<string | null, string> = new Map([
   ['descending', 'ascending'],
 ]);
 
-/** A click on the head of a column sorts by it, the next one the other way round, the third as it was. */
+/**
+ * The first click on a column head sorts by it, the second reverses the order, and the third restores the original
+ * order.
+ */
 function listenToSorting(changed: () => void): void {
   const heads = [...document.querySelectorAll('#cells-table > thead th')];
   for (const [column, head] of heads.entries()) {
