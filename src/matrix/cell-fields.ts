@@ -2,15 +2,15 @@ import { type Cell, batchOf } from '../records/cell.ts';
 import { NAMED_AXES, type NamedAxis, namedWords } from '../records/axis.ts';
 import { cellLabel, precisionName } from '../text/cell-label.ts';
 
-/** Of several, any one may be meant. */
+/** A list matches if any of its values does. */
 export type FieldValue = string | number | boolean | readonly string[];
 
-/** A cell as filter expressions read it. */
+/** A cell in the form for filter expressions. */
 export interface CellFields {
   readonly values: ReadonlyMap<string, FieldValue>;
-  /** Fields that not every cell has: dimensions of the matrix, and flags on axes. */
+  /** Fields that not every cell has: dimensions of the matrix, and options on axes. */
   readonly names: readonly string[];
-  /** What tables print of it, in lower case. */
+  /** The words of the cell in tables, in lower case. */
   readonly words: readonly string[];
 }
 
@@ -27,7 +27,7 @@ export const CELL_FIELDS = [
   'key',
 ] as const;
 
-/** @param dimensions the matrix's named dimensions, where known */
+/** @param dimensions the named dimensions of the matrix, if known */
 export function cellFields(
   cell: Cell & { readonly key?: string },
   dimensions: Readonly<Record<string, number>> = {},

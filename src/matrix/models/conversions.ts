@@ -9,11 +9,11 @@ import type { Precision, Shapes } from '../../records/cell.ts';
 import { defined } from '../../text/unknown-values.ts';
 import type { ConversionFile } from '../schema/conversion-schema.ts';
 
-/** The parts of the file without a meaning for a program. */
+/** Settings of ModelOpt alone, which do not apply to a program. */
 const ONLY_MODELOPT = ['highPrecision', 'opTypes', 'dqOnly', 'quantizeAttention'] as const;
 
 /**
- * Complete options of a conversion, or what is wrong.
+ * Complete options of a conversion, or a problem.
  * @param resolvePath makes a path absolute
  */
 export function readConversion(

@@ -4,7 +4,7 @@ import { type OnnxTensorInfo, shapeText } from '../../tools/onnx/facts.ts';
 import { printable } from '../../text/printable.ts';
 import { didYouMean } from '../../text/nearest.ts';
 
-/** The inputs with whole shapes: the stated ones, where the model leaves any open; a text says what is wrong. */
+/** The inputs with complete shapes, with stated sizes for open ones. Returns a text for a problem. */
 export function wantedInputs(
   inputs: readonly OnnxTensorInfo[],
   stated: Shapes,
@@ -32,7 +32,7 @@ export function wantedInputs(
   return `the model leaves sizes open: add --shapes ${printable(all.join(','))}`;
 }
 
-/** Null where a size is open; text describes a mistake. */
+/** Null if a size is open; a text describes a mistake. */
 function wholeShape(
   { name, shape }: OnnxTensorInfo,
   stated: readonly number[] | undefined,

@@ -9,9 +9,9 @@ interface Group {
 }
 
 /**
- * Splits a plan into shards. Cells of one model and the same shapes are compared, and stay together; groups with a
+ * Splits a plan into shards. Cells of one model with the same shapes are compared, so they stay together. Groups with a
  * common engine share a shard while there is room.
- * @param shardS approximate duration of a shard
+ * @param shardS approximate duration of a shard in seconds
  * @param buildsTakeTime false for recordings
  */
 export function shardPlan(plan: Plan, shardS: number, buildsTakeTime: boolean) {
@@ -40,8 +40,8 @@ export function shardPlan(plan: Plan, shardS: number, buildsTakeTime: boolean) {
 }
 
 /**
- * The part of one shard, group by group in the plan's rounds: compared cells stay interleaved, and an interrupted
- * attempt leaves mostly whole cells.
+ * The part of one shard, group by group in the rounds of the plan. Compared cells stay interleaved, and an interrupted
+ * attempt leaves mostly complete cells.
  */
 export function planOfShard(plan: Plan, { cellKeys }: Shard): Plan {
   const part = planOfCells(plan, new Set(cellKeys));
@@ -68,7 +68,7 @@ interface Packed {
   readonly estimateS: number;
 }
 
-/** By engine: groups with the same one are adjacent. */
+/** Packs groups by engine, so that groups with the same engine are adjacent. */
 function packGroups(groups: readonly Group[], shardS: number, buildS: number): Packed[] {
   const byEngines = [...Map.groupBy(groups, enginesOf).values()].flat();
   const packed: Packed[] = [];

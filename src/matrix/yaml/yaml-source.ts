@@ -33,7 +33,7 @@ function positionOf(file: string, lines: LineCounter, offset: number): SourcePos
 class NodeReader {
   readonly mistakes: Mistake[] = [];
   private count = 0;
-  /** As read so far; a later one of the same name replaces it. */
+  /** The anchors read so far; a later one replaces an earlier one of the same name. */
   private readonly anchors = new Map<string, Node>();
   /** Ancestors of the current node. */
   private readonly open = new Set<Node>();
