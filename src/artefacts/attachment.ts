@@ -6,7 +6,7 @@ export const ATTACHMENT_KINDS = ['nsysReport', 'nsysExport', 'ncuReport', 'json'
 
 type AttachmentKind = (typeof ATTACHMENT_KINDS)[number];
 
-/** A file that somebody attached to a run. It says nothing of the run's numbers, and no statistic looks at it. */
+/** A file that somebody attached to a run. It does not affect the numbers of the run, and no statistic uses it. */
 export const attachment = z.strictObject({
   runId: id,
   name: z.string(),

@@ -15,7 +15,7 @@ import { parseRunManifest, RUN_MANIFEST_VERSION, type RunManifest } from './run-
 
 const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 3 } };
 const IN_MEMORY_BYTES = 8 << 20;
-/** Below this a thread of the pool costs more than it takes over. */
+/** Below this size, a thread of the pool costs more than it saves. */
 const SMALL_BYTES = 1 << 16;
 const compress = promisify(zstdCompress);
 
@@ -46,8 +46,8 @@ export async function compressFolder(folder: string): Promise<void> {
  * Copies the files of a run into the artefacts, compressed, with a normalized `run.json`. The folder appears
  * atomically.
  * @param files target name by source path
- * @param isContentHash its id is that of its content: what is there already is the same
- * @throws UsageError if another run has this id, as a run may state its own
+ * @param isContentHash its id is the hash of its content, so that a folder of this id has the same content
+ * @throws UsageError if another run has this id; a run may state its own id
  */
 export async function keepRun(
   target: string,
@@ -90,7 +90,7 @@ function startOf(text: string): string | null {
   return JSON.stringify([argv, startedAt, exitCode, wallS, logIndex]);
 }
 
-/** Corrects what was stated of a kept run. */
+/** Corrects the stated facts in `run.json` of a kept run. */
 export async function restateKept(folder: string, stated: Partial<RunManifest>): Promise<void> {
   for (const own of [dirname(folder), folder]) refuseLink(own);
   const path = join(folder, RUN_MANIFEST);

@@ -6,24 +6,24 @@ import { StoreError } from '../errors.ts';
 import { isId, type RunId, type SweepId } from '../records/scalars.ts';
 import { printable } from '../text/printable.ts';
 
-/** Everything that processes print and write lies next to the store, so that the store can be rebuilt from it. */
+/** Output of processes lies next to the store, so that the store can be rebuilt from it. */
 export function artefactsFolderOf(storePath: string): string {
   return join(dirname(storePath), 'artefacts');
 }
 
-/** Artefacts of sweeps that `bench db rm` took back: next to the others, on the same disk. */
+/** Artefacts of sweeps that `bench db rm` removed. They lie next to the others, on the same disk. */
 export function removedFolderOf(artefactsFolder: string): string {
   const real = existsSync(artefactsFolder) ? realpathSync(artefactsFolder) : artefactsFolder;
   return join(dirname(real), 'removed');
 }
 
-/** The cache of built engines, next to the store, too. */
+/** The cache of built engines, also next to the store. */
 export function enginesFolderOf(storePath: string): string {
   return join(dirname(storePath), 'engines');
 }
 
 /**
- * Only ids become part of a path, never a model, branch or file name.
+ * Only ids become part of a path, never the name of a model, branch or file.
  * @throws StoreError for anything else
  */
 export function sweepFolderOf(artefactsFolder: string, sweepId: SweepId): string {
@@ -39,7 +39,7 @@ export function sweepManifestPath(artefactsFolder: string, sweepId: SweepId): st
   return join(sweepFolderOf(artefactsFolder, sweepId), SWEEP_MANIFEST);
 }
 
-/** Next to the run's own files, which it left itself: what people attached to it. */
+/** The folder of a run's attachments, next to the folder of its own files. */
 export function attachedFolderOf(artefactsFolder: string, sweepId: SweepId, runId: RunId): string {
   return runFolderOf(artefactsFolder, sweepId, runId) + ATTACHED;
 }
@@ -66,7 +66,7 @@ export const RUN_MANIFEST = 'run.json';
 
 export const ATTEMPT_PREFIX = '.attempt-';
 
-/** Written here first, then renamed; a kill can leave it behind. */
+/** Path of a file that is written first and then renamed. A kill can leave it behind. */
 export function temporaryPath(path: string): string {
   return `${path}.tmp-${process.pid}`;
 }

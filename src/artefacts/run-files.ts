@@ -7,11 +7,11 @@ import { parseRunManifest } from './run-manifest.ts';
 import { TooLargeError } from '../errors.ts';
 import type { StoredArtefact } from '../records/run.ts';
 
-/** Limits for content that stays in memory while its run is read, as it is read more than once. */
+/** Files up to this size stay in memory, because they are read more than once. */
 const KEPT_BYTES = 8 << 20;
 const KEPT_FILE_BYTES = 1 << 20;
 
-/** Real file names by plain name. The uncompressed file wins over a compressed one. */
+/** Real file names by plain name. An uncompressed file takes precedence over a compressed one. */
 export async function folderFiles(folder: string): Promise<Map<string, string>> {
   const files = new Map<string, string>();
   for (const entry of await readdir(folder, { withFileTypes: true })) {
@@ -116,7 +116,7 @@ interface FileProblem {
 
 const KEPT_LOG = 'stdout.log';
 
-/** Which files of a run are missing, or have not the content that the store knows by its hash. */
+/** Which files of a run are missing, or differ from the hash in the store. */
 export async function verifyRunFolder(
   folder: string,
   stored: readonly StoredArtefact[],
@@ -129,7 +129,7 @@ export async function verifyRunFolder(
     const file = files.get(artefact.name) ?? (only === artefact ? files.get(KEPT_LOG) : undefined);
     if (file === undefined) problems.push({ kind: 'missing', file: artefact.name });
     if (file === undefined || isQuick) continue;
-    // A truncated log is stored by the hash of its readable part: an early end is not damage by itself.
+    // The store holds the hash of the readable part of a truncated log, so that an early end alone is not damage.
     const { bytes, sha256 } = await feed(readChunks(join(folder, file)));
     if (bytes !== artefact.bytes || sha256 !== artefact.sha256) problems.push({ kind: 'damaged', file });
   }

@@ -8,9 +8,9 @@ import { temporaryPath } from './layout.ts';
 
 /** Shorter values occur as ordinary words. */
 const LEAST_SECRET = 6;
-/** Longer values are not secrets: a certificate has 8 KiB. */
+/** Longer values are not secrets: a certificate may have 8 KiB. */
 const MOST_SECRET = 1 << 16;
-/** What a switch is set to is in any log, and is no secret. */
+/** Settings of switches, which occur in any log and are not secrets. */
 const WORDS = /^(?:default|disabled|enabled|optional|required|tensorrt|trtexec)$/i;
 const CHUNK_BYTES = 1 << 18;
 
@@ -64,14 +64,14 @@ function patternOf(secrets: readonly string[]): RegExp {
   return new RegExp(secrets.map((secret) => secret.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)).join('|'), 'g');
 }
 
-/** A file without the secrets, piece by piece, and whether any was in a piece. */
+/** The content of a file without the secrets, in pieces, and whether each piece had one. */
 async function* parts(path: string, secrets: readonly string[]): AsyncGenerator<{ text: string; isFound: boolean }> {
   const pattern = patternOf(secrets);
   let rest = '';
   const stream: AsyncIterable<Buffer> = createReadStream(path, { highWaterMark: CHUNK_BYTES });
   for await (const chunk of stream) {
     const text = rest + chunk.toString('latin1');
-    // What begins later may go on in the next chunk.
+    // A secret that begins after this place may continue in the next chunk.
     const end = text.length - (secrets[0]?.length ?? 0);
     let [scrubbed, taken] = ['', 0];
     for (const { 0: secret, index } of text.matchAll(pattern)) {

@@ -82,20 +82,21 @@ export async function buildEngine(
   } finally {
     await rm(temporary, { force: true });
     await rm(timingPath, { force: true });
-    // TensorRT locks the file by one next to it, and leaves that.
+    // TensorRT locks the file with another file next to it, and leaves that one behind.
     await rm(`${timingPath}.lock`, { force: true });
   }
 }
 
 interface BuildTiming extends TimingCopy {
-  /** Whether other builds can use what this build learns. */
+  /** Whether other builds can use the timings of this build. */
   readonly isShared: boolean;
   readonly notes: readonly string[];
 }
 
 /**
- * The timing cache that a build writes into: a copy, so that no two write the same file and a given one stays as it
- * is. Several builds of one engine begin empty, each for itself: with a common cache they would all choose the same.
+ * The timing cache that a build writes into. It is a copy, so that no two builds write the same file and a given file
+ * stays unchanged. Several builds of one engine begin with empty caches: with a common cache they would all choose the
+ * same tactics.
  */
 async function timingFor(context: SweepContext, build: PlannedBuild, to: string): Promise<BuildTiming> {
   if (build.timingCachePath !== null) return givenTiming(context, build, build.timingCachePath, to);
@@ -107,7 +108,7 @@ async function timingFor(context: SweepContext, build: PlannedBuild, to: string)
   return { ...copy, isShared: true, notes: [] };
 }
 
-/** The file itself tells nothing that bench could read: what is known of it is in the note next to it. */
+/** Copies a given timing cache. bench cannot read the file itself; its note says on which GPU it was made. */
 async function givenTiming(context: SweepContext, build: PlannedBuild, from: string, to: string): Promise<BuildTiming> {
   const shown = printable(from);
   const { cache, onEvent, program } = context;
@@ -142,7 +143,7 @@ const NAMES = [
   ['lockedClocks', 'clocks'],
 ] as const satisfies readonly (readonly [keyof TimedOn, string])[];
 
-/** Fields known on both sides that differ; a newer driver alone does not prevent use. */
+/** Fields known on both sides that differ. A newer driver alone does not prevent use. */
 function differences(a: TimedOn, b: TimedOn): string[] {
   return NAMES.flatMap(([field, name]) =>
     a[field] === null || b[field] === null || a[field] === b[field] ? [] : [`${name} ${a[field]}, here ${b[field]}`],

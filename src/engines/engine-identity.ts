@@ -10,7 +10,7 @@ import type { PlannedBuild } from '../records/plan.ts';
 import { printable } from '../text/printable.ts';
 import type { SweepContext } from '../run/sweep-context.ts';
 
-/** Of a sweep, what an engine depends on besides its build and its model. */
+/** Facts of a sweep that decide an engine, in addition to its build and its model. */
 interface EngineConditions {
   readonly environment: Partial<Environment>;
   readonly plan: Pick<SweepContext['plan'], 'tensorrt'>;
@@ -18,8 +18,9 @@ interface EngineConditions {
 }
 
 /**
- * Everything that decides an engine, apart from the luck of the build. The library that trtexec loads is known only
- * when it has run: it is in the engine's note and is compared before use. What the timing cache holds is luck, too.
+ * Everything that decides an engine, except chance in the build. The library that trtexec loads is known only after a
+ * run: the note of the engine holds it, and bench compares it before use. The content of the timing cache counts as
+ * chance, too.
  */
 export async function engineKeyOf(
   context: EngineConditions,
@@ -29,7 +30,7 @@ export async function engineKeyOf(
   const { environment, plan } = context;
   return hashOf({
     modelSha256,
-    // Files named by flags, such as plugins, count by content: the path may differ.
+    // Files named by options, such as plugins, count by content, because the path may differ.
     flags: await flagsWith(build, ({ name }, sha256) => `${name}=sha256:${sha256}`),
     tensorrt: plan.tensorrt,
     driverMajor: majorOf(environment.driver),
@@ -37,7 +38,10 @@ export async function engineKeyOf(
   });
 }
 
-/** What a frozen engine represents: it stays when model, driver or TensorRT change. */
+/**
+ * Hash of the facts that a frozen engine represents. It stays the same when the content of the model, the driver or
+ * TensorRT changes.
+ */
 export function definitionOf(context: SweepContext, build: PlannedBuild): string {
   const { flags, model, precision } = build;
   return hashOf({ model, precision, flags, ...gpuIdentity(context) });
@@ -50,7 +54,7 @@ function gpuIdentity({ environment, program }: EngineConditions) {
   return {
     gpu: gpuName ?? null,
     computeCapability: computeCapability ?? null,
-    // Without a known GPU, or with part of one, engines are not shared between machines.
+    // Without a known GPU, or on a part of one, machines do not share engines.
     part: isWhole
       ? null
       : { host: host ?? null, memoryMib: gpuMemoryMib ?? null, visible: program.env['CUDA_VISIBLE_DEVICES'] ?? null },
@@ -70,7 +74,7 @@ export function timedOn({ environment, library, plan }: SweepContext): TimedOn {
   };
 }
 
-/** The content of the model; for recordings, what their manifest says represents it. */
+/** The content of the model; for recordings, the stand-in that their manifest names. */
 export async function modelIdentity({ program }: SweepContext, build: PlannedBuild): Promise<string> {
   const path = build.onnxPath ?? '';
   if (program.recordings !== null) return `recorded ${build.model} ${build.precision}`;

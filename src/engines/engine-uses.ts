@@ -11,9 +11,8 @@ const USE = '.use-';
 const USED = '.used';
 
 /**
- * Who works with an engine now, and when it was last worked with: a lock for each name, across processes and within this
- * one, and empty files next to the engine, so that nothing is rewritten for it. A mark whose process is gone counts for
- * nothing.
+ * Who uses an engine now, and when it was last used. Each name has a lock, across processes and within this one. Marks
+ * are empty files next to the engine, so that nothing is rewritten. A mark whose process has ended does not count.
  */
 export class EngineUses {
   private readonly folder: string;
@@ -25,8 +24,8 @@ export class EngineUses {
   }
 
   /**
-   * @param work is passed whether nothing can be written: then there is no lock, and nobody who could write
-   * @throws InterruptedError when the wait is broken off
+   * @param work receives true if nothing can be written: then there is no lock, and no other process could write either
+   * @throws InterruptedError when the wait is interrupted
    */
   async hold<Result>(name: string, waiting: LockWait, work: (isReadOnly: boolean) => Promise<Result>): Promise<Result> {
     const lock = await acquire(this.pathOf(name, LOCK), waiting).catch((error: unknown) => {
@@ -59,7 +58,7 @@ export class EngineUses {
     return lockHolder(this.pathOf(name, LOCK)) !== null;
   }
 
-  /** Call before looking at the engine: from then on it is not removed. */
+  /** Call this before you look at the engine: from then on it is not removed. */
   mark(name: string, now: Date): void {
     if (this.marked.has(name)) return;
     this.marked.add(name);

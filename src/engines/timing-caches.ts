@@ -16,7 +16,7 @@ const machineSchema = z.object({
   tensorrtLibrary: z.string().nullable(),
   driverMajor: z.string().nullable(),
   cudaMajor: z.string().nullable(),
-  /** The locked frequency; null for floating clocks. */
+  /** The locked clock frequency; null for floating clocks. */
   lockedClocks: z.string().nullable(),
 });
 
@@ -37,7 +37,10 @@ export interface TimingCopy {
   readonly sha256: string | null;
 }
 
-/** One timing cache per GPU model and version. A build writes a copy, which replaces it by a rename on success. */
+/**
+ * Keeps one timing cache per GPU model and TensorRT version. A build writes a copy, which replaces the cache by a
+ * rename on success.
+ */
 export class TimingCaches {
   private readonly folder: string;
 
@@ -56,12 +59,12 @@ export class TimingCaches {
     return { path: to, sha256: null };
   }
 
-  /** Replaces the shared cache after a successful build. Of two concurrent ones the larger stays. */
+  /** Replaces the shared cache after a successful build. Of two concurrent copies, the larger one stays. */
   async takeIn(timedOn: TimedOn, copy: TimingCopy): Promise<void> {
     if (!existsSync(copy.path)) return;
     const name = nameOf(timedOn);
     const attempt = tryAcquire(join(this.folder, `timing-${name}.lock`));
-    // Another process is replacing it: only time is lost.
+    // Another process is replacing it, so only its timings are lost.
     if (attempt.kind !== 'taken') return;
     try {
       const mine = await sha256OfFile(copy.path);
@@ -76,7 +79,7 @@ export class TimingCaches {
     }
   }
 
-  /** Keeps what a build ended with next to its engine, of this hash. */
+  /** Keeps the timing cache at the end of a build next to its engine, under the hash of the engine. */
   async keep(engine: string, { path }: TimingCopy, timedOn: TimedOn): Promise<void> {
     if (!existsSync(path)) return;
     const kept = join(this.folder, `${engine}.cache`);
@@ -85,13 +88,13 @@ export class TimingCaches {
       const note: TimingCacheNote = { schemaVersion: 1, ...(await sha256OfFile(kept)), timedOn };
       await writeNote(`${kept}.json`, note);
     } catch {
-      // A full disk: the engine is there, only this cannot be pinned.
+      // On a full disk, the engine exists; only its timing cache cannot be pinned.
     }
   }
 
   /**
-   * Copies what the build of an engine ended with, with its note, for `build.timingCache`.
-   * @returns its bytes; null if nothing whole was kept
+   * Copies the kept timing cache of an engine, with its note, for `build.timingCache`.
+   * @returns its size in bytes; null if no whole cache was kept
    */
   async copyKept(engine: string, to: string): Promise<number | null> {
     const kept = join(this.folder, `${engine}.cache`);
@@ -102,7 +105,10 @@ export class TimingCaches {
     return note.bytes;
   }
 
-  /** What is known of a file: by the note next to it, or because it is one of these. Null: nothing. */
+  /**
+   * Facts about a timing cache, from the note next to it or from the note of a shared cache with this hash; null if
+   * unknown.
+   */
   async noteOf(path: string, sha256: string): Promise<TimingCacheNote | null> {
     const notes = [`${path}.json`, path.replace(/\.cache$/, '.json')].flatMap(
       (file) => readJson(file, noteSchema) ?? [],
@@ -122,14 +128,16 @@ export class TimingCaches {
   }
 }
 
-/** What a note says of a file that has the bytes of the note; null if it has others, or one of them is not there. */
+/** The note of a file; null if the note or the file is missing, or the hash differs. */
 async function noteIfWhole(path: string, notePath: string): Promise<TimingCacheNote | null> {
   const note = readJson(notePath, noteSchema);
   const found = await sha256OfFile(path).catch(() => null);
   return note !== null && found?.sha256 === note.sha256 ? note : null;
 }
 
-/** The library is unknown until a process has loaded it: compared, but not part of the name. */
+/**
+ * Names a cache. The library is unknown until a process has loaded it, so that it is compared but not part of the name.
+ */
 function nameOf(timedOn: TimedOn): string {
   return hashOf({ ...timedOn, tensorrtLibrary: null });
 }

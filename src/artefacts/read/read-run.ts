@@ -40,13 +40,13 @@ export interface ReadRun extends ParsedRun {
   readonly artefacts: readonly StoredArtefact[];
   /** Equal for equal bytes, at any path. */
   readonly contentId: string;
-  /** Source paths with the names to keep them under; absent for a run folder or a log. */
+  /** Source paths with the names under which they are kept; absent for a run folder or a log. */
   readonly sources?: ReadonlyMap<string, string>;
 }
 
 export interface ReadOptions {
   readonly limits?: Partial<FitnessLimits>;
-  /** Files from elsewhere may be made to exhaust memory: reject the whole run then. */
+  /** A file from elsewhere may be made to exhaust memory; then reject the whole run. */
   readonly isForeign?: boolean;
   readonly signal?: AbortSignal;
 }
@@ -72,7 +72,7 @@ export async function readRunFolder(folder: string, options: ReadOptions = {}): 
   return runs;
 }
 
-/** As `readRunFolder`, with the contents of `run.json` given. */
+/** Like `readRunFolder`, with a given content of `run.json`. */
 export async function readStatedRun(
   files: RunFiles,
   manifest: RunManifest,
@@ -102,7 +102,8 @@ export async function readStatedRun(
     ),
   );
   const { attempt, cell, logIndex } = manifest;
-  // A manifest that counts attempts describes one process: where several ran in it, it is unknown whose numbers and exports count.
+  // A manifest that counts attempts describes one process. If trtexec ran several times in it, it is unknown which
+  // numbers and exports count.
   const several =
     logIndex === null && !isAlone && attempt !== null && processes > 1
       ? `trtexec ran ${processes} times in one process: whose numbers these are is unknown`
@@ -161,7 +162,7 @@ async function layersRun(files: RunFiles, manifest: RunManifest, notes: readonly
   const said = [...notes, ...problems, ...read];
   const log = silentRun();
   const reading = { path: files.folder, index: 0, manifest, log, artefacts, exports, telemetry: null, notes: said };
-  // The same trace over another number of runs is another measurement.
+  // The same trace summed over another number of runs is another measurement.
   return built(reading, { flags: [], outcome }, manifest.lone?.kind === 'layers' ? (manifest.lone.runs ?? 0) : 0);
 }
 
@@ -170,7 +171,7 @@ type LogReading = Pick<
   'artefacts' | 'exports' | 'index' | 'log' | 'manifest' | 'notes' | 'path' | 'telemetry'
 >;
 
-/** @param number what tells runs with the same files apart */
+/** @param number distinguishes runs with the same files */
 function built(
   reading: LogReading,
   found: Pick<ReadRun, 'flags' | 'outcome'> & Partial<ReadRun>,
@@ -187,7 +188,9 @@ function built(
   };
 }
 
-/** Everything that the process left, by name. @param streams files of a log, which is parsed in this order */
+/**
+ * Hashes all files that the process left, sorted by name. @param streams files of a log, which is parsed in this order
+ */
 async function hashAll(
   files: RunFiles,
   streams: ReadonlyMap<string, LogStream> = new Map(),
@@ -211,7 +214,7 @@ async function hashAll(
 
 /**
  * Reads a standalone log, with stdout and stderr merged or stdout only. Empty if it has no trtexec output.
- * @param watched file of what nvidia-smi printed next to it: of a log with several runs it is of none of them
+ * @param watched file with the output of nvidia-smi; belongs to no run if the log has several
  * @throws TooLargeError as `readRunFolder` does
  */
 export async function readBareLog(
@@ -245,7 +248,7 @@ export async function readBareLog(
   const { telemetry } = read;
   const run = judged({ ...common, notes: [...notes, ...read.notes], telemetry, log: first, index: 0 }, options);
   const kept = [{ ...artefact, name: STDOUT_LOG }, samples].toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  // The same log without it is the same run.
+  // The same log without this file is the same run.
   const sources = new Map([
     [path, STDOUT_LOG],
     [watched, samples.name],
@@ -258,7 +261,7 @@ export function readExportsAlone(path: string, exports: RunExports): ReadRun {
   return judged({ ...nothing, path, exports, index: 0 }, {});
 }
 
-/** `stdout.log` and `stderr.log`; without the first, the only other file named like a log. */
+/** Returns `stdout.log` and `stderr.log`; without the first, the only other file whose name is that of a log. */
 function logStreams(files: RunFiles): ReadonlyMap<string, LogStream> {
   const others = files.names.filter(
     (name) => /\.(?:log|txt|out)$/.test(name) && name !== STDERR_LOG && !isTelemetryName(name),
@@ -324,7 +327,7 @@ function judged(reading: LogReading, options: ReadOptions): ReadRun {
   );
 }
 
-/** What it did once; its few queries are no steady times. */
+/** The values of a single cold start. Its few queries are not a measurement of steady state. */
 function coldStart(log: TrtexecRun, exports: RunExports): Pick<ReadRun, 'derived' | 'exports' | 'harness' | 'log'> {
   const value = exports.times?.columns.latencyMs?.[0] ?? null;
   const own = { ...log, measurement: null };

@@ -14,14 +14,14 @@ import type { RunSource } from './recognise.ts';
 
 export interface StandaloneReading {
   readonly stated: StatedCell;
-  /** False: unknown fields stay open, as nothing is stored. */
+  /** False: unknown fields stay open, because nothing is stored. */
   readonly isStrict: boolean;
   /** Number of runs that the times of a trace are summed over. */
   readonly runs: number | null;
   readonly as: string | null;
   readonly metric: CustomMetricId | null;
   readonly pattern: string | null;
-  /** File of what nvidia-smi printed with the only log. */
+  /** File with the output of nvidia-smi for the only log. */
   readonly watched?: string | undefined;
 }
 
@@ -34,7 +34,7 @@ export const NOTHING_STATED: StandaloneReading = {
   pattern: null,
 };
 
-/** What a file may not say of its cell, and the option that says it. */
+/** Fields of a cell that a file may not state, with the option that states each. */
 const FIELDS = {
   model: { words: 'its model', option: '--model NAME' },
   precision: { words: 'its precision', option: '--precision NAME' },
@@ -93,7 +93,7 @@ export async function readKeptFiles(
   const files = RunFiles.read(dirname(path), contents);
   const [run] = await readStatedRun(files, { ...emptyManifest(), ...stated });
   if (run === undefined || run.outcome.kind === 'failed') {
-    // Replace the name it would be kept under: the user does not know it.
+    // Replaces the name under which the file would be kept, which the user does not know.
     const problem = run?.outcome.evidence[0]?.text.replace(/^\S+ is damaged: /, '') ?? 'nothing in it';
     throw new UsageError(`${printable(path)}: ${problem}`);
   }
