@@ -107,7 +107,7 @@ export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
   return exitCode;
 }
 
-/** Options of every command may stand in front of it, too: they are its options. */
+/** Moves common options from the front of a command line behind its command. */
 function behindCommand(argv: readonly string[], program: CommandUnknownOpts): string[] {
   const common = program.commands
     .flatMap(({ options }) => options)
@@ -127,7 +127,7 @@ function behindCommand(argv: readonly string[], program: CommandUnknownOpts): st
     command = inner;
     behind += 1;
   }
-  // A word that is no command is the mistake to report, not the options in front of it.
+  // If the first word is not a command, report that word rather than the options in front of it.
   const moved = behind === first ? [] : argv.slice(0, first);
   return [...argv.slice(first, behind), ...moved, ...argv.slice(behind)];
 }

@@ -1,4 +1,4 @@
-/** What `bench` tells its caller. */
+/** The exit codes of `bench`. */
 export const EXIT_CODES = {
   fine: 0,
   regression: 1,
@@ -6,14 +6,14 @@ export const EXIT_CODES = {
   environmentLacking: 3,
   incomplete: 4,
   unclear: 5,
-  /** A defect in bench itself (EX_SOFTWARE of sysexits.h); never used for anything a user did. */
+  /** A defect in bench itself (EX_SOFTWARE of sysexits.h), never a mistake of the user. */
   internalError: 70,
   interrupted: 130,
 } as const;
 
 export type ExitCode = (typeof EXIT_CODES)[keyof typeof EXIT_CODES];
 
-/** Each code in a few words, for `bench --help`, and in full, for docs/reference/commands.md. */
+/** Each code in a few words for `bench --help`, and in full for docs/reference/commands.md. */
 export const EXIT_CODE_TEXTS: Readonly<Record<ExitCode, readonly [short: string, full: string]>> = {
   0: ['fine', 'Nothing got slower, or there was nothing to judge.'],
   1: ['regression', 'Something got slower, or broke a limit, and nobody acknowledged it. Takes precedence over 4.'],
@@ -31,7 +31,7 @@ export const EXIT_CODE_TEXTS: Readonly<Record<ExitCode, readonly [short: string,
   130: ['interrupted', '`bench run --resume` continues.'],
 };
 
-/** As `bench help` prints them; `70` is no code that a user can cause. */
+/** The list in `bench help`. It omits `70`, which no user can cause. */
 export const EXIT_CODE_WORDS = Object.entries(EXIT_CODE_TEXTS)
   .filter(([code]) => Number(code) !== EXIT_CODES.internalError)
   .map(([code, [short]]) => `${code} ${short}`);

@@ -1,11 +1,13 @@
 import { type CommandUnknownOpts, Help, type Option } from '@commander-js/extra-typings';
 
-/** The commands below one, whatever its help shows first; commander's own `help` of a group says what `--help` says. */
+/**
+ * The subcommands of a command, including hidden ones. Omits commander's own `help`, which prints the same as `--help`.
+ */
 export function commandsOf(command: CommandUnknownOpts): CommandUnknownOpts[] {
   return new Help().visibleCommands(command).filter((each) => command.commands.includes(each));
 }
 
-/** All options, whatever the help shows first. */
+/** All options, including those that the help hides. */
 export function optionsOf(command: CommandUnknownOpts): Option[] {
   return new Help().visibleOptions(command);
 }
@@ -23,7 +25,7 @@ export function helpText(command: CommandUnknownOpts): string {
   return text;
 }
 
-/** Finds `baseline set`; null where the words are not a command. */
+/** Finds a command by its words, such as `baseline set`; null if there is none. */
 export function commandNamed(program: CommandUnknownOpts, words: readonly string[]): CommandUnknownOpts | null {
   let command = program;
   for (const word of words) {

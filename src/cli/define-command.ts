@@ -41,9 +41,9 @@ interface Definition<Arguments extends unknown[], Options extends OptionValues> 
   /** Shown without `--help --all`. */
   readonly mainOptions?: readonly string[];
   readonly isHidden?: true;
-  /** Hides the common options: the command uses no store and has one form of output. */
+  /** Hides the common options: the command uses no store and has only one output format. */
   readonly isPlain?: true;
-  /** Whether printed names are hidden (default: `--redact`). Commands that write files redact by themselves. */
+  /** Whether printed names are hidden (default: `--redact`). Commands that write files redact them on their own. */
   readonly redact?: (options: Options) => boolean;
   readonly outputs?: Outputs;
   /** Declares arguments and options; `run` takes its types from it. */
@@ -72,7 +72,7 @@ export function defineCommand<Arguments extends unknown[], Options extends Commo
   };
 }
 
-/** Leaves other options to `--help --all`. */
+/** Hides all but the named and the common options until `--help --all`. */
 function showFirst(command: CommandUnknownOpts, names: readonly string[]): void {
   command
     .optionsGroup('Options:')
@@ -124,7 +124,7 @@ function addExamples(command: CommandUnknownOpts, examples: readonly string[]): 
   command.addHelpText('after', `\nExamples:\n${examples.map((line) => `  $ ${line}`).join('\n')}`);
 }
 
-/** Lists of commands have the summary, the help of each its notes, too. */
+/** Lists of commands show the summary; the help of each command also shows its notes. */
 function described(summary: string, notes: string | undefined): string {
   return notes === undefined ? summary : `${summary}\n\n${notes}`;
 }

@@ -5,7 +5,7 @@ export const FAIL_ON_WORDS = ['regression', 'new', 'failed', 'unclear', 'warning
 
 export type FailOnWord = (typeof FAIL_ON_WORDS)[number];
 
-/** Words of the version before, and what they are taken as in this one. */
+/** Words of the previous version, and their meaning in this one. */
 export const EARLIER_WORDS = ['open', 'suspected'] as const;
 export type EarlierWord = (typeof EARLIER_WORDS)[number];
 const TAKEN_AS: Readonly<Record<EarlierWord, FailOnWord>> = { open: 'regression', suspected: 'unclear' };
@@ -13,7 +13,7 @@ const TAKEN_AS: Readonly<Record<EarlierWord, FailOnWord>> = { open: 'regression'
 /** `--fail-on`: findings that set the exit code. */
 export type FailOn = readonly (FailOnWord | EarlierWord)[];
 
-/** What is said of words of the version before; empty where there are none. */
+/** A note about words of the previous version; empty if none was used. */
 export function earlierWordsNote(requested: readonly string[] = []): string {
   const taken = EARLIER_WORDS.filter((word) => requested.includes(word)).map((word) => `${word} as ${TAKEN_AS[word]}`);
   return taken.length === 0 ? '' : `note: --fail-on takes ${taken.join(', and ')}, in this version only\n`;
@@ -21,10 +21,10 @@ export function earlierWordsNote(requested: readonly string[] = []): string {
 
 export const DEFAULT_FAIL_ON: FailOn = ['regression', 'failed', 'limit'];
 
-/** What is no failed or unclear result is something that is worse than it should be. */
+/** Words for results that are worse than they should be; the others are for failed and unclear results. */
 const WORSE: readonly FailOnWord[] = ['regression', 'new', 'warning', 'limit'];
 
-/** Something worse takes precedence over failed runs, and these over unclear results. */
+/** Worse results take precedence over failed runs, and failed runs over unclear results. */
 export function failOn(requested: FailOn | undefined, found: Readonly<Partial<Record<FailOnWord, boolean>>>): ExitCode {
   const asked = (requested ?? DEFAULT_FAIL_ON).map((word) => (isOneOf(EARLIER_WORDS, word) ? TAKEN_AS[word] : word));
   const words = asked.filter((word) => found[word] === true);

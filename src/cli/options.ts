@@ -57,7 +57,7 @@ export const positivePercent = parser((text) => {
   return value > 0 && value <= 100 ? value : null;
 }, 'must be a percentage above 0, such as 1 or 0.5.');
 
-/** `10%` of a sweep, or a time as `20m`. */
+/** `10%` of a sweep, or a time such as `20m`. */
 export const confirmBudget = parser((text): ConfirmBudget | null => {
   const share = /^(\d+(?:\.\d+)?)\s*%$/.exec(text);
   if (share !== null) return { kind: 'share', percent: Number(share[1]) };
@@ -106,12 +106,12 @@ export const integerRange = parser((text): IntegerRange | null => {
 const FILTER_HELP =
   "only these cells: words as tables print them ('vit_small fp8 b8'), FIELD = != < <= > >= VALUE, joined with & | ! ( )";
 
-/** Of cells in a matrix, which may not be measured yet. */
+/** Filters cells of a matrix, including those not measured yet. */
 export function matrixFilterOption() {
   return new Option('--filter <expression>', FILTER_HELP);
 }
 
-/** Of cells in the store. */
+/** Filters cells of the store. */
 export function filterOption() {
   return new Option(
     '--filter <cells>',
@@ -119,7 +119,7 @@ export function filterOption() {
   );
 }
 
-/** Rejects an empty value, as an unset CI variable gives it. */
+/** Rejects an empty value, which an unset CI variable produces. */
 export const notEmpty = parser(
   (text) => (text.trim() === '' ? null : text),
   'It is empty: is the variable that it is from set?',
@@ -159,7 +159,7 @@ export const notifyCommand = parser((text): readonly string[] | null => {
   }
 }, 'must be a program, or a JSON list such as ["mail", "ops@example.org"].');
 
-/** Its names are in `bench help metrics`; those of other harnesses in the store. */
+/** `bench help metrics` lists the names. Metrics of other harnesses come from the store. */
 export function metricOption(says = 'the metric to compare') {
   return new Option(
     '--metric <name>',
@@ -188,13 +188,13 @@ export function ownMetric(text: string): CustomMetricId {
   );
 }
 
-/** Text with a name in braces where the number is. */
+/** Text with a name in braces in place of the number. */
 export const numberPattern = parser(
   (text) => (patternName(text) === null ? null : text),
   'must be text with one name in braces, such as "latency: {ms} ms".',
 );
 
-/** A program and its arguments, for no shell. */
+/** A program and its arguments, run without a shell. */
 export function commandLine(text: string): readonly string[] {
   const words = commandWords(text);
   if (typeof words === 'string') throw new InvalidArgumentError(`It ${words}.`);
@@ -223,7 +223,7 @@ export function precisionShareOption() {
   ).argParser((text) => positivePercent(text) / 100);
 }
 
-/** `--max-runs` of `maxRuns`. */
+/** Returns `--max-runs` for `maxRuns`. */
 export function flagOf(name: string): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }

@@ -21,7 +21,7 @@ export class RedrawnLines {
     this.drawn = lines;
   }
 
-  /** A terminal that became narrower has wrapped the lines. */
+  /** A terminal that became narrower wraps the lines. */
   private eraser(): string {
     const { columns } = this.io.errLook;
     const rows = this.drawn.reduce((sum, line) => sum + Math.max(1, Math.ceil(textWidth(line) / columns)), 0);

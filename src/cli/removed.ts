@@ -1,13 +1,13 @@
 interface Removed {
-  /** Words of the command, as in `ls machines`. */
+  /** Words of the command, such as `ls machines`. */
   readonly command: string;
-  /** Where only an option of the command went. */
+  /** Set if only an option of the command was removed. */
   readonly option?: string;
-  /** What to do now. */
+  /** What to use now. */
   readonly instead: string;
 }
 
-/** Commands and options that the version before had; a row stays for one release. */
+/** Commands and options of the previous version; a row stays for one release. */
 const REMOVED: readonly Removed[] = [
   { command: 'noise', option: '--want', instead: 'its table shows the change that 1, 3, 5 and 10 runs show' },
   { command: 'ls machines', option: '--cells', instead: 'bench compare gpu=A gpu=B --across-gpu compares GPUs' },
@@ -17,7 +17,7 @@ const REMOVED: readonly Removed[] = [
   { command: 'help man', instead: '`bench help` and --help of each command say all of it' },
 ];
 
-/** One line for a command or an option that is gone; null for all else. */
+/** One line for a removed command or option; null otherwise. */
 export function removedLine(argv: readonly string[]): string | null {
   const typed = argv.filter((word) => !word.startsWith('-')).join(' ');
   const found = REMOVED.find(

@@ -1,7 +1,7 @@
 import { nearest } from '../text/nearest.ts';
 import { printable } from '../text/printable.ts';
 
-/** What to type for names of other tools, for former names, and for what is no command but belongs to one. */
+/** Commands to suggest for names of other tools, for former names, and for words that belong to another command. */
 const MEANT: ReadonlyMap<string, string> = new Map([
   ['accuracy', 'model accuracy'],
   ['attach', 'show RUN --attach FILE'],
@@ -40,7 +40,7 @@ const MEANT: ReadonlyMap<string, string> = new Map([
   ['version', '--version'],
 ]);
 
-/** @param usages of the commands of bench, by their names */
+/** @param usages usage lines of the commands of bench, by name */
 export function wrongUseLine(text: string, usages: ReadonlyMap<string, string>): string {
   const commands = [...usages.keys()];
   const [, what = text, hint] = /^error: (.*?)(?:\n\(Did you mean (.*)\?\))?\n*$/s.exec(text) ?? [];
@@ -54,7 +54,7 @@ export function wrongUseLine(text: string, usages: ReadonlyMap<string, string>):
   return `bench: ${printable(what).replace(/\.$/, '').replace(' is invalid. ', ' is invalid: ')}${suggestion} (${help})\n`;
 }
 
-/** @param hint what commander suggests, which knows the commands of a group, and suggests too much */
+/** @param hint suggestions of commander, which include the subcommands of a group and are too many */
 function commandMeant(word: string, commands: readonly string[], hint: string | undefined): string | null {
   const others = [...commands, ...(hint?.split(', ') ?? [])].filter((command) => command !== word);
   const found = nearest(word, [...MEANT.keys(), ...others]);
