@@ -13,8 +13,8 @@ export interface LayerGroup {
 }
 
 /**
- * Groups layers by all of the groupings, the longest first.
- * @param depth of `scope`, in parts of the path
+ * Groups layers by all of the groupings together, longest time first.
+ * @param depth depth of `scope` in parts of the path
  */
 export function groupLayers(
   layers: readonly LayerFacts[],
@@ -52,23 +52,23 @@ export const layersSummarySchema = z.strictObject({
   layers: count,
   totalMs: z.number(),
   overheadMs: z.strictObject({ reformat: z.number(), cast: z.number(), shape: z.number() }),
-  /** Of the time, in layers of which nothing within can be seen. */
+  /** Share of the time in layers whose content is not visible. */
   opaqueShare: timeShare,
-  /** Of the time, by the type that layers take in. */
+  /** Shares of the time by the input type of the layers. */
   precisionShares: z.array(z.strictObject({ precision: z.string(), share: timeShare })),
-  /** Of the time, in kernels that were written for an older GPU architecture than the newest in use. */
+  /** Share of the time in kernels for an older GPU architecture than the newest one in use. */
   olderKernelShare: timeShare,
   newestArchitecture: numberOrNull,
-  /** Minimum and maximum host time of the launches without a CUDA graph: 5 to 15 µs each. */
+  /** Minimum and maximum host time of the launches without a CUDA graph, in ms: 5 to 15 µs each. */
   launchFloorMs: z.tuple([z.number(), z.number()]),
 });
 
 export type LayersSummary = Immutable<z.infer<typeof layersSummarySchema>>;
 
-/** TensorRT's guide: a launch takes 5 to 15 µs of the host. */
+/** Host time of a launch according to TensorRT's guide: 5 to 15 µs. */
 const LAUNCH_MS = [0.005, 0.015] as const;
 
-/** @param totalMs of all layers, if not all of them are listed */
+/** @param totalMs time of all layers, if not all of them are listed */
 export function summarizeLayers(layers: readonly LayerFacts[], totalMs = sumMs(layers)): LayersSummary {
   const share = (chosen: (layer: LayerFacts) => boolean): number =>
     totalMs > 0 ? sumMs(layers.filter(chosen)) / totalMs : 0;
@@ -98,7 +98,7 @@ export function summarizeLayers(layers: readonly LayerFacts[], totalMs = sumMs(l
 
 const ISLAND_SHARE = 0.02;
 
-/** Groups that compute in 16 bits or more with a notable share of the time: islands in a quantized network. */
+/** Groups that compute in 16 bits or more with a considerable share of the time: islands in a quantized network. */
 export function precisionIslands(layers: readonly LayerFacts[]): LayerGroup[] {
   const wide = layers.filter(
     ({ kind, precisionIn }) => kind === 'compute' && /^(?:fp|bf|tf)(?:16|32)$/.test(precisionIn ?? ''),

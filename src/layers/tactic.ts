@@ -1,4 +1,4 @@
-/** Parts of a kernel name; null where it lacks them. */
+/** Parts of a kernel name; null for a missing part. */
 export function parseTactic(text: string) {
   const hashed = /^(.*?)_?(0x[0-9a-f]{8,})(_\w+)?$/i.exec(text);
   const name = hashed === null ? text : `${hashed[1]}${hashed[3] ?? ''}`;
@@ -8,12 +8,12 @@ export function parseTactic(text: string) {
     return found === null ? null : Number(found);
   };
   return {
-    /** Without the hash of a generated kernel, which differs from build to build and by itself proves nothing. */
+    /** Without the hash of a generated kernel, which differs between builds and proves nothing alone. */
     name: name === '' ? text : name,
     hash: hashed?.[2] ?? null,
-    /** Compute capability of the kernel: `90` of `sm90_xmma_gemm_…`. */
+    /** Compute capability of the kernel, such as `90` of `sm90_xmma_gemm_…`. */
     architecture: number(/^sm(\d{2,3})_/),
-    /** Of operands, accumulator and output: `f16f16_f16f32_f32`. */
+    /** Types of operands, accumulator and output: `f16f16_f16f32_f32`. */
     types: match(
       /_((?:(?:e4m3|e5m2|bf16|tf32|f16|f32|i8|i32|s8|u8)+)(?:_(?:e4m3|e5m2|bf16|tf32|f16|f32|i8|i32|s8|u8)+)*)_/,
     ),
@@ -31,7 +31,7 @@ export function compareTactics(a: string | null, b: string | null): TacticChange
   return was.hash === is.hash ? 'same' : 'other hash';
 }
 
-/** Such as `tile 64x64x64 → 256x64x32, stages 4 → 3`. */
+/** Describes changes such as `tile 64x64x64 → 256x64x32, stages 4 → 3`. */
 export function describeTacticChange(a: string, b: string): string {
   const [was, is] = [parseTactic(a), parseTactic(b)];
   if (was.name === is.name) return 'another generated kernel of the same kind';

@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
 import type { Environment } from '../records/environment.ts';
 
-/** Facts from the operating system. Null where it has no such thing. */
+/** Facts from the operating system. Null if it does not have them. */
 export function hostFacts(env: EnvironmentVariables): Partial<Environment> {
   return {
     host: hostname(),
@@ -15,7 +15,7 @@ export function hostFacts(env: EnvironmentVariables): Partial<Environment> {
   };
 }
 
-/** The GPU's NUMA node; null if there is only one. `busId` as in nvidia-smi: `00000000:17:00.0`. */
+/** The NUMA node of the GPU; null if there is only one node. `busId` has the form of nvidia-smi: `00000000:17:00.0`. */
 export function numaNodeOf(busId: string | null): number | null {
   const [, domain, place] = /^(?:0000)?([\da-f]{4}):([\da-f:.]+)$/i.exec(busId ?? '') ?? [];
   if (domain === undefined || place === undefined) return null;
@@ -25,8 +25,8 @@ export function numaNodeOf(busId: string | null): number | null {
 }
 
 /**
- * A container knows its image only if the runtime states it: Podman in a file, Apptainer in a variable, others on
- * request (`-e CONTAINER_IMAGE=...`).
+ * The image of this container. The runtime must state it: Podman in a file, Apptainer in a variable, others on request
+ * (`-e CONTAINER_IMAGE=...`).
  * @param containerenv content of /run/.containerenv
  */
 export function containerImage(env: EnvironmentVariables, containerenv: string | null): string | null {
@@ -44,7 +44,7 @@ export function hostLoad(): number | null {
   return Number((minute / count).toFixed(3));
 }
 
-/** Null for a file that is not there, cannot be read or is empty. */
+/** Null for a missing, unreadable or empty file. */
 export function textOf(path: string): string | null {
   try {
     return readFileSync(path, 'utf8').trim() || null;
@@ -66,7 +66,7 @@ export function hostState(env: EnvironmentVariables) {
     memoryBytes: totalmem(),
     cpuGovernor: hostFacts(env).cpuGovernor ?? null,
     numaNodes: numaNodes(),
-    /** Its nvidia-smi says little, or is not there. */
+    /** On a Jetson, nvidia-smi reports little or does not exist. */
     isJetson: existsSync('/etc/nv_tegra_release'),
   };
 }

@@ -1,16 +1,19 @@
 import { textOf } from './host-facts.ts';
 
-/** The loader takes milliseconds; `--useRuntime` loads later, and from a cold network disk later still. */
+/** The loader takes milliseconds, but `--useRuntime` loads later, and even later from a cold network disk. */
 const LOOK_AFTER_MS = [250, 1_000, 4_000] as const;
 
 const MAPPED_LIBRARY = /\/libnvinfer(?:_lean|_dispatch)?\.so\.(\d+(?:\.\d+)*)(?: \(deleted\))?$/m;
 
-/** Version in the file name of the mapped TensorRT library; the kernel has resolved symbolic links. */
+/** Version in the file name of the mapped TensorRT library. The kernel has resolved symbolic links. */
 export function libraryVersion(maps: string): string | null {
   return MAPPED_LIBRARY.exec(maps)?.[1] ?? null;
 }
 
-/** From /proc while trtexec runs; null without /proc. Looked up once: all runs use the same program. */
+/**
+ * The library that trtexec loaded, read from /proc while it runs; null without /proc. Read only once, because all runs
+ * use the same program.
+ */
 export class LoadedLibrary {
   private found: string | null = null;
   private timers: readonly NodeJS.Timeout[] = [];
@@ -24,7 +27,7 @@ export class LoadedLibrary {
     this.timers = LOOK_AFTER_MS.map((ms) => setTimeout(() => this.look(pid), ms).unref());
   }
 
-  /** Call when it has ended: its id may be reused soon. */
+  /** Call this when the process has ended, because its ID may be reused soon. */
   stop(): void {
     for (const timer of this.timers) clearTimeout(timer);
   }
@@ -36,7 +39,7 @@ export class LoadedLibrary {
   }
 }
 
-/** trtexec may have been started by a script. */
+/** A script may have started trtexec. */
 export function processTree(pid: number, depth = 3): number[] {
   if (depth === 0) return [];
   const children = textOf(`/proc/${pid}/task/${pid}/children`)?.split(/\s+/) ?? [];

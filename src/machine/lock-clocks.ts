@@ -15,11 +15,11 @@ type Machines = readonly [Machine, ...Machine[]];
 export interface WantedLock {
   /** Null if not requested. */
   readonly request: ClockRequest | null;
-  /** Where a run is one of many, only what goes wrong is reported. */
+  /** False for one of many runs, which only reports problems. */
   readonly isVerbose: boolean;
 }
 
-/** Runs `work` with locked clocks, and always releases them. It gets the machines with their clock policy. */
+/** Runs `work` with locked clocks, and always releases them. `work` receives the machines with their clock policy. */
 export async function withLockedClocks<Result>(
   { request, isVerbose }: WantedLock,
   machines: Machines,

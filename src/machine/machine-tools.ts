@@ -4,12 +4,12 @@ import type { EnvironmentVariables } from '../process/environment-variables.ts';
 
 export interface PythonFacts {
   readonly interpreter: string;
-  /** `$BENCH_PYTHON` named it. */
+  /** True if `$BENCH_PYTHON` named it. */
   readonly isNamed: boolean;
   readonly answer: Answer;
 }
 
-/** Queries versions without importing anything: an import of ModelOpt takes seconds. */
+/** Queries versions without importing anything, because an import of ModelOpt takes seconds. */
 const PYTHON_VERSIONS = `
 import json, platform, sys
 from importlib import metadata

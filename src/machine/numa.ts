@@ -5,8 +5,8 @@ import type { EnvironmentVariables } from '../process/environment-variables.ts';
 const ANSWER_MS = 5_000;
 
 /**
- * What is before a command line, empty when nothing is bound, and a note for the user.
- * @param gpuNode node that the GPU is attached to; null if there is only one
+ * The prefix of a command line, empty if nothing is bound, and a note for the user.
+ * @param gpuNode node of the GPU; null if there is only one
  */
 export async function bindToNode(policy: NumaPolicy, gpuNode: number | null, env: EnvironmentVariables) {
   const node = policy === 'auto' ? gpuNode : policy === 'off' ? null : policy;

@@ -1,12 +1,12 @@
 import { processTree } from './loaded-library.ts';
 import { textOf } from './host-facts.ts';
 
-/** A run of a third of a second takes less than one in all. */
+/** Short enough to sample a run of a third of a second. */
 const INTERVAL_MS = 200;
 
-/** Memory of the host that a process takes, with those that it starts: read from /proc several times a second. */
+/** Host memory of a process and of those that it starts, read from /proc several times a second. */
 export class ProcessMemory {
-  /** All that were seen, the process itself first. */
+  /** IDs of all processes that were seen, the process itself first. */
   readonly pids = new Set<number>();
   private peakKib = 0;
   private timer: NodeJS.Timeout | undefined;
@@ -18,12 +18,12 @@ export class ProcessMemory {
     this.timer = setInterval(() => this.look(pid), INTERVAL_MS).unref();
   }
 
-  /** Call when it has ended: its id may be reused soon. */
+  /** Call this when the process has ended, because its ID may be reused soon. */
   stop(): void {
     clearInterval(this.timer);
   }
 
-  /** The peak of the largest of its processes, in MiB; null where none was seen, as without /proc. */
+  /** The peak of the largest of its processes in MiB; null if none was seen, such as without /proc. */
   get peakMib(): number | null {
     return this.peakKib === 0 ? null : this.peakKib / 1024;
   }
@@ -36,7 +36,10 @@ export class ProcessMemory {
   }
 }
 
-/** The kernel's own record of the most that a process had resident, in KiB; 0 for a process that has ended. See proc_pid_status(5). */
+/**
+ * The kernel's record of the peak resident memory of a process in KiB; 0 for a process that has ended. Source:
+ * proc_pid_status(5).
+ */
 function peakResidentKib(status: string): number {
   return Number(/^VmHWM:\s*(\d+) kB$/m.exec(status)?.[1] ?? 0);
 }

@@ -11,7 +11,7 @@ import { flopsOf, layerWork, type LayerWork, type NetworkWork } from './layer-wo
 
 const timeShare = z.number().min(0).max(1);
 
-/** Where a layer lies under the roof of its GPU. Null: not known. */
+/** The position of a layer under the roofline of its GPU. Null: unknown. */
 export const efficiencySchema = z.strictObject({
   flops: numberOrNull.describe(
     'FLOPs of matrix products and convolutions for one query; multiply and add count as two',
@@ -27,13 +27,13 @@ export const efficiencySchema = z.strictObject({
 
 export type Efficiency = Immutable<z.infer<typeof efficiencySchema>>;
 
-/** A GPU at the clock that it ran at. */
+/** A GPU at the clock during the run. */
 interface ClockedGpu {
   readonly peaks: GpuPeaks;
   readonly clockMhz: number;
 }
 
-/** @param gpu null where its peaks or its clock are not known */
+/** @param gpu null if its peaks or its clock are unknown */
 function layerEfficiency(layer: LayerFacts, { bytes, flops }: LayerWork, gpu: ClockedGpu | null): Efficiency {
   const seconds = layer.averageMs > 0 ? layer.averageMs / 1000 : null;
   const isProduct = flops !== null && flops > 0;
@@ -41,7 +41,7 @@ function layerEfficiency(layer: LayerFacts, { bytes, flops }: LayerWork, gpu: Cl
   const peak = precision === null ? null : peakOf(precision, gpu);
   const memory = gpu === null ? null : gpu.peaks.memoryGBs * 1e9;
   const flopPerByte = ratio(flops, bytes);
-  // What is no matrix product runs outside of the tensor cores, at least as fast as in FP32.
+  // Other work than matrix products runs outside of the tensor cores, at least as fast as in FP32.
   const ridge = ratio(flops === 0 ? peakOf('fp32', gpu) : peak, memory);
   return {
     flops,
@@ -64,8 +64,8 @@ function ratio(a: number | null, b: number | null): number | null {
 }
 
 /**
- * As the kernel says it: of `f32f32_tf32f32_f32` the second part. FP32 of a kernel that says nothing may be TF32, which
- * engines use by default: not known.
+ * The precision of a product according to its kernel: in `f32f32_tf32f32_f32` the second part. Unknown for an FP32
+ * kernel without types, which may use TF32 by default.
  */
 function productPrecision(layer: LayerFacts): string | null {
   const types = layer.tactic === null ? null : parseTactic(layer.tactic).types;
@@ -74,7 +74,7 @@ function productPrecision(layer: LayerFacts): string | null {
   return precision === 'unknown' || (precision === 'fp32' && types === null) ? null : precision;
 }
 
-/** Of one query of an engine. */
+/** Efficiency of one query of an engine. */
 export const engineEfficiencySchema = z.strictObject({
   onnx: z.string().nullable().describe('The model whose nodes were counted'),
   flops: numberOrNull.describe('FLOPs of all matrix products and convolutions; null if those of a node are unknown'),
@@ -111,8 +111,8 @@ export interface ShapedModel {
 
 /**
  * How much of its GPU an engine uses, as a whole and layer by layer.
- * @param found the model that the engine was built from, or why it is not known
- * @param ms of a query, without the profiler
+ * @param found the model from which the engine was built, or why it is unknown
+ * @param ms time of a query without the profiler
  */
 export function engineEfficiency(
   layers: readonly LayerFacts[],
@@ -149,7 +149,10 @@ export function engineEfficiency(
   return { engine: { onnx, flops, ...about, ...reached, timeShares, missing }, layers: each };
 }
 
-/** Most of the nodes that the engine names; networks of one exporter share a few names. */
+/**
+ * Whether a network has at least half of the nodes that the engine names. Networks of one exporter have a few names in
+ * common.
+ */
 function isModelOf({ nodes, weights }: NetworkWork, layers: readonly LayerFacts[]): boolean {
   const names = new Set([...nodes.map(({ name }) => name), ...weights]);
   const origins = new Set(layers.flatMap((layer) => layer.nodes));
@@ -171,7 +174,7 @@ function timeSharesOf(layers: readonly LayerFacts[], each: readonly Efficiency[]
   };
 }
 
-/** Of either roof. */
+/** Share of either roof below which a layer is far from both. */
 const FAR_BELOW = 0.1;
 
 const MOST_NAMED = 4;
@@ -191,8 +194,8 @@ function clockedGpu({ gpuName, maxSmClockMhz, mig, smClockMhz }: EngineCondition
 }
 
 /**
- * Share of the peak that a whole query reaches: how long its products would take at the peak of their precisions, over how
- * long it takes.
+ * Share of the peak that a whole query reaches: the time of its products at the peak of their precisions, over the time
+ * of the query.
  */
 function engineShare(layers: readonly Efficiency[], total: number | null, gpu: ClockedGpu | null, ms: number | null) {
   let [atPeakS, known] = [0, 0];

@@ -1,28 +1,28 @@
-/** What tensor cores compute in; `fp32` is without them. */
+/** Precisions of tensor cores; `fp32` runs without them. */
 const PEAK_PRECISIONS = ['fp32', 'tf32', 'fp16', 'bf16', 'fp8', 'int8', 'int4'] as const;
 
 export type PeakPrecision = (typeof PEAK_PRECISIONS)[number];
 
-/** Dense FLOP of one SM in one clock, without sparsity; precisions that its tensor cores do not have are absent. */
+/** Dense FLOP of one SM per clock, without sparsity. Omits precisions that its tensor cores lack. */
 type PerClock = Readonly<Partial<Record<PeakPrecision, number>>>;
 
 const VOLTA: PerClock = { fp32: 128, fp16: 1024 };
 const TURING: PerClock = { fp32: 128, fp16: 1024, int8: 2048, int4: 4096 };
 const AMPERE: PerClock = { fp32: 128, tf32: 1024, fp16: 2048, bf16: 2048, int8: 4096, int4: 8192 };
-/** Of graphics cards and those made of the same chips: A10, A40, RTX A6000. */
+/** Graphics cards and cards with the same chips: A10, A40, RTX A6000. */
 const GA10X: PerClock = { fp32: 256, tf32: 512, fp16: 1024, bf16: 1024, int8: 2048, int4: 4096 };
 const ADA: PerClock = { ...GA10X, fp8: 2048 };
-/** Half as fast with sums in FP32, in which TF32 and BF16 always are. */
+/** GeForce cards run at half the rate when they accumulate in FP32, as TF32 and BF16 always do. */
 const GEFORCE_ADA: PerClock = { ...ADA, tf32: 256, bf16: 512 };
 const HOPPER: PerClock = { fp32: 256, tf32: 2048, fp16: 4096, bf16: 4096, fp8: 8192, int8: 8192 };
 
 export interface GpuPeaks {
-  /** As nvidia-smi says it, without `NVIDIA` or `Tesla`. */
+  /** Names according to nvidia-smi, without `NVIDIA` or `Tesla`. */
   readonly names: readonly string[];
   readonly sms: number;
-  /** Of tensor cores, at which the published peaks hold. */
+  /** Boost clock in MHz, for which the peaks are published. */
   readonly boostMhz: number;
-  /** The highest published clock of the card. */
+  /** The highest published clock of the card in MHz. */
   readonly highestMhz: number;
   readonly memoryGBs: number;
   readonly perClock: PerClock;
@@ -35,8 +35,8 @@ const GA102_PAPER = 'NVIDIA Ampere GA102 GPU Architecture (whitepaper)';
 const ADA_PAPER = 'NVIDIA Ada GPU Architecture (whitepaper)';
 
 /**
- * Chips whose SMs, clock and peaks NVIDIA publishes. A card that is not here has no peak: none is guessed. A test derives
- * each published peak from SMs, operations and clock.
+ * Chips whose SMs, clock and peaks NVIDIA publishes. A card that is not listed has no peak. A test derives each
+ * published peak from SMs, operations and clock.
  */
 export const GPU_PEAKS: readonly GpuPeaks[] = [
   gpu(['H200'], 132, 1830, 4800, HOPPER, `${HOPPER_PAPER}; H200 datasheet`, 1980),
@@ -69,13 +69,13 @@ function gpu(
   return { names, sms, boostMhz, highestMhz, memoryGBs, perClock, source };
 }
 
-/** Null for a card that is not in the table. @param name as nvidia-smi or trtexec says it */
+/** Null for a card that is not in the table. @param name name from nvidia-smi or trtexec */
 export function peaksOf(name: string): GpuPeaks | null {
   const short = name.replace(/^(?:(?:NVIDIA|Tesla) )+/, '').toLowerCase();
   return GPU_PEAKS.find(({ names }) => names.some((known) => known.toLowerCase() === short)) ?? null;
 }
 
-/** Dense FLOP/s at a clock; null for a precision that its tensor cores do not have. */
+/** Dense FLOP/s at a clock; null for a precision that its tensor cores lack. */
 export function peakFlops({ perClock, sms }: GpuPeaks, precision: string, clockMhz: number): number | null {
   const known = PEAK_PRECISIONS.find((one) => one === precision);
   const perSm = known === undefined ? undefined : perClock[known];
