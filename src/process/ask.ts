@@ -7,12 +7,12 @@ export type Answer = { readonly kind: 'answered'; readonly text: string; readonl
 
 export type NoAnswer = { readonly kind: 'missing' } | { readonly kind: 'silent'; readonly afterS: number } | Refusal;
 
-/** It failed, was ended by a signal, or could not be started. */
+/** A program that failed, was ended by a signal, or could not be started. */
 export interface Refusal {
   readonly kind: 'refused';
-  /** The last line that it printed, or why it could not be started. */
+  /** The last printed line, or why the program could not be started. */
   readonly problem: string;
-  /** Null if there is none: see `signal`. */
+  /** Null if there is no exit code; see `signal`. */
   readonly exitCode: number | null;
   /** The signal that ended it; null if none did. */
   readonly signal: string | null;
@@ -24,7 +24,7 @@ export interface AskOptions {
   /** Default: the environment of this process. */
   readonly env?: EnvironmentVariables;
   readonly cwd?: string;
-  /** 0: no limit. */
+  /** 0 for no limit. */
   readonly timeoutMs?: number;
   /** Ends the program; the answer is then a refusal. */
   readonly signal?: AbortSignal;
@@ -33,7 +33,10 @@ export interface AskOptions {
 const MAX_OUTPUT_BYTES = 256 << 20;
 const MAX_PROBLEM = 300;
 
-/** An argument list, never a shell line. Never throws. Without execa, which loads longer than most answers take. */
+/**
+ * Runs a program with an argument list, never a shell line. Never throws. It does not use execa, which takes longer to
+ * load than most programs to answer.
+ */
 export function ask(file: string, args: readonly string[], options: AskOptions = {}): Promise<Answer> {
   const { cwd, signal, timeoutMs = 0 } = options;
   return new Promise((resolve) => {
@@ -48,7 +51,7 @@ export function ask(file: string, args: readonly string[], options: AskOptions =
         resolve({ kind: 'refused', problem, exitCode, signal: error.signal ?? null, text, stderr });
       }
     });
-    // A program that reads from a terminal would wait for input.
+    // Close standard input, because a program that reads from a terminal would wait.
     child.stdin?.end();
   });
 }
@@ -60,7 +63,7 @@ export interface AskNowOptions {
   readonly descriptor?: number;
 }
 
-/** Synchronous `ask`, usable while this process exits. */
+/** Synchronous `ask`, which also works while this process exits. */
 export function askNow(file: string, args: readonly string[], options: AskNowOptions = {}): Answer {
   const { descriptor, timeoutMs = 0 } = options;
   const done = spawnSync(file, [...args], {
@@ -68,7 +71,7 @@ export function askNow(file: string, args: readonly string[], options: AskNowOpt
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe', ...(descriptor === undefined ? [] : [descriptor])],
   });
-  // Null if it could not be started.
+  // The output is null if the program could not be started.
   const [text, stderr] = [done.stdout ?? '', done.stderr ?? ''];
   if (done.status === 0) return { kind: 'answered', text, stderr };
   const code = done.error !== undefined && 'code' in done.error ? done.error.code : null;

@@ -2,19 +2,19 @@ import { closeSync, fstatSync, openSync, readSync, renameSync, writeSync } from 
 
 import { omittedLine } from '../text/omitted-output.ts';
 
-/** A longer log keeps the first and the last half of this. */
+/** A longer log keeps the first and the last half of this size. */
 const LOG_CAP_BYTES = 64 << 20;
-/** The process with a longer one is ended. */
+/** A process with a longer log is ended. */
 export const LONGEST_LOG_BYTES = 1 << 30;
 
 const COPY_BYTES = 1 << 20;
-/** A line cut by the boundary is dropped, unless it is longer than this. */
+/** A line at the cut is dropped, unless it is longer than this. */
 const LINE_SEARCH_BYTES = 1 << 16;
 const READ_BYTES = 1 << 18;
 
 /**
- * A log that a process writes directly to the file: its output survives whatever happens to bench, and does not pass
- * through bench while something is timed. It is trimmed once the process has ended.
+ * A log that a process writes directly to a file. The output survives a kill of bench, and does not pass through bench
+ * during timing. It is trimmed after the process has ended.
  */
 export class CappedLog {
   readonly fd: number;
@@ -30,7 +30,7 @@ export class CappedLog {
     this.fd = openSync(path, 'a+');
   }
 
-  /** Output since the last call, at most its last 256 KiB, and the size of all. */
+  /** Output since the last call, limited to its last 256 KiB, and the total size. */
   take(): { readonly text: string; readonly size: number } {
     const { size } = fstatSync(this.fd);
     const bytes = Math.min(Math.max(0, size - this.seen), READ_BYTES);
@@ -46,7 +46,7 @@ export class CappedLog {
     }
   }
 
-  /** Drops the middle, at ends of lines. */
+  /** Drops the middle at ends of lines. */
   private trim(size: number): void {
     const half = Math.floor(this.capBytes / 2);
     const searched = Math.min(half, LINE_SEARCH_BYTES);

@@ -10,8 +10,8 @@ export function isInstalled(program: string): boolean {
 }
 
 /**
- * What a program makes of what is written to it, such as `xz -dc`. It ends with the stream.
- * @throws as an error of the stream: when it cannot be started, or fails
+ * A stream through a program such as `xz -dc`. The program ends with the stream.
+ * @throws as an error of the stream: when the program cannot be started, or fails
  */
 export function filterThrough(program: string, args: readonly string[]): Duplex {
   const child = spawn(program, [...args], { stdio: ['pipe', 'pipe', 'ignore'] });
@@ -25,7 +25,7 @@ export function filterThrough(program: string, args: readonly string[]): Duplex 
     },
   });
   const fail = (what: string): void => void stream.destroy(new EnvironmentLackingError(`${program}: ${what}`));
-  // Its exit code says why it takes no more.
+  // The exit code of the program explains this error.
   child.stdin.on('error', () => {});
   child.stdout.on('data', (chunk: Buffer) => {
     if (!stream.push(chunk)) child.stdout.pause();

@@ -7,12 +7,12 @@ import { printable } from '../text/printable.ts';
 import type { EnvironmentVariables } from './environment-variables.ts';
 import { orNull } from './process-identity.ts';
 
-/** Folder of locks that hold across processes, users and stores: `$BENCH_LOCK_DIR`, else one per machine. */
+/** Folder of locks across processes, users and stores: `$BENCH_LOCK_DIR`, else one per machine. */
 export function lockFolder(env: EnvironmentVariables): string {
   return env['BENCH_LOCK_DIR'] || join(tmpdir(), 'trtbench-locks');
 }
 
-/** Sticky: every user may add a lock, and remove only their own. */
+/** Sticky: every user may add a lock, but may remove only their own. */
 const SHARED_MODE = 0o1777;
 
 /** @throws EnvironmentLackingError if the folder cannot be created or written */
@@ -31,14 +31,14 @@ export function makeLockFolder(env: EnvironmentVariables): string {
   return folder;
 }
 
-/** `mkdirSync` with `recursive` never returns where the kernel forbids folders, as in /proc. */
+/** `mkdirSync` with `recursive` never returns if the kernel forbids folders, as in /proc. */
 function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   makeFolder(dirname(folder));
   try {
     mkdirSync(folder);
   } catch (error) {
-    // Another process has made it meanwhile.
+    // Another process may have made it in the meantime.
     if (!existsSync(folder)) throw error;
   }
 }
@@ -49,7 +49,7 @@ export function clockRecordName(gpuUuid: string): string {
   return `clocks-${gpuUuid}.json`;
 }
 
-/** Records of locked clocks. Every command looks, so this must be cheap. */
+/** Names of records of locked clocks. Every command reads them, so this must be fast. */
 export function clockRecordNames(env: EnvironmentVariables): string[] {
   return (orNull(() => readdirSync(lockFolder(env))) ?? []).filter((name) => CLOCK_RECORD.test(name));
 }

@@ -4,9 +4,9 @@ import { currentPidNamespace, identityOf, orNull, processNumbers } from './proce
 import type { RunId, SweepId } from '../records/scalars.ts';
 
 /**
- * Environment variable that identifies everything a run started, including processes that left its process group by
- * setsid or were orphaned: it is inherited, and visible in /proc. Only a process that clears its environment and leaves
- * the group escapes. It names the owning bench, so that no other bench's processes are ended.
+ * Environment variable that identifies every process of a run. It is inherited and visible in /proc, so it also finds
+ * processes that left the group by setsid or were orphaned. Only a process that clears its environment and leaves the
+ * group escapes. The mark names the owning bench, so that no processes of another bench are ended.
  */
 export const MARK_VARIABLE = 'BENCH_ATTEMPT';
 
@@ -15,10 +15,10 @@ export function markOf(sweepId: SweepId, runId: RunId): string {
   return [sweepId, runId, pid, startTicks ?? '', currentPidNamespace() ?? ''].join('/');
 }
 
-/** Ample for a program that starts new processes while its own are ended. */
+/** Ample for a program that starts new processes while its processes are being ended. */
 const MAX_ROUNDS = 20;
 
-/** Ends all processes of this user with such a mark; none without /proc. */
+/** Ends all processes of this user with a chosen mark; none without /proc. */
 export function endMarked(isChosen: (mark: string) => boolean): number {
   const ended = new Set<number>();
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
@@ -26,7 +26,7 @@ export function endMarked(isChosen: (mark: string) => boolean): number {
       const mark = pid === process.pid ? null : markOfProcess(pid);
       return mark !== null && isChosen(mark);
     });
-    // Do not wait for one that the kernel has not removed yet.
+    // Do not wait for processes that the kernel has not removed yet.
     if (found.every((pid) => ended.has(pid))) return ended.size;
     for (const pid of found) {
       orNull(() => process.kill(pid, 'SIGKILL'));
@@ -36,14 +36,14 @@ export function endMarked(isChosen: (mark: string) => boolean): number {
   return ended.size;
 }
 
-/** True if the bench with this mark is gone; false for another container, which is not visible from here. */
+/** True if the bench of this mark has ended; false for another container, which is not visible from here. */
 function isOrphanMark(mark: string): boolean {
   const [, , pid = '', startTicks = '', namespace = ''] = mark.split('/');
   if (!/^\d+$/.test(pid) || startTicks === '' || namespace !== currentPidNamespace()) return false;
   return identityOf(Number(pid)).startTicks !== startTicks;
 }
 
-/** Ends processes left by a killed bench, of any sweep or store, and reports it. */
+/** Ends processes of a killed bench, of any sweep or store, and reports them. */
 export function endOrphans(onNote: (text: string) => void): void {
   const ended = endMarked(isOrphanMark);
   if (ended === 0) return;

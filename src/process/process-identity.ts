@@ -21,13 +21,13 @@ export function identityOf(pid: number): ProcessIdentity {
   return { pid, startTicks: startTicksOf(pid), bootId: currentBootId() };
 }
 
-/** False without /proc, where it cannot be determined. */
+/** False without /proc, because it cannot be determined. */
 function isStillRunning(identity: ProcessIdentity): boolean {
   if (identity.startTicks === null || identity.bootId !== currentBootId()) return false;
   return startTicksOf(identity.pid) === identity.startTicks;
 }
 
-/** As `isStillRunning`, but without /proc any process with that id counts: right for locks. */
+/** Like `isStillRunning`, but without /proc any process with that ID counts, as locks need it. */
 export function isProbablyRunning(identity: ProcessIdentity): boolean {
   if (identity.startTicks !== null) return isStillRunning(identity);
   try {
@@ -38,7 +38,7 @@ export function isProbablyRunning(identity: ProcessIdentity): boolean {
   }
 }
 
-/** The same of a process of which only the number is known. */
+/** Like `isProbablyRunning`, for a process of which only the ID is known. */
 export function isPidRunning(pid: number): boolean {
   return isProbablyRunning({ pid, startTicks: null, bootId: null });
 }
@@ -48,12 +48,12 @@ export function processNumbers(): number[] {
   return (orNull(() => readdirSync('/proc')) ?? []).filter((name) => /^\d+$/.test(name)).map(Number);
 }
 
-/** Ends a process left by a killed bench, with its group. */
+/** Ends a process of a killed bench, with its group. */
 export function endOrphan(identity: ProcessIdentity): boolean {
   return isStillRunning(identity) && orNull(() => process.kill(-identity.pid, 'SIGKILL')) === true;
 }
 
-/** Null where the system does not say it, or does not do it. */
+/** The result of a system call; null if it fails. */
 export function orNull<Value>(ask: () => Value): Value | null {
   try {
     return ask();
@@ -65,7 +65,7 @@ export function orNull<Value>(ask: () => Value): Value | null {
 /** Null for a process that has ended, including a zombie. */
 function startTicksOf(pid: number): string | null {
   const stat = orNull(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  // The name in parentheses may contain anything: count from behind it.
+  // The name in parentheses may contain anything, so count from its end.
   const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
   return fields[0] === 'Z' || fields[0] === 'X' ? null : (fields[19] ?? null);
 }
@@ -74,10 +74,10 @@ function currentBootId(): string | null {
   return orNull(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim());
 }
 
-/** A process, and where its id is valid: other machines or containers may see the same files. */
+/** A process and the scope of its ID, because other machines or containers may see the same files. */
 export const ownerSchema = identitySchema.extend({
   host: z.string(),
-  /** Process ids are valid only within it; null if the system has none. */
+  /** Process IDs are valid only in this namespace; null if the system has none. */
   pidNamespace: knownOrNull,
 });
 

@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
 
 /**
- * From here on the heap is collected when it is half more than what is in use, and its young part grows no more: without
- * this, a loop over many files holds several times what it needs.
+ * Makes V8 collect the heap when it exceeds the used part by half, and keeps the young generation small. Otherwise a
+ * loop over many files uses several times the memory that it needs.
  */
 export function keepHeapSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1');

@@ -5,16 +5,16 @@ import { keysOf } from '../text/unknown-values.ts';
 import type { BoundBy } from './bound.ts';
 import { type Metric, METRIC_IDS, type MetricId, metricOf, metricSchema, metricWord } from './metric.ts';
 
-/** What the gate also judges, and no run states by itself. */
+/** Metrics that only the gate judges, because no run has them. */
 const JUDGED_ONLY = {
-  /** Shares of the runs of a sweep that have this bottleneck. */
+  /** Shares of the runs of a sweep with this bottleneck. */
   hostBoundPercent: { word: 'host-bound', label: 'host-bound runs', unit: '%', betterIs: 'lower' },
   h2dBoundPercent: { word: 'h2d-bound', label: 'H2D-bound runs', unit: '%', betterIs: 'lower' },
   d2hBoundPercent: { word: 'd2h-bound', label: 'D2H-bound runs', unit: '%', betterIs: 'lower' },
   powerBoundPercent: { word: 'power-bound', label: 'power-bound runs', unit: '%', betterIs: 'lower' },
-  /** Share of the time in the precision asked for. */
+  /** Share of the time in the requested precision. */
   precisionSharePercent: { word: 'precision-share', label: 'actual precision', unit: '%', betterIs: 'higher' },
-  /** Signal to noise ratio of the outputs of a variant. */
+  /** Signal-to-noise ratio of the outputs of a variant. */
   sqnrDb: { word: 'sqnr', label: 'SQNR', unit: 'dB', betterIs: 'higher' },
 } as const satisfies Readonly<Record<string, Omit<Metric, 'id'> & { readonly word: string }>>;
 
@@ -28,7 +28,7 @@ export function isJudgedOnly(id: string): id is JudgedOnly {
   return Object.hasOwn(JUDGED_ONLY, id);
 }
 
-/** Bottlenecks that the gate judges, by the share of the runs that have them. */
+/** Bottlenecks that the gate judges by the share of the runs that have them. */
 export const BOUND_SHARES = {
   hostBoundPercent: 'host',
   h2dBoundPercent: 'h2d',
@@ -50,7 +50,7 @@ export function gatedMetricOf(id: GatedMetricId): Omit<Metric, 'id'> & { readonl
   return isJudgedOnly(id) ? { id, ...JUDGED_ONLY[id] } : metricOf(id);
 }
 
-/** The largest value that there can be, of a share; else null. */
+/** Upper limit of a share; else null. */
 export function wholeOf(id: GatedMetricId): number | null {
   if (id === 'gpuBusy') return 1;
   return isJudgedOnly(id) && JUDGED_ONLY[id].unit === '%' ? 100 : null;
@@ -60,12 +60,12 @@ function wordOf(id: GatedMetricId): string {
   return isJudgedOnly(id) ? JUDGED_ONLY[id].word : metricWord(id);
 }
 
-/** `engine` for engineMib, as older matrices say it: an id without its unit. */
+/** Returns `engine` for engineMib, the form of older matrices: an ID without its unit. */
 function shortName(id: string): string {
   return id.replace(/(?:Ms|S|Mib|Qps|Percent|Db)$/, '');
 }
 
-/** Each name that people may write, and the metric that it is; of another harness also its own names. */
+/** Metrics by every name that people may write; for other harnesses, their own names too. */
 export function metricNames(ofHarnesses: readonly MetricId[] = []): ReadonlyMap<string, GatedMetricId> {
   const own = [...METRIC_IDS, ...JUDGED_ONLY_IDS];
   return new Map<string, GatedMetricId>(

@@ -4,22 +4,22 @@ import type { TimeStatistics } from './measurement.ts';
 import { metricSchema, type ReadMetricId } from './metric.ts';
 import { flagOrNull, type Immutable, numberOrNull, textOrNull } from './scalars.ts';
 
-/** What measures time: the host's clock, or events that the GPU stamps. */
+/** The timer: the clock of the host, or events that the GPU stamps. */
 export const TIMERS = ['wall', 'cudaEvent', 'unknown'] as const;
 
 export type Timer = (typeof TIMERS)[number];
 
-/** An element of the sorted times (trtexec) or interpolated (numpy's default). Never compared with each other. */
+/** An element of the sorted times (trtexec), or interpolated (numpy's default). The two are never compared. */
 export const PERCENTILE_RULES = ['orderStatistic', 'linear', 'unknown'] as const;
 
 export type PercentileRule = (typeof PERCENTILE_RULES)[number];
 
-/** The part of the method that belongs to a cell, where that is not trtexec: another timer is another history. */
+/** The part of the method that belongs to a cell of a harness other than trtexec. Another timer is another history. */
 export const cellHarnessSchema = z.object({ name: z.string(), timer: z.enum(TIMERS), metric: metricSchema });
 
 export type CellHarness = Immutable<z.infer<typeof cellHarnessSchema>>;
 
-/** trtexec too, but what happens once in a process: such a cell has no steady times. */
+/** trtexec, measuring what happens once in a process; such a cell has no steady times. */
 export const COLD_START: CellHarness = { name: 'cold-start', timer: 'cudaEvent', metric: 'firstInferenceMs' };
 
 export function isColdStart({ harness }: { readonly harness?: CellHarness | null }): boolean {
@@ -41,7 +41,7 @@ export const methodSchema = z.object({
 
 export type Method = Immutable<z.infer<typeof methodSchema>>;
 
-/** A number that is not one of bench's own metrics; its id contains unit and direction. */
+/** A metric that bench does not define. Its ID contains unit and direction. */
 export interface HarnessValue {
   readonly metric: ReadMetricId;
   readonly value: number;
@@ -49,12 +49,12 @@ export interface HarnessValue {
 
 export interface HarnessReading {
   readonly method: Method;
-  /** Of one query, whole batch; null if the harness prints none. */
+  /** Latency of one query with the whole batch; null if the harness prints none. */
   readonly latencyMs: TimeStatistics | null;
   readonly values: readonly HarnessValue[];
 }
 
 export type HarnessResult =
   | { readonly kind: 'read'; readonly reading: HarnessReading }
-  /** One line: what is missing or wrong, and in which file. */
+  /** One line with the missing or wrong thing and its file. */
   | { readonly kind: 'faulty'; readonly problem: string };

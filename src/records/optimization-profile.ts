@@ -37,7 +37,10 @@ export function outsideProfile(shapes: Shapes, profile: BuildShapes): Outside | 
   return null;
 }
 
-/** Index of the profile in which shapes run: of those that have them, the one with the nearest `opt`. -1: none has them. */
+/**
+ * Index of the profile that shapes run in: of those that include them, the one with the nearest `opt`. -1: none
+ * includes them.
+ */
 export function profileFor(shapes: Shapes, profiles: readonly BuildShapes[]): number {
   const distances = profiles.map((profile) =>
     outsideProfile(shapes, profile) === null ? distance(shapes, profile) : Number.POSITIVE_INFINITY,
@@ -46,14 +49,14 @@ export function profileFor(shapes: Shapes, profiles: readonly BuildShapes[]): nu
   return Number.isFinite(least) ? distances.indexOf(least) : -1;
 }
 
-/** Half and twice of `opt` are equally near. */
+/** Distance on the log scale, so that half and twice `opt` are equally near. */
 function distance(shapes: Shapes, profile: BuildShapes): number {
   return Object.entries(shapes)
     .flatMap(([input, shape]) => shape.map((value, place) => [value, profile[input]?.opt[place] ?? value] as const))
     .reduce((sum, [value, opt]) => sum + Math.abs(Math.log(Math.max(value, 1) / Math.max(opt, 1))), 0);
 }
 
-/** The profiles of an engine, from the flags that it was built with. */
+/** The profiles of an engine, from the options of its build. */
 export function profilesIn(flags: readonly string[]): BuildShapes[] {
   const [mins, opts, maxs] = (['min', 'opt', 'max'] as const).map((limit) =>
     flags

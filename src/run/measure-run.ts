@@ -14,9 +14,9 @@ import { type LoadableEngine, filledArgs } from '../engines/engine-state.ts';
 import type { RunId, SweepId } from '../records/scalars.ts';
 
 /**
- * Measures one run, which is to be stored then. @throws as `startAttempt`
+ * Measures one run; the caller stores it. @throws as `startAttempt`
  * @param engine null for another harness than trtexec
- * @param index counts from 0; recordings of the same cell are used in turn
+ * @param index number of the run from 0; recordings of a cell are used in turn
  */
 export async function startRun(
   context: SweepContext,
@@ -77,7 +77,7 @@ export async function startRun(
   return { isWell: ended.isWell, store };
 }
 
-/** Layers on auxiliary streams overlap: the profiler's times cannot be summed. */
+/** Notes that layers on auxiliary streams overlap, so that their times cannot be summed. */
 function overlapNotes({ role, buildRef }: PlannedRun, { builds }: SweepContext['plan']): string[] {
   const flags = builds.find((build) => build.buildRef === buildRef)?.flags ?? [];
   const hasAuxiliaryStreams = flags.some((flag) => /^--maxAuxStreams=[1-9]/.test(flag));
@@ -86,10 +86,10 @@ function overlapNotes({ role, buildRef }: PlannedRun, { builds }: SweepContext['
     : [];
 }
 
-/** More runs in one sweep are rare. */
+/** Largest number of previous runs to read; more in one sweep are rare. */
 const LAST_RUNS = 20;
 
-/** The cell's value in the previous sweep on such a machine that has it; null if none. */
+/** The value of the cell in the newest previous sweep on an equivalent machine; null if there is none. */
 function valueBefore(
   db: SweepContext['db'],
   { cellKey, harness }: PlannedRun,
@@ -114,7 +114,7 @@ function readingOf({ harness }: RunRecord, metric: MetricId) {
   return value === undefined ? null : { metric, value };
 }
 
-/** Deterministic for a run of a sweep: `--resume` uses it to find stored runs. */
+/** The ID of a run, which follows from its plan, so that `--resume` finds stored runs. */
 export function runIdOf(sweepId: SweepId, { role, cellKey, repeat }: PlannedRun): string {
   return hashOf({ sweepId, role, cellKey, repeat });
 }

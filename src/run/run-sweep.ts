@@ -21,12 +21,11 @@ import { lockSweep } from './sweep-lock.ts';
 import { measureInTurns } from './measure-in-turns.ts';
 
 /**
- * Does what a plan says, skipping what is stored already. Each result is stored the moment it is there, and a cell
- * that fails stops no other.
- * @param workers one for each GPU; the first speaks for the sweep where it makes no difference
- * @throws InterruptedError on Ctrl-C, after the running processes have been ended
- * @throws DiskFullError when there is no room for more
- * @throws StoreLostError when the store was deleted, replaced or damaged meanwhile
+ * Executes a plan and skips stored runs. Each result is stored at once, and a failed cell does not stop the others.
+ * @param workers one for each GPU; the first one represents the sweep if all are equal
+ * @throws InterruptedError on Ctrl-C, after the running processes have ended
+ * @throws DiskFullError when there is no more space
+ * @throws StoreLostError when the store was deleted, replaced or damaged in the meantime
  * @throws UsageError when another process measures the same sweep
  */
 export async function runSweep(workers: Side['workers'], stored: StoredPlan): Promise<SweepCounts> {
@@ -34,7 +33,7 @@ export async function runSweep(workers: Side['workers'], stored: StoredPlan): Pr
 }
 
 /**
- * Measures a sweep while no other process does, and closes it. It stays open when that fails.
+ * Measures a sweep under its lock, and closes it. After a failure it stays open.
  * @throws as `runSweep`
  */
 export async function inSweep<Result>(
@@ -44,7 +43,7 @@ export async function inSweep<Result>(
 ): Promise<Result> {
   const [{ artefactsFolder, sweep }] = workers;
   const unlock = lockSweep(artefactsFolder, sweep.sweepId);
-  // Their first lines take a moment, as does what follows.
+  // The first lines of the samplers take a moment, during which the sweep opens.
   for (const { watch } of workers) void watch?.begin();
   try {
     await openSweep(workers[0], stored);
@@ -64,7 +63,7 @@ export async function inSweep<Result>(
   }
 }
 
-/** The plan, then what the machine spoilt once more, then what the results so far are not enough for. */
+/** The runs of the plan, then replacements of disturbed runs, then further runs where the results do not suffice. */
 function executeRuns(workers: Side['workers'], stored: StoredPlan): Promise<SweepCounts> {
   const [first] = workers;
   const side = { workers };
@@ -85,7 +84,7 @@ function executeRuns(workers: Side['workers'], stored: StoredPlan): Promise<Swee
   });
 }
 
-/** The sweep is finished when its suspects are looked for, and again when they are measured. */
+/** The sweep is marked as finished before its suspects are chosen, and again after they are measured. */
 async function measureSuspects(workers: Side['workers'], stored: StoredPlan): Promise<void> {
   const [first] = workers;
   const { suspects, sweep } = first;
@@ -115,7 +114,7 @@ async function closeSweep(context: SweepContext, stored: StoredPlan): Promise<vo
   await saveState(context, stored, { ...context.sweep, state: 'finished', finishedAt: context.now().toISOString() });
 }
 
-/** First on disk, then in the store: what the store knows can always be restored. */
+/** Writes to the disk first and then to the store, so that the store can always be restored. */
 export async function saveState(
   { artefactsFolder, db }: Pick<SweepContext, 'artefactsFolder' | 'db'>,
   stored: StoredPlan,

@@ -8,14 +8,14 @@ import { printable } from '../text/printable.ts';
 const RUN_FILES = /^(?:run\.json|stdout\.log|profile\.json|layers\.json)(?:\.(?:gz|zst|br))?$/;
 
 /**
- * True for what looks like a path, or is a folder with a run.
- * @throws UsageError when it looks like one and does not exist
+ * True for a text that looks like a path, or that is a folder with a run.
+ * @throws UsageError when it looks like a path and does not exist
  */
 export function isPath(name: string, io: Io): boolean {
   const path = resolve(io.cwd, name);
   if (/[/\\]|\.(?:json|log|txt|csv|trace)(?:\.(?:gz|zst|br))?$|^\.{1,2}$/.test(name)) {
     if (existsSync(path)) return true;
-    // Branches have slashes, too; expressions may.
+    // Branches may also contain slashes, and so may expressions.
     if (/^[./~]|[/\\]$|\.(?:json|log|txt|csv|trace)(?:\.\w+)?$/.test(name)) {
       throw new UsageError(`${printable(name)}: no such file or folder`);
     }

@@ -12,7 +12,7 @@ const MOST_NAMED = 3;
 export interface MixedEngines {
   readonly sweepId: SweepId;
   readonly cell: KeyedCell;
-  /** Engine files as in the command lines. */
+  /** Engine files from the command lines. */
   readonly paths: readonly string[];
 }
 

@@ -6,8 +6,8 @@ import type { StoreDatabase } from '../store/file/open.ts';
 import { unfinishedSweeps } from '../store/sweeps/sweeps.ts';
 
 /**
- * Why there is nothing to show: nothing was measured, or no sweep finished.
- * @param branch null where none was requested
+ * The error for a store without results: nothing was measured, or no sweep finished.
+ * @param branch null if none was requested
  */
 export function nothingStored(db: StoreDatabase, branch: string | null = null): UsageError {
   const [begun] = unfinishedSweeps(db);

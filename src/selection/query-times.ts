@@ -5,16 +5,16 @@ import { runSamples } from '../store/runs/show-run.ts';
 
 const COLUMNS = { gpuComputeMs: 'computeMs', latencyMs: 'latencyMs' } as const;
 
-/** The queries of runs by one metric. */
+/** The queries of runs in one metric. */
 export interface RunQueries {
   readonly metric: keyof typeof COLUMNS;
-  /** Runs that kept their queries. */
+  /** Number of runs that kept their queries. */
   readonly runs: number;
-  /** Milliseconds, not empty. */
+  /** In milliseconds; not empty. */
   readonly values: readonly number[];
 }
 
-/** Pooled over the runs, in their order; null where the queries are not timed by it, or no run kept any. */
+/** Queries of the runs, pooled in order; null if the metric is not timed per query, or if no run kept queries. */
 export function queryTimes(db: StoreDatabase, runIds: readonly RunId[], metric: MetricId): RunQueries | null {
   const timed = metric === 'p99Ms' ? 'latencyMs' : metric;
   if (timed !== 'gpuComputeMs' && timed !== 'latencyMs') return null;
@@ -23,7 +23,7 @@ export function queryTimes(db: StoreDatabase, runIds: readonly RunId[], metric: 
   return kept.length === 0 ? null : { metric: timed, runs: kept.length, values: kept.flatMap((own) => [...own]) };
 }
 
-/** Null for none, and for a damaged one: nothing else of the run depends on it. */
+/** Null for missing and damaged samples, on which nothing else of the run depends. */
 function readable(db: StoreDatabase, runId: RunId): ReturnType<typeof runSamples> {
   try {
     return runSamples(db, runId);

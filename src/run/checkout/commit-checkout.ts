@@ -12,16 +12,16 @@ import { BrokenSubjectError, runCommand } from './user-command.ts';
 export interface CheckoutSource {
   /** Top folder of the user's checkout, without symbolic links. */
   readonly repository: string;
-  /** Gets worktrees, and logs of the command. */
+  /** Folder for worktrees and logs of the command. */
   readonly folder: string;
-  /** Builds a commit, in the worktree's counterpart of the folder where bench was started; empty for none. */
+  /** Command that builds a commit, run in the worktree's counterpart of the current folder; empty for none. */
   readonly command: readonly string[];
-  /** As the user named them. */
+  /** As the user named it. */
   readonly matrix: string;
   readonly trtexec: string | null;
 }
 
-/** A commit in a worktree of its own: the user's checkout is not touched. */
+/** A commit in a separate worktree, so that the checkout of the user stays unchanged. */
 export class CommitCheckout {
   readonly commit: string;
   private readonly source: CheckoutSource;
@@ -35,12 +35,12 @@ export class CommitCheckout {
     this.worktree = join(worktreesOf(source.folder), commit.slice(0, 16));
   }
 
-  /** Where bench is as if started in the worktree. */
+  /** The Io of bench as if it was started in the worktree. */
   get there(): Io {
     return { ...this.io, cwd: this.place(this.io.cwd) ?? this.worktree };
   }
 
-  /** @throws BrokenSubjectError */
+  /** @throws BrokenSubjectError when git cannot add the worktree */
   async add(): Promise<void> {
     const problem = await addWorktree(this.source.repository, this.worktree, this.commit);
     if (this.io.signal.aborted) throw new InterruptedError('interrupted');
@@ -54,7 +54,7 @@ export class CommitCheckout {
     throw new BrokenSubjectError(`the folder ${printable(relative(this.worktree, cwd))} is not in this commit`);
   }
 
-  /** @throws BrokenSubjectError */
+  /** @throws BrokenSubjectError when the command fails */
   async build(): Promise<void> {
     const log = join(this.source.folder, 'logs', this.commit.slice(0, 16));
     await runCommand({ command: this.source.command, cwd: this.there.cwd, log }, this.io);
@@ -71,7 +71,7 @@ export class CommitCheckout {
     return { path: own, isCopied: true };
   }
 
-  /** A program of the repository: this commit's, or built in its worktree. */
+  /** trtexec in the repository: that of this commit, or the one built in its worktree. */
   get trtexec(): string | null {
     if (this.source.trtexec === null) return null;
     const stated = resolve(this.io.cwd, this.source.trtexec);
@@ -87,7 +87,7 @@ export class CommitCheckout {
     return removeWorktree(this.source.repository, this.worktree);
   }
 
-  /** The path's counterpart in the worktree; null outside of the checkout. */
+  /** The counterpart of a path in the worktree; null outside of the checkout. */
   private place(path: string): string | null {
     const inside = pathInside(this.source.repository, path);
     return inside === null ? null : join(this.worktree, inside);
@@ -98,7 +98,7 @@ export function worktreesOf(folder: string): string {
   return join(folder, 'worktrees');
 }
 
-/** Relative to the top folder of the checkout; null outside of it. */
+/** The path relative to the top folder of the checkout; null outside of it. */
 export function pathInside(repository: string, path: string): string | null {
   const real = realPath(path);
   return isInside(repository, real) ? relative(repository, real) : null;

@@ -10,11 +10,11 @@ import { endOrphan, identityOf, identitySchema } from '../../process/process-ide
 import type { Invocation } from '../../process/spawn.ts';
 import { printable } from '../../text/printable.ts';
 
-/** A commit or a setting that cannot be measured, with the reason in one line. */
+/** A commit or setting that cannot be measured, with the reason in one line. */
 export class BrokenSubjectError extends BenchError {
   override readonly name = 'BrokenSubjectError';
   readonly exitCode = EXIT_CODES.incomplete;
-  /** The last lines that its command printed. */
+  /** The last lines that the command printed. */
   readonly lastLines: readonly string[];
 
   constructor(problem: string, lastLines: readonly string[] = [], options?: ErrorOptions) {
@@ -27,15 +27,15 @@ export class BrokenSubjectError extends BenchError {
   }
 }
 
-/** Set by git for its hooks: they may name another working tree. */
+/** Variables that git sets for its hooks; they may name another working tree. */
 const GIT_VARIABLES = ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_PREFIX'];
 
 export interface ExternalCommand {
   readonly command: readonly string[];
   readonly cwd: string;
-  /** Its output goes to `LOG.out` and `LOG.err`. */
+  /** Output goes to `LOG.out` and `LOG.err`. */
   readonly log: string;
-  /** Gets its output while it runs. */
+  /** Receives the output while the command runs. */
   readonly reader?: Invocation['reader'];
 }
 
@@ -70,7 +70,7 @@ export async function runCommand({ command, cwd, log, reader }: ExternalCommand,
 
 const LAST_LINES = 10;
 
-/** Ends a command left by a killed bench: it would work in the same folder. */
+/** Ends a command of a killed bench, which would work in the same folder. */
 function endLeftover(pidFile: string): void {
   const identity = readJson(pidFile, identitySchema);
   if (identity !== null) endOrphan(identity);
