@@ -1,4 +1,4 @@
-/** One column each, but for those that everybody writes with more. */
+/** ASCII for signs: one column each, except for those that are usually written with more. */
 const SIGNS: Readonly<Record<string, string>> = {
   '→': '->',
   '±': '+/-',
@@ -30,7 +30,7 @@ const SIGNS: Readonly<Record<string, string>> = {
   '┤': '|',
 };
 
-/** For a terminal without Unicode: the signs of bench in ASCII; names keep their letters. */
+/** Replaces the signs of bench by ASCII for a terminal without Unicode. Names keep their letters. */
 export function asciiText(text: string): string {
   return text.replaceAll(/[^\p{ASCII}\p{L}]|µ/gu, (sign) => SIGNS[sign] ?? sign);
 }

@@ -9,7 +9,7 @@ interface SideRow {
   readonly ciPercent: readonly [number, number] | null;
 }
 
-/** Two sides of cells, and the change between them with its interval; a unit that all share is in the header. */
+/** Columns for two sides of cells and the change between them with its interval. A common unit is in the header. */
 export function sideColumns<Row extends SideRow>(
   rows: readonly Row[],
   names: readonly [string, string],

@@ -1,9 +1,9 @@
-/** What only a shell understands, as a word of its own. */
+/** Words that only a shell understands. */
 const OF_SHELL = new Set(['&&', '||', '|', ';', '&', '>', '>>', '<', '2>&1']);
 
 /**
- * The words of a command line as a shell splits them: by blanks, with '…' and "…" and a backslash. Nothing is expanded.
- * @returns what is wrong with it, as a text, where there are no words, an open quote, or something for a shell
+ * Splits a command line into words like a shell: by blanks, with '…', "…" and a backslash. Expands nothing.
+ * @returns a text for a problem: no words, an open quote, or something for a shell
  */
 export function commandWords(text: string): readonly string[] | string {
   const words: string[] = [];

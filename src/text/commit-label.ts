@@ -6,6 +6,6 @@ export function describeCommit({ branch, commit, dirty }: Pick<Sweep, 'branch' |
   if (commit === null) return printable(branch ?? '');
   const short = `${commit.slice(0, 8)}${dirty === true ? '+dirty' : ''}`;
   if (branch === null) return short;
-  // Its two sweeps differ in the commit, which a narrow column must not cut off.
+  // The two sweeps differ in the commit, which a narrow column must not truncate.
   return branch === COMPARE_BRANCH ? `${short} ${branch}` : `${printable(branch)} ${short}`;
 }

@@ -1,6 +1,9 @@
 const OMITTED = /^\[bench\] at least (\d+) bytes were left out here$/;
 
-/** Is in a log in place of its middle. The number is the least: what a writer adds while it is cut is not counted. */
+/**
+ * The line in a log that replaces its middle. The number is a lower bound, because output during the cut is not
+ * counted.
+ */
 export function omittedLine(bytes: number): string {
   return `[bench] at least ${bytes} bytes were left out here`;
 }

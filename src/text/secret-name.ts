@@ -5,16 +5,16 @@ export const SECRETS_ARE_INHERITED =
 
 /** Words between underscores that mark a variable as secret. */
 const SECRET_WORDS = /^(?:auth|authorization|bearer|cookie|creds|dsn|jwt|pass|pat|private|tokens|webhooks)$/;
-/** Without underscores: GITHUBTOKEN, DBPASSWORD. */
+/** Parts of names without underscores, such as GITHUBTOKEN or DBPASSWORD. */
 const SECRET_PARTS =
   /(?:token|apikey|accesskey|privatekey|secretkey|sshkey|webhook)$|secret|passw|passphrase|credential/;
-/** Addresses of servers: most hold a password. */
+/** Servers whose addresses mostly contain a password. */
 const SERVERS =
   /^(?:amqp|broker|celery|clickhouse|couchdb|database|db|elasticsearch|mongo|mongodb|mssql|mysql|pg|postgres|postgresql|rabbitmq|redis|sentry|sql|sqlalchemy)$/;
 const ADDRESSES = new Set(['url', 'uri', 'connection', 'conn']);
-/** Counts of tokens, as of language models, are no secrets. */
+/** Counts of tokens, such as those of language models, are not secrets. */
 const AMOUNTS = new Set(['batched', 'input', 'max', 'min', 'new', 'num', 'output', 'total']);
-/** `https://user:password@host`. */
+/** Matches `https://user:password@host`. */
 const ADDRESS_WITH_PASSWORD = /^[a-z][a-z0-9+.-]*:\/\/[^/\s:@]*:([^/\s@]+)@/i;
 
 export function isSecretName(variable: string): boolean {
@@ -31,7 +31,7 @@ export function isSecretName(variable: string): boolean {
   return words.some((word) => SECRET_WORDS.test(word) || SECRET_PARTS.test(word));
 }
 
-/** Whether a variable may be stored with its value: neither name nor value reveals a secret. */
+/** Whether a variable must not be stored with its value, because its name or value reveals a secret. */
 export function isSecret(variable: string, value: string): boolean {
   return isSecretName(variable) || ADDRESS_WITH_PASSWORD.test(value);
 }

@@ -1,20 +1,23 @@
 export interface RoundScale {
   readonly low: number;
   readonly high: number;
-  /** Round numbers from `low` on, three to five of them, as texts of equal precision: each in a row, as far apart as the next. */
+  /** Three to five round numbers from `low` on, as texts of equal precision. They are in equally spaced rows. */
   readonly ticks: readonly { readonly value: number; readonly text: string }[];
 }
 
 const MOST_TICKS = 5;
 
-/** Smallest scale with round numbers in equally spaced rows that holds both; `low` is below `high`. @param rows of the chart, three at least */
+/**
+ * The smallest scale that includes both values and has round numbers in equally spaced rows. `low` is below `high`.
+ * @param rows rows of the chart, at least three
+ */
 export function roundScale(low: number, high: number, rows: number): RoundScale {
   const rowsOfStep = Math.max(1, Math.ceil((rows - 1) / (MOST_TICKS - 1)));
   const finest = Math.floor(Math.log10(((high - low) / (rows - 1)) * rowsOfStep));
   const candidates = [finest, finest + 1].flatMap((exponent) =>
     [1, 2, 5].map((mantissa) => ({ step: mantissa * 10 ** exponent, decimals: Math.max(0, -exponent) })),
   );
-  // Rows are counted from zero: those whose number is one of a step have a label.
+  // Rows are counted from zero, and a row whose number is a multiple of a step has a label.
   const rowOf = (value: number, step: number): number => Math.floor((value / step) * rowsOfStep + ROUNDING);
   const fitting = candidates.find(({ step }) => ((rowOf(low, step) + rows - 1) * step) / rowsOfStep >= high);
   const { step, decimals } = fitting ?? { step: high - low, decimals: 4 };
@@ -25,5 +28,5 @@ export function roundScale(low: number, high: number, rows: number): RoundScale 
   return { low: (lowest * step) / rowsOfStep, high: ((lowest + rows - 1) * step) / rowsOfStep, ticks };
 }
 
-/** Of a quotient that should be whole. */
+/** Rounding error of a quotient that should be an integer. */
 const ROUNDING = 1e-9;

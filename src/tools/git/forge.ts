@@ -1,4 +1,4 @@
-/** Where a repository can be read in a browser. */
+/** The web address of a repository. */
 export interface Forge {
   readonly kind: keyof typeof PATHS;
   /** `https://github.com/acme/bench`, without user and password. */
@@ -23,7 +23,7 @@ const HOSTS: Readonly<Record<string, Forge['kind']>> = {
   'gitea.com': 'gitea',
 };
 
-/** A company's own host says by its first word what runs on it: `gitlab.acme.com`. */
+/** The first word of a company's host names its software: `gitlab.acme.com`. */
 const OWN_HOSTS: Readonly<Record<string, Forge['kind']>> = {
   github: 'github',
   gitlab: 'gitlab',
@@ -31,12 +31,12 @@ const OWN_HOSTS: Readonly<Record<string, Forge['kind']>> = {
   forgejo: 'gitea',
 };
 
-/** `git@host:path`, which is no URL. */
+/** Matches `git@host:path`, which is not a URL. */
 const SCP = /^(?:[\w.-]+@)?(?<host>[\w.-]+):(?<path>[^/].*)$/;
 
 /**
  * @param remote URL of a remote, as git prints it: `https:`, `http:`, `ssh:`, `git:`, or `user@host:path`
- * @returns null for a host that is not known to be a forge: a guessed link would be wrong
+ * @returns null for a host that is not a known forge, because a guessed link would be wrong
  */
 export function forgeOf(remote: string): Forge | null {
   const place = placeOf(remote.trim());
@@ -61,17 +61,17 @@ function placeOf(remote: string) {
   const url = URL.parse(remote);
   if (url === null || !['https:', 'http:', 'ssh:', 'git:', 'git+ssh:'].includes(url.protocol)) return null;
   const isWeb = url.protocol === 'https:' || url.protocol === 'http:';
-  // The port of ssh is not that of the pages.
+  // The port of ssh differs from that of the web pages.
   const port = isWeb && url.port !== '' ? `:${url.port}` : '';
   return { scheme: isWeb ? url.protocol : 'https:', host: url.hostname.toLowerCase(), port, path: url.pathname };
 }
 
-/** @returns null for what is no commit id */
+/** @returns null for a text that is not a commit ID */
 export function commitUrl({ kind, url }: Forge, commit: string): string | null {
   return isCommit(commit) ? `${url}/${PATHS[kind].commit(commit)}` : null;
 }
 
-/** What came after `from`, up to `to`. @returns null where one of them is no commit id */
+/** URL of the changes from `from` to `to`. @returns null if one of them is not a commit ID */
 export function compareUrl({ kind, url }: Forge, from: string, to: string): string | null {
   return isCommit(from) && isCommit(to) ? `${url}/${PATHS[kind].compare(from, to)}` : null;
 }

@@ -16,7 +16,7 @@ export async function git(cwd: string, args: readonly string[], timeoutMs = 0): 
   return answer.kind === 'answered' ? answer.text : null;
 }
 
-/** Untracked files do not make a tree dirty. `timeoutMs` 0: no limit. */
+/** Untracked files do not make a tree dirty. @param timeoutMs 0 for no limit */
 export async function readGitState(cwd: string, timeoutMs = 0): Promise<GitState> {
   const args = ['status', '--porcelain=v2', '--branch', '--untracked-files=no'];
   const status = await git(cwd, args, timeoutMs);
@@ -28,7 +28,7 @@ export async function readGitState(cwd: string, timeoutMs = 0): Promise<GitState
 
 /** Null if the revision is unknown. */
 export async function resolveRevision(cwd: string, revision: string): Promise<string | null> {
-  // git takes an empty name for HEAD.
+  // Reject an empty name, which git takes for HEAD.
   if (revision.trim() === '') return null;
   const out = await git(cwd, ['rev-parse', '--verify', '--quiet', '--end-of-options', `${revision}^{commit}`]);
   return out?.trim() ?? null;
@@ -38,7 +38,7 @@ export async function mergeBase(cwd: string, a: string, b: string): Promise<stri
   return (await git(cwd, ['merge-base', '--end-of-options', a, b]))?.trim() ?? null;
 }
 
-/** What `git log` prints of each commit; nothing when git does not know them. */
+/** Output of `git log` for each commit; empty if git does not know the revisions. */
 async function log(cwd: string, args: readonly string[], revisions: string): Promise<string[]> {
   const out = await git(cwd, ['-c', 'log.showSignature=false', 'log', ...args, '--end-of-options', revisions]);
   return (out ?? '').split('\n').filter((line) => line !== '');
@@ -59,11 +59,14 @@ export async function ancestors(cwd: string, commit: string): Promise<string[]> 
   return out === null ? [] : out.trim().split('\n');
 }
 
-/** CI jobs work on a detached head: from variables of GitHub, GitLab and Jenkins. A tag has no branch. */
+/**
+ * The branch of a CI job, which works on a detached head, from variables of GitHub, GitLab and Jenkins. A tag has no
+ * branch.
+ */
 export function ciBranch(env: Readonly<Record<string, string | undefined>>): string | null {
   const isTag = env['GITHUB_REF_TYPE'] === 'tag' || Boolean(env['CI_COMMIT_TAG']);
   const names = [
-    // For a pull request the ref name is that of the merge, `12/merge`.
+    // For a pull request, the ref name is that of the merge: `12/merge`.
     env['GITHUB_HEAD_REF'],
     ...(isTag ? [] : [env['GITHUB_REF_NAME'], env['CI_COMMIT_REF_NAME']]),
     env['BRANCH_NAME'],
@@ -71,13 +74,13 @@ export function ciBranch(env: Readonly<Record<string, string | undefined>>): str
   return names.find((name) => name !== undefined && name !== '') ?? null;
 }
 
-/** The branch that a pull request is to be merged into: from variables of GitHub, GitLab and Jenkins. */
+/** The target branch of a pull request, from variables of GitHub, GitLab and Jenkins. */
 export function targetBranch(env: Readonly<Record<string, string | undefined>>): string | null {
   const names = [env['GITHUB_BASE_REF'], env['CI_MERGE_REQUEST_TARGET_BRANCH_NAME'], env['CHANGE_TARGET']];
   return names.find((name) => name !== undefined && name !== '') ?? null;
 }
 
-/** The root of the repository that a folder is in; null if there is none. */
+/** The root of the repository that contains a folder; null if there is none. */
 export async function repositoryFolder(cwd: string): Promise<string | null> {
   return (await git(cwd, ['rev-parse', '--show-toplevel']))?.replace(/\n$/, '') ?? null;
 }
@@ -87,7 +90,7 @@ export async function originUrl(cwd: string): Promise<string | null> {
   return (await git(cwd, ['remote', 'get-url', 'origin']))?.trim() ?? null;
 }
 
-/** @param path relative to the root of the repository */
+/** @param path path relative to the root of the repository */
 export async function isInCommit(repository: string, commit: string, path: string): Promise<boolean> {
   return (await git(repository, ['cat-file', '-e', `${commit}:${path}`])) !== null;
 }
@@ -100,7 +103,10 @@ export async function subjectOf(cwd: string, commit: string): Promise<string> {
   return (await log(cwd, ['--max-count=1', '--format=%s'], commit))[0] ?? '';
 }
 
-/** The user's checkout is not changed; what is in the way is removed. Returns git's error, or null. */
+/**
+ * Adds a worktree without changing the checkout of the user; removes an existing one of this path. Returns git's error,
+ * or null.
+ */
 export async function addWorktree(
   repository: string,
   folder: string,
@@ -117,7 +123,7 @@ export async function removeWorktree(repository: string, folder: string): Promis
   await rm(folder, { recursive: true, force: true });
 }
 
-/** Removes every worktree in a folder that contains nothing else. */
+/** Removes a folder and all worktrees in it; the folder contains nothing else. */
 export async function removeWorktrees(repository: string, folder: string): Promise<void> {
   const names = await readdir(folder).catch((): string[] => []);
   for (const name of names) await removeWorktree(repository, join(folder, name));

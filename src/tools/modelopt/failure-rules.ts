@@ -14,9 +14,9 @@ export interface ConversionFacts {
 type Problem = string | ((match: RegExpExecArray, facts: ConversionFacts) => string);
 
 interface More {
-  /** Else `conversionFailed`. */
+  /** Default: `conversionFailed`. */
   readonly reason?: FailureReason;
-  /** The machine lacks something: no other variant could be made either. */
+  /** True if the machine lacks something, so that no other variant could be made either. */
   readonly lacks?: boolean;
 }
 
@@ -25,9 +25,9 @@ const INVALID: More = { reason: 'modelInvalid' };
 const NOT_WRITTEN: More = { reason: 'outputNotWritten' };
 
 /**
- * Errors of ModelOpt's ONNX tools (seen with 0.47.0), most reliable first: id, pattern, and what the user reads, with
- * the groups of the pattern and the facts in braces. A pattern matches the end of standard error; the logs of standard
- * output come before it. ERROR and WARNING in its log mean nothing: every good run on a CPU prints both.
+ * Errors of ModelOpt's ONNX tools (seen with 0.47.0), most reliable first: ID, pattern, and text for the user with the
+ * groups of the pattern and the facts in braces. A pattern matches the end of standard error, which follows the logs of
+ * standard output. ERROR and WARNING in its log mean nothing: every good run on a CPU prints both.
  */
 const RULES: Readonly<Record<string, readonly [pattern: RegExp, problem: Problem, more?: More]>> = {
   notInstalled: [

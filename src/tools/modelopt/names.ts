@@ -1,9 +1,9 @@
 import * as z from 'zod';
 
-/** Arguments for the interpreter that install what variants require. */
+/** Arguments for the interpreter that install the requirements of variants. */
 export const MODELOPT_INSTALL = '-m pip install "nvidia-modelopt[onnx]==0.47.0"';
 
-/** Packages that affect a variant's bytes, and so its identity, each with its possible package names. */
+/** Packages that affect the bytes of a variant, and so its identity, each with its possible package names. */
 export const MODELOPT_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'nvidia-modelopt': ['nvidia-modelopt'],
   onnx: ['onnx'],
@@ -18,7 +18,7 @@ const versionsSchema = z.object({
   packages: z.record(z.string(), z.string().nullable().catch(null)),
 });
 
-/** What the Python program in `machine/machine-tools.ts` prints; null when it is something else. */
+/** Reads the output of the Python program in `machine/machine-tools.ts`; null for other output. */
 export function readPythonVersions(text: string) {
   try {
     const { python, packages } = versionsSchema.parse(JSON.parse(text));

@@ -5,7 +5,7 @@ export interface CaptureRequest {
   /** Name of the report without its extension. */
   readonly output: string;
   readonly replaces: boolean;
-  /** A graph is launched as a whole: its kernels are visible only if each node is traced. */
+  /** True if a graph is launched as a whole, so that its kernels are visible only with tracing of each node. */
   readonly hasGraph: boolean;
   readonly gpuMetrics: boolean;
   readonly dla: boolean;
@@ -15,7 +15,7 @@ export interface CaptureRequest {
 export const CAPTURED_QUERIES = 50;
 export const CAPTURED_DLA_QUERIES = 20;
 
-/** Why this Nsight Systems cannot take the capture; null if it can. */
+/** Why this Nsight Systems does not support the capture; null if it does. */
 export function captureProblem(
   { dla, gpuMetrics }: Pick<CaptureRequest, 'dla' | 'gpuMetrics'>,
   { accelerators, gpuMetrics: option, version }: NsysDialect,
@@ -30,10 +30,10 @@ export function captureProblem(
 }
 
 /**
- * The command line of a capture behind `nsys`, as TensorRT's guide writes it: trtexec brackets its timed queries with
- * the profiler interface of CUDA, so that neither loading nor set-up is captured.
- * @param program trtexec with what is before its arguments
- * @param runArgs of a timed run of the cell, from the plan
+ * The arguments of `nsys` for a capture, as in TensorRT's guide. trtexec brackets its timed queries with the profiler
+ * interface of CUDA, so that loading and setup are not captured.
+ * @param program trtexec with the words before its arguments
+ * @param runArgs arguments of a timed run of the cell, from the plan
  */
 export function captureArgs(
   request: CaptureRequest,
@@ -59,7 +59,7 @@ export function captureArgs(
   ];
 }
 
-/** What trtexec is stated of a run under a profiler: a number of queries, without a warm-up. */
+/** Arguments of trtexec for a run under a profiler: a number of queries, without a warm-up. */
 export function capturedRun(engine: string, iterations: number): string[] {
   return [`--loadEngine=${engine}`, '--warmUp=0', '--duration=0', `--iterations=${iterations}`];
 }
@@ -74,11 +74,11 @@ function dlaTrace({ accelerators }: NsysDialect): string[] {
   ];
 }
 
-/** Durations and exports do not affect a capture; one stream is the default. */
+/** Options that do not affect a capture, such as durations and exports. One stream is the default. */
 const NOT_CAPTURED =
   /^--(?:loadEngine|warmUp|duration|iterations|percentile|profilingVerbosity|export\w+|dumpProfile|separateProfileRun)(?:=|$)|^--(?:infStreams|streams)=1$/;
 
-/** The arguments of a timed run that make the cell what it is. */
+/** The arguments of a timed run that define the cell. */
 export function ownArgs(runArgs: readonly string[]): string[] {
   return runArgs
     .filter((arg) => !NOT_CAPTURED.test(arg))
@@ -93,7 +93,7 @@ function isVerbosity(arg: string): boolean {
   return arg.startsWith('--profilingVerbosity=');
 }
 
-/** The build command for the user, without bench's own options. */
+/** The build command for the user, without options that bench adds. */
 export function shownBuildArgs(args: readonly string[], engine: string): string[] {
   const [onnx = '', ...rest] = args;
   const own = rest.filter(
@@ -107,7 +107,7 @@ export function shownBuildArgs(args: readonly string[], engine: string): string[
   ];
 }
 
-/** A model's name as the name of a file that needs no quotes in a shell. */
+/** The name of a model as a file name that needs no quotes in a shell. */
 export function fileName(name: string): string {
   return name.replace(/[^\w.-]/g, '_').replace(/^[.-]+/, '_') || 'model';
 }

@@ -9,16 +9,19 @@ const ACCELERATORS = ['tegra-accelerators', 'nvmedia'] as const;
 export interface NsysDialect {
   /** `2024.6.2`; null if assumed. */
   readonly version: string | null;
-  /** `--gpu-metrics-devices` in newer ones, where the older name was given up. */
+  /** `--gpu-metrics-devices` in newer versions, which removed the older name. */
   readonly gpuMetrics: (typeof GPU_METRICS)[number] | null;
   /** Option for tracing DLA: `nvmedia` until about 2022, `tegra-accelerators` later; null if unsupported. */
   readonly accelerators: (typeof ACCELERATORS)[number] | null;
 }
 
-/** As in TensorRT's guide; used if Nsight Systems is not queried. */
+/** The dialect of TensorRT's guide, used if Nsight Systems is not queried. */
 export const GUIDE_NSYS: NsysDialect = { version: null, gpuMetrics: '--gpu-metrics-device', accelerators: 'nvmedia' };
 
-/** From the help of `nsys profile`: renamings are undocumented, and embedded builds have their own options. */
+/**
+ * Reads the dialect from the help of `nsys profile`, because renamings are undocumented and embedded builds have their
+ * own options.
+ */
 export function nsysDialect(version: string, help: string): NsysDialect {
   const has = (option: string): boolean => new RegExp(`${option}(?![\\w-])`).test(help);
   const accelerators = sectionOf(help, '--accelerator-trace');
@@ -39,7 +42,7 @@ function sectionOf(help: string, option: string): string {
 
 const TIMEOUT_MS = 30_000;
 
-/** The installed Nsight Systems; null if there is none. Nothing is profiled. */
+/** The installed Nsight Systems; null if there is none. It profiles nothing. */
 export async function askNsys(env: EnvironmentVariables): Promise<NsysDialect | null> {
   const version = await ask('nsys', ['--version'], { env, timeoutMs: TIMEOUT_MS });
   if (version.kind === 'missing') return null;

@@ -18,9 +18,9 @@ export interface NsysContext {
 const TIMEOUT_MS = 60 * 60_000;
 const LAST_WORDS = 3;
 
-/** Its output is shown only if it fails. Returns null if it left the file `result`. */
+/** Runs nsys and shows its output only if it fails. Returns null if it wrote the file `result`. */
 export async function runNsys({ spawn, env, cwd, signal }: NsysContext, args: readonly string[], result: string) {
-  // An older file must not pass for the new one.
+  // Remove an older file, which must not be taken for the new one.
   rmSync(resolve(cwd, result), { force: true });
   return inTemporaryFolder('nsys', async (folder) => {
     const stdoutPath = join(folder, 'stdout.log');

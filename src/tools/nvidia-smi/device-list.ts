@@ -1,7 +1,7 @@
 import type { GpuReport } from './gpu-report.ts';
 
 export interface GpuDevice {
-  /** `GPU-…`, or `MIG-…`. */
+  /** `GPU-…` or `MIG-…`. */
   readonly uuid: string;
   /** `NVIDIA H200`; for a MIG device with its profile: `NVIDIA H200 MIG 1g.18gb`. */
   readonly name: string;
@@ -11,16 +11,19 @@ export interface GpuDevice {
   readonly boardUuid: string;
 }
 
-/** As short as possible: `GPU 2`, or `GPU 2 MIG-1a2b3c4d`. */
+/** A short label: `GPU 2`, or `GPU 2 MIG-1a2b3c4d`. */
 export function deviceLabel({ boardUuid, index, uuid }: GpuDevice): string {
   return uuid === boardUuid ? `GPU ${index}` : `GPU ${index} ${uuid.slice(0, 12)}`;
 }
 
 const GPU_LINE = /^GPU (\d+): (.+) \(UUID: (GPU-[\w-]+)\)/;
-/** `  MIG 1g.18gb     Device  0: (UUID: MIG-c7384736-…)`; before R470 its UUID was `MIG-GPU-…/7/0`. */
+/** Matches `  MIG 1g.18gb     Device  0: (UUID: MIG-c7384736-…)`; before R470 the UUID was `MIG-GPU-…/7/0`. */
 const MIG_LINE = /^\s+MIG (\S+)\s+Device\s+\d+: \(UUID: (MIG-[\w/-]+)\)/;
 
-/** Output of `nvidia-smi -L`. Of a divided GPU only the MIG devices: CUDA programs can use nothing else. */
+/**
+ * Parses `nvidia-smi -L`. For a divided GPU it returns only the MIG devices, because CUDA programs can use nothing
+ * else.
+ */
 export function parseDeviceList(text: string): GpuDevice[] {
   const devices: GpuDevice[] = [];
   let board: GpuDevice | null = null;
@@ -46,8 +49,8 @@ export function devicesOfReport({ gpus }: GpuReport): GpuDevice[] {
 }
 
 /**
- * Devices that a process may use by `CUDA_VISIBLE_DEVICES`; all if unset. Numbers are nvidia-smi's, as with
- * `CUDA_DEVICE_ORDER=PCI_BUS_ID`; like CUDA, stops at the first invalid entry.
+ * Devices that a process may use according to `CUDA_VISIBLE_DEVICES`; all if it is unset. Numbers are those of
+ * nvidia-smi, as with `CUDA_DEVICE_ORDER=PCI_BUS_ID`. Like CUDA, it stops at the first invalid entry.
  */
 export function visibleDevices(devices: readonly GpuDevice[], visible: string | undefined): GpuDevice[] {
   if (visible === undefined) return [...devices];
@@ -60,7 +63,7 @@ export function visibleDevices(devices: readonly GpuDevice[], visible: string | 
   return chosen;
 }
 
-/** By number (all MIG devices of that GPU), or by UUID prefix; empty if none or more than one matches. */
+/** Devices by number (all MIG devices of that GPU), or by UUID prefix; empty if none or more than one matches. */
 export function devicesNamed(devices: readonly GpuDevice[], name: string): GpuDevice[] {
   if (/^\d+$/.test(name)) return devices.filter(({ index }) => index === Number(name));
   if (!/^(?:GPU|MIG)-./.test(name)) return [];

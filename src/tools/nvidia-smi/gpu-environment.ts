@@ -2,8 +2,8 @@ import type { Environment } from '../../records/environment.ts';
 import type { GpuReport, GpuState } from './gpu-report.ts';
 
 /**
- * The first GPU that a process sees; null if unknown. Without `CUDA_DEVICE_ORDER=PCI_BUS_ID` CUDA counts the fastest
- * first, but nvidia-smi by bus: a number is reliable only among equal GPUs.
+ * The first GPU that a process sees; null if unknown. Without `CUDA_DEVICE_ORDER=PCI_BUS_ID`, CUDA orders GPUs by speed
+ * but nvidia-smi by bus, so that a number is reliable only among equal GPUs.
  */
 export function firstVisibleGpu(
   gpus: readonly GpuState[],
@@ -41,8 +41,8 @@ export function environmentOf({ driver, cuda }: GpuReport, gpu: GpuState | null)
 }
 
 /**
- * nvidia-smi does not report clocks locked with `-lgc`. It does report applications clocks; and an idle GPU whose clock
- * has dropped to its lowest is not locked. Null if neither is visible.
+ * The clock policy as far as nvidia-smi shows it; null if unknown. It reports applications clocks, but not clocks
+ * locked with `-lgc`. An idle GPU at its lowest clock is not locked.
  */
 function clockPolicyOf({ clocks, clockReasons }: GpuState): string | null {
   const { applicationsSmMhz, defaultApplicationsSmMhz, smMhz, supportedSmMhz } = clocks;
@@ -55,7 +55,7 @@ function clockPolicyOf({ clocks, clockReasons }: GpuState): string | null {
 }
 
 const BEFORE_ADA = /^(?:Kepler|Maxwell|Pascal|Volta|Turing|Ampere)$/;
-/** The GPUs of these architectures by name, for drivers that do not say it. */
+/** Names of GPUs with these architectures, for drivers that do not report the architecture. */
 const NAMES_BEFORE_ADA =
   /\b(?:Tesla|Quadro|GTX|TITAN|RTX [23]0\d0|RTX A\d{4}|T4|[PV]100|A(?:2|10G?|16|30|40|100|800))\b/;
 

@@ -7,11 +7,11 @@ import { isRecord, type UnknownRecord } from '../../text/unknown-values.ts';
 import { ExportFormatError, errorText } from '../../errors.ts';
 import { numberOrNull, reasonsOfFields, switchOrNull, textOrNull } from './values.ts';
 
-/** Content of `nvidia-smi -q -x`. Null everywhere: not supported by this driver or GPU. */
+/** Content of `nvidia-smi -q -x`. Null: not supported by this driver or GPU. */
 export type GpuReport = Immutable<ReturnType<typeof parseGpuReport>>;
 export type GpuState = GpuReport['gpus'][number];
 
-/** Values stay text: `NVIDIA 1e3` is not a number. The library limits entity expansion. */
+/** Values stay text, because `NVIDIA 1e3` is not a number. The library limits entity expansion. */
 const parser = new XMLParser({
   ignoreAttributes: false,
   attributeNamePrefix: '@',
@@ -38,9 +38,9 @@ export function parseGpuReport(xml: string) {
   const { driver_version, cuda_version, gpu } = log.data.nvidia_smi_log;
   return {
     driver: textOrNull(driver_version),
-    /** The newest CUDA version that the driver supports, not the one that a program uses. */
+    /** The newest CUDA version that the driver supports, not the version that a program uses. */
     cuda: textOrNull(cuda_version),
-    /** In nvidia-smi's order, by PCI bus. */
+    /** In the order of nvidia-smi, by PCI bus. */
     gpus: gpu.map(gpuState),
   };
 }
@@ -58,13 +58,13 @@ function gpuState(gpu: UnknownRecord, index: number) {
   const text = (...path: string[]): string | null => textOrNull(textAt(gpu, path));
   const number = (...path: string[]): number | null => numberOrNull(textAt(gpu, path));
   return {
-    /** Index in the report: nvidia-smi's own number, if no GPU was left out. */
+    /** Index in the report, which is nvidia-smi's number if no GPU was left out. */
     index,
     name: text('product_name'),
-    /** `Hopper`; drivers before 510 do not say it. */
+    /** Such as `Hopper`; drivers before 510 do not report it. */
     architecture: text('product_architecture'),
     uuid: text('uuid'),
-    /** As nvidia-smi writes it: `00000000:00:06.0`. */
+    /** In the form of nvidia-smi: `00000000:00:06.0`. */
     busId: text('pci', 'pci_bus_id') ?? text('@id'),
     vbios: text('vbios_version'),
     ecc: switchOrNull(text('ecc_mode', 'current_ecc')),
@@ -86,9 +86,12 @@ function gpuState(gpu: UnknownRecord, index: number) {
       defaultLimitW: powerLimit(number, 'default_power_limit'),
     },
     temperatureC: number('temperature', 'gpu_temp'),
-    /** Temperature of hardware slowdown. Hopper reports only the distance: then the sum, within a degree. */
+    /**
+     * Temperature of the hardware slowdown. Hopper reports only the distance to it, so this is a sum, accurate to a
+     * degree.
+     */
     slowdownTemperatureC: slowdownTemperature(number),
-    /** The maximum is that of GPU and slot together. */
+    /** The maximum applies to GPU and slot together. */
     pcie: {
       generation: number(...LINK, 'pcie_gen', 'current_link_gen'),
       width: number(...LINK, 'link_widths', 'current_link_width'),

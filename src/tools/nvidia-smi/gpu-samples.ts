@@ -12,14 +12,14 @@ import {
 
 export interface GpuSamples {
   readonly uuid: string | null;
-  /** nvidia-smi's own number; null if the file has none. */
+  /** nvidia-smi's number; null if the file has none. */
   readonly index: number | null;
   readonly samples: readonly TelemetrySample[];
 }
 
 /**
- * The samples of the GPU that a run used. A MIG device has an id of its own, and samples are of the whole GPU: with one
- * GPU there is no doubt. None when it is unknown which of several it was, or that it was another one.
+ * The samples of the GPU that a run used. A MIG device has another ID than the sampled whole GPU, so that a single GPU
+ * is taken. Empty if it is unknown which of several GPUs the run used, or if it used another one.
  */
 export function samplesOf(gpus: readonly GpuSamples[], uuid: string | null): readonly TelemetrySample[] {
   const isWholeGpu = uuid?.startsWith('GPU-') === true;
@@ -30,7 +30,7 @@ export function samplesOf(gpus: readonly GpuSamples[], uuid: string | null): rea
   return isWholeGpu && only.uuid !== null ? [] : only.samples;
 }
 
-/** Relevant columns. A query for `clocks.sm` is headed `clocks.current.sm`; the last names are dmon's. */
+/** Relevant columns. A query for `clocks.sm` has the header `clocks.current.sm`; the last names are those of dmon. */
 const COLUMNS = {
   index: ['index', 'gpu'],
   uuid: ['uuid', 'gpu_uuid'],
@@ -50,14 +50,14 @@ type Row = ReadonlyMap<string, string>;
 interface SampleFormat {
   readonly fieldsOf: (line: string) => string[];
   readonly headerOf: (line: string) => string[] | null;
-  /** Not a sample, although it has as many fields as the header. */
+  /** Whether a line is not a sample, although it has as many fields as the header. */
   readonly isComment: (line: string) => boolean;
   readonly instantOf: (row: Row) => string | null;
   readonly reasonsIn: (row: Row) => ClockReason[] | null;
   readonly problem: string;
 }
 
-/** Columns in any order, identified by the header. Other columns and truncated lines are skipped. */
+/** Reads columns in any order by their header. Skips other columns and truncated lines. */
 function parseSamples(text: string, format: SampleFormat): GpuSamples[] {
   let header: readonly string[] | null = null;
   const rows: Row[] = [];
@@ -100,10 +100,10 @@ function numberIn(row: Row, column: keyof typeof COLUMNS): number | null {
 /** @throws ExportFormatError if there is no header line of `nvidia-smi --query-gpu=... --format=csv` */
 export function parseQueryCsv(text: string): GpuSamples[] {
   return parseSamples(text, {
-    // nvidia-smi quotes nothing.
+    // nvidia-smi does not quote fields.
     fieldsOf: (line) => line.split(',').map((field) => field.trim()),
     headerOf: (line) => {
-      // `clocks.current.sm [MHz]` without its unit.
+      // Removes the unit of `clocks.current.sm [MHz]`.
       const names = line.split(',').map((field) =>
         field
           .trim()
@@ -127,7 +127,7 @@ function isQueryColumn(name: string): boolean {
   return isKnown || isReasonMask(name) || clockReasonOfField(name) !== null;
 }
 
-/** The mask has all reasons; single columns only the queried ones. */
+/** The mask has all reasons, while single columns have only the queried ones. */
 function queryReasons(row: Row): ClockReason[] | null {
   for (const [name, value] of row) {
     const reasons = isReasonMask(name) ? reasonsOfMask(value) : null;
@@ -137,8 +137,8 @@ function queryReasons(row: Row): ClockReason[] | null {
 }
 
 /**
- * Parses the output of `nvidia-smi dmon`. Its `-s` selects the columns; the first line with `#` names them, the second
- * has their units, and both are repeated after every screenful.
+ * Parses the output of `nvidia-smi dmon`. Its `-s` selects the columns. The first line with `#` names them, the second
+ * one has their units, and both are repeated on every screen.
  * @throws ExportFormatError if no line names columns
  */
 export function parseDmon(text: string): GpuSamples[] {
@@ -163,13 +163,13 @@ function isDmonComment(line: string): boolean {
   return line.trim().startsWith('#');
 }
 
-/** `20261121` and `07:55:17`, with `-o DT`. A time without a date is ignored. */
+/** Reads `20261121` and `07:55:17`, with `-o DT`. Ignores a time without a date. */
 function dmonInstant(row: Row): string | null {
   const [, year, month, day] = /^(\d{4})(\d\d)(\d\d)$/.exec(row.get('Date') ?? '') ?? [];
   return instantOrNull(`${year}/${month}/${day} ${row.get('Time') ?? ''}`);
 }
 
-/** dmon reports violations: of the power cap in percent of the time, of a thermal limit as yes or no. */
+/** dmon reports violations of the power cap in percent of the time, and of a thermal limit as yes or no. */
 function dmonReasons(row: Row): ClockReason[] | null {
   const power = numberOrNull(row.get('pviol'));
   const thermal = numberOrNull(row.get('tviol'));

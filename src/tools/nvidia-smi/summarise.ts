@@ -1,7 +1,7 @@
 import { median } from '../../statistics/median.ts';
 import { CLOCK_REASONS, type OtherProcess, type RunTelemetry, type TelemetrySample } from '../../records/telemetry.ts';
 
-/** What only the moment of a run knows, besides the samples. */
+/** Facts that can only be read during the run, in addition to the samples. */
 export interface HostMoment {
   readonly otherProcesses: readonly OtherProcess[];
   readonly hostLoad: number | null;
@@ -16,13 +16,13 @@ export const NOT_WATCHED: HostMoment = {
   processMemoryMaxMib: null,
 };
 
-/** An idle H200 was seen to report up to 12 % for a moment after a process had left. */
+/** An idle H200 reported up to 12 % for a moment after a process had ended. */
 const LEAST_BUSY_PERCENT = 15;
 
 /**
- * Summarizes the samples of one run. A run loads its engine first and ends within a second, so some samples are of an
- * idle GPU, and one at an edge is mixed. Samples count if the GPU was at least half as busy as in the busiest one;
- * without utilization, if it did not report idle. If it was active in none of them, all count.
+ * Summarizes the samples of one run. A run first loads its engine and ends within a second, so that some samples show
+ * an idle GPU, and one at an edge is mixed. A sample counts if the GPU was at least half as busy as in the busiest one;
+ * without utilization, if it was not reported as idle. If no sample is active, all count.
  */
 export function summariseTelemetry(samples: readonly TelemetrySample[], moment: HostMoment): RunTelemetry {
   const working = workingSamples(samples);
@@ -39,7 +39,7 @@ export function summariseTelemetry(samples: readonly TelemetrySample[], moment: 
     gpuUtilisationPercent: median(values('gpuUtilisationPercent')),
     memoryUsedMaxMib: highest(values('memoryUsedMib')),
     clockReasons: reasonShares(working),
-    // An idle link of many cards drops by itself: only a busy GPU's link is meaningful.
+    // On many cards, an idle link slows down, so that only the link of a busy GPU is meaningful.
     pcieGeneration: lowest(values('pcieGeneration')),
     pcieWidth: lowest(values('pcieWidth')),
     ...moment,

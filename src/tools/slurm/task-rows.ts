@@ -1,7 +1,7 @@
 export interface TaskRow {
-  /** `8_3`. */
+  /** Such as `8_3`. */
   readonly task: string;
-  /** In capitals: `RUNNING`. */
+  /** In capitals, such as `RUNNING`. */
   readonly state: string;
   readonly reason: string | null;
   readonly node: string | null;
@@ -12,7 +12,7 @@ export interface TaskRow {
   readonly restarts: number | null;
 }
 
-/** `squeue -h -r -t all -o '%i|%A|%T|%r|%N'`. */
+/** Format for `squeue -h -r -t all -o '%i|%A|%T|%r|%N'`. */
 export const SQUEUE_FORMAT = '%i|%A|%T|%r|%N';
 
 export function parseSqueue(text: string): TaskRow[] {
@@ -24,7 +24,7 @@ export function parseSqueue(text: string): TaskRow[] {
 
 export const SACCT_FORMAT = 'jobid,jobidraw,state,exitcode,nodelist,start,end';
 
-/** `sacct -n -X -P`: the last line of a task is its last run. */
+/** Parses `sacct -n -X -P`. The last line of a task is its last run. */
 export function parseSacct(text: string): TaskRow[] {
   return text.split('\n').flatMap((line) => {
     const [task = '', , state = '', exit = '', node = ''] = line.trim().split('|');
@@ -33,7 +33,7 @@ export function parseSacct(text: string): TaskRow[] {
   });
 }
 
-/** `scontrol show job ID -o`: one line for each task that the controller still knows. */
+/** Reads `scontrol show job ID -o`, which prints one line for each task that the controller still has. */
 export function parseScontrolJobs(text: string): TaskRow[] {
   return text.split('\n').flatMap((line) => {
     const fields = new Map(
@@ -63,8 +63,8 @@ function isTask(text: string): boolean {
   return /^\d+_\d+$/.test(text);
 }
 
-/** `CANCELLED` of `CANCELLED by 0`. */
-/** `42:0` is exit code 42, `0:9` is signal 9. */
+/** The state without its details: `CANCELLED` for `CANCELLED by 0`. */
+/** Reads an exit field: `42:0` is exit code 42, `0:9` is signal 9. */
 function exitOf(text: string): Pick<TaskRow, 'exitCode' | 'signal'> {
   const [, code, signal] = /^(\d+):(\d+)$/.exec(text) ?? [];
   return {
