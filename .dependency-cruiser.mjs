@@ -2,7 +2,7 @@
 // and, of another feature, what it offers; features form no circle.
 /** Everything that knows the domain or the world, and no feature. */
 const PLATFORM =
-  'errors\\.ts|exit-codes\\.ts|records|text|statistics|judge|layers|matrix|trtexec|tools|harnesses|machine|process|artefacts|variants|engines|store|run|terminal|html|selection|cli';
+  'errors\\.ts|exit-codes\\.ts|records|text|statistics|judge|layers|matrix|trtexec|tools|harnesses|machine|process|files|artefacts|variants|engines|store|run|terminal|html|selection|cli';
 
 /** Folders that only turn values into values: no clock, file, process, environment or console. */
 const PURE = 'records|text|statistics|judge|layers|matrix|harnesses|terminal';
@@ -96,6 +96,13 @@ export default {
       comment: 'a command loads its feature when it is called, and the feature takes the type of its options from it',
       from: {},
       to: { circular: true, viaOnly: { pathNot: '^src/features/.*/command\\.ts$' } },
+    },
+    {
+      name: 'a-command-loads-its-feature-when-called',
+      severity: 'error',
+      comment: 'a static import would load the feature at every start',
+      from: { path: '^src/features/.*/command\\.ts$' },
+      to: { path: '^src/features/', dependencyTypesNot: ['type-only', 'dynamic-import'] },
     },
     {
       name: 'a-command-is-loaded-by-the-list-alone',

@@ -3,13 +3,12 @@
  *
  *     npm run bench:all
  *     node benchmarks/all.ts start-up parse --json
- *     node benchmarks/all.ts --small              whether they still work: see size.ts
+ *     node benchmarks/all.ts --small              whether they still work: see timing.ts
  */
 import { cpus } from 'node:os';
 import { inspect, parseArgs } from 'node:util';
 
-import { cost } from './cost.ts';
-import { detection } from './detection/detection.ts';
+import { detection } from './detection.ts';
 import { gate } from './gate.ts';
 import { htmlReport } from './html-report.ts';
 import { importing } from './import.ts';
@@ -19,8 +18,7 @@ import { memory } from './memory.ts';
 import { merge } from './merge.ts';
 import { nightly } from './nightly.ts';
 import { parse } from './parse.ts';
-import { tableLines } from './result-table.ts';
-import { type Benchmark, type Row, verdictOf } from './row.ts';
+import { type Benchmark, type Row, tableLines, verdictOf } from './row.ts';
 import { scale } from './scale.ts';
 import { startUp } from './start-up.ts';
 import { stubLoop } from './stub-loop.ts';
@@ -39,7 +37,6 @@ const BENCHMARKS: readonly Benchmark[] = [
   detection,
   nightly,
   gate,
-  cost,
 ];
 
 const { values: options, positionals: names } = parseArgs({

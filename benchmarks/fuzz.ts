@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 
 import { runFuzz } from './fuzz/run-fuzz.ts';
-import { inTemporaryFolder } from './temporary-folder.ts';
+import { inTemporaryFolder } from './timing.ts';
 
 const MOST_MIB = 500;
 /** Node would rather take more memory than collect what the readers leave: with these it shows what they need. */

@@ -8,10 +8,8 @@ import { encodeLayers, encodeSamples } from '../src/store/runs/blob-codecs.ts';
 import { CHROMIUM, fileUrl, startChromium } from '../test/support/browser.ts';
 import { makeLargeStore } from './large-store.ts';
 import { bench } from './processes.ts';
-import { type Benchmark, needing, type Row } from './row.ts';
-import { inTemporaryFolder } from './temporary-folder.ts';
-import { medianTimesMs, seconds, timedMs } from './timing.ts';
-import { sized } from './size.ts';
+import { absolute, type Benchmark, needing, type Row } from './row.ts';
+import { inTemporaryFolder, medianTimesMs, sized, timedMs } from './timing.ts';
 
 const SWEEPS = sized(365, 3);
 const ROUNDS = sized(7, 1);
@@ -30,25 +28,11 @@ async function measure(folder: string): Promise<Row[]> {
   addSamplesAndLayers(db);
   // Not in a clone: the sweeps of this store are of no branch.
   const { wallMs } = await bench(['report', '--html', file, '--db', db], { cwd: folder });
-  const megabytes = statSync(file).size / 1e6;
-  const made = { kind: 'measured', against: '', theirs: '' } as const;
   return [
-    {
-      ...made,
-      what: 'bench report --html, 72 cells by 365 sweeps, five runs each, layers and samples',
-      ratio: wallMs / 1000,
-      unit: ' s',
-      target: { atMost: 2 },
-      ours: seconds(wallMs),
-    },
-    {
-      ...made,
-      what: 'the file',
-      ratio: megabytes,
-      unit: ' MB',
-      target: { atMost: 2 },
-      ours: `${megabytes.toFixed(2)} MB`,
-    },
+    absolute('bench report --html, 72 cells by 365 sweeps, five runs each, layers and samples', wallMs / 1000, ' s', {
+      atMost: 2,
+    }),
+    absolute('the file', statSync(file).size / 1e6, ' MB', { atMost: 2 }),
     ...(await browserRows(file)),
   ];
 }
@@ -67,7 +51,7 @@ function slowDown(db: Database.Database): void {
 }
 
 /** To every cell: samples of the newest night, and a profile of each of the last two; half of them get slower. All numbers are made up. */
-export function addSamplesAndLayers(path: string): void {
+function addSamplesAndLayers(path: string): void {
   const db = new Database(path);
   slowDown(db);
   const newest = db.prepare('select sweep_id from sweeps order by started_at desc limit 2').pluck();
@@ -119,32 +103,15 @@ async function browserRows(file: string): Promise<Row[]> {
   const browser = await startChromium();
   try {
     const { open } = await medianTimesMs({ open: () => openMs(browser, file) }, ROUNDS);
-    const made = { kind: 'measured', against: '', theirs: '' } as const;
-    const opened = {
-      ...made,
-      what: WHAT,
-      ratio: open / 1000,
-      unit: ' s',
-      target: { atMost: 1 },
-      ours: seconds(open),
-    } as const;
+    const rows = [absolute(WHAT, open / 1000, ' s', { atMost: 1 })];
     const page = await browser.newPage();
     await page.setViewport({ width: 1280, height: 900 });
     await page.goto(fileUrl(file));
     await page.evaluate(`document.querySelector('#cells-table tbody a').click()`);
     await page.waitForSelector('#cell .stage');
-    const rows: Row[] = [opened];
     for (const [what, event] of Object.entries(GESTURES)) {
       const rate = await framesPerS(page, event);
-      const words = `frames a second while the trend chart ${what}`;
-      rows.push({
-        ...made,
-        what: words,
-        ratio: rate,
-        unit: '',
-        target: { atLeast: 30 },
-        ours: `${rate.toFixed(0)} /s`,
-      });
+      rows.push(absolute(`frames a second while the trend chart ${what}`, rate, '', { atLeast: 30 }));
     }
     return rows;
   } finally {

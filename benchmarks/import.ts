@@ -2,13 +2,10 @@ import { appendFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } f
 import { join } from 'node:path';
 import { constants, zstdCompressSync } from 'node:zlib';
 
-import { benchWithUsage } from './usage.ts';
-import { bench, ROOT } from './processes.ts';
+import { bench, benchWithPeak, ROOT } from './processes.ts';
 import { readRecorded, unpackRun } from './recordings.ts';
-import type { Benchmark, Row } from './row.ts';
-import { sized } from './size.ts';
-import { inTemporaryFolder } from './temporary-folder.ts';
-import { medianTimesMs, seconds, timedMs } from './timing.ts';
+import { absolute, type Benchmark, type Row, versus } from './row.ts';
+import { inTemporaryFolder, medianTimesMs, sized, timedMs } from './timing.ts';
 
 const FOLDERS = sized(246, 6);
 const LOGS = sized(20_000, 80);
@@ -49,24 +46,9 @@ async function folders(folder: string): Promise<Row[]> {
     ROUNDS,
   );
   const what = `bench import of ${FOLDERS} run folders with their exports`;
-  const figures = { kind: 'measured', what, ours: seconds(ours) } as const;
   return [
-    {
-      ...figures,
-      against: 'an absolute limit',
-      ratio: ours / 1000,
-      unit: ' s',
-      target: { atMost: MAX_FOLDERS_S },
-      theirs: '',
-    },
-    {
-      ...figures,
-      against: 'only their files compressed',
-      ratio: ours / byHand,
-      unit: '×',
-      target: null,
-      theirs: seconds(byHand),
-    },
+    absolute(what, ours / 1000, ' s', { atMost: MAX_FOLDERS_S }),
+    versus(what, 'only their files compressed', [ours, byHand], null),
   ];
 }
 
@@ -86,16 +68,13 @@ async function logs(folder: string): Promise<Row[]> {
   mkdirSync(files, { recursive: true });
   const log = readRecorded(NIGHT, 'nights_1_vit_small.fp16.b8.graph1', 'stdout.log.br').toString('utf8');
   for (let index = 0; index < LOGS; index += 1) writeFileSync(join(files, `${index}.log`), `${log}\n${index}\n`);
-  const { peakMb, stdout, wallMs } = await benchWithUsage(
-    ['import', files, '--db', join(folder, 'bench.sqlite')],
-    folder,
-  );
+  const args = ['import', files, '--db', join(folder, 'bench.sqlite')];
+  const { peakMb, stdout, wallMs } = await benchWithPeak(args, folder);
   mustHave(stdout, LOGS);
   const what = `bench import of ${LOGS} logs`;
-  const figures = { kind: 'measured', what, against: 'an absolute limit', theirs: '' } as const;
   return [
-    { ...figures, ratio: wallMs / 1000, unit: ' s', target: { atMost: MAX_LOGS_S }, ours: seconds(wallMs) },
-    { ...figures, ratio: peakMb, unit: ' MB', target: { atMost: MAX_LOGS_MB }, ours: `${Math.round(peakMb)} MB` },
+    absolute(what, wallMs / 1000, ' s', { atMost: MAX_LOGS_S }),
+    absolute(what, peakMb, ' MB', { atMost: MAX_LOGS_MB }),
   ];
 }
 

@@ -3,12 +3,9 @@ import { join } from 'node:path';
 
 import { isRecord } from '../src/text/unknown-values.ts';
 import { initializer, model, node, type Piece, valueInfo, writeSparse } from '../test/support/onnx-writer.ts';
-import { benchWithUsage } from './usage.ts';
-import { bench, findTool, runProcess } from './processes.ts';
-import type { Benchmark, Row, Target } from './row.ts';
-import { inTemporaryFolder } from './temporary-folder.ts';
-import { medianTimesMs, seconds } from './timing.ts';
-import { sized } from './size.ts';
+import { bench, benchWithPeak, findTool, runProcess } from './processes.ts';
+import { absolute, type Benchmark, type Row, type Target, versus } from './row.ts';
+import { inTemporaryFolder, medianTimesMs, sized } from './timing.ts';
 
 const ROUNDS = sized(5, 1);
 const TENSORS = 392;
@@ -22,7 +19,7 @@ async function measure(folder: string): Promise<Row[]> {
   const within = join(folder, 'within.onnx');
   writeModel(beside, 2.5e9, 'beside.weights');
   writeModel(within, 1.9e9, null);
-  const facts = await benchWithUsage(['model', 'inspect', '--json', beside], folder);
+  const facts = await benchWithPeak(['model', 'inspect', '--json', beside], folder);
   checkFacts(facts.stdout);
   const python = await pythonWithOnnx();
   const theirs = async (path: string) => (python === null ? 0 : loadByOnnx(python, path));
@@ -35,38 +32,17 @@ async function measure(folder: string): Promise<Row[]> {
     },
     ROUNDS,
   );
-  const against = (what: string, timeMs: number, byOnnxMs: number, target: Target): Row =>
+  const versusOnnx = (what: string, sides: readonly [number, number], target: Target): Row =>
     python === null
       ? { kind: 'not measured', what, against: 'onnx.load', reason: 'needs pip install onnx' }
-      : {
-          kind: 'measured',
-          what,
-          against: 'onnx.load without external data',
-          ratio: timeMs / byOnnxMs,
-          unit: '×',
-          target,
-          ours: seconds(timeMs),
-          theirs: seconds(byOnnxMs),
-        };
+      : versus(what, 'onnx.load without external data', sides, target);
+  const against = '2.5 GB of weights beside the model';
   return [
-    absolute('time', times.beside / 1000, ' s', 1),
-    absolute('most memory held', facts.peakMb, ' MB', 100),
-    against('bench model inspect, 2.5 GB beside', times.beside, times.besideByOnnx, { atMost: 1 }),
-    against('bench model inspect, 1.9 GB within', times.within, times.withinByOnnx, { atMost: 0.5 }),
+    absolute('bench model inspect, time', times.beside / 1000, ' s', { atMost: 1 }, { against }),
+    absolute('bench model inspect, most memory held', facts.peakMb, ' MB', { atMost: 100 }, { against }),
+    versusOnnx('bench model inspect, 2.5 GB beside', [times.beside, times.besideByOnnx], { atMost: 1 }),
+    versusOnnx('bench model inspect, 1.9 GB within', [times.within, times.withinByOnnx], { atMost: 0.5 }),
   ];
-}
-
-function absolute(what: string, ratio: number, unit: ' s' | ' MB', atMost: number): Row {
-  return {
-    kind: 'measured',
-    what: `bench model inspect, ${what}`,
-    against: '2.5 GB of weights beside the model',
-    ratio,
-    unit,
-    target: { atMost },
-    ours: `${ratio.toFixed(2)}${unit}`,
-    theirs: '',
-  };
 }
 
 async function ours(path: string): Promise<number> {

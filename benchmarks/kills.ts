@@ -3,7 +3,7 @@
 import { seededRandom } from '../src/matrix/plan/order.ts';
 import { KILL_KINDS } from './kills/kill-kinds.ts';
 import { type KillReport, killSweeps } from './kills/kill-sweeps.ts';
-import { inTemporaryFolder } from './temporary-folder.ts';
+import { inTemporaryFolder } from './timing.ts';
 
 const [kills = 200, seed = 1] = process.argv.slice(2).map(Number);
 if (!Number.isInteger(kills) || kills < 1 || !Number.isInteger(seed)) {

@@ -7,13 +7,13 @@ import { imageCell } from '../test/support/image-cell.ts';
 import { openStore } from '../src/store/file/open.ts';
 import { encodeSamples } from '../src/store/runs/blob-codecs.ts';
 import { RunWriter } from '../src/store/runs/save-run.ts';
-import { madeUpTimes } from './made-up-times.ts';
+import type { QueryTimes } from '../src/trtexec/run-facts.ts';
 import { ROOT } from './processes.ts';
 
 const REPEATS = 5;
 
 /** 72 cells: six models, two precisions, three batch sizes, CUDA graph on and off. */
-export const CELLS: readonly KeyedCell[] = ['vit_s', 'vit_b', 'resnet50', 'bert', 'unet', 'yolo'].flatMap((model) =>
+const CELLS: readonly KeyedCell[] = ['vit_s', 'vit_b', 'resnet50', 'bert', 'unet', 'yolo'].flatMap((model) =>
   (['fp16', 'fp8'] as const).flatMap((precision) =>
     [1, 8, 32].flatMap((batch) => [true, false].map((cudaGraph) => imageCell({ model, precision, batch, cudaGraph }))),
   ),
@@ -31,15 +31,10 @@ export const RUNS_PER_NIGHT = CELLS.length * REPEATS;
  * and the samples of all runs are the same.
  * @param queries samples of a run
  */
-export function makeLargeStore(
-  path: string,
-  nights: number,
-  queries: number = 20,
-  cells: readonly KeyedCell[] = CELLS,
-): void {
+export function makeLargeStore(path: string, nights: number, queries: number = 20): void {
   const store = openStore(path, join(ROOT, 'migrations'));
   const writer = new RunWriter(store.db);
-  for (const cell of cells) writer.saveCell(cell);
+  for (const cell of CELLS) writer.saveCell(cell);
   store.close();
   const db = new Database(path);
   db.pragma('journal_mode = OFF');
@@ -69,7 +64,7 @@ export function makeLargeStore(
                       invocation_id, notes, artefact_folder)
       SELECT lower(hex(randomblob(16))), sweep_id, 'timed', cell_key, r, '${BUILD}', NULL, NULL, 'measured', '${ENVIRONMENT}',
              'measured', NULL,
-             strftime('%Y-%m-%dT%H:%M:%fZ', started_at, '+' || (r * ${cells.length} + number) || ' seconds'),
+             strftime('%Y-%m-%dT%H:%M:%fZ', started_at, '+' || (r * ${CELLS.length} + number) || ' seconds'),
              1.7, 0, NULL, 0, 0, '${INVOCATION}', '[]', NULL
       FROM sweeps CROSS JOIN repeat CROSS JOIN numbered
       ORDER BY started_at, r, number;
@@ -102,4 +97,30 @@ export function makeLargeStore(
 /** The key of one of the cells, to name it on a command line. */
 export function someCellKey(): string {
   return CELLS[0]?.key ?? '';
+}
+
+/** Times as trtexec would print them, of queries that follow one another on one stream: stamps are 32-bit floats. */
+function madeUpTimes(queries: number): QueryTimes {
+  const names = ['startEnqMs', 'endEnqMs', 'startH2dMs', 'endH2dMs', 'startComputeMs', 'endComputeMs'] as const;
+  const more = ['startD2hMs', 'endD2hMs', 'h2dMs', 'computeMs', 'd2hMs', 'latencyMs'] as const;
+  const columns = Object.fromEntries([...names, ...more].map((name) => [name, new Float64Array(queries)]));
+  let now = 200;
+  for (let query = 0; query < queries; query += 1) {
+    const [h2d, compute, d2h] = [around(0.092, 0.0005), around(0.96, 0.002), around(0.0045, 0.0003)];
+    const stamps = [0.002, h2d, 0.03, compute, 0.004, d2h].map((step) => (now = Math.fround(now + step)));
+    const [startH2d = 0, endH2d = 0, startCompute = 0, endCompute = 0, startD2h = 0, endD2h = 0] = stamps;
+    const startEnq = startH2d + around(0.24, 0.003);
+    const durations = [endH2d - startH2d, endCompute - startCompute, endD2h - startD2h];
+    const latency = durations.reduce((sum, duration) => sum + duration, 0);
+    const row = [startEnq, startEnq + around(0.51, 0.004), ...stamps, ...durations, latency];
+    for (const [index, values] of Object.values(columns).entries()) {
+      values[query] = Number((row[index] ?? 0).toPrecision(6));
+    }
+  }
+  return { count: queries, columns };
+}
+
+/** About normal. */
+function around(mean: number, deviation: number): number {
+  return mean + deviation * (Math.random() + Math.random() + Math.random() + Math.random() - 2) * Math.sqrt(3);
 }

@@ -2,12 +2,10 @@ import { closeSync, openSync, readFileSync, statSync, writeFileSync, writeSync }
 import { join } from 'node:path';
 
 import { isRecord } from '../src/text/unknown-values.ts';
-import { benchWithUsage } from './usage.ts';
-import { unpackRun } from './recordings.ts';
-import type { Benchmark, Row } from './row.ts';
-import { inTemporaryFolder } from './temporary-folder.ts';
-import { writeVerboseLog } from './verbose-log.ts';
-import { sized } from './size.ts';
+import { benchWithPeak } from './processes.ts';
+import { unpackRun, writeVerboseLog } from './recordings.ts';
+import { absolute, type Benchmark, type Row } from './row.ts';
+import { inTemporaryFolder, sized } from './timing.ts';
 
 const LOG_BYTES = sized(1e9, 1e6);
 const QUERIES = sized(4_000_000, 30_000);
@@ -23,7 +21,7 @@ async function measure(folder: string): Promise<Row[]> {
 async function ofLog(folder: string): Promise<Row> {
   const log = join(folder, 'trtexec.log');
   writeVerboseLog(log, LOG_BYTES);
-  const { stdout, peakMb } = await benchWithUsage(['parse', '--json', log], folder);
+  const { stdout, peakMb } = await benchWithPeak(['parse', '--json', log], folder);
   const parsed: unknown = JSON.parse(stdout);
   const runs: unknown = isRecord(parsed) ? parsed['runs'] : null;
   if (!Array.isArray(runs) || runs.length !== 1) throw new Error('the log was not understood');
@@ -34,7 +32,7 @@ async function ofTimes(folder: string): Promise<Row> {
   const run = join(folder, 'run');
   unpackRun(run, 'test', 'fixtures', 'trtexec', 'formats', 'enqueue-bound');
   const queries = repeatQueries(run);
-  const { stdout, peakMb } = await benchWithUsage(['import', run, '--db', join(folder, 'bench.sqlite')], folder);
+  const { stdout, peakMb } = await benchWithPeak(['import', run, '--db', join(folder, 'bench.sqlite')], folder);
   if (!stdout.includes('1 run stored')) throw new Error(`the run was not stored:\n${stdout}`);
   const megabytes = Math.round(statSync(join(run, 'times.json')).size / 1e6);
   return row('bench import', `exported times of ${queries.toLocaleString('en')} queries, ${megabytes} MB`, peakMb);
@@ -58,14 +56,6 @@ function repeatQueries(run: string): number {
 }
 
 function row(what: string, against: string, peakMb: number): Row {
-  return {
-    kind: 'measured',
-    what: `${what}, most memory held`,
-    against,
-    ratio: peakMb,
-    unit: ' MB',
-    target: { atMost: MAX_MB },
-    ours: `${Math.round(peakMb)} MB`,
-    theirs: '',
-  };
+  const ours = `${Math.round(peakMb)} MB`;
+  return absolute(`${what}, most memory held`, peakMb, ' MB', { atMost: MAX_MB }, { against, ours });
 }

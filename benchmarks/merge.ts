@@ -6,10 +6,8 @@ import Database from 'better-sqlite3';
 import { MERGED_TABLES } from '../src/store/merge/tables.ts';
 import { makeLargeStore, RUNS_PER_NIGHT } from './large-store.ts';
 import { bench } from './processes.ts';
-import type { Benchmark, Row } from './row.ts';
-import { inTemporaryFolder } from './temporary-folder.ts';
-import { medianTimesMs, seconds, timedMs } from './timing.ts';
-import { sized } from './size.ts';
+import { absolute, type Benchmark, type Row, versus } from './row.ts';
+import { inTemporaryFolder, medianTimesMs, sized, timedMs } from './timing.ts';
 
 const RUNS = sized(100_000, 720);
 const ROUNDS = sized(3, 1);
@@ -49,32 +47,11 @@ async function measure(folder: string): Promise<Row[]> {
   const { wallMs: verifyMs } = await bench(['db', 'verify', '--db', into]);
   const what = `bench db merge, ${RUNS / 1000} thousand runs into as many`;
   return [
-    row(what, 'an absolute limit', times.ours / 1000, ' s', MAX_S, times.ours, null),
-    row(what, 'ATTACH, INSERT OR IGNORE', times.ours / times.byHand, '×', null, times.ours, times.byHand),
-    row('the same again: nothing new', 'the first time', again / times.ours, '×', null, again, times.ours),
-    row('bench db verify of both', '', verifyMs / 1000, ' s', null, verifyMs, null),
+    absolute(what, times.ours / 1000, ' s', { atMost: MAX_S }),
+    versus(what, 'ATTACH, INSERT OR IGNORE', [times.ours, times.byHand], null),
+    versus('the same again: nothing new', 'the first time', [again, times.ours], null),
+    absolute('bench db verify of both', verifyMs / 1000, ' s', null),
   ];
-}
-
-function row(
-  what: string,
-  against: string,
-  ratio: number,
-  unit: '×' | ' s',
-  atMost: number | null,
-  oursMs: number,
-  theirsMs: number | null,
-): Row {
-  return {
-    kind: 'measured',
-    what,
-    against,
-    ratio,
-    unit,
-    target: atMost === null ? null : { atMost },
-    ours: seconds(oursMs),
-    theirs: theirsMs === null ? '' : seconds(theirsMs),
-  };
 }
 
 /** What somebody does who knows the schema: table by table, as safe on the disk, and blind for what differs. */

@@ -1,18 +1,16 @@
-import { findChangePoints } from '../src/judge/history/change-points.ts';
-import { lastingChanges } from '../src/judge/history/lasting-changes.ts';
-import { madeHistory } from './detection/our-times.ts';
-import type { Benchmark, Row } from './row.ts';
-import { sized } from './size.ts';
-import { medianTimesMs, milliseconds, timedMs } from './timing.ts';
+import { findChangePoints, lastingChanges } from '../src/judge/history/lasting-changes.ts';
+import { madeHistory } from './detection.ts';
+import { absolute, type Benchmark, type Row, versus } from './row.ts';
+import { medianTimesMs, sized, timedMs } from './timing.ts';
 
 /** Nights of a series, and what one may take. */
 const LENGTHS = sized(
   [
-    { nights: 180, mostMs: 50 },
-    { nights: 1000, mostMs: 1000 },
-    { nights: 10_000, mostMs: 5000 },
+    { nights: 180, atMost: 50 },
+    { nights: 1000, atMost: 1000 },
+    { nights: 10_000, atMost: 5000 },
   ],
-  [{ nights: 30, mostMs: 1 }],
+  [{ nights: 30, atMost: 1 }],
 );
 const ROUNDS = sized(3, 1);
 
@@ -21,31 +19,18 @@ export const nightly: Benchmark = {
   name: 'nightly',
   run: async () => {
     const rows: Row[] = [];
-    for (const length of LENGTHS) rows.push(...(await rowsOf(length)));
+    for (const { atMost, nights } of LENGTHS) {
+      const history = madeHistory(nights, 250);
+      const { replay, whole } = await medianTimesMs(
+        { replay: () => timedMs(() => lastingChanges(history)), whole: () => timedMs(() => findChangePoints(history)) },
+        ROUNDS,
+      );
+      const what = `${nights} nights, one after the other`;
+      rows.push(
+        absolute(what, replay, ' ms', { atMost }),
+        versus(what, 'the whole history at once', [replay, whole], null),
+      );
+    }
     return rows;
   },
 };
-
-async function rowsOf({ mostMs, nights }: (typeof LENGTHS)[number]): Promise<Row[]> {
-  const history = madeHistory(nights, 250);
-  const replay = (): Promise<number> => timedMs(() => lastingChanges(history));
-  const times = await medianTimesMs({ replay, whole: () => timedMs(() => findChangePoints(history)) }, ROUNDS);
-  const what = `${nights} nights, one after the other`;
-  const measured = { kind: 'measured', what, unit: '×', ours: milliseconds(times.replay) } as const;
-  return [
-    {
-      ...measured,
-      against: 'what it must reach',
-      ratio: times.replay / mostMs,
-      target: { atMost: 1 },
-      theirs: milliseconds(mostMs),
-    },
-    {
-      ...measured,
-      against: 'the whole history at once',
-      ratio: times.replay / times.whole,
-      target: null,
-      theirs: milliseconds(times.whole),
-    },
-  ];
-}

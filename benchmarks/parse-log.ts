@@ -5,12 +5,9 @@
  *
  * Prints the same JSON object under the same names.
  */
-import { readChunks } from '../src/artefacts/files.ts';
+import { readChunks } from '../src/files/files.ts';
 import type { TrtexecRun } from '../src/trtexec/log/parsed-log.ts';
 import { TrtexecLogParser } from '../src/trtexec/log/trtexec-log.ts';
-
-/** Hints that the Python script does not look for. */
-const ONLY_HERE = new Set(['graph_dla', 'graph_profiler', 'profiler_miss', 'deprecated_flag']);
 
 const [path = ''] = process.argv.slice(2);
 const start = performance.now();
@@ -41,7 +38,6 @@ function fieldsOf({ build, device, measurement, traceAverages, ...run }: Trtexec
     ]),
     totals: stated({ throughputQps, hostWalltimeS, gpuTotalS }),
     metrics: stated(metrics),
-    hints: run.hints.filter(({ id }) => !ONLY_HERE.has(id)).map(({ id, line }) => [id, line]),
     errors: run.errors.map(({ line, text }) => [line, text]),
   };
 }

@@ -4,11 +4,9 @@ import { isDeepStrictEqual } from 'node:util';
 
 import { isRecord } from '../src/text/unknown-values.ts';
 import { findTool, runProcess } from './processes.ts';
-import { type Benchmark, needing, type Row, type Target } from './row.ts';
-import { inTemporaryFolder } from './temporary-folder.ts';
-import { medianTimesMs, seconds, timedMs } from './timing.ts';
-import { writeVerboseLog } from './verbose-log.ts';
-import { sized } from './size.ts';
+import { writeVerboseLog } from './recordings.ts';
+import { type Benchmark, needing, type Row, type Target, versus } from './row.ts';
+import { inTemporaryFolder, medianTimesMs, sized, timedMs } from './timing.ts';
 
 const LOG_BYTES = sized(256e6, 1e6);
 const ROUNDS = sized(7, 1);
@@ -25,9 +23,10 @@ async function measure(folder: string): Promise<Row[]> {
   const python = findTool('python3');
   const missing = needing([python], what, 'Python');
   if (missing !== null || python.path === null) return missing === null ? [] : [missing];
+  const { path } = python;
   const ours = () => reading(process.execPath, [OURS, log]);
-  const regexes = () => reading(python.path ?? '', [PYTHONS, log]);
-  const skipping = () => reading(python.path ?? '', [PYTHONS, log, 'skip-first']);
+  const regexes = () => reading(path, [PYTHONS, log]);
+  const skipping = () => reading(path, [PYTHONS, log, 'skip-first']);
   checkSame(await ours(), await regexes(), await skipping());
   const times = await medianTimesMs(
     {
@@ -38,16 +37,8 @@ async function measure(folder: string): Promise<Row[]> {
     },
     ROUNDS,
   );
-  const row = (against: string, theirs: number, target: Target | null): Row => ({
-    kind: 'measured',
-    what,
-    against,
-    ratio: theirs / times.ours,
-    unit: '×',
-    target,
-    ours: seconds(times.ours),
-    theirs: seconds(theirs),
-  });
+  const row = (against: string, theirs: number, target: Target | null): Row =>
+    versus(what, against, [times.ours, theirs], target, true);
   return [
     row('Python, an expression a line', times.regexes, { atLeast: 10 }),
     row('Python, verbose lines told by a column', times.skipping, null),

@@ -49,33 +49,6 @@ BUILD = {
         rf"Created execution context with device memory size: {NUMBER} MiB"
     ),
 }
-HINTS = {
-    "enqueue_bound": re.compile(r"Throughput may be bound by Enqueue Time rather than"),
-    "h2d_bound": re.compile(r"Throughput may be bound by host-to-device transfers"),
-    "d2h_bound": re.compile(r"Throughput may be bound by device-to-host transfers"),
-    "unstable": re.compile(r"GPU compute time is unstable, with coefficient of variance"),
-    "multi_stream": re.compile(r"Multiple inference streams are used"),
-    "aux_streams": re.compile(r"The engine uses \d+ auxiliary streams"),
-    "graph_capturing": re.compile(r"Capturing CUDA graph for the current execution context"),
-    "graph_ok": re.compile(r"Successfully captured CUDA graph for the current"),
-    "graph_fail": re.compile(
-        r"The CUDA graph capture on the stream has failed|not permitted under CUDA graph capture"
-        r"|--useCudaGraph flag has been ignored|CUDA graph capture failed"
-    ),
-    "weak_typing": re.compile(r"Weakly-typed networks have been deprecated"),
-    "tf32_note": re.compile(r"TF32 is enabled by default"),
-    "shape_default_build": re.compile(r"Dynamic dimensions required for input: .*but no shapes"),
-    "shape_default_run": re.compile(
-        r"(?:Shape missing for input with dynamic shape|Values missing for input shape tensor): "
-    ),
-    "cache_new": re.compile(r"Could not read (?:timing )?cache from: "),
-    "cache_loaded": re.compile(r"Loaded \d+ bytes of (?:timing )?cache from "),
-    "cache_saved": re.compile(r"Saved \d+ bytes of timing cache to "),
-    "workspace_low": re.compile(r"do not have sufficient workspace memory to run"),
-    "tactic_skipped": re.compile(r"Skipping tactic \S+ due to"),
-    "memory_refused": re.compile(r"Requested amount of GPU memory \(\d+ bytes\) could not"),
-    "lazy_loading_off": re.compile(r"CUDA lazy loading is not enabled"),
-}
 DEVICE = {
     "Selected Device": ("name", str),
     "Selected Device ID": ("id", int),
@@ -91,22 +64,9 @@ DEVICE = {
 
 
 def parse(lines, skip_first):
-    run = {
-        "commandLine": None,
-        "closing": None,
-        "banner": {},
-        "device": {},
-        "build": {},
-        "bindings": {},
-        "warmUpQueries": None,
-        "queries": None,
-        "traceWalltimeS": None,
-        "trace": [],
-        "totals": {},
-        "metrics": {},
-        "hints": [],
-        "errors": [],
-    }
+    run = {"commandLine": None, "closing": None, "warmUpQueries": None, "queries": None, "traceWalltimeS": None}
+    run |= {name: {} for name in ("banner", "device", "build", "bindings", "totals", "metrics")}
+    run |= {"trace": [], "errors": []}
     section = None
     number = 0
     for number, line in enumerate(lines, 1):
@@ -127,7 +87,7 @@ def parse(lines, skip_first):
             elif not text.strip():
                 section = None
             elif section is None:
-                read_report(run, number, text)
+                read_report(run, text)
             elif section.endswith("Options"):
                 read_option(run, section, text)
             elif section == "Device Information":
@@ -135,11 +95,9 @@ def parse(lines, skip_first):
             elif section == "Performance summary":
                 read_summary(run, text)
             else:
-                read_report(run, number, text)
-        else:
-            read_hint(run, number, text)
-            if severity in "EF":
-                run["errors"].append([number, text])
+                read_report(run, text)
+        elif severity in "EF":
+            run["errors"].append([number, text])
     run["lines"] = number
     return run
 
@@ -170,7 +128,7 @@ def read_device(run, text):
         run["device"][name] = value.strip() if kind is str else kind(value.split()[0])
 
 
-def read_report(run, number, text):
+def read_report(run, text):
     match = AVERAGE.match(text)
     if match is not None:
         run["trace"].append([float(match[2]), float(match[3]), float(match[4])])
@@ -193,7 +151,6 @@ def read_report(run, number, text):
         if match is not None:
             run["build"][fact] = float(match[1])
             return
-    read_hint(run, number, text)
 
 
 def read_summary(run, text):
@@ -211,12 +168,6 @@ def read_summary(run, text):
         if match is not None:
             run["totals"][total] = float(match[1])
             return
-
-
-def read_hint(run, number, text):
-    for hint, pattern in HINTS.items():
-        if pattern.search(text):
-            run["hints"].append([hint, number])
 
 
 def main():

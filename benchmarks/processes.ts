@@ -1,17 +1,17 @@
 import { spawn } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, readdirSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 /** The clone that these benchmarks are part of. */
 export const ROOT = join(import.meta.dirname, '..');
 export const BENCH = join(ROOT, 'bin', 'bench.js');
 
-export interface Finished {
+interface Finished {
   readonly wallMs: number;
   readonly stdout: string;
 }
 
-export interface ProcessOptions {
+interface ProcessOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
@@ -57,6 +57,29 @@ export function bench(
   return runProcess(process.execPath, [BENCH, ...args], options, codes);
 }
 
+/**
+ * Runs `bench` and tells the most memory that the process ever held. Linux tells the peak of this very program; what
+ * `resourceUsage` tells there includes the parent at the moment of the fork.
+ */
+export async function benchWithPeak(
+  args: readonly string[],
+  folder: string,
+): Promise<Finished & { readonly peakMb: number }> {
+  const file = join(folder, 'peak');
+  const hook = `
+    import { readFileSync, writeFileSync } from 'node:fs';
+    process.on('exit', () => {
+      let peakKib = process.resourceUsage().maxRSS;
+      try {
+        peakKib = /VmHWM:\\s*(\\d+) kB/.exec(readFileSync('/proc/self/status', 'utf8'))[1];
+      } catch {}
+      writeFileSync(${JSON.stringify(file)}, String(peakKib));
+    });`;
+  const importing = ['--import', `data:text/javascript,${encodeURIComponent(hook)}`];
+  const finished = await runProcess(process.execPath, [...importing, BENCH, ...args]);
+  return { ...finished, peakMb: (Number(readFileSync(file, 'utf8')) * 1024) / 1e6 };
+}
+
 /** Every program of this name on PATH, in its order. */
 export function programsOnPath(name: string): string[] {
   const folders = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
@@ -81,4 +104,16 @@ function isProgram(path: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** That file of /proc for each process that lets it be read; Linux only. */
+export function processFiles(name: 'cmdline' | 'environ' | 'stat'): { readonly pid: number; readonly text: string }[] {
+  return readdirSync('/proc').flatMap((pid) => {
+    if (!/^\d+$/.test(pid)) return [];
+    try {
+      return [{ pid: Number(pid), text: readFileSync(join('/proc', pid, name), 'latin1') }];
+    } catch {
+      return [];
+    }
+  });
 }

@@ -2,10 +2,8 @@ import { join } from 'node:path';
 
 import { makeLargeStore, RUNS_PER_NIGHT, someCellKey } from './large-store.ts';
 import { bench } from './processes.ts';
-import type { Benchmark, Row, Target } from './row.ts';
-import { inTemporaryFolder } from './temporary-folder.ts';
-import { medianTimesMs, milliseconds, seconds } from './timing.ts';
-import { sized } from './size.ts';
+import { absolute, type Benchmark, type Row, type Target, versus } from './row.ts';
+import { inTemporaryFolder, medianTimesMs, sized } from './timing.ts';
 
 const SMALL_RUNS = sized(10_000, 720);
 const LARGE_RUNS = sized(252_000, 1080);
@@ -27,16 +25,8 @@ async function measure(folder: string): Promise<Row[]> {
     (await bench([...args, '--db', db], { cwd: folder }, [0, 1])).wallMs;
   const rowOf = async (args: readonly string[], target: Target | null): Promise<Row> => {
     const times = await medianTimesMs({ small: () => timeMs(args, small), large: () => timeMs(args, large) }, ROUNDS);
-    return {
-      kind: 'measured',
-      what: `bench ${args.join(' ')}, ${LARGE_RUNS.toLocaleString('en')} runs`,
-      against: '10 thousand runs',
-      ratio: times.large / times.small,
-      unit: '×',
-      target,
-      ours: milliseconds(times.large),
-      theirs: milliseconds(times.small),
-    };
+    const what = `bench ${args.join(' ')}, ${LARGE_RUNS.toLocaleString('en')} runs`;
+    return versus(what, '10 thousand runs', [times.large, times.small], target);
   };
   // Seven nights are there in both stores.
   const week = ['--last', '7'];
@@ -57,14 +47,6 @@ async function trendRow(folder: string): Promise<Row> {
   makeLargeStore(db, Math.ceil(SAMPLED_RUNS / RUNS_PER_NIGHT), QUERIES);
   const trend = async (): Promise<number> => (await bench(['trend', '--db', db], { cwd: folder })).wallMs;
   const times = await medianTimesMs({ trend }, ROUNDS);
-  return {
-    kind: 'measured',
-    what: `bench trend, ${SAMPLED_RUNS.toLocaleString('en')} runs of ${QUERIES} queries`,
-    against: '',
-    ratio: times.trend / 1000,
-    unit: ' s',
-    target: { atMost: MAX_TREND_S },
-    ours: seconds(times.trend),
-    theirs: '',
-  };
+  const what = `bench trend, ${SAMPLED_RUNS.toLocaleString('en')} runs of ${QUERIES} queries`;
+  return absolute(what, times.trend / 1000, ' s', { atMost: MAX_TREND_S });
 }

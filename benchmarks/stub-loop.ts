@@ -4,15 +4,14 @@ import { join } from 'node:path';
 import { isRecord } from '../src/text/unknown-values.ts';
 import { bench, findTool, runProcess, type Tool } from './processes.ts';
 import { readRecorded } from './recordings.ts';
-import { type Benchmark, needing, type Row, type Target } from './row.ts';
-import { inTemporaryFolder } from './temporary-folder.ts';
-import { medianTimesMs, seconds } from './timing.ts';
-import { sized } from './size.ts';
+import { type Benchmark, needing, type Row, versus } from './row.ts';
+import { inTemporaryFolder, medianTimesMs, sized } from './timing.ts';
 
 const RUNS = sized(200, 3);
 const ROUNDS = sized(3, 1);
-const RECORDED_RUN = join('recordings', 'night1', 'nights_1_vit_small.fp16.b8.graph1');
-const RECORDED_BUILD = join('recordings', 'night1', 'builds_vit_small.fp16');
+const NIGHT = join('recordings', 'night1');
+const RECORDED_RUN = join(NIGHT, 'nights_1_vit_small.fp16.b8.graph1');
+const RECORDED_BUILD = join(NIGHT, 'builds_vit_small.fp16');
 const FLAGS = [
   '--loadEngine=engine.plan',
   '--shapes=input:8x3x224x224',
@@ -37,19 +36,7 @@ async function measure(folder: string): Promise<Row[]> {
   const stub = unpackStub(folder);
   const sides = { ours: () => ourTimeMs(folder, stub), loop: () => loopTimeMs(folder, stub, tools[0]) };
   const times = await medianTimesMs(sides, ROUNDS);
-  const target: Target = { atMost: 1 };
-  return [
-    {
-      kind: 'measured',
-      what,
-      against,
-      ratio: times.ours / times.loop,
-      unit: '×',
-      target,
-      ours: seconds(times.ours),
-      theirs: seconds(times.loop),
-    },
-  ];
+  return [versus(what, against, [times.ours, times.loop], { atMost: 1 })];
 }
 
 interface Stub {
@@ -60,14 +47,15 @@ interface Stub {
 function unpackStub(folder: string): Stub {
   const answers = join(folder, 'stub');
   mkdirSync(answers);
-  const files = {
-    'timed.log': readRecorded(RECORDED_RUN, 'stdout.log.br'),
-    'times.json': readRecorded(RECORDED_RUN, 'times.json.br'),
-    'build.log': readRecorded(RECORDED_BUILD, 'stdout.log.br'),
-    'layers.json': readRecorded(RECORDED_BUILD, 'layers.json.br'),
-    'help.log': readRecorded('recordings', 'night1', 'help', 'stdout.log.br'),
-  };
-  for (const [name, bytes] of Object.entries(files)) writeFileSync(join(answers, name), bytes);
+  for (const [name, ...recorded] of [
+    ['timed.log', RECORDED_RUN, 'stdout.log.br'],
+    ['times.json', RECORDED_RUN, 'times.json.br'],
+    ['build.log', RECORDED_BUILD, 'stdout.log.br'],
+    ['layers.json', RECORDED_BUILD, 'layers.json.br'],
+    ['help.log', NIGHT, 'help', 'stdout.log.br'],
+  ] as const) {
+    writeFileSync(join(answers, name), readRecorded(...recorded));
+  }
   const path = join(folder, 'trtexec');
   copyFileSync(join(import.meta.dirname, 'stub-trtexec.sh'), path);
   return { path, env: { STUB_FOLDER: answers } };

@@ -1,3 +1,17 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+
+import { median } from '../src/statistics/order-statistics.ts';
+
+const IS_SMALL = process.argv.includes('--small');
+
+/** With `--small` everything is done once, with little data: that a benchmark still works is all that it says then. */
+export function sized<Value>(whole: Value, small: Value): Value {
+  return IS_SMALL ? small : whole;
+}
+
 /** One side of a comparison; gives the time of one repetition in milliseconds. */
 export type Side = () => Promise<number> | number;
 
@@ -22,14 +36,7 @@ export async function medianTimesMs(
       if (round > 0) times.get(name)?.push(timeMs);
     }
   }
-  return Object.fromEntries([...times].map(([name, values]) => [name, medianOf(values)]));
-}
-
-function medianOf(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const upper = sorted[sorted.length >> 1] ?? Number.NaN;
-  const lower = sorted[(sorted.length - 1) >> 1] ?? Number.NaN;
-  return (lower + upper) / 2;
+  return Object.fromEntries([...times].map(([name, values]) => [name, median(values) ?? Number.NaN]));
 }
 
 /** Wall time of some work in milliseconds. */
@@ -39,10 +46,21 @@ export async function timedMs(work: () => unknown): Promise<number> {
   return performance.now() - start;
 }
 
-export function milliseconds(timeMs: number): string {
-  return timeMs < 10 ? `${timeMs.toFixed(2)} ms` : `${Math.round(timeMs)} ms`;
-}
-
-export function seconds(timeMs: number): string {
-  return `${(timeMs / 1000).toFixed(2)} s`;
+/** Lends a folder that is gone when the work is done, also when it fails. */
+export async function inTemporaryFolder<Result>(work: (folder: string) => Promise<Result>): Promise<Result> {
+  const folder = mkdtempSync(join(tmpdir(), 'bench-measure-'));
+  const remove = (): void => rmSync(folder, { recursive: true, force: true });
+  const stop = (): never => {
+    remove();
+    process.exit(130);
+  };
+  process.on('SIGINT', stop);
+  process.on('SIGTERM', stop);
+  try {
+    return await work(folder);
+  } finally {
+    process.off('SIGINT', stop);
+    process.off('SIGTERM', stop);
+    remove();
+  }
 }

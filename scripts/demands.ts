@@ -78,18 +78,11 @@ function run(copy: string, file: string, title: string): { passed: number; faile
   const report = join(copy, 'demands-report.json');
   rmSync(report, { force: true });
   const pattern = title.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`).replaceAll(/%[dfijs]|\\\$\w+/g, '.*');
-  const tests = [
-    'vitest',
-    'run',
-    file,
-    `--testNamePattern=${pattern}`,
-    '--maxWorkers=1',
-    '--reporter=json',
-    `--outputFile=${report}`,
-  ];
+  const tests = ['vitest', 'run', file, `--testNamePattern=${pattern}`];
+  const options = ['--maxWorkers=1', '--reporter=json', `--outputFile=${report}`];
   for (const args of [
     ['node', 'scripts/build.mjs'],
-    ['npx', ...tests],
+    ['npx', ...tests, ...options],
   ]) {
     const [program = '', ...rest] = args;
     try {

@@ -46,20 +46,8 @@ function bringNode(name, why = '') {
   if (!existsSync(executable)) {
     timed(`${why}bringing Node ${NODE_VERSION} from the npm registry into .tools (once, 190 MB)`, () => {
       mkdirSync('.tools', { recursive: true });
-      npm(
-        [
-          'install',
-          '--prefix',
-          '.tools',
-          '--no-save',
-          '--no-package-lock',
-          '--ignore-scripts',
-          '--force',
-          '--loglevel=error',
-          `${name}@${NODE_VERSION}`,
-        ],
-        process.execPath,
-      );
+      const options = '--prefix .tools --no-save --no-package-lock --ignore-scripts --force --loglevel=error';
+      npm(['install', ...options.split(' '), `${name}@${NODE_VERSION}`], process.execPath);
     });
   }
   if (!existsSync(executable))

@@ -88,18 +88,8 @@ function sqliteBinary() {
   const included = [join('node_modules', 'node-addon-api'), join(NODE, 'include', 'node'), sources];
   const cpp = join(SQLITE, 'src', 'better_sqlite3.cpp');
   const folders = included.map((folder) => `-I${folder}`);
-  compile('c++', [
-    '-std=c++20',
-    '-fvisibility=hidden',
-    ...NAPI,
-    ...folders,
-    '-shared',
-    '-s',
-    cpp,
-    object,
-    '-o',
-    binary,
-  ]);
+  const how = ['-std=c++20', '-fvisibility=hidden', ...NAPI, ...folders, '-shared', '-s'];
+  compile('c++', [...how, cpp, object, '-o', binary]);
   return binary;
 }
 

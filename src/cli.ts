@@ -3,9 +3,8 @@ import { Command, CommanderError, type CommandUnknownOpts, Help, type Option } f
 import { COMMON_OPTIONS, type DefinedCommand, defineGroup } from './cli/define-command.ts';
 import { type Execute, execute } from './cli/execute.ts';
 import type { Io } from './cli/io.ts';
-import { removedLine } from './cli/removed.ts';
 import { toolVersion } from './cli/store-location.ts';
-import { wrongUseLine } from './cli/wrong-use.ts';
+import { removedLine, wrongUseLine } from './cli/wrong-use.ts';
 import { EXIT_CODE_WORDS, EXIT_CODES, type ExitCode } from './exit-codes.ts';
 import { abCommand } from './features/ab/command.ts';
 import { ackCommand } from './features/ack/command.ts';
@@ -39,6 +38,8 @@ import { collectCommand, resumeCommand, cancelCommand, workerCommand } from './f
 import { trendCommand } from './features/trend/command.ts';
 import { whyCommand } from './features/why/command.ts';
 import { dotted, labelled, wrapHanging } from './terminal/text-width.ts';
+
+export { ignoreEpipe, processIo } from './cli/io.ts';
 
 const lsCommands = defineGroup({
   name: 'ls',
@@ -107,7 +108,7 @@ export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
   return exitCode;
 }
 
-/** Moves common options from the front of a command line behind its command. */
+/** The common options may precede the command, too; the command receives them. */
 function behindCommand(argv: readonly string[], program: CommandUnknownOpts): string[] {
   const common = program.commands
     .flatMap(({ options }) => options)

@@ -7,75 +7,55 @@ import * as z from 'zod';
 import { ROOT } from '../processes.ts';
 
 /** A true change of a history: what a detector should find, and must not be shown. */
-export interface Change {
-  /** First night at the new level; of a ramp, its first night. */
-  readonly index: number;
-  /** Last night of a ramp; of a step, `index`. */
-  readonly end: number;
-  readonly kind: 'step' | 'ramp';
-  /** Relative size; 0 where it is not known. */
-  readonly rel: number;
-  /** Size over the noise of one night. */
-  readonly snr: number | null;
-}
-
-/** A history with its labels. One entry a night, null where nothing was measured. */
-export interface LabelledHistory {
-  readonly id: string;
-  readonly scenario: string;
-  /** Any positive unit; milliseconds in the simulated ones. */
-  readonly values: readonly (number | null)[];
-  /** Relative spread of single iterations. */
-  readonly spread: readonly (number | null)[];
-  readonly count: readonly (number | null)[];
-  /** Mean SM clock in MHz. */
-  readonly clock: readonly (number | null)[];
-  readonly changes: readonly Change[];
-}
-
-/** One cell of a matrix on two commits, with its labels. */
-export interface LabelledCell {
-  readonly matrix: string;
-  readonly cell: string;
-  /** Runs of iterations in milliseconds. */
-  readonly a: readonly (readonly number[])[];
-  readonly b: readonly (readonly number[])[];
-  /** Medians of earlier nights at the level of `a`, or null. */
-  readonly past: readonly number[] | null;
-  /** True relative change; 0 for none. */
-  readonly rel: number;
-}
-
-const nights = z.array(z.number().nullable());
+export type Change = z.infer<typeof changeSchema>;
 
 const changeSchema = z
   .object({
+    /** First night at the new level; of a ramp, its first night. */
     index: z.number(),
+    /** Last night of a ramp; of a step, `index`. */
     end: z.number().optional(),
     kind: z.enum(['step', 'ramp']).default('step'),
+    /** Relative size; 0 where it is not known. */
     rel: z.number().default(0),
+    /** Size over the noise of one night. */
     snr: z.number().nullable().default(null),
   })
-  .transform((change): Change => ({ ...change, end: Math.max(change.index, change.end ?? change.index) }));
+  .transform((change) => ({ ...change, end: Math.max(change.index, change.end ?? change.index) }));
+
+/** One entry a night, null where nothing was measured. */
+const nights = z.array(z.number().nullable()).readonly();
+
+/** A history with its labels. */
+export type LabelledHistory = z.infer<typeof historySchema>;
 
 const historySchema = z.object({
   id: z.string(),
   scenario: z.string(),
+  /** Any positive unit; milliseconds in the simulated ones. */
   values: nights,
+  /** Relative spread of single iterations. */
   spread: nights,
   count: nights,
+  /** Mean SM clock in MHz. */
   clock: nights,
-  changes: z.array(changeSchema),
+  changes: z.array(changeSchema).readonly(),
 });
 
-const runs = z.array(z.array(z.number()));
+/** Of iterations in milliseconds. */
+const runs = z.array(z.array(z.number()).readonly()).readonly();
+
+/** One cell of a matrix on two commits, with its labels. */
+export type LabelledCell = z.infer<typeof cellSchema>;
 
 const cellSchema = z.object({
   matrix: z.string(),
   cell: z.string(),
   a: runs,
   b: runs,
-  past: z.array(z.number()).nullable(),
+  /** Medians of earlier nights at the level of `a`, or null. */
+  past: z.array(z.number()).readonly().nullable(),
+  /** True relative change; 0 for none. */
   rel: z.number(),
 });
 

@@ -1,12 +1,10 @@
 import { compareCells } from '../../src/judge/compare/compare-cells.ts';
-import { findChangePoints } from '../../src/judge/history/change-points.ts';
-import { lastingChanges } from '../../src/judge/history/lasting-changes.ts';
+import { findChangePoints, lastingChanges } from '../../src/judge/history/lasting-changes.ts';
 import type { CellHistory } from '../../src/judge/history/noise.ts';
 import type { Verdict } from '../../src/records/verdict.ts';
 import { runCentre } from '../../src/trtexec/log/derived.ts';
 import type { LabelledCell, LabelledHistory } from './labelled.ts';
-import type { Alarm, NightAlarm } from './score.ts';
-import type { CellVerdict } from './score-cells.ts';
+import type { Alarm, CellVerdict, NightAlarm } from './score.ts';
 
 /** What the detector is given of a history: the measured nights, no labels. */
 export function nightlyValues(history: Pick<LabelledHistory, 'values' | 'clock'>): CellHistory {
@@ -42,6 +40,12 @@ export function ourNightAlarms(histories: readonly LabelledHistory[]): Map<strin
   );
 }
 
+const WORDS: ReadonlyMap<Verdict, CellVerdict> = new Map([
+  ['slower', 'larger'],
+  ['faster', 'smaller'],
+  ['same', 'same'],
+]);
+
 /** Our verdicts by cell; each matrix is judged as a whole. */
 export function ourVerdicts(cells: readonly LabelledCell[]): Map<string, CellVerdict> {
   const matrices = [...Map.groupBy(cells, ({ matrix }) => matrix).values()];
@@ -55,13 +59,7 @@ export function ourVerdicts(cells: readonly LabelledCell[]): Map<string, CellVer
           past: past ?? [],
           betterIs: 'lower',
         })),
-      ).cells.map(({ cellKey, verdict }): [string, CellVerdict] => [cellKey, wordOf(verdict)]),
+      ).cells.map(({ cellKey, verdict }): [string, CellVerdict] => [cellKey, WORDS.get(verdict) ?? 'unclear']),
     ),
   );
-}
-
-function wordOf(verdict: Verdict): CellVerdict {
-  if (verdict === 'slower') return 'larger';
-  if (verdict === 'faster') return 'smaller';
-  return verdict === 'same' ? 'same' : 'unclear';
 }

@@ -1,18 +1,13 @@
-/** Random numbers that repeat: mulberry32, one generator a seed. */
+import { seededRandom } from '../../src/matrix/plan/order.ts';
+
+/** Random numbers that repeat, one generator a seed. */
 export class Random {
-  private state: number;
+  /** In [0, 1). */
+  readonly next: () => number;
 
   /** @param seed an integer; only its lowest 32 bits count */
   constructor(seed: number) {
-    this.state = seed >>> 0;
-  }
-
-  /** In [0, 1). */
-  next(): number {
-    this.state = (this.state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(this.state ^ (this.state >>> 15), 1 | this.state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+    this.next = seededRandom(seed);
   }
 
   between(low: number, high: number): number {

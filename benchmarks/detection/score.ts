@@ -1,4 +1,5 @@
-import type { Change, LabelledHistory } from './labelled.ts';
+import { median } from '../../src/statistics/order-statistics.ts';
+import type { Change, LabelledCell, LabelledHistory } from './labelled.ts';
 
 /** A detector's word that the level of a history changed. Positions count the nights that were not measured. */
 export interface Alarm {
@@ -13,36 +14,12 @@ export interface NightAlarm extends Alarm {
   readonly night: number;
 }
 
-/** Counts of right and wrong answers, and what follows from them, rounded to three decimals. */
-export interface Rates {
-  readonly hit: number;
-  readonly wrong: number;
-  readonly missed: number;
-  readonly precision: number;
-  readonly recall: number;
-  readonly f1: number;
-}
-
-export interface HistoryScore extends Rates {
-  /** False alarms for each 1000 measured nights. */
-  readonly falsePer1000: number;
-  /** Histories without a change that were flagged, and all of them. */
-  readonly nullFlagged: readonly [number, number];
-  readonly wrongDirection: number;
-  /** Median nights from a step to its telling; null when the whole history was seen at once, or nothing was found. */
-  readonly delayMedian: number | null;
-}
-
 /** Hits may be off by so many nights. */
 const TOLERANCE = 3;
-/** Questions with only the past begin with this measured night. */
 const FIRST_NIGHT = 20;
 
 /** Answers on whole histories, by id. */
-export function scoreHistories(
-  truths: readonly LabelledHistory[],
-  answers: ReadonlyMap<string, readonly Alarm[]>,
-): HistoryScore {
+export function scoreHistories(truths: readonly LabelledHistory[], answers: ReadonlyMap<string, readonly Alarm[]>) {
   return score(
     truths.map((truth) => ({
       truth,
@@ -52,10 +29,7 @@ export function scoreHistories(
 }
 
 /** What was told night by night, by id. Right only on or after the true night. */
-export function scoreNights(
-  truths: readonly LabelledHistory[],
-  answers: ReadonlyMap<string, readonly NightAlarm[]>,
-): HistoryScore {
+export function scoreNights(truths: readonly LabelledHistory[], answers: ReadonlyMap<string, readonly NightAlarm[]>) {
   return score(
     truths.map((truth) => {
       const from = firstQuestion(truth);
@@ -65,31 +39,10 @@ export function scoreNights(
   );
 }
 
-/** Of a detector without a memory, asked every night with only the past: the first telling of each place. */
-export function firstTellings(
-  truth: LabelledHistory,
-  requested: readonly { readonly night: number; readonly alarms: readonly Alarm[] }[],
-): NightAlarm[] {
-  const reported: number[] = [];
-  const news: NightAlarm[] = [];
-  for (const { night, alarms } of requested.toSorted((a, b) => a.night - b.night)) {
-    if (night < firstQuestion(truth)) continue;
-    for (const alarm of alarms) {
-      const isOld = reported.some((place) => Math.abs(alarm.index - place) <= TOLERANCE);
-      if (!isOld) news.push({ ...alarm, night });
-      reported.push(alarm.index);
-    }
-  }
-  return news;
-}
-
-/** The measured nights after which a detector is asked. */
-export function questionNights({ values }: Pick<LabelledHistory, 'values'>): number[] {
-  return values.flatMap((value, night) => (value === null ? [] : [night])).slice(FIRST_NIGHT - 1);
-}
-
-function firstQuestion(truth: LabelledHistory): number {
-  return questionNights(truth)[0] ?? truth.values.length;
+/** Questions with only the past begin with the 20th measured night. */
+function firstQuestion({ values }: LabelledHistory): number {
+  const measured = values.flatMap((value, night) => (value === null ? [] : [night]));
+  return measured[FIRST_NIGHT - 1] ?? values.length;
 }
 
 interface Told extends Alarm {
@@ -101,7 +54,7 @@ interface Answered {
   readonly alarms: readonly Told[];
 }
 
-function score(answered: readonly Answered[]): HistoryScore {
+function score(answered: readonly Answered[]) {
   const matched = answered.map(({ truth, alarms }) => matchAlarms(truth.changes, alarms));
   const pairs = matched.flatMap((match) => match.pairs);
   const changes = answered.flatMap(({ truth }) => truth.changes);
@@ -113,10 +66,13 @@ function score(answered: readonly Answered[]): HistoryScore {
   );
   return {
     ...ratesOf(pairs.length, wrong, changes.length - pairs.length),
+    /** False alarms for each 1000 measured nights. */
     falsePer1000: nights === 0 ? 0 : round((1000 * wrong) / nights, 2),
+    /** Histories without a change that were flagged, and all of them. */
     nullFlagged: [steady.filter(({ alarms }) => alarms.length > 0).length, steady.length],
     wrongDirection: pairs.filter(({ change, alarm }) => change.rel * alarm.sign < 0).length,
-    delayMedian: middle(delays),
+    /** Median nights from a step to its telling; null when the whole history was seen at once, or nothing was found. */
+    delayMedian: median(delays),
   };
 }
 
@@ -124,14 +80,8 @@ function measuredNights({ values }: LabelledHistory): number {
   return values.filter((value) => value !== null).length;
 }
 
-interface Pair {
-  readonly change: Change;
-  readonly alarm: Told;
-  readonly order: readonly [number, number];
-}
-
 /** One to one: the earliest telling first, then the nearest. More hits inside a ramp are neither right nor wrong. */
-function matchAlarms(changes: readonly Change[], alarms: readonly Told[]): { pairs: Pair[]; wrong: number } {
+function matchAlarms(changes: readonly Change[], alarms: readonly Told[]) {
   const possible = changes
     .flatMap((change) => alarms.map((alarm) => ({ change, alarm, order: orderOf(change, alarm) })))
     .filter(({ change, alarm }) => isInside(change, alarm))
@@ -161,8 +111,8 @@ function orderOf(change: Change, { index, night }: Told): [number, number] {
   return [night ?? 0, distance];
 }
 
-/** Nothing told, or nothing to tell, counts as right. */
-export function ratesOf(hit: number, wrong: number, missed: number): Rates {
+/** Counts of right and wrong answers, and what follows, with three decimals. Nothing told, or nothing to tell, counts as right. */
+function ratesOf(hit: number, wrong: number, missed: number) {
   const precision = hit + wrong === 0 ? 1 : hit / (hit + wrong);
   const recall = hit + missed === 0 ? 1 : hit / (hit + missed);
   const sum = precision + recall;
@@ -176,13 +126,39 @@ export function ratesOf(hit: number, wrong: number, missed: number): Rates {
   };
 }
 
-export function round(value: number, decimals: number): number {
+function round(value: number, decimals: number): number {
   return Number(value.toFixed(decimals));
 }
 
-function middle(values: readonly number[]): number | null {
-  const sorted = values.toSorted((a, b) => a - b);
-  const upper = sorted[sorted.length >> 1];
-  const lower = sorted[(sorted.length - 1) >> 1];
-  return upper === undefined || lower === undefined ? null : (lower + upper) / 2;
+/** What a decider says of a cell: larger values, smaller ones, or no change that it would call. */
+const SIGNS = { larger: 1, smaller: -1, same: 0, unclear: 0 } as const;
+
+export type CellVerdict = keyof typeof SIGNS;
+
+/** Verdicts by the name of the cell. Only the right direction is right; unclear and same both miss a true change. */
+export function scoreCells(truths: readonly LabelledCell[], verdicts: ReadonlyMap<string, CellVerdict>) {
+  const judged = truths.map((truth) => {
+    const verdict = verdicts.get(truth.cell) ?? 'same';
+    return { truth, verdict, sign: SIGNS[verdict] };
+  });
+  const changed = judged.filter(({ truth }) => truth.rel !== 0);
+  const unchanged = judged.filter(({ truth }) => truth.rel === 0);
+  const hit = changed.filter(({ truth, sign }) => sign === Math.sign(truth.rel)).length;
+  const wrongDirection = changed.filter(({ truth, sign }) => sign === -Math.sign(truth.rel)).length;
+  const called = unchanged.filter(({ sign }) => sign !== 0).length;
+  const moved = new Set(changed.map(({ truth }) => truth.matrix));
+  const quiet = Map.groupBy(
+    unchanged.filter(({ truth }) => !moved.has(truth.matrix)),
+    ({ truth }) => truth.matrix,
+  );
+  const alarmed = [...quiet.values()].filter((cells) => cells.some(({ sign }) => sign !== 0));
+  return {
+    ...ratesOf(hit, called + wrongDirection, changed.length - hit),
+    /** False calls for each 1000 cells that did not change. */
+    falsePer1000: unchanged.length === 0 ? 0 : round((1000 * called) / unchanged.length, 2),
+    /** Matrices in which nothing changed and something was called, and all of them. */
+    quietAlarmed: [alarmed.length, quiet.size],
+    wrongDirection,
+    unclear: judged.filter(({ verdict }) => verdict === 'unclear').length,
+  };
 }

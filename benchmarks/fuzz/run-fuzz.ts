@@ -1,7 +1,8 @@
 import { BenchError, ExportFormatError } from '../../src/errors.ts';
 import { OnnxFormatError } from '../../src/tools/onnx/wire-reader.ts';
 import { SeriesFormatError } from '../../src/features/detect/series-file.ts';
-import { mutate, seededRandom } from './mutate.ts';
+import { seededRandom } from '../../src/matrix/plan/order.ts';
+import { mutate } from './mutate.ts';
 import { fuzzTargets, type Target } from './targets.ts';
 
 /** What readers say of input that is wrong; anything else that they throw is a crash. */

@@ -4,7 +4,6 @@ import { brotliDecompressSync } from 'node:zlib';
 
 import { readBareLog, readRunFolder, type ReadRun } from '../../src/artefacts/read/read-run.ts';
 import { importRuns } from '../../src/features/import/import.ts';
-import type { Io } from '../../src/cli/io.ts';
 import { loadMatrix } from '../../src/matrix/load.ts';
 import { parseLayerInfo } from '../../src/trtexec/exports/layer-info.ts';
 import { parseProfile } from '../../src/trtexec/exports/profile.ts';
@@ -13,8 +12,8 @@ import { parseQueryCsv } from '../../src/tools/nvidia-smi/gpu-samples.ts';
 import { readModel } from '../../src/tools/onnx/onnx-file.ts';
 import { readSeriesCsv } from '../../src/features/detect/series-file.ts';
 import { isRecord } from '../../src/text/unknown-values.ts';
-import { makeLook } from '../../src/terminal/look.ts';
 import type { Mutant } from './mutate.ts';
+import { testIo } from '../../test/support/io.ts';
 import { parseTimes } from '../../test/support/whole-files.ts';
 
 /** One kind of input, with what reads it. */
@@ -150,7 +149,7 @@ async function importFolder(root: string, log: Buffer | undefined, { bytes }: Mu
   writeFileSync(join(folder, 'run.json'), bytes);
   writeFileSync(join(folder, 'stdout.log'), log ?? '');
   const store = join(root, 'store');
-  const io = silentIo(root);
+  const io = { ...testIo(), cwd: root };
   const failure = await importRuns([folder], { db: join(store, 'bench.sqlite'), json: true }, io)
     .then(() => null)
     .catch((error: unknown) => error);
@@ -173,23 +172,6 @@ function namesIn(folder: string): string[] {
   } catch {
     return [];
   }
-}
-
-function silentIo(cwd: string): Io {
-  const look = makeLook(100, false);
-  return {
-    cwd,
-    env: {},
-    now: () => new Date(0),
-    out: () => {},
-    err: () => {},
-    stdin: chunksOf(Buffer.alloc(0)),
-    isInteractive: false,
-    spawn: () => Promise.reject(new Error('nothing is to be started here')),
-    look,
-    errLook: look,
-    signal: new AbortController().signal,
-  };
 }
 
 function fixture(...path: readonly string[]): Buffer {

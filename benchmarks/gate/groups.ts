@@ -1,10 +1,9 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import type { Row, Target } from '../row.ts';
-import { sized } from '../size.ts';
-import { share } from './figures.ts';
-import { checkedAfter, type Morning, newlyWorse, removeStore } from './morning.ts';
+import { absolute, type Row, type Target } from '../row.ts';
+import { sized } from '../timing.ts';
+import { checkedAfter, type Morning, mornings, news, removeStore, share } from './morning.ts';
 import { type Disturbance, type Noise, simulateSweeps, type SimulatedSweeps } from './simulate-sweeps.ts';
 
 /** As of the prototype: machine noise, both precisions apart by .08 % in each sweep, and bursts of the whole machine. */
@@ -14,75 +13,58 @@ const CELLS = sized(200, 40);
 const PAST = sized(60, 24);
 const MATRICES = sized(50, 1);
 
-function disturbed(percent: number, isAffected: Disturbance['isAffected']): readonly Disturbance[] {
-  return [{ what: 'time', from: PAST, percent, isAffected }];
-}
+type Finding = Morning['findings'][number];
 
 interface GroupChange {
   readonly what: string;
   readonly target: Target;
-  readonly disturbances: readonly Disturbance[];
+  readonly percent: number;
+  readonly isAffected: Disturbance['isAffected'];
   readonly newDriver?: number;
-  readonly isNamed: (finding: Morning['findings'][number]) => boolean;
+  readonly isNamed: (finding: Finding) => boolean;
 }
 
-const isFp8 = (finding: Morning['findings'][number]): boolean => finding.group.join(' ') === 'fp8';
-const isOfDriver = ({ environmentChanges }: Morning['findings'][number]): boolean =>
-  environmentChanges.some((change) => change.includes('driver'));
+const FP8 = {
+  isAffected: ({ precision }) => precision === 'fp8',
+  isNamed: ({ group }) => group.join(' ') === 'fp8',
+} as const satisfies Partial<GroupChange>;
 
 const CHANGES: readonly GroupChange[] = [
+  { ...FP8, what: 'all fp8 +1 %', target: { atLeast: 90 }, percent: 1 },
+  { ...FP8, what: 'all fp8 +3 %', target: { atLeast: 100 }, percent: 3 },
   {
-    what: 'all fp8 +1 %: reported in the first sweep',
-    target: { atLeast: 90 },
-    disturbances: disturbed(1, ({ precision }) => precision === 'fp8'),
-    isNamed: isFp8,
-  },
-  {
-    what: 'all fp8 +3 %: reported in the first sweep',
+    what: 'all cells +3 %, new driver',
     target: { atLeast: 100 },
-    disturbances: disturbed(3, ({ precision }) => precision === 'fp8'),
-    isNamed: isFp8,
-  },
-  {
-    what: 'all cells +3 %, new driver: reported in the first sweep',
-    target: { atLeast: 100 },
-    disturbances: disturbed(3, () => true),
+    percent: 3,
+    isAffected: () => true,
     newDriver: PAST,
-    isNamed: isOfDriver,
+    isNamed: ({ environmentChanges }) => environmentChanges.some((change) => change.includes('driver')),
   },
 ];
 
-/** Changes of a group of cells, each in the newest sweep of many matrices. */
+/** Changes of a group of cells, each in the newest sweep of many matrices: reported in that sweep. */
 export async function groupChanges(folder: string): Promise<Row[]> {
-  const found = CHANGES.map(() => ({ reported: 0, named: 0 }));
+  const [before, path] = [join(folder, 'before.sqlite'), join(folder, 'changed.sqlite')];
+  const found = CHANGES.map((change) => ({ ...change, reported: 0, named: 0 }));
   for (let seed = 1; seed <= MATRICES; seed += 1) {
     const simulated: SimulatedSweeps = { cells: CELLS, repeats: 3, seed, noise: NOISE, disturbances: [] };
-    const before = join(folder, 'before.sqlite');
     simulateSweeps(before, simulated, 0, PAST);
-    for (const [place, { disturbances, newDriver, isNamed }] of CHANGES.entries()) {
-      const path = join(folder, 'changed.sqlite');
+    for (const change of found) {
+      const { isAffected, newDriver = Infinity, percent } = change;
       copyFileSync(before, path);
-      const changed = newDriver === undefined ? { disturbances } : { disturbances, newDriver };
-      simulateSweeps(path, { ...simulated, ...changed }, PAST, 1);
-      const worse = newlyWorse(await checkedAfter(path, PAST));
-      const counted = found[place];
-      const isReported = worse.some(({ cells }) => cells.length >= CELLS / 4);
-      if (counted !== undefined && isReported) counted.reported += 1;
-      if (counted !== undefined && worse.length === 1 && worse.some(isNamed)) counted.named += 1;
+      const disturbances = [{ what: 'time', from: PAST, percent, isAffected }] as const;
+      simulateSweeps(path, { ...simulated, disturbances, newDriver }, PAST, 1);
+      const worse = news(await checkedAfter(path, PAST)).filter(({ direction }) => direction === 'slower');
+      change.reported += Number(worse.some(({ cells }) => cells.length >= CELLS / 4));
+      change.named += Number(worse.length === 1 && worse.some(change.isNamed));
       removeStore(path);
     }
     removeStore(before);
   }
-  return CHANGES.map(({ what, target }, place) => {
-    const { reported = 0, named = 0 } = found[place] ?? {};
-    return share({
-      what,
-      against: `${MATRICES} matrices of ${CELLS} cells`,
-      count: reported,
-      of: MATRICES,
-      target,
-      theirs: `alone, and named: ${named}`,
-    });
+  const against = `${MATRICES} matrices of ${CELLS} cells`;
+  return found.map(({ what, target, reported, named }) => {
+    const theirs = `alone, and named: ${named}`;
+    return share(`${what}: reported in the first sweep`, against, [reported, MATRICES], target, theirs);
   });
 }
 
@@ -99,11 +81,8 @@ export async function falseGroups(folder: string): Promise<Row[]> {
     const simulated = { cells: CELLS, repeats: 3, seed: 1000 + matrix, noise: NOISE, disturbances: [] };
     simulateSweeps(path, simulated, 0, PAST);
     await checkedAfter(path, PAST - 1);
-    for (let sweep = PAST; sweep < PAST + MORNINGS; sweep += 1) {
-      simulateSweeps(path, simulated, sweep, 1);
-      const { findings } = await checkedAfter(path, sweep);
-      const news = findings.filter(({ state }) => state === 'new');
-      for (const { cells } of news) {
+    for (const morning of await mornings(path, simulated, PAST, PAST + MORNINGS)) {
+      for (const { cells } of news(morning)) {
         if (cells.length >= 0.8 * CELLS) ofAll += 1;
         else if (cells.length > 2) ofGroups += 1;
         else ofCells += 1;
@@ -111,18 +90,12 @@ export async function falseGroups(folder: string): Promise<Row[]> {
     }
     removeStore(path);
   }
-  const mornings = FALSE_MATRICES * MORNINGS;
-  const ours = `${ofGroups} of ${GROUPS * mornings} group-mornings`;
-  return [
-    {
-      kind: 'measured',
-      what: 'no change: groups that were reported',
-      against: `${FALSE_MATRICES} matrices, ${MORNINGS} sweeps each`,
-      ratio: (5000 * ofGroups) / (GROUPS * mornings),
-      unit: ' in 5,000',
-      target: { atMost: 1 },
-      ours,
-      theirs: `all cells: ${ofAll}, single cells: ${ofCells}`,
-    },
-  ];
+  const all = GROUPS * FALSE_MATRICES * MORNINGS;
+  const rate = (5000 * ofGroups) / all;
+  const sides = {
+    against: `${FALSE_MATRICES} matrices, ${MORNINGS} sweeps each`,
+    ours: `${ofGroups} of ${all} group-mornings`,
+    theirs: `all cells: ${ofAll}, single cells: ${ofCells}`,
+  };
+  return [absolute('no change: groups that were reported', rate, ' in 5,000', { atMost: 1 }, sides)];
 }

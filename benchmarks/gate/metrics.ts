@@ -1,9 +1,8 @@
 import { join } from 'node:path';
 
-import type { Row } from '../row.ts';
-import { sized } from '../size.ts';
-import { share } from './figures.ts';
-import { checkedAfter, type Morning, removeStore } from './morning.ts';
+import { absolute, type Row } from '../row.ts';
+import { sized } from '../timing.ts';
+import { checkedAfter, news, removeStore, share } from './morning.ts';
 import { type Affected, CALM, type Disturbance, gateCells, simulateSweeps } from './simulate-sweeps.ts';
 
 const SEEDS = sized(20, 1);
@@ -11,21 +10,14 @@ const SWEEPS = 20;
 const CELLS = 12;
 const MATRICES = ['first', 'second'] as const;
 
-interface Worse {
-  readonly what: Affected;
-  readonly metric: string;
-  readonly from: number;
-  readonly percent: number;
-}
-
 /** One cell each, in turn. */
-const WORSE: readonly Worse[] = [
+const WORSE = [
   { what: 'throughput', metric: 'throughputQps', from: 3, percent: 20 },
   { what: 'p99', metric: 'p99Ms', from: 6, percent: 30 },
   { what: 'hostBound', metric: 'hostBoundPercent', from: 9, percent: 0 },
   { what: 'memory', metric: 'engineMib', from: 12, percent: 20 },
   { what: 'accuracy', metric: 'sqnrDb', from: 15, percent: 6 },
-];
+] as const satisfies readonly (Pick<Disturbance, 'what' | 'from' | 'percent'> & { readonly metric: string })[];
 
 /** Sweeps after the first bad one in which a finding is still in time without pairs. */
 const LATEST = 3;
@@ -70,33 +62,18 @@ export async function worseMetrics(folder: string): Promise<Row[]> {
     removeStore(path);
   }
   const against = `${SEEDS} seeds, two matrices of ${CELLS} cells`;
-  const of = SEEDS * MATRICES.length;
-  return [
-    ...WORSE.map(({ what, percent }) => {
-      const found = delays.get(what) ?? [];
-      const first = found.filter((delay) => delay === 0).length;
-      return share({
-        what: `${what}${percent === 0 ? '' : ` ${percent} ${what === 'accuracy' ? 'dB' : '%'}`} worse: reported by the fourth sweep`,
-        against,
-        count: found.filter((delay) => delay <= LATEST).length,
-        of,
-        target: { atLeast: 100 },
-        theirs: `in the first: ${first}`,
-      });
-    }),
-    {
-      kind: 'measured',
-      what: 'other findings of one cell worse in one metric',
+  const rows = WORSE.map(({ what, percent }) => {
+    const found = delays.get(what) ?? [];
+    const unit = what === 'accuracy' ? 'dB' : '%';
+    return share(
+      `${what}${percent === 0 ? '' : ` ${percent} ${unit}`} worse: reported by the fourth sweep`,
       against,
-      ratio: others + repeated,
-      unit: '',
-      target: { atMost: 1 },
-      ours: `${others} others, ${repeated} reported twice`,
-      theirs: '',
-    },
-  ];
-}
-
-function news({ findings }: Morning): Morning['findings'] {
-  return findings.filter(({ state }) => state === 'new');
+      [found.filter((delay) => delay <= LATEST).length, SEEDS * MATRICES.length],
+      { atLeast: 100 },
+      `in the first: ${found.filter((delay) => delay === 0).length}`,
+    );
+  });
+  const what = 'other findings of one cell worse in one metric';
+  const ours = `${others} others, ${repeated} reported twice`;
+  return [...rows, absolute(what, others + repeated, '', { atMost: 1 }, { against, ours })];
 }

@@ -5,13 +5,15 @@ import { main } from '../../src/cli.ts';
 import type { Checked } from '../../src/features/check/output.ts';
 import { testIo } from '../../test/support/io.ts';
 import { nightDate } from '../../test/support/simulated-store.ts';
+import { absolute, type Row, type Target } from '../row.ts';
+import { simulateSweeps, type SimulatedSweeps } from './simulate-sweeps.ts';
 
 export type Morning = Pick<Checked, 'exitCode' | 'series' | 'findings'>;
 
 /** What `bench check` says of a store on the morning after a sweep. @throws when it could not judge */
-export async function checkedAfter(path: string, sweep: number, ...more: readonly string[]): Promise<Morning> {
+export async function checkedAfter(path: string, sweep: number): Promise<Morning> {
   let [printed, problems] = ['', ''];
-  const code = await main(['check', '--db', path, '--json', ...more], {
+  const code = await main(['check', '--db', path, '--json'], {
     ...testIo(),
     cwd: dirname(path),
     now: () => new Date(`${nightDate(sweep)}T08:00:00.000Z`),
@@ -23,11 +25,32 @@ export async function checkedAfter(path: string, sweep: number, ...more: readonl
   return checked;
 }
 
-/** Worse, and not known before. */
-export function newlyWorse({ findings }: Morning): Checked['findings'] {
-  return findings.filter(({ direction, state }) => state === 'new' && direction === 'slower');
+/** Adds sweeps to a store, from one on to before another, and checks after each. */
+export async function mornings(path: string, simulated: SimulatedSweeps, from: number, to: number): Promise<Morning[]> {
+  const checked: Morning[] = [];
+  for (let sweep = from; sweep < to; sweep += 1) {
+    simulateSweeps(path, simulated, sweep, 1);
+    checked.push(await checkedAfter(path, sweep));
+  }
+  return checked;
+}
+
+/** What is not known before. */
+export function news({ findings }: Morning): Checked['findings'] {
+  return findings.filter(({ state }) => state === 'new');
 }
 
 export function removeStore(path: string): void {
   for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true });
+}
+
+/** A share in percent. */
+export function share(
+  what: string,
+  against: string,
+  [count, of]: readonly [number, number],
+  target: Target,
+  theirs = '',
+): Row {
+  return absolute(what, (100 * count) / of, ' %', target, { against, ours: `${count} of ${of}`, theirs });
 }

@@ -75,10 +75,8 @@ interface SimulatedRun {
  * @param after sweeps of this matrix that are there
  */
 export function simulateSweeps(path: string, simulated: SimulatedSweeps, after: number, count: number): void {
-  const { disturbances, matrix, newDriver = Infinity, repeats } = simulated;
+  const { matrix, newDriver = Infinity, repeats } = simulated;
   const cells = gateCells(simulated.cells);
-  const isAffected = (what: Affected, place: number, sweep: number): boolean =>
-    disturbances.some((one) => one.what === what && isIn(one, cells, place, sweep));
   let made: { readonly sweep: number; readonly runs: readonly SimulatedRun[] } | null = null;
   const runAt = (place: number, sweep: number, repeat: number): SimulatedRun => {
     if (made?.sweep !== sweep) made = { sweep, runs: runsOfSweep(simulated, cells, sweep) };
@@ -87,9 +85,7 @@ export function simulateSweeps(path: string, simulated: SimulatedSweeps, after: 
     return run;
   };
   const percentOf = (what: Affected, place: number, sweep: number): number =>
-    disturbances
-      .filter((one) => one.what === what && isIn(one, cells, place, sweep))
-      .reduce((sum, { percent }) => sum + percent, 0);
+    disturbancesOf(simulated, what, cells[place], place, sweep).reduce((sum, { percent }) => sum + percent, 0);
   simulateNights(path, {
     cells,
     nights: count,
@@ -104,7 +100,7 @@ export function simulateSweeps(path: string, simulated: SimulatedSweeps, after: 
       contextMib: 12.5 * (1 + percentOf('memory', place, sweep) / 100),
     }),
     flags: (place, sweep) =>
-      isAffected('hostBound', place, sweep)
+      disturbancesOf(simulated, 'hostBound', cells[place], place, sweep).length > 0
         ? [{ id: 'hostBound', effect: 'explained', value: 0.6, evidence: 'the GPU was busy 60 % of the time' }]
         : [],
     engine: (place, sweep) => {
@@ -120,13 +116,20 @@ export function simulateSweeps(path: string, simulated: SimulatedSweeps, after: 
   });
 }
 
-function isIn(disturbance: Disturbance, cells: readonly KeyedCell[], place: number, sweep: number): boolean {
-  const cell = cells[place];
-  return cell !== undefined && sweep >= disturbance.from && disturbance.isAffected(cell, place);
+function disturbancesOf(
+  { disturbances }: SimulatedSweeps,
+  what: Affected,
+  cell: KeyedCell | undefined,
+  place: number,
+  sweep: number,
+): Disturbance[] {
+  return disturbances.filter(
+    (one) => one.what === what && cell !== undefined && sweep >= one.from && one.isAffected(cell, place),
+  );
 }
 
 function runsOfSweep(simulated: SimulatedSweeps, cells: readonly KeyedCell[], sweep: number): SimulatedRun[] {
-  const { disturbances, noise, repeats, seed, matrix } = simulated;
+  const { noise, repeats, seed, matrix } = simulated;
   const own = new Random(seed * 7919 + (matrix?.number ?? 0) * 104_729);
   const now = new Random(seed * 15_485_863 + sweep * 32_452_843 + (matrix?.number ?? 0) * 49_979_687);
   const isBurst = now.chance(noise.bursts);
@@ -138,9 +141,7 @@ function runsOfSweep(simulated: SimulatedSweeps, cells: readonly KeyedCell[], sw
     const runNoise = noise.run * Math.exp(noise.cells * own.normal());
     const common = machine + (ofPrecision.get(cell.precision) ?? 0) + sweepNoise * now.normal();
     const worse = (what: Affected): number =>
-      disturbances
-        .filter((one) => one.what === what && isIn(one, cells, place, sweep))
-        .reduce((factor, { percent }) => factor * (1 + percent / 100), 1);
+      disturbancesOf(simulated, what, cell, place, sweep).reduce((all, { percent }) => all * (1 + percent / 100), 1);
     return Array.from({ length: repeats }, () => {
       const ms = level * Math.exp(common + runNoise * now.normal()) * worse('time');
       const qps = (1000 / ms) * Math.exp((runNoise / 3) * now.normal()) * (2 - worse('throughput'));

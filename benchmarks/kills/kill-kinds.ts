@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+
+import { processFiles } from '../processes.ts';
 
 /** A way to end a sweep. */
 export interface KillKind {
@@ -35,24 +35,14 @@ export function sendKill(bench: ChildProcess, { isToTree, signal }: KillKind): b
 
 /** The youngest generation first. */
 function descendantsOf(ancestor: number): number[] {
-  const parents = readdirSync('/proc').flatMap((name) => {
-    if (!/^\d+$/.test(name)) return [];
-    const parent = parentOf(name);
-    return parent === null ? [] : [{ pid: Number(name), parent }];
-  });
+  const parents = processFiles('stat').map(({ pid, text }) => ({
+    pid,
+    parent: Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[1]),
+  }));
   const found: number[] = [];
   for (let generation = [ancestor]; generation.length > 0;) {
     generation = parents.filter(({ parent }) => generation.includes(parent)).map(({ pid }) => pid);
     found.unshift(...generation);
   }
   return found;
-}
-
-function parentOf(pid: string): number | null {
-  try {
-    const stat = readFileSync(join('/proc', pid, 'stat'), 'utf8');
-    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
-  } catch {
-    return null;
-  }
 }

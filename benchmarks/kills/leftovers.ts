@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 import { queryStore } from '../../test/support/store-dump.ts';
+import { processFiles } from '../processes.ts';
 
 /** What lies beside a store and belongs to no finished run, and what should lie there and does not. */
 export function leftoversOf(db: string, sweepId: string): string[] {
@@ -35,13 +36,5 @@ export function halfEngines(folder: string): string[] {
 
 /** Processes that the sweep has started, by the variable that they carry: see `marked-processes.ts`. */
 export function processesOf(sweepId: string): number[] {
-  return readdirSync('/proc').flatMap((name) => {
-    if (!/^\d+$/.test(name)) return [];
-    try {
-      const environ = readFileSync(join('/proc', name, 'environ'), 'latin1');
-      return environ.includes(`BENCH_ATTEMPT=${sweepId}/`) ? [Number(name)] : [];
-    } catch {
-      return [];
-    }
-  });
+  return processFiles('environ').flatMap(({ pid, text }) => (text.includes(`BENCH_ATTEMPT=${sweepId}/`) ? [pid] : []));
 }

@@ -1,7 +1,5 @@
-import { type Facts, isFiniteText, isNumberLike } from './facts.ts';
+import { type Fact, type Facts, isFiniteText, isNumberLike } from './facts.ts';
 import { DEVICE_LINES, type LinePattern, OPTION_LINES, OPTION_SECTIONS, PHASE_LINES } from './line-patterns.ts';
-import { ProfileFacts } from './profile-facts.ts';
-import { SummaryFacts } from './summary-facts.ts';
 
 const AVERAGE = /^Average on (\d+) runs - GPU latency: (\S+) ms - Host latency: (\S+) ms/;
 const ENQUEUE = /[(\s]enqueue (\S+) ms\)/;
@@ -188,4 +186,159 @@ function decoded(digits: string): string {
       ? [digits.slice(0, -3), digits.slice(-3, -2), digits.slice(-2)]
       : [digits.slice(0, -4), digits.slice(-4, -2), digits.slice(-2)];
   return [major, minor, patch].map(Number).join('.');
+}
+
+const METRIC_LINES: ReadonlyMap<string, string> = new Map([
+  ['Latency', 'latencyMs'],
+  ['Enqueue Time', 'enqueueMs'],
+  ['H2D Latency', 'h2dMs'],
+  ['GPU Compute Time', 'gpuComputeMs'],
+  ['D2H Latency', 'd2hMs'],
+]);
+const HEADINGS_7: ReadonlyMap<string, string> = new Map([
+  ['Host Latency', 'latencyMs'],
+  ['Host latency', 'latencyMs'],
+  ['Enqueue Time', 'enqueueMs'],
+  ['GPU Compute', 'gpuComputeMs'],
+]);
+const TOTALS: readonly (readonly [string, RegExp])[] = [
+  ['throughputQps', /^[Tt]hroughput: (\S+) qps/],
+  ['hostWalltimeS', /^(?:Total Host Walltime|walltime): (\S+) s/],
+  ['gpuTotalS', /^(?:Total GPU Compute Time|total compute time): (\S+) s/],
+];
+
+const STATISTIC = /(min|max|mean|median|percentile\([-+.,\de]+%\)) = (\S+) ms/g;
+
+/** Without these there is no measurement; a mean may be missing. */
+const NEEDED = [
+  'throughputQps',
+  'hostWalltimeS',
+  ...['latencyMs', 'gpuComputeMs'].flatMap((metric) =>
+    ['min', 'max', 'median', 'mean'].map((name) => `${metric}.${name}`),
+  ),
+];
+
+function drop(facts: Facts, metric: string): void {
+  for (const key of facts.keys()) if (key.startsWith(`${metric}.`)) facts.delete(key);
+}
+
+/** The figures of one performance report. End-to-end times of 7.x to 8.2 are left out, as bench does not keep them. */
+class SummaryFacts {
+  private readonly facts: Facts = new Map();
+  private metric7: string | null = null;
+
+  /** True when the line was one of the report. */
+  take(text: string, line: number): boolean {
+    const colon = text.indexOf(': ');
+    const metric = METRIC_LINES.get(text.slice(0, Math.max(0, colon)));
+    if (metric !== undefined) {
+      this.takeMetric(metric, text.slice(colon + 2), line);
+      return true;
+    }
+    for (const [key, pattern] of TOTALS) {
+      const value = pattern.exec(text)?.[1];
+      if (value !== undefined && isNumberLike(value)) {
+        this.facts.set(key, { text: value, line });
+        return true;
+      }
+    }
+    return this.take7(text, line);
+  }
+
+  private takeMetric(metric: string, statistics: string, line: number): void {
+    drop(this.facts, metric);
+    for (const [, name = '', value = ''] of statistics.matchAll(STATISTIC)) {
+      const percent = /^percentile\((\S+)%\)$/.exec(name)?.[1];
+      const key = percent === undefined ? name : `p${Number(percent)}`;
+      if (isNumberLike(value)) this.facts.set(`${metric}.${key}`, { text: value, line });
+    }
+  }
+
+  private take7(text: string, line: number): boolean {
+    const heading = HEADINGS_7.get(text);
+    if (heading !== undefined) {
+      this.metric7 = heading;
+      drop(this.facts, heading);
+      return true;
+    }
+    if (this.metric7 === null) return false;
+    const [, name, figure, percent] = /^(min|max|mean|median|percentile): (\S+) ms(?: at (\S+)%)?/.exec(text) ?? [];
+    if (figure === undefined || (name === 'percentile') !== (percent !== undefined)) return false;
+    const key = percent === undefined ? name : `p${Number(percent)}`;
+    this.facts.set(`${this.metric7}.${key}`, { text: figure, line });
+    return true;
+  }
+
+  get isComplete(): boolean {
+    return NEEDED.every((key) => {
+      const text = this.facts.get(key)?.text;
+      return text === undefined ? key.endsWith('.mean') : isFiniteText(text);
+    });
+  }
+
+  /**
+   * The figures that a measurement must have. Transfers that were off are printed as zeros; a metric with `nan` is
+   * none; TensorRT 7 prints 0 queries a second for dynamic shapes.
+   */
+  finish(queries: Fact | undefined): Facts {
+    const facts: Facts = new Map(this.facts);
+    for (const metric of ['h2dMs', 'd2hMs', 'enqueueMs']) {
+      const value = (name: string): number => Number(facts.get(`${metric}.${name}`)?.text);
+      const isOff = metric !== 'enqueueMs' && value('min') === 0 && value('max') === 0;
+      const isNumber = ['min', 'max', 'median'].every((name) => Number.isFinite(value(name)));
+      const mean = facts.get(`${metric}.mean`);
+      const isWhole = isNumber && (mean === undefined || isFiniteText(mean.text));
+      if (isOff || !isWhole) drop(facts, metric);
+    }
+    for (const [key, { text }] of facts) if (!isFiniteText(text)) facts.delete(key);
+    const qps = facts.get('throughputQps');
+    const walltimeS = Number(facts.get('hostWalltimeS')?.text);
+    if (qps !== undefined && Number(qps.text) === 0 && queries !== undefined && walltimeS > 0) {
+      const text = String(Number(queries.text) / walltimeS);
+      facts.set('throughputQps', { text, line: qps.line });
+    }
+    return facts;
+  }
+}
+
+/** The table of `--dumpProfile`, in any of its three layouts. */
+class ProfileFacts {
+  private readonly facts: Facts = new Map();
+  private columns: readonly string[] | null = null;
+  private nameLast = false;
+  private rows = 0;
+
+  constructor(iterations: string, line: number) {
+    this.facts.set('profile.iterations', { text: iterations, line });
+  }
+
+  take(text: string, line: number): void {
+    if (this.columns === null) this.takeHeading(text);
+    else this.takeRow(this.columns, text, line);
+  }
+
+  private takeHeading(text: string): void {
+    if (!text.includes('Layer')) return;
+    this.nameLast = text.trimEnd().endsWith('Layer');
+    this.columns = text.includes('Median')
+      ? ['timeMs', 'averageMs', 'medianMs', 'percentage']
+      : ['timeMs', 'averageMs', 'percentage'];
+  }
+
+  private takeRow(columns: readonly string[], text: string, line: number): void {
+    const figures = String.raw`(?:\S+ +){${columns.length - 1}}\S+`;
+    const row = new RegExp(this.nameLast ? `^ *(${figures})(?: {3}|$)(.*)$` : `^(.*?)(${figures}) *$`).exec(text);
+    const [found = '', name = ''] = this.nameLast ? [row?.[1], row?.[2]] : [row?.[2], row?.[1]?.trim()];
+    const numbers = found.split(/ +/);
+    if (row === null || name === 'Total' || !numbers.every((word) => /^[-+.\deinfa]+$/.test(word))) return;
+    columns.forEach((column, index) => {
+      this.facts.set(`profile.${this.rows}.${column}`, { text: numbers[index] ?? '', line });
+    });
+    this.facts.set(`profile.${this.rows}.name`, { text: name, line });
+    this.rows += 1;
+  }
+
+  finish(): Facts {
+    return this.rows === 0 ? new Map() : this.facts;
+  }
 }

@@ -63,15 +63,10 @@ function append(spans: Span[], span: Span): void {
 }
 
 function isSameLook(a: Look, b: Look): boolean {
-  return (
-    a.foreground === b.foreground &&
-    a.background === b.background &&
-    a.bold === b.bold &&
-    a.dim === b.dim &&
-    a.italic === b.italic &&
-    a.underline === b.underline
-  );
+  return KEYS.every((key) => a[key] === b[key]);
 }
+
+const KEYS = ['foreground', 'background', 'bold', 'dim', 'italic', 'underline'] as const;
 
 /** ECMA-48, 8.3.117; 90 to 107 are the bright colours of xterm. */
 function changed(look: Look, code: string): Look {
@@ -79,11 +74,13 @@ function changed(look: Look, code: string): Look {
   const simple = SIMPLE.get(number);
   if (simple !== undefined) return { ...look, ...simple };
   const unit = number % 10;
-  const isColour = unit <= 7;
-  if (isColour && number >= 30 && number < 40) return { ...look, foreground: unit };
-  if (isColour && number >= 40 && number < 50) return { ...look, background: unit };
-  if (isColour && number >= 90 && number < 100) return { ...look, foreground: unit + 8 };
-  if (isColour && number >= 100 && number < 110) return { ...look, background: unit + 8 };
+  const ground = new Map<number, Partial<Look>>([
+    [3, { foreground: unit }],
+    [4, { background: unit }],
+    [9, { foreground: unit + 8 }],
+    [10, { background: unit + 8 }],
+  ]).get((number - unit) / 10);
+  if (unit <= 7 && ground !== undefined) return { ...look, ...ground };
   throw new Error(`no picture of colour code ${code}`);
 }
 

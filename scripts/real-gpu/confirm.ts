@@ -1,8 +1,8 @@
 import { OUTPUTS } from '../../test/support/outputs.ts';
-import { type Contender, startContender } from './contender.ts';
 import { checkLogs } from './logs.ts';
 import { writeMatrix } from './matrices.ts';
 import { checkBack, checkQuiet, checkSlower, findingText, GATE, pairLines, writeSlowerResnet } from './referee.ts';
+import { type Contender, startContender } from './sharing.ts';
 import type { Visit } from './visit.ts';
 
 /** Sweeps before a change. */
@@ -73,15 +73,8 @@ async function checkNotBlamed(visit: Visit, percent: number, lines: readonly str
     ({ cause, state, direction }) => state === 'new' && cause !== 'machine' && direction === 'slower',
   );
   const sizes = fresh.map(({ metrics, pairs }) => pairs?.changePercent ?? metrics[0]?.changePercent ?? 0);
-  const newest = `FROM runs WHERE role <> 'build' AND sweep_id = (SELECT sweep_id FROM sweeps ORDER BY started_at DESC LIMIT 1)`;
-  const contended = visit.count(
-    `SELECT count(*) n ${newest} AND (reason = 'contended' OR run_id IN (SELECT run_id FROM run_flags WHERE flag = 'contended'))`,
-  );
-  visit.check(
-    'runs are called contended',
-    contended > 0,
-    `${contended} of ${visit.count(`SELECT count(*) n ${newest}`)}`,
-  );
+  const { contended, runs } = visit.contended();
+  visit.check('runs are called contended', contended > 0, `${contended} of ${runs}`);
   const figure = [
     `${percent.toFixed(2)} % without it`,
     series[0]?.headline ?? '',

@@ -1,16 +1,15 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { processFiles } from '../../benchmarks/processes.ts';
 import { writeMatrix } from './matrices.ts';
-import type { Ended, Visit } from './visit.ts';
+import { type Ended, NEWEST_SWEEP, type Visit } from './visit.ts';
 
 /** Runs of the matrix that is interrupted. */
 const RUNS = 4;
 
 /** Runs of the newest sweep that have a result. */
-const MEASURED = `SELECT count(*) n FROM runs WHERE role = 'timed' AND outcome = 'measured' AND sweep_id =
-  (SELECT sweep_id FROM sweeps ORDER BY started_at DESC LIMIT 1)`;
+const MEASURED = `SELECT count(*) n FROM runs WHERE role = 'timed' AND outcome = 'measured' AND ${NEWEST_SWEEP}`;
 
 /** Ctrl-C and SIGKILL during a build and during a run: what is left, and what --resume makes of it. */
 export async function checkInterruptions(visit: Visit): Promise<void> {
@@ -76,20 +75,11 @@ async function interrupt(
   return visit.ended(args, from, await child);
 }
 
-/** Measuring processes of this program on this machine; Linux only. */
+/** Measuring processes of this program on this machine. */
 function processesOf(trtexec: string): number {
-  return readdirSync('/proc').filter((pid) => {
-    if (!/^\d+$/.test(pid)) return false;
-    try {
-      return isMeasuring(readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0'), trtexec);
-    } catch {
-      return false;
-    }
+  return processFiles('cmdline').filter(({ text }) => {
+    const argv = text.split('\0');
+    const isProgram = argv.some((arg) => basename(arg) === basename(trtexec));
+    return isProgram && argv.some((arg) => /^--(?:onnx|loadEngine)=/.test(arg));
   }).length;
-}
-
-function isMeasuring(argv: readonly string[], trtexec: string): boolean {
-  return (
-    argv.some((arg) => basename(arg) === basename(trtexec)) && argv.some((arg) => /^--(?:onnx|loadEngine)=/.test(arg))
-  );
 }

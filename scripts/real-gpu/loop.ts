@@ -5,7 +5,7 @@ import { execa } from 'execa';
 import { z } from 'zod';
 
 import { writeMatrix } from './matrices.ts';
-import type { Visit } from './visit.ts';
+import { NEWEST_SWEEP, type Visit } from './visit.ts';
 
 const RUNS = 10;
 const LIMIT = 1.03;
@@ -30,7 +30,7 @@ function aroundRuns(visit: Visit, from: number, to: number): string {
   const runs = visit.rows(
     z.object({ startS: z.number(), wallS: z.number() }),
     `SELECT (julianday(started_at) - 2440587.5) * 86400 AS startS, wall_s AS wallS FROM runs
-       WHERE sweep_id = (SELECT sweep_id FROM sweeps ORDER BY started_at DESC LIMIT 1) ORDER BY started_at`,
+       WHERE ${NEWEST_SWEEP} ORDER BY started_at`,
   );
   const [first, last] = [runs[0], runs.at(-1)];
   if (first === undefined || last === undefined) return 'no run';

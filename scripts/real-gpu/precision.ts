@@ -50,8 +50,7 @@ export async function visitPrecision(visit: Visit): Promise<void> {
 async function checkNetwork(visit: Visit, network: Network): Promise<void> {
   const precisions = PRECISIONS.filter((precision) => visit.place.models.has(`${network.model}_${precision}`));
   const matrix = visit.file(`${network.model}.yaml`, matrixOf(visit, network, precisions));
-  const { counts } = await visit.json(OUTPUTS.run, ['run', matrix, '--profile']);
-  visit.check('every run is measured', counts.failed + counts.unfit + counts.skipped === 0, JSON.stringify(counts));
+  await visit.run([matrix, '--profile']);
   for (const precision of precisions) {
     try {
       await checkShare(visit, network, precision);

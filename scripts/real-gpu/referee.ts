@@ -1,10 +1,13 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { BinaryReader } from '@bufbuild/protobuf/wire';
+
 import type { CheckedFinding } from '../../src/features/check/output.ts';
+import { bytesField, node, type Piece, toBytes, valueInfo } from '../../test/support/onnx-writer.ts';
 import { OUTPUTS } from '../../test/support/outputs.ts';
 import { checkLogs } from './logs.ts';
 import { type MatrixOptions, writeMatrix } from './matrices.ts';
-import { writeSlowerModel } from './slower-model.ts';
 import type { Visit } from './visit.ts';
 
 const SWEEPS = 20;
@@ -104,11 +107,36 @@ export async function checkBack(visit: Visit, sweeps: 1 | 2): Promise<void> {
   visit.check(sweeps === 1 ? 'nothing is newly slower' : 'nothing is slower any more', slower.length === 0, figure);
 }
 
+const FLOAT32 = 1;
+/** Field of the graph in `ModelProto`, and of outputs in `GraphProto`. */
+const [GRAPH, OUTPUT] = [7, 12];
+
+/** The ResNet with more work behind its output: a number of Softmax in a row, a few microseconds each. */
 export function writeSlowerResnet(visit: Visit, softmaxes: number): string {
-  const classes = visit.model('resnet').includes('tiny') ? 10 : 1000;
+  const from = visit.model('resnet');
   const path = join(visit.place.folder, `resnet-slower-${softmaxes}.onnx`);
-  writeSlowerModel(visit.model('resnet'), path, softmaxes, classes);
+  const names = ['output', ...Array.from({ length: softmaxes }, (_, place) => `slower_${place}`)];
+  const nodes = names.slice(1).flatMap((name, place) => node('Softmax', [names[place] ?? ''], name));
+  const classes = from.includes('tiny') ? 10 : 1000;
+  const output = valueInfo(OUTPUT, names.at(-1) ?? '', ['batch', classes], FLOAT32);
+  writeFileSync(path, toBytes(withMoreGraph(readFileSync(from), [...nodes, ...output])));
   return path;
+}
+
+/** Fields of a message are in no order: what is new is at the end of the graph. */
+function withMoreGraph(model: Uint8Array, more: readonly Piece[]): Piece[] {
+  const reader = new BinaryReader(model);
+  const pieces: Piece[] = [];
+  while (reader.pos < reader.len) {
+    const start = reader.pos;
+    const [field, wireType] = reader.tag();
+    if (field === GRAPH) pieces.push(...bytesField(GRAPH, reader.bytes(), ...more));
+    else {
+      reader.skip(wireType, field);
+      pieces.push(model.subarray(start, reader.pos));
+    }
+  }
+  return pieces;
 }
 
 /** State, size and evidence of a finding. */

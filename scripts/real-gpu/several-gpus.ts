@@ -5,8 +5,8 @@ import { z } from 'zod';
 import { OUTPUTS } from '../../test/support/outputs.ts';
 import { checkLogs } from './logs.ts';
 import { type MatrixOptions, writeMatrix } from './matrices.ts';
-import { overlaps, spansOf } from './overlaps.ts';
-import type { Visit } from './visit.ts';
+import { overlaps, spansOf } from './sharing.ts';
+import { changesText, type Visit } from './visit.ts';
 
 const ALL: MatrixOptions = {
   name: 'several',
@@ -27,8 +27,7 @@ export async function visitSeveralGpus(visit: Visit): Promise<void> {
 }
 
 async function checkAll(visit: Visit): Promise<void> {
-  const { counts } = await visit.json(OUTPUTS.run, ['run', writeMatrix(visit, ALL), '--gpus', 'all']);
-  visit.check('every run is measured', counts.failed + counts.unfit === 0, JSON.stringify(counts));
+  await visit.run([writeMatrix(visit, ALL), '--gpus', 'all']);
   const { runs, pairs } = overlaps([visit.store]);
   visit.check('one run at a time on each GPU', pairs === 0, `${runs} runs, ${pairs} overlaps`);
 }
@@ -94,18 +93,12 @@ function cellsOfFirst(visit: Visit) {
 async function checkEqual(visit: Visit, name: string, args: readonly string[]): Promise<void> {
   const { cells } = await visit.json(OUTPUTS.compare, ['compare', ...args]);
   const called = cells.filter(({ verdict }) => verdict === 'slower' || verdict === 'faster');
-  const changes = cells.map(
-    ({ label, verdict, changePercent }) => `${label}: ${verdict} ${changePercent?.toFixed(2)} %`,
-  );
-  visit.check(name, called.length === 0, changes.join('; '));
+  visit.check(name, called.length === 0, changesText(cells));
 }
 
 async function checkNuma(visit: Visit): Promise<void> {
   await visit.bench(['run', writeMatrix(visit, ALL), '--gpus', 'all', '--numa', 'off']);
   await visit.bench(['run', writeMatrix(visit, ALL), '--gpus', 'all', '--numa', 'auto']);
   const { cells, counts } = await visit.json(OUTPUTS.compare, ['compare', 'latest~1', 'latest']);
-  const changes = cells.map(
-    ({ label, verdict, changePercent }) => `${label}: ${verdict} ${changePercent?.toFixed(2)} %`,
-  );
-  visit.check('numa off against auto', counts.failed === 0, changes.join('; '));
+  visit.check('numa off against auto', counts.failed === 0, changesText(cells));
 }

@@ -5,7 +5,29 @@ import Database from 'better-sqlite3';
 import { execa } from 'execa';
 import { z } from 'zod';
 
-import { type Call, type Check, mark, type PartTime, reportText } from './report.ts';
+import type { comparison } from '../../src/features/compare/output.ts';
+import { OUTPUTS } from '../../test/support/outputs.ts';
+
+/** What came out of one question to the machine; `isOk` is null where there was no time or nothing to ask. */
+interface Check {
+  readonly part: string;
+  readonly name: string;
+  readonly isOk: boolean | null;
+  readonly figure: string;
+}
+
+/** How long a part took, in seconds, and its calls of bench (some at one time with others). */
+interface PartTime {
+  readonly part: string;
+  readonly plannedS: number;
+  readonly tookS: number;
+  readonly calls: readonly Call[];
+}
+
+interface Call {
+  readonly line: string;
+  readonly seconds: number;
+}
 
 /** How one call of bench ended. */
 export interface Ended {
@@ -170,8 +192,67 @@ export class Visit {
     return path;
   }
 
-  /** The report as Markdown. */
-  report(): string {
-    return reportText(this.place.name, this.facts, this.checks, this.times, this.place.clock() - this.startS);
+  /** Checks that a sweep was measured as a whole. */
+  async run(args: readonly string[]): Promise<void> {
+    const { counts } = await this.json(OUTPUTS.run, ['run', ...args]);
+    const lost = counts.failed + counts.unfit + counts.skipped;
+    this.check('every run is measured', lost === 0, JSON.stringify(counts));
   }
+
+  /** Timed runs of the newest sweep, and those of them that are called contended. */
+  contended(): { readonly runs: number; readonly contended: number } {
+    const runs = `SELECT count(*) n FROM runs WHERE role <> 'build' AND ${NEWEST_SWEEP}`;
+    const flagged = `reason = 'contended' OR run_id IN (SELECT run_id FROM run_flags WHERE flag = 'contended')`;
+    return { runs: this.count(runs), contended: this.count(`${runs} AND (${flagged})`) };
+  }
+
+  /** The report as Markdown: each check, then what each part took. */
+  report(): string {
+    const counted = (isOk: boolean | null): number => this.checks.filter((check) => check.isOk === isOk).length;
+    const tookS = this.place.clock() - this.startS;
+    return [
+      `# Visit: ${this.place.name}`,
+      '',
+      ...[...this.facts].map(([name, value]) => `- ${name}: ${value}`),
+      `- ${counted(true)} ok, ${counted(false)} not ok, ${counted(null)} not run; ${tookS.toFixed(0)} s`,
+      '',
+      '|  | part | check | figure |',
+      '| --- | --- | --- | --- |',
+      ...this.checks.map(({ part, name, isOk, figure }) => tableRow([mark(isOk), part, name, figure])),
+      '',
+      '| part | planned | took | calls of bench | longest call |',
+      '| --- | ---: | ---: | ---: | --- |',
+      ...this.times.map(timeRow),
+      '',
+    ].join('\n');
+  }
+}
+
+export const NEWEST_SWEEP = 'sweep_id = (SELECT sweep_id FROM sweeps ORDER BY started_at DESC LIMIT 1)';
+
+/** What became of each cell. */
+export function changesText(cells: z.infer<typeof comparison>['cells']): string {
+  const texts = cells.map(({ label, verdict, changePercent }) => `${label}: ${verdict} ${changePercent?.toFixed(2)} %`);
+  return texts.join('; ');
+}
+
+function timeRow({ part, plannedS, tookS, calls }: PartTime): string {
+  const sumS = calls.reduce((sum, { seconds }) => sum + seconds, 0);
+  const longest = calls.toSorted((a, b) => b.seconds - a.seconds)[0];
+  return tableRow([
+    part,
+    `${plannedS} s`,
+    `${tookS.toFixed(1)} s`,
+    `${calls.length}: ${sumS.toFixed(1)} s`,
+    longest === undefined ? '' : `${longest.seconds.toFixed(1)} s: ${longest.line.slice(0, 80)}`,
+  ]);
+}
+
+function tableRow(cells: readonly string[]): string {
+  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+}
+
+function mark(isOk: boolean | null): string {
+  if (isOk === null) return 'not run';
+  return isOk ? 'ok' : 'not ok';
 }

@@ -12,7 +12,7 @@ const HEAD = `# Every key of a matrix
 This page lists the keys of a matrix file, by the schema that bench checks and that editors complete from
 ([matrix.schema.json](../../matrices/matrix.schema.json)). [The matrix file](matrix.md) explains them with examples.
 
-A *shape* is \`[batch, 3, 224, 224]\` or \`8x3x224x224\`; a word in it is an axis of that name. In \`models.NAME\`, NAME is any name.
+A *shape* is \`[batch, 3, 224, 224]\` or \`8x3x224x224\`; a name in it refers to the axis of that name. In \`models.NAME\`, NAME is any name.
 
 This page is written by \`node scripts/reference.ts\` from strings in \`src/\`.
 `;

@@ -1,11 +1,10 @@
 import { Help, type CommandUnknownOpts, type Option } from '@commander-js/extra-typings';
 
 import { makeProgram } from '../../src/cli.ts';
-import { commandsOf } from '../../src/cli/command-tree.ts';
-import { COMMON_OPTIONS } from '../../src/cli/define-command.ts';
+import { COMMON_OPTIONS, commandsOf } from '../../src/cli/define-command.ts';
 import { processIo } from '../../src/cli/io.ts';
 import { EXIT_CODE_TEXTS } from '../../src/exit-codes.ts';
-import { EXPLAINED_NUMBERS, metricText } from '../../src/features/help/metric-texts.ts';
+import { EXPLAINED_NUMBERS, metricText } from '../../src/features/help/help.ts';
 import { BOUND_ADVICE } from '../../src/judge/bound.ts';
 import { matrixJsonSchema } from '../../src/matrix/schema/schema.ts';
 import { BOUND_WORDS, BOUNDS } from '../../src/records/bound.ts';
@@ -87,7 +86,7 @@ function optionLine(option: Option): string {
 
 function outcomesPage(): string {
   return [
-    ...headOf('Outcomes, flags and metrics', '[What a run is](../explanation/runs.md) explains outcomes and flags.'),
+    ...headOf('Outcomes, flags and metrics', '[Runs](../explanation/runs.md) explains outcomes and flags.'),
     '\n## Reasons of unfit runs\n',
     ...table(['reason', 'meaning'], UNFIT_REASONS.map(reasonRow)),
     '\n## Reasons of failed runs\n',

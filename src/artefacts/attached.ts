@@ -2,13 +2,19 @@ import { createReadStream } from 'node:fs';
 import { constants, copyFile, mkdir, readdir, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
-import { type Attachment, attachmentKind, nameProblem } from './attachment.ts';
-import { type Digest, digestOf } from './files.ts';
-import { makeOwnFolder, putInPlace, refuseLink } from './folders.ts';
-import { attachedPathOf, isTemporary, runOfAttached } from './layout.ts';
+import { type Digest, digestOf } from '../files/files.ts';
+import { makeOwnFolder, putInPlace, refuseLink } from '../files/folders.ts';
+import {
+  type Attachment,
+  attachedPathOf,
+  attachmentKind,
+  isTemporary,
+  nameProblem,
+  runOfAttached,
+} from '../files/layout.ts';
 import { UsageError } from '../errors.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
-import { attachmentsOf, saveAttachment } from '../store/runs/attachments.ts';
+import { attachmentsOf, saveAttachment } from '../store/runs/show-run.ts';
 import { sweepOfRun } from '../store/sweeps/sweeps.ts';
 import { printable } from '../text/printable.ts';
 import type { RunId } from '../records/scalars.ts';

@@ -8,11 +8,11 @@ import { type SweepId, isId } from '../records/scalars.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import type { StoreMerge } from '../store/merge/merge-store.ts';
 import { runFoldersOf } from '../store/prune.ts';
-import { keptAttachments } from '../store/runs/attachments.ts';
+import { keptAttachments } from '../store/runs/show-run.ts';
 import { importTimeOf } from '../store/sweeps/sweep-order.ts';
 import { findSweep, planOf } from '../store/sweeps/sweeps.ts';
 import { copyAttached } from './attached.ts';
-import { isLink, makeOwnFolder, namesIn, putInPlace, refuseLink, sizeOf } from './folders.ts';
+import { isLink, makeOwnFolder, namesIn, putInPlace, refuseLink, sizeOf } from '../files/folders.ts';
 import {
   attachedPathOf,
   isTemporary,
@@ -21,7 +21,7 @@ import {
   runOfAttached,
   sweepFolderOf,
   sweepManifestPath,
-} from './layout.ts';
+} from '../files/layout.ts';
 import { writePrunedNote, writeSweepManifest } from './sweep-manifest.ts';
 
 /**

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { writeNote } from './files.ts';
-import { readJson, refuseLink } from './folders.ts';
-import { sweepFolderOf } from './layout.ts';
+import { writeNote } from '../files/files.ts';
+import { readJson, refuseLink } from '../files/folders.ts';
+import { sweepFolderOf } from '../files/layout.ts';
 import { acknowledgementSchema, type Finding, findingSchema, judgedSweepSchema } from '../records/finding.ts';
 import { idSchema, type Immutable, type SweepId } from '../records/scalars.ts';
 import type { StoreDatabase } from '../store/file/open.ts';

@@ -1,15 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { feed, plainName, readChunks, wholeOf } from './files.ts';
-import { isTemporary, RUN_MANIFEST } from './layout.ts';
+import { feed, plainName, readChunks, wholeOf } from '../files/files.ts';
+import { isTemporary, RUN_MANIFEST } from '../files/layout.ts';
 import { parseRunManifest } from './run-manifest.ts';
 import { TooLargeError } from '../errors.ts';
 import type { StoredArtefact } from '../records/run.ts';
-
-/** Files up to this size stay in memory, because they are read more than once. */
-const KEPT_BYTES = 8 << 20;
-const KEPT_FILE_BYTES = 1 << 20;
 
 /** Real file names by plain name. An uncompressed file takes precedence over a compressed one. */
 export async function folderFiles(folder: string): Promise<Map<string, string>> {
@@ -30,33 +26,31 @@ function addName(files: Map<string, string>, real: string): void {
 export class RunFiles {
   readonly folder: string;
   private readonly files: ReadonlyMap<string, string>;
-  private readonly packed: ReadonlyMap<string, Buffer | null>;
-  private readonly kept = new Map<string, Buffer>();
-  private room = KEPT_BYTES;
+  private readonly stored: ReadonlyMap<string, Buffer>;
   private readonly signal: AbortSignal | undefined;
   tooLarge: TooLargeError | null = null;
 
   private constructor(
     folder: string,
     files: ReadonlyMap<string, string>,
-    packed: ReadonlyMap<string, Buffer | null>,
+    stored: ReadonlyMap<string, Buffer>,
     signal?: AbortSignal,
   ) {
-    this.signal = signal;
     this.folder = folder;
     this.files = files;
-    this.packed = packed;
+    this.stored = stored;
+    this.signal = signal;
   }
 
   static async of(folder: string, signal?: AbortSignal): Promise<RunFiles> {
     return new RunFiles(folder, await folderFiles(folder), new Map(), signal);
   }
 
-  /** @param read all files of the folder by real name, with their stored bytes if already read */
-  static read(folder: string, read: ReadonlyMap<string, Buffer | null>): RunFiles {
+  /** @param stored bytes of all files by real name, already read */
+  static read(folder: string, stored: ReadonlyMap<string, Buffer>): RunFiles {
     const files = new Map<string, string>();
-    for (const name of read.keys()) addName(files, name);
-    return new RunFiles(folder, files, read);
+    for (const name of stored.keys()) addName(files, name);
+    return new RunFiles(folder, files, stored);
   }
 
   get names(): string[] {
@@ -73,27 +67,12 @@ export class RunFiles {
 
   /** @throws as `readChunks` does */
   async *chunks(name: string): AsyncGenerator<Buffer> {
-    const known = this.kept.get(name);
-    if (known !== undefined) {
-      yield known;
-      return;
-    }
     const real = this.real(name);
-    let copies: Buffer[] | null = [];
-    let bytes = 0;
     try {
-      for await (const chunk of readChunks(join(this.folder, real), this.packed.get(real) ?? null, this.signal)) {
-        bytes += chunk.length;
-        if (bytes > Math.min(KEPT_FILE_BYTES, this.room)) copies = null;
-        copies?.push(chunk);
-        yield chunk;
-      }
+      yield* readChunks(join(this.folder, real), this.stored.get(real) ?? null, this.signal);
     } catch (error) {
       throw this.noted(error);
     }
-    if (copies === null) return;
-    this.kept.set(name, Buffer.concat(copies));
-    this.room -= bytes;
   }
 
   /** @throws TooLargeError as `wholeOf` does */

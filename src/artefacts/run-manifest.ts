@@ -11,10 +11,9 @@ import { idSchema, type Immutable } from '../records/scalars.ts';
 import { PROVENANCES } from '../records/sweep.ts';
 import { otherProcessSchema } from '../records/telemetry.ts';
 import { timeLimitSchema } from '../records/time-limit.ts';
-import { withoutSecretEnv, withoutSecrets } from '../text/secret-name.ts';
-import { requestedSchema } from '../trtexec/run-facts.ts';
-import { variantRecord } from '../variants/conversion.ts';
-import { conversionFailureSchema } from '../variants/variant-cache.ts';
+import { withoutSecretEnv, withoutSecrets } from '../text/redact.ts';
+import { type ProcessFacts, requestedSchema } from '../trtexec/run-facts.ts';
+import { conversionFailureSchema, variantRecord } from '../records/conversion.ts';
 
 export const RUN_MANIFEST_VERSION = 1;
 
@@ -100,6 +99,8 @@ const runManifestSchema = z.object({
   signal: z.string().nullable().default(null),
   timedOut: z.boolean().default(false),
   limit: timeLimitSchema.nullable().default(null),
+  /** How the process next to it ended before it did; null if that did not, or there was none. */
+  neighborEnded: z.string().nullable().default(null),
   /** Attempt number, from 1, counting interrupted ones. Null: unknown. */
   attempt: z.number().int().min(1).nullable().default(null),
   tries: z.array(runTrySchema).default([]),
@@ -174,4 +175,9 @@ export function parseRunManifest(text: string): ManifestReading {
   if (result.success) return { kind: 'read', manifest: result.data };
   const [issue] = result.error.issues;
   return { kind: 'faulty', problem: `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'invalid'}` };
+}
+
+export function processFacts(manifest: RunManifest): ProcessFacts {
+  const { exitCode, signal, timedOut, limit, cancelled, logTooLong, neighborEnded } = manifest;
+  return { exitCode, signal, timedOut, limit, cancelled, logTooLong, neighborEnded };
 }

@@ -2,12 +2,12 @@ import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { writeNote } from './files.ts';
-import { isLink, namesIn, readJson, refuseLink } from './folders.ts';
-import { sweepFolderOf, sweepManifestPath } from './layout.ts';
+import { writeNote } from '../files/files.ts';
+import { isLink, namesIn, readJson, refuseLink } from '../files/folders.ts';
+import { sweepFolderOf, sweepManifestPath } from '../files/layout.ts';
 import { idSchema, isId } from '../records/scalars.ts';
 import { type Sweep, sweepSchema } from '../records/sweep.ts';
-import { withoutSecretEnv } from '../text/secret-name.ts';
+import { withoutSecretEnv } from '../text/redact.ts';
 
 const SWEEP_MANIFEST_VERSION = 1;
 

@@ -1,5 +1,4 @@
 import { Command, type CommandUnknownOpts, Help, Option, type OptionValues } from '@commander-js/extra-typings';
-
 import type * as z from 'zod';
 
 import type { ExitCode } from '../exit-codes.ts';
@@ -127,4 +126,40 @@ function addExamples(command: CommandUnknownOpts, examples: readonly string[]): 
 /** Lists of commands show the summary; the help of each command also shows its notes. */
 function described(summary: string, notes: string | undefined): string {
   return notes === undefined ? summary : `${summary}\n\n${notes}`;
+}
+
+/**
+ * The subcommands of a command, including hidden ones. Omits commander's own `help`, which prints the same as `--help`.
+ */
+export function commandsOf(command: CommandUnknownOpts): CommandUnknownOpts[] {
+  return new Help().visibleCommands(command).filter((each) => command.commands.includes(each));
+}
+
+/** All options, including those that the help hides. */
+export function optionsOf(command: CommandUnknownOpts): Option[] {
+  return new Help().visibleOptions(command);
+}
+
+export function optionName({ flags, long, short }: Option): string {
+  return long ?? short ?? flags;
+}
+
+export function helpText(command: CommandUnknownOpts): string {
+  const before = command.configureOutput();
+  let text = '';
+  command.configureOutput({ writeOut: (part) => (text += part) });
+  command.outputHelp();
+  command.configureOutput(before);
+  return text;
+}
+
+/** Finds a command by its words, such as `baseline set`; null if there is none. */
+export function commandNamed(program: CommandUnknownOpts, words: readonly string[]): CommandUnknownOpts | null {
+  let command = program;
+  for (const word of words) {
+    const inner = command.commands.find((each) => each.name() === word);
+    if (inner === undefined) return null;
+    command = inner;
+  }
+  return words.length === 0 ? null : command;
 }

@@ -1,12 +1,11 @@
-import { type ExitCode, EXIT_CODES } from '../exit-codes.ts';
-import { clockRecordNames } from '../process/lock-folder.ts';
+import { EXIT_CODES, type ExitCode, earlierWordsNote } from '../exit-codes.ts';
+import { clockRecordNames } from '../process/lock.ts';
 import { type Io, withoutColor } from './io.ts';
-import { earlierWordsNote } from './fail-on.ts';
 import { BenchError, errorText } from '../errors.ts';
-import { asciiText } from '../terminal/ascii.ts';
+import { asciiText } from '../terminal/text-width.ts';
 import { printable } from '../text/printable.ts';
 import { withNamedStore } from './name-store.ts';
-import { sqliteProblem } from '../store/verify/sqlite-problems.ts';
+import { sqliteProblem } from '../store/file/store-file.ts';
 
 export interface CommonOptions {
   readonly color?: boolean;

@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs';
 
 import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
 import type { Spawn } from '../process/spawn.ts';
-import { asciiText } from '../terminal/ascii.ts';
+import { asciiText } from '../terminal/text-width.ts';
 import { type Look, makeLook } from '../terminal/look.ts';
 import { jsonText } from '../text/printable.ts';
 import { linesWithNamedStore } from './name-store.ts';

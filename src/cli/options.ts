@@ -1,21 +1,19 @@
-import { InvalidArgumentError, Option, type Command, type OptionValues } from '@commander-js/extra-typings';
-
+import { type Command, InvalidArgumentError, Option, type OptionValues } from '@commander-js/extra-typings';
 import * as z from 'zod';
 
-import { LAYER_GROUPINGS } from '../layers/layer-info.ts';
-import { readClockRequest, readCoolDown, readNumaPolicy } from '../machine/requests.ts';
 import { patternName } from '../harnesses/number-pattern.ts';
-import type { ConfirmBudget } from '../records/gate-settings.ts';
-import type { IntegerRange } from '../variants/make-inputs.ts';
+import { LAYER_GROUPINGS } from '../records/layer-info.ts';
+import { readClockRequest, readCoolDown, readNumaPolicy } from '../machine/requests.ts';
 import { parseShapes } from '../records/cell.ts';
+import type { ConfirmBudget } from '../records/gated-metric.ts';
 import { type CustomMetricId, isCustomMetric } from '../records/metric.ts';
-import { commandWords } from '../text/command-words.ts';
-import { foldedNote, LONGEST_NOTE } from '../text/note.ts';
+import { LONGEST_NOTE, foldedNote } from '../text/printable.ts';
 import { readByteSize, readDurationS, readQuantity } from '../text/units.ts';
 import { isOneOf } from '../text/unknown-values.ts';
 import { readInstant } from '../text/utc-instant.ts';
+import type { IntegerRange } from '../variants/make-inputs.ts';
 import type { CommonOptions } from './define-command.ts';
-import { DEFAULT_FAIL_ON, EARLIER_WORDS, type EarlierWord, FAIL_ON_WORDS, type FailOnWord } from './fail-on.ts';
+import { DEFAULT_FAIL_ON, EARLIER_WORDS, type EarlierWord, FAIL_ON_WORDS, type FailOnWord } from '../exit-codes.ts';
 
 /** @param read returns null for invalid text */
 function parser<Value>(read: (text: string) => Value | null, problem: string): (text: string) => Value {
@@ -52,10 +50,17 @@ export const portNumber = parser(
   'must be from 0 to 65535.',
 );
 
-export const positivePercent = parser((text) => {
-  const value = Number(text.replace(/\s*%$/, ''));
-  return value > 0 && value <= 100 ? value : null;
-}, 'must be a percentage above 0, such as 1 or 0.5.');
+function percentUpTo(most: number): (text: string) => number {
+  return parser((text) => {
+    const value = Number(text.replace(/\s*%$/, ''));
+    return value > 0 && value <= most ? value : null;
+  }, 'must be a percentage above 0, such as 1 or 0.5.');
+}
+
+/** Of a change, which may exceed 100 %. */
+export const positivePercent = percentUpTo(Number.MAX_VALUE);
+
+const sharePercent = percentUpTo(100);
 
 /** `10%` of a sweep, or a time such as `20m`. */
 export const confirmBudget = parser((text): ConfirmBudget | null => {
@@ -115,15 +120,12 @@ export function matrixFilterOption() {
 export function filterOption() {
   return new Option(
     '--filter <cells>',
-    `${FILTER_HELP}; also by their newest runs: bound=host, flag=contended, hint=h2d_bound, gpuBusy<0.9`,
+    `${FILTER_HELP}; also by their newest runs: bound=host, flag=contended, hint=h2d_bound (a warning of trtexec), gpuBusy<0.9`,
   );
 }
 
 /** Rejects an empty value, which an unset CI variable produces. */
-export const notEmpty = parser(
-  (text) => (text.trim() === '' ? null : text),
-  'It is empty: is the variable that it is from set?',
-);
+export const notEmpty = parser((text) => (text.trim() === '' ? null : text), 'It is empty: is its shell variable set?');
 
 export function branchOption(says = 'only sweeps of this branch (default: checked out, or of the CI job)') {
   return new Option('--branch <name>', says).argParser(notEmpty);
@@ -220,7 +222,7 @@ export function precisionShareOption() {
   return new Option(
     '--precision-share <percent>',
     'minimum share of time in fp8 to count as fp8 (default: 50)',
-  ).argParser((text) => positivePercent(text) / 100);
+  ).argParser((text) => sharePercent(text) / 100);
 }
 
 /** Returns `--max-runs` for `maxRuns`. */
@@ -268,4 +270,37 @@ export function watchOptions<A extends unknown[], O extends OptionValues>(watchi
       every('--lost-after <time>', 'treat a shard as lost if Slurm has not reported it for this long', 120, '2m'),
     )
     .addOption(every('--late-files <time>', 'how long to wait for files of finished jobs', 75, '75s'));
+}
+
+/** Words that only a shell understands. */
+const OF_SHELL = new Set(['&&', '||', '|', ';', '&', '>', '>>', '<', '2>&1']);
+
+/**
+ * Splits a command line into words like a shell: by blanks, with '…', "…" and a backslash. Expands nothing.
+ * @returns a text for a problem: no words, an open quote, or something for a shell
+ */
+export function commandWords(text: string): readonly string[] | string {
+  const words: string[] = [];
+  const shellWords: string[] = [];
+  const word = /\s*((?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+)/gsy;
+  let read = 0;
+  for (let match = word.exec(text); match !== null; match = word.exec(text)) {
+    const raw = match[1] ?? '';
+    read = word.lastIndex;
+    if (OF_SHELL.has(raw) || /[^;];$/.test(raw)) shellWords.push(raw);
+    words.push(unquoted(raw));
+  }
+  if (text.slice(read).trim() !== '') return 'has a quote that is not closed';
+  if (words.length === 0 || words[0] === '') return 'is empty';
+  const [first] = shellWords;
+  if (first !== undefined) return `runs without a shell, which "${first}" is for: put it into a script, or sh -c '...'`;
+  return words;
+}
+
+function unquoted(raw: string): string {
+  return raw.replaceAll(
+    /'([^']*)'|"((?:\\.|[^"\\])*)"|\\(.)/gs,
+    (_, single?: string, double?: string, escaped?: string) =>
+      single ?? double?.replaceAll(/\\(["\\$`])/g, '$1') ?? escaped ?? '',
+  );
 }

@@ -1,7 +1,7 @@
 import { access, constants, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 
-import { temporaryPath } from '../artefacts/layout.ts';
+import { temporaryPath } from '../files/layout.ts';
 import { EnvironmentLackingError, errorCode } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import { yieldToEventLoop, type Io } from './io.ts';

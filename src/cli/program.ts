@@ -8,7 +8,7 @@ import { didYouMean } from '../text/nearest.ts';
 import { readRecordingSet, type RecordingSet } from '../trtexec/replay/recording-set.ts';
 import { type TrtexecProgram, findTrtexec } from '../trtexec/program/find-trtexec.ts';
 import type { Io } from './io.ts';
-import { packageFolder } from './store-location.ts';
+import { packageFolder } from '../files/folders.ts';
 
 export interface ProgramOptions {
   readonly trtexec?: string;

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 
+import { packageFolder } from '../files/folders.ts';
 import type { Io } from './io.ts';
 import { isRecord } from '../text/unknown-values.ts';
 
@@ -19,13 +19,6 @@ export function storePath(stated: string | undefined, io: Io): string {
     if (existsSync(candidate)) return candidate;
     if (dirname(folder) === folder) return join(io.cwd, STORE_NAME);
   }
-}
-
-/** The package's folder: above `dist/` in a bundle, found by its `package.json` when run from the sources. */
-export function packageFolder(): string {
-  let folder = dirname(fileURLToPath(import.meta.url));
-  while (!existsSync(join(folder, 'package.json'))) folder = dirname(folder);
-  return folder;
 }
 
 export function migrationsFolder(): string {

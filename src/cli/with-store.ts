@@ -37,7 +37,7 @@ export async function usingStore<Result>(store: OpenStore, work: Work<Result>): 
 /** Prints a line if opening the store migrated it. */
 export function warnIfMigrated(store: OpenStore, io: Io): OpenStore {
   if (store.copyBefore !== null) {
-    io.err(`note: the store was brought up to date; as it was before it lies in ${printable(store.copyBefore)}\n`);
+    io.err(`note: bench migrated the store; a copy of the old one is ${printable(store.copyBefore)}\n`);
   }
   return store;
 }

@@ -1,22 +1,26 @@
 import { randomBytes } from 'node:crypto';
 import { copyFile, rm } from 'node:fs/promises';
 
-import { sha256OfFile } from '../artefacts/files.ts';
+import { sha256OfFile } from '../files/files.ts';
+import { hashModel } from '../files/hashes.ts';
 import type { RunManifest } from '../artefacts/run-manifest.ts';
 import { UsageError } from '../errors.ts';
+import { lockOf } from '../machine/requests.ts';
+import type { Environment } from '../records/environment.ts';
 import { isFine } from '../records/outcome.ts';
 import type { PlannedBuild } from '../records/plan.ts';
+import type { RunId } from '../records/scalars.ts';
 import { startAttempt } from '../run/attempt.ts';
 import type { SweepContext } from '../run/sweep-context.ts';
+import { hashOf } from '../text/canonical-json.ts';
 import { printable } from '../text/printable.ts';
-import { variantNotes } from '../variants/conversion.ts';
+import { fileOfFlag, flagWithHash } from '../trtexec/flags/flag-table.ts';
+import { variantNotes } from '../records/conversion.ts';
 import type { VariantState } from '../variants/variants.ts';
-import { fileBytes, TIMING } from './engine-cache.ts';
-import { storedFlags, timedOn } from './engine-identity.ts';
+import { TIMING, fileBytes } from './engine-cache.ts';
 import { engineName } from './engine-index.ts';
-import { type EngineState, readyEngine, filledArgs } from './engine-state.ts';
-import type { TimedOn, TimingCopy } from './timing-caches.ts';
-import type { RunId } from '../records/scalars.ts';
+import { type EngineState, filledArgs, readyEngine } from './engine-state.ts';
+import { type TimedOn, type TimingCopy, timingNoteOf } from './timing-caches.ts';
 
 export interface EngineToBuild {
   readonly runId: RunId;
@@ -111,16 +115,16 @@ async function timingFor(context: SweepContext, build: PlannedBuild, to: string)
 /** Copies a given timing cache. bench cannot read the file itself; its note says on which GPU it was made. */
 async function givenTiming(context: SweepContext, build: PlannedBuild, from: string, to: string): Promise<BuildTiming> {
   const shown = printable(from);
-  const { cache, onEvent, program } = context;
+  const { onEvent, program } = context;
   const { sha256 } = await sha256OfFile(from).catch((error: unknown) => {
     throw new UsageError(`${shown}: no such timing cache, or it cannot be read`, { cause: error });
   });
   await copyFile(from, to);
   const given = { path: to, sha256, isShared: false };
   if (program.recordings !== null) return { ...given, notes: [] };
-  const known = await cache.timing.noteOf(from, sha256);
+  const known = timingNoteOf(from, sha256);
   if (known === null) {
-    const text = `nothing says on which GPU the timing cache ${from} was made: TensorRT takes it or not`;
+    const text = `nothing says on which GPU the timing cache ${from} was made: TensorRT may reject it`;
     onEvent({ kind: 'note', text });
     return { ...given, notes: ['timing cache of unknown origin'] };
   }
@@ -148,4 +152,99 @@ function differences(a: TimedOn, b: TimedOn): string[] {
   return NAMES.flatMap(([field, name]) =>
     a[field] === null || b[field] === null || a[field] === b[field] ? [] : [`${name} ${a[field]}, here ${b[field]}`],
   );
+}
+
+/** Facts of a sweep that decide an engine, in addition to its build and its model. */
+interface EngineConditions {
+  readonly environment: Partial<Environment>;
+  readonly plan: Pick<SweepContext['plan'], 'tensorrt'>;
+  readonly program: Pick<SweepContext['program'], 'env' | 'recordings'>;
+}
+
+/**
+ * Everything that decides an engine, except chance in the build. The library that trtexec loads is known only after a
+ * run: the note of the engine holds it, and bench compares it before use. The content of the timing cache counts as
+ * chance, too.
+ */
+export async function engineKeyOf(
+  context: EngineConditions,
+  build: PlannedBuild,
+  modelSha256: string,
+): Promise<string> {
+  const { environment, plan } = context;
+  return hashOf({
+    modelSha256,
+    // Files named by options, such as plugins, count by content, because the path may differ.
+    flags: await flagsWith(build, ({ name }, sha256) => `${name}=sha256:${sha256}`),
+    tensorrt: plan.tensorrt,
+    driverMajor: majorOf(environment.driver),
+    ...gpuIdentity(context),
+  });
+}
+
+/**
+ * Hash of the facts that a frozen engine represents. It stays the same when the content of the model, the driver or
+ * TensorRT changes.
+ */
+export function definitionOf(context: SweepContext, build: PlannedBuild): string {
+  const { flags, model, precision } = build;
+  return hashOf({ model, precision, flags, ...gpuIdentity(context) });
+}
+
+/** An engine is specific to a GPU model; a MIG partition counts as its own. */
+function gpuIdentity({ environment, program }: EngineConditions) {
+  const { computeCapability, gpuMemoryMib, gpuName, host, mig } = environment;
+  const isWhole = gpuName !== undefined && gpuName !== null && mig !== 'on';
+  return {
+    gpu: gpuName ?? null,
+    computeCapability: computeCapability ?? null,
+    // Without a known GPU, or on a part of one, machines do not share engines.
+    part: isWhole
+      ? null
+      : { host: host ?? null, memoryMib: gpuMemoryMib ?? null, visible: program.env['CUDA_VISIBLE_DEVICES'] ?? null },
+    recordings: program.recordings?.enginePool ?? null,
+  };
+}
+
+function timedOn({ environment, library, plan }: SweepContext): TimedOn {
+  return {
+    gpuName: environment.gpuName ?? null,
+    computeCapability: environment.computeCapability ?? null,
+    tensorrt: plan.tensorrt,
+    tensorrtLibrary: library?.version ?? null,
+    driverMajor: majorOf(environment.driver),
+    cudaMajor: majorOf(environment.cuda),
+    lockedClocks: lockOf(environment.clockPolicy ?? null),
+  };
+}
+
+/** The content of the model; for recordings, the stand-in that their manifest names. */
+export async function modelIdentity({ program }: SweepContext, build: PlannedBuild): Promise<string> {
+  const path = build.onnxPath ?? '';
+  if (program.recordings !== null) return `recorded ${build.model} ${build.precision}`;
+  return hashModel(path).catch((error: unknown) => {
+    throw new UsageError(`${printable(path)}: no such model, or it cannot be read`, { cause: error });
+  });
+}
+
+/** Build flags for the store, with hashes of the files they name. */
+function storedFlags(build: PlannedBuild): Promise<string[]> {
+  return flagsWith(build, ({ name, path }, sha256) => flagWithHash(name, path, sha256));
+}
+
+function flagsWith(
+  { flags }: PlannedBuild,
+  shown: (file: { readonly name: string; readonly path: string }, sha256: string) => string,
+): Promise<string[]> {
+  return Promise.all(
+    flags.map(async (flag) => {
+      const file = fileOfFlag(flag);
+      const hashed = file === null ? null : await sha256OfFile(file.path).catch(() => null);
+      return file === null || hashed === null ? flag : shown(file, hashed.sha256);
+    }),
+  );
+}
+
+function majorOf(version: Environment['driver'] | undefined): string | null {
+  return version?.split('.')[0] ?? null;
 }

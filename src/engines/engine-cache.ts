@@ -1,27 +1,29 @@
 import { constants, existsSync, renameSync, rmSync } from 'node:fs';
-import { copyFile, rename, rm, stat } from 'node:fs/promises';
+import { access, copyFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { sha256OfFile } from '../artefacts/files.ts';
-import { makeOwnFolder, namesIn, sizeOf } from '../artefacts/folders.ts';
-import { KnownHashes } from '../artefacts/hashes.ts';
+import { sha256OfFile } from '../files/files.ts';
+import { makeOwnFolder, namesIn, sizeOf } from '../files/folders.ts';
+import { KnownHashes } from '../files/hashes.ts';
 import type { ReadRun } from '../artefacts/read/read-run.ts';
 import {
   ENDINGS,
   EngineIndex,
-  engineName,
   type EngineNote,
+  EngineUses,
+  engineName,
   engineNoteSchema,
-  ignoreReadOnly,
-  isNotWritable,
+  removeStaleUses,
+  usersOf,
 } from './engine-index.ts';
-import { EngineUses, removeStaleUses, usersOf } from './engine-uses.ts';
 import { TimingCaches } from './timing-caches.ts';
 import type { LockWait } from '../process/lock.ts';
 import { isPidRunning } from '../process/process-identity.ts';
 import type { EngineFolder, KeptEngine } from '../records/engine.ts';
 import { isFine } from '../records/outcome.ts';
 import type { BuildId } from '../records/scalars.ts';
+import { UsageError } from '../errors.ts';
+import { printable } from '../text/printable.ts';
 import { formatTensorrtVersion } from '../text/version.ts';
 
 export interface CachedEngine {
@@ -59,11 +61,8 @@ export class EngineCache {
     this.timing = new TimingCaches(folder);
   }
 
-  /**
-   * Runs all work that reads or makes an engine of this name, one at a time across processes.
-   * @param work receives true if the folder cannot be written
-   */
-  async hold<Result>(name: string, waiting: LockWait, work: (isReadOnly: boolean) => Promise<Result>): Promise<Result> {
+  /** Everything that looks at or makes an engine of this name happens in here, one at a time over all processes. */
+  async hold<Result>(name: string, waiting: LockWait, work: () => Promise<Result>): Promise<Result> {
     await this.prepare();
     return this.uses.hold(name, waiting, work);
   }
@@ -144,11 +143,10 @@ export class EngineCache {
   }
 
   /** Null if the engine is being built or used. */
-  async unlink(name: string, now: Date): Promise<true | null> {
+  async unlink(name: string): Promise<true | null> {
     return this.uses.tryHold(name, async (): Promise<true> => {
       await this.index.change((index) => {
         const { [name]: note } = index.links;
-        if (note !== undefined) index.gone[note.buildId] = now.toISOString();
         delete index.links[name];
         delete index.pins[name];
         for (const [definition, frozen] of Object.entries(index.frozen)) {
@@ -174,12 +172,12 @@ export class EngineCache {
   }
 
   /** Unlinks the copies of given engines that no store compares with any more. */
-  async unlinkGiven(storePath: string, lastGood: readonly BuildId[], now: Date): Promise<void> {
+  async unlinkGiven(storePath: string, lastGood: readonly BuildId[]): Promise<void> {
     await this.keepFor(storePath, lastGood);
     const { lastGood: wanted, links } = await this.index.read();
     const kept = new Set(Object.values(wanted).flat());
     for (const [name, note] of Object.entries(links)) {
-      if (note.isGiven && !kept.has(note.buildId)) await this.unlink(name, now);
+      if (note.isGiven && !kept.has(note.buildId)) await this.unlink(name);
     }
   }
 
@@ -188,12 +186,10 @@ export class EngineCache {
    * Forgets stores that no longer exist.
    */
   async keepFor(storePath: string, lastGood: readonly BuildId[]): Promise<void> {
-    await this.index
-      .change((index) => {
-        index.lastGood[storePath] = [...lastGood];
-        for (const store of Object.keys(index.lastGood)) if (!existsSync(store)) delete index.lastGood[store];
-      })
-      .catch(ignoreReadOnly);
+    await this.index.change((index) => {
+      index.lastGood[storePath] = [...lastGood];
+      for (const store of Object.keys(index.lastGood)) if (!existsSync(store)) delete index.lastGood[store];
+    });
   }
 
   /** Removes files that nothing in the current index names. */
@@ -222,11 +218,15 @@ export class EngineCache {
     }
   }
 
+  /** @throws UsageError for a folder that cannot be written */
   async prepare(): Promise<void> {
     try {
       await makeOwnFolder(this.folder);
+      await access(this.folder, constants.W_OK);
     } catch (error) {
-      if (!isNotWritable(error)) throw error;
+      throw new UsageError(`${printable(this.folder)} cannot be written: make it writable, or use another --db`, {
+        cause: error,
+      });
     }
   }
 

@@ -1,15 +1,15 @@
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { writeNote } from '../artefacts/files.ts';
-import { makeOwnFolder, namesIn, readJson } from '../artefacts/folders.ts';
-import { errorCode } from '../errors.ts';
-import { acquire } from '../process/lock.ts';
-import { idSchema, type Immutable, sha256Schema } from '../records/scalars.ts';
+import { writeNote } from '../files/files.ts';
+import { makeOwnFolder, namesIn, readJson } from '../files/folders.ts';
+import { type LockWait, acquire, lockHolder, tryAcquire } from '../process/lock.ts';
+import { identityOf, identitySchema, isProbablyRunning, orNull } from '../process/process-identity.ts';
+import { type Immutable, idSchema, sha256Schema } from '../records/scalars.ts';
 import { PROVENANCES } from '../records/sweep.ts';
-import { variantRecord } from '../variants/conversion.ts';
+import { variantRecord } from '../records/conversion.ts';
 
 const textOrUnknown = z.string().nullable().default(null);
 const numberOrUnknown = z.number().nullable().default(null);
@@ -60,19 +60,11 @@ const indexSchema = z.object({
   pins: z.record(z.string(), z.string()),
   /** The engine that represents a build definition, whatever else changes. */
   frozen: z.record(z.string(), frozenSchema),
-  /** Time of removal, by build. */
-  gone: z.record(z.string(), z.string()),
   /** By the path of a store: builds with which it may compare newer ones. */
   lastGood: z.record(z.string(), z.array(idSchema)),
 });
 
 type Index = z.infer<typeof indexSchema>;
-
-const NOT_WRITABLE = ['EACCES', 'EPERM', 'EROFS'];
-
-export function isNotWritable(error: unknown): boolean {
-  return NOT_WRITABLE.includes(errorCode(error));
-}
 
 const INDEX = 'index.json';
 /**
@@ -94,7 +86,7 @@ export class EngineIndex {
 
   async read(): Promise<Immutable<Index>> {
     const hasOlder = !existsSync(join(this.folder, INDEX)) && olderNotes(this.folder).length > 0;
-    if (hasOlder) await this.change(() => {}).catch(ignoreReadOnly);
+    if (hasOlder) await this.change(() => {});
     return this.now();
   }
 
@@ -118,21 +110,12 @@ export class EngineIndex {
   }
 
   private now(): Index {
-    return (
-      readJson(join(this.folder, INDEX), indexSchema) ?? {
-        schemaVersion: 1,
-        links: {},
-        pins: {},
-        frozen: {},
-        gone: {},
-        lastGood: {},
-      }
-    );
+    return readJson(join(this.folder, INDEX), indexSchema) ?? emptyIndex();
   }
 }
 
-export function ignoreReadOnly(error: unknown): void {
-  if (!isNotWritable(error)) throw error;
+function emptyIndex(): Index {
+  return { schemaVersion: 1, links: {}, pins: {}, frozen: {}, lastGood: {} };
 }
 
 /**
@@ -147,7 +130,7 @@ function olderNotes(folder: string): string[] {
 
 /** Reads the notes of the previous version. Every engine keeps its name, so that nothing is built again. */
 function takenFromOlder(folder: string): Index {
-  const index: Index = { schemaVersion: 1, links: {}, pins: {}, frozen: {}, gone: {}, lastGood: {} };
+  const index = emptyIndex();
   for (const entry of olderNotes(folder)) {
     const [, name = '', ending, kind, id = ''] = OLDER.exec(entry) ?? [];
     const path = join(folder, entry);
@@ -163,8 +146,6 @@ function takenFromOlder(folder: string): Index {
     if (pinned !== null) index.pins[name] = pinned.pinnedAt;
     const frozen = kind === 'frozen' ? readJson(path, frozenSchema) : null;
     if (frozen !== null) index.frozen[id] = frozen;
-    const gone = kind === 'gone' ? readJson(path, z.object({ goneAt: z.string() })) : null;
-    if (gone !== null) index.gone[id] = gone.goneAt;
   }
   return index;
 }
@@ -183,4 +164,94 @@ export function isNamed(stated: string, name: string, buildId: string): boolean 
 
 export function engineName(engineKey: string, number: number): string {
   return number === 1 ? engineKey : `${engineKey}-${number}`;
+}
+
+const LOCK = '.lock';
+const USE = '.use-';
+const USED = '.used';
+
+/**
+ * Who uses an engine now, and when it was last used. Each name has a lock, across processes and within this one. Marks
+ * are empty files next to the engine, so that nothing is rewritten. A mark whose process has ended does not count.
+ */
+export class EngineUses {
+  private readonly folder: string;
+  private readonly held = new Set<string>();
+  private readonly marked = new Set<string>();
+
+  constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  /** @throws InterruptedError when the wait is broken off */
+  async hold<Result>(name: string, waiting: LockWait, work: () => Promise<Result>): Promise<Result> {
+    const lock = await acquire(this.pathOf(name, LOCK), waiting);
+    this.held.add(name);
+    try {
+      return await work();
+    } finally {
+      this.held.delete(name);
+      lock.release();
+    }
+  }
+
+  /** Null if the lock is taken. */
+  async tryHold<Result>(name: string, work: () => Promise<Result>): Promise<Result | null> {
+    if (this.held.has(name)) return work();
+    const attempt = tryAcquire(this.pathOf(name, LOCK));
+    if (attempt.kind !== 'taken') return null;
+    try {
+      return await work();
+    } finally {
+      attempt.lock.release();
+    }
+  }
+
+  isHeld(name: string): boolean {
+    return lockHolder(this.pathOf(name, LOCK)) !== null;
+  }
+
+  /** Call this before you look at the engine: from then on it is not removed. */
+  mark(name: string, now: Date): void {
+    if (this.marked.has(name)) return;
+    this.marked.add(name);
+    writeFileSync(this.pathOf(name, USE + process.pid), JSON.stringify(identityOf(process.pid)));
+    writeFileSync(this.pathOf(name, USED), '');
+    utimesSync(this.pathOf(name, USED), now, now);
+  }
+
+  release(): void {
+    for (const name of this.marked) orNull(() => rmSync(this.pathOf(name, USE + process.pid), { force: true }));
+    this.marked.clear();
+  }
+
+  forget(name: string): void {
+    rmSync(this.pathOf(name, USED), { force: true });
+  }
+
+  lastUsed(name: string): Date | null {
+    return statSync(this.pathOf(name, USED), { throwIfNoEntry: false })?.mtime ?? null;
+  }
+
+  private pathOf(name: string, ending: string): string {
+    return join(this.folder, name + ending);
+  }
+}
+
+export function usersOf(folder: string, name: string, names: readonly string[]): number[] {
+  return names
+    .filter((entry) => entry.startsWith(`${name}${USE}`))
+    .flatMap((entry) => liveProcess(join(folder, entry)) ?? []);
+}
+
+export function removeStaleUses(folder: string): void {
+  for (const entry of namesIn(folder)) {
+    const path = join(folder, entry);
+    if (entry.includes(USE) && liveProcess(path) === null) rmSync(path, { force: true });
+  }
+}
+
+function liveProcess(path: string): number | null {
+  const identity = readJson(path, identitySchema);
+  return identity !== null && isProbablyRunning(identity) ? identity.pid : null;
 }

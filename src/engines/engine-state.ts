@@ -2,10 +2,10 @@ import type { CachedEngine } from './engine-cache.ts';
 import { holderText, type LockWait } from '../process/lock.ts';
 import { hashOf } from '../text/canonical-json.ts';
 import { type FailureReason, isFine, type Outcome } from '../records/outcome.ts';
-import { PLACEHOLDERS, type PlannedBuild } from '../records/plan.ts';
+import { PLACEHOLDERS, type PlannedBuild, buildRefsOf } from '../records/plan.ts';
 import type { SweepContext } from '../run/sweep-context.ts';
 import { findOutcome } from '../store/runs/runs.ts';
-import type { VariantRecord } from '../variants/conversion.ts';
+import type { VariantRecord } from '../records/conversion.ts';
 import type { BuildId, RunId, SweepId } from '../records/scalars.ts';
 
 export type EngineState =
@@ -92,9 +92,10 @@ export function cellsWithoutEngine(
   const buildsOf = Map.groupBy(runs, ({ cellKey }) => cellKey);
   return new Map(
     cells.flatMap(({ cell, buildRef }): [string, Outcome][] => {
-      const outcome = failed.get(buildRef)?.outcome;
-      const others = buildsOf.get(cell.key) ?? [];
-      const hasOne = others.some((run) => !failed.has(run.buildRef));
+      const runsOfCell = buildsOf.get(cell.key) ?? [];
+      const refs = [buildRef, ...runsOfCell.flatMap(buildRefsOf)];
+      const outcome = refs.map((ref) => failed.get(ref)?.outcome).find((each) => each !== undefined);
+      const hasOne = runsOfCell.some((run) => buildRefsOf(run).every((ref) => !failed.has(ref)));
       return outcome === undefined || hasOne ? [] : [[cell.key, outcome]];
     }),
   );

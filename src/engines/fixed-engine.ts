@@ -1,12 +1,12 @@
 import { isFlagIn } from '../trtexec/flags/flag-table.ts';
-import { askPlanVersion, loadingOf } from '../trtexec/program/probe-trtexec.ts';
+import { askPlanVersion, loadingOf } from '../trtexec/program/find-trtexec.ts';
 import type { PlannedBuild } from '../records/plan.ts';
 import { UsageError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import { parseTensorrtVersion } from '../text/version.ts';
 import { type CachedEngine, fileBytes } from './engine-cache.ts';
 import { engineNoteSchema } from './engine-index.ts';
-import { definitionOf, engineKeyOf, modelIdentity } from './engine-identity.ts';
+import { definitionOf, engineKeyOf, modelIdentity } from './build-engine.ts';
 import { type EngineState, lockWait, readyEngine, refusedEngine } from './engine-state.ts';
 import type { SweepContext } from '../run/sweep-context.ts';
 
@@ -71,14 +71,14 @@ export async function frozenEngine(context: SweepContext, build: PlannedBuild): 
   if (frozen === undefined) return null;
   await cache.use(frozen.name, now());
   const found = await cache.hold(frozen.name, lockWait(context, build), () => cache.find(frozen.name));
-  const advice = `let go of it with \`bench engines rm ${frozen.name.slice(0, 8)}\`, and the next run freezes a new one`;
+  const advice = `remove it with \`bench engines rm ${frozen.name.slice(0, 8)}\`, and the next run freezes a new engine`;
   const isOther = found.kind === 'ready' && found.engine.note.buildId !== frozen.buildId;
   if (found.kind === 'absent' || isOther) {
     const text = `the engine that it is frozen to since ${frozen.since.slice(0, 10)} is gone: ${advice}`;
     return refusedEngine(context, build, 'engineMissing', text);
   }
   if (found.kind === 'changed') {
-    const text = `the bytes of the engine that it is frozen to have changed: ${advice}`;
+    const text = `its frozen engine file has changed: ${advice}`;
     return refusedEngine(context, build, 'engineInvalid', text);
   }
   const { engine } = found;
@@ -94,7 +94,7 @@ export async function frozenEngine(context: SweepContext, build: PlannedBuild): 
   const modelSha256 = build.variantRef === null ? await modelIdentity(context, build) : null;
   if (modelSha256 !== null && (await engineKeyOf(context, build, modelSha256)) !== engine.note.engineKey) {
     const day = (builtAt ?? frozen.since).slice(0, 10);
-    const text = `${build.label} runs its frozen engine of ${day}: model, TensorRT or driver are others by now`;
+    const text = `${build.label} runs its frozen engine of ${day}: model, TensorRT or driver have changed since`;
     onEvent({ kind: 'note', text });
   }
   return readyEngine(engine, engine.note.variant, [`frozen engine, since ${frozen.since}`]);

@@ -1,6 +1,5 @@
-import { buildEngine } from './build-engine.ts';
+import { buildEngine, engineKeyOf, modelIdentity } from './build-engine.ts';
 import type { CachedEngine } from './engine-cache.ts';
-import { engineKeyOf, modelIdentity } from './engine-identity.ts';
 import { engineName } from './engine-index.ts';
 import { earlierBuild, type EngineState, lockWait, readyEngine, refusedEngine } from './engine-state.ts';
 import { freeze, frozenEngine, givenEngine } from './fixed-engine.ts';
@@ -86,9 +85,9 @@ async function intactEngine(
 }
 
 /**
- * State of a cached engine after a run. If trtexec could not load it although its content is unchanged, bench moves it
- * aside. The next sweep then builds it again, and the other runs of this sweep are skipped, because they would fail
- * equally. A given or frozen engine stays.
+ * What happens to a cached engine after a run. One that trtexec could not load, though its bytes are those
+ * that were built, is moved aside: the next sweep builds it anew, and the other runs of this one, which would fail
+ * equal, are left out. A given or a frozen engine stays where it is.
  */
 async function engineAfterRun(
   { cache, onEvent, plan, program }: SweepContext,
@@ -138,8 +137,8 @@ export async function provideEngine(
   const { cache, now } = context;
   const name = engineName(engineKey, build.number);
   await cache.use(name, now());
-  return cache.hold(name, lockWait(context, build), async (isReadOnly) => {
-    const cached = await usableEngine(context, build, name, isReadOnly);
+  return cache.hold(name, lockWait(context, build), async () => {
+    const cached = await usableEngine(context, build, name);
     if (cached !== null) {
       const { bytes } = cached.note;
       context.onEvent({ kind: 'buildReady', build, how: 'cached', buildS: null, engineBytes: bytes });
@@ -150,11 +149,6 @@ export async function provideEngine(
     // Check again: during the wait it may have been built, or its build may have failed.
     const { failed, runId } = earlierBuild(context, build);
     if (failed !== null) return { kind: 'failed', outcome: failed };
-    if (isReadOnly) {
-      throw new UsageError(
-        `${printable(cache.folder)} cannot be written, and has no engine for ${printable(build.label)}: make it writable, or use another --db`,
-      );
-    }
     const state = await buildEngine(context, build, { runId, engineKey, modelSha256, variant });
     const built = state.kind === 'ready' && build.isFrozen ? await cache.find(name) : null;
     if (built?.kind === 'ready') await freeze(context, build, built.engine);
@@ -167,21 +161,19 @@ async function usableEngine(
   { cache, library, onEvent }: SweepContext,
   build: PlannedBuild,
   name: string,
-  isReadOnly: boolean,
 ): Promise<CachedEngine | null> {
   const found = await cache.find(name);
   if (found.kind === 'absent') return null;
   if (found.kind === 'changed') {
-    const aside = isReadOnly ? null : await cache.unlinkChanged(name, found.note);
-    const where = aside === null ? '' : `; it is now ${aside}`;
-    const text = `the bytes of the engine ${build.label} are not those that were built, so it is built anew${where}`;
+    const aside = await cache.unlinkChanged(name, found.note);
+    const text = `the bytes of the engine ${build.label} changed after its build, so bench rebuilds it; it is now ${aside}`;
     onEvent({ kind: 'note', text });
     return null;
   }
   const { tensorrtLibrary } = found.engine.note;
   const loaded = library?.version ?? null;
   if (tensorrtLibrary !== null && loaded !== null && tensorrtLibrary !== loaded) {
-    if (!isReadOnly) await cache.relink(found.engine);
+    await cache.relink(found.engine);
     const text = `the engine ${build.label} was built by the TensorRT library ${tensorrtLibrary}, and ${loaded} is loaded here: it is built anew`;
     onEvent({ kind: 'note', text });
     return null;
@@ -201,6 +193,6 @@ function refuseOtherEngine(
   if (before === undefined) return;
   const advice = sweep.branch === COMPARE_BRANCH ? 'measure anew with --force' : 'start a new sweep, or add --anyway';
   throw new UsageError(
-    `${printable(build.label)}: its model, a file of its build or the machine is another than when sweep ${sweep.sweepId.slice(0, 8)} began: ${advice}`,
+    `${printable(build.label)}: its model, a file of its build or the machine changed since sweep ${sweep.sweepId.slice(0, 8)} began: ${advice}`,
   );
 }

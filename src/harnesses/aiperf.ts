@@ -1,7 +1,18 @@
 import * as z from 'zod';
 
 import type { MetricId } from '../records/metric.ts';
-import { orAxis } from './driver.ts';
+import {
+  OUTPUT_THROUGHPUT,
+  PERCENTILES,
+  REQUEST_LATENCY,
+  REQUEST_THROUGHPUT,
+  TTFT,
+  isStreaming,
+  latencyOf,
+  llmValues,
+  orAxis,
+  streamingSetting,
+} from './driver.ts';
 import {
   countSetting,
   defineHarness,
@@ -13,17 +24,6 @@ import {
   statedIdentity,
   textSetting,
 } from './define-harness.ts';
-import {
-  isStreaming,
-  latencyOf,
-  llmValues,
-  OUTPUT_THROUGHPUT,
-  PERCENTILES,
-  REQUEST_LATENCY,
-  REQUEST_THROUGHPUT,
-  streamingSetting,
-  TTFT,
-} from './llm-values.ts';
 
 const tokenSettings = z.strictObject({
   mean: orAxis(z.number().int().min(1)),
@@ -173,19 +173,19 @@ export const aiperfDriver = defineHarness({
 /** Options with secrets; a header may be `Authorization`. */
 const SECRET_ARGS = ['--api-key', '--header', '-H'];
 const KEY_PLACE =
-  'no place for a key: name a variable in a file of AIPerf, config: FILE with api_key: ${OPENAI_API_KEY}';
+  'name a variable instead of the key in a file of AIPerf, config: FILE with api_key: ${OPENAI_API_KEY}';
 
 function refused({ apiKey, extraArgs = [], url }: AiperfSettings): [string, string] | null {
-  if (apiKey !== undefined) return ['apiKey', `settings are stored, ${KEY_PLACE}`];
+  if (apiKey !== undefined) return ['apiKey', `bench stores settings: ${KEY_PLACE}`];
   const secret = firstOf(extraArgs, SECRET_ARGS);
-  if (secret !== null) return ['extraArgs', `${secret}: command lines are stored, ${KEY_PLACE}`];
+  if (secret !== null) return ['extraArgs', `${secret}: bench stores command lines: ${KEY_PLACE}`];
   const address = URL.parse(url);
   if (address === null || !/^https?:/.test(url)) {
-    return ['url', 'no address of a server: write one such as http://localhost:8000'];
+    return ['url', 'not a server address: write one such as http://localhost:8000'];
   }
   return address.password === '' && address.username === ''
     ? null
-    : ['url', 'the address is stored: no place for a name and password'];
+    : ['url', 'bench stores the address: leave name and password out'];
 }
 
 /** `aiperf profile` with the options of 0.13.0. */

@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { errorText } from '../errors.ts';
 import type { HarnessResult, HarnessValue, Method } from '../records/harness.ts';
 import { customMetric, type CustomMetricId, DIRECTIONS, metricOf } from '../records/metric.ts';
-import { median } from '../statistics/median.ts';
+import { median } from '../statistics/order-statistics.ts';
 import { isRecord } from '../text/unknown-values.ts';
 import {
   parsedJson,

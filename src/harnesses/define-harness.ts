@@ -1,8 +1,7 @@
 import * as z from 'zod';
 import { toDotPath } from 'zod/v4/core';
 
-import { type HarnessResult, type HarnessValue, type Method, TIMERS } from '../records/harness.ts';
-import type { TimeStatistics } from '../records/measurement.ts';
+import { type HarnessResult, type HarnessValue, type Method, TIMERS, type TimeStatistics } from '../records/harness.ts';
 import { type MetricId, metricOf } from '../records/metric.ts';
 import { isRecord } from '../text/unknown-values.ts';
 import {

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { customMetric, type CustomMetricId, metricOf } from '../records/metric.ts';
-import { median } from '../statistics/median.ts';
+import { median } from '../statistics/order-statistics.ts';
 import { defineHarness, inJson, programSettings, runSetting, textSetting } from './define-harness.ts';
 
 const NS = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 };

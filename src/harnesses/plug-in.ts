@@ -1,8 +1,7 @@
 import * as z from 'zod';
 
 import { errorText } from '../errors.ts';
-import { cellHarnessSchema, methodSchema } from '../records/harness.ts';
-import { timeStatisticsSchema } from '../records/measurement.ts';
+import { cellHarnessSchema, methodSchema, timeStatisticsSchema } from '../records/harness.ts';
 import { customMetric, isCustomMetric, isMetric } from '../records/metric.ts';
 import { isRecord } from '../text/unknown-values.ts';
 import { defineDriver, type Driver, faulty, orAxis, wrong } from './driver.ts';
@@ -95,7 +94,7 @@ function own(settings: unknown): unknown {
 
 /** @throws Error when the export is not a function of the API */
 export function calledWithApi(exported: unknown): unknown {
-  if (typeof exported !== 'function') throw new Error('its default export is no function');
+  if (typeof exported !== 'function') throw new Error('its default export is not a function');
   return exported(API);
 }
 

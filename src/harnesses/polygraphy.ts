@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
-import type { TimeStatistics } from '../records/measurement.ts';
-import { quantileSorted } from '../statistics/quantile.ts';
+import type { TimeStatistics } from '../records/harness.ts';
+import { quantileSorted } from '../statistics/order-statistics.ts';
 import { defineHarness, inJson, programSettings, runSetting } from './define-harness.ts';
 
 /** Format of `--save-outputs`: polygraphy's RunResults. The outputs themselves are ignored. */

@@ -23,7 +23,7 @@ const outside = new Map<string, Driver>();
 
 /** @throws Error for a kind that bench itself has */
 export function addDriver(driver: Driver): void {
-  if (DRIVERS.some(({ kind }) => kind === driver.kind)) throw new Error(`bench has a driver ${driver.kind} itself`);
+  if (DRIVERS.some(({ kind }) => kind === driver.kind)) throw new Error(`bench already has a driver ${driver.kind}`);
   outside.set(driver.kind, driver);
 }
 

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 
 import { type Precision, PRECISIONS, type Shapes } from '../records/cell.ts';
-import type { CellHarness } from '../records/harness.ts';
-import type { TimeStatistics } from '../records/measurement.ts';
+import type { CellHarness, HarnessValue, TimeStatistics } from '../records/harness.ts';
+import { customMetric, type CustomMetricId } from '../records/metric.ts';
 import {
   defineHarness,
   type FoundReport,
@@ -16,6 +16,22 @@ const HEADER = /^\s*Latency over (\d+) runs? \(ms\):\s*$/;
 const ROW = /^\s*(Mean|Median|Min|Max|P\d+(?:\.\d+)?):\s*(\S+)\s*$/;
 const COMMENT = /^\s*#\s*(.*)$/;
 const ROWS = ['Mean', 'Median', 'Min', 'Max', 'P90', 'P95', 'P99'] as const;
+
+/**
+ * What the conversion logs of each engine that it builds, from `torch_tensorrt.dynamo.conversion._TRTInterpreter`. A graph
+ * that is not converted as a whole becomes several engines: of these the sum counts.
+ */
+const CONVERSION = [
+  [customMetric('networkConstruction', 'lower', 's'), /TRT INetwork construction elapsed time: (\S+)/g, secondsOf],
+  [customMetric('engineBuild', 'lower', 's'), /Build TRT engine elapsed time: (\S+)/g, secondsOf],
+  [
+    customMetric('engineMemory', 'lower', 'MiB'),
+    /TRT Engine uses: (\d+) bytes of Memory/g,
+    (text) => Number(text) / 2 ** 20,
+  ],
+  [customMetric('engines', 'lower', 'engines'), /Build TRT engine elapsed time: (\S+)/g, () => 1],
+] as const satisfies readonly (readonly [CustomMetricId, RegExp, (text: string) => number])[];
+const ENGINE_BUILD = CONVERSION[1][0];
 
 /** The harness of a cell whose timer is not stated. */
 export const TORCH_CELL: CellHarness = { name: 'torch-tensorrt', timer: 'unknown', metric: 'latencyMs' };
@@ -43,14 +59,15 @@ export const torchTensorrtDriver = defineHarness({
   inFlight: 1,
   percentileRule: 'linear',
   needs: ['precision', 'shapes', 'cudaGraph'],
-  mark: /^[^\S\n]*Latency over \d+ runs? \(ms\):/m,
+  mark: /^[^\S\n]*Latency over \d+ runs? \(ms\):|Build TRT engine elapsed time: /m,
   report: 'stdout.log',
   advice: 'a block that begins with "Latency over N runs (ms):" is needed',
   hasWarmUps: true,
   started: ({ run }) => ({ run }),
-  found: (text) => {
+  found: (text, isStandalone) => {
     const lines = text.split(/\r?\n/);
-    return lines.flatMap((line, place): FoundReport[] => {
+    const values = conversionIn(text);
+    const blocks = lines.flatMap((line, place): FoundReport[] => {
       const runs = HEADER.exec(line)?.[1];
       if (runs === undefined) return [];
       const comments = commentsAbove(lines, place);
@@ -63,8 +80,24 @@ export const torchTensorrtDriver = defineHarness({
         },
       ];
     });
+    if (values.length === 0) return blocks;
+    const last = blocks.at(-1);
+    if (last !== undefined) return [...blocks.slice(0, -1), { ...last, values }];
+    return isStandalone ? [{ metric: ENGINE_BUILD, values }] : [];
   },
 });
+
+function conversionIn(text: string): HarnessValue[] {
+  return CONVERSION.flatMap(([metric, line, read]) => {
+    const found = [...text.matchAll(line)].map(([, value = '']) => read(value));
+    return found.length === 0 ? [] : [{ metric, value: found.reduce((sum, value) => sum + value, 0) }];
+  });
+}
+
+/** `0:01:12.345678`, as Python prints a duration. */
+function secondsOf(text: string): number {
+  return text.split(':').reduce((seconds, part) => 60 * seconds + Number(part), 0);
+}
 
 /** The comments above a line, without their `#`. */
 function commentsAbove(lines: readonly string[], header: number): string[] {

@@ -1,7 +1,16 @@
 import * as z from 'zod';
 
 import { isRecord } from '../text/unknown-values.ts';
-import { orAxis } from './driver.ts';
+import {
+  OUTPUT_THROUGHPUT,
+  PERCENTILES,
+  REQUEST_LATENCY,
+  isStreaming,
+  latencyOf,
+  llmValues,
+  orAxis,
+  streamingSetting,
+} from './driver.ts';
 import {
   countSetting,
   defineHarness,
@@ -11,15 +20,6 @@ import {
   option,
   textSetting,
 } from './define-harness.ts';
-import {
-  isStreaming,
-  latencyOf,
-  llmValues,
-  OUTPUT_THROUGHPUT,
-  PERCENTILES,
-  REQUEST_LATENCY,
-  streamingSetting,
-} from './llm-values.ts';
 
 const MODES = ['throughput', 'latency'] as const;
 const BACKENDS = ['pytorch', 'tensorrt', '_autodeploy'] as const;
@@ -34,7 +34,7 @@ const trtllmSettings = z
       )
       .optional(),
     mode: orAxis(z.enum(MODES)).describe(
-      'throughput: requests as fast as they are served; latency: at batch 1, always streamed',
+      'throughput: requests as fast as the server takes them; latency: batch 1, always streamed',
     ),
     model: textSetting('Name at Hugging Face: meta-llama/Llama-3.1-8B'),
     modelPath: textSetting('Folder of the checkpoint').optional(),
@@ -147,7 +147,7 @@ export const trtllmBenchDriver = defineHarness({
   ownArgs: ['--model', '--model_path', '--dataset', '--report_json', '--backend'],
   started: (settings, { hashes, resolve }) => ({
     ...(settings.mode === 'latency' ? { metric: REQUEST_LATENCY } : {}),
-    // Expert parallelism reuses the ranks of tensor parallelism.
+    // Expert parallelism splits the ranks of tensor parallelism again.
     gpus: Number(settings.tp ?? 1) * Number(settings.pp ?? 1),
     identity: {
       mode: settings.mode,

@@ -2,9 +2,8 @@ import * as z from 'zod';
 
 import { isCalled } from '../records/verdict.ts';
 import { compareCells, type TwoSides } from './compare/compare-cells.ts';
-import { meanLog } from '../statistics/logarithms.ts';
-import { alphaSpent } from '../statistics/multiple-tests.ts';
-import { tQuantile } from '../statistics/student-t.ts';
+import { alphaSpent } from '../statistics/p-values.ts';
+import { meanLog, tQuantile } from '../statistics/special-functions.ts';
 import { type KeyedCell, noiseKindOf } from '../records/cell.ts';
 import { type MetricId, metricOf } from '../records/metric.ts';
 import { type CellRun, isMeasured } from '../records/run.ts';

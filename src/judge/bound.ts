@@ -3,9 +3,10 @@ import type { Cell } from '../records/cell.ts';
 import { hostLinkOf } from '../records/environment.ts';
 import type { MetricValues } from '../records/metric.ts';
 import type { RunFlag, RunFlagId } from '../records/run-flag.ts';
-import { median } from '../statistics/median.ts';
+import { median } from '../statistics/order-statistics.ts';
 import { mayWaitForLaunches } from '../trtexec/fitness/host-bound.ts';
 import { shortMs } from '../trtexec/fitness/facts.ts';
+import { isStarved } from './run-trust.ts';
 import { enqueueClass, type ParsedRun } from '../trtexec/run-facts.ts';
 
 type Launches = Pick<Cell, 'cudaGraph' | 'spinWait'>;
@@ -135,10 +136,7 @@ function adviceFor(by: BoundBy, runs: readonly BoundRun[], cell: Launches | null
   const isNear = enqueueClass(medianIn(runs, 'enqueueRatio') ?? 0) !== 'free';
   const isProfiled = runs.some(({ flags }) => flags.some(({ id }) => id === 'profilingOn'));
   if (by === 'compute' && isNear && !isGraph && !isProfiled) return NEAR_LAUNCH_ADVICE;
-  const isStarved = runs.some(({ flags }) =>
-    flags.some(({ id, effect }) => id === 'hostBound' && effect === 'widened'),
-  );
-  if (by !== 'host' || isStarved) return BOUND_ADVICE[by];
+  if (by !== 'host' || runs.some(isStarved)) return BOUND_ADVICE[by];
   const [gpuBusy, enqueueRatio] = [medianIn(runs, 'gpuBusy'), medianIn(runs, 'enqueueRatio')];
   if (!mayWaitForLaunches(gpuBusy, enqueueRatio)) return PAUSE_ADVICE;
   if (!isGraph && !isNear && enqueueRatio !== null) return PAUSE_ADVICE;

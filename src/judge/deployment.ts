@@ -1,15 +1,14 @@
-import { compareTexts } from '../text/compare-texts.ts';
 import * as z from 'zod';
 
 import { type CellRun, isMeasured } from '../records/run.ts';
 import { type Accuracy, accuracySchema } from '../records/accuracy.ts';
 import { type Immutable, numberOrNull } from '../records/scalars.ts';
-import { canonicalJson } from '../text/canonical-json.ts';
+import { canonicalJson, compareTexts } from '../text/canonical-json.ts';
 import { batchOf, itemsPerS, type KeyedCell, PRECISIONS } from '../records/cell.ts';
 import { valuesOf } from './value-rule.ts';
 import { type EngineEfficiency, engineEfficiencySchema } from '../layers/work/efficiency.ts';
-import { median } from '../statistics/median.ts';
-import { tQuantile } from '../statistics/student-t.ts';
+import { median } from '../statistics/order-statistics.ts';
+import { tQuantile } from '../statistics/special-functions.ts';
 import { FLAG_LABELS, isIneligible, ineligibleFlags } from '../records/run-flag.ts';
 
 type ChoiceRun = Pick<CellRun, 'cellKey' | 'centres' | 'derivedQps' | 'flags' | 'outcome' | 'role'> & {
@@ -29,7 +28,7 @@ const costsSchema = z.strictObject({
   buildS: numberOrNull,
   loadS: numberOrNull,
   refitMs: numberOrNull,
-  memoryMib: numberOrNull.describe('Memory of the whole GPU, sampled'),
+  memoryMib: numberOrNull.describe('Sampled memory use of the whole GPU'),
 });
 
 type DeploymentCosts = z.infer<typeof costsSchema>;
@@ -38,30 +37,30 @@ const energySchema = z.strictObject({
   perQueryMj: z.number().describe('Mean over the runs'),
   perItemMj: numberOrNull.describe('Null where no batch is known'),
   runs: z.number().int().describe('Number of runs with telemetry'),
-  intervalPercent: numberOrNull.describe('Half the 95 % interval of the mean, of the mean; null with a single run'),
+  intervalPercent: numberOrNull.describe('Half the 95 % interval, relative to the mean; null with a single run'),
 });
 
-/** Everything for and against a way to run a model. Numbers are medians over its measured runs. */
+/** The properties of one way to run a model. Numbers are medians over its measured runs. */
 export const deploymentSchema = z.strictObject({
   throughputQps: z.number(),
   throughputFrom: z
     .enum(['counted', 'medianLatency'])
-    .describe('medianLatency: one query at a time, of a harness that counts no throughput'),
+    .describe('medianLatency: computed from it, for a harness without throughput'),
   itemsPerS: numberOrNull.describe('Null where no batch is known'),
   latencyMs: numberOrNull.describe('Median'),
   p99Ms: numberOrNull,
   engineMib: numberOrNull,
   contextMib: numberOrNull,
-  tunedBatch: numberOrNull.describe('Batch that its engine is tuned for: opt of the profile in which it runs'),
-  costs: costsSchema.describe('Costs besides the run time'),
+  tunedBatch: numberOrNull.describe('Batch in opt of its optimization profile'),
+  costs: costsSchema.describe('Build, load, refit and memory costs'),
   energy: energySchema.nullable().describe('Energy of the GPU; null without telemetry'),
-  efficiency: engineEfficiencySchema.nullable().describe('How much of the GPU it uses; null without the ONNX model'),
+  efficiency: engineEfficiencySchema.nullable().describe('Share of the peaks of the GPU; null without the ONNX model'),
   /** Null if unchecked. */
   accuracy: accuracySchema.nullable(),
   realPrecisionShare: z
     .record(z.string(), z.number().min(0).max(1))
     .nullable()
-    .describe('Share of the time of all layers by the precision they really have'),
+    .describe('Actual precision: share of the layer time by precision'),
 });
 
 /** One way to run a model. */

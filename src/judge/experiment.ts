@@ -4,13 +4,13 @@ import { RUN_MARKS } from '../records/run-flag.ts';
 import { count, type Immutable, numberOrNull, textByName, textOrNull, type CellKey } from '../records/scalars.ts';
 import type { CellRun } from '../records/run.ts';
 import { compareCells, type TwoSides } from './compare/compare-cells.ts';
-import { type ComparedRuns, detectableErrors, moreRunsUntil } from './detectable-effect.ts';
+import { type ComparedRuns, detectableErrors, moreRunsUntil } from './run-noise.ts';
 import { type CellRatio, geometricMean, NO_SHARED_NOISE } from './geometric-mean.ts';
-import { tQuantile } from '../statistics/student-t.ts';
+import { tQuantile } from '../statistics/special-functions.ts';
 import type { KeyedCell } from '../records/cell.ts';
 import { gateMetric, type MetricId, metricOf } from '../records/metric.ts';
 import { failureSentences } from '../records/outcome.ts';
-import { fitSide } from './compare/side-flags.ts';
+import { fitSide } from './compare/assemble-sides.ts';
 import { singleRunReason } from '../records/verdict.ts';
 import { valueRule } from './value-rule.ts';
 
@@ -18,8 +18,6 @@ import { valueRule } from './value-rule.ts';
 export const experimentSchema = z.object({
   name: z.string(),
   variables: textByName,
-  /** Values in A; null where unset. */
-  before: z.record(z.string(), z.array(textOrNull)),
   /** Percent by which B must be better to indicate a bottleneck. */
   significantPercent: z.number(),
   /** The requested metric; null for each cell's own metric. */
@@ -40,12 +38,10 @@ export type AbVerdict = (typeof AB_VERDICTS)[number];
 export const abJudgementSchema = z.strictObject({
   verdict: z
     .enum(AB_VERDICTS)
-    .describe('significant: the whole interval is above the threshold; notABottleneck: below it'),
-  gainPercent: numberOrNull.describe("B's speed over A's, less one: of times it is A over B, so that more is better"),
+    .describe('significant: the whole interval is above the threshold; notABottleneck: the whole interval is below it'),
+  gainPercent: numberOrNull.describe('Gain of B over A; positive: B is better. For times, A / B - 1'),
   ciPercent: z.tuple([z.number(), z.number()]).nullable().describe('95 % interval'),
-  moreRepeats: count
-    .nullable()
-    .describe('More repeats of each side that would settle what is unclear; null: none would'),
+  moreRepeats: count.nullable().describe('More repeats per side that would settle it; null if none would'),
   reasons: z.array(z.string()),
 });
 
@@ -121,8 +117,7 @@ function meanRuns(evidence: readonly Evidence[]): ComparedRuns {
 }
 
 /**
- * The runs of A and B of one cell, and those that do not count. Flags that make B ineligible for baselines are ignored,
- * because the experiment sets them.
+ * The runs of A and B of one cell, and which do not count. Flags that bar B from baselines do not exclude its runs here.
  */
 export function abSides(cell: KeyedCell, bKey: string, requested: MetricId | null, runs: readonly CellRun[]) {
   const metric = gateMetric(requested, cell);

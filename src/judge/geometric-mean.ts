@@ -1,8 +1,7 @@
 import type { GeometricMean } from '../records/verdict.ts';
-import { percentOfLog } from '../statistics/logarithms.ts';
-import { median } from '../statistics/median.ts';
+import { median } from '../statistics/order-statistics.ts';
 import type { CellHistory } from './history/noise.ts';
-import { tQuantile } from '../statistics/student-t.ts';
+import { percentOfLog, tQuantile } from '../statistics/special-functions.ts';
 
 /** A variance on the log scale, and its degrees of freedom. */
 export interface Noise {

@@ -1,10 +1,9 @@
 import * as z from 'zod';
 
 import { type Immutable, numberOrNull, type CellKey } from '../records/scalars.ts';
-import { median } from '../statistics/median.ts';
-import { meanLog } from '../statistics/logarithms.ts';
-import { alphaSpent } from '../statistics/multiple-tests.ts';
-import { tQuantile } from '../statistics/student-t.ts';
+import { median } from '../statistics/order-statistics.ts';
+import { alphaSpent } from '../statistics/p-values.ts';
+import { meanLog, tQuantile } from '../statistics/special-functions.ts';
 import { batchOf, type KeyedCell } from '../records/cell.ts';
 import { canonicalJson } from '../text/canonical-json.ts';
 import { ASSUMED_SIGMA, estimateNoise } from './run-noise.ts';

@@ -1,7 +1,9 @@
-import { median } from '../statistics/median.ts';
-import { quantileSorted } from '../statistics/quantile.ts';
 import type { NoiseSource } from '../records/verdict.ts';
+import { differences, median, medianIn, quantileSorted, scaleOf } from '../statistics/order-statistics.ts';
+import { meanLog, tQuantile } from '../statistics/special-functions.ts';
 import { type SampleVariance, typicalVariance, variancePrior } from '../statistics/variance-prior.ts';
+import { findChangePoints } from './history/lasting-changes.ts';
+import type { CellHistory } from './history/noise.ts';
 
 /** Variance of single runs on the log scale. */
 export interface NoiseEstimate {
@@ -43,7 +45,7 @@ const ASSUMED_DEGREES = 4;
 const UNKNOWN: NoiseEstimate = {
   variance: ASSUMED_SIGMA ** 2,
   degrees: ASSUMED_DEGREES,
-  assumed: `noise assumed to be ${ASSUMED_SIGMA * 100} %, as nothing says it`,
+  assumed: `noise assumed to be ${ASSUMED_SIGMA * 100} %, because it is unknown`,
   from: 'assumed',
   nights: 0,
   beyond: 0,
@@ -154,7 +156,159 @@ function withoutRepeats(cells: readonly NoisySides[]): NoiseEstimate | null {
     ...UNKNOWN,
     variance: Math.max(sigma ** 2, LEAST_VARIANCE),
     degrees: changes.length - 1,
-    assumed: 'noise taken from how much cells differ',
+    assumed: 'noise estimated from the differences between cells',
     from: 'otherCells',
   };
+}
+
+/** Number of sweeps searched for steps; `PAST_NIGHTS` is the number of the newest ones at their level that count. */
+export const PAST_WINDOW_NIGHTS = 40;
+const PAST_NIGHTS = 24;
+/** A level equals that of the base within this many standard deviations of a sweep, or within `least`. */
+const SAME_LEVEL = { deviations: 4, least: 0.005 } as const;
+
+/**
+ * Values of earlier sweeps of a cell for the prior of a comparison, because sweep-to-sweep noise limits it regardless
+ * of the number of runs. The value of a sweep is the center of several runs, but the prior is for single runs and is
+ * divided by their number. Deviations are therefore scaled to those of a run.
+ * @param runsANight number of runs for each value of the history
+ * @param base only sweeps at the level of these runs count
+ * @returns one value per sweep, oldest first; empty when there are too few
+ */
+export function pastValues(history: CellHistory, runsANight: readonly number[], base: readonly number[]): number[] {
+  if (base.length === 0) return [];
+  const level = meanLog(base);
+  const typicalRuns = median(runsANight) ?? 1;
+  const logs = levelsOf(history)
+    .filter((nights) => isLevelOf(nights, level, Math.sqrt(Math.max(1, typicalRuns / base.length))))
+    .flatMap((nights) => [...nights])
+    .slice(-PAST_NIGHTS);
+  if (logs.length < LEAST_PAST_NIGHTS) return [];
+  const centre = median(logs) ?? level;
+  const widened = Math.sqrt(typicalRuns);
+  return logs.map((value) => Math.exp(centre + widened * (value - centre)));
+}
+
+function levelsOf(history: CellHistory): Float64Array[] {
+  const logs = history.values.map(Math.log);
+  const starts = [0, ...findChangePoints(history).map(({ index }) => index)];
+  return starts.map((from, place) => logs.subarray(from, starts[place + 1]));
+}
+
+function isLevelOf(nights: Float64Array, base: number, fewer: number): boolean {
+  const centre = medianIn(nights, 0, nights.length);
+  const apart = nights.map((value) => Math.abs(value - centre));
+  const deviation = Math.max(1.4826 * medianIn(apart, 0, apart.length), scaleOf(differences(nights, 1), 0.5));
+  const { deviations, least } = SAME_LEVEL;
+  return Math.abs(base - centre) <= Math.max(least, deviations * fewer * deviation);
+}
+
+/** False discovery rate of a comparison. */
+export const FALSE_SHARE = 0.03;
+/** Smaller changes are never reported. */
+export const LEAST_PERCENT = 0.5;
+
+/** 90 % quantile of the normal distribution. */
+const POWER_ERRORS = 1.2816;
+
+/**
+ * Detectable effect at a power of 90 %, in standard errors of the difference. It is the critical t value plus the
+ * variation of the difference and of its error (noncentral t; within 3 % from six degrees of freedom).
+ * @param limit critical t value
+ * @param degrees degrees of freedom of the error
+ */
+export function detectableErrors(limit: number, degrees: number): number {
+  const scatter = (POWER_ERRORS * limit) ** 2 / (2 * degrees);
+  return limit + Math.sqrt(POWER_ERRORS ** 2 + scatter);
+}
+
+/** Critical t value of the next cell when `called` of `cells` are reported (Benjamini and Hochberg 1995). */
+export function callLimit(q: number, called: number, cells: number, degrees: number): number {
+  return tQuantile((q * Math.min(called + 1, cells)) / cells, degrees);
+}
+
+/** Factor by which the true variance exceeds its estimate in one case of five (Wilson and Hilferty 1931). */
+export function varianceReserve(degrees: number): number {
+  const part = 2 / (9 * degrees);
+  return 1 / Math.max(0.1, 1 - part - 0.8416 * Math.sqrt(part)) ** 3;
+}
+
+/** Detectable effect at a power of 90 %, log scale. */
+export function detectableChange(error: number, degrees: number, limit: number): number {
+  const least = Math.log1p(LEAST_PERCENT / 100);
+  return Math.max(detectableErrors(limit, degrees) * error, least + detectableErrors(0, degrees) * error);
+}
+
+/** Noise of a cell: standard deviations, log scale. */
+export interface KnownNoise {
+  /** Standard deviation of a run; null without repeats. */
+  readonly run: number | null;
+  /** Standard deviation of a sweep in addition to its runs; null with few sweeps. */
+  readonly sweep: number | null;
+  readonly degrees: number;
+}
+
+/**
+ * The smallest change of one cell among many that two sweeps with this many runs show nine times in ten, on the log
+ * scale. Null if the run noise is unknown.
+ */
+export function visibleChange({ run, sweep, degrees }: KnownNoise, runs: number, cells: number): number | null {
+  // With one run per sweep, it is unknown which part of the noise more runs would reduce.
+  if (run === null && (sweep === null || runs > 1)) return null;
+  const error = Math.sqrt(2 * ((run ?? 0) ** 2 / runs + (sweep ?? 0) ** 2));
+  const free = Math.max(2 * (runs - 1), degrees);
+  return detectableChange(error, free, callLimit(FALSE_SHARE, 0, cells, free));
+}
+
+/** The smallest number of runs per side that shows a change of this size in one cell; null if `MOST_RUNS` do not. */
+export function runsThatShow(noise: KnownNoise, percent: number): number | null {
+  const wanted = Math.log1p(percent / 100);
+  for (let runs = 1; runs <= MOST_RUNS; runs += 1) {
+    const visible = visibleChange(noise, runs, 1);
+    if (visible !== null && visible <= wanted) return runs;
+  }
+  return null;
+}
+
+/** Compared runs of a cell and their noise on the log scale. */
+export interface ComparedRuns {
+  /** Variance of one run. */
+  readonly variance: number;
+  readonly degrees: number;
+  readonly runs: readonly [number, number];
+  /**
+   * Errors of the difference that more runs do not reduce: a standard deviation, and `nights`, a variance between
+   * sweeps.
+   */
+  readonly systematicError: number;
+  readonly nights: number;
+}
+
+const LEAST_RUNS = 3;
+const MOST_RUNS = 10_000;
+
+/**
+ * Number of further runs per side until the error of the difference is small enough; null when no number suffices. The
+ * variance estimate is rough, so it is raised such that the number suffices in four cases of five.
+ */
+export function moreRunsUntil(
+  { variance, degrees, runs: [a, b], systematicError, nights }: ComparedRuns,
+  isEnough: (error: number, degrees: number) => boolean,
+): number | null {
+  const there = Math.min(a, b);
+  const raised = variance * varianceReserve(degrees);
+  const isEnoughWith = (runs: number): boolean => {
+    const error = Math.max(Math.sqrt((2 * raised) / runs), systematicError);
+    return isEnough(Math.hypot(error, Math.sqrt(nights)), degrees + 2 * runs - a - b);
+  };
+  if (!isEnoughWith(MOST_RUNS)) return null;
+  let low = Math.max(there, LEAST_RUNS - 1);
+  let high = 2 * low;
+  while (!isEnoughWith(high)) [low, high] = [high, 2 * high];
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (isEnoughWith(middle)) high = middle;
+    else low = middle;
+  }
+  return high - there;
 }

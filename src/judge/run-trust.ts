@@ -1,17 +1,7 @@
 import { isOfBuild, type MetricId } from '../records/metric.ts';
 import type { RunFlag } from '../records/run-flag.ts';
-import { median } from '../statistics/median.ts';
+import { median } from '../statistics/order-statistics.ts';
 import type { CellRun } from '../records/run.ts';
-
-/** Metrics that include host time. A busy host changes them but not GPU time. */
-const HOST_METRICS: readonly MetricId[] = [
-  'throughputQps',
-  'itemsPerS',
-  'enqueueMs',
-  'enqueueRatio',
-  'gpuBusy',
-  'p99Ms',
-];
 
 /** Whether a metric does not depend on the state of the machine during the run. */
 function isOfEngine(metric: MetricId): boolean {
@@ -27,16 +17,12 @@ export function leftOutFor<Flag extends Pick<RunFlag, 'id' | 'effect'>>(
   metric: MetricId,
 ): Flag | null {
   if (isOfEngine(metric)) return null;
-  const isStarved = (flag: Flag): boolean => flag.id === 'hostBound' && flag.effect === 'widened';
-  return (
-    flags.find(
-      (flag) =>
-        flag.effect === 'excluded' ||
-        flag.effect === 'barred' ||
-        flag.id === 'contended' ||
-        (isStarved(flag) && HOST_METRICS.includes(metric)),
-    ) ?? null
-  );
+  return flags.find(({ effect, id }) => effect === 'excluded' || effect === 'barred' || id === 'contended') ?? null;
+}
+
+/** Whether the host sometimes failed to feed the GPU: the throughput is then not what the engine allows. */
+export function isStarved({ flags }: { readonly flags: readonly Pick<RunFlag, 'id' | 'effect'>[] }): boolean {
+  return flags.some(({ id, effect }) => id === 'hostBound' && effect === 'widened');
 }
 
 /** Flags whose value is the width of the band around the true value, in percent. */

@@ -1,13 +1,15 @@
-import { type CellRun, isMeasured } from '../records/run.ts';
+import { type RealPrecision, precisionShare } from '../layers/summarize-layers.ts';
+import { type KeyedCell, itemsPerS } from '../records/cell.ts';
 import type { Environment } from '../records/environment.ts';
-import { itemsPerS, type KeyedCell } from '../records/cell.ts';
-import { isFine, outcomeReason, type Outcome } from '../records/outcome.ts';
+import { type Outcome, isFine, outcomeReason } from '../records/outcome.ts';
 import type { RunFlag } from '../records/run-flag.ts';
-import { precisionShare, type RealPrecision } from '../layers/real-precision.ts';
+import { type CellRun, isMeasured } from '../records/run.ts';
+import type { CellComparison } from '../records/verdict.ts';
+import { median } from '../statistics/order-statistics.ts';
+import { canonicalJson } from '../text/canonical-json.ts';
 import { boundOf, withGraphGain } from './bound.ts';
-import { leftOutFor } from './run-trust.ts';
-import { switchGains } from './switch-pairs.ts';
-import { median } from '../statistics/median.ts';
+import { compareCells } from './compare/compare-cells.ts';
+import { isStarved, leftOutFor } from './run-trust.ts';
 import { valuesOf } from './value-rule.ts';
 
 type SummarizedRun = Pick<
@@ -37,7 +39,7 @@ export function summarizeCells(
     const counted = measured.flatMap((run) => run.values.throughputQps ?? []);
     const derived = measured.flatMap(({ derivedQps }) => derivedQps ?? []);
     const throughputQps = median(counted.length > 0 ? counted : derived);
-    const trusted = measured.filter(({ flags }) => leftOutFor(flags, 'throughputQps') === null);
+    const trusted = measured.filter((run) => leftOutFor(run.flags, 'throughputQps') === null && !isStarved(run));
     const trustedQps = trusted.flatMap((run) => run.values.throughputQps ?? []);
     const isDerived = counted.length === 0 && derived.length > 0;
     return {
@@ -49,7 +51,7 @@ export function summarizeCells(
       latencyMs: median(valuesOf(measured, 'latencyMs')),
       throughputQps,
       throughputFrom: isDerived ? ('medianLatency' as const) : ('counted' as const),
-      // As in comparisons, host-bound runs do not count, because they do not show the gain of a graph.
+      // A run of a starved host does not show the gain of a graph.
       runsQps: counted.length > 0 ? trustedQps : trusted.flatMap(({ derivedQps }) => derivedQps ?? []),
       itemsPerS: itemsPerS(cell.shapes, throughputQps),
       p99Ms: median(valuesOf(measured, 'p99Ms')),
@@ -91,4 +93,68 @@ function otherOutcomes(runs: readonly Pick<SummarizedRun, 'role' | 'outcome'>[])
     const [first] = same;
     return first === undefined ? [] : [{ role: first.role, outcome: first.outcome, times: same.length }];
   });
+}
+
+export interface SwitchedCell {
+  readonly cell: KeyedCell;
+  readonly runsQps: readonly number[];
+  readonly latencyMs: number | null;
+}
+
+/** A switch of a cell: a CUDA graph, or the copies of its inputs and outputs. */
+export type Switch = 'cudaGraph' | 'dataTransfers';
+
+/** The same cell with the switch on and off. */
+export interface SwitchPair<Row extends SwitchedCell> {
+  readonly without: Row;
+  readonly with: Row;
+  readonly gainPercent: number;
+  /** Change of the median latency; below 0 when it is shorter with the switch. */
+  readonly latencyChangePercent: number | null;
+  readonly verdict: CellComparison['verdict'];
+  readonly reasons: readonly string[];
+}
+
+/**
+ * The gain of CUDA graphs, or the cost of transfers, from cells that differ in nothing else. A large gain of graphs
+ * means that launching rather than computing is the limit without one. Largest gain or largest cost first.
+ */
+export function switchGains<Row extends SwitchedCell>(cells: readonly Row[], by: Switch) {
+  const byTwinKey = Map.groupBy(cells, ({ cell }) => twinKey(cell, by));
+  const twins = [...byTwinKey.values()].flatMap((same) => {
+    const off = same.find(({ cell }) => cell[by] === false);
+    const on = same.find(({ cell }) => cell[by] === true);
+    return off === undefined || on === undefined ? [] : [{ off, on }];
+  });
+  const compared = compareCells(
+    twins.map(({ off, on }) => ({ cellKey: on.cell.key, base: off.runsQps, head: on.runsQps, betterIs: 'higher' })),
+    { sameNight: true },
+  );
+  const judged = new Map(compared.cells.map((comparison) => [comparison.cellKey, comparison]));
+  const pairs = twins.flatMap(({ off, on }): SwitchPair<Row>[] => {
+    const [before, after] = [median(off.runsQps) ?? 0, median(on.runsQps) ?? 0];
+    if (before <= 0 || after <= 0) return [];
+    const comparison = judged.get(on.cell.key);
+    return [
+      {
+        without: off,
+        with: on,
+        gainPercent: (after / before - 1) * 100,
+        latencyChangePercent: !off.latencyMs || on.latencyMs === null ? null : (on.latencyMs / off.latencyMs - 1) * 100,
+        verdict: comparison?.verdict ?? 'unclear',
+        reasons: comparison?.reasons ?? [],
+      },
+    ];
+  });
+  const medianPercent = median(pairs.map(({ gainPercent }) => gainPercent));
+  return medianPercent === null
+    ? null
+    : {
+        pairs: pairs.toSorted((a, b) => (b.gainPercent - a.gainPercent) * (by === 'dataTransfers' ? -1 : 1)),
+        medianPercent,
+      };
+}
+
+function twinKey({ key: _key, ...rest }: KeyedCell, by: Switch): string {
+  return canonicalJson({ ...rest, [by]: null });
 }

@@ -1,7 +1,6 @@
 import type { CellKey } from '../records/scalars.ts';
-import { median } from '../statistics/median.ts';
-import { quantileSorted } from '../statistics/quantile.ts';
-import { tQuantile } from '../statistics/student-t.ts';
+import { median, quantileSorted } from '../statistics/order-statistics.ts';
+import { tQuantile } from '../statistics/special-functions.ts';
 import { twoGroups } from '../statistics/two-groups.ts';
 
 /** Difference between two sides of a cell on the log scale; above 0 when head is worse. */

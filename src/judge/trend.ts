@@ -4,14 +4,14 @@ import { BOUND_WORDS } from '../records/bound.ts';
 import type { CellRun } from '../records/run.ts';
 import { count, idSchema, type Immutable, type RunId, type SweepId } from '../records/scalars.ts';
 import type { Sweep } from '../records/sweep.ts';
-import { median } from '../statistics/median.ts';
+import { median } from '../statistics/order-statistics.ts';
 import type { Environment } from '../records/environment.ts';
 import { type Finding, saidState } from '../records/finding.ts';
 import { usualBound } from './bound.ts';
 import { environmentDifferences } from './compare/differences.ts';
-import { percentOfLog } from '../statistics/logarithms.ts';
-import { directionOf, findChangePoints } from './history/change-points.ts';
-import { ALERTING } from './history/settings.ts';
+import { percentOfLog } from '../statistics/special-functions.ts';
+import { directionOf, findChangePoints } from './history/lasting-changes.ts';
+import { ALERTING } from './history/noise.ts';
 
 export const TREND_UNITS = ['run', 'sweep', 'day', 'commit'] as const;
 
@@ -30,7 +30,7 @@ export const trendStepSchema = z.strictObject({
   sweepId: idSchema.nullable(),
   startedAt: z.string().nullable().describe('Start of the first sweep of this step'),
   /** Median of the runs of this step. */
-  value: z.number().nullable().describe('Null where there is no result'),
+  value: z.number().nullable().describe('Null without a result'),
   runs: count,
 });
 
@@ -175,7 +175,7 @@ export function trendMarks(
 
 /** A mark on the time axis. */
 export const trendMarkSchema = z.strictObject({
-  step: count.describe('Place among the points, from 0'),
+  step: count.describe('Index of the point, from 0'),
   kind: z.enum(['slower', 'faster', 'bound', 'environment', 'baseline']),
   /** The change with its reported finding, or the name of the baseline. */
   text: z.string(),

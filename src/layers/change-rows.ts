@@ -1,7 +1,6 @@
 import type { ChangedLayers, LayerChange, LayersDiff } from './diff-layers.ts';
 import { kernelName, knownNodes, type LayerFacts, nodesLabel } from './layer-facts.ts';
-import { withoutNumbers } from './layer-name.ts';
-import { describeTacticChange } from './tactic.ts';
+import { describeTacticChange, withoutNumbers } from './layer-name.ts';
 
 export interface ChangeRow {
   readonly change: LayerChange;

@@ -1,7 +1,7 @@
 import type { LayerFacts } from './layer-facts.ts';
 import { type LayerMatch, matchLayers } from './match-layers.ts';
 import { sumMs } from './summarize-layers.ts';
-import { compareTactics } from './tactic.ts';
+import { compareTactics } from './layer-name.ts';
 
 export const LAYER_CHANGES = [
   'same',

@@ -4,7 +4,7 @@ import type { Shapes } from '../records/cell.ts';
 import type { Provenance } from '../records/sweep.ts';
 import type { CellKey, RunId, SweepId } from '../records/scalars.ts';
 import type { Environment } from '../records/environment.ts';
-import type { EngineLayer, LayerTensor } from './layer-info.ts';
+import type { EngineLayer, LayerTensor } from '../records/layer-info.ts';
 import type { ParsedRun } from '../trtexec/run-facts.ts';
 
 /** One engine layer from profile and inspector. Times are null without a profile. */

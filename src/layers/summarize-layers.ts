@@ -1,10 +1,11 @@
 import * as z from 'zod';
 
-import { count, type Immutable, numberOrNull } from '../records/scalars.ts';
-import type { LayerGrouping } from './layer-info.ts';
-import { knownNodes, type LayerFacts, type LayerKind } from './layer-facts.ts';
-import { scopeOf, withoutNumbers } from './layer-name.ts';
-import { parseTactic } from './tactic.ts';
+import type { Cell } from '../records/cell.ts';
+import { type Immutable, count, numberOrNull } from '../records/scalars.ts';
+import { type LayerFacts, type LayerKind, knownNodes } from './layer-facts.ts';
+import type { LayerGrouping } from '../records/layer-info.ts';
+import { parseTactic, scopeOf, withoutNumbers } from './layer-name.ts';
+import { isConvolution } from './profiled-engine.ts';
 
 export interface LayerGroup {
   readonly key: string;
@@ -45,7 +46,7 @@ function wordOf(layer: LayerFacts, grouping: LayerGrouping, depth: number): stri
   }
 }
 
-const timeShare = z.number().min(0).max(1);
+const shareOfTime = z.number().min(0).max(1);
 
 /** Totals over the layers of an engine. Times are per query, with the profiler attached. */
 export const layersSummarySchema = z.strictObject({
@@ -53,11 +54,11 @@ export const layersSummarySchema = z.strictObject({
   totalMs: z.number(),
   overheadMs: z.strictObject({ reformat: z.number(), cast: z.number(), shape: z.number() }),
   /** Share of the time in layers whose content is not visible. */
-  opaqueShare: timeShare,
+  opaqueShare: shareOfTime,
   /** Shares of the time by the input type of the layers. */
-  precisionShares: z.array(z.strictObject({ precision: z.string(), share: timeShare })),
+  precisionShares: z.array(z.strictObject({ precision: z.string(), share: shareOfTime })),
   /** Share of the time in kernels for an older GPU architecture than the newest one in use. */
-  olderKernelShare: timeShare,
+  olderKernelShare: shareOfTime,
   newestArchitecture: numberOrNull,
   /** Minimum and maximum host time of the launches without a CUDA graph, in ms: 5 to 15 µs each. */
   launchFloorMs: z.tuple([z.number(), z.number()]),
@@ -113,4 +114,96 @@ function architecture({ tactic }: LayerFacts): number | null {
 
 export function sumMs(layers: readonly LayerFacts[]): number {
   return layers.reduce((sum, { averageMs }) => sum + averageMs, 0);
+}
+
+/** Types that an engine computes in: shares from 0 to 1 by `fp32 fp16 bf16 fp8 int8 …`. */
+export type RealPrecision = ReturnType<typeof realPrecision>;
+
+/** Actual precisions of an engine, without copies, casts and shape work. */
+export function realPrecision(layers: readonly LayerFacts[]) {
+  const computing = layers.filter(({ kind }) => kind === 'compute');
+  const byType = Map.groupBy(computing, computedIn);
+  const totalMs = sumMs(computing);
+  return {
+    /** Shares of the time in compute layers; empty without a profile. */
+    timeShares: totalMs > 0 ? sharesOf(byType, (members) => sumMs(members) / totalMs) : {},
+    /** Shares of the number of compute layers. */
+    layerShares: sharesOf(byType, (members) => members.length / computing.length),
+  };
+}
+
+function sharesOf(
+  byType: ReadonlyMap<string, readonly LayerFacts[]>,
+  share: (members: readonly LayerFacts[]) => number,
+): Record<string, number> {
+  return Object.fromEntries([...byType].map(([type, members]) => [type, share(members)]));
+}
+
+const OPERAND_TYPES: Readonly<Record<string, string>> = {
+  e4m3: 'fp8',
+  e5m2: 'fp8',
+  i8: 'int8',
+  s8: 'int8',
+  f16: 'fp16',
+  bf16: 'bf16',
+  tf32: 'tf32',
+  f32: 'fp32',
+};
+
+/**
+ * The type that a layer computes in: for matrix products from the kernel name, for other layers from the input type.
+ */
+export function computedIn({ tactic, precisionIn }: LayerFacts): string {
+  const types = tactic === null ? null : parseTactic(tactic).types;
+  const operand = types === null ? null : (/^(e4m3|e5m2|bf16|tf32|f16|f32|i8|s8)/.exec(types)?.[1] ?? null);
+  if (operand !== null) return OPERAND_TYPES[operand] ?? operand;
+  if (tactic !== null && /int8int8|i8816|_i8i8/.test(tactic)) return 'int8';
+  return precisionIn ?? 'unknown';
+}
+
+const CHANNEL_MULTIPLES: Readonly<Record<string, number>> = { fp16: 8, bf16: 8, fp8: 16, int8: 16 };
+
+/**
+ * Number of channels that tensor cores process at once (source: the linter of trt-engine-explorer); 1 for types that
+ * they do not support.
+ */
+export function channelMultiple(layer: LayerFacts): number {
+  return CHANNEL_MULTIPLES[computedIn(layer)] ?? 1;
+}
+
+/**
+ * Convolutions and matrix products whose channels are not a multiple of that number.
+ * @returns `unaligned` excludes the first convolution if only its input is not aligned, because images have three
+ * channels; that layer is `image`
+ */
+export function unalignedLayers(layers: readonly LayerFacts[]) {
+  const unaligned = layers.filter((layer) => layer.channels?.some((channels) => isOff(layer, channels)) === true);
+  const first = layers.find(({ type, channels }) => channels !== null && isConvolution(type));
+  const image = unaligned.find((layer) => layer === first && !isOff(layer, layer.channels?.[1])) ?? null;
+  return { unaligned: unaligned.filter((layer) => layer !== image), image };
+}
+
+function isOff(layer: LayerFacts, channels = -1): boolean {
+  return channels > 0 && channels % channelMultiple(layer) !== 0;
+}
+
+/** Precisions that occur only where a tool or the builder chose them. */
+const LOWERED: readonly Cell['precision'][] = ['fp16', 'bf16', 'fp8', 'int8', 'int4'];
+
+/** Half of the time. The FP8 and INT8 networks of the recordings reach 61 to 94 %. */
+export const LEAST_PRECISION_SHARE = 0.5;
+
+/**
+ * The share of an engine that computes in the precision in the name of its cell.
+ * @param least share of the time, or of the layers without a profile, for which the cell deserves its name
+ * @returns null for precisions that every network has, and if the types of the engine are unknown
+ */
+export function precisionShare({ precision }: Cell, real: RealPrecision | null, least: number) {
+  if (real === null || !LOWERED.includes(precision)) return null;
+  const { timeShares, layerShares } = real;
+  const knowsTypes = Object.keys(layerShares).some((type) => type !== 'unknown');
+  if (!knowsTypes) return null;
+  const timeShare = Object.keys(timeShares).length === 0 ? null : (timeShares[precision] ?? 0);
+  const layerShare = layerShares[precision] ?? 0;
+  return { asked: precision, timeShare, layerShare, isReal: (timeShare ?? layerShare) >= least };
 }

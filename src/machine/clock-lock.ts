@@ -1,8 +1,8 @@
 import { join } from 'node:path';
+
 import { EnvironmentLackingError } from '../errors.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
-import { clockRecordName, makeLockFolder } from '../process/lock-folder.ts';
-import { holderText } from '../process/lock.ts';
+import { clockRecordName, holderText, makeLockFolder } from '../process/lock.ts';
 import { ownerState } from '../process/process-identity.ts';
 import { printable } from '../text/printable.ts';
 import { type AskNvidiaSmi, nvidiaSmi } from '../tools/nvidia-smi/nvidia-smi.ts';
@@ -18,7 +18,7 @@ import {
   takeGuard,
   writeRecord,
 } from './clock-records.ts';
-import { chooseClocks, type ChosenClocks, type ClockRequest, type SupportedClocks } from './requests.ts';
+import { type ChosenClocks, type ClockRequest, type SupportedClocks, chooseClocks } from './requests.ts';
 
 export interface ClockLock {
   /** As stored with each run, such as `locked 1590 MHz`. */
@@ -44,7 +44,7 @@ interface ClockLockContext {
 export function lockClocks(gpu: LockableGpu, request: ClockRequest, around: ClockLockContext): ClockLock {
   if (!isGpuUuid(gpu.gpuUuid)) {
     throw new EnvironmentLackingError(
-      `clocks of ${printable(gpu.gpuUuid)} cannot be locked: that is no UUID of a whole GPU`,
+      `clocks of ${printable(gpu.gpuUuid)} cannot be locked: this is not the UUID of a whole GPU`,
     );
   }
   const ask = nvidiaSmi(around.env);

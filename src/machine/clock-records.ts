@@ -3,11 +3,10 @@ import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { readJson } from '../artefacts/folders.ts';
+import { readJson } from '../files/folders.ts';
 import { errorText } from '../errors.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
-import { clockRecordNames, lockFolder } from '../process/lock-folder.ts';
-import { type LockAttempt, tryAcquire } from '../process/lock.ts';
+import { type LockAttempt, clockRecordNames, lockFolder, tryAcquire } from '../process/lock.ts';
 import { ownerSchema, ownerState, thisOwner } from '../process/process-identity.ts';
 import type { Immutable } from '../records/scalars.ts';
 import { printable } from '../text/printable.ts';
@@ -88,7 +87,7 @@ export function releaseLeftClocks(env: EnvironmentVariables, say: (line: string)
   }
 }
 
-/** Holds a lock, because another process could lock the GPU again in between. */
+/** Under a lock: another process could lock the GPU again in between. */
 function releaseRecord(path: string, ask: AskNvidiaSmi, say: (line: string) => void): void {
   const guard = takeGuard(path);
   if (guard.kind !== 'taken') return;

@@ -29,7 +29,7 @@ export async function coolDown(
   for (let waitedMs = 0; ; waitedMs += LOOK_EVERY_MS) {
     const celsius = await temperatureC();
     if (celsius === null) {
-      onNote('nvidia-smi tells no temperature: nothing is waited for before runs');
+      onNote('nvidia-smi reports no temperature: bench does not wait before runs');
       return;
     }
     if (celsius <= request.maxC) return;

@@ -1,10 +1,8 @@
 import { join } from 'node:path';
 
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
-import { acquire, type Lock, type LockWait } from '../process/lock.ts';
-import { makeLockFolder } from '../process/lock-folder.ts';
-import { endOrphans } from '../process/marked-processes.ts';
-import { thisOwner } from '../process/process-identity.ts';
+import { type Lock, type LockWait, acquire, makeLockFolder } from '../process/lock.ts';
+import { endOrphans, thisOwner } from '../process/process-identity.ts';
 import type { Invocation, Spawn } from '../process/spawn.ts';
 
 /** Lock of a GPU. Only one process at a time may use the GPU, across users and stores. */

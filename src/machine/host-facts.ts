@@ -1,6 +1,7 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { availableParallelism, cpus, freemem, hostname, loadavg, release, totalmem, type } from 'node:os';
 import { basename } from 'node:path';
+
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
 import type { Environment } from '../records/environment.ts';
 
@@ -45,7 +46,7 @@ export function hostLoad(): number | null {
 }
 
 /** Null for a missing, unreadable or empty file. */
-export function textOf(path: string): string | null {
+function textOf(path: string): string | null {
   try {
     return readFileSync(path, 'utf8').trim() || null;
   } catch {
@@ -78,4 +79,93 @@ function numaNodes(): number | null {
   } catch {
     return null;
   }
+}
+
+/** The loader takes milliseconds, but `--useRuntime` loads later, and even later from a cold network disk. */
+const LOOK_AFTER_MS = [250, 1_000, 4_000] as const;
+
+const MAPPED_LIBRARY = /\/libnvinfer(?:_lean|_dispatch)?\.so\.(\d+(?:\.\d+)*)(?: \(deleted\))?$/m;
+
+/** Version in the file name of the mapped TensorRT library. The kernel has resolved symbolic links. */
+export function libraryVersion(maps: string): string | null {
+  return MAPPED_LIBRARY.exec(maps)?.[1] ?? null;
+}
+
+/**
+ * The library that trtexec loaded, read from /proc while it runs; null without /proc. Read only once, because all runs
+ * use the same program.
+ */
+export class LoadedLibrary {
+  private found: string | null = null;
+  private timers: readonly NodeJS.Timeout[] = [];
+
+  get version(): string | null {
+    return this.found;
+  }
+
+  watch(pid: number): void {
+    if (this.found !== null) return;
+    this.timers = LOOK_AFTER_MS.map((ms) => setTimeout(() => this.look(pid), ms).unref());
+  }
+
+  /** Call this when the process has ended, because its ID may be reused soon. */
+  stop(): void {
+    for (const timer of this.timers) clearTimeout(timer);
+  }
+
+  private look(pid: number): void {
+    for (const each of this.found === null ? processTree(pid) : []) {
+      this.found ??= libraryVersion(textOf(`/proc/${each}/maps`) ?? '');
+    }
+  }
+}
+
+/** A script may have started trtexec. */
+function processTree(pid: number, depth = 3): number[] {
+  if (depth === 0) return [];
+  const children = textOf(`/proc/${pid}/task/${pid}/children`)?.split(/\s+/) ?? [];
+  return [pid, ...children.flatMap((child) => processTree(Number(child), depth - 1))];
+}
+
+/** Short enough to sample a run of a third of a second. */
+const INTERVAL_MS = 200;
+
+/** Host memory of a process and of those that it starts, read from /proc several times a second. */
+export class ProcessMemory {
+  /** IDs of all processes that were seen, the process itself first. */
+  readonly pids = new Set<number>();
+  private peakKib = 0;
+  private timer: NodeJS.Timeout | undefined;
+
+  watch(pid: number): void {
+    this.stop();
+    this.pids.clear();
+    this.peakKib = 0;
+    this.timer = setInterval(() => this.look(pid), INTERVAL_MS).unref();
+  }
+
+  /** Call this when the process has ended, because its ID may be reused soon. */
+  stop(): void {
+    clearInterval(this.timer);
+  }
+
+  /** The peak of the largest of its processes in MiB; null if none was seen, such as without /proc. */
+  get peakMib(): number | null {
+    return this.peakKib === 0 ? null : this.peakKib / 1024;
+  }
+
+  private look(pid: number): void {
+    for (const each of processTree(pid)) {
+      this.pids.add(each);
+      this.peakKib = Math.max(this.peakKib, peakResidentKib(textOf(`/proc/${each}/status`) ?? ''));
+    }
+  }
+}
+
+/**
+ * The kernel's record of the peak resident memory of a process in KiB; 0 for a process that has ended. Source:
+ * proc_pid_status(5).
+ */
+function peakResidentKib(status: string): number {
+  return Number(/^VmHWM:\s*(\d+) kB$/m.exec(status)?.[1] ?? 0);
 }

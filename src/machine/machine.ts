@@ -1,20 +1,21 @@
 import type { Environment } from '../records/environment.ts';
 import { EnvironmentLackingError, UsageError } from '../errors.ts';
+import { printable } from '../text/printable.ts';
 import {
+  type GpuDevice,
+  type GpuReport,
   deviceLabel,
   devicesNamed,
   devicesOfReport,
-  type GpuDevice,
+  environmentOf,
+  firstVisibleGpu,
   parseDeviceList,
   visibleDevices,
-} from '../tools/nvidia-smi/device-list.ts';
-import { printable } from '../text/printable.ts';
-import { environmentOf, firstVisibleGpu } from '../tools/nvidia-smi/gpu-environment.ts';
-import type { GpuReport } from '../tools/nvidia-smi/gpu-report.ts';
+} from '../tools/nvidia-smi/gpu-report.ts';
 import { askForDevices, readReport } from '../tools/nvidia-smi/nvidia-smi.ts';
 import { hostFacts, numaNodeOf } from './host-facts.ts';
 import type { TrtexecProgram } from '../trtexec/program/find-trtexec.ts';
-import type { Io } from '../cli/io.ts';
+import type { EnvironmentVariables } from '../process/environment-variables.ts';
 
 export interface Machine {
   readonly environment: Partial<Environment>;
@@ -32,15 +33,19 @@ export interface Machine {
   readonly isChosen: boolean;
 }
 
+interface MachineIo {
+  readonly env: EnvironmentVariables;
+}
+
 /** Facts known before anything runs. Recordings contain those of their own machine. */
-export async function machineOf(program: TrtexecProgram, io: Io): Promise<Machine> {
+export async function machineOf(program: TrtexecProgram, io: MachineIo): Promise<Machine> {
   const nothing = { device: null, visible: [], pool: [], isChosen: false };
   if (program.recordings !== null) {
     return { ...nothing, environment: program.recordings.environment, note: null, hasSmi: false };
   }
   const report = await readReport(io.env);
   if (typeof report === 'string') {
-    const note = `nvidia-smi gave no answer (${printable(report)}): of driver and GPU is known what the logs tell`;
+    const note = `nvidia-smi gave no answer (${printable(report)}): bench knows only the driver and GPU that the logs name`;
     return { ...nothing, environment: hostFacts(io.env), note, hasSmi: false };
   }
   const visible = visibleDevices(await devicesOf(report, io), io.env['CUDA_VISIBLE_DEVICES']);
@@ -55,7 +60,7 @@ export async function machineOf(program: TrtexecProgram, io: Io): Promise<Machin
  * One machine for each GPU that `--gpus` names.
  * @param requested `all`, or comma-separated numbers of nvidia-smi and UUIDs
  */
-export async function machinesOf(requested: string, io: Io): Promise<Machine[]> {
+export async function machinesOf(requested: string, io: MachineIo): Promise<Machine[]> {
   const report = await readReport(io.env);
   if (typeof report === 'string') {
     throw new EnvironmentLackingError(`--gpus needs nvidia-smi, which gave no answer (${printable(report)})`);
@@ -78,7 +83,7 @@ function machineWith(
   report: GpuReport,
   device: GpuDevice | null,
   rest: Pick<Machine, 'visible' | 'pool' | 'isChosen'>,
-  io: Io,
+  io: MachineIo,
 ): Machine {
   const gpu = report.gpus.find(({ uuid }) => uuid === device?.boardUuid) ?? null;
   const isDivided = device !== null && device.uuid !== device.boardUuid;
@@ -93,7 +98,7 @@ function machineWith(
 }
 
 /** Only the list contains MIG devices, and it is queried only if there may be some. */
-async function devicesOf(report: GpuReport, { env }: Io): Promise<GpuDevice[]> {
+async function devicesOf(report: GpuReport, { env }: MachineIo): Promise<GpuDevice[]> {
   const isDivided = report.gpus.some(({ mig }) => mig === 'on');
   const answer = isDivided ? await askForDevices(env) : null;
   const listed = answer?.kind === 'answered' ? parseDeviceList(answer.text) : [];

@@ -44,7 +44,7 @@ export function chooseClocks(request: ClockRequest, supported: SupportedClocks, 
     const near = [all.findLast((clock) => clock > mhz), all.find((clock) => clock < mhz)];
     const nearest = near.filter((clock) => clock !== undefined).join(' and ');
     throw new UsageError(
-      `clocks of ${which}: ${mhz} MHz is none of its clocks: the nearest are ${nearest} MHz (it has ${lowest} to ${highest} MHz)`,
+      `clocks of ${which}: ${mhz} MHz is not one of its clocks: the nearest are ${nearest} MHz (it has ${lowest} to ${highest} MHz)`,
     );
   }
   return { bounds: `${mhz},${mhz}`, limitMhz: mhz, memoryMhz, policy: `locked ${mhz} MHz` };

@@ -1,19 +1,17 @@
 import { basename } from 'node:path';
 
-import { keyedCell, PRECISIONS, type Shapes } from '../records/cell.ts';
+import { type BuildShapes, PRECISIONS, type Shapes, keyedCell, outsideProfile, profileFor } from '../records/cell.ts';
 import type { CellKey } from '../records/scalars.ts';
 import { type CoolDown, readCoolDown } from '../machine/requests.ts';
-import type { EngineSource, HashedFiles, Matrix, MatrixCell } from './matrix.ts';
-import { namedWords } from '../records/axis.ts';
+import { type EngineSource, type HashedFiles, type Matrix, type MatrixCell, cellFields } from './matrix.ts';
+import { namedWords, NEIGHBOR } from '../records/axis.ts';
 import { defined, isOneOf } from '../text/unknown-values.ts';
 import { isDimensionAxis, type Point, productSize, type ShapedPoint } from './points/axes.ts';
 import { buildProfiles, checkLimitNames } from './points/shapes.ts';
-import { type BuildShapes, outsideProfile, profileFor } from '../records/optimization-profile.ts';
 import { readGate, readKeptBytes, readNotify } from './gate.ts';
-import { cellFields } from './cell-fields.ts';
 import { coldStarts } from './cold-starts.ts';
 import { type Filter, readFilter } from './filter.ts';
-import { MATRIX_DEFAULTS } from './schema/defaults.ts';
+import { MATRIX_DEFAULTS } from '../records/matrix-defaults.ts';
 import { checkParameters, drivenCell, envFlags, envOf, harnessFiles } from './schema/harness.ts';
 import { mergeBuild, readBuild, readMethod } from './schema/settings.ts';
 import {
@@ -60,9 +58,9 @@ export function expandMatrix(
   if (size > MAX_CELLS) list.add(['axes'], `${size} cells; at most ${MAX_CELLS} are taken`);
   const lacking = new Map<CellKey, Unreachable>();
   const all = size > MAX_CELLS ? [] : points.flatMap((entry) => modelCells(entry, { file, hashed, lacking, list }));
-  const kept = applyExclude(file, all, list);
-  for (const { cell, precisionAt } of kept) {
-    const found = lacking.get(cell.key);
+  const kept = applyExclude(file, all, list).map((entry) => withNeighbor(entry, all, list));
+  for (const { cell, neighbor, precisionAt } of kept) {
+    const found = lacking.get(cell.key) ?? lacking.get(neighbor?.cell.key ?? '');
     if (found !== undefined) list.addAt(found.at ?? precisionAt, found.problem);
   }
   const byKey = [...Map.groupBy(kept, ({ cell }) => cell.key)];
@@ -241,6 +239,23 @@ function applyExclude(file: MatrixFile, cells: readonly MatrixCell[], list: Mist
     list.addAtKey(['exclude'], `exclude leaves none of the ${cells.length} cells: ${taken.join(', ')}`);
   }
   return kept;
+}
+
+/** Its neighbor is the first cell of the model that `with` names in the same precision, excluded or not. */
+function withNeighbor(entry: MatrixCell, all: readonly MatrixCell[], list: MistakeList): MatrixCell {
+  const { model, precision } = entry.cell;
+  const name = entry.cell.axisFlags[NEIGHBOR];
+  if (name === undefined || entry.harness !== null) return entry;
+  const ofModel = all.filter(({ cell, harness }) => cell.model === name && harness === null);
+  // An engine that was given has the precision that it has.
+  const neighbor = ofModel.find(
+    ({ cell }) => [precision, cell.precision].includes('unstated') || cell.precision === precision,
+  );
+  if (neighbor !== undefined) return { ...entry, neighbor };
+  if (ofModel.length > 0) {
+    list.addAt(entry.precisionAt, `${NEIGHBOR}: "${name}" has no cell in ${precision} to run next to "${model}"`);
+  }
+  return entry;
 }
 
 export function matches({ cell, dimensions }: MatrixCell, filter: Filter): boolean {

@@ -1,5 +1,5 @@
 import { didYouMean } from '../text/nearest.ts';
-import { CELL_FIELDS, type CellFields, type FieldValue } from './cell-fields.ts';
+import { CELL_FIELDS, type CellFields, type FieldValue } from './matrix.ts';
 
 /**
  * The language that selects cells: `--filter`, `exclude`, and cells named on a command line.

@@ -1,13 +1,19 @@
 import { findDriver } from '../harnesses/registry.ts';
 import type { KeyedCell } from '../records/cell.ts';
-import type { ConfirmBudget, GateLimit, GateSettings } from '../records/gate-settings.ts';
-import { type GatedMetricId, gatedMetricOf, metricNames, unknownMetric } from '../records/gated-metric.ts';
+import {
+  type ConfirmBudget,
+  type GateLimit,
+  type GateSettings,
+  type GatedMetricId,
+  gatedMetricOf,
+  metricNames,
+  unknownMetric,
+} from '../records/gated-metric.ts';
 import { didYouMean } from '../text/nearest.ts';
 import { readByteSize, readDurationS } from '../text/units.ts';
-import { cellFields, type CellFields } from './cell-fields.ts';
 import { readFilter } from './filter.ts';
-import type { MatrixCell, Placed } from './matrix.ts';
-import { MATRIX_DEFAULTS } from './schema/defaults.ts';
+import { type CellFields, type MatrixCell, type Placed, cellFields } from './matrix.ts';
+import { MATRIX_DEFAULTS } from '../records/matrix-defaults.ts';
 import type { MatrixFile } from './schema/schema.ts';
 import type { MistakeList, SourcePath } from './yaml/source-node.ts';
 

@@ -8,8 +8,7 @@ import type { Matrix } from './matrix.ts';
 import { expandMatrix, type NamedFiles } from './expand.ts';
 import { mergeNodes, MistakeList, sortMistakes, type SourceNode } from './yaml/source-node.ts';
 import { matrixSchema, matrixSchemaWith } from './schema/schema.ts';
-import { readSchema } from './yaml/schema-mistakes.ts';
-import { readYaml } from './yaml/yaml-source.ts';
+import { readSchema, readYaml } from './yaml/yaml-source.ts';
 
 interface Rule {
   /** Path from the top of a matrix. `*` matches any name, and a leading `**` any path. */
@@ -41,10 +40,10 @@ export const CODE_RULES: readonly Rule[] = [
   {
     path: ['**'],
     key: /^--?(?:save\w+|dump\w+ToFile|\w+CacheFile|tun\w+File|tempdir|export\w+)$/,
-    what: 'writes a file of its own choice',
+    what: 'writes a file at any path',
   },
   { path: ['**'], key: /^--?remote\w+$/, what: 'connects to another machine' },
-  { path: ['**', 'calibration'], key: /^data$/, what: 'is loaded by Python, which may run what is pickled in it' },
+  { path: ['**', 'calibration'], key: /^data$/, what: 'is loaded by Python, which may execute pickled code in it' },
   { path: ['axes'], key: /^env$/, what: 'sets variables, such as LD_PRELOAD' },
   { path: ['models', '*', 'axes'], key: /^env$/, what: 'sets variables, such as LD_PRELOAD' },
   { path: ['include', '*'], key: /^env$/, what: 'sets variables, such as LD_PRELOAD' },

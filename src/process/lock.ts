@@ -1,23 +1,28 @@
 import {
   accessSync,
+  chmodSync,
   closeSync,
   constants,
+  existsSync,
   fchmodSync,
   fstatSync,
   ftruncateSync,
+  mkdirSync,
   openSync,
   readSync,
+  readdirSync,
   writeSync,
 } from 'node:fs';
-import { hostname } from 'node:os';
-import { dirname } from 'node:path';
+import { hostname, tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import * as z from 'zod';
 
-import { EnvironmentLackingError, InterruptedError, errorCode } from '../errors.ts';
+import { EnvironmentLackingError, InterruptedError, errorCode, errorText } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import { askNow } from './ask.ts';
+import type { EnvironmentVariables } from './environment-variables.ts';
 import { orNull } from './process-identity.ts';
 import { otherSystem } from './system.ts';
 
@@ -166,7 +171,7 @@ function readHolder(descriptor: number): LockHolder {
 
 /** In a shared folder, do not follow another user's link or block on a pipe. */
 const SAFELY = constants.O_NOFOLLOW | constants.O_NONBLOCK;
-const SHARED_MODE = 0o666;
+const SHARED_FILE_MODE = 0o666;
 
 function openLockFile(path: string, options: LockOptions): number {
   try {
@@ -183,7 +188,7 @@ function openLockFile(path: string, options: LockOptions): number {
   try {
     options.makeFolder?.();
     const descriptor = openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | SAFELY);
-    if (options.isShared === true) fchmodSync(descriptor, SHARED_MODE);
+    if (options.isShared === true) fchmodSync(descriptor, SHARED_FILE_MODE);
     return descriptor;
   } catch (error) {
     // Another process made it in the meantime.
@@ -227,4 +232,51 @@ function flock(kind: 'exclusive' | 'shared', descriptor: number, path: string): 
     if (answer.signal !== null && tries < TRIES_AFTER_SIGNAL) continue;
     throw new EnvironmentLackingError(`${printable(path)}: cannot be locked: ${answer.problem}`);
   }
+}
+
+/** Folder of locks across processes, users and stores: `$BENCH_LOCK_DIR`, else one per machine. */
+export function lockFolder(env: EnvironmentVariables): string {
+  return env['BENCH_LOCK_DIR'] || join(tmpdir(), 'trtbench-locks');
+}
+
+/** Sticky: every user may add a lock, but may remove only their own. */
+const SHARED_FOLDER_MODE = 0o1777;
+
+/** @throws EnvironmentLackingError if the folder cannot be created or written */
+export function makeLockFolder(env: EnvironmentVariables): string {
+  const folder = resolve(lockFolder(env));
+  try {
+    makeFolder(folder);
+    accessSync(folder, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw new EnvironmentLackingError(
+      `${printable(folder)}: locks cannot be kept there (${errorText(error)}): set BENCH_LOCK_DIR to a folder that may be written`,
+      { cause: error },
+    );
+  }
+  orNull(() => chmodSync(folder, SHARED_FOLDER_MODE));
+  return folder;
+}
+
+/** `mkdirSync` with `recursive` never returns if the kernel forbids folders, as in /proc. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  makeFolder(dirname(folder));
+  try {
+    mkdirSync(folder);
+  } catch (error) {
+    // Another process may have made it in the meantime.
+    if (!existsSync(folder)) throw error;
+  }
+}
+
+const CLOCK_RECORD = /^clocks-(.+)\.json$/;
+
+export function clockRecordName(gpuUuid: string): string {
+  return `clocks-${gpuUuid}.json`;
+}
+
+/** Names of records of locked clocks. Every command reads them, so this must be fast. */
+export function clockRecordNames(env: EnvironmentVariables): string[] {
+  return (orNull(() => readdirSync(lockFolder(env))) ?? []).filter((name) => CLOCK_RECORD.test(name));
 }

@@ -1,14 +1,15 @@
 import * as z from 'zod';
 
+import { canonicalJson } from '../text/canonical-json.ts';
 import { type Precision, type PrecisionRoute, shapesSchema } from './cell.ts';
+import { type Immutable, type SweepId, count, sha256Schema } from './scalars.ts';
 import type { Provenance } from './sweep.ts';
-import { count, type Immutable, sha256Schema, type SweepId } from './scalars.ts';
 
 /** Output error of a variant against its reference, on the same inputs; the worst of several outputs. */
 export const accuracySchema = z.strictObject({
   sqnrDb: z.number().nullable().describe('SQNR of the worst output; null if no value differs'),
-  relativeError: z.number().describe('Power of the noise over that of the signal, its root'),
-  cosineMin: z.number().describe('Cosine of the worst sample'),
+  relativeError: z.number().describe('Square root of noise power divided by signal power'),
+  cosineMin: z.number().describe('Cosine similarity of the worst sample'),
   cosineMean: z.number(),
   maxAbsError: z.number(),
   top1: z.strictObject({ same: count, of: count }).nullable().describe('Samples with the same largest value'),
@@ -16,7 +17,7 @@ export const accuracySchema = z.strictObject({
   custom: z
     .strictObject({ name: z.string(), variant: z.number(), reference: z.number() })
     .nullable()
-    .describe("The user's own number"),
+    .describe("Result of the user's metric command"),
 });
 
 export type Accuracy = Immutable<z.infer<typeof accuracySchema>>;
@@ -64,3 +65,28 @@ export interface AccuracyRecord {
 
 /** Tolerance in dB. A larger drop of the SQNR is a regression, because there is no noise. */
 export const MAX_DROP_DB = 1;
+
+export type AccuracyDrop = NonNullable<ReturnType<typeof accuracyDrop>>;
+
+/**
+ * The drop in accuracy in dB; negative when it improved. The same model on the same inputs gives the same outputs, so
+ * there is no noise, only a limit.
+ */
+export function accuracyDrop(now: Pick<AccuracyRecord, 'accuracy'>, before: AccuracyRecord | null, maxDropDb: number) {
+  if (before === null) return null;
+  // The ratio of identical outputs is infinite.
+  const [was, is] = [before.accuracy.sqnrDb ?? Infinity, now.accuracy.sqnrDb ?? Infinity];
+  const dropDb = was === is ? 0 : was - is;
+  return { before, dropDb, isRegression: dropDb > maxDropDb };
+}
+
+type Comparable = Pick<AccuracyRecord, 'model' | 'precision' | 'inputs' | 'accuracy'>;
+
+/** Same model, precision and inputs: comparable over time. */
+export function sameAccuracyHistory(a: Comparable, b: Comparable): boolean {
+  return identity(a) === identity(b);
+}
+
+function identity({ model, precision, inputs, accuracy }: Comparable): string {
+  return canonicalJson({ model, precision, inputs, samples: accuracy.samples });
+}

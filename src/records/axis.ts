@@ -23,6 +23,9 @@ export const LOADERS = ['default', 'async'] as const;
 /** bench builds with `detailed`, so that layers have kernels; trtexec's default only gives names. */
 export const PROFILING_VERBOSITIES = ['detailed', 'layer_names_only', 'none'] as const;
 
+/** Among the flags of a cell: the model that runs next to it on its GPU. */
+export const NEIGHBOR = 'with';
+
 const same = (value: string): string => value;
 
 /** An axis whose words are the values of one option; the first word is the default. */
@@ -104,6 +107,14 @@ export const NAMED_AXES = {
       return word === 'gpu' ? {} : null;
     },
     wordOf: (core, flags) => `dla${core}${flags['--allowGPUFallback'] === undefined ? '-alone' : ''}`,
+  },
+  /** No flag: a second process. */
+  with: {
+    flags: [NEIGHBOR],
+    byDefault: 'none',
+    takes: 'none, or a model of the matrix',
+    spell: (word) => (word === 'none' ? {} : { [NEIGHBOR]: word }),
+    wordOf: same,
   },
 } satisfies Readonly<Record<string, NamedAxis>>;
 

@@ -25,19 +25,17 @@ export type CauseKind = (typeof CAUSE_KINDS)[number];
 
 export const causeSchema = z.strictObject({
   kind: z.enum(CAUSE_KINDS),
-  certainty: z
-    .enum(['shown', 'likely', 'possible'])
-    .describe('The evidence shows it, fits in size, or only could do it'),
+  certainty: z.enum(['shown', 'likely', 'possible']).describe('How well the evidence supports it'),
   title: z.string(),
   evidence: z.array(z.string()),
   explainsPercent: z
     .number()
     .nullable()
-    .describe('Share of the change, above 100 where others made up for it; null: cannot be counted'),
-  gainedPercent: z.number().nullable().describe('Share that other layers gained where a cause is more than the change'),
+    .describe('Share of the change; above 100 if other layers gained time; null if unknown'),
+  gainedPercent: z.number().nullable().describe('Share that other layers gained, if sharePercent is above 100'),
   /** How to confirm the cause, or a command that does. */
   confirm: z.string(),
-  rank: z.number().describe('How strongly it is suspected, up to 100'),
+  rank: z.number().describe('Strength of the suspicion, up to 100'),
 });
 
 export type Cause = Immutable<z.infer<typeof causeSchema>>;

@@ -8,15 +8,15 @@ const seconds = z.number().nullable();
 export const keptEngine = z.strictObject({
   name: z
     .string()
-    .describe('Its key, `-2` for the second build of that key, `@` and its build once another one has its place'),
-  key: id.describe('Everything that decides it, apart from the luck of the build'),
+    .describe('Key; plus `-2` for the second build of the key; plus `@BUILD` once another build replaced it'),
+  key: id.describe('Hash of everything that determines the engine except build luck'),
   number: z.number().int().min(1).describe('Number of the build with this key'),
   buildId: id,
   sha256: sha256Schema,
   path: z.string(),
   bytes: count,
   timingCacheBytes: count.describe('Size of the timing cache that is kept with it'),
-  state: z.enum(['asBuilt', 'unchecked', 'changed', 'missing']).describe('unchecked: only the size was looked at'),
+  state: z.enum(['asBuilt', 'unchecked', 'changed', 'missing']).describe('unchecked: bench compared only the size'),
   model: z.string().nullable(),
   precision: z.string().nullable(),
   modelSha256: sha256Schema.nullable(),
@@ -34,7 +34,7 @@ export const keptEngine = z.strictObject({
   lastUsedAt: instant.nullable(),
   pinnedAt: instant.nullable(),
   frozenSince: instant.nullable(),
-  usedBy: z.array(z.number().int()).describe('Processes that work with it now'),
+  usedBy: z.array(z.number().int()).describe('IDs of processes that use it now'),
 });
 
 export const engineFolder = z.strictObject({
@@ -42,11 +42,9 @@ export const engineFolder = z.strictObject({
   engines: z.array(keptEngine).describe('For pin, unpin and rm: the engines concerned'),
   loose: z
     .array(z.strictObject({ path: z.string(), bytes: count }))
-    .describe('Engines that were moved aside, or have no note'),
+    .describe('Replaced engines, or engines without a record'),
   timingCacheBytes: count,
-  lost: z
-    .array(z.strictObject({ name: z.string(), since: instant }))
-    .describe('Frozen engines that are not there any more'),
+  lost: z.array(z.strictObject({ name: z.string(), since: instant })).describe('Missing frozen engines'),
 });
 
 export type KeptEngine = OutputOf<typeof keptEngine>;

@@ -45,7 +45,7 @@ const pairsSchema = z.object({
   agreeing: count,
   changePercent: z.number(),
   outcome: z.string(),
-  cells: z.array(idSchema).default([]).describe('Measured in pairs: its other cells moved similarly'),
+  cells: z.array(idSchema).default([]).describe('Cells measured in pairs; the others changed similarly'),
 });
 
 export const findingSchema = z.object({

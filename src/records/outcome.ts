@@ -27,6 +27,7 @@ export const FAILURE_REASONS = [
   'diskFull',
   'timeout',
   'logTooLong',
+  'neighborEnded',
   'killed',
   'cancelled',
   'incomplete',
@@ -60,7 +61,7 @@ const LOG_STREAMS = ['stdout', 'stderr'] as const;
 export type LogStream = (typeof LOG_STREAMS)[number];
 
 export const evidenceSchema = z.object({
-  line: count.describe('From 1; 0 when it is not a line of the log'),
+  line: count.describe('Line number from 1; 0 if it is not in the log'),
   text: z.string(),
   stream: z.enum(LOG_STREAMS),
 });

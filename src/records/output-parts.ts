@@ -1,9 +1,8 @@
 import * as z from 'zod';
 
 import { cellSchema } from './cell.ts';
-import { methodSchema } from './harness.ts';
+import { methodSchema, timeStatisticsSchema } from './harness.ts';
 import { metricSchema } from './metric.ts';
-import { timeStatisticsSchema } from './measurement.ts';
 import { evidenceSchema, FAILURE_REASONS, UNFIT_REASONS } from './outcome.ts';
 import { PROVENANCES, sweepSchema } from './sweep.ts';
 import { runFlagSchema } from './run-flag.ts';
@@ -18,13 +17,13 @@ export const instant = z.iso.datetime({ precision: 3 }).describe('UTC, ISO 8601'
 export const provenance = z.enum(PROVENANCES);
 export { metricSchema as metric };
 export const role = z.enum(RUN_ROLES);
-export const unit = z.string().describe('ms, qps, s, MiB or %; of another harness what its matrix says');
+export const unit = z.string().describe('ms, qps, s, MiB or %; for another harness, the unit in the matrix');
 
 /** The cell of a row, and its metric. */
 export const aboutCell = { key: idSchema, label: z.string(), metric: metricSchema, unit };
 
 export const cell = z.strictObject({
-  key: idSchema.describe('The same cell has the same key on every night and machine'),
+  key: idSchema.describe('Key of the cell, the same in every sweep and on every machine'),
   ...cellSchema.shape,
 });
 
@@ -64,7 +63,7 @@ export const layer = z.strictObject({
   channels: z
     .tuple([z.number(), z.number()])
     .nullable()
-    .describe('What a convolution takes and gives, or K and N of a matrix product; -1 if dynamic'),
+    .describe('Input and output channels of a convolution, or K and N of a matrix product; -1 if dynamic'),
   origins: z.array(z.string()).describe('The ONNX nodes that it came from'),
 });
 

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 
 import { cellSchema, PRECISIONS, shapesSchema } from './cell.ts';
-import { CONVERTERS } from '../variants/conversion.ts';
-import { MATRIX_DEFAULTS } from '../matrix/schema/defaults.ts';
+import { CONVERTERS } from './conversion.ts';
+import { MATRIX_DEFAULTS } from './matrix-defaults.ts';
 import { requestedSchema } from '../trtexec/run-facts.ts';
 import { RUN_MARKS } from './run-flag.ts';
 import { type Immutable, textOrNull } from './scalars.ts';
@@ -109,6 +109,9 @@ const buildSchema = z.object({
 
 export type PlannedBuild = Immutable<z.infer<typeof buildSchema>>;
 
+/** A process of trtexec that runs while another one is measured. */
+const neighborSchema = z.object({ buildRef: z.string(), args: texts });
+
 const runSchema = z.object({
   role: z.enum(['timed', 'profile', 'pair']),
   cellKey: z.string(),
@@ -130,9 +133,15 @@ const runSchema = z.object({
   minWarmUpQueries: z.number(),
   estimateS: z.number(),
   notes,
+  neighbor: neighborSchema.exactOptional(),
 });
 
 export type PlannedRun = Immutable<z.infer<typeof runSchema>>;
+
+/** The engines that a run loads: its own, and that of its neighbor. */
+export function buildRefsOf({ buildRef, neighbor }: PlannedRun): string[] {
+  return [buildRef, ...(neighbor === undefined ? [] : [neighbor.buildRef])];
+}
 
 const plannedCellSchema = z.object({
   cell: cellSchema.extend({ key: z.string() }),

@@ -40,6 +40,8 @@ export const FLAG_LABELS = {
   invalidOutput: 'invalid output',
   /** A profiler or a debugging switch slowed the run down. */
   profilingOn: 'profiling on',
+  /** A number of queries without a warm-up, for a profiler. */
+  capture: 'capture',
 } satisfies Readonly<Record<string, string>>;
 
 export type RunFlagId = keyof typeof FLAG_LABELS;
@@ -51,8 +53,8 @@ export const RUN_MARKS = ['upperBound', 'invalidOutput'] as const satisfies read
 export type RunMark = (typeof RUN_MARKS)[number];
 
 /**
- * Effect of a flag on analysis: it leaves the run out, trusts it less, or only explains it. A 'barred' run is a
- * measurement, but not of the cell in normal use. It is never a baseline and never the best.
+ * What analysis does with a flag: leaves the run out, trusts it less, or only names it as an explanation. A run that is
+ * 'barred' measures the cell under conditions that nobody deploys: never a baseline, never the best.
  */
 export const FLAG_EFFECTS = ['excluded', 'barred', 'widened', 'explained'] as const;
 
@@ -61,9 +63,9 @@ export const runFlagSchema = z.object({
   effect: z
     .enum(FLAG_EFFECTS)
     .describe(
-      'Left out of comparisons (excluded), never a baseline or the best (barred), trusted less, or only named as an explanation',
+      'Effect on judging: excluded from comparisons, ineligible as baseline or best (barred), less weight, or explanation only',
     ),
-  value: numberOrNull.describe('The number it rests on, in the unit of the evidence'),
+  value: numberOrNull.describe('The value that raised it, in the unit of the evidence'),
   /** One line with numbers: `SM clock 1200 MHz in 8 of 20 samples, thermal slowdown at 85 °C`. */
   evidence: z.string(),
 });

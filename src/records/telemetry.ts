@@ -56,15 +56,15 @@ export const telemetrySchema = z.object({
   powerLimitW: numberOrNull,
   temperatureMaxC: numberOrNull,
   gpuUtilisationPercent: numberOrNull,
-  memoryUsedMaxMib: numberOrNull.describe('Of the whole GPU'),
-  processMemoryMaxMib: numberOrNull.describe('Of the GPU, held by the process of the run'),
+  memoryUsedMaxMib: numberOrNull.describe('Memory use of the whole GPU'),
+  processMemoryMaxMib: numberOrNull.describe('GPU memory of the process of the run'),
   hostMemoryMaxMib: numberOrNull.describe('Peak resident memory of that process on the host'),
   /** Reasons that were never active are absent. */
-  clockReasons: clockReasonsSchema.describe('Share of those samples in which a reason held the clock down'),
+  clockReasons: clockReasonsSchema.describe('Share of the samples in which each reason lowered the clock'),
   /** Lowest observed value, because a link may drop under load. */
   pcieGeneration: count.nullable(),
   pcieWidth: count.nullable(),
-  otherProcesses: z.array(otherProcessSchema).describe('On the GPU when the run had ended'),
+  otherProcesses: z.array(otherProcessSchema).describe('Other processes on the GPU at the end of the run'),
   hostLoad: numberOrNull.describe('Load average of one minute for each CPU'),
 });
 

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 
+import { metricSchema } from './metric.ts';
 import { count, idSchema, type Immutable, numberOrNull } from './scalars.ts';
 
 export const VERDICTS = ['slower', 'faster', 'same', 'unclear', 'missing', 'failed', 'incomparable'] as const;
@@ -13,8 +14,8 @@ export type NoiseSource = (typeof NOISE_SOURCES)[number];
 const cellNoiseSchema = z.strictObject({
   from: z.enum(NOISE_SOURCES),
   runPercent: z.number().describe('Standard deviation of a run'),
-  nightPercent: z.number().describe('How much cells differ beyond their runs: standard deviation of a difference'),
-  nights: count.describe('Earlier sweeps that count'),
+  nightPercent: z.number().describe('Sweep-to-sweep noise beyond run noise: standard deviation of a difference'),
+  nights: count.describe('Number of earlier sweeps used'),
 });
 
 /** Comparison of one cell's runs on two sides. Numbers are null if no run has them. */
@@ -25,7 +26,7 @@ export const cellComparisonSchema = z.object({
   base: numberOrNull,
   head: numberOrNull,
   changePercent: numberOrNull.describe(
-    'Raw change of the mean of the runs: +16 is 16 % more milliseconds, or queries a second',
+    'Raw change of the mean of the runs; +16: 16 % more milliseconds, or queries per second',
   ),
   ciPercent: z.tuple([z.number(), z.number()]).nullable().describe('95 % interval'),
   /** At a power of 90 %. */
@@ -36,7 +37,7 @@ export const cellComparisonSchema = z.object({
   /** Null if nothing is unclear, or if no number of runs would help. */
   moreRunsNeeded: count.nullable().describe('More runs per side that settle an unclear cell four times in five'),
   /** Null if nothing was compared. */
-  noise: cellNoiseSchema.nullable().describe('Source of the error of the change'),
+  noise: cellNoiseSchema.nullable().describe('Noise used for the interval'),
   reasons: z.array(z.string()),
 });
 
@@ -62,18 +63,26 @@ export function isCalled({ verdict }: Pick<CellComparison, 'verdict'>): boolean 
   return verdict === 'slower' || verdict === 'faster';
 }
 
+/**
+ * Whether a cell that is judged by its GPU time is shown by its throughput, which the host may slow down alone: where that
+ * is slower and the GPU time is not, or where it alone changed.
+ */
+export function isShownByThroughput(gpuTime: string, throughput: string): boolean {
+  if (throughput === 'slower') return gpuTime !== 'slower';
+  return (gpuTime === 'same' || gpuTime === 'unclear') && (throughput === 'faster' || throughput === 'unclear');
+}
+
 /** A change that at least four of five cells share: clocks, driver, or another common cause. */
 export const commonShiftSchema = z.strictObject({
   /** For metrics of both directions: the change of those with lower values better. */
   percent: z.number(),
+  metric: metricSchema.optional().describe('Metric of the shift, if it is not the metric of the cells'),
   cells: count.describe('Cells that were compared'),
-  sharing: count.describe('Number of cells that share it'),
+  sharing: count.describe('Number of cells that share the shift'),
   verdict: z
     .enum(['slower', 'faster'])
     .nullable()
-    .describe(
-      'Null for a shift under 0.5 %, or under the smallest change that matters; a slower one is a regression by itself',
-    ),
+    .describe('Null for a shift under 0.5 % or under the minimum change; a slower shift is a regression'),
   recorded: z
     .array(z.string())
     .describe('Recorded differences of clocks, power, heat, driver and machine in the cells that share it'),
@@ -81,13 +90,13 @@ export const commonShiftSchema = z.strictObject({
 
 export type CommonShift = Immutable<z.infer<typeof commonShiftSchema>>;
 
-/** A summary over the cells of one metric, which never leads to a verdict. */
+/** Over the cells of one metric: a summary without a verdict. */
 export const geometricMeanSchema = z.strictObject({
-  changePercent: z.number().describe('Raw change of the value, as that of a cell'),
+  changePercent: z.number().describe('Raw change of the value'),
   ciPercent: z
     .tuple([z.number(), z.number()])
     .nullable()
-    .describe('95 % interval for these cells; null where nothing says how a cell scatters'),
+    .describe('95 % interval for these cells; null if the noise is unknown'),
   cells: count,
   leftOut: count.describe('Cells without a value on both sides, or of another metric'),
 });

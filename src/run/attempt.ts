@@ -4,21 +4,19 @@ import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { writeAtomically } from '../artefacts/files.ts';
-import { readJson } from '../artefacts/folders.ts';
-import { compressFolder, manifestText } from '../artefacts/keep.ts';
-import { ATTEMPT_PREFIX, RUN_MANIFEST, runFolderOf, sweepFolderOf } from '../artefacts/layout.ts';
+import { writeAtomically } from '../files/files.ts';
+import { readJson } from '../files/folders.ts';
+import { compressFolder, manifestText, scrubFolder, scrubText } from '../artefacts/keep.ts';
+import { ATTEMPT_PREFIX, RUN_MANIFEST, runFolderOf, sweepFolderOf } from '../files/layout.ts';
 import { toRunRecord } from '../artefacts/read/identify.ts';
 import { type ReadRun, readRunFolder } from '../artefacts/read/read-run.ts';
 import { TELEMETRY_FILE } from '../artefacts/read/read-telemetry.ts';
 import { emptyManifest, type RunManifest } from '../artefacts/run-manifest.ts';
-import { scrubFolder, scrubText } from '../artefacts/scrub.ts';
 import { linkBuilt } from '../engines/engine-cache.ts';
 import { EnvironmentLackingError, InterruptedError } from '../errors.ts';
 import { storedVariables, TELEMETRY_VARIABLE } from '../process/environment-variables.ts';
-import { markOf } from '../process/marked-processes.ts';
-import { identityOf } from '../process/process-identity.ts';
-import type { ProcessResult } from '../process/spawn.ts';
+import { identityOf, markOf } from '../process/process-identity.ts';
+import type { Invocation, ProcessResult } from '../process/spawn.ts';
 import { outcomeReason } from '../records/outcome.ts';
 import type { RunRecord, RunTry } from '../records/run.ts';
 import { wholeLimitS, withEngineOf } from '../records/time-limit.ts';
@@ -44,7 +42,7 @@ import type { RunId } from '../records/scalars.ts';
 /** The process that works in a folder, so that a later bench can end leftover processes. */
 export const ATTEMPT_FILE = 'attempt.json';
 
-/** A process that has ended but whose results are not stored yet. After a kill, `--resume` stores them. */
+/** A process that has ended. `--resume` stores its results if this process does not. */
 export interface EndedAttempt {
   /** True for exit code 0. */
   readonly isWell: boolean;
@@ -144,6 +142,7 @@ export async function startOnce(context: SweepContext, attempt: Attempt, folder:
       timeoutMs: 0,
       reader: new PhaseWatch(limits, wholeS),
       mark: markOf(sweep.sweepId, attempt.runId),
+      ...neighborOf(context, attempt, folder),
       ...(attempt.harness?.gpus === undefined ? {} : { gpus: attempt.harness.gpus }),
     },
     signal,
@@ -166,6 +165,21 @@ export async function startOnce(context: SweepContext, attempt: Attempt, folder:
     return manifest.watched && others.length > 0 ? { ...manifest.watched, otherProcesses: others } : manifest.watched;
   };
   return { isWell, manifest, watched };
+}
+
+/** With the program and the variables of the measured process. */
+function neighborOf(context: SweepContext, attempt: Attempt, folder: string): Pick<Invocation, 'neighbor'> {
+  const { neighborArgs } = attempt;
+  if (neighborArgs === undefined) return {};
+  const ofNeighbor = { ...attempt, args: neighborArgs };
+  const neighbor = {
+    args: startOf(context, ofNeighbor, folder).args,
+    stdoutPath: join(folder, 'neighbor.stdout.log'),
+    stderrPath: join(folder, 'neighbor.stderr.log'),
+    mark: markOf(context.sweep.sweepId, `${attempt.runId} neighbor`),
+    limits: withEngineOf(attempt.limits, engineBytesOf(ofNeighbor)),
+  };
+  return { neighbor };
 }
 
 async function manifestAfter(
@@ -199,6 +213,7 @@ async function manifestAfter(
     logTooLong: result.logTooLong,
     // The last line was captured during the run, before scrubbing.
     limit: limit?.lastLine ? { ...limit, lastLine: scrubText(limit.lastLine, env) } : limit,
+    neighborEnded: result.neighborEnded ? scrubText(result.neighborEnded, env) : null,
     startedAt: result.startedAt.toISOString(),
     wallS: Number(result.wallS.toFixed(3)),
     ...attempt.manifest,
@@ -213,7 +228,7 @@ function watchOf({ watch }: SweepContext, { manifest }: Attempt): SweepContext['
 
 /** Exports of trtexec never contain its environment. */
 function isLog(name: string): boolean {
-  return name === 'stdout.log' || name === 'stderr.log';
+  return name.endsWith('stdout.log') || name.endsWith('stderr.log');
 }
 
 function noteOf({ tries }: RunManifest, before: string | null, last: PassedFailure | null) {

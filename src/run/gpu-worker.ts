@@ -1,34 +1,35 @@
 import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
 
-import { artefactsFolderOf } from '../artefacts/layout.ts';
+import { artefactsFolderOf } from '../files/layout.ts';
 import type { Io } from '../cli/io.ts';
 import type { EngineCache } from '../engines/engine-cache.ts';
 import { EnvironmentLackingError, UsageError } from '../errors.ts';
-import type { CoolDown, NumaPolicy } from '../machine/requests.ts';
 import { coolDown } from '../machine/cool-down.ts';
-import { GpuLock, lockedSpawn, type Settle, unnamedGpu } from '../machine/gpu-lock.ts';
-import { LoadedLibrary } from '../machine/loaded-library.ts';
+import { GpuLock, type Settle, lockedSpawn, unnamedGpu } from '../machine/gpu-lock.ts';
+import { LoadedLibrary } from '../machine/host-facts.ts';
 import { type Machine, machineOf, machinesOf } from '../machine/machine.ts';
-import { bindToNode } from '../machine/numa.ts';
+import type { CoolDown, NumaPolicy } from '../machine/requests.ts';
 import { assignGpus } from '../matrix/plan/assign-gpus.ts';
-import { makeLockFolder } from '../process/lock-folder.ts';
-import { holderText, type LockWait } from '../process/lock.ts';
+import { ask } from '../process/ask.ts';
+import type { EnvironmentVariables } from '../process/environment-variables.ts';
+import { type LockWait, holderText, makeLockFolder } from '../process/lock.ts';
 import type { Invocation, Spawn } from '../process/spawn.ts';
 import type { Plan } from '../records/plan.ts';
 import type { Sweep } from '../records/sweep.ts';
-import { RunWatch } from './run-watch.ts';
-import type { StoredPlan } from './stored-plan.ts';
-import type { SweepContext, SweepEvent } from './sweep-context.ts';
 import type { OpenStore } from '../store/file/open.ts';
 import { RunWriter } from '../store/runs/save-run.ts';
 import { count } from '../terminal/numbers.ts';
 import { printable } from '../text/printable.ts';
-import { deviceLabel, type GpuDevice } from '../tools/nvidia-smi/device-list.ts';
+import { type GpuDevice, deviceLabel } from '../tools/nvidia-smi/gpu-report.ts';
 import { askForTemperature } from '../tools/nvidia-smi/nvidia-smi.ts';
 import type { TrtexecProgram } from '../trtexec/program/find-trtexec.ts';
 import { variantsForStore } from '../variants/converter.ts';
 import type { ConverterPython } from '../variants/variants.ts';
+import { RunWatch } from './run-watch.ts';
+import { spawnWithNeighbor } from './start.ts';
+import type { StoredPlan } from './stored-plan.ts';
+import type { SweepContext, SweepEvent } from './sweep-context.ts';
 
 interface WorkerSettings {
   readonly telemetry: boolean;
@@ -116,7 +117,12 @@ function spawnOn(
   return (invocation, signal, onStart) => {
     const { env, gpus = 1 } = invocation;
     if (gpus === 1)
-      return lockedSpawn(io.spawn, () => lockNamed(nameOf(invocation)), onWait, settle)(invocation, signal, onStart);
+      return lockedSpawn(
+        spawnWithNeighbor(io.spawn),
+        () => lockNamed(nameOf(invocation)),
+        onWait,
+        settle,
+      )(invocation, signal, onStart);
     const together = gpusTogether(gpus, device, pool);
     const names =
       together?.map(({ uuid }) => uuid) ?? Array.from({ length: gpus }, (_, gpu) => unnamedGpu(gpu, io.env));
@@ -140,7 +146,7 @@ function gpusTogether(gpus: number, device: GpuDevice | null, pool: readonly Gpu
   if (device === null) return null;
   if (gpus > pool.length) {
     throw new EnvironmentLackingError(
-      `a cell needs ${gpus} GPUs together, and ${pool.length} may be used here (--gpus, CUDA_VISIBLE_DEVICES)`,
+      `a cell needs ${gpus} GPUs at once, and ${pool.length} are available here (--gpus, CUDA_VISIBLE_DEVICES)`,
     );
   }
   return [device, ...pool.filter(({ uuid }) => uuid !== device.uuid)].slice(0, gpus);
@@ -261,4 +267,28 @@ export function shareOut(
     io.err(`${deviceLabel(device)} (${printable(device.name)}): ${count(own, 'cell')}\n`);
   }
   return { uuids, cells };
+}
+
+const ANSWER_MS = 5_000;
+
+/**
+ * The prefix of a command line, empty if nothing is bound, and a note for the user.
+ * @param gpuNode node of the GPU; null if there is only one
+ */
+export async function bindToNode(policy: NumaPolicy, gpuNode: number | null, env: EnvironmentVariables) {
+  const node = policy === 'auto' ? gpuNode : policy === 'off' ? null : policy;
+  if (node === null) return { prefix: [], note: null };
+  const answer = await ask('numactl', ['--hardware'], { env, timeoutMs: ANSWER_MS });
+  if (answer.kind !== 'answered') {
+    const why = answer.kind === 'missing' ? 'is not installed' : 'gives no answer';
+    return { prefix: [], note: `numactl ${why}: runs are bound to no NUMA node` };
+  }
+  if (!new RegExp(`^node ${node} cpus:`, 'm').test(answer.text)) {
+    return { prefix: [], note: `there is no NUMA node ${node}: runs are bound to none` };
+  }
+  const other = gpuNode !== null && gpuNode !== node;
+  return {
+    prefix: ['numactl', `--cpunodebind=${node}`, `--membind=${node}`],
+    note: other ? `runs are bound to NUMA node ${node}, their GPU hangs on node ${gpuNode}` : null,
+  };
 }

@@ -1,13 +1,13 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { ATTEMPT_PREFIX, sweepFolderOf } from '../artefacts/layout.ts';
+import { ATTEMPT_PREFIX, sweepFolderOf } from '../files/layout.ts';
 import type { CachedEngine } from '../engines/engine-cache.ts';
 import { filledArgs, loadableEngine } from '../engines/engine-state.ts';
 import { EnginePool } from '../engines/provide-engine.ts';
 import { pairOf } from '../judge/gate/judge-pairs.ts';
 import { outcomeReason } from '../records/outcome.ts';
-import type { PlannedRun } from '../records/plan.ts';
+import { type PlannedRun, buildRefsOf } from '../records/plan.ts';
 import type { RunRecord } from '../records/run.ts';
 import type { CellKey } from '../records/scalars.ts';
 import { highestRepeat } from '../store/runs/runs.ts';
@@ -103,7 +103,7 @@ class Turns {
   private async provideEngines(place: number): Promise<void> {
     const waiting = this.queues.waiting(place).filter((turn) => turn.pair === undefined && !isStored(turn));
     for (const [side, engines] of this.engines) {
-      const needed = new Set(waiting.filter((turn) => turn.side === side).map(({ run }) => run.buildRef));
+      const needed = new Set(waiting.filter((turn) => turn.side === side).flatMap(({ run }) => buildRefsOf(run)));
       if (needed.size === 0) continue;
       await side.beforeRun?.();
       const worker = this.worker(side, place);
@@ -168,13 +168,15 @@ class Turns {
     }
     const engines = this.engines.get(side);
     const engine = await engines?.engine(worker, run.buildRef);
-    if (engine?.kind !== 'ready') {
+    const neighbor = run.neighbor && (await engines?.engine(worker, run.neighbor.buildRef));
+    if (engine?.kind !== 'ready' || (run.neighbor !== undefined && neighbor?.kind !== 'ready')) {
       this.counts.skipped += 1;
       this.first.unfitRounds?.skip(run.cellKey);
       worker.onEvent({ kind: 'runSkipped', run });
       return null;
     }
-    const { isWell, store } = await startRun(worker, run, runId, engine.engine);
+    const loaded = neighbor?.kind === 'ready' ? neighbor.engine : null;
+    const { isWell, store } = await startRun(worker, run, runId, engine.engine, run.repeat - 1, loaded);
     return {
       isWell,
       store: async () => {

@@ -1,5 +1,5 @@
-import { variantNotes } from '../variants/conversion.ts';
-import { median } from '../statistics/median.ts';
+import { variantNotes } from '../records/conversion.ts';
+import { median } from '../statistics/order-statistics.ts';
 import { gateMetric, type MetricId } from '../records/metric.ts';
 import type { PlannedRun } from '../records/plan.ts';
 import type { SweepContext, ValueBefore } from './sweep-context.ts';
@@ -14,9 +14,10 @@ import { type LoadableEngine, filledArgs } from '../engines/engine-state.ts';
 import type { RunId, SweepId } from '../records/scalars.ts';
 
 /**
- * Measures one run; the caller stores it. @throws as `startAttempt`
+ * Measures one run, which is to be stored then. @throws as `startAttempt`
  * @param engine null for another harness than trtexec
- * @param index number of the run from 0; recordings of a cell are used in turn
+ * @param index counts from 0; recordings of the same cell are used in turn
+ * @param neighbor engine of the process next to it, where the run has one
  */
 export async function startRun(
   context: SweepContext,
@@ -24,6 +25,7 @@ export async function startRun(
   runId: RunId,
   engine: LoadableEngine | null,
   index = run.repeat - 1,
+  neighbor: LoadableEngine | null = null,
 ): Promise<EndedAttempt> {
   const { db, onEvent, plan, sweep } = context;
   onEvent({ kind: 'runStarted', run });
@@ -35,8 +37,9 @@ export async function startRun(
   const ended = await startAttempt(context, {
     runId,
     label: plannedCell?.label ?? run.cellKey,
-    args: engine === null ? run.args : filledArgs(run.args, { engine: engine.path, variant: engine.variantPath }),
+    args: engine === null ? run.args : enginePaths(run.args, engine),
     harness: run.harness,
+    ...(run.neighbor && neighbor && { neighborArgs: enginePaths(run.neighbor.args, neighbor) }),
     env: run.env,
     timeoutS: run.timeoutS,
     limits: run.limits,
@@ -75,6 +78,10 @@ export async function startRun(
     return record;
   };
   return { isWell: ended.isWell, store };
+}
+
+function enginePaths(args: readonly string[], { path, variantPath }: LoadableEngine): string[] {
+  return filledArgs(args, { engine: path, variant: variantPath });
 }
 
 /** Notes that layers on auxiliary streams overlap, so that their times cannot be summed. */

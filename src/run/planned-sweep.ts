@@ -1,11 +1,17 @@
+import { mkdirSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { join } from 'node:path';
 
+import { refuseLink } from '../files/folders.ts';
+import { sweepFolderOf } from '../files/layout.ts';
 import { toolVersion } from '../cli/store-location.ts';
-import { MATRIX_DEFAULTS } from '../matrix/schema/defaults.ts';
-import { NO_GATE } from '../records/gate-settings.ts';
+import { UsageError } from '../errors.ts';
+import { MATRIX_DEFAULTS } from '../records/matrix-defaults.ts';
+import { type LockHolder, holderText, lockHolder, tryAcquire } from '../process/lock.ts';
+import { NO_GATE } from '../records/gated-metric.ts';
 import { NO_TENSORRT, type Plan, type PlannedCell } from '../records/plan.ts';
-import type { CellKey } from '../records/scalars.ts';
-import { newSweep, type Sweep } from '../records/sweep.ts';
+import type { CellKey, SweepId } from '../records/scalars.ts';
+import { type Sweep, newSweep } from '../records/sweep.ts';
 import type { TrtexecProgram } from '../trtexec/program/find-trtexec.ts';
 import type { ConverterPython } from '../variants/variants.ts';
 import type { StoredPlan } from './stored-plan.ts';
@@ -68,4 +74,26 @@ export function storedPlanOf(
     ...settings,
     plan,
   };
+}
+
+export const LOCK_FILE = '.lock';
+
+/**
+ * @returns a function that releases the lock
+ * @throws UsageError if another process holds it
+ */
+export function lockSweep(artefactsFolder: string, sweepId: SweepId): () => void {
+  const folder = sweepFolderOf(artefactsFolder, sweepId);
+  const path = join(folder, LOCK_FILE);
+  refuseLink(folder);
+  mkdirSync(folder, { recursive: true });
+  const attempt = tryAcquire(path);
+  if (attempt.kind === 'taken') return () => attempt.lock.release();
+  throw new UsageError(
+    `sweep ${sweepId.slice(0, 8)} is being measured by ${holderText(attempt.holder)}: wait for it, or end it`,
+  );
+}
+
+export function sweepLockHolder(artefactsFolder: string, sweepId: SweepId): LockHolder | null {
+  return lockHolder(join(sweepFolderOf(artefactsFolder, sweepId), LOCK_FILE));
 }

@@ -1,15 +1,14 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-import { modelBytes } from '../artefacts/hashes.ts';
-import { sweepManifestPath } from '../artefacts/layout.ts';
+import { modelBytes } from '../files/hashes.ts';
+import { sweepManifestPath } from '../files/layout.ts';
 import { DiskFullError, errorCode, StoreLostError } from '../errors.ts';
 import { freeBytesOf, fullDisk } from '../process/disk-space.ts';
 import type { Attempt } from './start.ts';
 import type { SweepContext } from './sweep-context.ts';
 import { lastEngineBytes } from '../store/builds/builds.ts';
-import type { StoreLoss } from '../store/file/store-file.ts';
-import { sqliteRefusal } from '../store/verify/sqlite-problems.ts';
+import { type StoreLoss, sqliteRefusal } from '../store/file/store-file.ts';
 import { printable } from '../text/printable.ts';
 import { flagValue } from '../trtexec/flags/flag-table.ts';
 

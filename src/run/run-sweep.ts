@@ -1,23 +1,34 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { makeOwnFolder, namesIn, readJson } from '../artefacts/folders.ts';
-import { ATTEMPT_PREFIX, isTemporary, sweepFolderOf } from '../artefacts/layout.ts';
+import { makeOwnFolder, namesIn, readJson } from '../files/folders.ts';
+import { ATTEMPT_PREFIX, isTemporary, sweepFolderOf } from '../files/layout.ts';
 import { readRunFolder } from '../artefacts/read/read-run.ts';
 import { writeSweepManifest } from '../artefacts/sweep-manifest.ts';
-import { BenchError } from '../errors.ts';
-import { endOrphans } from '../process/marked-processes.ts';
-import { endOrphan, identitySchema } from '../process/process-identity.ts';
-import type { PlannedRun } from '../records/plan.ts';
-import { isId, type RunId } from '../records/scalars.ts';
+import { BenchError, EnvironmentLackingError } from '../errors.ts';
+import { disturbedCells } from '../judge/run-trust.ts';
+import { endOrphan, endOrphans, identitySchema } from '../process/process-identity.ts';
+import type { Plan, PlannedRun } from '../records/plan.ts';
+import { type CellKey, isId, type RunId, type SweepId } from '../records/scalars.ts';
 import type { Sweep } from '../records/sweep.ts';
+import type { StoreDatabase } from '../store/file/open.ts';
+import { cellRunsOf } from '../store/runs/cell-runs.ts';
 import { savePlannedCells, saveSweep } from '../store/sweeps/sweeps.ts';
-import { sqliteRefusal } from '../store/verify/sqlite-problems.ts';
+import type { Io } from '../cli/io.ts';
+import { type ClockLock, type LockableGpu, lockClocks } from '../machine/clock-lock.ts';
+import type { Machine } from '../machine/machine.ts';
+import type { ClockRequest } from '../machine/requests.ts';
+import { printable } from '../text/printable.ts';
+import { firstVisibleGpu } from '../tools/nvidia-smi/gpu-report.ts';
+import { readReport } from '../tools/nvidia-smi/nvidia-smi.ts';
+import type { TrtexecProgram } from '../trtexec/program/find-trtexec.ts';
+import { numberOfDevice } from './gpu-worker.ts';
+import { sqliteRefusal } from '../store/file/store-file.ts';
 import { ATTEMPT_FILE, finishRun, hasEnded, saveRead } from './attempt.ts';
 import { asDiskFull, requireStore } from './requirements.ts';
 import type { StoredPlan } from './stored-plan.ts';
 import type { Side, SweepContext, SweepCounts, Turn } from './sweep-context.ts';
-import { lockSweep } from './sweep-lock.ts';
+import { lockSweep } from './planned-sweep.ts';
 import { measureInTurns } from './measure-in-turns.ts';
 
 /**
@@ -148,4 +159,93 @@ async function recoverAttempt(context: SweepContext, folder: string, runId: RunI
   const orphan = readJson(join(folder, ATTEMPT_FILE), identitySchema);
   if (orphan !== null) endOrphan(orphan);
   await rm(folder, { recursive: true, force: true });
+}
+
+/**
+ * One more run for each disturbed run, counted from the store so that a resume does not add runs twice.
+ * @param recorded number of recorded runs per cell; null for a real trtexec
+ */
+export function runsToMeasureAgain(
+  db: StoreDatabase,
+  sweepId: SweepId,
+  plan: Plan,
+  recorded: ((cellKey: CellKey) => number) | null,
+): PlannedRun[] {
+  const disturbed = disturbedCells(cellRunsOf(db, [sweepId]), plan.repeats);
+  return disturbed.flatMap(({ cellKey, missing, highestRepeat }) => {
+    const planned = plan.runs.find((run) => run.role === 'timed' && run.cellKey === cellKey);
+    const limit = recorded?.(cellKey) ?? Number.POSITIVE_INFINITY;
+    if (planned === undefined) return [];
+    return Array.from({ length: missing }, (_, place) => ({ ...planned, repeat: highestRepeat + 1 + place })).filter(
+      ({ repeat }) => repeat <= limit,
+    );
+  });
+}
+
+type Machines = readonly [Machine, ...Machine[]];
+
+interface WantedLock {
+  /** Null if not requested. */
+  readonly request: ClockRequest | null;
+  /** False for one of many runs, which only reports problems. */
+  readonly isVerbose: boolean;
+}
+
+/** Runs `work` with locked clocks, and always releases them. `work` receives the machines with their clock policy. */
+export async function withLockedClocks<Result>(
+  { request, isVerbose }: WantedLock,
+  machines: Machines,
+  plan: Plan,
+  program: TrtexecProgram,
+  io: Io,
+  work: (machines: Machines) => Promise<Result>,
+): Promise<Result> {
+  if (request === null || program.recordings !== null) return work(machines);
+  const gpus = chosenGpus(machines) ?? (await gpusOf(plan, io));
+  const locks: ClockLock[] = [];
+  const warn = (line: string): void => io.err(`${line}\n`);
+  const around = { env: io.env, now: io.now, warn, say: isVerbose ? warn : () => {} };
+  try {
+    for (const gpu of gpus) {
+      io.signal.throwIfAborted();
+      locks.push(lockClocks(gpu, request, around));
+    }
+    const clockPolicy = [...new Set(locks.map(({ policy }) => policy))].join(', ');
+    const withPolicy = (machine: Machine): Machine => ({
+      ...machine,
+      environment: { ...machine.environment, clockPolicy },
+    });
+    const [first, ...others] = machines;
+    return await work([withPolicy(first), ...others.map(withPolicy)]);
+  } finally {
+    for (const lock of locks) lock.release();
+  }
+}
+
+/** Null if no GPUs were named. */
+function chosenGpus(machines: Machines): LockableGpu[] | null {
+  return machines[0].isChosen
+    ? machines.flatMap(({ device }) => (device === null ? [] : [{ gpuUuid: device.uuid, gpuName: device.name }]))
+    : null;
+}
+
+async function gpusOf(plan: Plan, io: Io): Promise<LockableGpu[]> {
+  const report = await readReport(io.env);
+  if (typeof report === 'string') {
+    throw new EnvironmentLackingError(`clocks cannot be locked: nvidia-smi gave no answer (${printable(report)})`);
+  }
+  const devices = new Set([...plan.builds, ...plan.runs].map(({ args }) => numberOfDevice(args) ?? 0));
+  const found = [...devices].map((device) => {
+    const listed = io.env['CUDA_VISIBLE_DEVICES']?.split(',');
+    const visible = listed === undefined ? String(device) : listed[device];
+    const gpu =
+      visible === undefined ? null : firstVisibleGpu(report.gpus, { ...io.env, CUDA_VISIBLE_DEVICES: visible });
+    if (gpu === null || gpu.uuid === null) {
+      throw new EnvironmentLackingError(
+        `clocks cannot be locked: it is not certain which GPU is device ${device}; name it by its UUID in CUDA_VISIBLE_DEVICES`,
+      );
+    }
+    return { gpuUuid: gpu.uuid, gpuName: gpu.name ?? 'GPU' };
+  });
+  return [...new Map(found.map((gpu) => [gpu.gpuUuid, gpu])).values()];
 }

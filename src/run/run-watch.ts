@@ -1,15 +1,14 @@
 import { basename } from 'node:path';
 
-import { writeAtomically } from '../artefacts/files.ts';
+import { writeAtomically } from '../files/files.ts';
 import type { RunManifest } from '../artefacts/run-manifest.ts';
 import type { OtherProcess } from '../records/telemetry.ts';
 import { askForProcesses, parseComputeApps, peakProcessMib } from '../tools/nvidia-smi/nvidia-smi.ts';
 import { instantOrNull } from '../tools/nvidia-smi/values.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
 import { type GpuSampler, sampleProcesses, startSampler } from '../machine/gpu-sampler.ts';
-import { ProcessMemory } from '../machine/process-memory.ts';
 import type { PrintedLines } from '../process/printed-lines.ts';
-import { hostLoad } from '../machine/host-facts.ts';
+import { ProcessMemory, hostLoad } from '../machine/host-facts.ts';
 
 export interface WatchedMachine {
   readonly env: EnvironmentVariables;

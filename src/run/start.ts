@@ -1,23 +1,27 @@
+import { readFileSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
 import * as z from 'zod';
 
-import { readJson } from '../artefacts/folders.ts';
+import { readJson } from '../files/folders.ts';
 import { tryOf } from '../artefacts/read/identify.ts';
 import { readRunFolder } from '../artefacts/read/read-run.ts';
 import type { RunManifest } from '../artefacts/run-manifest.ts';
 import { InterruptedError } from '../errors.ts';
 import { definedVariables, type EnvironmentVariables } from '../process/environment-variables.ts';
+import type { ProcessResult, Spawn } from '../process/spawn.ts';
 import type { Outcome } from '../records/outcome.ts';
 import { PLACEHOLDERS, type PlannedHarness, type PlannedLimits } from '../records/plan.ts';
 import type { RunTry } from '../records/run.ts';
 import type { RunId } from '../records/scalars.ts';
+import { timeLimitText } from '../records/time-limit.ts';
 import type { SweepContext } from './sweep-context.ts';
 import { recordTry } from '../store/runs/runs.ts';
 import { askForProcesses, parseComputeApps } from '../tools/nvidia-smi/nvidia-smi.ts';
 import { passingFailure, waitBeforeS } from '../trtexec/failures.ts';
+import { PhaseWatch } from '../trtexec/log/phase-watch.ts';
 
 export interface Attempt {
   readonly runId: RunId;
@@ -25,6 +29,8 @@ export interface Attempt {
   readonly args: readonly string[];
   /** The program if it is not trtexec; `args` are its arguments. */
   readonly harness: PlannedHarness | null;
+  /** Arguments of the process that runs next to it. */
+  readonly neighborArgs?: readonly string[];
   /** Variables on axes; null unsets one. */
   readonly env: Readonly<Record<string, string | null>>;
   /** Limit for the whole process if `limits` do not set one. */
@@ -109,6 +115,48 @@ export function readReplayReport(folder: string): Partial<RunManifest> {
   if (report === null) return {};
   const { set, id, omitted } = report;
   return { recording: set === null || id === null ? null : { set, id }, omitted };
+}
+
+/**
+ * Starts a process next to its neighbor, where it has one: the neighbor is started first, runs inference before the
+ * process starts, and is ended after it, whatever happens. Both hold the lock of the GPU.
+ */
+export function spawnWithNeighbor(spawn: Spawn): Spawn {
+  return async ({ neighbor, ...measured }, signal, onStart) => {
+    if (neighbor === undefined) return spawn(measured, signal, onStart);
+    const { limits, ...own } = neighbor;
+    const phases = new PhaseWatch({ ...limits, timedPartS: null, endS: null }, null);
+    const inference = Promise.withResolvers<void>();
+    const end = new AbortController();
+    let ended: ProcessResult | null = null;
+    const reader = {
+      passed: (elapsedS: number) => phases.passed(elapsedS),
+      read: (...output: Parameters<PhaseWatch['read']>): void => {
+        phases.read(...output);
+        if (phases.isInferring) inference.resolve();
+      },
+    };
+    const running = spawn({ ...measured, ...own, reader }, AbortSignal.any([signal, end.signal]), () => {}).then(
+      (result) => (ended = result),
+    );
+    try {
+      await Promise.race([inference.promise, running]);
+      const result = await spawn(measured, signal, onStart);
+      return { ...result, neighborEnded: ended === null ? null : howEnded(ended, own.stderrPath) };
+    } finally {
+      end.abort();
+      await running;
+    }
+  };
+}
+
+function howEnded({ exitCode, limit, signal, startProblem }: ProcessResult, stderrPath: string): string {
+  const how =
+    startProblem ??
+    (limit === null ? null : timeLimitText(limit)) ??
+    (exitCode === null ? `ended by ${signal ?? 'an unknown signal'}` : `exit code ${exitCode}`);
+  const last = readFileSync(stderrPath, 'utf8').trimEnd().split('\n').at(-1) ?? '';
+  return `its neighbor ended before it did: ${how}${last === '' ? '' : `; ${last}`}`;
 }
 
 export interface PassedFailure {

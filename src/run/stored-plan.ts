@@ -3,9 +3,9 @@ import * as z from 'zod';
 import { experimentSchema } from '../judge/experiment.ts';
 import { latencySearchSchema } from '../judge/latency-search.ts';
 import { moreRunsSchema } from '../judge/adaptive-repeats.ts';
-import { MATRIX_DEFAULTS } from '../matrix/schema/defaults.ts';
+import { MATRIX_DEFAULTS } from '../records/matrix-defaults.ts';
 import { clockRequestSchema, coolDownSchema, numaSchema } from '../machine/requests.ts';
-import { gateSettingsSchema, plannedPairsSchema } from '../records/gate-settings.ts';
+import { gateSettingsSchema, plannedPairsSchema } from '../records/gated-metric.ts';
 import { planSchema } from '../records/plan.ts';
 import { type Immutable, textByName, textOrNull } from '../records/scalars.ts';
 

@@ -1,5 +1,5 @@
 import type { KeyedCell } from '../records/cell.ts';
-import { cellLabel } from '../text/cell-label.ts';
+import { cellLabel } from '../records/cell-label.ts';
 import type { Plan } from '../records/plan.ts';
 import { plannedBuildOf } from '../engines/engine-state.ts';
 import { failureOf, type SweepFailure } from '../terminal/failure-section.ts';

@@ -1,6 +1,6 @@
 import type { CellRun } from '../records/run.ts';
 import { layerFactsOf } from '../layers/layer-facts.ts';
-import { realPrecision, type RealPrecision } from '../layers/real-precision.ts';
+import { realPrecision, type RealPrecision } from '../layers/summarize-layers.ts';
 import type { KeyedCell } from '../records/cell.ts';
 import { joinLayers } from '../layers/profiled-engine.ts';
 import { type LayerRun, layerRunsOfCell, layerRunsOfEngine, layerRunsOfModel } from '../store/runs/layer-runs.ts';

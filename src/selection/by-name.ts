@@ -1,10 +1,14 @@
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+
+import type { Io } from '../cli/io.ts';
 import { allCells, findCells, plannedCells } from '../store/cells.ts';
 import { cellKeysOf } from '../store/runs/runs.ts';
 import type { KeyedCell } from '../records/cell.ts';
-import { cellLabel } from '../text/cell-label.ts';
+import { cellLabel } from '../records/cell-label.ts';
 import { UsageError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
-import { cellFields, type CellFields, type FieldValue } from '../matrix/cell-fields.ts';
+import { cellFields, type CellFields, type FieldValue } from '../matrix/matrix.ts';
 import { isColdStart } from '../records/harness.ts';
 import { type FieldWords, readFilter } from '../matrix/filter.ts';
 import { shortNames } from '../terminal/cell-columns.ts';
@@ -33,7 +37,7 @@ import { valuesOf } from '../judge/value-rule.ts';
 import { BOUNDS } from '../records/bound.ts';
 import { FLAG_LABELS, RUN_FLAGS, type RunFlagId } from '../records/run-flag.ts';
 import { isMeasured } from '../records/run.ts';
-import { median } from '../statistics/median.ts';
+import { median } from '../statistics/order-statistics.ts';
 import { type NewestRun, newestRunsOf } from '../store/runs/cell-runs.ts';
 import { HINT_RULES } from '../trtexec/log/hints.ts';
 
@@ -270,4 +274,23 @@ export function metricNamed(db: StoreDatabase, name: string | undefined): Metric
   throw new UsageError(
     `--metric ${printable(name)}: neither one of ${METRIC_WORDS.join(', ')} nor a number of a harness in this store${list}${didYouMean(name, [...METRIC_WORDS, ...labels])}`,
   );
+}
+
+const RUN_FILES = /^(?:run\.json|stdout\.log|profile\.json|layers\.json)(?:\.(?:gz|zst|br))?$/;
+
+/**
+ * True for a text that looks like a path, or that is a folder with a run.
+ * @throws UsageError when it looks like a path and does not exist
+ */
+export function isPath(name: string, io: Io): boolean {
+  const path = resolve(io.cwd, name);
+  if (/[/\\]|\.(?:json|log|txt|csv|trace)(?:\.(?:gz|zst|br))?$|^\.{1,2}$/.test(name)) {
+    if (existsSync(path)) return true;
+    // Branches may also contain slashes, and so may expressions.
+    if (/^[./~]|[/\\]$|\.(?:json|log|txt|csv|trace)(?:\.\w+)?$/.test(name)) {
+      throw new UsageError(`${printable(name)}: no such file or folder`);
+    }
+    return false;
+  }
+  return existsSync(path) && statSync(path).isDirectory() && readdirSync(path).some((file) => RUN_FILES.test(file));
 }

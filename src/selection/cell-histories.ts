@@ -1,17 +1,20 @@
-import { cellNights, type CellNights } from '../judge/gate/fit-runs.ts';
+import { UsageError } from '../errors.ts';
+import { isOtherCard, machineKey } from '../judge/compare/differences.ts';
+import { type CellNights, cellNights } from '../judge/gate/fit-runs.ts';
+import { PAST_WINDOW_NIGHTS, pastValues } from '../judge/run-noise.ts';
 import { type NightRun, type ValueKind, valueKind, valueRule } from '../judge/value-rule.ts';
-import { machineKey } from '../judge/compare/differences.ts';
-import type { Environment } from '../records/environment.ts';
 import type { KeyedCell } from '../records/cell.ts';
-import { gateMetric, type MetricId } from '../records/metric.ts';
-import type { Sweep } from '../records/sweep.ts';
-import { findEnvironments } from '../store/sweeps/environments.ts';
-import { type MeasuredRun, measuredRuns } from '../store/runs/run-values.ts';
-import type { StoreDatabase } from '../store/file/open.ts';
-import { PAST_WINDOW_NIGHTS, pastValues } from '../judge/past-values.ts';
+import type { Environment } from '../records/environment.ts';
+import { type MetricId, gateMetric } from '../records/metric.ts';
 import { type CellRun, isMeasured } from '../records/run.ts';
 import type { CellKey, SweepId } from '../records/scalars.ts';
-import { seriesOf } from '../store/sweeps/find-sweeps.ts';
+import { AB_BRANCH, OFF_BRANCHES, type Sweep } from '../records/sweep.ts';
+import type { StoreDatabase } from '../store/file/open.ts';
+import { type MeasuredRun, measuredRuns } from '../store/runs/run-values.ts';
+import { findEnvironments } from '../store/sweeps/environments.ts';
+import { countEndedSweeps, seriesOf, storedBranches } from '../store/sweeps/find-sweeps.ts';
+import { unfinishedSweeps } from '../store/sweeps/sweeps.ts';
+import { printable } from '../text/printable.ts';
 
 export interface CellHistory extends CellNights {
   /** Number of sweeps that have values of the other kind only. */
@@ -97,11 +100,12 @@ function sweepsOf(runs: readonly Pick<NightRun, 'sweepId'>[]): Set<string> {
 
 type Placed = Pick<NightRun, 'environmentId' | 'sweepId'>;
 
-/** Keeps sweeps on the GPU model, TensorRT major version and locked clock of the newest one. */
-export function machineFilter(environments: ReadonlyMap<string, Environment>) {
+/** Keeps sweeps on the GPU model, TensorRT major and locked clock of the newest one. @param ofCard also on its very GPU */
+export function machineFilter(environments: ReadonlyMap<string, Environment>, ofCard = false) {
   const machines = new Map([...environments].map(([id, environment]) => [id, machineKey(environment)]));
   const machineOf = ({ environmentId }: Placed): string | undefined => machines.get(environmentId);
-  const isOne = new Set(machines.values()).size <= 1;
+  const cardOf = ({ environmentId }: Placed) => (ofCard ? environments.get(environmentId)?.gpuUuid : null);
+  const isOne = !ofCard && new Set(machines.values()).size <= 1;
   return <Run extends Placed>(ofCell: readonly Run[], sweepIds: readonly SweepId[]): readonly Run[] => {
     if (isOne) return ofCell;
     const places = new Map(sweepIds.map((id, place) => [id, place]));
@@ -112,6 +116,33 @@ export function machineFilter(environments: ReadonlyMap<string, Environment>) {
     );
     if (newest === null) return ofCell;
     const machine = machineOf(newest);
-    return ofCell.filter((run) => machineOf(run) === machine);
+    const card = cardOf(newest);
+    return ofCell.filter((run) => machineOf(run) === machine && !isOtherCard(cardOf(run), card));
   };
+}
+
+/**
+ * The error for a store without results: nothing was measured, or no sweep finished.
+ * @param branch null if none was requested
+ */
+export function nothingStored(db: StoreDatabase, branch: string | null = null): UsageError {
+  const [begun] = unfinishedSweeps(db);
+  return new UsageError(
+    begun === undefined
+      ? countEndedSweeps(db) === 0
+        ? 'the store is empty: `bench run` or `bench import` something first'
+        : otherBranches(db, branch)
+      : `no sweep has ended yet: go on with \`bench run --resume ${begun.sweepId.slice(0, 8)}\``,
+  );
+}
+
+const MOST_NAMES = 8;
+
+function otherBranches(db: StoreDatabase, branch: string | null): string {
+  const names = storedBranches(db).filter((name) => name !== AB_BRANCH && !OFF_BRANCHES.includes(name));
+  const shown = names.slice(0, MOST_NAMES).map(printable).join(', ');
+  const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : '';
+  const which = branch === null ? 'a branch' : `branch ${printable(branch)}`;
+  const others = names.length === 0 ? '' : `, there are ${shown}${more}`;
+  return `no sweep of ${which} is stored${others}: name one of \`bench ls sweeps\`, or a branch with --branch`;
 }

@@ -3,7 +3,7 @@ import { basename, resolve } from 'node:path';
 
 import * as z from 'zod';
 
-import { hashModel } from '../artefacts/hashes.ts';
+import { hashModel } from '../files/hashes.ts';
 import { inTemporaryFolder } from '../process/temporary-folder.ts';
 import type { Io } from '../cli/io.ts';
 import { EnvironmentLackingError, UsageError } from '../errors.ts';
@@ -15,7 +15,7 @@ import { networkWorkSchema } from '../layers/work/layer-work.ts';
 import type { KeyedCell, Shapes } from '../records/cell.ts';
 import { type CellRun, isMeasured } from '../records/run.ts';
 import type { CellKey, RunId } from '../records/scalars.ts';
-import { median } from '../statistics/median.ts';
+import { median } from '../statistics/order-statistics.ts';
 import { buildRunOf } from '../store/builds/builds.ts';
 import { findCells } from '../store/cells.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
@@ -26,7 +26,7 @@ import { printable } from '../text/printable.ts';
 import { readOnnxFacts } from '../tools/onnx/onnx-file.ts';
 import { askHelper, pythonOf } from '../tools/python/helper.ts';
 import type { LayerSources } from './actual-precisions.ts';
-import { onnxProblem } from './reading-problem.ts';
+import { onnxProblem } from './find-runs.ts';
 
 export interface EngineModel {
   readonly name: string;

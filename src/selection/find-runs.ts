@@ -3,13 +3,13 @@ import process from 'node:process';
 
 import * as z from 'zod';
 
-import { discoverRuns, LEFT_OUT_KINDS, type LeftOutKind, leftOutKind } from '../artefacts/read/discover.ts';
+import { LEFT_OUT_KINDS, type LeftOutKind, discoverRuns, leftOutKind } from '../artefacts/read/discover.ts';
 import type { ImportHints } from '../artefacts/read/recognise.ts';
-import { UsageError } from '../errors.ts';
-import { printable } from '../text/printable.ts';
-import { count } from '../terminal/numbers.ts';
 import type { Io } from '../cli/io.ts';
-import { readingProblem } from './reading-problem.ts';
+import { UsageError, errorCode } from '../errors.ts';
+import { count } from '../terminal/numbers.ts';
+import { printable } from '../text/printable.ts';
+import { OnnxFormatError } from '../tools/onnx/wire-reader.ts';
 
 export function nothingIn(path: string): string {
   if (leftOutKind(path) === 'oldTrtexec')
@@ -25,7 +25,7 @@ export type LeftOut = Partial<Record<LeftOutKind, number>>;
 export const leftOutSchema = z
   .partialRecord(z.enum(LEFT_OUT_KINDS), z.number().int().min(1))
   .exactOptional()
-  .describe('Number of files, by kind, that nothing was read of; absent without any');
+  .describe('Number of unread files by kind; absent if there are none');
 
 export function leftOutOutput(leftOut: LeftOut): { readonly leftOut?: LeftOut } {
   return Object.keys(leftOut).length === 0 ? {} : { leftOut };
@@ -113,4 +113,21 @@ export async function findRuns(
     if (error instanceof UsageError || io.signal.aborted) throw error;
     throw new UsageError(`${printable(path)}: ${readingProblem(error)}`, { cause: error });
   }
+}
+
+export function readingProblem(error: unknown): string {
+  switch (errorCode(error)) {
+    case 'ENOENT':
+      return 'no such file or folder';
+    case 'EACCES':
+      return 'may not be read';
+    case 'ENOTDIR':
+      return 'is not a folder';
+    default:
+      return error instanceof Error ? printable(error.message) : 'cannot be read';
+  }
+}
+
+export function onnxProblem(error: unknown): string {
+  return error instanceof OnnxFormatError ? `not readable as ONNX: ${error.message}` : readingProblem(error);
 }

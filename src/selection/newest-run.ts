@@ -7,8 +7,8 @@ import { allCells, findCells } from '../store/cells.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { cellRunsOf, newestRunsOf } from '../store/runs/cell-runs.ts';
 import { findRunsByPrefix } from '../store/runs/show-run.ts';
-import { cellLabel } from '../text/cell-label.ts';
-import { compareTexts } from '../text/compare-texts.ts';
+import { cellLabel } from '../records/cell-label.ts';
+import { compareTexts } from '../text/canonical-json.ts';
 import { printable } from '../text/printable.ts';
 import type { Io } from '../cli/io.ts';
 

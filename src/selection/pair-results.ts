@@ -1,5 +1,4 @@
-import type { PairResult } from '../judge/gate/evidence.ts';
-import type { GateRules } from '../judge/gate/limits.ts';
+import type { GateRules, PairResult } from '../judge/gate/evidence.ts';
 import {
   doesNotLoad,
   fitPairRuns,
@@ -13,13 +12,12 @@ import {
 } from '../judge/gate/judge-pairs.ts';
 import { leftOutFor } from '../judge/run-trust.ts';
 import { valueRule } from '../judge/value-rule.ts';
-import { BOUND_SHARES, isBoundShare, isJudgedOnly } from '../records/gated-metric.ts';
+import { BOUND_SHARES, type PlannedPairs, isBoundShare, isJudgedOnly } from '../records/gated-metric.ts';
 import type { MetricId } from '../records/metric.ts';
-import type { PlannedPairs } from '../records/gate-settings.ts';
 import { type CellRun, isMeasured } from '../records/run.ts';
 import type { CellKey, SweepId } from '../records/scalars.ts';
 import type { Sweep } from '../records/sweep.ts';
-import { median } from '../statistics/median.ts';
+import { median } from '../statistics/order-statistics.ts';
 import { cellRunsOf, pairRunsOf } from '../store/runs/cell-runs.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { plannedPairsOf } from '../store/sweeps/sweeps.ts';

@@ -1,8 +1,8 @@
 import { instantOf } from '../text/utc-instant.ts';
 import { isMeasured } from '../records/run.ts';
 import { type Cell, keyedCell, type KeyedCell } from '../records/cell.ts';
-import { cellLabel } from '../text/cell-label.ts';
-import { median } from '../statistics/median.ts';
+import { cellLabel } from '../records/cell-label.ts';
+import { median } from '../statistics/order-statistics.ts';
 import { type JoinedLayer, joinLayers, layersOf, type ProfiledEngine, profileOf } from '../layers/profiled-engine.ts';
 import { cellRunsOf } from '../store/runs/cell-runs.ts';
 import { findCells } from '../store/cells.ts';
@@ -13,7 +13,7 @@ import {
   layerRunsOfEngine,
   layerRunsOfModel,
 } from '../store/runs/layer-runs.ts';
-import { importedBuilds, loadedEngines } from '../store/builds/loaded-engines.ts';
+import { importedBuilds, loadedEngines } from '../store/builds/builds.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { enginesOf } from '../store/runs/runs.ts';
 import { runLayers } from '../store/runs/show-run.ts';

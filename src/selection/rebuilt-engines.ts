@@ -1,31 +1,35 @@
 import * as z from 'zod';
 
 import { diffLayers } from '../layers/diff-layers.ts';
-import { joinLayers } from '../layers/profiled-engine.ts';
 import { layerFactsOf } from '../layers/layer-facts.ts';
+import { joinLayers } from '../layers/profiled-engine.ts';
 import type { KeyedCell } from '../records/cell.ts';
 import { gateMetric } from '../records/metric.ts';
-import { count, id } from '../records/output-parts.ts';
+import { count as countSchema, id } from '../records/output-parts.ts';
 import { type CellRun, isMeasured } from '../records/run.ts';
-import type { BuildId } from '../records/scalars.ts';
+import type { BuildId, SweepId } from '../records/scalars.ts';
 import type { Sweep } from '../records/sweep.ts';
-import { median } from '../statistics/median.ts';
+import { median } from '../statistics/order-statistics.ts';
+import { buildRunOf, loadedEngines } from '../store/builds/builds.ts';
+import { findCells } from '../store/cells.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
-import { buildRunOf } from '../store/builds/builds.ts';
 import { cellRunsOf } from '../store/runs/cell-runs.ts';
 import { layersOfBuild } from '../store/runs/layer-runs.ts';
 import { seriesUntil } from '../store/sweeps/find-sweeps.ts';
+import { count } from '../terminal/numbers.ts';
+import { cellLabel } from '../records/cell-label.ts';
+import { printable } from '../text/printable.ts';
 
 export const rebuiltEngineSchema = z.strictObject({
   model: z.string(),
   precision: z.string(),
-  isSameInputs: z.boolean().describe('The same model content, build flags, TensorRT, GPU model and driver'),
+  isSameInputs: z.boolean().describe('True if model content, build flags, TensorRT, GPU model and driver are equal'),
   base: id.describe('The build of the previous sweep, for bench layers --diff'),
   head: id.describe('The new build'),
-  layersChanged: count.describe('Layers with another tactic, fusion or precision'),
-  layers: count,
-  cells: count,
-  changePercent: z.number().nullable().describe('Raw change of the GPU compute time: the median over its cells'),
+  layersChanged: countSchema.describe('Layers with another tactic, fusion or precision'),
+  layers: countSchema,
+  cells: countSchema,
+  changePercent: z.number().nullable().describe('Raw change of the GPU compute time; median over its cells'),
 });
 
 export type RebuiltEngine = z.infer<typeof rebuiltEngineSchema>;
@@ -115,4 +119,37 @@ function built(runs: readonly CellRun[] = []) {
   const measured = runs.filter((run) => isMeasured(run) && run.buildId !== null);
   const [run] = measured;
   return run === undefined || measured.some(({ buildId }) => buildId !== run.buildId) ? null : { run, runs: measured };
+}
+
+const MOST_NAMED = 3;
+
+interface MixedEngines {
+  readonly sweepId: SweepId;
+  readonly cell: KeyedCell;
+  /** Engine files from the command lines. */
+  readonly paths: readonly string[];
+}
+
+export function mixedEngines(db: StoreDatabase, sweepIds: readonly SweepId[]): MixedEngines[] {
+  const loaded = loadedEngines(db, sweepIds);
+  const cells = findCells(db, [...new Set(loaded.map(({ cellKey }) => cellKey))]);
+  const groups = Map.groupBy(loaded, ({ sweepId, cellKey }) => `${sweepId} ${cellKey}`);
+  return [...groups.values()].flatMap((runs) => {
+    const paths = [...new Set(runs.map(({ path }) => path))].toSorted();
+    const [first] = runs;
+    const cell = first === undefined ? undefined : cells.get(first.cellKey);
+    return first === undefined || cell === undefined || paths.length < 2
+      ? []
+      : [{ sweepId: first.sweepId, cell, paths }];
+  });
+}
+
+export function engineNotes(db: StoreDatabase, sweepId: SweepId): string[] {
+  return mixedEngines(db, [sweepId]).map(engineNote);
+}
+
+export function engineNote({ sweepId, cell, paths }: MixedEngines): string {
+  const named = paths.slice(0, MOST_NAMED).map(printable).join(', ');
+  const more = paths.length > MOST_NAMED ? ', …' : '';
+  return `${count(paths.length, 'engine')} in one cell of sweep ${sweepId.slice(0, 8)}, ${cellLabel(cell)}: ${named}${more}; the median mixes them: import each with a --sweep or --model of its own`;
 }

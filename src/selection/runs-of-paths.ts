@@ -2,20 +2,20 @@ import { readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 import { cellOf, isUnnamed, roleOf, toRunRecord } from '../artefacts/read/identify.ts';
-import { readLayerFile, readSource } from '../artefacts/read/read-source.ts';
-import { type StandaloneReading, NOTHING_STATED } from '../artefacts/read/read-standalone.ts';
 import type { ReadRun } from '../artefacts/read/read-run.ts';
-import type { KeyedCell, Shapes } from '../records/cell.ts';
-import { hashOf } from '../text/canonical-json.ts';
+import { readLayerFile, readSource } from '../artefacts/read/read-source.ts';
+import { NOTHING_STATED, type StandaloneReading } from '../artefacts/read/read-standalone.ts';
+import { type Io, yieldToEventLoop } from '../cli/io.ts';
+import { migrationsFolder, toolVersion } from '../cli/store-location.ts';
 import { UsageError } from '../errors.ts';
-import { printable } from '../text/printable.ts';
-import { newSweep, type Sweep } from '../records/sweep.ts';
+import type { KeyedCell, Shapes } from '../records/cell.ts';
+import { type Sweep, newSweep } from '../records/sweep.ts';
 import { type OpenStore, openStore } from '../store/file/open.ts';
 import { RunWriter } from '../store/runs/save-run.ts';
 import { saveSweep } from '../store/sweeps/sweeps.ts';
-import { yieldToEventLoop, type Io } from '../cli/io.ts';
+import { hashOf } from '../text/canonical-json.ts';
+import { printable } from '../text/printable.ts';
 import { findRuns, nothingIn } from './find-runs.ts';
-import { migrationsFolder, toolVersion } from '../cli/store-location.ts';
 
 /** Imports the runs under some paths into a temporary store, as one sweep per path. */
 export async function withRunsOf<Result>(

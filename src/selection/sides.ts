@@ -21,7 +21,7 @@ import { findSweepsByPrefix } from '../store/sweeps/sweeps.ts';
 import type { Io } from '../cli/io.ts';
 import { SHORTEST_ID } from './by-name.ts';
 import { sweepInEnvironment } from './environment-side.ts';
-import { nothingStored } from './nothing-stored.ts';
+import { nothingStored } from './cell-histories.ts';
 
 export interface Side {
   readonly ref: string;
@@ -78,7 +78,7 @@ export function refuseSharedSweep(
     ? 'one name is the base, its head is the newest sweep at or before the checked-out commit: name an earlier base, as in `bench compare HEAD~1`, or two sweeps'
     : 'name two sweeps';
   throw new UsageError(
-    `both sides are sweep ${shared.sweepId.slice(0, 8)}, which says nothing of a change: ${joined(sides.base.note, sides.head.note) ?? advice}`,
+    `both sides are sweep ${shared.sweepId.slice(0, 8)}, so there is no change to show: ${joined(sides.base.note, sides.head.note) ?? advice}`,
   );
 }
 
@@ -326,7 +326,9 @@ class SideResolver {
     const [, later = ''] = /^(.+?)(?:[~^]\d*)+$/.exec(ref) ?? [];
     const isTooFar = (await this.commit(later)) !== null;
     const why = isTooFar ? ` (no commit here is that far before ${printable(later)})` : '';
-    const hint = isTooFar ? '' : didYouMean(ref, ['latest', 'latest~1', 'HEAD', 'HEAD~1']);
+    const hint = isTooFar
+      ? ''
+      : didYouMean(ref, ['latest', 'latest~1', ...((await this.commit('HEAD')) === null ? [] : ['HEAD', 'HEAD~1'])]);
     return new UsageError(
       `${printable(ref)}: neither a git revision here${why}, nor a sweep (see \`bench ls sweeps\`), latest, latest~N, baseline:NAME or trt=VERSION${hint}`,
     );

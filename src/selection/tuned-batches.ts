@@ -1,5 +1,4 @@
-import { profileFor, profilesIn } from '../records/optimization-profile.ts';
-import { batchOf, type KeyedCell } from '../records/cell.ts';
+import { type KeyedCell, batchOf, profileFor, profilesIn } from '../records/cell.ts';
 import type { CellRun } from '../records/run.ts';
 import type { CellKey } from '../records/scalars.ts';
 import type { StoreDatabase } from '../store/file/open.ts';

@@ -1,5 +1,3 @@
-import { at } from './at.ts';
-
 /**
  * Order statistics in typed arrays by selection rather than sorting, which is most of the work of the history detector.
  * Functions reorder their `scratch` array.
@@ -77,4 +75,59 @@ function leastFrom(values: Float64Array, from: number): number {
   let least = at(values, from);
   for (let i = from + 1; i < values.length; i += 1) least = Math.min(least, at(values, i));
   return least;
+}
+
+/**
+ * Checked index. It accepts one kind of array only, because other kinds slow down the innermost loops of the detector
+ * by a third.
+ * @throws RangeError when out of bounds
+ */
+export function at(values: Float64Array, place: number): number {
+  const value = values[place];
+  return value === undefined ? missing(values.length, place) : value;
+}
+
+/** A separate function, so that `at` stays small enough to be inlined. */
+function missing(length: number, place: number): never {
+  throw new RangeError(`no number at ${place} of ${length}`);
+}
+
+/** A fast path for the usual number of runs; the gate has half a million of them. */
+export function middleOfThree(a: number, b: number, c: number): number {
+  return Math.max(Math.min(a, b), Math.min(Math.max(a, b), c));
+}
+
+/** Null for an empty list. */
+export function median(values: readonly number[] | Float64Array): number | null {
+  const sorted = values instanceof Float64Array ? values.toSorted() : values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const upper = sorted[middle];
+  if (upper === undefined) return null;
+  const below = sorted[middle - 1];
+  return sorted.length % 2 === 1 || below === undefined ? upper : (below + upper) / 2;
+}
+
+/**
+ * Linear interpolation (Hyndman and Fan 1996, type 7; numpy's default).
+ * @param sorted ascending, not empty
+ * @param p in [0, 1]
+ */
+export function quantileSorted(sorted: readonly number[], p: number): number {
+  const place = p * (sorted.length - 1);
+  const below = Math.floor(place);
+  const low = sorted[below] ?? Number.NaN;
+  const high = sorted[below + 1] ?? low;
+  return low + (place - below) * (high - low);
+}
+
+/**
+ * trtexec's percentile in float32: one of the times, without interpolation (findPercentile in sampleReporting.cpp of
+ * NVIDIA/TensorRT). p99 of up to 100 times is their maximum.
+ * @param sorted ascending, not empty
+ * @param percent in [0, 100]
+ */
+export function trtexecPercentile(sorted: readonly number[], percent: number): number {
+  const share = Math.fround(1 - Math.fround(percent / 100));
+  const excluded = Math.trunc(Math.fround(share * sorted.length));
+  return sorted[Math.max(0, sorted.length - 1 - excluded)] ?? Number.NaN;
 }

@@ -1,4 +1,4 @@
-import { median } from './median.ts';
+import { median } from './order-statistics.ts';
 import { logGamma } from './special-functions.ts';
 
 export interface SampleVariance {

@@ -1,7 +1,7 @@
 import { inArray, sql } from 'drizzle-orm';
 
 import type { KeyedCell } from '../records/cell.ts';
-import { inLabelOrder } from '../text/cell-label.ts';
+import { inLabelOrder } from '../records/cell-label.ts';
 import type { StoreDatabase } from './file/open.ts';
 import { cells, sweepCells } from './schema.ts';
 import type { CellKey, SweepId } from '../records/scalars.ts';

@@ -1,7 +1,7 @@
 import { blob, customType, index, integer, primaryKey, real, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import * as z from 'zod';
 
-import { ATTACHMENT_KINDS } from '../artefacts/attachment.ts';
+import { ATTACHMENT_KINDS } from '../files/layout.ts';
 import { StoreError } from '../errors.ts';
 import type { BoundBy } from '../records/bound.ts';
 import {
@@ -13,8 +13,14 @@ import {
   type Shapes,
   shapesSchema,
 } from '../records/cell.ts';
-import { type CellHarness, cellHarnessSchema, PERCENTILE_RULES, TIMERS } from '../records/harness.ts';
-import { percentilesSchema, type TimeStatistics } from '../records/measurement.ts';
+import {
+  type CellHarness,
+  PERCENTILE_RULES,
+  TIMERS,
+  type TimeStatistics,
+  cellHarnessSchema,
+  percentilesSchema,
+} from '../records/harness.ts';
 import type { ReadMetricId } from '../records/metric.ts';
 import { OUTCOME_KINDS } from '../records/outcome.ts';
 import { FLAG_EFFECTS, type RunFlagId } from '../records/run-flag.ts';
@@ -37,7 +43,7 @@ export function json<Value>(name: string, schema: z.ZodType<Value>, what: string
       try {
         return schema.parse(JSON.parse(stored));
       } catch (cause) {
-        const damage = `${printable(stored)} are no ${what}; \`bench db verify\` says more of it`;
+        const damage = `${printable(stored)} are no ${what}; \`bench db verify\` shows the details`;
         throw new StoreError(`the store is damaged: ${damage}`, { cause });
       }
     },

@@ -1,9 +1,4 @@
-import {
-  type PartialStatistics,
-  TIMED_METRICS,
-  type TimedMetric,
-  type TimeStatistics,
-} from '../records/measurement.ts';
+import { type PartialStatistics, TIMED_METRICS, type TimedMetric, type TimeStatistics } from '../records/harness.ts';
 import { isOneOf } from '../text/unknown-values.ts';
 import type { Look } from './look.ts';
 import { count, formatMs, formatNumber } from './numbers.ts';

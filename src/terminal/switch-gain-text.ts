@@ -1,5 +1,5 @@
-import { type Switch, type SwitchedCell, switchGains, type SwitchPair } from '../judge/switch-pairs.ts';
-import { cellLabel } from '../text/cell-label.ts';
+import { type Switch, type SwitchedCell, switchGains, type SwitchPair } from '../judge/summarize-cells.ts';
+import { cellLabel } from '../records/cell-label.ts';
 import { printable } from '../text/printable.ts';
 import type { Look } from './look.ts';
 import { count, formatMs, formatPercent } from './numbers.ts';

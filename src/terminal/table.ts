@@ -1,5 +1,6 @@
 import {
   alignPoints,
+  asciiText,
   padEnd,
   padStart,
   textWidth,
@@ -8,7 +9,6 @@ import {
   wrapHanging,
   wrapWords,
 } from './text-width.ts';
-import { asciiText } from './ascii.ts';
 import type { Look } from './look.ts';
 
 export interface Column<Row> {

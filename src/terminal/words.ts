@@ -1,13 +1,14 @@
-import type { FailureReason, Outcome, UnfitReason } from '../records/outcome.ts';
-import type { Style, Look } from './look.ts';
-import { isOfBuild, type MetricId, metricOf } from '../records/metric.ts';
 import { BOUND_ADVICE, FLAG_OF_BOUND, LAUNCH_ADVICE } from '../judge/bound.ts';
-import { BOUND_WORDS, type CellBound } from '../records/bound.ts';
-import { printable } from '../text/printable.ts';
-import { FLAG_LABELS, type RunFlag, type RunFlagId } from '../records/run-flag.ts';
-import { truncate, wrapHanging } from './text-width.ts';
-import type { Verdict } from '../records/verdict.ts';
 import type { LayerKind } from '../layers/layer-facts.ts';
+import { BOUND_WORDS, type CellBound } from '../records/bound.ts';
+import { type MetricId, isOfBuild, metricOf } from '../records/metric.ts';
+import type { FailureReason, Outcome, UnfitReason } from '../records/outcome.ts';
+import { FLAG_LABELS, type RunFlag, type RunFlagId } from '../records/run-flag.ts';
+import { COMPARE_BRANCH, type Sweep } from '../records/sweep.ts';
+import type { Verdict } from '../records/verdict.ts';
+import { printable } from '../text/printable.ts';
+import type { Look, Style } from './look.ts';
+import { truncate, wrapHanging } from './text-width.ts';
 
 export const REASON_TEXT: Readonly<Record<FailureReason | UnfitReason, string>> = {
   modelMissing: 'the model file is missing',
@@ -34,6 +35,7 @@ export const REASON_TEXT: Readonly<Record<FailureReason | UnfitReason, string>> 
   diskFull: 'the disk is full',
   timeout: 'stopped by the time limit',
   logTooLong: 'stopped because its log was too long',
+  neighborEnded: 'its neighbor ended first',
   killed: 'killed',
   cancelled: 'cancelled',
   incomplete: 'the log is not complete',
@@ -122,6 +124,7 @@ const ADVICE: Readonly<Record<RunFlagId, string>> = {
   upperBound: 'a limit to compare with: never a baseline, never the best',
   invalidOutput: 'only its speed counts: do not use its outputs',
   profilingOn: 'run again without the profiler: its times are never a baseline',
+  capture: 'for a profiler only: measure it with a warm-up and a duration',
   debugTensors: 'look at the tensors, and measure without these flags',
   pcieReduced: 'check slot, riser and BIOS: copies are slower than necessary',
   warmUpUnknown: 'keep the whole log: a cold GPU is slower at first',
@@ -216,3 +219,12 @@ export const PURPOSE_WORDS: Readonly<Record<LayerKind, string>> = {
   cast: 'casts',
   shape: 'shape work',
 };
+
+/** `main 1a2b3c4d+dirty`: the branch and the commit, as far as known. */
+export function describeCommit({ branch, commit, dirty }: Pick<Sweep, 'branch' | 'commit' | 'dirty'>): string {
+  if (commit === null) return printable(branch ?? '');
+  const short = `${commit.slice(0, 8)}${dirty === true ? '+dirty' : ''}`;
+  if (branch === null) return short;
+  // The two sweeps differ in the commit, which a narrow column must not truncate.
+  return branch === COMPARE_BRANCH ? `${short} ${branch}` : `${printable(branch)} ${short}`;
+}

@@ -15,3 +15,8 @@ const ID_DIGITS = 32;
 export function hashOf(value: unknown): string {
   return createHash('sha256').update(canonicalJson(value)).digest('hex').slice(0, ID_DIGITS);
 }
+
+/** Compares by code units, so that the order is the same on every machine. */
+export function compareTexts(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
+}

@@ -36,3 +36,30 @@ function escapedJson(text: string): string {
     unicodeEscape,
   );
 }
+
+/** The first names and the number of the others: `a, b, 3 more`. */
+export function shortList(names: readonly string[], most: number, between = ', ', last = between): string {
+  const more = names.length - most;
+  return names.slice(0, most).join(between) + (more > 0 ? `${last}${more} more` : '');
+}
+
+const OMITTED = /^\[bench\] at least (\d+) bytes were left out here$/;
+
+/**
+ * The line in a log that replaces its middle. The number is a lower bound, because output during the cut is not
+ * counted.
+ */
+export function omittedLine(bytes: number): string {
+  return `[bench] at least ${bytes} bytes were left out here`;
+}
+
+export function omittedBytesIn(line: string): number | null {
+  const bytes = OMITTED.exec(line)?.[1];
+  return bytes === undefined ? null : Number(bytes);
+}
+
+export const LONGEST_NOTE = 500;
+
+export function foldedNote(text: string): string {
+  return text.trim().replaceAll(/\s+/g, ' ');
+}

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { LayerInfo } from '../layers/layer-info.ts';
+import type { LayerInfo } from '../records/layer-info.ts';
 import type { BoundBy } from '../records/bound.ts';
 import { shapesSchema } from '../records/cell.ts';
 import type { HarnessReading } from '../records/harness.ts';
@@ -49,6 +49,8 @@ export interface ProcessFacts {
   readonly cancelled: boolean;
   /** True if bench ended it because its log grew beyond 1 GiB. */
   readonly logTooLong: boolean;
+  /** How the process next to it ended before it did. */
+  readonly neighborEnded?: string | null;
 }
 
 export interface ExportProblem {

@@ -2,20 +2,22 @@ import { dirname, join, resolve } from 'node:path';
 
 import { VariantCache } from './variant-cache.ts';
 import { EnvironmentLackingError } from '../errors.ts';
-import { MODELOPT_INSTALL, readPythonVersions } from '../tools/modelopt/names.ts';
+import { MODELOPT_INSTALL, readPythonVersions } from '../tools/modelopt/failure-rules.ts';
 import type { Plan } from '../records/plan.ts';
 import { printable } from '../text/printable.ts';
 import type { SweepEvent } from '../run/sweep-context.ts';
 import type { ConverterPython, VariantContext } from './variants.ts';
-import { pythonFacts } from '../machine/machine-tools.ts';
-import type { Io } from '../cli/io.ts';
+import type { HelperContext } from '../tools/python/helper.ts';
+import { pythonFacts } from '../machine/machine-facts.ts';
+
+type ConverterIo = Omit<HelperContext, 'timeoutMs'>;
 
 const PATIENCE_MS = 30_000;
 
 export async function converterFor(
   { variants }: Pick<Plan, 'variants'>,
   stated: string | null,
-  io: Io,
+  io: ConverterIo,
 ): Promise<ConverterPython | null> {
   return variants.length === 0 ? null : findConverter(stated, io);
 }
@@ -24,7 +26,7 @@ export async function converterFor(
  * The Python that makes variants, with its package versions: `--python`, `$BENCH_PYTHON`, `python3`.
  * @throws EnvironmentLackingError if it lacks something, with the command that installs it
  */
-export async function findConverter(stated: string | null, io: Io): Promise<ConverterPython> {
+export async function findConverter(stated: string | null, io: ConverterIo): Promise<ConverterPython> {
   const named = stated ?? (io.env['BENCH_PYTHON'] || 'python3');
   // Made absolute, because it is started in another folder.
   const path = named.includes('/') ? resolve(io.cwd, named) : named;
@@ -57,7 +59,7 @@ export async function findConverter(stated: string | null, io: Io): Promise<Conv
 export function variantsForStore(
   storePath: string,
   python: ConverterPython,
-  io: Io,
+  io: ConverterIo,
   onEvent: (event: SweepEvent) => void,
 ): VariantContext {
   return {

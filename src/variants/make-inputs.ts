@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { sha256OfFile, writeAtomically } from '../artefacts/files.ts';
-import { temporaryPath } from '../artefacts/layout.ts';
+import { sha256OfFile, writeAtomically } from '../files/files.ts';
+import { temporaryPath } from '../files/layout.ts';
 import { InterruptedError, UsageError } from '../errors.ts';
 import { seededRandom } from '../matrix/plan/order.ts';
 import { printable } from '../text/printable.ts';
@@ -75,7 +75,7 @@ async function makeInput(
       const { sha256 } = await sha256OfFile(path);
       if (sha256 !== written.sha256) {
         throw new UsageError(
-          `${printable(path)} is there with other bytes, and a matrix may use it: take another --output`,
+          `${printable(path)} exists with other contents, and a matrix may use it: choose another --output`,
         );
       }
     } else await rename(temporary, path);

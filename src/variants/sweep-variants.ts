@@ -1,9 +1,9 @@
 import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { writeAtomically } from '../artefacts/files.ts';
+import { writeAtomically } from '../files/files.ts';
 import { manifestText } from '../artefacts/keep.ts';
-import { RUN_MANIFEST } from '../artefacts/layout.ts';
+import { RUN_MANIFEST } from '../files/layout.ts';
 import { emptyManifest, type RunManifest } from '../artefacts/run-manifest.ts';
 import type { Outcome } from '../records/outcome.ts';
 import type { PlannedBuild } from '../records/plan.ts';
@@ -35,7 +35,7 @@ export class Variants {
     const { onEvent, plan, variants } = this.context;
     const variant = plan.variants.find((planned) => planned.variantRef === variantRef);
     if (variant === undefined || variants === null) {
-      throw new Error(`nobody makes the variant ${variantRef}`);
+      throw new Error(`no worker makes the variant ${variantRef}`);
     }
     const state = await provideVariant(variants, variant);
     if (state.kind === 'ready') {

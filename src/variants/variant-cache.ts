@@ -2,23 +2,17 @@ import { statSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import * as z from 'zod';
-
-import { writeNote } from '../artefacts/files.ts';
-import { makeOwnFolder, readJson } from '../artefacts/folders.ts';
-import { hashModel } from '../artefacts/hashes.ts';
+import { writeNote } from '../files/files.ts';
+import { makeOwnFolder, readJson } from '../files/folders.ts';
+import { hashModel } from '../files/hashes.ts';
 import { isPidRunning } from '../process/process-identity.ts';
-import { evidenceSchema, FAILURE_REASONS } from '../records/outcome.ts';
 import { VARIANT_FILE } from '../tools/modelopt/conversion-args.ts';
-import { type VariantRecord, variantRecord } from './conversion.ts';
-
-/** The reason for a missing variant, in the form that is stored with the log. */
-export const conversionFailureSchema = z.object({
-  reason: z.enum(FAILURE_REASONS),
-  evidence: z.array(evidenceSchema).min(1),
-});
-
-export type ConversionFailure = z.infer<typeof conversionFailureSchema>;
+import {
+  type ConversionFailure,
+  conversionFailureSchema,
+  type VariantRecord,
+  variantRecord,
+} from '../records/conversion.ts';
 
 export interface CachedVariant {
   /** Hash of everything that determines its bytes; also the name of its folder. */
@@ -38,7 +32,6 @@ const LOGS: readonly string[] = ['stdout.log', 'stderr.log'];
  */
 export class VariantCache {
   private readonly folder: string;
-  private readonly checked = new Map<string, CachedVariant>();
 
   constructor(folder: string) {
     this.folder = folder;
@@ -46,16 +39,11 @@ export class VariantCache {
 
   /** Null if there is none, or if its bytes have changed. */
   async find(key: string): Promise<CachedVariant | null> {
-    const known = this.checked.get(key);
-    if (known !== undefined) return known;
     const record = readJson(join(this.folder, key, NOTE), variantRecord);
     if (record === null) return null;
     const path = join(this.folder, key, VARIANT_FILE);
     const sha256 = await hashModel(path).catch(() => null);
-    if (sha256 !== record.sha256) return null;
-    const variant = { key, path, record };
-    this.checked.set(key, variant);
-    return variant;
+    return sha256 === record.sha256 ? { key, path, record } : null;
   }
 
   /** Newest first, without checking the bytes. */
@@ -97,9 +85,7 @@ export class VariantCache {
     await rm(folder, { recursive: true, force: true });
     await rename(work, folder);
     await rm(this.failedFolder(key), { recursive: true, force: true });
-    const variant = { key, path: join(folder, VARIANT_FILE), record };
-    this.checked.set(key, variant);
-    return variant;
+    return { key, path: join(folder, VARIANT_FILE), record };
   }
 
   async keepFailure(key: string, work: string, failure: ConversionFailure): Promise<string> {

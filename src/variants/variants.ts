@@ -1,14 +1,15 @@
-import { copyFile, mkdir, rm, statfs } from 'node:fs/promises';
+import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 import * as z from 'zod';
 
-import { sha256OfFile, tailOfFile } from '../artefacts/files.ts';
-import { hashModel } from '../artefacts/hashes.ts';
+import { sha256OfFile, tailOfFile } from '../files/files.ts';
+import { hashModel } from '../files/hashes.ts';
 import { readOnnxFacts } from '../tools/onnx/onnx-file.ts';
-import type { CachedVariant, ConversionFailure, VariantCache } from './variant-cache.ts';
+import type { CachedVariant, VariantCache } from './variant-cache.ts';
+import type { ConversionFailure } from '../records/conversion.ts';
 import { hashOf } from '../text/canonical-json.ts';
-import type { CalibrationUsed, ConvertedNodes, VariantRecord } from './conversion.ts';
+import type { CalibrationUsed, ConvertedNodes, VariantRecord } from '../records/conversion.ts';
 import { EnvironmentLackingError, InterruptedError, UsageError } from '../errors.ts';
 import type { OnnxFacts } from '../tools/onnx/facts.ts';
 import type { FailureReason } from '../records/outcome.ts';
@@ -25,7 +26,7 @@ import {
 } from '../tools/modelopt/check-base.ts';
 import { judgeConversion } from '../tools/modelopt/judge.ts';
 import { BASE_FILE, calibrationFile, VARIANT_FILE } from '../tools/modelopt/conversion-args.ts';
-import { packageFolder } from '../cli/store-location.ts';
+import { packageFolder } from '../files/folders.ts';
 import { askHelper, type HelperContext, runProgram } from '../tools/python/helper.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
 import { acquire, holderText } from '../process/lock.ts';
@@ -161,8 +162,6 @@ export function variantKey(
   });
 }
 
-/** Needed space as a multiple of the model: the conversion was seen to copy it between steps. */
-const SPACE_FACTOR = 3;
 /** Most that is kept of a conversion log; only a faulty one is longer. */
 const LOG_BYTES = 8 << 20;
 
@@ -176,8 +175,6 @@ async function makeVariant(
   context.onStart(variant);
   const work = await cache.workFolder(key);
   try {
-    const lacking = await lackingSpace(work, base.facts);
-    if (lacking !== null) return refused(lacking);
     await copyModel(variant.onnxPath, base.facts, work);
     const calibration = await bringCalibration(context, variant, base, work);
     if (calibration !== null && 'problem' in calibration) return refused(calibration);
@@ -203,15 +200,6 @@ async function makeVariant(
   } finally {
     await rm(work, { recursive: true, force: true });
   }
-}
-
-async function lackingSpace(folder: string, facts: OnnxFacts): Promise<ConversionMistake | null> {
-  const bytes = facts.externalFiles.reduce((sum, file) => sum + (file.bytes ?? 0), facts.fileBytes);
-  const { bavail, bsize } = await statfs(folder);
-  const [neededMib, freeMib] = [SPACE_FACTOR * bytes, bavail * bsize].map((size) => Math.ceil(size / 2 ** 20));
-  if (bavail * bsize >= SPACE_FACTOR * bytes) return null;
-  const problem = `the conversion needs about ${neededMib} MiB in ${printable(dirname(folder))}, and ${freeMib} MiB are free`;
-  return { reason: 'diskFull', problem };
 }
 
 /** ModelOpt rewrites its input in place, so each conversion needs a copy: two would corrupt one file. */

@@ -2,10 +2,10 @@ import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
 
 import type { Io } from '../../src/cli/io.ts';
-import { LiveProgress } from '../../src/cli/live-progress.ts';
+import { LiveProgress } from '../../src/run/live-progress.ts';
 import type { Plan, PlannedRun } from '../../src/records/plan.ts';
 import type { SweepEvent } from '../../src/run/sweep-context.ts';
-import { estimateS } from '../../src/matrix/plan/assign-gpus.ts';
+import { totalEstimateS } from '../../src/matrix/plan/assign-gpus.ts';
 import { makeLook } from '../../src/terminal/look.ts';
 import type { RecordedMachine } from '../../src/trtexec/program/find-trtexec.ts';
 import { testIo } from '../support/io.ts';
@@ -108,7 +108,7 @@ test('time left begins as the plan says, counts down within a step, and counts b
   const left = () => /\d of .*? left/.exec(writes.at(-1) ?? '')?.[0];
   const ready = { kind: 'buildReady', build: TO_BUILD, how: 'built', buildS: 40, engineBytes: null } as const;
   progress.take({ kind: 'buildStarted', build: TO_BUILD });
-  expect([estimateS(WITH_BUILD, false), left()]).toEqual([
+  expect([totalEstimateS(WITH_BUILD, false), left()]).toEqual([
     62,
     '0 of 2 runs + 0 of 1 build · 0 ms · about 1 min 02 s left',
   ]);
@@ -148,12 +148,4 @@ test('lines that a narrower terminal has wrapped are erased with all their rows'
   expect((writes.at(-1) ?? '').slice(0, 8)).toBe('\u001b[5A\u001b[0J');
   expect(screenOf([(writes.at(-1) ?? '').slice(8)]).filter((line) => stringWidth(line) >= columns)).toEqual([]);
   progress.end();
-});
-
-test('in a pipe each result is a line, and nothing is redrawn', () => {
-  const { progress, writes } = started(PLAN, false);
-  progress.take({ kind: 'runStarted', run: FIRST });
-  progress.take(done(FIRST, true));
-  progress.end();
-  expect(writes).toEqual(['[1/2] vit fp16 1x3 graph: 0.5000 ms GPU, 2000 queries/s\n']);
 });

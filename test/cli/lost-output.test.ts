@@ -1,10 +1,22 @@
-import { spawn } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import {
+  chmodSync,
+  closeSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, type Finished, finished, ROOT, sharedFolder } from '../support/bench.ts';
+import { sharedStore } from '../support/made-stores.ts';
 import { onPath } from '../support/on-path.ts';
 
 const BENCH = join(ROOT, 'bin', 'bench.js');
@@ -36,42 +48,26 @@ describe.skipIf(process.platform !== 'linux')('output that cannot be written', (
   let db: string;
 
   beforeAll(async () => {
-    db = join(sharedFolder(), 'bench.sqlite');
-    await bench(['run', join(MATRICES, 'quickstart-pair.yaml'), '--db', db]);
-    await bench(['run', join(MATRICES, 'quickstart-pair-opt32.yaml'), '--db', db]);
-  }, 30_000);
+    db = await sharedStore('pairs');
+  }, 60_000);
 
   const LINE =
     'bench: standard output could not be written (ENOSPC: no space left on device, write): results are missing there\n';
 
   test.each([
     ['ls', 'sweeps'],
-    ['check', '--fail-on', 'failed'],
+
     ['show', 'latest', '--json'],
-    ['help', 'exit-codes'],
     ['--help'],
-    ['compare', '--help'],
   ])('%s %s %s: 3 and one line', async (...args) => {
     const inStore = args.some((arg) => arg.includes('help')) ? args : [...args, '--db', db];
-    const { code, stderr } = await onFullDisk(['stdout'], inStore);
-    expect([code, stderr]).toEqual([3, LINE]);
-  });
-
-  test('--version: 3 and no stack', async () => {
-    expect(await onFullDisk(['stdout'], ['--version'])).toMatchObject({ code: 3, stderr: '' });
+    expect(await onFullDisk(['stdout'], inStore)).toMatchObject({ code: 3, stderr: LINE });
   });
 
   test('a regression stays one', async () => {
     const args = ['compare', 'latest~1', 'latest', '--db', db];
     expect(await onFullDisk(['stdout'], args)).toMatchObject({ code: 1, stderr: LINE });
     expect(await onFullDisk(['stdout', 'stderr'], args)).toMatchObject({ code: 1 });
-  });
-
-  test('progress that cannot be written changes nothing: the sweep is done, its table printed', async () => {
-    const other = join(sharedFolder(), 'other.sqlite');
-    const args = ['run', join(MATRICES, 'quickstart-pair.yaml'), '--db', other];
-    const { code, stdout } = await onFullDisk(['stderr'], args);
-    expect([code, stdout]).toEqual([0, expect.stringContaining('10 runs + 1 build')]);
   });
 
   async function expectSweep(store: string): Promise<void> {
@@ -92,5 +88,49 @@ describe.skipIf(process.platform !== 'linux')('output that cannot be written', (
     const child = spawn('python3', ['-c', TERMINAL_GOES, ...program], { env: { ...process.env, CI: undefined } });
     expect((await finished(child)).code).toBe(3);
     await expectSweep(other);
+  });
+});
+
+describe('a file that the user names', () => {
+  let cwd: string;
+  let db: string;
+
+  beforeAll(async () => {
+    cwd = sharedFolder();
+    db = await sharedStore('pair');
+  });
+
+  const report = (...args: string[]) => bench(['report', ...args, '--db', db], { cwd });
+
+  test('a link and the mode of its target stay', async () => {
+    const [file, link] = [join(cwd, 'file.html'), join(cwd, 'link.html')];
+    writeFileSync(file, 'old');
+    chmodSync(file, 0o600);
+    symlinkSync(file, link);
+    expect((await report('--html', link)).code).toBe(0);
+    expect(lstatSync(link).isSymbolicLink()).toBe(true);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readFileSync(file, 'utf8').length).toBeGreaterThan(100);
+  });
+
+  test('a pipe is written to', async () => {
+    const pipe = join(cwd, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    const reader = promisify(execFile)('cat', [pipe], { maxBuffer: 1 << 28 });
+    expect((await report('--html', pipe)).code).toBe(0);
+    if (!lstatSync(pipe).isFIFO()) reader.child.kill();
+    expect(lstatSync(pipe).isFIFO()).toBe(true);
+    expect((await reader).stdout).toMatch(/^<!doctype html>/i);
+  });
+
+  test('a full device is named, and stays; nothing is left beside it', async () => {
+    const link = join(cwd, 'full');
+    symlinkSync('/dev/full', link);
+    expect(await report('--html', link)).toMatchObject({
+      code: 3,
+      stderr: `bench: ${link}: cannot be written: the disk is full\n`,
+    });
+    expect([lstatSync(link).isSymbolicLink(), statSync(link).isCharacterDevice()]).toEqual([true, true]);
+    expect(readdirSync(cwd).filter((name) => name.includes('.tmp-'))).toEqual([]);
   });
 });

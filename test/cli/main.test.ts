@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import { main } from '../../src/cli.ts';
-import { makeLook } from '../../src/terminal/look.ts';
-import { temporaryFolder } from '../support/bench.ts';
+import { linesWithNamedStore, STORE_COMMANDS, withNamedStore } from '../../src/cli/name-store.ts';
+import { bench, temporaryFolder } from '../support/bench.ts';
 import { testIo } from '../support/io.ts';
 
 /** One command line in this process. */
@@ -15,10 +15,10 @@ async function typed(argv: readonly string[], cwd: string) {
   return { code: await main(argv, io), out, err };
 }
 
-test('one process runs hundreds of command lines, and none leaves anything behind', async () => {
+test('one process runs many command lines, and none leaves anything behind', async () => {
   const folder = temporaryFolder();
   const before = { exitCode: process.exitCode, listeners: process.listenerCount('SIGINT') };
-  for (let round = 0; round < 100; round += 1) {
+  for (let round = 0; round < 10; round += 1) {
     expect(await typed(['--version'], folder)).toMatchObject({ code: 0, err: '' });
     expect(await typed(['compare'], folder)).toMatchObject({
       code: 2,
@@ -30,15 +30,6 @@ test('one process runs hundreds of command lines, and none leaves anything behin
     expect(await typed(['help', 'exit-codes'], folder)).toMatchObject({ code: 0, out: expect.stringMatching(/130/) });
   }
   expect({ exitCode: process.exitCode, listeners: process.listenerCount('SIGINT') }).toEqual(before);
-});
-
-test('--no-color takes color away, whatever the terminal is', async () => {
-  const folder = temporaryFolder();
-  let out = '';
-  const io = { ...testIo(), cwd: folder, look: makeLook(100, true), out: (text: string) => void (out += text) };
-  await main(['doctor', '--no-color', '--trtexec', '/dev/null'], io);
-  expect(out).not.toContain('\u001b');
-  expect(out).not.toBe('');
 });
 
 test('options of every command are taken in front of it, too', async () => {
@@ -59,4 +50,39 @@ test('options of every command are taken in front of it, too', async () => {
     code: 2,
     err: expect.stringContaining("unknown option '--last'"),
   });
+});
+
+test.each<readonly [text: string, named: string]>([
+  ['no cell x (see `bench ls cells`)', 'no cell x (see `bench ls cells --db "a b"`)'],
+  ['go on with `bench run\n  --resume 12`', 'go on with `bench run --db "a b"\n  --resume 12`'],
+  ['  \u001b[2m    → bench show 12ab\u001b[22m', '  \u001b[2m    → bench show 12ab --db "a b"\u001b[22m'],
+  [
+    '  next: bench why ab · bench compare 1 2 ·\n        bench ack ab --reason "a, b"',
+    '  next: bench why ab --db "a b" · bench compare 1 2 --db "a b" ·\n        bench ack ab --reason "a, b" --db "a b"',
+  ],
+  ['is complete: bench show 12, bench check', 'is complete: bench show 12 --db "a b", bench check --db "a b"'],
+  ['try: bench ls machines   # and look', 'try: bench ls machines --db "a b"   # and look'],
+  // These name a store, need none, or are no commands.
+  ...[
+    '`bench import a --db b.sqlite`',
+    'see `bench help metrics`',
+    'note: bench builds into its cache',
+    '`bench parse x`',
+  ].map((text): [string, string] => [text, text]),
+])('%j', (text, named) => {
+  expect(withNamedStore(text, 'a b')).toBe(named.replaceAll('"a b"', "'a b'"));
+});
+
+test('commands of a line that got too long have lines of their own', () => {
+  const line = '  next: bench why ab · bench compare 1 2 · bench ack ab';
+  expect(linesWithNamedStore([line, 'bench'], 'a.sqlite', 60)).toEqual([
+    '  next: bench why ab --db a.sqlite\n        bench compare 1 2 --db a.sqlite\n        bench ack ab --db a.sqlite',
+    'bench',
+  ]);
+  expect(linesWithNamedStore([line], 'a', 100)).toEqual([line.replaceAll(/(?= ·|$)/g, ' --db a')]);
+});
+
+test.each(STORE_COMMANDS.split('|'))('bench %s is a command', async (name) => {
+  const { code, stdout } = await bench([...name.split(' '), '--help']);
+  expect([code, stdout.startsWith(`Usage: bench ${name} `)]).toEqual([0, true]);
 });

@@ -5,13 +5,15 @@ import { expect, test } from 'vitest';
 
 import { layerFactsOf } from '../../src/layers/layer-facts.ts';
 import { summarizeLayers } from '../../src/layers/summarize-layers.ts';
-import { bench, temporaryFolder } from '../support/bench.ts';
+import { bench, ROOT, temporaryFolder } from '../support/bench.ts';
 import { FIXTURES, GUIDE } from '../support/recordings.ts';
 
+const RESNET = join(FIXTURES, 'nights', '1-profile', 'resnet_small.fp8.b8');
+let whole: Promise<string> | null = null;
+
 async function layersOf(...args: readonly string[]): Promise<string> {
-  const folder = join(FIXTURES, 'nights', '1-profile', 'resnet_small.fp8.b8');
-  const { stdout } = await bench(['layers', folder, ...args], { env: { COLUMNS: '200' } });
-  return stdout;
+  const printed = async () => (await bench(['layers', RESNET, ...args], { env: { COLUMNS: '200' } })).stdout;
+  return args.length > 0 ? printed() : (whole ??= printed());
 }
 
 test('what is no work of the network: copies between formats, casts, shapes', async () => {
@@ -30,7 +32,7 @@ test("channels that miss the tensor cores' multiples, with their share; three of
   const text = async (model: string) =>
     (await bench(['layers', join(FIXTURES, 'nights', '1-profile', model)], { env: { COLUMNS: '400' } })).stdout;
   expect(await text('vit_small.fp8.b8')).toContain(
-    'of 16 in fp8 and int8; not so in 24 layers (28.1 % of the time): blocks.*.attn/AV · fp8 197 → 64, padded 208 → 64 (14.1 %); blocks.*.attn/QK · fp8 64 → 200, padded 64 → 208 (13.9 %)\n  pad such channels in the model',
+    'of 16 in fp8 and int8; not so in 24 layers (28.1 % of the time): blocks.*.attn/AV · fp8 197 → 64, padded 208 → 64 (14.1 %); blocks.*.attn/QK · fp8 64 → 200, padded 64 → 208 (13.9 %)\n  pad these channels in the model',
   );
   const aligned = await text('resnet_small.fp8.b8');
   expect(aligned).not.toContain('tensor cores');
@@ -69,7 +71,7 @@ test('a convolution of NVIDIA/TensorRT#3876 misses the multiples without any tim
 test('what launches alone take, and how far the sum of layers is from the time without the profiler', async () => {
   const text = await layersOf();
   expect(text).toContain('medians: sum of layers 0.3642 ms, GPU compute time without the profiler 0.2368 ms: +53.8 %');
-  expect(text).toContain('the profiler waits after each layer; shares hold, times are not for gating');
+  expect(text).toContain('the profiler waits after each layer: shares are valid, times are too long');
   expect(text).toContain('launches without a CUDA graph: 0.18 to 0.55 ms of the host, estimated at 5 to 15 µs each');
 });
 
@@ -132,4 +134,13 @@ test('a layer for a whole region shows nothing of what is in it: how much of the
   }));
   if (region === undefined || other === undefined) throw new Error('two layers');
   expect(summarizeLayers(layerFactsOf([region, other])).opaqueShare).toBe(0.75);
+});
+
+test('the memory that each build took at its peak is a metric', async () => {
+  const db = join(temporaryFolder(), 'bench.sqlite');
+  for (const matrix of ['quickstart-pair', 'quickstart-pair-opt32']) {
+    await bench(['run', join(ROOT, 'matrices', `${matrix}.yaml`), '--filter', 'batch=8', '--db', db]);
+  }
+  const { stdout } = await bench(['trend', '--metric', 'build-memory', '--by', 'sweep', '--json', '--db', db]);
+  expect([...stdout.matchAll(/"value": (\d+)/g)].map(([, value]) => Number(value))).toEqual([28, 34]);
 });

@@ -94,7 +94,10 @@ function onGithub(
   const commit = execFileSync('git', ['rev-parse', 'HEAD'], { cwd, encoding: 'utf8' }).trim();
   const all = { GITHUB_ACTIONS: 'true', GITHUB_SHA: commit, GITHUB_STEP_SUMMARY: summary, ...variables };
   return github.jobs.bench.steps
-    .filter((step) => step.if === undefined || step.if.includes(`'${event}'`))
+    .filter(({ if: condition = '' }) => {
+      const [, operator, name] = /event_name (==|!=) '(\w+)'/.exec(condition) ?? [];
+      return operator === undefined || (operator === '==') === (name === event);
+    })
     .flatMap(({ run }) =>
       run === undefined ? [] : [machine.run(run.replace('${{ github.event.number }}', '12'), cwd, all)],
     );
@@ -148,12 +151,9 @@ describe('the recipes for a CI, in a detached checkout', () => {
     const commit = execFileSync('git', ['rev-parse', 'HEAD'], { cwd, encoding: 'utf8' }).trim();
     const variables = { CI_COMMIT_SHA: commit, CI_COMMIT_REF_NAME: 'main' };
     const steps = gitlab.bench.script.map((line) => machine.run(line, cwd, variables));
-    expect(steps.map(({ code }) => code)).toEqual([0, 0]);
+    expect(steps.map(({ code }) => code)).toEqual([0, 0, 0]);
     expect(readFileSync(join(cwd, 'report.xml'), 'utf8')).toContain('<testsuite');
     expect(readFileSync(join(cwd, 'metrics.txt'), 'utf8')).toContain('# EOF');
-    // The same by hand, where nothing says a branch.
-    const by = machine.run('bench check', cwd, {});
-    expect(by.code).toBe(0);
-    expect(by.output).toContain(' · quickstart-pair · main ');
+    expect(steps.at(-1)?.output).toContain(' · quickstart-pair · main ');
   });
 });

@@ -5,9 +5,48 @@ import stringWidth from 'string-width';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, ROOT, sharedFolder } from '../support/bench.ts';
-import { settled } from '../support/settled.ts';
 import { storeIn } from '../support/made-stores.ts';
-import { recordProfiles, simulateHistory } from './stores.ts';
+import { settled } from '../support/settled.ts';
+import { normals, simulatedCells, simulateNights } from '../support/simulated-store.ts';
+
+/** Of two engines of one model, tuned for other batches: the cell whose layers were recorded. Engines are named with their folder. */
+async function recordProfiles(folder: string): Promise<void> {
+  cpSync(join(ROOT, 'matrices'), join(folder, 'matrices'), { recursive: true });
+  for (const name of ['quickstart-pair', 'quickstart-pair-opt32']) {
+    await mustRun(['run', `matrices/${name}.yaml`, '--profile', '--filter', 'batch=8'], folder);
+  }
+}
+
+const CELLS = 6;
+const NIGHTS = 24;
+const FIRST_SLOW_NIGHT = 20;
+
+/**
+ * Nights of made-up results, in which all that a gate tells of happens: a new driver, a cell in two states, FP8 that gets
+ * slower, a cell that fails in the last night.
+ */
+function simulateHistory(folder: string): void {
+  const normal = normals(7);
+  simulateNights(join(folder, 'bench.sqlite'), {
+    cells: simulatedCells(CELLS),
+    nights: NIGHTS,
+    repeats: 4,
+    driver: (night) => (night < 10 ? '580.1' : '580.2'),
+    wallS: (cell) => 10 + cell,
+    value: (cell, night, repeat) => {
+      if (cell === 4 && night === NIGHTS - 1) return null;
+      const isSlow = cell % 2 === 1 && night >= FIRST_SLOW_NIGHT;
+      const isHigh = cell === 2 && (3 * night + repeat) % 4 === 0;
+      const factor = (isSlow ? 1.06 + 0.02 * cell : 1) * (isHigh ? 1.04 : 1);
+      return (0.5 + 0.3 * cell) * Math.exp(0.003 * normal()) * factor;
+    },
+  });
+}
+
+async function mustRun(args: readonly string[], cwd: string): Promise<void> {
+  const { code, stderr } = await bench(args, { cwd });
+  if (code !== 0) throw new Error(`bench ${args.join(' ')}: exit code ${code}: ${stderr}`);
+}
 
 const WIDTHS = [60, 80, 120, 200];
 /** `UPDATE_GOLDEN=1` writes what the commands print instead of comparing it. Look at the difference. */
@@ -16,7 +55,7 @@ const IS_UPDATE = process.env['UPDATE_GOLDEN'] === '1';
 /** A command line of each scene; `RUN` is the newest run. */
 type Scenes = Readonly<Record<string, readonly string[]>>;
 
-const NIGHTS: Scenes = {
+const GOLDEN_NIGHTS: Scenes = {
   'show-sweep': ['show', 'latest'],
   'show-map': ['show', 'latest', '--map'],
   'compare-map-unclear': ['compare', 'latest~1', 'latest', '--map'],
@@ -96,7 +135,7 @@ function withGolden(name: string, { text, faults }: Pictures) {
 }
 
 describe.each([
-  { of: 'two recorded nights', scenes: NIGHTS, fill: (folder: string) => storeIn(folder, 'nights') },
+  { of: 'two recorded nights', scenes: GOLDEN_NIGHTS, fill: (folder: string) => storeIn(folder, 'nights') },
   { of: 'a recorded pair', scenes: PAIR, fill: (folder: string) => storeIn(folder, 'pairs') },
   { of: 'a recorded pair with its layers', scenes: PROFILES, fill: recordProfiles },
   { of: 'a simulated history', scenes: HISTORY, fill: simulateHistory },

@@ -1,5 +1,5 @@
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, readFileSync, writeFileSync, symlinkSync } from 'node:fs';
+import { join, delimiter, dirname } from 'node:path';
 
 import { expect, test } from 'vitest';
 
@@ -48,42 +48,46 @@ repeats: 2
   expect(queryStore(db, methods)).toEqual([imported, measured, measured]);
 });
 
-test('perf_analyzer writes its report into the folder of the run, one cell a concurrency', async () => {
-  const folder = temporaryFolder();
-  // Plays perf_analyzer: what it was told, and a report in the form of its documentation.
-  script(
-    folder,
-    'perf_analyzer',
-    `const args = process.argv.slice(2);
-const [load] = args.find((arg) => arg.startsWith('--concurrency-range=')).split('=')[1].split(':');
-require('node:fs').writeFileSync(args[args.indexOf('-f') + 1],
-  'Concurrency,Inferences/Second,Client Send,p50 latency,p90 latency,p95 latency,p99 latency\\n' +
-  [load, 80 * load, 100, 12000 + 1000 * load, 15000, 16000, 17000].join(',') + '\\n');`,
-  );
-  writeFileSync(
-    join(folder, 'serve.yaml'),
-    `models:
-  vit:
+const STUB = join(import.meta.dirname, '..', 'support', 'stub-trtllm-bench.mjs');
+
+/** A matrix of trtllm-bench in a folder of its own, with the stub on PATH. */
+async function checkout() {
+  const cwd = temporaryFolder();
+  const matrix = `models:
+  llama:
     harness:
-      kind: perf-analyzer
-      program: ./perf_analyzer
+      kind: trtllm-bench
+      mode: throughput
+      model: meta-llama/Llama-3.1-8B
+      dataset: "{isl}.jsonl"
+      streaming: true
       concurrency: "{concurrency}"
-axes: {concurrency: [1, 4]}
-repeats: 1
-`,
+axes: {isl: [16, 32], concurrency: [1, 8]}
+repeats: 1\n`;
+  writeFileSync(join(cwd, 'llm.yaml'), matrix);
+  symlinkSync(STUB, join(cwd, 'trtllm-bench'));
+  const options = { cwd, env: { PATH: [cwd, dirname(process.execPath), '/usr/bin', '/bin'].join(delimiter) } };
+  for (const isl of ['16', '32']) {
+    const sizes = ['--requests', '50', '--input-mean', isl, '--output-mean', '8'];
+    await bench(['model', 'make-dataset', `${isl}.jsonl`, ...sizes], options);
+  }
+  return options;
+}
+
+test('a matrix of trtllm-bench runs without trtexec, and its numbers are in the store', async () => {
+  const options = await checkout();
+  const ran = await bench(['run', 'llm.yaml', '--no-telemetry'], options);
+  expect({ code: ran.code, first: ran.stdout.split('\n')[0] }).toEqual({ code: 0, first: '4 runs' });
+  const { cells } = JSON.parse((await bench(['ls', 'cells', '--json'], options)).stdout);
+  const labels: string[] = cells.map(({ label }: { label: string }) => label);
+  expect(labels).toHaveLength(4);
+  expect(labels.filter((label) => label.includes(' concurrency=8 isl=32 by trtllm-bench/wall'))).toHaveLength(1);
+  expect(labels).toContainEqual(
+    expect.stringMatching(
+      /^llama mode=throughput checkpoint=meta-llama\/Llama-3.1-8B backend=pytorch dataset=[\da-f]{12} streaming concurrency=1 isl=16 by trtllm-bench\/wall$/,
+    ),
   );
-  const db = join(folder, 'bench.sqlite');
-  const ran = await bench(['run', 'serve.yaml', '--db', db], { cwd: folder });
-  expect([ran.code, ran.stderr.includes('failed')]).toEqual([0, false]);
-  const rows = queryStore(
-    db,
-    `SELECT c.axis_flags, v.metric, v.value, m.in_flight FROM cells c JOIN runs USING (cell_key)
-     JOIN run_methods m USING (run_id) JOIN run_values v USING (run_id)
-     WHERE v.position = 0 ORDER BY v.value`,
-  );
-  const metric = 'latencyP50:lower:ms';
-  expect(rows).toEqual([
-    { axis_flags: '{"concurrency":"1"}', metric, value: 13, in_flight: 1 },
-    { axis_flags: '{"concurrency":"4"}', metric, value: 16, in_flight: 4 },
-  ]);
+  // A lost store is made again from what the runs left.
+  const again = await bench(['import', 'artefacts', '--db', 'again.sqlite'], options);
+  expect(again.stdout).toContain('4 runs stored');
 });

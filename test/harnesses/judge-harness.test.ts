@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { judgeHarness } from '../../src/harnesses/judge-harness.ts';
+import { judgeHarness } from '../../src/artefacts/read/read-harness.ts';
 
 const ENDED = { exitCode: 1, signal: null, timedOut: false, limit: null, cancelled: false, logTooLong: false };
 const FAULTY = { kind: 'faulty', problem: 'report.json: the process wrote none' } as const;

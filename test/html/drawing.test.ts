@@ -1,6 +1,9 @@
+import { join } from 'node:path';
+
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
+import { readRunFolder } from '../../src/artefacts/read/read-run.ts';
 import { heatClass } from '../../src/features/report/page/sections.ts';
 import {
   linear,
@@ -11,6 +14,9 @@ import {
   SweepRange,
   treeMap,
 } from '../../src/html/browser/geometry.ts';
+import { histogramOf } from '../../src/html/page-data.ts';
+import { markup, scriptJson } from '../../src/html/markup.ts';
+import { FIXTURES } from '../support/recordings.ts';
 
 describe('tree map', () => {
   test('areas are as the sizes, inside the frame, and fill it', () => {
@@ -97,14 +103,60 @@ describe('the sweeps that a chart shows', () => {
     for (let time = 0; time < 9; time += 1) range.zoom(0.5, 30);
     expect(range.to - range.from).toBe(4);
   });
+});
 
-  test('it moves to a sweep outside, and keeps its width', () => {
-    const range = new SweepRange(60, 10, 19);
-    range.reach(15);
-    expect(ends(range)).toEqual([10, 19]);
-    range.reach(25);
-    expect(ends(range)).toEqual([16, 25]);
-    range.reach(3);
-    expect(ends(range)).toEqual([3, 12]);
+const run = (runId: string, values: readonly number[]) => ({ runId, values: Float64Array.from(values) });
+
+describe('the queries of runs, in bins', () => {
+  test('percentiles are those of trtexec: of 60 queries p99 is the longest, and not between two', () => {
+    const [only] = histogramOf('latency', [run('a', [9, ...Array.from({ length: 59 }, () => 1)])])?.runs ?? [];
+    expect(only?.statistics).toEqual({ min: 1, median: 1, p90: 1, p99: 9, max: 9 });
+    const [few] = histogramOf('latency', [run('a', [4, 1, 3, 2])])?.runs ?? [];
+    expect(few?.statistics).toEqual({ min: 1, median: 2.5, p90: 4, p99: 4, max: 4 });
+  });
+
+  test.each(['no-transfers-graph-spin', 'enqueue-bound'])(
+    'those of the recorded run of %s are printed in its log',
+    async (cell) => {
+      const [read] = await readRunFolder(join(FIXTURES, 'formats', cell));
+      const values = read?.exports.times?.columns.computeMs ?? new Float64Array();
+      const printed = read?.log.measurement?.gpuComputeMs;
+      const found = histogramOf('GPU compute time', [{ runId: 'a', values }])?.runs[0]?.statistics;
+      const rounded = (value: number | undefined): number => Number((value ?? 0).toPrecision(5));
+      expect(values.length).toBeGreaterThan(100);
+      expect([found?.p90, found?.p99, found?.max].map(rounded)).toEqual(
+        [printed?.percentiles['90'], printed?.percentiles['99'], printed?.max].map(rounded),
+      );
+    },
+  );
+
+  test('earlier runs are counted together, in the same bins', () => {
+    const now = [run('a', [2, 3]), run('b', [4])];
+    const found = histogramOf('latency', now, [run('c', [1, 5]), run('d', [2, 4, 3])]);
+    expect(found?.fromMs).toBe(1);
+    expect(found?.medianMs).toBe(3);
+    expect(found?.before).toMatchObject({ runs: 2, queries: 5, beyond: 0 });
+    expect(found?.before?.statistics).toEqual({ min: 1, median: 3, p90: 5, p99: 5, max: 5 });
+    // 48 bins, two of them for what lies above 99.5 % of the queries.
+    const bins = [1, 2, 3, 4, 5].map((ms) => Math.floor((ms - 1) / (found?.binMs ?? 1)));
+    expect(found?.before?.counts.flatMap((count, bin) => (count === 0 ? [] : bin))).toEqual(bins);
+    expect(histogramOf('latency', now)?.before).toBeNull();
+  });
+});
+
+describe('what is put into the page', () => {
+  test('texts are escaped, in elements and in quoted attributes', () => {
+    const evil = `<script>alert("1")</script> & 'x'`;
+    expect(markup`<b title="${evil}">${evil}</b>`.text).toBe(
+      '<b title="&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt; &amp; &#39;x&#39;">&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt; &amp; &#39;x&#39;</b>',
+    );
+  });
+
+  test('JSON in a script element cannot end it, and is the same JSON', () => {
+    const value = { 'a</script>': ['<!--', "'"] };
+    const { text } = scriptJson(value);
+    expect(text).not.toMatch(/[<\u2028\u2029]/);
+    expect(JSON.parse(text)).toEqual(value);
+    expect(scriptJson('\u2028\u202e').text).toBe(String.raw`"\\u2028\\u202e"`);
   });
 });

@@ -6,8 +6,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, sharedFolder } from '../support/bench.ts';
 import { axeViolations, CHROMIUM, fileUrl, NEEDS_CHROMIUM, openPage, startChromium } from '../support/browser.ts';
-import type { SimulatedLayer } from '../support/simulated-engines.ts';
-import { normals, simulatedCells, simulateNights, sweepOfNight } from '../support/simulated-store.ts';
+import {
+  normals,
+  simulatedCells,
+  type SimulatedLayer,
+  simulateNights,
+  sweepOfNight,
+} from '../support/simulated-store.ts';
 
 const commit = (night: number): string => (0xabcd0000 + night).toString(16).padEnd(40, '0');
 
@@ -108,8 +113,6 @@ describe.skipIf(CHROMIUM === null)(`the first screen of the report (${NEEDS_CHRO
 
   test.each([
     [1400, 24, true],
-    // The table is wider than the window.
-    [800, 24, true],
     [390, 44, false],
   ])('at %i pixels text has 14 pixels or more, controls %i; commands are open: %s', async (width, least, isOpen) => {
     const { page, faults } = await open(width);

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 
 import { cellsToRepeat, type GrowingCell } from '../../src/judge/adaptive-repeats.ts';
 import { compareCells } from '../../src/judge/compare/compare-cells.ts';
-import { alphaSpent } from '../../src/statistics/multiple-tests.ts';
+import { alphaSpent } from '../../src/statistics/p-values.ts';
 import { normals } from '../support/simulated-store.ts';
 
 function cell(cellKey: string, base: readonly number[], head: readonly number[]): GrowingCell {

@@ -61,9 +61,6 @@ describe('cells under a switch that is known', () => {
     expect(pareto.notes).toEqual([words]);
     expect(pareto.workloads.flat()).toHaveLength(2);
     expect(pareto.unmeasured).toEqual([]);
-    const slo = JSON.parse(await printed(['choose', '--max-latency', '1000', '--json']));
-    expect(slo.models).toMatchObject([{ candidates: 2 }]);
-    expect(slo.notes).toEqual([words]);
   });
 
   test('carry the word in CSV, Markdown and HTML, and are not in what other tools keep', async () => {
@@ -94,18 +91,6 @@ describe('cells under a switch that is known', () => {
     expect(read('r.html')).toContain('<span class="slower">✗ invalid output, profiling on, upper bound</span>');
     expect(Object.keys(JSON.parse(read('r.json')))).toHaveLength(2);
     expect(read('r.om')).not.toMatch(/^trtbench_gpu_compute_seconds\{.*ENABLE_PERFECT_ROUTER/m);
-  });
-
-  test('carry the word in their trend', async () => {
-    expect(await printed(['trend'])).toContain(
-      'env.TLLM_NVTX_DEBUG=1 · GPU compute time · by run · measured · ✗ invalid output, profiling on, upper bound\n',
-    );
-    const { cells } = JSON.parse(await printed(['trend', '--json']));
-    expect(cells.map(({ barred }: { barred: unknown }) => barred).toSorted()).toEqual([
-      [],
-      [],
-      ['invalidOutput', 'profilingOn', 'upperBound'],
-    ]);
   });
 
   test('are no part of a baseline', async () => {

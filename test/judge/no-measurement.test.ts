@@ -46,16 +46,6 @@ describe('a side whose only run is no measurement', () => {
     expect(stderr).toMatch(/^bench: both sides are sweep [0-9a-f]{8}, .*\n$/);
   });
 
-  test('a branch that no sweep is of is refused where both sides are named, too', async () => {
-    const { code, stderr } = await inStore('compare', 'good', 'bad', '--branch', 'nosuch');
-    expect([code, stderr]).toEqual([
-      2,
-      'bench: no sweep of branch nosuch is stored, there are main: name one of `bench ls sweeps`, or a branch with --branch\n',
-    ]);
-    const known = await inStore('compare', 'good', 'bad', '--branch', 'main');
-    expect([known.code, known.stderr]).toEqual([4, '']);
-  });
-
   const EVIDENCE = 'the median of GPU Compute Time is 9.9 ms, its percentile(90%) 0.417603 ms';
 
   test.each([

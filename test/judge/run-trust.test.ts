@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import { clockLevelMhz, clockOffLevel, systematicErrorOf, leftOutFor } from '../../src/judge/run-trust.ts';
 import { compareCells } from '../../src/judge/compare/compare-cells.ts';
-import { fitSide, flagReasons } from '../../src/judge/compare/side-flags.ts';
+import { fitSide, flagReasons } from '../../src/judge/compare/assemble-sides.ts';
 import type { RunFlag } from '../../src/records/run-flag.ts';
 
 const flag = (id: RunFlag['id'], effect: RunFlag['effect'], value: number | null = null): RunFlag => ({
@@ -29,13 +29,6 @@ describe('which runs count', () => {
       ).toEqual([shared, shared, shared]);
       expect(leftOutFor([shared], 'contextMib')).toBeNull();
     }
-  });
-
-  test('a host without CPUs spoils what holds its time, not that of the GPU', () => {
-    expect(leftOutFor([STARVED], 'gpuComputeMs')).toBeNull();
-    expect(leftOutFor([STARVED], 'latencyMs')).toBeNull();
-    expect(leftOutFor([STARVED], 'throughputQps')).toBe(STARVED);
-    expect(leftOutFor([flag('hostBound', 'explained', 0.5)], 'throughputQps')).toBeNull();
   });
 });
 

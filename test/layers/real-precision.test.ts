@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { precisionShare, realPrecision } from '../../src/layers/real-precision.ts';
+import { precisionShare, realPrecision } from '../../src/layers/summarize-layers.ts';
 import { choiceCell } from '../support/deployments.ts';
 import { recordedLayers } from '../support/recorded-layers.ts';
 
@@ -16,10 +16,6 @@ test.each([
 ])('%s computes in %j of the time, in %j of the layers', (name, time, layers) => {
   const { timeShares, layerShares } = realPrecision(recordedLayers(`nights/1-profile/${name}`));
   expect([rounded(timeShares), rounded(layerShares)]).toEqual([time, layers]);
-});
-
-test('nothing computes in nothing', () => {
-  expect(realPrecision([])).toEqual({ timeShares: {}, layerShares: {} });
 });
 
 const real = { timeShares: { fp8: 0.3, fp16: 0.7 }, layerShares: { fp8: 0.6, fp16: 0.4 } };

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 
 import { startSampler } from '../../src/machine/gpu-sampler.ts';
 import { stubSmi, type StubSmi } from '../support/nvidia-smi.ts';
-import { isGone, untilGone } from '../support/processes.ts';
+import { untilGone } from '../support/processes.ts';
 
 const never = new AbortController().signal;
 
@@ -50,16 +50,6 @@ describe('one nvidia-smi beside the runs', () => {
     expect(start.kind === 'sampling' && start.sampler.header).toContain('clocks_throttle_reasons.active');
   });
 
-  test('ends with its whole group when it is stopped', async () => {
-    const { start, pid } = await started();
-    if (start.kind !== 'sampling') throw new Error(start.reason);
-    expect(start.sampler.hasEnded()).toBe(false);
-    start.sampler.stop();
-    start.sampler.stop();
-    await untilGone(pid);
-    expect(isGone(pid)).toBe(true);
-  });
-
   test('that says something else is none', async () => {
     const fails = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.";
     expect((await started({ fails })).start).toEqual({ kind: 'none', reason: `"${fails}"` });
@@ -74,15 +64,5 @@ describe('one nvidia-smi beside the runs', () => {
     const [first] = smi.starts();
     if (first !== undefined) await untilGone(first.pid);
     expect(smi.starts()).toHaveLength(1);
-  });
-
-  test('is not waited for after Ctrl-C', async () => {
-    const smi = stubSmi({ hangs: '--query-gpu' });
-    const controller = new AbortController();
-    const starting = startSampler(null, smi.env, controller.signal, 60_000);
-    while (smi.starts().length === 0) await sleep(10);
-    controller.abort();
-    expect((await starting).kind).toBe('none');
-    await untilGone(smi.starts()[0]?.pid ?? 0);
   });
 });

@@ -99,16 +99,22 @@ describe('a sweep', () => {
     }
     expect(runs).toHaveLength(2);
 
+    for (const [metric, value] of Object.entries({ temperature: 51, 'sm-clock': 1590, power: 412.5 })) {
+      // They shared their GPU: their own numbers are there all the same.
+      const { stdout } = await bench(['trend', '--metric', metric, '--json', '--db', db]);
+      expect([metric, JSON.parse(stdout).cells[0]?.points.map((point: { value: number }) => point.value)]).toEqual([
+        metric,
+        [value],
+      ]);
+    }
     const again = join(folder, 'again.sqlite');
     expect((await bench(['import', join(folder, 'artefacts'), '--db', again])).code).toBe(0);
     const all = 'SELECT * FROM run_telemetry ORDER BY run_id';
     expect(queryStore(again, all)).toEqual(queryStore(db, all));
   });
 
-  test.each<[string, StubSmi]>([
-    ['has failed', { fails: "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver." }],
-    ['finds no GPU, as on a Jetson', { fails: 'No devices were found' }],
-  ])('goes on where nvidia-smi %s, with one note and unknown fields', async (_, behaviour) => {
+  test('goes on where nvidia-smi finds no GPU, as on a Jetson, with one note and unknown fields', async () => {
+    const behaviour = { fails: 'No devices were found' };
     const { db, smi, stderr } = await sweep(behaviour);
     expect(stderr.match(/note: /g)).toHaveLength(1);
     expect(stderr).toContain(`note: nvidia-smi gave no answer ("${behaviour.fails}")`);
@@ -233,15 +239,4 @@ test('the experiment telemetry measures with nvidia-smi and without, in turns', 
     { b: 0, sampled: 1, runs: 2 },
     { b: 1, sampled: 0, runs: 2 },
   ]);
-}, 60_000);
-
-test('temperature, clock and power of the runs are metrics over time', async () => {
-  const { db } = await sweep({}, [], LONG_ENOUGH);
-  const values = async (metric: string): Promise<number[]> => {
-    const { stdout } = await bench(['trend', '--metric', metric, '--json', '--db', db]);
-    return [...stdout.matchAll(/"value": ([\d.]+)/g)].map(([, value]) => Number(value));
-  };
-  expect(await values('temperature')).toEqual([51, 51]);
-  expect(await values('sm-clock')).toEqual([1590, 1590]);
-  expect(await values('power')).toEqual([412.5, 412.5]);
 }, 60_000);

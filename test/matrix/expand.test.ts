@@ -1,4 +1,4 @@
-import { profileFor } from '../../src/records/optimization-profile.ts';
+import { profileFor } from '../../src/records/cell.ts';
 import { expect, test } from 'vitest';
 
 import { matrixFrom, oneModel } from '../support/matrices.ts';
@@ -65,22 +65,11 @@ test('every part of a cell changes its key', () => {
   expect(variants.at(-1)).toBe(variants[0]);
 });
 
-test('the key of a known cell never changes: histories hang on it', () => {
-  expect(keysOf(oneModel(PLAIN))).toEqual(['56c6b563e66dfa31c012f9315be178e3']);
-});
-
 test('a flag that is off is the same cell as no flag', () => {
   const plain = keysOf(oneModel(PLAIN));
   const both = matrixFrom(oneModel('axes: {precision: fp16, batch: 8, "--useManagedMemory": [false, true]}'));
   expect(both.cells.map(({ cell }) => cell.axisFlags)).toEqual([{}, { '--useManagedMemory': '' }]);
   expect(both.cells[0]?.cell.key).toBe(plain[0]);
-});
-
-test('warm-up and duration on an axis make cells of their own, as settings they do not', () => {
-  const cells = cellsOf('axes: {precision: fp16, batch: 8, warmUpMs: [0, 200], durationS: [1, 3]}');
-  const shown = cells.map(({ method }) => `${method.warmUpMs} ${method.durationS}`);
-  expect(shown).toEqual(['0 1', '0 3', '200 1', '200 3']);
-  expect(new Set(cells.map(({ cell }) => cell.key)).size).toBe(4);
 });
 
 test('identical cells are merged, and it is said', () => {
@@ -202,17 +191,4 @@ test('extends lays one file over another, key by key', () => {
   expect([matrix.name, matrix.repeats, matrix.cells.length]).toEqual(['base', 7, 2]);
   const image = (batch: number): number[] => [batch, 3, 224, 224];
   expect(matrix.cells[0]?.build.profiles[0]).toEqual({ input: { min: image(1), opt: image(8), max: image(64) } });
-});
-
-test('a long duration gets a remark on the resolution of its stamps', () => {
-  const { notes } = matrixFrom(oneModel('axes: {precision: fp16, batch: 8}', 'run: {durationS: 30}'));
-  expect(notes).toEqual([
-    "run.durationS is 30: trtexec's stamps lose resolution after 8 s; several short runs say more than one long one",
-  ]);
-});
-
-test('anchors, aliases and merge keys are YAML, not mistakes', () => {
-  const { cells } = matrixFrom('models:\n  a: &base {onnx: a.onnx, shapes: static}\n  b: {<<: *base, onnx: b.onnx}\n');
-  const models = cells.map(({ build }) => build.source.kind === 'onnx' && build.source.onnx.value);
-  expect(models).toEqual(['a.onnx', 'b.onnx'].map((name) => `${process.cwd()}/${name}`));
 });

@@ -3,9 +3,59 @@ import { basename, join, resolve } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { ROOT } from '../support/bench.ts';
-import { engineKey, environmentId, identityOf, planFor, runId } from './entry.ts';
-import { kept, KEPT } from './kept.ts';
+import { engineKeyOf } from '../../src/engines/build-engine.ts';
+import { matrixIdentity } from '../../src/features/run/resume.ts';
+import { loadMatrix } from '../../src/matrix/load.ts';
+import type { Matrix } from '../../src/matrix/matrix.ts';
+import { makePlan } from '../../src/matrix/plan/make-plan.ts';
+import { type Environment, UNKNOWN_ENVIRONMENT } from '../../src/records/environment.ts';
+import type { Plan, PlannedBuild } from '../../src/records/plan.ts';
+import { runIdOf } from '../../src/run/measure-run.ts';
+import { hashOf } from '../../src/text/canonical-json.ts';
+import { bench, ROOT, temporaryFolder } from '../support/bench.ts';
+import { dialect } from '../support/plan-for.ts';
+import { queryStore } from '../support/store-dump.ts';
+import { kept, KEPT, unpack } from './kept.ts';
+
+/** All that the pins need of the inside of the program, so that a move of files changes this file alone. */
+/** References and identities hold absolute paths of models: here this is where a matrix lies. */
+const matrixOf = (text: string): Matrix =>
+  loadMatrix('/pins/m.yaml', {
+    cwd: '/',
+    readText: (path) => (path === '/pins/m.yaml' ? text : null),
+    hashFiles: () => new Map(),
+    readInputs: () => null,
+  });
+
+/** A run and a profile of each cell, as that version of TensorRT spells them. */
+function planFor(version: string, text: string): Plan {
+  const matrix = matrixOf(text);
+  const options = { seed: 1, repeats: 2, builds: 1, profile: true, forcesTimingCaches: false };
+  return makePlan(matrix, matrix.cells, dialect(version), options);
+}
+
+/** The key of an engine on a machine whose facts are fixed. */
+function engineKey(
+  build: PlannedBuild,
+  tensorrt: string,
+  environment: Partial<Environment>,
+  modelSha256: string,
+): Promise<string> {
+  const program = { env: {}, recordings: null };
+  return engineKeyOf({ environment, plan: { tensorrt }, program }, build, modelSha256);
+}
+
+/** As the store computes it of all that is known of a machine. */
+function environmentId(environment: Partial<Environment>): string {
+  return hashOf({ ...UNKNOWN_ENVIRONMENT, ...environment });
+}
+
+/** What `--resume` compares, to see whether a matrix still means the same. */
+function identityOf(matrix: string): string {
+  return matrixIdentity(matrixOf(matrix));
+}
+
+const runId = runIdOf;
 
 /** Each matrix as these versions of TensorRT spell it. */
 const PLANS = [
@@ -79,3 +129,29 @@ describe('ids that stores of today hold', () => {
 function lines(ids: readonly (readonly string[])[]): string {
   return `${ids.map(([what, id]) => `${id} ${what}`).join('\n')}\n`;
 }
+
+test('findings of then keep their ids, in the tables of now', async () => {
+  const folder = temporaryFolder();
+  unpack('history', folder);
+  const path = join(folder, 'bench.sqlite');
+  expect((await bench(['ls', 'findings'], { cwd: folder })).code).toBe(0);
+  const found = queryStore(path, 'SELECT finding_id, cell_key FROM finding_cells ORDER BY finding_id');
+  expect(found).toHaveLength(3);
+  const text = JSON.stringify(found, null, 1);
+  expect(text).toBe(kept('ids/findings.txt', text));
+});
+
+test('runs, sweeps, environments and cells of an import', async () => {
+  const folder = temporaryFolder();
+  const fixtures = ['h100', 'trtexec/failures', 'trtllm-bench/report.json', 'aiperf'];
+  const paths = fixtures.map((name) => join(ROOT, 'test', 'fixtures', name));
+  const path = join(folder, 'bench.sqlite');
+  await bench(['import', ...paths], { cwd: folder });
+  const stored = queryStore(
+    path,
+    'SELECT run_id, sweep_id, environment_id, cell_key, engine_key, outcome FROM runs ORDER BY run_id',
+  );
+  expect(stored.length).toBeGreaterThan(50);
+  const text = stored.map((row) => JSON.stringify(row)).join('\n');
+  expect(text).toBe(kept('ids/imported.txt', text));
+});

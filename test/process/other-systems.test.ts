@@ -6,7 +6,8 @@ import { beforeAll, describe, expect, test } from 'vitest';
 
 import { otherSystem, PORTABLE_COMMANDS } from '../../src/process/system.ts';
 import { nameSources } from '../../src/features/import/import-group.ts';
-import { benchProcess, type Finished, ROOT, sharedFolder, temporaryFolder } from '../support/bench.ts';
+import { bench, benchProcess, type Finished, ROOT, temporaryFolder } from '../support/bench.ts';
+import { sharedStore } from '../support/made-stores.ts';
 
 const QUICKSTART = join(ROOT, 'matrices', 'quickstart.yaml');
 const PRELOADED = pathToFileURL(join(ROOT, 'test', 'support', 'other-platform.mjs')).href;
@@ -25,10 +26,7 @@ const TYPED: Readonly<Record<(typeof PORTABLE_COMMANDS)[number], readonly string
 let measured: string;
 
 beforeAll(async () => {
-  measured = sharedFolder();
-  for (const set of ['night1', 'night2']) {
-    await benchProcess(['run', QUICKSTART, '--replay', set, '--db', 'bench.sqlite'], { cwd: measured });
-  }
+  measured = join(await sharedStore('nights'), '..');
 });
 
 describe.each(['darwin', 'win32'])('on %s', (platform) => {
@@ -66,11 +64,11 @@ test('bench plan without trtexec says how to plan without it', async () => {
   const nightly = join(ROOT, 'matrices', 'nightly.yaml');
   const env = { PATH: cwd };
   const typed = `bench plan ${nightly} --tensorrt 10.6`;
-  expect(await benchProcess(['plan', nightly], { cwd, env })).toMatchObject({
+  expect(await bench(['plan', nightly], { cwd, env })).toMatchObject({
     code: 3,
     stderr: `bench: no trtexec was found here: name it with --trtexec PATH, or a version to plan for: ${typed}\n`,
   });
-  expect((await benchProcess(typed.split(' ').slice(1), { cwd, env })).code).toBe(0);
+  expect((await bench(typed.split(' ').slice(1), { cwd, env })).code).toBe(0);
 });
 
 test('sweeps have the same names whatever separates folders', () => {
@@ -93,7 +91,7 @@ async function type(args: readonly string[], platform: string | null): Promise<F
     BENCH_TEST_PLATFORM: platform ?? '',
     BENCH_TEST_ATTEMPTS: attempts,
   };
-  const result = await benchProcess(args, { cwd, ...(platform === null ? {} : { env }) });
+  const result = await (platform === null ? bench(args, { cwd }) : benchProcess(args, { cwd, env }));
   const plain = (text: string): string => text.replaceAll(cwd, '.');
   return {
     ...result,

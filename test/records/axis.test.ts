@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { matrixFrom, mistakesIn, oneModel } from '../support/matrices.ts';
+import { matrixFrom, oneModel } from '../support/matrices.ts';
 import { planFor, problems } from '../support/plan-for.ts';
 
 const plainModel = (...rest: readonly string[]) => oneModel('axes: {precision: fp16, batch: 8}', ...rest);
@@ -137,31 +137,6 @@ test('a preview feature of the user stays beside the one that is needed', () => 
   expect(planFor('10.10', text).builds[0]?.args).toContain('--preview=+aliasedPluginIO1003,+runtimeActivationResize');
 });
 
-test('an engine with a runtime of its own is built once for all budgets', () => {
-  const plan = planFor('10.6', withAxis('runtime: [full, lean], weightBudget: [off, auto, "0%", "100%"]'));
-  expect([plan.cells.length, plan.builds.length]).toEqual([8, 2]);
-});
-
-test.each([
-  ['runtime: slim', '44: axes.runtime: "slim" is not one of full, lean, dispatch'],
-  ['weightBudget: "120%"', '49: weightBudget: 120% is none of what it takes: off, auto, a share of the weights (50%)'],
-  ['weightBudget: [off, 50]', '55: weightBudget: 50 is none of what it takes: off, auto, a share of the weights (50%)'],
-  ['device: cuda', '43: device: cuda is none of what it takes: gpu, or a core of the DLA: dla0, dla1, …'],
-  ['memPoolSize: "workspace:1K"', '48: memPoolSize: workspace:1K is none of what it takes: pools with their sizes'],
-  ['builderOptimizationLevel: 6', '61: axes.builderOptimizationLevel: 6: must be at most 5'],
-])('what no trtexec takes is told with what it takes: %s', (axis, said) => {
-  expect(mistakesIn(withAxis(axis))).toEqual([expect.stringContaining(`m.yaml:6:${said}`)]);
-});
-
-test('one flag is not stated in two places', () => {
-  const flags = 'build: {flags: {--maxAuxStreams: 2}}\nrun: {flags: {--useRuntime: lean}}';
-  expect(mistakesIn(withAxis('auxStreams: [0, 4], "--useRuntime": [lean], runtime: lean', flags))).toEqual([
-    'm.yaml:6:55: --useRuntime is the axis runtime already: state one of the two',
-    'm.yaml:7:17: --maxAuxStreams is the axis auxStreams already: state one of the two',
-    'm.yaml:8:15: --useRuntime is the axis runtime already: state one of the two',
-  ]);
-});
-
 describe('an engine that was given', () => {
   const given = (axis: string) =>
     ['models:', '  mine: {engine: mine.plan, shapes: {input: [batch, 3]}}', `axes: {batch: 8, ${axis}}`].join('\n');
@@ -169,12 +144,6 @@ describe('an engine that was given', () => {
   test('is not concerned by what acts when one is built', () => {
     const plan = planFor('11.1', given('auxStreams: [0, 4], weights: [full, stripped]'));
     expect(plan.cells.map(({ label }) => label)).toEqual(['mine 8x3 graph']);
-  });
-
-  test('is run by each runtime', () => {
-    const plan = planFor('11.1', given('runtime: [full, lean], loader: [default, async]'));
-    expect(plan.cells).toHaveLength(4);
-    expect(plan.builds.map(({ args }) => args)).toEqual([[]]);
   });
 
   test('beside models that are built, an axis that does nothing to it is a mistake', () => {
@@ -236,10 +205,6 @@ describe('plugins', () => {
   });
 
   test('what cannot be is told at its place', () => {
-    expect(mistakesIn(plainModel('plugins: {dynamic: [a.so, ./a.so], serialize: [b.so]}'))).toEqual([
-      `m.yaml:7:27: plugins.dynamic: ${folder}/a.so is listed twice`,
-      `m.yaml:7:48: plugins.serialize: ${folder}/b.so is not among plugins.dynamic: the builder must load what the engine is to carry`,
-    ]);
     expect(problems('10.6', withAxis('runtime: [full, lean]', 'plugins: {static: [a.so]}'))).toEqual([
       'm.yaml:7:20: plugins.static need the full runtime, and there are cells with runtime: lean: use plugins.dynamic',
     ]);
@@ -253,9 +218,6 @@ test('a verbose build has it in its log only, and is the same engine', () => {
   expect(plan.builds[0]?.args.at(-1)).toBe('--verbose');
   expect(plan.builds[0]?.buildRef).toBe(plain.builds[0]?.buildRef);
   expect(plan.runs[0]?.args).not.toContain('--verbose');
-  expect(mistakesIn(plainModel('run: {flags: {--verbose: true}}'))).toEqual([
-    'm.yaml:7:15: --verbose is written by the plan: state build.verbose: true, which has it in the log of the build',
-  ]);
 });
 
 test('no compilation cache is a flag of the build, and another engine', () => {
@@ -267,9 +229,4 @@ test('no compilation cache is a flag of the build, and another engine', () => {
   expect(plan.builds[0]?.buildRef).not.toBe(plain.builds[0]?.buildRef);
   expect(plan.cells[0]?.cell.key).toBe(plain.cells[0]?.cell.key);
   expect(problems('8.6', text)[0]).toContain('has no --noCompilationCache: it is there since 9.1');
-});
-
-test('an engine made for compatibility is loaded as one', () => {
-  const text = plainModel('build: {flags: {--versionCompatible: true}}');
-  expect(planFor('11.1', text).runs[0]?.args).toContain('--versionCompatible');
 });

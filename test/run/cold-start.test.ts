@@ -45,17 +45,10 @@ test('cells of their own with repeats of their own, never among the steady times
   expect(argv).toHaveLength(1);
   expect(argv[0]?.argv).toContain('"--warmUp=0","--duration=0","--iterations=10"');
   expect(argv[0]?.argv).not.toContain('useCudaGraph');
-});
-
-test('a name means the cell itself, not its cold starts', async () => {
-  const cwd = temporaryFolder();
-  const matrix = stubMatrix(cwd, ['coldStart: {repeats: 1}', 'repeats: 1', 'profile: true']);
-  const db = join(cwd, 'bench.sqlite');
-  await bench(['run', matrix, '--trtexec', STUB, '--db', db], { cwd });
-  const asked = await bench(['layers', 'small fp16 b8', '--db', db], { cwd });
+  // A name means the cell itself, not its cold starts.
+  const asked = await type('layers', 'small fp16 b8 graph');
   expect([asked.code, asked.stderr]).toEqual([0, '']);
-  const both = await bench(['show', 'small fp16', '--db', db], { cwd });
-  expect(both.stderr).toContain("small fp16 is 4 cells: name one, as in 'small fp16 b1 cold-start'");
+  expect((await type('show', 'small fp16')).stderr).toContain("'small fp16 b1 cold-start'");
 });
 
 test('its metrics are those of trend, compare, check and filters; no deployment is chosen by it', async () => {

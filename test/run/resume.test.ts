@@ -1,10 +1,12 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { appendFileSync, copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { describe, expect, test } from 'vitest';
 
-import { bench, finished, startBench, temporaryFolder } from '../support/bench.ts';
+import { bench, finished, type Finished, startBench, temporaryFolder } from '../support/bench.ts';
+import { GpuMachine } from '../support/gpu-machine.ts';
+import { model, toBytes, valueInfo } from '../support/onnx-writer.ts';
 import { untilGone, writtenPids } from '../support/processes.ts';
 import { queryStore } from '../support/store-dump.ts';
 import { STUB, stubMatrix } from '../support/stub.ts';
@@ -66,23 +68,97 @@ test('--resume of a matrix that was never interrupted, and of one by its name', 
   expect(none.stderr).toContain('no such store');
 });
 
-test.each(['SIGINT', 'SIGTERM'] as const)(
-  'two of %s at once are one: it ends in order',
-  async (signal) => {
-    const folder = temporaryFolder();
-    const db = join(folder, 'bench.sqlite');
-    const journal = join(folder, 'journal');
-    const matrix = stubMatrix(folder, ['repeats: 8']);
-    const child = startBench(['run', matrix, '--trtexec', STUB, '--db', db], {
-      env: { STUB_DELAY_MS: '2000', STUB_JOURNAL: journal },
-    });
+test('two SIGTERM at once are one: it ends in order', async () => {
+  const folder = temporaryFolder();
+  const db = join(folder, 'bench.sqlite');
+  const journal = join(folder, 'journal');
+  const matrix = stubMatrix(folder, ['repeats: 8']);
+  const child = startBench(['run', matrix, '--trtexec', STUB, '--db', db], {
+    env: { STUB_DELAY_MS: '1000', STUB_JOURNAL: journal },
+  });
+  const ended = finished(child);
+  while (!existsSync(journal) || !readFileSync(journal, 'utf8').includes('--loadEngine')) await sleep(30);
+  child.kill('SIGTERM');
+  child.kill('SIGTERM');
+  const { code, stderr } = await ended;
+  expect([code, stderr]).toEqual([130, expect.stringContaining('what was measured is stored')]);
+  expect(queryStore(db, 'SELECT state FROM sweeps')).toEqual([{ state: 'interrupted' }]);
+}, 60_000);
+
+/** A sweep that was interrupted after its first timed run, with a trtexec and a machine of its own. */
+class Interrupted {
+  readonly machine = new GpuMachine(1);
+  readonly matrix = stubMatrix(this.machine.folder, ['repeats: 2']);
+  readonly trtexec = join(this.machine.folder, 'trtexec.mjs');
+  private readonly db = join(this.machine.folder, 'bench.sqlite');
+  private readonly journal = join(this.machine.folder, 'journal');
+
+  constructor() {
+    copyFileSync(STUB, this.trtexec);
+    copyFileSync(join(dirname(STUB), 'stub-answer.mjs'), join(this.machine.folder, 'stub-answer.mjs'));
+  }
+
+  async begin(): Promise<this> {
+    const args = ['run', this.matrix, '--trtexec', this.trtexec, '--db', this.db, '--no-telemetry'];
+    const child = startBench(args, { env: { ...this.env, STUB_DELAY_MS: '500' } });
     const ended = finished(child);
-    while (!existsSync(journal) || !readFileSync(journal, 'utf8').includes('--loadEngine')) await sleep(30);
-    child.kill(signal);
-    child.kill(signal);
-    const { code, stderr } = await ended;
-    expect([code, stderr]).toEqual([130, expect.stringContaining('what was measured is stored')]);
-    expect(queryStore(db, 'SELECT state FROM sweeps')).toEqual([{ state: 'interrupted' }]);
-  },
-  60_000,
-);
+    while (this.timedRuns < 2) await sleep(20);
+    child.kill('SIGINT');
+    const { code } = await ended;
+    if (code !== 130) throw new Error(`not interrupted: it ended with ${code}`);
+    return this;
+  }
+
+  get env(): Record<string, string> {
+    return { ...this.machine.env, STUB_JOURNAL: this.journal };
+  }
+
+  resume(...args: string[]): Promise<Finished> {
+    return bench(['run', '--resume', '--db', this.db, ...args], { env: this.env });
+  }
+
+  get stored(): number {
+    return queryStore(this.db, `SELECT 1 FROM runs WHERE role = 'timed'`).length;
+  }
+
+  private get timedRuns(): number {
+    if (!existsSync(this.journal)) return 0;
+    return readFileSync(this.journal, 'utf8').split('--loadEngine').length - 1;
+  }
+}
+
+const REFUSED = /^bench: sweep \w{8} cannot resume unchanged: (.*)\. Start a new one, or add --anyway\n$/;
+
+async function refusal(sweep: Interrupted): Promise<string> {
+  const { code, stderr } = await sweep.resume();
+  expect(code).toBe(2);
+  return REFUSED.exec(stderr)?.[1] ?? stderr;
+}
+
+test('--resume refuses what is not the same any more: matrix, model, trtexec, driver and GPU', async () => {
+  const sweep = await new Interrupted().begin();
+  const [path, report] = ['model.onnx', 'report.xml'].map((name) => join(sweep.machine.folder, name));
+  const changes: readonly (readonly [file: string, change: (text: string) => string, said: string])[] = [
+    [sweep.matrix, (text) => text.replace('repeats: 2', 'repeats: 3'), `the matrix ${sweep.matrix} has changed`],
+    [sweep.trtexec, (text) => `${text}\n// another one\n`, `${sweep.trtexec} is another program now`],
+    [
+      report ?? '',
+      (text) => text.replace('580.159.04', '590.1.0').replaceAll(sweep.machine.uuids[0] ?? '', 'GPU-new'),
+      `the driver was 580.159.04 and is 590.1.0; it ran on ${sweep.machine.uuids[0]}, which is not used now`,
+    ],
+  ];
+  for (const [file, change, said] of changes) {
+    const text = readFileSync(file, 'utf8');
+    writeFileSync(file, change(text));
+    expect(await refusal(sweep)).toBe(said);
+    writeFileSync(file, text);
+  }
+  // A comment is nothing else.
+  appendFileSync(sweep.matrix, '# nightly\n');
+  writeFileSync(path ?? '', toBytes(model(18, ...valueInfo(11, 'input', ['batch', 3]))));
+  expect(await refusal(sweep)).toBe(`the model ${path} has changed`);
+  const { code, stderr } = await sweep.resume('--anyway');
+  expect([code, code === 0 ? '' : stderr]).toEqual([0, '']);
+  expect(stderr).toContain(`note: going on although the model ${path} has changed\n`);
+  expect(sweep.stored).toBe(4);
+}, 60_000);

@@ -4,10 +4,12 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 
 import { expect, test } from 'vitest';
 
+import { NO_GATE } from '../../src/records/gated-metric.ts';
 import { RunWatch } from '../../src/run/run-watch.ts';
+import { readStoredPlan } from '../../src/run/stored-plan.ts';
 import { peakProcessMib } from '../../src/tools/nvidia-smi/nvidia-smi.ts';
 import { temporaryFolder } from '../support/bench.ts';
-import { type StubSmi, stubSmi } from '../support/nvidia-smi.ts';
+import { stubSmi, type StubSmi } from '../support/nvidia-smi.ts';
 
 const APPS = '41, 512, /opt/trtexec\n42, 812, python3\n';
 
@@ -87,4 +89,22 @@ test.each<[string, string[], number[], number | null]>([
 ])('memory of the GPU that a process holds: %s', (_, lines, pids, expected) => {
   const [from, to] = ['20', '30'].map((second) => new Date(`2026-11-26T09:10:${second}Z`));
   expect(peakProcessMib(lines, new Set(pids), from ?? new Date(), to ?? new Date())).toBe(expected);
+});
+
+const PLAN = {
+  schemaVersion: 1,
+  matrix: 'm',
+  tensorrt: '10.6',
+  seed: 1,
+  repeats: 3,
+  cells: [],
+  builds: [],
+  runs: [],
+  notes: [],
+};
+const PROGRAM = { trtexec: null, replayFolder: null };
+
+test('a plan of a time without a gate has none, and the default space for last good engines', () => {
+  const stored = readStoredPlan(JSON.stringify({ plan: PLAN, program: PROGRAM }));
+  expect([stored?.gate, stored?.keptLastGoodBytes]).toEqual([NO_GATE, 10e9]);
 });

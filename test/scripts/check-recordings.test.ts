@@ -5,16 +5,13 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 
-import { compareQuotes, compareRun } from '../../scripts/check-recordings/check-run.ts';
-import { compareStored, storedDifferences } from '../../scripts/check-recordings/check-store.ts';
-import { checkExports } from '../../scripts/check-recordings/check-exports.ts';
-import { claimsOf } from '../../scripts/check-recordings/claims.ts';
-import { compareFacts } from '../../scripts/check-recordings/compare-facts.ts';
-import { importFolder } from '../../scripts/check-recordings/import-folder.ts';
-import { filesOf, logsOf, readFacts } from '../../scripts/check-recordings/source-text.ts';
-import { StoreReader } from '../../scripts/check-recordings/stored-run.ts';
+import { compareQuotes, compareRun, readFacts } from '../../scripts/check-recordings/check-source.ts';
+import { checkExports } from '../../scripts/check-recordings/exports.ts';
+import { claimsOf, compareFacts } from '../../scripts/check-recordings/facts.ts';
+import { compareStored, storedDifferences, StoreReader } from '../../scripts/check-recordings/stored-run.ts';
+import { filesOf, logsOf } from '../../scripts/check-recordings/text.ts';
 import { readRunFolder } from '../../src/artefacts/read/read-run.ts';
-import { type Finished, finished, ROOT, temporaryFolder } from '../support/bench.ts';
+import { bench, type Finished, finished, ROOT, temporaryFolder } from '../support/bench.ts';
 import { FIXTURES, readFixture } from '../support/recordings.ts';
 
 function check(...args: readonly string[]): Promise<Finished> {
@@ -67,15 +64,6 @@ describe('as a command', () => {
     ]);
   });
 
-  test('a failure that counts as a measurement is said to', async () => {
-    const folder = temporaryFolder();
-    cpSync(join(FIXTURES, 'formats', 'default-run'), join(folder, 'a'), { recursive: true });
-    writeFileSync(join(folder, 'expected.tsv'), 'a\tfailed:timeout\n');
-    const { code, stdout } = await check(folder);
-    expect(code).toBe(1);
-    expect(stdout).toContain('got "measured", which counts as a measurement');
-  });
-
   test('a log that nobody reads, under a name that would move the cursor', async () => {
     const folder = join(temporaryFolder(), 'a\u001b[2Jb\nc');
     cpSync(join(FIXTURES, 'formats', 'graph'), folder, { recursive: true });
@@ -86,16 +74,6 @@ describe('as a command', () => {
     expect(stdout).toContain(
       'a\\u001b[2Jb\\nc/second.log:1: trtexec speaks in this file, but it is not taken for a log\n',
     );
-  });
-
-  test.each([
-    [[], 'usage: npm run check:recordings -- FOLDER'],
-    [['a', 'b'], 'usage: npm run check:recordings -- FOLDER'],
-    [['none-of-this-name'], 'none-of-this-name: no such folder'],
-    [['package.json'], 'package.json: is no folder'],
-    [['matrices'], 'matrices: no trtexec log under this folder'],
-  ])('wrong use is one line: %j', async (args, line) => {
-    expect(await check(...args)).toMatchObject({ code: 2, stdout: '', stderr: `${line}\n` });
   });
 });
 
@@ -147,7 +125,7 @@ describe('what the checker sees', () => {
     const folder = temporaryFolder();
     const name = 'gpu-contended/vit_small.fp8.b8.graph0';
     const store = join(folder, 'bench.sqlite');
-    await importFolder(join(FIXTURES, name), store);
+    await bench(['import', join(FIXTURES, name), '--db', store]);
     const { run, facts, files } = await bothReadings(name);
     const runJson = readFileSync(join(FIXTURES, name, 'run.json'), 'utf8');
     const look = async () => {

@@ -52,7 +52,7 @@ test('a visit to a machine with two GPUs writes a line for each check, and finds
   const report = readFileSync(join(out, 'report.md'), 'utf8').replace(/[\d.]+ s\b/g, 'N s');
   expect(report).toContain('| all GPUs | N s | N s | 1: N s | N s: run several.yaml --gpus all --json |');
   expect(visit('logs').lines).toEqual([
-    'ok  logs: every stored number is that of its log: 48 runs, 1008 values, 0 differences',
+    'ok  logs: every stored number is that of its log: 48 runs, 960 values, 0 differences',
   ]);
   expect(visit('next door')).toEqual({
     status: 0,
@@ -94,29 +94,6 @@ test('a visit finds engines of another level in pairs, in the sweep in which the
   expect(lines[0]?.match(/in 5 of 5 pairs with the engine of sweep \w{8}: the engine/g)).toHaveLength(3);
   expect(lines[0]).toContain('compared: +100.00 % +100.00 % ? ? ?');
 }, 120_000);
-
-test('changed builds are called, with their cause', () => {
-  const { visit } = visitTo(1, 'numbers');
-  expect(visit('changed builds')).toEqual({
-    status: 0,
-    lines: [
-      expect.stringMatching(/^ok {2}changed builds: tuned for batch 32: .* same 0\.00 %; .* same 0\.00 %$/),
-      expect.stringMatching(/^ok {2}changed builds: built with level 0: .* slower 100\.00 %; .* slower 100\.00 %$/),
-      'ok  changed builds: built with level 0: the first cause is the build: options, possible: options changed: build: --builderOptimizationLevel=1 → --builderOptimizationLevel=0',
-    ],
-  });
-}, 60_000);
-
-test('a visit for precisions says the share of each, and what it lacks to look at outputs', () => {
-  const { visit } = visitTo(1, 'precision');
-  expect(visit('vit').lines.map((line) => line.replace(/\d+ layers.*/, 'N layers'))).toEqual([
-    'ok  vit: every run is measured: {"measured":6,"unfit":0,"failed":0,"skipped":0,"kept":0,"replaced":0}',
-    'not ok  vit: fp8 really runs: N layers',
-  ]);
-  expect(visit('decoder').lines).toEqual([
-    'not ok  decoder: ran to its end: no model decoder.onnx among those of --models',
-  ]);
-}, 60_000);
 
 test.each([
   [['numbers'], /^usage: /],

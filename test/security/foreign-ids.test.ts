@@ -4,17 +4,17 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { writeAtomically } from '../../src/artefacts/files.ts';
-import { runFolderOf, temporaryPath } from '../../src/artefacts/layout.ts';
+import { writeAtomically } from '../../src/files/files.ts';
+import { temporaryPath } from '../../src/files/layout.ts';
 import { printable } from '../../src/text/printable.ts';
 import { bench, sharedFolder, temporaryFolder } from '../support/bench.ts';
+import { storeIn } from '../support/made-stores.ts';
 import { FIXTURES } from '../support/recordings.ts';
 import { queryStore } from '../support/store-dump.ts';
 
 const { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } = fs;
 
 const ID = 'a'.repeat(32);
-const OTHER_ID = 'b'.repeat(32);
 
 /** A run folder with a real log, whose run.json says these things. */
 function foreignRun(folder: string, manifest: object): void {
@@ -34,8 +34,6 @@ describe('ids of a foreign run.json', () => {
   test.each([
     ['runId', '../../../../victim/evil'],
     ['sweepId', '../../victim'],
-    ['runId', '.'],
-    ['sweepId', `./${ID}`],
     ['sweepId', `${ID}/`],
     ['runId', 'a\u0000b'],
   ])('%s %j becomes no path, and that is said', async (field, value) => {
@@ -55,19 +53,13 @@ describe('ids of a foreign run.json', () => {
       expect(folder).toMatch(/^[0-9a-f]{32}\/[0-9a-f]{32}$/);
     }
   });
-
-  test('nothing but an id becomes the name of a folder', () => {
-    expect(runFolderOf('/a', ID, OTHER_ID)).toBe(`/a/${ID}/${OTHER_ID}`);
-    expect(() => runFolderOf('/a', '..', OTHER_ID)).toThrow('is no id');
-    expect(() => runFolderOf('/a', ID, `${OTHER_ID}/..`)).toThrow('is no id');
-  });
 });
 
 describe('beside a sweep that was measured here', () => {
   let made = '';
   beforeAll(async () => {
     made = sharedFolder();
-    await bench(['run', 'matrices/quickstart.yaml', '--repeats', '1', '--db', join(made, 'bench.sqlite')]);
+    await storeIn(made, 'pair');
   });
 
   function store(): { cwd: string; sweepId: string; sweepFolder: string } {
@@ -84,7 +76,7 @@ describe('beside a sweep that was measured here', () => {
     foreignRun(join(cwd, 'evil'), { sweepId, runId: ID });
     const alone = await bench(['import', 'evil', '--db', 'bench.sqlite'], { cwd });
     expect(alone.code).toBe(2);
-    expect(alone.stderr).toMatch(/^bench: .*evil: goes by sweep .{8}, which is here already, but there is no/);
+    expect(alone.stderr).toMatch(/^bench: .*evil: has the id of sweep .{8}, which is here already, but there is no/);
     expect(alone.stderr.split('\n')).toHaveLength(2);
     // With a manifest of its own, and also where the store itself is lost.
     mkdirSync(join(cwd, 'sweep'));
@@ -97,24 +89,6 @@ describe('beside a sweep that was measured here', () => {
     expect(readFileSync(join(sweepFolder, 'sweep.json'), 'utf8')).toBe(before);
     expect(existsSync(join(sweepFolder, ID))).toBe(false);
     expect(queryStore(join(cwd, 'bench.sqlite'), `SELECT 1 FROM runs WHERE run_id = '${ID}'`)).toEqual([]);
-  });
-
-  test('its own artefacts, and a copy of them, still rebuild it', async () => {
-    const { cwd, sweepFolder } = store();
-    const runs = 'SELECT run_id, sweep_id, outcome FROM runs ORDER BY run_id';
-    const expected = queryStore(join(cwd, 'bench.sqlite'), runs);
-    cpSync(sweepFolder, join(cwd, 'copy'), { recursive: true });
-    rmSync(join(cwd, 'bench.sqlite'));
-    mkdirSync(join(cwd, 'elsewhere'));
-    for (const [from, db] of [
-      ['artefacts', 'bench.sqlite'],
-      ['copy', 'bench.sqlite'],
-      ['copy', 'elsewhere/bench.sqlite'],
-    ] as const) {
-      const { code, stderr } = await bench(['import', from, '--db', db], { cwd });
-      expect([code, stderr]).toEqual([0, '']);
-      expect(queryStore(join(cwd, db), runs)).toEqual(expected);
-    }
   });
 
   test('a link in its place is neither written to nor pruned', async () => {

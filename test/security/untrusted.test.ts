@@ -35,10 +35,6 @@ const CASES: readonly (readonly [text: string, refusal: RegExp])[] = [
   [`models: {m: {shapes: {x: [1, 3]}, engine: e.plan}}`, /models\.m\.engine: /],
   [`plugins: {dynamic: [./evil.so]}\nmodels: {m: ${MODEL}}`, /m\.yaml:1:1: plugins: loads libraries/],
   [
-    `models: {m: {plugins: {static: ./evil.so}, shapes: {x: [1, 3]}, precisions: {fp16: {onnx: m.onnx}}}}`,
-    /models\.m\.plugins: loads libraries/,
-  ],
-  [
     `models: {m: ${MODEL}}\nbuild: {flags: {--dynamicPlugins: [./evil.so]}}`,
     /m\.yaml:2:17: build\.flags\.--dynamicPlugins: loads libraries \(\.\/evil\.so\)/,
   ],
@@ -46,14 +42,8 @@ const CASES: readonly (readonly [text: string, refusal: RegExp])[] = [
   [`models: {m: ${MODEL}}\nrun: {flags: {--exportTimes: /tmp/x}}`, /run\.flags\.--exportTimes: writes/],
   [`models: {m: ${MODEL}}\naxes: {"--plugins": [a.so]}`, /axes\.--plugins: loads libraries/],
   [`models: {m: ${MODEL}}\naxes: {precision: fp16, env: {LD_PRELOAD: [./evil.so]}}`, /axes\.env: sets variables/],
-  [`models: {m: ${MODEL}}\naxes: {precision: fp16}\ninclude: [{env: {PATH: .}}]`, /include\.0\.env: sets variables/],
-  [
-    `models: {m: ${MODEL}}\nbuild: {flags: {--safetyPlugins: ./evil.so}}`,
-    /build\.flags\.--safetyPlugins: loads libraries/,
-  ],
   [`models: {m: {shapes: {x: [1, 3]}, precisions: {fp16: {engine: e.plan}}}}`, /models\.m\.precisions\.fp16\.engine: /],
   [`models: {m: ${MODEL}}\nprecisions: {fp16: {engine: e.plan}}`, /precisions\.fp16\.engine: /],
-  [`models: {m: ${MODEL}}\nbuild: {flags: {--tuningCacheFile: /tmp/x}}`, /build\.flags\.--tuningCacheFile: writes/],
   [
     `models: {m: ${MODEL}}\nbuild: {flags: {--remoteAutoTuningConfig: "ssh://host"}}`,
     /build\.flags\.--remoteAutoTuningConfig: connects/,

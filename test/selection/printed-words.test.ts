@@ -45,10 +45,8 @@ test.each([
 describe('other words', () => {
   test.each([
     [['b8'], 8],
-    [['small', 'b8'], 4],
     [['fp8', 'b8', 'batch>4'], 4],
     [['fp8 | b1'], 16],
-    [['vit_small', 'vit_base'], 24],
     [['VIT_SMALL', '!fp8'], 6],
   ])('%j are %i cells', async (words, count) => {
     expect(await trendOf(...words)).toHaveLength(count);
@@ -58,7 +56,6 @@ describe('other words', () => {
 test.each([
   ['show', ['show', 'vit_small fp16 b8 graph']],
   ['repro', ['repro', 'vit_small fp16 b8 graph']],
-  ['noise', ['noise', 'vit_small', 'fp16', 'b8', 'graph']],
   ['why', ['why', 'vit_small', 'b8', 'no-graph fp16']],
   ['why of two cells', ['why', 'vit_small b8 graph', 'fp16', 'fp8']],
 ])('%s takes the words', async (_, args) => {

@@ -75,7 +75,7 @@ describe('a store without a branch beside it', () => {
     expect(page.code).toBe(0);
   });
 
-  test.each([[['check']], [['compare']], [['trend']], [['noise']], [['report', '--md']]])(
+  test.each([[['check']], [['trend']], [['report', '--md']]])(
     '%j names a branch of which nothing is stored, and those that are',
     async (args) => {
       const { code, stderr } = await inFolder(...args, '--branch', 'master');
@@ -133,8 +133,8 @@ describe('what names nothing is refused before anything runs', () => {
 
   test.each([
     [['--commit', 'nosuch'], '--commit nosuch: no such commit in this repository'],
-    [['--commit', ''], 'It is empty: is the variable that it is from set?'],
-    [['--branch', ' '], 'It is empty: is the variable that it is from set?'],
+    [['--commit', ''], 'It is empty: is its shell variable set?'],
+    [['--branch', ' '], 'It is empty: is its shell variable set?'],
   ])('run %j', async (args, words) => {
     const cwd = repository.folder;
     await bench(['run', MATRIX, '--repeats', '1'], { cwd });

@@ -158,11 +158,7 @@ describe('--rebuild compares the rows with a store made from the artefacts', () 
       'median_ms',
     ],
     ['samples', 'UPDATE samples SET data = substr(data, 1, length(data) / 2)', 'data'],
-    ['layer_profiles', `UPDATE layer_profiles SET data = x'00'`, 'data'],
-    ['sweeps', `UPDATE sweeps SET git_commit = 'abc'`, 'git_commit'],
     ['cells', 'UPDATE cells SET cuda_graph = 1 - cuda_graph', 'cuda_graph'],
-    ['builds', 'UPDATE builds SET build_s = 9', 'build_s'],
-    ['runs', `UPDATE runs SET notes = '{}}'`, 'notes'],
     ['measurements', `UPDATE measurements SET gpu_busy = x'00ff'`, 'gpu_busy'],
     ['run_hints', 'DELETE FROM run_hints', 'that the artefacts give'],
     [

@@ -1,16 +1,18 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 
 import { type Io, lookOf } from '../../src/cli/io.ts';
-import { shellQuote } from '../../src/text/shell-quote.ts';
-import { spawnHere } from './spawn-here.ts';
+import { BenchError } from '../../src/errors.ts';
 import { definedVariables } from '../../src/process/environment-variables.ts';
+import { type Invocation, type Spawn, spawnProcess } from '../../src/process/spawn.ts';
+import { shellQuote } from '../../src/text/shell-quote.ts';
+import { answer } from '../../src/trtexec/replay/answer.ts';
 
 export const ROOT = join(import.meta.dirname, '..', '..');
 const BENCH = join(ROOT, 'bin', 'bench.js');
@@ -42,14 +44,16 @@ interface Bundle {
  * users have it: that loads ten times as fast as the sources.
  */
 export async function bench(args: readonly string[], options: BenchOptions = {}): Promise<Finished> {
-  if (namesRelativeFile(args, options)) return benchProcess(args, options);
+  const { cwd = ROOT } = options;
+  // Imported folders with a relative path are looked for from the folder of the process, which is one for all calls.
+  if (working > 0 && cwd !== process.cwd()) return benchProcess(args, options);
   const { main }: Bundle = await import(MAIN);
   const env = environmentOf(options);
   const look = lookOf({}, env);
   let stdout = '';
   let stderr = '';
-  const code = await main(args, {
-    cwd: options.cwd ?? ROOT,
+  const io: Io = {
+    cwd,
     env,
     now: () => options.now ?? new Date(),
     out: (text) => void (stdout += text),
@@ -60,18 +64,20 @@ export async function bench(args: readonly string[], options: BenchOptions = {})
     errLook: look,
     spawn: spawnHere,
     signal: new AbortController().signal,
-  });
-  return asWritten(args, { code, signal: null, stdout, stderr });
+  };
+  if (working === 0) process.chdir(cwd);
+  working += 1;
+  try {
+    const code = await main(args, io);
+    return asWritten(args, { code, signal: null, stdout, stderr });
+  } finally {
+    working -= 1;
+    if (working === 0) process.chdir(ROOT);
+  }
 }
 
-/** Commands whose files are all found from `Io.cwd`. */
-const BY_IO = ['ab', 'bisect', 'plan', 'run'];
-
-/** Imported folders with a relative path are looked for from the folder of the process, whatever `Io.cwd` is. */
-function namesRelativeFile([command = '', ...args]: readonly string[], { cwd = ROOT }: BenchOptions): boolean {
-  if (cwd === process.cwd() || BY_IO.includes(command)) return false;
-  return args.some((arg) => arg !== '' && !isAbsolute(arg) && existsSync(join(cwd, arg)));
-}
+/** Calls of `bench` that are at work in this process. */
+let working = 0;
 
 /** The environment that `bench` finds: that of the tests, but for what would make it depend on who runs them. */
 function environmentOf({ env = {} }: BenchOptions): Readonly<Record<string, string | undefined>> {
@@ -114,7 +120,14 @@ export function finished(child: ChildProcess): Promise<Finished> {
   });
 }
 
-/** Printed commands as they are written: that bench adds the store that was named is `name-store.test.ts`'s. */
+/** Of a call of `bench` with `expect(…).toEqual`: exit code 2, nothing on standard output, and one line that says why. */
+export function refusal(said: string | RegExp): Finished {
+  const source = typeof said === 'string' ? said.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`) : said.source;
+  const line = new RegExp(String.raw`(?<![^])(?=bench: [^\n]*\n(?![^]))[^]*?(?:${source})`, 'm');
+  return { code: 2, signal: null, stdout: '', stderr: expect.stringMatching(line) };
+}
+
+/** Printed commands as they are written: that bench adds the store that was named is `cli/main.test.ts`'s. */
 function asWritten(args: readonly string[], { stdout, stderr, ...ended }: Finished): Finished {
   const place = args.indexOf('--db');
   if (place === -1 || args.includes('--json')) return { ...ended, stdout, stderr };
@@ -141,4 +154,84 @@ const folders: string[] = [];
 /** What is left at the end of a test file. */
 export function removeSharedFolders(): void {
   for (const folder of [...folders.splice(0), LOCKS]) rmSync(folder, { recursive: true, force: true });
+}
+
+const REPLAY = join(ROOT, 'dist', 'replay.js');
+
+/** What a program would have left. */
+interface Answered {
+  readonly stdout: Buffer | string;
+  readonly stderr: Buffer | string;
+  readonly exitCode: number;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/**
+ * Starts a process, unless it is one that answers from recordings (`src/trtexec/replay/trtexec.ts`), or a stand-in for
+ * trtexec where it just answers: they answer here, at a tenth of the cost, and have no process that could be ended.
+ * Tests of replay itself, and of signals, start them.
+ */
+export const spawnHere: Spawn = async (invocation, signal, onStart) => {
+  const program = invocation.args[0] === REPLAY ? replayOf(invocation) : await standIn(invocation);
+  if (program === null || signal.aborted) return spawnProcess(invocation, signal, onStart);
+  const startedAt = new Date();
+  const start = performance.now();
+  const { stdout, stderr, exitCode, signal: endedBy } = program();
+  writeFileSync(invocation.stdoutPath, stdout);
+  writeFileSync(invocation.stderrPath, stderr);
+  return {
+    exitCode: endedBy === null ? exitCode : null,
+    signal: endedBy,
+    timedOut: false,
+    limit: null,
+    cancelled: signal.aborted,
+    logTooLong: false,
+    startProblem: null,
+    startedAt,
+    wallS: (performance.now() - start) / 1000,
+  };
+};
+
+function replayOf({ args, cwd, env }: Invocation): (() => Answered) | null {
+  if (env['BENCH_REPLAY_TIMING'] === 'original') return null;
+  const folder = env['BENCH_REPLAY_SET'] ?? '';
+  const index = Number(env['BENCH_REPLAY_INDEX'] ?? 0);
+  return () => {
+    try {
+      return answer(args.slice(1), { folder, cwd, index, reportPath: env['BENCH_REPLAY_REPORT'] ?? null });
+    } catch (error) {
+      if (!(error instanceof BenchError)) throw error;
+      return { stdout: '', stderr: `replay error: ${error.message}\n`, exitCode: 2, signal: null };
+    }
+  };
+}
+
+interface Start extends Pick<Invocation, 'args' | 'env' | 'cwd'> {}
+
+interface StandIn {
+  readonly needsProcess: (start: Start) => boolean;
+  /** What its process would print last, after a delay, is printed as all else. */
+  readonly answer: (
+    start: Start,
+    streams: { readonly out: (text: string) => void; readonly err: (text: string) => void },
+  ) => { readonly last: string; readonly exitCode: number };
+}
+
+const STAND_INS = ['stub', 'bisect'].map((name) => join(import.meta.dirname, `${name}-trtexec.mjs`));
+
+async function standIn({ file, args, env, cwd }: Invocation): Promise<(() => Answered) | null> {
+  const program = existsSync(file) ? STAND_INS.find((path) => realpathSync(file) === path) : undefined;
+  if (program === undefined) return null;
+  const standsIn: StandIn = await import(pathToFileURL(program.replace('-trtexec', '-answer')).href);
+  const start = { args, env, cwd };
+  if (standsIn.needsProcess(start)) return null;
+  return () => {
+    let stdout = '';
+    let stderr = '';
+    const { last, exitCode } = standsIn.answer(start, {
+      out: (text) => void (stdout += text),
+      err: (text) => void (stderr += text),
+    });
+    return { stdout: stdout + last, stderr, exitCode, signal: null };
+  };
 }

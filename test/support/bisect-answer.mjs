@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 
-import { answer } from './stub-answer.mjs';
+import { answer as answerOfStub } from './stub-answer.mjs';
 
 export { needsProcess } from './stub-answer.mjs';
 
@@ -40,9 +40,9 @@ export function prepared({ args, env, cwd }) {
 }
 
 /** As `answer` of the stub. */
-export function answerAsBuilt(start, streams) {
+export function answer(start, streams) {
   const { start: changed, end } = prepared(start);
-  const answered = answer(changed, streams);
+  const answered = answerOfStub(changed, streams);
   end();
   return answered;
 }

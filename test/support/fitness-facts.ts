@@ -1,28 +1,12 @@
+import { NOT_WATCHED, summariseTelemetry } from '../../src/tools/nvidia-smi/gpu-samples.ts';
 import type { RunTelemetry } from '../../src/records/telemetry.ts';
 import type { QueryTimes } from '../../src/trtexec/run-facts.ts';
 import type { FitnessFacts } from '../../src/trtexec/fitness/facts.ts';
 import { derive } from '../../src/trtexec/log/derived.ts';
 import { onlyRun } from './recordings.ts';
 
-export const NO_TELEMETRY: RunTelemetry = {
-  samples: 20,
-  smClockMhz: null,
-  smClockMinMhz: null,
-  memoryClockMhz: null,
-  powerW: null,
-  powerMaxW: null,
-  powerLimitW: null,
-  temperatureMaxC: null,
-  gpuUtilisationPercent: null,
-  memoryUsedMaxMib: null,
-  clockReasons: {},
-  pcieGeneration: null,
-  pcieWidth: null,
-  otherProcesses: [],
-  hostLoad: null,
-  hostMemoryMaxMib: null,
-  processMemoryMaxMib: null,
-};
+/** Watched, and nothing seen. */
+export const NO_TELEMETRY: RunTelemetry = { ...summariseTelemetry([], NOT_WATCHED), samples: 20 };
 
 interface Summary {
   readonly throughputQps?: number;

@@ -1,14 +1,19 @@
-import type { CellEvidence, MetricHistory, PairResult, SweepEvidence } from '../../src/judge/gate/evidence.ts';
+import {
+  type Candidate,
+  type CellEvidence,
+  type MetricHistory,
+  type PairResult,
+  type SweepEvidence,
+  type SweepVerdict,
+  gateRules,
+} from '../../src/judge/gate/evidence.ts';
 import { judgeSweep } from '../../src/judge/gate/judge-sweep.ts';
-import { gateRules } from '../../src/judge/gate/limits.ts';
-import type { Candidate, SweepVerdict } from '../../src/judge/gate/verdict.ts';
 import type { KeyedCell } from '../../src/records/cell.ts';
 import type { Environment } from '../../src/records/environment.ts';
 import type { Finding } from '../../src/records/finding.ts';
-import { type GateSettings, NO_GATE } from '../../src/records/gate-settings.ts';
-import type { GatedMetricId } from '../../src/records/gated-metric.ts';
+import { type GateSettings, type GatedMetricId, NO_GATE } from '../../src/records/gated-metric.ts';
 import { newSweep } from '../../src/records/sweep.ts';
-import { median } from '../../src/statistics/median.ts';
+import { median } from '../../src/statistics/order-statistics.ts';
 import { sweepOfNight } from './simulated-store.ts';
 
 /** A made-up series as the gate lives through it. */

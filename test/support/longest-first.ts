@@ -4,7 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const LONGEST = `docs/docs features/bisect/bisect features/slurm/recipe features/slurm/recipe-losses
   features/slurm/recipe-accounting features/slurm/recipe-controller judge/history/targets
   machine/clock-lock machine/gpus run/kills run/resume run/trouble engines/engines variants/variants
-  features/import/import features/completion/shells features/ab/ab pins/scenes store/merge-cut-off
+  features/import/import features/completion/shells features/ab/ab pins/scenes store/merge/merge
   html/report terminal/terminal package`.split(/\s+/);
 
 /** The longest files begin first. */

@@ -1,38 +1,41 @@
+import type * as z from 'zod';
+
 import * as model from '../../src/features/model/output.ts';
 import { ackOutput } from '../../src/features/ack/ack.ts';
 import { attachOutput } from '../../src/features/show/attach.ts';
 import { baselinesOutput } from '../../src/features/baseline/baseline.ts';
-import { bisectOutput } from '../../src/features/bisect/output.ts';
+import { bisectOutput } from '../../src/features/bisect/report.ts';
 import { checked, shownFinding } from '../../src/features/check/output.ts';
 import { pareto, slo } from '../../src/features/choose/output.ts';
-import { search } from '../../src/features/run/search/output.ts';
-import { ab } from '../../src/features/experiment/output.ts';
+import { search } from '../../src/features/run/search/search-report.ts';
+import { ab } from '../../src/features/experiment/report.ts';
 import { comparison } from '../../src/features/compare/output.ts';
 import * as db from '../../src/features/db/output.ts';
 import { doctorOutput } from '../../src/features/doctor/output.ts';
-import { enginesGcOutput, enginesOutput } from '../../src/features/engines/output.ts';
-import { exported } from '../../src/features/export/output.ts';
-import { importOutput } from '../../src/features/import/output.ts';
+import { enginesGcOutput, enginesOutput } from '../../src/features/engines/text.ts';
+import { exported } from '../../src/features/export/trace.ts';
+import { importOutput } from '../../src/features/import/text.ts';
 import { initOutput } from '../../src/features/init/output.ts';
 import { layers, layersDiff, layersKernels } from '../../src/features/layers/output.ts';
 import { cellsOutput, findingsOutput, machinesOutput, sweepsOutput } from '../../src/features/ls/output.ts';
-import { noise } from '../../src/features/noise/output.ts';
-import { parseOutput } from '../../src/features/parse/output.ts';
-import { planOutput } from '../../src/features/plan/output.ts';
-import { profileOutput } from '../../src/features/profile/output.ts';
+import { noiseOutput } from '../../src/features/noise/noise.ts';
+import { parseOutput } from '../../src/features/parse/parse.ts';
+import { planOutput } from '../../src/features/plan/plan.ts';
+import { profileOutput } from '../../src/features/profile/target.ts';
 import { report, reportHtml, serve, upgrade } from '../../src/features/report/output.ts';
 import { reproBundle, reproOutput } from '../../src/features/repro/output.ts';
 import { explainOutput, shownCell, shownRun, shownSweep } from '../../src/features/show/output.ts';
-import { cancelled, collected, submitted } from '../../src/features/slurm/output.ts';
-import { trend } from '../../src/features/trend/output.ts';
-import { why } from '../../src/features/why/output.ts';
+import { cancelled, collected, submitted } from '../../src/features/slurm/text.ts';
+import { trend } from '../../src/features/trend/text.ts';
+import { why } from '../../src/features/why/text.ts';
+import { bench, type BenchOptions, type Finished } from './bench.ts';
 
 /** Every `--json` output by the name that `bench schema` knows it by, with its type. */
 export const OUTPUTS = {
   compare: comparison,
   check: checked,
   ack: ackOutput,
-  noise,
+  noise: noiseOutput,
   accuracy: model.accuracyOutput,
   pareto,
   slo,
@@ -85,3 +88,26 @@ export const OUTPUTS = {
   upgrade,
   serve,
 } as const;
+
+interface Answer<Json> extends Omit<Finished, 'stdout'> {
+  readonly json: Json;
+}
+
+/** What `bench` says with `--json`, as its schema has it. */
+export async function benchJson<Json>(
+  schema: z.ZodType<Json>,
+  args: readonly string[],
+  options?: BenchOptions,
+): Promise<Answer<Json>> {
+  const { stdout, ...ended } = await bench([...args, '--json'], options);
+  if (stdout === '') throw new Error(ended.stderr);
+  return { ...ended, json: schema.parse(JSON.parse(stdout)) };
+}
+
+export async function jsonOf<Json>(
+  schema: z.ZodType<Json>,
+  args: readonly string[],
+  options?: BenchOptions,
+): Promise<Json> {
+  return (await benchJson(schema, args, options)).json;
+}

@@ -1,6 +1,6 @@
 import type { Precision } from '../../src/records/cell.ts';
 import { imageCell } from './image-cell.ts';
-import { cellLabel } from '../../src/text/cell-label.ts';
+import { cellLabel } from '../../src/records/cell-label.ts';
 import type { Plan, PlannedRun } from '../../src/records/plan.ts';
 import { NO_PHASE_LIMITS } from '../../src/records/time-limit.ts';
 

@@ -6,13 +6,13 @@ import { emptyManifest, type RunManifest } from '../../src/artefacts/run-manifes
 import { writeSweepManifest } from '../../src/artefacts/sweep-manifest.ts';
 import { hashOf } from '../../src/text/canonical-json.ts';
 import type { Shard } from '../../src/tools/slurm/states.ts';
-import { NO_GATE } from '../../src/records/gate-settings.ts';
-import { NO_GIT, type Sweep } from '../../src/records/sweep.ts';
+import { NO_GATE } from '../../src/records/gated-metric.ts';
+import { newSweep } from '../../src/records/sweep.ts';
 import { runIdOf } from '../../src/run/measure-run.ts';
 import type { StoredPlan } from '../../src/run/stored-plan.ts';
 import { Dialect } from '../../src/trtexec/arguments/dialect.ts';
 import { makePlan } from '../../src/matrix/plan/make-plan.ts';
-import { planOfShard, shardPlan } from '../../src/matrix/plan/shards.ts';
+import { planOfShard, shardPlan } from '../../src/matrix/plan/assign-gpus.ts';
 import { finishShard } from '../../src/features/slurm/worker.ts';
 import { type ShardAttempt, RunFolder, type RunPlan } from '../../src/features/slurm/run-folder.ts';
 import { matrixFrom } from './matrices.ts';
@@ -23,23 +23,16 @@ const RECORDED_RUN = join(RECORDINGS, 'nights_1_vit_small.fp16.b8.graph1');
 const SAMPLES = 'times.json';
 const AT = '2026-11-21T02:00:00.000Z';
 
-const SWEEP: Sweep = {
-  ...NO_GIT,
+const SWEEP = newSweep({
   sweepId: 'a'.repeat(32),
   source: 'run',
-  name: null,
   matrix: 'shards',
   provenance: 'recorded',
-  recordingSet: null,
-  state: 'running',
   startedAt: AT,
-  finishedAt: null,
   seed: 1,
   toolVersion: '0',
-  trtexec: null,
   tensorrt: '10.16',
-  host: null,
-};
+});
 
 /**
  * The folder of a run as the tasks of a job array leave it: each shard has a build and a timed run of one cell. All of

@@ -23,7 +23,7 @@ function statistics(value) {
 /** Whether it does something that only a process of its own can do: it ends by a signal, hangs, or takes some time. */
 export function needsProcess(start) {
   const { STUB_DELAY_MS, STUB_WRITE_MS } = start.env;
-  return ['crash', 'hangs', 'stubborn'].includes(ruleOf(start)) || [STUB_DELAY_MS, STUB_WRITE_MS].some(Number);
+  return ['crash', 'hangs', 'lasts', 'stubborn'].includes(ruleOf(start)) || [STUB_DELAY_MS, STUB_WRITE_MS].some(Number);
 }
 
 /**
@@ -72,12 +72,12 @@ export function answer({ args, env, cwd }, { out, err }) {
    * STUB_WRITE_MS: so long the file is half of what it will be. STUB_LUCK: a part of what is built is by chance.
    * STUB_ENGINE_FACTOR: every run of the engine takes so many times as long.
    */
-  function writeEngine(isUnlucky) {
+  function writeEngine() {
     const path = fileOf('--saveEngine');
     const luck = env.STUB_LUCK === undefined ? '' : ` ${randomUUID()}`;
     const own = line.replace(/--(?:saveEngine|timingCacheFile)=\S+/g, '');
     const factor = env.STUB_ENGINE_FACTOR === undefined ? '' : ` factor ${env.STUB_ENGINE_FACTOR};`;
-    const text = `engine of ${own}${factor}${luck}${isUnlucky ? UNLUCKY : ''}`;
+    const text = `engine of ${own}${factor}${luck}`;
     writeFileSync(path, text.slice(0, text.length / 2));
     const waitMs = Number(env.STUB_WRITE_MS ?? 0);
     if (waitMs > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, waitMs);
@@ -95,34 +95,18 @@ export function answer({ args, env, cwd }, { out, err }) {
     say(`[TRT] Saved ${statSync(path).size} bytes of timing cache to ${valueOf('--timingCacheFile')}`);
   }
 
-  /** STUB_UNLUCKY_PERCENT: every second build, by the journal, is so much slower and has another kernel. */
-  const UNLUCKY = ' with bad luck';
-  const unluckyPercent = Number(env.STUB_UNLUCKY_PERCENT ?? 0);
-
   function slownessOfEngine() {
     const path = fileOf('--loadEngine');
     const text = existsSync(path) && statSync(path).isFile() ? readFileSync(path, 'utf8') : '';
-    if (unluckyPercent === 0) return Number(/ factor ([\d.]+);/.exec(text)?.[1] ?? 1);
-    return text.endsWith(UNLUCKY) ? 1 + unluckyPercent / 100 : 1;
-  }
-
-  function layersOfBuild(isUnlucky) {
-    if (unluckyPercent === 0) return ['one', 'two'];
-    const TacticName = isUnlucky ? 'sm90_gemm_nn_n' : 'sm90_gemm_tn_n';
-    return [
-      { Name: 'one', LayerType: 'gemm', TacticName },
-      { Name: 'two', LayerType: 'conv', TacticName: 'sm90_conv' },
-    ];
+    return Number(/ factor ([\d.]+);/.exec(text)?.[1] ?? 1);
   }
 
   function build() {
-    const builds = unluckyPercent === 0 ? [] : journal().filter((entry) => entry.includes('--saveEngine'));
-    const isUnlucky = unluckyPercent !== 0 && builds.length % 2 === 0;
     sayAll('Engine built in 1.5 sec.', 'Created engine with size: 1.25 MiB');
-    if (rule !== 'noEngine') writeEngine(isUnlucky);
+    if (rule !== 'noEngine') writeEngine();
     writeTimingCache();
     if (valueOf('--exportLayerInfo'))
-      writeFileSync(fileOf('--exportLayerInfo'), JSON.stringify({ Layers: layersOfBuild(isUnlucky), Bindings: [] }));
+      writeFileSync(fileOf('--exportLayerInfo'), JSON.stringify({ Layers: ['one', 'two'], Bindings: [] }));
     if (on('--timeRefit')) say('Engine refitted in 2.5 ms.');
     say('Skipped inference phase since --skipInference is added.');
   }
@@ -243,7 +227,7 @@ export function answer({ args, env, cwd }, { out, err }) {
   if (env.STUB_JOURNAL) appendFileSync(resolve(cwd, env.STUB_JOURNAL), `${line}\n`);
   if (args.includes('--help')) {
     out(`&&&& RUNNING TensorRT.trtexec [TensorRT v${version}] [b26] # trtexec --help\n`);
-    return { last: `=== Model Options ===\n  --onnx=<file>\n  ${env.STUB_HELP ?? ''}\n`, exitCode: 0 };
+    return { last: '=== Model Options ===\n  --onnx=<file>\n  \n', exitCode: 0 };
   }
   out(`&&&& RUNNING ${marker}\n`);
   if (rule === 'fails' || rule === 'doesNotLoad') {

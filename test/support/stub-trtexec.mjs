@@ -26,8 +26,9 @@ if (rule === 'crash' && !isHelp) {
   begin();
   err('[11/21/2026-07:33:53] [E] [TRT] Cuda failure: out of memory\n');
   process.kill(process.pid, 'SIGABRT');
-} else if ((rule === 'hangs' || rule === 'stubborn') && !isHelp) {
+} else if (['hangs', 'lasts', 'stubborn'].includes(rule) && !isHelp) {
   begin();
+  if (rule === 'lasts') out('[11/21/2026-07:33:53] [I] Starting inference\n');
   if (rule === 'stubborn') for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(name, () => {});
   // A child of its own, as a plugin or a wrapper script might start: it must not outlive the run.
   const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 120000)'], { stdio: 'ignore' });

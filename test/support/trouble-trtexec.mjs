@@ -119,10 +119,6 @@ function holdOut() {
 /** A trouble after which it says no more. */
 const STOPPED = {
   silent: wait,
-  hangsInLoad() {
-    begin();
-    wait();
-  },
   hangsInTimedPart() {
     begin();
     say('Starting inference');
@@ -139,12 +135,6 @@ const STOPPED = {
     say('Starting inference');
     process.kill(process.pid, 'SIGKILL');
   },
-  noEngine() {
-    begin();
-    say('Created engine with size: 1.25 MiB');
-    say('Skipped inference phase since --skipInference is added.');
-    process.stdout.write(PASSED);
-  },
   /** Like trtexec it says nothing of what it could not write, and passes. */
   fillsDisk() {
     begin();
@@ -154,19 +144,6 @@ const STOPPED = {
     } catch {
       // Its log has no room either.
     }
-  },
-  /** Somebody outside signals trtexec, and bench when that has ended and was waited for. */
-  signalToTree() {
-    begin();
-    const script = `
-      const [trtexec, bench, signal] = process.argv.slice(1);
-      const isThere = () => { try { process.kill(trtexec, 0); return true; } catch { return false; } };
-      process.kill(trtexec, signal);
-      while (isThere()) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
-      process.kill(bench, signal);`;
-    const args = ['-e', script, ...[process.pid, process.ppid].map(String), process.env.TROUBLE_SIGNAL];
-    spawn(process.execPath, args, { detached: true, stdio: 'ignore', env: {} });
-    wait();
   },
   killsBench() {
     begin();

@@ -1,7 +1,9 @@
 import * as fc from 'fast-check';
+import stringWidth from 'string-width';
 import { expect, test } from 'vitest';
 
 import { makeLook } from '../../src/terminal/look.ts';
+import { machineLines } from '../../src/terminal/machine-text.ts';
 import { type Column, numberColumn, renderTable } from '../../src/terminal/table.ts';
 import { textWidth } from '../../src/terminal/text-width.ts';
 
@@ -103,4 +105,23 @@ test('two rows never read the same: where they would, the key stands before them
   const [, ...cut] = at(28, columns, alike);
   expect(cut.map((line) => line.slice(0, 18))).toEqual(['8880ae78  grap…ms=', '0c92a3ad  grap…ms=']);
   expect(at(28, columns, [row('graph'), row('graph')])[0]).toMatch(/^options/);
+});
+
+test('letters, signs, boxes and emoji are as wide as string-width says', () => {
+  const compared =
+    /[\p{sc=Latn}\p{sc=Grek}\p{sc=Cyrl}\p{sc=Hani}\p{sc=Hira}\p{sc=Kana}\u2010-\u2027\u2190-\u2319\u2500-\u25ff\uac00-\ud7a3\u{1f600}-\u{1f64f}]/u;
+  for (let code = 0x20; code <= 0x1f64f; code += 1) {
+    const character = String.fromCodePoint(code);
+    if (!compared.test(character) || !character.isWellFormed()) continue;
+    expect([code.toString(16), textWidth(character)]).toEqual([code.toString(16), stringWidth(character)]);
+  }
+});
+
+test('a library whose name has no more than the major version is no other version', () => {
+  const text = (tensorrtLibrary: string): string =>
+    machineLines({ tensorrt: '10.6.0', tensorrtLibrary }, null, makeLook(120, false)).join('\n');
+  expect(text('10')).not.toContain('library');
+  expect(text('10.6.0')).not.toContain('library');
+  expect(text('10.5.0')).toContain('library 10.5.0');
+  expect(text('11')).toContain('library 11');
 });

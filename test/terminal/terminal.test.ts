@@ -5,7 +5,10 @@ import { stripVTControlCharacters } from 'node:util';
 import stringWidth from 'string-width';
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { bench, finished, ROOT, sharedFolder } from '../support/bench.ts';
+import { asciiText } from '../../src/terminal/text-width.ts';
+import { makeLook } from '../../src/terminal/look.ts';
+import { renderTable } from '../../src/terminal/table.ts';
+import { bench, finished, ROOT } from '../support/bench.ts';
 import { sharedStore } from '../support/made-stores.ts';
 import { HAS_TERMINALS, typeInto } from '../support/shells.ts';
 
@@ -13,21 +16,17 @@ import { HAS_TERMINALS, typeInto } from '../support/shells.ts';
 // oxlint-disable-next-line no-control-regex
 const ESCAPE = /\u001b\[([\d;]*)m/g;
 
-const MATRICES = join(ROOT, 'matrices');
-
 describe('output on terminals and in pipes', () => {
   let db: string;
 
   beforeAll(async () => {
     db = await sharedStore('pairs');
-  }, 30_000);
+  }, 60_000);
 
   const COMPARE_MAP = ['compare', 'latest~1', 'latest', '--map'];
   const COMMANDS = [
     ['compare', 'latest~1', 'latest'],
-    ['trend'],
     ['trend', '--together'],
-    ['ls', 'sweeps'],
     ['ls', 'cells'],
     ['show', 'latest'],
   ];
@@ -54,10 +53,6 @@ describe('output on terminals and in pipes', () => {
       expect(await run({ FORCE_COLOR: '1', NO_COLOR: '1' })).toBe(plain);
       expect(await run({ FORCE_COLOR: '1' }, '--no-color')).toBe(plain);
     }
-    const { stdout } = await bench(['compare', 'latest~1', 'latest', '--db', db], {
-      env: { NO_COLOR: '', FORCE_COLOR: '1' },
-    });
-    expect(stdout).toContain('\u001b[');
   });
 
   /** Attributes, and the 16 colours that every theme, light or dark, sets for itself; no black, no white, no background. */
@@ -103,13 +98,43 @@ describe('output on terminals and in pipes', () => {
     expect(await withoutReader('stdout', parse)).toMatchObject({ code: 0, stderr: '' });
     expect(await withoutReader('stdout', ['--help'])).toMatchObject({ code: 0, stderr: '' });
   });
+});
 
-  test('a sweep goes on when nobody reads its progress any more', async () => {
-    const other = join(sharedFolder(), 'other.sqlite');
-    const matrix = join(MATRICES, 'quickstart-pair.yaml');
-    const { code } = await withoutReader('stderr', ['run', matrix, '--db', other]);
-    expect(code).toBe(0);
-    const { stdout } = await bench(['ls', 'sweeps', '--db', other, '--json']);
-    expect(JSON.parse(stdout).sweeps).toMatchObject([{ state: 'finished', measured: 10 }]);
+describe('ascii', () => {
+  let db: string;
+
+  beforeAll(async () => {
+    db = await sharedStore('pairs');
+  }, 60_000);
+
+  test('signs become ASCII, letters of names stay', () => {
+    expect(asciiText('▲ 2 slower · 0.5 → 0.6 ms ± 1 % ≥ 3 · größe 日本 μ…')).toBe(
+      '^ 2 slower | 0.5 -> 0.6 ms +/- 1 % >= 3 | größe 日本 μ~',
+    );
   });
+
+  test('columns stay aligned where a sign becomes two', () => {
+    const rows = [
+      { change: '1 → 2', name: 'a' },
+      { change: 'none', name: 'b' },
+    ];
+    const columns = [
+      { header: 'change ±', text: ({ change }: (typeof rows)[number]) => change },
+      { header: 'name', text: ({ name }: (typeof rows)[number]) => name },
+    ];
+    expect(renderTable(columns, rows, makeLook(80, false, true))).toEqual([
+      'change +/-  name',
+      '1 -> 2      a',
+      'none        b',
+    ]);
+  });
+
+  test.each(['compare', 'trend', 'why b1', 'choose', 'help words'])(
+    'a terminal without Unicode gets none of it from bench %s',
+    async (line) => {
+      const { stderr, stdout } = await bench([...line.split(' '), '--db', db], { env: { TERM: 'dumb' } });
+      expect(stdout.length).toBeGreaterThan(100);
+      expect(`${stdout}${stderr}`).toMatch(/^\p{ASCII}*$/u);
+    },
+  );
 });

@@ -9,8 +9,6 @@ describe('can pass', () => {
   test.each([
     ['Cuda failure: all CUDA-capable devices are busy or unavailable', 'the GPU was busy'],
     ['Cuda failure: 46', 'the GPU was busy'],
-    ['CUDA initialization failure with error: 46. Please check your CUDA installation', 'the GPU was busy'],
-    ['Error Code 1: Cuda Runtime (CUDA-capable device(s) is/are busy or unavailable)', 'the GPU was busy'],
     [
       'Cuda failure: the remote procedural call between the MPS server and the MPS client failed; MPS server is not ready to accept new MPS client requests',
       'the MPS server was not ready',
@@ -24,7 +22,6 @@ describe('can pass', () => {
   });
 
   test.each([
-    ['Cuda failure: device not ready', true],
     ['Cuda failure: 600', true],
     ['Error Code 1: Cuda Runtime (device not ready)', true],
     ['Cuda failure: system not yet initialized', false],

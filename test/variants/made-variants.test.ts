@@ -3,10 +3,10 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { hashModel } from '../../src/artefacts/hashes.ts';
+import { hashModel } from '../../src/files/hashes.ts';
 import { readOnnxFacts } from '../../src/tools/onnx/onnx-file.ts';
 import { VariantCache } from '../../src/variants/variant-cache.ts';
-import { filesOfCells } from '../../src/features/model/accuracy-pairs.ts';
+import { filesOfCells } from '../../src/features/model/compare-pair.ts';
 import type { MatrixCell } from '../../src/matrix/matrix.ts';
 import { variantKey } from '../../src/variants/variants.ts';
 import { calibrationInputs } from '../../src/tools/modelopt/check-base.ts';

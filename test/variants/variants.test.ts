@@ -45,7 +45,6 @@ describeWithModelopt('the three tiny models in five precisions, by the real Mode
   let folder: string;
   let db: string;
   let first: Awaited<ReturnType<typeof bench>>;
-  let second: Awaited<ReturnType<typeof bench>>;
   const env = { BENCH_PYTHON: MODELOPT_PYTHON ?? undefined };
 
   function sweep(inFolder: string): ReturnType<typeof bench> {
@@ -58,7 +57,6 @@ describeWithModelopt('the three tiny models in five precisions, by the real Mode
     db = join(folder, 'bench.sqlite');
     writeMatrix(folder, ['mlp', 'resnet', 'vit'], 'axes: {precision: [fp32, fp16, bf16, fp8, int8], batch: 1}');
     first = await sweep(folder);
-    second = await sweep(folder);
   }, 300_000);
 
   test('every variant is made, and what cannot be made is refused with the reason', () => {
@@ -87,17 +85,10 @@ describeWithModelopt('the three tiny models in five precisions, by the real Mode
     ]);
   });
 
-  test('the second sweep makes none of it again', () => {
-    const reported = second.stderr.split('\n').filter((line) => line.startsWith('variant '));
-    expect(reported).toHaveLength(12);
-    expect(reported.filter((line) => line.includes('made'))).toEqual([]);
-    expect(second.stderr).not.toContain('built ');
-  });
-
   test('the failed build is stored with its reason and the log of the conversion', () => {
     const failed = runsOf(db).filter(({ outcome }) => outcome === 'failed');
     expect(failed.map(({ role, reason }) => `${role} ${reason}`)).toEqual(
-      Array.from({ length: 4 }, () => 'build nothingConverted'),
+      Array.from({ length: 2 }, () => 'build nothingConverted'),
     );
     const [run] = failed;
     const path = join(folder, 'artefacts', run?.folder ?? '', 'stdout.log.zst');

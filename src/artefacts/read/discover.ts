@@ -3,11 +3,11 @@ import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { TooLargeError } from '../../errors.ts';
-import { headOfFile, plainName, readChunks, unpackedHead } from '../files.ts';
-import { ATTEMPT_PREFIX, isTemporary, runOfAttached } from '../layout.ts';
+import { headOfFile, plainName, readChunks, unpackedHead } from '../../files/files.ts';
+import { ATTEMPT_PREFIX, isTemporary, runOfAttached } from '../../files/layout.ts';
 import { isRunFolder, readBareLog } from './read-run.ts';
 import { isDmon } from './read-telemetry.ts';
-import { lackingUnpacker } from './recode.ts';
+import { lackingUnpacker } from '../../files/recode.ts';
 import {
   EXPLORER_GRAPH,
   recogniseLayers,

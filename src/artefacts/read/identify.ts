@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 
-import { plainName } from '../files.ts';
+import { plainName } from '../../files/files.ts';
 import { type KeyedCell, keyedCell } from '../../records/cell.ts';
 import { type Environment, UNKNOWN_ENVIRONMENT } from '../../records/environment.ts';
 import { type Outcome, outcomeReason } from '../../records/outcome.ts';
@@ -8,8 +8,8 @@ import type { RunRecord, RunRole, RunTry } from '../../records/run.ts';
 import { formatTensorrtVersion } from '../../text/version.ts';
 import { cellOfRun, modelOfLog } from '../../trtexec/cell-of-run.ts';
 import { timedUnderProfiler } from '../../trtexec/fitness/facts.ts';
-import { processFacts, type ReadRun } from './read-run.ts';
-import type { RunManifest } from '../run-manifest.ts';
+import type { ReadRun } from './read-run.ts';
+import { processFacts, type RunManifest } from '../run-manifest.ts';
 
 type Identity = Pick<RunRecord, 'artefactFolder' | 'repeat' | 'runId' | 'sweepId'>;
 

@@ -1,7 +1,10 @@
-import type { HarnessResult } from '../../records/harness.ts';
-import { isCustomMetric, type MetricId, metricOf } from '../../records/metric.ts';
-import type { Evidence } from '../../records/outcome.ts';
 import { findDriver } from '../../harnesses/registry.ts';
+import type { HarnessResult } from '../../records/harness.ts';
+import { type MetricId, isCustomMetric, metricOf } from '../../records/metric.ts';
+import type { Evidence, Outcome } from '../../records/outcome.ts';
+import type { RunFlag } from '../../records/run-flag.ts';
+import { disturbed, endedByOthers, failed, signalOf, syntheticEvidence } from '../../trtexec/log/judge.ts';
+import type { ProcessFacts } from '../../trtexec/run-facts.ts';
 import type { RunFiles } from '../run-files.ts';
 import type { RunManifest } from '../run-manifest.ts';
 
@@ -44,7 +47,7 @@ function withItsMetric(result: HarnessResult, metric: MetricId = 'latencyMs'): H
   const isLacking =
     result.kind === 'read' && isCustomMetric(metric) && !result.reading.values.some((value) => value.metric === metric);
   return isLacking
-    ? { kind: 'faulty', problem: `no value of ${metricOf(metric).label}, by which it is judged` }
+    ? { kind: 'faulty', problem: `no value of ${metricOf(metric).label}, the metric of its verdicts` }
     : result;
 }
 
@@ -93,4 +96,33 @@ function lastLineOf(text: string): Evidence | null {
   const line = lines[place];
   if (line === undefined) return null;
   return { stream: 'stderr', line: place + 1, text: line.slice(0, MAX_EVIDENCE_CHARACTERS) };
+}
+
+/** A nonzero exit code is a failure regardless of the output. `lastError` is the last line on standard error. */
+export function judgeHarness(
+  result: HarnessResult,
+  process: ProcessFacts,
+  lastError: Evidence | null,
+  flags: readonly RunFlag[],
+): Outcome {
+  return (
+    endedByOthers(process) ??
+    exitedBadly(process, lastError, result) ??
+    (result.kind === 'faulty' ? failed('incomplete', syntheticEvidence(result.problem)) : null) ??
+    disturbed(flags) ?? { kind: 'measured', evidence: [] }
+  );
+}
+
+const OUT_OF_MEMORY = /out of memory|OutOfMemoryError/i;
+
+function exitedBadly(process: ProcessFacts, lastError: Evidence | null, result: HarnessResult): Outcome | null {
+  const signal = signalOf(process);
+  if (signal === null && (process.exitCode ?? 0) === 0) return null;
+  const how = signal === null ? `exit code ${process.exitCode}` : `crashed by ${signal}`;
+  if (lastError === null) {
+    const why = result.kind === 'faulty' ? result.problem : 'no word on standard error';
+    return failed('unknown', syntheticEvidence(`${how}: ${why}`));
+  }
+  const reason = OUT_OF_MEMORY.test(lastError.text) ? 'outOfMemory' : 'unknown';
+  return failed(reason, [lastError, ...syntheticEvidence(how)]);
 }

@@ -8,10 +8,10 @@ import {
   DEFAULT_FITNESS_LIMITS,
   type FitnessLimits,
   NO_EXPORTS,
-  type ProcessFacts,
   type RunExports,
   type ParsedRun,
 } from '../../trtexec/run-facts.ts';
+import { NEIGHBOR } from '../../records/axis.ts';
 import { COLD_START, isColdStart } from '../../records/harness.ts';
 import type { StoredArtefact } from '../../records/run.ts';
 import { isTelemetryName, readTelemetry, telemetryNextTo } from './read-telemetry.ts';
@@ -19,18 +19,17 @@ import type { TrtexecRun } from '../../trtexec/log/parsed-log.ts';
 import { boundBy } from '../../trtexec/fitness/host-bound.ts';
 import { findFlags, findHarnessFlags, marked } from '../../trtexec/fitness/find-flags.ts';
 
-import { judgeHarness } from '../../harnesses/judge-harness.ts';
 import { derive } from '../../trtexec/log/derived.ts';
 import { failed, judgeRun, syntheticEvidence, unfitFor } from '../../trtexec/log/judge.ts';
 import { silentRun } from '../../trtexec/log/run-builder.ts';
 import { TrtexecLogParser } from '../../trtexec/log/trtexec-log.ts';
 import { contradictedCell } from '../../trtexec/cell-of-run.ts';
-import { feed, plainName, readChunks } from '../files.ts';
-import { type DrivenFiles, readHarness } from './read-harness.ts';
+import { feed, plainName, readChunks } from '../../files/files.ts';
+import { type DrivenFiles, judgeHarness, readHarness } from './read-harness.ts';
 import { readExports, readStandaloneLayers, USUAL_NAMES } from './read-exports.ts';
-import { RUN_MANIFEST } from '../layout.ts';
+import { RUN_MANIFEST } from '../../files/layout.ts';
 import { folderFiles, RunFiles } from '../run-files.ts';
-import { emptyManifest, parseRunManifest, type RunManifest } from '../run-manifest.ts';
+import { emptyManifest, parseRunManifest, processFacts, type RunManifest } from '../run-manifest.ts';
 import { defined } from '../../text/unknown-values.ts';
 
 /** A run read from disk, before it has an identity in a store. */
@@ -79,34 +78,33 @@ export async function readStatedRun(
   notes: string[] = [],
   options: ReadOptions = {},
 ): Promise<ReadRun[]> {
-  if (manifest.lone?.kind === 'layers') return [await layersRun(files, manifest, notes)];
-  const driven = await readHarness(files, manifest);
-  if (driven !== null) return [await harnessRun(files, manifest, driven, notes)];
   const parser = new TrtexecLogParser();
-  const { artefacts, problems } = await hashAll(files, logStreams(files), parser);
+  const isOfLayers = manifest.lone?.kind === 'layers';
+  const driven = isOfLayers ? null : await readHarness(files, manifest);
+  const isOfLog = driven === null && !isOfLayers;
+  const { artefacts, problems } = await hashAll(files, isOfLog ? logStreams(files) : new Map(), parser);
   const { runs, processes } = parser.end();
   const logs = runs.length > 0 ? runs : [silentRun()];
   const [first = silentRun()] = logs;
   const isAlone = logs.length === 1;
-  const read = isAlone
-    ? await readExports(files, manifest, first)
-    : { exports: NO_EXPORTS, notes: exportsOfSeveral(files, logs.length) };
-  const { telemetry, notes: watched } = isAlone
-    ? await readTelemetry(files, manifest, first)
-    : { telemetry: null, notes: [] };
+  const read = isOfLayers
+    ? await readStandaloneLayers(files, manifest)
+    : isOfLog && isAlone
+      ? await readExports(files, manifest, first)
+      : { exports: NO_EXPORTS, notes: isAlone ? [] : exportsOfSeveral(files, logs.length) };
+  const { telemetry, notes: watched } =
+    isOfLayers || !isAlone ? { telemetry: null, notes: [] } : await readTelemetry(files, manifest, first);
   const said = [...notes, ...problems, ...read.notes, ...watched];
-  const judgedLogs = logs.map((log, index) =>
-    judged(
-      { path: files.folder, index, manifest, log, artefacts, exports: read.exports, telemetry, notes: said },
-      options,
-    ),
-  );
+  const common = { path: files.folder, manifest, artefacts, exports: read.exports, telemetry, notes: said };
+  if (driven !== null) return [harnessRun({ ...common, log: first, index: 0 }, driven)];
+  if (isOfLayers) return [layersRun({ ...common, log: first, index: 0 }, read.notes)];
+  const judgedLogs = logs.map((log, index) => judged({ ...common, log, index }, options));
   const { attempt, cell, logIndex } = manifest;
   // A manifest that counts attempts describes one process. If trtexec ran several times in it, it is unknown which
   // numbers and exports count.
   const several =
     logIndex === null && !isAlone && attempt !== null && processes > 1
-      ? `trtexec ran ${processes} times in one process: whose numbers these are is unknown`
+      ? `trtexec ran ${processes} times in one process: it is unknown which run printed these numbers`
       : null;
   return judgedLogs
     .filter(({ index }) => logIndex === null || index === logIndex)
@@ -122,46 +120,25 @@ function exportsOfSeveral(files: RunFiles, runs: number): string[] {
   const found = Object.values(USUAL_NAMES).filter((name) => files.has(name));
   return found.length === 0
     ? []
-    : [`${found.join(', ')} left out: ${runs} runs are in this log, and which of them wrote it is not said`];
+    : [`${found.join(', ')} left out: ${runs} runs are in this log, and it does not name the one that wrote it`];
 }
 
-async function harnessRun(
-  files: RunFiles,
-  manifest: RunManifest,
-  { result, lastError }: DrivenFiles,
-  notes: readonly string[],
-): Promise<ReadRun> {
-  const { artefacts, problems } = await hashAll(files);
-  const log = silentRun();
-  const { telemetry, notes: watched } = await readTelemetry(files, manifest, log);
+function harnessRun(reading: LogReading, { result, lastError }: DrivenFiles): ReadRun {
+  const { log, manifest, telemetry } = reading;
   const harness = result.kind === 'read' ? result.reading : null;
   const facts = { log, derived: derive(log, null), times: null, telemetry, machine: defined(manifest.environment) };
   const flags = [...marked(manifest), ...findHarnessFlags(facts, harness)];
   const outcome = judgeHarness(result, processFacts(manifest), lastError, flags);
-  const said = [...notes, ...problems, ...watched];
-  const reading = {
-    path: files.folder,
-    index: 0,
-    manifest,
-    log,
-    artefacts,
-    exports: NO_EXPORTS,
-    telemetry,
-    notes: said,
-  };
   return built(reading, { harness, flags, outcome }, manifest.lone?.kind === 'report' ? manifest.lone.index : 0);
 }
 
-async function layersRun(files: RunFiles, manifest: RunManifest, notes: readonly string[]): Promise<ReadRun> {
-  const { artefacts, problems } = await hashAll(files);
-  const { exports, notes: read } = await readStandaloneLayers(files, manifest);
+/** @param problems why there are none */
+function layersRun(reading: LogReading, problems: readonly string[]): ReadRun {
+  const { exports, manifest } = reading;
   const outcome: Outcome =
     exports.profile === null && exports.layerInfo === null
-      ? failed('incomplete', syntheticEvidence(read[0] ?? 'no layers in it'))
+      ? failed('incomplete', syntheticEvidence(problems[0] ?? 'no layers in it'))
       : { kind: 'measured', evidence: [] };
-  const said = [...notes, ...problems, ...read];
-  const log = silentRun();
-  const reading = { path: files.folder, index: 0, manifest, log, artefacts, exports, telemetry: null, notes: said };
   // The same trace summed over another number of runs is another measurement.
   return built(reading, { flags: [], outcome }, manifest.lone?.kind === 'layers' ? (manifest.lone.runs ?? 0) : 0);
 }
@@ -193,8 +170,8 @@ function built(
  */
 async function hashAll(
   files: RunFiles,
-  streams: ReadonlyMap<string, LogStream> = new Map(),
-  parser: TrtexecLogParser | null = null,
+  streams: ReadonlyMap<string, LogStream>,
+  parser: TrtexecLogParser,
 ): Promise<{ artefacts: StoredArtefact[]; problems: string[] }> {
   const logs = [...streams.keys()].filter((name) => files.has(name));
   const others = files.names.filter((name) => !streams.has(name) && !OWN_FILES.has(name));
@@ -203,13 +180,13 @@ async function hashAll(
   for (const name of [...logs, ...others]) {
     const stream = streams.get(name);
     const take = (chunk: Buffer): void => {
-      if (stream !== undefined) parser?.push(chunk, stream);
+      if (stream !== undefined) parser.push(chunk, stream);
     };
     const { sha256, bytes, problem } = await feed(files.chunks(name), take);
     artefacts.push({ name, sha256, bytes });
     if (problem !== null) problems.push(`${files.real(name)} ${problem}`);
   }
-  return { artefacts: artefacts.toSorted((a, b) => (a.name < b.name ? -1 : 1)), problems };
+  return { artefacts: inOrder(artefacts), problems };
 }
 
 /**
@@ -230,35 +207,43 @@ export async function readBareLog(
   const notes = problem === null ? [] : [`${basename(path)} ${problem}`];
   const { runs } = parser.end();
   const logs = runs.length > 0 || problem === null ? runs : [silentRun()];
-  const common = {
-    path,
-    manifest: emptyManifest(),
-    artefacts: [artefact],
-    exports: NO_EXPORTS,
-    telemetry: null,
-    notes,
-  };
-  const [first = silentRun(), ...more] = logs;
-  if (watched === undefined || more.length > 0) {
-    const left = watched === undefined ? [] : [`${basename(watched)} left out: ${logs.length} runs are in this log`];
-    return logs.map((log, index) => judged({ ...common, notes: [...notes, ...left], log, index }, options));
+  const left =
+    watched === undefined || logs.length === 1
+      ? []
+      : [`${basename(watched)} left out: ${logs.length} runs are in this log`];
+  const common = { ...NOTHING_READ, path, artefacts: [artefact], notes: [...notes, ...left] };
+  const [first] = logs;
+  if (watched === undefined || first === undefined || logs.length > 1) {
+    return logs.map((log, index) => judged({ ...common, log, index }, options));
   }
   const { artefact: samples, files } = await telemetryNextTo(watched);
-  const read = await readTelemetry(files, common.manifest, first);
-  const { telemetry } = read;
-  const run = judged({ ...common, notes: [...notes, ...read.notes], telemetry, log: first, index: 0 }, options);
-  const kept = [{ ...artefact, name: STDOUT_LOG }, samples].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const { notes: said, telemetry } = await readTelemetry(files, common.manifest, first);
+  const run = judged({ ...common, notes: [...notes, ...said], telemetry, log: first }, options);
   // The same log without this file is the same run.
   const sources = new Map([
     [path, STDOUT_LOG],
     [watched, samples.name],
   ]);
-  return [{ ...run, artefacts: kept, sources }];
+  return [{ ...run, artefacts: inOrder([{ ...artefact, name: STDOUT_LOG }, samples]), sources }];
 }
 
+function inOrder(artefacts: readonly StoredArtefact[]): StoredArtefact[] {
+  return artefacts.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Of a file that lies alone. */
+const NOTHING_READ = {
+  index: 0,
+  manifest: emptyManifest(),
+  log: silentRun(),
+  artefacts: [],
+  exports: NO_EXPORTS,
+  telemetry: null,
+  notes: [],
+} satisfies Omit<LogReading, 'path'>;
+
 export function readExportsAlone(path: string, exports: RunExports): ReadRun {
-  const nothing = { manifest: emptyManifest(), log: silentRun(), artefacts: [], telemetry: null, notes: [] };
-  return judged({ ...nothing, path, exports, index: 0 }, {});
+  return judged({ ...NOTHING_READ, path, exports }, {});
 }
 
 /** Returns `stdout.log` and `stderr.log`; without the first, the only other file whose name is that of a log. */
@@ -287,8 +272,8 @@ async function readManifest(files: RunFiles): Promise<{ manifest: RunManifest; n
 
 function judged(reading: LogReading, options: ReadOptions): ReadRun {
   const { exports, log, manifest, notes, telemetry } = reading;
-  const { conversionFailure } = manifest;
-  const isCold = manifest.cell !== null && 'harness' in manifest.cell && isColdStart(manifest.cell);
+  const { cell, conversionFailure } = manifest;
+  const isCold = cell !== null && 'harness' in cell && isColdStart(cell);
   const derived = derive(log, exports.times);
   const facts = {
     log,
@@ -296,6 +281,7 @@ function judged(reading: LogReading, options: ReadOptions): ReadRun {
     times: isCold ? null : exports.times,
     telemetry,
     machine: defined(manifest.environment),
+    hasNeighbor: cell !== null && 'axisFlags' in cell && NEIGHBOR in cell.axisFlags,
   };
   const flags = [
     ...(log.measurement === null ? [] : marked(manifest)),
@@ -347,11 +333,6 @@ function coldStart(log: TrtexecRun, exports: RunExports): Pick<ReadRun, 'derived
     derived: derive(own, null),
     harness: value === null ? null : { method, latencyMs: null, values: [{ metric: 'firstInferenceMs', value }] },
   };
-}
-
-export function processFacts(manifest: RunManifest): ProcessFacts {
-  const { exitCode, signal, timedOut, limit, cancelled, logTooLong } = manifest;
-  return { exitCode, signal, timedOut, limit, cancelled, logTooLong };
 }
 
 function contentId(manifest: RunManifest, artefacts: readonly StoredArtefact[], index: number): string {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
-import { plainName, readWhole } from '../files.ts';
+import { plainName, readWhole } from '../../files/files.ts';
 import { LAYER_NAMES } from './read-exports.ts';
 import {
   contentOf,
@@ -20,8 +20,12 @@ import { TORCH_CELL } from '../../harnesses/torch-tensorrt.ts';
 import { keyedCell, PRECISIONS } from '../../records/cell.ts';
 import { printable } from '../../text/printable.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
-import { type ExplorerMetadata, NO_METADATA, parseExplorerMetadata } from '../../trtexec/exports/explorer-metadata.ts';
-import { parseLayerInfo } from '../../trtexec/exports/layer-info.ts';
+import {
+  type ExplorerMetadata,
+  NO_METADATA,
+  parseExplorerMetadata,
+  parseLayerInfo,
+} from '../../trtexec/exports/layer-info.ts';
 import { parseTraceEvents } from '../../trtexec/exports/trace-events.ts';
 import { parseProfile } from '../../trtexec/exports/profile.ts';
 import { NO_EXPORTS } from '../../trtexec/run-facts.ts';

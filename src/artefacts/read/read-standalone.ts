@@ -1,15 +1,18 @@
 import { basename, dirname, extname } from 'node:path';
 
 import { TooLargeError, UsageError, errorText } from '../../errors.ts';
+import type { NeededField, StandaloneReport } from '../../harnesses/driver.ts';
+import { findDriver } from '../../harnesses/registry.ts';
+import { type KeyedCell, PRECISIONS, type Shapes, batchOf, keyedCell } from '../../records/cell.ts';
+import type { CellHarness } from '../../records/harness.ts';
 import type { CustomMetricId } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
-import { findDriver } from '../../harnesses/registry.ts';
-import { cellOfReport, harnessOf, type ReportedCell } from '../../harnesses/cell-of-report.ts';
+import { isOneOf } from '../../text/unknown-values.ts';
 import type { StatedCell } from '../../trtexec/cell-of-run.ts';
-import { plainName, readWhole } from '../files.ts';
-import { readStatedRun, type ReadRun } from './read-run.ts';
+import { plainName, readWhole } from '../../files/files.ts';
 import { RunFiles } from '../run-files.ts';
-import { emptyManifest, type RunManifest } from '../run-manifest.ts';
+import { type RunManifest, emptyManifest } from '../run-manifest.ts';
+import { type ReadRun, readStatedRun } from './read-run.ts';
 import type { RunSource } from './recognise.ts';
 
 export interface StandaloneReading {
@@ -126,4 +129,58 @@ export function reportCell(
   const words = found.fields.map((field) => FIELDS[field].words).join(', nor ');
   const options = found.fields.map((field) => FIELDS[field].option).join(' ');
   throw new UsageError(`${printable(path)}: does not say ${words}; add ${options}`);
+}
+
+/** The cell according to a report; null for facts that it lacks. */
+type ReportedCell = Pick<StandaloneReport, 'harness' | 'model' | 'precision' | 'shapes' | 'cudaGraph' | 'identity'> & {
+  readonly transfers: boolean | null;
+};
+
+type ReportCell =
+  | { readonly kind: 'complete'; readonly cell: KeyedCell }
+  | { readonly kind: 'lacking'; readonly fields: readonly ('model' | NeededField)[] };
+
+/** The cell of a standalone report. The report takes precedence over statements of the user. */
+function cellOfReport(report: ReportedCell, stated: StatedCell, needs: readonly NeededField[]): ReportCell {
+  const known = {
+    model: report.model ?? stated.model,
+    precision: report.precision ?? stated.precision,
+    shapes: shapesOf(report.shapes, stated.shapes),
+    cudaGraph: report.cudaGraph ?? stated.cudaGraph,
+  };
+  const fields = (['model', ...needs] as const).filter((field) => known[field] === undefined);
+  if (fields.length > 0) return { kind: 'lacking', fields };
+  const { model = 'unnamed', precision, shapes = {}, cudaGraph = false } = known;
+  return {
+    kind: 'complete',
+    cell: keyedCell({
+      model,
+      precision: isOneOf(PRECISIONS, precision) ? precision : 'unstated',
+      precisionVia: 'engine',
+      shapes,
+      cudaGraph,
+      dataTransfers: report.transfers ?? false,
+      streams: 1,
+      spinWait: true,
+      inputs: { kind: 'random' },
+      axisFlags: report.identity,
+      harness: harnessOf(report.harness, stated),
+    }),
+  };
+}
+
+/** The user may state a timer if the report does not. */
+function harnessOf(harness: CellHarness, { timer }: StatedCell): CellHarness {
+  return harness.timer === 'unknown' && timer !== undefined ? { ...harness, timer } : harness;
+}
+
+/** A report may state only its batch; the user states the remaining dimensions. */
+function shapesOf(own: Shapes | null, stated: Shapes | undefined): Shapes | undefined {
+  const batch = own === null ? null : batchOf(own);
+  const isBatchOnly = own !== null && Object.values(own).every((dims) => dims.length === 1);
+  if (own === null) return stated;
+  if (stated === undefined || batch === null || !isBatchOnly || batchOf(stated) === null) {
+    return own;
+  }
+  return Object.fromEntries(Object.entries(stated).map(([input, dims]) => [input, [batch, ...dims.slice(1)]]));
 }

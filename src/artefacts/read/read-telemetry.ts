@@ -2,11 +2,17 @@ import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
 
 import { errorText } from '../../errors.ts';
-import { readWhole } from '../files.ts';
+import { readWhole } from '../../files/files.ts';
 import { RunFiles } from '../run-files.ts';
 import type { RunManifest } from '../run-manifest.ts';
-import { type GpuSamples, parseDmon, parseQueryCsv, samplesOf } from '../../tools/nvidia-smi/gpu-samples.ts';
-import { NOT_WATCHED, summariseTelemetry } from '../../tools/nvidia-smi/summarise.ts';
+import {
+  type GpuSamples,
+  NOT_WATCHED,
+  parseDmon,
+  parseQueryCsv,
+  samplesOf,
+  summariseTelemetry,
+} from '../../tools/nvidia-smi/gpu-samples.ts';
 import type { TrtexecRun } from '../../trtexec/log/parsed-log.ts';
 
 /** The output of nvidia-smi during a run of bench. */

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import { plainName, readWhole, unpackedHead } from '../files.ts';
+import { plainName, readWhole, unpackedHead } from '../../files/files.ts';
 import { TooLargeError } from '../../errors.ts';
 import { knownDrivers } from '../../harnesses/registry.ts';
 import type { CustomMetricId } from '../../records/metric.ts';

@@ -5,23 +5,24 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
-import { findDriver } from '../../harnesses/registry.ts';
+import type { AbExperiment } from '../../judge/experiment.ts';
 import type { MatrixCell, TwoSidedCells } from '../../matrix/matrix.ts';
-import type { EnvironmentVariables } from '../../process/environment-variables.ts';
+import { type EnvironmentVariables, TELEMETRY_VARIABLE } from '../../process/environment-variables.ts';
 import { ENV_AXIS, keyedCell } from '../../records/cell.ts';
-import { isMetric, isOwnMetric, METRIC_WORDS, metricOf, ownMetricNamed } from '../../records/metric.ts';
+import { METRIC_WORDS, isMetric, ownMetricNamed } from '../../records/metric.ts';
+import type { RunMark } from '../../records/run-flag.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { sweepsNamed } from '../../store/sweeps/find-sweeps.ts';
 import { findSweepsByPrefix, planOf } from '../../store/sweeps/sweeps.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { cellLabel } from '../../records/cell-label.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { printable } from '../../text/printable.ts';
+import { isSecret } from '../../text/redact.ts';
 import { abReport, abText } from '../experiment/index.ts';
 import { startSweep } from '../run/index.ts';
 import type { AbOptions } from './command.ts';
-import { type ExperimentRequest, readExperiment } from './request.ts';
 
 export async function ab(what: string | undefined, options: AbOptions, io: Io): Promise<ExitCode> {
   const isTrial = options.env !== undefined || options.experiment !== undefined;
@@ -52,12 +53,12 @@ function readAgain(ref: string, options: AbOptions, io: Io): Promise<ExitCode> {
     const experiment = readStoredPlan(planOf(db, sweep.sweepId))?.experiment ?? null;
     if (experiment === null) {
       throw new UsageError(
-        `sweep ${sweep.sweepId.slice(0, 8)} is no A/B experiment; those of \`bench ab\` stand in \`bench ls sweeps\``,
+        `sweep ${sweep.sweepId.slice(0, 8)} is not an A/B experiment; \`bench ls sweeps\` lists those of \`bench ab\``,
       );
     }
     const metric = options.metric ?? experiment.metric;
-    const { output, details } = abReport(db, sweep, { ...experiment, metric });
-    return printResult(io, options, output, (_, look) => abText(output, details, look));
+    const { output, cells } = abReport(db, sweep, { ...experiment, metric });
+    return printResult(io, options, output, (_, look) => abText(output, cells, look));
   });
 }
 
@@ -71,24 +72,12 @@ function sweepOf(db: StoreDatabase, ref: string): Sweep {
   return sweep;
 }
 
-/**
- * Rejects a metric that no cell will have before anything is measured. Custom harnesses are exempt.
- * @throws UsageError with a list of the available metrics
- */
+/** Refuses, before anything is measured, a metric that no cell will have; a harness may have any. */
 function checkRequestedMetric(name: string | null, cells: readonly MatrixCell[]): void {
   if (name === null || isMetric(name) || ownMetricNamed(name) !== undefined) return;
-  const labels = new Set<string>();
-  for (const { cell, harness } of cells) {
-    if (harness === null) continue;
-    const knownIds = findDriver(harness.driver)?.metrics(harness.settings) ?? null;
-    const ids = [...(cell.harness === undefined ? [] : [cell.harness.metric]), ...(knownIds ?? [])];
-    for (const id of ids) if (!isOwnMetric(id)) labels.add(metricOf(id).label);
-    if (knownIds === null || labels.has(name)) return;
-  }
-  const own = [...labels];
-  const [start, end] = own.length === 0 ? ['not', ''] : ['neither', ` nor a number of the harness (${own.join(', ')})`];
+  if (cells.some(({ harness }) => harness !== null)) return;
   throw new UsageError(
-    `--metric ${printable(name)}: ${start} one of ${METRIC_WORDS.join(', ')}${end}${didYouMean(name, [...METRIC_WORDS, ...own])}`,
+    `--metric ${printable(name)}: not one of ${METRIC_WORDS.join(', ')}${didYouMean(name, METRIC_WORDS)}`,
   );
 }
 
@@ -97,54 +86,114 @@ function checkRequestedMetric(name: string | null, cells: readonly MatrixCell[])
  * @throws UsageError if A and B would be equal, or A is unknown
  */
 function twoSided(cells: readonly MatrixCell[], request: ExperimentRequest, env: EnvironmentVariables): TwoSidedCells {
-  const { isForTrtexec, ...experiment } = request;
-  const before = Object.fromEntries(
-    Object.entries(request.variables).map(([name, value]) => [name, valuesBefore(cells, name, value, env)]),
-  );
+  const { isForTrtexec, marks, variables, ...about } = request;
   const pairs = cells.map((a) => {
+    const { axisFlags } = a.cell;
     if (a.harness === null && !isForTrtexec) {
       throw new UsageError(
-        `${printable(cellLabel(a.cell))} is measured by trtexec, which does not know ${Object.keys(request.variables).join(', ')}: leave it out with --filter`,
+        `${printable(cellLabel(a.cell))} is measured by trtexec, which does not know ${Object.keys(variables).join(', ')}: leave it out with --filter`,
       );
     }
-    return { a, b: sideB(a, request) };
+    for (const [name, value] of Object.entries(variables)) refuseInA(a, name, value, env);
+    const onAxes = Object.entries(variables).map(([name, value]) => [`${ENV_AXIS}${name}`, value]);
+    const cell = keyedCell({ ...a.cell, axisFlags: { ...axisFlags, ...Object.fromEntries(onAxes) } });
+    return { a, b: { ...a, cell, env: { ...a.env, ...variables }, side: { pair: a.cell.key, marks } } };
   });
+  const keys = pairs.map(({ a, b }) => ({ a: a.cell.key, b: b.cell.key }));
   return {
     cells: pairs.flatMap(({ a, b }) => [{ ...a, side: { pair: a.cell.key, marks: [] } }, b]),
-    experiment: { ...experiment, before, pairs: pairs.map(({ a, b }) => ({ a: a.cell.key, b: b.cell.key })) },
+    experiment: { ...about, marks, variables, pairs: keys },
   };
 }
 
-function sideB(a: MatrixCell, { marks, variables }: ExperimentRequest): MatrixCell {
-  const onAxes = Object.entries(variables).map(([name, value]) => [`${ENV_AXIS}${name}`, value]);
-  return {
-    ...a,
-    cell: keyedCell({ ...a.cell, axisFlags: { ...a.cell.axisFlags, ...Object.fromEntries(onAxes) } }),
-    env: { ...a.env, ...variables },
-    side: { pair: a.cell.key, marks },
-  };
-}
-
-/** Values of a variable on side A, over all cells. */
-function valuesBefore(
-  cells: readonly MatrixCell[],
-  name: string,
-  value: string,
-  env: EnvironmentVariables,
-): (string | null)[] {
-  const values = cells.map(({ cell, env: onAxis, harness }) => {
-    if (typeof onAxis[name] === 'string') {
-      throw new UsageError(
-        `${printable(cellLabel(cell))}: ${name} is on an axis of the matrix already: take it away there, or leave such cells out with --filter`,
-      );
-    }
-    const stated = [onAxis, harness?.env ?? {}].find((own) => name in own);
-    return stated === undefined ? (env[name] ?? null) : (stated[name] ?? null);
-  });
-  if (values.includes(value)) {
+/** Refuses a variable that A has already. */
+function refuseInA({ cell, env: onAxis, harness }: MatrixCell, name: string, value: string, env: EnvironmentVariables) {
+  if (typeof onAxis[name] === 'string') {
     throw new UsageError(
-      `${name}=${printable(value)} holds already without the experiment, so A would be the same as B: unset it where bench is started, or in the matrix`,
+      `${printable(cellLabel(cell))}: ${name} is already an axis of the matrix: remove it there, or leave these cells out with --filter`,
     );
   }
-  return [...new Set(values)];
+  const stated = [onAxis, harness?.env ?? {}].find((own) => name in own);
+  if ((stated === undefined ? env[name] : stated[name]) !== value) return;
+  throw new UsageError(
+    `${name}=${printable(value)} is already set without the experiment, so A would equal B: unset it in the environment of bench, or in the matrix`,
+  );
 }
+
+/** The requested experiment, before the cells are known. */
+interface ExperimentRequest extends Omit<AbExperiment, 'pairs'> {
+  /** False if trtexec reads none of the variables. */
+  readonly isForTrtexec: boolean;
+}
+
+const SIGNIFICANT_PERCENT = 10;
+const NAME = /^[^\p{C}]{1,100}$/u;
+
+/** @throws UsageError when no variable is set, or one cannot be set */
+function readExperiment(options: AbOptions): ExperimentRequest {
+  const preset = options.experiment === undefined ? null : NAMED_EXPERIMENTS[options.experiment];
+  const stated = Object.fromEntries((options.env ?? []).map(readVariable));
+  const variables = { ...preset?.variables, ...stated };
+  if (Object.keys(variables).length === 0) {
+    throw new UsageError(
+      'what is B? Name a variable, --env NAME=VALUE, or a known experiment, --experiment perfect-router',
+    );
+  }
+  const settings = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
+  const name = options.name ?? options.experiment ?? settings.join(' ').slice(0, 100);
+  if (!NAME.test(name)) throw new UsageError('--name: write 1 to 100 printable characters');
+  const marks = new Set<RunMark>(preset?.marks);
+  if (options.upperBound === true) marks.add('upperBound');
+  if (options.invalidOutput === true) marks.add('invalidOutput');
+  return {
+    name,
+    variables,
+    significantPercent: options.significant ?? preset?.significantPercent ?? SIGNIFICANT_PERCENT,
+    metric: options.metric ?? null,
+    marks: [...marks],
+    notes: preset?.notes ?? [],
+    isForTrtexec: preset?.isForTrtexec ?? true,
+  };
+}
+
+function readVariable(text: string): [string, string] {
+  const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(text) ?? [];
+  if (name === undefined || value === undefined) {
+    throw new UsageError(`--env ${printable(text)}: write NAME=VALUE`);
+  }
+  if (isSecret(name, value)) {
+    throw new UsageError(
+      `--env ${printable(name)}: bench would store its value, which looks like a secret: set it in the environment of bench`,
+    );
+  }
+  return [name, value];
+}
+
+const NAMED_EXPERIMENTS: Readonly<
+  Record<NonNullable<AbOptions['experiment']>, Omit<ExperimentRequest, 'metric' | 'name'>>
+> = {
+  /**
+   * The perfect router of TensorRT-LLM. Source: docs/source/developer-guide/perf-analysis.md of its repository, added
+   * on 2025-12-26 (pull request 10303), with a threshold of 10 %; the models are from a later copy. Each model needs
+   * special code for it.
+   */
+  'perfect-router': {
+    variables: { ENABLE_PERFECT_ROUTER: '1' },
+    significantPercent: 10,
+    marks: ['upperBound', 'invalidOutput'],
+    isForTrtexec: false,
+    notes: [
+      'TensorRT-LLM documents it for GPT-OSS and DeepSeek-V3/R1 (perf-analysis.md); a model that ignores the switch shows no difference',
+    ],
+  },
+  /** The cost of telemetry for the runs that it watches. */
+  telemetry: {
+    variables: { [TELEMETRY_VARIABLE]: 'off' },
+    significantPercent: 1,
+    marks: [],
+    isForTrtexec: true,
+    notes: [
+      'A runs with nvidia-smi once a second, as every sweep does; B runs without: its gain is the cost of telemetry',
+    ],
+  },
+};

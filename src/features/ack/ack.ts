@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { writeFindings } from '../../artefacts/findings-file.ts';
-import { artefactsFolderOf } from '../../artefacts/layout.ts';
+import { artefactsFolderOf } from '../../files/layout.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import { type Acknowledgement, acknowledgementSchema, type Finding } from '../../records/finding.ts';
@@ -43,7 +43,7 @@ function refuseOptions(
     throw new UsageError('which finding? Write its id, as `bench check` prints it, or --all');
   }
   if (all !== true && (branch !== undefined || matrix !== undefined)) {
-    throw new UsageError('--matrix and --branch go with --all: an id is that of one finding');
+    throw new UsageError('--matrix and --branch go with --all: an id names one finding');
   }
   if (undo === true && [owner, reason, until].some((value) => value !== undefined)) {
     throw new UsageError('--undo reverts the whole acknowledgement: leave out --reason, --until and --owner');

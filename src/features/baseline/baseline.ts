@@ -36,7 +36,7 @@ export async function setNamed(
     const marked = flaggedRuns(store.db, sweep.sweepId, 'debugTensors');
     if (marked > 0) {
       throw new UsageError(
-        `sweep ${sweep.sweepId.slice(0, 8)} has ${marked} run${marked === 1 ? '' : 's'} with debug tensors (--markDebug, --saveDebugTensors and the like), whose times say nothing: no baseline can be one of these`,
+        `sweep ${sweep.sweepId.slice(0, 8)} has ${marked} run${marked === 1 ? '' : 's'} with debug tensors (--markDebug, --saveDebugTensors and the like), which falsify times: it cannot be a baseline`,
       );
     }
     const named = listBaselines(store.db).find((baseline) => baseline.name === name);
@@ -109,7 +109,7 @@ export function removeNamed(name: string, options: BaselineOptions, io: Io): Pro
 }
 
 const baseline = z.strictObject({ name: z.string(), sweepId: id, reason: z.string().nullable(), createdAt: instant });
-export const baselinesOutput = output('bench ls baselines|set|rm --json: those that this is about', {
+export const baselinesOutput = output('bench ls baselines|set|rm --json: the affected baselines', {
   baselines: z.array(baseline),
 });
 

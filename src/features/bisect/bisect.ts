@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 
-import { writeNote } from '../../artefacts/files.ts';
-import { makeOwnFolder } from '../../artefacts/folders.ts';
+import { writeNote } from '../../files/files.ts';
+import { makeOwnFolder } from '../../files/folders.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { storePath } from '../../cli/store-location.ts';
 import { withStore } from '../../cli/with-store.ts';
@@ -12,7 +12,7 @@ import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { holderText } from '../../process/lock.ts';
 import { isMetric, isOfBuild, METRIC_WORDS, type MetricId, ownMetricNamed } from '../../records/metric.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
-import { lockSweep, sweepLockHolder } from '../../run/sweep-lock.ts';
+import { lockSweep, sweepLockHolder } from '../../run/planned-sweep.ts';
 import { resolveSide } from '../../selection/sides.ts';
 import { planOf } from '../../store/sweeps/sweeps.ts';
 import { printable } from '../../text/printable.ts';
@@ -20,9 +20,8 @@ import { resolveRevision } from '../../tools/git/git.ts';
 import type { BisectOptions } from './command.ts';
 import { bisectCommits } from './commits.ts';
 import { bisectFactors } from './factors.ts';
-import type { BisectOutput } from './output.ts';
 import { type BisectRequest, idOfRequest, newestUnfinished, requestFile } from './request.ts';
-import { bisectText } from './report.ts';
+import { type BisectOutput, bisectText } from './report.ts';
 
 export async function bisect(
   good: string | undefined,
@@ -139,7 +138,7 @@ function metricOf(name: string | undefined): MetricId | null {
     );
   }
   if (isOfBuild(metric)) {
-    throw new UsageError(`--metric ${printable(name)}: a build has one value of it, however often its engine is run`);
+    throw new UsageError(`--metric ${printable(name)}: each build has only one value of it`);
   }
   return metric;
 }

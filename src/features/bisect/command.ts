@@ -28,7 +28,7 @@ export const bisectCommand = defineCommand({
     'bench bisect --factors factors.yaml --matrix nightly.yaml --cell 1a2b3c4d',
     'bench bisect --resume',
   ],
-  outputs: { bisect: async () => (await import('./output.ts')).bisectOutput },
+  outputs: { bisect: async () => (await import('./report.ts')).bisectOutput },
   define,
   run: async ([good, bad, words], options, io) => (await import('./bisect.ts')).bisect(good, bad, words, options, io),
 });

@@ -2,16 +2,15 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
 import type { Io } from '../../cli/io.ts';
-import { packageFolder } from '../../cli/store-location.ts';
+import { packageFolder } from '../../files/folders.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { BenchError, UsageError } from '../../errors.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';
-import { BrokenSubjectError, runCommand } from '../../run/checkout/user-command.ts';
+import { BrokenSubjectError, runCommand } from '../../run/checkout/commit-checkout.ts';
 import { printable } from '../../text/printable.ts';
 import { addWorktree, contains, git, removeWorktree, repositoryFolder, subjectOf } from '../../tools/git/git.ts';
 import { inTurns, type MeasureOptions, type TwoCommits } from '../compare/index.ts';
-import type { BisectOutput } from './output.ts';
-import { evidenceOf, measureOptions, outputOf, type Settings, verdictOf } from './report.ts';
+import { type BisectOutput, type Settings, evidenceOf, measureOptions, outputOf, verdictOf } from './report.ts';
 import type { CommitRequest } from './request.ts';
 
 /**
@@ -100,7 +99,7 @@ async function checkedRepository({ bad, badRef, good, goodRef }: CommitRequest, 
   throw new UsageError(
     (await contains(cwd, good, bad))
       ? `${shown} comes after ${shownBad}: GOOD is the older one`
-      : `${shown} is no ancestor of ${shownBad}: take the commit where the two parted, git merge-base`,
+      : `${shown} is no ancestor of ${shownBad}: use their merge base (git merge-base)`,
   );
 }
 

@@ -6,16 +6,15 @@ import { EngineCache } from '../../engines/engine-cache.ts';
 import { BenchError, InterruptedError, UsageError } from '../../errors.ts';
 import { type FactorSetting, readFactors } from '../../matrix/points/factors.ts';
 import { PLACEHOLDERS, type Plan, type PlannedBuild } from '../../records/plan.ts';
-import { BrokenSubjectError, runCommand } from '../../run/checkout/user-command.ts';
+import { BrokenSubjectError, runCommand } from '../../run/checkout/commit-checkout.ts';
 import { hashOf } from '../../text/canonical-json.ts';
 import { printable } from '../../text/printable.ts';
 import { defined } from '../../text/unknown-values.ts';
 import { readGitState } from '../../tools/git/git.ts';
-import { recordedRuns } from '../../trtexec/replay/check-plan.ts';
+import { recordedRuns } from '../../trtexec/replay/recording-set.ts';
 import { inTurns, type TurnSide } from '../compare/index.ts';
 import { prepare } from '../plan/index.ts';
-import type { BisectOutput } from './output.ts';
-import { evidenceOf, measureOptions, outputOf, type Settings, verdictOf } from './report.ts';
+import { type BisectOutput, type Settings, evidenceOf, measureOptions, outputOf, verdictOf } from './report.ts';
 
 type StepVerdict = BisectOutput['steps'][number]['verdict'];
 

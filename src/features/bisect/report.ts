@@ -1,15 +1,26 @@
+import * as z from 'zod';
+
 import type { Io } from '../../cli/io.ts';
 import { gateMetric, metricOf } from '../../records/metric.ts';
-import { defined, isOneOf, keysOf } from '../../text/unknown-values.ts';
+import {
+  type OutputOf,
+  count as countSchema,
+  id,
+  metric as metricSchema,
+  output,
+  provenance as provenanceSchema,
+  unit as unitSchema,
+} from '../../records/output-parts.ts';
+import { cellComparisonSchema } from '../../records/verdict.ts';
 import { namedCell, onlyCell } from '../../selection/by-name.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { truncate } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
+import { defined, isOneOf, keysOf } from '../../text/unknown-values.ts';
 import type { Comparison } from '../compare/index.ts';
 import { readMatrix } from '../plan/index.ts';
-import type { BisectOutput } from './output.ts';
 import type { BisectRequest } from './request.ts';
 
 export interface Settings {
@@ -118,7 +129,7 @@ function answerText(report: BisectOutput, look: Look): string[] {
       return [style.warn(`one of these ${causes.length}, as ${between}`), ...listed];
     }
     case 'together':
-      return [style.warn('no single factor: only together do they make the difference'), ...listed];
+      return [style.warn('no single factor explains the change: only all of them together do'), ...listed];
     case 'notSlower': {
       const title = `${to} is not slower than ${from}: there is nothing to find`;
       return [style.warn(title), ...evidenceText(report, change, look)];
@@ -174,3 +185,56 @@ function stepTable(report: BisectOutput, look: Look): string[] {
     look,
   );
 }
+
+/** `unclear` after the maximum number of runs, `broken` when it could not be measured. */
+const STEP_VERDICTS = ['good', 'bad', 'unclear', 'broken'] as const;
+
+const evidenceSchema = cellComparisonSchema
+  .pick({ base: true, head: true, changePercent: true, ciPercent: true, mdePercent: true, runs: true })
+  .strict()
+  .nullable();
+
+const end = z.strictObject({
+  ref: z.string().nullable().describe('Revision as typed; null for factors'),
+  commit: z.string().nullable(),
+  subject: z.string().nullable(),
+  sweepId: id,
+});
+
+export const bisectOutput = output('bench bisect --json', {
+  kind: z.enum(['commits', 'factors']),
+  status: z.enum(['found', 'range', 'together', 'notSlower', 'unclear', 'failed']),
+  bisectId: id,
+  key: id.nullable(),
+  label: z.string().nullable(),
+  metric: metricSchema,
+  unit: unitSchema,
+  betterIs: z.enum(['lower', 'higher']),
+  provenance: provenanceSchema.nullable(),
+  good: end,
+  bad: end,
+  change: evidenceSchema.describe('Change from the good end to the bad end'),
+  causes: z
+    .array(
+      z.strictObject({
+        name: z.string().describe('A commit, or the name of a factor'),
+        subject: z.string().nullable(),
+        evidence: evidenceSchema,
+      }),
+    )
+    .describe('The cause, or every candidate if no single one was found'),
+  steps: z.array(
+    z.strictObject({
+      candidate: z.array(z.string()).describe('The commit, or the factors at their bad value'),
+      subject: z.string().nullable(),
+      verdict: z.enum(STEP_VERDICTS),
+      reason: z.string().nullable(),
+      evidence: evidenceSchema,
+      sweepId: id,
+    }),
+  ),
+  runs: countSchema.describe('Measured runs, with those of the good and the bad end'),
+  notes: z.array(z.string()),
+});
+
+export type BisectOutput = OutputOf<typeof bisectOutput>;

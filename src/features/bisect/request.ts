@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { readJson } from '../../artefacts/folders.ts';
+import { readJson } from '../../files/folders.ts';
 import { UsageError } from '../../errors.ts';
 import { isMetric } from '../../records/metric.ts';
 import { textOrNull } from '../../records/scalars.ts';
@@ -63,5 +63,5 @@ export function newestUnfinished(all: string): BisectRequest {
   if (earlier === undefined) throw new UsageError('nothing to resume: no bisection was interrupted');
   const { search } = earlier.request;
   const what = 'file' in search ? `--factors ${printable(search.file)}` : `${search.good} ${search.bad}`;
-  throw new UsageError(`an earlier version of bench began this one: start it again with bench bisect ${what}`);
+  throw new UsageError(`an earlier version of bench started this bisection: start it again with bench bisect ${what}`);
 }

@@ -2,12 +2,11 @@ import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
 import { writeFindings } from '../../artefacts/findings-file.ts';
-import { artefactsFolderOf } from '../../artefacts/layout.ts';
+import { artefactsFolderOf } from '../../files/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
-import { failOn } from '../../cli/fail-on.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { errorText, UsageError } from '../../errors.ts';
-import type { ExitCode } from '../../exit-codes.ts';
+import { type ExitCode, failOn } from '../../exit-codes.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { fullDisk } from '../../process/disk-space.ts';
 import { readMatrix } from '../plan/index.ts';
@@ -17,7 +16,7 @@ import { jsonText, printable } from '../../text/printable.ts';
 import { shellLine } from '../../text/shell-quote.ts';
 import { aboutSeries, baselineNote, checkedSeries, type CheckedSweep, foundIn } from './checked.ts';
 import type { CheckOptions } from './command.ts';
-import { judgeSeries } from './judge-series.ts';
+import { judgeSeries } from './gather.ts';
 import { notifyOfNews } from './notify.ts';
 import type { Checked, CheckedFinding, CheckedSeries } from './output.ts';
 import { newestSweeps, type SeriesOptions } from './series.ts';
@@ -25,7 +24,7 @@ import { checkText, type ShownSeries } from './text.ts';
 
 export async function check(files: readonly string[], options: CheckOptions, io: Io): Promise<ExitCode> {
   if (files.length > 0 && options.matrix !== undefined) {
-    throw new UsageError('--matrix and a matrix file exclude each other: a file has a name');
+    throw new UsageError('--matrix and a matrix file exclude each other: the file has the name');
   }
   const isUntrusted = options.untrusted === true;
   refuseReferences(files, io);
@@ -66,7 +65,7 @@ async function checkedStore(store: OpenStore, options: CheckOptions & SeriesOpti
     !store.isReadOnly && [options.asOf, options.minChange, options.against].every((stated) => stated === undefined);
   if (store.isReadOnly) {
     const why = fullDisk(dirname(store.path)) ?? 'the store may only be read here';
-    io.err(`note: ${why}: what this check says was not recorded\n`);
+    io.err(`note: ${why}: bench did not store this check\n`);
   }
   const how = { judgedAt: isStored ? io.now().toISOString() : null, onlyNewest: options.asOf !== undefined };
   const settings = { minChangePercent: options.minChange, against: options.against };

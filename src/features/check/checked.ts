@@ -1,22 +1,21 @@
 import type { Io } from '../../cli/io.ts';
 import { meanChange } from '../../judge/gate/judged-cells.ts';
 import { valuesAt } from '../../judge/gate/limit-findings.ts';
-import { limitText, limitsWithoutValue } from '../../judge/gate/limits.ts';
-import type { JudgedCell } from '../../judge/gate/verdict.ts';
+import { type JudgedCell, limitText, limitsWithoutValue } from '../../judge/gate/evidence.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { undatedNote } from '../../selection/sides.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { canConfirm } from '../../store/sweeps/sweeps.ts';
 import { count } from '../../terminal/numbers.ts';
-import { labelIn } from '../../text/cell-label.ts';
+import { labelIn } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import { checkedFindings, isPresent, shownFindings } from './findings.ts';
-import { type JudgedSeries, judgeSeries } from './judge-series.ts';
+import { type JudgedSeries, judgeSeries } from './gather.ts';
 import type { CheckedFinding, CheckedSeries } from './output.ts';
 import { isOfSpeed } from './sentences.ts';
 
-/** The answer of the gate for a series, and the data behind it. */
+/** The gate's report of a series, and the data that it uses. */
 export interface CheckedSweep {
   readonly judged: JudgedSeries;
   readonly series: CheckedSeries;
@@ -84,20 +83,20 @@ function notesOf(judged: JudgedSeries): string[] {
   return [
     baselineNote(judged),
     undatedNote(evidence.sweeps),
-    leftOut > 0 && `${count(leftOut, 'cell')} left out of this sweep: the newest values count`,
+    leftOut > 0 && `${count(leftOut, 'cell')} left out of this sweep: bench uses their newest values`,
     ...limitsWithoutValue(evidence.rules, valuesAt(evidence.cells, evidence.rules.limited)).map(
       (limit) => `limit ${printable(limitText(limit))}: no cell has a value for it`,
     ),
     ineligible > 0 && `${count(ineligible, 'cell')} under a profiling switch or as an upper bound: never judged`,
     sweepsOfOtherMachine > 0 &&
-      `${count(sweepsOfOtherMachine, 'sweep')} on another GPU model, TensorRT major or locked clock left out: bench compare A B --across-gpu --across-tensorrt --across-clocks`,
+      `${count(sweepsOfOtherMachine, 'sweep')} on another GPU${judged.series.baseBranch === null ? ' model' : ''}, TensorRT major or locked clock left out: bench compare A B --across-gpu --across-tensorrt --across-clocks`,
   ].filter((note) => typeof note === 'string');
 }
 
 /** Note on a baseline that the matrix names but that is not set; null if there is none. */
 export function baselineNote({ missingBaseline: name }: JudgedSeries): string | null {
   if (name === null) return null;
-  return `gate.against: no baseline ${printable(name)} is set: the reference is what was last accepted`;
+  return `gate.against: no baseline ${printable(name)} is set: the reference is the last accepted level`;
 }
 
 /** Counts that decide the exit code. @param findings of one series */

@@ -19,7 +19,7 @@ const define = (command: PlainCommand) =>
     .option('--all', 'show every finding in full, and every cell')
     .option('--as-of <sweep>', 'judge an earlier sweep: a date, a sweep or a commit')
     .option('--matrix <name>', 'only sweeps of this matrix')
-    .option('--against <baseline>', 'the reference is this baseline (default: what was last accepted)')
+    .option('--against <baseline>', 'the reference is this baseline (default: the last accepted level)')
     .addOption(minChangeOption())
     .addOption(failOnOption())
     .addOption(

@@ -1,14 +1,13 @@
-import { sameAccuracyHistory } from '../../judge/accuracy-drop.ts';
 import type { CellEvidence, MetricHistory } from '../../judge/gate/evidence.ts';
 import { fitRuns, type LeftOutRun, measuredNights, medianValues } from '../../judge/gate/fit-runs.ts';
 import { leftOutFor } from '../../judge/run-trust.ts';
 import { valueRule } from '../../judge/value-rule.ts';
-import { LEAST_PRECISION_SHARE, precisionShare } from '../../layers/real-precision.ts';
+import { LEAST_PRECISION_SHARE, precisionShare } from '../../layers/summarize-layers.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { BOUND_SHARE_IDS, BOUND_SHARES, type GatedMetricId } from '../../records/gated-metric.ts';
 import { gateMetric, type MetricId } from '../../records/metric.ts';
 import { failureSentences } from '../../records/outcome.ts';
-import type { AccuracyRecord } from '../../records/accuracy.ts';
+import { type AccuracyRecord, sameAccuracyHistory } from '../../records/accuracy.ts';
 import type { CellRun } from '../../records/run.ts';
 import { FLAG_LABELS } from '../../records/run-flag.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
@@ -50,7 +49,8 @@ export function readEvidence(
     if (buildId !== null) buildIds.add(buildId);
   }
   const environments = findEnvironments(db, [...environmentIds]);
-  const sameMachine = machineFilter(environments);
+  // What a pull request is judged by is one comparison, which two GPUs would spoil; a series goes on over them.
+  const sameMachine = machineFilter(environments, series.baseBranch !== null);
   // The known sources of each build.
   const sources = new Map(
     [...findBuilds(db, [...buildIds])].flatMap(([id, { flags, modelSha256 }]) =>

@@ -8,24 +8,21 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { seriesOf, sweepsById } from '../../store/sweeps/find-sweeps.ts';
 import { acknowledgementsOf } from '../../store/sweeps/findings.ts';
 import { canConfirm } from '../../store/sweeps/sweeps.ts';
-import { cellTable, shortNames, withCells } from '../../terminal/cell-columns.ts';
+import { cellTable, withCells } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count } from '../../terminal/numbers.ts';
-import { dotted, labelled, truncate, wrapHanging } from '../../terminal/text-width.ts';
+import { dotted, labelled, wrapHanging } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
-import { shortList } from '../../text/short-list.ts';
 import { findingChart } from './cell-pictures.ts';
 import { checkedFindings } from './findings.ts';
-import { gather } from './gather.ts';
-import { newestBatch } from './judge-series.ts';
+import { gather, newestBatch } from './gather.ts';
 import type { CheckedFinding, CheckedSeries, ShownFinding } from './output.ts';
 import { changeText, firstOfEach, levelText, nextCommands, rangeText, sentences } from './sentences.ts';
 import { seriesAt } from './series.ts';
 
+type Edges = ReturnType<typeof sentences>['edges'];
+
 const SHOWN_CELLS = 12;
-const SHOWN_COMMITS = 5;
-/** Most cells named among those measured in pairs, and among the others. */
-const NAMED_CELLS = 3;
 /** Number of sweeps for which ended findings are shown. */
 const SHOWN_ENDED = 10;
 
@@ -45,9 +42,8 @@ export function findingText(
   return [
     ...titleLines(finding, said.titleOfAll, look),
     ...indented([`${said.state}${said.metric === '' ? '' : ` in ${said.metric}`}${sure}${owner}`]),
-    ...indented(pairedText(finding, evidence)),
     ...indented(said.causes.map(([term, says]) => `${term}: ${says}`)),
-    ...commitLines(finding, said.edges, look),
+    ...indented(beginText(finding, said.edges)),
     ...otherMetrics(finding, evidence, look),
     ...indented(alsoText(finding)),
     ...findingChart(finding, all, evidence, look),
@@ -84,22 +80,6 @@ export function earlierText(
     return wrapHanging(`  ${about}: ${finding.id.slice(0, 8)} ${title}`, columns, 4).map(style.dim);
   });
   return lines.length === 0 ? [] : ['', style.strong('reported before'), ...lines];
-}
-
-/** Which cells were measured in pairs; if only some were, also which were not. */
-function pairedText({ cells, pairs }: CheckedFinding, evidence: SweepEvidence): string[] {
-  const paired = pairs?.cells ?? [];
-  if (paired.length === 0) return [];
-  const all = evidence.cells.map(({ cell }) => cell);
-  const nameOf = shortNames(all);
-  const [own, others] = [true, false].map((isPaired) => {
-    const some = all.filter(({ key }) => cells.includes(key) && paired.includes(key) === isPaired);
-    return shortList(
-      some.map((cell) => printable(nameOf(cell))),
-      NAMED_CELLS,
-    );
-  });
-  return others === '' ? [] : [`measured in pairs: ${own}; moved similarly: ${others}`];
 }
 
 /** Changes of limits, and of metrics that the table of cells lacks: values before and after. */
@@ -145,29 +125,19 @@ function alsoText(finding: CheckedFinding): string[] {
   return texts.length === 0 ? [] : [`also: ${texts.join(', ')}`];
 }
 
-function commitLines(
-  { cause, commits, firstBad, lastGood }: CheckedFinding,
-  edges: ReturnType<typeof sentences>['edges'],
-  { columns, style }: Look,
-): string[] {
-  // No commit causes a slow machine.
+/** Where it begins: commits where they are known, else sweeps. A slow machine is nobody's commit. */
+function beginText({ cause, commits, firstBad, lastGood }: CheckedFinding, edges: Edges): string[] {
   if (lastGood === null || firstBad === null || cause === 'machine') return [];
-  const [good, bad] = [lastGood.commit?.slice(0, 8), firstBad.commit?.slice(0, 8)];
-  if (good === undefined || bad === undefined) {
-    return [`  ${edges.last} sweep ${lastGood.sweepId.slice(0, 8)}, ${edges.first} ${firstBad.sweepId.slice(0, 8)}`];
-  }
-  if (good === bad) return [`  both sweeps measured commit ${good}: the cause is not a commit`];
-  const number = commits.length === 0 ? '' : ` (${count(commits.length, 'commit')})`;
-  const more = commits.length - SHOWN_COMMITS;
-  const own = commits.find(({ commit }) => commit.startsWith(bad));
-  const first = own === undefined ? bad : `${bad} "${printable(own.subject)}"`;
-  return [
-    ...wrapHanging(`  ${edges.first} ${first}, ${edges.last} ${good}${number}`, columns, 4),
-    ...(commits.length < 2 ? [] : commits)
-      .slice(0, SHOWN_COMMITS)
-      .map(({ commit, subject }) => style.dim(truncate(`    ${commit.slice(0, 8)} ${printable(subject)}`, columns))),
-    ...(more > 0 ? [style.dim(`    and ${more} more: git log ${good}..${bad}`)] : []),
-  ];
+  const isCommits = lastGood.commit !== null && firstBad.commit !== null;
+  const [good, bad] = [lastGood, firstBad].map(({ commit, sweepId }) =>
+    isCommits ? (commit ?? '').slice(0, 8) : `sweep ${sweepId.slice(0, 8)}`,
+  );
+  if (good === bad) return [`both sweeps measured commit ${good}: the cause is not a commit`];
+  const [only, ...others] = commits;
+  const subject = only === undefined || others.length > 0 ? '' : ` "${printable(only.subject)}"`;
+  const log = others.length === 0 ? '' : `: git log ${good}..${bad}`;
+  const number = only === undefined ? '' : ` (${count(commits.length, 'commit')}${log})`;
+  return [`${edges.first} ${bad}${subject}, ${edges.last} ${good}${number}`];
 }
 
 /** A stored finding in full, over the sweeps of its series until now. It may be of any size and age. */

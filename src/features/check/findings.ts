@@ -1,6 +1,5 @@
 import { buildDifferences } from '../../judge/compare/differences.ts';
-import type { SweepEvidence } from '../../judge/gate/evidence.ts';
-import type { GateRules } from '../../judge/gate/limits.ts';
+import type { GateRules, SweepEvidence } from '../../judge/gate/evidence.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { type Finding, saidState } from '../../records/finding.ts';
 import { BOUND_SHARE_IDS, gatedMetricOf } from '../../records/gated-metric.ts';
@@ -10,9 +9,9 @@ import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { findBuilds } from '../../store/sweeps/environments.ts';
 import { sweepsById } from '../../store/sweeps/find-sweeps.ts';
-import { labelIn } from '../../text/cell-label.ts';
+import { labelIn } from '../../records/cell-label.ts';
 import { commitsBetween } from '../../tools/git/git.ts';
-import type { JudgedSeries } from './judge-series.ts';
+import type { JudgedSeries } from './gather.ts';
 import type { CheckedFinding } from './output.ts';
 
 type FindingCell = Finding['cells'][number];

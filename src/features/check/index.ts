@@ -2,9 +2,7 @@ export { cellChart, type CellRow, cellRows, countsText, verdictText, worstFirst 
 export { type CheckedSweep, checkedSweep, foundIn, standingOf } from './checked.ts';
 export { showFinding } from './finding-text.ts';
 export { isPresent, isShownWhole, newFirst } from './findings.ts';
-export { type JudgedSweep, judgedSweep, newestBatch } from './judge-series.ts';
-export { runsToMeasureAgain } from './measure-again.ts';
-export { matrixOfSweep, placesOf } from './notify.ts';
+export { type JudgedSweep, judgedSweep, newestBatch } from './gather.ts';
 export { type CheckedFinding, type CheckedSeries, shownFinding } from './output.ts';
 export { changeText, firstOfEach, groupText, levelText, nextCommands, ownClearest, sentences } from './sentences.ts';
 export { latestSweep } from './series.ts';

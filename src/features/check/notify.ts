@@ -1,7 +1,6 @@
-import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { hostname } from 'node:os';
-import { join, relative, sep } from 'node:path';
+import { join } from 'node:path';
 
 import type { Io } from '../../cli/io.ts';
 import { BenchError } from '../../errors.ts';
@@ -13,8 +12,7 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { matrixFileOf } from '../../store/sweeps/sweeps.ts';
 import { markNotified, notNotified } from '../../store/sweeps/findings.ts';
 import { jsonText, printable } from '../../text/printable.ts';
-import { repositoryFolder } from '../../tools/git/git.ts';
-import { readMatrix } from '../plan/index.ts';
+import { matrixOfSweep, placesOf } from '../plan/index.ts';
 import { isOfSeries } from './checked.ts';
 import type { Checked } from './output.ts';
 
@@ -52,7 +50,7 @@ export async function startProgram(argv: readonly string[], text: string, io: Io
   });
   if (problem === null) return true;
   const name = printable(isModule ? (args.at(-1) ?? '') : program);
-  const then = 'what was found is as it is, and the next check tries again';
+  const then = 'the findings are stored, and the next check tries again';
   io.err(`note: notify: ${name}: ${printable(problem)}; ${then}\n`);
   return false;
 }
@@ -126,27 +124,4 @@ export async function notifyPrograms(
   return [...Map.groupBy(programs, ({ argv }) => JSON.stringify(argv)).values()].flatMap((same) =>
     same.slice(0, 1).map(({ argv }) => ({ argv, sweeps: same.map(({ sweep }) => sweep) })),
   );
-}
-
-/** Folders in which a matrix file may lie that the command line does not name. */
-export async function placesOf({ cwd }: Io): Promise<readonly string[]> {
-  return [cwd, await repositoryFolder(cwd)].flatMap((folder) => folder ?? []);
-}
-
-/**
- * The matrix of a sweep, which may execute code. Null unless the sweep was measured here and the file lies in one of
- * the folders; links are followed.
- * @throws BenchError when the file can no longer be read
- */
-export function matrixOfSweep(db: StoreDatabase, sweep: Sweep, folders: readonly string[], io: Io): Matrix | null {
-  const { host, provenance, source } = sweep;
-  const isHere = source === 'run' && (host === hostname() || (host === null && provenance === 'recorded'));
-  const file = isHere ? matrixFileOf(db, sweep.sweepId) : null;
-  if (file === null || !existsSync(file)) return null;
-  const isUnder = (folder: string): boolean => {
-    const path = relative(realpathSync(folder), realpathSync(file));
-    return path !== '' && path !== '..' && !path.startsWith(`..${sep}`) && !path.startsWith(sep);
-  };
-  const matrix = folders.some(isUnder) ? readMatrix(file, io) : null;
-  return matrix?.name === sweep.matrix ? matrix : null;
 }

@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 import { firstCauseSchema } from '../../records/cause.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';
-import { CELL_REASONS, CELL_VERDICTS } from '../../judge/gate/verdict.ts';
+import { CELL_REASONS, CELL_VERDICTS } from '../../judge/gate/evidence.ts';
 import { findingSchema, JUDGED_BY, SAID_STATES } from '../../records/finding.ts';
 import { gatedMetricSchema } from '../../records/gated-metric.ts';
 import { geometricMeanSchema } from '../../records/verdict.ts';
@@ -32,7 +32,7 @@ const change = {
 const finding = z.strictObject({
   id,
   kind,
-  state: z.enum(SAID_STATES).describe('New: reported in the sweeps that were judged last'),
+  state: z.enum(SAID_STATES).describe('new: first reported in the newest sweeps'),
   direction,
   isWarning: isWarning.describe('Reported without an exit code'),
   matrix: z.string().nullable(),
@@ -41,15 +41,15 @@ const finding = z.strictObject({
   reportedSweepId: id,
   cells: z.array(id),
   labels: z.array(z.string()).describe('Labels of these cells'),
-  group: group.describe('Words that all its cells share and others do not have'),
-  metrics: z.array(z.strictObject(change)).describe('Each metric in the cell that shows it most clearly'),
+  group: group.describe('Words that only the labels of these cells contain'),
+  metrics: z.array(z.strictObject(change)).describe('Changed metrics, each from its clearest cell'),
   details: z.array(z.strictObject({ key: id, label: z.string(), ...change, margin: z.number() })),
   firstBad: checkedSweep,
   lastGood: checkedSweep,
   lastBad: checkedSweep,
   commits: z.array(z.strictObject({ commit: z.string(), subject: z.string() })),
   environmentChanges,
-  buildChanges: z.array(z.string()).describe('Changes of the engines, in the clearest cell'),
+  buildChanges: z.array(z.string()).describe('Changes of the engine in the clearest cell'),
   cause: z.string().nullable(),
   likeliestCause: firstCauseSchema.nullable().describe('Likeliest cause in the clearest cell'),
   lasts: lasts.describe('Evidence that the change lasts; null if there is none yet'),
@@ -85,8 +85,8 @@ const series = z.strictObject({
   sweepId: id,
   startedAt: instant.nullable(),
   commit: z.string().nullable(),
-  judgedBy: z.enum(JUDGED_BY).nullable().describe('Null for a series without a sweep in 30 days, which is not judged'),
-  sweeps: count.describe('Number of sweeps used for the judgement, with the newest'),
+  judgedBy: z.enum(JUDGED_BY).nullable().describe('Null: not judged, because its last sweep is over 30 days old'),
+  sweeps: count.describe('Number of sweeps used, including the newest'),
   baseBranch: z.string().nullable().describe('Branch that a pull request was judged against'),
   verdict: z.enum(SERIES_VERDICTS),
   headline: z.string(),
@@ -99,14 +99,14 @@ const series = z.strictObject({
       reason: z.enum(CELL_REASONS).nullable().describe('Why it is not compared'),
       metric: gatedMetricSchema,
       unit,
-      before: z.number().nullable().describe('Reference level: what was last accepted'),
+      before: z.number().nullable().describe('Reference level: the last accepted one'),
       now: z.number().nullable(),
       changePercent: z.number().nullable().describe('Change of the newest level against the reference'),
-      ciPercent: z.tuple([z.number(), z.number()]).nullable().describe('95 % interval of it'),
-      mdePercent: z.number().nullable().describe('Smallest change that this sweep would show nine times in ten'),
-      levels: z.tuple([z.number(), z.number()]).nullable().describe('Two known levels of the cell'),
+      ciPercent: z.tuple([z.number(), z.number()]).nullable().describe('95 % interval of the change'),
+      mdePercent: z.number().nullable().describe('Detectable effect: found nine times in ten'),
+      levels: z.tuple([z.number(), z.number()]).nullable().describe('The two levels between which the cell alternates'),
       runs: count.describe('Fit runs in the newest sweep'),
-      referenceSweeps: count.describe('Sweeps that the reference is estimated from'),
+      referenceSweeps: count.describe('Sweeps used to estimate the reference'),
       notes: z.array(z.string()).describe('Why it has no result, or is unclear'),
     }),
   ),
@@ -116,7 +116,7 @@ const series = z.strictObject({
 
 export const checked = outputOfVersion(2, 'bench check --json', {
   series: z.array(series),
-  findings: z.array(finding).describe('Findings of these series; ended ones as long as their sweeps count'),
+  findings: z.array(finding).describe('Findings of these series; ended findings while their sweeps are in use'),
   exitCode: z.literal(Object.values(EXIT_CODES)),
 });
 

@@ -83,7 +83,7 @@ function sizeOf(finding: CheckedFinding): readonly [word: string, size: string] 
   if (first === undefined) return [word, ''];
   const own = [first, ...others.filter(({ metric }) => metric === first.metric)];
   const size = rangeText(own);
-  // Name the metric if the size is not a percentage or the word is `worse`.
+  // Without a percentage, and for `worse`, the text names the metric.
   const isNamed = size.includes('→') || (!isLimit && !isOfSpeed(finding));
   return [word, isNamed ? `: ${gatedMetricOf(first.metric).label} ${rangeText(own, true)}` : ` by ${size}`];
 }

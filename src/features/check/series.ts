@@ -1,8 +1,8 @@
 import type { Io } from '../../cli/io.ts';
 import { UsageError } from '../../errors.ts';
-import { ALERTING } from '../../judge/history/settings.ts';
+import { ALERTING } from '../../judge/history/noise.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import { nothingStored } from '../../selection/nothing-stored.ts';
+import { nothingStored } from '../../selection/cell-histories.ts';
 import { resolveSide } from '../../selection/sides.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import {

@@ -3,8 +3,7 @@ import { gatedMetricOf } from '../../records/gated-metric.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count } from '../../terminal/numbers.ts';
 import { dotted, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
-import { reasonWords } from '../../terminal/words.ts';
-import { describeCommit } from '../../text/commit-label.ts';
+import { describeCommit, reasonWords } from '../../terminal/words.ts';
 import { printable } from '../../text/printable.ts';
 import { type CellRow, cellRows, countsText, hasMoved, valuesOf, worstFirst } from './cell-pictures.ts';
 import type { CheckedSweep } from './checked.ts';
@@ -76,20 +75,16 @@ function rankOf({ cells, verdict }: CheckedSeries): number {
 /** For these verdicts the headline says everything. */
 const SAYS_ALL: readonly CheckedSeries['verdict'][] = ['same', 'first'];
 
-/** `nightly · main`, with whatever distinguishes it from the others. */
-function nameOf({ judged, series }: ShownSeries, all: readonly ShownSeries[]): string {
-  const machine = machineOf(judged);
-  const isOne = all.every((one) => dotted(machineOf(one.judged)) === dotted(machine));
+/** `nightly · main`, and the provenance where the series have several. */
+function nameOf({ series }: ShownSeries, all: readonly ShownSeries[]): string {
   const { branch, matrix, provenance } = series;
-  const isOneProvenance = all.every((one) => one.series.provenance === provenance);
-  const apart = [isOneProvenance ? '' : provenance, ...(isOne ? [] : machine)];
-  return printable(dotted([matrix ?? 'no matrix', branch ?? 'no branch', ...apart]));
+  const isOne = all.every((one) => one.series.provenance === provenance);
+  return printable(dotted([matrix ?? 'no matrix', branch ?? 'no branch', isOne ? '' : provenance]));
 }
 
 /** GPU and TensorRT of the newest sweep, if all its cells have the same. */
-function machineOf(judged: ShownSeries['judged']): string[] {
-  const { cells = [], environments } = judged?.evidence ?? {};
-  const newest = cells.flatMap(({ environmentIds }) => environments?.get(environmentIds.at(-1) ?? '') ?? []);
+function machineOf({ cells, environments }: SweepEvidence): string[] {
+  const newest = cells.flatMap(({ environmentIds }) => environments.get(environmentIds.at(-1) ?? '') ?? []);
   return [
     [...new Set(newest.map(({ gpuName }) => gpuName))],
     [...new Set(newest.map(({ tensorrt }) => (tensorrt === null ? null : `TensorRT ${tensorrt}`)))],
@@ -125,7 +120,6 @@ function seriesText({ findings, judged, series }: ShownSeries, isAll: boolean, h
     ),
     ...cellsText(rows, isAll, look),
     ...reasonText(series, look),
-    ...failedText(series, look),
     ...(series.notes.length === 0 ? [] : ['']),
     ...series.notes.flatMap((note) => wrapWords(note, columns).map(style.dim)),
   ];
@@ -158,36 +152,35 @@ function rowsOf({ findings, series }: ShownSeries, { cells, sweeps }: SweepEvide
 
 function aboutText(series: CheckedSeries, evidence: SweepEvidence): string {
   const { branch, commit, matrix, provenance, startedAt, sweepId, sweeps } = series;
-  const metrics = new Set(evidence.cells.flatMap(({ metrics: [main] }) => main?.metric ?? []));
+  const metrics = new Set(series.cells.map(({ metric }) => metric));
   const [metric] = metrics;
   return dotted([
     provenance,
     printable(matrix ?? ''),
     describeCommit({ branch, commit, dirty: null }),
     `sweep ${sweepId.slice(0, 8)} of ${startedAt?.slice(0, 10) ?? 'an unknown date'}, number ${sweeps}`,
-    ...machineOf({ evidence }).map(printable),
+    ...machineOf(evidence).map(printable),
     metric === undefined || metrics.size > 1 ? '' : printable(gatedMetricOf(metric).label),
   ]);
 }
 
 const SHOWN_CELLS = 12;
 
-/** Cells that are new, or that only the previous sweep had. */
+/** Cells that are new, or were in the sweep before only; those without a result with what happened to them. */
 function reasonText({ cells, judgedBy }: CheckedSeries, { columns, style }: Look): string[] {
-  if (judgedBy === 'first') return [];
-  return (['new', 'missing'] as const).flatMap((reason) => {
-    const own = cells.filter((cell) => cell.reason === reason);
-    if (own.length === 0) return [];
-    const more = own.length > SHOWN_CELLS ? ` and ${own.length - SHOWN_CELLS} more` : '';
-    const names = own.slice(0, SHOWN_CELLS).map(({ label }) => printable(label));
-    return ['', ...wrapHanging(`${reason}: ${names.join(', ')}${more}`, columns, 2).map(style.warn)];
+  const listed = (['new', 'missing'] as const).flatMap((reason) => {
+    const names = cells.flatMap((cell) => (cell.reason === reason ? printable(cell.label) : []));
+    if (names.length === 0 || judgedBy === 'first') return [];
+    const more = names.length > SHOWN_CELLS ? ` and ${names.length - SHOWN_CELLS} more` : '';
+    return [
+      '',
+      ...wrapHanging(`${reason}: ${names.slice(0, SHOWN_CELLS).join(', ')}${more}`, columns, 2).map(style.warn),
+    ];
   });
-}
-
-function failedText({ cells }: CheckedSeries, { columns, style }: Look): string[] {
   const failed = cells.filter(({ reason }) => reason === 'failed');
-  if (failed.length === 0) return [];
+  if (failed.length === 0) return listed;
   return [
+    ...listed,
     '',
     style.bad(`${count(failed.length, 'cell')} without a result in the newest sweep`),
     ...failed.flatMap(({ label, notes }) =>

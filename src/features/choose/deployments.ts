@@ -1,11 +1,11 @@
 import { tunedBatches } from '../../selection/tuned-batches.ts';
 import { cellsOfSweeps } from '../../selection/by-name.ts';
 import { isColdStart } from '../../records/harness.ts';
-import { LEAST_PRECISION_SHARE, type RealPrecision } from '../../layers/real-precision.ts';
+import { LEAST_PRECISION_SHARE, type RealPrecision } from '../../layers/summarize-layers.ts';
 import { formatDecibels, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
 import { type Deployment, type Deployments, deploymentsOf } from '../../judge/deployment.ts';
-import { cellLabel, inLabelOrder } from '../../text/cell-label.ts';
+import { cellLabel, inLabelOrder } from '../../records/cell-label.ts';
 import { UsageError } from '../../errors.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { accuracyOfCells } from '../../store/runs/accuracies.ts';
@@ -42,9 +42,7 @@ export async function chosenDeployments(
   const sweeps = [...byId.values()];
   const provenances = [...new Set(sweeps.map(({ provenance }) => provenance))];
   if (provenances.length > 1) {
-    throw new UsageError(
-      `these sweeps are ${provenances.join(' and ')}: results of different provenance make no table together`,
-    );
+    throw new UsageError(`these sweeps are ${provenances.join(' and ')}: one table cannot mix them`);
   }
   const sweepIds = [...byId.keys()];
   const cells = inLabelOrder(cellsOfSweeps(db, sweepIds, filter).filter((cell) => !isColdStart(cell)));

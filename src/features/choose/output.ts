@@ -26,13 +26,13 @@ export const pareto = output('bench choose --json', {
     .array(
       z.array(
         deployment.extend({
-          dominatedBy: id.nullable().describe('A deployment that is better in something and worse in nothing'),
+          dominatedBy: id.nullable().describe('A deployment that is better on one axis or more and worse on none'),
           speedUp: z
             .strictObject({
               referenceKey: id,
               ratio: z.number().describe('Ratio of the throughputs'),
-              interval: z.tuple([z.number(), z.number()]).nullable().describe('95 %'),
-              latencyRatio: z.number().nullable().describe('Above 1 it answers sooner'),
+              interval: z.tuple([z.number(), z.number()]).nullable().describe('95 % interval'),
+              latencyRatio: z.number().nullable().describe('Above 1: lower latency than the reference'),
               verdict: z.enum(VERDICTS),
               reasons: z.array(z.string()),
             })
@@ -65,7 +65,7 @@ export const pareto = output('bench choose --json', {
         reasons: z.array(z.string()),
       }),
     )
-    .describe('Cells that differ in nothing but their batch, from each batch to the next'),
+    .describe('Pairs of cells that differ only in batch, from each batch to the next'),
   unmeasured: z.array(z.strictObject({ key: id, label: z.string() })),
 });
 
@@ -73,8 +73,8 @@ export type ParetoOutput = OutputOf<typeof pareto>;
 
 const candidate = deployment
   .extend({
-    limitedMs: z.number().describe('The latency that the limit is about'),
-    headRoomPercent: z.number().describe('Below the limit; negative by how much it is missed'),
+    limitedMs: z.number().describe('The limited latency: p99 or the median'),
+    headRoomPercent: z.number().describe('Distance below the limit; negative above it'),
     accuracyLimit: z.enum(['kept', 'missed', 'notChecked']),
   })
   .nullable();

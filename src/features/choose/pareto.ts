@@ -4,7 +4,7 @@ import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { type Deployment, precisionTwinKey, workloadsOf } from '../../judge/deployment.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { cellLabel } from '../../records/cell-label.ts';
 import type { ChooseOptions } from './command.ts';
 import { aboutSweeps, chosenDeployments, type DeploymentOptions, deploymentOutput } from './deployments.ts';
 import type { ParetoOutput } from './output.ts';
@@ -74,7 +74,8 @@ export function dominatorsOf(workload: readonly Deployment[]): Map<Deployment, D
   );
 }
 
-function speedOf({ itemsPerS, throughputQps }: Deployment): number {
+/** Items/s; queries/s if the batch is unknown. */
+export function speedOf({ itemsPerS, throughputQps }: Pick<Deployment, 'itemsPerS' | 'throughputQps'>): number {
   return itemsPerS ?? throughputQps;
 }
 

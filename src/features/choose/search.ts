@@ -1,9 +1,8 @@
 import { flagOf } from '../../cli/options.ts';
-import { DEFAULT_FAIL_ON } from '../../cli/fail-on.ts';
 import type { Io } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
-import type { ExitCode } from '../../exit-codes.ts';
+import { DEFAULT_FAIL_ON, type ExitCode } from '../../exit-codes.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
 import { resolveSide } from '../../selection/sides.ts';
 import { planOf } from '../../store/sweeps/sweeps.ts';
@@ -18,7 +17,7 @@ const SURE_PERCENT = 95;
 /** `bench choose --search`: measures until it finds the highest batch or number of streams within the limit. */
 export async function search(options: ChooseOptions & { readonly search: string | true }, io: Io): Promise<ExitCode> {
   const { maxLatency, maxRepeats, maxRuns, metric, over, sure } = options;
-  if (maxLatency === undefined) throw new UsageError('--search looks for a limit: add --max-latency MS');
+  if (maxLatency === undefined) throw new UsageError('--search needs a limit: add --max-latency MS');
   const wrong = NOT_SEARCHED.find((name) => options[name] !== undefined);
   if (wrong !== undefined) throw new UsageError(`${flagOf(wrong)} does not go with --search, which measures`);
   const path = options.search === true ? await newestMatrix(options, io) : options.search;

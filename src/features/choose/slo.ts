@@ -9,6 +9,7 @@ import { truncate, wrapWords } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 import type { ChooseOptions } from './command.ts';
 import { aboutSweeps, accuracyText, chosenDeployments, deploymentOutput, sweepsLine } from './deployments.ts';
+import { speedOf } from './pareto.ts';
 import type { SloOutput } from './output.ts';
 
 type Limits = SloOutput['limits'];
@@ -116,11 +117,6 @@ function answerLines(answer: Answer, limits: Limits, look: Look): string[] {
 
 function wrapped(text: string, look: Look): string[] {
   return wrapWords(text, look.columns - 2).map((line) => `  ${line}`);
-}
-
-/** Items/s; queries/s if the batch is unknown. */
-function speedOf({ itemsPerS, throughputQps }: Pick<Candidate, 'itemsPerS' | 'throughputQps'>): number {
-  return itemsPerS ?? throughputQps;
 }
 
 function speedWords({ itemsPerS, throughputQps }: Candidate): string {

@@ -23,7 +23,7 @@ const define = (command: PlainCommand) =>
     .addOption(minChangeOption())
     .option('--map [axes]', 'show the changes as a map of two axes (default: precision,batch)')
     .option('--across-provenance', 'compare even if one side is recorded and the other measured')
-    .option('--across-gpu', 'compare even if the GPU models differ')
+    .option('--across-gpu', 'compare even if the GPUs differ')
     .option('--across-tensorrt', 'compare even if the TensorRT major versions differ')
     .option('--across-methods', 'compare medians even if the harnesses differ')
     .option('--across-clocks', 'compare even if only one side had locked clocks')

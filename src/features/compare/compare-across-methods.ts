@@ -2,16 +2,17 @@ import { UsageError } from '../../errors.ts';
 import type { ComparedSide } from '../../judge/compare/assemble-sides.ts';
 import { methodWords } from '../../judge/method.ts';
 import type { Cell, KeyedCell } from '../../records/cell.ts';
-import type { MetricId } from '../../records/metric.ts';
+import { isOwnMetric, metricOf, type MetricId } from '../../records/metric.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import type { CellRun } from '../../records/run.ts';
 import { methodOf } from '../../store/runs/run-facts.ts';
 import { canonicalJson } from '../../text/canonical-json.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { cellLabel } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 
 export interface Paired {
-  readonly head: ComparedSide;
+  readonly base: RunSide;
+  readonly head: RunSide;
   readonly cells: readonly KeyedCell[];
   /** By the key of the base cell. */
   readonly metrics: ReadonlyMap<string, MetricId>;
@@ -31,53 +32,24 @@ export function acrossMethods(
 ): Paired {
   if (requested !== null && TAIL_METRICS.includes(requested)) {
     throw new UsageError(
-      `--metric ${requested}: the tails of two methods are never compared, as their percentiles follow different rules`,
+      `--metric ${requested}: bench does not compare percentiles of different harnesses, which follow different rules`,
     );
   }
   const pairs = pairsOf(cells, base, head);
   const baseKeys = new Map(pairs.map((pair) => [pair.head.key, pair.base.key]));
+  const ofKey = new Map(pairs.flatMap((pair) => [pair.base, pair.head]).map((cell) => [cell.key, cell]));
+  const latencies = (side: RunSide) => side.runs.map((run) => withLatency(run, ofKey.get(run.cellKey)));
   return {
     cells: cells.filter(({ key }) => !baseKeys.has(key)),
+    base: { ...base, runs: latencies(base) },
     head: {
       ...head,
-      runs: head.runs.map((run) => ({ ...run, cellKey: baseKeys.get(run.cellKey) ?? run.cellKey })),
+      runs: latencies(head).map((run) => ({ ...run, cellKey: baseKeys.get(run.cellKey) ?? run.cellKey })),
       planned: new Set([...head.planned].map((key) => baseKeys.get(key) ?? key)),
     },
     metrics: new Map(pairs.map((pair) => [pair.base.key, requested ?? sharedMetric(pair)])),
-    differences: [...new Set(pairs.flatMap((pair) => differencesOf(db, pair, base, head)))],
+    differences: [...new Set(pairs.flatMap((pair) => differencesOf(db, pair, [base, head])))],
   };
-}
-
-/** The pairs of cells that differ only in method. */
-export function pairsOf(cells: readonly KeyedCell[], base: ComparedSide, head: ComparedSide): MethodPair[] {
-  const on = ({ planned, runs }: ComparedSide): KeyedCell[] => {
-    const keys = new Set([...planned, ...runs.map(({ cellKey }) => cellKey)]);
-    return cells.filter(({ key }) => keys.has(key));
-  };
-  return pairAcrossMethods(on(base), on(head));
-}
-
-function differencesOf(db: StoreDatabase, pair: MethodPair, base: RunSide, head: RunSide): string[] {
-  const [a, b] = [methodWordsOf(db, pair.base, base), methodWordsOf(db, pair.head, head)];
-  const differing = Object.keys(a).filter((name) => a[name] !== b[name]);
-  // Options that only one of the two records, such as a CUDA graph.
-  const [was, is] = [bareLabel(pair.base), bareLabel(pair.head)];
-  return [
-    ...differing.map((name) => `${name}: ${a[name] ?? ''} against ${b[name] ?? ''}`),
-    ...(was === is ? [] : [`cells: ${printable(was)} against ${printable(is)}`]),
-  ];
-}
-
-function methodWordsOf(db: StoreDatabase, cell: KeyedCell, { runs }: RunSide): Readonly<Record<string, string>> {
-  const newest = runs.findLast(({ cellKey, role }) => cellKey === cell.key && role === 'timed');
-  const method = newest === undefined ? null : methodOf(db, newest.runId, cell);
-  return method === null ? {} : methodWords(method);
-}
-
-/** The label without the parts that always differ between methods. */
-function bareLabel(cell: KeyedCell): string {
-  const { harness: _, ...bare } = cell;
-  return cellLabel({ ...bare, precisionVia: 'onnx' });
 }
 
 /** The same workload measured by two harnesses. */
@@ -90,43 +62,60 @@ interface MethodPair {
  * Pairs cells that only one side has with cells of the other side that measure the same workload of the same model by
  * another method. The most similar pair wins, and each cell is in at most one pair.
  */
-function pairAcrossMethods(base: readonly KeyedCell[], head: readonly KeyedCell[]): MethodPair[] {
-  const inBase = new Set(base.map(({ key }) => key));
-  const inHead = new Set(head.map(({ key }) => key));
-  const candidates = base
-    .filter(({ key }) => !inHead.has(key))
-    .flatMap((cell) =>
-      head
-        .filter((other) => !inBase.has(other.key) && asksTheSame(cell, other))
-        .map((other) => ({ base: cell, head: other, likeness: likeness(cell, other) })),
-    )
-    .toSorted((a, b) => b.likeness - a.likeness);
-  const taken = new Set<string>();
-  return candidates.flatMap((pair) => {
-    if (taken.has(pair.base.key) || taken.has(pair.head.key)) return [];
-    taken.add(pair.base.key).add(pair.head.key);
-    return [{ base: pair.base, head: pair.head }];
-  });
-}
-
-function asksTheSame(a: Cell, b: Cell): boolean {
-  return (
-    a.model === b.model &&
-    a.precision === b.precision &&
-    canonicalJson(a.shapes) === canonicalJson(b.shapes) &&
-    canonicalJson(a.harness ?? null) !== canonicalJson(b.harness ?? null)
+export function pairsOf(cells: readonly KeyedCell[], base: ComparedSide, head: ComparedSide): MethodPair[] {
+  const [inBase, inHead] = [base, head].map(
+    ({ planned, runs }) => new Set([...planned, ...runs.map(({ cellKey }) => cellKey)]),
   );
+  const only = (own?: ReadonlySet<string>, other?: ReadonlySet<string>): KeyedCell[] =>
+    cells.filter(({ key }) => own?.has(key) === true && other?.has(key) !== true);
+  const byWorkload = Map.groupBy(only(inHead, inBase), workloadOf);
+  const candidates = only(inBase, inHead)
+    .flatMap((cell) =>
+      (byWorkload.get(workloadOf(cell)) ?? []).map((other): MethodPair => ({ base: cell, head: other })),
+    )
+    .filter((pair) => canonicalJson(pair.base.harness ?? null) !== canonicalJson(pair.head.harness ?? null));
+  const taken = new Set<string>();
+  return candidates
+    .toSorted((a, b) => likeness(b) - likeness(a))
+    .filter(({ base: { key: a }, head: { key: b } }) => {
+      const isFree = !taken.has(a) && !taken.has(b);
+      if (isFree) taken.add(a).add(b);
+      return isFree;
+    });
 }
 
-function likeness(a: Cell, b: Cell): number {
-  const matches = [
-    a.cudaGraph === b.cudaGraph,
-    a.dataTransfers === b.dataTransfers,
-    a.streams === b.streams,
-    canonicalJson(a.inputs) === canonicalJson(b.inputs),
-    canonicalJson(a.axisFlags) === canonicalJson(b.axisFlags),
-  ];
-  return matches.filter(Boolean).length;
+function workloadOf({ model, precision, shapes }: Cell): string {
+  return canonicalJson([model, precision, shapes]);
+}
+
+function likeness({ base, head }: MethodPair): number {
+  const parts = ['cudaGraph', 'dataTransfers', 'streams', 'inputs', 'axisFlags'] as const;
+  return parts.filter((part) => canonicalJson(base[part]) === canonicalJson(head[part])).length;
+}
+
+function differencesOf(db: StoreDatabase, pair: MethodPair, sides: readonly RunSide[]): string[] {
+  const [a = {}, b = {}] = [pair.base, pair.head].map((cell, place): Readonly<Record<string, string>> => {
+    const runs = sides[place]?.runs ?? [];
+    const newest = runs.findLast(({ cellKey, role }) => cellKey === cell.key && role === 'timed');
+    const method = newest === undefined ? null : methodOf(db, newest.runId, cell);
+    // Options recorded for one of them only, such as a CUDA graph, without what the two methods differ in anyway.
+    const { harness: _, ...bare } = cell;
+    const cells = printable(cellLabel({ ...bare, precisionVia: 'onnx' }));
+    const own = cell.harness?.metric ?? 'latencyMs';
+    const metric = isOwnMetric(own) ? 'latency' : metricOf(own).label;
+    return { ...(method === null ? {} : methodWords(method)), metric, cells };
+  });
+  const differing = Object.keys(a).filter((name) => a[name] !== b[name]);
+  return differing.map((name) => `${name}: ${a[name] ?? ''} against ${b[name] ?? ''}`);
+}
+
+/** What an application measures of its own in milliseconds is its latency, where it prints none. */
+function withLatency(run: CellRun, cell: KeyedCell | undefined): CellRun {
+  const metric = cell?.harness?.metric;
+  if (metric === undefined || (run.values.latencyMs ?? null) !== null) return run;
+  const { betterIs, unit } = metricOf(metric);
+  const isTime = unit === 'ms' && betterIs === 'lower';
+  return isTime ? { ...run, values: { ...run.values, latencyMs: run.values[metric] ?? null } } : run;
 }
 
 /** The metric of both methods if it is the same, else the median latency. */

@@ -9,21 +9,20 @@ import {
   valuesByPlace,
 } from '../../judge/geometric-mean.ts';
 import { CLOCK_LEVEL, clockLevelMhz } from '../../judge/run-trust.ts';
-import { compareMatrix, type JudgedCell } from '../../judge/compare/compare-matrix.ts';
-import { PAST_WINDOW_NIGHTS, pastValues } from '../../judge/past-values.ts';
-import { gateRules } from '../../judge/gate/limits.ts';
-import { LEAST_PAST_NIGHTS } from '../../judge/run-noise.ts';
+import { compareMatrix, type JudgedCell, withThroughput } from '../../judge/compare/compare-matrix.ts';
+import { gateRules } from '../../judge/gate/evidence.ts';
+import { LEAST_PAST_NIGHTS, PAST_WINDOW_NIGHTS, pastValues } from '../../judge/run-noise.ts';
 import { valueKind, type ValueKind } from '../../judge/value-rule.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { UsageError } from '../../errors.ts';
-import type { ExitCode } from '../../exit-codes.ts';
+import { type ExitCode, failOn } from '../../exit-codes.ts';
 import type { FirstCause } from '../../records/cause.ts';
-import { NO_GATE } from '../../records/gate-settings.ts';
+import { NO_GATE } from '../../records/gated-metric.ts';
 import { gateMetric, type MetricId, metricOf } from '../../records/metric.ts';
 import { COMPARE_BRANCH } from '../../records/sweep.ts';
 import { type CellComparison, isCalled } from '../../records/verdict.ts';
-import { aboutCell } from '../../text/cell-label.ts';
-import { median } from '../../statistics/median.ts';
+import { aboutCell } from '../../records/cell-label.ts';
+import { median } from '../../statistics/order-statistics.ts';
 import { count } from '../../terminal/numbers.ts';
 import { readGitState } from '../../tools/git/git.ts';
 import type { ComparedCell, Comparison } from './output.ts';
@@ -39,10 +38,9 @@ import { seriesOf, seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { acrossMethods, pairsOf } from './compare-across-methods.ts';
 import { type CellHistory, cellHistories } from '../../selection/cell-histories.ts';
-import { failOn } from '../../cli/fail-on.ts';
 import { type Io, printResult } from '../../cli/io.ts';
-import { isPath } from '../../selection/is-path.ts';
-import { queryTimes } from '../../selection/query-times.ts';
+import { isPath } from '../../selection/by-name.ts';
+import { queryTimes } from '../../store/runs/show-run.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { WhyPoint } from '../why/index.ts';
 import type { Look } from '../../terminal/look.ts';
@@ -124,7 +122,10 @@ export function printReport(
   ]);
   const { counts, shift } = output;
   const regression = counts.slower > 0 || shift?.verdict === 'slower';
-  return failOn(options.failOn, { regression, failed: counts.failed > 0, unclear: counts.unclear > 0 });
+  // Where nothing could be compared, a gate does not pass.
+  const isNothing = counts.incomparable > 0 && counts.slower + counts.faster + counts.same + counts.unclear === 0;
+  const failed = counts.failed > 0 || isNothing;
+  return failOn(options.failOn, { regression, failed, unclear: counts.unclear > 0 });
 }
 
 export async function compareReport(
@@ -132,35 +133,38 @@ export async function compareReport(
   sides: { readonly base: Side; readonly head: Side },
   options: Omit<CompareOptions, 'json' | 'db' | 'failOn' | 'map' | 'branch'>,
 ): Promise<Compared> {
-  const { chosen, base, head: allOfHead } = readSides(db, sides, options.filter);
+  const { chosen, base: allOfBase, head: allOfHead } = readSides(db, sides, options.filter);
   const metric = metricNamed(db, options.metric);
-  const paired = options.acrossMethods === true ? acrossMethods(db, chosen, base, allOfHead, metric) : null;
-  const cells = paired?.cells ?? chosen;
-  const head = paired?.head ?? allOfHead;
-  const timed = Map.groupBy([...base.runs, ...head.runs].filter(isTimed), ({ cellKey }) => cellKey);
-  const kinds = new Map(
-    cells.map((cell) => {
-      const compared = paired?.metrics.get(cell.key) ?? gateMetric(metric, cell);
-      return [cell.key, valueKind(timed.get(cell.key) ?? [], compared)];
-    }),
-  );
-  const past = new Map(pastOf(db, cells, sides, metric, kinds).map((history) => [history.cell.key, history]));
+  const paired = options.acrossMethods === true ? acrossMethods(db, chosen, allOfBase, allOfHead, metric) : null;
+  const { cells, base, head } = paired ?? { cells: chosen, base: allOfBase, head: allOfHead };
   const all = [...base.runs, ...allOfHead.runs];
-  const facts = {
-    environments: findEnvironments(db, unique(all.map(({ environmentId }) => environmentId))),
-    builds: findBuilds(db, unique(all.flatMap(({ buildId }) => buildId ?? []))),
-    clockLevels: clockLevelsOf(base.runs, past),
-  };
+  const timed = Map.groupBy([...base.runs, ...head.runs].filter(isTimed), ({ cellKey }) => cellKey);
+  const environments = findEnvironments(db, unique(all.map(({ environmentId }) => environmentId)));
+  const builds = findBuilds(db, unique(all.flatMap(({ buildId }) => buildId ?? [])));
   const across = {
     provenance: options.acrossProvenance === true,
     gpu: options.acrossGpu === true,
     tensorrt: options.acrossTensorrt === true,
     clocks: options.acrossClocks === true,
   };
-  const assembled = assembleSides(cells, base, head, metric, across, facts, paired?.metrics);
   const [newest] = sides.head.sweeps;
   const rules = gateRules(newest === undefined ? NO_GATE : gateOf(db, newest.sweepId), options.minChange ?? null);
-  const judged = compareMatrix(assembled, pastValuesOf(past, assembled), rules);
+  const judgedBy = (requested: MetricId | null, own: readonly KeyedCell[]) => {
+    const kinds = new Map(
+      own.map((cell) => {
+        const compared = paired?.metrics.get(cell.key) ?? gateMetric(requested, cell);
+        return [cell.key, valueKind(timed.get(cell.key) ?? [], compared)];
+      }),
+    );
+    const past = new Map(pastOf(db, own, sides, requested, kinds).map((history) => [history.cell.key, history]));
+    const facts = { environments, builds, clockLevels: clockLevelsOf(base.runs, past) };
+    const assembled = assembleSides(own, base, head, requested, across, facts, paired?.metrics);
+    return { past, ...compareMatrix(assembled, pastValuesOf(past, assembled), rules) };
+  };
+  const { past, ...byOwn } = judgedBy(metric, cells);
+  const hosted =
+    metric === null && paired === null ? cells.filter((cell) => gateMetric(null, cell) === 'gpuComputeMs') : [];
+  const judged = hosted.length === 0 ? byOwn : withThroughput(byOwn, judgedBy('throughputQps', hosted));
   const [provenance, ...others] = unique([...provenancesOf(sides.base), ...provenancesOf(sides.head)]);
   const causes = await causesOf(db, judged.cells, sides);
   const shared = sharedNoiseOf(past, sides);
@@ -177,7 +181,7 @@ export async function compareReport(
       otherMethods: paired === null ? pairsOf(chosen, base, allOfHead).length : 0,
       cells: judged.cells.map((entry) => cellOutput(entry, past.get(entry.cell.key), causes.get(entry) ?? null)),
       counts: judged.counts,
-      geometricMeans: geometricMeans(judged.cells, judged.ratios, shared),
+      geometricMeans: geometricMeans(byOwn.cells, byOwn.ratios, shared),
     },
     details: {
       queries: queriesOf(db, judged.cells, [base, allOfHead]),
@@ -342,7 +346,7 @@ function readSides(
   const sweepIds = [...base.sweeps, ...head.sweeps].map(({ sweepId }) => sweepId);
   const chosen = cellsOfSweeps(db, sweepIds, filter);
   if (chosen.length === 0) {
-    throw new UsageError('neither side has a cell that this concerns; see `bench ls sweeps` and `bench ls cells`');
+    throw new UsageError('neither side has a matching cell; see `bench ls sweeps` and `bench ls cells`');
   }
   return { chosen, base: comparedSide(db, base, chosen), head: comparedSide(db, head, chosen) };
 }

@@ -19,7 +19,7 @@ const side = z.strictObject({
   sweepIds: z.array(id),
   commit: z.string().nullable(),
   dirty: z.boolean().nullable(),
-  note: z.string().nullable().describe('What was used in place of the requested side'),
+  note: z.string().nullable().describe('What replaced the requested side'),
 });
 
 export const comparison = outputOfVersion(2, 'bench compare --json', {
@@ -29,10 +29,8 @@ export const comparison = outputOfVersion(2, 'bench compare --json', {
   head: side,
   provenance: z.union([provenance, z.array(provenance)]),
   shift: commonShift,
-  across: z.array(z.string()).describe('Differences in spite of which cells were compared, as --across-… asked for'),
-  otherMethods: count.describe(
-    'Cells on both sides that only another way of measuring keeps apart: see --across-methods',
-  ),
+  across: z.array(z.string()).describe('Differences that --across-… options allowed'),
+  otherMethods: count.describe('Cells on both sides whose harnesses differ; --across-methods compares them'),
   cells: z.array(
     z.strictObject({
       ...aboutCell,
@@ -51,7 +49,7 @@ export const comparison = outputOfVersion(2, 'bench compare --json', {
         ...geometricMeanSchema.shape,
       }),
     )
-    .describe('Of head over base; by model and by precision where there are several'),
+    .describe('Geometric means of head / base, for all cells, each model and each precision'),
 });
 
 export type Comparison = OutputOf<typeof comparison>;

@@ -2,17 +2,22 @@ import { batchOf, itemsPerS } from '../../records/cell.ts';
 import { metricOf } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
 import { type CommonShift, DETECTABLE_FROM, isCalled, singleRunReason, type Verdict } from '../../records/verdict.ts';
-import { cellTable } from '../../terminal/cell-columns.ts';
+import { cellTable, sideColumns } from '../../terminal/cell-columns.ts';
 import { changeMap, mapAxes } from '../../terminal/charts/heat-map.ts';
 import type { Side } from '../../selection/sides.ts';
 import { comparedCellText, comparedQueriesText, type ComparedDetails, type ShownCell } from './cell-text.ts';
 import type { ComparedCell, Comparison } from './output.ts';
 import { type Look, plain } from '../../terminal/look.ts';
 import { count, formatNumber, formatPercent, meanChangeText, meanText, shareText } from '../../terminal/numbers.ts';
-import { changeStyle, estimateWords, reasonTitle, reasonWords, verdictWord } from '../../terminal/words.ts';
-import { describeCommit } from '../../text/commit-label.ts';
+import {
+  changeStyle,
+  describeCommit,
+  estimateWords,
+  reasonTitle,
+  reasonWords,
+  verdictWord,
+} from '../../terminal/words.ts';
 import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
-import { sideColumns } from '../../terminal/side-columns.ts';
 import type { Column } from '../../terminal/table.ts';
 
 /** @param map axes of a map of the changes, which replaces the rows of cells */
@@ -72,10 +77,11 @@ export function shiftText(shift: CommonShift): string {
 }
 
 /** `Common shift of +3.0 %, which fits all 12 cells: a regression by itself`. Rows keep their own verdicts. */
-export function shiftSize({ percent, cells, sharing, verdict }: CommonShift): string {
+export function shiftSize({ percent, cells, metric, sharing, verdict }: CommonShift): string {
   const who = sharing === cells ? `all ${cells} cells` : `${sharing} of ${cells} cells`;
   const regression = verdict === 'slower' ? ': a regression by itself' : '';
-  return `Common shift of ${formatPercent(percent)}, which fits ${who}${regression}`;
+  const of = metric === undefined ? '' : ` in ${metricOf(metric).label}`;
+  return `Common shift of ${formatPercent(percent)}${of}, which fits ${who}${regression}`;
 }
 
 function verdictLine({ slower, faster, same, unclear, ...others }: Readonly<Record<Verdict, number>>): string {
@@ -182,7 +188,7 @@ function noiseLines(cells: readonly ShownCell[], { style, columns }: Look): stri
       : `noise from ${own}${rangeOf(withPast.map(({ nights }) => nights))} earlier sweeps (${count(withPast.length, 'cell')})`,
     sweepPercent < LEAST_SWEEP_PERCENT
       ? ''
-      : `sweeps differ by ${formatPercent(sweepPercent, false)} more than their runs explain: this is in the intervals`,
+      : `sweeps differ by ${formatPercent(sweepPercent, false)} more than run noise explains: the intervals include this`,
   ];
   return texts.filter((text) => text !== '').flatMap((text) => wrapHanging(text, columns, 2).map(style.dim));
 }

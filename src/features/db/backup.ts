@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, rmSync, statSync } from 'node:fs';
 import { mkdir, rename } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
-import { temporaryPath } from '../../artefacts/layout.ts';
+import { temporaryPath } from '../../files/layout.ts';
 import { EnvironmentLackingError, errorCode, StoreError, UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
@@ -52,7 +52,7 @@ async function copyTo({ db }: OpenStore, target: string, force: boolean, io: Io)
     const copied = await backupStore(db, temporary, (percent) => ticker.report(`copying: ${percent} %`), io.signal);
     if (copied.quickCheck !== 'ok') {
       throw new StoreError(
-        `the copy is damaged as the store is (${printable(copied.quickCheck)}): see \`bench db verify\``,
+        `the copy is damaged, like the store (${printable(copied.quickCheck)}): see \`bench db verify\``,
       );
     }
     if (!force && existsSync(target)) throw alreadyThere(target);

@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 
-import { folderSize, sizeOf } from '../../artefacts/folders.ts';
-import { artefactsFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
+import { folderSize, sizeOf } from '../../files/folders.ts';
+import { artefactsFolderOf, sweepFolderOf } from '../../files/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { migrationsFolder } from '../../cli/store-location.ts';
 import { withStore } from '../../cli/with-store.ts';

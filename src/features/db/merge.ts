@@ -3,7 +3,7 @@ import { join, resolve, basename } from 'node:path';
 
 import { copyArtefacts } from '../../artefacts/copy-artefacts.ts';
 import { writeFindings } from '../../artefacts/findings-file.ts';
-import { artefactsFolderOf, temporaryPath } from '../../artefacts/layout.ts';
+import { artefactsFolderOf, temporaryPath } from '../../files/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { migrationsFolder, STORE_NAME, storePath } from '../../cli/store-location.ts';
 import { usingStore, warnIfMigrated } from '../../cli/with-store.ts';
@@ -16,7 +16,7 @@ import { appliedMigration, newestMigration } from '../../store/file/migrations.t
 import { mayWriteStore, readFrom } from '../../store/file/open-to-read.ts';
 import { openStore, type OpenStore, refuseForeign } from '../../store/file/open.ts';
 import { mergeStore } from '../../store/merge/merge-store.ts';
-import { sqliteRefusal } from '../../store/verify/sqlite-problems.ts';
+import { sqliteRefusal } from '../../store/file/store-file.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
 import { wrapWords } from '../../terminal/text-width.ts';
@@ -88,7 +88,7 @@ function storeLines({ added, alreadyThere, artefacts, conflicts, path, updatedSw
   const { folders, bytes, missing } = artefacts ?? { folders: 0, bytes: 0, missing: 0 };
   return [
     `${look.style.strong(printable(path))}: ${news.length === 0 ? 'nothing new' : `${news.join(', ')} came`}${alreadyThere.sweeps + alreadyThere.runs === 0 ? '' : there}`,
-    updatedSweeps > 0 && `${count(updatedSweeps, 'sweep')} had come further there: brought up to it`,
+    updatedSweeps > 0 && `${count(updatedSweeps, 'sweep')} had more runs there: updated`,
     folders > 0 && `artefacts of ${count(folders, 'run')} came, ${formatBytes(bytes)}`,
     missing > 0 && `${count(missing, 'run')} had no artefacts there either`,
     differing > 0 &&
@@ -104,7 +104,7 @@ function refuseOther(path: string, ownPath: string): void {
     if (!existsSync(path)) throw new StoreError(`${path}: no such store`);
     const [other, own] = [path, ownPath].map((one) => statSync(one, { throwIfNoEntry: false }));
     if (other?.dev === own?.dev && other?.ino === own?.ino) {
-      throw new UsageError(`${path}: is this very store; name another to merge into it`);
+      throw new UsageError(`${path}: is the store itself; name another store to merge`);
     }
     try {
       accessSync(path, constants.R_OK);

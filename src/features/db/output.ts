@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { count, id, instant, output, type OutputOf } from '../../records/output-parts.ts';
-import { attachment } from '../../artefacts/attachment.ts';
+import { attachment } from '../../files/layout.ts';
 import { mergedRows } from '../../store/merge/merge-store.ts';
 import { mergeConflict } from '../../store/merge/tables.ts';
 import { storeDamage } from '../../store/verify/verify-store.ts';
@@ -16,12 +16,12 @@ export const infoOutput = output('bench db info --json', {
     .strictObject({
       file: bytes,
       wal: bytes,
-      free: bytes.describe('Free space within the file, for new rows'),
+      free: bytes.describe('Free space within the file, which new rows use'),
       artefacts: bytes,
       engines: bytes,
       variants: bytes,
     })
-    .describe('On the disk'),
+    .describe('Sizes on disk'),
   rows: z.strictObject({
     sweeps: count,
     unfinishedSweeps: count,
@@ -37,7 +37,7 @@ export const infoOutput = output('bench db info --json', {
   }),
   prunable: z
     .strictObject({ days: count, sweeps: count, sampleBytes: bytes, artefactBytes: bytes })
-    .describe('What `bench db prune --keep 90d` would take'),
+    .describe('What `bench db prune --keep 90d` would delete'),
 });
 
 export const verifyOutput = output('bench db verify --json', {
@@ -45,9 +45,9 @@ export const verifyOutput = output('bench db verify --json', {
   quick: z.boolean(),
   sweeps: count,
   runs: count,
-  isDamaged: z.boolean().describe('False when there is nothing, or differences of another parser only'),
+  isDamaged: z.boolean().describe('False without damage; differences of another parser are no damage'),
   found: z.array(storeDamage),
-  rebuilt: z.array(comparedTable).nullable().describe('With --rebuild: what was compared; else null'),
+  rebuilt: z.array(comparedTable).nullable().describe('Compared tables; null without --rebuild'),
 });
 
 export const backupOutput = output('bench db backup --json', { path: z.string(), bytes, runs: count });
@@ -58,12 +58,12 @@ export const mergeOutput = output('bench db merge --json', {
       path: z.string(),
       added: mergedRows,
       alreadyThere: z.strictObject({ sweeps: count, runs: count }),
-      updatedSweeps: count.describe('Had come further in the other store'),
-      conflicts: z.array(mergeConflict).describe('Rows that differ under the same id; those that were here are kept'),
+      updatedSweeps: count.describe('Sweeps with more runs in the other store'),
+      conflicts: z.array(mergeConflict).describe('Rows that differ under the same id; the rows of this store stay'),
       artefacts: z
         .strictObject({ folders: count, bytes, missing: count })
         .nullable()
-        .describe('Null when they were left out, or lie in the same folder'),
+        .describe('Null if they were left out, or both stores share a folder'),
     }),
   ),
 });
@@ -78,15 +78,15 @@ export const pruneOutput = output('bench db prune --json', {
       sampleBytes: bytes,
       layerBytes: bytes,
       artefactBytes: bytes,
-      sharedFolders: count.describe('Runs whose artefacts stay for another store of this folder'),
+      sharedFolders: count.describe('Runs whose artefacts stay because another store in this folder has them'),
     }),
   ),
   attachments: z
     .array(attachment.pick({ runId: true, name: true, bytes: true, attachedAt: true }))
-    .describe('Files of people, by --attachments-older-than'),
-  measuredNow: count.describe('Sweeps that stay as a process measures them'),
+    .describe('Deleted attachments: see --attachments-older-than'),
+  measuredNow: count.describe('Sweeps that stay because they are being measured'),
   vacuumed: z.boolean(),
-  freeBytes: bytes.describe('Free space within the file, for new rows'),
+  freeBytes: bytes.describe('Free space within the file, which new rows use'),
 });
 
 export const rmOutput = output('bench db rm --json', {
@@ -96,13 +96,13 @@ export const rmOutput = output('bench db rm --json', {
       sweepId: id,
       name: z.string().nullable().describe('Name of its matrix, or its own name'),
       startedAt: instant.nullable(),
-      runs: count.describe('With builds'),
-      movedTo: z.string().nullable().describe('Folder of its artefacts now; null if there were none, or in a dry run'),
-      sharedRuns: count.describe('Runs whose artefacts stay for another store of this folder'),
+      runs: count.describe('Number of runs and builds'),
+      movedTo: z.string().nullable().describe('New folder of its artefacts; null without artefacts, or in a dry run'),
+      sharedRuns: count.describe('Runs whose artefacts stay because another store in this folder has them'),
     }),
   ),
-  findings: z.array(id).describe('Findings that go, with their acknowledgements'),
-  reopened: z.array(id).describe('Findings that the sweep, or a later one, had ended'),
+  findings: z.array(id).describe('Removed findings; their acknowledgements go with them'),
+  reopened: z.array(id).describe('Findings that are open again: a removed or later sweep had ended them'),
   judgedAgain: count.describe('Later sweeps that the next `bench check` judges again'),
 });
 
@@ -115,7 +115,7 @@ export const rejudgeOutput = output('bench db rejudge --json', {
       direction: z.enum(['slower', 'faster']),
       changePercent: z.number(),
       firstBadSweepId: id.nullable(),
-      toldTodaySweepId: id.nullable().describe("Null: today's rules do not tell it"),
+      toldTodaySweepId: id.nullable().describe("Null: today's rules do not report it"),
       toldThenSweepId: id.nullable().describe('Null: it was not reported then'),
     }),
   ),

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 
 import { removeAttached } from '../../artefacts/attached.ts';
 import { runFoldersIn } from '../../artefacts/copy-artefacts.ts';
-import { folderSize, refuseLink, removeFolder } from '../../artefacts/folders.ts';
-import { artefactsFolderOf, attachedPathOf, runFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
+import { folderSize, refuseLink, removeFolder } from '../../files/folders.ts';
+import { artefactsFolderOf, attachedPathOf, runFolderOf, sweepFolderOf } from '../../files/layout.ts';
 import { writePrunedNote } from '../../artefacts/sweep-manifest.ts';
 import { yieldToEventLoop, type Io, printResult } from '../../cli/io.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
@@ -13,7 +13,7 @@ import type { PruneOptions } from './command.ts';
 import type { PruneOutput } from './output.ts';
 import { Ticker } from './ticker.ts';
 import type { SweepId } from '../../records/scalars.ts';
-import { sweepLockHolder } from '../../run/sweep-lock.ts';
+import { sweepLockHolder } from '../../run/planned-sweep.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import {
   freeBytes,
@@ -28,7 +28,7 @@ import {
   vacuumPays,
   SiblingStores,
 } from '../../store/prune.ts';
-import { attachmentsBefore, markPruned, type PlacedAttachment } from '../../store/runs/attachments.ts';
+import { attachmentsBefore, markPruned, type PlacedAttachment } from '../../store/runs/show-run.ts';
 import { unfinishedSweeps } from '../../store/sweeps/sweeps.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
@@ -71,7 +71,7 @@ function rulesOf(options: PruneOptions, io: Io): KeepRules[] {
       artefacts: true,
     });
   } else if (layers === true) {
-    throw new UsageError('--layers needs --keep or --keep-sweeps: which sweeps keep their layer profiles');
+    throw new UsageError('--layers needs --keep or --keep-sweeps, which choose the sweeps that keep layer profiles');
   }
   if (samplesOlderThan !== undefined) {
     const endedSince = before(samplesOlderThan, io);
@@ -79,7 +79,7 @@ function rulesOf(options: PruneOptions, io: Io): KeepRules[] {
   }
   if (rules.length === 0 && attachmentsOlderThan === undefined) {
     throw new UsageError(
-      'say what stays: --keep 90d, --keep-sweeps 30, or both; or what goes: --samples-older-than 90d, --attachments-older-than 90d',
+      'state what to keep: --keep 90d, --keep-sweeps 30, or both; or what to delete: --samples-older-than 90d, --attachments-older-than 90d',
     );
   }
   return rules;
@@ -184,7 +184,7 @@ const SHOWN = 20;
 
 function pruneText(report: PruneOutput, look: Look): string[] {
   const { attachments, dryRun, freeBytes: free, measuredNow, sweeps, vacuumed } = report;
-  if (sweeps.length + attachments.length + measuredNow === 0) return ['nothing to prune: all that is there is kept'];
+  if (sweeps.length + attachments.length + measuredNow === 0) return ['nothing to prune'];
   type Row = (typeof sweeps)[number];
   const sum = (of: (sweep: Row) => number): number => sweeps.reduce((total, sweep) => total + of(sweep), 0);
   const bytes = (header: string, of: (sweep: Row) => number) =>

@@ -2,10 +2,11 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
-import { rejudge, type ReportedOfCell, reportedOfCells } from '../../judge/gate/rejudge.ts';
+import { ALERTING } from '../../judge/history/noise.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import type { Finding } from '../../records/finding.ts';
 import { gateMetric } from '../../records/metric.ts';
+import type { SweepId } from '../../records/scalars.ts';
 import { chooseCells, metricNamed } from '../../selection/by-name.ts';
 import { resolveSide } from '../../selection/sides.ts';
 import { allCells } from '../../store/cells.ts';
@@ -15,11 +16,10 @@ import { findingsOf } from '../../store/sweeps/findings.ts';
 import { cellTable, withCells } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatPercent } from '../../terminal/numbers.ts';
-import { labelIn } from '../../text/cell-label.ts';
+import { labelIn } from '../../records/cell-label.ts';
 import { judgedSweep } from '../check/index.ts';
 import type { RejudgeOptions } from './command.ts';
 import type { RejudgeOutput } from './output.ts';
-import type { SweepId } from '../../records/scalars.ts';
 
 /**
  * `bench db rejudge`: judges the stored sweeps by today's rules and compares with what was reported. Stores nothing.
@@ -100,4 +100,51 @@ function rejudgeText({ nights, changes }: RejudgeOutput, names: RejudgedNames, l
     look,
   );
   return [head, '', ...table];
+}
+
+/** A finding, with the change of one of its cells. */
+type ReportedOfCell = Pick<Finding, 'direction' | 'firstBadSweepId' | 'reportedSweepId'> & Finding['cells'][number];
+
+/** A change under today's rules, as reported at the time, or both. */
+interface Rejudged extends Pick<ReportedOfCell, 'cellKey' | 'changePercent' | 'direction' | 'firstBadSweepId'> {
+  /**
+   * The sweep that reports it under today's rules; null if none does. `reportedThen` is the sweep that reported it at
+   * the time.
+   */
+  readonly reportedToday: SweepId | null;
+  readonly reportedThen: SweepId | null;
+}
+
+function reportedOfCells(findings: readonly Finding[]): ReportedOfCell[] {
+  const changes = findings.filter(({ kind }) => kind !== 'limit');
+  return changes.flatMap((finding) => finding.cells.map((cell): ReportedOfCell => ({ ...finding, ...cell })));
+}
+
+/**
+ * Compares findings under today's rules with those reported at the time. A change is the same if it begins in about the
+ * same sweep.
+ */
+function rejudge(
+  today: readonly ReportedOfCell[],
+  then: readonly ReportedOfCell[],
+  sweepIds: readonly SweepId[],
+): Rejudged[] {
+  const placeOf = new Map(sweepIds.map((sweepId, place) => [sweepId, place]));
+  const beginOf = ({ firstBadSweepId }: ReportedOfCell): number => placeOf.get(firstBadSweepId) ?? Number.NaN;
+  const open = [...then];
+  const both = today.map((change): Rejudged => {
+    const same = open.findIndex(
+      (reported) =>
+        reported.cellKey === change.cellKey &&
+        reported.metric === change.metric &&
+        reported.direction === change.direction &&
+        Math.abs(beginOf(reported) - beginOf(change)) <= ALERTING.sameNights,
+    );
+    const [found] = same === -1 ? [] : open.splice(same, 1);
+    return { ...change, reportedToday: change.reportedSweepId, reportedThen: found?.reportedSweepId ?? null };
+  });
+  return [
+    ...both,
+    ...open.map((reported): Rejudged => ({ ...reported, reportedToday: null, reportedThen: reported.reportedSweepId })),
+  ];
 }

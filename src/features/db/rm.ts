@@ -1,15 +1,15 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeFindings } from '../../artefacts/findings-file.ts';
-import { makeOwnFolder } from '../../artefacts/folders.ts';
-import { artefactsFolderOf, removedFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
+import { makeOwnFolder } from '../../files/folders.ts';
+import { artefactsFolderOf, removedFolderOf, sweepFolderOf } from '../../files/layout.ts';
 import { moveToRemoved } from '../../artefacts/copy-artefacts.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import { LOCK_FILE, lockSweep, sweepLockHolder } from '../../run/sweep-lock.ts';
+import { LOCK_FILE, lockSweep, sweepLockHolder } from '../../run/planned-sweep.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
 import { SHORTEST_ID } from '../../selection/by-name.ts';
 import { sweepsOfName } from '../../selection/sides.ts';
@@ -78,7 +78,7 @@ function refuse({ db, path }: OpenStore, { state, sweepId }: Sweep): void {
   const slurmRun = state === 'finished' ? null : (readStoredPlan(planOf(db, sweepId))?.slurmRun ?? null);
   if (slurmRun !== null && existsSync(slurmRun)) {
     throw new UsageError(
-      `sweep ${short} was handed to Slurm, whose jobs may still bring results: \`bench slurm cancel ${shellQuote(slurmRun)}\`, then move that folder away`,
+      `sweep ${short} was submitted to Slurm, whose jobs may still add results: \`bench slurm cancel ${shellQuote(slurmRun)}\`, then move that folder away`,
     );
   }
   const [baseline] = baselinesOf(db, sweepId);

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 import { digestOfAttached } from '../../artefacts/attached.ts';
-import { namesIn } from '../../artefacts/folders.ts';
-import { artefactsFolderOf, attachedFolderOf, runFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
+import { namesIn } from '../../files/folders.ts';
+import { artefactsFolderOf, attachedFolderOf, runFolderOf, sweepFolderOf } from '../../files/layout.ts';
 import { verifyRunFolder } from '../../artefacts/run-files.ts';
 import { type Io, printResult, yieldToEventLoop } from '../../cli/io.ts';
 import { migrationsFolder, storePath, toolVersion } from '../../cli/store-location.ts';

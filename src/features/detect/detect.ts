@@ -5,12 +5,16 @@ import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { compareCells } from '../../judge/compare/compare-cells.ts';
 import { type CellHistory, isBuildLuck } from '../../judge/history/noise.ts';
-import { type ChangePoint, directionOf, findChangePoints } from '../../judge/history/change-points.ts';
-import { lastingChanges } from '../../judge/history/lasting-changes.ts';
+import {
+  type ChangePoint,
+  directionOf,
+  findChangePoints,
+  lastingChanges,
+} from '../../judge/history/lasting-changes.ts';
 import type { CellComparison } from '../../records/verdict.ts';
-import { readingProblem } from '../../selection/reading-problem.ts';
+import { readingProblem } from '../../selection/find-runs.ts';
 import { printable } from '../../text/printable.ts';
-import { percentOfLog } from '../../statistics/logarithms.ts';
+import { percentOfLog } from '../../statistics/special-functions.ts';
 import { runCentre } from '../../trtexec/log/derived.ts';
 import type { DetectOptions } from './command.ts';
 import {

@@ -72,7 +72,7 @@ function summary(checks: readonly DoctorCheck[], isReplay: boolean, { style, col
   const lines = wrapWords(`not ready to measure: see ${groups}`, columns).map(style.bad);
   const isWithoutGpu = lacking.some(({ id }) => /^(?:trtexec|gpu)/.test(id));
   const other =
-    'Without trtexec or a GPU bench works on recorded runs: `npm run quickstart` in its repository, or `bench run MATRIX --replay night1`';
+    'Without trtexec or a GPU bench works on recorded runs: `npm run quickstart` in its repository, or `bench run matrices/quickstart.yaml --replay night1`';
   return isWithoutGpu && otherSystem() === null ? [...lines, ...wrapWords(other, columns)] : lines;
 }
 

@@ -2,22 +2,28 @@ import { existsSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-import { artefactsFolderOf } from '../../artefacts/layout.ts';
-import { type FolderFacts, folderFacts, type MachineFacts, type GpusFacts } from '../../machine/machine-facts.ts';
+import { artefactsFolderOf } from '../../files/layout.ts';
+import {
+  type FolderFacts,
+  type GpusFacts,
+  type MachineFacts,
+  folderFacts,
+  packageCuda,
+  pythonFacts,
+} from '../../machine/machine-facts.ts';
 import type { Matrix } from '../../matrix/matrix.ts';
 import { readGitState } from '../../tools/git/git.ts';
 import { ask } from '../../process/ask.ts';
 import { hostState, numaNodeOf } from '../../machine/host-facts.ts';
-import { packageCuda, pythonFacts } from '../../machine/machine-tools.ts';
 import { trtexecFacts } from '../../trtexec/program/trtexec-facts.ts';
-import { storeHealth } from '../../store/verify/sqlite-problems.ts';
+import { storeHealth } from '../../store/file/store-file.ts';
 import type { Io } from '../../cli/io.ts';
 import { migrationsFolder } from '../../cli/store-location.ts';
 import { ExportFormatError } from '../../errors.ts';
 import { type GpuState, parseGpuReport } from '../../tools/nvidia-smi/gpu-report.ts';
 import { readRecord } from '../../machine/clock-records.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
-import { clockRecordName, lockFolder } from '../../process/lock-folder.ts';
+import { clockRecordName, lockFolder } from '../../process/lock.ts';
 import { ownerState } from '../../process/process-identity.ts';
 
 /**

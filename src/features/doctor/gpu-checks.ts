@@ -40,7 +40,7 @@ export function driverChecks({ gpus, builtForCuda, host, isReplay }: MachineFact
 
 const NO_SMI = {
   missing: '# install the NVIDIA driver; in a container: docker run --gpus all …',
-  silent: 'nvidia-smi   # a driver that hangs wants a reboot; dmesg | grep -i nvrm says why',
+  silent: 'nvidia-smi   # reboot if the driver hangs; dmesg | grep -i nvrm says why',
   refused: 'nvidia-smi   # is the driver of this kernel loaded? sudo modprobe nvidia',
 };
 
@@ -189,7 +189,7 @@ const GPU_CHECKS: readonly JudgedGpu[] = [
     judge: (mig, _, smi) =>
       mig === 'off'
         ? ['ok', 'off']
-        : ['warning', 'on: what is measured is a slice, shared with whatever runs in the others', smi('-mig 0')],
+        : ['warning', 'on: bench measures a slice, and work in other slices affects it', smi('-mig 0')],
   }),
   gpuCheck({
     id: 'pcie',
@@ -238,11 +238,11 @@ function idle(gpu: GpuFacts): Judged {
   }
   if (isBusy(gpu) || (memoryUsedMib ?? 0) > IDLE_MIB) {
     const mend = 'nvidia-smi   # on the host: another container may be at work';
-    return ['warning', `${used}, by something that cannot be seen from here`, mend];
+    return ['warning', `${used}, by a process that is not visible here`, mend];
   }
   return gpuUtilisationPercent !== null || memoryUsedMib !== null
     ? ['ok', used]
-    : ['advice', 'not known: this driver or GPU does not tell its load'];
+    : ['advice', 'not known: this driver or GPU does not report its load'];
 }
 
 export function gpuChecks(facts: MachineFacts): DoctorCheck[] {

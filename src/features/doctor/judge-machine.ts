@@ -1,10 +1,9 @@
 import type { HostState } from '../../machine/host-facts.ts';
 import type { LibraryFacts } from '../../trtexec/program/trtexec-facts.ts';
-import type { MachineFacts, StoreHealth, FolderFacts } from '../../machine/machine-facts.ts';
-import type { PythonFacts } from '../../machine/machine-tools.ts';
+import type { FolderFacts, MachineFacts, PythonFacts, StoreHealth } from '../../machine/machine-facts.ts';
 import type { Answer } from '../../process/ask.ts';
 import { formatTensorrtVersion } from '../../text/version.ts';
-import { MODELOPT_INSTALL, readPythonVersions } from '../../tools/modelopt/names.ts';
+import { MODELOPT_INSTALL, readPythonVersions } from '../../tools/modelopt/failure-rules.ts';
 import { type CheckRow, checksOf, driverChecks, gpuChecks, type Judged, noAnswer } from './gpu-checks.ts';
 import type { DoctorCheck } from './output.ts';
 

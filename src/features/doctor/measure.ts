@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 
 import type { Io } from '../../cli/io.ts';
-import { packageFolder } from '../../cli/store-location.ts';
+import { packageFolder } from '../../files/folders.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';
 import { lockOf } from '../../machine/requests.ts';
@@ -13,15 +13,14 @@ import { isMeasured } from '../../records/run.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 import { DOCTOR_BRANCH, type Sweep } from '../../records/sweep.ts';
 import { cellsOfSweeps } from '../../selection/by-name.ts';
-import { percentOfLog } from '../../statistics/logarithms.ts';
-import { median } from '../../statistics/median.ts';
-import { twoSidedP } from '../../statistics/student-t.ts';
+import { median } from '../../statistics/order-statistics.ts';
+import { percentOfLog, twoSidedP } from '../../statistics/special-functions.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { findBuilds, findEnvironments } from '../../store/sweeps/environments.ts';
 import { newestOfBranch, sweepsOfMachines } from '../../store/sweeps/find-sweeps.ts';
 import { count, formatNumber, formatPercent } from '../../terminal/numbers.ts';
-import { cellLabel, inLabelOrder } from '../../text/cell-label.ts';
+import { cellLabel, inLabelOrder } from '../../records/cell-label.ts';
 import { startSweep } from '../run/index.ts';
 import { checksOf, type Judged } from './gpu-checks.ts';
 import type { DoctorOptions } from './command.ts';
@@ -165,11 +164,11 @@ function judged(measured: Measured | null): Judged {
   const value = first === undefined ? '' : `${formatNumber(first.value)} ${first.unit}`;
   const what = cells.length === 1 ? value : count(cells.length, 'cell');
   if (against === null || changePercent === null) {
-    const evidence = `${what}; compared with nothing: ${LEAST} earlier sweeps of this machine are needed`;
-    return ['advice', evidence, '# once more; another machine is compared by bench compare gpu=A gpu=B'];
+    const evidence = `${what}; not compared: ${LEAST} earlier sweeps of this machine are needed`;
+    return ['advice', evidence, '# again; bench compare gpu=A gpu=B compares machines'];
   }
   const evidence = `${what}, ${formatPercent(changePercent)} against ${count(known, 'earlier sweep')} of this machine`;
   if (standing !== 'slower') return ['ok', evidence];
-  const mend = 'bench ls machines   # and what it has otherwise than before';
+  const mend = 'bench ls machines   # compare its driver and TensorRT with before';
   return ['warning', `${evidence}: slower than they differ by`, mend];
 }

@@ -5,7 +5,7 @@ export const cachedEnginesCommand = defineCommand({
   name: 'engines',
   summary: 'list the cached engines, most recently used first',
   examples: ['bench ls engines', 'bench ls engines --json | jq .engines[].bytes'],
-  outputs: { engines: async () => (await import('./output.ts')).enginesOutput },
+  outputs: { engines: async () => (await import('./text.ts')).enginesOutput },
   define: (command) => command,
   run: async (_, options, io) => (await import('./engines.ts')).listEngines(options, io),
 });
@@ -76,7 +76,7 @@ const gcCommand = defineCommand({
   name: 'gc',
   summary: 'remove least recently used engines until the rest fit',
   examples: ['bench engines gc --max-size 20GB --dry-run', 'bench engines gc --max-size 500MB'],
-  outputs: { 'engines-gc': async () => (await import('./output.ts')).enginesGcOutput },
+  outputs: { 'engines-gc': async () => (await import('./text.ts')).enginesGcOutput },
   define: gcOptions,
   run: async (_, options, io) => (await import('./engines.ts')).collectEngines(options, io),
 });

@@ -1,16 +1,23 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
-import { enginesFolderOf } from '../../artefacts/layout.ts';
+import { enginesFolderOf } from '../../files/layout.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
 import { isNamed } from '../../engines/engine-index.ts';
 import { errorCode, UsageError } from '../../errors.ts';
-import { MATRIX_DEFAULTS } from '../../matrix/schema/defaults.ts';
+import { MATRIX_DEFAULTS } from '../../records/matrix-defaults.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
 import type { EngineFolder, KeptEngine } from '../../records/engine.ts';
-import type { EnginesGcOutput, EnginesOutput } from './output.ts';
-import { enginesText, engineTitle, gcText, heldBytes, shownName } from './text.ts';
+import {
+  type EnginesGcOutput,
+  type EnginesOutput,
+  engineTitle,
+  enginesText,
+  gcText,
+  heldBytes,
+  shownName,
+} from './text.ts';
 import { unfinishedSweepsByEngine, lastGoodBuilds } from '../../store/builds/builds.ts';
 import { showRun } from '../../store/runs/show-run.ts';
 import { formatBytes } from '../../terminal/numbers.ts';
@@ -88,7 +95,7 @@ function buildOfRun({ db }: OpenStore, key: string): BuildId | null {
 async function writeTimingCache(cache: EngineCache, engines: readonly KeptEngine[], file: string, io: Io) {
   const [engine, ...more] = engines;
   if (engine === undefined || more.length > 0) {
-    throw new UsageError('--timing-cache is for one engine: name one build of it, as KEY-2 or by its run');
+    throw new UsageError('--timing-cache needs a single build: name KEY-2 or a run');
   }
   const path = resolve(io.cwd, file);
   const bytes = await writing(dirname(path), () => cache.timing.copyKept(engine.sha256, path));
@@ -99,7 +106,7 @@ async function writeTimingCache(cache: EngineCache, engines: readonly KeptEngine
   }
   const shown = printable(file);
   io.err(
-    `wrote ${shown} (${formatBytes(bytes)}) and ${shown}.json: build: {timingCache: ${shown}} makes builds choose the same\n`,
+    `wrote ${shown} (${formatBytes(bytes)}) and ${shown}.json: build: {timingCache: ${shown}} makes builds choose the same tactics\n`,
   );
 }
 
@@ -119,7 +126,7 @@ export function removeEngines(keys: readonly string[], options: RemoveOptions, i
     if (used !== undefined) {
       throw new UsageError(`${engineTitle(used)} is used by process ${used.usedBy.join(', ')}: end it first`);
     }
-    for (const { name } of [...lost, ...engines]) await removeOne(cache, name, io.now());
+    for (const { name } of [...lost, ...engines]) await removeOne(cache, name);
     printResult(io, options, outputOf({ ...found, engines, lost }), (removed) => [
       ...removed.lost.map(({ name }) => `nothing is frozen to ${shownName(name)} any more`),
       ...removed.engines.map((engine) => `${engineTitle(engine)} is removed`),
@@ -128,8 +135,8 @@ export function removeEngines(keys: readonly string[], options: RemoveOptions, i
   });
 }
 
-async function removeOne(cache: EngineCache, name: string, now: Date): Promise<void> {
-  const removed = await writing(cache.folder, () => cache.unlink(name, now));
+async function removeOne(cache: EngineCache, name: string): Promise<void> {
+  const removed = await writing(cache.folder, () => cache.unlink(name));
   if (removed === null) throw new UsageError(`${shownName(name)} is being built or read by another process: try again`);
 }
 
@@ -160,7 +167,7 @@ export function collectEngines(options: GcOptions, io: Io): Promise<ExitCode> {
     if (!isDryRun) {
       await writing(cache.folder, () => cache.keepFor(store.path, lastGood));
       await writing(cache.folder, () => cache.removeLoose(loose));
-      for (const { name } of removed) await removeOne(cache, name, io.now());
+      for (const { name } of removed) await removeOne(cache, name);
     }
     const bytes = { bytesBefore: heldBefore + looseBytes, bytesAfter, maxBytes: options.maxSize };
     const output: EnginesGcOutput = {

@@ -1,10 +1,12 @@
-import { printable } from '../../text/printable.ts';
-import { engineLabel, type KeptEngine } from '../../records/engine.ts';
+import * as z from 'zod';
+
+import { type KeptEngine, engineFolder, engineLabel, keptEngine } from '../../records/engine.ts';
+import { type OutputOf, count as countSchema, output } from '../../records/output-parts.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes, formatDuration } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { wrapWords } from '../../terminal/text-width.ts';
-import type { EnginesGcOutput, EnginesOutput } from './output.ts';
+import { printable } from '../../text/printable.ts';
 
 const right = 'right' as const;
 
@@ -15,7 +17,7 @@ export function enginesText(found: EnginesOutput, look: Look): string[] {
   }
   const notes = [
     totalLine(found),
-    ...lost.map(({ name, since }) => `frozen since ${since.slice(0, 10)}, but not there any more: ${shownName(name)}`),
+    ...lost.map(({ name, since }) => `frozen since ${since.slice(0, 10)}, but missing: ${shownName(name)}`),
   ];
   return [
     ...renderTable<KeptEngine>(
@@ -116,3 +118,19 @@ export function gcText(report: EnginesGcOutput, look: Look): string[] {
   ];
   return lines.flatMap((line) => wrapWords(line, look.columns));
 }
+
+export const enginesOutput = output('bench ls engines|verify|pin|unpin|rm --json', engineFolder.shape);
+
+export const enginesGcOutput = output('bench engines gc --json', {
+  folder: z.string(),
+  maxBytes: countSchema,
+  isDryRun: z.boolean(),
+  bytesBefore: countSchema,
+  bytesAfter: countSchema,
+  removed: z.array(keptEngine),
+  removedFiles: engineFolder.shape.loose.unwrap().array(),
+  kept: z.array(z.strictObject({ engine: keptEngine, because: z.string() })),
+});
+
+export type EnginesOutput = OutputOf<typeof enginesOutput>;
+export type EnginesGcOutput = OutputOf<typeof enginesGcOutput>;

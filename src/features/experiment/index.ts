@@ -1,2 +1,2 @@
-export { ab } from './output.ts';
+export { ab } from './report.ts';
 export { abReport, abText } from './report.ts';

@@ -17,7 +17,7 @@ export const exportCommand = defineCommand({
   name: 'export',
   summary: 'export the queries and layers of a run for trace viewers',
   examples: ['bench export 1a2b3c4d --output run.json   # chrome://tracing, ui.perfetto.dev'],
-  outputs: { export: async () => (await import('./output.ts')).exported },
+  outputs: { export: async () => (await import('./trace.ts')).exported },
   define,
   run: async ([what], options, io) => (await import('./trace.ts')).exportRun(what, options, io),
 });

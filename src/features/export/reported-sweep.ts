@@ -1,9 +1,9 @@
-import type { JudgedCell } from '../../judge/gate/verdict.ts';
+import type { JudgedCell } from '../../judge/gate/evidence.ts';
 import type { CellRun } from '../../records/run.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { cellLabel } from '../../records/cell-label.ts';
 import type { Environment } from '../../records/environment.ts';
-import { median } from '../../statistics/median.ts';
+import { median } from '../../statistics/order-statistics.ts';
 import { type CustomMetricId, isCustomMetric, type MetricId } from '../../records/metric.ts';
 import { ineligibleFlags, FLAG_LABELS, isIneligible } from '../../records/run-flag.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
@@ -13,21 +13,6 @@ import { formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { type CheckedFinding, verdictText } from '../check/index.ts';
 import type { ComparedCell } from '../compare/index.ts';
 import type { CommonShift, GeometricMean, Verdict } from '../../records/verdict.ts';
-
-export type ReportedRun = Pick<
-  CellRun,
-  | 'boundBy'
-  | 'environmentId'
-  | 'flags'
-  | 'outcome'
-  | 'queries'
-  | 'repeat'
-  | 'runId'
-  | 'startedAt'
-  | 'sweepId'
-  | 'values'
-  | 'wallS'
->;
 
 /** The verdict on a cell: from a comparison with another side, from the gate, or none. */
 export type CellJudgement =
@@ -54,7 +39,7 @@ export interface ReportedCell {
   /** The owner of the cell according to the matrix; null if there is none. */
   readonly owner: string | null;
   /** In order of measurement. */
-  readonly runs: readonly ReportedRun[];
+  readonly runs: readonly CellRun[];
   readonly judgement: CellJudgement;
   /** Values of the last sweeps, oldest first, including this one. */
   readonly recent: readonly number[];
@@ -95,7 +80,7 @@ export function uniqueNames(cells: readonly KeyedCell[]): Map<string, string> {
   );
 }
 
-export function measuredRuns({ runs }: ReportedCell): ReportedRun[] {
+export function measuredRuns({ runs }: ReportedCell): CellRun[] {
   return runs.filter(({ outcome }) => outcome.kind === 'measured');
 }
 

@@ -1,5 +1,4 @@
-import { commandNamed, helpText } from '../../cli/command-tree.ts';
-import { defineCommand } from '../../cli/define-command.ts';
+import { commandNamed, defineCommand, helpText } from '../../cli/define-command.ts';
 import { printLines } from '../../cli/io.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';
 
@@ -18,7 +17,7 @@ export const helpCommand = defineCommand({
     const command = commandNamed(program, topic);
     if (command === null) {
       const text = topic.length === 0 ? undefined : topic.join(' ');
-      return (await import('./help.ts')).help(text, program, io);
+      return (await import('./help.ts')).writeHelp(text, program, io);
     }
     io.out(helpText(command));
     const { wordLines } = await import('./help.ts');

@@ -1,24 +1,23 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 
-import { commandsOf } from '../../cli/command-tree.ts';
+import { commandsOf } from '../../cli/define-command.ts';
 import { type Io, printLines } from '../../cli/io.ts';
-import { packageFolder } from '../../cli/store-location.ts';
+import { packageFolder } from '../../files/folders.ts';
 import { UsageError } from '../../errors.ts';
-import { EXIT_CODE_WORDS, EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { isOwnMetric, ownMetricNamed } from '../../records/metric.ts';
+import { EXIT_CODES, EXIT_CODE_WORDS, type ExitCode } from '../../exit-codes.ts';
+import { METRIC_IDS, type OwnMetricId, isOwnMetric, metricDefinition, ownMetricNamed } from '../../records/metric.ts';
 import type { Look } from '../../terminal/look.ts';
 import { dotted, labelled, padEnd, textWidth, wrapWords } from '../../terminal/text-width.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { printable } from '../../text/printable.ts';
-import { EXPLAINED_NUMBERS, type ExplainedNumber, metricText } from './metric-texts.ts';
 
 const WIDEST = 100;
 const WORDS = join('reference', 'words.md');
 
-export function help(topic: string | undefined, program: CommandUnknownOpts, io: Io): ExitCode {
+export function writeHelp(topic: string | undefined, program: CommandUnknownOpts, io: Io): ExitCode {
   const { look } = io;
   const number = numberNamed(topic ?? '');
   // `buildS` is a metric, while `builds` is the plural of a build.
@@ -175,4 +174,57 @@ function definitions(rows: readonly (readonly [string, string])[], look: Look, i
 function paragraph(text: string, { columns }: Look, indent = ''): string[] {
   const width = Math.min(columns, WIDEST) - indent.length;
   return wrapWords(text, width).map((line) => `${indent}${line}`);
+}
+
+interface MetricText {
+  readonly word: string;
+  readonly label: string;
+  readonly unit: string;
+  readonly source: string;
+  readonly says: string;
+  readonly caveats: string;
+}
+
+const SHOWN_ONLY = ['hostWalltimeS', 'gpuTotalS', 'percentiles'] as const;
+
+type ExplainedNumber = OwnMetricId | (typeof SHOWN_ONLY)[number];
+
+export const EXPLAINED_NUMBERS: readonly ExplainedNumber[] = [...METRIC_IDS, ...SHOWN_ONLY];
+
+const SHOWN: Readonly<Record<(typeof SHOWN_ONLY)[number], MetricText>> = {
+  hostWalltimeS: {
+    word: 'host-walltime',
+    label: 'host walltime',
+    unit: 's',
+    source: 'Total Host Walltime: … s',
+    says: 'The time from the first copy or launch after the warm-up to the end of the last query. The throughput is the number of queries divided by it.',
+    caveats:
+      'It depends on --duration and --iterations, so it is no measure of speed. It does not include building, loading and warming up.',
+  },
+  gpuTotalS: {
+    word: 'gpu-total',
+    label: 'total GPU compute time',
+    unit: 's',
+    source: 'Total GPU Compute Time: … s',
+    says: 'The mean GPU compute time times the number of queries. If it is much less than the host walltime, the GPU was idle in between.',
+    caveats:
+      'It is computed, not measured. With several streams the times overlap, and it may be more than the walltime.',
+  },
+  percentiles: {
+    word: 'percentiles',
+    label: 'percentiles',
+    unit: 'ms',
+    source: 'percentile(90%) = … ms, percentile(95%) = …, percentile(99%) = …',
+    says: 'For every line of times, the value that this many of 100 queries do not exceed. Select them with run: {percentiles: […]} in a matrix.',
+    caveats:
+      'trtexec takes them from the sorted times without interpolation. With few queries they are the maximum: p90 with up to 9, p95 with up to 19, p99 with up to 100. TensorRT before 8.5 prints only one.',
+  },
+};
+
+export function metricText(id: ExplainedNumber): MetricText {
+  if (!isOwnMetric(id)) return SHOWN[id];
+  const { shown, help } = metricDefinition(id);
+  const [word, label, unit] = shown;
+  const [source, says, caveats] = help;
+  return { word, label, unit, source, says, caveats };
 }

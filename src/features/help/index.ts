@@ -1,1 +1,1 @@
-export { metricText } from './metric-texts.ts';
+export { metricText } from './help.ts';

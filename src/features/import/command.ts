@@ -67,7 +67,7 @@ export const importCommand = defineCommand({
     'bench import artefacts/   # rebuilds a lost store',
   ],
   notes: 'Use import to store runs for comparison; bench parse only shows what bench reads in a file.',
-  outputs: { import: async () => (await import('./output.ts')).importOutput },
+  outputs: { import: async () => (await import('./text.ts')).importOutput },
   define,
   run: async ([paths], options, io) => (await import('./import.ts')).importRuns(paths, options, io),
 });

@@ -1,28 +1,28 @@
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
 
-import { plainName } from '../../artefacts/files.ts';
-import { cellOf, isUnnamed, roleOf, startOf, statedStart, toRunRecord } from '../../artefacts/read/identify.ts';
+import { plainName } from '../../files/files.ts';
 import { keepRun, refuseOther, restateKept } from '../../artefacts/keep.ts';
-import { isInside, RUN_MANIFEST, runFolderOf, SWEEP_MANIFEST } from '../../artefacts/layout.ts';
-import type { StandaloneReading } from '../../artefacts/read/read-standalone.ts';
+import { RUN_MANIFEST, SWEEP_MANIFEST, isInside, runFolderOf } from '../../files/layout.ts';
+import { cellOf, isUnnamed, roleOf, startOf, statedStart, toRunRecord } from '../../artefacts/read/identify.ts';
+import { readAhead } from '../../artefacts/read/read-ahead.ts';
 import { NOT_UNDERSTOOD, type ReadRun } from '../../artefacts/read/read-run.ts';
 import { readSource } from '../../artefacts/read/read-source.ts';
-import { readAhead } from '../../artefacts/read/read-ahead.ts';
+import type { StandaloneReading } from '../../artefacts/read/read-standalone.ts';
 import type { RunSource } from '../../artefacts/read/recognise.ts';
-import type { RunRecord } from '../../records/run.ts';
 import { folderFiles } from '../../artefacts/run-files.ts';
 import { readSweepManifest, writeSweepManifest } from '../../artefacts/sweep-manifest.ts';
 import type { Outcome } from '../../records/outcome.ts';
-import { type DateSource, type GitState, newSweep, type Sweep } from '../../records/sweep.ts';
-import { keepHeapSmall } from '../../process/small-heap.ts';
-import { cellLabel } from '../../text/cell-label.ts';
-import { hashOf } from '../../text/canonical-json.ts';
-import { type StatedCell, otherModel } from '../../trtexec/cell-of-run.ts';
-import { otherSweep, refuseOtherSweep, type RestoreContext, restoreSweep } from './restore-sweep.ts';
+import type { RunRecord } from '../../records/run.ts';
+import type { RunId, SweepId } from '../../records/scalars.ts';
+import { type DateSource, type GitState, type Sweep, newSweep } from '../../records/sweep.ts';
 import { cellKeyOf, highestRepeat, moveToCell, redateRun } from '../../store/runs/runs.ts';
 import { importTimeOf } from '../../store/sweeps/sweep-order.ts';
 import { findSweep, saveSweep, sweepOfRun, sweepSpan } from '../../store/sweeps/sweeps.ts';
-import type { RunId, SweepId } from '../../records/scalars.ts';
+import { hashOf } from '../../text/canonical-json.ts';
+import { cellLabel } from '../../records/cell-label.ts';
+import { type StatedCell, otherModel } from '../../trtexec/cell-of-run.ts';
+import { type RestoreContext, otherSweep, refuseOtherSweep, restoreSweep } from './restore-sweep.ts';
 
 export interface ImportContext extends RestoreContext {
   readonly toolVersion: string;
@@ -397,4 +397,13 @@ async function filesOf(run: ReadRun): Promise<ReadonlyMap<string, string>> {
   const files = await folderFiles(run.path);
   files.delete(RUN_MANIFEST);
   return new Map([...files].map(([name, file]) => [join(run.path, file), name]));
+}
+
+/**
+ * Makes V8 collect the heap when it exceeds the used part by half, and keeps the young generation small. Otherwise a
+ * loop over many files uses several times the memory that it needs.
+ */
+function keepHeapSmall(): void {
+  setFlagsFromString('--semi-space-growth-factor=1');
+  setFlagsFromString('--heap-growing-percent=50');
 }

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 
 import { ENGINE_EXPLORER, type ImportHints, TRTEXEC } from '../../artefacts/read/recognise.ts';
-import { artefactsFolderOf, isInside, removedFolderOf } from '../../artefacts/layout.ts';
+import { artefactsFolderOf, isInside, removedFolderOf } from '../../files/layout.ts';
 import { NOTHING_STATED, type StandaloneReading } from '../../artefacts/read/read-standalone.ts';
 import { readSource } from '../../artefacts/read/read-source.ts';
 import { readPrunedNotes } from '../../artefacts/sweep-manifest.ts';
@@ -28,18 +28,23 @@ import {
   emptySweep,
 } from './import-group.ts';
 import { findSweepFolders, type FoundSweep, restoreSweep } from './restore-sweep.ts';
-import type { ImportOutput } from './output.ts';
-import { importText } from './text.ts';
+import { type ImportOutput, importText } from './text.ts';
 import { count } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
 import { sweepsNamed } from '../../store/sweeps/find-sweeps.ts';
 import { openStore, type OpenStore, type StoreDatabase } from '../../store/file/open.ts';
 import { RunWriter } from '../../store/runs/save-run.ts';
 import { findSweepsByPrefix, sweepOfRun } from '../../store/sweeps/sweeps.ts';
-import { engineNotes } from '../../selection/mixed-engines.ts';
-import { readingProblem } from '../../selection/reading-problem.ts';
+import { engineNotes } from '../../selection/rebuilt-engines.ts';
 import { type Io, printResult } from '../../cli/io.ts';
-import { findRuns, type LeftOut, leftOutOutput, nothingIn, readNamed } from '../../selection/find-runs.ts';
+import {
+  type LeftOut,
+  findRuns,
+  leftOutOutput,
+  nothingIn,
+  readNamed,
+  readingProblem,
+} from '../../selection/find-runs.ts';
 import { migrationsFolder, storePath, toolVersion } from '../../cli/store-location.ts';
 import { loadModule } from '../../cli/load-module.ts';
 import { warnIfMigrated, usingStore } from '../../cli/with-store.ts';
@@ -206,11 +211,11 @@ function optionNotes(imported: readonly ImportedSweep[], { date, note, telemetry
   return [
     note !== undefined &&
       without > 0 &&
-      `--note does not stand with ${count(without, 'run')} of ${runs}: stored already, or a run of bench itself`,
-    telemetry !== undefined && stored > 0 && '--telemetry does not stand with this run: stored already',
+      `bench did not add --note to ${count(without, 'run')} of ${runs}: they were stored before, or bench measured them`,
+    telemetry !== undefined && stored > 0 && 'bench did not add --telemetry: this run was stored before',
     date !== undefined &&
       dated > 0 &&
-      `--date does not count for runs whose run.json says when they began (${count(dated, 'sweep')})`,
+      `--date has no effect on runs whose run.json has a start time (${count(dated, 'sweep')})`,
   ].filter((text) => text !== false);
 }
 
@@ -255,12 +260,10 @@ function metricOfPattern(pattern: string): CustomMetricId {
 function hintsOf({ as, metric: named, pattern }: ImportOptions): ImportHints {
   const metric = named ?? (pattern === undefined ? undefined : metricOfPattern(pattern));
   if (metric !== undefined && as !== undefined && as !== OWN_NUMBERS) {
-    throw new UsageError(
-      `--metric says which number there is in files of your own: reports of ${printable(as)} say it themselves`,
-    );
+    throw new UsageError(`--metric is for files of your own: reports of ${printable(as)} name their metrics`);
   }
   if (as === OWN_NUMBERS && metric === undefined) {
-    throw new UsageError('which number is in them? Add --metric NAME:lower|higher:UNIT, as e2e:lower:ms');
+    throw new UsageError('which metric do they contain? Add --metric NAME:lower|higher:UNIT, as e2e:lower:ms');
   }
   return { as: metric === undefined ? (as ?? null) : OWN_NUMBERS, metric: metric ?? null, pattern: pattern ?? null };
 }
@@ -288,13 +291,14 @@ async function checkWatched(sources: readonly NamedSource[], standalone: Standal
   const named = `--telemetry ${printable(basename(standalone.watched ?? ''))}`;
   const [only, ...more] = sources;
   if (only?.source.kind !== 'log' || more.length > 0) {
-    throw new UsageError(`${named}: goes with one log; a folder of a run keeps it next to its stdout.log`);
+    throw new UsageError(`${named}: needs exactly one log; a run folder has this file next to its stdout.log`);
   }
   const runs = await readSource(only.source, standalone).catch((error: unknown) => {
     throw new UsageError(`${named}: ${readingProblem(error)}`, { cause: error });
   });
   const [run, ...others] = runs;
-  if (others.length > 0) throw new UsageError(`${named}: ${runs.length} runs are in this log: which one did it watch?`);
+  if (others.length > 0)
+    throw new UsageError(`${named}: ${runs.length} runs are in this log, and it belongs to one of them`);
   if (run === undefined || run.telemetry === null) {
     throw new UsageError(`${named}: ${run?.notes.at(-1)?.replace(/^\S+ /, '') ?? 'nothing in the log'}`);
   }
@@ -312,7 +316,7 @@ function importedSweep(db: StoreDatabase, name: string): Sweep {
 async function prunedWords(path: string): Promise<string | null> {
   const notes = readPrunedNotes(path);
   if (notes.length === 0) return null;
-  return `${printable(path)}: the artefacts of these runs were pruned; what is left of them is in the store that they were in (bench db merge brings it)`;
+  return `${printable(path)}: the artefacts of these runs were pruned; only their original store has their results (bench db merge copies them)`;
 }
 
 /** Notes on pruned runs, which cannot be rebuilt from artefacts. The user must learn of this. */
@@ -320,7 +324,7 @@ async function prunedNotes(path: string, { db }: OpenStore): Promise<string[]> {
   return readPrunedNotes(path).flatMap(({ sweepId, runIds }) => {
     const lacking = runIds.filter((runId) => sweepOfRun(db, runId) === null).length;
     const which = `${count(lacking, 'run')} of sweep ${sweepId.slice(0, 8)}`;
-    return lacking === 0 ? [] : [`the artefacts of ${which} were pruned: they are only in the store that they were in`];
+    return lacking === 0 ? [] : [`the artefacts of ${which} were pruned: only their original store has them`];
   });
 }
 

@@ -1,9 +1,9 @@
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 
-import { isInside, SWEEP_MANIFEST, sweepManifestPath } from '../../artefacts/layout.ts';
+import { isInside, SWEEP_MANIFEST, sweepManifestPath } from '../../files/layout.ts';
 import { isId } from '../../records/scalars.ts';
-import { isLink } from '../../artefacts/folders.ts';
+import { isLink } from '../../files/folders.ts';
 import {
   readPrunedNotes,
   readSweepManifest,
@@ -91,7 +91,7 @@ export async function restoreSweep(
 /** The error for a run that may not join a sweep: its `sweep.json` must be of the same sweep. */
 export function otherSweep(path: string, { sweepId }: Sweep, why: string): UsageError {
   return new UsageError(
-    `${printable(path)}: goes by sweep ${sweepId.slice(0, 8)}, which is here already, but ${why}; import it into a store of its own (--db)`,
+    `${printable(path)}: has the id of sweep ${sweepId.slice(0, 8)}, which is here already, but ${why}; import it into a separate store (--db)`,
   );
 }
 

@@ -1,10 +1,20 @@
-import type { DateSource } from '../../records/sweep.ts';
+import * as z from 'zod';
+
+import {
+  type OutputOf,
+  count as countSchema,
+  id,
+  instant,
+  output,
+  provenance as provenanceSchema,
+} from '../../records/output-parts.ts';
+import { DATE_SOURCES, type DateSource } from '../../records/sweep.ts';
+import { leftOutSchema } from '../../selection/find-runs.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count } from '../../terminal/numbers.ts';
-import { printable } from '../../text/printable.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { wrapWords } from '../../terminal/text-width.ts';
-import type { ImportOutput } from './output.ts';
+import { printable } from '../../text/printable.ts';
 
 type ImportedSweep = ImportOutput['sweeps'][number];
 
@@ -52,3 +62,21 @@ function dateNotes(sweeps: readonly ImportedSweep[], redated: number): string[] 
   }
   return notes;
 }
+
+export const importOutput = output('bench import --json', {
+  leftOut: leftOutSchema,
+  sweeps: z.array(
+    z.strictObject({
+      sweepId: id,
+      name: z.string().nullable(),
+      provenance: provenanceSchema,
+      stored: countSchema,
+      alreadyStored: countSchema,
+      outcomes: z.strictObject({ measured: countSchema, built: countSchema, unfit: countSchema, failed: countSchema }),
+      startedAt: instant.nullable(),
+      datesFrom: z.array(z.enum(DATE_SOURCES)),
+    }),
+  ),
+});
+
+export type ImportOutput = OutputOf<typeof importOutput>;

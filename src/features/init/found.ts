@@ -1,10 +1,10 @@
 import { type Dirent, readdirSync, statSync } from 'node:fs';
 import { join, relative, resolve, sep } from 'node:path';
 
-import { readPythonVersions } from '../../tools/modelopt/names.ts';
+import { readPythonVersions } from '../../tools/modelopt/failure-rules.ts';
 import { formatTensorrtVersion } from '../../text/version.ts';
 import { Dialect } from '../../trtexec/arguments/dialect.ts';
-import { pythonFacts } from '../../machine/machine-tools.ts';
+import { pythonFacts } from '../../machine/machine-facts.ts';
 import { trtexecFacts } from '../../trtexec/program/trtexec-facts.ts';
 import { gpusFacts } from '../doctor/index.ts';
 import type { Io } from '../../cli/io.ts';
@@ -12,7 +12,7 @@ import { readOnnxFacts } from '../../tools/onnx/onnx-file.ts';
 import { UsageError } from '../../errors.ts';
 import type { FoundModel, SkippedFile } from './draft.ts';
 import { printable } from '../../text/printable.ts';
-import { onnxProblem, readingProblem } from '../../selection/reading-problem.ts';
+import { onnxProblem, readingProblem } from '../../selection/find-runs.ts';
 
 const PATIENCE = { toolMs: 10_000, trtexecMs: 30_000 };
 
@@ -45,7 +45,7 @@ export async function lookAround(stated: string | undefined, io: Io) {
     gpus: names,
     found: [
       version === null
-        ? `trtexec: ${help === null ? 'none was found' : 'it did not say its version'}, so only what every version can do is asked for`
+        ? `trtexec: ${help === null ? 'none was found' : 'it did not say its version'}, so the matrix uses only features of every version`
         : `trtexec ${formatTensorrtVersion(version)}`,
       names.length === 0 ? 'GPU: none was seen' : `GPU: ${names.join(', ')}`,
       ...(names.length > 1 ? ['Several GPUs at the same time: bench run --gpus all'] : []),
@@ -57,36 +57,27 @@ export async function lookAround(stated: string | undefined, io: Io) {
   };
 }
 
-/** More models than this in a folder are a collection, not a matrix. */
-const MAX_FOUND = 24;
-
 /**
  * Reads the ONNX files of the given places.
  * @param matrixFolder paths are relative to it, so that both can move together
  * @throws UsageError when there is none
  */
 export async function findModels(places: readonly string[], matrixFolder: string, io: Io) {
-  const folders = places.length === 0 ? ['.'] : places;
-  const named: string[] = [];
-  const found: string[] = [];
-  for (const place of folders) {
+  const files = (places.length === 0 ? ['.'] : places).flatMap((place) => {
     const path = resolve(io.cwd, place);
     try {
-      if (statSync(path).isDirectory()) found.push(...onnxFilesIn(path));
-      else named.push(path);
+      return statSync(path).isDirectory() ? onnxFilesIn(path) : [path];
     } catch (error) {
       throw new UsageError(`${printable(place)}: ${readingProblem(error)}`, { cause: error });
     }
-  }
-  const others = new Set(found.filter((path) => !named.includes(path)));
-  const chosen = [...new Set(named), ...[...others].slice(0, Math.max(0, MAX_FOUND - named.length))];
-  if (chosen.length === 0) {
+  });
+  if (files.length === 0) {
     const where = places.length === 0 ? 'this folder or below it' : places.map((place) => printable(place)).join(', ');
     throw new UsageError(`no ONNX file in ${where}: name one, bench init MODEL.onnx`);
   }
   const models: FoundModel[] = [];
   const skipped: SkippedFile[] = [];
-  for (const file of chosen) {
+  for (const file of new Set(files)) {
     const path = relative(matrixFolder, file).split(sep).join('/');
     try {
       models.push({ path, facts: await readOnnxFacts(file) });
@@ -95,9 +86,7 @@ export async function findModels(places: readonly string[], matrixFolder: string
     }
     io.signal.throwIfAborted();
   }
-  const left = new Set([...named, ...others]).size - chosen.length;
-  const note = left === 0 ? null : `${left} more ONNX files are left out: name those that matter`;
-  return { models, skipped, note };
+  return { models, skipped };
 }
 
 /** Folders of other programs and folders of bench's own output. */

@@ -12,8 +12,7 @@ import type { Look } from '../../terminal/look.ts';
 import { count } from '../../terminal/numbers.ts';
 import { wrapWords } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
-import { shellLine, shellQuote } from '../../text/shell-quote.ts';
-import { yamlText } from '../../text/yaml-text.ts';
+import { shellLine, shellQuote, yamlText } from '../../text/shell-quote.ts';
 import type { InitOptions } from './command.ts';
 import { type DraftModel, draftModels } from './draft.ts';
 import { findModels, lookAround } from './found.ts';
@@ -24,24 +23,20 @@ const SCHEMA_NAME = 'matrix.schema.json';
 export async function init(places: readonly string[], options: InitOptions, io: Io): Promise<ExitCode> {
   const path = resolve(io.cwd, options.output);
   if (basename(path) === SCHEMA_NAME) {
-    throw new UsageError(`--output ${printable(options.output)}: the schema has this name`);
+    throw new UsageError(`--output ${printable(options.output)}: bench writes the schema under this name`);
   }
   const [read, here] = await Promise.all([findModels(places, dirname(path), io), lookAround(options.trtexec, io)]);
-  if (read.note !== null) io.err(`${read.note}\n`);
   const { models, skipped: unfit } = draftModels(read.models, here.possibilities);
   const skipped = [...read.skipped, ...unfit];
-  const [first] = skipped;
   if (models.length === 0) {
-    const more = skipped.length > 1 ? `, and ${skipped.length - 1} more` : '';
-    throw new UsageError(
-      `no model that a matrix could stand for: ${printable(first?.path ?? '')}: ${first?.problem ?? ''}${more}`,
-    );
+    const problems = skipped.map(({ path: file, problem }) => `${printable(file)}: ${problem}`);
+    throw new UsageError(`no model that a matrix can use: ${problems.join('; ')}`);
   }
   const { statedTrtexec } = here;
-  // Every guessed value has a comment that says so.
+  // A comment marks every guess.
   const draft = [
     `# yaml-language-server: $schema=./${SCHEMA_NAME}`,
-    '# Written by `bench init`. What it guessed says so; change what you know better. All that may stand here: bench help matrix',
+    '# Written by `bench init`. Comments mark guesses: correct them. All keys: bench help matrix',
     ...here.found.map((line) => comment(line)),
     comment(`Run it: ${shellLine(['bench', 'run', options.output])}`),
     '',
@@ -142,45 +137,40 @@ run:
   warmUpMs: 500
   durationS: 3
 
-repeats: 3 # runs of each cell; more of them see smaller changes, see \`bench noise\`
+repeats: 3 # runs of each cell; more runs detect smaller changes: see \`bench noise\`
 profile: false # true: one more run of each cell with times by layer, for \`bench why\`
 
 gate: # what \`bench check\` reports
   confirm: true # measure slower cells in pairs with their last good engine
   # minChange: 2% # smaller changes are not reported
   # limits: ['p99 <= 5 ms', { limit: 'engineMib <= 500', filter: 'batch=1' }]
-  # owners: [{ filter: 'model=*', owner: team-vision }] # the last entry that fits a cell holds
+  # owners: [{ filter: 'model=*', owner: team-vision }] # for each cell, the last match counts
 `;
 
 function modelLines(model: DraftModel): string[] {
-  const { cudaGraph, dimensions, name, onnx, others, precisions, remarks, shapes } = model;
+  const { cudaGraph, dimensions, name, onnx, precisions, remarks, shapes } = model;
   const limits = (['min', 'opt', 'max'] as const).map((limit) => {
     const sizes = dimensions.map((dimension) => `${yamlText(dimension.name)}: ${dimension[limit]}`);
     return `      ${limit}: { ${sizes.join(', ')} }`;
   });
-  const also = others.map(({ precision, source, why }) => `${precision}: ${source} (${why})`).join('; ');
   return [
     `  ${yamlText(name)}:`,
     ...remarks.map((line) => comment(line, '    ')),
-    ...(onnx === null ? [] : [`    onnx: ${yamlText(onnx)}`]),
-    shapes === null ? '    shapes: static' : '    shapes: # a word is an axis',
+    `    onnx: ${yamlText(onnx)}`,
+    shapes === null ? '    shapes: static' : '    shapes: # axes lists the values of named dimensions',
     ...Object.entries(shapes ?? {}).map(([input, shape]) => {
       const sizes = shape.map((size) => (typeof size === 'number' ? size : yamlText(size)));
       return `      ${yamlText(input)}: [${sizes.join(', ')}]`;
     }),
     '    precisions:',
-    ...precisions.map(({ precision, source, why }) => {
-      const isWord = ['onnx', 'flag', 'autocast', 'modelopt'].includes(source);
-      return `      ${precision}: ${isWord ? source : `{ onnx: ${yamlText(source)} }`} # ${why}`;
-    }),
-    ...(also === '' ? [] : [comment(`would work here too: ${also}`, '      ')]),
+    ...precisions.map(({ precision, source, why }) => `      ${precision}: ${source} # ${why}`),
     '    axes:',
     `      precision: [${precisions.map(({ precision }) => precision).join(', ')}]`,
     ...(cudaGraph ? [] : ['      cudaGraph: off']),
     ...dimensions.map((axis) => `      ${yamlText(axis.name)}: [${axis.values.join(', ')}] # guessed, ${axis.why}`),
     ...(dimensions.length === 0
       ? []
-      : ['    build: # the shapes that an engine takes; `opt` are those that it is tuned for', ...limits]),
+      : ['    build: # the optimization profile; TensorRT optimizes for `opt`', ...limits]),
   ];
 }
 

@@ -1,7 +1,7 @@
 import { Option } from '@commander-js/extra-typings';
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
 import { layerGroupings, positiveInteger } from '../../cli/options.ts';
-import { LAYER_GROUPINGS } from '../../layers/layer-info.ts';
+import { LAYER_GROUPINGS } from '../../records/layer-info.ts';
 
 const define = (command: PlainCommand) =>
   command

@@ -64,7 +64,7 @@ function headline(diff: LayersDiffOutput): string {
   const changed = rows.reduce((sum, { headLayers }) => sum + headLayers, 0);
   const of = [...new Set([base, head].map(({ label, ref }) => printable(label ?? ref)))].join(' → ');
   if (deltaMs === null) {
-    const why = isTimed(diff) ? 'only some layers are listed, what a query changed by is not known' : 'no times';
+    const why = isTimed(diff) ? 'only some layers are listed, so the change per query is unknown' : 'no times';
     return `${of}: ${changed} of ${head.layers} layers changed (${why})`;
   }
   const baseMs = base.totalMs ?? 0;

@@ -2,4 +2,4 @@ export { CHANGE_WORDS, layersDiffText } from './diff-text.ts';
 export { kernelsText, readKernels } from './layer-kernels.ts';
 export { captured } from './output.ts';
 export { layersDiffOutput, layerTable } from './layers.ts';
-export { selectLayers } from './select-layers.ts';
+export { selectLayers } from './layer-kernels.ts';

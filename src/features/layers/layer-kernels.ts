@@ -1,29 +1,30 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { Script, createContext } from 'node:vm';
 
-import { artefactsFolderOf, attachedPathOf } from '../../artefacts/layout.ts';
+import { artefactsFolderOf, attachedPathOf } from '../../files/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
 import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
+import type { CellKey, SweepId } from '../../records/scalars.ts';
 import { resolvePoint } from '../../selection/cell-points.ts';
-import { isPath } from '../../selection/is-path.ts';
+import { isPath } from '../../selection/by-name.ts';
 import { profiledCell, profiledPath } from '../../selection/profiled-engine.ts';
 import type { OpenStore } from '../../store/file/open.ts';
-import { attachmentsOfCell } from '../../store/runs/attachments.ts';
-import type { CellKey, SweepId } from '../../records/scalars.ts';
+import { attachmentsOfCell } from '../../store/runs/show-run.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes, formatMs, formatPercent } from '../../terminal/numbers.ts';
-import { renderTable, numberColumn } from '../../terminal/table.ts';
+import { numberColumn, renderTable } from '../../terminal/table.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { cellLabel } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
+import { isRecord } from '../../text/unknown-values.ts';
 import { type CapturedWork, readNsysExport } from '../../tools/nsys/read-export.ts';
 import type { LayersOptions } from './command.ts';
 import type { Captured, LayersKernelsOutput } from './output.ts';
-import { selectLayers } from './select-layers.ts';
 
 type KernelsOptions = Pick<LayersOptions, 'json' | 'db' | 'at' | 'select' | 'regex' | 'top' | 'all'>;
 
@@ -89,7 +90,7 @@ function attachedExport(
   const [newest] = attachmentsOfCell(db, cellKey, 'nsysExport', sweepIds);
   if (newest === undefined) {
     throw new UsageError(
-      `${printable(name)} has no capture: \`bench profile ${cellKey.slice(0, 8)} --nsys\` takes one; an export that lies elsewhere is read with --kernels FILE.sqlite`,
+      `${printable(name)} has no capture: \`bench profile ${cellKey.slice(0, 8)} --nsys\` takes one; --kernels FILE.sqlite reads another export`,
     );
   }
   return attachedPathOf(artefactsFolderOf(path), newest);
@@ -177,4 +178,69 @@ export function kernelsText(
 
 function sumOf(rows: readonly { readonly count: number; readonly ms: number }[]) {
   return rows.reduce((sum, row) => ({ count: sum.count + row.count, ms: sum.ms + row.ms }), { count: 0, ms: 0 });
+}
+
+type Selectable = Pick<LayerFacts, 'name' | 'origins' | 'tactic' | 'type'>;
+
+/**
+ * Layers with a text in their names, ONNX nodes, types or tactics; ignores case.
+ * @throws UsageError for an invalid regular expression, or one that takes too long
+ */
+export function selectLayers<Layer extends Selectable>(
+  layers: readonly Layer[],
+  pattern: string | undefined,
+  isRegex: boolean,
+): readonly Layer[] {
+  if (pattern === undefined) return layers;
+  if (isRegex) return matchingLayers(layers, pattern);
+  const parts = pattern.toLowerCase().split('*');
+  return layers.filter((layer) => textsOf(layer).some((text) => holdsInOrder(text.toLowerCase(), parts)));
+}
+
+function textsOf({ name, origins, tactic, type }: Selectable): string[] {
+  return [name, type, tactic, ...origins].flatMap((text) => text ?? []);
+}
+
+function holdsInOrder(text: string, parts: readonly string[]): boolean {
+  let at = 0;
+  return parts.every((part) => {
+    const found = text.indexOf(part, at);
+    at = found + part.length;
+    return found !== -1;
+  });
+}
+
+const PATIENCE_MS = 2000;
+
+/** Only another context with a timeout can stop a catastrophic pattern such as `(a+)+$`. */
+const MATCH = new Script(
+  'const expression = new RegExp(pattern, "iu"); texts.map((of) => of.some((text) => expression.test(text)))',
+);
+
+function matchingLayers<Layer extends Selectable>(layers: readonly Layer[], pattern: string): readonly Layer[] {
+  const shown = printable(pattern);
+  const context = createContext({ pattern: sourceOf(pattern), texts: layers.map(textsOf) });
+  try {
+    const answers: unknown = MATCH.runInContext(context, { timeout: PATIENCE_MS });
+    const found: readonly unknown[] = Array.isArray(answers) ? answers : [];
+    return layers.filter((_, place) => found[place] === true);
+  } catch (error) {
+    // Errors of the other context are not instances of the classes of this one.
+    if (!isRecord(error) || error['code'] !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
+    throw new UsageError(
+      `--select ${shown}: not done after ${PATIENCE_MS / 1000} s: nested repetitions such as (a+)+ take too long`,
+      { cause: error },
+    );
+  }
+}
+
+function sourceOf(pattern: string): string {
+  try {
+    return new RegExp(pattern, 'iu').source;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.replace(/^.*: /s, '') : '';
+    throw new UsageError(`--select ${printable(pattern)}: not a regular expression: ${printable(reason)}`, {
+      cause: error,
+    });
+  }
 }

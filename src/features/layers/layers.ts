@@ -1,16 +1,17 @@
-import { enginesFolderOf } from '../../artefacts/layout.ts';
+import { enginesFolderOf } from '../../files/layout.ts';
 import { EngineIndex, isNamed } from '../../engines/engine-index.ts';
 import { type ChangeRow, changeRows, partRows, type ChangeRows } from '../../layers/change-rows.ts';
 import { diffLayers, type LayersDiff } from '../../layers/diff-layers.ts';
 import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
 import { engineEfficiency } from '../../layers/work/efficiency.ts';
 import {
-  groupLayers,
-  precisionIslands,
-  summarizeLayers,
   type LayerGroup,
   type LayersSummary,
+  groupLayers,
+  precisionIslands,
   sumMs,
+  summarizeLayers,
+  unalignedLayers,
 } from '../../layers/summarize-layers.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
@@ -35,9 +36,8 @@ import {
   storedCircumstances,
   UNNAMED_MODEL,
 } from '../../selection/engine-efficiency.ts';
-import { isPath } from '../../selection/is-path.ts';
-import { unalignedLayers } from '../../layers/real-precision.ts';
-import { selectLayers } from './select-layers.ts';
+import { isPath } from '../../selection/by-name.ts';
+import { selectLayers } from './layer-kernels.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { LayersOptions } from './command.ts';
 import type { LayersDiffOutput, LayersOutput } from './output.ts';
@@ -89,7 +89,7 @@ async function showLayers(name: string | undefined, options: LayersOptions, io: 
   if (chosen.length === 0) {
     const how = options.regex === true ? '' : ', * for any text';
     throw new UsageError(
-      `--select ${printable(options.select ?? '')}: none of the ${all.length} layers; it is looked for in names, ONNX nodes, types and tactics${how}`,
+      `--select ${printable(options.select ?? '')}: none of the ${all.length} layers; bench searches names, ONNX nodes, types and tactics${how}`,
     );
   }
   const summary = summarizeLayers(all, found.total?.averageMs);
@@ -167,7 +167,7 @@ async function buildNamed({ db, path }: OpenStore, ref: string): Promise<RunId |
 export function withGraphNote(head: ProfiledEngine, base: ProfiledEngine): ProfiledEngine {
   if (head.cudaGraph === null || base.cudaGraph === null || head.cudaGraph === base.cudaGraph) return head;
   const side = head.cudaGraph ? 'head' : 'base';
-  const note = `only the ${side} was launched as a CUDA graph: a part of the change may be that of launches`;
+  const note = `only the ${side} was launched as a CUDA graph: launches may cause part of the change`;
   return { ...head, notes: [...head.notes, note] };
 }
 
@@ -185,7 +185,7 @@ function clockOf(db: StoreDatabase, engine: ProfiledEngine | null): number | nul
 function required(engine: ProfiledEngine | null, ref: string): ProfiledEngine {
   if (engine !== null) return engine;
   throw new UsageError(
-    `${printable(ref)}: no layers are known; \`bench run --profile\` takes them, in addition to the timed runs`,
+    `${printable(ref)}: no layer times are stored; \`bench run --profile\` takes them, in addition to the timed runs`,
   );
 }
 

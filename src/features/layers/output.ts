@@ -15,14 +15,14 @@ const engine = {
   provenance,
   startedAt: instant.nullable(),
   iterations: count.nullable().describe('Profiled queries; null without a profile'),
-  gpuComputeMs: z.number().nullable().describe('Median, without the profiler'),
+  gpuComputeMs: z.number().nullable().describe('Median GPU compute time, without the profiler'),
   notes: z.array(z.string()),
 };
 export const layers = output('bench layers --json', {
   ...engine,
   totalMs: z.number().nullable().describe('Sum over all layers, with the profiler attached'),
   medianMs: z.number().nullable().describe('Sum of the medians; null before TensorRT 8.4, which printed none'),
-  overheadPercent: z.number().nullable().describe('How much medianMs exceeds gpuComputeMs; never for gating'),
+  overheadPercent: z.number().nullable().describe('Excess of medianMs over gpuComputeMs; never used by the gate'),
   summary: layersSummarySchema,
   layers: z.array(
     layerFactsSchema.extend({ efficiency: efficiencySchema.nullable().describe('Null without the ONNX model') }),
@@ -38,12 +38,12 @@ export const layers = output('bench layers --json', {
       maxMs: z.number().nullable(),
     })
     .nullable()
-    .describe('With --agg: of all chosen layers together'),
+    .describe('With --agg: total of all selected layers'),
   groups: z
     .array(
       z.strictObject({
         key: z.string(),
-        layers: z.array(count).describe('Indices'),
+        layers: z.array(count).describe('Indices into layers'),
         totalMs: z.number(),
         minMs: z.number(),
         meanMs: z.number(),
@@ -60,24 +60,24 @@ const side = z.strictObject({
   ...engine,
   layers: count,
   totalMs: milliseconds,
-  listedMs: milliseconds.describe('Less than totalMs where only some of the layers are listed'),
+  listedMs: milliseconds.describe('Time of the listed layers; less than totalMs if some are not listed'),
 });
 const row = z.strictObject({
   change: z.enum(LAYER_CHANGES),
   label: z.string(),
   detail: z.string().nullable(),
-  isCause: z.boolean().describe('Kernels changed, and moved more time than equal ones do by chance'),
+  isCause: z.boolean().describe('True if kernels changed and the time changed by more than chance'),
   baseLayers: count,
   headLayers: count,
   baseMs: milliseconds,
   headMs: milliseconds,
   deltaMs: milliseconds,
-  moved: count.describe('Layers that run at another place'),
+  moved: count.describe('Layers whose position in the engine changed'),
   parts: z.array(
     z.strictObject({
       base: z.array(z.string()),
       head: z.array(z.string()),
-      baseKernels: z.array(z.string().nullable()).describe('Null where nobody named it'),
+      baseKernels: z.array(z.string().nullable()).describe('Null if the layer information does not name the kernel'),
       headKernels: z.array(z.string().nullable()),
       baseMs: milliseconds,
       headMs: milliseconds,
@@ -89,10 +89,10 @@ const row = z.strictObject({
 export const layersDiff = output('bench layers --diff --json', {
   base: side,
   head: side,
-  deltaMs: milliseconds.describe('Of a query: null too where only some of the layers are listed'),
+  deltaMs: milliseconds.describe('Change per query; null without a profile, or if some layers are not listed'),
   commonPercent: z.number().nullable().describe('Change of the layers that kept their kernels'),
   rows: z.array(row),
-  unknown: row.nullable().describe('Layers whose kernels nobody named'),
+  unknown: row.nullable().describe('Layers with unknown kernels'),
   unchanged: row.nullable(),
   unattributed: row.nullable(),
 });
@@ -102,7 +102,7 @@ export type LayersDiffOutput = OutputOf<typeof layersDiff>;
 export const captured = capturedWorkSchema.extend({
   kernels: z.array(
     capturedWorkSchema.shape.kernels.element.extend({
-      nodes: z.array(z.string()).describe('ONNX nodes of the layers of the profile whose tactic is called as it is'),
+      nodes: z.array(z.string()).describe('ONNX nodes of the profiled layers with this kernel as tactic'),
     }),
   ),
 });

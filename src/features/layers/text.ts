@@ -1,7 +1,12 @@
 import { type LayerFacts, layerLabel } from '../../layers/layer-facts.ts';
 import type { Efficiency } from '../../layers/work/efficiency.ts';
-import { channelMultiple, type unalignedLayers } from '../../layers/real-precision.ts';
-import { groupLayers, type LayerGroup, sumMs } from '../../layers/summarize-layers.ts';
+import {
+  type LayerGroup,
+  channelMultiple,
+  groupLayers,
+  sumMs,
+  type unalignedLayers,
+} from '../../layers/summarize-layers.ts';
 import { printable } from '../../text/printable.ts';
 import type { LayersOutput } from './output.ts';
 import { PURPOSE_WORDS } from '../../terminal/words.ts';
@@ -214,9 +219,7 @@ function summaryLines(report: LayersOutput, islands: readonly LayerGroup[]): str
     lines.push(...islandLines(islands, summary), ...overheadLines(report));
   }
   if (summary.opaqueShare > 0.5) {
-    lines.push(
-      `${percent(summary.opaqueShare)} of the time is in regions that show nothing of themselves: Nsight Systems shows the kernels within`,
-    );
+    lines.push(`${percent(summary.opaqueShare)} of the time is in opaque regions: Nsight Systems shows their kernels`);
   }
   if (summary.olderKernelShare > 0) {
     lines.push(
@@ -265,7 +268,7 @@ function alignmentLines(
     const more = kinds.length > NAMED ? `; ${kinds.length - NAMED} more` : '';
     lines.push(
       `tensor cores take multiples of 8 channels in fp16 and bf16, of 16 in fp8 and int8; not so in ${count(unaligned.length, 'layer')}${timeOf(unaligned, ' of the time')}: ${kinds.slice(0, NAMED).join('; ')}${more}`,
-      '  pad such channels in the model (of a matrix product K and N): otherwise TensorRT pads them in each run, or takes a slower kernel',
+      '  pad these channels in the model (K and N of a matrix product): otherwise TensorRT pads them in each run, or uses a slower kernel',
     );
   }
   if (image !== null && totalMs !== null && sumMs([image]) >= WORTH_A_WORD * summary.totalMs) {
@@ -287,7 +290,7 @@ function overheadLines({ gpuComputeMs, medianMs, overheadPercent, summary }: Lay
   if (Math.abs(overheadPercent) <= EQUAL_WITHIN) return [`${line} (not for gating)`, floor];
   const why =
     overheadPercent > 0
-      ? 'the profiler waits after each layer; shares hold, times are not for gating'
-      : 'layers ran side by side, or inside one another; shares hold only roughly';
+      ? 'the profiler waits after each layer: shares are valid, times are too long'
+      : 'layers ran side by side, or inside one another: shares are approximate';
   return [line, `  ${why}`, floor];
 }

@@ -54,5 +54,5 @@ export const findingsCommand = defineCommand({
   examples: ['bench ls findings', 'bench ls findings --last 5 --json'],
   outputs: { findings: async () => (await import('./output.ts')).findingsOutput },
   define: findingsOptions,
-  run: async (_, options, io) => (await import('./findings.ts')).listStoredFindings(options, io),
+  run: async (_, options, io) => (await import('./ls.ts')).listStoredFindings(options, io),
 });

@@ -9,7 +9,7 @@ import { sweepsOfMachines } from '../../store/sweeps/find-sweeps.ts';
 import type { Look } from '../../terminal/look.ts';
 import { renderTable, numberColumn } from '../../terminal/table.ts';
 import { wrapHanging, wrapWords } from '../../terminal/text-width.ts';
-import { compareTexts } from '../../text/compare-texts.ts';
+import { compareTexts } from '../../text/canonical-json.ts';
 import { printable } from '../../text/printable.ts';
 import type { MachinesOptions } from './command.ts';
 import type { MachinesOutput } from './output.ts';

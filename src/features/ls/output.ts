@@ -18,12 +18,12 @@ export const sweepsOutput = output('bench ls sweeps --json', {
   sweeps: z.array(
     sweep.extend({
       cells: count,
-      runs: count.describe('Without builds'),
+      runs: count.describe('Number of runs without builds'),
       measured: count,
       builds: count,
       built: count,
-      engines: count.describe('Built in it or before, without files that were given'),
-      flagged: count.describe('Runs that are left out or trusted less for what is flagged'),
+      engines: count.describe('Engines that bench built for its runs, in this sweep or earlier'),
+      flagged: count.describe('Runs that a flag excludes or weakens'),
     }),
   ),
 });
@@ -58,7 +58,7 @@ export const findingsOutput = outputOfVersion(2, 'bench ls findings --json', {
       labels: z.array(z.string()),
       metrics: z.array(gatedMetricSchema),
       reportedSweepId: idSchema,
-      reportedAt: instant.nullable().describe('The start of that sweep'),
+      reportedAt: instant.nullable().describe('Start of the sweep that reported it'),
     }),
   ),
 });
@@ -67,7 +67,7 @@ export const machinesOutput = output('bench ls machines --json', {
   provenance: provenance.nullable().describe('Null for a store without sweeps'),
   machines: z.array(
     z.strictObject({
-      name: z.string().describe('The host, with its GPU where the host has several of the model'),
+      name: z.string().describe('Host name; with the GPU if the host has several of this GPU model'),
       host: z.string().nullable(),
       gpuName: z.string(),
       gpuUuid: z.string().nullable(),
@@ -76,7 +76,7 @@ export const machinesOutput = output('bench ls machines --json', {
       sweeps: count,
       lastAt: instant.nullable(),
       measured: count,
-      others: count.describe('Runs that failed, or are no measurements'),
+      others: count.describe('Runs without a measurement: failed or unfit'),
     }),
   ),
 });

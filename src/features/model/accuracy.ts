@@ -2,8 +2,7 @@ import { existsSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 
 import { VariantCache } from '../../variants/variant-cache.ts';
-import { type AccuracyDrop, accuracyDrop, sameAccuracyHistory } from '../../judge/accuracy-drop.ts';
-import type { AccuracyRecord } from '../../records/accuracy.ts';
+import { type AccuracyDrop, type AccuracyRecord, accuracyDrop, sameAccuracyHistory } from '../../records/accuracy.ts';
 import { hashOf } from '../../text/canonical-json.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
@@ -16,8 +15,7 @@ import { truncate, wrapWords } from '../../terminal/text-width.ts';
 import { accuracyHistory, saveAccuracy } from '../../store/runs/accuracies.ts';
 import { newestOfMatrix } from '../../store/sweeps/find-sweeps.ts';
 import { openStore } from '../../store/file/open.ts';
-import { compareExports, comparePair } from './compare-pair.ts';
-import { type AccuracyPair, filesOfCells, type MatrixPairs, pairsOfMatrix } from './accuracy-pairs.ts';
+import { type AccuracyPair, type MatrixPairs, comparePair, filesOfCells, pairsOfMatrix } from './compare-pair.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { filterCells, readMatrix } from '../plan/index.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
@@ -50,8 +48,7 @@ export async function compareAccuracy(
   const compared: Compared[] = [];
   for (const pair of requested.pairs) {
     io.signal.throwIfAborted();
-    const compare = isExport(pair.reference) ? compareExports : comparePair;
-    compared.push({ pair, found: await compare(pair, settings) });
+    compared.push({ pair, found: await comparePair(pair, isExport(pair.reference), settings) });
   }
   for (const { found } of requested.matrix === null ? compared : []) {
     if ('problem' in found) throw new UsageError(found.problem);

@@ -13,7 +13,7 @@ import {
   wholeNumber,
   matrixFilterOption,
 } from '../../cli/options.ts';
-import { CALIBRATION_METHODS, CONVERTED_PRECISIONS, HIGH_PRECISIONS } from '../../variants/conversion.ts';
+import { CALIBRATION_METHODS, CONVERTED_PRECISIONS, HIGH_PRECISIONS } from '../../records/conversion.ts';
 import { DISTRIBUTIONS } from '../../variants/make-inputs.ts';
 import { INPUT_DISTRIBUTIONS, MAX_DROP_DB } from '../../records/accuracy.ts';
 import { PRECISIONS } from '../../records/cell.ts';
@@ -137,7 +137,7 @@ const makeDatasetCommand = defineCommand({
   ],
   outputs: { 'make-dataset': async () => (await import('./output.ts')).makeDatasetOutput },
   define: makeDatasetOptions,
-  run: async ([file], options, io) => (await import('./make-dataset.ts')).makeDataset(file, options, io),
+  run: async ([file], options, io) => (await import('./make-inputs.ts')).makeDataset(file, options, io),
 });
 
 const accuracyOptions = (command: PlainCommand) =>

@@ -1,19 +1,23 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 
 import * as z from 'zod';
 
-import { sha256OfFile } from '../../artefacts/files.ts';
-import { hashModel } from '../../artefacts/hashes.ts';
+import { sha256OfFile } from '../../files/files.ts';
+import { hashModel } from '../../files/hashes.ts';
 import { ExportFormatError, UsageError } from '../../errors.ts';
+import type { MatrixCell } from '../../matrix/matrix.ts';
+import { plannedVariant } from '../../matrix/plan/make-plan.ts';
 import { inTemporaryFolder } from '../../process/temporary-folder.ts';
 import type { Accuracy, CustomMetric, InputDistribution } from '../../records/accuracy.ts';
-import type { Shapes } from '../../records/cell.ts';
-import { count } from '../../records/scalars.ts';
+import type { Precision, PrecisionRoute, Shapes } from '../../records/cell.ts';
+import { type Immutable, count } from '../../records/scalars.ts';
 import { printable } from '../../text/printable.ts';
-import { type ExportedOutput, readExportedOutputs } from '../../trtexec/exports/outputs.ts';
-import { askHelper, type HelperContext, runProgram } from '../../tools/python/helper.ts';
+import { type HelperContext, askHelper, runProgram } from '../../tools/python/helper.ts';
+import { parseJson } from '../../trtexec/exports/json-repair.ts';
+import type { VariantCache } from '../../variants/variant-cache.ts';
+import { findMade } from '../../variants/variants.ts';
 import type { ComparedRow } from './output.ts';
-import type { AccuracyPair } from './accuracy-pairs.ts';
 
 /** Input of `python/compare_outputs.py`. */
 interface CompareJob {
@@ -69,33 +73,41 @@ interface Failure {
 const DEFAULT_SAMPLES = 64;
 
 /**
- * Compares the outputs of two ONNX files.
+ * Compares the outputs of two ONNX files, or what two engines wrote with `--exportOutput`.
+ * @throws UsageError for other files of outputs, or outputs that differ in names or shapes
  * @throws EnvironmentLackingError without Python or onnxruntime, InterruptedError on Ctrl-C
  */
-export async function comparePair(pair: AccuracyPair, settings: ComparisonSettings): Promise<Comparison | Failure> {
+export async function comparePair(
+  pair: AccuracyPair,
+  isExported: boolean,
+  settings: ComparisonSettings,
+): Promise<Comparison | Failure> {
   const { reference, variant, shapes } = pair;
   const missing = [reference, variant].find((path) => !existsSync(path));
   if (missing !== undefined) return { problem: `${printable(missing)}: no such file` };
   const { python, data, seed, distribution, batch, helper } = settings;
   const samples = settings.samples ?? (data === null ? DEFAULT_SAMPLES : null);
-  const job = { reference, variant, data, samples, seed, distribution, batch, shapes };
-  const reading = await compared(python, job, helper);
+  const job = isExported
+    ? { exported: exportedOutputs(reference, variant) }
+    : { reference, variant, data, samples, seed, distribution, batch, shapes };
+  const reading = await inTemporaryFolder('accuracy', (folder) => askHelper(COMPARISON, python, job, folder, helper));
   if ('problem' in reading) return reading;
   const custom = await customMetric(pair, settings);
   if (custom !== null && 'problem' in custom) return custom;
   const accuracy = worstOutput(Object.values(reading.outputs), reading.samples, custom);
-  if (accuracy === null) return { problem: 'the models have no outputs' };
+  if (accuracy === null) return { problem: `${printable(reference)}: no outputs to compare` };
+  const [referenceSha256, variantSha256] = [await hashModel(reference), await hashModel(variant)];
+  const same = { referenceSha256, variantSha256, accuracy };
+  if (isExported) return { ...same, inputs: { kind: 'exported' }, versions: {} };
   // Omits the first dimension, which counts samples.
   const sampleShapes = Object.fromEntries(Object.entries(shapes).map(([input, dims]) => [input, dims.slice(1)]));
   return {
-    referenceSha256: await hashModel(reference),
-    variantSha256: await hashModel(variant),
+    ...same,
     inputs:
       data === null
         ? { kind: 'random', seed, distribution, shapes: sampleShapes }
         : { kind: 'file', sha256: (await sha256OfFile(data)).sha256 },
     versions: reading.versions,
-    accuracy,
   };
 }
 
@@ -118,39 +130,17 @@ async function customMetric(
   return { name: metricCommand.join(' '), variant: ofVariant, reference: ofReference };
 }
 
-function compared(python: string, job: CompareJob | { readonly exported: readonly unknown[] }, helper: HelperContext) {
-  return inTemporaryFolder('accuracy', (folder) => askHelper(COMPARISON, python, job, folder, helper));
-}
-
 /** The last word of the last line as a number; null if it is not a number. */
 export function readMetric(text: string): number | null {
   const word = text.trim().split(/\s+/).at(-1) ?? '';
   return word === '' || !Number.isFinite(Number(word)) ? null : Number(word);
 }
 
-/**
- * Compares two `--exportOutput` files, which hold the outputs of the engines' own kernels on the same inputs.
- * @throws UsageError for other files, or outputs that differ in names or shapes
- */
-export async function compareExports(
-  pair: AccuracyPair,
-  { helper, python }: ComparisonSettings,
-): Promise<Comparison | Failure> {
-  const [reference, variant] = [readOutputs(pair.reference), readOutputs(pair.variant)];
-  if (shapesOf(reference) !== shapesOf(variant)) {
-    throw new UsageError(printable(`the outputs of the two differ: ${shapesOf(reference)} and ${shapesOf(variant)}`));
-  }
-  const reading = await compared(python, { exported: [reference, variant] }, helper);
-  if ('problem' in reading) return reading;
-  const accuracy = worstOutput(Object.values(reading.outputs), reading.samples, null);
-  if (accuracy === null) return { problem: `${printable(pair.reference)}: no outputs in it` };
-  return {
-    referenceSha256: (await sha256OfFile(pair.reference)).sha256,
-    variantSha256: (await sha256OfFile(pair.variant)).sha256,
-    inputs: { kind: 'exported' },
-    versions: {},
-    accuracy,
-  };
+function exportedOutputs(...paths: readonly string[]): ExportedOutput[][] {
+  const outputs = paths.map(readOutputs);
+  const [ofReference, ofVariant] = outputs.map(shapesOf);
+  if (ofReference === ofVariant) return outputs;
+  throw new UsageError(printable(`the two have different outputs: ${ofReference} and ${ofVariant}`));
 }
 
 function shapesOf(outputs: readonly ExportedOutput[]): string {
@@ -188,4 +178,115 @@ export function worstOutput(
     samples,
     custom,
   };
+}
+
+export interface AccuracyPair {
+  readonly model: string;
+  /** Null when unknown; nothing is stored then. */
+  readonly precision: Precision | null;
+  readonly precisionVia: PrecisionRoute;
+  readonly referencePrecision: Precision | null;
+  readonly reference: string;
+  readonly variant: string;
+  /** Sizes for open dimensions. */
+  readonly shapes: Shapes;
+}
+
+export interface MatrixPairs {
+  readonly pairs: readonly AccuracyPair[];
+  /** Precisions without a file to compare. */
+  readonly notes: readonly string[];
+}
+
+/** Returns the ONNX file of a cell's engine; null if there is none yet. */
+type VariantFile = (entry: MatrixCell) => string | null;
+
+/** Files of the matrix, and variants that `bench run` made with the options of the cell. */
+export async function filesOfCells(cells: readonly MatrixCell[], cache: VariantCache): Promise<VariantFile> {
+  const made = new Map<string, string | null>();
+  for (const entry of cells) {
+    const variant = plannedVariant(entry);
+    if (variant === null || made.has(variant.variantRef)) continue;
+    made.set(variant.variantRef, (await findMade(cache, variant))?.path ?? null);
+  }
+  return (entry) => {
+    const variant = plannedVariant(entry);
+    if (variant === null) return entry.build.source.kind === 'onnx' ? entry.build.source.onnx.value : null;
+    return made.get(variant.variantRef) ?? null;
+  };
+}
+
+const REFERENCES: readonly Precision[] = ['fp32', 'tf32', 'fp16'];
+
+/** Pairs the variants of each model with its reference: the base model or its FP32 file, else its FP16 file. */
+export function pairsOfMatrix(cells: readonly MatrixCell[], cwd: string, fileOf: VariantFile): MatrixPairs {
+  const pairs = new Map<string, AccuracyPair>();
+  const notes = new Set<string>();
+  for (const [model, own] of Map.groupBy(cells, ({ cell }) => cell.model)) {
+    const reference = referenceOf(own, fileOf);
+    if (reference === null) {
+      notes.add(`${model}: no ONNX file of fp32 or fp16 to compare with`);
+      continue;
+    }
+    for (const entry of own) {
+      const { precision, precisionVia, shapes } = entry.cell;
+      if (precision === 'unstated' || precision === reference.precision) continue;
+      const file = fileOf(entry);
+      if (file === null || file === reference.path) {
+        const why =
+          entry.build.source.kind === 'converted'
+            ? `not made yet with these options (${precisionVia}): \`bench run\` makes it`
+            : `no ONNX file of its own (${precisionVia})`;
+        notes.add(`${model} ${precision}: ${why}`);
+        continue;
+      }
+      const key = JSON.stringify([model, precision, precisionVia, file]);
+      if (pairs.has(key)) continue;
+      pairs.set(key, {
+        model,
+        precision,
+        precisionVia,
+        referencePrecision: reference.precision,
+        reference: resolve(cwd, reference.path),
+        variant: resolve(cwd, file),
+        shapes,
+      });
+    }
+  }
+  return { pairs: [...pairs.values()], notes: [...notes] };
+}
+
+function referenceOf(cells: readonly MatrixCell[], fileOf: VariantFile) {
+  // Conversions start from the base model.
+  const base = cells.find(({ build }) => build.source.kind === 'converted')?.build.source;
+  for (const precision of REFERENCES) {
+    const own = cells.filter(({ cell }) => cell.precision === precision).flatMap((entry) => fileOf(entry) ?? []);
+    const path = own[0] ?? (precision === 'fp32' && base?.kind === 'converted' ? base.onnx.value : undefined);
+    if (path !== undefined) return { precision, path };
+  }
+  return null;
+}
+
+const exported = z.array(
+  z.object({ name: z.string(), dimensions: z.string().regex(/^\d+(?:x\d+)*$/), values: z.array(z.number()) }),
+);
+
+type ExportedOutput = Immutable<ReturnType<typeof readExportedOutputs>[number]>;
+
+/** @throws ExportFormatError for anything else; trtexec writes infinite values and NaN as invalid JSON */
+export function readExportedOutputs(text: string) {
+  const parsed = parseJson(
+    text,
+    'not JSON: trtexec does not quote non-finite values or final shapes of data-dependent outputs',
+  );
+  const read = exported.safeParse(parsed);
+  if (!read.success) throw new ExportFormatError('not what trtexec --exportOutput writes');
+  return read.data.map(({ name, dimensions, values }) => {
+    const sizes = dimensions.split('x').map(Number);
+    const volume = sizes.reduce((product, size) => product * size, 1);
+    if (volume !== values.length) {
+      throw new ExportFormatError(`output ${name} has ${values.length} values, its dimensions ${dimensions}`);
+    }
+    return { name, dimensions: sizes, values };
+  });
 }

@@ -3,9 +3,8 @@ import { resolve } from 'node:path';
 import { type Io, printResult } from '../../cli/io.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
-import { onnxProblem } from '../../selection/reading-problem.ts';
-import { printable } from '../../text/printable.ts';
-import { shortList } from '../../text/short-list.ts';
+import { onnxProblem } from '../../selection/find-runs.ts';
+import { printable, shortList } from '../../text/printable.ts';
 import { shellQuote } from '../../text/shell-quote.ts';
 import { type OnnxDimension, type OnnxFacts, opCountsText, opName, shapeText } from '../../tools/onnx/facts.ts';
 import { readOnnxFacts } from '../../tools/onnx/onnx-file.ts';
@@ -38,9 +37,9 @@ function inspectWarnings(facts: OnnxFacts): string[] {
   const { dataDependentOps, controlFlowOps, customOps, externalFiles, fileBytes } = facts;
   return [
     dataDependentOps.length > 0 &&
-      `${opCountsText(dataDependentOps)}: how much work it is hangs on the values; random inputs mislead, give real ones (inputs: {INPUT: FILE} in a matrix)`,
+      `${opCountsText(dataDependentOps)}: the amount of work depends on the values; random inputs mislead, give real ones (inputs: {INPUT: FILE} in a matrix)`,
     controlFlowOps.length > 0 &&
-      `${opCountsText(controlFlowOps)}: the host decides in between; a CUDA graph is not likely to be captured or to help`,
+      `${opCountsText(controlFlowOps)}: the host evaluates them; a CUDA graph is unlikely to be captured or to help`,
     customOps.length > 0 && `${opCountsText(customOps)}: not of ONNX; TensorRT needs plugins for that`,
     ...externalFiles.map(({ location, problem }) => problem !== null && `weights in ${location}: ${problem}`),
     fileBytes >= PROTOBUF_LIMIT_BYTES &&
@@ -143,17 +142,6 @@ function factLines(facts: OnnxFacts): [string, string][] {
       quantized.length === 0
         ? 'no'
         : `${facts.quantizeNodes} quantize and ${facts.dequantizeNodes} dequantize: ${quantized.join(' · ')}`,
-    ],
-    [
-      'other opsets',
-      facts.opsets
-        .filter(({ domain }) => domain !== '')
-        .map(({ domain, version }) => `${domain} ${version}`)
-        .join(' · '),
-    ],
-    [
-      'data files',
-      facts.externalFiles.map((file) => `${file.location} (${count(file.tensors, 'tensor')})`).join(' · '),
     ],
   ];
   return lines.filter(([, text]) => text !== '');

@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 import { output, type OutputOf, count, accuracy, instant } from '../../records/output-parts.ts';
 import { onnxFacts } from '../../tools/onnx/facts.ts';
-import { variantRecord } from '../../variants/conversion.ts';
+import { variantRecord } from '../../records/conversion.ts';
 import { DISTRIBUTIONS } from '../../variants/make-inputs.ts';
 import { accuracyInputsSchema } from '../../records/accuracy.ts';
 import { sha256Schema, textByName, textOrNull } from '../../records/scalars.ts';
@@ -12,7 +12,7 @@ export const inspectOutput = output('bench model inspect --json', {
   ...onnxFacts.shape,
   suggested: z.strictObject({
     shapes: z.string().describe('For `shapes:` of the model in a matrix'),
-    trtexecFlag: textOrNull.describe('Null when trtexec takes none'),
+    trtexecFlag: textOrNull.describe('Null for a model without dynamic dimensions'),
   }),
   warnings: z.array(z.string()),
 });
@@ -26,8 +26,8 @@ export const quantizeOutput = output('bench model quantize --json', {
   model: z.string(),
   how: z.enum(['made', 'cached']),
   path: z.string().describe('Path in the cache'),
-  output: textOrNull.describe('The copy that was asked for'),
-  argv: z.array(z.string()).describe('Started in a folder of its own with a copy of the model'),
+  output: textOrNull.describe('Copy requested by --output'),
+  argv: z.array(z.string()).describe('Command, started in a separate folder with a copy of the model'),
   wallS: z.number().nullable(),
   notes: z.array(z.string()),
 });
@@ -42,7 +42,7 @@ export const makeInputsOutput = output('bench model make-inputs --json', {
   integers: z
     .tuple([z.number().int(), z.number().int()])
     .nullable()
-    .describe('First and last of whole numbers; null for those that trtexec draws'),
+    .describe('Range of random integers; null if trtexec draws the values'),
   inputs: z.array(
     z.strictObject({
       name: z.string(),
@@ -92,7 +92,7 @@ export const accuracyOutput = output('bench model accuracy --json', {
           .strictObject({
             measuredAt: instant,
             sqnrDb: z.number().nullable(),
-            dropDb: z.number().nullable().describe('Null where one of the two had no error at all'),
+            dropDb: z.number().nullable().describe('Null if one of the two has no error'),
             isRegression: z.boolean(),
           })
           .nullable()

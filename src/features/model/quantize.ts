@@ -1,14 +1,13 @@
 import { copyFile, mkdir, rename } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 
-import { temporaryPath } from '../../artefacts/layout.ts';
+import { temporaryPath } from '../../files/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { cannotWrite } from '../../cli/output-file.ts';
 import { storePath } from '../../cli/store-location.ts';
 import { ConversionError, UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
-import { readConversion } from '../../matrix/models/conversions.ts';
-import type { ConversionFile } from '../../matrix/schema/conversion-schema.ts';
+import { type ConversionFile, readConversion } from '../../matrix/models/conversions.ts';
 import type { PlannedVariant } from '../../records/plan.ts';
 import type { Precision } from '../../records/cell.ts';
 import { formatDuration } from '../../terminal/numbers.ts';
@@ -20,7 +19,7 @@ import {
   CONVERTED_PRECISIONS,
   type Converter,
   variantNotes,
-} from '../../variants/conversion.ts';
+} from '../../records/conversion.ts';
 import { findConverter, variantsForStore } from '../../variants/converter.ts';
 import { problemOf, provideVariant } from '../../variants/variants.ts';
 import type { QuantizeOptions } from './command.ts';

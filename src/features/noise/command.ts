@@ -1,5 +1,5 @@
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
-import { NEWEST_SWEEPS } from '../../judge/history/settings.ts';
+import { NEWEST_SWEEPS } from '../../judge/history/noise.ts';
 import { branchOption, filterOption, metricOption, positiveInteger } from '../../cli/options.ts';
 
 const define = (command: PlainCommand) =>
@@ -19,7 +19,7 @@ export const noiseCommand = defineCommand({
     'bench noise                        # the noisiest cells first',
     "bench noise 'model=vit* & batch=8' --metric throughput",
   ],
-  outputs: { noise: async () => (await import('./output.ts')).noise },
+  outputs: { noise: async () => (await import('./noise.ts')).noiseOutput },
   define,
   run: async ([names], options, io) => (await import('./noise.ts')).noise(names, options, io),
 });

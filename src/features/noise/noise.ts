@@ -1,38 +1,45 @@
+import * as z from 'zod';
+
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
-import type { KnownNoise } from '../../judge/detectable-effect.ts';
-import { HISTORY, NEWEST_SWEEPS } from '../../judge/history/settings.ts';
+import { HISTORY, NEWEST_SWEEPS, logsOf, noiseOf } from '../../judge/history/noise.ts';
+import { type KnownNoise, squaresAround, visibleChange } from '../../judge/run-noise.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import { gateMetric, isMetric, isOfBuild, type MetricId, metricOf, metricWord } from '../../records/metric.ts';
+import { type MetricId, isMetric, isOfBuild, metricOf, metricWord } from '../../records/metric.ts';
+import {
+  type OutputOf,
+  aboutCell as aboutCellSchema,
+  count as countSchema,
+  id,
+  outputOfVersion,
+  provenance as provenanceSchema,
+} from '../../records/output-parts.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { chooseCells, metricNamed, namedCells } from '../../selection/by-name.ts';
+import { cellHistories } from '../../selection/cell-histories.ts';
 import { resolveSide } from '../../selection/sides.ts';
-import { median } from '../../statistics/median.ts';
-import { loadedEngines } from '../../store/builds/loaded-engines.ts';
+import { at, median, medianIn } from '../../statistics/order-statistics.ts';
+import { percentOfLog } from '../../statistics/special-functions.ts';
 import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { cellKeysOf } from '../../store/runs/runs.ts';
-import { findEnvironments } from '../../store/sweeps/environments.ts';
 import { seriesOf } from '../../store/sweeps/find-sweeps.ts';
 import { cellTable, withCells } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatNumber } from '../../terminal/numbers.ts';
 import { dotted, wrapWords } from '../../terminal/text-width.ts';
-import { inLabelOrder } from '../../text/cell-label.ts';
+import { aboutCell, inLabelOrder } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
-import { noiseOfSweeps, noisyCell, type SweepRuns, sweepRunsOf, withoutCopies } from './cell-noise.ts';
 import type { NoiseOptions } from './command.ts';
-import { type NoiseOutput, type NoisyCell, SHOWN_RUNS } from './output.ts';
 
 /** `bench noise [CELL...]`: the noise of each cell, and the change that it lets one detect. */
 export async function noise(names: readonly string[], options: NoiseOptions, io: Io): Promise<ExitCode> {
   const { branch, metric } = options;
   if (metric !== undefined && isMetric(metric) && isOfBuild(metric)) {
     throw new UsageError(
-      `--metric ${metricWord(metric)}: a build has one ${metricOf(metric).label}, however often its engine runs`,
+      `--metric ${metricWord(metric)}: a build has one ${metricOf(metric).label}, even if its engine runs often`,
     );
   }
   return withStore(options, io, async ({ db }) => {
@@ -44,40 +51,31 @@ export async function noise(names: readonly string[], options: NoiseOptions, io:
     const known = inLabelOrder([...findCells(db, [...cellKeysOf(db, ids)]).values()]);
     const cells = chooseCells(db, namedCells(known, names), options.filter);
     if (cells.length === 0) throw new UsageError('no cell of these sweeps passes; see `bench ls cells`');
-    const requested = metricNamed(db, metric);
-    const { runsOf, sweepIds } = sweepRuns(db, cells, ids, requested);
-    const noisy = cells.map((cell) => noisyCell(cell, gateMetric(requested, cell), runsOf(cell), cells.length));
-    const first = all.find(({ sweepId }) => sweepId === sweepIds[0]) ?? newest;
-    const copies = ids.length - sweepIds.length;
+    const { copies, measured } = measuredCells(db, all, cells, metricNamed(db, metric));
+    const noisy = measured.map((one) => noisyCell(one, cells.length));
     const isSweepNoiseKnown = noisy.some(({ sweepPercent }) => sweepPercent !== null);
     const output: NoiseOutput = {
       schemaVersion: 3,
       sweepId: newest.sweepId,
-      firstSweepId: first.sweepId,
+      firstSweepId: ids[0] ?? newest.sweepId,
       branch: newest.branch,
       matrix: newest.matrix,
       provenance: newest.provenance,
-      sweeps: sweepIds.length,
+      sweeps: ids.length - copies,
       cells: noisy,
       notes: [
-        ...(copies === 0 ? [] : [`${count(copies, 'sweep')} with the same recorded runs as an earlier one left out`]),
-        ...(isSweepNoiseKnown
-          ? []
-          : [
-              `sweep-to-sweep noise needs at least ${HISTORY.leastNights} sweeps: until then what is visible is by the runs alone`,
-            ]),
-      ],
+        copies > 0 && `${count(copies, 'sweep')} with the same recorded runs as an earlier one left out`,
+        !isSweepNoiseKnown &&
+          `sweep-to-sweep noise needs at least ${HISTORY.leastNights} sweeps: until then, the detectable change includes only run noise`,
+      ].filter((text) => text !== false),
     };
     return printResult(io, options, output, (_, look) => {
-      const { columns, style } = look;
-      const dim = (text: string): string[] => wrapWords(text, columns).map(style.dim);
+      const lines = (texts: readonly string[]): string[] => texts.flatMap((text) => wrapWords(text, look.columns));
       return [
-        ...wrapWords(headline(noisy), columns).map(style.strong),
-        ...wrapWords(aboutLine(output, newest, first), columns),
-        ...(note === null ? [] : dim(note)),
+        ...lines([headline(noisy)]).map(look.style.strong),
+        ...lines([aboutLine(output, newest, all[0] ?? newest), ...(note === null ? [] : [note])]),
         ...noiseTable(withCells(noisy, new Map(cells.map((cell) => [cell.key, cell]))), look),
-        ...(output.notes.length === 0 ? [] : ['']),
-        ...output.notes.flatMap(dim),
+        ...(output.notes.length === 0 ? [] : ['', ...lines(output.notes).map(look.style.dim)]),
       ];
     });
   });
@@ -87,23 +85,21 @@ type NoisyRow = NoisyCell & { readonly cell: KeyedCell };
 
 /** The noise of a cell in the newest sweeps of a series. */
 export function noiseOfCell(db: StoreDatabase, cell: KeyedCell, metric: MetricId, series: Sweep): KnownNoise {
-  const ids = seriesOf(db, series, NEWEST_SWEEPS).map(({ sweepId }) => sweepId);
-  return noiseOfSweeps(sweepRuns(db, [cell], ids.toReversed(), metric).runsOf(cell));
+  const sweeps = seriesOf(db, series, NEWEST_SWEEPS).toReversed();
+  return noiseOfSweeps(measuredCells(db, sweeps, [cell], metric).measured.flatMap((one) => one.sweeps));
 }
 
-function sweepRuns(db: StoreDatabase, cells: readonly KeyedCell[], ids: readonly string[], metric: MetricId | null) {
-  const paths = new Map(loadedEngines(db, ids).map(({ runId, path }) => [runId, path]));
-  const keys = cells.map(({ key }) => key);
-  const runs = cellRunsOf(db, ids, keys).map((run) => {
-    const enginePath = paths.get(run.runId);
-    return enginePath === undefined ? run : { ...run, enginePath };
-  });
-  const sweepIds = withoutCopies(ids, runs);
-  const environments = findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]);
-  const byCell = Map.groupBy(runs, ({ cellKey }) => cellKey);
-  const runsOf = (cell: KeyedCell): SweepRuns[] =>
-    sweepRunsOf(cell, metric, sweepIds, byCell.get(cell.key) ?? [], environments);
-  return { runsOf, sweepIds };
+/** The noise of a cell, and its detectable changes among this many cells. */
+function noisyCell({ cell, metric, sweeps }: MeasuredCell, cells: number): NoisyCell {
+  const known = noiseOfSweeps(sweeps);
+  return {
+    ...aboutCell(cell, metric),
+    runs: sweeps.reduce((sum, { values }) => sum + values.length, 0),
+    sweeps: sweeps.length,
+    runPercent: percentOrNull(known.run),
+    sweepPercent: percentOrNull(known.sweep),
+    visible: SHOWN_RUNS.map((runs) => ({ runs, percent: percentOrNull(visibleChange(known, runs, cells)) })),
+  };
 }
 
 /** Runs per sweep in the headline. */
@@ -135,14 +131,10 @@ function aboutLine({ branch, cells, matrix, provenance, sweeps }: NoiseOutput, n
   ]);
 }
 
-/** Sort key: the detectable change with three runs, else the sweep-to-sweep noise. */
-function weightOf(cell: NoisyCell): number {
-  return visibleWith(cell, TYPICAL_RUNS) ?? (cell.sweepPercent === null ? -1 : cell.sweepPercent / 1e6);
-}
-
 /** Noisiest first, without cells of unknown noise. */
 function noiseTable(cells: readonly NoisyRow[], look: Look): string[] {
   const right = 'right' as const;
+  const weightOf = (cell: NoisyRow): number => visibleWith(cell, TYPICAL_RUNS) ?? cell.sweepPercent ?? -1;
   const known = cells.filter((cell) => weightOf(cell) >= 0).toSorted((a, b) => weightOf(b) - weightOf(a));
   if (known.length === 0) return [];
   const table = cellTable<NoisyRow>(
@@ -166,6 +158,123 @@ function noiseTable(cells: readonly NoisyRow[], look: Look): string[] {
   return ['', ...table, ...notes.flatMap((text) => wrapWords(text, look.columns)).map(look.style.dim)];
 }
 
+function percentOrNull(deviation: number | null): number | null {
+  return deviation === null ? null : percentOfLog(deviation);
+}
+
 function percentText(percent: number | null): string {
   return percent === null ? '–' : `${formatNumber(percent, 2)} %`;
 }
+
+/** The runs of a cell that count in one sweep. */
+interface SweepRuns {
+  /** Index of the sweep, oldest first. */
+  readonly place: number;
+  /** Positive values. */
+  readonly values: readonly number[];
+}
+
+export interface MeasuredCell {
+  readonly cell: KeyedCell;
+  readonly metric: MetricId;
+  readonly sweeps: readonly SweepRuns[];
+}
+
+/**
+ * The runs of each cell by sweep. A sweep with the very same runs as an earlier one is left out: recordings replayed twice
+ * would look like a machine without noise.
+ * @param sweeps oldest first
+ * @returns `copies`: number of sweeps left out
+ */
+export function measuredCells(
+  db: StoreDatabase,
+  sweeps: readonly Sweep[],
+  cells: readonly KeyedCell[],
+  requested: MetricId | null,
+) {
+  const measured = cellHistories(db, sweeps, cells, requested).map(({ cell, history, metric, runs }) => ({
+    cell,
+    metric,
+    sweeps: history.nights.map((place, index) => ({ place, values: runs[index]?.map(({ value }) => value) ?? [] })),
+  }));
+  const contents = sweeps.map((_, place) =>
+    measured.flatMap((one) =>
+      one.sweeps.flatMap((own) => (own.place === place ? [[one.cell.key, ...own.values.toSorted()].join(' ')] : [])),
+    ),
+  );
+  const texts = contents.map((own) => own.join('\n'));
+  const isCopy = texts.map((text, place) => text !== '' && texts.indexOf(text) < place);
+  return {
+    copies: isCopy.filter(Boolean).length,
+    measured: measured.map((one): MeasuredCell => {
+      return { ...one, sweeps: one.sweeps.filter(({ place }) => isCopy[place] !== true) };
+    }),
+  };
+}
+
+/** Excess variance of a median over a mean, for normal values. */
+const MEDIAN_VARIANCE = Math.PI / 2;
+
+/**
+ * Standard deviation of single runs around the mean of their sweep, and of the values of sweeps beyond that; lasting
+ * changes are removed.
+ */
+export function noiseOfSweeps(sweeps: readonly SweepRuns[]): KnownNoise {
+  const squares = sweeps.reduce((sum, { values }) => sum + squaresAround(values), 0);
+  const within = sweeps.reduce((sum, { values }) => sum + values.length - 1, 0);
+  const run = within === 0 ? null : Math.sqrt(squares / within);
+  if (sweeps.length < HISTORY.leastNights) return { run, sweep: null, degrees: within };
+  const values = Float64Array.from(sweeps, (sweep) => median(sweep.values) ?? Number.NaN);
+  const history = { nights: sweeps.map(({ place }) => place), values };
+  const sigma = Math.max(noiseOf(logsOf(history)).sigma, timerNoise(values));
+  const runs = median(sweeps.map((sweep) => sweep.values.length)) ?? 1;
+  const byRuns = (runs > 2 ? MEDIAN_VARIANCE : 1) * ((run ?? 0) ** 2 / runs);
+  return { run, sweep: Math.sqrt(Math.max(0, sigma ** 2 - byRuns)), degrees: Math.max(within, sweeps.length - 1) };
+}
+
+/**
+ * Relative standard deviation of a timer's rounding error, from the smallest gap of the values: a uniform error, step /
+ * √12. It is 0 if many different values show no rounding.
+ */
+function timerNoise(values: Float64Array): number {
+  const sorted = values.toSorted();
+  const gaps = sorted
+    .subarray(1)
+    .map((value, place) => value - at(sorted, place))
+    .filter((gap) => gap > 0);
+  const isCoarse = gaps.length > 0 && gaps.length + 1 <= Math.max(3, 0.6 * sorted.length);
+  return isCoarse ? Math.min(...gaps) / medianIn(sorted, 0, sorted.length) / Math.sqrt(12) : 0;
+}
+
+/** Numbers of runs per sweep for which the table shows the detectable change. */
+const SHOWN_RUNS = [1, 3, 5, 10] as const;
+
+const percent = z.number().min(0).nullable();
+
+export const noiseOutput = outputOfVersion(3, 'bench noise --json', {
+  sweepId: id.describe('The newest sweep of the series'),
+  firstSweepId: id.describe('The oldest sweep used'),
+  branch: z.string().nullable(),
+  matrix: z.string().nullable(),
+  provenance: provenanceSchema,
+  sweeps: countSchema,
+  cells: z.array(
+    z.strictObject({
+      ...aboutCellSchema,
+      runs: countSchema,
+      sweeps: countSchema,
+      runPercent: percent.describe('Standard deviation of a run within its sweep'),
+      sweepPercent: percent.describe(
+        'Standard deviation between sweeps beyond run noise; null with fewer than 8 sweeps',
+      ),
+      visible: z
+        .array(z.strictObject({ runs: countSchema, percent }))
+        .describe('Detectable effect by number of runs per side: found nine times in ten'),
+    }),
+  ),
+  notes: z.array(z.string()),
+});
+
+type NoiseOutput = OutputOf<typeof noiseOutput>;
+
+type NoisyCell = NoiseOutput['cells'][number];

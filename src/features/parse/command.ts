@@ -17,7 +17,7 @@ export const parseCommand = defineCommand({
     'trtexec --loadEngine=m.plan 2>&1 | bench parse -',
   ],
   notes: 'Use parse to see what bench reads in a file; bench import stores it for comparison.',
-  outputs: { parse: async () => (await import('./output.ts')).parseOutput },
+  outputs: { parse: async () => (await import('./parse.ts')).parseOutput },
   define,
   run: async ([paths], options, io) => (await import('./parse.ts')).parse(paths, options, io),
 });

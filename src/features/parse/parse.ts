@@ -1,16 +1,37 @@
+import * as z from 'zod';
+
 import { type ReadOptions, type ReadRun, readBareLog } from '../../artefacts/read/read-run.ts';
 import { readSource } from '../../artefacts/read/read-source.ts';
 import type { RunSource } from '../../artefacts/read/recognise.ts';
+import { type Io, printResult } from '../../cli/io.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { boundOfRead } from '../../judge/bound.ts';
 import { layersOf, profileOf } from '../../layers/profiled-engine.ts';
-import { outcomeReason } from '../../records/outcome.ts';
+import { cellBoundSchema } from '../../records/bound.ts';
+import { PERCENTILE_RULES, TIMERS } from '../../records/harness.ts';
+import { OUTCOME_KINDS, outcomeReason } from '../../records/outcome.ts';
+import {
+  type OutputOf,
+  count,
+  evidence,
+  flag,
+  layer,
+  output as outputSchema,
+  reason,
+  statistics,
+  telemetry as telemetrySchema,
+} from '../../records/output-parts.ts';
+import {
+  type LeftOut,
+  findRuns,
+  leftOutOutput,
+  leftOutSchema,
+  nothingIn,
+  readNamed,
+} from '../../selection/find-runs.ts';
+import { runText } from '../../terminal/run-text.ts';
 import { formatTensorrtVersion } from '../../text/version.ts';
 import type { ParsedRun } from '../../trtexec/run-facts.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import type { ParseOutput } from './output.ts';
-import { runText } from '../../terminal/run-text.ts';
-import { findRuns, type LeftOut, leftOutOutput, nothingIn, readNamed } from '../../selection/find-runs.ts';
-import { type Io, printResult } from '../../cli/io.ts';
 import type { ParseOptions } from './command.ts';
 
 export async function parse(paths: readonly string[], options: ParseOptions, io: Io): Promise<ExitCode> {
@@ -92,3 +113,78 @@ async function* untilAborted({ stdin, signal }: Io): AsyncGenerator<Buffer> {
     yield chunk;
   }
 }
+
+const harnessMethod = z.strictObject({
+  harness: z.string(),
+  harnessVersion: z.string().nullable(),
+  timer: z.enum(TIMERS),
+  inFlight: z.number().nullable(),
+  percentileRule: z.enum(PERCENTILE_RULES),
+  transfers: z.boolean().nullable(),
+  warmUpRuns: count.nullable(),
+  timedRuns: count.nullable(),
+});
+/** Null for a number that an excerpt lacks. */
+const times = z
+  .strictObject({
+    ...statistics.shape,
+    min: z.number().nullable(),
+    max: z.number().nullable(),
+    median: z.number().nullable(),
+  })
+  .nullable();
+export const parseOutput = outputSchema('bench parse --json', {
+  leftOut: leftOutSchema,
+  runs: z.array(
+    z.strictObject({
+      file: z.string(),
+      outcome: z.strictObject({ kind: z.enum(OUTCOME_KINDS), reason, evidence: z.array(evidence) }),
+      tensorrtVersion: z.string().nullable(),
+      gpu: z.string().nullable(),
+      options: z.record(z.string(), z.unknown()).describe("Options that trtexec's banner states"),
+      throughputQps: z.number().nullable(),
+      latencyMs: times,
+      enqueueMs: times,
+      h2dMs: times,
+      gpuComputeMs: times,
+      d2hMs: times,
+      hostWalltimeS: z.number().nullable(),
+      gpuTotalS: z.number().nullable(),
+      queries: count.nullable(),
+      warmUpQueries: count.nullable(),
+      derived: z
+        .record(z.string(), z.string())
+        .exactOptional()
+        .describe('Formulas of values computed from printed ones; absent if there are none'),
+      engineMiB: z.number().nullable(),
+      buildS: z.number().nullable(),
+      contextMiB: z.number().nullable(),
+      cvPercent: z.number().nullable(),
+      enqueueRatio: z.number().nullable(),
+      enqueueClass: z.enum(['free', 'near', 'bound']).nullable(),
+      gpuBusy: z.number().nullable(),
+      idleGapMs: z.number().nullable(),
+      transferBound: z.enum(['h2d', 'd2h']).nullable(),
+      itemsPerS: z.number().nullable(),
+      bound: cellBoundSchema,
+      telemetry: telemetrySchema.nullable(),
+      hints: z.array(z.string()),
+      flags: z.array(flag),
+      harness: z
+        .strictObject({
+          method: harnessMethod,
+          values: z.array(z.strictObject({ metric: z.string(), value: z.number() })),
+        })
+        .nullable()
+        .describe('Results of another harness; null for trtexec'),
+      notes: z.array(z.string()),
+      layers: z.array(layer).nullable(),
+      layersTotal: layer
+        .pick({ averageMs: true, medianMs: true })
+        .nullable()
+        .describe('Time of all layers per query, if the log lists only some of them; otherwise null'),
+    }),
+  ),
+});
+
+type ParseOutput = OutputOf<typeof parseOutput>;

@@ -8,10 +8,10 @@ import { printable } from '../../text/printable.ts';
 import { readReport } from '../../tools/nvidia-smi/nvidia-smi.ts';
 import { inputBytes, modelMistakes, modelNotes, onnxFilesOf } from '../../matrix/models/check-model.ts';
 import { formatBytes } from '../../terminal/numbers.ts';
-import { cellLabel } from '../../text/cell-label.ts';
-import { firstVisibleGpu, lacksFp8 } from '../../tools/nvidia-smi/gpu-environment.ts';
+import { cellLabel } from '../../records/cell-label.ts';
+import { firstVisibleGpu, lacksFp8 } from '../../tools/nvidia-smi/gpu-report.ts';
 import type { Io } from '../../cli/io.ts';
-import { onnxProblem } from '../../selection/reading-problem.ts';
+import { onnxProblem } from '../../selection/find-runs.ts';
 
 export interface CheckedModels {
   readonly mistakes: readonly Mistake[];

@@ -14,7 +14,7 @@ export const planCommand = defineCommand({
     'bench plan matrices/nightly.yaml --tensorrt 11.0   # no trtexec needed',
     "bench plan matrices/nightly.yaml --filter 'precision=fp8 & batch>=8' --json",
   ],
-  outputs: { plan: async () => (await import('./output.ts')).planOutput },
+  outputs: { plan: async () => (await import('./plan.ts')).planOutput },
   define,
   run: async ([matrix], options, io) => (await import('./plan.ts')).plan(matrix, options, io),
 });

@@ -1,21 +1,32 @@
-import { isColdStart } from '../../records/harness.ts';
-import { cellLabel } from '../../text/cell-label.ts';
-import type { ExitCode } from '../../exit-codes.ts';
-import { PLACEHOLDERS, type PlannedRun, NO_TENSORRT } from '../../records/plan.ts';
+import * as z from 'zod';
+
 import { type Io, printResult } from '../../cli/io.ts';
-import type { PlanOptions } from './command.ts';
-import type { PlanOutput } from './output.ts';
-import { prepare, type Prepared } from './prepare.ts';
-import { estimateS } from '../../matrix/plan/assign-gpus.ts';
-import { RANDOM_CALIBRATION_NOTE } from '../../variants/conversion.ts';
-import { NoTrtexecError } from '../../trtexec/program/find-trtexec.ts';
-import { printable } from '../../text/printable.ts';
+import type { ExitCode } from '../../exit-codes.ts';
+import { totalEstimateS } from '../../matrix/plan/assign-gpus.ts';
+import { PRECISIONS } from '../../records/cell.ts';
+import { isColdStart } from '../../records/harness.ts';
+import {
+  type OutputOf,
+  cell as cellSchema,
+  count as countSchema,
+  id,
+  output as outputSchema,
+  provenance as provenanceSchema,
+  role as roleSchema,
+} from '../../records/output-parts.ts';
+import { NO_TENSORRT, PLACEHOLDERS, type PlannedRun } from '../../records/plan.ts';
 import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatDuration, runsAndBuilds } from '../../terminal/numbers.ts';
-import { envText, shellLine } from '../../text/shell-quote.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { dotted, wrapHanging } from '../../terminal/text-width.ts';
+import { cellLabel } from '../../records/cell-label.ts';
+import { printable } from '../../text/printable.ts';
+import { envText, shellLine } from '../../text/shell-quote.ts';
+import { NoTrtexecError } from '../../trtexec/program/find-trtexec.ts';
+import { CONVERTERS, RANDOM_CALIBRATION_NOTE } from '../../records/conversion.ts';
+import type { PlanOptions } from './command.ts';
+import { type Prepared, prepare } from './prepare.ts';
 
 export async function plan(path: string, options: PlanOptions, io: Io): Promise<ExitCode> {
   const prepared = await prepare(path, options, 'models maybe later', io).catch((error: unknown) => {
@@ -42,7 +53,7 @@ function outputOf({ matrix, plan: made, program }: Prepared): PlanOutput {
     provenance,
     seed: made.seed,
     repeats: made.repeats,
-    estimateS: estimateS(made, provenance === 'recorded'),
+    estimateS: totalEstimateS(made, provenance === 'recorded'),
     cells: made.cells.map(({ cell, label, buildRef }) => ({ ...cell, label, buildRef })),
     variants: made.variants.map((variant) => ({
       variantRef: variant.variantRef,
@@ -72,6 +83,7 @@ function outputOf({ matrix, plan: made, program }: Prepared): PlanOutput {
       env: run.env,
       estimateS: run.estimateS,
       timeoutS: run.timeoutS,
+      ...(run.neighbor && { neighborArgv: [trtexec, ...shownArgs(run.neighbor.args, run.neighbor.buildRef)] }),
     })),
     merged,
     notes: made.notes,
@@ -130,6 +142,7 @@ function planText(
     const label = shown.cells.find(({ key }) => key === run.cellKey)?.label ?? run.cellKey;
     lines.push(`  ${style.accent(printable(label))}${run.role === 'profile' ? ' (profile)' : ''}`);
     lines.push(`  ${envText(run.env)}${shellLine(run.argv ?? [])}`);
+    if (run.neighborArgv !== undefined) lines.push(`  next to: ${shellLine(run.neighborArgv)}`);
   }
   lines.push('', ...wrapped(orderLine(shown, isSeedDrawn)));
   for (const { label, times } of shown.merged) {
@@ -204,3 +217,59 @@ function firstOfEachCell({ cells, runs }: PlanOutput): ShownRun[] {
     ),
   );
 }
+
+const shapes = z.record(z.string(), z.array(z.number()).readonly());
+
+const plannedVariant = z.strictObject({
+  variantRef: id,
+  label: z.string(),
+  by: z.enum(CONVERTERS),
+  precision: z.enum(PRECISIONS),
+  onnxPath: z.string(),
+  calibration: z
+    .discriminatedUnion('kind', [
+      z.strictObject({ kind: z.literal('random'), seed: z.number(), samples: z.number(), shapes }),
+      z.strictObject({ kind: z.literal('file'), path: z.string(), shapes }),
+    ])
+    .nullable(),
+  argv: z.array(z.string()),
+  timeoutS: z.number(),
+});
+
+const variables = z.record(z.string(), z.string().nullable());
+
+const plannedCommand = { buildRef: id, argv: z.array(z.string()).nullable(), timeoutS: z.number() };
+export const planOutput = outputSchema('bench plan --json', {
+  matrix: z.string(),
+  tensorrt: z.string(),
+  provenance: provenanceSchema,
+  seed: countSchema,
+  repeats: countSchema,
+  estimateS: z.number(),
+  cells: z.array(cellSchema.extend({ label: z.string(), buildRef: id })),
+  variants: z.array(plannedVariant),
+  builds: z.array(
+    z.strictObject({
+      ...plannedCommand,
+      label: z.string(),
+      variantRef: id.nullable(),
+      enginePath: z.string().nullable(),
+    }),
+  ),
+  runs: z.array(
+    z.strictObject({
+      ...plannedCommand,
+      position: countSchema,
+      role: roleSchema,
+      cellKey: id,
+      repeat: countSchema,
+      env: variables.describe('Environment variables of the axes; null removes one'),
+      estimateS: z.number(),
+      neighborArgv: z.array(z.string()).exactOptional().describe('Command that runs on the same GPU at the same time'),
+    }),
+  ),
+  merged: z.array(z.strictObject({ label: z.string(), times: countSchema })),
+  notes: z.array(z.string()),
+});
+
+type PlanOutput = OutputOf<typeof planOutput>;

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 
-import { sha256OfFileSync } from '../../artefacts/files.ts';
+import { sha256OfFileSync } from '../../files/files.ts';
 import {
   errorCode,
   EnvironmentLackingError,
@@ -12,30 +12,35 @@ import {
 } from '../../errors.ts';
 import type { AbExperiment } from '../../judge/experiment.ts';
 import { findFlag } from '../../trtexec/flags/flag-table.ts';
-import { type Matrix, type MatrixCell, onnxOf, type Placed, type TwoSidedCells } from '../../matrix/matrix.ts';
+import {
+  type Matrix,
+  type MatrixCell,
+  type Placed,
+  type TwoSidedCells,
+  cellFields,
+  onnxOf,
+  withNeighbors,
+} from '../../matrix/matrix.ts';
 import { NO_TENSORRT, type Plan } from '../../records/plan.ts';
 import { nearest } from '../../text/nearest.ts';
 import { printable } from '../../text/printable.ts';
 import { parseTensorrtVersion } from '../../text/version.ts';
 import { matches } from '../../matrix/expand.ts';
-import { cellFields } from '../../matrix/cell-fields.ts';
 import { readFilter } from '../../matrix/filter.ts';
 import { loadMatrix, NO_MATRIX } from '../../matrix/load.ts';
 import { sortMistakes } from '../../matrix/yaml/source-node.ts';
 import { Dialect } from '../../trtexec/arguments/dialect.ts';
 import { withoutColdStarts } from '../../matrix/cold-starts.ts';
 import { makePlan } from '../../matrix/plan/make-plan.ts';
-import { checkRecorded } from '../../trtexec/replay/check-plan.ts';
-import type { RecordingSet } from '../../trtexec/replay/recording-set.ts';
-import { probeTrtexec } from '../../trtexec/program/probe-trtexec.ts';
-import type { TrtexecProgram } from '../../trtexec/program/find-trtexec.ts';
+import { type RecordingSet, checkRecorded } from '../../trtexec/replay/recording-set.ts';
+import { type TrtexecProgram, probeTrtexec } from '../../trtexec/program/find-trtexec.ts';
 import type { PlanOptions } from './command.ts';
 import { checkModels, NOTHING_CHECKED } from './check-models.ts';
 import type { Io } from '../../cli/io.ts';
 import { loadModule } from '../../cli/load-module.ts';
 import { chooseProgram, noTrtexec, type ProgramOptions } from '../../cli/program.ts';
 import { onnxInputs } from '../../tools/onnx/onnx-file.ts';
-import { readingProblem } from '../../selection/reading-problem.ts';
+import { readingProblem } from '../../selection/find-runs.ts';
 
 export interface PrepareOptions extends Partial<Omit<PlanOptions, 'profile'>>, ProgramOptions {
   readonly profile?: boolean;
@@ -108,6 +113,7 @@ export async function prepare(
     ? { dialect: new Dialect(NEWEST), program: noTrtexec(io), set: null, helpFlags: null }
     : await chooseDialect(options, matrix, io, onProgram);
   if (dialect.refusal !== null) throw new EnvironmentLackingError(dialect.refusal);
+  const loaded = withNeighbors(cells);
   const planned = set === null ? cells : withoutColdStarts(cells);
   const plan = makePlan(matrix, planned, dialect, {
     seed: options.seed ?? matrix.seed ?? (models === 'models needed' ? freshSeed(io) : SHOWN_SEED),
@@ -117,8 +123,8 @@ export async function prepare(
     forcesTimingCaches: options.forceCache === true,
   });
   // Recordings need no model.
-  const checked = set === null ? await checkModels(cells, io) : NOTHING_CHECKED;
-  const lacking = set === null ? [...missingFiles(cells), ...checked.lacking] : checkRecorded(set, plan, planned);
+  const checked = set === null ? await checkModels(loaded, io) : NOTHING_CHECKED;
+  const lacking = set === null ? [...missingFiles(loaded), ...checked.lacking] : checkRecorded(set, plan, planned);
   const isLackingWrong = set !== null || models === 'models needed';
   const mistakes = [
     ...(isLackingWrong ? lacking : []),

@@ -1,27 +1,55 @@
 import { stat } from 'node:fs/promises';
 
-import { artefactsFolderOf } from '../../artefacts/layout.ts';
-import { cellLabel } from '../../text/cell-label.ts';
-import { EnvironmentLackingError, UsageError } from '../../errors.ts';
-import { outcomeReason } from '../../records/outcome.ts';
 import { attachFile } from '../../artefacts/attached.ts';
-import { captureProblem, type CaptureRequest, exportArgs } from '../../tools/nsys/nsys-args.ts';
-import { askNsys, GUIDE_NSYS } from '../../tools/nsys/nsys-dialect.ts';
-import { formatBytes } from '../../terminal/numbers.ts';
-import { capturedFiles, refuseOverwrite, runNsys } from '../../tools/nsys/run-nsys.ts';
-import type { TrtexecProgram } from '../../trtexec/program/find-trtexec.ts';
-import { cellRunsOf } from '../../store/runs/cell-runs.ts';
-import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
-import type { CellRun } from '../../records/run.ts';
-import type { OpenStore } from '../../store/file/open.ts';
+import { artefactsFolderOf, enginesFolderOf } from '../../files/layout.ts';
 import type { Io } from '../../cli/io.ts';
-import { readKernels } from '../layers/index.ts';
-import { profiledCell } from '../../selection/profiled-engine.ts';
+import { LiveProgress } from '../../run/live-progress.ts';
 import { chooseProgram } from '../../cli/program.ts';
-import { CaptureError, captureCell } from './capture-cell.ts';
+import { EngineCache } from '../../engines/engine-cache.ts';
+import { filledArgs } from '../../engines/engine-state.ts';
+import { provideEngine } from '../../engines/provide-engine.ts';
+import { BenchError, EnvironmentLackingError, UsageError } from '../../errors.ts';
+import { EXIT_CODES } from '../../exit-codes.ts';
+import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
+import { machineOf } from '../../machine/machine.ts';
+import { outcomeReason } from '../../records/outcome.ts';
+import type { CellRun } from '../../records/run.ts';
+import { openWorkers } from '../../run/gpu-worker.ts';
+import { overlay } from '../../run/start.ts';
+import { lockSweep } from '../../run/planned-sweep.ts';
+import { profiledCell } from '../../selection/profiled-engine.ts';
+import type { OpenStore } from '../../store/file/open.ts';
+import { cellRunsOf } from '../../store/runs/cell-runs.ts';
+import { formatBytes } from '../../terminal/numbers.ts';
+import { outcomeText } from '../../terminal/words.ts';
+import { cellLabel } from '../../records/cell-label.ts';
+import { printable } from '../../text/printable.ts';
+import {
+  type CaptureRequest,
+  GUIDE_NSYS,
+  type NsysDialect,
+  askNsys,
+  captureArgs,
+  captureProblem,
+  capturedFiles,
+  exportArgs,
+  refuseOverwrite,
+  runNsys,
+} from '../../tools/nsys/nsys-args.ts';
+import type { TrtexecProgram } from '../../trtexec/program/find-trtexec.ts';
+import { converterFor } from '../../variants/converter.ts';
+import { Variants } from '../../variants/sweep-variants.ts';
+import { readKernels } from '../layers/index.ts';
 import type { ProfileOptions } from './command.ts';
-import { NOT_CAPTURED, type ProfileOutput } from './output.ts';
-import { captureSteps, captureRequest, captureTarget, type CaptureTarget, engineInCache } from './target.ts';
+import {
+  type CaptureTarget,
+  NOT_CAPTURED,
+  type ProfileOutput,
+  captureRequest,
+  captureSteps,
+  captureTarget,
+  engineInCache,
+} from './target.ts';
 
 export const NO_NSYS =
   "nsys is not on PATH: it comes with the CUDA toolkit, in NVIDIA's containers, or as the package nsight-systems-cli; --dry-run shows the commands without it";
@@ -51,7 +79,7 @@ export async function captureOfCell(
     nsysVersion: dialect.version,
     engine: target.build.enginePath ?? cached?.path ?? null,
     steps: captureSteps(target, request, dialect, trtexecShown(target, options), cached),
-    notes: found === null ? ["no nsys on PATH: its options are spelled as TensorRT's guide does"] : [],
+    notes: found === null ? ["no nsys on PATH: its options follow TensorRT's guide"] : [],
   };
   if (isDryRun) return base;
   if (store === null) {
@@ -59,8 +87,10 @@ export async function captureOfCell(
   }
   refuseOverwrite(io.cwd, request.output, request.replaces);
   const engine = await captureCell(target, request, dialect, programOf(target, options, io), store, io);
-  const done = await finish(target, request, runs, store, options, io);
-  return { ...base, ...done, dryRun: false, engine };
+  const { measured } = target;
+  const profiled = profiledCell(store.db, target.cell, measured === null ? null : [measured.sweep.sweepId], '');
+  const read = await readCapture(request.output, profiled, options.maxSize, io);
+  return { ...base, ...(await attach(read, runs, store, options.maxSize, io)), dryRun: false, engine };
 }
 
 const NOTHING = { kind: 'measured', evidence: [] } as const;
@@ -82,68 +112,76 @@ export function trtexecShown({ measured, prepared }: CaptureTarget, { trtexec }:
 
 function programOf({ measured, prepared }: CaptureTarget, { trtexec }: ProfileOptions, io: Io): TrtexecProgram {
   const stored = measured?.stored.program ?? null;
-  const program =
-    prepared?.program ??
-    chooseProgram(
-      stored?.replayFolder !== null && stored?.replayFolder !== undefined && trtexec === undefined
-        ? { replay: stored.replayFolder }
-        : { trtexec: trtexec ?? stored?.trtexec ?? 'trtexec' },
-      { replay: null, trtexec: null },
-      io,
-    ).program;
-  if (program.recordings === null) return program;
+  const isRecorded = trtexec === undefined && typeof stored?.replayFolder === 'string';
+  const chosen = { trtexec: trtexec ?? stored?.trtexec ?? 'trtexec' };
+  const program = prepared?.program ?? (isRecorded ? null : chooseProgram(chosen, NOT_STATED, io).program);
+  if (program !== null && program.recordings === null) return program;
   throw new UsageError(
     'this cell was recorded: a capture needs a real trtexec (--trtexec PATH); --dry-run shows the commands',
   );
 }
 
-type Finished = Pick<ProfileOutput, 'files' | 'kernels' | 'notes' | 'runId'>;
+const NOT_STATED = { replay: null, trtexec: null };
 
-/** Exports, reads and attaches a capture. A failure is a remark, because the report of nsys exists. */
-async function finish(
-  { cell, measured }: CaptureTarget,
-  request: CaptureRequest,
-  runs: readonly CellRun[],
-  { db, path }: OpenStore,
-  { maxSize }: ProfileOptions,
+type Captured = Pick<ProfileOutput, 'files' | 'kernels' | 'notes'>;
+
+/** @throws CaptureError with the last words of nsys */
+export async function captured(
+  args: readonly string[],
+  output: string,
+  io: Pick<Io, 'cwd' | 'env' | 'signal' | 'spawn'>,
+) {
+  const failure = await runNsys(io, args, `${output}.nsys-rep`);
+  if (failure !== null) throw new CaptureError(`nsys captured nothing: ${failure.exit}`, failure.lastWords);
+}
+
+async function fileOf(path: string) {
+  return { path, bytes: (await stat(path)).size, attached: false };
+}
+
+/** Exports and reads a capture. What is too large or not readable is a remark: the report exists. */
+export async function readCapture(
+  output: string,
+  engine: ProfiledEngine | null,
+  maxSize: number,
   io: Io,
-): Promise<Finished> {
-  const { report, sqlite } = capturedFiles(io.cwd, request.output);
-  const { size } = await stat(report);
-  if (size > maxSize) {
-    const files = [{ path: report, bytes: size, attached: false }];
-    return { files, runId: null, kernels: null, notes: [sizeWarning(report, size, maxSize)] };
-  }
-  const context = { spawn: io.spawn, env: io.env, cwd: io.cwd, signal: io.signal };
-  const failure = await runNsys(context, exportArgs(request.output), sqlite);
+): Promise<Captured> {
+  const { report, sqlite } = capturedFiles(io.cwd, output);
+  const raw = await fileOf(report);
+  if (raw.bytes > maxSize) return { files: [raw], kernels: null, notes: [sizeWarning(report, raw.bytes, maxSize)] };
+  const failure = await runNsys(io, exportArgs(output), sqlite);
   if (failure !== null) {
     throw new CaptureError(`${report} is there, but nsys did not export it: ${failure.exit}`, failure.lastWords);
   }
-  const engine = profiledCell(db, cell, measured === null ? null : [measured.sweep.sweepId], '');
-  const { kernels, notes: unread } = kernelsIfAny(sqlite, engine);
-  const run = runs.findLast(({ outcome }) => outcome.kind === 'measured') ?? null;
-  const attachContext = { db, artefactsFolder: artefactsFolderOf(path), now: io.now };
-  const files: Finished['files'][number][] = [];
-  const notes = [...(engine?.notes ?? []), ...unread];
-  for (const file of [report, sqlite]) {
-    const { size: bytes } = await stat(file);
-    const isSmall = bytes <= maxSize;
-    if (!isSmall) notes.push(sizeWarning(file, bytes, maxSize));
-    const attached = run !== null && isSmall;
-    if (attached) await attachFile(attachContext, run.runId, file, stampedName(file, io));
-    files.push({ path: file, bytes, attached });
-  }
-  return { files, runId: files.some(({ attached }) => attached) ? (run?.runId ?? null) : null, kernels, notes };
-}
-
-/** The kernels of a new capture. Unreadable ones are a remark, because the capture exists. */
-export function kernelsIfAny(sqlite: string, engine: ProfiledEngine | null): Pick<ProfileOutput, 'kernels' | 'notes'> {
+  const files = [raw, await fileOf(sqlite)];
   try {
-    return { kernels: readKernels(sqlite, engine), notes: [] };
+    return { files, kernels: readKernels(sqlite, engine), notes: engine?.notes ?? [] };
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    return { kernels: null, notes: [error.message] };
+    return { files, kernels: null, notes: [error.message] };
   }
+}
+
+/** Files that are small enough, to the newest measured run. */
+async function attach(
+  { files, notes, ...read }: Captured,
+  runs: readonly CellRun[],
+  { db, path }: OpenStore,
+  maxSize: number,
+  io: Io,
+): Promise<Captured & Pick<ProfileOutput, 'runId'>> {
+  const run = runs.findLast(({ outcome }) => outcome.kind === 'measured');
+  const context = { db, artefactsFolder: artefactsFolderOf(path), now: io.now };
+  const large = files.filter(({ bytes }) => bytes > maxSize);
+  if (run === undefined || files.length === large.length) return { ...read, files, notes, runId: null };
+  const small = files.filter((file) => !large.includes(file));
+  for (const file of small) await attachFile(context, run.runId, file.path, stampedName(file.path, io));
+  return {
+    ...read,
+    files: files.map((file) => ({ ...file, attached: small.includes(file) })),
+    notes: [...notes, ...large.map((file) => sizeWarning(file.path, file.bytes, maxSize))],
+    runId: run.runId,
+  };
 }
 
 function sizeWarning(path: string, bytes: number, mostBytes: number): string {
@@ -158,4 +196,74 @@ function stampedName(path: string, io: Io): string {
     .toISOString()
     .replace(/[-:]|\.\d+/g, '');
   return `${base}-${stamp}${ending}`;
+}
+
+class CaptureError extends BenchError {
+  override readonly name = 'CaptureError';
+  readonly exitCode = EXIT_CODES.incomplete;
+  private readonly lastWords: readonly string[];
+
+  constructor(problem: string, lastWords: readonly string[]) {
+    super(problem);
+    this.lastWords = lastWords;
+  }
+
+  override get lines(): readonly string[] {
+    return [this.message, ...this.lastWords.map((line) => `  ${line}`)];
+  }
+}
+
+/**
+ * Builds the engine of a cell unless it is cached, and captures only its queries. The build belongs to the sweep that
+ * measured the cell. The capture is not a run, so no statistic uses it.
+ * @returns the path of the engine
+ */
+async function captureCell(
+  target: CaptureTarget,
+  request: CaptureRequest,
+  dialect: NsysDialect,
+  program: TrtexecProgram,
+  store: OpenStore,
+  io: Io,
+) {
+  const { measured, plan } = target;
+  if (measured === null) {
+    throw new UsageError(
+      'this cell was never measured here: measure it first; a capture is attached to a measured run (bench run MATRIX --filter ...)',
+    );
+  }
+  const { sweep } = measured;
+  const unlock = lockSweep(artefactsFolderOf(store.path), sweep.sweepId);
+  const progress = new LiveProgress({ ...plan, runs: [] }, program, io);
+  const cache = new EngineCache(enginesFolderOf(store.path));
+  try {
+    const machine = await machineOf(program, io);
+    if (machine.note !== null) progress.take({ kind: 'note', text: machine.note });
+    const settings = { telemetry: false, coolDown: null, numa: 'off' } as const;
+    const own = plan.variants.filter(({ variantRef }) => variantRef === target.build.variantRef);
+    const converter = await converterFor({ variants: own }, null, io);
+    const opened = { sweep, plan, program, converter, machines: [machine] as const, settings, cache };
+    const [worker] = await openWorkers(store, opened, io, (event) => progress.take(event));
+    const context = { ...worker, mayChangeEngines: true };
+    const state = await provideEngine(context, target.build, new Variants(context));
+    if (state.kind === 'failed') {
+      throw new CaptureError(`no engine to capture: ${outcomeText(state.outcome, io.errLook.style)}`, []);
+    }
+    const { engine } = state;
+    io.err(`capturing ${request.iterations} queries of ${printable(target.build.label)}\n`);
+    const args = captureArgs(
+      request,
+      dialect,
+      [program.file, ...program.prefixArgs],
+      filledArgs(target.run.args, { engine: engine.path, variant: engine.variantPath }),
+      engine.path,
+    );
+    const env = { ...worker.program.env, ...overlay(target.run.env) };
+    await captured(args, request.output, { spawn: worker.spawn, env, cwd: io.cwd, signal: io.signal });
+    return engine.path;
+  } finally {
+    progress.end();
+    cache.uses.release();
+    unlock();
+  }
 }

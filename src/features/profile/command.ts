@@ -46,7 +46,7 @@ export const profileCommand = defineCommand({
   ],
   notes:
     'The capture is attached to the newest run of the cell; it does not affect statistics. bench layers CELL --kernels shows it again.',
-  outputs: { profile: async () => (await import('./output.ts')).profileOutput },
+  outputs: { profile: async () => (await import('./target.ts')).profileOutput },
   define,
   run: async ([cell, words], options, io) =>
     (await import('./profile.ts')).profile(cell === undefined ? words : [cell, ...words], options, io),

@@ -1,34 +1,37 @@
-import { enginesFolderOf } from '../../artefacts/layout.ts';
+import * as z from 'zod';
+
+import { enginesFolderOf } from '../../files/layout.ts';
+import type { Io } from '../../cli/io.ts';
 import { type CachedEngine, EngineCache } from '../../engines/engine-cache.ts';
 import { engineName } from '../../engines/engine-index.ts';
-import type { KeyedCell } from '../../records/cell.ts';
-import { cellLabel } from '../../text/cell-label.ts';
 import { UsageError } from '../../errors.ts';
+import type { KeyedCell } from '../../records/cell.ts';
+import { type OutputOf, count, id, output } from '../../records/output-parts.ts';
 import type { Plan, PlannedBuild, PlannedRun } from '../../records/plan.ts';
-import { printable } from '../../text/printable.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
+import { type StoredPlan, readStoredPlan } from '../../run/stored-plan.ts';
+import { namedCell, onlyCell } from '../../selection/by-name.ts';
 import { allCells } from '../../store/cells.ts';
-import { sweepsOfCell } from '../../store/sweeps/find-sweeps.ts';
 import type { OpenStore, StoreDatabase } from '../../store/file/open.ts';
 import { engineKeysOf } from '../../store/runs/runs.ts';
+import { sweepsOfCell } from '../../store/sweeps/find-sweeps.ts';
 import { planOf } from '../../store/sweeps/sweeps.ts';
-import { namedCell, onlyCell } from '../../selection/by-name.ts';
-import type { Io } from '../../cli/io.ts';
-import { prepare, type Prepared, readMatrix } from '../plan/index.ts';
-import type { ProfileOptions } from './command.ts';
-import type { CaptureStep } from './output.ts';
+import { cellLabel } from '../../records/cell-label.ts';
+import { printable } from '../../text/printable.ts';
+import { defined } from '../../text/unknown-values.ts';
 import {
   CAPTURED_DLA_QUERIES,
   CAPTURED_QUERIES,
-  captureArgs,
   type CaptureRequest,
+  type NsysDialect,
+  captureArgs,
   exportArgs,
   fileName,
   shownBuildArgs,
 } from '../../tools/nsys/nsys-args.ts';
-import type { NsysDialect } from '../../tools/nsys/nsys-dialect.ts';
-import { defined } from '../../text/unknown-values.ts';
+import { captured } from '../layers/index.ts';
+import { type Prepared, prepare, readMatrix } from '../plan/index.ts';
+import type { ProfileOptions } from './command.ts';
 
 /** A cell with its build and its timed command line. */
 interface CapturedCell {
@@ -65,7 +68,7 @@ export async function captureTarget(
   const measured = newestPlanned(store.db, cell);
   if (measured === null) {
     throw new UsageError(
-      `${printable(cellLabel(cell))} was imported, so that nothing says how its engine is built: name its matrix with --matrix FILE`,
+      `${printable(cellLabel(cell))} was imported, so its build is unknown: name its matrix with --matrix FILE`,
     );
   }
   const { plan } = measured.stored;
@@ -105,7 +108,7 @@ function ofPlan({ cells, builds, runs, tensorrt }: Plan, { key }: KeyedCell): Ca
   const other = runs.find((each) => each.cellKey === key)?.harness ?? null;
   if (other !== null) {
     throw new UsageError(
-      `this cell is measured by another program than trtexec (${printable(other.driver)}): nsys captures trtexec and, with --preset, TensorRT-LLM`,
+      `another harness measures this cell (${printable(other.driver)}): nsys captures trtexec and, with --preset, TensorRT-LLM`,
     );
   }
   const planned = cells.find(({ cell }) => cell.key === key);
@@ -170,3 +173,33 @@ export function captureSteps(
     { kind: 'export', variables, argv: ['nsys', ...exportArgs(request.output)] },
   ];
 }
+
+const argv = z.array(z.string());
+
+export const profileOutput = output('bench profile --json', {
+  dryRun: z.boolean(),
+  cell: id.nullable().describe('Null for a command behind --'),
+  label: z.string().nullable(),
+  tensorrt: z.string().nullable(),
+  nsysVersion: z.string().nullable().describe('Null if bench did not ask nsys'),
+  engine: z.string().nullable().describe('Path of an existing engine; null if bench builds it'),
+  steps: z.array(
+    z.strictObject({
+      kind: z.enum(['build', 'capture', 'export']),
+      variables: z.record(z.string(), z.string().nullable()).describe('Environment variables; null removes one'),
+      argv,
+    }),
+  ),
+  notes: z.array(z.string()),
+  files: z.array(z.strictObject({ path: z.string(), bytes: count, attached: z.boolean() })),
+  runId: id.nullable().describe('The run with these attachments'),
+  kernels: captured.nullable(),
+});
+
+export type ProfileOutput = OutputOf<typeof profileOutput>;
+
+/** Variables and command line of a step. */
+export type CaptureStep = ProfileOutput['steps'][number];
+
+/** Output before anything was captured. */
+export const NOT_CAPTURED = { schemaVersion: 1, dryRun: true, files: [], runId: null, kernels: null } as const;

@@ -3,9 +3,14 @@ import type { CellNights } from '../../judge/gate/fit-runs.ts';
 import type { NightRun } from '../../judge/value-rule.ts';
 import type { BoundBy } from '../../records/bound.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import type { CellSamples, LeftOut, SweepColumns } from '../../html/page-data.ts';
+import {
+  type CellSamples,
+  type LeftOut,
+  type RunSamples,
+  type SweepColumns,
+  histogramOf,
+} from '../../html/page-data.ts';
 import type { ReportCell } from './page/report-data.ts';
-import { histogramOf, type RunSamples } from '../../html/histogram.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { type CellRun, isMeasured } from '../../records/run.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';

@@ -1,7 +1,7 @@
 import { cellKeysOf } from '../../store/runs/runs.ts';
-import { gateRules } from '../../judge/gate/limits.ts';
+import { gateRules } from '../../judge/gate/evidence.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import { inLabelOrder } from '../../text/cell-label.ts';
+import { inLabelOrder } from '../../records/cell-label.ts';
 import { UsageError } from '../../errors.ts';
 import { gateMetric, type MetricId } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';

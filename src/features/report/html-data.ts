@@ -1,6 +1,6 @@
 import { cellsOfSweeps, metricNamed } from '../../selection/by-name.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import { inLabelOrder } from '../../text/cell-label.ts';
+import { inLabelOrder } from '../../records/cell-label.ts';
 import { UsageError } from '../../errors.ts';
 import { reportedChanges, trendMarks } from '../../judge/trend.ts';
 import { metricOf } from '../../records/metric.ts';
@@ -18,8 +18,7 @@ import { cellHistories } from '../../selection/cell-histories.ts';
 import { type Io, yieldToEventLoop } from '../../cli/io.ts';
 import type { ReportOptions } from './command.ts';
 import { resolveSides } from '../../selection/sides.ts';
-import { forgeOf } from '../../tools/git/forge.ts';
-import { originUrl } from '../../tools/git/git.ts';
+import { forgeOf, originUrl } from '../../tools/git/git.ts';
 import { toolVersion } from '../../cli/store-location.ts';
 import { leftOutRuns, newestBound, newestSamples, sweepColumns } from './cells.ts';
 import { cellLayers, layersOfFinding } from './layers.ts';

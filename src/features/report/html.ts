@@ -11,7 +11,7 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { cannotWrite, writeOutput } from '../../cli/output-file.ts';
 import { redactionFor } from '../../cli/redacted.ts';
-import { packageFolder } from '../../cli/store-location.ts';
+import { packageFolder } from '../../files/folders.ts';
 import type { ReportOptions } from './command.ts';
 import { htmlReportData, type HtmlReportOptions, type PageAbout } from './html-data.ts';
 import { newestChecked } from './judgements.ts';

@@ -14,14 +14,14 @@ import {
 export const report = output('bench report --json', {
   sweepIds: z.array(id),
   ref: z.string(),
-  baseRef: z.string().nullable().describe('Null: judged as bench check does, or compared with nothing'),
+  baseRef: z.string().nullable().describe('Null: judged by bench check, or not compared'),
   shift: commonShift,
   headline: z.string().nullable().describe('Headline of bench check; null if two sides were named'),
   findings: z
     .array(z.strictObject({ id, state: z.string() }))
-    .describe('Those of bench check that make an exit code, new ones first'),
+    .describe('Findings that affect the exit code of bench check, new ones first'),
   cells: count,
-  counts: z.record(z.string(), count).describe('Cells by what is said of them'),
+  counts: z.record(z.string(), count).describe('Number of cells by verdict'),
   files: z.array(z.strictObject({ format: z.string(), file: z.string() })),
 });
 

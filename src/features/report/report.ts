@@ -8,7 +8,7 @@ import { calledWithApi, plugInProblem } from '../../harnesses/plug-in.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { loadModule } from '../../cli/load-module.ts';
-import type { ExitCode } from '../../exit-codes.ts';
+import { type ExitCode, failOn } from '../../exit-codes.ts';
 import { jsonText, printable } from '../../text/printable.ts';
 import {
   bencherJson,
@@ -22,12 +22,12 @@ import {
   withoutIneligible,
 } from '../export/index.ts';
 import { redactionFor } from '../../cli/redacted.ts';
-import { failOn } from '../../cli/fail-on.ts';
 import { type Io, printLines } from '../../cli/io.ts';
 import { cannotWrite, writeOutput } from '../../cli/output-file.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { ReportOutput } from './output.ts';
-import { foundIn, matrixOfSweep, placesOf } from '../check/index.ts';
+import { foundIn } from '../check/index.ts';
+import { matrixOfSweep, placesOf } from '../plan/index.ts';
 import { gatherReport } from './gather.ts';
 import { newestChecked } from './judgements.ts';
 import { refuseUnwritable, reportHtml, writeHtml } from './html.ts';
@@ -135,10 +135,10 @@ function refuseUnclear(formats: readonly Format[], base: string | undefined, opt
     throw new UsageError('only one thing can go to standard output: name files, such as --junit report.xml');
   }
   if (night === true && base !== undefined) {
-    throw new UsageError('--night takes no sides: it is judged by its history; see --as-of');
+    throw new UsageError('--night takes no sides, because its history is the reference; see --as-of');
   }
   if (asOf !== undefined && base !== undefined) {
-    throw new UsageError('--as-of names a sweep, BASE and HEAD two sides: leave one of them out');
+    throw new UsageError('--as-of and BASE HEAD exclude each other');
   }
 }
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 
 import { explain } from '../../cli/execute.ts';
 import { type Io, printResult } from '../../cli/io.ts';
@@ -26,6 +26,7 @@ export function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
     const live = { version, page: remembered(version, (made) => liveReport(db, options, made, io)) };
     // Report an empty store here rather than in a browser.
     await live.page();
+    const { createServer } = await import('node:http');
     const server = createServer();
     const port = await listening(server, options.port);
     const policy = `${pagePolicy(pageAssets(), "'self'")}; frame-ancestors 'none'`;
@@ -33,7 +34,7 @@ export function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
     const url = `http://${LOOPBACK}:${port}/`;
     printResult(io, options, { schemaVersion: 1, url }, () => [url]);
     if (isReadOnly) {
-      io.err('the store may only be read here: the page may not see what is stored from now on\n');
+      io.err('the store may only be read here: the page may not show new results\n');
     }
     io.err('read-only, for this machine alone; Ctrl-C ends it\n');
     if (!io.signal.aborted) await once(io.signal, 'abort');
@@ -108,7 +109,7 @@ async function listening(server: Server, requested: number): Promise<number> {
     await once(server, 'listening');
   } catch (error) {
     const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    const text = `port ${requested} of ${LOOPBACK} cannot be had (${why}): --port 0 takes a free one`;
+    const text = `port ${requested} of ${LOOPBACK} is not available (${why}): --port 0 chooses a free one`;
     throw new EnvironmentLackingError(text, { cause: error });
   }
   const address = server.address();

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 
-import { artefactsFolderOf, RUN_MANIFEST, runFolderOf } from '../../artefacts/layout.ts';
+import { artefactsFolderOf, RUN_MANIFEST, runFolderOf } from '../../files/layout.ts';
 import { RunFiles } from '../../artefacts/run-files.ts';
 import { parseRunManifest } from '../../artefacts/run-manifest.ts';
-import { zipped } from '../../artefacts/zip.ts';
+import { zipped } from '../../files/zip.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { writeOutput } from '../../cli/output-file.ts';
 import { redactedText, redactionFor } from '../../cli/redacted.ts';
@@ -23,21 +23,19 @@ import { newestRun } from '../../selection/newest-run.ts';
 import { profiledPoint, profiledRun } from '../../selection/profiled-engine.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
-import { type Look, makeLook } from '../../terminal/look.ts';
+import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes, signedMs } from '../../terminal/numbers.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 import { jsonText, printable } from '../../text/printable.ts';
 import { RelativePaths } from '../../text/relative-paths.ts';
 import { ownLines } from '../../trtexec/log/trtexec-log.ts';
-import { CHANGE_WORDS, layersDiffOutput, layersDiffText, layerTable } from '../layers/index.ts';
+import { CHANGE_WORDS, layersDiffOutput, layerTable } from '../layers/index.ts';
 import type { ReproOptions } from './command.ts';
 import { gatherReproduction } from './gather.ts';
 import type { Reduced, ReproBundle, ReproOutput } from './output.ts';
 import { reduceModel, type Side } from './reduce.ts';
 import { reproScript } from './script.ts';
-import { reproText } from './repro.ts';
 
-const PLAIN = makeLook(100, false);
 /**
  * The logs and the other files that a bundle takes from a run folder: a manifest, and names and numbers of layers and
  * queries.
@@ -140,7 +138,8 @@ export async function writeBundle(name: string, file: string, options: ReproOpti
     if (paths.count > 0) {
       bundle.leaveOut(`absolute paths in ${count(paths.count, 'folder')}`, 'folder-1 and so on in their place');
     }
-    bundle.add('README.txt', readmeText(reduced, sides, bundle));
+    const about = { schemaVersion: 1 as const, runId: found[0].repro.runId, baseRunId: found[1]?.repro.runId ?? null };
+    bundle.add('bundle.json', { ...about, leftOut: bundle.leftOut, reduced });
     const texts = bundle.files.map(({ content }) => (typeof content === 'string' ? content : ''));
     const redaction = redactionFor(io, options, texts.join('\n'));
     const files = bundle.files
@@ -150,11 +149,9 @@ export async function writeBundle(name: string, file: string, options: ReproOpti
         return { name: as, bytes: bytes.length, pieces: () => [bytes], isDeflated: true };
       });
     const written: ReproBundle = {
-      schemaVersion: 1,
+      ...about,
       file,
       bytes: await writeOutput(file, zipped(files), io),
-      runId: found[0].repro.runId,
-      baseRunId: found[1]?.repro.runId ?? null,
       files: files.map(({ name: as, bytes }) => ({ name: as, bytes })),
       leftOut: bundle.leftOut,
       reduced,
@@ -215,10 +212,7 @@ function addSides(bundle: BundleFiles, sides: readonly Side[]): void {
   const [head, base] = sides.map(({ engine }) => engine);
   if (!head || !base) return;
   const diff = diffLayers(layerFactsOf(base.layers), layerFactsOf(head.layers));
-  const output = layersDiffOutput(base, head, diff, changeRows(diff));
-  const details = { opened: null, top: Infinity, smClockMhz: [null, null] } as const;
-  bundle.add('layers-diff.json', output);
-  bundle.add('layers-diff.txt', `${layersDiffText(output, details, PLAIN).join('\n')}\n`);
+  bundle.add('layers-diff.json', layersDiffOutput(base, head, diff, changeRows(diff)));
 }
 
 /** The runs of the sides, each once, with their folders in the bundle. */
@@ -252,23 +246,4 @@ function reducedLines(reduced: Reduced | null): string[] {
     `as base: ${commands.base}`,
     `as head: ${commands.head}`,
   ].map(printable);
-}
-
-/** The README. It begins with the output of `bench repro` for each side. */
-function readmeText(reduced: Reduced | null, sides: readonly Side[], { files, leftOut }: BundleFiles): string {
-  const lines = [
-    'Written by `bench repro --bundle`. It has what an allow-list knows. Names of hosts, users and GPUs are masked, and absolute paths replaced, each by the same word everywhere.',
-    ...sides.flatMap(({ name, repro }) => section(name, reproText(repro, PLAIN))),
-    ...section('reduced model', reducedLines(reduced)),
-    ...section('files', files.map(({ name }) => name).toSorted()),
-    ...section(
-      'left out',
-      leftOut.map(({ name, why }) => `${name}: ${why}`),
-    ),
-  ];
-  return `${lines.join('\n')}\n`;
-}
-
-function section(title: string, lines: readonly string[]): string[] {
-  return lines.length === 0 ? [] : ['', `== ${title}`, ...lines];
 }

@@ -1,8 +1,8 @@
 import { join, posix, resolve } from 'node:path';
 
-import { artefactsFolderOf, runFolderOf } from '../../artefacts/layout.ts';
+import { artefactsFolderOf, runFolderOf } from '../../files/layout.ts';
 import { readRunFolder } from '../../artefacts/read/read-run.ts';
-import { packageFolder } from '../../cli/store-location.ts';
+import { packageFolder } from '../../files/folders.ts';
 import { isStoredVariable } from '../../process/environment-variables.ts';
 import { type KeyedCell, variablesOf } from '../../records/cell.ts';
 import { type PlannedBuild, type PlannedRun, PLACEHOLDERS } from '../../records/plan.ts';
@@ -10,15 +10,14 @@ import type { RunId } from '../../records/scalars.ts';
 import { NO_GIT } from '../../records/sweep.ts';
 import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
 import { storedRun } from '../../selection/by-name.ts';
-import { buildRunOf } from '../../store/builds/builds.ts';
-import { importedBuilds } from '../../store/builds/loaded-engines.ts';
+import { buildRunOf, importedBuilds } from '../../store/builds/builds.ts';
 import { findCells } from '../../store/cells.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import type { ShownRun } from '../../store/runs/show-run.ts';
 import { findBuilds } from '../../store/sweeps/environments.ts';
 import { findSweep, planOf } from '../../store/sweeps/sweeps.ts';
-import { cellLabel } from '../../text/cell-label.ts';
-import { isSecret } from '../../text/secret-name.ts';
+import { cellLabel } from '../../records/cell-label.ts';
+import { isSecret } from '../../text/redact.ts';
 import { stringOrNull } from '../../text/unknown-values.ts';
 import { instantOf } from '../../text/utc-instant.ts';
 import { readOnnxFacts } from '../../tools/onnx/onnx-file.ts';
@@ -91,7 +90,7 @@ export async function gatherReproduction(store: OpenStore, runId: RunId, cwd: st
             sha256: own.isReplayed ? null : hashOrNull(modelHash),
             external: external?.toSorted() ?? null,
           },
-    // A replay wrote only a placeholder for the engine.
+    // A replay writes a placeholder, which is not an engine.
     engine: { sha256: own.isReplayed ? null : hashOrNull(own.run.engineSha256), isGiven },
     trtexec:
       own.isReplayed || !isTrtexec || program === null
@@ -112,11 +111,11 @@ export async function gatherReproduction(store: OpenStore, runId: RunId, cwd: st
     ...found,
     unknown: [
       ...unknownsOf(found),
-      ...(isLost ? ['the command line of the recording: this one is what bench asked it'] : []),
+      ...(isLost ? ['the command line of the recording: bench shows its own request'] : []),
       ...(built?.isSameBuild === false
-        ? ['the build of this very engine: this one is of the same model and flags']
+        ? ['the build of this engine: bench shows a build of the same model and flags']
         : []),
-      ...(!builder && buildArgv !== null ? ['the build as it was run: this one is what the plan states'] : []),
+      ...(!builder && buildArgv !== null ? ['the build command that ran: bench shows the planned one'] : []),
     ],
   };
 }
@@ -168,7 +167,7 @@ async function startedFor({ db, path }: OpenStore, run: ShownRun) {
     isReplayed: recording !== null || replayFolder !== null,
     source,
   };
-  // Plain names only: an untrusted file must not lead elsewhere.
+  // Plain names only: an untrusted file must not name files elsewhere.
   if (recording === null || ![recording.set, recording.id].every((name) => /^(?!\.+$)[\w.-]+$/.test(name)))
     return stored;
   const shipped = join(packageFolder(), 'recordings', recording.set);

@@ -3,15 +3,15 @@ import * as z from 'zod';
 import { LAYER_CHANGES } from '../../layers/diff-layers.ts';
 import { count, id, instant, output, type OutputOf, provenance, role } from '../../records/output-parts.ts';
 import { sha256Schema, textByName, textOrNull } from '../../records/scalars.ts';
-import { variantRecord } from '../../variants/conversion.ts';
+import { variantRecord } from '../../records/conversion.ts';
 
 const texts = z.array(z.string());
 const hashed = z.strictObject({ path: z.string(), sha256: sha256Schema.nullable() });
 const textOrNullByName = z.record(z.string(), textOrNull);
 const command = z.strictObject({
-  argv: texts.describe('As it was stored'),
-  localArgv: texts.describe('With names that work from the current folder'),
-  runId: id.nullable().describe('Null where only a plan states it'),
+  argv: texts.describe('Stored command line'),
+  localArgv: texts.describe('Command line with paths that work from the current folder'),
+  runId: id.nullable().describe('Null if it comes from a plan, not from a run'),
 });
 
 export const reproOutput = output('bench repro --json', {
@@ -25,29 +25,31 @@ export const reproOutput = output('bench repro --json', {
   start: z
     .strictObject({
       argv: texts.describe('{runFolder} is replaced by the folder of the run'),
-      cwd: textOrNull.describe('Where it was started; null for the folder of the run'),
-      env: textOrNullByName.describe('Set by the matrix, or taken away'),
-      withheld: texts.describe('Set by the matrix to what may be a secret'),
+      cwd: textOrNull.describe('Working folder; null: the folder of the run'),
+      env: textOrNullByName.describe('Variables that the matrix sets; null removes one'),
+      withheld: texts.describe('Variables of the matrix whose values are hidden, because they may be secrets'),
     })
     .nullable()
     .describe('How another harness is started; null for trtexec'),
-  axisEnv: textOrNullByName.describe('Variables on an axis of the matrix, of the run alone; null takes one away'),
+  axisEnv: textOrNullByName.describe('Environment variables of the axes, only for the run; null removes one'),
   source: z.enum(['stored', 'recorder']).describe('Source of the command lines; for a replayed run, its recorder'),
   conversion: z
     .strictObject({
-      record: variantRecord.nullable().describe('What was made; null if no run states it'),
+      record: variantRecord.nullable().describe('The variant; null if no run states it'),
       basePath: textOrNull,
       argv: texts.nullable(),
     })
     .nullable()
-    .describe('How the model of the engine was made from another one'),
+    .describe('How bench converted the base model into the model of the engine'),
   build: command.nullable(),
   run: command.nullable().describe('Null for a build'),
-  commandLine: textOrNull.describe('From a log without run folder: arguments joined without quotes'),
-  model: hashed.extend({ external: texts.nullable().describe('Null: the model is not here') }).nullable(),
+  commandLine: textOrNull.describe('From a log without a run folder: arguments joined without quotes'),
+  model: hashed
+    .extend({ external: texts.nullable().describe('Files of external data; null if the model is missing') })
+    .nullable(),
   engine: z.strictObject({
     sha256: sha256Schema.nullable(),
-    isGiven: z.boolean().describe('Loaded from a file, of whose build nothing is known'),
+    isGiven: z.boolean().describe('True if the engine was a given file, whose build is unknown'),
   }),
   trtexec: hashed.nullable(),
   inputs: z.array(hashed),
@@ -56,8 +58,8 @@ export const reproOutput = output('bench repro --json', {
   git: z.strictObject({ commit: textOrNull, branch: textOrNull, dirty: z.boolean().nullable() }),
   toolVersion: z.string(),
   env: textByName,
-  withheld: count.describe('Stored variables that are not shown, as they may hold secrets'),
-  unknown: texts.describe('What a repetition would need and nothing recorded'),
+  withheld: count.describe('Number of hidden variables, which may hold secrets'),
+  unknown: texts.describe('What a repetition needs but no record states'),
   script: textOrNull.describe('The file that was written'),
 });
 
@@ -66,15 +68,15 @@ export type ReproOutput = OutputOf<typeof reproOutput>;
 const reduced = z.strictObject({
   layer: z.string().describe('ONNX nodes of the layer'),
   change: z.enum(LAYER_CHANGES),
-  deltaMs: z.number().describe('By the profiles of the two builds; 0 without profiles'),
-  matching: count.describe('Layers that the name fits; the one that changed most was taken'),
-  around: count.describe('Layers that were taken on each side of it'),
+  deltaMs: z.number().describe('Change of the profiled time; 0 without profiles'),
+  matching: count.describe('Number of layers with this name; bench took the one that changed most'),
+  around: count.describe('Layers kept on each side of the layer'),
   nodesBefore: count,
   nodesAfter: count,
   nodesOfLayer: count,
   commands: z
     .strictObject({ base: z.string(), head: z.string() })
-    .describe('Of trtexec, which build and profile the reduced model without bench'),
+    .describe('trtexec commands that build and profile the reduced model'),
   notes: texts,
 });
 

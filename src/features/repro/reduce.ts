@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 
 import * as z from 'zod';
 
-import { hashModel } from '../../artefacts/hashes.ts';
+import { hashModel } from '../../files/hashes.ts';
 import type { Io } from '../../cli/io.ts';
 import { UsageError } from '../../errors.ts';
 import { changeRows } from '../../layers/change-rows.ts';
@@ -68,10 +68,12 @@ export async function reduceModel(
   }
   if (head.engine === null || base.engine === null) {
     const { ref } = head.engine === null ? head.point : base.point;
-    throw new UsageError(`--reduce: no layers are known of ${printable(ref)}; \`bench run --profile\` takes them`);
+    throw new UsageError(
+      `--reduce: no layer times are stored for ${printable(ref)}; \`bench run --profile\` takes them`,
+    );
   }
   if (head.engine.runId === base.engine.runId) {
-    throw new UsageError('--reduce: the layers of both sides are of the same run: name another build with --base');
+    throw new UsageError('--reduce: both sides have the layers of the same run: name another build with --base');
   }
   const diff = diffLayers(layerFactsOf(base.engine.layers), layerFactsOf(head.engine.layers));
   const found = partsNamed(diff, name);
@@ -130,7 +132,7 @@ function modelPath({ build, conversion, model }: ReproOutput, named: string | un
   const built = flagValue(build?.argv ?? [], '--onnx') ?? (conversion === null ? model?.path : null);
   const path = named ?? built;
   const advice = ': name the ONNX file that was built, --model FILE';
-  if (!path) throw new UsageError(`--reduce: the model that was built is not known${advice}`);
+  if (!path) throw new UsageError(`--reduce: the model of the build is unknown${advice}`);
   const place = resolve(io.cwd, path);
   if (existsSync(place)) return place;
   throw new UsageError(`${printable(path)}: no such model${named === undefined ? advice : ''}`);
@@ -143,7 +145,7 @@ function limitsOf({ build }: ReproOutput, run: Shapes): Shapes[] {
   return known.length < LIMITS.length ? LIMITS.map(() => run) : known;
 }
 
-/** Options that the cut sets itself. */
+/** These notes are rewritten for the reduced model. */
 const REPLACED =
   '--onnx --saveEngine --loadEngine --timingCacheFile --skipInference --buildOnly --verbose --minShapes --optShapes --maxShapes --shapes --dumpProfile --separateProfileRun --profilingVerbosity --loadInputs'.split(
     ' ',
@@ -176,8 +178,8 @@ async function notesOf(path: string, head: ReproOutput, part: ChangedLayers, mis
   const sha256 = conversion === null ? model?.sha256 : conversion.record?.sha256;
   const gone = originsOf(part).filter((name) => missing.includes(name));
   return [
-    ...((await hashModel(path)) === sha256 ? [] : ['the model is not known to be the one that was built']),
-    ...(gone.length === 0 ? [] : [`not in the model, so not in the cut: ${gone.join(', ')}`]),
+    ...((await hashModel(path)) === sha256 ? [] : ['the model may differ from the built one']),
+    ...(gone.length === 0 ? [] : [`not in the model, so not in the reduced one: ${gone.join(', ')}`]),
     ...(build === null ? ['how the engine was built is not known: the command has no build flags'] : []),
   ];
 }

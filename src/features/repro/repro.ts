@@ -10,7 +10,7 @@ import { machineLines } from '../../terminal/machine-text.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 import { envText, shellLine, shellQuote } from '../../text/shell-quote.ts';
-import { variantNotes } from '../../variants/conversion.ts';
+import { variantNotes } from '../../records/conversion.ts';
 import type { ReproOptions } from './command.ts';
 import { gatherReproduction } from './gather.ts';
 import type { ReproOutput } from './output.ts';
@@ -65,7 +65,7 @@ export function reproText(repro: ReproOutput, look: Look): string[] {
     ...file('engine', repro.engine),
     ...repro.inputs.flatMap((input) => file('input', input)),
     ...machineLines(repro.environment, null, look),
-    ...field('clocks', clockPolicy, bounds !== null && `sudo nvidia-smi -i 0 -lgc ${bounds}, and -rgc behind it`),
+    ...field('clocks', clockPolicy, bounds !== null && `sudo nvidia-smi -i 0 -lgc ${bounds}, and -rgc afterwards`),
     ...field('env', envText({ ...repro.env, ...start?.env, ...repro.axisEnv }).trimEnd()),
     ...field('', repro.withheld > 0 && `${repro.withheld} more left out, as they may hold secrets`),
     ...(conversion === null

@@ -1,10 +1,10 @@
-import { enginesFolderOf } from '../../artefacts/layout.ts';
+import { enginesFolderOf } from '../../files/layout.ts';
 import { isMeasured } from '../../records/run.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import { cellLabel, inLabelOrder } from '../../text/cell-label.ts';
+import { cellLabel, inLabelOrder } from '../../records/cell-label.ts';
 import { UsageError } from '../../errors.ts';
 import type { MoreRunsWanted } from '../../judge/adaptive-repeats.ts';
-import { printable } from '../../text/printable.ts';
+import { printable, shortList } from '../../text/printable.ts';
 import type { Sweep, Provenance } from '../../records/sweep.ts';
 import { count, formatDuration } from '../../terminal/numbers.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
@@ -17,7 +17,6 @@ import { EngineIndex, engineName } from '../../engines/engine-index.ts';
 import type { Plan } from '../../records/plan.ts';
 import { fitBudget } from '../../matrix/plan/assign-gpus.ts';
 import { lastBuildOf, pastRunsOf } from '../../store/runs/time-estimates.ts';
-import { shortList } from '../../text/short-list.ts';
 
 /** The request for runs beyond the plan; null for none. */
 export async function wantedMoreRuns(

@@ -1,10 +1,10 @@
 import { relative } from 'node:path';
 
-import { artefactsFolderOf, enginesFolderOf } from '../../artefacts/layout.ts';
+import { artefactsFolderOf, enginesFolderOf } from '../../files/layout.ts';
 import type { AbVerdict } from '../../judge/experiment.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
 import { InterruptedError, UnfitSweepError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { EXIT_CODES, type ExitCode, failOn } from '../../exit-codes.ts';
 import { missingLibrary, missingLibraryText } from '../../trtexec/failures.ts';
 import { outcomeReason } from '../../records/outcome.ts';
 import { printable } from '../../text/printable.ts';
@@ -12,13 +12,12 @@ import type { SweepCounts } from '../../run/sweep-context.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { leftOutOf } from '../../run/planned-sweep.ts';
 import { requireStore } from '../../run/requirements.ts';
-import { runSweep, saveState } from '../../run/run-sweep.ts';
+import { runSweep, runsToMeasureAgain, saveState } from '../../run/run-sweep.ts';
 import { UnfitRoundError } from '../../run/measure-in-turns.ts';
 import { type UnfitRound, UnfitRounds } from '../../run/unfit-rounds.ts';
 import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
 import type { ConverterPython } from '../../variants/variants.ts';
-import { recordedRuns } from '../../trtexec/replay/check-plan.ts';
-import { readRecordingSet, type RecordingSet } from '../../trtexec/replay/recording-set.ts';
+import { type RecordingSet, readRecordingSet, recordedRuns } from '../../trtexec/replay/recording-set.ts';
 import { abText, abReport } from '../experiment/index.ts';
 import { shownSweepOf, summariesOf, sweepText } from '../show/index.ts';
 import type { TrtexecProgram } from '../../trtexec/program/find-trtexec.ts';
@@ -28,16 +27,15 @@ import { NO_SWEEP_NUMBERS, sweepNumbers, type SweepNumbers, withReused } from '.
 import { failedRunsOf } from '../../store/runs/runs.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import { findSweep, planOf } from '../../store/sweeps/sweeps.ts';
-import { withLockedClocks } from '../../machine/lock-clocks.ts';
-import { failOn } from '../../cli/fail-on.ts';
+import { withLockedClocks } from '../../run/run-sweep.ts';
 import { type Io, printResult } from '../../cli/io.ts';
-import { engineBuilds, estimateS, planOfCells } from '../../matrix/plan/assign-gpus.ts';
+import { engineBuilds, totalEstimateS, planOfCells } from '../../matrix/plan/assign-gpus.ts';
 import { count, formatDuration, runsAndBuilds } from '../../terminal/numbers.ts';
 import { reasonWords } from '../../terminal/words.ts';
 import { openWorkers } from '../../run/gpu-worker.ts';
-import { LiveProgress } from '../../cli/live-progress.ts';
+import { LiveProgress } from '../../run/live-progress.ts';
 import type { Machine } from '../../machine/machine.ts';
-import { type CheckedSweep, checkedSweep, closingText, runsToMeasureAgain } from '../check/index.ts';
+import { type CheckedSweep, checkedSweep, closingText } from '../check/index.ts';
 import type { SweepOptions } from './command.ts';
 import { moreRuns } from './more-runs.ts';
 import { isAnswered, searchOutput, searchText } from './search/search-report.ts';
@@ -98,7 +96,7 @@ function startText(store: OpenStore, { sweep, stored, program }: PreparedSweep, 
   const name = `sweep ${sweep.sweepId.slice(0, 8)} in ${shortest}: `;
   if (stored.search !== null) return `${name}as many of ${count(planned.runs, 'run')} as the search needs`;
   return findSweep(store.db, sweep.sweepId) === null
-    ? `${name}${runsAndBuilds(planned)}, about ${formatDuration(estimateS(plan, program.recordings !== null))}`
+    ? `${name}${runsAndBuilds(planned)}, about ${formatDuration(totalEstimateS(plan, program.recordings !== null))}`
     : `resuming ${name}${runsAndBuilds({ ...planned, measured, built })} done`;
 }
 
@@ -143,7 +141,7 @@ async function doSweep(
       const leftOut = stored.leftOut && [...stored.leftOut, ...leftOutOf(plan, needed)];
       await saveState(first, { ...stored, plan: needed, leftOut }, finished);
     }
-    if (plan.builds.length > 0) await cache.unlinkGiven(store.path, lastGoodBuilds(store.db), io.now());
+    if (plan.builds.length > 0) await cache.unlinkGiven(store.path, lastGoodBuilds(store.db));
   } catch (error) {
     progress.end();
     const isUnfit = error instanceof UnfitRoundError;
@@ -225,8 +223,8 @@ async function show(
   if (sweep === null) return NOTHING_SHOWN;
   if (experiment !== null) {
     if (stopped !== null) return NOTHING_SHOWN;
-    const { output, details } = abReport(store.db, sweep, experiment);
-    printResult(io, options, output, (_, look) => abText(output, details, look));
+    const { output, cells } = abReport(store.db, sweep, experiment);
+    printResult(io, options, output, (_, look) => abText(output, cells, look));
     return { ...NOTHING_SHOWN, verdict: output.overall.verdict };
   }
   const runs = cellRunsOf(store.db, [sweepId]);

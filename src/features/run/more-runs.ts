@@ -11,8 +11,8 @@ import {
   timeBudget,
 } from '../../judge/adaptive-repeats.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import { cellLabel } from '../../text/cell-label.ts';
-import { printable } from '../../text/printable.ts';
+import { cellLabel } from '../../records/cell-label.ts';
+import { printable, shortList } from '../../text/printable.ts';
 import { count } from '../../terminal/numbers.ts';
 import { gateMetric, type MetricId } from '../../records/metric.ts';
 import type { Plan, PlannedRun } from '../../records/plan.ts';
@@ -23,7 +23,6 @@ import { type CellRun, isMeasured } from '../../records/run.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { earlierSweeps, pastOf } from '../../selection/cell-histories.ts';
 import type { CellKey } from '../../records/scalars.ts';
-import { shortList } from '../../text/short-list.ts';
 
 /** A cell whose timed runs grow until there are enough for a verdict. */
 export interface GrowingRuns<Run extends RoundRun = RoundRun> {

@@ -6,15 +6,15 @@ import { printable } from '../../text/printable.ts';
 import { OFF_BRANCHES, type Sweep } from '../../records/sweep.ts';
 import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
 import { shellQuote } from '../../text/shell-quote.ts';
-import { sweepLockHolder } from '../../run/sweep-lock.ts';
-import { artefactsFolderOf } from '../../artefacts/layout.ts';
+import { sweepLockHolder } from '../../run/planned-sweep.ts';
+import { artefactsFolderOf } from '../../files/layout.ts';
 import type { OpenStore, StoreDatabase } from '../../store/file/open.ts';
 import { findSweepsByPrefix, planOf, unfinishedSweeps } from '../../store/sweeps/sweeps.ts';
 import type { Io } from '../../cli/io.ts';
 import { readMatrix } from '../plan/index.ts';
 import { chooseProgram, noTrtexec } from '../../cli/program.ts';
-import { hashModel } from '../../artefacts/hashes.ts';
-import { sha256OfFile } from '../../artefacts/files.ts';
+import { hashModel } from '../../files/hashes.ts';
+import { sha256OfFile } from '../../files/files.ts';
 import { hashOf } from '../../text/canonical-json.ts';
 import type { Environment } from '../../records/environment.ts';
 import type { Matrix } from '../../matrix/matrix.ts';
@@ -48,7 +48,7 @@ export function resumable(
   }
   const { trtexec, replayFolder } = stored.program;
   if (trtexec !== null && !existsSync(trtexec)) {
-    throw new UsageError(`the sweep ran with ${printable(trtexec)}, which is not there any more`);
+    throw new UsageError(`the sweep ran with ${printable(trtexec)}, which no longer exists`);
   }
   if (stored.plan.tensorrt === NO_TENSORRT) return { sweep, stored, program: noTrtexec(io) };
   const stated = replayFolder === null ? { trtexec: trtexec ?? 'trtexec' } : { replay: replayFolder };
@@ -72,7 +72,7 @@ function newestUnfinished(db: StoreDatabase, artefactsFolder: string, name: stri
   return unfinished.find(({ matrix }) => name === null || matrix === name) ?? null;
 }
 
-/** Keys with positions in the file, which do not affect the meaning. */
+/** The position of a value in its file does not change its meaning. */
 const PLACES: ReadonlySet<string> = new Set(['at', 'shapesAt', 'precisionAt']);
 
 /** Equal for files with the same meaning: ignores comments and the order of keys. */
@@ -103,7 +103,7 @@ export function refuseChanges(sweep: Sweep, changes: readonly string[], anyway: 
   const what = changes.join('; ');
   if (!anyway) {
     throw new UsageError(
-      `sweep ${sweep.sweepId.slice(0, 8)} cannot go on as it began: ${what}. Start a new one, or add --anyway`,
+      `sweep ${sweep.sweepId.slice(0, 8)} cannot resume unchanged: ${what}. Start a new one, or add --anyway`,
     );
   }
   io.err(`note: going on although ${what}\n`);
@@ -113,9 +113,7 @@ function changedMatrix({ matrix }: StoredPlan, io: Io): string[] {
   if (matrix === null) return [];
   const name = printable(matrix.file);
   try {
-    return matrixIdentity(readMatrix(matrix.file, io)) === matrix.identity
-      ? []
-      : [`the matrix ${name} says something else now`];
+    return matrixIdentity(readMatrix(matrix.file, io)) === matrix.identity ? [] : [`the matrix ${name} has changed`];
   } catch {
     return [`the matrix ${name} cannot be read any more`];
   }
@@ -132,7 +130,7 @@ async function changedModels(db: StoreDatabase, sweep: Sweep, { plan }: StoredPl
     const hashes = before.get(model);
     if (hashes === undefined) continue;
     const now = await hashModel(onnxPath).catch(() => null);
-    if (now === null) changes.push(`the model ${printable(onnxPath)} is not there any more`);
+    if (now === null) changes.push(`the model ${printable(onnxPath)} no longer exists`);
     else if (!hashes.has(now)) changes.push(`the model ${printable(onnxPath)} has changed`);
   }
   return changes;

@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 
-import { sha256OfFile } from '../../artefacts/files.ts';
+import { sha256OfFile } from '../../files/files.ts';
 import type { ClockRequest } from '../../machine/requests.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { Matrix } from '../../matrix/matrix.ts';
 import type { Plan } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
-import type { GateSettings } from '../../records/gate-settings.ts';
+import type { GateSettings } from '../../records/gated-metric.ts';
 import { AB_BRANCH } from '../../records/sweep.ts';
 import { leftOutOf, plannedSweep, storedPlanOf, trtexecOf } from '../../run/planned-sweep.ts';
 import type { StoredPlan } from '../../run/stored-plan.ts';
@@ -60,7 +60,7 @@ function refuseWithResume(options: RunOptions): void {
   const isRefused = (name: string): boolean => PLANNED.test(name) || (name === 'gpus' && options.anyway !== true);
   const stated = Object.entries(options).find(([name, value]) => isRefused(name) && value !== undefined)?.[0];
   if (stated === undefined) return;
-  throw new UsageError(`${flagOf(stated)} does not go with --resume: a sweep goes on as it was planned`);
+  throw new UsageError(`${flagOf(stated)} does not go with --resume: a resumed sweep keeps its plan`);
 }
 
 function required(path: string | undefined): string {
@@ -196,6 +196,6 @@ function wantedLock(matrix: Matrix, program: TrtexecProgram, options: SweepOptio
   if (options.lockClocks !== undefined) {
     throw new UsageError('--lock-clocks and recordings exclude each other: no GPU will run');
   }
-  io.err('note: recordings answer, no GPU will run: lockClocks of the matrix does nothing\n');
+  io.err('note: recordings need no GPU: lockClocks of the matrix has no effect\n');
   return null;
 }

@@ -1,6 +1,6 @@
 import { basename, resolve } from 'node:path';
 
-import { artefactsFolderOf } from '../../artefacts/layout.ts';
+import { artefactsFolderOf, attachment } from '../../files/layout.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import { attachFile } from '../../artefacts/attached.ts';
@@ -10,7 +10,6 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { namedRun } from '../../selection/by-name.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
 import * as z from 'zod';
-import { attachment } from '../../artefacts/attachment.ts';
 import { id, output, type OutputOf } from '../../records/output-parts.ts';
 
 interface AttachOptions {

@@ -6,7 +6,7 @@ const define = (command: PlainCommand) =>
   command
     .arguments('<what>')
     .option('--samples', 'print the times of every query of a run as CSV')
-    .option('--shows <percent>', 'change for which the repeats of a run are counted (default: 1)', positivePercent)
+    .option('--shows <percent>', 'change to detect: show the repeats that it needs (default: 1)', positivePercent)
     .option('--map [axes]', 'show a sweep as a map of two axes (default: precision,batch)')
     .addOption(metricOption('metric of the map, or of the chart of a run'))
     .addOption(precisionShareOption())
@@ -26,7 +26,7 @@ export const showCommand = defineCommand({
     'bench show latest --map          # its times by precision and batch',
     'bench show latest --map streams,batch --metric throughput',
     'bench show 1a2b3c4d --samples > queries.csv',
-    'bench show 1a2b3c4d --shows 2    # and how many such runs would show a change of 2 %',
+    'bench show 1a2b3c4d --shows 2    # and the number of runs that detect a change of 2 %',
     'bench show 1a2b3c4d --next       # what limits it, and which profiler to use next',
     'bench show 1a2b3c4d --attach vit.nsys-rep vit.sqlite',
     'bench show 1a2b3c4d --attach notes.txt --name why-it-was-slow.txt',

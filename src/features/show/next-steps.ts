@@ -1,32 +1,35 @@
-import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
-import { summarizeLayers, type LayersSummary } from '../../layers/summarize-layers.ts';
-import { BOUND_WORDS } from '../../records/bound.ts';
-import { type KeyedCell, variablesOf } from '../../records/cell.ts';
-import { cellLabel } from '../../text/cell-label.ts';
-import type { ExitCode } from '../../exit-codes.ts';
-import { parseTensorrtVersion } from '../../text/version.ts';
-import { layerNcuArgs } from '../../tools/ncu/ncu-args.ts';
-import { CAPTURED_QUERIES, captureArgs, fileName, shownBuildArgs } from '../../tools/nsys/nsys-args.ts';
-import { GUIDE_NSYS } from '../../tools/nsys/nsys-dialect.ts';
-import { profileArgs, type RunParts, runParts } from '../../trtexec/arguments/run-args.ts';
-import type { ShowOptions } from './command.ts';
-import type { ExplainOutput, ProfilerStep } from './output.ts';
-import { provenBound, remediesOf } from './remedies.ts';
-import { attachmentsOfCell } from '../../store/runs/attachments.ts';
-import { findCells } from '../../store/cells.ts';
-import type { StoreDatabase } from '../../store/file/open.ts';
-import type { ShownRun } from '../../store/runs/show-run.ts';
 import { type Io, printResult } from '../../cli/io.ts';
+import { withStore } from '../../cli/with-store.ts';
+import type { ExitCode } from '../../exit-codes.ts';
+import { withGraphGain } from '../../judge/bound.ts';
+import { switchGains } from '../../judge/summarize-cells.ts';
+import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
+import { type LayersSummary, summarizeLayers } from '../../layers/summarize-layers.ts';
+import { BOUND_WORDS, type CellBound } from '../../records/bound.ts';
+import { type KeyedCell, batchOf, variablesOf } from '../../records/cell.ts';
+import { outcomeReason } from '../../records/outcome.ts';
+import { isMeasured } from '../../records/run.ts';
+import type { SweepId } from '../../records/scalars.ts';
 import { namedRun, storedRun } from '../../selection/by-name.ts';
 import { profiledCell, profiledRun } from '../../selection/profiled-engine.ts';
-import { withStore } from '../../cli/with-store.ts';
-import { outcomeReason } from '../../records/outcome.ts';
-import { printable } from '../../text/printable.ts';
+import { tunedBatch } from '../../selection/tuned-batches.ts';
+import { findCells } from '../../store/cells.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { cellRunsOf } from '../../store/runs/cell-runs.ts';
+import { type ShownRun, attachmentsOfCell, buildFlagsOf } from '../../store/runs/show-run.ts';
 import type { Look } from '../../terminal/look.ts';
 import { formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
-import { REASON_TEXT } from '../../terminal/words.ts';
-import { shellLine } from '../../text/shell-quote.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
+import { REASON_TEXT } from '../../terminal/words.ts';
+import { cellLabel } from '../../records/cell-label.ts';
+import { printable } from '../../text/printable.ts';
+import { shellLine } from '../../text/shell-quote.ts';
+import { parseTensorrtVersion } from '../../text/version.ts';
+import { layerNcuArgs } from '../../tools/ncu/ncu-args.ts';
+import { CAPTURED_QUERIES, GUIDE_NSYS, captureArgs, fileName, shownBuildArgs } from '../../tools/nsys/nsys-args.ts';
+import { type RunParts, profileArgs, runParts } from '../../trtexec/arguments/run-args.ts';
+import type { ShowOptions } from './command.ts';
+import type { ExplainOutput, ProfilerStep } from './output.ts';
 
 /** `bench show RUN --explain`: the findings of a run, and the profiler to use next. */
 export async function explainRun(name: string, options: Pick<ShowOptions, 'json' | 'db'>, io: Io): Promise<ExitCode> {
@@ -199,5 +202,68 @@ function stepLines({ tool, state, says, commands }: ProfilerStep, { columns, sty
     ),
     // On one line at any width, so that they can be copied.
     ...commands.map((argv) => `    ${shellLine(argv)}`),
+  ];
+}
+
+/** Ways to make the cell of a run faster, from its sweep, its engine and its copies. */
+function remediesOf(db: StoreDatabase, run: ShownRun, cell: KeyedCell | null): string[] {
+  if (cell === null || cell.harness !== undefined || run.measurement === null) return [];
+  return [...graphRemedy(db, run, cell), ...tunedShape(db, run, cell), ...overlap(run, cell)];
+}
+
+/** Advice to use a CUDA graph, with the gain of the same cell with a graph if the sweep has one. */
+function graphRemedy(db: StoreDatabase, { bound, sweepId }: ShownRun, cell: KeyedCell): string[] {
+  if (bound?.advice.includes('CUDA graph') !== true || cell.cudaGraph !== false) return [];
+  const gained = graphPair(db, sweepId, cell);
+  return [
+    gained === undefined
+      ? 'this sweep has no such cell with a CUDA graph: cudaGraph: [on, off] measures both'
+      : `with a CUDA graph it has ${formatPercent(gained.gainPercent)} queries/s in this sweep: cell ${gained.with.cell.key.slice(0, 8)}`,
+  ];
+}
+
+/** Drops advice that the same cell with a CUDA graph disproves. */
+export function provenBound(
+  db: StoreDatabase,
+  sweepId: SweepId,
+  cell: KeyedCell | null,
+  bound: CellBound | null,
+): CellBound | null {
+  const gained = bound === null || cell?.cudaGraph !== false ? undefined : graphPair(db, sweepId, cell);
+  return gained === undefined ? bound : withGraphGain(bound, gained.gainPercent);
+}
+
+function graphPair(db: StoreDatabase, sweepId: SweepId, cell: KeyedCell) {
+  const runs = Map.groupBy(cellRunsOf(db, [sweepId]).filter(isMeasured), ({ cellKey }) => cellKey);
+  const cells = [...findCells(db, [...runs.keys()]).values()].map((each) => ({
+    cell: each,
+    runsQps: (runs.get(each.key) ?? []).flatMap(({ values }) => values.throughputQps ?? []),
+    latencyMs: null,
+  }));
+  return switchGains(cells, 'cudaGraph')?.pairs.find(({ without }) => without.cell.key === cell.key);
+}
+
+/** An engine is fastest at the shapes that it is tuned for. */
+function tunedShape(db: StoreDatabase, { buildId }: ShownRun, cell: KeyedCell): string[] {
+  const batch = batchOf(cell.shapes);
+  const tuned = buildId === null ? null : tunedBatch(buildFlagsOf(db, buildId), cell.shapes);
+  if (batch === null || tuned === null || tuned === 0 || batch === tuned) return [];
+  const ratio = formatNumber(batch / tuned, 2);
+  return [
+    `its batch is ${ratio} times the opt batch of its engine (${tuned}): another optimization profile (build.profiles) may be faster`,
+  ];
+}
+
+function overlap({ hints, measurement, statistics }: ShownRun, cell: KeyedCell): string[] {
+  const copies = [statistics['h2dMs'], statistics['d2hMs']].flatMap((line) => line?.median ?? []);
+  const throughputQps = measurement?.['throughputQps'] ?? null;
+  if (copies.length === 0 || cell.streams !== 1 || throughputQps === null) return [];
+  const longest = Math.max(...copies, statistics['gpuComputeMs']?.median ?? 0);
+  const share = formatPercent((longest * throughputQps) / 10, false);
+  return [
+    `copies and compute overlap: the longest of them goes on for ${share} of the time`,
+    ...(hints.includes('pageable')
+      ? ['host memory was pageable, not pinned: copies are slower, and hold up others']
+      : []),
   ];
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { rebuiltEngineSchema } from '../../selection/rebuilt-engines.ts';
-import { attachment } from '../../artefacts/attachment.ts';
+import { attachment } from '../../files/layout.ts';
 import { cellBoundSchema } from '../../records/bound.ts';
 import { OUTCOME_KINDS } from '../../records/outcome.ts';
 import {
@@ -37,7 +37,7 @@ const switchGains = z
         latencyChangePercent: z
           .number()
           .nullable()
-          .describe('Change of the median latency: below 0 is faster with the CUDA graph'),
+          .describe('Change of the median latency; negative: lower with a CUDA graph'),
         verdict: z.enum(VERDICTS),
         reasons: z.array(z.string()),
       }),
@@ -53,11 +53,11 @@ export const shownSweep = output('bench run --json, and bench show SWEEP --json'
     failed: count,
     skipped: count,
     kept: count,
-    replaced: count.describe('Unfit runs that another run replaces'),
+    replaced: count.describe('Unfit runs that bench measured again'),
   }),
-  graphGains: switchGains.describe('More queries a second with a CUDA graph, where the sweep has cells both ways'),
-  transferCosts: switchGains.describe('Queries a second with transfers, where the sweep has cells both ways'),
-  rebuilt: z.array(rebuiltEngineSchema).describe('Engines built anew since the previous sweep, that differ in a layer'),
+  graphGains: switchGains.describe('Throughput gain of a CUDA graph, for cells measured with and without'),
+  transferCosts: switchGains.describe('Throughput change by transfers, for cells measured with and without'),
+  rebuilt: z.array(rebuiltEngineSchema).describe('Engines rebuilt since the previous sweep with a different layer'),
   stopped: z
     .strictObject({
       reason: z.enum(SHARED_REASONS),
@@ -66,7 +66,7 @@ export const shownSweep = output('bench run --json, and bench show SWEEP --json'
       evidence: z.string().nullable().describe('Evidence of the last run'),
     })
     .exactOptional()
-    .describe('A whole round was unfit, so that `bench run` stopped; absent if it did not'),
+    .describe('Why `bench run` stopped after an unfit round; absent if it did not stop'),
   failures: z
     .array(
       z.strictObject({
@@ -75,10 +75,10 @@ export const shownSweep = output('bench run --json, and bench show SWEEP --json'
         label: z.string(),
         kind: z.enum(['unfit', 'failed']),
         reason,
-        evidence: evidence.nullable().describe('The first line that says why'),
+        evidence: evidence.nullable().describe('The first log line that shows the reason'),
       }),
     )
-    .describe('Runs and builds that are no measurements'),
+    .describe('Runs and builds that failed or were unfit'),
   cells: z.array(
     z.strictObject({
       key: id,
@@ -91,10 +91,10 @@ export const shownSweep = output('bench run --json, and bench show SWEEP --json'
       throughputQps: z.number().nullable(),
       throughputFrom: z
         .enum(['counted', 'medianLatency'])
-        .describe('medianLatency: one query at a time, of a harness that counts no throughput'),
+        .describe('medianLatency: computed from it, for a harness without throughput'),
       itemsPerS: z.number().nullable(),
       p99Ms: z.number().nullable(),
-      tunedBatch: count.nullable().describe('Batch that its engine is tuned for: opt of the profile in which it runs'),
+      tunedBatch: count.nullable().describe('Batch in opt of its optimization profile'),
       spreadPercent: z.number().nullable(),
       precisionShare: z
         .strictObject({
@@ -104,11 +104,11 @@ export const shownSweep = output('bench run --json, and bench show SWEEP --json'
           isReal: z.boolean(),
         })
         .nullable()
-        .describe('How much of the engine computes in the precision of the cell, from 0 to 1'),
+        .describe('Actual precision: shares in the precision of the cell, from 0 to 1'),
       bound: cellBoundSchema,
       noEngine: reason.describe('Why the build of its engine failed'),
       others: z.array(z.strictObject({ role, kind: z.enum(['unfit', 'failed']), reason, times: count })),
-      flags: z.array(flag.omit({ value: true }).extend({ times: count.describe('Runs that have it') })),
+      flags: z.array(flag.omit({ value: true }).extend({ times: count.describe('Number of runs with this flag') })),
     }),
   ),
 });
@@ -136,15 +136,15 @@ export const shownCell = output('bench show CELL --json', {
       z.strictObject({
         trtexecKey: id,
         trtexecMs: z.number(),
-        hasTransfers: z.boolean().describe('Whether copies are in the latency of trtexec'),
+        hasTransfers: z.boolean().describe('Whether the latency of trtexec includes copies'),
         applicationKey: id,
         metric,
         applicationMs: z.number(),
         gapMs: z.number().describe('Time that trtexec does not measure: decoding, queues, pre- and postprocessing'),
-        otherLabel: z.string().describe('Label of the other of the two cells'),
+        otherLabel: z.string().describe('Label of the compared cell'),
       }),
     )
-    .describe('Latencies by other harnesses of the same model, precision and shapes; medians of the newest sweeps'),
+    .describe('Latencies of other harnesses for the same model, precision and shapes; medians of the newest sweeps'),
 });
 export const shownRun = output('bench show RUN --json', {
   ...listedRun.shape,
@@ -160,22 +160,20 @@ export const shownRun = output('bench show RUN --json', {
   env: z.record(z.string(), z.string()),
   environment: z.record(z.string(), z.union([z.string(), z.number()]).nullable()),
   buildId: z.string().nullable(),
-  buildModel: z.string().nullable().describe('Name of the model that its engine was built of'),
+  buildModel: z.string().nullable().describe('Name of the model of its engine'),
   build: z.string().nullable().describe('What was built; null if the run is not a build'),
   cellEngines: z
     .array(z.string())
     .nullable()
-    .describe('Engine files, if imported runs of its cell and sweep loaded different ones'),
+    .describe('Engine files of its cell and sweep, if imported runs loaded several'),
   engineSha256: z.string().nullable(),
   measurement: z.record(z.string(), z.union([z.number(), z.string()]).nullable()).nullable(),
   statistics: z.record(z.string(), statistics),
-  values: z
-    .array(z.strictObject({ metric, value: z.number() }))
-    .describe('The numbers of another harness than trtexec'),
+  values: z.array(z.strictObject({ metric, value: z.number() })).describe('Values of a harness other than trtexec'),
   method: method
     .nullable()
-    .describe('How it was measured; null for what is no timed run, or failed in another harness'),
-  telemetry: telemetry.nullable().describe('Null when nobody watched the machine'),
+    .describe('How it was measured; null for builds, profiles and failed runs of other harnesses'),
+  telemetry: telemetry.nullable().describe('Null if no telemetry was recorded'),
   flags: z.array(flag),
   hints: z.array(z.string()),
   notes: z.array(z.string()),
@@ -184,31 +182,31 @@ export const shownRun = output('bench show RUN --json', {
       z.strictObject({
         attempt: count,
         startedAt: instant,
-        endedAt: instant.nullable().describe('Null for a start that was cut off'),
+        endedAt: instant.nullable().describe('Null if the attempt was cut off'),
         outcome: z.enum(OUTCOME_KINDS).nullable(),
         reason: z.string().nullable(),
         evidence: z.string().nullable(),
       }),
     )
-    .describe('Every start of it'),
+    .describe('All attempts of this run'),
   steadiness: z
     .strictObject({
       metric,
       queries: count,
-      cvPercent: z.number().describe('Standard deviation of the queries over their mean'),
-      driftPercent: z.number().describe('Median of the last quarter of the queries against that of the first'),
-      autocorrelation: z.number().describe('Of neighboring queries'),
-      effectiveQueries: z.number().describe('Independent queries that would say as much of the mean'),
-      showsPercent: z.number().describe('Change that is to be shown'),
-      repeats: count.nullable().describe('Runs a side that show it nine times in ten; null where no number does'),
+      cvPercent: z.number().describe('Standard deviation divided by the mean'),
+      driftPercent: z.number().describe('Change of the median from the first to the last quarter'),
+      autocorrelation: z.number().describe('Correlation of consecutive queries'),
+      effectiveQueries: z.number().describe('Number of independent queries with the same error of the mean'),
+      showsPercent: z.number().describe('The change to detect: see --shows'),
+      repeats: count.nullable().describe('Runs per side that detect it nine times in ten; null if no number does'),
       noiseFrom: z
         .enum(['runs', 'queries'])
-        .describe('queries: of this run alone, which does not know the noise between runs; repeats is the least then'),
+        .describe('queries: from this run alone, without the noise between runs, so repeats is a minimum'),
       runPercent: z.number().describe('Standard deviation of a run'),
-      sweepPercent: z.number().nullable().describe('Standard deviation between sweeps beyond their runs'),
+      sweepPercent: z.number().nullable().describe('Standard deviation between sweeps beyond run noise'),
     })
     .nullable()
-    .describe('By the times of its queries; null without them'),
+    .describe('Variation of the query times; null without samples'),
   artefacts: z.array(z.strictObject({ name: z.string(), sha256: z.string(), bytes: count })),
   artefactFolder: z.string().nullable(),
   attachments: z.array(attachment.omit({ runId: true })).describe('Files that people attached to it'),
@@ -226,7 +224,7 @@ const profilerStep = z.strictObject({
   tool: z.enum(['trtexec', 'nsys', 'ncu']),
   state: z.enum(['done', 'next', 'later']),
   says: z.string(),
-  bench: argv.nullable().describe('The command of bench'),
+  bench: argv.nullable().describe('Command line of bench for this step'),
   commands: z.array(argv).describe("The tool's own command lines, in their order"),
 });
 

@@ -1,22 +1,22 @@
 import { disturbedCells } from '../../judge/run-trust.ts';
 import { boundOf } from '../../judge/bound.ts';
-import { provenBound } from './remedies.ts';
+import { provenBound } from './next-steps.ts';
 import type { CellBound } from '../../records/bound.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { type CellRun, isMeasured } from '../../records/run.ts';
-import { rebuiltEngines } from '../../selection/rebuilt-engines.ts';
+import { engineNote, engineNotes, mixedEngines, rebuiltEngines } from '../../selection/rebuilt-engines.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { jsonText, printable } from '../../text/printable.ts';
 import { QUERY_TIME_COLUMNS } from '../../trtexec/run-facts.ts';
+import { buildRefsOf } from '../../records/plan.ts';
 import { failedBuilds, plannedBuildOf } from '../../engines/engine-state.ts';
 import { runIdOf } from '../../run/measure-run.ts';
 import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { joinLayers } from '../../layers/profiled-engine.ts';
 import { cellRunsText, latencyGapLines, latencyGapsOf, type ListedRun } from './cell-text.ts';
-import { type DescribedRun, shownRunText } from './text.ts';
-import { steadinessOf } from './steadiness.ts';
+import { type DescribedRun, shownRunText, steadinessOf } from './text.ts';
 import { sweepText } from './sweep-text.ts';
 import { shownSweepOf, summariesOf, mappedCells } from './swept.ts';
 import type { ShownCell } from './output.ts';
@@ -29,20 +29,20 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { NO_SWEEP_NUMBERS, sweepNumbers } from '../../store/sweeps/overview.ts';
 import { prunedFrom } from '../../store/prune.ts';
 import {
-  findRunsByPrefix,
   type ListedRun as StoredRun,
+  type RunQueries,
+  type ShownRun,
+  findRunsByPrefix,
+  queryTimes,
   runLayers,
   runSamples,
   runsOfCell,
   showRun,
-  type ShownRun,
 } from '../../store/runs/show-run.ts';
 import { planOf } from '../../store/sweeps/sweeps.ts';
 import { findingByPrefix, namedCell, metricNamed } from '../../selection/by-name.ts';
 import { cellsInWords } from '../../selection/cell-points.ts';
-import { engineNote, engineNotes, mixedEngines } from '../../selection/mixed-engines.ts';
 import { type Io, printResult } from '../../cli/io.ts';
-import { queryTimes, type RunQueries } from '../../selection/query-times.ts';
 import { sweepFailures } from '../../run/sweep-failures.ts';
 import { mapAxes } from '../../terminal/charts/heat-map.ts';
 import { withStore } from '../../cli/with-store.ts';
@@ -113,7 +113,7 @@ function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io
 /** Planned runs whose engine could not be built. */
 function skippedRuns(db: StoreDatabase, sweep: Sweep, { plan }: StoredPlan): number {
   const failed = failedBuilds(db, sweep, plan.builds);
-  const waiting = plan.runs.filter(({ buildRef }) => failed.has(buildRef));
+  const waiting = plan.runs.filter((run) => buildRefsOf(run).some((ref) => failed.has(ref)));
   return waiting.filter((run) => findOutcome(db, runIdOf(sweep.sweepId, run)) === null).length;
 }
 

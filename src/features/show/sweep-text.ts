@@ -2,7 +2,6 @@ import { batchOf } from '../../records/cell.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { FLAG_OF_BOUND } from '../../judge/bound.ts';
 import { metricOf } from '../../records/metric.ts';
-import { describeCommit } from '../../text/commit-label.ts';
 import { printable } from '../../text/printable.ts';
 import { FLAG_LABELS, isIneligible } from '../../records/run-flag.ts';
 import { cellTable, withCells } from '../../terminal/cell-columns.ts';
@@ -20,7 +19,7 @@ import { failureSection } from '../../terminal/failure-section.ts';
 import { type SweepNumbers, withReused } from '../../store/sweeps/overview.ts';
 import type { ShownSweep } from './output.ts';
 import type { CellSummary } from './swept.ts';
-import { adviceOf, boundLines, flagLines, REASON_TEXT } from '../../terminal/words.ts';
+import { REASON_TEXT, adviceOf, boundLines, describeCommit, flagLines } from '../../terminal/words.ts';
 import { switchGainLines } from '../../terminal/switch-gain-text.ts';
 import type { Look, Style } from '../../terminal/look.ts';
 import { overlapNote } from '../../terminal/statistics-table.ts';
@@ -182,7 +181,7 @@ function failedText({ counts: { failed, unfit, skipped }, failures }: ShownSweep
   const lost = failures.filter(({ kind }) => kind === 'failed');
   const isProfilesOnly = lost.length > 0 && lost.every(({ role }) => role === 'profile');
   return isProfilesOnly && unfit + skipped === 0
-    ? `${failed} failed: of profiles only, every timed run is there`
+    ? `${failed} failed, profiles only: every timed run is stored`
     : `${failed} failed`;
 }
 

@@ -5,24 +5,22 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
 
 import { runFoldersIn } from '../../artefacts/copy-artefacts.ts';
-import { makeOwnFolder, readJson, refuseLink } from '../../artefacts/folders.ts';
-import { artefactsFolderOf, RUN_MANIFEST, sweepFolderOf } from '../../artefacts/layout.ts';
+import { makeOwnFolder, readJson, refuseLink } from '../../files/folders.ts';
+import { artefactsFolderOf, RUN_MANIFEST, sweepFolderOf } from '../../files/layout.ts';
 import { InterruptedError, UsageError } from '../../errors.ts';
-import type { ExitCode } from '../../exit-codes.ts';
+import { type ExitCode, failOn } from '../../exit-codes.ts';
 import { isHopeless, isOver, isSettling, type ShardStatus } from '../../tools/slurm/states.ts';
 import { shellQuote } from '../../text/shell-quote.ts';
-import type { CollectOutput } from './output.ts';
-import { changeLine, collectText, countStates, pendingLine, stateCounts } from './text.ts';
+import { type CollectOutput, changeLine, collectText, countStates, pendingLine, stateCounts } from './text.ts';
 import { tryAcquire, holderText } from '../../process/lock.ts';
 import { finishedShards, RunFolder, type RunPlan } from './run-folder.ts';
 import { saveState } from '../../run/run-sweep.ts';
 import type { CollectOptions } from './command.ts';
-import { ShardWatch } from './shard-status.ts';
+import { ShardWatch } from './jobs.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { type OpenStore, openStore } from '../../store/file/open.ts';
 import { RunWriter } from '../../store/runs/save-run.ts';
 import { findSweep, savePlannedCells, sweepSpan } from '../../store/sweeps/sweeps.ts';
-import { failOn } from '../../cli/fail-on.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { usingStore } from '../../cli/with-store.ts';
@@ -53,7 +51,7 @@ async function followOrLeave(watch: ShardWatch, plan: RunPlan, options: CollectO
     if (!io.signal.aborted) throw error;
     const run = shellQuote(folder.path);
     throw new InterruptedError(
-      `no longer followed; the jobs go on: \`bench slurm collect ${run} --wait\` follows them again, \`bench slurm cancel ${run}\` ends them`,
+      `bench no longer follows the jobs, which continue: \`bench slurm collect ${run} --wait\` follows them again, \`bench slurm cancel ${run}\` ends them`,
       { cause: error },
     );
   }

@@ -16,7 +16,7 @@ export const collectCommand = defineCommand({
     'bench slurm collect bench-slurm/1a2b3c4d --wait && bench check',
     'bench slurm collect bench-slurm/1a2b3c4d --json | jq .counts',
   ],
-  outputs: { collect: async () => (await import('./output.ts')).collected },
+  outputs: { collect: async () => (await import('./text.ts')).collected },
   define: collectOptions,
   run: async ([path], options, io) => (await import('./collect.ts')).collect(path, options, io),
 });
@@ -39,7 +39,7 @@ export const resumeCommand = defineCommand({
     'bench slurm resume bench-slurm/1a2b3c4d --slurm time=60 --wait',
   ],
   define: resumeOptions,
-  run: async ([path], options, io) => (await import('./resume-run.ts')).resumeRun(path, options, io),
+  run: async ([path], options, io) => (await import('./run-on-slurm.ts')).resumeRun(path, options, io),
 });
 
 const cancelOptions = (command: PlainCommand) => command.arguments('<run>');
@@ -48,9 +48,9 @@ export const cancelCommand = defineCommand({
   name: 'cancel',
   summary: 'cancel the Slurm jobs of a run; finished shards are kept',
   examples: ['bench slurm cancel bench-slurm/1a2b3c4d'],
-  outputs: { cancel: async () => (await import('./output.ts')).cancelled },
+  outputs: { cancel: async () => (await import('./text.ts')).cancelled },
   define: cancelOptions,
-  run: async ([path], options, io) => (await import('./resume-run.ts')).cancel(path, options, io),
+  run: async ([path], options, io) => (await import('./run-on-slurm.ts')).cancel(path, options, io),
 });
 
 const workerOptions = (command: PlainCommand) =>

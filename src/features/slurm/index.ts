@@ -1,5 +1,5 @@
 import { refuseSlurmOptions, runOnSlurm } from './run-on-slurm.ts';
 
-export { submitted } from './output.ts';
+export { submitted } from './text.ts';
 
 export const slurmExecutor = { refuseOptions: refuseSlurmOptions, run: runOnSlurm };

@@ -4,15 +4,15 @@ import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { writeNote } from '../../artefacts/files.ts';
-import { namesIn, readJson } from '../../artefacts/folders.ts';
+import { writeNote } from '../../files/files.ts';
+import { namesIn, readJson } from '../../files/folders.ts';
 import { UsageError } from '../../errors.ts';
 import { slurmSchema } from '../../matrix/schema/slurm-schema.ts';
 import type { Immutable } from '../../records/scalars.ts';
 import { sweepSchema } from '../../records/sweep.ts';
 import { storedPlanSchema } from '../../run/stored-plan.ts';
 import { printable } from '../../text/printable.ts';
-import { COLLECT_SCRIPT, TASK_SCRIPT } from '../../tools/slurm/sbatch-args.ts';
+import { COLLECT_SCRIPT, TASK_SCRIPT } from './sbatch-args.ts';
 
 const RUN_PLAN_VERSION = 2;
 
@@ -81,7 +81,7 @@ export class RunFolder {
     if (text === null) {
       throw new UsageError(
         existsSync(this.path)
-          ? `${printable(this.path)}: no plan.json there: it is no folder of \`bench run --executor slurm\``
+          ? `${printable(this.path)}: no plan.json there: it is not a folder of \`bench run --executor slurm\``
           : `${printable(this.path)}: no such folder; name the one that \`bench run --executor slurm\` made (it must be on a file system that every node sees)`,
       );
     }

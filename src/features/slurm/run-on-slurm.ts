@@ -4,29 +4,31 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 
-import { isInside } from '../../artefacts/layout.ts';
-import type { ClockRequest, CoolDown, NumaPolicy } from '../../machine/requests.ts';
+import { isInside } from '../../files/layout.ts';
+import { gitStateOf } from '../../cli/git-state.ts';
+import { type Io, printResult } from '../../cli/io.ts';
+import { noTrtexec } from '../../cli/program.ts';
+import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { EnvironmentLackingError, UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type { ClockRequest, CoolDown, NumaPolicy } from '../../machine/requests.ts';
+import { shardPlan } from '../../matrix/plan/assign-gpus.ts';
 import { NO_TENSORRT } from '../../records/plan.ts';
-import { printable } from '../../text/printable.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { leftOutOf, plannedSweep } from '../../run/planned-sweep.ts';
 import { storedPlanSchema } from '../../run/stored-plan.ts';
-import { shardPlan } from '../../matrix/plan/shards.ts';
-import { submitText } from './text.ts';
-import { unfitRunFolder } from '../../tools/slurm/sbatch-args.ts';
-import { RunFolder, type RunPlan } from './run-folder.ts';
-import { SlurmClient } from '../../tools/slurm/slurm-client.ts';
-import { settingsOf, type Submission, submitCollector, submitOutput, submitShards } from './submit.ts';
 import { type OpenStore, openStore } from '../../store/file/open.ts';
-import { gitStateOf } from '../../cli/git-state.ts';
-import { noTrtexec } from '../../cli/program.ts';
-import { type Io, printResult } from '../../cli/io.ts';
-import { prepare, type Prepared, type PrepareOptions } from '../plan/index.ts';
-import { migrationsFolder, storePath } from '../../cli/store-location.ts';
+import { printable } from '../../text/printable.ts';
+import { rangesOf, unfitRunFolder } from './sbatch-args.ts';
+import { SlurmClient, isUnreachable, lastWords } from '../../tools/slurm/slurm-client.ts';
+import { type ShardStatus, isLiving, isOver, isSettling } from '../../tools/slurm/states.ts';
+import { type PrepareOptions, type Prepared, prepare } from '../plan/index.ts';
 import { collect, saveNewSweep } from './collect.ts';
-import type { CollectOptions, SettingsOptions } from './command.ts';
+import type { CollectOptions, ResumeOptions, SettingsOptions } from './command.ts';
+import { ShardWatch, readJobs, recordJob, submittedArrays, taskOf } from './jobs.ts';
+import { RunFolder, type RunPlan, finishedShards } from './run-folder.ts';
+import { type Submission, settingsOf, submitCollector, submitOutput, submitShards } from './submit.ts';
+import { type CancelOutput, cancelText, submitText } from './text.ts';
 
 export interface SlurmRunOptions extends PrepareOptions, SettingsOptions, CollectOptions {
   readonly runDir?: string;
@@ -49,7 +51,7 @@ export async function runOnSlurm(path: string, options: SlurmRunOptions, io: Io)
   await client.ask('sbatch', ['--version']);
   const made = await prepareForNodes(path, options, io);
   if (made.matrix.drivers.length > 0) {
-    throw new UsageError('--executor slurm does not take drivers of plug-ins to the nodes: use `kind: command` there');
+    throw new UsageError('--executor slurm does not copy plug-in drivers to the nodes: use `kind: command` there');
   }
   for (const note of made.plan.notes) io.err(`note: ${printable(note)}\n`);
   const settings = settingsOf(made.matrix.slurm, options, io);
@@ -186,4 +188,73 @@ export function refuseSlurmOptions(options: ExecutorOptions): void {
       ? `${flag} does not go with --executor slurm${wrong === 'resume' ? ': write `bench slurm resume RUN`' : ''}`
       : `${flag} is for --executor slurm`,
   );
+}
+
+/** Resubmits shards that are neither finished nor running. */
+export async function resumeRun(path: string, options: ResumeOptions, io: Io): Promise<ExitCode> {
+  const plan = await new RunFolder(resolve(io.cwd, path)).readPlan();
+  const settings = settingsOf(plan.settings, options, io);
+  const statuses = await new ShardWatch(plan, options, io).look();
+  if (statuses.some(({ reason, state }) => state === 'running' && /no answer/.test(reason))) {
+    throw new EnvironmentLackingError(
+      'Slurm does not answer, so the states of the shards are unknown; try again when `scontrol ping` says UP',
+    );
+  }
+  const settling = shardsOf(statuses.filter(isSettling));
+  const again = shardsOf(
+    statuses.filter((status) => status.state === 'planned' || (isOver(status) && status.state !== 'done')),
+  );
+  if (settling.length > 0) {
+    io.err(`note: shard ${rangesOf(settling)} may still appear in Slurm and is not resubmitted yet (--lost-after)\n`);
+  }
+  if (again.length === 0) {
+    io.err('nothing to resume: every shard is done or running\n');
+    return options.wait === true ? collect(path, options, io) : EXIT_CODES.fine;
+  }
+  const client = new SlurmClient(io.env, io.signal);
+  const submission = await submitShards(plan, settings, again, client, io);
+  if (options.wait === true) return collect(path, options, io);
+  const report = submitOutput(plan, submission, null, again);
+  printResult(io, options, report, () => submitText(report, plan.shards));
+  return submission.left.length === 0 ? EXIT_CODES.fine : EXIT_CODES.incomplete;
+}
+
+function shardsOf(statuses: readonly ShardStatus[]): number[] {
+  return statuses.map(({ shard }) => shard);
+}
+
+/** Cancels queued and running tasks. Finished shards stay. */
+export async function cancel(path: string, options: { readonly json?: true }, io: Io): Promise<ExitCode> {
+  const plan = await new RunFolder(resolve(io.cwd, path)).readPlan();
+  const { folder } = plan;
+  const client = new SlurmClient(io.env, io.signal);
+  const entries = readJobs(folder);
+  const done = new Set(await finishedShards(plan));
+  const submitted = submittedArrays(entries);
+  const arrays = submitted.filter((job) => job.shards.some((shard) => !done.has(shard)));
+  const collectors = entries.filter((entry) => entry.kind === 'collector');
+  const jobs = [...arrays, ...collectors].map(({ jobId, cluster }) => ({ jobId, cluster }));
+  const living = new Set<string>();
+  for (const [cluster, members] of Map.groupBy(jobs, (job) => job.cluster)) {
+    const ids = members.map(({ jobId }) => jobId);
+    const queue = await client.queue(ids, cluster);
+    if (queue.kind === 'unreachable') throw noAnswer(queue.problem);
+    for (const { state, task } of queue.rows) if (isLiving(state)) living.add(task);
+    const reply = await client.cancel(ids, cluster);
+    if (isUnreachable(reply.stderr)) throw noAnswer(lastWords(reply.stderr));
+  }
+  const shards = plan.shards
+    .map(({ index }) => index)
+    .filter((shard) => !done.has(shard) && living.has(taskOf(submitted, shard)?.task ?? ''));
+  if (shards.length > 0) {
+    recordJob(folder, { kind: 'cancelled', at: io.now().toISOString(), shards });
+  }
+  const { sweepId } = plan.sweep;
+  const ended = shards.length === 0 ? [] : jobs;
+  const output: CancelOutput = { schemaVersion: 1, sweepId, runFolder: folder.path, jobs: ended, shards };
+  return printResult(io, options, output, cancelText);
+}
+
+function noAnswer(problem: string): EnvironmentLackingError {
+  return new EnvironmentLackingError(`Slurm does not answer; nothing was cancelled: ${problem}; try again later`);
 }

@@ -4,13 +4,13 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Io } from '../../cli/io.ts';
-import { packageFolder } from '../../cli/store-location.ts';
+import { packageFolder } from '../../files/folders.ts';
 import { EnvironmentLackingError, UsageError } from '../../errors.ts';
 import { readSlurmProfile, readSlurmSetting, type SlurmSettings } from '../../matrix/schema/slurm-schema.ts';
 import type { SettingsOptions } from './command.ts';
-import type { SubmitOutput } from './output.ts';
+import type { SubmitOutput } from './text.ts';
 import { recordJob, type SubmittedArray } from './jobs.ts';
-import { chunkShards, collectArgs, sbatchArgs } from '../../tools/slurm/sbatch-args.ts';
+import { chunkShards, collectArgs, sbatchArgs } from './sbatch-args.ts';
 import { type JobId, lastWords, parseJobId, refusalOf, type SlurmClient } from '../../tools/slurm/slurm-client.ts';
 import type { RunPlan } from './run-folder.ts';
 
@@ -144,7 +144,7 @@ async function submitOne(
     const isFinal = reply.kind === 'refused' && refusalOf(reply.stderr) === 'final';
     const waitS = BACK_OFF_S[round];
     if (isFinal || waitS === undefined) return { isFinal, problem };
-    io.err(`note: Slurm did not take it (${problem}); once more in ${waitS} s\n`);
+    io.err(`note: Slurm did not accept the job (${problem}); next try in ${waitS} s\n`);
     await sleep(waitS * 1000, undefined, { signal: io.signal });
   }
 }
@@ -152,7 +152,7 @@ async function submitOne(
 function refusalError({ isFinal, problem }: Refusal): Error {
   return isFinal
     ? new UsageError(`Slurm refuses: ${problem}; correct slurm: in the matrix, the profile or --slurm, and start again`)
-    : new EnvironmentLackingError(`Slurm takes nothing now: ${problem}`);
+    : new EnvironmentLackingError(`Slurm accepts no jobs now: ${problem}`);
 }
 
 /** Settings of the matrix or plan, then of the profile, then single settings. The last one wins. */

@@ -1,12 +1,21 @@
-import { printable } from '../../text/printable.ts';
-import { rangesOf } from '../../tools/slurm/sbatch-args.ts';
-import { isOver, type Shard, SHARD_STATES, type ShardState, type ShardStatus } from '../../tools/slurm/states.ts';
-import type { CancelOutput, CollectOutput, SubmitOutput } from './output.ts';
+import * as z from 'zod';
+
+import { type OutputOf, count as countSchema, id, output } from '../../records/output-parts.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatDuration } from '../../terminal/numbers.ts';
-import { shellQuote } from '../../text/shell-quote.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { truncate } from '../../terminal/text-width.ts';
+import { printable } from '../../text/printable.ts';
+import { shellQuote } from '../../text/shell-quote.ts';
+import { rangesOf } from './sbatch-args.ts';
+import {
+  SHARD_STATES,
+  type Shard,
+  type ShardState,
+  type ShardStatus,
+  isOver,
+  shardStatusSchema,
+} from '../../tools/slurm/states.ts';
 
 export function submitText(report: SubmitOutput, shards: readonly Shard[]): string[] {
   const { jobs, left, collector } = report;
@@ -20,7 +29,7 @@ export function submitText(report: SubmitOutput, shards: readonly Shard[]): stri
     ...(left.length === 0
       ? []
       : [
-          `${count(left.length, 'shard')} not taken by Slurm (${printable(report.problem ?? '')}): later, bench slurm resume ${run}`,
+          `${count(left.length, 'shard')} not accepted by Slurm (${printable(report.problem ?? '')}): later, bench slurm resume ${run}`,
         ]),
     '',
     `follow the jobs   bench slurm collect ${run} --wait`,
@@ -128,3 +137,45 @@ export function cancelText({ jobs, runFolder, shards }: CancelOutput): string[] 
     `what is done stays: bench slurm collect ${shellQuote(runFolder)}; to go on: bench slurm resume ${shellQuote(runFolder)}`,
   ];
 }
+
+const jobSchema = z.strictObject({
+  jobId: z.string(),
+  cluster: z.string().nullable().describe('Null for the cluster of this machine'),
+});
+
+export const submitted = output('bench run --executor slurm --json without --wait, and bench slurm resume --json', {
+  sweepId: id,
+  runFolder: z.string(),
+  cells: countSchema,
+  shards: countSchema.describe('Number of shards of the whole run'),
+  estimateS: z.number().describe('Estimate for the longest shard'),
+  jobs: z.array(jobSchema.extend({ shards: z.array(countSchema) })).describe('Job arrays, in their order'),
+  collector: jobSchema.nullable().describe('The job that collects, with --collect-job'),
+  left: z.array(countSchema).describe('Shards that Slurm has not accepted yet'),
+  problem: z.string().nullable(),
+});
+
+export const collected = output('bench slurm collect --json, and every --wait --json', {
+  sweepId: id,
+  runFolder: z.string(),
+  isFinished: z.boolean().describe('True if the store has every shard'),
+  stored: countSchema.describe('Runs that were not in the store before'),
+  alreadyStored: countSchema,
+  incompleteCells: countSchema.describe('Cells with fewer measured runs than planned'),
+  refused: z
+    .array(z.strictObject({ shard: countSchema, problem: z.string() }))
+    .describe('Runs left out because they do not name this sweep'),
+  counts: z.record(z.enum(SHARD_STATES), countSchema),
+  shards: z.array(shardStatusSchema),
+});
+
+export const cancelled = output('bench slurm cancel --json', {
+  sweepId: id,
+  runFolder: z.string(),
+  jobs: z.array(jobSchema),
+  shards: z.array(countSchema).describe('Shards without a result that were submitted'),
+});
+
+export type SubmitOutput = OutputOf<typeof submitted>;
+export type CollectOutput = OutputOf<typeof collected>;
+export type CancelOutput = OutputOf<typeof cancelled>;

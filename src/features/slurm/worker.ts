@@ -3,29 +3,26 @@ import { rename, rm } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
-import { LiveProgress } from '../../cli/live-progress.ts';
+import { LiveProgress } from '../../run/live-progress.ts';
 import { chooseProgram, noTrtexec } from '../../cli/program.ts';
 import { migrationsFolder, STORE_NAME } from '../../cli/store-location.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
 import { machinesFor, openWorkers } from '../../run/gpu-worker.ts';
-import { runSweep } from '../../run/run-sweep.ts';
+import { runSweep, runsToMeasureAgain } from '../../run/run-sweep.ts';
 import type { StoredPlan } from '../../run/stored-plan.ts';
 import type { SweepContext } from '../../run/sweep-context.ts';
 import { openStore } from '../../store/file/open.ts';
 import { formatTensorrtVersion } from '../../text/version.ts';
 import { Dialect } from '../../trtexec/arguments/dialect.ts';
-import { probeTrtexec } from '../../trtexec/program/probe-trtexec.ts';
-import type { TrtexecProgram } from '../../trtexec/program/find-trtexec.ts';
-import { recordedRuns } from '../../trtexec/replay/check-plan.ts';
-import { readRecordingSet } from '../../trtexec/replay/recording-set.ts';
+import { type TrtexecProgram, probeTrtexec } from '../../trtexec/program/find-trtexec.ts';
+import { readRecordingSet, recordedRuns } from '../../trtexec/replay/recording-set.ts';
 import { converterFor, variantsForStore } from '../../variants/converter.ts';
-import { runsToMeasureAgain } from '../check/index.ts';
 import { NO_TENSORRT } from '../../records/plan.ts';
 import type { Io } from '../../cli/io.ts';
 import { BenchError, EnvironmentLackingError, InterruptedError, UsageError, errorText } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { withLockedClocks } from '../../machine/lock-clocks.ts';
-import { planOfShard } from '../../matrix/plan/shards.ts';
+import { withLockedClocks } from '../../run/run-sweep.ts';
+import { planOfShard } from '../../matrix/plan/assign-gpus.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
 import { inTemporaryFolder } from '../../process/temporary-folder.ts';
 import { printable } from '../../text/printable.ts';
@@ -72,7 +69,7 @@ export async function worker(options: WorkerOptions, io: Io): Promise<ExitCode> 
     };
     await writeAttempt(plan.folder, ended(attempt, io, how)).catch(() => {});
     if (!isInterrupted) throw error;
-    throw new InterruptedError(`interrupted (${String(io.signal.reason)}); the next attempt measures the shard anew`, {
+    throw new InterruptedError(`interrupted (${String(io.signal.reason)}); the next attempt measures the shard again`, {
       cause: error,
     });
   }
@@ -96,7 +93,7 @@ async function measureOnce(plan: RunPlan, attempt: ShardAttempt, io: Io): Promis
   });
   await measure(plan, attempt, io);
   const isFirst = await finishShard(plan.folder, ended(attempt, io, {}));
-  if (!isFirst) io.err(`${name}: another attempt was faster, and that one counts\n`);
+  if (!isFirst) io.err(`${name}: another attempt finished first: bench uses its results\n`);
 }
 
 /** Measures a shard as an ordinary sweep, with its own store and artefacts. */

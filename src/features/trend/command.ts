@@ -37,7 +37,7 @@ export const trendCommand = defineCommand({
     'bench trend vit_small --with temperature',
     "bench trend 'model=vit* & batch=8' --together --by commit",
   ],
-  outputs: { trend: async () => (await import('./output.ts')).trend },
+  outputs: { trend: async () => (await import('./text.ts')).trend },
   define,
   run: async ([names], options, io) => (await import('./trend.ts')).trend(names, options, io),
 });

@@ -1,15 +1,22 @@
-import type { TrendStep } from '../../judge/trend.ts';
+import * as z from 'zod';
+
+import { CELL_REASONS, CELL_VERDICTS } from '../../judge/gate/evidence.ts';
+import { TREND_UNITS, type TrendStep, trendMarkSchema, trendStepSchema } from '../../judge/trend.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { metricOf } from '../../records/metric.ts';
-import { FLAG_LABELS } from '../../records/run-flag.ts';
+import {
+  type OutputOf,
+  aboutCell,
+  outputOfVersion,
+  provenance as provenanceSchema,
+} from '../../records/output-parts.ts';
+import { FLAG_LABELS, RUN_FLAGS } from '../../records/run-flag.ts';
 import { withCells } from '../../terminal/cell-columns.ts';
-import { dayText } from '../../terminal/charts/day-text.ts';
 import type { Look } from '../../terminal/look.ts';
-import { count, formatPercent } from '../../terminal/numbers.ts';
+import { count, dayText, formatPercent } from '../../terminal/numbers.ts';
 import { dotted, wrapHanging } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
-import { cellChart, cellRows, type CellRow, countsText, levelText, worstFirst } from '../check/index.ts';
-import type { TrendOutput, TrendSeries } from './output.ts';
+import { type CellRow, cellChart, cellRows, countsText, levelText, worstFirst } from '../check/index.ts';
 
 /** Shown in the text but not in `--json`. */
 interface TrendDetails {
@@ -125,3 +132,29 @@ function labelsOf(points: readonly TrendStep[], by: TrendSeries['by']): string[]
     return (hasDates ? dayText(startedAt) : '') || (sweepId ?? '').slice(0, SHORT_ID);
   });
 }
+
+export const trend = outputOfVersion(2, 'bench trend --json', {
+  provenance: provenanceSchema,
+  cells: z.array(
+    z.strictObject({
+      ...aboutCell,
+      by: z.enum(TREND_UNITS),
+      points: z.array(trendStepSchema),
+      marks: z.array(trendMarkSchema),
+      verdict: z.enum(CELL_VERDICTS).nullable().describe('Verdict of `check`; null if it does not judge this metric'),
+      reason: z.enum(CELL_REASONS).nullable().describe('Why it is not compared'),
+      before: z.number().nullable().describe('Reference level; value of the previous sweep if `check` does not judge'),
+      now: z.number().nullable().describe('Value of the newest sweep'),
+      changePercent: z.number().nullable().describe('Same as in `check`'),
+      strip: z
+        .strictObject({ metric: aboutCell.metric, unit: aboutCell.unit, values: z.array(z.number().nullable()) })
+        .exactOptional()
+        .describe('Values of --with, one per point; null without a value'),
+      barred: z.array(z.enum(RUN_FLAGS)).describe('Flags of the newest run that bar it as a baseline'),
+    }),
+  ),
+});
+
+export type TrendOutput = OutputOf<typeof trend>;
+
+export type TrendSeries = TrendOutput['cells'][number];

@@ -5,14 +5,13 @@ import type { ExitCode } from '../../exit-codes.ts';
 import { gateMetric, type MetricId, metricOf, ownMetricNamed } from '../../records/metric.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
-import { meanLog, percentOfLog } from '../../statistics/logarithms.ts';
-import { median } from '../../statistics/median.ts';
-import { aboutCell } from '../../text/cell-label.ts';
+import { meanLog, percentOfLog } from '../../statistics/special-functions.ts';
+import { median } from '../../statistics/order-statistics.ts';
+import { aboutCell } from '../../records/cell-label.ts';
 import { type Provenance, PROVENANCES, type Sweep } from '../../records/sweep.ts';
 import { ineligibleFlags } from '../../records/run-flag.ts';
 import { type CheckedSweep, checkedSweep } from '../check/index.ts';
-import type { TrendOutput, TrendSeries } from './output.ts';
-import { trendText } from './text.ts';
+import { type TrendOutput, type TrendSeries, trendText } from './text.ts';
 import { listBaselines } from '../../store/sweeps/sweeps.ts';
 import { flagsOfRun } from '../../store/runs/run-facts.ts';
 import { lastValuedRuns, type ValuedRun } from '../../store/runs/run-values.ts';
@@ -29,7 +28,7 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { chooseCells, namedCells, metricNamed } from '../../selection/by-name.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
-import { nothingStored } from '../../selection/nothing-stored.ts';
+import { nothingStored } from '../../selection/cell-histories.ts';
 import type { TrendOptions } from './command.ts';
 
 /** Most runs in a step, which may contain all repeats of a sweep. */
@@ -40,7 +39,7 @@ export function trend(names: readonly string[], options: TrendOptions, io: Io): 
     throw new UsageError('--together needs steps that cells share: --by sweep, day or commit');
   }
   if (options.together === true && options.with !== undefined) {
-    throw new UsageError('--with is drawn below charts, and --together draws none');
+    throw new UsageError('--with adds a strip below each chart, and --together has no charts');
   }
   return withStore(options, io, async (store) => {
     const newest = newestProvenance(store.db);

@@ -1,7 +1,6 @@
 import { environmentDifferences, buildDifferences } from '../../judge/compare/differences.ts';
 import type { Cause } from '../../records/cause.ts';
-import { cause } from './causes.ts';
-import { type CauseDetector, diffCommand, newest, type WhySides } from './context.ts';
+import { type CauseDetector, type WhySides, cause, diffCommand, newest } from './context.ts';
 import type { EngineIdentity, ExplainedRun } from '../../layers/explained-run.ts';
 
 /**
@@ -59,7 +58,7 @@ export const changedConditions: CauseDetector = ({ sides }) => {
     const isKnown = was.engine.flags !== null && is.engine.flags !== null;
     const [title, why] = isKnown
       ? ['the engine was rebuilt from the same inputs', 'the builder may choose other kernels each time (build luck)']
-      : ['the engine is a different one', 'what it was built from is not known on both sides'];
+      : ['the engine is a different one', 'its build inputs are unknown on one side or both'];
     const confirm = 'run the old engine and the new one; measure build luck with several builds';
     causes.push(cause('engineBuild', null, { title, evidence: [why], confirm }));
   }

@@ -33,7 +33,7 @@ export const whyCommand = defineCommand({
     'bench why runs/before runs/after                  # two folders of one cell',
   ],
   notes: 'Use why for the causes of a change; bench layers --diff lists every layer that changed.',
-  outputs: { why: async () => (await import('./output.ts')).why },
+  outputs: { why: async () => (await import('./text.ts')).why },
   define,
   run: async (words, options, io) => {
     const stated = words.filter((word) => word !== undefined);

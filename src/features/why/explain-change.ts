@@ -1,4 +1,4 @@
-import type { Explanation } from './output.ts';
+import type { Explanation } from './text.ts';
 import { type Cause, type ValueChange, type ExplainedMetric, EXPLAINED_METRICS } from '../../records/cause.ts';
 import { changedConditions, sameEngine } from './changed-conditions.ts';
 import { type CauseDetector, contextOf, newest, type WhyContext, type WhySides, watchedMedian } from './context.ts';
@@ -9,8 +9,8 @@ import { isCalled } from '../../records/verdict.ts';
 import type { ChangeRows } from '../../layers/change-rows.ts';
 import type { ExplainedRun } from '../../layers/explained-run.ts';
 import { compareCells } from '../../judge/compare/compare-cells.ts';
-import { meanLog, percentOfLog } from '../../statistics/logarithms.ts';
-import { median } from '../../statistics/median.ts';
+import { meanLog, percentOfLog } from '../../statistics/special-functions.ts';
+import { median } from '../../statistics/order-statistics.ts';
 
 /** To add a cause, add its detector here, its rank in `causes.ts` and its kind in `records/cause.ts`. */
 const DETECTORS: readonly CauseDetector[] = [
@@ -143,7 +143,7 @@ function unknownThings({ base, head, layers, missingProfiles }: WhySides): strin
   }
   if (layers !== null && layers.opaqueShare > MOST_OPAQUE) {
     unknown.push(
-      `what is in regions that show nothing of themselves (${Math.round(layers.opaqueShare * 100)} % of the time): Nsight Systems shows their kernels`,
+      `the contents of opaque regions (${Math.round(layers.opaqueShare * 100)} % of the time): Nsight Systems shows their kernels`,
     );
   }
   return unknown;

@@ -1,7 +1,6 @@
 import type { ValueChange } from '../../records/cause.ts';
 import { hostLinkOf } from '../../records/environment.ts';
-import { cause } from './causes.ts';
-import { arrow, type CauseDetector, round, isUnfitFor, watchedMedian, medianOf, shareOf } from './context.ts';
+import { type CauseDetector, arrow, cause, isUnfitFor, medianOf, round, shareOf, watchedMedian } from './context.ts';
 
 /** A requested graph was not captured: the host launches each kernel. */
 export const graphCauses: CauseDetector = ({ fast, slow, headIsSlow }) => {

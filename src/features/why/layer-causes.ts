@@ -3,8 +3,16 @@ import type { ChangeRow } from '../../layers/change-rows.ts';
 import type { LayerChange } from '../../layers/diff-layers.ts';
 import { kernelName } from '../../layers/layer-facts.ts';
 import { count } from '../../terminal/numbers.ts';
-import { cause, seenInOtherCell, uncounted } from './causes.ts';
-import { type CauseDetector, diffCommand, round, type WhyContext, type WhyLayers } from './context.ts';
+import {
+  type CauseDetector,
+  type WhyContext,
+  type WhyLayers,
+  cause,
+  diffCommand,
+  round,
+  seenInOtherCell,
+  uncounted,
+} from './context.ts';
 import { engineRoot } from './changed-conditions.ts';
 
 type LayerKind = 'fusion' | 'precision' | 'tactics';

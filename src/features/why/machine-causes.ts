@@ -1,20 +1,20 @@
 import type { Cause } from '../../records/cause.ts';
-import { cause } from './causes.ts';
 import type { ExplainedRun } from '../../layers/explained-run.ts';
 import type { ClockReason } from '../../records/telemetry.ts';
 import {
-  arrow,
   type CauseDetector,
-  round,
-  shareOfSlowdown,
   type WhyContext,
+  arrow,
+  cause,
   evidenceOf,
   hasFlag,
   isUnfitFor,
   medianOf,
   newest,
   reasonShare,
+  round,
   shareOf,
+  shareOfSlowdown,
   watchedMedian,
 } from './context.ts';
 
@@ -35,7 +35,7 @@ export const clockCauses: CauseDetector = (context) => {
     causes.push(
       cause('memoryClock', gpuShare(context, memory.factor), {
         title: `memory clock ${arrow(context, memory.fast, memory.slow, 'MHz')}`,
-        evidence: [`what waits for memory takes ${round((memory.factor - 1) * 100, 3)} % longer`],
+        evidence: [`memory-bound work takes ${round((memory.factor - 1) * 100, 3)} % longer`],
         confirm: 'nvidia-smi -q -d CLOCK; lock it: nvidia-smi -lmc',
       }),
     );
@@ -71,7 +71,7 @@ function smClockCause(context: WhyContext, { fast, slow, factor }: Factor): Caus
   const explains = gpuShare(context, factor);
   const clock = `SM clock ${arrow(context, fast, slow, 'MHz')}`;
   const evidence = [
-    `${clock} would make what computes ${round((factor - 1) * 100, 3)} % slower`,
+    `${clock} would make compute-bound work ${round((factor - 1) * 100, 3)} % slower`,
     ...evenLayers(context),
   ];
   if (heldMore(context, THERMAL) || context.slow.some((run) => hasFlag(run, 'thermalSlowdown'))) {

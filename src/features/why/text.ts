@@ -1,13 +1,15 @@
-import type { ExplainedMetric } from '../../records/cause.ts';
-import { BOUND_WORDS } from '../../records/bound.ts';
-import { printable } from '../../text/printable.ts';
+import * as z from 'zod';
+
+import { BOUND_WORDS, boundBySchema } from '../../records/bound.ts';
+import { EXPLAINED_METRICS, type ExplainedMetric, causeSchema, valueChangeSchema } from '../../records/cause.ts';
+import { type OutputOf, id as idSchema, output, provenance } from '../../records/output-parts.ts';
 import type { Verdict } from '../../records/verdict.ts';
-import { changeStyle } from '../../terminal/words.ts';
-import type { WhyOutput } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
 import { formatMs, formatNumber, formatPercent, intervalText, shareText } from '../../terminal/numbers.ts';
-import { type Column, renderTable, numberColumn } from '../../terminal/table.ts';
+import { type Column, numberColumn, renderTable } from '../../terminal/table.ts';
 import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
+import { changeStyle } from '../../terminal/words.ts';
+import { printable } from '../../text/printable.ts';
 
 type Change = WhyOutput['changes'][number];
 
@@ -183,3 +185,33 @@ function causeLines(cause: WhyOutput['causes'][number], place: number, { style, 
     ),
   ];
 }
+
+const sideSchema = z.strictObject({
+  ref: z.string(),
+  key: idSchema,
+  label: z.string(),
+  sweepIds: z.array(idSchema),
+  provenance: z.array(provenance),
+  boundBy: boundBySchema,
+  note: z.string().nullable(),
+});
+
+export const why = output('bench why --json', {
+  base: sideSchema,
+  head: sideSchema,
+  outcome: z
+    .enum(['explained', 'notExplained', 'unclear', 'noDifference'])
+    .describe('unclear: the change may be chance; the causes would explain it'),
+  metric: z.enum(EXPLAINED_METRICS).nullable().describe('Metric of the explained change'),
+  changes: z.array(valueChangeSchema),
+  causes: z.array(causeSchema).describe('The likeliest first'),
+  layers: z.array(z.string()).describe('Changed layers without a cause, by added time'),
+  same: z.array(z.string()),
+  unknown: z.array(z.string()),
+  notes: z.array(z.string()).describe('Limitations of the evidence'),
+});
+
+export type WhyOutput = OutputOf<typeof why>;
+
+/** The texts about two sides, without their names. */
+export type Explanation = Omit<WhyOutput, 'schemaVersion' | 'base' | 'head'>;

@@ -6,16 +6,15 @@ import type { ExitCode } from '../../exit-codes.ts';
 import { allCells } from '../../store/cells.ts';
 import { acknowledgementsOf, lastingFindings } from '../../store/sweeps/findings.ts';
 import type { Finding } from '../../records/finding.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { cellLabel } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import { shellLine } from '../../text/shell-quote.ts';
-import type { WhyOutput } from './output.ts';
-import { whyText } from './text.ts';
+import { type WhyOutput, whyText } from './text.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { findingByPrefix } from '../../selection/by-name.ts';
 import { cellsInWords, type CellPoint, resolvePoints } from '../../selection/cell-points.ts';
 import { yieldToEventLoop, type Io, printResult } from '../../cli/io.ts';
-import { isPath } from '../../selection/is-path.ts';
+import { isPath } from '../../selection/by-name.ts';
 import { withRunsOf } from '../../selection/runs-of-paths.ts';
 import { refuseSharedSweep } from '../../selection/sides.ts';
 import { unmeasuredReasons, whySides } from './why-sides.ts';
@@ -140,9 +139,7 @@ async function explain(
     }
     const lacking = sides.base.length === 0 ? base : head;
     const where = printable(lacking.sweeps[0]?.name ?? lacking.ref);
-    throw new UsageError(
-      `${where}: no timed run of this cell there has a number to compare; profiles alone: bench layers --diff`,
-    );
+    throw new UsageError(`${where}: this cell has no timed run to compare there; for profiles: bench layers --diff`);
   }
   return { schemaVersion: 1, base: sideOutput(base, sides.base), head: sideOutput(head, sides.head), ...explanation };
 }

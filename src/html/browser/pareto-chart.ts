@@ -1,4 +1,4 @@
-import { ticks } from '../../statistics/ticks.ts';
+import { ticks } from '../../statistics/histogram.ts';
 import { formatMs, formatNumber } from '../../terminal/numbers.ts';
 import type { PageData, PagePoint } from '../page-data.ts';
 import { axisText, hideTip, levels, picture, showTip, sized, svgLine } from './chart.ts';

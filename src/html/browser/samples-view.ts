@@ -1,7 +1,6 @@
-import { ticks } from '../../statistics/ticks.ts';
+import { ticks } from '../../statistics/histogram.ts';
 import { count, formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
-import type { SampleHistogram } from '../histogram.ts';
-import type { PageCell, PageData } from '../page-data.ts';
+import type { PageCell, PageData, SampleHistogram } from '../page-data.ts';
 import { axisText, picture, sized, svgLine } from './chart.ts';
 import { element, note, showAsTable, svg, textTable } from './dom.ts';
 import { linear } from './geometry.ts';

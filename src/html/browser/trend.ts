@@ -1,6 +1,5 @@
-import { ticks } from '../../statistics/ticks.ts';
-import { dayText } from '../../terminal/charts/day-text.ts';
-import { count, formatNumber } from '../../terminal/numbers.ts';
+import { ticks } from '../../statistics/histogram.ts';
+import { count, dayText, formatNumber } from '../../terminal/numbers.ts';
 import type { PageCell, PageData, SweepMark } from '../page-data.ts';
 import { axisText, levels, onKeys, picture, pictureStage, type Plot, showTip, sized, svgLine, tell } from './chart.ts';
 import { button, element, showAsTable, svg, textTable } from './dom.ts';

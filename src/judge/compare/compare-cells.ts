@@ -1,11 +1,18 @@
 import { type CellComparison, type CommonShift, DETECTABLE_FROM, singleRunReason } from '../../records/verdict.ts';
 import type { CellKey } from '../../records/scalars.ts';
-import { meanLog, percentOfLog } from '../../statistics/logarithms.ts';
-import { rejectedByBenjaminiHochberg } from '../../statistics/multiple-tests.ts';
-import { tQuantile, twoSidedP } from '../../statistics/student-t.ts';
-import { callLimit, detectableChange, FALSE_SHARE, LEAST_PERCENT, moreRunsUntil } from '../detectable-effect.ts';
+import { rejectedByBenjaminiHochberg } from '../../statistics/p-values.ts';
+import { meanLog, percentOfLog, tQuantile, twoSidedP } from '../../statistics/special-functions.ts';
 import type { CellRatio } from '../geometric-mean.ts';
-import { estimateNoise, type NoiseEstimate, type NoisySides } from '../run-noise.ts';
+import {
+  FALSE_SHARE,
+  LEAST_PERCENT,
+  type NoiseEstimate,
+  type NoisySides,
+  callLimit,
+  detectableChange,
+  estimateNoise,
+  moreRunsUntil,
+} from '../run-noise.ts';
 import { commonShift, nightVariance, pastNightVariance, type Shift, sharesShift } from '../sweep-noise.ts';
 
 /** Two compared sides of a cell. */

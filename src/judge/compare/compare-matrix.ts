@@ -1,5 +1,12 @@
-import { type CellComparison, countsOf, isCalled, type Verdict } from '../../records/verdict.ts';
-import type { GateRules } from '../gate/limits.ts';
+import {
+  type CellComparison,
+  type CommonShift,
+  countsOf,
+  isCalled,
+  isShownByThroughput,
+  type Verdict,
+} from '../../records/verdict.ts';
+import type { GateRules } from '../gate/evidence.ts';
 import type { AssembledCell } from './assemble-sides.ts';
 import { compareCells } from './compare-cells.ts';
 
@@ -41,13 +48,43 @@ export function compareMatrix(
     ({ cell, metric }) => Math.abs(shift?.percent ?? 0) < minChangeOf(cell.key, metric),
   );
   const verdict = isShiftSmall ? null : (shift?.verdict ?? null);
+  const sharedShift: CommonShift | null =
+    shift === null ? null : { ...shift, verdict, recorded: recordedCauses(assembled, sharing) };
   return {
     cells: judged.toSorted(byWeight),
-    shift: shift === null ? null : { ...shift, verdict, recorded: recordedCauses(assembled, sharing) },
+    shift: sharedShift,
     counts: countsOf(judged.map(({ comparison }) => comparison)),
     ratios,
     across: [...new Set(assembled.flatMap((cell) => cell.across))],
   };
+}
+
+type ComparedMatrix = ReturnType<typeof compareMatrix>;
+
+/**
+ * @param own by the metric of each cell
+ * @param throughput of the cells whose own metric is GPU time
+ */
+export function withThroughput(own: ComparedMatrix, throughput: ComparedMatrix): ComparedMatrix {
+  const byKey = new Map(throughput.cells.map((entry) => [entry.cell.key, entry]));
+  const cells = own.cells.map((entry) => {
+    const other = byKey.get(entry.cell.key);
+    return other !== undefined && entry.values !== null && saysMore(entry.comparison, other.comparison) ? other : entry;
+  });
+  const { shift } = throughput;
+  return {
+    ...own,
+    cells: cells.toSorted(byWeight),
+    shift: own.shift ?? (shift === null ? null : { ...shift, metric: 'throughputQps' }),
+    counts: countsOf(cells.map(({ comparison }) => comparison)),
+  };
+}
+
+/** What is unclear in throughput only counts if it is as large as what is detectable: more runs would decide it. */
+function saysMore(own: CellComparison, { changePercent, mdePercent, verdict }: CellComparison): boolean {
+  const [change, detectable] = [changePercent, mdePercent].map((percent) => Math.abs(Math.log1p((percent ?? 0) / 100)));
+  const isSmall = verdict === 'unclear' && (change ?? 0) < (detectable ?? 0) - 1e-9;
+  return !isSmall && isShownByThroughput(own.verdict, verdict);
 }
 
 /**

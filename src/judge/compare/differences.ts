@@ -93,6 +93,11 @@ export function machineKey(environment: Environment | undefined): string {
   return JSON.stringify(MACHINE.map(([, , field, keyOf]) => keyOf(environment?.[field] ?? null)));
 }
 
+/** Two GPUs of one model differ by some percent; where one of them is not known, they are taken as one. */
+export function isOtherCard(a: string | null | undefined, b: string | null | undefined): boolean {
+  return Boolean(a) && Boolean(b) && a !== b;
+}
+
 interface MadeOn {
   readonly environment: Environment | null;
   readonly build: ComparedBuild | null;
@@ -111,6 +116,9 @@ export function differencesOf(
   const found = MACHINE.filter(([, , field, keyOf]) => keyOf(a[field]) !== keyOf(b[field])).map(
     ([name, label, field]) => ({ name, text: `${label} ${a[field] ?? 'unknown'} → ${b[field] ?? 'unknown'}` }),
   );
+  if (a.gpuName === b.gpuName && isOtherCard(a.gpuUuid, b.gpuUuid)) {
+    found.push({ name: 'gpu', text: `GPU ${a.gpuUuid} → ${b.gpuUuid}` });
+  }
   const open = found.find(({ name }) => !across[name]);
   const overridden = found.filter(({ name }) => across[name]).map(({ text }) => text);
   return {

@@ -1,5 +1,5 @@
 import { flagWords } from '../../records/axis.ts';
-import { harnessWords, optionWords } from '../../text/cell-label.ts';
+import { harnessWords, optionWords } from '../../records/cell-label.ts';
 import type { SweepEvidence } from './evidence.ts';
 
 /** The group of a finding that covers every cell. */

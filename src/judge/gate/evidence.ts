@@ -1,11 +1,10 @@
 import type { KeyedCell } from '../../records/cell.ts';
 import type { Environment } from '../../records/environment.ts';
-import type { Finding } from '../../records/finding.ts';
-import type { GatedMetricId } from '../../records/gated-metric.ts';
-import type { CellKey } from '../../records/scalars.ts';
+import type { Finding, JUDGED_BY } from '../../records/finding.ts';
+import { type GateLimit, type GateSettings, type GatedMetricId, isJudgedOnly } from '../../records/gated-metric.ts';
+import type { CellKey, SweepId } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { CellHistory } from '../history/noise.ts';
-import type { GateRules } from './limits.ts';
 
 /** One metric of a cell over the sweeps of its series. */
 export interface MetricHistory {
@@ -23,7 +22,7 @@ export interface CellEvidence {
   readonly environmentIds: readonly (string | null)[];
   /** False for a cell of the previous sweep that is not part of this one. */
   readonly isPlanned: boolean;
-  /** True if a filter left the cell of the matrix out of this sweep; its newest values then count. */
+  /** In the matrix, but left out of this sweep by a filter: its newest values count. */
   readonly isLeftOut?: boolean;
   /** Why the judged sweep has no value of the cell's own metric; empty if it has one. */
   readonly failures: readonly string[];
@@ -58,4 +57,142 @@ export interface SweepEvidence {
   readonly rules: GateRules;
   /** Results for the cells that were measured in pairs after the judged sweep; null when it had no pairs. */
   readonly pairs: readonly PairResult[] | null;
+}
+
+export const CELL_VERDICTS = ['slower', 'faster', 'same', 'unclear', 'noResult'] as const;
+
+export type CellVerdict = (typeof CELL_VERDICTS)[number];
+
+/** Why a cell is not compared: this is its first sweep, it is not planned in this sweep, or no run counts. */
+export const CELL_REASONS = ['new', 'missing', 'failed'] as const;
+
+/** A metric of a cell in the judged sweep, compared with its reference level. */
+export interface JudgedCell {
+  readonly cellKey: CellKey;
+  readonly verdict: CellVerdict;
+  readonly reason: (typeof CELL_REASONS)[number] | null;
+  readonly metric: GatedMetricId;
+  /** Reference level in the unit of the metric; `now` is the value of this sweep. */
+  readonly before: number | null;
+  readonly now: number | null;
+  /** Change of the value from the reference; `ciPercent` is its 95 % interval. */
+  readonly changePercent: number | null;
+  readonly ciPercent: readonly [number, number] | null;
+  /** Smallest change that this sweep would report nine times in ten. */
+  readonly mdePercent: number | null;
+  /** Two known levels of the cell, in the unit of the metric. */
+  readonly levels: readonly [number, number] | null;
+  readonly runs: number;
+  readonly referenceSweeps: number;
+  /** Why there is no value, or why the verdict is unclear. */
+  readonly notes: readonly string[];
+}
+
+/** A cell or group that is worse than its reference, so that pairs with the last good engine are worthwhile. */
+export interface Candidate {
+  readonly group: readonly string[];
+  /** The cell, or the three calmest cells of the group. */
+  readonly cellKeys: readonly CellKey[];
+  readonly metric: GatedMetricId;
+  readonly changePercent: number;
+  readonly deviations: number;
+  readonly lastGoodSweepId: SweepId | null;
+  /**
+   * True for cells with two known levels, or with different builds of the same sources: eight pairs, seven of which
+   * must agree.
+   */
+  readonly isUnsteady: boolean;
+}
+
+export interface SweepVerdict {
+  readonly judgedBy: (typeof JUDGED_BY)[number];
+  /** Every known finding in its state after this sweep, and the new ones, whose `reportedSweepId` is this sweep. */
+  readonly findings: readonly Finding[];
+  readonly endedAcknowledgements: readonly string[];
+  /** Each cell in its own metric, in the order of the evidence. */
+  readonly cells: readonly JudgedCell[];
+  readonly judged: (cellKey: CellKey, metric: GatedMetricId) => JudgedCell | null;
+  /** Groups before cells; larger deviations first. */
+  readonly candidates: readonly Candidate[];
+}
+
+/** Slower builds only warn: they have many causes, and nobody waits for a nightly build. */
+const ONLY_WARNS: GatedMetricId = 'buildS';
+
+export type GateRules = ReturnType<typeof gateRules>;
+
+/**
+ * The settings of a gate by cell and metric. Of several matching entries, the last one applies.
+ * @param minChangePercent value of the command line, which overrides the settings
+ */
+export function gateRules(settings: GateSettings, minChangePercent: number | null = null) {
+  const stated = minChangePercent === null ? [] : [{ metric: null, cells: null, percent: minChangePercent }];
+  const minChange = [...settings.minChange, ...stated].map(fitted);
+  const limits = settings.limits.map(fitted);
+  const warn = settings.warn.map(fitted);
+  const owners = settings.owners.map((entry) => fitted({ ...entry, metric: null }));
+  return {
+    /** Smallest relevant change in percent; 0 if not set. */
+    minChangeOf: (cell: CellKey, metric: GatedMetricId): number => {
+      const found = minChange.findLast(
+        ({ entry, fits }) => fits(cell, metric) && (entry.metric !== null || !isJudgedOnly(metric)),
+      );
+      return found?.entry.percent ?? 0;
+    },
+    isWarning: (cell: CellKey, metric: GatedMetricId): boolean =>
+      metric === ONLY_WARNS || warn.some(({ fits }) => fits(cell, metric)),
+    /** The owners of the cells; null if there are none. */
+    ownerOf: (cells: readonly CellKey[]): string | null => {
+      const found = cells.flatMap((cell) => owners.findLast(({ fits }) => fits(cell, null))?.entry.owner ?? []);
+      return found.length === 0 ? null : [...new Set(found)].toSorted().join(', ');
+    },
+    limitOf: (cell: CellKey, metric: GatedMetricId): GateLimit | null =>
+      limits.findLast(({ entry, fits }) => entry.metric === metric && fits(cell, metric))?.entry ?? null,
+    /** Metrics with a limit in some cell. Their values are needed in addition to those that the gate judges. */
+    limited: [...new Set(settings.limits.map(({ metric }) => metric))],
+    limits: settings.limits,
+  };
+}
+
+function fitted<Entry extends { readonly metric: GatedMetricId | null; readonly cells: readonly CellKey[] | null }>(
+  entry: Entry,
+) {
+  const keys = entry.cells === null ? null : new Set(entry.cells);
+  return {
+    entry,
+    fits: (cell: CellKey, metric: GatedMetricId | null): boolean =>
+      (entry.metric === null || entry.metric === metric) && (keys === null || keys.has(cell)),
+  };
+}
+
+/** Values of the cells of a sweep by metric, in the unit of the metric. */
+export type NewestValues = ReadonlyMap<CellKey, ReadonlyMap<GatedMetricId, number>>;
+
+/**
+ * Values beyond their limits, in the order of the cells. `beyondPercent` is relative to the limit; null for a limit of
+ * 0.
+ */
+export function brokenLimits(rules: GateRules, values: NewestValues) {
+  return [...values].flatMap(([cell, ofCell]) =>
+    rules.limited.flatMap((metric) => {
+      const [limit, value] = [rules.limitOf(cell, metric), ofCell.get(metric)];
+      if (limit === null || value === undefined) return [];
+      if (limit.comparison === '<=' ? value <= limit.value : value >= limit.value) return [];
+      return [{ limit, cell, value, beyondPercent: limit.value === 0 ? null : (value / limit.value - 1) * 100 }];
+    }),
+  );
+}
+
+export type BrokenLimit = ReturnType<typeof brokenLimits>[number];
+
+/** Limits without a value in any of their cells, of which the owner should know. */
+export function limitsWithoutValue({ limits }: GateRules, values: NewestValues): GateLimit[] {
+  return limits.filter(({ metric, cells }) =>
+    (cells ?? [...values.keys()]).every((cell) => values.get(cell)?.has(metric) !== true),
+  );
+}
+
+/** Returns `p99 <= 2 ms (model=vit*)`. */
+export function limitText({ filter, text }: GateLimit): string {
+  return filter === null ? text : `${text} (${filter})`;
 }

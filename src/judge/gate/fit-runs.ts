@@ -3,7 +3,7 @@ import type { MetricId } from '../../records/metric.ts';
 import { FLAG_LABELS, ineligibleFlags } from '../../records/run-flag.ts';
 import type { SweepId } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import { median, middleOfThree } from '../../statistics/median.ts';
+import { median, middleOfThree } from '../../statistics/order-statistics.ts';
 import type { CellHistory } from '../history/noise.ts';
 import { CLOCK_LEVEL, clockLevelMhz, clockOffLevel, leftOutFor } from '../run-trust.ts';
 import type { NightRun } from '../value-rule.ts';

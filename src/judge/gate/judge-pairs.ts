@@ -1,8 +1,6 @@
-import { isJudgedOnly } from '../../records/gated-metric.ts';
-import type { PlannedPairs } from '../../records/gate-settings.ts';
+import { type PlannedPairs, isJudgedOnly } from '../../records/gated-metric.ts';
 import type { CellRun } from '../../records/run.ts';
-import { median } from '../../statistics/median.ts';
-import { scaleOf } from '../../statistics/order-statistics.ts';
+import { median, scaleOf } from '../../statistics/order-statistics.ts';
 import { ASSUMED_SIGMA } from '../run-noise.ts';
 import { leftOutFor } from '../run-trust.ts';
 import type { PairResult } from './evidence.ts';

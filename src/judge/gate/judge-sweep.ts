@@ -1,18 +1,25 @@
 import type { Finding } from '../../records/finding.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
-import { median } from '../../statistics/median.ts';
-import { directionOf } from '../history/change-points.ts';
-import { isSame, lastingChanges } from '../history/lasting-changes.ts';
+import { isShownByThroughput } from '../../records/verdict.ts';
+import { median } from '../../statistics/order-statistics.ts';
+import { directionOf, isSame, lastingChanges } from '../history/lasting-changes.ts';
 import { isBuildLuck } from '../history/noise.ts';
 import { CALMEST } from './cell-words.ts';
-import type { MetricHistory, SweepEvidence } from './evidence.ts';
+import type { MetricHistory, SweepEvidence, Candidate, SweepVerdict } from './evidence.ts';
 import { judgedCell } from './judged-cells.ts';
 import { JudgedFacts } from './judged-facts.ts';
 import { limitFindings } from './limit-findings.ts';
-import { type About, type CellChange, cellChange, cellIn, rawChange, sizeOf } from './metric-changes.ts';
+import {
+  type About,
+  type CellChange,
+  cellChange,
+  cellIn,
+  rawChange,
+  sizeOf,
+  isSteady,
+  steadyChanges,
+} from './metric-changes.ts';
 import { reduceFindings } from './reduce-findings.ts';
-import { isSteady, steadyChanges } from './steady-metrics.ts';
-import type { Candidate, SweepVerdict } from './verdict.ts';
 
 /**
  * Judges the newest sweep: cells slower or faster than their reference level, and the new state of earlier findings.
@@ -34,13 +41,19 @@ export function judgeSweep(evidence: SweepEvidence): SweepVerdict {
   const mains = cells.flatMap(({ cell, metrics: [main] }) =>
     main === undefined ? [] : [{ cellKey: cell.key, ...main }],
   );
-  // On another machine, every history starts again.
+  const shown = mains.flatMap(({ cellKey, metric }) => {
+    const own = judgedCell(cellKey, metric, facts, findings);
+    const other = metric === 'gpuComputeMs' ? judgedCell(cellKey, 'throughputQps', facts, findings) : null;
+    const isOther = own !== null && other?.reason === null && isShownByThroughput(own.verdict, other.verdict);
+    return (isOther ? other : own) ?? [];
+  });
+  // On another machine every cell starts a new history.
   const isFirst = judged === 0 || (mains.length > 0 && mains.every(({ history }) => history.nights[0] === judged));
   return {
     judgedBy: isFirst ? 'first' : 'reference',
     findings,
     endedAcknowledgements: [...acknowledged].flatMap(([id, { isOver }]) => (isOver ? [id] : [])),
-    cells: mains.flatMap(({ cellKey, metric }) => judgedCell(cellKey, metric, facts, findings) ?? []),
+    cells: shown,
     judged: (cellKey, metric) => judgedCell(cellKey, metric, facts, findings),
     candidates: candidatesOf(facts, findings),
   };

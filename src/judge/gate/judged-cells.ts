@@ -2,13 +2,11 @@ import type { Finding } from '../../records/finding.ts';
 import { type GatedMetricId, gatedMetricOf, isJudgedOnly } from '../../records/gated-metric.ts';
 import type { CellKey } from '../../records/scalars.ts';
 import type { GeometricMean } from '../../records/verdict.ts';
-import { median } from '../../statistics/median.ts';
+import { median } from '../../statistics/order-statistics.ts';
 import { geometricMean, sharedNoise, valuesByPlace } from '../geometric-mean.ts';
-import type { CellEvidence } from './evidence.ts';
+import type { CellEvidence, JudgedCell } from './evidence.ts';
 import type { JudgedFacts } from './judged-facts.ts';
-import { cellIn, changePercentOf, rawChange } from './metric-changes.ts';
-import { baselineValue } from './steady-metrics.ts';
-import type { JudgedCell } from './verdict.ts';
+import { cellIn, changePercentOf, rawChange, baselineValue } from './metric-changes.ts';
 
 const LEVEL_SWEEPS = 7;
 

@@ -1,12 +1,11 @@
 import type { Finding } from '../../records/finding.ts';
 import { type GatedMetricId, gatedMetricOf } from '../../records/gated-metric.ts';
 import type { SweepId } from '../../records/scalars.ts';
-import type { CellJudgement, Control } from '../sweep/judgement.ts';
+import type { CellJudgement, Control } from '../sweep/night-effect.ts';
 import { MatrixJudge } from '../sweep/matrix-judge.ts';
 import { CellWords } from './cell-words.ts';
 import type { CellEvidence, MetricHistory, SweepEvidence } from './evidence.ts';
-import { type About, cellIn } from './metric-changes.ts';
-import { isSteady } from './steady-metrics.ts';
+import { type About, cellIn, isSteady } from './metric-changes.ts';
 
 /** A metric of a cell, with the evidence of the cell. */
 interface Measured extends MetricHistory {

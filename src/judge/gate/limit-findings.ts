@@ -1,10 +1,14 @@
 import type { Finding } from '../../records/finding.ts';
-import type { GateLimit } from '../../records/gate-settings.ts';
-import type { GatedMetricId } from '../../records/gated-metric.ts';
+import type { GateLimit, GatedMetricId } from '../../records/gated-metric.ts';
 import type { CellKey } from '../../records/scalars.ts';
 import { hashOf } from '../../text/canonical-json.ts';
-import type { CellEvidence, SweepEvidence } from './evidence.ts';
-import { type BrokenLimit, brokenLimits, type NewestValues } from './limits.ts';
+import {
+  type BrokenLimit,
+  type CellEvidence,
+  type NewestValues,
+  type SweepEvidence,
+  brokenLimits,
+} from './evidence.ts';
 
 /** Values of some metrics in one of the sweeps, or in the newest sweep that has each. */
 export function valuesAt(

@@ -1,8 +1,6 @@
-import { at } from '../../statistics/at.ts';
-import { type ChangePoint, cutHistory } from './change-points.ts';
-import { staysIn } from './levels.ts';
-import { type CellHistory, isBuildLuck } from './noise.ts';
-import { ALERTING, HISTORY } from './settings.ts';
+import { mannWhitneyP } from '../../statistics/p-values.ts';
+import { at, differences, medianIn, middleOf, scaleOf } from '../../statistics/order-statistics.ts';
+import { ALERTING, type CellHistory, HISTORY, isBuildLuck, logsOf, noiseOf } from './noise.ts';
 
 /** A change of level that is known to last. */
 interface LastingChange extends ChangePoint {
@@ -72,4 +70,218 @@ function isLasting(change: ChangePoint, sweeps: number, lookAt: (sweeps: number)
   return Array.from({ length: looks - 1 }, (_, past) => lookAt(sweeps - 1 - past)).every(({ changes }) =>
     changes.some((other) => Math.abs(other.night - night) <= ALERTING.moveSweeps),
   );
+}
+
+export interface ChangePoint {
+  /** First sweep at the new level. */
+  readonly night: number;
+  readonly index: number;
+  /** Log of the level before; `shift` is the difference of the next level. */
+  readonly before: number;
+  readonly shift: number;
+  /** How clear the change is; at least 1. */
+  readonly margin: number;
+}
+
+/**
+ * The places where the level of a history changed lastingly.
+ *
+ * In logarithms, as cycles where the clock explains the sweeps: noise from differences of neighbors, single outliers
+ * clipped, exact least-squares levels, boundaries without enough margin joined, known states taken out. The same
+ * sweeps give the same answer.
+ */
+export function findChangePoints(history: CellHistory): readonly ChangePoint[] {
+  return cutHistory(history).changes;
+}
+
+/** The levels of a history, and the changes between them. A short history has one level. */
+function cutHistory(history: CellHistory) {
+  const logs = logsOf(history);
+  const series = { logs, ...noiseOf(logs) };
+  const isLong = logs.length >= HISTORY.leastNights;
+  const { levels, margins } = clearLevels(series, isLong ? startsOf(series) : []);
+  const changes = levels.slice(1).map(({ from, median }: Level, boundary): ChangePoint => {
+    const before = levels[boundary]?.median ?? median;
+    const margin = margins[boundary] ?? 0;
+    return { night: history.nights[from] ?? from, index: from, before, shift: median - before, margin };
+  });
+  return { logs, sigma: series.sigma, changes };
+}
+
+/** The direction of a change by its sign. */
+export function directionOf(change: number, betterIs: 'lower' | 'higher'): 'slower' | 'faster' {
+  return change > 0 === (betterIs === 'lower') ? 'slower' : 'faster';
+}
+
+function startsOf({ clipped, sigma, slowFactor }: NoisySeries): readonly number[] {
+  const center = medianIn(clipped, 0, clipped.length);
+  const z = clipped.map((value) => (value - center) / sigma);
+  return segment(z, HISTORY.penalty * slowFactor * slowFactor * Math.log(z.length), HISTORY.leastLevel);
+}
+
+/**
+ * Cuts a series into levels by exact least squares. It minimizes the sum of squares plus `penalty` per cut, by dynamic
+ * programming over the start of the last level (optimal partitioning: Jackson et al. 2005). Of equal solutions, the
+ * earliest start wins.
+ * @param z series in units of its noise
+ * @param shortest shortest level in sweeps
+ * @returns starts of levels, except the first
+ */
+export function segment(z: Float64Array, penalty: number, shortest: number): number[] {
+  const n = z.length;
+  const sums = new Float64Array(n + 1);
+  /** Cost of the best cut before each index, less the sum of squares before it. */
+  const best = new Float64Array(n + 1).fill(Number.POSITIVE_INFINITY);
+  const back = new Float64Array(n + 1);
+  best[0] = -penalty;
+  for (let t = 1; t <= n; t += 1) {
+    const sum = at(sums, t - 1) + at(z, t - 1);
+    sums[t] = sum;
+    let least = Number.POSITIVE_INFINITY;
+    for (let start = 0; start <= t - shortest; start += 1) {
+      const difference = sum - (sums[start] ?? 0);
+      const total = (best[start] ?? Number.POSITIVE_INFINITY) - (difference * difference) / (t - start);
+      if (total >= least) continue;
+      least = total;
+      back[t] = start;
+    }
+    best[t] = least + penalty;
+  }
+  const starts: number[] = [];
+  for (let t = at(back, n); t > 0; t = at(back, t)) starts.push(t);
+  return starts.toReversed();
+}
+
+/** Sweeps `[from, to)` at one level. */
+interface Level {
+  readonly from: number;
+  readonly to: number;
+  readonly median: number;
+  /** Standard deviation from the median absolute deviation; 0 for a level that is too short. */
+  readonly deviation: number;
+}
+
+/** One value per sweep in logarithms. */
+interface NoisySeries {
+  readonly logs: Float64Array;
+  /** The logarithms with single outliers clipped. */
+  readonly clipped: Float64Array;
+  readonly sigma: number;
+  readonly slowFactor: number;
+}
+
+/**
+ * Levels with clear boundaries and without known states.
+ * @param starts starts of levels, except the first
+ * @returns `margins`: margin of the boundary between each level and the next, at least 1
+ */
+function clearLevels(series: NoisySeries, starts: readonly number[]) {
+  const edges = [0, ...starts, series.logs.length];
+  let cut = joinWeak(
+    series,
+    edges.slice(1).map((to, place) => levelOf(series, edges[place] ?? 0, to)),
+  );
+  for (let state = knownState(series, cut.levels); state !== -1; state = knownState(series, cut.levels)) {
+    cut = joinWeak(series, withoutState(series, cut.levels, state));
+  }
+  return cut;
+}
+
+function levelOf({ clipped }: NoisySeries, from: number, to: number): Level {
+  const own = clipped.slice(from, to);
+  const median = middleOf(own);
+  const apart = own.map((value) => Math.abs(value - median));
+  return { from, to, median, deviation: to - from < HISTORY.levelSweeps ? 0 : 1.4826 * middleOf(apart) };
+}
+
+/** Joins levels across the weakest boundary until all have a margin of 1. */
+function joinWeak(series: NoisySeries, all: readonly Level[]) {
+  for (let levels = all; ;) {
+    const margins = levels.slice(1).map((level, boundary) => marginOf(series, levels[boundary] ?? level, level));
+    const least = Math.min(...margins);
+    const weakest = margins.indexOf(least);
+    const [before, after] = [levels[weakest], levels[weakest + 1]];
+    if (least >= 1 || before === undefined || after === undefined) return { levels, margins };
+    levels = levels.toSpliced(weakest, 2, levelOf(series, before.from, after.to));
+  }
+}
+
+/**
+ * Joins a level with both neighbors, or, when it is the newest, with the previous one. Its values do not affect the
+ * median of the joined level.
+ */
+function withoutState(series: NoisySeries, levels: readonly Level[], index: number): readonly Level[] {
+  const around = levels.slice(index - 1, index + 2);
+  const kept = around.flatMap(({ from, to }, place) => (place === 1 ? [] : [...series.clipped.subarray(from, to)]));
+  const joined = levelOf(series, around[0]?.from ?? 0, around.at(-1)?.to ?? 0);
+  return levels.toSpliced(index - 1, around.length, { ...joined, median: middleOf(Float64Array.from(kept)) });
+}
+
+const JUST_UNDER = 0.99;
+
+/**
+ * Clearness of the boundary between two levels; below 1 there is none. It is the smallest of three measures in units of
+ * their thresholds: standard errors, standard deviations, relative change.
+ */
+function marginOf(series: NoisySeries, a: Level, b: Level): number {
+  const { clipped, logs, sigma, slowFactor } = series;
+  const { leastChange, leastDeviations, leastErrors, leastRankSweeps, medianError, near, rankP, rankSweeps } = HISTORY;
+  const noiseIn = (from: number, to: number, { deviation }: Level): number =>
+    Math.max(scaleOf(differences(clipped, 1, from, to), 0.6), HISTORY.noiseShare * sigma, deviation);
+  const shift = b.median - a.median;
+  const noiseA = noiseIn(Math.max(a.from, a.to - near), a.to, a);
+  const noiseB = noiseIn(b.from, Math.min(b.to, b.from + near), b);
+  const error = Math.sqrt((noiseA * noiseA) / (a.to - a.from) + (noiseB * noiseB) / (b.to - b.from));
+  const margin = Math.min(
+    Math.abs(shift) / (medianError * slowFactor * error) / leastErrors,
+    Math.abs(shift) / Math.max(noiseA, noiseB) / leastDeviations,
+    Math.abs(shift) / leastChange,
+  );
+  if (margin < 1) return margin;
+  const before = logs.subarray(Math.max(a.from, a.to - rankSweeps), a.to);
+  const after = logs.subarray(b.from, Math.min(b.to, b.from + rankSweeps));
+  const isShort = Math.min(before.length, after.length) < leastRankSweeps;
+  // A rank test does not distinguish the raw values of the two sides.
+  if (!isShort && mannWhitneyP(before, after) > rankP) return JUST_UNDER;
+  // Every sweep of a young newest level must lie beyond half of the shift.
+  const isYoung = b.to === logs.length && b.to - b.from < HISTORY.youngSweeps;
+  const isBeyond = (value: number): boolean => (value - a.median - shift / 2) * Math.sign(shift) > 0;
+  return isYoung && !after.every(isBeyond) ? JUST_UNDER : margin;
+}
+
+/**
+ * Index of the first level that is a recurring state rather than a change: a burst of outliers, a slower clock, the
+ * other of two modes. -1 when there is none.
+ */
+function knownState({ logs, sigma }: NoisySeries, levels: readonly Level[]): number {
+  const { backShare, burstSweeps, stateSweeps, stateDeviations, stateVisits, stayFactor } = HISTORY;
+  return levels.findIndex((level, index) => {
+    const [before, after] = [levels[index - 1], levels[index + 1]];
+    if (before === undefined) return false;
+    const shift = level.median - before.median;
+    const sweeps = level.to - level.from;
+    const isBack = after !== undefined && Math.abs(after.median - before.median) < backShare * Math.abs(shift);
+    if (isBack && sweeps < burstSweeps) return true;
+    if (sweeps > stateSweeps || Math.abs(shift) < stateDeviations * sigma) return false;
+    if (!isBack && after !== undefined) return false;
+    const tolerance = Math.max(HISTORY.similarShare * Math.abs(shift), sigma);
+    const stays = levels.flatMap(({ from, to, median }, other) =>
+      other === index ? [] : staysIn(logs, from, to, (log) => Math.abs(log - median - shift) <= tolerance),
+    );
+    return stays.length >= stateVisits && (isBack || sweeps <= Math.max(burstSweeps, stayFactor * Math.max(...stays)));
+  });
+}
+
+/** Lengths of the runs of consecutive sweeps in `[from, to)` that fulfil a condition. */
+function staysIn(logs: Float64Array, from: number, to: number, isThere: (log: number) => boolean): number[] {
+  const stays: number[] = [];
+  let stay = 0;
+  for (let sweep = from; sweep <= to; sweep += 1) {
+    if (sweep < to && isThere(at(logs, sweep))) stay += 1;
+    else {
+      if (stay > 0) stays.push(stay);
+      stay = 0;
+    }
+  }
+  return stays;
 }

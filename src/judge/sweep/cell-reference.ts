@@ -1,4 +1,4 @@
-import type { CellJudgement, CellSweep, Reported } from './judgement.ts';
+import type { CellJudgement, CellSweep, Reported } from './night-effect.ts';
 import type { JudgedCell } from './judged-cell.ts';
 import { Level } from './level.ts';
 import { RULES } from './settings.ts';
@@ -56,7 +56,7 @@ export class CellReference {
   /** @param isApart the sweep belongs to no level, and is slower or faster on its own */
   judgement(sweep: CellSweep, reported: Reported | null, isApart: boolean): CellJudgement {
     const { cell } = this;
-    const { held, isOnlyRunFarOff, known, noise, recent } = cell;
+    const { held, isOnlyRunFarOff, known, recent } = cell;
     const reference = this.#referenceBefore(sweep.place);
     const isNewest = recent === this.#level || reported !== null || held !== null;
     const isOfSweep = isNewest && (reported === null || reported.first === sweep.place);
@@ -74,7 +74,7 @@ export class CellReference {
       if (held !== null && known.sweepsToReport(held.mean) > 1) return 'same';
       if (this.#isOpen && isOff) return log > 0 ? 'slower' : 'faster';
       if (!isNewest || reported !== null || Math.abs(log) < change.reach) return 'same';
-      return noise.tail(log, 1 + 1 / reference.sweeps, extra) < RULES.unclearP ? 'unclear' : 'same';
+      return Math.abs(log) > RULES.unclearShare * cell.detectable(sweep) ? 'unclear' : 'same';
     };
     const second = known.second(recent.mean);
     return {

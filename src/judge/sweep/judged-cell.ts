@@ -1,5 +1,5 @@
 import type { CellNoise } from './cell-noise.ts';
-import type { CellSweep, Change, Reported } from './judgement.ts';
+import type { CellSweep, Change, Reported } from './night-effect.ts';
 import { KnownLevels, Level } from './level.ts';
 import { RULES } from './settings.ts';
 
@@ -37,10 +37,7 @@ export class JudgedCell {
     return (noise.offOf(RULES.oneSweepP * share, 1, 0) / noise.sd + NINE_IN_TEN) * unit;
   }
 
-  /**
-   * A change with its error and interval. The variance of the difference is scale * sd^2 + extra, for the mean of this
-   * many sweeps.
-   */
+  /** A difference with its noise: variance scale * sd^2 + extra, for the mean of this number of sweeps. */
   change(log: number, scale: number, extra: number, sweeps = 1): Change {
     const { noise } = this;
     const error = Math.sqrt(scale * noise.sd ** 2 + extra);

@@ -1,6 +1,4 @@
-import { at } from '../../statistics/at.ts';
-import { middleOfThree } from '../../statistics/median.ts';
-import { middleOf } from '../../statistics/order-statistics.ts';
+import { at, middleOf, middleOfThree } from '../../statistics/order-statistics.ts';
 import type { CellNoise } from './cell-noise.ts';
 import { RULES } from './settings.ts';
 
@@ -10,7 +8,7 @@ import { RULES } from './settings.ts';
  */
 const KEPT = 32;
 
-/** The mean of a level with so few sweeps is recomputed with each sweep. */
+/** Levels of at most this many sweeps are recomputed with each sweep. */
 const YOUNG = 8;
 const SCRATCH = new Float64Array(YOUNG);
 

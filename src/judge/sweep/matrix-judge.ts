@@ -1,9 +1,8 @@
-import { median } from '../../statistics/median.ts';
+import { median } from '../../statistics/order-statistics.ts';
 import { CellNoise, NoisePrior } from './cell-noise.ts';
 import { CellReference } from './cell-reference.ts';
 import { JudgedCell } from './judged-cell.ts';
-import type { CellJudgement, CellSweep, Control } from './judgement.ts';
-import { movedGroups, NightEffect } from './night-effect.ts';
+import { type CellJudgement, type CellSweep, type Control, NightEffect, movedGroups } from './night-effect.ts';
 import { RULES } from './settings.ts';
 
 export interface MatrixOptions {

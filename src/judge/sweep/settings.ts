@@ -87,8 +87,8 @@ export const RULES = {
    */
   openErrors: 2.5,
   intervalP: 0.05,
-  /** Tail probability at which a sweep near the reference is unclear but not reported. */
-  unclearP: 0.003,
+  /** A change of more than this share of the detectable one that is not reported is unclear. */
+  unclearShare: 0.65,
   /** A reference is the mean of at most this many of its first sweeps. */
   referenceSweeps: 20,
   /**

@@ -2,12 +2,10 @@ import * as z from 'zod';
 
 import { type Immutable, numberOrNull } from '../../records/scalars.ts';
 import type { LayerFacts } from '../layer-facts.ts';
+import { parseTactic } from '../layer-name.ts';
 import type { EngineConditions } from '../profiled-engine.ts';
-import { computedIn } from '../real-precision.ts';
-import { sumMs } from '../summarize-layers.ts';
-import { parseTactic } from '../tactic.ts';
-import { type GpuPeaks, peakFlops, peaksOf } from './gpu-peaks.ts';
-import { flopsOf, layerWork, type LayerWork, type NetworkWork } from './layer-work.ts';
+import { computedIn, sumMs } from '../summarize-layers.ts';
+import { type LayerWork, type NetworkWork, flopsOf, layerWork } from './layer-work.ts';
 
 const timeShare = z.number().min(0).max(1);
 
@@ -16,13 +14,13 @@ export const efficiencySchema = z.strictObject({
   flops: numberOrNull.describe(
     'FLOPs of matrix products and convolutions for one query; multiply and add count as two',
   ),
-  bytes: numberOrNull.describe('Read and written, each tensor once'),
+  bytes: numberOrNull.describe('Bytes read and written, counting each tensor once'),
   precision: z.string().nullable().describe('Precision of its matrix products'),
-  peakShare: numberOrNull.describe('Share of the dense peak of that precision at the clock, from 0 to 1'),
+  peakShare: numberOrNull.describe('Share of the dense peak of that precision at the GPU clock, from 0 to 1'),
   bandwidthShare: numberOrNull.describe('Share of the memory bandwidth; above 1 the data came from a cache'),
   flopPerByte: numberOrNull.describe('Arithmetic intensity'),
-  ridge: numberOrNull.describe('FLOP/byte from which on compute is the limit'),
-  bound: z.enum(['compute', 'memory']).nullable().describe('The side of the ridge that it lies on'),
+  ridge: numberOrNull.describe('FLOP/byte above which compute is the limit'),
+  bound: z.enum(['compute', 'memory']).nullable().describe('Its limit, by the side of the ridge'),
 });
 
 export type Efficiency = Immutable<z.infer<typeof efficiencySchema>>;
@@ -41,7 +39,7 @@ function layerEfficiency(layer: LayerFacts, { bytes, flops }: LayerWork, gpu: Cl
   const peak = precision === null ? null : peakOf(precision, gpu);
   const memory = gpu === null ? null : gpu.peaks.memoryGBs * 1e9;
   const flopPerByte = ratio(flops, bytes);
-  // Other work than matrix products runs outside of the tensor cores, at least as fast as in FP32.
+  // Other layers run outside of the tensor cores, at least as fast as in FP32.
   const ridge = ratio(flops === 0 ? peakOf('fp32', gpu) : peak, memory);
   return {
     flops,
@@ -77,16 +75,18 @@ function productPrecision(layer: LayerFacts): string | null {
 /** Efficiency of one query of an engine. */
 export const engineEfficiencySchema = z.strictObject({
   onnx: z.string().nullable().describe('The model whose nodes were counted'),
-  flops: numberOrNull.describe('FLOPs of all matrix products and convolutions; null if those of a node are unknown'),
+  flops: numberOrNull.describe('FLOPs of all matrix products and convolutions; null if one node is unknown'),
   gpu: z.string().nullable(),
   peakSource: z.string().nullable().describe('Who publishes the peaks of this GPU'),
-  smClockMhz: numberOrNull.describe('Clock that the peak is for'),
+  smClockMhz: numberOrNull.describe('Clock used for the peak'),
   clockFrom: z
     .enum(['measured', 'highest', 'published'])
     .nullable()
-    .describe('While it ran; else the highest of the card, as the driver or NVIDIA states it: shares are no smaller'),
+    .describe(
+      'measured: while it ran; highest: maximum by the driver; published: by NVIDIA. The last two give minimum shares',
+    ),
   knownShare: numberOrNull.describe('Share of the FLOPs in layers with a known precision'),
-  tflopsPerS: numberOrNull.describe('10^12 of those FLOPs a second'),
+  tflopsPerS: numberOrNull.describe('10^12 FLOPs per second'),
   peakShare: numberOrNull.describe(
     'Share of the dense peak, each layer by its precision; unknown layers count as zero',
   ),
@@ -97,7 +97,7 @@ export const engineEfficiencySchema = z.strictObject({
       farBelow: timeShare.describe('Time in layers that reach less than a tenth of both limits'),
     })
     .nullable()
-    .describe('Of the time of all layers, in those on either side of the ridge'),
+    .describe('Shares of the layer time on each side of the ridge'),
   missing: z.array(z.string()).describe('What is unknown, and why'),
 });
 
@@ -174,7 +174,7 @@ function timeSharesOf(layers: readonly LayerFacts[], each: readonly Efficiency[]
   };
 }
 
-/** Share of either roof below which a layer is far from both. */
+/** Share of either limit. */
 const FAR_BELOW = 0.1;
 
 const MOST_NAMED = 4;
@@ -211,4 +211,95 @@ function engineShare(layers: readonly Efficiency[], total: number | null, gpu: C
     tflopsPerS: total === null ? null : ratio(total / 1e12, seconds),
     peakShare: known === 0 ? null : ratio(atPeakS, seconds),
   };
+}
+
+/** Precisions of tensor cores; `fp32` runs without them. */
+const PEAK_PRECISIONS = ['fp32', 'tf32', 'fp16', 'bf16', 'fp8', 'int8', 'int4'] as const;
+
+type PeakPrecision = (typeof PEAK_PRECISIONS)[number];
+
+/** Dense FLOP of one SM per clock, without sparsity. Omits precisions that its tensor cores lack. */
+type PerClock = Readonly<Partial<Record<PeakPrecision, number>>>;
+
+const VOLTA: PerClock = { fp32: 128, fp16: 1024 };
+const TURING: PerClock = { fp32: 128, fp16: 1024, int8: 2048, int4: 4096 };
+const AMPERE: PerClock = { fp32: 128, tf32: 1024, fp16: 2048, bf16: 2048, int8: 4096, int4: 8192 };
+/** Graphics cards and cards with the same chips: A10, A40, RTX A6000. */
+const GA10X: PerClock = { fp32: 256, tf32: 512, fp16: 1024, bf16: 1024, int8: 2048, int4: 4096 };
+const ADA: PerClock = { ...GA10X, fp8: 2048 };
+/** GeForce cards run at half the rate when they accumulate in FP32, as TF32 and BF16 always do. */
+const GEFORCE_ADA: PerClock = { ...ADA, tf32: 256, bf16: 512 };
+const HOPPER: PerClock = { fp32: 256, tf32: 2048, fp16: 4096, bf16: 4096, fp8: 8192, int8: 8192 };
+
+interface GpuPeaks {
+  /** Names according to nvidia-smi, without `NVIDIA` or `Tesla`. */
+  readonly names: readonly string[];
+  readonly sms: number;
+  /** Boost clock in MHz, for which the peaks are published. */
+  readonly boostMhz: number;
+  /** The highest published clock of the card in MHz. */
+  readonly highestMhz: number;
+  readonly memoryGBs: number;
+  readonly perClock: PerClock;
+  readonly source: string;
+}
+
+const HOPPER_PAPER = 'NVIDIA H100 Tensor Core GPU Architecture (whitepaper)';
+const AMPERE_PAPER = 'NVIDIA A100 Tensor Core GPU Architecture (whitepaper), A100 datasheet';
+const GA102_PAPER = 'NVIDIA Ampere GA102 GPU Architecture (whitepaper)';
+const ADA_PAPER = 'NVIDIA Ada GPU Architecture (whitepaper)';
+
+/**
+ * Chips whose SMs, clock and peaks NVIDIA publishes. A card that is not listed has no peak. A test derives each
+ * published peak from SMs, operations and clock.
+ */
+export const GPU_PEAKS: readonly GpuPeaks[] = [
+  peaksRow(['H200'], 132, 1830, 4800, HOPPER, `${HOPPER_PAPER}; H200 datasheet`, 1980),
+  peaksRow(['H100 80GB HBM3'], 132, 1830, 3350, HOPPER, `${HOPPER_PAPER}; H100 datasheet`, 1980),
+  peaksRow(['H100 PCIe'], 114, 1620, 2000, HOPPER, `${HOPPER_PAPER}; H100 datasheet`, 1755),
+  peaksRow(['A100-SXM4-80GB'], 108, 1410, 2039, AMPERE, AMPERE_PAPER),
+  peaksRow(['A100 80GB PCIe'], 108, 1410, 1935, AMPERE, AMPERE_PAPER),
+  peaksRow(['A100-SXM4-40GB', 'A100-PCIE-40GB'], 108, 1410, 1555, AMPERE, AMPERE_PAPER),
+  peaksRow(['A30'], 56, 1440, 933, AMPERE, 'NVIDIA A30 datasheet and product brief'),
+  peaksRow(['A10'], 72, 1695, 600, GA10X, `NVIDIA A10 datasheet; ${GA102_PAPER}`),
+  peaksRow(['A40'], 84, 1740, 696, GA10X, `NVIDIA A40 datasheet; ${GA102_PAPER}`),
+  peaksRow(['RTX A6000'], 84, 1800, 768, GA10X, GA102_PAPER),
+  peaksRow(['L4'], 58, 2040, 300, ADA, `NVIDIA L4 datasheet; ${ADA_PAPER}`),
+  peaksRow(['L40S'], 142, 2520, 864, ADA, `NVIDIA L40S datasheet; ${ADA_PAPER}`),
+  peaksRow(['RTX 6000 Ada Generation'], 142, 2505, 960, ADA, `NVIDIA RTX 6000 Ada datasheet; ${ADA_PAPER}`),
+  peaksRow(['GeForce RTX 4090'], 128, 2520, 1008, GEFORCE_ADA, ADA_PAPER),
+  peaksRow(['T4'], 40, 1590, 320, TURING, 'NVIDIA Turing GPU Architecture (whitepaper); T4 datasheet'),
+  peaksRow(
+    ['V100-SXM2-16GB', 'V100-SXM2-32GB'],
+    80,
+    1530,
+    900,
+    VOLTA,
+    'NVIDIA Tesla V100 GPU Architecture (whitepaper)',
+  ),
+];
+
+function peaksRow(
+  names: readonly string[],
+  sms: number,
+  boostMhz: number,
+  memoryGBs: number,
+  perClock: PerClock,
+  source: string,
+  highestMhz = boostMhz,
+): GpuPeaks {
+  return { names, sms, boostMhz, highestMhz, memoryGBs, perClock, source };
+}
+
+/** Null for a card that is not in the table. @param name name from nvidia-smi or trtexec */
+export function peaksOf(name: string): GpuPeaks | null {
+  const short = name.replace(/^(?:(?:NVIDIA|Tesla) )+/, '').toLowerCase();
+  return GPU_PEAKS.find(({ names }) => names.some((known) => known.toLowerCase() === short)) ?? null;
+}
+
+/** Dense FLOP/s at a clock; null for a precision that its tensor cores lack. */
+export function peakFlops({ perClock, sms }: GpuPeaks, precision: string, clockMhz: number): number | null {
+  const known = PEAK_PRECISIONS.find((one) => one === precision);
+  const perSm = known === undefined ? undefined : perClock[known];
+  return perSm === undefined ? null : sms * perSm * clockMhz * 1e6;
 }

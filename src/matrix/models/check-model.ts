@@ -1,4 +1,4 @@
-import type { BuildShape } from '../../records/optimization-profile.ts';
+import type { BuildShape } from '../../records/cell.ts';
 import { type Mistake, formatMistake } from '../../errors.ts';
 import { type MatrixCell, onnxOf, type PlacedFile, type Placed } from '../matrix.ts';
 import {
@@ -189,10 +189,10 @@ export function modelNotes(cells: readonly MatrixCell[], models: FactsByModel): 
     const { dataDependentOps, controlFlowOps } = facts;
     const problems = [
       dataDependentOps.length > 0 && cell.inputs.kind === 'random'
-        ? `${opCountsText(dataDependentOps)}: how much work it is hangs on the values, and random inputs are like no real ones; give real ones (inputs: {INPUT: FILE})`
+        ? `${opCountsText(dataDependentOps)}: the amount of work depends on the values; random inputs mislead, give real ones (inputs: {INPUT: FILE})`
         : null,
       controlFlowOps.length > 0 && cell.cudaGraph
-        ? `${opCountsText(controlFlowOps)}: the host decides in between, so a CUDA graph is not likely to be captured or to help; measure with cudaGraph: off too`
+        ? `${opCountsText(controlFlowOps)}: the host evaluates them, so a CUDA graph is unlikely to be captured or to help; measure with cudaGraph: off too`
         : null,
     ];
     return problems.flatMap((problem) =>

@@ -1,16 +1,14 @@
 import type { SourcePosition } from '../../errors.ts';
 import { type CellInputs, DEFAULT_ROUTE, type Precision, type Shapes } from '../../records/cell.ts';
-import { foldedNote } from '../../text/note.ts';
-import { printable } from '../../text/printable.ts';
+import { foldedNote, printable } from '../../text/printable.ts';
 import { type OnnxTensorInfo, shapeText } from '../../tools/onnx/facts.ts';
 import type { EngineSource, HashedFiles, Placed } from '../matrix.ts';
 import { type Axes, readAxes } from '../points/axes.ts';
 import { type ShapeSet, shapeSet } from '../points/shapes.ts';
-import type { ConversionFile } from '../schema/conversion-schema.ts';
 import { type ModelHarness, readHarness } from '../schema/harness.ts';
 import type { BuildFile, MatrixFile, ModelFile, PluginsFile, PrecisionSource } from '../schema/schema.ts';
 import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
-import { readConversion } from './conversions.ts';
+import { type ConversionFile, readConversion } from './conversions.ts';
 
 export interface MatrixModel {
   readonly name: string;

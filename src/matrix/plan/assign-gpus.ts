@@ -1,7 +1,7 @@
 import type { Cell, KeyedCell } from '../../records/cell.ts';
-import type { Plan, PlannedBuild, PlannedCell } from '../../records/plan.ts';
-import { hashOf } from '../../text/canonical-json.ts';
-import { compareTexts } from '../../text/compare-texts.ts';
+import { type Plan, type PlannedBuild, type PlannedCell, buildRefsOf } from '../../records/plan.ts';
+import { compareTexts, hashOf } from '../../text/canonical-json.ts';
+import type { Shard } from '../../tools/slurm/states.ts';
 
 type Assignment = Readonly<Record<string, string>>;
 
@@ -57,7 +57,7 @@ function leastLoaded(loads: ReadonlyMap<string, number>): string {
 }
 
 /** @param known seconds of one timed run by cell; otherwise the plan's estimate counts */
-export function secondsByCell({ runs }: Plan, known?: ReadonlyMap<string, number>): Map<string, number> {
+function secondsByCell({ runs }: Plan, known?: ReadonlyMap<string, number>): Map<string, number> {
   const seconds = new Map<string, number>();
   for (const run of runs) {
     const { cellKey } = run;
@@ -71,7 +71,7 @@ export function planOfCells(plan: Plan, keys: ReadonlySet<string>): Plan {
   const cells = plan.cells.filter(({ cell }) => keys.has(cell.key));
   const runs = plan.runs.filter(({ cellKey }) => keys.has(cellKey));
   // If builds are compared, a cell has several.
-  const refs = new Set([...cells, ...runs].map(({ buildRef }) => buildRef));
+  const refs = new Set([...cells.map(({ buildRef }) => buildRef), ...runs.flatMap(buildRefsOf)]);
   const builds = plan.builds.filter(({ buildRef }) => refs.has(buildRef));
   const variantRefs = new Set(builds.map(({ variantRef }) => variantRef));
   const variants = plan.variants.filter(({ variantRef }) => variantRefs.has(variantRef));
@@ -82,7 +82,7 @@ export function planOfCells(plan: Plan, keys: ReadonlySet<string>): Plan {
  * Equal for cells that are compared: they differ only in precision, graph, transfers, spin wait, streams and options on
  * axes. They are measured on one GPU.
  */
-export function comparedWith({ inputs, model, shapes }: Cell): string {
+function comparedWith({ inputs, model, shapes }: Cell): string {
   return hashOf({ model, shapes, inputs });
 }
 
@@ -101,7 +101,7 @@ export function engineBuilds(builds: readonly PlannedBuild[]): PlannedBuild[] {
 }
 
 /** Duration of these steps in seconds, one after another. */
-export function estimateS(
+export function totalEstimateS(
   { builds, runs, variants }: Pick<Plan, 'builds' | 'runs' | 'variants'>,
   isReplay: boolean,
 ): number {
@@ -142,7 +142,7 @@ export function fitBudget(
   const buildsOf = Map.groupBy(plan.runs, ({ cellKey }) => cellKey);
   /** Several if builds are compared. */
   const missingBuilds = ({ cell, buildRef }: PlannedCell): string[] => {
-    const needed = (buildsOf.get(cell.key) ?? []).map((run) => run.buildRef);
+    const needed = (buildsOf.get(cell.key) ?? []).flatMap(buildRefsOf);
     return [...new Set([buildRef, ...needed])].filter((ref) => !built.has(ref));
   };
   const costOf = (entry: PlannedCell): number =>
@@ -182,4 +182,96 @@ function longestAgoFirst(cells: readonly PlannedCell[], measuredAt: ReadonlyMap<
     })
     .toSorted((a, b) => compareTexts(a.since, b.since))
     .flatMap(({ members }) => members.flatMap(({ key }) => byKey.get(key) ?? []));
+}
+
+interface Group {
+  readonly cells: readonly PlannedCell[];
+  readonly runsS: number;
+}
+
+/**
+ * Splits a plan into shards. Cells of one model with the same shapes are compared, so they stay together. Groups with a
+ * common engine share a shard while there is room.
+ * @param shardS approximate duration of a shard in seconds
+ * @param buildsTakeTime false for recordings
+ */
+export function shardPlan(plan: Plan, shardS: number, buildsTakeTime: boolean) {
+  const packed = packGroups(groupsOf(plan), shardS, buildsTakeTime ? BUILD_ESTIMATE_S : 0);
+  const shards: Shard[] = packed.map(({ groups, estimateS }, index) => ({
+    index,
+    cellKeys: groups.flatMap(({ cells }) => cells.map(({ cell }) => cell.key)),
+    estimateS,
+  }));
+  const shardOf = new Map(
+    shards.flatMap(({ cellKeys, index }) => cellKeys.map((key): [string, number] => [key, index])),
+  );
+  const ownRef = (buildRef: string, key: string): string => refOf(buildRef, shardOf.get(key) ?? 0);
+  const builds = shards.flatMap(({ cellKeys, index }) =>
+    planOfCells(plan, new Set(cellKeys)).builds.map((build) => ({ ...build, buildRef: refOf(build.buildRef, index) })),
+  );
+  return {
+    shards,
+    plan: {
+      ...plan,
+      builds,
+      cells: plan.cells.map((planned) => ({ ...planned, buildRef: ownRef(planned.buildRef, planned.cell.key) })),
+      runs: plan.runs.map(({ neighbor, ...run }) => ({
+        ...run,
+        buildRef: ownRef(run.buildRef, run.cellKey),
+        ...(neighbor && { neighbor: { ...neighbor, buildRef: ownRef(neighbor.buildRef, run.cellKey) } }),
+      })),
+    },
+  };
+}
+
+/**
+ * The part of one shard, group by group in the rounds of the plan. Compared cells stay interleaved, and an interrupted
+ * attempt leaves mostly complete cells.
+ */
+export function planOfShard(plan: Plan, { cellKeys }: Shard): Plan {
+  const part = planOfCells(plan, new Set(cellKeys));
+  const groupOf = new Map(part.cells.map(({ cell }) => [cell.key, comparedWith(cell)]));
+  const runsOf = Map.groupBy(part.runs, ({ cellKey }) => groupOf.get(cellKey) ?? '');
+  return { ...part, runs: [...runsOf.values()].flat() };
+}
+
+function refOf(buildRef: string, shard: number): string {
+  return hashOf({ buildRef, shard });
+}
+
+function groupsOf(plan: Plan): Group[] {
+  const runS = secondsByCell(plan);
+  const groups = Map.groupBy(plan.cells, ({ cell }) => comparedWith(cell));
+  return [...groups.values()].map((cells) => ({
+    cells,
+    runsS: cells.reduce((sum, { cell }) => sum + (runS.get(cell.key) ?? 0), 0),
+  }));
+}
+
+interface Packed {
+  readonly groups: readonly Group[];
+  readonly estimateS: number;
+}
+
+/** Packs groups by engine, so that groups with the same engine are adjacent. */
+function packGroups(groups: readonly Group[], shardS: number, buildS: number): Packed[] {
+  const byEngines = [...Map.groupBy(groups, enginesOf).values()].flat();
+  const packed: Packed[] = [];
+  for (const group of byEngines) {
+    const last = packed.at(-1);
+    const joined = last === undefined ? null : pack([...last.groups, group], buildS);
+    if (joined !== null && joined.estimateS <= shardS) packed.splice(-1, 1, joined);
+    else packed.push(pack([group], buildS));
+  }
+  return packed;
+}
+
+function pack(groups: readonly Group[], buildS: number): Packed {
+  const engines = new Set(groups.flatMap(({ cells }) => cells.map(({ buildRef }) => buildRef)));
+  const runsS = groups.reduce((sum, group) => sum + group.runsS, 0);
+  return { groups, estimateS: runsS + engines.size * buildS };
+}
+
+function enginesOf({ cells }: Group): string {
+  return [...new Set(cells.map(({ buildRef }) => buildRef))].toSorted().join(' ');
 }

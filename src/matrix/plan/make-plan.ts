@@ -1,4 +1,4 @@
-import { cellLabel } from '../../text/cell-label.ts';
+import { cellLabel } from '../../records/cell-label.ts';
 import { MatrixError, type Mistake } from '../../errors.ts';
 import { type Matrix, type MatrixCell, type MatrixHarness, onnxOf, type RunMethod } from '../matrix.ts';
 import type { Plan, PlannedBuild, PlannedCell, PlannedLimits, PlannedRun, PlannedVariant } from '../../records/plan.ts';
@@ -58,6 +58,8 @@ export interface PlanOptions {
 
 /** Overhead of trtexec in addition to warm-up and duration, in seconds (H200, 10.6: 0.4 to 0.7 s). */
 const OVERHEAD_S = 0.7;
+/** Until its neighbor is seen to run: its log is looked at once a second. */
+const NEIGHBOR_S = 1.2;
 const HARNESS_TIMEOUT_S = 3600;
 
 /**
@@ -69,7 +71,7 @@ export function makePlan(matrix: Matrix, cells: readonly MatrixCell[], dialect: 
   const mistakes: Mistake[] = [];
   const builds = new Map<string, PlannedBuild>();
   const variants = new Map<string, PlannedVariant>();
-  const planned = cells.map((entry) => {
+  const enginesOf = (entry: MatrixCell, most = Infinity) => {
     if (entry.harness !== null) return [{ entry, buildRef: '', number: 1, of: 1 }];
     const spelled = buildArgs(entry, dialect);
     mistakes.push(...spelled.mistakes);
@@ -77,13 +79,26 @@ export function makePlan(matrix: Matrix, cells: readonly MatrixCell[], dialect: 
     if (variant !== null) variants.set(variant.variantRef, variant);
     // A given engine is never rebuilt.
     const of = entry.build.source.kind === 'engine' ? 1 : options.builds;
-    return Array.from({ length: of }, (_, index) => {
+    return Array.from({ length: Math.min(of, most) }, (_, index) => {
       const build = plannedBuild(entry, spelled, variant, { number: index + 1, of }, options);
       if (!builds.has(build.buildRef)) builds.set(build.buildRef, build);
       return { entry, buildRef: build.buildRef, number: index + 1, of };
     });
-  });
+  };
+  const planned = cells.map((entry) => enginesOf(entry));
   const engines = planned.flat();
+  const neighborRefs = new Map(
+    cells.map(({ cell, neighbor }) => [cell.key, neighbor && enginesOf(neighbor, 1)[0]?.buildRef]),
+  );
+  const neighborOf = ({ cell, neighbor }: MatrixCell, timeoutS: number): Pick<PlannedRun, 'neighbor'> => {
+    const buildRef = neighborRefs.get(cell.key);
+    if (neighbor === undefined || buildRef === undefined) return {};
+    // It is ended with the run, and ends by itself where bench was killed.
+    const method = { ...neighbor.method, durationS: Math.ceil(timeoutS) };
+    const { args, mistakes: found } = runArgs({ ...neighbor, method }, dialect, 'timed');
+    mistakes.push(...found);
+    return { neighbor: { buildRef, args: args.filter((arg) => !arg.startsWith('--export')) } };
+  };
   const ofRepeats = Map.groupBy(engines, ({ entry }) => entry.repeats ?? options.repeats);
   const timed = [...ofRepeats].flatMap(([repeats, same]) => inRounds(same, repeats, options.seed, pairOf));
   const profiled = options.profile
@@ -101,7 +116,9 @@ export function makePlan(matrix: Matrix, cells: readonly MatrixCell[], dialect: 
       mistakes.push(...found);
       // Every round runs each build once.
       const repeat = (round - 1) * item.of + item.number;
-      return plannedRun(item.entry, item.buildRef, role, repeat, args);
+      const run = plannedRun(item.entry, item.buildRef, role, repeat, args);
+      const more = neighborOf(item.entry, run.timeoutS);
+      return { ...run, ...more, estimateS: run.estimateS + ('neighbor' in more ? NEIGHBOR_S : 0) };
     };
   const runs = [...timed.map(runOf('timed')), ...profiled.map(runOf('profile'))];
   if (mistakes.length > 0) throw new MatrixError(unique(mistakes));

@@ -2,8 +2,8 @@ import { ENV_AXIS, type Shapes } from '../../records/cell.ts';
 import type { Placed } from '../matrix.ts';
 import { namedAxis } from '../../records/axis.ts';
 import { printable } from '../../text/printable.ts';
-import { isSecret, SECRETS_ARE_INHERITED } from '../../text/secret-name.ts';
-import { MATRIX_DEFAULTS } from '../schema/defaults.ts';
+import { isSecret, SECRETS_ARE_INHERITED } from '../../text/redact.ts';
+import { MATRIX_DEFAULTS } from '../../records/matrix-defaults.ts';
 import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
 import { AXIS_NAMES, type AxesFile } from '../schema/schema.ts';
 import { isObject, shapeSet, type ShapeSet } from './shapes.ts';
@@ -76,7 +76,7 @@ function axisValues(name: string, value: unknown, path: SourcePath, list: Mistak
   const named = namedAxis(name);
   if (named !== undefined) {
     if (named.spell(word) !== null) return [word];
-    list.add(path, `${name}: ${printable(word)} is none of what it takes: ${named.takes}`);
+    list.add(path, `${name}: ${printable(word)} is not valid here: it takes ${named.takes}`);
     return [];
   }
   if (name.startsWith(ENV_AXIS)) {

@@ -2,9 +2,8 @@ import * as z from 'zod';
 
 import { MatrixError } from '../../errors.ts';
 import type { Immutable } from '../../records/scalars.ts';
-import { readSchema } from '../yaml/schema-mistakes.ts';
 import { MistakeList, sortMistakes } from '../yaml/source-node.ts';
-import { readYaml } from '../yaml/yaml-source.ts';
+import { readSchema, readYaml } from '../yaml/yaml-source.ts';
 
 function bothSides<Value extends z.ZodType>(value: Value) {
   return z.strictObject({ good: value, bad: value }).optional();

@@ -3,7 +3,7 @@ import type { Flags, Placed } from '../matrix.ts';
 import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import type { SourcePosition } from '../../errors.ts';
-import { namedAxis } from '../../records/axis.ts';
+import { namedAxis, NEIGHBOR } from '../../records/axis.ts';
 import type { AxisValue, Point } from './axes.ts';
 
 /** Options that the plan writes, with the setting to use instead. */
@@ -39,7 +39,7 @@ const OWNED_FLAGS: ReadonlyMap<string, string> = new Map(
     'build.timingCache': '--timingCacheFile',
     'build.memoryPoolsMib.workspace': '--workspace',
     'CUDA_VISIBLE_DEVICES in the environment': '--device',
-    'build.verbose: true, which has it in the log of the build': '--verbose',
+    'build.verbose: true, which writes it into the build log': '--verbose',
   }).flatMap(([setting, flags]) => flags.split(' ').map((flag) => [flag, setting] as const)),
 );
 
@@ -136,10 +136,10 @@ export function axisFlags(point: Point): Record<string, string> {
   return Object.fromEntries([...point].flatMap(([name, { value }]) => Object.entries(spelled(name, value))));
 }
 
-/** Options of a point, except settings of `run:`; `''` for an option without a value. */
+/** Without settings of `run:` and the neighbor; `''` for a flag without a value. */
 export function pointFlags(point: Point) {
   return [...point].flatMap(([name, { at, value }]) =>
-    name in METHOD_FLAGS
+    name in METHOD_FLAGS || name === NEIGHBOR
       ? []
       : Object.entries(spelled(name, value)).map(([flag, inner]) => ({ flag, value: inner, at })),
   );

@@ -1,4 +1,4 @@
-import { NAMED_AXES, namedAxis, type NamedAxis } from '../../records/axis.ts';
+import { NAMED_AXES, namedAxis, type NamedAxis, NEIGHBOR } from '../../records/axis.ts';
 import { ENV_AXIS, type Shapes } from '../../records/cell.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import type { ShapePlaces } from '../matrix.ts';
@@ -44,6 +44,7 @@ export function pointsOf(file: MatrixFile, models: readonly MatrixModel[], list:
     return { named, axes: readAxes(axes, path, list) };
   });
   checkNames(file, models, list);
+  checkNeighbors([shared, ...models.map(({ axes }) => axes), ...includes.map(({ axes }) => axes)], models, list);
   return models.map((model) => {
     const base = new Map([...shared, ...model.axes]);
     const more = includes
@@ -54,6 +55,18 @@ export function pointsOf(file: MatrixFile, models: readonly MatrixModel[], list:
     const points = isSmall ? blocks.flatMap((axes) => shapedPoints(model, axes, list)) : [];
     return { model, blocks, points };
   });
+}
+
+function checkNeighbors(all: readonly Axes[], models: readonly MatrixModel[], list: MistakeList): void {
+  const ours = models.filter(({ harness }) => harness === null).map(({ name }) => name);
+  for (const { at, value } of all.flatMap((axes) => axes.get(NEIGHBOR) ?? [])) {
+    const name = String(value);
+    if (name === 'none' || ours.includes(name)) continue;
+    const problem = models.some((model) => model.name === name)
+      ? `model "${name}" is measured by another program than trtexec, and cannot run next to one`
+      : `no model "${name}"${didYouMean(name, ['none', ...ours])}`;
+    list.addAt(at, `${NEIGHBOR}: ${problem}`);
+  }
 }
 
 /** Facts that a model of another harness may state even if its settings do not use them. */
@@ -221,7 +234,7 @@ function checkTwice(axes: readonly Place[], flags: readonly Place[], list: Mista
   for (const [name, axis] of Object.entries<NamedAxis>(NAMED_AXES)) {
     if (!axes.some(([stated = {}]) => name in stated)) continue;
     for (const [stated = {}, path] of [...axes, ...flags]) {
-      for (const flag of axis.flags.filter((each) => each in stated)) {
+      for (const flag of axis.flags.filter((each) => each !== name && each in stated)) {
         list.addAtKey([...path, flag], `${flag} is the axis ${name} already: state one of the two`);
       }
     }

@@ -1,5 +1,4 @@
-import type { Shapes } from '../../records/cell.ts';
-import type { BuildShapes } from '../../records/optimization-profile.ts';
+import type { BuildShapes, Shapes } from '../../records/cell.ts';
 import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
 import type { BuildFile, ShapeTemplate } from '../schema/schema.ts';
 import { didYouMean } from '../../text/nearest.ts';

@@ -1,5 +1,5 @@
 import { ENV_AXIS, keyedCell, PRECISIONS } from '../../records/cell.ts';
-import { isSecret, SECRETS_ARE_INHERITED } from '../../text/secret-name.ts';
+import { isSecret, SECRETS_ARE_INHERITED } from '../../text/redact.ts';
 import { isOneOf, isRecord } from '../../text/unknown-values.ts';
 import type { Driver } from '../../harnesses/driver.ts';
 import { findDriver } from '../../harnesses/registry.ts';

@@ -12,8 +12,8 @@ import {
   WEIGHTS,
 } from '../../records/axis.ts';
 import { PRECISIONS, PRECISION_ROUTES } from '../../records/cell.ts';
-import { LONGEST_NOTE } from '../../text/note.ts';
-import { conversionSchema } from './conversion-schema.ts';
+import { LONGEST_NOTE } from '../../text/printable.ts';
+import { conversionSchema } from '../models/conversions.ts';
 import { slurmSchema } from './slurm-schema.ts';
 
 /**
@@ -33,7 +33,7 @@ const dimension = z.union([wholeFrom(0), z.string().regex(/^[A-Za-z_]\w*$/)]);
 
 const shapeTemplate = z
   .union([z.array(dimension), z.string().regex(/^(?:\d+|[A-Za-wyz_]+)(?:x(?:\d+|[A-Za-wyz_]+))*$/), wholeFrom(1)])
-  .describe('Dimensions: [batch, 3, 224, 224] or 8x3x224x224. A word is an axis of that name.');
+  .describe('Dimensions: [batch, 3, 224, 224] or 8x3x224x224. A name refers to the axis of that name.');
 
 const shapeSet = z.record(z.string(), shapeTemplate).describe('The shape of each input, by input name');
 
@@ -51,7 +51,7 @@ const precisionSource = z
     conversionSchema,
   ])
   .describe(
-    'How a precision is reached: flag (trtexec --fp16, TensorRT up to 10.x), autocast or modelopt (made from the base model), those with their options ({via: modelopt, …}), or a file that has it',
+    'How a precision is reached: flag (trtexec --fp16, TensorRT up to 10.x), autocast or modelopt (both convert the base model), either with options ({via: modelopt, …}), or a file of this precision',
   );
 
 const precisions = z.partialRecord(z.enum(PRECISIONS), precisionSource).describe('How each precision is reached');
@@ -66,19 +66,19 @@ const flagValue = z.union([z.string(), z.number(), z.boolean()]);
 /** Axes for options of trtexec: see `records/axis.ts`. */
 const flagAxes = {
   runtime: oneOrMore(z.enum(RUNTIMES)).describe(
-    'The TensorRT runtime: full, or the smaller lean or dispatch, for which the engine is built version-compatible. Since 8.6. Default: full',
+    'The TensorRT runtime; for the smaller lean and dispatch, the engine is built version-compatible. Since 8.6. Default: full',
   ),
   weights: oneOrMore(z.enum(WEIGHTS)).describe(
-    'stripped: the engine is built without weights and takes them from the ONNX file when it is loaded; refittable: the engine can also take other weights. Since 10.14. Default: full',
+    'stripped: the engine takes its weights from the ONNX file when loaded; refittable: it can take others. Since 10.14. Default: full',
   ),
   weightBudget: oneOrMore(z.union([z.string(), z.number()])).describe(
-    'Weight streaming: off, auto, or the weights that stay on the GPU, as a share (50%) or a size (512M, 2G); all values use one engine that can stream. Since 10.0',
+    'Weight streaming: off, auto, or the budget of GPU memory, as a share (50%) or size (512M, 2G); all use one engine. Since 10.0',
   ),
   allocationStrategy: oneOrMore(z.enum(ALLOCATION_STRATEGIES)).describe(
     'Device memory of the execution context: static (for the largest shapes of all profiles), profile (of this one) or runtime (for the shapes that run). Since 10.0. Default: static',
   ),
   auxStreams: oneOrMore(wholeFrom(0).max(1000)).describe(
-    'Maximum number of auxiliary streams, for layers that can run at the same time. Since 8.6. Default: TensorRT decides',
+    'Maximum number of auxiliary streams, for layers that run at once. Since 8.6. Default: TensorRT decides',
   ),
   sparsity: oneOrMore(z.enum(SPARSITIES)).describe(
     'Kernels for structured sparsity; force prunes the weights. Default: disable',
@@ -91,11 +91,12 @@ const flagAxes = {
     'How the engine is read from its file; async since 10.7. Default: default',
   ),
   profilingVerbosity: oneOrMore(z.enum(PROFILING_VERBOSITIES)).describe(
-    'How much layer information the engine and its NVTX ranges contain; none has no layers, and the least effect on times. Default: detailed',
+    'Layer information in the engine and its NVTX ranges; none has no layers, and least effect on times. Default: detailed',
   ),
   device: oneOrMore(z.string()).describe(
-    'gpu, or a DLA core (dla0, dla1) with the GPU as fallback; CUDA graphs are off on a DLA. Default: gpu',
+    'gpu, or a DLA core (dla0, dla1) with the GPU as fallback, without CUDA graphs. Default: gpu',
   ),
+  with: oneOrMore(z.string().min(1)).describe('A model of the matrix that runs on the GPU meanwhile. Default: none'),
 } satisfies Readonly<Record<keyof typeof NAMED_AXES, z.ZodType>>;
 
 const namedAxes = {
@@ -116,7 +117,7 @@ const namedAxes = {
   env: z
     .record(z.string().regex(/^[A-Za-z_]\w*$/), oneOrMore(envValue))
     .describe(
-      'Environment variables: {NAME: [unset, "1"]}. Values are stored, so set no secrets here: programs inherit them from the environment of bench',
+      'Environment variables: {NAME: [unset, "1"]}. Values are stored: set no secrets here, which programs inherit from bench',
     ),
   shapes: oneOrMore(shapeSet).describe('Whole sets of shapes, where names and sizes change together'),
   ...flagAxes,
@@ -135,9 +136,7 @@ const axes = z
 
 const flags = z
   .record(z.string().regex(/^--?\w/), z.union([flagValue, z.array(z.string()).min(1)]))
-  .describe(
-    'trtexec flags and their values; true for a flag without a value, a list for one that may stand more than once',
-  );
+  .describe('trtexec flags and their values; true for a flag without a value, a list for a repeatable flag');
 
 const buildLimits = z
   .record(z.string(), z.union([wholeFrom(0), shapeTemplate]))
@@ -194,6 +193,9 @@ const method = z
     warmUpMs: z.number().min(0).describe('Warm-up of each run. Default: 200'),
     durationS: z.number().min(0).describe('Minimum duration of the timed part. Default: 3'),
     iterations: wholeFrom(1).describe('Minimum number of queries of each run. Default: 10'),
+    capture: wholeFrom(1).describe(
+      'For a profiler: this many queries, without warm-up and duration. Never compared or judged',
+    ),
     percentiles: z
       .array(z.number().gt(0).max(100))
       .min(1)
@@ -312,15 +314,12 @@ const gateSchema = z
     limits: z
       .array(z.union([limitText, limit]))
       .min(1)
-      .describe('Bounds of metrics, whatever the reference is: a broken one is reported until it holds'),
+      .describe('Absolute limits of metrics: bench reports a broken limit until it holds'),
     warn: z
       .array(z.union([metric, warning]))
       .min(1)
       .describe('Metrics or cells whose findings only warn; findings of build-time always only warn'),
-    against: z
-      .string()
-      .min(1)
-      .describe('The baseline that cells are judged against, in place of what was last accepted'),
+    against: z.string().min(1).describe('The baseline to judge cells against, instead of the last accepted level'),
     renamedFrom: z.string().min(1).describe('The earlier name of this matrix, whose sweeps belong to its history'),
     owners: z.array(owner).min(1).describe('Owners of cells'),
     notify: z

@@ -1,4 +1,4 @@
-import type { BuildShapes } from '../../records/optimization-profile.ts';
+import type { BuildShapes } from '../../records/cell.ts';
 import { NO_PHASE_LIMITS } from '../../records/time-limit.ts';
 import { printable } from '../../text/printable.ts';
 import { defined, keysOf } from '../../text/unknown-values.ts';
@@ -8,7 +8,7 @@ import type { MatrixModel } from '../models/models.ts';
 import { eachStated, type Point } from '../points/axes.ts';
 import { actsInBuild, actsInRun, flagText, readFlags, pointFlags } from '../points/flags.ts';
 import type { MistakeList } from '../yaml/source-node.ts';
-import { MATRIX_DEFAULTS } from './defaults.ts';
+import { MATRIX_DEFAULTS } from '../../records/matrix-defaults.ts';
 import type { BuildFile, MatrixFile, PluginsFile } from './schema.ts';
 
 /** Settings of the model override the common ones; maps are merged by key. */
@@ -76,6 +76,11 @@ export function readMethod(file: MatrixFile, point: Point, build: BuildRequest, 
   const again = Object.entries(build.flags).filter(([flag]) => findFlag(flag)?.phase === 'both');
   const settingOf = (name: 'durationS' | 'iterations' | 'warmUpMs'): number => {
     const value = point.get(name)?.value;
+    if (run.capture !== undefined) {
+      const isStated = value !== undefined || run[name] !== undefined;
+      if (isStated) list.add(['run', 'capture'], `excludes ${name}: a capture has no warm-up and no duration`);
+      return name === 'iterations' ? run.capture : 0;
+    }
     return typeof value === 'number' ? value : (run[name] ?? MATRIX_DEFAULTS[name]);
   };
   return {
@@ -86,7 +91,7 @@ export function readMethod(file: MatrixFile, point: Point, build: BuildRequest, 
     exportTimes: run.exportTimes ?? MATRIX_DEFAULTS.exportTimes,
     timeoutS: run.timeoutS ?? null,
     limits: { ...NO_PHASE_LIMITS, ...defined(file.timeouts ?? {}) },
-    minQueries: run.minQueries ?? MATRIX_DEFAULTS.minQueries,
+    minQueries: run.minQueries ?? Math.min(MATRIX_DEFAULTS.minQueries, run.capture ?? Infinity),
     minWarmUpQueries: run.minWarmUpQueries ?? MATRIX_DEFAULTS.minWarmUpQueries,
     flags: {
       ...Object.fromEntries(again),

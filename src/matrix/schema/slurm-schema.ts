@@ -2,9 +2,8 @@ import * as z from 'zod';
 
 import type { Immutable } from '../../records/scalars.ts';
 import { MatrixError } from '../../errors.ts';
-import { readSchema } from '../yaml/schema-mistakes.ts';
 import type { SourceEntry } from '../yaml/source-node.ts';
-import { readYaml } from '../yaml/yaml-source.ts';
+import { readSchema, readYaml } from '../yaml/yaml-source.ts';
 
 /** Excludes characters that could break a line or an argument list. */
 const name = z.string().regex(/^[\w.,-]+$/);

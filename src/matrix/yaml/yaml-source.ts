@@ -1,7 +1,21 @@
-import { type Alias, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
+import { type Alias, LineCounter, type Node, isAlias, isMap, isScalar, isSeq, parseDocument } from 'yaml';
+import * as z from 'zod';
+import type { $ZodIssue } from 'zod/v4/core';
 
 import type { Mistake, SourcePosition } from '../../errors.ts';
-import { emptyMap, type SourceEntry, type SourceNode } from './source-node.ts';
+import { didYouMean } from '../../text/nearest.ts';
+import {
+  type SourceEntry,
+  type SourceNode,
+  type SourcePath,
+  emptyMap,
+  keyPositionAt,
+  nodeAt,
+  pathText,
+  positionAt,
+  prune,
+  toValue,
+} from './source-node.ts';
 
 /** Aliases can make a small file enormous. */
 const MAX_NODES = 100_000;
@@ -108,4 +122,162 @@ function scalarValue(value: unknown): string | number | boolean | null {
     : value === null
       ? null
       : String(value);
+}
+
+/** Each round removes the faults of the previous one; after a few rounds, nothing sensible is left. */
+const MAX_ROUNDS = 10;
+
+/**
+ * Validates a file and finds every mistake at once: it removes invalid parts and checks the rest again, so that no
+ * mistake hides another.
+ * @returns `misspelt`: the maps with an unknown key
+ */
+export function readSchema<File>(root: SourceNode, schema: z.ZodType<File>) {
+  const mistakes: Mistake[] = [];
+  const misspelt: SourcePath[] = [];
+  const listed = new Set<string>();
+  const removed = new Set<string>();
+  let source = root;
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const result = schema.safeParse(toValue(source));
+    if (result.success) return { file: result.data, source, mistakes, misspelt };
+    const faults = result.error.issues.flatMap((issue) => faultsOf(issue, []));
+    misspelt.push(...faults.flatMap(({ key, path }) => (key === undefined ? [] : [path.slice(0, -1)])));
+    for (const fault of faults) {
+      // The part was wrong and removed, or a key next to it is unknown and probably a misspelling of the missing one.
+      const isExplained =
+        removed.has(pathText(fault.path)) ||
+        misspelt.some((map) => pathText(map) === pathText(fault.path.slice(0, -1)));
+      if (isExplained && nodeAt(source, fault.path) === null) continue;
+      mistakes.push({
+        at: fault.atKey ? keyPositionAt(source, fault.path) : positionAt(source, fault.path),
+        problem: problemOf(fault, source, schema, listed),
+        isCause: fault.key !== undefined,
+      });
+    }
+    const known = removed.size;
+    for (const { path } of faults) removed.add(pathText(path));
+    if (removed.size === known || removed.has(pathText([]))) break;
+    source = prune(source, removed);
+  }
+  return { file: null, source, mistakes, misspelt };
+}
+
+interface Fault {
+  readonly path: SourcePath;
+  readonly atKey: boolean;
+  readonly issue: $ZodIssue;
+  readonly key?: string;
+}
+
+/** One fault per wrong key; for a union, the faults of the alternative that was likely meant. */
+function faultsOf(issue: $ZodIssue, base: SourcePath): Fault[] {
+  const path = [...base, ...issue.path];
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({ path: [...path, key], atKey: true, issue, key }));
+  }
+  if (issue.code === 'invalid_union' && issue.errors.length > 0) {
+    const deepest = issue.errors
+      .map((alternative) => alternative.flatMap((inner) => faultsOf(inner, path)))
+      .toSorted((a, b) => depthOf(b) - depthOf(a) || a.length - b.length)[0];
+    if (deepest !== undefined && depthOf(deepest) > path.length) return deepest;
+  }
+  if (issue.code === 'invalid_key') {
+    return [{ path, atKey: true, issue, key: String(path.at(-1)) }];
+  }
+  return [{ path, atKey: false, issue }];
+}
+
+function depthOf(faults: readonly Fault[]): number {
+  return Math.max(0, ...faults.map(({ path }) => path.length));
+}
+
+/** @param listed lists of known keys that were already shown, because each is shown once */
+function problemOf({ path, issue, key }: Fault, source: SourceNode, schema: Schema, listed: Set<string>): string {
+  const name = path.filter((step) => typeof step === 'string').join('.') || 'the matrix';
+  const node = nodeAt(source, path);
+  const shown = node?.kind === 'scalar' ? JSON.stringify(node.value) : `a ${node?.kind ?? 'gap'}`;
+  if (key !== undefined) {
+    const allowed = allowedKeys(schema, path.slice(0, -1));
+    const meant = didYouMean(key, allowed);
+    const known = allowed.join(', ');
+    if (meant !== '' || known === '' || listed.has(known)) return `unknown key "${key}"${meant}`;
+    listed.add(known);
+    return `unknown key "${key}" (known: ${known})`;
+  }
+  if (node === null) return `${name} is missing`;
+  const words = allowedWords(issue);
+  if (words.length > 0) {
+    const guess = node.kind === 'scalar' ? guessOf(String(node.value), words) : '';
+    return `${name}: ${shown} is not one of ${words.join(', ')}${guess}`;
+  }
+  return `${name}: ${shown}: ${expectation(issue)}`;
+}
+
+/** By its letters, `no` is closer to `on` than to `off`. */
+const SWITCH_WORDS: Readonly<Record<string, string>> = {
+  yes: 'on',
+  y: 'on',
+  enabled: 'on',
+  no: 'off',
+  n: 'off',
+  disabled: 'off',
+};
+
+function guessOf(text: string, words: readonly string[]): string {
+  const meant = SWITCH_WORDS[text.toLowerCase()];
+  return meant !== undefined && words.includes(meant) ? `; did you mean "${meant}"?` : didYouMean(text, words);
+}
+
+function allowedWords(issue: $ZodIssue): string[] {
+  if (issue.code === 'invalid_value') return issue.values.map(String);
+  if (issue.code !== 'invalid_union') return [];
+  return [...new Set(issue.errors.flatMap((alternative) => alternative.flatMap(allowedWords)))];
+}
+
+function expectation(issue: $ZodIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `a ${issue.expected === 'array' ? 'list' : issue.expected} is needed`;
+    case 'too_small':
+      return issue.origin === 'array'
+        ? 'the list is empty'
+        : `must be ${issue.inclusive === true ? 'at least' : 'more than'} ${issue.minimum}`;
+    case 'too_big':
+      return `must be at most ${issue.maximum}`;
+    case 'invalid_format':
+      return issue.message.startsWith('Invalid') ? 'is not written as it must be' : issue.message;
+    case 'invalid_union': {
+      const kinds = issue.errors.flat().flatMap((inner) => (inner.code === 'invalid_type' ? [inner.expected] : []));
+      return kinds.length > 0 ? `${[...new Set(kinds)].join(' or ')} is needed` : 'is not valid here';
+    }
+    default:
+      return issue.message;
+  }
+}
+
+function allowedKeys(schema: Schema, path: SourcePath): string[] {
+  return keysOf(path.reduce<Schema | null>((above, step) => childOf(above, String(step)), schema));
+}
+
+type Schema = z.core.$ZodType;
+
+function keysOf(schema: Schema | null): string[] {
+  if (schema instanceof z.ZodOptional) return keysOf(schema.unwrap());
+  if (schema instanceof z.ZodUnion) return schema.options.flatMap(keysOf);
+  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+}
+
+/** The values allowed at a key or in a list; null where the schema allows none. */
+function childOf(schema: Schema | null, step: string): Schema | null {
+  if (schema instanceof z.ZodOptional) return childOf(schema.unwrap(), step);
+  if (schema instanceof z.ZodRecord) return schema.valueType;
+  if (schema instanceof z.ZodArray) return schema.element;
+  if (schema instanceof z.ZodUnion) {
+    const children = schema.options.map((option) => childOf(option, step));
+    return children.find((child) => child !== null) ?? null;
+  }
+  if (!(schema instanceof z.ZodObject)) return null;
+  const { catchall } = schema.def;
+  return schema.shape[step] ?? (catchall === undefined || catchall instanceof z.ZodNever ? null : catchall);
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import type Database from 'better-sqlite3';
 
-import { sha256OfFileSync } from '../../artefacts/files.ts';
+import { sha256OfFileSync } from '../../files/files.ts';
 import { errorCode } from '../../errors.ts';
 import { readFrom } from './open-to-read.ts';
 import { isRecord } from '../../text/unknown-values.ts';

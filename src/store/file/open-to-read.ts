@@ -178,7 +178,7 @@ function temporaryFolder(): string {
 function noCopy(where: string, error: unknown): StoreAccessError {
   const why = errorCode(error) || String(error);
   return new StoreAccessError(
-    `a store that may only be read is read from a copy, and ${where} takes none (${why}): set TMPDIR to a folder with room`,
+    `bench reads a read-only store from a copy, and ${where} takes none (${why}): set TMPDIR to a folder with room`,
     { cause: error },
   );
 }
@@ -193,7 +193,7 @@ function copyFiles(path: string, copy: string): void {
     }
     if (stateOf(path) === before) return;
     if (attempt === COPY_TRIES) {
-      throw new StoreAccessError(`${path}: was written to each time it was copied; try again`);
+      throw new StoreAccessError(`${path}: changed during each copy; try again`);
     }
   }
 }

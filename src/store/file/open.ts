@@ -10,9 +10,8 @@ import { DiskFullError, StoreAccessError, StoreError } from '../../errors.ts';
 import { fullDisk } from '../../process/disk-space.ts';
 import { appliedMigration, copyBeforeMigration, isOfAnotherProgram, newestMigration } from './migrations.ts';
 import { mayWriteStore, memoryCopy, openToRead, privateCopy } from './open-to-read.ts';
-import { StoreFile } from './store-file.ts';
+import { StoreFile, isAccessProblem, sqliteRefusal } from './store-file.ts';
 import * as schema from '../schema.ts';
-import { isAccessProblem, sqliteRefusal } from '../verify/sqlite-problems.ts';
 
 export type StoreDatabase = BetterSQLite3Database<typeof schema> & { readonly $client: Database.Database };
 
@@ -113,7 +112,7 @@ function refuseMissing(path: string): void {
 function refuseReadOnly(path: string): void {
   if (!existsSync(path) || statSync(path).isDirectory() || mayWriteStore(path)) return;
   throw new StoreAccessError(
-    `${path}: may only be read: this command needs write access to the file and its folder; ask for it, or name another store with --db`,
+    `${path}: is read-only: this command needs write access to the file and its folder; ask for it, or name another store with --db`,
   );
 }
 

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import * as z from 'zod';
 
-import { nameProblem } from '../../artefacts/attachment.ts';
+import { nameProblem } from '../../files/layout.ts';
 import { StoreError } from '../../errors.ts';
 import { count } from '../../records/output-parts.ts';
 import type { SweepId } from '../../records/scalars.ts';
@@ -207,7 +207,7 @@ function refuseDamaged(client: Client): void {
   }
   for (const { table, parent, rows } of brokenReferences(client, 'other')) {
     throw new StoreError(
-      `the other store is damaged: ${rows} rows of ${table} refer to ${parent} that it lacks; \`bench db verify\` says more of it`,
+      `the other store is damaged: ${rows} rows of ${table} refer to ${parent} that it lacks; \`bench db verify\` shows the details`,
     );
   }
 }

@@ -60,7 +60,7 @@ export function brokenReferences(client: Database.Database, database: 'main' | '
 /** Rows with the same ID and different content in two stores; those of this store stayed. */
 export const mergeConflict = z.strictObject({
   table: z.string(),
-  columns: z.array(z.string()).describe('Columns that differ; none if the run exists here without this row'),
+  columns: z.array(z.string()).describe('Columns that differ; empty if the run exists here without this row'),
   rows: count,
   examples: z.array(z.string()).describe('Ids of some of them'),
 });

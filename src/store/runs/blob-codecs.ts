@@ -2,7 +2,7 @@ import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 
 import * as z from 'zod';
 
-import type { EngineLayer } from '../../layers/layer-info.ts';
+import type { EngineLayer } from '../../records/layer-info.ts';
 import type { LayerProfile, LayerTime } from '../../trtexec/log/parsed-log.ts';
 import { QUERY_TIME_COLUMNS, type QueryTimeColumn, type QueryTimes } from '../../trtexec/run-facts.ts';
 import { joinPieces, LargeTimes, packTimes, unpackTimes } from '../../trtexec/samples/large-times.ts';

@@ -97,21 +97,6 @@ export function methodOf(db: StoreDatabase, runId: RunId, cell: Cell | null): Me
   return trtexecMethod(cell, argv, facts);
 }
 
-/** Programs other than trtexec that measured a sweep, with their versions; null if not stated. */
-export function harnessVersionsOf(
-  db: StoreDatabase,
-  sweepId: SweepId,
-): { readonly harness: string; readonly version: string | null }[] {
-  const { harness, harnessVersion } = runMethods;
-  return db
-    .selectDistinct({ harness, version: harnessVersion })
-    .from(runMethods)
-    .innerJoin(runs, eq(runs.runId, runMethods.runId))
-    .where(eq(runs.sweepId, sweepId))
-    .orderBy(harness, harnessVersion)
-    .all();
-}
-
 export function storedMetrics(db: StoreDatabase): CustomMetricId[] {
   return db
     .selectDistinct({ metric: runValues.metric })

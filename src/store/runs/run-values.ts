@@ -40,6 +40,7 @@ export function runValues(db: StoreDatabase, metrics: readonly MetricId[]) {
     .innerJoin(sweeps, eq(sweeps.sweepId, runs.sweepId))
     .leftJoin(measurements, eq(measurements.runId, runs.runId))
     .leftJoin(runTelemetry, eq(runTelemetry.runId, runs.runId))
+    .leftJoin(builds, eq(builds.buildId, runs.buildId))
     .$dynamic();
 }
 
@@ -100,6 +101,7 @@ function rowsOf(db: StoreDatabase, metrics: readonly MetricId[], which: SQL | un
     .from(runs)
     .leftJoin(measurements, eq(measurements.runId, runs.runId))
     .leftJoin(runTelemetry, eq(runTelemetry.runId, runs.runId))
+    .leftJoin(builds, eq(builds.buildId, runs.buildId))
     .where(and(which, isNotNull(cellKey)))
     .toSQL();
   return db.$client
@@ -176,7 +178,7 @@ export function isCellAmong(cellKeys: readonly CellKey[]): SQL {
   return sql`+${runs.cellKey} in (select value from json_each(${JSON.stringify(cellKeys)}))`;
 }
 
-/** SQL for the printed value of a metric of a run, in statements with the tables `runs` and `measurements`. */
+/** SQL for a run's printed value of a metric, in a statement with the tables that `runValues` joins. */
 export function printedValue(metric: MetricId): SQL<number | null> {
   const ofHarness = () =>
     sql<number | null>`(select ${harnessValues.value} from ${harnessValues}
@@ -189,12 +191,11 @@ export function printedValue(metric: MetricId): SQL<number | null> {
     case 'timeStatistics':
       return statisticOf(stored.of, stored.column);
     case 'builds':
-      return sql`(select ${builds[stored.column]} from ${builds} where ${builds.buildId} = ${runs.buildId})`;
+      return sql`${builds[stored.column]}`;
     case 'runTelemetry':
-      return sql`(select ${runTelemetry[stored.column]} from ${runTelemetry} where ${runTelemetry.runId} = ${runs.runId})`;
+      return sql`${runTelemetry[stored.column]}`;
     case 'energy':
-      return sql`(select 1000 * ${runTelemetry.powerW} / nullif(${measurements[stored.over]}, 0) from ${runTelemetry}
-        where ${runTelemetry.runId} = ${runs.runId})`;
+      return sql`1000 * ${runTelemetry.powerW} / nullif(${measurements[stored.over]}, 0)`;
     case 'runHints':
       // A cross join fixes the join order, because few logs have such a line while a build may have years of runs.
       return stored.of === 'run'
@@ -205,9 +206,8 @@ export function printedValue(metric: MetricId): SQL<number | null> {
     case 'runValues':
       return ofHarness();
     case 'accuracies':
-      return sql`(select 100 * ${accuracies.relativeError}
-        from ${builds} join ${accuracies} on ${accuracies.variantSha256} = ${builds.modelSha256}
-        where ${builds.buildId} = ${runs.buildId} order by ${accuracies.measuredAt} desc limit 1)`;
+      return sql`(select 100 * ${accuracies.relativeError} from ${accuracies}
+        where ${accuracies.variantSha256} = ${builds.modelSha256} order by ${accuracies.measuredAt} desc limit 1)`;
   }
 }
 

@@ -3,10 +3,10 @@ import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
 
 import { CELL_KEY_VERSION, type KeyedCell } from '../../records/cell.ts';
 import { hashOf } from '../../text/canonical-json.ts';
-import { TIMED_METRICS, type TimeStatistics } from '../../records/measurement.ts';
+import { TIMED_METRICS, type TimeStatistics } from '../../records/harness.ts';
 import { outcomeReason } from '../../records/outcome.ts';
 import type { RunRecord } from '../../records/run.ts';
-import { commandLineSection } from '../builds/loaded-engines.ts';
+import { commandLineSection } from '../builds/builds.ts';
 import { immediately, type StoreDatabase } from '../file/open.ts';
 import { encodeLayers, encodeSamples } from './blob-codecs.ts';
 import { recordTry } from './runs.ts';
@@ -182,10 +182,7 @@ export class RunWriter {
   }
 }
 
-/**
- * A prepared insert of whole rows, which costs little more than the statement itself. drizzle builds its insert again
- * for each row.
- */
+/** Of whole rows, at little more than the cost of the statement itself: drizzle builds its own insert for each row. */
 function preparedInsert({ $client }: StoreDatabase, table: SQLiteTable): (row: object) => void {
   const columns = Object.entries(getTableColumns(table));
   const names = columns.map(([, column]) => `"${column.name}"`).join(', ');

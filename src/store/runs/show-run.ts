@@ -1,19 +1,18 @@
-import { and, asc, desc, eq, getTableColumns, like } from 'drizzle-orm';
+import { and, asc, desc, eq, getTableColumns, inArray, isNull, like, lt } from 'drizzle-orm';
 
+import type { Attachment } from '../../files/layout.ts';
 import { boundOf } from '../../judge/bound.ts';
-import { TIMED_METRICS, type TimedMetric, type TimeStatistics } from '../../records/measurement.ts';
+import { TIMED_METRICS, type TimeStatistics, type TimedMetric } from '../../records/harness.ts';
+import type { MetricId } from '../../records/metric.ts';
 import type { Outcome } from '../../records/outcome.ts';
-import type { QueryTimes } from '../../trtexec/run-facts.ts';
+import type { BuildId, CellKey, RunId, SweepId } from '../../records/scalars.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
-import { attachmentsOf } from './attachments.ts';
-import { attemptsOf, ofSweep, outcomeFrom } from './runs.ts';
-import type { StoreDatabase } from '../file/open.ts';
+import type { QueryTimes } from '../../trtexec/run-facts.ts';
 import { findCells } from '../cells.ts';
-import { flagsOfRun, methodOf, telemetryOf, valuesOfRun } from './run-facts.ts';
-import { hintsOf } from './layer-runs.ts';
-import { decodeLayers, decodeSamples, type StoredLayers } from './blob-codecs.ts';
+import type { StoreDatabase } from '../file/open.ts';
 import {
   artefacts,
+  attachments,
   builds,
   environments,
   invocations,
@@ -22,7 +21,10 @@ import {
   runs,
   timeStatistics,
 } from '../schema.ts';
-import type { BuildId, CellKey, RunId } from '../../records/scalars.ts';
+import { type StoredLayers, decodeLayers, decodeSamples } from './blob-codecs.ts';
+import { hintsOf } from './layer-runs.ts';
+import { flagsOfRun, methodOf, telemetryOf, valuesOfRun } from './run-facts.ts';
+import { attemptsOf, ofSweep, outcomeFrom } from './runs.ts';
 
 /** All stored data of a run, except its samples. */
 export type ShownRun = NonNullable<ReturnType<typeof showRun>>;
@@ -154,4 +156,102 @@ function statisticsOf(db: StoreDatabase, runId: RunId): Record<string, TimeStati
     return [[metric, { min, max, mean, median, percentiles }]];
   });
   return Object.fromEntries(entries);
+}
+
+export interface PlacedAttachment extends Attachment {
+  readonly sweepId: SweepId;
+}
+
+/** Also replaces a pruned attachment of that name. */
+export function saveAttachment(db: StoreDatabase, attachment: Attachment): void {
+  db.insert(attachments)
+    .values(attachment)
+    .onConflictDoUpdate({ target: [attachments.runId, attachments.name], set: { ...attachment } })
+    .run();
+}
+
+export function attachmentsOf(db: StoreDatabase, runId: RunId): Attachment[] {
+  return db
+    .select()
+    .from(attachments)
+    .where(eq(attachments.runId, runId))
+    .orderBy(asc(attachments.attachedAt), asc(attachments.name))
+    .all();
+}
+
+function placed(db: StoreDatabase) {
+  return db
+    .select({ ...getTableColumns(attachments), sweepId: runs.sweepId })
+    .from(attachments)
+    .innerJoin(runs, eq(runs.runId, attachments.runId))
+    .$dynamic();
+}
+
+export function attachmentsOfCell(
+  db: StoreDatabase,
+  cellKey: CellKey,
+  kind: Attachment['kind'],
+  sweepIds: readonly SweepId[] | null,
+): PlacedAttachment[] {
+  const ofSweeps = sweepIds === null ? undefined : inArray(runs.sweepId, [...sweepIds]);
+  return placed(db)
+    .where(and(eq(runs.cellKey, cellKey), eq(attachments.kind, kind), isNull(attachments.prunedAt), ofSweeps))
+    .orderBy(desc(attachments.attachedAt), desc(attachments.name))
+    .all();
+}
+
+export function keptAttachments(db: StoreDatabase, sweepIds: readonly SweepId[]): PlacedAttachment[] {
+  return placed(db)
+    .where(and(inArray(runs.sweepId, [...sweepIds]), isNull(attachments.prunedAt)))
+    .orderBy(asc(attachments.runId), asc(attachments.name))
+    .all();
+}
+
+/** Oldest first. */
+export function attachmentsBefore(db: StoreDatabase, before: string): PlacedAttachment[] {
+  return placed(db)
+    .where(and(lt(attachments.attachedAt, before), isNull(attachments.prunedAt)))
+    .orderBy(asc(attachments.attachedAt), asc(attachments.runId), asc(attachments.name))
+    .all();
+}
+
+/** Recorded before the file is removed, so that a kill leaves only files known to be obsolete. */
+export function markPruned(
+  db: StoreDatabase,
+  { runId, name }: Pick<Attachment, 'runId' | 'name'>,
+  prunedAt: string,
+): void {
+  db.update(attachments)
+    .set({ prunedAt })
+    .where(and(eq(attachments.runId, runId), eq(attachments.name, name)))
+    .run();
+}
+
+const COLUMNS = { gpuComputeMs: 'computeMs', latencyMs: 'latencyMs' } as const;
+
+/** The queries of runs in one metric. */
+export interface RunQueries {
+  readonly metric: keyof typeof COLUMNS;
+  /** Number of runs that kept their queries. */
+  readonly runs: number;
+  /** In milliseconds; not empty. */
+  readonly values: readonly number[];
+}
+
+/** Queries of the runs, pooled in order; null if the metric is not timed per query, or if no run kept queries. */
+export function queryTimes(db: StoreDatabase, runIds: readonly RunId[], metric: MetricId): RunQueries | null {
+  const timed = metric === 'p99Ms' ? 'latencyMs' : metric;
+  if (timed !== 'gpuComputeMs' && timed !== 'latencyMs') return null;
+  const columns = runIds.flatMap((runId) => readable(db, runId)?.columns[COLUMNS[timed]] ?? []);
+  const kept = columns.filter(({ length }) => length > 0);
+  return kept.length === 0 ? null : { metric: timed, runs: kept.length, values: kept.flatMap((own) => [...own]) };
+}
+
+/** Null for missing and damaged samples, on which nothing else of the run depends. */
+function readable(db: StoreDatabase, runId: RunId): ReturnType<typeof runSamples> {
+  try {
+    return runSamples(db, runId);
+  } catch {
+    return null;
+  }
 }

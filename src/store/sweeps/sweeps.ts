@@ -2,8 +2,8 @@ import { and, asc, desc, eq, getTableColumns, like, max, min, ne, sql, type SQL 
 import * as z from 'zod';
 
 import type { KeyedCell } from '../../records/cell.ts';
-import { type GateSettings, gateSettingsSchema, NO_GATE } from '../../records/gate-settings.ts';
-import { type PlannedPairs, plannedPairsSchema } from '../../records/gate-settings.ts';
+import { type GateSettings, gateSettingsSchema, NO_GATE } from '../../records/gated-metric.ts';
+import { type PlannedPairs, plannedPairsSchema } from '../../records/gated-metric.ts';
 import type { RunId, SweepId, CellKey } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { baselines } from '../annotations-schema.ts';

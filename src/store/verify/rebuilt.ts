@@ -19,12 +19,12 @@ const RESTORED = [
   'acknowledgements',
   'judged_sweeps',
 ] as const;
-/** No artefact records the notifications. */
+/** No artefact records who was notified. */
 const NOT_RESTORED: Readonly<Record<string, readonly string[]>> = { findings: ['"notified_at"'] };
 
 export const comparedTable = z.strictObject({
   table: z.string(),
-  rows: count.describe('Compared with what the artefacts give'),
+  rows: count.describe('Rows compared with the artefacts'),
   notComparable: count.describe('Rows without artefacts'),
 });
 

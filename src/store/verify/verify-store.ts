@@ -6,7 +6,7 @@ import { appliedMigration, newestMigration } from '../file/migrations.ts';
 import { openToRead } from '../file/open-to-read.ts';
 import { refuseForeign } from '../file/open.ts';
 import { brokenReferences } from '../merge/tables.ts';
-import { sqliteRefusal } from './sqlite-problems.ts';
+import { sqliteRefusal } from '../file/store-file.ts';
 
 const DAMAGE_KINDS = [
   'file',

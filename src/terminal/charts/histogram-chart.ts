@@ -1,6 +1,5 @@
-import { type Bins, binsFor, binsOver, countIn } from '../../statistics/histogram.ts';
-import { quantileSorted, trtexecPercentile } from '../../statistics/quantile.ts';
-import { ticks } from '../../statistics/ticks.ts';
+import { type Bins, binsFor, binsOver, countIn, ticks } from '../../statistics/histogram.ts';
+import { quantileSorted, trtexecPercentile } from '../../statistics/order-statistics.ts';
 import type { Look } from '../look.ts';
 import { count, formatMs, formatPercent } from '../numbers.ts';
 import { dotted, padEnd, textWidth, wrapHanging } from '../text-width.ts';

@@ -1,4 +1,4 @@
-import { median } from '../../statistics/median.ts';
+import { median } from '../../statistics/order-statistics.ts';
 
 /** An odd number of blocks, so that the level lies in the middle of one. */
 const BLOCKS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇'];

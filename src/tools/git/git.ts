@@ -1,5 +1,6 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+
 import { type Answer, ask, problemOf } from '../../process/ask.ts';
 import { type GitState, NO_GIT } from '../../records/sweep.ts';
 
@@ -128,4 +129,86 @@ export async function removeWorktrees(repository: string, folder: string): Promi
   const names = await readdir(folder).catch((): string[] => []);
   for (const name of names) await removeWorktree(repository, join(folder, name));
   await rm(folder, { recursive: true, force: true });
+}
+
+/** The web address of a repository. */
+export interface Forge {
+  readonly kind: keyof typeof PATHS;
+  /** `https://github.com/acme/bench`, without user and password. */
+  readonly url: string;
+}
+
+const PATHS = {
+  github: { commit: (id: string) => `commit/${id}`, compare: (a: string, b: string) => `compare/${a}...${b}` },
+  gitlab: { commit: (id: string) => `-/commit/${id}`, compare: (a: string, b: string) => `-/compare/${a}...${b}` },
+  gitea: { commit: (id: string) => `commit/${id}`, compare: (a: string, b: string) => `compare/${a}...${b}` },
+  bitbucket: {
+    commit: (id: string) => `commits/${id}`,
+    compare: (a: string, b: string) => `branches/compare/${b}..${a}`,
+  },
+} as const;
+
+const HOSTS: Readonly<Record<string, Forge['kind']>> = {
+  'github.com': 'github',
+  'gitlab.com': 'gitlab',
+  'bitbucket.org': 'bitbucket',
+  'codeberg.org': 'gitea',
+  'gitea.com': 'gitea',
+};
+
+/** The first word of a company's host names its software: `gitlab.acme.com`. */
+const OWN_HOSTS: Readonly<Record<string, Forge['kind']>> = {
+  github: 'github',
+  gitlab: 'gitlab',
+  gitea: 'gitea',
+  forgejo: 'gitea',
+};
+
+/** Matches `git@host:path`, which is not a URL. */
+const SCP = /^(?:[\w.-]+@)?(?<host>[\w.-]+):(?<path>[^/].*)$/;
+
+/**
+ * @param remote URL of a remote, as git prints it: `https:`, `http:`, `ssh:`, `git:`, or `user@host:path`
+ * @returns null for a host that is not a known forge, because a guessed link would be wrong
+ */
+export function forgeOf(remote: string): Forge | null {
+  const place = placeOf(remote.trim());
+  if (place === null) return null;
+  const { host, path, scheme } = place;
+  const kind = HOSTS[host] ?? OWN_HOSTS[host.split('.')[0] ?? ''];
+  const segments = path
+    .replace(/\.git\/?$/, '')
+    .split('/')
+    .filter((segment) => segment !== '');
+  const isPath = segments.every((segment) => /^[\w~-][\w.~-]*$/.test(segment));
+  if (kind === undefined || !isPath || segments.length < 2) return null;
+  if (kind !== 'gitlab' && segments.length > 2) return null;
+  return { kind, url: `${scheme}//${host}${place.port}/${segments.join('/')}` };
+}
+
+function placeOf(remote: string) {
+  const scp = SCP.exec(remote)?.groups;
+  if (scp !== undefined && !remote.includes('://')) {
+    return { scheme: 'https:', host: (scp['host'] ?? '').toLowerCase(), port: '', path: scp['path'] ?? '' };
+  }
+  const url = URL.parse(remote);
+  if (url === null || !['https:', 'http:', 'ssh:', 'git:', 'git+ssh:'].includes(url.protocol)) return null;
+  const isWeb = url.protocol === 'https:' || url.protocol === 'http:';
+  // The port of ssh differs from that of the web pages.
+  const port = isWeb && url.port !== '' ? `:${url.port}` : '';
+  return { scheme: isWeb ? url.protocol : 'https:', host: url.hostname.toLowerCase(), port, path: url.pathname };
+}
+
+/** @returns null for a text that is not a commit ID */
+export function commitUrl({ kind, url }: Forge, commit: string): string | null {
+  return isCommit(commit) ? `${url}/${PATHS[kind].commit(commit)}` : null;
+}
+
+/** URL of the changes from `from` to `to`. @returns null if one of them is not a commit ID */
+export function compareUrl({ kind, url }: Forge, from: string, to: string): string | null {
+  return isCommit(from) && isCommit(to) ? `${url}/${PATHS[kind].compare(from, to)}` : null;
+}
+
+function isCommit(text: string): boolean {
+  return /^[0-9a-f]{7,64}$/.test(text);
 }

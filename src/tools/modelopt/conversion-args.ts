@@ -1,6 +1,6 @@
 import type { Precision, Shapes } from '../../records/cell.ts';
 import { hashOf } from '../../text/canonical-json.ts';
-import type { ConversionOptions, Converter } from '../../variants/conversion.ts';
+import type { ConversionOptions, Converter } from '../../records/conversion.ts';
 import type { PlannedCalibration, PlannedVariant } from '../../records/plan.ts';
 
 /** Fixed names in the private folder, so that no user names or paths reach the command line. */

@@ -1,4 +1,4 @@
-import type { ConvertedNodes } from '../../variants/conversion.ts';
+import type { ConvertedNodes } from '../../records/conversion.ts';
 import type { Evidence, FailureReason } from '../../records/outcome.ts';
 import { printable } from '../../text/printable.ts';
 import type { ProcessFacts } from '../../trtexec/run-facts.ts';

@@ -1,5 +1,14 @@
+import { existsSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+import { lastLinesOf } from '../../files/files.ts';
+import { EnvironmentLackingError, InterruptedError, UsageError } from '../../errors.ts';
+import { ask } from '../../process/ask.ts';
+import type { EnvironmentVariables } from '../../process/environment-variables.ts';
+import type { Spawn } from '../../process/spawn.ts';
+import { inTemporaryFolder } from '../../process/temporary-folder.ts';
 import { PLACEHOLDERS } from '../../records/plan.ts';
-import type { NsysDialect } from './nsys-dialect.ts';
+import { printable } from '../../text/printable.ts';
 
 export interface CaptureRequest {
   /** Name of the report without its extension. */
@@ -110,4 +119,114 @@ export function shownBuildArgs(args: readonly string[], engine: string): string[
 /** The name of a model as a file name that needs no quotes in a shell. */
 export function fileName(name: string): string {
   return name.replace(/[^\w.-]/g, '_').replace(/^[.-]+/, '_') || 'model';
+}
+
+/** Newer names come first. */
+const GPU_METRICS = ['--gpu-metrics-devices', '--gpu-metrics-device'] as const;
+const ACCELERATORS = ['tegra-accelerators', 'nvmedia'] as const;
+
+export interface NsysDialect {
+  /** `2024.6.2`; null if assumed. */
+  readonly version: string | null;
+  /** `--gpu-metrics-devices` in newer versions, which removed the older name. */
+  readonly gpuMetrics: (typeof GPU_METRICS)[number] | null;
+  /** Option for tracing DLA: `nvmedia` until about 2022, `tegra-accelerators` later; null if unsupported. */
+  readonly accelerators: (typeof ACCELERATORS)[number] | null;
+}
+
+/** The dialect of TensorRT's guide, used if Nsight Systems is not queried. */
+export const GUIDE_NSYS: NsysDialect = { version: null, gpuMetrics: '--gpu-metrics-device', accelerators: 'nvmedia' };
+
+/**
+ * Reads the dialect from the help of `nsys profile`, because renamings are undocumented and embedded builds have their
+ * own options.
+ */
+export function nsysDialect(version: string, help: string): NsysDialect {
+  const has = (option: string): boolean => new RegExp(`${option}(?![\\w-])`).test(help);
+  const accelerators = sectionOf(help, '--accelerator-trace');
+  return {
+    version: /\d{4}\.\d+(?:\.\d+)?/.exec(version)?.[0] ?? null,
+    gpuMetrics: GPU_METRICS.find(has) ?? null,
+    accelerators: ACCELERATORS.find((name) => accelerators.includes(name)) ?? null,
+  };
+}
+
+function sectionOf(help: string, option: string): string {
+  const start = help.indexOf(option);
+  if (start === -1) return '';
+  const rest = help.slice(start + option.length);
+  const next = /^\s*-{1,2}\w[\w-]*(?:,|=|\s|$)/m.exec(rest);
+  return next === null ? rest : rest.slice(0, next.index);
+}
+
+const TIMEOUT_MS = 30_000;
+
+/** The installed Nsight Systems; null if there is none. It profiles nothing. */
+export async function askNsys(env: EnvironmentVariables): Promise<NsysDialect | null> {
+  const version = await ask('nsys', ['--version'], { env, timeoutMs: TIMEOUT_MS });
+  if (version.kind === 'missing') return null;
+  const help = await ask('nsys', ['profile', '--help'], { env, timeoutMs: TIMEOUT_MS });
+  if (version.kind === 'answered' && help.kind === 'answered') {
+    return nsysDialect(version.text, help.text);
+  }
+  const refused = [version, help].find(({ kind }) => kind !== 'answered');
+  const why = refused?.kind === 'refused' ? refused.problem : 'it gives no answer';
+  throw new EnvironmentLackingError(`nsys does not work: ${why}`);
+}
+
+interface NsysContext {
+  readonly spawn: Spawn;
+  readonly env: EnvironmentVariables;
+  readonly cwd: string;
+  readonly signal: AbortSignal;
+}
+
+const CAPTURE_TIMEOUT_MS = 60 * 60_000;
+const LAST_WORDS = 3;
+
+/** Runs nsys and shows its output only if it fails. Returns null if it wrote the file `result`. */
+export async function runNsys({ spawn, env, cwd, signal }: NsysContext, args: readonly string[], result: string) {
+  // Remove an older file, which must not be taken for the new one.
+  rmSync(resolve(cwd, result), { force: true });
+  return inTemporaryFolder('nsys', async (folder) => {
+    const stdoutPath = join(folder, 'stdout.log');
+    const stderrPath = join(folder, 'stderr.log');
+    const ended = await spawn(
+      { file: 'nsys', args, cwd, env, stdoutPath, stderrPath, timeoutMs: CAPTURE_TIMEOUT_MS, isTimed: true },
+      signal,
+      () => {},
+    );
+    if (ended.cancelled || signal.aborted) throw new InterruptedError('interrupted');
+    if (ended.startProblem !== null) {
+      throw new EnvironmentLackingError(`nsys: ${ended.startProblem}`);
+    }
+    const isWell = ended.exitCode === 0 && existsSync(resolve(cwd, result));
+    if (isWell) return null;
+    return {
+      exit: ended.timedOut
+        ? 'it took too long'
+        : ended.exitCode === 0
+          ? `it left no ${result}`
+          : `exit code ${ended.exitCode ?? ended.signal ?? 'unknown'}`,
+      lastWords: [stdoutPath, stderrPath].flatMap((path) => lastLinesOf(path, LAST_WORDS)),
+    };
+  });
+}
+
+export function capturedFiles(cwd: string, output: string): { report: string; sqlite: string } {
+  return { report: resolve(cwd, `${output}.nsys-rep`), sqlite: resolve(cwd, `${output}.sqlite`) };
+}
+
+/** @throws UsageError if a capture would overwrite existing files */
+export function refuseOverwrite(cwd: string, output: string, replaces: boolean): void {
+  if (!/^[\w.+~/-]+$/.test(output)) {
+    throw new UsageError(`--output ${printable(output)}: write letters, digits and . _ - + ~ /, without an ending`);
+  }
+  const { report, sqlite } = capturedFiles(cwd, output);
+  if (replaces) return;
+  const taken = [report, sqlite].find((path) => existsSync(path));
+  if (taken === undefined) return;
+  throw new UsageError(
+    `${printable(taken)} is there already: --output gives the capture another name, --force replaces it`,
+  );
 }

@@ -8,12 +8,12 @@ import { printable } from '../../text/printable.ts';
 const ms = z.number().min(0);
 const named = z.strictObject({ name: z.string(), count, ms, maxMs: ms });
 
-/** The work on the GPU in a capture, and the calls that requested it; longest first. */
+/** Work on the GPU in a capture, and the API calls that requested it; the longest first. */
 export const capturedWorkSchema = z.strictObject({
   nsysVersion: z.string().nullable(),
   exportSchema: z.string().nullable(),
-  busyMs: ms.describe('How long any kernel or copy was on the GPU, summed over GPUs'),
-  spanMs: ms.describe('From the first of them to the end of the last'),
+  busyMs: ms.describe('Time with a kernel or copy on the GPU, summed over GPUs'),
+  spanMs: ms.describe('Time from the first kernel or copy to the end of the last'),
   kernels: z.array(named),
   copies: z.array(z.strictObject({ kind: z.string(), count, bytes: count, ms })),
   calls: z.array(named),
@@ -22,11 +22,11 @@ export const capturedWorkSchema = z.strictObject({
       z.strictObject({
         reason: z.enum(['garbageCollection', 'interpreterLock']),
         count,
-        ms: ms.describe('Where they overlap, counted once'),
-        gpuIdleMs: ms.describe('Time between the first and the last work without any work on a GPU'),
+        ms: ms.describe('Total time; overlaps count once'),
+        gpuIdleMs: ms.describe('Time without work on any GPU, between the first and the last work'),
       }),
     )
-    .describe('When Python held its threads up; as far as the capture recorded it'),
+    .describe('Pauses of Python threads in the capture'),
 });
 
 export type CapturedWork = Immutable<z.infer<typeof capturedWorkSchema>>;
@@ -150,7 +150,7 @@ function tablesOf(client: Database.Database, path: string): ReadonlyMap<string, 
     const missing = columns.find((column) => !found.has(column));
     if (missing === undefined) continue;
     throw new UsageError(
-      `${printable(path)}: its table ${table} has no column ${missing}, so it is of a schema that is not known here; export it anew with Nsight Systems 2021.5 or newer`,
+      `${printable(path)}: its table ${table} has no column ${missing}, so bench does not know its schema; export it again with Nsight Systems 2021.5 or newer`,
     );
   }
   return tables;

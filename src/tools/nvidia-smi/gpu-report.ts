@@ -1,10 +1,11 @@
 import { XMLParser } from 'fast-xml-parser';
 import * as z from 'zod';
 
+import { ExportFormatError, errorText } from '../../errors.ts';
+import type { Environment } from '../../records/environment.ts';
 import type { Immutable } from '../../records/scalars.ts';
 import type { ClockReason, OtherProcess } from '../../records/telemetry.ts';
-import { isRecord, type UnknownRecord } from '../../text/unknown-values.ts';
-import { ExportFormatError, errorText } from '../../errors.ts';
+import { type UnknownRecord, isRecord } from '../../text/unknown-values.ts';
 import { numberOrNull, reasonsOfFields, switchOrNull, textOrNull } from './values.ts';
 
 /** Content of `nvidia-smi -q -x`. Null: not supported by this driver or GPU. */
@@ -169,4 +170,140 @@ function valueAt(parent: UnknownRecord, path: readonly string[]): unknown {
     (value, name) => (isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined),
     parent,
   );
+}
+
+export interface GpuDevice {
+  /** `GPU-…` or `MIG-…`. */
+  readonly uuid: string;
+  /** `NVIDIA H200`; for a MIG device with its profile: `NVIDIA H200 MIG 1g.18gb`. */
+  readonly name: string;
+  /** nvidia-smi's number of the GPU. */
+  readonly index: number;
+  /** The GPU of a MIG device; otherwise equal to `uuid`. */
+  readonly boardUuid: string;
+}
+
+/** A short label: `GPU 2`, or `GPU 2 MIG-1a2b3c4d`. */
+export function deviceLabel({ boardUuid, index, uuid }: GpuDevice): string {
+  return uuid === boardUuid ? `GPU ${index}` : `GPU ${index} ${uuid.slice(0, 12)}`;
+}
+
+const GPU_LINE = /^GPU (\d+): (.+) \(UUID: (GPU-[\w-]+)\)/;
+/** Matches `  MIG 1g.18gb     Device  0: (UUID: MIG-c7384736-…)`; before R470 the UUID was `MIG-GPU-…/7/0`. */
+const MIG_LINE = /^\s+MIG (\S+)\s+Device\s+\d+: \(UUID: (MIG-[\w/-]+)\)/;
+
+/**
+ * Parses `nvidia-smi -L`. For a divided GPU it returns only the MIG devices, because CUDA programs can use nothing
+ * else.
+ */
+export function parseDeviceList(text: string): GpuDevice[] {
+  const devices: GpuDevice[] = [];
+  let board: GpuDevice | null = null;
+  for (const line of text.split('\n')) {
+    const [, index, name, uuid] = GPU_LINE.exec(line) ?? [];
+    if (index !== undefined && name !== undefined && uuid !== undefined) {
+      board = { uuid, name, index: Number(index), boardUuid: uuid };
+      devices.push(board);
+      continue;
+    }
+    const [, profile, migUuid] = MIG_LINE.exec(line) ?? [];
+    if (board === null || profile === undefined || migUuid === undefined) continue;
+    if (devices.at(-1) === board) devices.pop();
+    devices.push({ ...board, uuid: migUuid, name: `${board.name} MIG ${profile}` });
+  }
+  return devices;
+}
+
+export function devicesOfReport({ gpus }: GpuReport): GpuDevice[] {
+  return gpus.flatMap(({ index, name, uuid }) =>
+    uuid === null ? [] : [{ uuid, name: name ?? 'GPU', index, boardUuid: uuid }],
+  );
+}
+
+/**
+ * Devices that a process may use according to `CUDA_VISIBLE_DEVICES`; all if it is unset. Numbers are those of
+ * nvidia-smi, as with `CUDA_DEVICE_ORDER=PCI_BUS_ID`. Like CUDA, it stops at the first invalid entry.
+ */
+export function visibleDevices(devices: readonly GpuDevice[], visible: string | undefined): GpuDevice[] {
+  if (visible === undefined) return [...devices];
+  const chosen: GpuDevice[] = [];
+  for (const entry of visible.split(',').map((part) => part.trim())) {
+    const found = devicesNamed(devices, entry);
+    if (found.length === 0) break;
+    chosen.push(...found);
+  }
+  return chosen;
+}
+
+/** Devices by number (all MIG devices of that GPU), or by UUID prefix; empty if none or more than one matches. */
+export function devicesNamed(devices: readonly GpuDevice[], name: string): GpuDevice[] {
+  if (/^\d+$/.test(name)) return devices.filter(({ index }) => index === Number(name));
+  if (!/^(?:GPU|MIG)-./.test(name)) return [];
+  const ofBoard = devices.filter(({ boardUuid }) => boardUuid === name);
+  if (ofBoard.length > 0) return ofBoard;
+  const found = devices.filter(({ uuid }) => uuid.startsWith(name));
+  return found.length === 1 ? found : [];
+}
+
+/**
+ * The first GPU that a process sees; null if unknown. Without `CUDA_DEVICE_ORDER=PCI_BUS_ID`, CUDA orders GPUs by speed
+ * but nvidia-smi by bus, so that a number is reliable only among equal GPUs.
+ */
+export function firstVisibleGpu(
+  gpus: readonly GpuState[],
+  env: Readonly<Record<string, string | undefined>>,
+): GpuState | null {
+  const visible = env['CUDA_VISIBLE_DEVICES']?.split(',')[0]?.trim() ?? '0';
+  if (visible.startsWith('GPU-')) {
+    return gpus.find(({ uuid }) => uuid?.startsWith(visible) === true) ?? null;
+  }
+  if (!/^\d+$/.test(visible)) return null;
+  const isOrdered = env['CUDA_DEVICE_ORDER'] === 'PCI_BUS_ID' || gpus.every(({ name }) => name === gpus[0]?.name);
+  return isOrdered ? (gpus[Number(visible)] ?? null) : null;
+}
+
+export function environmentOf({ driver, cuda }: GpuReport, gpu: GpuState | null): Partial<Environment> {
+  if (gpu === null) return { driver, cuda };
+  const { maxGeneration, maxWidth } = gpu.pcie;
+  return {
+    driver,
+    cuda,
+    gpuName: gpu.name,
+    gpuUuid: gpu.uuid,
+    gpuMemoryMib: gpu.memoryTotalMib,
+    clockPolicy: clockPolicyOf(gpu),
+    maxSmClockMhz: gpu.clocks.maxSmMhz,
+    powerLimitW: gpu.power.limitW,
+    ecc: gpu.ecc,
+    mig: gpu.mig,
+    persistence: gpu.persistence,
+    computeMode: gpu.computeMode,
+    driverModel: gpu.driverModel,
+    vbios: gpu.vbios,
+    pcieMax: maxGeneration === null || maxWidth === null ? null : `${maxGeneration} x${maxWidth}`,
+  };
+}
+
+/**
+ * The clock policy as far as nvidia-smi shows it; null if unknown. It reports applications clocks, but not clocks
+ * locked with `-lgc`. An idle GPU at its lowest clock is not locked.
+ */
+function clockPolicyOf({ clocks, clockReasons }: GpuState): string | null {
+  const { applicationsSmMhz, defaultApplicationsSmMhz, smMhz, supportedSmMhz } = clocks;
+  const isSet =
+    applicationsSmMhz !== null && defaultApplicationsSmMhz !== null && applicationsSmMhz !== defaultApplicationsSmMhz;
+  if (isSet) return `applications clock ${applicationsSmMhz} MHz`;
+  const lowest = supportedSmMhz.at(-1);
+  const hasFallen = smMhz !== null && lowest !== undefined && smMhz <= lowest;
+  return hasFallen && clockReasons?.includes('gpuIdle') === true ? 'floating' : null;
+}
+
+const BEFORE_ADA = /^(?:Kepler|Maxwell|Pascal|Volta|Turing|Ampere)$/;
+/** Names of GPUs with these architectures, for drivers that do not report the architecture. */
+const NAMES_BEFORE_ADA =
+  /\b(?:Tesla|Quadro|GTX|TITAN|RTX [23]0\d0|RTX A\d{4}|T4|[PV]100|A(?:2|10G?|16|30|40|100|800))\b/;
+
+/** FP8 needs compute capability 8.9: Ada, Hopper or newer. */
+export function lacksFp8({ architecture, name }: Pick<GpuState, 'architecture' | 'name'>): boolean {
+  return BEFORE_ADA.test(architecture ?? '') || NAMES_BEFORE_ADA.test(name ?? '');
 }

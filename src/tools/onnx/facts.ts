@@ -6,11 +6,11 @@ const onnxDimension = z.union([z.number().int(), z.string()]).nullable();
 
 const tensor = z.strictObject({
   name: z.string(),
-  elementType: z.string().describe('float16, int64, …; sequence, map, … for what is no tensor'),
+  elementType: z.string().describe('float16, int64, …; for inputs other than tensors: sequence, map, …'),
   shape: z
     .array(onnxDimension)
     .nullable()
-    .describe('A size, the name of a dynamic dimension, or null for one without a name'),
+    .describe('Size, name of a dynamic dimension, or null for one without a name'),
 });
 
 const opCounts = z.array(
@@ -36,7 +36,7 @@ export const onnxFacts = z.strictObject({
   dequantizeNodes: count,
   quantizedTypes: z.array(z.strictObject({ elementType: z.string(), nodes: count })),
   customOps: opCounts.describe('Operators that need a plugin'),
-  dataDependentOps: opCounts.describe('Operators whose output shape hangs on values'),
+  dataDependentOps: opCounts.describe('Operators whose output shape depends on values'),
   controlFlowOps: opCounts,
   externalFiles: z.array(
     z.strictObject({

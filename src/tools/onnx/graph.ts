@@ -1,4 +1,4 @@
-import { compareTexts } from '../../text/compare-texts.ts';
+import { compareTexts } from '../../text/canonical-json.ts';
 import { elementsBytes, elementTypeName, type OnnxDimension, type OnnxFacts, shapeText } from './facts.ts';
 import {
   type FieldReaders,

@@ -34,7 +34,7 @@ function withSource<Result>(path: string, read: (source: ByteSource) => Result):
   const status = statSync(path);
   if (status.isDirectory()) throw new OnnxFormatError('a folder, not a file');
   // Opening a pipe without a writer would block forever.
-  if (!status.isFile()) throw new OnnxFormatError('no regular file');
+  if (!status.isFile()) throw new OnnxFormatError('not a regular file');
   const file = openSync(path, 'r');
   try {
     const { size } = fstatSync(file);
@@ -69,7 +69,7 @@ async function find(folder: string, { location, neededBytes }: OnnxModel['extern
   }
   const status = await stat(join(folder, inside)).catch(() => null);
   if (status === null) return not('no such file');
-  if (!status.isFile()) return not('no regular file');
+  if (!status.isFile()) return not('not a regular file');
   const { size: bytes } = status;
   return { bytes, problem: bytes < neededBytes ? `has ${bytes} bytes of ${neededBytes}: it is cut off` : null };
 }

@@ -131,7 +131,7 @@ export class WireReader {
           return { number, kind: 'bytes', start, end: start + bytes };
         }
         default:
-          throw new OnnxFormatError(`byte ${at}: a field of a kind that ONNX has not`);
+          throw new OnnxFormatError(`byte ${at}: a field type that ONNX does not have`);
       }
     });
   }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { packageFolder } from '../../cli/store-location.ts';
+import { packageFolder } from '../../files/folders.ts';
 import { EnvironmentLackingError, InterruptedError } from '../../errors.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
 import type { Spawn } from '../../process/spawn.ts';

@@ -2,7 +2,7 @@ import { EnvironmentLackingError } from '../../errors.ts';
 import { type Answer, ask } from '../../process/ask.ts';
 import { definedVariables, type EnvironmentVariables } from '../../process/environment-variables.ts';
 import { printable } from '../../text/printable.ts';
-import { parseSacct, parseScontrolJobs, parseSqueue, SACCT_FORMAT, SQUEUE_FORMAT, type TaskRow } from './task-rows.ts';
+import { parseSacct, parseScontrolJobs, parseSqueue, SACCT_FORMAT, SQUEUE_FORMAT, type TaskRow } from './states.ts';
 
 /** An unreachable controller delays each command by 9 to 18 s. */
 const PATIENCE_MS = 120_000;
@@ -46,7 +46,7 @@ export class SlurmClient {
     const reply = await this.ask('scontrol', [...ofCluster(cluster), 'show', 'config']);
     if (reply.kind === 'refused') {
       throw new EnvironmentLackingError(
-        `Slurm gives no answer: ${lastWords(reply.stderr)}; look with \`scontrol ping\``,
+        `Slurm does not answer: ${lastWords(reply.stderr)}; look with \`scontrol ping\``,
       );
     }
     const stated = Number(/^\s*MaxArraySize\s*=\s*(\d+)\s*$/m.exec(reply.text)?.[1]);

@@ -1,8 +1,8 @@
 import type { Mistake } from '../../errors.ts';
 import type { MatrixCell } from '../../matrix/matrix.ts';
-import type { KeyedCell } from '../../records/cell.ts';
-import { profileFor } from '../../records/optimization-profile.ts';
+import { type KeyedCell, profileFor } from '../../records/cell.ts';
 import { PLACEHOLDERS } from '../../records/plan.ts';
+import { isAtLeast } from '../../text/version.ts';
 import { findFlag, splitFlag } from '../flags/flag-table.ts';
 import { LAYERS_FILE, pluginFlags, runFlags, spellFlags, verbosityArgs } from './build-args.ts';
 import type { Dialect } from './dialect.ts';
@@ -24,7 +24,7 @@ export function runArgs(entry: MatrixCell, dialect: Dialect, role: 'timed' | 'pr
     ...(inputs.length === 0 ? [] : [`--loadInputs=${inputs.join(',')}`]),
     `--warmUp=${method.warmUpMs}`,
     `--duration=${method.durationS}`,
-    `--iterations=${method.iterations}`,
+    `--iterations=${iterationsOf(method, dialect)}`,
     ...dialect.intent(cell),
     ...dialect.percentiles(method.percentiles),
     ...spellFlags(runFlags(entry, dialect, mistakes), dialect, mistakes),
@@ -32,6 +32,12 @@ export function runArgs(entry: MatrixCell, dialect: Dialect, role: 'timed' | 'pr
     ...(role === 'timed' ? timedExports(method.exportTimes) : profileExports(cell, dialect)),
   ];
   return { args, mistakes };
+}
+
+/** Without warm-up and duration the number of queries is exact, but for 11.1, which runs one more. */
+function iterationsOf({ durationS, iterations, warmUpMs }: MatrixCell['method'], { version }: Dialect): number {
+  const isCapture = durationS === 0 && warmUpMs === 0;
+  return isCapture && isAtLeast(version, '11.1') ? Math.max(1, iterations - 1) : iterations;
 }
 
 function timedExports(exportTimes: boolean): string[] {

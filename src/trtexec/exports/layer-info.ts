@@ -1,7 +1,10 @@
+import * as z from 'zod';
+
 import { ExportFormatError } from '../../errors.ts';
-import type { EngineLayer, LayerInfo, LayerTensor } from '../../layers/layer-info.ts';
-import { isRecord, type UnknownRecord } from '../../text/unknown-values.ts';
-import { parseTensorrtJson } from './json-repair.ts';
+import type { EngineLayer, LayerInfo, LayerTensor } from '../../records/layer-info.ts';
+import type { Shapes } from '../../records/cell.ts';
+import { type UnknownRecord, isRecord } from '../../text/unknown-values.ts';
+import { parseJson, parseTensorrtJson } from './json-repair.ts';
 
 /**
  * Parses `--exportLayerInfo`: names only (strings) or detailed (objects), with tensors in either inspector schema:
@@ -189,4 +192,50 @@ function tensorsAfter(text: string, key: string): UnknownRecord[] {
         Format: /, Format: (.*?) ?$/.exec(entry)?.[1],
       };
     });
+}
+
+const metadataSchema = z.object({
+  inference_options: z.record(z.string(), z.unknown()).default({}),
+  device_information: z.record(z.string(), z.unknown()).default({}),
+});
+
+/** What trt-engine-explorer extracted from trtexec's log; null if not stated. */
+export type ExplorerMetadata = ReturnType<typeof parseExplorerMetadata>;
+
+export const NO_METADATA: ExplorerMetadata = {
+  shapes: null,
+  cudaGraph: null,
+  dataTransfers: null,
+  spinWait: null,
+  streams: null,
+  gpuName: null,
+};
+
+/**
+ * Parses `*.profile.metadata.json` of trt-engine-explorer.
+ * @throws ExportFormatError for any other file
+ */
+export function parseExplorerMetadata(text: string) {
+  const { success, data } = metadataSchema.safeParse(parseJson(text));
+  if (!success) throw new ExportFormatError('no "inference_options": not of trt-engine-explorer');
+  const options = data.inference_options;
+  const gpuName = data.device_information['Selected Device'];
+  const streams = Number(options['Streams']);
+  return {
+    shapes: shapesOf(options['Input inference shape']),
+    cudaGraph: switchOf(options['CUDA Graph']),
+    dataTransfers: switchOf(options['Data transfers']),
+    spinWait: switchOf(options['Spin-wait']),
+    streams: Number.isInteger(streams) && streams > 0 ? streams : null,
+    gpuName: typeof gpuName === 'string' ? gpuName : null,
+  };
+}
+
+function switchOf(value: unknown): boolean | null {
+  return value === 'Enabled' ? true : value === 'Disabled' ? false : null;
+}
+
+function shapesOf(value: unknown): Shapes | null {
+  const [, input = '', dims] = /^(.+)=(\d+(?:x\d+)*)$/.exec(String(value)) ?? [];
+  return dims === undefined ? null : { [input]: dims.split('x').map(Number) };
 }

@@ -1,6 +1,6 @@
 import { ExportFormatError } from '../../errors.ts';
-import type { Measurement } from '../../records/measurement.ts';
-import { median } from '../../statistics/median.ts';
+import type { Measurement } from '../../records/harness.ts';
+import { median } from '../../statistics/order-statistics.ts';
 import { isOneOf, isRecord } from '../../text/unknown-values.ts';
 import type { TensorrtVersion } from '../../text/version.ts';
 import { QUERY_TIME_COLUMNS, type QueryTimeColumn, type QueryTimes } from '../run-facts.ts';

@@ -1,8 +1,8 @@
 import type { RunFlag } from '../../records/run-flag.ts';
 import type { QueryTimes } from '../run-facts.ts';
-import { type ComputeTimes, type FitnessFacts, hasOneStream, percent, shortMs } from './facts.ts';
+import { type ComputeTimes, type FitnessFacts, isAlone, percent, shortMs } from './facts.ts';
 import { isHostStarved } from './host-bound.ts';
-import { shortList } from '../../text/short-list.ts';
+import { shortList } from '../../text/printable.ts';
 
 interface Limits {
   readonly meanRatio: number;
@@ -34,7 +34,7 @@ export function contended(facts: FitnessFacts, compute: ComputeTimes | null): Ru
 }
 
 function bySamples(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag | null {
-  if (compute === null || !hasOneStream(facts)) return null;
+  if (compute === null || !isAlone(facts)) return null;
   const { fastMs, meanMs } = compute;
   const slow = slowQueriesOf(compute);
   if (!exceeds(slow, othersOf(facts).length > 0 ? SEEN : LIKELY)) return null;
@@ -83,7 +83,7 @@ function mayHoldLaunches(facts: FitnessFacts): boolean {
 function bySummary(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag | null {
   const times = facts.log.measurement?.gpuComputeMs;
   const mean = times?.mean ?? null;
-  if (compute !== null || !hasOneStream(facts) || times === undefined || mean === null) return null;
+  if (compute !== null || !isAlone(facts) || times === undefined || mean === null) return null;
   if (times.min <= 0) return null;
   const queries = facts.derived.queries ?? 0;
   // With few queries, one slow query moves the mean.
@@ -110,7 +110,7 @@ function byProcesses(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag
   const others = othersOf(facts);
   if (others.length === 0) return null;
   const effect =
-    compute === null || !hasOneStream(facts)
+    compute === null || !isAlone(facts)
       ? 'what it did to the times is not known'
       : `the mean is ${percent(slowQueriesOf(compute).meanRatio - 1)} over the undisturbed time`;
   const evidence = `another process on the GPU: ${namesOf(others)}; ${effect}`;

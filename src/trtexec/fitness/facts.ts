@@ -11,6 +11,8 @@ export interface FitnessFacts {
   readonly telemetry: RunTelemetry | null;
   /** Facts about the machine from outside the log; empty if nobody looked. */
   readonly machine: Partial<Environment>;
+  /** Another process ran on the GPU on purpose. */
+  readonly hasNeighbor?: boolean;
 }
 
 /** The GPU compute times of a run's queries, in milliseconds. */
@@ -45,7 +47,8 @@ export function at(sorted: Float64Array, share: number): number {
 }
 
 /** Queries of several streams overlap on the GPU and affect each other as another process would. */
-export function hasOneStream({ log }: FitnessFacts): boolean {
+export function isAlone({ hasNeighbor = false, log }: FitnessFacts): boolean {
+  if (hasNeighbor) return false;
   return log.options.streams === null || log.options.streams === 1;
 }
 
@@ -83,4 +86,121 @@ export function profiled({ log }: Pick<FitnessFacts, 'log'>): RunFlag | null {
       ? `it was timed with trtexec's profiler attached (${option})`
       : `it ran under Nsight Systems: ${nsys.text}`;
   return { id: 'profilingOn', effect: 'barred', value: null, evidence };
+}
+
+const RULE = {
+  leastQueries: 100,
+  /** This share of the queries at either end counts as outliers. */
+  trimmed: 0.01,
+  /** Each level has at least this share of the other queries. */
+  leastShare: 0.1,
+  /** Least distance of the levels relative to the lower one: power-limited cells vary by 4 %. */
+  leastApart: 0.08,
+  /**
+   * The same distance in standard deviations within the levels: 2.6 for a normal distribution, 3.5 for a uniform one.
+   */
+  deviations: 6,
+} as const;
+
+/**
+ * If the larger level's share exceeds a half by this much, the median lies in that level, and it will in the next run,
+ * too.
+ */
+const FIRM_SHARE = 0.1;
+
+/** Query times have two levels, such as two clock states. The median, by which a run is judged, lies in one of them. */
+export function bimodal({ sorted }: ComputeTimes): RunFlag | null {
+  const levels = twoLevels(sorted);
+  if (levels === null) return null;
+  const { share, lower, upper } = levels;
+  const [most, other] = share > 0.5 ? [lower, upper] : [upper, lower];
+  const evidence = `${percent(Math.max(share, 1 - share))} of queries at ${most.toPrecision(3)} ms, the others at ${other.toPrecision(3)} ms`;
+  const effect = Math.abs(share - 0.5) >= FIRM_SHARE ? 'explained' : 'widened';
+  return { id: 'bimodal', effect, value: (upper / lower - 1) * 100, evidence };
+}
+
+/**
+ * The lower level's share of the queries, and both levels; null if there is only one. The split is by least squares
+ * (Otsu 1979).
+ */
+export function twoLevels(sorted: Float64Array) {
+  if (sorted.length < RULE.leastQueries) return null;
+  const trimmed = Math.ceil(RULE.trimmed * sorted.length);
+  const values = sorted.subarray(trimmed, sorted.length - trimmed);
+  // Nearly all runs end here: the spread of their queries is less than the distance of two levels.
+  const [least = 0] = values;
+  if ((values.at(-1) ?? 0) < (1 + RULE.leastApart) * least) return null;
+  const { low, lower, upper, deviation } = cut(values);
+  const isClear =
+    Math.min(low, values.length - low) >= RULE.leastShare * values.length &&
+    upper / lower - 1 >= RULE.leastApart &&
+    upper - lower >= RULE.deviations * deviation;
+  return isClear ? { share: (trimmed + low) / sorted.length, lower, upper } : null;
+}
+
+/** How many values are on the lower side, the means of both sides, and the deviation within the sides. */
+function cut(values: Float64Array) {
+  const [origin = 0] = values;
+  let sum = 0;
+  let squares = 0;
+  for (const value of values) {
+    sum += value - origin;
+    squares += (value - origin) ** 2;
+  }
+  const n = values.length;
+  let below = 0;
+  let best = { low: 1, between: -1, lower: 0, upper: 0 };
+  for (let low = 1; low < n; low += 1) {
+    below += (values[low - 1] ?? 0) - origin;
+    const lower = below / low;
+    const upper = (sum - below) / (n - low);
+    const between = low * (n - low) * (upper - lower) ** 2;
+    if (between > best.between) best = { low, between, lower, upper };
+  }
+  const { low, lower, upper } = best;
+  const within = squares - low * lower ** 2 - (n - low) * upper ** 2;
+  return { low, lower: lower + origin, upper: upper + origin, deviation: Math.sqrt(Math.max(0, within) / n) };
+}
+
+/** From this step on, in percent of the median, the timer counts as coarse. A single time may be off by half a step. */
+const VISIBLE_PERCENT = 0.2;
+/** The timer gets coarser during a run: its last queries show the final step. */
+const LAST_QUERIES = 256;
+/** Times on a grid repeat: with a larger share of distinct ones there is no grid. */
+const DISTINCT_SHARE = 0.5;
+
+export function coarseTimer(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag | null {
+  const seen = compute === null ? stepByLength(facts) : stepSeen(compute);
+  const medianMs = compute?.medianMs ?? facts.log.measurement?.gpuComputeMs.median ?? 0;
+  if (seen === null || medianMs <= 0) return null;
+  const stepPercent = (seen / medianMs) * 100;
+  if (stepPercent < VISIBLE_PERCENT) return null;
+  const evidence = `the timer's step of ${Number((seen * 1000).toPrecision(3))} µs is ${stepPercent.toFixed(2)} % of the median`;
+  return { id: 'coarseTimer', effect: 'widened', value: stepPercent, evidence };
+}
+
+function stepSeen({ inOrder, medianMs }: ComputeTimes): number | null {
+  const last = inOrder.slice(-LAST_QUERIES).toSorted();
+  let distinct = 1;
+  let step = Number.POSITIVE_INFINITY;
+  for (let i = 1; i < last.length; i += 1) {
+    const gap = (last[i] ?? 0) - (last[i - 1] ?? 0);
+    if (gap <= 1e-9 * medianMs) continue;
+    distinct += 1;
+    step = Math.min(step, gap);
+  }
+  return distinct > 1 && distinct <= DISTINCT_SHARE * last.length ? step : null;
+}
+
+/** Bits of a float32's mantissa, including the leading bit. */
+const FLOAT_BITS = 24;
+
+/**
+ * Milliseconds between neighboring float32 values at the end of the run: trtexec subtracts times that it counts from
+ * before the warm-up.
+ */
+function stepByLength({ log }: FitnessFacts): number | null {
+  const walltimeS = log.measurement?.hostWalltimeS ?? 0;
+  const endMs = walltimeS * 1000 + (log.options.warmUpMs ?? 0);
+  return endMs > 0 ? 2 ** (Math.floor(Math.log2(endMs)) + 1 - FLOAT_BITS) : null;
 }

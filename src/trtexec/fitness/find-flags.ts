@@ -1,11 +1,20 @@
 import { knownVariablesOn } from '../../process/environment-variables.ts';
 import type { HarnessReading } from '../../records/harness.ts';
 import type { RunFlag, RunFlagId, RunMark } from '../../records/run-flag.ts';
-import { median } from '../../statistics/median.ts';
+import { median } from '../../statistics/order-statistics.ts';
 import { contended } from './contended.ts';
-import { type ComputeTimes, type FitnessFacts, at, computeTimesOf, hasOneStream, percent, profiled } from './facts.ts';
+import {
+  type ComputeTimes,
+  type FitnessFacts,
+  at,
+  bimodal,
+  coarseTimer,
+  computeTimesOf,
+  isAlone,
+  percent,
+  profiled,
+} from './facts.ts';
 import { hostBound } from './host-bound.ts';
-import { bimodal, coarseTimer } from './samples.ts';
 import type { ClockReason, RunTelemetry } from '../../records/telemetry.ts';
 
 /** From this share of the samples on, a slowdown makes a run unfit: a single sample does not affect the median. */
@@ -117,10 +126,11 @@ export function findFlags(facts: FitnessFacts): RunFlag[] {
   const compute = computeTimesOf(facts.times);
   const shared = contended(facts, compute);
   // Time slices and overlapping streams cause levels and drifts themselves.
-  const alone = hasOneStream(facts) && (shared === null || shared.effect === 'explained');
+  const alone = isAlone(facts) && (shared === null || shared.effect === 'explained');
   const own = alone ? compute : null;
   return [
     profiled(facts),
+    captured(facts),
     debugTensors(facts),
     thermalSlowdown(facts),
     hardwareSlowdown(facts),
@@ -139,6 +149,13 @@ export function findFlags(facts: FitnessFacts): RunFlag[] {
 function warmUpUnknown({ log }: FitnessFacts): RunFlag | null {
   if (!log.warmUpUnknown) return null;
   return { id: 'warmUpUnknown', effect: 'explained', value: null, evidence: 'the log has no line about its warmup' };
+}
+
+/** What the guide asks for under a profiler measures a cold GPU. */
+function captured({ log: { options, queries } }: FitnessFacts): RunFlag | null {
+  if (options.warmUpMs !== 0 || options.durationS !== 0) return null;
+  const evidence = `${queries ?? 'some'} queries without a warm-up, as for a profiler`;
+  return { id: 'capture', effect: 'barred', value: queries, evidence };
 }
 
 const FLAGS =

@@ -1,4 +1,4 @@
-import { type Measurement, TIMED_METRICS, type TimedMetric, type TimeStatistics } from '../../records/measurement.ts';
+import { type Measurement, TIMED_METRICS, type TimedMetric, type TimeStatistics } from '../../records/harness.ts';
 import { keysOf } from '../../text/unknown-values.ts';
 import type { TensorrtVersion } from '../../text/version.ts';
 import type { TraceAverages } from './parsed-log.ts';

@@ -1,8 +1,8 @@
 import { itemsPerS } from '../../records/cell.ts';
-import type { Measurement } from '../../records/measurement.ts';
-import { median } from '../../statistics/median.ts';
+import type { Measurement } from '../../records/harness.ts';
+import { median } from '../../statistics/order-statistics.ts';
 import { type DerivedValues, enqueueClass, type QueryTimes } from '../run-facts.ts';
-import { twoLevels } from '../fitness/samples.ts';
+import { twoLevels } from '../fitness/facts.ts';
 import { shapesOf, type TrtexecRun } from './parsed-log.ts';
 
 export function derive(run: TrtexecRun, times: QueryTimes | null): DerivedValues {

@@ -1,7 +1,6 @@
 import type { LogMessage } from './log-lines.ts';
-import type { BuildFacts } from './printed-facts.ts';
+import { type BuildFacts, finiteOrNull, printedPattern } from './printed-facts.ts';
 import type { Hint } from './parsed-log.ts';
-import { finiteOrNull, printedPattern } from './printed-values.ts';
 
 interface HintRule {
   readonly id: string;

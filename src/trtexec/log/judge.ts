@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
 
-import type { Excerpt } from '../../records/measurement.ts';
+import type { Excerpt } from '../../records/harness.ts';
 import type { Evidence, FailureReason, Outcome, UnfitReason } from '../../records/outcome.ts';
 import type { RunFlag } from '../../records/run-flag.ts';
 import { timeLimitText } from '../../records/time-limit.ts';
@@ -78,8 +78,13 @@ export function judgeRun(parts: JudgedParts): Outcome {
       ? unfitFor('contended', syntheticEvidence('another trtexec wrote to this log at the same time'))
       : null) ??
     failure(parts) ??
+    leftAlone(parts.process) ??
     unfit(parts) ?? { kind: isBuildOnly(parts) ? 'built' : 'measured', evidence: [] }
   );
+}
+
+function leftAlone({ neighborEnded = null }: ProcessFacts): Outcome | null {
+  return neighborEnded === null ? null : failed('neighborEnded', syntheticEvidence(neighborEnded));
 }
 
 function failure(parts: JudgedParts): Outcome | null {
@@ -192,7 +197,7 @@ function unfit(parts: JudgedParts): Outcome | null {
   return (timed ? tooShort(parts) : null) ?? suspect(run) ?? disturbed(parts.flags);
 }
 
-function tooShort({ run, exports, limits }: JudgedParts): Outcome | null {
+function tooShort({ run, exports, flags, limits }: JudgedParts): Outcome | null {
   const queries = queryCount(run);
   if (queries !== null && queries < limits.minQueries) {
     const text = `${queries} ${queries === 1 ? 'query was' : 'queries were'} timed, at least ${limits.minQueries} are needed: raise durationS or iterations`;
@@ -200,6 +205,7 @@ function tooShort({ run, exports, limits }: JudgedParts): Outcome | null {
   }
   const { warmUpQueries } = run;
   if (warmUpQueries === null || warmUpQueries >= limits.minWarmUpQueries) return null;
+  if (flags.some(({ id }) => id === 'capture')) return null;
   // A slow model has few warm-up queries and may be warm anyway, so its first timed queries decide.
   if (exports.times !== null && warmUpQueries > 0 && !startsSlower(exports.times)) return null;
   const { gpuComputeMs, latencyMs } = run.measurement ?? {};

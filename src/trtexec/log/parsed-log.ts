@@ -1,6 +1,6 @@
-import type { LayerInfo } from '../../layers/layer-info.ts';
+import type { LayerInfo } from '../../records/layer-info.ts';
 import type { Shapes } from '../../records/cell.ts';
-import type { Excerpt, Measurement } from '../../records/measurement.ts';
+import type { Excerpt, Measurement } from '../../records/harness.ts';
 import type { Evidence, FailureReason } from '../../records/outcome.ts';
 import type { TensorrtVersion } from '../../text/version.ts';
 import type { Banner, EffectiveOptions } from './printed-facts.ts';

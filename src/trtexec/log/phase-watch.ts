@@ -41,6 +41,10 @@ export class PhaseWatch {
     this.lastLine = lastLineOf(whole) ?? this.lastLine;
   }
 
+  get isInferring(): boolean {
+    return this.phase === 'in warm-up or the timed part';
+  }
+
   /** The limit that is exceeded at that time; null if none. */
   passed(elapsedS: number): TimeLimit | null {
     if (this.wholeS !== null && elapsedS >= this.wholeS) return this.whole(elapsedS);

@@ -5,10 +5,10 @@ import {
   TIMED_METRICS,
   type TimedMetric,
   type TimeStatistics,
-} from '../../records/measurement.ts';
+} from '../../records/harness.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
 import type { LayerProfile, LayerTime, TraceAverages } from './parsed-log.ts';
-import { finiteOrNull, parseStreamNumber, printedPattern } from './printed-values.ts';
+import { finiteOrNull, parseStreamNumber, printedPattern } from './printed-facts.ts';
 
 /** trtexec before 9.1 prints every group. Groups beyond this number are counted but not kept. */
 const MAX_GROUPS = 100_000;

@@ -1,4 +1,4 @@
-import { omittedBytesIn } from '../../text/omitted-output.ts';
+import { omittedBytesIn } from '../../text/printable.ts';
 import type { Evidence } from '../../records/outcome.ts';
 import { parseTensorrtVersion, type TensorrtVersion } from '../../text/version.ts';
 import { LayerTextReader } from '../exports/layer-info.ts';
@@ -9,6 +9,8 @@ import {
   DeviceFacts,
   type EffectiveOptions,
   effectiveOptions,
+  finiteOrNull,
+  isoOfStamp,
   parseDimensions,
   readBannerLine,
   readBuildLine,
@@ -17,7 +19,6 @@ import {
 import { FailureDraft } from './failure-rules.ts';
 import { contradictionIn, type CountedQueries, countQueries } from './check-numbers.ts';
 import { findHints } from './hints.ts';
-import { finiteOrNull, isoOfStamp } from './printed-values.ts';
 import type { LogMessage, Marker } from './log-lines.ts';
 import { ProfileTable, Summary, Trace } from './report.ts';
 

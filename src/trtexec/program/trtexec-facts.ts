@@ -1,12 +1,11 @@
 import { realpathSync } from 'node:fs';
 import { basename, delimiter, dirname, join } from 'node:path';
 
-import { namesIn } from '../../artefacts/folders.ts';
+import { namesIn } from '../../files/folders.ts';
 import { EnvironmentLackingError } from '../../errors.ts';
 import type { TensorrtVersion } from '../../text/version.ts';
 import { ask } from '../../process/ask.ts';
-import { findTrtexec, type TrtexecLookup } from './find-trtexec.ts';
-import { probeTrtexec } from './probe-trtexec.ts';
+import { type TrtexecLookup, findTrtexec, probeTrtexec } from './find-trtexec.ts';
 import { spawnProcess } from '../../process/spawn.ts';
 
 export type TrtexecFacts =

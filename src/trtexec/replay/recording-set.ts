@@ -1,12 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
-import { UsageError } from '../../errors.ts';
-import type { Immutable } from '../../records/scalars.ts';
+import { type Mistake, UsageError } from '../../errors.ts';
+import { type MatrixCell, onnxOf } from '../../matrix/matrix.ts';
+import { NEIGHBOR } from '../../records/axis.ts';
+import type { Plan, PlannedBuild, PlannedRun } from '../../records/plan.ts';
+import type { CellKey, Immutable } from '../../records/scalars.ts';
 import { isRecord } from '../../text/unknown-values.ts';
 import { flagsOf } from '../flags/flag-table.ts';
 
-export const RECORDING_SET_VERSION = 1;
+const RECORDING_SET_VERSION = 1;
 
 /** One recorded process: a folder with `run.json`, logs and exports, possibly compressed. */
 export interface Recording {
@@ -50,7 +53,7 @@ export function readRecordingSet(folder: string): RecordingSet {
   return { ...parsed, folder };
 }
 
-/** Checks the fields of a manifest, which `scripts/pack-recordings.ts` writes. */
+/** Checks the head of a manifest. */
 function isManifest(value: unknown): value is Omit<RecordingSet, 'folder'> {
   return (
     isRecord(value) &&
@@ -159,7 +162,7 @@ function sortedShapes(shapes = ''): string {
 }
 
 /** The fields in which two meanings differ, in words: `cudaGraph: true instead of false`. */
-export function differences(requested: Meaning, recorded: Meaning): string[] {
+function differences(requested: Meaning, recorded: Meaning): string[] {
   const other = new Map<string, unknown>(Object.entries(recorded));
   return Object.entries(requested)
     .filter(([field, value]) => JSON.stringify(value) !== JSON.stringify(other.get(field)))
@@ -169,4 +172,97 @@ export function differences(requested: Meaning, recorded: Meaning): string[] {
 function shown(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(' ');
   return String(value);
+}
+
+/**
+ * The parts of a plan that were never recorded, each with the nearest recording, and inputs that the recorded model
+ * lacks.
+ */
+export function checkRecorded(set: RecordingSet, plan: Plan, cells: readonly MatrixCell[]): Mistake[] {
+  const entries = new Map(cells.map((entry) => [entry.cell.key, entry]));
+  const builds = new Map(plan.builds.map((build) => [build.buildRef, checkBuild(set, build)]));
+  const mistakes: Mistake[] = [];
+  // The matrix has a fixed order; that of the runs is random.
+  for (const { cell, label } of plan.cells) {
+    const entry = entries.get(cell.key);
+    if (entry === undefined) continue;
+    // A problem of a model is reported once, not for each of its cells.
+    const ofModel = inputProblem(set, entry);
+    if (ofModel !== null) {
+      mistakes.push({ at: entry.at, problem: `${cell.model} ${cell.precision}: ${ofModel}` });
+      continue;
+    }
+    for (const run of firstOfEachRole(plan, cell.key)) {
+      const problem = runProblem(set, run, plan, builds.get(run.buildRef) ?? null);
+      if (problem !== null) mistakes.push({ at: entry.at, problem: `${label}: ${problem}` });
+    }
+  }
+  return [...new Map(mistakes.map((mistake) => [mistake.problem, mistake])).values()];
+}
+
+function firstOfEachRole({ runs }: Plan, cellKey: CellKey): PlannedRun[] {
+  return (['timed', 'profile'] as const).flatMap(
+    (role) => runs.find((run) => run.role === role && run.cellKey === cellKey) ?? [],
+  );
+}
+
+/** Number of runs of a cell that a set can answer: no recording is used twice. */
+export function recordedRuns(set: RecordingSet, plan: Plan, cellKey: CellKey): number {
+  const run = plan.runs.find((planned) => planned.role === 'timed' && planned.cellKey === cellKey);
+  const build = plan.builds.find(({ buildRef }) => buildRef === run?.buildRef);
+  const meaning = run === undefined ? null : meaningOf(run.args);
+  if (build === undefined || meaning === null) return 0;
+  const match = findRecordings(set, meaning, checkBuild(set, build).build);
+  return match.kind === 'found' ? match.recordings.length : 0;
+}
+
+interface CheckedBuild {
+  readonly build: string | null;
+  readonly problem: string | null;
+}
+
+function checkBuild(set: RecordingSet, build: PlannedBuild): CheckedBuild {
+  const meaning = meaningOf(build.args);
+  if (meaning === null) return { build: null, problem: 'recordings know no engines that were given' };
+  const match = findRecordings(set, meaning, null);
+  if (match.kind === 'found' && match.recordings.length < build.of) {
+    const there = match.recordings.length;
+    const problem = `"${set.name}" has ${there} recorded build${there === 1 ? '' : 's'} of this engine, ${build.of} were asked for`;
+    return { build: null, problem };
+  }
+  return match.kind === 'found'
+    ? { build: match.recordings[0]?.build ?? null, problem: null }
+    : { build: null, problem: match.problem };
+}
+
+function runProblem(set: RecordingSet, run: PlannedRun, plan: Plan, checked: CheckedBuild | null): string | null {
+  const meaning = meaningOf(run.args);
+  if (checked === null || meaning === null) return null;
+  if (checked.build === null) return checked.problem;
+  const match = findRecordings(set, meaning, checked.build);
+  if (match.kind === 'missing') return match.problem;
+  const wanted = run.role === 'profile' ? 1 : plan.repeats;
+  const there = match.recordings.length;
+  return there >= wanted
+    ? null
+    : `"${set.name}" has ${there} recording${there === 1 ? '' : 's'} of this cell, ${wanted} were asked for: use --repeats ${there}`;
+}
+
+/** Axes that replay ignores: as part of a cell they would be wrong. */
+const IGNORED = ['--warmUp', '--duration', '--iterations', NEIGHBOR];
+
+function inputProblem(set: RecordingSet, { build, cell, env, harness }: MatrixCell): string | null {
+  if (harness !== null) {
+    return `recordings answer for trtexec, and ${cell.model} is measured by ${harness.driver}: leave it out (--filter), or run without --replay`;
+  }
+  const source = onnxOf(build.source);
+  const ignored = [...Object.keys(env), ...IGNORED.filter((flag) => flag in cell.axisFlags)][0];
+  if (ignored !== undefined) return `${ignored} is on an axis, and recordings answer the same whatever it is`;
+  if (source === null) return null;
+  if (build.source.kind === 'converted') {
+    return `recordings are answered, and nothing is converted: name the file that was recorded (precisions: {${cell.precision}: {onnx: FILE}})`;
+  }
+  const file = basename(source.value);
+  const files = Object.values(set.models).flatMap(({ onnx }) => Object.keys(onnx));
+  return files.includes(file) ? null : `"${set.name}" was not recorded with ${file} (it has ${files.join(', ')})`;
 }

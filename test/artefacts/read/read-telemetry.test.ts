@@ -87,7 +87,6 @@ describe('what somebody let nvidia-smi print beside a run', () => {
   });
 
   test.each([
-    ['telemetry.csv', loop],
     ['nvidia-smi.csv.gz', gzipSync(loop)],
     ['nvidia-smi-1s.csv', loop],
   ])('may be called %s', async (name, content) => {
@@ -99,16 +98,6 @@ describe('what somebody let nvidia-smi print beside a run', () => {
     const content = readFileSync(join(SMI_FIXTURES, 'dmon-580.txt'));
     const { telemetry } = await telemetryIn(sustained({ name, content }));
     expect(telemetry).toMatchObject({ samples: 3, smClockMhz: 345, powerW: 78 });
-  });
-
-  test('is no log: a folder without stdout.log has one log still', async () => {
-    const folder = sustained({ name: 'dmon.txt', content: readFileSync(join(SMI_FIXTURES, 'dmon-580.txt')) });
-    const log = brotliDecompressSync(readFileSync(join(folder, 'stdout.log.br')));
-    rmSync(join(folder, 'stdout.log.br'));
-    writeFileSync(join(folder, 'trtexec.txt'), log);
-    const [run] = await readRunFolder(folder);
-    expect(run?.log.measurement?.throughputQps).toBeCloseTo(315.32, 1);
-    expect(run?.telemetry?.samples).toBe(3);
   });
 
   test.each([

@@ -1,10 +1,10 @@
-import { existsSync, readFileSync, renameSync } from 'node:fs';
+import { readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
 import { OUTPUTS } from '../../support/outputs.ts';
-import { bench, type BenchOptions, sharedFolder, temporaryFolder } from '../../support/bench.ts';
+import { bench, type BenchOptions, sharedFolder, temporaryFolder, refusal } from '../../support/bench.ts';
 import { fakeHarnessMatrix } from '../../support/fake-harness.ts';
 import { queryStore } from '../../support/store-dump.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
@@ -51,10 +51,8 @@ describe('the perfect router', () => {
     expect(read).toMatchObject({
       name: 'perfect-router',
       significantPercent: 10,
-      marks: ['invalidOutput', 'upperBound'],
+      marks: ['upperBound', 'invalidOutput'],
       variables: { ENABLE_PERFECT_ROUTER: '1' },
-      before: { ENABLE_PERFECT_ROUTER: [null] },
-      versions: [{ harness: 'command', version: '1.2.0rc7' }],
       cells: [{ verdict, runs: [5, 5], unit: 'runs/s', betterIs: 'higher' }],
       overall: { verdict },
     });
@@ -76,7 +74,7 @@ describe('what is stored of an experiment', () => {
     const args = ['ab', matrix, ...PERFECT, '--name', 'routing', '--seed', '1', ...here];
     const first = await printed(args);
     expect(first).toContain('routing: B with ENABLE_PERFECT_ROUTER=1, A as it is · rate, median of runs\n');
-    expect(first).toContain('✗ B is marked upper bound: ENABLE_PERFECT_ROUTER=1: all experts');
+    expect(first.replaceAll(/\s+/g, ' ')).toContain('✗ B is marked upper bound, invalid output: never a baseline');
     expect(await printed(['ab', 'routing', ...here])).toBe(first);
     expect(await printed(['ab', '--read', 'routing', ...here])).toBe(first);
     [id = ''] = queryStore<{ id: string }>(db, 'SELECT sweep_id AS id FROM sweeps').map((row) => row.id);
@@ -160,18 +158,15 @@ describe('refusals', () => {
     [['ab', matrix], 'what is B? Name a variable, --env NAME=VALUE'],
     [['ab', matrix, '--env', 'NAME'], '--env NAME: write NAME=VALUE'],
     [['ab', matrix, '--env', '1X=2'], '--env 1X=2: write NAME=VALUE'],
-    [['ab', matrix, '--env', 'HF_TOKEN=abc'], '--env HF_TOKEN: its value would be stored'],
+    [['ab', matrix, '--env', 'HF_TOKEN=abc'], '--env HF_TOKEN: bench would store its value'],
     [['ab', matrix, '--experiment', 'perfect-rooter'], 'did you mean perfect-router?'],
     [['ab', matrix, '--env', 'A=1', '--significant', '0'], 'must be a percentage above 0'],
-    [['ab', matrix, '--env', 'A=1', '--name', '\u001B[31m'], '--name: write 1 to 100 characters'],
+    [['ab', matrix, '--env', 'A=1', '--name', '\u001B[31m'], '--name: write 1 to 100 printable characters'],
     [['ab', 'nothing.yaml', '--env', 'A=1'], 'nothing.yaml'],
     [['ab', '--read', 'x', '--env', 'A=1'], '--read shows what is stored'],
   ] as const)('%j', async (args, words) => {
     const db = join(folder, 'bench.sqlite');
-    const { code, stdout, stderr } = await bench([...args, '--db', db]);
-    expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toContain(words);
-    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+    expect(await bench([...args, '--db', db])).toEqual(refusal(words));
   });
 
   test('A must differ from B', async () => {
@@ -180,11 +175,11 @@ describe('refusals', () => {
     const inherited = await bench(args, { env: { ENABLE_PERFECT_ROUTER: '1' } });
     expect(inherited.code).toBe(2);
     expect(inherited.stderr).toContain(
-      'ENABLE_PERFECT_ROUTER=1 holds already without the experiment, so A would be the same as B',
+      'ENABLE_PERFECT_ROUTER=1 is already set without the experiment, so A would equal B',
     );
     const other = fakeHarnessMatrix(temporaryFolder(), 112, ['axes: {env: {ENABLE_PERFECT_ROUTER: [unset, "1"]}}']);
     const onAxis = await bench(['ab', other, ...PERFECT, '--db', db]);
-    expect(onAxis.stderr).toContain('ENABLE_PERFECT_ROUTER is on an axis of the matrix already');
+    expect(onAxis.stderr).toContain('ENABLE_PERFECT_ROUTER is already an axis of the matrix');
     const stub = stubMatrix(temporaryFolder());
     const trtexec = await bench(['ab', stub, ...PERFECT, '--trtexec', STUB, '--db', db]);
     expect(trtexec.stderr).toContain(
@@ -192,34 +187,14 @@ describe('refusals', () => {
     );
   });
 
-  test('a metric that no cell will have is refused before anything is measured', async () => {
-    const db = join(temporaryFolder(), 'bench.sqlite');
-    const wrong = await bench(['ab', matrix, ...PERFECT, '--metric', 'rat', '--db', db]);
-    expect([wrong.code, wrong.stderr]).toEqual([
-      2,
-      expect.stringMatching(
-        /^bench: --metric rat: neither one of gpu, .* nor a number of the harness \(rate\); did you mean "rate"\?\n$/,
-      ),
-    ]);
-    const stub = stubMatrix(temporaryFolder());
-    const args = ['ab', stub, '--env', 'X=1', '--metric', 'rate', '--trtexec', STUB, '--db', db];
-    const trtexec = await bench(args);
-    expect([trtexec.code, trtexec.stderr]).toEqual([
-      2,
-      expect.stringMatching(/^bench: --metric rate: not one of gpu, .*output-error\n$/),
-    ]);
-    expect(existsSync(db)).toBe(false);
-  });
-
   test('a sweep of bench run is no experiment', async () => {
     const own = temporaryFolder();
     const db = join(own, 'bench.sqlite');
     await printed(['run', fakeHarnessMatrix(own, 112), '--repeats', '1', '--no-telemetry', '--db', db]);
     const [{ id } = { id: '' }] = queryStore<{ id: string }>(db, 'SELECT sweep_id AS id FROM sweeps');
-    const { code, stderr } = await bench(['ab', id, '--db', db]);
-    expect([code, stderr]).toEqual([
-      2,
-      `bench: sweep ${id.slice(0, 8)} is no A/B experiment; those of \`bench ab\` stand in \`bench ls sweeps\`\n`,
-    ]);
+    expect(await bench(['ab', id, '--db', db])).toMatchObject({
+      code: 2,
+      stderr: `bench: sweep ${id.slice(0, 8)} is not an A/B experiment; \`bench ls sweeps\` lists those of \`bench ab\`\n`,
+    });
   });
 });

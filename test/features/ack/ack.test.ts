@@ -77,11 +77,10 @@ function marks(): readonly unknown[] {
 
 describe('which findings', () => {
   test('several at once, each by the start of its id', async () => {
-    const { code, stdout } = await ack('1ab', '2ab', '1abc', '--reason', 'new scales', '--owner', 'team-vision');
-    expect([code, stdout]).toEqual([
-      0,
-      '2 findings (1abcdef0, 2abcdef0) are acknowledged permanently; --undo reverts this\n',
-    ]);
+    expect(await ack('1ab', '2ab', '1abc', '--reason', 'new scales', '--owner', 'team-vision')).toMatchObject({
+      code: 0,
+      stdout: '2 findings (1abcdef0, 2abcdef0) are acknowledged permanently; --undo reverts this\n',
+    });
     expect(marks()).toEqual([
       { finding_id: FIRST, reason: 'new scales', until: null, owner: 'team-vision' },
       { finding_id: SECOND, reason: 'new scales', until: null, owner: 'team-vision' },
@@ -119,7 +118,7 @@ describe('which findings', () => {
   test.each([
     [['--all', '1ab'], '--all and names of findings exclude each other'],
     [[], 'which finding? Write its id, as `bench check` prints it, or --all'],
-    [['1ab', '--branch', 'main'], '--matrix and --branch go with --all: an id is that of one finding'],
+    [['1ab', '--branch', 'main'], '--matrix and --branch go with --all: an id names one finding'],
     [['1ab'], 'add --reason "…", which explains the acknowledgement'],
     [
       ['1ab', '--undo', '--owner', 'me'],

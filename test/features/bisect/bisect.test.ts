@@ -1,13 +1,15 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, globSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { beforeAll, describe, expect, test } from 'vitest';
+import * as fc from 'fast-check';
 
 import { STEP } from '../../../src/features/bisect/commits.ts';
 import { printable } from '../../../src/text/printable.ts';
 import { seededRandom } from '../../../src/matrix/plan/order.ts';
+import { type JudgedFactors, searchFactors } from '../../../src/features/bisect/factors.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, finished, sharedFolder, startBench, temporaryFolder } from '../../support/bench.ts';
 import { BISECT_TRTEXEC, makeHistory, slowFrom, writeInto } from '../../support/bisect-repository.ts';
@@ -21,8 +23,11 @@ const BUILD = ['--', './build.sh'];
 
 type Variables = Readonly<Record<string, string>>;
 
-function history(sources: readonly string[]): { repository: Repository; commits: string[] } {
-  const repository = new Repository(temporaryFolder());
+function history(
+  sources: readonly string[],
+  folder = temporaryFolder(),
+): { repository: Repository; commits: string[] } {
+  const repository = new Repository(folder);
   return { repository, commits: makeHistory(repository, sources) };
 }
 
@@ -42,12 +47,12 @@ function expectNoWorktrees(repository: Repository): void {
 
 describe('bench bisect GOOD BAD -- CMD', () => {
   test('finds the commit, with the evidence; the checkout stays as it was', async () => {
-    const { repository, commits } = history(slowFrom(4, 8));
+    const { repository, commits } = history(slowFrom(3, 6));
     const head = repository.git('status', '--porcelain=v2', '--branch');
     const args = [commits[0] ?? '', 'main', ...CELL, ...STUB, ...BUILD];
     const { code, json } = await bisect(repository, args);
     const evidence = { changePercent: expect.closeTo(5, 3) };
-    const causes = [{ name: commits[4], subject: 'change 4', evidence }];
+    const causes = [{ name: commits[3], subject: 'change 3', evidence }];
     expect([code, json]).toMatchObject([0, { status: 'found', causes, change: evidence }]);
     expect(json.steps.length).toBeLessThanOrEqual(3);
     // Four runs of each of two sides.
@@ -66,23 +71,9 @@ describe('bench bisect GOOD BAD -- CMD', () => {
     expect(compared.stdout).toContain('▲ slower');
   }, 60_000);
 
-  test('the same command again tells it again and measures nothing; --restart does', async () => {
-    const { repository, commits } = history(slowFrom(1, 3));
-    const journal = join(repository.folder, 'journal');
-    const args = [commits[0] ?? '', 'main', ...CELL, ...STUB, ...BUILD];
-    const first = await bisect(repository, args, { STUB_JOURNAL: journal });
-    const starts = readFileSync(journal, 'utf8');
-    const second = await bisect(repository, args, { STUB_JOURNAL: journal });
-    expect(second.json).toEqual(first.json);
-    expect(readFileSync(journal, 'utf8')).toBe(starts);
-    await bisect(repository, ['--restart', ...args], { STUB_JOURNAL: journal });
-    expect(readFileSync(journal, 'utf8').length).toBeGreaterThan(starts.length);
-    const nothing = await bench(['bisect', '--resume'], { cwd: repository.folder });
-    expect([nothing.code, nothing.stderr]).toEqual([2, 'bench: nothing to resume: no bisection was interrupted\n']);
-  }, 60_000);
-
   test('without --matrix it takes the one with which the bad commit was measured', async () => {
-    const { repository, commits } = history(slowFrom(1, 3));
+    // Three times as slow: half of the change is more than 100 %.
+    const { repository, commits } = history(slowFrom(1, 3, 3.2));
     const cwd = repository.folder;
     const args = ['bisect', commits[0] ?? '', 'HEAD', '--cell', 'batch=8', ...STUB, ...BUILD];
     expect(await bench(args, { cwd })).toMatchObject({ code: 2, stderr: 'bench: which matrix? --matrix FILE\n' });
@@ -111,25 +102,24 @@ describe('bench bisect GOOD BAD -- CMD', () => {
     expectNoWorktrees(repository);
   }, 60_000);
 
-  test('nothing to find: exit code 5 and a line that says so', async () => {
-    const { repository, commits } = history(slowFrom(9, 4));
-    const args = [commits[0] ?? '', 'main', ...CELL, ...STUB, ...BUILD];
-    const { code, stdout } = await bench(['bisect', ...args], { cwd: repository.folder });
-    const [bad, good] = [commits[3], commits[0]].map((commit) => commit?.slice(0, 8));
+  test('nothing to find: exit code 5 and a line; the same again measures nothing, --restart does', async () => {
+    const { repository, commits } = history(slowFrom(9, 2));
+    const journal = join(repository.folder, 'journal');
+    const starts = (): number => readFileSync(journal, 'utf8').split('\n').length;
+    const run = (...more: readonly string[]) => {
+      const args = ['bisect', ...more, commits[0] ?? '', 'main', ...CELL, ...STUB, ...BUILD];
+      return bench(args, { cwd: repository.folder, env: { STUB_JOURNAL: journal } });
+    };
+    const { code, stdout } = await run();
+    const [bad, good] = [commits[1], commits[0]].map((commit) => commit?.slice(0, 8));
     const line = `main (${bad}) is not slower than ${good}: there is nothing to find`;
     expect([code, stdout.split('\n')[0]]).toEqual([5, line]);
-  }, 60_000);
-
-  test('an end that cannot be built: exit code 4 and why', async () => {
-    const { repository, commits } = history(['broken\n', ...slowFrom(0, 2)]);
-    const { code, json } = await bisect(repository, [commits[0] ?? '', 'main', ...CELL, ...STUB, ...BUILD]);
-    expect([code, json.status, json.notes[0]]).toEqual([
-      4,
-      'failed',
-      expect.stringContaining('./build.sh: exit code 3'),
-    ]);
-    expectNoWorktrees(repository);
-  }, 60_000);
+    const first = starts();
+    expect((await run()).stdout).toBe(stdout);
+    expect(starts()).toBe(first);
+    await run('--restart');
+    expect(starts()).toBeGreaterThan(first);
+  });
 
   test('a culprit on a merged line; the matrix and trtexec as each commit has them', async () => {
     const repository = new Repository(temporaryFolder());
@@ -172,7 +162,7 @@ describe('SIGKILL and Ctrl-C', () => {
     const loads = (): number =>
       existsSync(journal) ? readFileSync(journal, 'utf8').split('--loadEngine').length - 1 : 0;
     let kills = 0;
-    for (let round = 0; round < 5; round += 1) {
+    for (let round = 0; round < 3; round += 1) {
       // A process killed before it wrote its state leaves nothing to resume.
       const again = globSync('bisect/*/request.json', { cwd: folder }).length > 0 && round % 2 === 1;
       const child = startBench(again ? ['bisect', '--resume'] : args, { cwd: folder, env });
@@ -183,7 +173,7 @@ describe('SIGKILL and Ctrl-C', () => {
       child.kill('SIGKILL');
       if ((await ended).signal === 'SIGKILL') kills += 1;
     }
-    expect(kills).toBe(5);
+    expect(kills).toBe(3);
     const { code, json } = await bisect(repository, args.slice(1), env);
     expect([code, json.causes[0]?.name]).toEqual([0, commits[3]]);
     expect(json.runs).toBe(8 + 8 * json.steps.length);
@@ -243,7 +233,7 @@ axes: {precision: fp16, batch: 8}
   }
 
   const ARGS = ['--factors', 'factors.yaml', '--matrix', 'm.yaml', ...STUB];
-  const OTHER = FACTORS.replace('STUB_SCALE: 1.03', 'OTHER: 1');
+  const OTHER = FACTORS.slice(0, FACTORS.indexOf('  cache:')).replace('STUB_SCALE: 1.03', 'OTHER: 1');
 
   test('the one that does it is found and was tested alone', async () => {
     const cwd = folderWith(FACTORS);
@@ -293,17 +283,21 @@ axes: {precision: fp16, batch: 8}
 
 describe('what git bisect run starts', () => {
   const CODES = { 0: 0, 1: 1, 2: 255, 3: 255, 4: 125, 5: 125, 70: 255, 130: 255 };
+  let made: ReturnType<typeof history>;
+
+  beforeAll(() => {
+    made = history(slowFrom(1, 2), sharedFolder());
+    made.repository.git('update-ref', 'BISECT_HEAD', made.commits[1] ?? '');
+  });
 
   test.each(Object.entries(CODES).map(([code, expected]) => [Number(code), expected] as const))(
     'exit code %i of a comparison is %i to git',
     (code, expected) => {
-      const { repository, commits } = history(slowFrom(1, 2));
-      const [good = '', bad = ''] = commits;
-      repository.git('update-ref', 'BISECT_HEAD', bad);
+      const [good = '', bad = ''] = made.commits;
+      const { folder } = made.repository;
       const compare = ['sh', '-c', `echo "$1" > asked; exit ${code}`, 'sh'];
-      const args = ['-c', STEP, 'sh', repository.folder, good, ...compare];
-      expect(spawnSync('sh', args, { cwd: repository.folder }).status).toBe(expected);
-      expect(readFileSync(join(repository.folder, 'asked'), 'utf8')).toBe(`${good}..${bad}\n`);
+      expect(spawnSync('sh', ['-c', STEP, 'sh', folder, good, ...compare], { cwd: folder }).status).toBe(expected);
+      expect(readFileSync(join(folder, 'asked'), 'utf8')).toBe(`${good}..${bad}\n`);
     },
   );
 });
@@ -314,7 +308,7 @@ test('a bisection that an earlier version began is named with its two commits', 
   const search = { kind: 'commits', good, bad, goodRef: 'v1', badRef: 'HEAD', command: [] };
   const state = { schemaVersion: 1, isFinished: false, request: { search } };
   writeInto(repository.folder, 'bisect/0123456789abcdef0123456789abcdef/state.json', JSON.stringify(state));
-  const line = `bench: an earlier version of bench began this one: start it again with bench bisect ${good} ${bad}\n`;
+  const line = `bench: an earlier version of bench started this bisection: start it again with bench bisect ${good} ${bad}\n`;
   expect(await bench(['bisect', '--resume'], { cwd: repository.folder })).toMatchObject({ code: 2, stderr: line });
 });
 
@@ -327,21 +321,19 @@ describe('wrong use and hostile names', () => {
 
   test.each([
     ['between which commits?', ['bisect', 'HEAD', '--matrix', 'm.yaml']],
-    ['which matrix?', ['bisect', 'HEAD~2', 'HEAD', '--', 'make']],
+
     ['nope: no git revision here', ['bisect', 'nope', 'HEAD', '--matrix', 'm.yaml']],
     ['are the same commit', ['bisect', 'HEAD', 'main', '--matrix', 'm.yaml']],
     ['GOOD is the older one', ['bisect', 'HEAD', 'HEAD~2', '--matrix', 'm.yaml']],
     ['has 2 cells', ['bisect', 'HEAD~2', 'HEAD', '--matrix', 'm.yaml', ...STUB, ...BUILD]],
     ['no cell x', ['bisect', 'HEAD~2', 'HEAD', '--matrix', 'm.yaml', '--cell', 'x', ...STUB, ...BUILD]],
     ['no such file', ['bisect', 'HEAD~2', 'HEAD', '--matrix', 'none.yaml', ...STUB]],
-    ['no such file', ['bisect', '--factors', 'none.yaml', '--matrix', 'm.yaml']],
+
     ['--factors takes no commits', ['bisect', 'HEAD', '--factors', 'm.yaml', '--matrix', 'm.yaml']],
-    ['a build has one value', ['bisect', 'HEAD~2', 'HEAD', ...CELL, '--metric', 'buildS']],
+    ['each build has only one value', ['bisect', 'HEAD~2', 'HEAD', ...CELL, '--metric', 'buildS']],
     ['no bisection was interrupted', ['bisect', '--resume']],
   ])('%s', async (message, args) => {
-    const cwd = temporaryFolder();
-    cpSync(made, cwd, { recursive: true });
-    const { code, stdout, stderr } = await bench(args, { cwd });
+    const { code, stdout, stderr } = await bench(args, { cwd: made });
     expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(message)]);
     expect(stderr.match(/^bench: /gm)).toHaveLength(1);
   });
@@ -351,7 +343,7 @@ describe('wrong use and hostile names', () => {
     const folder = join(temporaryFolder(), evil);
     mkdirSync(folder);
     const repository = new Repository(folder);
-    const commits = makeHistory(repository, slowFrom(2, 4));
+    const commits = makeHistory(repository, slowFrom(1, 3));
     for (const commit of commits.slice(0, 1)) repository.git('branch', "x$(touch_pwned);'", commit);
     repository.git('commit', '--quiet', '--amend', '--message', evil);
     writeFileSync(join(folder, evil.replaceAll('/', '_')), '#!/bin/sh\nexec ./build.sh\n', { mode: 0o755 });
@@ -361,12 +353,70 @@ describe('wrong use and hostile names', () => {
     const { code, stdout, stderr } = await bench(['bisect', ...args], { cwd: folder });
     expect([code, stderr.includes('bench: ')]).toEqual([0, false]);
     for (const line of `${stdout}${stderr}`.split('\n')) expect(printable(line)).toBe(line);
-    expect(stdout).toContain(`first bad commit: ${commits[2]?.slice(0, 8)}`);
+    expect(stdout).toContain(`first bad commit: ${commits[1]?.slice(0, 8)}`);
     expect(JSON.stringify(readdirSync(folder, { recursive: true }))).not.toContain('pwned"');
-    const broken = ['HEAD~3', 'HEAD', ...CELL, ...STUB, '--', evil];
+    const broken = ['HEAD~2', 'HEAD', ...CELL, ...STUB, '--', evil];
     const failed = await bench(['bisect', ...broken], { cwd: folder });
     expect(failed.code).toBe(4);
     for (const line of `${failed.stdout}${failed.stderr}`.split('\n')) expect(printable(line)).toBe(line);
     expect(JSON.stringify(readdirSync(folder, { recursive: true }))).not.toContain('pwned"');
   }, 60_000);
+});
+
+const named = (count: number): string[] => Array.from({ length: count }, (_, place) => `f${place}`);
+
+function searched(factors: readonly string[], judge: (bad: readonly string[]) => JudgedFactors['verdict']) {
+  const judged: JudgedFactors[] = [];
+  for (;;) {
+    const state = searchFactors(factors, judged);
+    if (state.kind !== 'test') return { state, judged };
+    expect(judged.map(({ bad }) => bad)).not.toContainEqual(state.candidate);
+    expect(state.candidate.length).toBeLessThan(factors.length);
+    judged.push({ bad: state.candidate, verdict: judge(state.candidate) });
+  }
+}
+
+describe('factors other than commits', () => {
+  test('each of 1 to 33 is found and was tested alone, in at most ceil(log2 n) + 1 tests', () => {
+    for (let count = 1; count <= 33; count += 1) {
+      for (const culprit of named(count)) {
+        const { state, judged } = searched(named(count), (bad) => (bad.includes(culprit) ? 'bad' : 'good'));
+        expect(state).toEqual({ kind: 'found', names: [culprit] });
+        expect(judged.length).toBeLessThanOrEqual(Math.ceil(Math.log2(count)) + 1);
+        const alone = judged.some(({ bad }) => bad.length === 1 && bad[0] === culprit);
+        expect(alone || count === 1).toBe(true);
+      }
+    }
+  });
+
+  test('two that do harm only together are not taken for one', () => {
+    for (const [a, b] of [
+      ['f0', 'f1'],
+      ['f0', 'f7'],
+      ['f3', 'f4'],
+    ] as const) {
+      const { state } = searched(named(8), (bad) => (bad.includes(a) && bad.includes(b) ? 'bad' : 'good'));
+      expect(state).toEqual({ kind: 'together', names: named(8) });
+    }
+  });
+
+  test('whatever cannot be measured, it ends and does not clear the culprit', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 12 }),
+        fc.nat(),
+        fc.func(fc.integer({ min: 0, max: 2 })),
+        (count, pick, luck) => {
+          const factors = named(count);
+          const culprit = factors[pick % count] ?? '';
+          const { state } = searched(factors, (bad) =>
+            luck(bad) === 0 ? 'unclear' : bad.includes(culprit) ? 'bad' : 'good',
+          );
+          if (state.kind === 'found') expect(state.names).toEqual([culprit]);
+          else expect(state.names).toContain(culprit);
+        },
+      ),
+      { seed: 5, numRuns: 500 },
+    );
+  });
 });

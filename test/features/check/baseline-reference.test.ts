@@ -118,7 +118,7 @@ test.each([
 test('a baseline that is not set is said, and the reference is the usual one', async () => {
   const db = store();
   change(db, `UPDATE sweeps SET plan = '${JSON.stringify({ gate: { against: 'gone' } })}'`);
-  const note = 'gate.against: no baseline gone is set: the reference is what was last accepted';
+  const note = 'gate.against: no baseline gone is set: the reference is the last accepted level';
   const { code, stderr, stdout } = await bench(['check', '--json', '--db', db]);
   const [series] = OUTPUTS.check.parse(JSON.parse(stdout)).series;
   expect([code, stderr, series?.notes]).toEqual([1, `note: ${note}\n`, [note]]);

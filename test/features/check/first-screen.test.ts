@@ -1,72 +1,17 @@
-import { join } from 'node:path';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { join, dirname } from 'node:path';
+import { pathToFileURL } from 'node:url';
 
-import { expect, test } from 'vitest';
+import { expect, test, beforeAll, describe } from 'vitest';
+import { bench, temporaryFolder, sharedFolder, benchProcess, ROOT } from '../../support/bench.ts';
+import { normals, simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
+import { OUTPUTS, jsonOf } from '../../support/outputs.ts';
+import { STUB } from '../../support/stub.ts';
+import { batchMatrix } from '../../support/trouble.ts';
+import { dumpTables } from '../../support/store-dump.ts';
 
-import { textWidth } from '../../../src/terminal/text-width.ts';
-import { bench, temporaryFolder } from '../../support/bench.ts';
-import { Repository } from '../../support/repository.ts';
-import {
-  normals,
-  simulatedCells,
-  simulateNights,
-  type SimulatedNights,
-  sweepOfNight,
-} from '../../support/simulated-store.ts';
-
-const SWEEPS = 60;
-const FROM = 55;
-
-type Story = Pick<SimulatedNights, 'driver'> & { readonly factor: (cell: number) => number };
-
-/** The first 24 lines at 80 columns, of a series whose commits are in git. */
-async function firstLines(cells: number, { driver, factor }: Story) {
-  const repository = new Repository(temporaryFolder());
-  const commits = Array.from({ length: SWEEPS }, () => repository.commit());
-  const normal = normals(cells);
-  simulateNights(join(repository.folder, 'bench.sqlite'), {
-    cells: simulatedCells(cells),
-    nights: SWEEPS,
-    repeats: 3,
-    branch: 'main',
-    commit: (night) => commits[night] ?? null,
-    ...(driver === undefined ? {} : { driver }),
-    value: (cell, night) => (0.5 + 0.1 * cell) * (night >= FROM ? factor(cell) : 1) * Math.exp(0.003 * normal()),
-  });
-  const env = { ...process.env, COLUMNS: '80' };
-  const { code, stdout } = await bench(['check'], { cwd: repository.folder, env });
-  const lines = stdout.split('\n');
-  for (const line of lines) expect(textWidth(line)).toBeLessThanOrEqual(80);
-  const { stdout: why } = await bench(['why', ...(/bench why (.*?) ·/s.exec(stdout)?.[1] ?? '').split(/\s+/)], {
-    cwd: repository.folder,
-    env,
-  });
-  return { code, why, text: lines.slice(0, 24).join('\n'), bad: commits[FROM] ?? '', good: commits[FROM - 1] ?? '' };
-}
-
-const NEXT = `bench compare ${sweepOfNight(FROM - 1).slice(0, 8)} ${sweepOfNight(FROM).slice(0, 8)}`;
-
-test('one group: what, how much, since which commit, how sure, what to do next', async () => {
-  const { bad, code, good, text, why } = await firstLines(24, { factor: (cell) => (cell % 2 === 1 ? 1.05 : 1) });
-  expect(code).toBe(1);
-  expect(text).toMatch(/^12 cells slower: 12 new$/m);
-  expect(text).toMatch(/12 of 24 cells slower by 4\.\d to 5\.\d %: all fp8, since 2026-02-25/);
-  expect(text).toContain(`first bad ${bad.slice(0, 8)} "change ${FROM}", last good ${good.slice(0, 8)} (1 commit)`);
-  expect(text).toContain('new in GPU compute time: 5 sweeps, a lasting level, 95 % interval +4.');
-  expect(text.replace(/\s+/g, ' ')).toContain(NEXT);
-  expect(text).toMatch(/next: bench why [0-9a-f]{8} ·/);
-  expect(why).toMatch(/GPU compute time.*\+[45]\.\d %/);
-}, 60_000);
-
-test('all cells with a new driver: it is named before the commit', async () => {
-  const { bad, text } = await firstLines(8, {
-    factor: () => 1.04,
-    driver: (night) => (night >= FROM ? '590.2' : '580.1'),
-  });
-  expect(text).toMatch(/8 cells slower by [34]\.\d to 4\.\d %: all cells, since/);
-  expect(text).toContain('driver 580.1 → 590.2');
-  expect(text).toContain(bad.slice(0, 8));
-  expect(text.indexOf('driver 580.1')).toBeLessThan(text.indexOf(bad.slice(0, 8), text.indexOf('\n▲')));
-}, 60_000);
+const SWEEPS = 23;
+const FROM = 18;
 
 test('several series: a line for each, the worst first, then that one in full', async () => {
   const cwd = temporaryFolder();
@@ -77,7 +22,6 @@ test('several series: a line for each, the worst first, then that one in full', 
       nights: SWEEPS,
       repeats: 3,
       branch: 'main',
-      gpuName: () => `GPU of ${name}`,
       matrix: { name, number },
       value: (cell, night) => {
         const isSlower = night >= FROM && (name === 'one' ? cell === 1 : name === 'six' && cell % 2 === 1);
@@ -90,15 +34,15 @@ test('several series: a line for each, the worst first, then that one in full', 
   const lines = stdout.split('\n');
   expect(code).toBe(1);
   expect(lines.slice(0, 5)).toEqual([
-    'six · main · GPU of six · TensorRT 10.6.0: 6 cells slower: 6 new',
-    'one · main · GPU of one · TensorRT 10.6.0: 1 cell slower: 1 new',
-    'calm · main · GPU of calm · TensorRT 10.6.0: nothing slower',
+    'six · main: 6 cells slower: 6 new',
+    'one · main: 1 cell slower: 1 new',
+    'calm · main: nothing slower',
     '',
-    'six · main · GPU of six · TensorRT 10.6.0',
+    'six · main',
   ]);
   expect(lines.filter((line) => line.startsWith('▲ ')).map((line) => line.replace(/ [0-9a-f]{8} /, ' '))).toEqual([
     expect.stringMatching(/^▲ 6 slower {3}0 faster {3}6 same/),
-    expect.stringMatching(/^▲ 6 of 12 cells slower by 5\.\d to 6\.\d %: all fp8, since 2026-02-25$/),
+    expect.stringMatching(/^▲ 6 of 12 cells slower by 5\.\d to 6\.\d %: all fp8, since 2026-01-19$/),
   ]);
   expect(lines.at(-2)).toBe('each in full: bench check --all');
   const all = await bench(['check', '--all'], { cwd, env });
@@ -123,7 +67,7 @@ test('an open finding: since which commit, and what to type; check and trend giv
   const { code, stdout } = await bench(['check'], { cwd, env: { ...process.env, COLUMNS: '80' } });
   expect([code, stdout.split('\n')[0]]).toEqual([1, '1 cell slower: 1 open']);
   const [, size = ''] =
-    /▲ [0-9a-f]{8} vit fp8 4x3x224x224 graph slower by ([56]\.\d %), since 2026-02-25 open in GPU compute time: 6 sweeps/.exec(
+    /▲ [0-9a-f]{8} vit fp8 4x3x224x224 graph slower by ([56]\.\d %), since 2026-01-19 open in GPU compute time: 6 sweeps/.exec(
       stdout.replaceAll(/\s+/g, ' '),
     ) ?? [];
   expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
@@ -138,6 +82,146 @@ test('an open finding: since which commit, and what to type; check and trend giv
   const { stdout: chart } = await bench(['trend', 'batch=4'], { cwd });
   expect(chart).toMatch(new RegExp(String.raw`^slower: \+${size} from 0\.8\d+ ms, newest sweep 0\.8\d+ ms$`, 'm'));
   expect(chart.replaceAll(/\s+/g, ' ')).toMatch(
-    new RegExp(String.raw`S 25 Feb slower \+${size}, finding [0-9a-f]{8}: open`),
+    new RegExp(String.raw`S 19 Jan slower \+${size}, finding [0-9a-f]{8}: open`),
   );
 }, 60_000);
+
+const BATCHES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
+
+test('a filtered run adds to its cell, and the others keep their newest values in every output', async () => {
+  const folder = temporaryFolder();
+  const db = join(folder, 'bench.sqlite');
+  const matrix = batchMatrix(folder, BATCHES, ['repeats: 1']);
+  const run = (...args: string[]) =>
+    bench(['run', matrix, '--trtexec', STUB, '--db', db, '--no-telemetry', ...args], { cwd: folder });
+  const checked = async () => await jsonOf(OUTPUTS.check, ['check', '--db', db], { cwd: folder });
+  for (let night = 0; night < 3; night += 1) await run();
+  const [before] = (await checked()).series;
+  await run('--filter', 'batch=3');
+  const [after] = (await checked()).series;
+  expect(after?.cells).toHaveLength(12);
+  expect(after?.cells.map(({ reason }) => reason)).toEqual(BATCHES.map(() => null));
+  expect(after?.cells.map(({ now }) => now)).toEqual(before?.cells.map(({ now }) => now));
+  // Its interval has one more sweep of one cell in it.
+  const ciPercent: unknown = before?.geometricMean?.ciPercent?.map((end) => expect.closeTo(end, 2));
+  expect(after?.geometricMean).toEqual({ ...before?.geometricMean, ciPercent });
+  expect(after?.notes).toEqual(['11 cells left out of this sweep: bench uses their newest values']);
+  const text = await bench(['check', '--db', db], { cwd: folder });
+  expect(text.stdout).not.toContain('missing');
+  const compared = await jsonOf(OUTPUTS.compare, ['compare', '--db', db], { cwd: folder });
+  expect(compared.counts).toMatchObject({ same: 12, missing: 0 });
+  const trend = await jsonOf(OUTPUTS.trend, ['trend', '--db', db], { cwd: folder });
+  expect(trend.cells.map(({ verdict }) => verdict)).toEqual(BATCHES.map(() => 'same'));
+  const report = await jsonOf(OUTPUTS.report, ['report', '--junit', 'out.xml', '--db', db], { cwd: folder });
+  expect(report.counts).toEqual({ same: 12 });
+});
+
+const NIGHTS = 14;
+/** From this night on the second cell waits for its copies, in the same time. */
+const TURNED = 12;
+
+describe('a cell that turned from its compute to its copies', () => {
+  const folder = sharedFolder();
+  const db = join(folder, 'bench.sqlite');
+
+  async function said(...args: string[]): Promise<string> {
+    const expected = args[0] === 'check' || args[0] === 'report' ? 1 : 0;
+    const { code, stderr, stdout } = await bench([...args, '--db', db], { cwd: folder, env: { COLUMNS: '160' } });
+    // The page says what `check` says, and ends as it does.
+    expect([args, code, code === expected ? '' : stderr]).toEqual([args, expected, '']);
+    return stdout;
+  }
+
+  beforeAll(() => {
+    simulateNights(db, {
+      cells: simulatedCells(3),
+      nights: NIGHTS,
+      repeats: 3,
+      branch: 'main',
+      value: (cell, night, repeat) => 1 + cell + ((night * 7 + repeat * 3) % 5) * 1e-4,
+      figures: (cell, night) => ({ boundBy: cell === 1 && night >= TURNED ? 'h2d' : 'compute' }),
+    });
+  });
+
+  test('is a finding of the second sweep', async () => {
+    const { findings } = OUTPUTS.check.parse(JSON.parse(await said('check', '--json')));
+    expect(findings.map(({ direction, labels, metrics }) => ({ direction, labels, metrics }))).toEqual([
+      {
+        direction: 'slower',
+        labels: ['vit fp8 2x3x224x224 graph'],
+        metrics: [expect.objectContaining({ metric: 'h2dBoundPercent', before: 0, after: 100 })],
+      },
+    ]);
+    expect(await said('check')).toContain('H2D-bound runs');
+  });
+
+  test('is said in the comparison, over time, of both sides, on the page and by filters', async () => {
+    const turned = 'now bound by copies to the GPU (H2D), before by GPU compute';
+    const sweeps: { readonly sweepId: string }[] = JSON.parse(await said('ls', 'sweeps', '--json')).sweeps;
+    const [after = '', before = ''] = [sweeps[0], sweeps[2]].map((sweep) => sweep?.sweepId.slice(0, 8));
+    const { cells } = OUTPUTS.compare.parse(JSON.parse(await said('compare', before, after, '--json')));
+    expect(cells.map(({ reasons }) => reasons.some((reason) => reason.startsWith(turned)))).toEqual([
+      false,
+      true,
+      false,
+    ]);
+    expect(await said('trend', 'b2')).toContain('bound by copies to the GPU (H2D), before by GPU compute');
+    expect(await said('trend', 'b1')).not.toContain('bound by');
+    const why = await said('why', 'b2', before, after);
+    expect(why).toMatch(/base .* bound by GPU compute\nhead .* bound by copies to the GPU \(H2D\)/);
+    expect(await said('show', 'latest')).toMatch(/fp8 +b2 .* h2d /);
+    expect(await said('ls', 'cells', '--filter', 'bound=h2d', '--json')).toContain(
+      '"label": "vit fp8 2x3x224x224 graph"',
+    );
+    const page = await said('report', '--html', '-');
+    expect(page).toContain('<td class="roomy">h2d</td>');
+    expect(page).toContain('bound by copies to the GPU (H2D), before by GPU compute');
+  });
+});
+
+/** What the gate stored, without the time. */
+function stored(db: string): unknown {
+  const { acknowledgements, findings, finding_cells, judged_sweeps } = dumpTables(db, { judged_sweeps: ['judged_at'] });
+  return { acknowledgements, findings, finding_cells, judged_sweeps };
+}
+
+function findingsOf(db: string): unknown {
+  const artefacts = join(dirname(db), 'artefacts');
+  return readdirSync(artefacts)
+    .toSorted()
+    .map((name) => join(artefacts, name, 'findings.json'))
+    .map((path) => existsSync(path) && readFileSync(path, 'utf8').replaceAll(/"judgedAt": "[^"]*"/g, ''));
+}
+
+test('SIGKILL before any write of a check: the next one says and stores the same', async () => {
+  const folder = temporaryFolder();
+  simulateNights(join(folder, 'bench.sqlite'), {
+    cells: simulatedCells(4),
+    nights: 3,
+    repeats: 2,
+    value: (cell, night, repeat) => (1 + cell) * (night < 2 ? 1 : 1.08) * (1 + 0.001 * ((night * 7 + repeat) % 5)),
+  });
+  for (let night = 0; night < 3; night += 1) {
+    mkdirSync(join(folder, 'artefacts', sweepOfNight(night)), { recursive: true });
+  }
+  const ofAll = async (of: string): Promise<unknown> => [
+    (await bench(['check', '--db', of])).stdout,
+    stored(of),
+    findingsOf(of),
+  ];
+  const copy = (): string => {
+    const to = temporaryFolder();
+    cpSync(folder, to, { recursive: true });
+    return join(to, 'bench.sqlite');
+  };
+  const whole = await ofAll(copy());
+  const NODE_OPTIONS = `--import=${pathToFileURL(join(ROOT, 'test', 'support', 'dies-at-write.mjs')).href}`;
+  let kills = 0;
+  for (let signal: string | null = 'SIGKILL'; signal === 'SIGKILL'; kills += 1) {
+    const cut = copy();
+    const env = { NODE_OPTIONS, DIES_AT_WRITE: `${kills + 1}` };
+    signal = (await benchProcess(['check', '--db', cut], { env })).signal;
+    expect([kills, await ofAll(cut)]).toEqual([kills, whole]);
+  }
+  expect(kills).toBeGreaterThan(2);
+}, 120_000);

@@ -9,7 +9,7 @@ import { OUTPUTS } from '../../support/outputs.ts';
 import { normals, simulatedCells, type SimulatedNights, simulateNights } from '../../support/simulated-store.ts';
 
 /** `BENCH_RANDOM_STORES=300` makes more of them. */
-const STORES = Number(process.env['BENCH_RANDOM_STORES'] ?? 8);
+const STORES = Number(process.env['BENCH_RANDOM_STORES'] ?? 5);
 
 /** Steps, single sweeps, creep, groups, contended sweeps and failures: nothing is the same in two of them. */
 function randomStore(seed: number): { readonly db: string; readonly folder: string } {

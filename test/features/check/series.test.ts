@@ -1,4 +1,3 @@
-import { chmodSync, cpSync } from 'node:fs';
 import { join } from 'node:path';
 
 import Database from 'better-sqlite3';
@@ -31,10 +30,11 @@ class Store {
   /** Adds a sweep of a matrix and a branch. */
   add(
     value: SimulatedNights['value'],
-    about: { matrix?: string; branch?: string | null; commit?: string } = {},
+    about: { matrix?: string; branch?: string | null; commit?: string; gpuUuid?: string } = {},
   ): string {
-    const { branch = null, commit, matrix = 'nightly' } = about;
-    const one = { cells: simulatedCells(4), nights: 1, repeats: 5, after: this.sweeps, branch };
+    const { branch = null, commit, gpuUuid, matrix = 'nightly' } = about;
+    const machine = gpuUuid === undefined ? {} : { machine: () => ({ gpuUuid }) };
+    const one = { ...machine, cells: simulatedCells(4), nights: 1, repeats: 5, after: this.sweeps, branch };
     simulateNights(this.db, { ...one, value, commit: () => commit ?? null });
     const sweepId = sweepOfNight(this.sweeps);
     const client = new Database(this.db);
@@ -92,18 +92,18 @@ describe('the series of a store', () => {
     expect(code).toBe(1);
     expect(json.findings).toMatchObject([{ reportedSweepId: sweepOfNight(2), state: 'new' }]);
     expect(queryStore(store.db, 'SELECT count(*) AS n FROM judged_sweeps')).toEqual([{ n: 4 }]);
-    for (let sweep = 0; sweep < 9; sweep += 1) store.add(slowFrom(2));
+    for (let sweep = 0; sweep < 2; sweep += 1) store.add(slowFrom(2));
     const later = await store.check();
     expect([later.code, later.json.findings.map(({ id, state }) => [id, state])]).toEqual([
       1,
       [[json.findings[0]?.id, 'open']],
     ]);
-    expect(queryStore(store.db, 'SELECT count(*) AS n FROM judged_sweeps')).toEqual([{ n: 13 }]);
+    expect(queryStore(store.db, 'SELECT count(*) AS n FROM judged_sweeps')).toEqual([{ n: 6 }]);
   });
 
   test('after an old sweep was taken back all later ones are judged again; what was acknowledged keeps its id', async () => {
     const store = new Store();
-    for (let sweep = 0; sweep < 12; sweep += 1) {
+    for (let sweep = 0; sweep < 5; sweep += 1) {
       store.add(slowFrom(2));
       await store.check();
     }
@@ -115,7 +115,7 @@ describe('the series of a store', () => {
     expect([removed.code, removed.stderr]).toEqual([0, '']);
     expect(queryStore(store.db, 'SELECT count(*) AS n FROM judged_sweeps')).toEqual([{ n: 1 }]);
     const { code, json } = await store.check();
-    expect(queryStore(store.db, 'SELECT count(*) AS n FROM judged_sweeps')).toEqual([{ n: 11 }]);
+    expect(queryStore(store.db, 'SELECT count(*) AS n FROM judged_sweeps')).toEqual([{ n: 4 }]);
     expect([code, json.findings]).toMatchObject([
       0,
       [{ id, state: 'acknowledged', owner: 'me', acknowledged: { reason: 'tuned for batch 32' } }],
@@ -139,18 +139,6 @@ describe('the series of a store', () => {
     expect(stdout).toContain('old · no branch: no sweep since 2026-01-02: not judged');
   });
 
-  test('a store that may only be read is judged, and says that nothing is recorded', async () => {
-    const store = new Store();
-    store.add(slowFrom(1));
-    store.add(slowFrom(1));
-    const copy = join(temporaryFolder(), 'bench.sqlite');
-    cpSync(store.db, copy);
-    chmodSync(copy, 0o444);
-    const { code, stderr, stdout } = await bench(['check', '--db', copy], { cwd: store.folder });
-    expect([code, stdout.split('\n')[0]]).toEqual([1, SLOWER]);
-    if (process.getuid?.() !== 0) expect(stderr).toContain('was not recorded');
-  });
-
   test('a pull request is judged against the branch that it began on, in every push', async () => {
     const repository = new Repository(temporaryFolder());
     const [first, second] = [repository.commit(), repository.commit()];
@@ -171,23 +159,28 @@ describe('the series of a store', () => {
     expect((await run('--branch', 'main')).code).toBe(0);
   });
 
-  test('the branch that is checked out is judged, with what has no branch; without sweeps of it every series', async () => {
+  test('a pull request is not judged by another GPU than its own, also of the same model; a series goes on over them', async () => {
     const repository = new Repository(temporaryFolder());
-    repository.commit();
     const store = new Store();
-    for (const branch of ['main', 'pr', null]) {
-      store.add(slowFrom(99), { branch });
-      store.add(slowFrom(99), { branch });
-    }
-    const branches = async () => {
-      const { stdout } = await bench(['check', '--db', store.db, '--json'], { cwd: repository.folder });
-      return OUTPUTS.check.parse(JSON.parse(stdout)).series.map(({ branch }) => branch);
+    const commit = repository.commit();
+    const [ours, theirs] = ['GPU-aaaa', 'GPU-bbbb'];
+    for (const gpuUuid of [theirs, ours, theirs]) store.add(slowFrom(99), { branch: 'main', commit, gpuUuid });
+    const run = async (pushed: string, gpuUuid: string) => {
+      store.add(slowFrom(3), { branch: pushed, commit: repository.commit(), gpuUuid });
+      const args = ['--db', store.db, '--json'];
+      const { code, stdout } = await bench(['check', '--branch', pushed, ...args], { cwd: repository.folder });
+      const compared = await bench(['compare', commit, 'HEAD', ...args], { cwd: repository.folder });
+      const { cells, notes } = OUTPUTS.check.parse(JSON.parse(stdout)).series[0] ?? { cells: [], notes: [] };
+      const { counts } = OUTPUTS.compare.parse(JSON.parse(compared.stdout));
+      return { codes: [code, compared.code], reasons: new Set(cells.map(({ reason }) => reason)), notes, counts };
     };
-    expect(await branches()).toEqual([null, 'main']);
-    repository.git('checkout', '--quiet', '-b', 'pr');
-    expect(await branches()).toEqual([null, 'pr']);
-    repository.git('checkout', '--quiet', '-b', 'never-measured');
-    expect(await branches()).toEqual([null, 'pr', 'main']);
+    expect(await run('same', theirs)).toMatchObject({ codes: [1, 1], counts: { slower: 1 } });
+    const other = await run('other', 'GPU-cccc');
+    expect(other).toMatchObject({ codes: [0, 4], counts: { slower: 0, incomparable: 4 } });
+    expect(other.reasons).toEqual(new Set(['new']));
+    expect(other.notes[0]).toContain('3 sweeps on another GPU, TensorRT major or locked clock left out');
+    store.add(slowFrom(3), { branch: 'main', commit, gpuUuid: 'GPU-cccc' });
+    expect((await bench(['check', '--branch', 'main', '--db', store.db], { cwd: repository.folder })).code).toBe(1);
   });
 });
 

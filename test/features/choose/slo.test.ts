@@ -1,30 +1,18 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { answerSlo } from '../../../src/features/choose/slo.ts';
 import { deploymentsOf, workloadsOf } from '../../../src/judge/deployment.ts';
+import { dominatorsOf, speedUpsOf, tallyPrecisions } from '../../../src/features/choose/pareto.ts';
 import { accuracyOf, choiceCell, deployment } from '../../support/deployments.ts';
 
 const one = deployment(choiceCell('fp16', 1), 1);
 const eight = deployment(choiceCell('fp16', 8), 4);
 const large = deployment(choiceCell('fp16', 32), 20);
-const all = [one, eight, large];
-
-test('the most items a second within the limit, not the most queries', () => {
-  const answer = answerSlo(all, { maxLatencyMs: 10, metric: 'median', minSqnrDb: null });
-  expect([answer?.winner?.key, answer?.runnerUp?.key]).toEqual([eight.cell.key, one.cell.key]);
-  expect(answer?.winner?.headRoomPercent).toBeCloseTo(60, 9);
-});
 
 test('the limit is about the metric: a p99 above it does not fit', () => {
   const limits = { maxLatencyMs: 4, minSqnrDb: null };
   expect(answerSlo([eight], { ...limits, metric: 'median' })?.fitting).toBe(1);
   expect(answerSlo([eight], { ...limits, metric: 'p99' })?.fitting).toBe(0);
-});
-
-test('nothing fits: the nearest, and by how much it misses', () => {
-  const answer = answerSlo(all, { maxLatencyMs: 0.8, metric: 'median', minSqnrDb: null });
-  expect(answer).toMatchObject({ fitting: 0, winner: null, nearest: { key: one.cell.key } });
-  expect(answer?.nearest?.headRoomPercent).toBeCloseTo(-25, 9);
 });
 
 test.each([
@@ -92,4 +80,86 @@ test('only measured timed runs count, by their median; other cells are named', (
   expect(energy?.perQueryMj).toBeCloseTo(39.608, 3);
   expect(energy?.perItemMj).toBeCloseTo(39.608 / 8, 4);
   expect(energy?.intervalPercent).toBeCloseTo((100 * 12.7062 * 0.39216) / 39.608, 2);
+});
+
+describe('the front', () => {
+  const fp16 = deployment(choiceCell('fp16', 8), 1, { engineMib: 10 });
+  const fp8 = (latencyMs: number, engineMib: number | null = null) =>
+    deployment(choiceCell('fp8', 8), latencyMs, { engineMib });
+  const int8 = deployment(choiceCell('int8', 8), 1);
+  const launched = (latencyMs: number, engineMib: number | null) =>
+    deployment(choiceCell('fp16', 8, { cudaGraph: false }), latencyMs, { engineMib });
+  const checked = <One extends object>(bare: One, sqnrDb: number | null) => ({ ...bare, accuracy: accuracyOf(sqnrDb) });
+
+  test('a slower FP8 of no smaller size is dominated by FP16, whatever its accuracy', () => {
+    const slower = fp8(2, 10);
+    expect(dominatorsOf([fp16, slower])).toEqual(new Map([[slower, fp16]]));
+  });
+
+  test.each([
+    ['a smaller engine keeps a slower one on the front', fp16, fp8(2, 5)],
+    ['a faster FP8 never dominates FP16 while nobody has checked its accuracy', fp16, fp8(0.5, 5)],
+    ['INT8 and FP8 are told apart only by measured accuracy', fp8(2), int8],
+    ['less than 1 % is the scatter of runs', fp16, launched(1.005, 10)],
+    ['what only one side knows proves nothing', fp16, launched(2, null)],
+    [
+      'more throughput and more latency is another choice',
+      fp16,
+      deployment(choiceCell('fp16', 32), 3, { engineMib: 10 }),
+    ],
+  ])('%s', (_, first, second) => {
+    expect(dominatorsOf([first, second])).toEqual(new Map());
+  });
+
+  test.each([
+    ['an exact FP8 beats a rounded FP16', checked(fp16, 60), checked(fp8(0.5, 5), null)],
+    ['INT8 that was measured to be better', checked(fp8(2), 20), checked(int8, 30)],
+    ['latencies more than 1 % apart', { ...launched(1.005, 10), latencyMs: 1.02, p99Ms: 1.03 }, fp16],
+  ])('%s', (_, worse, better) => {
+    expect(dominatorsOf([worse, better])).toEqual(new Map([[worse, better]]));
+  });
+});
+
+describe('speed-ups', () => {
+  const runs = (qps: number): number[] => [0.998, 1, 1.002, 0.999, 1.001].map((part) => part * qps);
+  const measured = (precision: 'fp32' | 'fp16' | 'fp8', batch: number, ms: number) =>
+    deployment(choiceCell(precision, batch), ms, { runsQps: runs(1000 / ms) });
+
+  const pairs = (length: number, fp8Ms: number) =>
+    Array.from({ length }, (_, index) => [measured('fp16', index + 1, 1), measured('fp8', index + 1, fp8Ms)]).flat();
+
+  test('a slowdown that all pairs share is the answer and not a shift to take off', () => {
+    const all = pairs(12, 2);
+    const speedUps = speedUpsOf(all);
+    expect(speedUps.size).toBe(12);
+    for (const { verdict, ratio, interval, latencyRatio } of speedUps.values()) {
+      expect([verdict, ratio, latencyRatio]).toEqual(['slower', 0.5, 0.5]);
+      expect(interval?.[0]).toBeGreaterThan(0.49);
+      expect(interval?.[1]).toBeLessThan(0.51);
+    }
+    expect(tallyPrecisions(all, speedUps)).toMatchObject([
+      { precision: 'fp8', pairs: 12, slower: 12, leastRatio: 0.5 },
+    ]);
+  });
+
+  test('a pair that is the same is neither faster nor slower, whatever its ratio', () => {
+    const all = pairs(4, 0.9999);
+    const speedUps = speedUpsOf(all);
+    expect([...speedUps.values()].map(({ verdict }) => verdict)).toEqual(Array(4).fill('same'));
+    const [tally] = tallyPrecisions(all, speedUps);
+    expect([tally?.pairs, tally?.slower, tally?.faster]).toEqual([4, 0, 0]);
+  });
+
+  test('the reference is FP16, without it FP32; cells that differ in more are no pair', () => {
+    const fp32 = measured('fp32', 8, 4);
+    const fp16 = measured('fp16', 8, 2);
+    const fp8 = measured('fp8', 8, 1);
+    const other = measured('fp8', 32, 1);
+    const withAll = speedUpsOf([fp32, fp16, fp8, other]);
+    expect([...withAll].map(([key, { reference, ratio }]) => [key, reference, ratio])).toEqual([
+      [fp32.cell.key, fp16, 0.5],
+      [fp8.cell.key, fp16, 2],
+    ]);
+    expect(speedUpsOf([fp32, fp8]).get(fp8.cell.key)?.ratio).toBe(4);
+  });
 });

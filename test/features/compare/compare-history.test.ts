@@ -1,13 +1,20 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, beforeAll } from 'vitest';
 
 import type { RunFlag } from '../../../src/records/run-flag.ts';
+import { median } from '../../../src/statistics/order-statistics.ts';
+import { textWidth } from '../../../src/terminal/text-width.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { normals, simulatedCells, simulateNights } from '../../support/simulated-store.ts';
+import { syntheticLog } from '../../support/fitness-facts.ts';
+import { FakeGpu } from '../../support/fake-gpu.ts';
+import { STUB, stubMatrix } from '../../support/stub.ts';
+import { sharedStore } from '../../support/made-stores.ts';
 
-async function compared(db: string) {
+async function newestCompared(db: string) {
   const { code, stdout } = await bench(['compare', 'latest~1', 'latest', '--db', db, '--json']);
   return { code, ...OUTPUTS.compare.parse(JSON.parse(stdout)) };
 }
@@ -27,7 +34,7 @@ describe('earlier nights and a comparison', () => {
         return Math.exp(0.004 * normal()) * (isWild ? 1.2 : 1) * (isSlower ? 1.08 : 1);
       },
     });
-    const { code, cells: rows } = await compared(db);
+    const { code, cells: rows } = await newestCompared(db);
     expect(code).toBe(1);
     const slower = rows.filter(({ verdict }) => verdict === 'slower').map(({ key }) => key);
     expect(slower.toSorted()).toEqual(
@@ -51,7 +58,7 @@ describe('earlier nights and a comparison', () => {
       repeats: 3,
       value: (_cell, night) => Math.exp(0.001 * normal()) * (night < 12 ? 1 : 1.23) * (night < 13 ? 1 : 0.81),
     });
-    const { cells } = await compared(db);
+    const { cells } = await newestCompared(db);
     for (const { verdict, noise, mdePercent } of cells) {
       expect(verdict).toBe('faster');
       expect(noise).toMatchObject({ from: 'runs', nights: 0 });
@@ -70,7 +77,7 @@ test('a slow-down of all cells is one regression, and a new driver that explains
     value: (_cell, night) => Math.exp(0.002 * normal()) * (night === 0 ? 1 : 1.03),
     driver: (night) => (night === 0 ? '580.1' : '590.2'),
   });
-  const { code, counts, shift, cells } = await compared(db);
+  const { code, counts, shift, cells } = await newestCompared(db);
   expect(code).toBe(1);
   expect(shift).toMatchObject({ verdict: 'slower', recorded: ['driver 580.1 → 590.2'] });
   expect(counts).toMatchObject({ slower: 0, faster: 0 });
@@ -79,16 +86,6 @@ test('a slow-down of all cells is one regression, and a new driver that explains
   const { stdout } = await bench(['compare', '--db', db], { env: { COLUMNS: '200' } });
   expect(stdout).toContain('12 cells slower: 12 new');
   expect(stdout).toContain('driver 580.1 → 590.2');
-  const report = async (format: string) => bench(['report', 'latest~1', 'latest', format, '--db', db]);
-  const named = 'Common shift of +';
-  for (const format of ['--junit', '--github', '--md']) {
-    const { code: exit, stdout: text } = await report(format);
-    expect([format, exit]).toEqual([format, 1]);
-    expect(text).toContain(format === '--github' ? 'title=common shift::Common shift of +' : named);
-  }
-  const file = join(temporaryFolder(), 'report.xml');
-  const asJson = await bench(['report', 'latest~1', 'latest', '--junit', file, '--json', '--db', db]);
-  expect(JSON.parse(asJson.stdout).shift).toEqual(shift);
 });
 
 test('why cells share a shift is only what the machine is recorded to be in those cells', async () => {
@@ -108,27 +105,172 @@ test('why cells share a shift is only what the machine is recorded to be in thos
       ...(night === 0 && repeat === 1 ? [flag('contended')] : []),
     ],
   });
-  const { shift, cells } = await compared(db);
+  const { shift, cells } = await newestCompared(db);
   expect(cells.flatMap(({ reasons }) => reasons)).toContain('base: 1 of 4 runs left out, contended: contended');
   expect(shift).toMatchObject({ sharing: 10, recorded: ['power-limited in head', 'SM clock lower in head'] });
 });
 
-test('the first line counts the rows, and the common shift is a sentence of its own', async () => {
+/** Sweeps of cells whose GPU time stays; from the last one on the host slows some of them down. */
+async function hostSlows(cells: number, slowed: number, repeats: number) {
   const db = join(temporaryFolder(), 'bench.sqlite');
-  const normal = normals(65);
+  const random = normals(7);
   simulateNights(db, {
-    cells: simulatedCells(40),
+    cells: simulatedCells(cells),
     nights: 2,
-    repeats: 5,
-    value: (_cell, night) => Math.exp(0.004 * normal()) * (night === 1 ? 1.007 : 1),
+    repeats,
+    value: (cell) => (1 + cell) * Math.exp(0.001 * random()),
+    figures: (cell, night) => {
+      const isSlow = night === 1 && cell < slowed;
+      const qps = ((isSlow ? 720 : 900) / (1 + cell)) * Math.exp(0.001 * random());
+      return { qps, boundBy: isSlow ? 'host' : 'compute' };
+    },
   });
-  const { code, counts } = await compared(db);
-  expect(code).toBe(1);
-  expect(counts).toMatchObject({ slower: 0, same: 40 });
-  const { stdout } = await bench(['compare', 'latest~1', 'latest', '--db', db], { env: { COLUMNS: '200' } });
-  expect(stdout.split('\n')[0]).toBe('0 slower, 0 faster, 40 same · GPU compute time, median of runs');
-  expect(stdout).toMatch(
-    /\nCommon shift of \+0\.[67]\d* %, which fits (?:all|\d+ of) 40 cells: a regression by itself; /,
+  const compared = await bench(['compare', 'latest~1', 'latest', '--db', db, '--json']);
+  const checked = await bench(['check', '--db', db, '--json']);
+  return {
+    codes: [compared.code, checked.code],
+    compared: OUTPUTS.compare.parse(JSON.parse(compared.stdout)),
+    checked: OUTPUTS.check.parse(JSON.parse(checked.stdout)).series[0]?.cells ?? [],
+    text: (await bench(['compare', 'latest~1', 'latest', '--db', db])).stdout,
+  };
+}
+
+test('a cell that only the host slows down is slower in throughput, in compare and in check', async () => {
+  const { checked, codes, compared } = await hostSlows(3, 1, 3);
+  expect(codes).toEqual([1, 1]);
+  expect(compared.counts).toMatchObject({ slower: 1, same: 2 });
+  const [cell] = compared.cells;
+  expect(cell).toMatchObject({ verdict: 'slower', metric: 'throughputQps' });
+  expect(cell?.changePercent).toBeCloseTo(-20, 0);
+  expect(cell?.reasons.join()).toContain('now bound by the host, before by GPU compute');
+  expect(checked.map(({ metric, verdict }) => [metric, verdict]).toSorted()).toEqual([
+    ['gpuComputeMs', 'same'],
+    ['gpuComputeMs', 'same'],
+    ['throughputQps', 'slower'],
+  ]);
+  expect(new Set(compared.geometricMeans.map(({ metric }) => metric))).toEqual(new Set(['gpuComputeMs']));
+});
+
+test('where all cells share it, it is one finding that names throughput', async () => {
+  const { codes, compared, text } = await hostSlows(12, 12, 3);
+  expect(codes).toEqual([1, 1]);
+  expect(compared.shift).toMatchObject({ metric: 'throughputQps', sharing: 12, verdict: 'slower' });
+  expect(text).toMatch(/Common shift of -20\.\d % in throughput, which fits all 12 cells: a regression by itself/);
+});
+
+describe('two levels inside runs', () => {
+  const DAYS = [
+    ['base', '11/21/2026'],
+    ['head', '11/22/2026'],
+  ] as const;
+
+  /** Five runs of 1 ms, each a little off the others, against five of which some queries take 1.3 ms. Made up. */
+  async function comparedLevels(slowPercent: number) {
+    const folder = temporaryFolder();
+    const db = ['--db', join(folder, 'bench.sqlite')];
+    for (const [side, day] of DAYS) {
+      for (let run = 0; run < 5; run += 1) {
+        const times = Array.from({ length: 1000 }, (_, query) => {
+          const isSlow = side === 'head' && (query * 37) % 100 < slowPercent;
+          return (isSlow ? 1.3 : 1) * (1 + 0.0004 * run) * (0.995 + 0.01 * ((query * 0.618) % 1));
+        });
+        const computeMs = median(times) ?? 0;
+        const log = syntheticLog({ throughputQps: 990 / computeMs, computeMs })
+          .replaceAll('11/21/2026', day)
+          .replaceAll('--loadEngine=a.engine', '--onnx=net.onnx --fp16 --useCudaGraph --exportTimes=times.json');
+        const path = join(folder, side, String(run));
+        mkdirSync(path, { recursive: true });
+        writeFileSync(join(path, 'stdout.log'), log);
+        writeFileSync(join(path, 'times.json'), JSON.stringify(times.map((ms) => ({ computeMs: ms, latencyMs: ms }))));
+      }
+      expect((await bench(['import', join(folder, side), '--sweep', side, ...db])).code).toBe(0);
+    }
+    const { code, stdout } = await bench(['compare', 'base', 'head', '--json', ...db]);
+    const [cell] = OUTPUTS.compare.parse(JSON.parse(stdout)).cells;
+    return { code, ...cell };
+  }
+
+  test.each([
+    [75, 1, 29.8, ': 75 % of queries at 1.30 ms, the others at 1.00 ms'],
+    // The next run may have more queries at the other level.
+    [55, 1, 29.5, ', trusted less: 55 % of queries at 1.30 ms, the others at 1.00 ms'],
+    [20, 0, 0.1, ': 80 % of queries at 1.00 ms, the others at 1.30 ms'],
+  ])(
+    '%i of 100 queries of each run at another level: judged by the median, and said',
+    async (slow, code, change, says) => {
+      const cell = await comparedLevels(slow);
+      expect(cell).toMatchObject({ code, changePercent: expect.closeTo(change, 1) });
+      expect(cell.verdict).toBe(code === 1 ? 'slower' : 'unclear');
+      expect(cell.reasons).toContain(`two levels inside runs${says} (5 of 5 runs of head)`);
+      const [least = 0, most = 0] = cell.ciPercent ?? [];
+      expect(most - least > 10).toBe(says.startsWith(', trusted less'));
+    },
   );
-  expect(stdout).not.toMatch(/cells share a shift.*slower/);
+});
+
+describe('the same engine, with clocks floating and locked', () => {
+  let gpu: FakeGpu;
+  let db: string;
+
+  const compare = (...more: string[]) =>
+    bench(['compare', 'latest~1', 'latest', '--db', db, ...more], { cwd: gpu.folder });
+
+  beforeAll(async () => {
+    gpu = new FakeGpu('all tests');
+    db = join(gpu.folder, 'bench.sqlite');
+    const matrix = stubMatrix(gpu.folder, ['repeats: 3']);
+    for (const more of [[], ['--lock-clocks', '1590']]) {
+      const args = ['run', matrix, '--trtexec', STUB, '--db', db, '--no-telemetry', ...more];
+      const { code, stderr } = await bench(args, { env: gpu.env(), cwd: gpu.folder });
+      if (code !== 0) throw new Error(stderr);
+    }
+  }, 60_000);
+
+  test('they are not compared, and the way to do it is named', async () => {
+    const { code, stdout } = await compare();
+    expect(code).toBe(4);
+    expect(stdout).toContain('2 no result');
+    expect(stdout).toMatch(/clocks \w+ → locked 1590 MHz: compare them anyway with --across-clocks/);
+    const { stdout: json } = await compare('--json');
+    const output = JSON.parse(json);
+    expect(OUTPUTS.compare.safeParse(output).error?.issues ?? []).toEqual([]);
+    expect(output).toMatchObject({ counts: { incomparable: 2, same: 0 }, across: [] });
+  });
+
+  test('with --across-clocks the difference stands first', async () => {
+    const { code, stdout } = await compare('--across-clocks');
+    expect(code).toBe(0);
+    expect(stdout.split('\n')[0]).toMatch(/^compared anyway: clocks \w+ → locked 1590 MHz$/);
+    const { stdout: json } = await compare('--across-clocks', '--json');
+    const output = JSON.parse(json);
+    expect(output.across).toEqual([expect.stringMatching(/^clocks \w+ → locked 1590 MHz$/)]);
+    expect(output.counts).toMatchObject({ incomparable: 0, same: 2 });
+  });
+
+  test('nights with other clocks are another history', async () => {
+    const { stdout } = await bench(['check', '--db', db], { cwd: gpu.folder });
+    expect(stdout).toContain('--across-clocks');
+  });
+});
+
+const SIDES = ['latest~1', 'latest'];
+
+async function linesOf(args: readonly string[], columns: number, env: Record<string, string> = {}) {
+  const { stdout } = await bench(args, { env: { COLUMNS: String(columns), ...env } });
+  const lines = stdout.trimEnd().split('\n');
+  expect(Math.max(...lines.map(textWidth))).toBeLessThanOrEqual(columns);
+  return lines;
+}
+
+describe('the table of a comparison', () => {
+  test('only the change has a color, and none without colors', async () => {
+    const args = ['compare', ...SIDES, '--db', await sharedStore('pairs')];
+    const lines = await linesOf(args, 200, { FORCE_COLOR: '1' });
+    const row = lines.find((line) => line.startsWith('slower ')) ?? '';
+    const escape = String.fromCodePoint(27);
+    expect(row.split(escape).length).toBe(5);
+    expect(row).toContain(`${escape}[1m${escape}[31m+25.5 %${escape}[39m${escape}[22m`);
+    const plain = await linesOf(args, 200, { FORCE_COLOR: '1', NO_COLOR: '1' });
+    expect(plain.join('\n')).not.toContain(escape);
+  });
 });

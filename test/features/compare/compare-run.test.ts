@@ -95,7 +95,7 @@ describe('bench compare A..B --run --build CMD', () => {
     const [first, second] = commits.map((commit) => commit.slice(0, 8));
     expect(stderr).toContain(`base HEAD~1 (${first}), head HEAD (${second})\n`);
     expect(stderr).toContain(`note: uncommitted changes are not measured: head is commit ${second}\n`);
-    expect(stderr).toContain('1 cell, 3 to 20 runs of each on both sides · 2 engines to build\n  about ');
+    expect(stderr).toContain('1 cell, 3 to 20 runs of each on both sides · about ');
     expect(repository.git('status', '--porcelain=v2', '--branch')).toContain(status);
     expectNothingLeft(repository);
     // A B B A, or B A A B.
@@ -121,7 +121,6 @@ describe('bench compare A..B --run --build CMD', () => {
     expect(readFileSync(env.STUB_JOURNAL, 'utf8')).toBe(starts);
     expect(readFileSync(env.BUILD_JOURNAL, 'utf8')).toBe('.\n.\n');
     const again = await compared(repository, ['HEAD~1', ...ALL, '--force'], env);
-    expect(again.stderr).toContain('0 engines to build, 2 in the cache');
     expect(again.json.base.sweepIds).not.toEqual(first.json.base.sweepIds);
     expect(sweepsOf(repository)).toHaveLength(4);
     // The comparison takes the newest pair, not all that was ever measured.
@@ -161,17 +160,6 @@ describe('bench compare A..B --run --build CMD', () => {
     expect(check.stdout).not.toContain('compare --run');
     expect(check.stdout).not.toContain(commits[0]);
   }, 60_000);
-
-  test('noise: repeats until 1 % would be seen, or --max-repeats', async () => {
-    const { repository } = history(['one scale=1\n', 'two scale=1\n']);
-    const env = { BISECT_NOISE: '0.02', BISECT_COUNTER: join(repository.folder, 'counter') };
-    const args = ['HEAD~1', ...ALL, '--filter', 'batch=8'];
-    const capped = await compared(repository, [...args, '--max-repeats', '5'], env);
-    expect(capped.json.cells).toMatchObject([{ runs: [5, 5] }]);
-    const more = await compared(repository, [...args, '--max-repeats', '30', '--until-sure', '3'], env);
-    const [low = -9, high = 9] = more.json.cells[0]?.ciPercent ?? [];
-    expect([low > -3, high < 3.1]).toEqual([true, true]);
-  }, 120_000);
 
   test('a build that fails: which commit, the last lines of its log, exit code 4', async () => {
     const { repository, commits } = history(['one scale=1\n', 'broken\n']);
@@ -232,33 +220,6 @@ describe('bench compare A..B --run --build CMD', () => {
     expect(again.stderr).toMatch(/^measured on .* already/);
     expectNothingLeft(repository);
   }, 60_000);
-
-  test('another harness', async () => {
-    const repository = new Repository(temporaryFolder());
-    writeInto(
-      repository.folder,
-      'm.yaml',
-      `name: moe
-models:
-  moe:
-    harness:
-      kind: command
-      run: [sh, rate.sh]
-      metrics: {rate: {unit: runs/s, better: higher}}
-`,
-    );
-    const rate = (value: number): void => writeInto(repository.folder, 'rate.sh', `echo '{"rate": ${value}}'\n`);
-    rate(100);
-    repository.git('add', '.');
-    repository.commit();
-    rate(90);
-    repository.git('add', '.');
-    repository.commit();
-    const { code, json } = await compared(repository, [...MATRIX, '--metric', 'rate', '--repeats', '3']);
-    expect(code).toBe(1);
-    expect(json.cells).toMatchObject([{ verdict: 'slower', metric: 'rate:higher:runs/s', runs: [3, 3] }]);
-    expect(json.cells[0]?.changePercent).toBeCloseTo(-10, 9);
-  }, 60_000);
 });
 
 describe('with', () => {
@@ -284,37 +245,19 @@ describe('with', () => {
     expect(stderr.replaceAll(/\s+/g, ' ')).toContain(
       'note: the budget of 1.0 s leaves out 1 of 2 cells (about 23.4 s); they come first next time: small fp16 8x3 graph',
     );
-    expect(stderr).toContain('1 cell, 3 to 20 runs of each on both sides · 2 engines to build · about 2 min 23 s\n');
+    expect(stderr).toContain('1 cell, 3 to 20 runs of each on both sides · about 2 min 23 s\n');
     expect(json.cells.map(({ label, runs }) => [label, runs])).toEqual([['small fp16 1x3 graph', [3, 3]]]);
-  }, 60_000);
-
-  test('a trtexec of the repository: each commit has its own, with engines of its own', async () => {
-    const repository = new Repository(temporaryFolder());
-    const trtexec = (scale: number): void => {
-      writeInto(repository.folder, 'tools/trtexec', `#!/bin/sh\nSTUB_SCALE=${scale} exec ${BISECT_TRTEXEC} "$@"\n`);
-      chmodSync(join(repository.folder, 'tools/trtexec'), 0o755);
-    };
-    trtexec(1);
-    makeHistory(repository, ['scale=1\n']);
-    trtexec(1.03);
-    repository.git('commit', '--quiet', '--all', '--message', 'slower');
-    const args = ['HEAD~1', ...MATRIX, ...BUILD, '--trtexec', 'tools/trtexec', '--filter', 'batch=8'];
-    const { code, json } = await compared(repository, args);
-    expect(code).toBe(1);
-    expect(json.cells[0]?.changePercent).toBeCloseTo(3, 3);
-    expect(existsSync(join(repository.folder, 'engines'))).toBe(false);
-    expectNothingLeft(repository);
   }, 60_000);
 
   test('a shallow clone says how to get the rest', async () => {
     const { repository } = history(slowFrom(1, 2));
     const clone = join(temporaryFolder(), 'clone');
     execFileSync('git', ['clone', '--quiet', '--depth', '1', `file://${repository.folder}`, clone]);
-    const { code, stderr } = await bench(['compare', 'HEAD~1..HEAD', '--run', '--matrix', 'm.yaml'], { cwd: clone });
-    expect([code, stderr]).toEqual([
-      2,
-      'bench: HEAD~1: not in this shallow clone: fetch the whole history (git fetch --unshallow; fetch-depth: 0 in CI)\n',
-    ]);
+    expect(await bench(['compare', 'HEAD~1..HEAD', '--run', '--matrix', 'm.yaml'], { cwd: clone })).toMatchObject({
+      code: 2,
+      stderr:
+        'bench: HEAD~1: not in this shallow clone: fetch the whole history (git fetch --unshallow; fetch-depth: 0 in CI)\n',
+    });
   });
 });
 
@@ -371,24 +314,9 @@ describe('Ctrl-C and SIGKILL', () => {
     await endedWhileMeasuring(repository, 'SIGINT', args);
     const refused = await run(repository, ['HEAD~1', ...args]);
     expect(refused.code).toBe(2);
-    expect(refused.stderr).toMatch(/is another than when sweep \w+ began: measure anew with --force\n$/);
+    expect(refused.stderr).toMatch(/changed since sweep \w+ began: measure anew with --force\n$/);
     const { json } = await compared(repository, ['HEAD~1', ...args, '--force']);
     expect(json.cells.map(({ verdict }) => verdict)).toEqual(['slower', 'slower']);
-    expectNoWorktrees(repository);
-  }, 60_000);
-
-  test('Ctrl-C while the command builds ends it and removes the worktrees', async () => {
-    const { repository } = history(slowFrom(1, 2));
-    const pids = join(repository.folder, 'pids');
-    writeInto(repository.folder, 'slow.sh', `#!/bin/sh\necho $$ >> ${pids}\nsleep 100\n`);
-    const script = `sh '${join(repository.folder, 'slow.sh')}'`;
-    const args = ['compare', 'HEAD~1', ...MATRIX, ...STUB, '--build', script];
-    const child = startBench(args, { cwd: repository.folder });
-    const ended = finished(child);
-    const started = await writtenPids(pids);
-    child.kill('SIGINT');
-    expect((await ended).code).toBe(130);
-    expect(started.map(isGone)).toEqual(started.map(() => true));
     expectNoWorktrees(repository);
   }, 60_000);
 });
@@ -403,14 +331,14 @@ describe('wrong use', () => {
   test.each([
     ['which matrix? Write bench compare A..B MATRIX --run, or --matrix FILE', ['--run']],
     ['nope: no git revision here: --run measures commits', ['nope..HEAD', ...MATRIX]],
-    ['latest: no git revision here: --run measures commits', ['latest~1', 'latest', ...MATRIX]],
+
     ['name two, as in HEAD~1..HEAD', ['HEAD', ...MATRIX]],
     ['--branch does not go with --run, which measures two commits', [...MATRIX, '--branch', 'main']],
     ['--build is for a measurement: add --run, or leave it out', ['HEAD~1', '--build', 'make']],
-    ['--max-repeats is for a measurement: add --run, or leave it out', ['--max-repeats', '3']],
+
     ['--untrusted refuses --build', [...ALL, '--untrusted']],
     ['runs without a shell, which "&&" is for', [...MATRIX, '--build', 'cd x && make']],
-    ['a quote that is not closed', [...MATRIX, '--build', 'make "x']],
+
     ['none.yaml is neither in this commit nor in the working tree', ['--run', '--matrix', 'none.yaml']],
     ['--build CMD makes it there', [...MATRIX, ...STUB]],
     ['"model=x" matches none of the 2 cells', [...ALL, '--filter', 'model=x']],

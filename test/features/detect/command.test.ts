@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { packedText } from '../../../benchmarks/detection/labelled.ts';
-import { bench, temporaryFolder } from '../../support/bench.ts';
+import { bench, temporaryFolder, refusal } from '../../support/bench.ts';
 
 const LABELS = ['changes', 'scenario', 'sigma', 'rel', 'run_sigma', 'modal'];
 
@@ -31,8 +31,8 @@ async function detected(text: string, ...args: readonly string[]): Promise<strin
 
 describe('labels are never read', () => {
   test.each([
-    ['synthetic-dev', 110, []],
-    ['ab-dev', 80, ['--ab']],
+    ['synthetic-dev', 40, []],
+    ['ab-dev', 60, ['--ab']],
   ] as const)('%s', async (name, count, args) => {
     const lines = linesOf(name, count);
     const answer = await detected(lines.join('\n'), ...args);
@@ -70,12 +70,6 @@ describe('the same history as CSV, as JSON lines and as an array', () => {
     expect(nightly[0].night).toBeLessThanOrEqual(43);
   });
 
-  test('labels in a column of a CSV change nothing', async () => {
-    const plain = ['id,value', ...VALUES.map((value) => `a,${value}`)].join('\n');
-    const labelled = ['id,value,note', ...VALUES.map((value) => `a,${value},slower`)].join('\n');
-    expect(await detected(labelled)).toBe(await detected(plain));
-  });
-
   test('nights without a value keep their place', async () => {
     const gaps = VALUES.map((value, night) => (night % 7 === 3 ? null : value));
     const csv = ['latency', ...gaps.map((value) => value ?? 'NaN')].join('\n');
@@ -98,18 +92,10 @@ describe('wrong input is one line and exit code 2', () => {
     ['a negative value', '{"id": "a", "values": [1, -2]}', []],
     ['CSV without numbers', 'name,word\na,b\n', []],
     ['a history for --ab', '{"id": "a", "values": [1, 2]}', ['--ab']],
+    ['a negative run for --sweeps', '{"id": "a", "sweeps": [[1], [-1]]}', ['--sweeps']],
     ['runs without times', '{"cell": "a", "a": [[]], "b": [[1]]}', ['--ab']],
   ] as const)('%s', async (_, text, args) => {
-    const { code, stdout, stderr } = await bench(['detect', '-', ...args], { input: text });
-    expect([code, stdout]).toEqual([2, '']);
-    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
-    expect(stderr).toMatch(/-:1:1: /);
-  });
-
-  test('a file that is not there', async () => {
-    const { code, stderr } = await bench(['detect', join(temporaryFolder(), 'none.csv')]);
-    expect(code).toBe(2);
-    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+    expect(await bench(['detect', '-', ...args], { input: text })).toEqual(refusal(/-:1:1: /));
   });
 
   test('the line is named', async () => {
@@ -117,4 +103,37 @@ describe('wrong input is one line and exit code 2', () => {
     const { code, stderr } = await bench(['detect', '-'], { input: text });
     expect([code, stderr.includes('-:3:1: values')]).toEqual([2, true]);
   });
+});
+
+/** Three runs around a time, a little different in each sweep. */
+const runs = (time: number, sweep: number) =>
+  [0.999, 1, 1.001].map((factor) => time * factor * (1 + ((sweep * 7) % 5) * 0.0003));
+
+const line = (id: string, time: (sweep: number) => number | null) =>
+  JSON.stringify({
+    matrix: 'm',
+    id,
+    precision: 'fp16',
+    sweeps: Array.from({ length: 12 }, (_, sweep) => {
+      const value = time(sweep);
+      return value === null ? null : runs(value, sweep);
+    }),
+  });
+
+test('what is new is printed for each line, in the order of the file', async () => {
+  const input = [
+    line('quiet', () => 1),
+    line('slower', (sweep) => (sweep >= 8 ? 1.1 : 1)),
+    line('absent', (sweep) => (sweep % 3 === 0 ? null : 2)),
+  ].join('\n');
+  const { code, stdout } = await bench(['detect', '--sweeps', '-'], { input });
+  expect(code).toBe(0);
+  const [quiet, slower, absent] = stdout
+    .trim()
+    .split('\n')
+    .map((text): unknown => JSON.parse(text));
+  expect(quiet).toEqual({ id: 'quiet', alarms: [] });
+  expect(slower).toMatchObject({ id: 'slower', alarms: [{ at: 8, direction: 'slower' }] });
+  expect(stdout).toMatch(/"changePercent":(?:9\.[89]|10\.[0-2])/);
+  expect(absent).toEqual({ id: 'absent', alarms: [] });
 });

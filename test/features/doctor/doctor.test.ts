@@ -3,10 +3,12 @@ import { delimiter, dirname, join } from 'node:path';
 
 import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
+import Database from 'better-sqlite3';
 
 import { gatherFacts } from '../../../src/features/doctor/gather.ts';
 import { testIo } from '../../support/io.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
+import { storeIn } from '../../support/made-stores.ts';
 import { bench, ROOT, temporaryFolder } from '../../support/bench.ts';
 import { FAKE_GPU, FakeGpu } from '../../support/fake-gpu.ts';
 import { fakeTools } from '../../support/fake-tools.ts';
@@ -44,7 +46,7 @@ describe('a machine without trtexec and GPU', () => {
     const [first, second] = stdout.split('\n');
     expect(first).toBe('not ready to measure: see trtexec, GPU');
     expect(second).toContain('Without trtexec or a GPU bench works on recorded runs');
-    expect(stdout).toContain('bench run MATRIX --replay night1');
+    expect(stdout).toContain('bench run matrices/quickstart.yaml --replay night1');
     expect(stdout).toContain('→ export TRTEXEC=/path/to/trtexec');
     expect(stdout).toContain('nvidia-smi: not found on PATH');
   });
@@ -56,11 +58,11 @@ describe('a machine without trtexec and GPU', () => {
     expect([code, stdout.split('\n')[0]]).toEqual([0, expect.stringMatching(/^ready to replay recordings: /)]);
   });
 
-  test.each([40, 60, 80, 200])('nothing but a command is wider than %i columns', async (columns) => {
+  test('nothing but a command is wider than the terminal', async () => {
     const machine = new Bare();
-    const { stdout } = await machine.doctor(machine.env({}, { COLUMNS: String(columns) }));
+    const { stdout } = await machine.doctor(machine.env({}, { COLUMNS: '60' }));
     const lines = stdout.split('\n').filter((line) => !line.startsWith('  → '));
-    expect(lines.filter((line) => stringWidth(line) > columns)).toEqual([]);
+    expect(lines.filter((line) => stringWidth(line) > 60)).toEqual([]);
   });
 });
 
@@ -122,23 +124,6 @@ describe('a machine with both', () => {
     const named = await machine.checks(packaged, '--trtexec', STUB);
     expect(named.stateOf('gpu.driver')?.evidence).toContain('built for CUDA 13, which needs 580');
   });
-
-  test('versions of tools, and a GPU that CUDA_VISIBLE_DEVICES hides', async () => {
-    const gpu = new FakeGpu();
-    const machine = new Bare();
-    const { PATH, ...env } = machine.env({
-      nsys: 'echo NVIDIA Nsight Systems version 2024.6.1',
-      sbatch: 'echo slurm 23.11.4',
-      python3: `echo '{"python": "3.11.7", "packages": {"onnx": "1.21.0"}}'`,
-    });
-    const path = [PATH, join(gpu.folder, 'bin')].join(delimiter);
-    const all = { ...gpu.env(), ...env, PATH: path, CUDA_VISIBLE_DEVICES: '3' };
-    const { stateOf } = await machine.checks(all, '--trtexec', STUB);
-    expect(stateOf('tools.nsys')?.evidence).toBe('NVIDIA Nsight Systems version 2024.6.1');
-    expect(stateOf('tools.slurm')?.evidence).toBe('slurm 23.11.4');
-    expect(stateOf('tools.modelopt')?.evidence).toBe('python3 3.11.7: onnx 1.21.0');
-    expect(stateOf('gpu.visible')?.evidence).toBe('CUDA_VISIBLE_DEVICES hides all 1');
-  });
 });
 
 describe('the store', () => {
@@ -158,7 +143,7 @@ describe('the store', () => {
     const machine = new Bare();
     const none = await machine.checks(machine.env());
     expect(none.stateOf('store.database')?.evidence).toContain('is made by the first bench run');
-    await bench(['run', join(ROOT, 'matrices', 'quickstart-pair.yaml'), '--db', machine.db]);
+    await storeIn(machine.folder, 'pair');
     const { stateOf } = await machine.checks(machine.env());
     const counted = expect.stringMatching(/bench\.sqlite: \d+ KiB, 1 sweep$/);
     expect(stateOf('store.database')).toMatchObject({ state: 'ok', evidence: counted });
@@ -166,7 +151,7 @@ describe('the store', () => {
 
   test('with a page of garbage is damaged', async () => {
     const machine = new Bare();
-    await bench(['run', join(ROOT, 'matrices', 'quickstart-pair.yaml'), '--db', machine.db]);
+    await storeIn(machine.folder, 'pair');
     const damaged = join(machine.folder, 'damaged.sqlite');
     copyFileSync(machine.db, damaged);
     writeFileSync(damaged, Buffer.alloc(8192, 0xa5), { flag: 'r+' });
@@ -206,3 +191,56 @@ test('tools that hang are given up, all at once', async () => {
   const tools = { nsys: silent, slurm: silent, numactl: silent, git: silent, python: { answer: silent } };
   expect(facts).toMatchObject({ ...tools, gpus: { kind: 'none', answer: silent }, trtexec: late });
 }, 30_000);
+
+describe('--measure', () => {
+  const MATRIX = join(ROOT, 'matrices', 'quickstart-pair.yaml');
+
+  async function measure(cwd: string) {
+    const asked = ['--matrix', MATRIX, '--filter', 'vit_small b8', '--json'];
+    const { code, stdout } = await bench(['doctor', '--measure', ...asked], { cwd });
+    return { code, output: OUTPUTS.doctor.parse(JSON.parse(stdout)) };
+  }
+
+  test('--measure compares with the past of the machine; no history counts it', async () => {
+    const cwd = temporaryFolder();
+    for (const known of [0, 1, 2]) {
+      const { code, output } = await measure(cwd);
+      expect([code, output.measured]).toMatchObject([0, { against: null, standing: null, known }]);
+    }
+    const again = await measure(cwd);
+    expect(again.code).toBe(0);
+    const same = { against: 'itself', known: 3, changePercent: 0, standing: 'as before' };
+    expect(again.output.measured).toMatchObject(same);
+    expect(again.output.checks.at(-1)).toMatchObject({ id: 'reference.speed', state: 'ok' });
+    const checked = await bench(['check'], { cwd });
+    expect([checked.code, checked.stderr]).toEqual([2, expect.stringContaining('no sweep of a branch is stored')]);
+
+    // The earlier ones were faster.
+    const db = new Database(join(cwd, 'bench.sqlite'));
+    db.exec('UPDATE time_statistics SET median_ms = median_ms / 1.05');
+    db.close();
+    const { code, output } = await measure(cwd);
+    expect(code).toBe(1);
+    expect(output.measured).toMatchObject({ against: 'itself', known: 4, standing: 'slower' });
+    expect(output.measured?.changePercent).toBeCloseTo(5, 6);
+    expect(output.measured?.cells).toHaveLength(1);
+    expect(output.checks.at(-1)).toMatchObject({
+      state: 'warning',
+      evidence: expect.stringMatching(
+        /^0\.4\d+ ms, \+5\.0 % against 4 earlier sweeps of this machine: slower than they differ by$/,
+      ),
+    });
+  });
+
+  test('the reference of bench can be planned for every TensorRT, and its model has its inputs', async () => {
+    const matrix = join(ROOT, 'matrices', 'reference.yaml');
+    for (const version of ['8.6', '10.6', '11.0']) {
+      expect(await bench(['plan', matrix, '--tensorrt', version])).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining('1 cell · 5 runs + 1 build'),
+      });
+    }
+    const { stdout } = await bench(['model', 'inspect', join(ROOT, 'matrices', 'reference.onnx'), '--json']);
+    expect(OUTPUTS.inspect.parse(JSON.parse(stdout)).inputs).toMatchObject([{ name: 'x', shape: ['batch', 2048] }]);
+  });
+});

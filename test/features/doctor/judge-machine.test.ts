@@ -123,8 +123,8 @@ describe('of a GPU', () => {
   test.each<[Partial<GpuFacts>, string, string]>([
     [{ ...other('python3', 400), gpuUtilisationPercent: 90 }, 'gpu0.idle warning', 'python3 (7, 400 MiB)'],
     [other('Xorg', null), 'gpu0.idle advice', 'Xorg (7)'],
-    [{ gpuUtilisationPercent: 50 }, 'gpu0.idle warning', 'cannot be seen from here'],
-    [{ memoryUsedMib: 40_000 }, 'gpu0.idle warning', 'cannot be seen from here'],
+    [{ gpuUtilisationPercent: 50 }, 'gpu0.idle warning', 'is not visible here'],
+    [{ memoryUsedMib: 40_000 }, 'gpu0.idle warning', 'is not visible here'],
     [{ computeMode: 'Default' }, 'gpu0.computeMode advice', `-i ${UUID} -c EXCLUSIVE_PROCESS`],
     [{ computeMode: 'Prohibited' }, 'gpu0.computeMode failed', `-i ${UUID} -c DEFAULT`],
     [{ persistence: 'off' }, 'gpu0.persistence warning', `sudo nvidia-smi -i ${UUID} -pm 1`],

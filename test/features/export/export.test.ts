@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { OUTPUTS } from '../../support/outputs.ts';
-import { bench, ROOT, sharedFolder, temporaryFolder } from '../../support/bench.ts';
+import { bench, ROOT, sharedFolder } from '../../support/bench.ts';
 import { queryStore } from '../../support/store-dump.ts';
 
 interface ChromeEvent {
@@ -83,17 +83,10 @@ describe('recorded runs of a H200', () => {
     expect([said.bytes, said.slices]).toEqual([bytes.length, slices.length]);
   });
 
-  test('of a profile run its layers, and that there is no more', async () => {
-    const { stderr, stdout } = await bench(['export', run('profile'), '--format', 'chrome-trace'], { cwd });
-    expect(stderr).toBe('note: the run has no times of single queries: only its layers\n');
-    const slices = JSON.parse(stdout).traceEvents.filter(({ ph }: ChromeEvent) => ph === 'X');
-    expect(slices).toHaveLength(190);
-  });
-
   test.each([
     [
       ['build'],
-      /^bench: run \w{8} \(build\) has neither times of single queries \(exportTimes in the matrix\) nor of layers \(bench run --profile\)$/,
+      /^bench: run \w{8} \(build\) has neither start times of single queries \(exportTimes in the matrix\) nor times of layers \(bench run --profile\)$/,
     ],
     [['timed', '--format', 'perfetto'], /argument 'perfetto' is invalid: Allowed choices are chrome-trace/],
     [['timed', '--json'], /^bench: only one thing can go to standard output/],
@@ -104,17 +97,5 @@ describe('recorded runs of a H200', () => {
     const { code, stderr, stdout } = await bench(['export', ids.get(role) ?? role, ...args], { cwd });
     expect([code === 2 || code === 3, stdout, stderr.split('\n').length]).toEqual([true, '', 2]);
     expect(stderr.trimEnd()).toMatch(line);
-  });
-
-  test('what was pruned is called so', async () => {
-    const folder = temporaryFolder();
-    for (let night = 0; night < 3; night += 1) await bench(['run', ...CELL], { cwd: folder });
-    await bench(['db', 'prune', '--keep-sweeps', '1'], { cwd: folder });
-    const [gone] = queryStore<{ id: string }>(
-      join(folder, 'bench.sqlite'),
-      'SELECT run_id AS id FROM pruned_runs JOIN runs USING (run_id) WHERE samples = 1',
-    );
-    const { code, stderr } = await bench(['export', gone?.id ?? '', '--format', 'chrome-trace'], { cwd: folder });
-    expect([code, stderr]).toEqual([2, expect.stringContaining('any more: `bench db prune` took them on ')]);
   });
 });

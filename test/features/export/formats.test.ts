@@ -2,10 +2,12 @@ import { parse } from 'csv-parse/sync';
 import { XMLParser } from 'fast-xml-parser';
 import { describe, expect, test } from 'vitest';
 
-import { bencherJson, csvText, openMetricsText } from '../../../src/features/export/metric-tables.ts';
+import { csvText, openMetricsText } from '../../../src/features/export/metric-tables.ts';
 import { junitXml } from '../../../src/features/export/junit.ts';
 import { githubAnnotations, markdownText } from '../../../src/features/export/github.ts';
 import type { ReportedSweep } from '../../../src/features/export/reported-sweep.ts';
+import type { QueryTimes } from '../../../src/trtexec/run-facts.ts';
+import { chromeTrace, queryTracks, roundingMs, type Trace } from '../../../src/features/export/trace.ts';
 import { compared, judged, reportedCell, reportedSweep } from '../../support/reported-sweep.ts';
 
 const SLOWER = 'slower: GPU compute time +5.0 % (2.000 → 2.100 ms)';
@@ -88,31 +90,6 @@ test('slower fails, no result is an error, the same passes', () => {
   expect(gpt.error.message).toBe('no result: outOfMemory');
   expect(Object.keys(resnet)).not.toContain('failure');
   expect(resnet['system-out']).toContain('same: GPU compute time 0.00 %');
-});
-
-test('OpenMetrics: medians in base units, and how many runs there were', () => {
-  const lines = openMetricsText(REPORT).split('\n');
-  const valueOf = (name: string, model: string) => {
-    const line = lines.find((each) => each.startsWith(`${name}{`) && each.includes(`model="${model}"`));
-    return line?.split(' ').at(-1);
-  };
-  expect(valueOf('trtbench_gpu_compute_seconds', 'bert')).toBe('0.0021');
-  expect(valueOf('trtbench_gpu_compute_seconds', 'gpt')).toBeUndefined();
-  expect(valueOf('trtbench_engine_bytes', 'bert')).toBe('2097152');
-  expect(valueOf('trtbench_runs', 'bert')).toBe('3');
-  expect(lines.slice(-2)).toEqual(['# EOF', '']);
-});
-
-test('Bencher: the median with the least and the largest of the runs, in its own units', () => {
-  const measure = (value: number, lower_value = value, upper_value = value) => ({ value, lower_value, upper_value });
-  expect(bencherJson(REPORT)).toEqual({
-    'bert fp8 8x3 graph': {
-      throughput: measure(476.19047619, 454.545454545, 500),
-      'file-size': measure(2097152),
-      'gpu-compute-ms': measure(2.1, 2, 2.2),
-    },
-    'resnet fp8 8x3 graph': { throughput: measure(1000), 'file-size': measure(2097152), 'gpu-compute-ms': measure(1) },
-  });
 });
 
 test('GitHub: a line for what got slower and for what has no result', () => {
@@ -264,4 +241,74 @@ describe('as the gate says it', () => {
     const change = { before: '2', now: '2.1', changePercent: '5.000000000000004' };
     expect(rows[0]).toMatchObject({ verdictMetric: 'gpuComputeMs', ...change, findings: '1a2b3c4d5e6f' });
   });
+});
+
+function times(columns: Readonly<Record<string, readonly number[]>>): QueryTimes {
+  const entries = Object.entries(columns).map(([name, values]) => [name, Float64Array.from(values)]);
+  return { count: Object.values(columns)[0]?.length ?? 0, columns: Object.fromEntries(entries) };
+}
+
+/** Each track as `NAME: START-END #QUERY, …`. */
+function spans(of: QueryTimes): string[] {
+  return queryTracks(of).map(({ name, slices }) => {
+    const texts = [...slices()].map(({ endMs, facts, startMs }) => `${startMs}-${endMs} #${facts['query']}`);
+    return `${name}: ${texts.join(', ')}`;
+  });
+}
+
+const STAMPED = {
+  startEnqMs: [1, 3],
+  endEnqMs: [1.25, 3.5],
+  startH2dMs: [0, 2],
+  endH2dMs: [0.5, 2.5],
+  startComputeMs: [1, 3],
+  endComputeMs: [1.5, 3.5],
+  startD2hMs: [1.5, 3.5],
+  endD2hMs: [1.5, 3.5],
+  h2dMs: [0.5, 0.5],
+  computeMs: [0.4375, 0.5],
+  d2hMs: [0, 0],
+  latencyMs: [1, 1],
+};
+const STREAMS = { startComputeMs: [0, 5, 1, 10], endComputeMs: [10, 6, 4, 11], computeMs: [10, 1, 3, 1] };
+const ROUNDED = { startComputeMs: [12_345.6, 12_346.4], endComputeMs: [12_346.4, 12_347.2], computeMs: [0.875, 0.75] };
+const WITHOUT_STAMPS = { h2dMs: [1, 1], computeMs: [2, 3], d2hMs: [1, 1], latencyMs: [4, 5] };
+
+test.each([
+  [
+    'each part lies where its stamp says, as long as trtexec measured it: gaps stay',
+    STAMPED,
+    ['enqueue (host): 1-1.25 #0, 3-3.5 #1', 'H2D copy: 0-0.5 #0, 2-2.5 #1', 'GPU compute: 1-1.4375 #0, 3-3.5 #1'],
+  ],
+  [
+    'queries of several streams overlap: they go to further tracks, in the order in which they began',
+    STREAMS,
+    ['GPU compute: 0-10 #0, 10-11 #3', 'GPU compute (2): 1-4 #2, 5-6 #1'],
+  ],
+  [
+    'what rounded stamps and exact durations disagree in is no overlap',
+    ROUNDED,
+    ['GPU compute: 12345.6-12346.4 #0, 12346.4-12347.15 #1'],
+  ],
+  ['without stamps nobody knows when a query began: no track', WITHOUT_STAMPS, []],
+])('%s', (_, columns: Readonly<Record<string, readonly number[]>>, expected) => {
+  expect(spans(times(columns))).toEqual(expected);
+});
+
+test('a stamp of six digits may be half a step off at both ends', () => {
+  expect(roundingMs(12_345.6)).toBeCloseTo(0.2, 12);
+  expect(roundingMs(0.5)).toBeCloseTo(0.000_02, 12);
+});
+
+test('200,000 queries come in small pieces', () => {
+  const count = 200_000;
+  const start = Array.from({ length: count }, (_, query) => 200 + query * 0.5);
+  const computeMs = start.map(() => 0.25);
+  const large = times({ startComputeMs: start, endComputeMs: start.map((from) => from + 0.25), computeMs });
+  const trace: Trace = { facts: {}, groups: [{ name: 'queries', tracks: queryTracks(large) }] };
+  const pieces = [...chromeTrace(trace)];
+  expect(Math.max(...pieces.map((piece) => piece.length))).toBeLessThan(80_000);
+  const { traceEvents } = JSON.parse(pieces.join(''));
+  expect(traceEvents).toHaveLength(count + 4);
+  expect(traceEvents.at(-1)).toMatchObject({ ph: 'X', ts: 100_199_500, dur: 250, args: { query: count - 1 } });
 });

@@ -4,17 +4,15 @@ import { brotliDecompressSync } from 'node:zlib';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { FAIL_ON_WORDS } from '../../../src/cli/fail-on.ts';
-import { EXIT_CODES } from '../../../src/exit-codes.ts';
-import { CELL_REASONS, CELL_VERDICTS } from '../../../src/judge/gate/verdict.ts';
+import { EXIT_CODES, FAIL_ON_WORDS } from '../../../src/exit-codes.ts';
+import { CELL_REASONS, CELL_VERDICTS } from '../../../src/judge/gate/evidence.ts';
 import { FINDING_STATES } from '../../../src/records/finding.ts';
 import { VERDICTS } from '../../../src/records/verdict.ts';
 import { METRIC_IDS } from '../../../src/records/metric.ts';
 import { matrixSchema } from '../../../src/matrix/schema/schema.ts';
 import { verdictText } from '../../../src/features/check/index.ts';
-import { wordLines } from '../../../src/features/help/help.ts';
+import { EXPLAINED_NUMBERS, metricText, wordLines } from '../../../src/features/help/help.ts';
 import { makeLook } from '../../../src/terminal/look.ts';
-import { EXPLAINED_NUMBERS, metricText } from '../../../src/features/help/metric-texts.ts';
 import { bench, ROOT } from '../../support/bench.ts';
 import { FIXTURES } from '../../support/recordings.ts';
 
@@ -185,27 +183,6 @@ describe('topics', () => {
   test.each(['reference level', ...new Set(words)])('%s, which is printed or can be typed, is a word', async (word) => {
     expect(await helpOn(word)).toMatch(new RegExp(`^(?:.*, )?${word}(?:, .*)?\n\n`));
   });
-
-  test.each([
-    [['help', 'metrisc'], 'did you mean "metrics"?'],
-    [['help', 'compair'], 'did you mean "compare"?'],
-    [['help', 'througput'], 'did you mean "throughput"?'],
-    [['help', 'zzz'], 'bench help lists what there is'],
-    [['compair'], 'did you mean compare?'],
-    [['compare', '--metrc', 'x'], 'did you mean --metric?'],
-    [['completion', 'bsh'], 'did you mean "bash"?'],
-  ])('%j: %s', async (args, message) => {
-    const { code, stdout, stderr } = await bench(args);
-    expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toContain(message);
-    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
-  });
-
-  test('a hostile topic is printed safely', async () => {
-    const { stderr } = await bench(['help', '\u001b[31m\n$(x)']);
-    expect(stderr).toContain('\\u001b[31m\\n$(x)');
-    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
-  });
 });
 
 function filesIn(folder: string): string[] {
@@ -214,15 +191,6 @@ function filesIn(folder: string): string[] {
     return statSync(path).isDirectory() ? filesIn(path) : [path];
   });
 }
-
-test('the README says of exit codes what bench says', async () => {
-  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
-  const reported = [...(/^\| exit code .*/m.exec(readme)?.[0] ?? '').matchAll(/(\d+) \w/g)].map(([, code]) =>
-    Number(code),
-  );
-  const codes = Object.values(EXIT_CODES).filter((code) => code !== EXIT_CODES.internalError);
-  expect(reported).toEqual(codes);
-});
 
 test('every word of docs/reference/words.md has help, in the singular and the plural, whatever its case', async () => {
   const text = readFileSync(join(ROOT, 'docs', 'reference', 'words.md'), 'utf8');

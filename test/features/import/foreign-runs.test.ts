@@ -96,14 +96,6 @@ describe('exports of another run', () => {
     expect((await onlyRead(folder)).exports.times?.count).toBe(rows.length);
   });
 
-  test('times that nobody asked for are left out, and the run counts', async () => {
-    const folder = copyOf('formats/default-run', 'run');
-    writeFileSync(join(folder, 'times.json'), JSON.stringify(rows));
-    const run = await onlyRead(folder);
-    expect([run.outcome.kind, run.exports.times]).toEqual(['measured', null]);
-    expect(run.notes.join()).toMatch(/times.json is of another run: .*; it is left out/);
-  });
-
   test('a profile of another network beside the layer information', async () => {
     const folder = copyOf('nights/1-profile/vit_small.fp16.b8', 'run');
     cpSync(join(FIXTURES, 'nights/1-profile/resnet_small.fp16.b8/profile.json.br'), join(folder, 'profile.json.br'));
@@ -134,15 +126,6 @@ describe('exports that lack', () => {
       }
     },
   );
-
-  test('a standalone log in a folder says the same as the log by itself', async () => {
-    const folder = join(temporaryFolder(), '01-opt32x');
-    mkdirSync(folder);
-    const log = readFixture('formats/percentiles-odd/stdout.log.br');
-    writeFileSync(join(folder, 'stdout.log'), log);
-    expect(log.toString()).toContain('Export timing to JSON file: runs/');
-    expect((await onlyRead(folder)).outcome.kind).toBe('measured');
-  });
 });
 
 test.each([
@@ -240,41 +223,6 @@ describe('engines of imported runs', () => {
     const shown = await bench(['show', run?.id ?? '', '--json', '--db', db]);
     expectSaid(shown.stderr);
     expect(JSON.parse(shown.stdout).cellEngines).toEqual(paths);
-    const { cells } = JSON.parse((await bench(['noise', '--json', '--db', db])).stdout);
-    // Five of each: the last run's engine alone, whose runs scatter by .2 %, not the 2.5 % between the two.
-    expect(cells).toMatchObject([{ runs: 5 }]);
-    expect(cells[0].runPercent).toBeLessThan(0.2);
-  });
-
-  test('of logs alone they are those of the command lines in them', async () => {
-    const parent = temporaryFolder();
-    const db = join(parent, 'b.sqlite');
-    const said = ['--model', 'vit', '--precision', 'fp16', '--db'];
-    const logs = (name: string, runs: readonly string[], builds: readonly string[]): string => {
-      const folder = join(parent, name);
-      mkdirSync(folder);
-      const of = [...runs.map((run) => join(TIMED, run)), ...builds.map((one) => join(PAIRS, one))];
-      for (const [place, from] of of.entries()) {
-        cpSync(join(from, 'stdout.log.br'), join(folder, `${place}.log.br`));
-      }
-      return folder;
-    };
-    const runs = readdirSync(TIMED);
-    const both = join(parent, 'both.sqlite');
-    const mixed = logs('both', runs, []);
-    const { stderr } = await bench(['import', mixed, '--sweep', 'both', ...said, both]);
-    expect(stderr).toContain('engines/vit_small.fp16.level2.plan, engines/vit_small.fp16.plan');
-    const { cells } = JSON.parse((await bench(['noise', '--json', '--db', both])).stdout);
-    expect(cells).toMatchObject([{ runs: 5 }]);
-    for (const name of ['normal', 'level2']) {
-      const own = runs.filter((run) => run.endsWith(`-${name}`));
-      const folder = logs(name, own, [`${name}/build`]);
-      expect((await bench(['import', folder, '--sweep', name, ...said, db])).stderr).toBe('');
-    }
-    const why = await bench(['why', 'vit', 'normal', 'level2', '--db', db]);
-    expect(why.stdout.split('\n')[0]).toBe(
-      'GPU compute time +2.6 %: options changed: build: no flag → --builderOptimizationLevel=2',
-    );
   });
 
   test('two logs of engines with other names: compare says why nothing is on both sides', async () => {
@@ -321,12 +269,5 @@ describe('engines of imported runs', () => {
     expect([code, stdout.split('\n')[0]]).toEqual([0, 'normal → level2: 26 of 141 layers changed (no times)']);
     expect(stdout).toContain('patch_embed/Conv');
     expect(stdout).toContain('these are the layers of the build that saved its engine file');
-  });
-
-  test('runs that are stored under another name stay there, and that is said', async () => {
-    const db = join(temporaryFolder(), 'b.sqlite');
-    await bench(['import', join(TIMED, '01-normal'), '--sweep', 'one', '--db', db]);
-    const again = await bench(['import', TIMED, '--sweep', 'all', '--db', db]);
-    expect(again.stderr).toMatch(/^note: 1 run of these are in sweep \w{8} \(one\) already, and stay there$/m);
   });
 });

@@ -2,10 +2,10 @@ import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 
-import { describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 
-import { TIMED_METRICS } from '../../../src/records/measurement.ts';
-import { bench, temporaryFolder } from '../../support/bench.ts';
+import { TIMED_METRICS } from '../../../src/records/harness.ts';
+import { bench, sharedFolder, temporaryFolder } from '../../support/bench.ts';
 import { FIXTURES, readFixture } from '../../support/recordings.ts';
 import { queryStore } from '../../support/store-dump.ts';
 
@@ -22,18 +22,28 @@ interface ParsedRun {
   readonly [metric: string]: ParsedStatistics | number | null;
 }
 
-async function imported(...args: string[]): Promise<string> {
-  const db = join(temporaryFolder(), 'bench.sqlite');
-  const { code, stderr } = await bench(['import', ...args, '--db', db]);
+async function importInto(db: string, path: string): Promise<void> {
+  const { code, stderr } = await bench(['import', path, '--db', db]);
   // Some folders hold the runs of two engines.
   const other = stderr.split('\n').filter((line) => !line.startsWith('note: 2 engines in one cell '));
   expect([code, other]).toEqual([0, ['']]);
+}
+
+async function imported(path: string): Promise<string> {
+  const db = join(temporaryFolder(), 'bench.sqlite');
+  await importInto(db, path);
   return db;
 }
 
 describe('importing recorded folders', () => {
+  let all: string;
+
+  beforeAll(async () => {
+    all = join(sharedFolder(), 'bench.sqlite');
+    await importInto(all, FIXTURES);
+  });
+
   test('stores every number that the parser reads', async () => {
-    const db = await imported(FIXTURES);
     const { stdout } = await bench(['parse', FIXTURES, '--json']);
     const { runs: parsed }: { runs: ParsedRun[] } = JSON.parse(stdout);
     const expected = parsed
@@ -56,7 +66,7 @@ describe('importing recorded folders', () => {
       )
       .toSorted();
     const stored = queryStore<{ row: string }>(
-      db,
+      all,
       `SELECT json_array(throughput_qps, metric, min_ms, max_ms, mean_ms, median_ms, percentiles) AS row
        FROM time_statistics JOIN measurements USING (run_id)`,
     ).map(({ row }) => JSON.stringify(JSON.parse(row)));
@@ -74,8 +84,7 @@ describe('importing recorded folders', () => {
   });
 
   test('recordings are recorded, bare logs imported', async () => {
-    const db = await imported(FIXTURES);
-    expect(queryStore(db, 'SELECT DISTINCT provenance FROM runs')).toEqual([{ provenance: 'recorded' }]);
+    expect(queryStore(all, 'SELECT DISTINCT provenance FROM runs')).toEqual([{ provenance: 'recorded' }]);
     const log = join(temporaryFolder(), 'mine.log');
     writeFileSync(log, readFixture('formats/default-run/stdout.log.br'));
     const bare = await imported(log);
@@ -87,19 +96,6 @@ describe('importing recorded folders', () => {
 
 describe('bare logs', () => {
   const log = readFixture('formats/two-runs-one-log/stdout.log.br');
-
-  test.each([
-    ['plain', 'trtexec.log', log],
-    ['gzip', 'trtexec.log.gz', gzipSync(log)],
-    ['zstd', 'trtexec.log.zst', zstdCompressSync(log)],
-  ])('%s: both runs of one log', async (_, name, bytes) => {
-    const folder = temporaryFolder();
-    writeFileSync(join(folder, name), bytes);
-    const db = await imported(folder);
-    expect(queryStore(db, 'SELECT count(*) AS n FROM runs')).toEqual([{ n: 2 }]);
-    const { stdout } = await bench(['import', folder, '--db', db]);
-    expect(stdout).toContain('2 were there already');
-  });
 
   test.each([
     ['gz', gzipSync],
@@ -129,8 +125,7 @@ describe('bare logs', () => {
     const line = `${path}: damaged archive: nothing in it can be read`;
     expect(await bench(['import', path, '--db', db])).toMatchObject({ code: 2, stderr: `bench: ${line}\n` });
     writeFileSync(join(folder, 'good.log'), log);
-    const { code, stderr } = await bench(['import', folder, '--db', db]);
-    expect([code, stderr]).toEqual([0, `note: ${line}\n`]);
+    expect(await bench(['import', folder, '--db', db])).toMatchObject({ code: 0, stderr: `note: ${line}\n` });
     expect(queryStore(db, `SELECT count(*) AS n FROM runs WHERE outcome = 'failed'`)).toEqual([{ n: 0 }]);
   });
 
@@ -152,30 +147,10 @@ describe('bare logs', () => {
     const path = join(folder, 'other.log');
     writeFileSync(path, 'hello\n');
     const db = join(folder, 'b.sqlite');
-    const { code, stderr } = await bench(['import', path, '--db', db]);
-    expect([code, stderr]).toEqual([
-      2,
-      `bench: ${path}: nothing of trtexec in it, nor of another harness that bench knows\n`,
-    ]);
+    expect(await bench(['import', path, '--db', db])).toMatchObject({
+      code: 2,
+      stderr: `bench: ${path}: nothing of trtexec in it, nor of another harness that bench knows\n`,
+    });
     expect(existsSync(db)).toBe(false);
   });
-
-  test('a log of a trtexec that could not even start is a failure', async () => {
-    const folder = temporaryFolder();
-    const path = join(folder, 'other.log');
-    writeFileSync(path, 'trtexec: error while loading shared libraries: libnvinfer.so.10\n');
-    const { stdout } = await bench(['import', path, '--db', join(folder, 'b.sqlite'), '--json']);
-    expect(JSON.parse(stdout).sweeps).toMatchObject([{ stored: 1, outcomes: { failed: 1 } }]);
-  });
-});
-
-test('nothing to import is one clear line', async () => {
-  const folder = temporaryFolder();
-  mkdirSync(join(folder, 'empty'));
-  for (const path of [join(folder, 'empty'), join(folder, 'none')]) {
-    const { code, stderr } = await bench(['import', path, '--db', join(folder, 'b.sqlite')]);
-    expect(code).toBe(2);
-    expect(stderr.trim().split('\n')).toHaveLength(1);
-    expect(stderr).toContain(path);
-  }
 });

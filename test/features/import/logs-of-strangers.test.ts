@@ -1,10 +1,15 @@
-import { writeFileSync } from 'node:fs';
+import { writeFileSync, cpSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 
 import { describe, expect, test } from 'vitest';
 
+import { discoverRuns } from '../../../src/artefacts/read/discover.ts';
+import { readRunFolder } from '../../../src/artefacts/read/read-run.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
-import { OUTPUTS } from '../../support/outputs.ts';
+import { OUTPUTS, jsonOf } from '../../support/outputs.ts';
+import { FIXTURES, readFixture } from '../../support/recordings.ts';
+import { queryStore } from '../../support/store-dump.ts';
 
 /** Of a T4 with TensorRT 8.2, as it stands in a thread; `$` is where a file has its own line. */
 const SUMMARY = `[05/17/2022-15:33:49] [I] === Performance summary ===
@@ -60,9 +65,7 @@ describe('whose numbers they are', () => {
     ]);
     // The word of the tables chooses these cells, too.
     for (const word of ['precision=unknown', 'unknown']) {
-      const { cells } = OUTPUTS.trend.parse(
-        JSON.parse((await bench(['trend', '--filter', word, '--json'], { cwd })).stdout),
-      );
+      const { cells } = await jsonOf(OUTPUTS.trend, ['trend', '--filter', word], { cwd });
       expect(cells).toHaveLength(2);
     }
     expect(stderr).toContain(
@@ -104,21 +107,6 @@ describe('a file that nothing can be read of', () => {
     const alone = await bench(['import', 'old.log'], { cwd });
     expect([alone.code, alone.stderr]).toEqual([2, expect.stringContaining('TensorRT 6 or older')]);
   });
-
-  test('is counted by kind in a folder', async () => {
-    const cwd = folderWith({
-      'good.log': passed('--onnx=a.onnx'),
-      'old.log': `&&&& RUNNING TensorRT.trtexec # trtexec --onnx=a.onnx\n${OLD}`,
-      'a.txt': 'hello\n',
-      'b.out': '',
-      // Of TensorRT 7: nothing names trtexec.
-      'excerpt.log': SUMMARY.split('\n').slice(1).join('\n'),
-    });
-    const { code, stderr, stdout } = await bench(['import', '.', '--json'], { cwd });
-    expect(JSON.parse(stdout).sweeps).toMatchObject([{ stored: 2 }]);
-    expect([code, JSON.parse(stdout).leftOut]).toEqual([0, { empty: 1, oldTrtexec: 1, other: 1 }]);
-    expect(stderr).toContain('note: .: 3 files left out: ');
-  });
 });
 
 test.each(['01/01/1970-00:00:01', '02/31/2021-22:49:52', '01/01/2099-00:00:01'])(
@@ -143,8 +131,60 @@ test('two stores in one folder: what the other one kept of the same content serv
   expect((await bench(['db', 'verify', '--db', 'two.sqlite'], { cwd })).code).toBe(0);
 });
 
-test('what trtexec counted for the throughput of an excerpt nobody knows: it is shown in its own word', async () => {
-  const cwd = folderWith({ 'zero.log': SUMMARY.replace('231.086', '0').replace(/.*Total GPU.*\n/, '') });
-  const { stdout } = await bench(['parse', 'zero.log'], { cwd });
-  expect(stdout).toContain('an excerpt: no total GPU compute time, not a measurement\n  0 qps\n');
+describe('which files are logs', () => {
+  const LOG = readFixture('formats/default-run/stdout.log.br');
+  const CONTENDED = join(FIXTURES, 'gpu-contended', 'vit_small.fp8.b8.graph0');
+
+  test('a log of the script above the run folders does not hide them', async () => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'stdout.log'), 'starting all runs\n');
+    cpSync(CONTENDED, join(folder, 'a', 'b'), { recursive: true });
+    const found = await discoverRuns(folder);
+    expect(found.map(({ path }) => path)).toEqual([folder, join(folder, 'a', 'b')]);
+  });
+
+  test('the only log of a run folder counts, whatever its name', async () => {
+    const folder = temporaryFolder();
+    cpSync(join(CONTENDED, 'run.json'), join(folder, 'run.json'));
+    writeFileSync(join(folder, 'trtexec.log.gz'), gzipSync(LOG));
+    const [run] = await readRunFolder(folder);
+    expect(run?.log.measurement?.throughputQps).toBeGreaterThan(0);
+    expect(run?.artefacts.map(({ name }) => name)).toEqual(['trtexec.log']);
+  });
+
+  test('logs that were rotated, or have no ending, are found; programs and scripts are not', async () => {
+    const folder = temporaryFolder();
+    for (const name of ['output', 'run.log.1', 'x.err']) writeFileSync(join(folder, name), LOG);
+    writeFileSync(join(folder, 'trtexec'), Buffer.from('\u007fELF\0&&&& RUNNING TensorRT.trtexec'));
+    writeFileSync(join(folder, 'check'), "grep -q '&&&& PASSED TensorRT.trtexec' out.log\n");
+    const found = await discoverRuns(folder);
+    expect(found.map(({ path }) => path.slice(folder.length + 1))).toEqual(['output', 'run.log.1', 'x.err']);
+  });
+
+  test('a damaged archive of an export is named in the notes, and everything else is imported', async () => {
+    const folder = temporaryFolder();
+    const good = join(folder, 'good');
+    const damaged = join(folder, 'damaged');
+    for (const path of [good, damaged]) cpSync(CONTENDED, path, { recursive: true });
+    const packed = gzipSync(readFixture('gpu-contended/vit_small.fp8.b8.graph0/times.json.br'));
+    rmSync(join(damaged, 'times.json.br'));
+    writeFileSync(join(damaged, 'times.json.gz'), packed.subarray(0, packed.length / 2));
+    const manifest = gzipSync(readFileSync(join(damaged, 'run.json')));
+    mkdirSync(join(folder, 'no-manifest'));
+    writeFileSync(join(folder, 'no-manifest', 'run.json.gz'), manifest.subarray(0, 100));
+    writeFileSync(join(folder, 'no-manifest', 'stdout.log'), LOG);
+    const db = join(folder, 'b.sqlite');
+    const { code, stderr } = await bench(['import', folder, '--db', db]);
+    expect(code).toBe(0);
+    expect(stderr).toBe(
+      `note: ${join(folder, 'no-manifest')}: run.json was not understood: unexpected end of file; the files next to it count alone\n`,
+    );
+    expect(queryStore(db, 'SELECT outcome, reason FROM runs ORDER BY outcome, reason')).toEqual([
+      { outcome: 'measured', reason: null },
+      { outcome: 'unfit', reason: 'contended' },
+      { outcome: 'unfit', reason: 'exportMissing' },
+    ]);
+    const [unfit] = queryStore(db, `SELECT notes FROM runs WHERE reason = 'exportMissing'`);
+    expect(unfit).toMatchObject({ notes: expect.stringContaining('times.json.gz can be read only') });
+  });
 });

@@ -59,8 +59,8 @@ describe('numbers of an application beside those of trtexec', () => {
     ['other.json', '{"latency": 1}', ['--metric', 'e2e_ms'], /other\.json: no field e2e_ms$/],
     ['unit.txt', '1\n', ['--metric', 'e2e'], /write NAME:lower:UNIT or NAME:higher:UNIT/],
     ['rate.txt', '1\n', ['--metric', 'images_per_s'], /write NAME:lower:UNIT or NAME:higher/],
-    ['whose.txt', '1\n', ['--metric', 'e2e_ms', '--as', 'aiperf'], /reports of aiperf say it/],
-    ['which.txt', '1\n', ['--as', 'command'], /which number is in them\? Add --metric/],
+    ['whose.txt', '1\n', ['--metric', 'e2e_ms', '--as', 'aiperf'], /reports of aiperf name their metrics/],
+    ['which.txt', '1\n', ['--as', 'command'], /which metric do they contain\? Add --metric/],
     ['note.txt', '1\n', ['--metric', 'e2e_ms', '--note', ' '], /A note has 1 to 500 characters/],
   ])('%s is refused in one line, and nothing is stored', async (name, text, args, problem) => {
     const before = queryStore(db, 'SELECT count(*) AS runs FROM runs');
@@ -99,39 +99,6 @@ describe('numbers of an application beside those of trtexec', () => {
     expect(queryStore(other, ids)).toEqual(queryStore(store, ids));
   });
 
-  test('--note says where it was not taken', async () => {
-    const own = temporaryFolder();
-    const store = join(own, 'bench.sqlite');
-    writeFileSync(join(own, 'e2e.txt'), '12.4\n');
-    const said = ['--metric', 'e2e_ms', ...VIT, '--sweep', 'a', '--db', store];
-    await bench(['import', join(own, 'e2e.txt'), ...said]);
-    const again = await bench(['import', join(own, 'e2e.txt'), ...said, '--note', 'late']);
-    expect([again.code, again.stderr]).toEqual([
-      0,
-      'note: --note does not stand with 1 run of 1: stored already, or a run of bench itself\n',
-    ]);
-    const rebuilt = join(own, 'again.sqlite');
-    const all = await bench(['import', join(own, 'artefacts'), '--db', rebuilt, '--note', 'x']);
-    expect(all.stderr).toContain('does not stand with 1 run of 1');
-    expect(queryStore(rebuilt, 'SELECT notes FROM runs')).toEqual([{ notes: '[]' }]);
-  });
-
-  test('a program that a matrix starts has the same cell as its numbers that were imported', async () => {
-    const own = temporaryFolder();
-    const store = join(own, 'bench.sqlite');
-    const run = JSON.stringify([process.execPath, '-p', '12.2', '{precision}']);
-    writeFileSync(
-      join(own, 'm.yaml'),
-      `models:\n  vit:\n    harness:\n      kind: command\n      run: ${run}\n      metrics: {e2e_ms: {unit: ms, better: lower, pattern: '^([\\d.]+)$'}}\n    shapes: {input: [batch, 3, 224, 224]}\naxes: {batch: 8, precision: fp16}\nrepeats: 1\n`,
-    );
-    writeFileSync(join(own, 'e2e.txt'), '12.4\n');
-    const measured = await bench(['run', 'm.yaml', '--db', store, '--no-telemetry'], { cwd: own });
-    expect([measured.code, measured.stderr.includes('bench:')]).toEqual([0, false]);
-    const args = ['import', join(own, 'e2e.txt'), '--metric', 'e2e_ms', ...VIT];
-    expect((await bench([...args, '--db', store])).code).toBe(0);
-    expect(queryStore(store, 'SELECT cell_key FROM cells')).toHaveLength(1);
-  });
-
   test('a pattern finds them in the lines of a log; its name says the metric', async () => {
     const log = file(
       'app.log',
@@ -158,15 +125,6 @@ describe('numbers of an application beside those of trtexec', () => {
     );
   });
 
-  test('kept files are read again by their pattern', async () => {
-    const log = file('again.log', 'took 7 ms\n');
-    const own = join(temporaryFolder(), 'own.sqlite');
-    await bench(['import', log, '--pattern', 'took {ms} ms', ...VIT, '--db', own]);
-    const other = join(temporaryFolder(), 'other.sqlite');
-    expect((await bench(['import', join(own, '..', 'artefacts'), '--db', other])).code).toBe(0);
-    expect(queryStore<{ value: number }>(other, VALUES).map(({ value }) => value)).toEqual([7]);
-  });
-
   test.each([
     ['took {e2e} ms', '--pattern: {e2e} does not say its unit: write {e2e_ms}, or add --metric NAME:lower|higher:UNIT'],
     ['took ms', 'must be text with one name in braces, such as "latency: {ms} ms"'],
@@ -180,31 +138,4 @@ describe('numbers of an application beside those of trtexec', () => {
     expect([code, stderr.trim().split('\n').length]).toEqual([2, 1]);
     expect(stderr).toContain(problem);
   });
-});
-
-test('comments above a block of latencies that say no option are notes of its run', async () => {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
-  const block = `# FP16, batch size 8
-# torch_tensorrt.Input(min_shape=(1, 3, 224, 224), opt_shape=(8, 3, 224, 224), max_shape=(32, 3, 224, 224))
-Latency over 100 runs (ms):
-  Mean:   54.11
-  Median: 54.18
-  Min:    52.27
-  Max:    54.35
-  P90:    54.31
-  P95:    54.33
-  P99:    54.35
-`;
-  writeFileSync(join(folder, 'torch.txt'), block);
-  const args = ['--model', 'vit', '--shapes', 'input:1x3x224x224', '--cuda-graph', 'off'];
-  const { code } = await bench(['import', join(folder, 'torch.txt'), ...args, '--db', db]);
-  expect(code).toBe(0);
-  expect(queryStore(db, 'SELECT notes FROM runs')).toEqual([
-    {
-      notes: JSON.stringify([
-        'torch_tensorrt.Input(min_shape=(1, 3, 224, 224), opt_shape=(8, 3, 224, 224), max_shape=(32, 3, 224, 224))',
-      ]),
-    },
-  ]);
 });

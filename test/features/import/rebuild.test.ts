@@ -1,12 +1,13 @@
-import { cpSync, rmSync } from 'node:fs';
+import { cpSync, rmSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, beforeAll } from 'vitest';
 
-import { bench, finished, startBench, temporaryFolder } from '../../support/bench.ts';
+import { bench, finished, startBench, temporaryFolder, sharedFolder } from '../../support/bench.ts';
 import { fakeHarnessMatrix } from '../../support/fake-harness.ts';
 import { writtenPids } from '../../support/processes.ts';
-import { FIXTURES } from '../../support/recordings.ts';
+import { FIXTURES, readFixture } from '../../support/recordings.ts';
 import { dumpTables } from '../../support/store-dump.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
 
@@ -27,12 +28,11 @@ async function run(folder: string, args: readonly string[], rules: unknown = [])
   return code;
 }
 
-function stubRun(folder: string, ...more: string[]): string[] {
-  return [stubMatrix(folder, ['repeats: 2']), '--trtexec', STUB, '--seed', '3', ...more];
+function stubRun(folder: string): string[] {
+  return [stubMatrix(folder, ['repeats: 2']), '--trtexec', STUB, '--seed', '3'];
 }
 
 const CASES: readonly Case[] = [
-  { name: 'an intact sweep', make: async (folder) => void (await run(folder, stubRun(folder))) },
   {
     name: 'a build that left no engine',
     make: async (folder) => {
@@ -47,7 +47,7 @@ const CASES: readonly Case[] = [
       expect(await run(folder, stubRun(folder), rules)).toBe(4);
     },
   },
-  { name: 'one cell of two', make: async (folder) => void (await run(folder, stubRun(folder, '--filter', 'batch=8'))) },
+
   {
     name: 'a command as its harness',
     make: async (folder) => void (await run(folder, [fakeHarnessMatrix(folder, 110)])),
@@ -134,3 +134,46 @@ function tables(db: string, lost: Readonly<Record<string, readonly string[]>>): 
   const all = dumpTables(db, lost);
   return Object.fromEntries(Object.entries(all).filter(([table]) => !lost[table]?.includes('*')));
 }
+
+describe('an import that was interrupted', () => {
+  const LOGS = 300;
+  /** When it was imported, which orders sweeps without a date. */
+  const BY_THE_CLOCK = { sweep_imports: ['imported_at'] };
+
+  let shared: string;
+  let logs: string;
+  let whole: ReturnType<typeof dumpTables>;
+
+  beforeAll(async () => {
+    shared = sharedFolder();
+    logs = join(shared, 'logs');
+    mkdirSync(logs);
+    const log = readFixture('formats/default-run/stdout.log.br').toString('utf8');
+    // In another order than that of their content, so that places in it are told apart.
+    for (let index = 0; index < LOGS; index += 1) writeFileSync(join(logs, `${index}.log`), `${log}\n${index}\n`);
+    whole = await imported(join(shared, 'bench.sqlite'));
+  });
+
+  async function imported(db: string): Promise<ReturnType<typeof dumpTables>> {
+    expect(await bench(['import', logs, '--sweep', 'logs', '--db', db])).toMatchObject({ code: 0, stderr: '' });
+    return dumpTables(db, BY_THE_CLOCK);
+  }
+
+  test.each(['SIGKILL', 'SIGINT'] as const)('%s in the middle, then the same again: the same rows', async (signal) => {
+    const folder = temporaryFolder();
+    const db = join(folder, 'bench.sqlite');
+    const child = startBench(['import', logs, '--sweep', 'logs', '--db', db]);
+    const ended = finished(child);
+    while (keptIn(join(folder, 'artefacts')) < LOGS / 3) await sleep(1);
+    child.kill(signal);
+    expect((await ended).code).toBe(signal === 'SIGINT' ? 130 : null);
+    expect(await imported(db)).toEqual(whole);
+  });
+
+  /** Folders of runs, finished or not. */
+  function keptIn(artefacts: string): number {
+    if (!existsSync(artefacts)) return 0;
+    const sweeps = readdirSync(artefacts).filter((name) => !name.startsWith('.'));
+    return sweeps.reduce((sum, sweep) => sum + readdirSync(join(artefacts, sweep)).length, 0);
+  }
+});

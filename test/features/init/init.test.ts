@@ -6,8 +6,10 @@ import { describe, expect, test } from 'vitest';
 import { init } from '../../../src/features/init/init.ts';
 import { plan } from '../../../src/features/plan/plan.ts';
 import { loadMatrix } from '../../../src/matrix/load.ts';
+import { draftShapes, guessSize } from '../../../src/features/init/draft.ts';
+import type { OnnxDimension, OnnxTensorInfo } from '../../../src/tools/onnx/facts.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
-import { bench, ROOT, temporaryFolder } from '../../support/bench.ts';
+import { bench, ROOT, temporaryFolder, refusal } from '../../support/bench.ts';
 import { fakeTools } from '../../support/fake-tools.ts';
 import { testIo } from '../../support/io.ts';
 import { ONNX_MODELS } from '../../support/onnx-models.ts';
@@ -92,8 +94,8 @@ describe('what it writes', () => {
     await bench(['init'], machine(cwd));
     for (const line of [
       'batch: [1, 8, 32] # guessed, a batch',
-      'x_dim1: [16] # guessed, a pure guess',
-      '# If (1), Loop (1): the host decides in between, so no CUDA graph',
+      'x_dim1: [16] # guessed, the model does not explain this',
+      '# If (1), Loop (1): the host evaluates them, so no CUDA graph',
       'cudaGraph: off',
       'min: { batch: 1, x_dim1: 1 }',
     ])
@@ -117,20 +119,11 @@ describe('what bench makes is kept out of commits', () => {
     const untracked = repository.git('status', '--porcelain', '--untracked-files=all').split('\n').toSorted();
     expect(untracked.join()).toBe('?? .gitignore,?? matrix.schema.json,?? matrix.yaml,?? vit.onnx');
   });
-
-  test('one that is there stays as it is', async () => {
-    const { folder } = new Repository(withModels('vit.onnx'));
-    writeFileSync(join(folder, '.gitignore'), '*.sqlite*\n');
-    expect((await drafted(folder, {}, '100600')).ignoreFile).toBeNull();
-    expect(written(folder, '.gitignore')).toBe('*.sqlite*\n');
-  });
 });
 
 describe('precisions by what is there', () => {
   test.each([
     ['100600', {}, 'fp32=onnx fp16=flag'],
-    ['8601', {}, 'fp32=onnx fp16=flag'],
-    ['110000', {}, 'fp32=onnx'],
     ['110000', { python3: MODELOPT }, 'fp32=onnx fp16=autocast'],
     [undefined, {}, 'fp32=onnx'],
     [undefined, { python3: MODELOPT }, 'fp32=onnx fp16=autocast'],
@@ -142,19 +135,18 @@ describe('precisions by what is there', () => {
     expect(lacking.some((what) => what.includes('trtexec'))).toBe(version === undefined);
   });
 
-  test('files that are named for their precision are one model with the base', async () => {
-    const cwd = withModels('vit.onnx', 'vit_fp16.onnx', 'vit-fp8.onnx', 'other.onnx');
-    mkdirSync(join(cwd, 'old'));
-    copyFileSync(join(ONNX_MODELS, 'mlp_tiny.onnx'), join(cwd, 'old', 'vit.onnx'));
-    copyFileSync(join(ONNX_MODELS, 'mlp_tiny.onnx'), join(cwd, 'vit_int8.onnx'));
+  test('each file is a model, and equal names get a number', async () => {
+    const cwd = withModels('vit.onnx', 'vit-fp8.onnx');
+    // Folders of other programs, and hidden ones, are not looked into.
+    for (const folder of ['old', 'node_modules', '.hidden', 'variants']) {
+      mkdirSync(join(cwd, folder));
+      copyFileSync(join(cwd, 'vit.onnx'), join(cwd, folder, 'vit.onnx'));
+    }
     const { models } = await drafted(cwd, {}, '100600');
-    const listed = models.map(({ name, onnx, precisions }) => [name, onnx, precisions.map(({ source }) => source)]);
-    expect(listed).toEqual([
-      ['other', 'other.onnx', ['onnx', 'flag']],
-      ['vit', 'vit.onnx', ['onnx', 'vit-fp8.onnx', 'vit_fp16.onnx']],
-      // The same name, but other inputs.
-      ['vit_int8', 'vit_int8.onnx', ['onnx', 'flag']],
-      ['old_vit', 'old/vit.onnx', ['onnx', 'flag']],
+    expect(models.map(({ name, onnx }) => [name, onnx])).toEqual([
+      ['vit-fp8', 'vit-fp8.onnx'],
+      ['vit', 'vit.onnx'],
+      ['vit_2', 'old/vit.onnx'],
     ]);
   });
 
@@ -176,29 +168,21 @@ describe('it never harms', () => {
     expect([refused.code, refused.stdout]).toEqual([2, '']);
     expect(refused.stderr).toContain('matrix.yaml exists: --force replaces it');
     expect(written(cwd)).toBe('mine');
+    for (const name of ['matrix.schema.json', '.gitignore']) writeFileSync(join(cwd, name), '{}');
     expect((await bench(['init', '--force'], machine(cwd))).code).toBe(0);
     expect(written(cwd)).toContain('models:');
-  });
-
-  test('a schema that is there stays as it is', async () => {
-    const cwd = withModels('vit.onnx');
-    writeFileSync(join(cwd, 'matrix.schema.json'), '{}');
-    await bench(['init', '--force'], machine(cwd));
-    expect(written(cwd, 'matrix.schema.json')).toBe('{}');
+    for (const name of ['matrix.schema.json', '.gitignore']) expect(written(cwd, name)).toBe('{}');
   });
 
   test.each([
     ['no ONNX file in this folder or below it: name one', [], {}],
     ['nowhere: no such file or folder', ['nowhere'], {}],
     ['text.onnx: not readable as ONNX', [], { 'text.onnx': 'hello' }],
-    ['the schema has this name', ['--output', 'matrix.schema.json'], {}],
+    ['bench writes the schema under this name', ['--output', 'matrix.schema.json'], {}],
   ])('%s', async (message, args, files: Readonly<Record<string, string>>) => {
     const cwd = temporaryFolder();
     for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
-    const { code, stdout, stderr } = await bench(['init', ...args], machine(cwd));
-    expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toContain(message);
-    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+    expect(await bench(['init', ...args], machine(cwd))).toEqual(refusal(message));
     expect(existsSync(join(cwd, 'matrix.yaml'))).toBe(false);
   });
 
@@ -222,31 +206,59 @@ describe('it never harms', () => {
   });
 });
 
-describe('many files', () => {
-  test('of those that nobody named only some, of those that somebody named all', async () => {
-    const names = Array.from({ length: 30 }, (_, index) => `m${String(index).padStart(2, '0')}.onnx`);
-    const cwd = withModels(...names);
-    const here = machine(cwd);
-    const found = await bench(['init', '--json'], here);
-    expect(JSON.parse(found.stdout).models).toHaveLength(24);
-    expect(found.stderr).toBe('6 more ONNX files are left out: name those that matter\n');
-    const named = await bench(['init', '--json', '--force', ...names], here);
-    expect([named.stderr, JSON.parse(named.stdout).models.length]).toEqual(['', 30]);
+function input(name: string, shape: readonly OnnxDimension[] | null, elementType = 'float32'): OnnxTensorInfo {
+  return { name, elementType, shape };
+}
+
+describe('a size for an open dimension', () => {
+  test.each([
+    ['batch', 0, [1, 8, 32], 1, 8, 32],
+    [null, 0, [1, 8, 32], 1, 8, 32],
+    ['sequence_length', 1, [128], 1, 128, 512],
+    ['height', 2, [256], 128, 256, 512],
+    ['past_sequence_length', 2, [128], 1, 128, 512],
+    ['past_sequence_length + sequence_length', 1, [256], 2, 256, 1024],
+    ['unk__17', 1, [16], 1, 16, 64],
+    // No batch: a second dimension of that name would be one, a first of a telling name is not.
+    ['seq', 0, [128], 1, 128, 512],
+  ])('%s in place %i', (name, place, values, min, opt, max) => {
+    expect(guessSize(name, place)).toMatchObject({ values, min, opt, max });
+  });
+});
+
+describe('shapes of a model', () => {
+  test('dimensions of the same name are one axis, those without a name each their own', () => {
+    const shapes = draftShapes([
+      input('ids', ['batch', 'seq']),
+      input('mask', ['batch', 'seq', null]),
+      input('other', [null, 4, null]),
+      input('fixed', [1, 3]),
+    ]);
+    // The only name that first dimensions have is meant here too.
+    const other = ['batch', 4, 'other_dim2'];
+    expect(shapes).toMatchObject({
+      shapes: { ids: ['batch', 'seq'], mask: ['batch', 'seq', 'mask_dim2'], other },
+      dimensions: ['batch', 'seq', 'mask_dim2', 'other_dim2'].map((name) => ({ name })),
+    });
   });
 
-  test('folders of other programs, and hidden ones, are not looked into', async () => {
-    const cwd = withModels('vit.onnx');
-    for (const folder of ['node_modules', '.hidden', 'variants', 'deep']) {
-      mkdirSync(join(cwd, folder));
-      copyFileSync(join(cwd, 'vit.onnx'), join(cwd, folder, 'x.onnx'));
-    }
-    const { models } = await drafted(cwd, {});
-    expect(models.map(({ onnx }) => onnx)).toEqual(['vit.onnx', 'deep/x.onnx']);
+  test('names that mean something else in a matrix get another one, and no two the same', () => {
+    const shapes = draftShapes([input('x', ['streams', 'model', 'a-b', 'a.b', '+', '3d'])]);
+    expect(typeof shapes === 'string' ? shapes : shapes.shapes).toEqual({
+      x: ['streams_dim', 'model_dim', 'a_b', 'a_b_2', expect.stringMatching(/^dim\d$/), '_3d'],
+    });
   });
 
-  test('integers that are most likely indices are pointed at', async () => {
-    const cwd = withModel('external.onnx', 'bert.onnx');
-    await drafted(cwd, {});
-    expect(written(cwd)).toContain('# input_ids: random integers are from -128 to 127');
+  test('a model without open dimensions needs none', () => {
+    expect(draftShapes([input('x', [1, 3]), input('scalar', [])])).toEqual({ shapes: null, dimensions: [] });
+  });
+
+  test.each([
+    [input('x', null), 'does not say how many dimensions input x has'],
+    [input('x', ['batch'], 'sequence'), 'is no tensor but a sequence'],
+    [input('x', ['batch'], 'string'), 'holds strings'],
+    [input('a,b', ['batch']), 'a comma, a quote or a space'],
+  ])('%j cannot be stated', (stated, problem) => {
+    expect(draftShapes([stated])).toContain(problem);
   });
 });

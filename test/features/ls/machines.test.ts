@@ -2,7 +2,7 @@ import { join } from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { bench, sharedFolder, temporaryFolder } from '../../support/bench.ts';
+import { bench, sharedFolder } from '../../support/bench.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { simulatedCells, simulateNights } from '../../support/simulated-store.ts';
 
@@ -52,18 +52,4 @@ describe('bench ls machines', () => {
     const { machines: rows } = await listed('--since', '3d');
     expect(rows.map(({ name }) => name)).toEqual(['node9', 'node10', 'node11', 'node12']);
   });
-
-  test('what compared machines is gone, and says what does', async () => {
-    const { code, stderr } = await machines('--cells');
-    expect([code, stderr]).toEqual([
-      2,
-      'bench: --cells of bench ls machines is gone: bench compare gpu=A gpu=B --across-gpu compares GPUs\n',
-    ]);
-  });
-});
-
-test('a store without such runs says so', async () => {
-  const cwd = temporaryFolder();
-  const { code, stderr } = await bench(['ls', 'machines'], { cwd });
-  expect([code, stderr.split('\n').length]).toEqual([2, 2]);
 });

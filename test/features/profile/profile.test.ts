@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 
 import { NO_NSYS } from '../../../src/features/profile/capture-of-cell.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
-import { bench, type BenchOptions, ROOT, sharedFolder, temporaryFolder } from '../../support/bench.ts';
+import { bench, ROOT, type BenchOptions, sharedFolder, temporaryFolder, refusal } from '../../support/bench.ts';
 import { fakeTools } from '../../support/fake-tools.ts';
 import { queryStore } from '../../support/store-dump.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
@@ -112,8 +112,10 @@ describe('bench profile CELL --nsys', () => {
     expect(shown.stdout).toMatch(
       /build\n\S+stub-trtexec.mjs --onnx=\S+model.onnx --profilingVerbosity=detailed --saveEngine=small.plan .*--skipInference\n\ncapture\n.*--loadEngine=small.plan /,
     );
-    const { code, stderr } = await start(['profile', 'batch=8', '--nsys'], { cwd: own });
-    expect([code, stderr]).toEqual([0, expect.stringContaining('built small fp16: in 1.5 s')]);
+    expect(await start(['profile', 'batch=8', '--nsys'], { cwd: own })).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('built small fp16: in 1.5 s'),
+    });
     expect(readdirSync(join(own, 'engines')).some((name) => name.endsWith('.plan'))).toBe(true);
     const verified = await start(['db', 'verify'], { cwd: own });
     expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining('no damage')]);
@@ -135,19 +137,6 @@ describe('bench profile CELL --nsys', () => {
     const { code, stderr } = await start(['profile', 'batch=8', '--nsys', '--output', 'no'], { env });
     const said = 'bench: nsys captured nothing: exit code 1\nbench:   Insufficient privilege: ERR_NVGPUCTRPERM\n';
     expect([code, stderr]).toEqual([4, expect.stringContaining(said)]);
-  });
-
-  test('a DLA trace, and GPU metrics, as this nsys spells them', async () => {
-    const args = ['profile', 'batch=8', '--nsys', '--dry-run', '--dla', '--gpu-metrics'];
-    const newer = await start(args);
-    expect(newer.stdout).toContain(
-      '-t cuda,nvtx,cudla,tegra-accelerators,osrt --accelerator-trace=tegra-accelerators --show-output=true --gpu-metrics-devices all',
-    );
-    expect(newer.stdout).toContain('--iterations=20');
-    const older = await start(args, { env: withNsys(folder, { STUB_NSYS: '2024.2' }) });
-    expect(older.stdout).toContain(
-      '-t cuda,nvtx,nvmedia,osrt --accelerator-trace=nvmedia --show-output=true --gpu-metrics-device all',
-    );
   });
 
   test('bench show --next: the ladder, and what comes next on it', async () => {
@@ -175,7 +164,7 @@ describe('bench profile CELL --nsys', () => {
     expect(hottest.stdout).toContain('--nvtx-include TensorRT@conv1/ ');
     expect(named.stdout).toBe(hottest.stdout);
     expect(hottest.stdout).not.toContain('--useCudaGraph');
-    const stderr = 'bench: no layer conv2; did you mean "conv1"?; `bench layers` lists them\n';
+    const stderr = 'bench: no layer conv2: `bench layers` lists them\n';
     expect(await start(['profile', 'batch=8', '--ncu', 'conv2'])).toMatchObject({ code: 2, stderr });
   });
 });
@@ -191,7 +180,7 @@ describe('without Nsight Systems', () => {
     const args = ['profile', 'batch=8', '--nsys', '--dry-run', '--gpu-metrics'];
     const { code, stdout } = await bench(args, { cwd: folder, env });
     expect(code).toBe(0);
-    expect(stdout).toContain("note: no nsys on PATH: its options are spelled as TensorRT's guide does");
+    expect(stdout).toContain("note: no nsys on PATH: its options follow TensorRT's guide");
     expect(stdout).toContain(' --gpu-metrics-device all ');
   });
 
@@ -233,33 +222,17 @@ test('a command is captured with its window set, its arguments handed on one by 
   expect(JSON.parse(readFileSync(join(folder, 'told.json'), 'utf8'))).toEqual(told);
 });
 
-test('variables that stand on an axis of the cell are set for its capture', async () => {
-  const folder = temporaryFolder();
-  const matrix = stubMatrix(folder, ['repeats: 1']);
-  const text = readFileSync(matrix, 'utf8');
-  writeFileSync(matrix, text.replace('batch: [1, 8]}', 'batch: 8, env: {STUB_X: [unset, "1 2"]}}'));
-  const args = ['profile', '--matrix', matrix, '--nsys', '--dry-run', '--tensorrt', '10.6'];
-  const set = await bench([...args, 'env.STUB_X=1*'], { cwd: folder, env: withNsys(folder) });
-  expect([set.code, set.stderr]).toEqual([0, '']);
-  expect(set.stdout).toContain("\nSTUB_X='1 2' nsys profile -o small_profile ");
-  const unset = await bench([...args, 'env.STUB_X!=1*'], { cwd: folder, env: withNsys(folder) });
-  expect(unset.stdout).toContain('\nenv -u STUB_X nsys profile -o small_profile ');
-});
-
 describe('what cannot be captured', () => {
   test.each([
-    [[], 'with which profiler? --nsys captures kernels'],
+    [[], 'which profiler? --nsys captures kernels'],
     [['x', '--nsys', '--ncu', 'y'], '--nsys and --ncu exclude each other'],
-    [['x', 'y', '--nsys'], 'one cell is captured at a time'],
+
     [['x', '--nsys', '--window', '1-2'], '--window goes with --preset trtllm'],
     [['x', '--nsys', '--tensorrt', '11.1'], '--tensorrt is for --dry-run'],
     [['--nsys', '--preset', 'trtllm', '--dla', '--', 'x'], '--preset captures a command'],
     [['--nsys', '--preset', 'trtllm', '--', 'x'], '--window : write the first and the last iteration to capture'],
-    [['x', '--nsys', '--db', 'none.sqlite'], 'none.sqlite: no such store'],
   ])('bench profile %j', async (args, text) => {
-    const { code, stderr } = await bench(['profile', ...args], { cwd: temporaryFolder() });
-    expect([code, stderr.split('\n').length]).toEqual([2, 2]);
-    expect(stderr).toContain(text);
+    expect(await bench(['profile', ...args], { cwd: temporaryFolder() })).toEqual(refusal(text));
   });
 
   test('a cell of another program than trtexec', async () => {
@@ -269,7 +242,7 @@ describe('what cannot be captured', () => {
     writeFileSync(matrix, `models: {own: {harness: ${harness}}}\n`);
     const args = ['profile', '--matrix', matrix, 'own', '--nsys', '--dry-run'];
     const { code, stderr } = await bench(args, { cwd: folder, env: withNsys(folder) });
-    expect([code, stderr]).toEqual([2, expect.stringContaining('another program than trtexec')]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('another harness measures this cell')]);
   });
 
   test('recordings: there is no program to capture', async () => {

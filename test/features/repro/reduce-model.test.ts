@@ -70,11 +70,6 @@ describe.skipIf(TEST_PYTHON === null)(`python/reduce_model.py (${NEEDS_PYTHON})`
     expect(inputs.map(({ name, shapes }) => [name, shapes])).toEqual([['e', [[2, 8, 16]]]]);
   });
 
-  test('weights among the inputs, as before IR 4, are no inputs', () => {
-    const { inputs } = reduce(join(FIXTURES, 'onnx', 'old_ir.onnx'), 'node_of_y', 1, [{ x: [2, 4] }]);
-    expect(inputs.map(({ name }) => name)).toEqual(['x']);
-  });
-
   test('what onnx knows no shape of cannot be cut there', () => {
     const model = join(FIXTURES, 'onnx', 'control_flow.onnx');
     expect(reduce(model, 'node_of_y', 0, [{ x: [1, 2, 4], start: [1] }]).problem).toBe(

@@ -1,12 +1,13 @@
-import { readFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { describe, expect, test } from 'vitest';
 
-import { bench, finished, ROOT, startBench, temporaryFolder } from '../../support/bench.ts';
+import { bench, finished, ROOT, startBench, temporaryFolder, sharedFolder } from '../../support/bench.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
 import { queryStore } from '../../support/store-dump.ts';
+import { OUTPUTS } from '../../support/outputs.ts';
 
 /** Batch 8 scatters, batch 1 does not. */
 const NOISE = { STUB_NOISE: '{"when": "input:8x3", "percent": 4}' };
@@ -66,17 +67,6 @@ describe('bench run --until-sure', () => {
     expect(repeats()[EIGHT]).toBeGreaterThan(2);
   });
 
-  test('a change stands beside the sweep that it is to, and that is one of the series', async () => {
-    const { args, env } = checkout({}, ['repeats: 1']);
-    const [sweepId] = idsIn((await bench(args(), { env })).stdout);
-    const other = checkout({}, ['repeats: 1', 'name: other']);
-    const elsewhere = other.args().map((arg) => (arg === other.db ? args()[5] : arg));
-    const { stderr: apart } = await bench(elsewhere.map(String), { env });
-    expect(apart).not.toContain('to sweep');
-    const { stderr } = await bench(args(), { env });
-    expect(stderr).toMatch(new RegExp(`% vs sweep ${sweepId}\\)`));
-  });
-
   test('killed in the middle and resumed, it goes on to the same end', async () => {
     const { args, db, env, repeats } = checkout({ ...NOISE, STUB_DELAY_MS: '80' });
     const child = startBench(args('--until-sure', '0.01', '--max-repeats', '12'), { env });
@@ -102,10 +92,6 @@ describe('bench run --until-sure', () => {
   });
 });
 
-function idsIn(text: string): string[] {
-  return [...text.matchAll(/^sweep ([0-9a-f]{8})/gm)].map(([, id = '']) => id);
-}
-
 function queryIfThere(db: string): number {
   try {
     return queryStore(db, `SELECT 1 FROM runs WHERE role = 'timed'`).length;
@@ -114,9 +100,81 @@ function queryIfThere(db: string): number {
   }
 }
 
-test('a budget ends it, and leaves out what does not fit', async () => {
-  const { args, env, repeats } = checkout(NOISE);
-  // Less than one run is estimated to take: one cell is measured nevertheless.
-  await bench(args('--until-sure', '0.01', '--budget', '1s'), { env });
-  expect(repeats()).toEqual({ [ONE]: 3 });
+describe('bench run --budget', () => {
+  test('leaves out what does not fit, says so, and begins with it the next night', async () => {
+    const folder = temporaryFolder();
+    const db = join(folder, 'bench.sqlite');
+    // By warm-up and duration a run is expected to take 3.9 s.
+    const matrix = stubMatrix(folder, ['repeats: 2']);
+    const args = ['run', matrix, '--trtexec', STUB, '--db', db, '--max-repeats', '2'];
+    const night = async (): Promise<{ stderr: string; batches: number[] }> => {
+      const { code, stderr } = await bench([...args, '--budget', '30s']);
+      expect([code, code === 0 ? '' : stderr]).toEqual([0, '']);
+      const rows = queryStore<{ shapes: string }>(
+        db,
+        `SELECT DISTINCT shapes FROM runs JOIN cells USING (cell_key) WHERE sweep_id =
+           (SELECT sweep_id FROM sweeps ORDER BY started_at DESC LIMIT 1)`,
+      );
+      return { stderr, batches: rows.map(({ shapes }) => JSON.parse(shapes).input[0]) };
+    };
+    const first = await night();
+    // The first build takes a minute for all that is known: one cell is measured in any case.
+    expect(first.batches).toEqual([1]);
+    expect(first.stderr).toContain(
+      'note: the budget of 30.0 s leaves out 1 of 2 cells (about 7.8 s); they come first next time: small fp16 8x3 graph\n',
+    );
+    // The engine is there by now, and a run took no second.
+    const second = await night();
+    expect(second.batches.toSorted()).toEqual([1, 8]);
+    expect(second.stderr).not.toContain('leaves out');
+  });
+});
+
+describe('captures', () => {
+  const folder = sharedFolder();
+
+  /** The stub's matrix under a name of its own, with these lines. */
+  function matrix(name: string, ...more: string[]): string {
+    stubMatrix(folder, more);
+    const path = join(folder, `${name}.yaml`);
+    writeFileSync(path, readFileSync(join(folder, 'stub.yaml')));
+    return path;
+  }
+
+  test('run.capture takes an exact number of queries, of which 11.1 runs one more than it is told', async () => {
+    const planned = async (version: string) => {
+      const { stdout } = await bench([
+        'plan',
+        matrix('capture', 'run: {capture: 50}'),
+        '--tensorrt',
+        version,
+        '--json',
+      ]);
+      const run = OUTPUTS.plan.parse(JSON.parse(stdout)).runs.find(({ role }) => role === 'timed');
+      return run?.argv?.filter((arg) => /^--(?:warmUp|duration|iterations)=/.test(arg));
+    };
+    expect(await planned('10.6')).toEqual(['--warmUp=0', '--duration=0', '--iterations=50']);
+    expect(await planned('11.1')).toEqual(['--warmUp=0', '--duration=0', '--iterations=49']);
+    const both = await bench(['plan', matrix('both', 'run: {capture: 50, warmUpMs: 5}'), '--tensorrt', '10.6']);
+    expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('excludes warmUpMs')]);
+  });
+
+  test('captures are marked, and never compared, judged or a baseline', async () => {
+    const db = join(folder, 'bench.sqlite');
+    const run = (path: string) =>
+      bench(['run', path, '--trtexec', STUB, '--no-telemetry', '--db', db], { cwd: folder });
+    await run(matrix('usual', 'name: stub', 'repeats: 2'));
+    const { stdout } = await run(matrix('capture', 'name: stub', 'repeats: 2', 'run: {capture: 50}'));
+    expect(stdout).toContain('capture (4 runs, one of them): 64 queries without a warm-up, as for a profiler');
+    const compared = await bench(['compare', 'latest~1', 'latest', '--db', db, '--json']);
+    expect(OUTPUTS.compare.parse(JSON.parse(compared.stdout)).counts).toMatchObject({ incomparable: 2, same: 0 });
+    const checked = await bench(['check', '--db', db, '--json']);
+    const { cells } = OUTPUTS.check.parse(JSON.parse(checked.stdout)).series[0] ?? {};
+    expect(cells?.map(({ reason, verdict }) => [verdict, reason])).toEqual([
+      ['noResult', 'failed'],
+      ['noResult', 'failed'],
+    ]);
+    const baseline = await bench(['baseline', 'set', 'v1', 'latest', '--db', db]);
+    expect([baseline.code, baseline.stderr]).toEqual([2, expect.stringContaining('cannot be a baseline: capture')]);
+  });
 });

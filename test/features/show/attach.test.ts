@@ -1,11 +1,11 @@
-import { existsSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { OUTPUTS } from '../../support/outputs.ts';
-import { bench, ROOT, sharedFolder, temporaryFolder } from '../../support/bench.ts';
+import { bench, ROOT, sharedFolder, temporaryFolder, refusal } from '../../support/bench.ts';
 import { queryStore } from '../../support/store-dump.ts';
 
 const PAIR = join(ROOT, 'matrices', 'quickstart-pair.yaml');
@@ -87,23 +87,7 @@ describe('bench show RUN --attach FILE', () => {
     [['RUN', '--attach', 'a.nsys-rep', '--name', '../x'], '../x cannot be kept under its name (--name): write'],
     [['RUN', '--attach', 'a.nsys-rep', 'notes.log', '--name', 'x'], '--name is the name of one file'],
   ])('bench show --attach: %j', async (args, text) => {
-    const { code, stderr } = await start('show', ...args.map((arg) => arg.replace('RUN', run.id)));
-    expect([code, stderr]).toEqual([2, expect.stringContaining(text)]);
-    expect(stderr.split('\n')).toHaveLength(2);
-  });
-
-  test('another store takes them with their files', async () => {
-    const into = join(temporaryFolder(), 'bench.sqlite');
-    expect((await start('db', 'merge', folder, '--db', into)).code).toBe(0);
-    writeFileSync(join(folder, 'late.json'), '{}');
-    await start('show', run.id, '--attach', 'late.json');
-    const { code, stdout } = await start('db', 'merge', folder, '--db', into, '--json');
-    expect([code, JSON.parse(stdout).stores[0].conflicts]).toEqual([0, []]);
-    expect(queryStore(into, 'SELECT name FROM attachments ORDER BY name')).toEqual(
-      ['a.nsys-rep', 'b.nsys-rep', 'late.json', 'notes.log'].map((name) => ({ name })),
-    );
-    const verified = await start('db', 'verify', '--db', into);
-    expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining('no damage')]);
+    expect(await start('show', ...args.map((arg) => arg.replace('RUN', run.id)))).toEqual(refusal(text));
   });
 });
 
@@ -139,11 +123,7 @@ test('bench db prune drops attachments by their age, and only when that is asked
   await prune('--keep', '1h', '--keep-sweeps', '1');
   expect(existsSync(placeOf(folder, run, 'a.nsys-rep'))).toBe(true);
   const shown = await prune('--attachments-older-than', '90d', '--dry-run');
-  expect(shown.stdout.split('\n')).toEqual([
-    `  2025-01-01  run ${run.id.slice(0, 8)}  a.nsys-rep`,
-    'would go: 1 attachment, 8 B',
-    '',
-  ]);
+  expect(shown.stdout).toContain('would go: of 0 sweeps and 1 attachment: ');
   expect(existsSync(placeOf(folder, run, 'a.nsys-rep'))).toBe(true);
   const { code, stdout } = await prune('--attachments-older-than', '90d', '--json');
   expect(code).toBe(0);

@@ -1,14 +1,18 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import Database from 'better-sqlite3';
-import { expect, test } from 'vitest';
+import { describe, expect, test, beforeAll } from 'vitest';
 
+import { serialStatistics } from '../../../src/features/show/text.ts';
+import { runsThatShow } from '../../../src/judge/run-noise.ts';
 import { imageCell } from '../../support/image-cell.ts';
 import { simulatedCells, simulateNights } from '../../support/simulated-store.ts';
-import { bench, temporaryFolder } from '../../support/bench.ts';
+import { bench, temporaryFolder, ROOT, sharedFolder } from '../../support/bench.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { FIXTURES } from '../../support/recordings.ts';
 import { queryStore } from '../../support/store-dump.ts';
+import { storeIn, sharedStore } from '../../support/made-stores.ts';
 
 test('a cell says what limits it in its newest sweep, with evidence and advice', async () => {
   const env = { BENCH_DB: join(temporaryFolder(), 'bench.sqlite') };
@@ -19,17 +23,6 @@ test('a cell says what limits it in its newest sweep, with evidence and advice',
   );
   const json = await bench(['show', 'resnet_small b1 graph', '--json'], { env });
   expect(OUTPUTS['show-cell'].parse(JSON.parse(json.stdout)).bound?.by).toBe('host');
-});
-
-test('what is explained below the table is in the table, at 60 columns, too', async () => {
-  const env = { BENCH_DB: join(temporaryFolder(), 'bench.sqlite') };
-  await bench(['import', join(FIXTURES, 'cpu-contended')], { env });
-  for (const columns of ['60', '80', '120']) {
-    const { stdout } = await bench(['show', 'latest'], { env: { ...env, COLUMNS: columns } });
-    expect(stdout).toContain('  host-bound (4 runs, one of them): GPU idle');
-    expect([columns, stdout.match(/^model .* bound by/m)]).toEqual([columns, expect.anything()]);
-    expect([columns, stdout.match(/^resnet_.* host\b/gm)]).toHaveProperty([1, 'length'], 4);
-  }
 });
 
 test('advice names its cell, and a CUDA graph that gains nothing there is not advised', async () => {
@@ -87,4 +80,189 @@ test.each([
   const run = await bench(['show', row?.id ?? '', '--json', '--db', db]);
   expect(run.stderr).toBe('');
   expect(OUTPUTS['show-run'].parse(JSON.parse(run.stdout)).bound?.advice).toMatch(advice);
+});
+
+describe('what comes next', () => {
+  let db: string;
+
+  beforeAll(async () => {
+    db = join(sharedFolder(), 'bench.sqlite');
+    const matrix = join(ROOT, 'matrices', 'quickstart.yaml');
+    await bench(['run', matrix, '--filter', 'vit_small fp16 b1', '--db', db]);
+  });
+
+  async function findingsOf(cudaGraph: 0 | 1): Promise<readonly string[]> {
+    const [run] = queryStore<{ id: string }>(
+      db,
+      `SELECT run_id AS id FROM runs JOIN cells USING (cell_key) WHERE role = 'timed' AND cuda_graph = ${cudaGraph}`,
+    );
+    const { stdout } = await bench(['show', run?.id ?? '', '--next', '--json', '--db', db]);
+    return OUTPUTS.explain.parse(JSON.parse(stdout)).findings;
+  }
+
+  test('a cell that a CUDA graph would help names the one that has it, and what that gained', async () => {
+    expect(await findingsOf(0)).toContainEqual(
+      expect.stringMatching(/^with a CUDA graph it has \+17\.0 % queries\/s in this sweep: cell [0-9a-f]{8}$/),
+    );
+    expect((await findingsOf(1)).join('\n')).not.toContain('with a CUDA graph');
+  });
+
+  test('how far a batch is from that which the engine is tuned for', async () => {
+    expect(await findingsOf(1)).toContain(
+      'its batch is 0.13 times the opt batch of its engine (8): another optimization profile (build.profiles) may be faster',
+    );
+  });
+
+  test('whether copies and compute overlap', async () => {
+    expect(await findingsOf(0)).toContain(
+      'copies and compute overlap: the longest of them goes on for 99.6 % of the time',
+    );
+  });
+});
+
+test('a host without CPUs says nothing of what a CUDA graph gains', async () => {
+  const gains = async (folder: string): Promise<unknown> => {
+    const db = join(temporaryFolder(), 'bench.sqlite');
+    await bench(['import', join(FIXTURES, folder), '--sweep', 'one', '--db', db]);
+    const { stdout } = await bench(['show', 'one', '--json', '--db', db]);
+    const pairs = OUTPUTS.run.parse(JSON.parse(stdout)).graphGains?.pairs ?? [];
+    return pairs.map(({ gainPercent }) => Number(gainPercent.toFixed(1)));
+  };
+  expect(await gains('cpu-contended')).toEqual([]);
+  expect(await gains(join('nights', '1'))).toEqual([16.2, 13.2]);
+});
+
+test('what transfers cost stands below a sweep that has a cell both ways', async () => {
+  const db = join(temporaryFolder(), 'bench.sqlite');
+  await bench(['import', join(FIXTURES, 'formats'), '--sweep', 'one', '--db', db]);
+  const { stdout } = await bench(['show', 'one', '--db', db], { env: { COLUMNS: '140' } });
+  expect(stdout).toContain('transfers: -1.7 % queries/s and +24.6 % latency: resnet_small.fp16 8x3x224x224');
+  const json = await bench(['show', 'one', '--json', '--db', db]);
+  const [pair] = OUTPUTS.run.parse(JSON.parse(json.stdout)).transferCosts?.pairs ?? [];
+  expect([pair?.gainPercent, pair?.latencyChangePercent].map((percent) => percent?.toFixed(1))).toEqual([
+    '-1.7',
+    '24.6',
+  ]);
+});
+
+describe('a finding', () => {
+  let folder: string;
+
+  const here = (...args: readonly string[]) => bench([...args, '--db', join(folder, 'bench.sqlite')], { cwd: folder });
+
+  beforeAll(async () => {
+    folder = sharedFolder();
+    await storeIn(folder, 'pairs');
+  }, 60_000);
+
+  test('a finding is shown by its id, as check says it, with all its numbers and who accepted it', async () => {
+    const [reported] = OUTPUTS.check.parse(JSON.parse((await here('check', '--json')).stdout)).findings;
+    const id = reported?.id.slice(0, 8) ?? '';
+    const { schemaVersion: _, ...shown } = OUTPUTS['show-finding'].parse(
+      JSON.parse((await here('show', id, '--json')).stdout),
+    );
+    expect(shown).toEqual(reported);
+    await here('ack', id, '--reason', 'wanted for batch 32');
+    const { stdout } = await here('show', id);
+    expect(stdout).toContain(`▲ ${id} 2 cells slower by 15.8 to 25.5 %, since `);
+    expect(stdout).toMatch(/^ {2}acknowledged on \d{4}-\d\d-\d\d: wanted for batch 32$/m);
+    expect(stdout).toMatch(/^vit_small +fp16 +b1 +GPU compute time +0.3533 ms +0.4434 ms +\+25.5 %$/m);
+    expect(stdout).toMatch(/^vit_small +fp16 +b8 +throughput +2420 +qps +2088 +qps +-13.7 %$/m);
+  });
+});
+
+test("an application's latency stands next to that of trtexec, and the gap is named on both sides", async () => {
+  const folder = temporaryFolder();
+  const db = join(folder, 'bench.sqlite');
+  simulateNights(db, { cells: simulatedCells(2), nights: 2, repeats: 3, value: (_, night) => 5 + night });
+  const take = async (name: string, ms: number, metric: string, shape: string): Promise<void> => {
+    writeFileSync(join(folder, name), `${ms}\n`);
+    const cell = ['--model', 'vit', '--precision', 'fp16', '--shapes', shape, '--metric', metric];
+    expect(await bench(['import', join(folder, name), ...cell, '--db', db])).toMatchObject({ code: 0, stderr: '' });
+  };
+  const [first] = simulatedCells(1);
+  const shape = Object.entries(first?.shapes ?? {}).map(([input, sizes]) => `${input}:${sizes.join('x')}`);
+  await take('e2e.txt', 10, 'e2e_ms', shape.join(','));
+  await take('rate.txt', 90, 'rate:higher:items/s', shape.join(','));
+  await take('other.txt', 10, 'e2e_ms', 'input:64x3x224x224');
+  const show = async (cell: string) => {
+    const { stdout, stderr } = await bench(['show', cell, '--json', '--db', db]);
+    expect(stderr).toBe('');
+    return OUTPUTS['show-cell'].parse(JSON.parse(stdout));
+  };
+  const trtexec = await show(first?.key ?? '');
+  expect(trtexec.latencyGaps).toHaveLength(1);
+  const [gap] = trtexec.latencyGaps;
+  expect(gap).toMatchObject({
+    applicationMs: 10,
+    trtexecMs: 6,
+    gapMs: 4,
+    metric: 'e2e_ms:lower:ms',
+    trtexecKey: first?.key,
+  });
+  const { latencyGaps } = await show(gap?.applicationKey ?? '');
+  expect(latencyGaps).toEqual([{ ...gap, otherLabel: expect.stringContaining('vit fp16') }]);
+  const text = await bench(['show', first?.key ?? '', '--db', db], { env: { COLUMNS: '200' } });
+  expect(text.stdout).toMatch(
+    /\ne2e_ms 10\.00 ms, latency of trtexec 6\.000 ms without copies: 4\.000 ms \(40\.0 %\) outside of what trtexec measures \(vit fp16 .* by command\)/,
+  );
+});
+
+// scipy.stats.variation(x, ddof=1), the correlations by numpy, their initial positive sequence.
+test.each([
+  [
+    'a slope',
+    (i: number) => 1 + 0.0001 * i + (0.01 * ((i * 37) % 11)) / 11 + 0.02 * (Math.floor(i / 8) % 2),
+    [0.011657409, 0.739474192, 39.444349015],
+  ],
+  ['turns', (i: number) => 1 + (i % 2 === 0 ? 0.1 : -0.1), [0.1002509414, -0.995, 200]],
+  ['the same', () => 1, [0, 0, 200]],
+])('of %s: variation, autocorrelation and effective sample size', (_, value, [cv = 0, lag1 = 0, effective = 0]) => {
+  const found = serialStatistics(Array.from({ length: 200 }, (__, place) => value(place)));
+  expect(found.cv).toBeCloseTo(cv, 9);
+  expect(found.lag1).toBeCloseTo(lag1, 9);
+  expect(found.effective).toBeCloseTo(effective, 6);
+});
+
+// The visible change by scipy.stats.t is 1.271, 0.897, 0.763 and 0.728 % with 1 to 4 runs.
+test.each([
+  [0.4, null],
+  [2, 1],
+  [1, 2],
+  [0.75, 4],
+])('runs of 0.25 %% of noise that show %d %%: %o', (percent, runs) => {
+  expect(runsThatShow({ run: 0.0025, sweep: null, degrees: 40 }, percent)).toBe(runs);
+});
+
+test('of one run: how steady its queries are, and the least that shows 1 %', async () => {
+  const db = join(temporaryFolder(), 'bench.sqlite');
+  await bench(['import', join(ROOT, 'recordings/night2/nights_2_vit_small.fp16.b8.graph1'), '--db', db]);
+  const [run] = queryStore<{ id: string }>(db, 'SELECT run_id AS id FROM runs');
+  const { steadiness } = JSON.parse((await bench(['show', run?.id ?? '', '--db', db, '--json'])).stdout);
+  // By numpy from times.json.
+  expect(steadiness).toMatchObject({ queries: 2392, noiseFrom: 'queries', showsPercent: 1, repeats: 1 });
+  expect(steadiness.cvPercent).toBeCloseTo(0.110318042, 8);
+  expect(steadiness.driftPercent).toBeCloseTo(0.0071949, 6);
+  expect(steadiness.autocorrelation).toBeCloseTo(0.0887653, 6);
+  expect(steadiness.effectiveQueries).toBeCloseTo(138.795798, 5);
+  const { stdout } = await bench(['show', run?.id ?? '', '--db', db]);
+  expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
+    'repeats at least 1 run a side shows 1 %, from its queries alone: one run does not show the noise between runs',
+  );
+});
+
+test('of a cell with several runs their noise counts, as bench noise has it', async () => {
+  const db = await sharedStore('pair');
+  const [run] = queryStore<{ id: string; cell: string }>(
+    db,
+    'SELECT run_id AS id, cell_key AS cell FROM samples JOIN runs USING (run_id) LIMIT 1',
+  );
+  const { cells } = JSON.parse((await bench(['noise', run?.cell ?? '', '--db', db, '--json'])).stdout);
+  const { steadiness } = JSON.parse(
+    (await bench(['show', run?.id ?? '', '--db', db, '--json', '--shows', '0.7'])).stdout,
+  );
+  expect(steadiness).toMatchObject({ noiseFrom: 'runs', showsPercent: 0.7, runPercent: cells[0].runPercent });
+  expect(steadiness.repeats).toBe(3);
+  expect(cells[0].visible[0].percent).toBeGreaterThan(0.7);
+  expect(cells[0].visible[1].percent).toBeLessThan(0.7);
 });

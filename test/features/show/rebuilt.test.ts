@@ -2,12 +2,6 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { migrationsFolder } from '../../../src/cli/store-location.ts';
-import { rebuiltEngines } from '../../../src/selection/rebuilt-engines.ts';
-import { findCells } from '../../../src/store/cells.ts';
-import { openStore } from '../../../src/store/file/open.ts';
-import { cellRunsOf } from '../../../src/store/runs/cell-runs.ts';
-import { listSweeps } from '../../../src/store/sweeps/find-sweeps.ts';
 import { bench, ROOT, temporaryFolder } from '../../support/bench.ts';
 
 const [PAIR, OPT32] = ['quickstart-pair', 'quickstart-pair-opt32'].map((name) =>
@@ -45,21 +39,4 @@ test('a sweep says how many layers a new engine changed, and what that cost; a b
   const { engines } = JSON.parse(await type('ls', 'engines', '--json'));
   const keys = engines.map(({ key }: { key: string }) => key.slice(0, 8));
   expect([keys.length, await otherTactics(...keys)]).toEqual([2, 49]);
-
-  const { db, close } = openStore(join(cwd, 'bench.sqlite'), migrationsFolder());
-  const [newest, oldest] = listSweeps(db, 2);
-  if (newest === undefined || oldest === undefined) throw new Error('two sweeps');
-  const runs = cellRunsOf(db, [newest.sweepId]);
-  const [earlier] = cellRunsOf(db, [oldest.sweepId]);
-  const cells = [
-    ...findCells(
-      db,
-      runs.map(({ cellKey }) => cellKey),
-    ).values(),
-  ];
-  const sameKey = runs.map((run) => ({ ...run, engineKey: earlier?.engineKey ?? null }));
-  expect(rebuiltEngines(db, newest, cells, sameKey).map(({ isSameInputs }) => isSameInputs)).toEqual([true]);
-  const ofTwoBuilds = runs.map((run, place) => (place === 0 ? run : { ...run, buildId: earlier?.buildId ?? null }));
-  expect(rebuiltEngines(db, newest, cells, ofTwoBuilds)).toEqual([]);
-  close();
 }, 60_000);

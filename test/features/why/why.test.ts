@@ -3,10 +3,10 @@ import { join } from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { OUTPUTS } from '../../support/outputs.ts';
-import { bench, ROOT, sharedFolder, temporaryFolder } from '../../support/bench.ts';
-import { sharedStore } from '../../support/made-stores.ts';
+import { OUTPUTS, jsonOf } from '../../support/outputs.ts';
+import { bench, ROOT, sharedFolder, temporaryFolder, refusal } from '../../support/bench.ts';
 import { FIXTURES, GUIDE } from '../../support/recordings.ts';
+import { storeIn } from '../../support/made-stores.ts';
 
 const PAIRS = join(FIXTURES, 'pairs', 'vit_small.fp16');
 
@@ -23,18 +23,15 @@ async function why(...args: readonly string[]) {
 }
 
 describe('what the recordings are known to be', () => {
-  test.each(['resnet_small.fp16.b1.graph0', 'vit_small.fp8.b1.graph1'])(
-    '%s beside another process on the GPU: contended',
-    async (cell) => {
-      const { causes, notes, outcome } = await why(nightOf(cell), join(FIXTURES, 'gpu-contended', cell));
-      expect(outcome).toBe('explained');
-      const [note = '', ...others] = notes;
-      expect(note).toMatch(/^head has no valid run: contended: \d.* % of the queries/);
-      const evidence = note.split('contended: ')[1] ?? '';
-      expect(others.filter((other) => other.includes(evidence))).toEqual([]);
-      expect(causes[0]).toMatchObject({ kind: 'contention', certainty: 'shown' });
-    },
-  );
+  test.each(['vit_small.fp8.b1.graph1'])('%s beside another process on the GPU: contended', async (cell) => {
+    const { causes, notes, outcome } = await why(nightOf(cell), join(FIXTURES, 'gpu-contended', cell));
+    expect(outcome).toBe('explained');
+    const [note = '', ...others] = notes;
+    expect(note).toMatch(/^head has no valid run: contended: \d.* % of the queries/);
+    const evidence = note.split('contended: ')[1] ?? '';
+    expect(others.filter((other) => other.includes(evidence))).toEqual([]);
+    expect(causes[0]).toMatchObject({ kind: 'contention', certainty: 'shown' });
+  });
 
   test('a host without CPUs, graph on: not the engine', async () => {
     const cell = 'resnet_small.fp16.b8.graph1';
@@ -74,23 +71,6 @@ test('the profile of another cell shows nothing of this one: possible, and of wh
   const { stdout } = await bench(['compare', 'normal', 'opt32', '--db', db]);
   expect(stdout).toContain('options changed');
   expect(stdout).not.toContain('(shown');
-});
-
-test('engines that nobody profiled: the layers that their builds listed, without a size', async () => {
-  const db = await sharedStore('pairs');
-  const { causes, layers, notes, unknown } = await why('batch=8', 'latest~1', 'latest', '--db', db);
-  expect(causes.map(({ kind, certainty }) => `${kind} ${certainty}`)).toEqual(['options possible', 'tactics possible']);
-  expect(causes[1]).toMatchObject({ title: 'other tactics in 49 layers: blocks.*.attn.qkv', explainsPercent: null });
-  expect(causes[1]?.evidence).toHaveLength(6);
-  expect(causes[1]?.evidence[1]).toBe('blocks.*.attn.qkv: Add, MatMul x12: tile 128x64x64 → 256x64x32');
-  // 89 of 141 in all, as `bench layers --diff` has it.
-  expect(layers).toEqual(['another generated kernel of the same kind in 40 layers']);
-  expect(notes).toEqual([
-    'layers of both sides: no profile there: these are the layers of the build that saved its engine file, without times',
-  ]);
-  expect(unknown).toContain('layer times of both sides (bench run --profile)');
-  const { stdout } = await bench(['layers', 'batch=8', '--diff', 'latest~1', 'latest', '--db', db]);
-  expect(stdout).toContain('89 of 141 layers changed (no times)');
 });
 
 describe('stored sweeps', () => {
@@ -150,16 +130,11 @@ describe('stored sweeps', () => {
     expect(causes[0]?.evidence[0]).toMatch(/^\+0\.4317 ms blocks\.\*\.attn: AV, QK, Scale, Softmax x48/);
   });
 
-  test('compare names the cause in a line', async () => {
-    const { stdout } = await bench(['compare', 'normal', 'level2', '--db', db]);
-    expect(stdout).toContain('other tactics in 1 layer: patch_embed/Conv (shown, 84.9 %');
-  });
-
   test('--agg sums a selection up: count, total, share, least, mean, largest', async () => {
     const select = ['--select', 'blocks\\.\\d+\\.attn/Softmax', '--regex'];
     const args = ['layers', 'batch=8', '--at', 'level2', '--db', db];
-    const one = OUTPUTS.layers.parse(JSON.parse((await bench([...args, ...select, '--agg', '--json'])).stdout));
-    const all = OUTPUTS.layers.parse(JSON.parse((await bench([...args, '--json'])).stdout));
+    const one = await jsonOf(OUTPUTS.layers, [...args, ...select, '--agg']);
+    const all = await jsonOf(OUTPUTS.layers, [...args]);
     const softmax = all.layers.filter(({ origins }) =>
       origins.some((origin) => /blocks\.\d+\.attn\/Softmax/.test(origin)),
     );
@@ -223,23 +198,17 @@ describe('layers of files', () => {
   test('AT-9: FP16 attention of a trace beside FP8 attention of a profile: 2.02 times, by another harness', async () => {
     const sides = ['listing-31-trace.json', 'listing-25-profile.log'].map((name) => join(GUIDE, name));
     const args = ['layers', '--diff', ...sides, '--runs', '100'];
-    const { stdout } = await bench([...args, '--json']);
-    const { base, deltaMs, head, unknown } = OUTPUTS['layers-diff'].parse(JSON.parse(stdout));
+    const { base, deltaMs, head, unknown } = await jsonOf(OUTPUTS['layers-diff'], [...args]);
     expect(base.notes).toEqual(['from a trace: another harness than trtexec']);
     expect(unknown?.parts).toMatchObject([{ base: ['_gemm_mha_v2_myl0_90'], head: ['_gemm_mha_v2_myl0_153'] }]);
     // The log lists 2 layers of 29.09 ms: their sum is no time of a query.
     expect([deltaMs, head.totalMs, head.listedMs]).toEqual([null, 29.0892, expect.closeTo(0.3449, 9)]);
     const text = (await bench(args)).stdout.replaceAll(/\s+/g, ' ');
-    expect(text).toContain('(only some layers are listed, what a query changed by is not known)');
+    expect(text).toContain('(only some layers are listed, so the change per query is unknown)');
     expect(text).toContain('head 0.3449 ms in 2 layers of 29.09 ms in all');
     expect(text).toContain('_gemm_mha_v2: 0.2088 → 0.1036 ms, 2.02x as fast, by its name alone');
     const turned = (await bench(['layers', '--diff', ...sides.toReversed(), '--runs', '100'])).stdout;
     expect(turned).toContain('_gemm_mha_v2: 0.1036 → 0.2088 ms, 2.02x as long, by its name alone');
-  });
-
-  test('a folder without anything of trtexec', async () => {
-    const { code, stderr } = await bench(['layers', `${temporaryFolder()}/.`]);
-    expect([code, stderr.split('\n').length]).toEqual([2, 2]);
   });
 });
 
@@ -271,5 +240,58 @@ describe('imports that differ in what the engine was tuned for', () => {
       `&&&& RUNNING TensorRT.trtexec [TensorRT v100600] [b26] # trtexec --onnx=vit.onnx --optShapes=input:${opt}x3x224x224 --shapes=input:8x3x224x224\n`;
     const causes = await causeBetween([command(8) + SUMMARY, command(32) + SLOWER], () => []);
     expect(causes).toEqual(['options changed: build: --optShapes=input:8x3x224x224 → --optShapes=input:32x3x224x224']);
+  });
+});
+
+describe('an open finding', () => {
+  let folder: string;
+  let id = '';
+
+  const here = (...args: readonly string[]) => bench([...args, '--db', join(folder, 'bench.sqlite')], { cwd: folder });
+
+  async function explained(...args: readonly string[]) {
+    const { stderr, stdout } = await here('why', ...args, '--json');
+    const { base, head } = OUTPUTS.why.parse(JSON.parse(stdout));
+    return { stderr, sides: [base, head].map(({ label, sweepIds }) => ({ label, sweepIds })) };
+  }
+
+  beforeAll(async () => {
+    folder = sharedFolder();
+    await storeIn(folder, 'pairs');
+  }, 60_000);
+
+  test('without a cell and an open finding, two sides are not enough', async () => {
+    expect(await here('why', 'latest~1', 'latest')).toMatchObject({
+      code: 2,
+      stderr: 'bench: which cell? bench why CELL latest~1 latest; see `bench ls cells`\n',
+    });
+  });
+
+  test('without a cell the only open finding is meant, with its sides or others', async () => {
+    const { stdout } = await here('check', '--json');
+    id = OUTPUTS.check.parse(JSON.parse(stdout)).findings[0]?.id ?? '';
+    const { sides } = await explained(id);
+    expect(sides.map(({ label }) => label)).toEqual([
+      'vit_small fp16 1x3x224x224 graph transfers',
+      'vit_small fp16 1x3x224x224 graph transfers',
+    ]);
+    const note = `note: the only open finding: ${id.slice(0, 8)}\n`;
+    expect(await explained()).toEqual({ sides, stderr: note });
+    expect(await explained('latest~1', 'latest')).toEqual({ sides, stderr: note });
+  });
+
+  test('one that is acknowledged is not open', async () => {
+    await here('ack', id, '--reason', 'wanted');
+    expect((await here('why')).stderr).toContain('there are 2 cells: name one');
+  });
+
+  test.each([
+    [['why', 'latest~1', 'latest', 'b8'], 'the cell comes first: bench why b8 latest~1 latest'],
+    [['why', 'b8', 'latest'], 'two sides are needed, or none: bench why CELL BASE HEAD'],
+    [['layers', '--diff', 'latest~1', 'latest', 'b8'], 'behind the cell: bench layers CELL --diff BASE HEAD'],
+    [['layers', 'b8', 'latest~1', 'latest'], '(usage: bench layers [options] [what] [--diff BASE HEAD])'],
+    [['compare', 'b8', 'latest~1', 'latest'], '(usage: bench compare [options] [base] [head])'],
+  ])('%j: the line says the order of words', async (args, order) => {
+    expect(await here(...args)).toEqual(refusal(order));
   });
 });

@@ -53,16 +53,6 @@ test('each row of a standalone report is a cell of its own', () => {
   expect(reports.map(({ identity }) => identity)).toEqual([{ concurrency: '1' }, { concurrency: '4' }]);
 });
 
-test('a report by request rate says no concurrency; other tables are no reports', () => {
-  const csv = `${HEADER.replace('Concurrency', 'Request Rate')}\n${ONE.replace(/^1/, '50')}\n`;
-  const [report] = perfAnalyzerDriver.reports(csv, 'perf.csv');
-  expect(report).toMatchObject({
-    identity: { requestRate: '50' },
-    result: { reading: { method: { inFlight: null } } },
-  });
-  expect(perfAnalyzerDriver.reports('night,ms\n1,2\n', 'nights.csv')).toEqual([]);
-});
-
 test('its command line writes the report into the folder of the run', () => {
   const settings = { ...SETTINGS, batch: 8, args: ['-i', 'grpc'], serves: 'vit_fp16' };
   const { argv, identity, resultFiles } = plannedCell(perfAnalyzerDriver, settings, placeWith({}));

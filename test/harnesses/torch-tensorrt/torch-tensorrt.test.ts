@@ -29,13 +29,6 @@ describe('the block of latencies of a Torch-TensorRT harness', () => {
     });
   });
 
-  test('what the matrix says of the method goes with it', () => {
-    const settings = { ...SETTINGS, timer: 'cudaEvent', warmUpRuns: 10, transfers: false };
-    expect(read(FP16, settings)).toMatchObject({
-      reading: { method: { timer: 'cudaEvent', warmUpRuns: 10, transfers: false } },
-    });
-  });
-
   test('of several blocks the last is the result: the others were warm-up', () => {
     const first = FP16.replace('115.87', '999.99');
     expect(read(`${first}\nDone warming up.\n${FP16}`)).toMatchObject({ reading: { latencyMs: { median: 115.87 } } });
@@ -54,18 +47,37 @@ describe('the block of latencies of a Torch-TensorRT harness', () => {
   });
 });
 
-describe('standalone files of it', () => {
-  test('comments above a block say precision and batch', () => {
-    const [report] = torchTensorrtDriver.reports(FP16, 'out.txt');
-    expect(report).toMatchObject({
-      precision: 'fp16',
-      shapes: { input: [256] },
-      cudaGraph: null,
-      model: null,
-      harness: { name: 'torch-tensorrt', timer: 'unknown', metric: 'latencyMs' },
-    });
-  });
+/** Lines of the log of Torch-TensorRT's own converter, for a graph that became two engines. */
+const CONVERSION = [
+  ['0:00:00.006279', '0:00:00.821156', 72812],
+  ['0:00:00.100000', '0:01:12.400000', 2 ** 21],
+]
+  .flatMap(([network, build, bytes]) => [
+    `TRT INetwork construction elapsed time: ${network}`,
+    'Not found cached TRT engines. Start building engine.',
+    `Build TRT engine elapsed time: ${build}`,
+    `TRT Engine uses: ${bytes} bytes of Memory`,
+  ])
+  .map((line) => `INFO:torch_tensorrt.dynamo.conversion._TRTInterpreter:${line}\n`)
+  .join('');
 
+describe('the log of a conversion', () => {
+  const values = [
+    { metric: 'networkConstruction:lower:s', value: expect.closeTo(0.106279, 6) },
+    { metric: 'engineBuild:lower:s', value: expect.closeTo(73.221156, 6) },
+    { metric: 'engineMemory:lower:MiB', value: expect.closeTo(2.06944, 5) },
+    { metric: 'engines:lower:engines', value: 2 },
+  ];
+
+  test('without times of queries: judged by the build, summed over the engines of the graph', () => {
+    expect(torchTensorrtDriver.reports(CONVERSION, 'log.txt')).toMatchObject([
+      { harness: { metric: 'engineBuild:lower:s' }, result: { reading: { latencyMs: null, values } } },
+    ]);
+    expect(read(CONVERSION)).toMatchObject({ kind: 'faulty' });
+  });
+});
+
+describe('standalone files of it', () => {
   test.each([
     ['FP8, batch size 128, CUDA graph on', 'fp8', { input: [128] }, true],
     ['bf16; batch=1; no CUDA graphs', 'bf16', { input: [1] }, false],
@@ -85,10 +97,6 @@ describe('standalone files of it', () => {
       { reading: { latencyMs: { median: 115.87 } } },
       { reading: { latencyMs: { median: 67.96 } } },
     ]);
-  });
-
-  test('other files have none', () => {
-    expect(torchTensorrtDriver.reports('Latency: min = 1 ms', 'trtexec.log')).toEqual([]);
   });
 });
 

@@ -116,15 +116,6 @@ describe('the report', () => {
     expect(values).toHaveLength(21);
   });
 
-  test('without a limit nobody said how many are in flight; latency mode has one', () => {
-    const inFlight = (more: object) => {
-      const result = readOf(REPORT, more);
-      return result.kind === 'read' ? result.reading.method.inFlight : result.problem;
-    };
-    expect(inFlight({})).toBeNull();
-    expect(inFlight({ mode: 'latency' })).toBe(1);
-  });
-
   test('an older report has no total throughput, and not streamed no times of tokens', () => {
     const old = JSON.parse(without('performance', 'system_total_throughput_tok_s'));
     delete old.streaming_metrics;
@@ -183,15 +174,5 @@ describe('a report that lies alone', () => {
       )[0]?.precision;
     expect(precisionOf('FP8')).toBe('fp8');
     expect(precisionOf('NVFP4')).toBeNull();
-  });
-
-  test('one with a field missing is told; what is none is not', () => {
-    const cut = without('performance', 'avg_request_latency_ms');
-    expect(trtllmBenchDriver.reports(cut, 'night.json')[0]?.result).toEqual({
-      kind: 'faulty',
-      problem: 'no field performance.avg_request_latency_ms: is it a report of trtllm-bench 1.2?',
-    });
-    expect(trtllmBenchDriver.reports('{"engine": {}}', 'a.json')).toEqual([]);
-    expect(trtllmBenchDriver.reports('no JSON', 'a.log')).toEqual([]);
   });
 });

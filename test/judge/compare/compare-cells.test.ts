@@ -2,6 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import { compareCells, type TwoSides } from '../../../src/judge/compare/compare-cells.ts';
+import { environmentDifferences, machineKey } from '../../../src/judge/compare/differences.ts';
+import { type Environment, UNKNOWN_ENVIRONMENT } from '../../../src/records/environment.ts';
 
 function cell(cellKey: string, base: readonly number[], head: readonly number[]): TwoSides {
   return { cellKey, base, head, betterIs: 'lower' };
@@ -54,7 +56,7 @@ test('without any repeats the noise comes from how much cells differ', () => {
   expect(cells[0]?.noise?.runPercent).toBeCloseTo(0.37, 2);
   expect(cells[0]?.ciPercent).toBeNull();
   const [alone] = compareCells([cell('alone', [1], [1.001])]).cells;
-  expect(alone?.reasons).toContain('noise assumed to be 1 %, as nothing says it');
+  expect(alone?.reasons).toContain('noise assumed to be 1 %, because it is unknown');
   expect(alone?.noise).toMatchObject({ from: 'assumed', nights: 0 });
 });
 
@@ -125,15 +127,6 @@ describe('a change that cells share', () => {
     expect(cells[1]?.changePercent).toBeCloseTo(-3, 3);
   });
 
-  test.each([50, 60, 75])('of %i %% of the cells is no shift, and turns no other round', (share) => {
-    const changed = Math.round((40 * share) / 100);
-    const { cells, shift } = compareCells(matrix([...filled(changed, 3), ...filled(40 - changed, 0)]));
-    expect(shift).toBeNull();
-    const verdicts = cells.map(({ verdict }) => verdict);
-    expect(new Set(verdicts.slice(0, changed))).toEqual(new Set(['slower']));
-    expect(new Set(verdicts.slice(changed))).toEqual(new Set(['same']));
-  });
-
   test('is none where unchanged cells are only too noisy to be told from it', () => {
     const noisy = [...filled(7, 4), ...filled(5, 0)].map((percent, i) =>
       cell(`c${i}`, runs(1, 0.02, 5), runs(1 + percent / 100, 0.02, 5)),
@@ -141,12 +134,6 @@ describe('a change that cells share', () => {
     const { cells, shift } = compareCells(noisy);
     expect(shift).toBeNull();
     expect(cells.flatMap(({ reasons }) => reasons)).not.toContain('commonShift');
-  });
-
-  test('is never read from one run a side', () => {
-    const single = [...filled(7, 5), ...filled(5, 0)].map((percent, i) => cell(`c${i}`, [1], [1 + percent / 100]));
-    expect(compareCells(single).shift).toBeNull();
-    expect(compareCells(single.map((one) => ({ ...one, head: [1.05] }))).shift).toBeNull();
   });
 
   test('of throughput is slower where it falls', () => {
@@ -253,13 +240,45 @@ describe('properties', () => {
       }),
     );
   });
+});
 
-  test('a side compared with itself never changed', () => {
-    fc.assert(
-      fc.property(side, (values) => {
-        const [verdict] = compareCells([cell('c', values, values)]).cells;
-        expect(['same', 'unclear']).toContain(verdict?.verdict);
-      }),
-    );
+const H200: Environment = {
+  ...UNKNOWN_ENVIRONMENT,
+  gpuName: 'NVIDIA H200',
+  driver: '580.159.04',
+  tensorrt: '10.6.0',
+  tensorrtLibrary: '10.6.0.26',
+  clockPolicy: 'floating',
+  powerLimitW: 700,
+  ecc: 'on',
+  mig: 'off',
+  persistence: 'on',
+};
+
+describe('what of the machine is another', () => {
+  test.each<[Partial<Environment>, string[]]>([
+    [{}, []],
+    [{ clockPolicy: 'locked 1590 MHz' }, ['clocks floating → locked 1590 MHz']],
+    [{ powerLimitW: 600 }, ['power limit 700 W → 600 W']],
+    [{ ecc: 'off', mig: 'on' }, ['ECC on → off', 'MIG off → on']],
+    [{ persistence: 'off' }, ['persistence mode on → off']],
+    [{ tensorrtLibrary: '10.6.0.99' }, ['TensorRT library 10.6.0.26 → 10.6.0.99']],
+    [{ driver: '570.1', container: 'a:1' }, ['driver 580.159.04 → 570.1']],
+    [{ powerLimitW: null, ecc: null, clockPolicy: null }, []],
+  ])('%j', (change, expected) => {
+    expect(environmentDifferences(H200, { ...H200, ...change })).toEqual(expected);
+  });
+
+  test('another history begins with another GPU, TensorRT major or lock, not with another driver', () => {
+    const key = machineKey(H200);
+    const changed = (change: Partial<Environment>): boolean => machineKey({ ...H200, ...change }) !== key;
+    expect([
+      changed({ driver: '570.1', powerLimitW: 600 }),
+      changed({ tensorrt: '10.9.0' }),
+      changed({ clockPolicy: null }),
+      changed({ clockPolicy: 'locked base' }),
+      changed({ tensorrt: '11.0.0' }),
+      changed({ gpuName: 'NVIDIA H100' }),
+    ]).toEqual([false, false, false, true, true, true]);
   });
 });

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 
 import { CellWords } from '../../../src/judge/gate/cell-words.ts';
-import { gateRules } from '../../../src/judge/gate/limits.ts';
+import { gateRules } from '../../../src/judge/gate/evidence.ts';
 import { UNKNOWN_ENVIRONMENT } from '../../../src/records/environment.ts';
-import { NO_GATE } from '../../../src/records/gate-settings.ts';
+import { NO_GATE } from '../../../src/records/gated-metric.ts';
 import { simulatedCells } from '../../support/simulated-store.ts';
 
 const CELLS = simulatedCells(8);

@@ -20,7 +20,7 @@ function gateOf(slower: (cell: number, sweep: number) => number, more: Partial<S
     },
     ...more,
   });
-  for (let sweep = 0; sweep < BEGIN; sweep += 1) gate.next();
+  gate.skip(BEGIN);
   return gate;
 }
 

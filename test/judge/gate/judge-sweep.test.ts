@@ -1,7 +1,15 @@
 import { describe, expect, test } from 'vitest';
 
-import type { PairResult } from '../../../src/judge/gate/evidence.ts';
-import type { Candidate, SweepVerdict } from '../../../src/judge/gate/verdict.ts';
+import type {
+  Candidate,
+  CellEvidence,
+  JudgedCell,
+  PairResult,
+  SweepVerdict,
+} from '../../../src/judge/gate/evidence.ts';
+import { meanChange } from '../../../src/judge/gate/judged-cells.ts';
+import type { GatedMetricId } from '../../../src/records/gated-metric.ts';
+import { median } from '../../../src/statistics/order-statistics.ts';
 import { alarms, SimulatedGate, type SimulatedSeries } from '../../support/gate-evidence.ts';
 import { normals, simulatedCells, sweepOfNight } from '../../support/simulated-store.ts';
 
@@ -66,7 +74,7 @@ describe('the same morning, however long it was quiet before', () => {
     for (const quietSweeps of [5, 12, 24, 60]) {
       test(`+${percent} % after ${quietSweeps} sweeps`, () => {
         const gate = gateOf(12, (cell, sweep) => (cell === 3 && sweep >= quietSweeps ? 1 + percent / 100 : 1));
-        for (let sweep = 0; sweep < quietSweeps; sweep += 1) expect(alarms(gate.next(), sweep)).toEqual([]);
+        gate.skip(quietSweeps);
         const found = alarms(gate.next(), quietSweeps);
         expect(found).toMatchObject([{ cells: { length: 1 }, firstBadSweepId: sweepOfNight(quietSweeps) }]);
         const { changePercent = 0, ciPercent } = found[0]?.cells[0] ?? {};
@@ -96,15 +104,6 @@ test('a change that is over is recovered, and its end is no finding', () => {
   expect(gate.findings).toMatchObject([{ state: 'recovered', lastBadSweepId: sweepOfNight(5) }]);
 });
 
-test('one sweep is recovered with the next, and was slower in it only', () => {
-  const gate = gateOf(4, (cell, sweep) => (cell === 0 && sweep === 30 ? 1.05 : 1));
-  for (let sweep = 0; sweep < 30; sweep += 1) expect(alarms(gate.next(), sweep)).toEqual([]);
-  expect(alarms(gate.next(), 30)).toHaveLength(1);
-  expect(gate.next().findings).toMatchObject([
-    { state: 'recovered', firstBadSweepId: sweepOfNight(30), lastBadSweepId: sweepOfNight(30) },
-  ]);
-});
-
 test('pairs add the cause, or take back what was chance', () => {
   const slower = (cell: number, sweep: number): number => (cell === 0 && sweep >= 4 ? 1.05 : 1);
   const outcomes = {
@@ -115,7 +114,7 @@ test('pairs add the cause, or take back what was chance', () => {
   };
   const states = Object.entries(outcomes).map(([name, pairs]) => {
     const gate = gateOf(4, slower, { pairs });
-    for (let sweep = 0; sweep < 4; sweep += 1) gate.next();
+    gate.skip(4);
     const { cells, findings } = gate.next();
     const found = findings.map(({ state, lasts, cause }) => ({ state, lasts, cause }));
     return [name, { verdict: cells[0]?.verdict, found }];
@@ -131,7 +130,7 @@ test('pairs add the cause, or take back what was chance', () => {
 test('a slow machine is one finding while it lasts, no level, and over with the first sweep at the reference', () => {
   const isSlow = (sweep: number): boolean => sweep >= 25 && sweep < 29;
   const gate = gateOf(4, (cell, sweep) => (cell === 0 && isSlow(sweep) ? 1.05 : 1), { pairs: sayAll('machine') });
-  for (let sweep = 0; sweep < 25; sweep += 1) gate.next();
+  gate.skip(25);
   const states = [25, 26, 27, 28, 29].map(() => gate.next().findings.map(({ cause, state }) => `${cause} ${state}`));
   expect(states).toEqual([
     ['machine open'],
@@ -190,4 +189,100 @@ test('a step with a new build of the same sources is build luck, and no alarm', 
   });
   for (let sweep = 0; sweep < 34; sweep += 1) expect(alarms(gate.next(), sweep)).toEqual([]);
   expect(gate.findings).toMatchObject([{ cause: 'buildLuck', isWarning: true }]);
+});
+
+/** In which sweeps there is an alarm. */
+function alarmed(metric: GatedMetricId, values: readonly number[]): number[] {
+  const gate = new SimulatedGate({
+    cells: simulatedCells(1),
+    metrics: ['gpuComputeMs', metric],
+    values: (_, sweep, of) => (of === metric ? [values[sweep] ?? 0] : [2, 2.001, 2.002]),
+  });
+  return values.flatMap((_, sweep) => (alarms(gate.next(), sweep).length > 0 ? [sweep] : []));
+}
+
+const ZEROS = Array.from({ length: 12 }, () => 0);
+
+test.each<[string, GatedMetricId, number[], number[]]>([
+  ['two percent more memory is within its range', 'engineMib', [100, 101.9, 100], []],
+  ['more is a finding at once, and once', 'engineMib', [100, 101, 104, 104, 104], [2]],
+  ['the old size, and the larger one again', 'contextMib', [100, 104, 100, 100, 100, 100, 100, 104], [1, 7]],
+  ['less memory is no alarm', 'engineMib', [100, 90, 90], []],
+  ['five points of precision', 'precisionSharePercent', [98, 93.5, 87], [2]],
+  ['a decibel of accuracy', 'sqnrDb', [40, 39.1, 37], [2]],
+  ['builds only warn', 'buildS', [60, 60, 60, 60, 600], []],
+  ['every run waits for the host: the second sweep', 'hostBoundPercent', [...ZEROS, 100, 100, 100], [13]],
+  ['some runs of each sweep: the fourth', 'hostBoundPercent', [...ZEROS, 100, 67, 33, 33, 33], [15]],
+  ['every run waits for its copies', 'h2dBoundPercent', [...ZEROS, 100, 100, 100], [13]],
+  ['and those from the GPU', 'd2hBoundPercent', [...ZEROS, 100, 100], [13]],
+  ['a cap that holds the clock down from now on', 'powerBoundPercent', [...ZEROS, 100, 100], [13]],
+  ['one sweep is none', 'hostBoundPercent', [...ZEROS, 100, 0, 0], []],
+  ['a cell that waited before', 'hostBoundPercent', [33, 0, 0, 0, 100, 100, 100], []],
+])('%s', (_, metric, values, expected) => {
+  expect(alarmed(metric, values)).toEqual(expected);
+});
+
+test('the old size again is a recovery, and no news', () => {
+  const sizes = [24, 24, 41, 24];
+  const gate = new SimulatedGate({
+    cells: simulatedCells(1),
+    metrics: ['gpuComputeMs', 'engineMib'],
+    values: (_, sweep, of) => (of === 'engineMib' ? [sizes[sweep] ?? 0] : [2, 2.001, 2.002]),
+  });
+  const states = sizes.map(() => gate.next().findings.map(({ direction, state }) => `${direction} ${state}`));
+  expect(states).toEqual([[], [], ['slower open'], ['slower recovered']]);
+});
+
+const PAST = [
+  [1, 1.002, 1, 1.003, 1.001, 1, 1.002],
+  [2, 2.004, 2.003, 2, 2.001, 2.005, 2],
+  [3, 3.006, 3, 3.003, 3.009, 3, 3],
+  [4, 4, 4.01, 4.004, 4, 4.008, 4],
+];
+const NOW = [1.05, 2.002, 3, 4];
+
+const CELLS = simulatedCells(5);
+
+function evidenceOf(values: readonly number[], index: number): CellEvidence[] {
+  const [cell] = CELLS.slice(index);
+  if (cell === undefined) return [];
+  const history = { nights: [...values.keys()], values: Float64Array.from(values) };
+  const runs = values.map((value) => [value]);
+  return [
+    { cell, metrics: [{ metric: 'gpuComputeMs', history, runs }], environmentIds: [], isPlanned: true, failures: [] },
+  ];
+}
+
+const EVIDENCE = PAST.flatMap((past, index) => evidenceOf([...past, NOW[index] ?? 0], index));
+
+function judgedOf(now: readonly (number | null)[]): JudgedCell[] {
+  return EVIDENCE.map(({ cell }, index) => ({
+    cellKey: cell.key,
+    verdict: 'same',
+    reason: null,
+    metric: 'gpuComputeMs',
+    before: median(PAST[index] ?? []),
+    now: now[index] ?? null,
+    changePercent: null,
+    ciPercent: [-0.2, 0.4],
+    mdePercent: null,
+    levels: null,
+    runs: 1,
+    referenceSweeps: 7,
+    notes: [],
+  }));
+}
+
+// numpy: sd = log(1.004 / 0.998) / 2 / 1.96 of each cell, and what sweeps share with 5.5 degrees of freedom;
+// scipy.stats.t.ppf(0.975, df)
+test('the newest values over the reference levels, with an interval from those of the cells', () => {
+  const mean = meanChange(judgedOf(NOW), EVIDENCE);
+  expect(mean).toMatchObject({ cells: 4, leftOut: 0 });
+  expect(mean?.changePercent).toBeCloseTo(1.21457399, 7);
+  expect(mean?.ciPercent?.[0]).toBeCloseTo(0.98943781, 5);
+  expect(mean?.ciPercent?.[1]).toBeCloseTo(1.44021207, 5);
+});
+
+test('a cell that failed is left out', () => {
+  expect(meanChange(judgedOf([...NOW.slice(0, 3), null]), EVIDENCE)).toMatchObject({ cells: 3, leftOut: 1 });
 });

@@ -4,8 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { packedHistories } from '../../../benchmarks/detection/labelled.ts';
 import { nightlyValues } from '../../../benchmarks/detection/ours.ts';
 import { Random } from '../../../benchmarks/detection/random.ts';
-import { findChangePoints } from '../../../src/judge/history/change-points.ts';
-import { lastingChanges } from '../../../src/judge/history/lasting-changes.ts';
+import { findChangePoints, lastingChanges } from '../../../src/judge/history/lasting-changes.ts';
 import type { CellHistory } from '../../../src/judge/history/noise.ts';
 import { plainHistory } from '../../support/plain-history.ts';
 
@@ -19,20 +18,6 @@ const places = (history: CellHistory): number[] => findChangePoints(history).map
 const anyHistory = fc.constantFrom(...packedHistories('synthetic-dev').map(nightlyValues));
 
 describe('properties', () => {
-  test('another unit leaves places and margins as they are', () => {
-    fc.assert(
-      fc.property(anyHistory, fc.double({ min: 1e-6, max: 1e6, noNaN: true }), (history, factor) => {
-        const before = findChangePoints(history);
-        const scaled = { ...history, values: history.values.map((value) => value * factor) };
-        const after = findChangePoints(scaled);
-        expect(after.map(({ night }) => night)).toEqual(before.map(({ night }) => night));
-        for (const [place, { margin }] of before.entries()) {
-          expect(after[place]?.margin).toBeCloseTo(margin, 6);
-        }
-      }),
-    );
-  });
-
   test('the same nights, the same answer; and nothing is written to what is given', () => {
     fc.assert(
       fc.property(anyHistory, (history) => {
@@ -41,9 +26,6 @@ describe('properties', () => {
         expect(history).toEqual(copy);
       }),
     );
-    const [history] = packedHistories('synthetic-dev').slice(100).map(nightlyValues);
-    const once = history === undefined ? [] : lastingChanges(history);
-    expect(history === undefined ? [] : lastingChanges(history)).toEqual(once);
   });
 
   test('a clock that does not move is as good as none', () => {
@@ -59,7 +41,7 @@ describe('properties', () => {
 
 describe('steps', () => {
   test('is told night by night: once, and nearly always within three nights', () => {
-    const delays = Array.from({ length: 60 }, (_, seed) => {
+    const delays = Array.from({ length: 30 }, (_, seed) => {
       const at = 40 + (seed % 40);
       const values = noise(seed, 90, 0.01).map((value, night) => (night < at ? value : value * 1.1));
       const known = lastingChanges(plainHistory(values)).filter(({ night }) => Math.abs(night - at) <= 3);
@@ -67,7 +49,7 @@ describe('steps', () => {
       return (known[0]?.knownAt ?? 0) - at;
     });
     expect(Math.max(...delays)).toBeLessThanOrEqual(4);
-    expect(delays.filter((delay) => delay > 3).length).toBeLessThanOrEqual(3);
+    expect(delays.filter((delay) => delay > 3).length).toBeLessThanOrEqual(1);
   });
 
   test('a known clock explains what it did', () => {

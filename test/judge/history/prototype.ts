@@ -1,8 +1,7 @@
 import * as z from 'zod';
 
 import { jsonLines, packedText } from '../../../benchmarks/detection/labelled.ts';
-import type { Alarm, NightAlarm } from '../../../benchmarks/detection/score.ts';
-import type { CellVerdict } from '../../../benchmarks/detection/score-cells.ts';
+import type { Alarm, CellVerdict, NightAlarm } from '../../../benchmarks/detection/score.ts';
 
 /** What the reference detector printed; see the README of the fixtures. */
 

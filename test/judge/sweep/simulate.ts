@@ -1,5 +1,5 @@
 import { MatrixJudge, type MatrixOptions } from '../../../src/judge/sweep/matrix-judge.ts';
-import type { CellJudgement, Control } from '../../../src/judge/sweep/judgement.ts';
+import type { CellJudgement, Control } from '../../../src/judge/sweep/night-effect.ts';
 
 /** Uniform numbers in 0 to 1 (mulberry32). */
 export function uniform(seed: number): () => number {

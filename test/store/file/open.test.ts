@@ -1,10 +1,14 @@
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import { describe, expect, test } from 'vitest';
 
 import { StoreError } from '../../../src/errors.ts';
-import { openExistingStore, openStore } from '../../../src/store/file/open.ts';
-import { ROOT, temporaryFolder } from '../../support/bench.ts';
+import { openStore } from '../../../src/store/file/open.ts';
+import { bench, benchProcess, finished, ROOT, startBench, temporaryFolder } from '../../support/bench.ts';
+import { queryStore } from '../../support/store-dump.ts';
+import { rowsOf, storeOfNights } from '../../support/stores.ts';
 
 const MIGRATIONS = join(ROOT, 'migrations');
 
@@ -36,13 +40,103 @@ describe('opening', () => {
     expect(() => openStore(path, MIGRATIONS)).toThrow(message);
     expect(readFileSync(path, 'utf8')).toBe(content);
   });
-
-  test('a folder that is not there, and one that may not be written', () => {
-    expect(() => openStore('/nowhere/at/all/bench.sqlite', MIGRATIONS)).toThrow('cannot be opened');
-    expect(() => openExistingStore(join(temporaryFolder(), 'x.sqlite'), MIGRATIONS)).toThrow('no such store');
-    if (process.getuid?.() === 0) return;
-    const folder = temporaryFolder();
-    chmodSync(folder, 0o500);
-    expect(() => openStore(join(folder, 'bench.sqlite'), MIGRATIONS)).toThrow(StoreError);
-  });
 });
+
+const PAIR = ['run', 'matrices/quickstart-pair.yaml'];
+
+describe('bench db backup', () => {
+  test('is one file with every row, under a name of its own or a given one', async () => {
+    const db = storeOfNights(3);
+    const named = join(dirname(db), 'kept', 'copy.sqlite');
+    const given = await bench(['db', 'backup', named, '--json', '--db', db]);
+    expect([given.code, JSON.parse(given.stdout)]).toEqual([
+      0,
+      { schemaVersion: 1, path: named, bytes: readFileSync(named).length, runs: 300 },
+    ]);
+    expect(readdirSync(dirname(named))).toEqual(['copy.sqlite']);
+    const { code, stdout } = await bench(['db', 'backup', '--db', db]);
+    const [path = ''] = stdout.split(': ');
+    expect([code, path]).toEqual([0, expect.stringMatching(/bench-\d{4}-\d\d-\d\d-\d{6}Z\.backup\.sqlite$/)]);
+    for (const copy of [named, path]) expect(rowsOf(copy)).toEqual(rowsOf(db));
+  });
+
+  test('does not overwrite without --force, and never the store', async () => {
+    const db = storeOfNights(1);
+    const target = join(temporaryFolder(), 'copy.sqlite');
+    writeFileSync(target, 'something else');
+    const refused = await bench(['db', 'backup', target, '--db', db]);
+    expect([refused.code, refused.stderr, readFileSync(target, 'utf8')]).toEqual([
+      2,
+      `bench: ${target}: exists; --force overwrites it\n`,
+      'something else',
+    ]);
+    expect((await bench(['db', 'backup', target, '--force', '--db', db])).code).toBe(0);
+    expect(rowsOf(target)).toEqual(rowsOf(db));
+    const self = await bench(['db', 'backup', db, '--force', '--db', db]);
+    expect([self.code, self.stderr]).toEqual([2, `bench: ${db}: is the store itself\n`]);
+    const folder = await bench(['db', 'backup', dirname(target), '--force', '--db', db]);
+    expect([folder.code, folder.stderr]).toEqual([2, expect.stringContaining('is a folder')]);
+  });
+
+  test('of a killed process has no name, and the store has all its rows', async () => {
+    const db = storeOfNights(100);
+    const before = rowsOf(db);
+    for (const delayMs of [200, 350]) {
+      const target = join(temporaryFolder(), 'copy.sqlite');
+      const child = startBench(['db', 'backup', target, '--db', db]);
+      const ended = finished(child);
+      await sleep(delayMs);
+      child.kill('SIGKILL');
+      await ended;
+      // Whole or not there.
+      if (existsSync(target)) expect(rowsOf(target)).toEqual(before);
+    }
+    expect(rowsOf(db)).toEqual(before);
+  }, 60_000);
+});
+
+test('two bench run, readers, a backup and a merge at once on one store', async () => {
+  const db = join(temporaryFolder(), 'bench.sqlite');
+  const other = storeOfNights(5);
+  const measuring = [PAIR, PAIR].map((args) => benchProcess([...args, '--db', db]));
+  const copies: string[] = [];
+  const codes: (number | null)[] = [];
+  const state = { isDone: false };
+  const whenDone = Promise.all(measuring).then((ended) => {
+    state.isDone = true;
+    return ended;
+  });
+  while (!existsSync(db)) await sleep(5);
+  const merged = benchProcess(['db', 'merge', other, '--db', db]);
+  while (!state.isDone) {
+    const copy = join(temporaryFolder(), 'copy.sqlite');
+    const read = await Promise.all([
+      benchProcess(['ls', 'sweeps', '--db', db]),
+      benchProcess(['db', 'info', '--json', '--db', db]),
+      benchProcess(['db', 'backup', copy, '--db', db]),
+    ]);
+    copies.push(copy);
+    codes.push(...read.map(({ code }) => code));
+  }
+  expect((await whenDone).map(({ code, stderr }) => [code, stderr.includes('locked')])).toEqual([
+    [0, false],
+    [0, false],
+  ]);
+  expect((await merged).code).toBe(0);
+  expect(codes.every((code) => code === 0)).toBe(true);
+  const timed = queryStore(
+    db,
+    `SELECT state, count(*) AS runs FROM sweeps JOIN runs USING (sweep_id)
+     WHERE role = 'timed' AND runs.provenance = 'recorded' GROUP BY sweep_id`,
+  );
+  expect(timed).toEqual([1, 2].map(() => ({ state: 'finished', runs: 10 })));
+  const simulated = `SELECT 1 FROM runs WHERE provenance = 'simulated'`;
+  expect(queryStore(db, simulated)).toHaveLength(500);
+  expect(copies.length).toBeGreaterThan(0);
+  for (const copy of copies) {
+    expect(queryStore(copy, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
+    expect(queryStore(copy, 'PRAGMA foreign_key_check')).toEqual([]);
+  }
+  const verified = await bench(['db', 'verify', '--db', db]);
+  expect([verified.code, verified.stdout]).toEqual([0, expect.stringMatching(/^no damage: 7 sweeps, 52[12] runs\n$/)]);
+}, 60_000);

@@ -7,7 +7,7 @@ import { resolvePoints } from '../../../src/selection/cell-points.ts';
 import type { Io } from '../../../src/cli/io.ts';
 import { withRunsOf } from '../../../src/selection/runs-of-paths.ts';
 import { whySides } from '../../../src/features/why/why-sides.ts';
-import type { Explanation } from '../../../src/features/why/output.ts';
+import type { Explanation } from '../../../src/features/why/text.ts';
 import { makeCases, type Truth, type WhyCase, writeCase } from './cases.ts';
 
 export interface ScoredCase {

@@ -1,7 +1,9 @@
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import type { Cell } from '../../../src/records/cell.ts';
-import { heatMaps, mapAxes, shadeOf, type Tile } from '../../../src/terminal/charts/heat-map.ts';
+import { heatMaps, mapAxes, shadeOf, type Tile, valueMap } from '../../../src/terminal/charts/heat-map.ts';
+import { histogramChart, type QueryTimes } from '../../../src/terminal/charts/histogram-chart.ts';
 import { makeLook } from '../../../src/terminal/look.ts';
 import { textWidth } from '../../../src/terminal/text-width.ts';
 import { choiceCell } from '../../support/deployments.ts';
@@ -13,21 +15,6 @@ function tile(cell: Cell, number: string, sign = '░'): Tile {
 }
 
 describe('a heat map', () => {
-  test('precisions go down in their order, batches across by size, and a hole stays a hole', () => {
-    const tiles = [
-      tile(choiceCell('fp8', 32), '2.161', '█'),
-      tile(choiceCell('fp16', 8), '0.4171'),
-      tile(choiceCell('fp16', 32), '0.8325', '▒'),
-      tile(choiceCell('fp16', 128), '10.5', '█'),
-    ];
-    expect(heatMaps(tiles, PLAIN)).toEqual([
-      'vit …x3x224x224 graph transfers',
-      '            b8       b32    b128',
-      'fp16  ░ 0.4171  ▒ 0.8325  █ 10.5',
-      'fp8             █ 2.161',
-    ]);
-  });
-
   test('of any two axes: the others are in the title, and an unknown one names those that there are', () => {
     const cells = [1, 2, 10].map((streams) => choiceCell('fp16', 8, { streams, axisFlags: { 'env.MODE': 'a' } }));
     const other = choiceCell('fp16', 8, { axisFlags: {} });
@@ -42,23 +29,69 @@ describe('a heat map', () => {
     expect(() => mapAxes('speed,batch', tiles)).toThrow(`--map speed,batch: no axis speed; there are ${axes}`);
     expect(() => mapAxes('batch', tiles)).toThrow('takes two axes, as streams,batch');
   });
-
-  test('batches that do not fit beside each other follow below, none is lost', () => {
-    const batches = [1, 2, 4, 8, 16, 32, 64, 128];
-    const tiles = batches.map((batch) => tile(choiceCell('fp16', batch), `${batch}.125`));
-    const lines = heatMaps(tiles, makeLook(40, false));
-    expect(lines.filter((line) => textWidth(line) > 40)).toEqual([]);
-    for (const batch of batches) {
-      expect(lines.filter((line) => line.includes(`░ ${batch}.125`))).toHaveLength(1);
-    }
-  });
-
-  test('names from outside lose what steers a terminal', () => {
-    const lines = heatMaps([tile(choiceCell('fp16', 8, { model: 'v\u001b[2Jit' }), '1')], PLAIN);
-    expect(lines.join('\n')).not.toContain('\u001b');
-  });
 });
 
 test('shades go from light to dark in four steps, and stay at their ends', () => {
   expect([-1, 0, 0.24, 0.25, 0.5, 0.75, 1, 9].map(shadeOf).join('')).toBe('░░░▒▓███');
+});
+
+test('with several streams times overlap, and counts do not; a zero has no ratio', () => {
+  const cell = { ...choiceCell('fp16', 8), streams: 2 };
+  const [, , times] = valueMap([{ cell, metric: 'latencyMs', value: 2 }], PLAIN);
+  expect(times).toContain('░ ~2.000');
+  const [, , counted] = valueMap([{ cell, metric: 'throughputQps', value: 2 }], PLAIN);
+  expect(counted).toContain('░ 2.000');
+  const zero = { cell: choiceCell('fp16', 1), metric: 'outputErrorPercent', value: 0 } as const;
+  const most = { cell: choiceCell('fp16', 8), metric: 'outputErrorPercent', value: 2 } as const;
+  const [, , row, legend] = valueMap([zero, most], PLAIN);
+  expect(row).toContain('█ 2.000');
+  expect(legend).not.toContain('ratio');
+});
+
+/** Evenly spaced, of a triangular distribution. */
+function triangle(name: string, centre: number, width: number, length = 600): QueryTimes {
+  const values = Array.from({ length }, (_, index) => {
+    const u = (index + 0.5) / length;
+    return centre + width * (u < 0.5 ? Math.sqrt(2 * u) - 1 : 1 - Math.sqrt(2 - 2 * u));
+  });
+  return { name, runs: 3, values };
+}
+
+describe('the queries of one run', () => {
+  test('are bars over round numbers, with the median and the 99th percentile marked', () => {
+    expect(histogramChart([triangle('run', 0.42, 0.01)], makeLook(60, false))).toMatchInlineSnapshot(`
+      [
+        "│                    ▅▅▅▅████",
+        "│                ▅▅▅▅████████████▁▁▁▁",
+        "│            ▅▅▅▅████████████████████▁▁▁▁",
+        "│        ▅▅▅▅████████████████████████████▁▁▁▁",
+        "│    ▆▆▆▆████████████████████████████████████▂▂▂▂",
+        "│▆▆▆▆████████████████████████████████████████████▂▂▂▂",
+        "└────────────────────────M──────────────────────P──┬─────",
+        "                         0.42                     0.43 ms",
+        "M median 0.4200 ms · P p99 0.4286 ms · 600 queries",
+      ]
+    `);
+  });
+});
+
+test('no line is too long, and none is empty of what it shows, at any width', () => {
+  const times = fc.array(fc.double({ min: 1e-3, max: 1e3, noNaN: true }), { minLength: 1, maxLength: 60 });
+  fc.assert(
+    fc.property(times, times, fc.integer({ min: 40, max: 220 }), fc.boolean(), (base, head, columns, isAscii) => {
+      const look = makeLook(columns, false, isAscii);
+      const one = histogramChart([{ name: 'run', runs: 1, values: base }], look);
+      const two = histogramChart(
+        [
+          { name: 'base', runs: 1, values: base },
+          { name: 'head', runs: 1, values: head },
+        ],
+        look,
+      );
+      for (const line of [...one, ...two]) expect(textWidth(line)).toBeLessThanOrEqual(columns);
+      expect(one[6]).toContain('M');
+      expect(two[6]).toContain('H');
+    }),
+    { seed: 8, numRuns: 150 },
+  );
 });

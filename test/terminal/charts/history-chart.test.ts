@@ -1,11 +1,9 @@
 import { describe, expect, test } from 'vitest';
 
-import { dayText } from '../../../src/terminal/charts/day-text.ts';
-import { renderHistoryChart } from '../../../src/terminal/charts/history-chart.ts';
-import { roundScale } from '../../../src/terminal/charts/round-scale.ts';
+import { renderHistoryChart, roundScale } from '../../../src/terminal/charts/history-chart.ts';
 import { sparkline } from '../../../src/terminal/charts/sparkline.ts';
 import { makeLook } from '../../../src/terminal/look.ts';
-import { textWidth } from '../../../src/terminal/text-width.ts';
+import { alignPoints, textWidth } from '../../../src/terminal/text-width.ts';
 
 const plain = (text: string): string => text;
 
@@ -76,20 +74,6 @@ describe('a chart of a history', () => {
     expect(chart(STEP, { starts: [30], isAscii: true }).join('')).toMatch(/^[\x20-\x7e]+$/u);
   });
 
-  test('one wild sweep is a sign at the edge and no scale for the others', () => {
-    const rows = chart(
-      STEP.map((value, step) => (step === 12 ? 3 : value)),
-      { starts: [30] },
-    );
-    expect(rows[0]).toContain('!');
-    expect(rows.join('')).toContain('1.05');
-  });
-
-  test('noise is no mountain: the range is never narrower than one percent', () => {
-    const rows = chart([1, 1.0001, 0.9999, 1]).slice(0, 6);
-    expect(rows.filter((row) => /[─╭╮╰╯]/u.test(row.slice(8, 50))).length).toBeLessThanOrEqual(2);
-  });
-
   test.each([60, 80, 120, 200])('%i columns are filled, and no line is longer, however many sweeps', (columns) => {
     for (const sweeps of [1, 2, 60, 400, 4000]) {
       const values = Array.from({ length: sweeps }, (_, sweep) => (sweep % 11 === 5 ? null : 1 + Math.sin(sweep)));
@@ -127,6 +111,19 @@ test('rows share a scale: a small noise is flat, what lies beyond is a sign', ()
   expect(sparkline([], 5)).toBe('');
 });
 
-test('days of an axis', () => {
-  expect([dayText('2026-02-24T03:00:00Z'), dayText('2026-12-01'), dayText(null)]).toEqual(['24 Feb', '1 Dec', '']);
+test('points and units stand one below the other, whatever the digits', () => {
+  const aligned = alignPoints(['0.3583 ms', '12.5 ms', '940 ms', '–', '']);
+  expect(aligned.map((text) => text.padStart(11))).toEqual([
+    '  0.3583 ms',
+    ' 12.5    ms',
+    '940      ms',
+    '  –        ',
+    '           ',
+  ]);
+});
+
+test('what is no single number stays as it is', () => {
+  expect(alignPoints(['1.5', 'none'])).toEqual(['1.5', 'none']);
+  expect(alignPoints(['5+5', '4+4'])).toEqual(['5+5', '4+4']);
+  expect(alignPoints(['-1.0 … +2.0 %', '3.0 %'])).toEqual(['-1.0 … +2.0 %', '3.0 %']);
 });

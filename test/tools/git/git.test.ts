@@ -1,9 +1,17 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
-import { ancestors, mergeBase, readGitState, resolveRevision } from '../../../src/tools/git/git.ts';
+import {
+  ancestors,
+  commitUrl,
+  compareUrl,
+  forgeOf,
+  mergeBase,
+  readGitState,
+  resolveRevision,
+} from '../../../src/tools/git/git.ts';
 import { temporaryFolder } from '../../support/bench.ts';
 import { Repository } from '../../support/repository.ts';
 
@@ -41,4 +49,53 @@ test('revisions, ancestors and where two lines parted', async () => {
   for (const nonsense of ['nope', '', '--help', '--output=/tmp/x', '-n1', 'HEAD; id', '../..']) {
     expect(await resolveRevision(folder, nonsense)).toBeNull();
   }
+});
+
+describe('where a remote can be read', () => {
+  test.each([
+    ['https://github.com/acme/bench.git', 'github', 'https://github.com/acme/bench'],
+    ['git@github.com:acme/bench.git', 'github', 'https://github.com/acme/bench'],
+    ['ssh://git@github.com:22/acme/bench.git', 'github', 'https://github.com/acme/bench'],
+    ['git://GitHub.com/acme/bench.git', 'github', 'https://github.com/acme/bench'],
+    ['https://gitlab.acme.com:8443/gpu/bench.git', 'gitlab', 'https://gitlab.acme.com:8443/gpu/bench'],
+    ['ssh://git@codeberg.org/acme/bench.git', 'gitea', 'https://codeberg.org/acme/bench'],
+    ['git@bitbucket.org:acme/bench.git', 'bitbucket', 'https://bitbucket.org/acme/bench'],
+    // Without user and password.
+    ['https://me:ghp_secret@github.com/acme/bench.git', 'github', 'https://github.com/acme/bench'],
+  ] as const)('%s', (remote, kind, url) => {
+    expect(forgeOf(remote)).toEqual({ kind, url });
+  });
+
+  test.each([
+    'git@notgithub.com:acme/bench.git',
+    'https://github.com/acme',
+    'https://github.com/acme/bench/extra',
+    'https://github.com/acme/../../bench',
+    'https://github.com/acme/"><script>',
+    'javascript:alert(1)//github.com/a/b',
+    '../bench',
+    '',
+  ])('no link for %j', (remote) => {
+    expect(forgeOf(remote)).toBeNull();
+  });
+});
+
+describe('links', () => {
+  const [from, to] = ['b74fdbe2', '4aac0ffa'];
+
+  test.each([
+    ['github', 'https://github.com/a/b', 'commit/4aac0ffa', 'compare/b74fdbe2...4aac0ffa'],
+    ['gitlab', 'https://gitlab.com/a/b', '-/commit/4aac0ffa', '-/compare/b74fdbe2...4aac0ffa'],
+    ['gitea', 'https://codeberg.org/a/b', 'commit/4aac0ffa', 'compare/b74fdbe2...4aac0ffa'],
+    ['bitbucket', 'https://bitbucket.org/a/b', 'commits/4aac0ffa', 'branches/compare/4aac0ffa..b74fdbe2'],
+  ] as const)('%s', (kind, url, commit, compare) => {
+    expect(commitUrl({ kind, url }, to)).toBe(`${url}/${commit}`);
+    expect(compareUrl({ kind, url }, from, to)).toBe(`${url}/${compare}`);
+  });
+
+  test('what is no commit id is never part of a link', () => {
+    const forge = { kind: 'github', url: 'https://github.com/a/b' } as const;
+    expect([commitUrl(forge, '../../evil'), commitUrl(forge, 'main')]).toEqual([null, null]);
+    expect(compareUrl(forge, from, '"onclick=')).toBeNull();
+  });
 });

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
 import type { Plan, PlannedVariant } from '../../../src/records/plan.ts';
-import { mistakesIn } from '../../support/matrices.ts';
 import { planFor } from '../../support/plan-for.ts';
 
 const MODEL = ['models:', '  vit:', '    onnx: vit.onnx', '    shapes: {input: [batch, 3, 224, 224]}'];
@@ -57,16 +56,6 @@ describe('the command line of a conversion', () => {
     });
   });
 
-  test('every option of AutoCast', () => {
-    const { args } = onlyVariant(
-      'axes: {batch: 8, precision: bf16}',
-      'precisions: {bf16: {via: autocast, keepIoTypes: false, exclude: [a], excludeOpTypes: [Softmax], opset: 22, calibration: {data: c.npz}}}',
-    );
-    expect(args.slice(2).join(' ')).toBe(
-      '--onnx_path=model.onnx --low_precision_type=bf16 --nodes_to_exclude a --op_types_to_exclude Softmax --calibration_data=calibration.npz --opset=22 --output_path=variant.onnx',
-    );
-  });
-
   test('INT4 by round to nearest looks at weights alone: nothing is calibrated', () => {
     const variant = onlyVariant(
       'axes: {batch: 8, precision: int4}',
@@ -98,55 +87,5 @@ describe('what shares a variant', () => {
     expect(plain.builds[0]?.args[0]).toBe('--onnx={variant}');
     expect(other.cells[0]?.cell.key).toBe(plain.cells[0]?.cell.key);
     expect(other.builds[0]?.buildRef).not.toBe(plain.builds[0]?.buildRef);
-  });
-});
-
-describe('mistakes in how a precision is made', () => {
-  const FP8 = 'axes: {batch: 8, precision: fp8}';
-  const FP16 = 'axes: {batch: 8, precision: fp16}';
-
-  test.for([
-    [
-      FP8,
-      'fp8: {via: autocast}',
-      '6:19: fp8 is not made by autocast: autocast makes fp16, bf16, modelopt makes fp8, int8, int4',
-    ],
-    [FP8, 'fp8: {via: modelopt, methd: max}', '6:35: unknown key "methd"'],
-    [FP8, 'fp8: {via: modelopt, dqonly: true}', '6:35: unknown key "dqonly"; did you mean "dqOnly"?'],
-    [
-      FP8,
-      'fp8: {via: modelopt, calibration: {file: c.npz}}',
-      '6:49: unknown key "file" (known: data, method, shapes, samples, seed)',
-    ],
-    [
-      FP8,
-      'fp8: {via: modelopt, calibration: {method: awq_clip}}',
-      '6:19: fp8: the calibration method awq_clip is for another precision; fp8 has max and entropy',
-    ],
-    [
-      FP8,
-      'fp8: {via: modelopt, calibration: {shapes: {input: 8 by 8}}}',
-      '6:19: calibration.shapes: "8 by 8" is no shape; write input: 8x3x224x224',
-    ],
-    [
-      FP8,
-      'fp8: {via: modelopt, calibration: {data: c.npz, seed: 3}}',
-      '6:19: fp8: seed and samples are for random data, and calibration.data is given',
-    ],
-    [
-      FP8,
-      'fp8: {via: modelopt, highPrecision: fp12}',
-      '6:50: precisions.fp8.highPrecision: "fp12" is not one of fp32, fp16, bf16; did you mean "fp32"?',
-    ],
-    [
-      FP8,
-      'fp8: {via: modelopt, exclude: [--all]}',
-      '6:45: precisions.fp8.exclude: "--all": is not written as it must be',
-    ],
-    [FP16, 'fp16: {via: autocast, dqOnly: true}', '6:20: fp16 by autocast: dqOnly is an option of modelopt'],
-  ] as const)('%s: %s', ([axes, line, expected]) => {
-    const found = mistakesIn([...MODEL, axes, `precisions: {${line}}`].join('\n'));
-    expect(found).toHaveLength(1);
-    expect(found[0]?.slice(0, expected.length + 7)).toBe(`m.yaml:${expected}`);
   });
 });

@@ -1,9 +1,15 @@
 import { describe, expect, test } from 'vitest';
 
-import { arraySpec, chunkShards, sbatchArgs, TASK_SCRIPT } from '../../../src/tools/slurm/sbatch-args.ts';
+import { arraySpec, chunkShards, sbatchArgs, TASK_SCRIPT } from '../../../src/features/slurm/sbatch-args.ts';
 import { parseJobId, refusalOf } from '../../../src/tools/slurm/slurm-client.ts';
-import { type LocalShardState, reconcileShard, type SchedulerState } from '../../../src/tools/slurm/states.ts';
-import { parseSacct, parseSqueue, type TaskRow } from '../../../src/tools/slurm/task-rows.ts';
+import {
+  type LocalShardState,
+  type SchedulerState,
+  type TaskRow,
+  parseSacct,
+  parseSqueue,
+  reconcileShard,
+} from '../../../src/tools/slurm/states.ts';
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
@@ -38,10 +44,8 @@ test.each([
 
 test.each([
   ['sbatch: error: Batch job submission failed: Socket timed out on send/recv operation', 'passing'],
-  ['sbatch: error: Unable to contact slurm controller (connect failure)', 'passing'],
   ['sbatch: error: QOSMaxSubmitJobPerUserLimit', 'passing'],
   ['sbatch: error: invalid partition specified: nope', 'final'],
-  ['sbatch: error: Invalid job array specification', 'final'],
 ])('%s', (text, refusal) => {
   expect(refusalOf(text)).toBe(refusal);
 });
@@ -126,12 +130,6 @@ describe('a shard that is not done', () => {
       'cancelled',
     ]);
     expect([stateOf({ endedWith: 3 }), stateOf({ endedWith: 3 }, { nowMs: 60_000 })]).toEqual(['failed', 'failed']);
-  });
-
-  test('that was asked to end may come back: a preempted task is not listed for a moment', () => {
-    const reported = { ...own, endedWith: 130 };
-    expect(reconcileShard(reported, { ...requested, nowMs: 60_000 }).state).toBe('running');
-    expect(reconcileShard(reported, requested)).toEqual({ state: 'failed', reason: 'exit code 130: asked to end' });
   });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { oneModel } from '../../support/matrices.ts';
-import { dialect, planFor, problems } from '../../support/plan-for.ts';
+import { planFor, problems } from '../../support/plan-for.ts';
 
 const DEFAULT_CELL = oneModel('axes: {precision: fp16, batch: 8}');
 const ONNX = `--onnx=${process.cwd()}/vit.onnx`;
@@ -54,14 +54,6 @@ test('a profile run is separate everywhere, and says so where it must', () => {
   }
 });
 
-test('the same cell on 10.16 and 11.1: other words, the same key', () => {
-  const old = planFor('10.16', DEFAULT_CELL);
-  const current = planFor('11.1', DEFAULT_CELL);
-  expect(old.cells[0]?.cell.key).toBe(current.cells[0]?.cell.key);
-  expect(old.runs[0]?.args).not.toEqual(current.runs[0]?.args);
-  expect([old.tensorrt, current.tensorrt]).toEqual(['10.16.0', '11.1.0']);
-});
-
 test("the guide's dynamic shapes, word for word", () => {
   const text = `models:
   vit: {onnx: vit-quantized.onnx, shapes: {input: [batch, 3, 224, 224]}, precisions: {fp8: onnx}}
@@ -111,7 +103,6 @@ describe('precision by flag', () => {
 
   test.each([
     ['fp16', '8.4', ['--fp16']],
-    ['int8', '10.16', ['--int8']],
     ['fp8', '8.6', ['--fp8']],
     ['bf16', '10.0', ['--bf16']],
     ['best', '10.6', ['--best']],
@@ -137,12 +128,6 @@ describe('precision by flag', () => {
   });
 });
 
-test('a precision that has to be converted is a step before the builds', () => {
-  const text = oneModel('axes: {precision: fp16, batch: 8}').replace('    precisions: {fp16: onnx, fp8: onnx}\n', '');
-  expect(problems('11.0', text)).toEqual([]);
-  expect(planFor('11.0', text).variants.map(({ by, precision }) => [by, precision])).toEqual([['autocast', 'fp16']]);
-});
-
 test('a flag that the version does not have is told with its versions', () => {
   const text = oneModel(
     'axes: {precision: fp16, batch: 8}',
@@ -158,41 +143,10 @@ test('a flag that the version does not have is told with its versions', () => {
   ]);
 });
 
-test('limits of the builder are checked against the version, too', () => {
-  const text = oneModel(
-    'axes: {precision: fp16, batch: 8}',
-    'build: {optimizationLevel: 3, memoryPoolsMib: {tacticSharedMem: 5}}',
-  );
-  expect(problems('8.5', text)).toEqual([
-    'm.yaml:7:9: trtexec 8.5.0 has no --builderOptimizationLevel: it is there since 8.6',
-    'm.yaml:7:31: trtexec 8.5.0 has no memory pool tacticSharedMem: it is there since 10.0',
-  ]);
-  expect(problems('10.6', text)).toEqual([]);
-});
-
-test('memory pools are plain MiB, axes of build flags make engines of their own', () => {
-  const text = oneModel(
-    'axes: {precision: fp16, batch: 8, "--builderOptimizationLevel": [2, 5]}',
-    'build: {memoryPoolsMib: {workspace: 4096, tacticSharedMem: 64}}',
-  );
-  const plan = planFor('10.6', text);
-  expect(plan.builds.map(({ flags }) => flags.slice(4))).toEqual([
-    ['--memPoolSize=workspace:4096,tacticSharedMem:64', '--builderOptimizationLevel=2'],
-    ['--memPoolSize=workspace:4096,tacticSharedMem:64', '--builderOptimizationLevel=5'],
-  ]);
-  expect(plan.runs.every(({ args }) => !args.some((arg) => arg.includes('Level')))).toBe(true);
-});
-
 test('one engine serves all run shapes of a profile', () => {
   const plan = planFor(
     '10.6',
     oneModel('axes: {precision: [fp16, fp8], batch: [1, 8, 32], cudaGraph: [on, off]}', 'build: {opt: {batch: 8}}'),
   );
   expect([plan.cells.length, plan.builds.length, plan.runs.length]).toEqual([12, 1, 12]);
-});
-
-test('versions that are not known are refused', () => {
-  expect(dialect('8.2').refusal).toBe('trtexec 8.2.0 is too old: 8.4 to 11.x are known');
-  expect(dialect('12.0').refusal).toBe('trtexec 12.0.0 is newer than this bench knows: 8.4 to 11.x');
-  expect(dialect('8.4').refusal).toBeNull();
 });

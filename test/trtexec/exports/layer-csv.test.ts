@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { isLayerCsv, parseLayerCsv } from '../../../src/trtexec/exports/layer-csv.ts';
+import { parseLayerCsv } from '../../../src/trtexec/exports/layer-csv.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 
 // Made by hand: no export of a designer was at hand.
@@ -32,12 +32,6 @@ test('a unit may stand in the fields; without one the table is refused', () => {
   expect(() => parseLayerCsv(table('1.5'))).toThrow('its times have no unit: write it in the header, as "time (ms)"');
   expect(() => parseLayerCsv(table('- ms'))).toThrow('line 2: time: "- ms" is no time');
   expect(() => parseLayerCsv(table('1,5 ms'))).toThrow('no CSV');
-});
-
-test('only a table with names, times and types or precisions is one of layers', () => {
-  expect(isLayerCsv(TABLE)).toBe(true);
-  expect(isLayerCsv('name,time\na,1\n')).toBe(false);
-  expect(isLayerCsv('')).toBe(false);
 });
 
 test('bench layers reads it', async () => {

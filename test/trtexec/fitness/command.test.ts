@@ -1,10 +1,8 @@
-import { cpSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { describe, expect, test } from 'vitest';
 
-import type { RunFlag } from '../../../src/records/run-flag.ts';
 import { bench, finished, startBench, temporaryFolder } from '../../support/bench.ts';
 import { FIXTURES } from '../../support/recordings.ts';
 import {
@@ -55,32 +53,6 @@ describe('bench compare', () => {
         "head: 1 of 4 runs left out, clock off its level: SM clock 1650 MHz, this cell's level is 1980 MHz",
       );
     }
-  });
-
-  test('a side without a run that counts is a failure with its cause, never a regression', async () => {
-    const { db, folder } = store({
-      nights: 2,
-      repeats: 3,
-      value: (cell, night, repeat) => quiet(cell, night, repeat) * (night === 1 ? 1.2 : 1),
-      clock: (_, night) => (night === 1 ? 1650 : 1980),
-    });
-    for (const cell of (await compared(db, folder, [0, 1])).cells) {
-      expect([cell.verdict, cell.runs]).toEqual(['failed', [3, 0]]);
-      expect(cell.reasons[0]).toBe('head: no run that counts');
-      expect(cell.reasons[1]).toContain('3 of 3 runs left out, clock off its level');
-    }
-  });
-
-  test('a timer with steps of 8 % hides a change of 3 %', async () => {
-    const coarse: RunFlag = { id: 'coarseTimer', effect: 'widened', value: 8, evidence: 'steps' };
-    const value = (cell: number, night: number, repeat: number): number =>
-      quiet(cell, night, repeat) * (night === 1 ? 1.03 : 1);
-    const plain = store({ nights: 2, repeats: 5, value });
-    const stepped = store({ nights: 2, repeats: 5, value, flags: () => [coarse] });
-    const verdicts = async ({ db, folder }: typeof plain): Promise<Set<string>> =>
-      new Set((await compared(db, folder, [0, 1])).cells.map(({ verdict }) => verdict));
-    expect(await verdicts(plain)).toEqual(new Set(['slower']));
-    expect(await verdicts(stepped)).toEqual(new Set(['unclear']));
   });
 });
 
@@ -148,21 +120,6 @@ describe('bench check', () => {
     const { reported, without } = await lived(store({ ...slower, clock }));
     expect([reported[0], without]).toEqual([33, [30, 31, 32]]);
   }, 30_000);
-
-  test('the same times of a machine that nobody watched are told in the same night', async () => {
-    const { reported, without } = await lived(store(slower));
-    expect([reported[0], without]).toEqual([30, []]);
-  }, 30_000);
-
-  test('a run in doubt does not count beside one that is not', async () => {
-    const drifting: RunFlag = { id: 'drifting', effect: 'widened', value: 20, evidence: 'slower' };
-    const isSlow = (at: number, run: number): boolean => at > 33 && run !== 1;
-    const value = (cell: number, at: number, run: number) => quiet(cell, at, run) * (isSlow(at, run) ? 1.1 : 1);
-    const flags = (_: number, at: number, run: number) => (isSlow(at, run) ? [drifting] : []);
-    const nights = { nights: 40, repeats: 3, value };
-    expect((await checked(store({ ...nights, flags }))).alarms).toEqual([]);
-    expect((await checked(store(nights))).alarms).toHaveLength(1);
-  });
 });
 
 describe('people see it', () => {
@@ -186,17 +143,6 @@ describe('people see it', () => {
     );
     const { stdout: json } = await bench(['show', run?.id ?? '', '--json', '--db', db]);
     expect(JSON.parse(json).flags).toMatchObject([{ id: 'hostBound', effect: 'widened' }]);
-  });
-
-  test('bench parse', async () => {
-    const folder = join(FIXTURES, 'gpu-contended', 'vit_small.fp8.b8.graph0');
-    const { stdout } = await bench(['parse', folder], { env: { COLUMNS: '160' } });
-    expect(stdout).toContain('not a measurement: something else used the GPU (contended)');
-    expect(stdout).toContain('→ stop the other process on the GPU, and run again');
-    const { stdout: json } = await bench(['parse', folder, '--json']);
-    expect(JSON.parse(json).runs[0].flags).toMatchObject([
-      { id: 'contended', effect: 'excluded', value: expect.closeTo(116.9, 1) },
-    ]);
   });
 });
 
@@ -265,17 +211,4 @@ describe('bench run, when something disturbs a run', () => {
       return 0;
     }
   }
-});
-
-test('an import of logs alone flags them too', async () => {
-  const folder = temporaryFolder();
-  mkdirSync(join(folder, 'logs'));
-  cpSync(
-    join(FIXTURES, 'gpu-contended', 'vit_base.fp16.b8.graph0', 'stdout.log.br'),
-    join(folder, 'logs', 'night.log.br'),
-  );
-  const db = join(folder, 'bench.sqlite');
-  await bench(['import', join(folder, 'logs'), '--db', db]);
-  expect(queryStore(db, 'SELECT flag, effect FROM run_flags')).toEqual([{ flag: 'contended', effect: 'excluded' }]);
-  expect(queryStore(db, 'SELECT outcome, reason FROM runs')).toEqual([{ outcome: 'unfit', reason: 'contended' }]);
 });

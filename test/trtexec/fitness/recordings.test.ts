@@ -1,15 +1,18 @@
 import { join, sep } from 'node:path';
 
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { discoverRuns } from '../../../src/artefacts/read/discover.ts';
 import { readRunFolder } from '../../../src/artefacts/read/read-run.ts';
 import { outcomeReason } from '../../../src/records/outcome.ts';
 import type { RunFlag } from '../../../src/records/run-flag.ts';
 import { findFlags } from '../../../src/trtexec/fitness/find-flags.ts';
+import { boundBy } from '../../../src/trtexec/fitness/host-bound.ts';
 import { derive } from '../../../src/trtexec/log/derived.ts';
 import { ROOT } from '../../support/bench.ts';
-import { FIXTURES, recordedRun } from '../../support/recordings.ts';
+import { factsOf, NO_TELEMETRY, queriesOf, syntheticLog } from '../../support/fitness-facts.ts';
+import { H100 } from '../../support/h100.ts';
+import { FIXTURES } from '../../support/recordings.ts';
 
 interface FlaggedRun {
   readonly path: string;
@@ -26,36 +29,6 @@ async function runsIn(folder: string): Promise<FlaggedRun[]> {
 }
 
 const named = ({ id, effect }: RunFlag): string => `${id} ${effect}`;
-
-test('beside another process logs say so without the single queries, too', async () => {
-  const sources = await discoverRuns(join(FIXTURES, 'gpu-contended'));
-  for (const { path } of sources) {
-    const log = recordedRun(path.slice(FIXTURES.length + 1));
-    const derived = derive(log, null);
-    const flags = findFlags({ log, derived, times: null, telemetry: null, machine: {} });
-    expect([path, flags.map(named)]).toEqual([path, ['contended excluded']]);
-  }
-});
-
-test('without CPUs it is the host and not the engine: measured, with how busy the GPU was', async () => {
-  const runs = await runsIn(join(FIXTURES, 'cpu-contended'));
-  const found = runs.map(({ path, outcome, flags }) => [
-    path.split('.').slice(-2).join('.'),
-    outcome,
-    flags.map(named),
-    Number(flags[0]?.value?.toFixed(3)),
-  ]);
-  const flag = ['hostBound widened'];
-  expect(found.toSorted()).toEqual([
-    ['b1.graph0', 'measured:null', flag, 0.669],
-    ['b1.graph1', 'measured:null', flag, 0.508],
-    ['b8.graph0', 'measured:null', flag, 0.822],
-    ['b8.graph1', 'measured:null', flag, 0.572],
-  ]);
-  expect(runs.map(({ flags }) => flags[0]?.evidence)).toContain(
-    'GPU idle 49 % of the time, 49 % in 126 stalls between queries',
-  );
-});
 
 test('no alarm on any undisturbed recording; launches that take longer than the network are said where they were', async () => {
   const found: string[] = [];
@@ -79,7 +52,7 @@ test('no alarm on any undisturbed recording; launches that take longer than the 
 test('of the formats only what is so: tiny networks are bound by their launches and show the timer', async () => {
   const runs = await runsIn(join(FIXTURES, 'formats'));
   const names = new Set(runs.flatMap(({ flags }) => flags.map(named)));
-  expect(names).toEqual(new Set(['hostBound explained', 'coarseTimer widened']));
+  expect(names).toEqual(new Set(['capture barred', 'hostBound explained', 'coarseTimer widened']));
   const bound = runs.filter(({ flags }) => flags.some(({ id }) => id === 'hostBound'));
   const hinted = await Promise.all(bound.map(({ path }) => readRunFolder(path)));
   // trtexec says so too.
@@ -90,9 +63,192 @@ test('of the formats only what is so: tiny networks are bound by their launches 
   expect(sleeping?.flags).toEqual([]);
 });
 
-test('sustained, 20 s at the power cap: power-limited, and still measured', async () => {
-  const [run] = await readRunFolder(join(FIXTURES, 'sustained'));
+const SETS = join(ROOT, 'recordings');
+
+/** What is known to have gone on beside the runs of a folder, and what must therefore be said of each. */
+const RECORDINGS = [
+  ['another process, turn by turn', join(FIXTURES, 'gpu-contended'), 12, 'contended excluded'],
+  ['another process, 7 % of the time', join(H100, 'contended-true-4910a8cc'), 1, 'contended widened'],
+  ...['8c97190d', '8eb0586c', 'b5eed25b'].map(
+    (id) => ['a host that hiccups', join(H100, `contended-false-${id}`), 1, 'hostJitter explained'] as const,
+  ),
+  ['a host without CPUs', join(FIXTURES, 'cpu-contended'), 4, null],
+  ['launches as long as the network', join(SETS, 'h200', 'vit.fp8.level1.b1.graph0_2'), 1, 'hostJitter explained'],
+  ...['pairs', 'nights'].map((set) => ['a quiet night', join(FIXTURES, set), 1, null] as const),
+] as const;
+
+const SHARING: readonly RunFlag['id'][] = ['contended', 'hostJitter'];
+
+const sharing = (flags: readonly RunFlag[]): string | null =>
+  flags
+    .filter(({ id }) => SHARING.includes(id))
+    .map(({ id, effect }) => `${id} ${effect}`)
+    .join(', ') || null;
+
+test.each(RECORDINGS)('%s: %s', async (_, folder, atLeast, expected) => {
+  const sources = await discoverRuns(folder);
+  const runs = (await Promise.all(sources.map(({ path }) => readRunFolder(path)))).flat();
+  expect(runs.length).toBeGreaterThanOrEqual(atLeast);
+  const name = (path: string): string => path.split(sep).slice(-2).join('/');
+  expect(runs.map(({ path, flags }) => [name(path), sharing(flags)])).toEqual(
+    runs.map(({ path }) => [name(path), expected]),
+  );
+});
+
+test('a second process is named with what it did', async () => {
+  const [run] = await readRunFolder(join(H100, 'contended-true-4910a8cc'));
   expect(run?.outcome.kind).toBe('measured');
-  const evidence = 'software power cap in 100 % of 81 samples, 690 W, SM clock 1815 MHz (lowest 1650)';
-  expect(run?.flags).toEqual([{ id: 'powerLimited', effect: 'explained', value: 1, evidence }]);
+  const [flag] = run?.flags ?? [];
+  expect(flag?.value).toBeCloseTo(9.96, 2);
+  expect(flag?.evidence).toBe(
+    '0.8 % of the queries took more than 1.5 times the undisturbed 0.203 ms, mean 0.224 ms; another process on the GPU: python3 (6038)',
+  );
+});
+
+test('without the single queries their summary tells the host from another process', async () => {
+  const [run] = await readRunFolder(join(H100, 'contended-false-8eb0586c'));
+  const measurement = run?.log.measurement;
+  if (run === undefined || measurement === null || measurement === undefined || measurement.enqueueMs === null) {
+    throw new Error('the recording has a summary');
+  }
+  // As on a host that hiccups more: both tails are as long as the undisturbed time.
+  const { gpuComputeMs, enqueueMs } = measurement;
+  const log = {
+    ...run.log,
+    measurement: {
+      ...measurement,
+      gpuComputeMs: { ...gpuComputeMs, mean: 2 * gpuComputeMs.min },
+      enqueueMs: { ...enqueueMs, mean: enqueueMs.median + gpuComputeMs.min },
+    },
+  };
+  // The host keeps the GPU busy otherwise, or it would be bound by it.
+  const derived = { ...derive(log, null), gpuBusy: 0.97 };
+  const facts = { derived, times: null, telemetry: null, machine: {} };
+  expect(sharing(findFlags({ ...facts, log }))).toBe('hostJitter explained');
+});
+
+describe('limits', () => {
+  const NO_GRAPH = ['Inference Streams: 1', 'CUDA Graph: Disabled'];
+  const GRAPH = ['Inference Streams: 1', 'CUDA Graph: Enabled'];
+  const other = { ...NO_TELEMETRY, otherProcesses: [{ pid: 71, name: 'python3', memoryMib: 9 }] };
+
+  /** Every so many queries one is slow, and its enqueue too when the host is to blame. Made up. */
+  function run(every: number, slowEnqueue: boolean, options: readonly string[], seen = false, throughputQps = 990) {
+    const slow = (query: number): boolean => query % every === 0;
+    const times = queriesOf(Array.from({ length: 2000 }, (_, query) => (slow(query) ? 10 : 1)));
+    const startEnqMs = Float64Array.from(times.columns.startComputeMs ?? []);
+    const endEnqMs = startEnqMs.map((start, query) => start + (slowEnqueue && slow(query) ? 9.8 : 0.8));
+    const columns = { ...times.columns, startEnqMs, endEnqMs };
+    const more = seen ? { telemetry: other } : {};
+    return sharing(findFlags(factsOf(syntheticLog({ options, throughputQps }), { ...times, columns }, more)));
+  }
+
+  test.each([
+    ['slow enqueues without a graph are the host', run(20, true, NO_GRAPH), 'hostJitter explained'],
+    ['the same queries enqueued as ever are not', run(20, false, NO_GRAPH), 'contended widened'],
+    ['with a graph a query is one launch', run(20, true, GRAPH), 'contended widened'],
+    // Two processes that take turns leave no GPU idle.
+    ['a GPU that idles half of it waits for the host', run(20, false, NO_GRAPH, false, 500), 'hostJitter explained'],
+    ['unless somebody was seen on it', run(20, false, NO_GRAPH, true, 500), 'contended widened'],
+    ['or its queries are one launch each', run(20, false, GRAPH, false, 500), 'contended widened'],
+    ['a process that was seen may hold up enqueues', run(20, true, NO_GRAPH, true), 'contended widened'],
+    ['one in 200 is little where nobody was seen', run(200, false, NO_GRAPH), null],
+    ['and enough where somebody was', run(200, false, NO_GRAPH, true), 'contended widened'],
+    ['one in 1,000 is not', run(1000, false, NO_GRAPH, true), 'contended explained'],
+  ])('%s', (_, found, expected) => {
+    expect(found).toBe(expected);
+  });
+});
+
+/** The names of the runs in a folder by what they are bound by. */
+async function boundsIn(folder: string, isWanted: (name: string) => boolean = () => true) {
+  const sources = await discoverRuns(folder);
+  const runs = (await Promise.all(sources.map(({ path }) => readRunFolder(path)))).flat();
+  const labelled = runs.map(({ derived, path }) => ({
+    by: String(derived.boundBy),
+    name: path.slice(folder.length + 1),
+  }));
+  const wanted = labelled.filter(({ name }) => isWanted(name)).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  return Object.fromEntries(
+    [...Map.groupBy(wanted, ({ by }) => by)].map(([by, own]) => [by, own.map(({ name }) => name)]),
+  );
+}
+
+test.each([
+  ['without CPUs, with and without a CUDA graph', join(FIXTURES, 'cpu-contended'), { host: 4 }],
+  ['with another process on the GPU', join(FIXTURES, 'gpu-contended'), { contended: 12 }],
+  ['20 s at the power cap', join(FIXTURES, 'sustained'), { power: 1 }],
+])('%s', async (_, folder, expected) => {
+  const bounds = Object.entries(await boundsIn(folder)).map(([by, names]) => [by, names.length]);
+  expect(Object.fromEntries(bounds)).toEqual(expected);
+});
+
+test('each kind of output: tiny networks wait for the host, those without transfers never for copies', async () => {
+  const bounds = await boundsIn(join(FIXTURES, 'formats'));
+  expect(bounds['paced']).toEqual(['sleep-idle']);
+  expect(bounds['h2d'] ?? bounds['d2h']).toBeUndefined();
+  expect(bounds['host']).toEqual(expect.arrayContaining(['enqueue-bound', 'layer-info-names-only', 'weak-fp16']));
+  // The copies of `expose-dma` wait for its compute on purpose: the longer of them.
+  const compute = ['enqueue-bound-graph', 'expose-dma', 'no-transfers', 'no-transfers-graph-spin'];
+  expect(bounds['compute']).toEqual(expect.arrayContaining(compute));
+  // Of several streams the GPU times overlap.
+  expect(bounds['null']).toEqual(expect.arrayContaining(['h2d-bound', 'streams-4']));
+});
+
+const flagOf = (id: RunFlag['id'], effect: RunFlag['effect']) => [{ id, effect }];
+
+const bound = (log: string, flags: Parameters<typeof boundBy>[1] = []) => boundBy(factsOf(log), flags);
+
+/** A log with another line of times, all of them the same. */
+const withTimes = (log: string, name: string, ms: number): string =>
+  log.replace(new RegExp(`(?<=${name}: )min.*`), `min = ${ms} ms, max = ${ms} ms, mean = ${ms} ms, median = ${ms} ms`);
+
+const copies = (h2dMs: number, d2hMs: number, throughputQps: number, options?: readonly string[]): string => {
+  const log = syntheticLog({ throughputQps, ...(options === undefined ? {} : { options }) });
+  return withTimes(withTimes(log, 'H2D Latency', h2dMs), 'D2H Latency', d2hMs);
+};
+
+const TRANSFERS = ['Inference Streams: 1', 'Data transfers: Enabled'];
+
+test('made up: each bottleneck', () => {
+  expect(bound(syntheticLog())).toBe('compute');
+  expect(bound(syntheticLog(), flagOf('powerLimited', 'explained'))).toBe('power');
+  expect(bound(syntheticLog({ enqueueMs: 0.95 }))).toBe('host');
+  expect(bound(syntheticLog({ enqueueMs: 0.95 }), flagOf('powerLimited', 'explained'))).toBe('host');
+  expect(bound(syntheticLog({ throughputQps: 600 }))).toBe('host');
+  expect(bound(copies(1.4, 0.1, 700, TRANSFERS))).toBe('h2d');
+  expect(bound(copies(0.1, 1.4, 700, TRANSFERS))).toBe('d2h');
+  expect(bound(syntheticLog(), flagOf('contended', 'widened'))).toBe('contended');
+  expect(bound(syntheticLog(), flagOf('contended', 'explained'))).toBe('compute');
+});
+
+test('copies that take long, but not all of the time: the host leaves the GPU idle', () => {
+  expect(bound(copies(1.4, 0.1, 300, TRANSFERS))).toBe('host');
+});
+
+test("trtexec's profiler makes launches wait for the GPU: TensorRT 7 with --exportProfile", () => {
+  const log = syntheticLog({ enqueueMs: 1.01 });
+  const profiled = log.replace(
+    /^.*=== Inference Options ===/m,
+    '[02/21/2021-22:46:03] [I] === Reporting Options ===\n[02/21/2021-22:46:03] [I] Profile: Disabled\n[02/21/2021-22:46:03] [I] Export profile to JSON file: profile_googlenet_None_int8_10_1.json\n[02/21/2021-22:46:03] [I] \n$&',
+  );
+  expect([bound(log), bound(profiled)]).toEqual(['host', 'compute']);
+  expect(findFlags(factsOf(log)).map(({ id }) => id)).not.toContain('profilingOn');
+  expect(findFlags(factsOf(profiled))).toContainEqual({
+    id: 'profilingOn',
+    effect: 'barred',
+    value: null,
+    evidence: "it was timed with trtexec's profiler attached (--exportProfile)",
+  });
+});
+
+test('launches that wait for copies: the copies', () => {
+  expect(bound(withTimes(copies(1.4, 0.1, 700, TRANSFERS), 'Enqueue Time', 0.9))).toBe('h2d');
+});
+
+test('pauses that were asked for: paced, unless the GPU is busy all the same', () => {
+  const pausing = (throughputQps: number): string =>
+    syntheticLog({ throughputQps, options: ['Inference Streams: 1', 'Idle time: 2ms'] });
+  expect(bound(pausing(300))).toBe('paced');
+  expect(bound(pausing(990))).toBe('compute');
 });

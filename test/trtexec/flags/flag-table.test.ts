@@ -25,37 +25,8 @@ test('the table has what was read from the tags, and nothing else', () => {
   );
 });
 
-// The two tables of TensorRT's benchmarking chapter (11.x).
-const CHAPTER = {
-  build:
-    'allowGPUFallback allowWeightStreaming builderOptimizationLevel dumpLayerInfo exportLayerInfo dynamicPlugins excludeLeanRuntime layerDeviceTypes markDebug markUnfusedTensorsAsDebugTensors maxAuxStreams memPoolSize minShapes optShapes maxShapes noCompilationCache noTF32 onnx profilingVerbosity saveEngine setPluginsToSerialize skipInference sparsity stripWeights stronglyTyped tempdir tempfileControls timingCacheFile useDLACore verbose versionCompatible vc',
-  inference:
-    'allocationStrategy asyncFileReader dumpLayerInfo exportLayerInfo dumpProfile exportProfile dynamicPlugins getPlanVersionOnly infStreams leanDLLPath loadEngine loadInputs includeDataTransfers profilingVerbosity saveDebugTensors saveAllDebugTensors shapes noCudaGraph useRuntime noSpinWait verbose warmUp duration iterations weightStreamingBudget',
-};
-
-test.each(Object.values(CHAPTER).flatMap((flags) => flags.split(' ')))(
-  '--%s of the chapter is known to 11.0',
-  (flag) => {
-    expect(isIn(`--${flag}`, '11.0')).toBe(true);
-  },
-);
-
 test.each(['includeDataTransfers', 'noCudaGraph', 'noSpinWait'])('--%s is unknown before 11.0', (flag) => {
   for (const version of ['8.6.1', '10.0', '10.16']) expect(isIn(`--${flag}`, version)).toBe(false);
-});
-
-test('the flag that the guide invents is in no version', () => {
-  expect(findFlag('--blockingSync')).toBeUndefined();
-});
-
-test('the versions in between', () => {
-  expect([isIn('--infStreams', '8.5'), isIn('--infStreams', '8.6')]).toEqual([false, true]);
-  expect([isIn('--stronglyTyped', '9.0'), isIn('--stronglyTyped', '9.1')]).toEqual([false, true]);
-  expect([isIn('--consistency', '10.3'), isIn('--consistency', '10.6'), isIn('--consistency', '10.13')]).toEqual([
-    true,
-    false,
-    true,
-  ]);
 });
 
 test.each([

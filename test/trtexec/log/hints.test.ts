@@ -21,9 +21,3 @@ test('every rule has a line here', () => {
   const shown = new Set(LINES.map(([id]) => id));
   expect(HINT_RULES.map(({ id }) => id).filter((id) => !shown.has(id))).toEqual([]);
 });
-
-test('two messages in one line give two hints', () => {
-  const glued =
-    '[11/21/2026-07:33:53] [I] Capturing CUDA graph for the current execution context[11/21/2026-07:33:53] [I] Successfully captured CUDA graph for the current execution context\n';
-  expect(onlyRun(glued).hints.map(({ id }) => id)).toEqual(['graph_capturing', 'graph_ok']);
-});

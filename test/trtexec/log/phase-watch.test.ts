@@ -37,13 +37,6 @@ describe('a recorded run of 10.6, in which the process stops', () => {
     expect(passed).toMatchObject({ phase, of: 'phase', limitS, inPhaseS: limitS });
     expect(passed?.lastLine).toContain(words);
   });
-
-  test('in small pieces as in one', () => {
-    const watch = new PhaseWatch(LIMITS, null);
-    const text = upTo('Starting inference');
-    for (let at = 0; at < text.length; at += 7) watch.read(text.slice(at, at + 7), 'stdout', 5);
-    expect(watch.passed(35)).toMatchObject({ phase: 'in warm-up or the timed part' });
-  });
 });
 
 test('parts before the first inference share a limit: it runs on from the first output', () => {

@@ -3,8 +3,7 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { findTrtexec } from '../../../src/trtexec/program/find-trtexec.ts';
-import { loadingOf } from '../../../src/trtexec/program/probe-trtexec.ts';
+import { findTrtexec, loadingOf } from '../../../src/trtexec/program/find-trtexec.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
 

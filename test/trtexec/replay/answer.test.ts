@@ -49,20 +49,6 @@ describe('a replayed trtexec', () => {
     expect(ran.stdout.equals(packed('nights_1_vit_small.fp16.b8.graph1', 'stdout.log'))).toBe(true);
   });
 
-  test('gives the layer times of a profile run to the byte', () => {
-    const folder = temporaryFolder();
-    replay(BUILD, folder);
-    const profile = ['--dumpProfile', '--exportProfile=p.json', '--separateProfileRun'];
-    replay([...RUN, '--useCudaGraph', ...profile, '--exportLayerInfo=l.json'], folder);
-    for (const [written, kept] of [
-      ['p.json', 'profile.json'],
-      ['l.json', 'layers.json'],
-    ] as const) {
-      const expected = packed('nights_1-profile_vit_small.fp16.b8', kept);
-      expect(readFileSync(join(folder, written)).equals(expected)).toBe(true);
-    }
-  });
-
   test('gives per-query times to the byte, the n-th recording of a cell for the n-th repeat', () => {
     const pair = join(RECORDINGS, 'pair');
     const folder = temporaryFolder();
@@ -94,13 +80,6 @@ describe('a replayed trtexec', () => {
     expect(replay(RUN, folder).stderr).toContain('is no engine of a replay');
     replay(BUILD, folder, join(RECORDINGS, 'pair'));
     expect(replay(RUN, folder).stderr).toContain('was recorded with others');
-  });
-
-  test('without a set it says so', () => {
-    const { status, stderr } = replay(RUN, temporaryFolder(), '/nowhere');
-    expect(status).toBe(2);
-    expect(stderr).toContain('/nowhere');
-    expect(stderr).not.toContain('    at ');
   });
 });
 

@@ -27,13 +27,6 @@ test('an export of many queries is read packed, to the same numbers', () => {
   expect({ count: read.count, columns: { ...read.columns } }).toEqual(written);
 });
 
-test('a row is named by its place in the file', () => {
-  const bytes = fileOf(written).toString().replace('\n]', '\n, { "computeMs" : 1 }\n]');
-  expect(() => parseTimes(Buffer.from(bytes))).toThrow(`row ${QUERIES + 1} has no "startEnqMs"`);
-  const endless = bytes.replace('"computeMs" : 1 }', '"startEnqMs" : inf, "computeMs" : 1 }');
-  expect(() => parseTimes(Buffer.from(endless))).toThrow(`row ${QUERIES + 1}: "startEnqMs" is no finite number`);
-});
-
 test('in a store it is the same number by number, and nothing else is taken for it', () => {
   const blob = encodeSamples(read);
   expect(blob.length).toBeLessThan(3 * QUERIES);

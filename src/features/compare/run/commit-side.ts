@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Io } from '../../../cli/io.ts';
 import { EngineCache } from '../../../engines/engine-cache.ts';
-import { BenchError, EnvironmentLackingError, InterruptedError, MatrixError, UsageError } from '../../../errors.ts';
+import { BenchError, InterruptedError, MatrixError, UsageError } from '../../../errors.ts';
 import type { ExitCode } from '../../../exit-codes.ts';
 import { type ModelsNeeded, type PrepareOptions, type Prepared, prepare } from '../../plan/index.ts';
 import type { CellKey } from '../../../records/scalars.ts';
@@ -12,7 +12,7 @@ import { splitRange } from '../../../selection/sides.ts';
 import { printable } from '../../../text/printable.ts';
 import { isShallow, mergeBase, readGitState, repositoryFolder, resolveRevision } from '../../../tools/git/git.ts';
 import type { TrtexecProgram } from '../../../trtexec/program/find-trtexec.ts';
-import { recordedRuns } from '../../../trtexec/replay/check-plan.ts';
+import { recordedRuns } from '../../../trtexec/replay/recording-set.ts';
 
 export type SideName = 'base' | 'head';
 
@@ -37,28 +37,18 @@ export interface TurnSide {
   readonly beforeRun?: () => Promise<void>;
 }
 
-class NoMatrixError extends UsageError {}
-
 /** A mistake in a commit. Each line starts with the commit. */
-export class CommitError extends BenchError {
+class CommitError extends BenchError {
   override readonly name = 'CommitError';
   readonly exitCode: ExitCode;
-  private readonly all: readonly string[];
 
   constructor(lines: readonly string[], cause: BenchError) {
     super(lines.join('\n'), { cause });
-    this.all = lines;
     this.exitCode = cause.exitCode;
   }
 
   override get lines(): readonly string[] {
-    return this.all;
-  }
-
-  /** Whether a build may create the missing thing: a matrix, a file that the matrix needs, or trtexec. */
-  get isForBuild(): boolean {
-    const { cause } = this;
-    return [NoMatrixError, MatrixError, EnvironmentLackingError].some((kind) => cause instanceof kind);
+    return this.message.split('\n');
   }
 }
 
@@ -103,7 +93,7 @@ export class CommitSide implements TurnSide {
       const placed = { ...options, ...(trtexec === null ? {} : { trtexec }) };
       const { path } = await this.checkout.matrix();
       if (!existsSync(path)) {
-        throw new NoMatrixError(`${printable(this.source.matrix)} is neither in this commit nor in the working tree`);
+        throw new UsageError(`${printable(this.source.matrix)} is neither in this commit nor in the working tree`);
       }
       const { matrix, plan, program, set } = await prepare(path, placed, models, this.checkout.there);
       if (program === null) throw new UsageError('there is no trtexec');
@@ -128,7 +118,7 @@ export class CommitSide implements TurnSide {
       const isLacking = error instanceof MatrixError && error.lines.some((line) => line.endsWith('no such file'));
       const [command] = this.source.command;
       const maker = command === undefined ? '--build CMD makes it there' : `${printable(command)} did not make it`;
-      const hint = `what git does not have is not in a worktree: ${maker}`;
+      const hint = `a worktree has only the files in git: ${maker}`;
       const lines = [`${this.name} ${this.text}: ${first}`, ...others, ...(isLacking ? [hint] : [])];
       throw new CommitError(lines, error);
     }
@@ -169,7 +159,7 @@ export async function twoCommits(base: string | undefined, head: string | undefi
   const to = await namedCommit(range?.to ?? head ?? 'HEAD', io);
   const stated = await namedCommit(from, io).catch((error: unknown) => {
     if (base !== undefined) throw error;
-    throw new UsageError(`${commitText(to)} has no commit before it: name two`);
+    throw new UsageError(`${commitText(to)} has no parent: name two commits`);
   });
   const sides = { base: range?.symmetric === true ? await parted(stated, to, io) : stated, head: to };
   const { commit, dirty } = await readGitState(io.cwd);

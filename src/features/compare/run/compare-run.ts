@@ -1,6 +1,6 @@
 export { pairIds } from './pair.ts';
 import { resolve } from 'node:path';
-import { sha256OfFile } from '../../../artefacts/files.ts';
+import { sha256OfFile } from '../../../files/files.ts';
 import type { Io } from '../../../cli/io.ts';
 import { migrationsFolder, storePath } from '../../../cli/store-location.ts';
 import { usingStore, warnIfMigrated } from '../../../cli/with-store.ts';
@@ -9,20 +9,10 @@ import type { ExitCode } from '../../../exit-codes.ts';
 import type { Compared } from '../cell-text.ts';
 import type { CompareOptions } from '../command.ts';
 import { compareReport, printReport } from '../compare.ts';
-import {
-  CommitError,
-  CommitSide,
-  type SideName,
-  type TurnSide,
-  type TwoCommits,
-  commitText,
-  twoCommits,
-} from './commit-side.ts';
-import { type Pair, findPair, inPairFolder, isFinished } from './pair.ts';
-import { type BothPlans, bothWithinBudget, planBoth } from './plan-both.ts';
-import { cellsOf, costText, nextRound, pairedCells } from './rounds.ts';
+import { CommitSide, type SideName, type TurnSide, type TwoCommits, commitText, twoCommits } from './commit-side.ts';
+import { type BothPlans, type Pair, bothWithinBudget, findPair, inPairFolder, isFinished, planBoth } from './pair.ts';
 import type { Enough } from '../../run/index.ts';
-import { measureSides } from './turns.ts';
+import { cellsOf, costText, measureSides, nextRound, pairedCells } from './turns.ts';
 import { isMetric } from '../../../records/metric.ts';
 import { pathInside } from '../../../run/checkout/commit-checkout.ts';
 import { machinesFor, refuseOwnDevices, shareOut } from '../../../run/gpu-worker.ts';
@@ -35,8 +25,7 @@ import { wrapHanging } from '../../../terminal/text-width.ts';
 import { printable } from '../../../text/printable.ts';
 import { shellLine } from '../../../text/shell-quote.ts';
 import { isInCommit } from '../../../tools/git/git.ts';
-import { recordedRuns } from '../../../trtexec/replay/check-plan.ts';
-import { readRecordingSet } from '../../../trtexec/replay/recording-set.ts';
+import { readRecordingSet, recordedRuns } from '../../../trtexec/replay/recording-set.ts';
 
 const DEFAULT_PERCENT = 1;
 const DEFAULT_MAX_REPEATS = 20;
@@ -185,7 +174,7 @@ function isDone({ io, options, pair, store }: Comparing): boolean {
 
 /** Checks out both commits and builds them. */
 async function preparedCommits(comparing: Comparing, commits: TwoCommits, folder: string): Promise<BothPlans> {
-  const { io, options } = comparing;
+  const { io, options, pair, store } = comparing;
   const { build: command = [], matrix, trtexec = null } = options;
   say(`base ${commitText(commits.base)}, head ${commitText(commits.head)}`, io);
   if (commits.isDirty) {
@@ -200,14 +189,16 @@ async function preparedCommits(comparing: Comparing, commits: TwoCommits, folder
     if (!(await side.add())) continue;
     say(`note: ${printable(matrix)} is not in ${side.text}: taking that of the working tree`, io);
   }
-  const early = await earlyPlans(sides, options);
-  if (early !== null) await sayCost(comparing, early);
   for (const side of command.length === 0 ? [] : [sides.base, sides.head]) {
     say(`building ${side.name} ${side.text}: ${shellLine(command)}`, io);
     await side.build();
   }
   const both = await planBoth(sides, options, 'models needed');
-  if (early === null) await sayCost(comparing, both);
+  const { budget = null, gpus } = options;
+  const { base, head } = await bothWithinBudget(store, both, budget);
+  const enough = enoughOf(options, head.planned.plan.repeats);
+  const cells = pairedCells(store, pair, { base, head });
+  say(costText([base, head], cells, enough, gpus?.split(',').length ?? 1, budget), io);
   return both;
 }
 
@@ -228,28 +219,6 @@ async function measure({ io, options, pair, store }: Comparing, all: BothPlans):
     gpus: options.gpus === undefined ? null : shareOut(plan, machines, lastGpusOf(store.db, keys), io),
   };
   await measureSides(store, pair, both, machines, settings, () => pairedCells(store, pair, both), io);
-}
-
-/** Plans both sides before the build. Null if the build command first has to make the matrix or trtexec. */
-async function earlyPlans(
-  sides: Readonly<Record<SideName, CommitSide>>,
-  options: Comparing['options'],
-): Promise<BothPlans | null> {
-  try {
-    return await planBoth(sides, options, options.build === undefined ? 'models needed' : 'models maybe later');
-  } catch (error) {
-    if (options.build !== undefined && error instanceof CommitError && error.isForBuild) return null;
-    throw error;
-  }
-}
-
-async function sayCost({ io, options, pair, store }: Comparing, both: BothPlans): Promise<void> {
-  const enough = enoughOf(options, both.head.planned.plan.repeats);
-  const gpus = options.gpus?.split(',').length ?? 1;
-  const budgetS = options.budget ?? null;
-  const { base, head } = await bothWithinBudget(store, both, budgetS);
-  const cells = pairedCells(store, pair, { base, head });
-  for (const line of await costText(store, [base, head], cells, enough, gpus, budgetS)) say(line, io);
 }
 
 function enoughOf({ maxRepeats, metric, repeats, untilSure }: MeasureOptions, planned: number): Enough {

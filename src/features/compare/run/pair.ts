@@ -1,19 +1,24 @@
 import { readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-import { makeOwnFolder } from '../../../artefacts/folders.ts';
+import { makeOwnFolder } from '../../../files/folders.ts';
 import type { Io } from '../../../cli/io.ts';
 import { UsageError } from '../../../errors.ts';
+import { planOfCells } from '../../../matrix/plan/assign-gpus.ts';
 import { holderText } from '../../../process/lock.ts';
-import { isId, type SweepId } from '../../../records/scalars.ts';
+import { type SweepId, isId } from '../../../records/scalars.ts';
 import type { Sweep } from '../../../records/sweep.ts';
 import { worktreesOf } from '../../../run/checkout/commit-checkout.ts';
-import { lockSweep, sweepLockHolder } from '../../../run/sweep-lock.ts';
-import type { StoreDatabase } from '../../../store/file/open.ts';
+import { lockSweep, sweepLockHolder } from '../../../run/planned-sweep.ts';
+import type { OpenStore, StoreDatabase } from '../../../store/file/open.ts';
 import { findSweep } from '../../../store/sweeps/sweeps.ts';
+import { count } from '../../../terminal/numbers.ts';
 import { hashOf } from '../../../text/canonical-json.ts';
+import { defined } from '../../../text/unknown-values.ts';
 import { removeWorktrees } from '../../../tools/git/git.ts';
-import { ownEnginesOf, type SideName } from './commit-side.ts';
+import type { ModelsNeeded, PrepareOptions } from '../../plan/index.ts';
+import { withinBudget } from '../../run/index.ts';
+import { type SideName, type SidePlan, type TurnSide, ownEnginesOf } from './commit-side.ts';
 
 interface PairIds {
   readonly pairId: string;
@@ -97,4 +102,58 @@ async function removeLeftovers(all: string, repository: string, io: Io): Promise
     await removeWorktrees(repository, worktreesOf(join(all, name)));
     await rm(join(all, name), { recursive: true, force: true });
   }
+}
+
+export interface PlannedSide {
+  readonly side: TurnSide;
+  readonly planned: SidePlan;
+}
+
+export interface BothPlans extends Readonly<Record<SideName, PlannedSide>> {
+  /** Safe to print. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * Plans the cells that both sides have, each with the matrix of its own side.
+ * @throws UsageError if the sides share no cell
+ */
+export async function planBoth(
+  { base, head }: Readonly<Record<SideName, TurnSide>>,
+  { filter, repeats, replay, untrusted }: PrepareOptions,
+  models: ModelsNeeded,
+): Promise<BothPlans> {
+  const options = { builds: 1, profile: false, seed: 1, ...defined({ filter, replay, untrusted }) };
+  const ofHead = await head.plan({ ...options, ...defined({ repeats }) }, models);
+  // Both sides get the same number of repeats, even if the matrix changed it.
+  const ofBase = await base.plan({ ...options, repeats: ofHead.plan.repeats }, models);
+  const [inBase, inHead] = [ofBase, ofHead].map(({ plan }) => new Set(plan.cells.map(({ cell }) => cell.key)));
+  const common = new Set([...(inHead ?? [])].filter((key) => inBase?.has(key)));
+  if (common.size === 0) throw new UsageError(`${base.text} and ${head.text}: their matrices have no cell in common`);
+  const notes = [ofBase, ofHead].flatMap(({ plan }, place) => {
+    const own = plan.cells.length - common.size;
+    return own === 0 ? [] : [`${count(own, 'cell')} only in ${place === 0 ? 'base' : 'head'}, not measured`];
+  });
+  const cut = (planned: SidePlan): SidePlan => {
+    const plan = planOfCells(planned.plan, common);
+    // A frozen engine would be the same on both sides.
+    return { ...planned, plan: { ...plan, builds: plan.builds.map((build) => ({ ...build, isFrozen: false })) } };
+  };
+  return { base: { side: base, planned: cut(ofBase) }, head: { side: head, planned: cut(ofHead) }, notes };
+}
+
+/** Removes cells until both sides fit into the time budget. */
+export async function bothWithinBudget(store: OpenStore, both: BothPlans, budgetS: number | null): Promise<BothPlans> {
+  const { plan, program } = both.head.planned;
+  const fitted = await withinBudget(store, plan, program.provenance, budgetS, { sides: 2 });
+  const kept = new Set(fitted.plan.cells.map(({ cell }) => cell.key));
+  const cut = ({ side, planned }: PlannedSide): PlannedSide => ({
+    side,
+    planned: { ...planned, plan: planOfCells(planned.plan, kept) },
+  });
+  return {
+    base: cut(both.base),
+    head: cut(both.head),
+    notes: [...both.notes, ...(fitted.note === null ? [] : [fitted.note])],
+  };
 }

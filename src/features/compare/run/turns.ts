@@ -1,16 +1,16 @@
-import { artefactsFolderOf, enginesFolderOf } from '../../../artefacts/layout.ts';
+import { artefactsFolderOf, enginesFolderOf } from '../../../files/layout.ts';
 import type { Io } from '../../../cli/io.ts';
-import { LiveProgress } from '../../../cli/live-progress.ts';
+import { LiveProgress } from '../../../run/live-progress.ts';
 import { InterruptedError } from '../../../errors.ts';
-import type { SideName } from './commit-side.ts';
-import type { Pair } from './pair.ts';
-import type { PlannedSide } from './plan-both.ts';
-import { type PairedCell, nextRound } from './rounds.ts';
-import type { Enough } from '../../run/index.ts';
-import { withLockedClocks } from '../../../machine/lock-clocks.ts';
+import { highestRepeat, newestRun, plannedRunS, timeBudget } from '../../../judge/adaptive-repeats.ts';
+import { withLockedClocks } from '../../../run/run-sweep.ts';
 import type { Machine } from '../../../machine/machine.ts';
-import { timeBudget } from '../../../judge/adaptive-repeats.ts';
+import { BUILD_ESTIMATE_S } from '../../../matrix/plan/assign-gpus.ts';
 import { inRounds } from '../../../matrix/plan/order.ts';
+import type { KeyedCell } from '../../../records/cell.ts';
+import { gateMetric, isOfBuild } from '../../../records/metric.ts';
+import type { PlannedCell } from '../../../records/plan.ts';
+import { isMeasured } from '../../../records/run.ts';
 import type { CellKey } from '../../../records/scalars.ts';
 import { COMPARE_BRANCH, type Sweep } from '../../../records/sweep.ts';
 import { openWorkers } from '../../../run/gpu-worker.ts';
@@ -20,7 +20,13 @@ import { inSweep, saveState } from '../../../run/run-sweep.ts';
 import type { StoredPlan } from '../../../run/stored-plan.ts';
 import type { Side, Turn } from '../../../run/sweep-context.ts';
 import type { OpenStore } from '../../../store/file/open.ts';
+import { cellRunsOf } from '../../../store/runs/cell-runs.ts';
+import { pastRunsOf } from '../../../store/runs/time-estimates.ts';
+import { count, formatDuration } from '../../../terminal/numbers.ts';
 import { converterFor } from '../../../variants/converter.ts';
+import { type Enough, type GrowingRuns, undecided } from '../../run/index.ts';
+import type { SideName } from './commit-side.ts';
+import type { BothPlans, Pair, PlannedSide } from './pair.ts';
 
 export interface MeasureSettings extends Enough {
   /** Time for rounds beyond `repeats`, in seconds; null for no limit. */
@@ -157,4 +163,97 @@ async function openSide(
     progress.take(event, gpu === null ? name : `${name} · ${gpu}`),
   );
   return { beforeRun: side.beforeRun, sweep, stored, workers };
+}
+
+/** A cell with its timed runs of both sides so far. */
+export type PairedCell = GrowingRuns;
+
+/** The cells of the next round, most useful for their time first; empty when all cells have enough runs. */
+export function nextRound(cells: readonly PairedCell[], enough: Enough): PairedCell[] {
+  const first = cells.filter(({ capacity, rounds }) => rounds < Math.min(enough.repeats, capacity));
+  if (first.length > 0) return first;
+  const { open, limited } = undecided(
+    cells.filter(({ cell }) => !isOfBuild(gateMetric(enough.metric, cell))),
+    enough,
+  );
+  // Both sides share their sweep conditions. Apparent sweep-to-sweep noise is the noise of few runs, so that more runs
+  // help.
+  return [...open, ...limited];
+}
+
+/** A replayed run takes almost no time. */
+const REPLAY_S = 0.1;
+
+export function pairedCells(store: OpenStore, pair: Pair, { base, head }: Pick<BothPlans, SideName>): PairedCell[] {
+  const { plan, program } = head.planned;
+  const keys = plan.cells.map(({ cell }) => cell.key);
+  const { runS } = pastRunsOf(store.db, keys, program.provenance);
+  const secondsOf = (key: string): number => {
+    if (program.recordings !== null) return REPLAY_S;
+    return runS.get(key) ?? plannedRunS(plan, key);
+  };
+  return cellsOf(
+    store,
+    pair,
+    plan.cells,
+    (key) => Math.min(base.planned.capacity(key), head.planned.capacity(key)),
+    (key) => 2 * secondsOf(key),
+  );
+}
+
+/**
+ * @param capacityOf available rounds of a cell, by key
+ * @param roundSOf seconds per round, by key
+ */
+export function cellsOf(
+  { db }: OpenStore,
+  pair: Pair,
+  cells: readonly PlannedCell[],
+  capacityOf: (key: CellKey) => number,
+  roundSOf: (key: CellKey) => number = () => 1,
+): PairedCell[] {
+  const keys = cells.map(({ cell }) => cell.key);
+  const runs = cellRunsOf(db, [pair.base, pair.head], keys).filter(({ role }) => role === 'timed');
+  const bySide = Map.groupBy(runs, ({ cellKey, sweepId }) => `${sweepId} ${cellKey}`);
+  return cells.map(({ cell }) => {
+    const [base = [], head = []] = [pair.base, pair.head].map((side) => bySide.get(`${side} ${cell.key}`));
+    return pairedCell(cell, base, head, capacityOf(cell.key), roundSOf(cell.key));
+  });
+}
+
+/** @param roundS wall time of another run of both sides, in seconds */
+export function pairedCell(
+  cell: KeyedCell,
+  base: PairedCell['base'],
+  head: PairedCell['head'],
+  capacity: number,
+  roundS: number,
+): PairedCell {
+  const sides = [base, head];
+  const isOver = sides.some((side) => newestRun(side)?.outcome.kind === 'failed' || !side.some(isMeasured));
+  return { cell, base, head, capacity, roundS, rounds: Math.min(...sides.map(highestRepeat)), isOver };
+}
+
+/** What a measurement will take at most, from the estimates of the plans and earlier runs. */
+export function costText(
+  sides: readonly PlannedSide[],
+  cells: readonly PairedCell[],
+  { maxRepeats, repeats }: Enough,
+  gpus: number,
+  budgetS: number | null,
+): string {
+  const seconds = (rounds: number): number =>
+    cells.reduce((sum, cell) => {
+      const left = Math.max(0, Math.min(rounds, cell.capacity) - cell.rounds);
+      return sum + left * cell.roundS;
+    }, 0) / gpus;
+  const toBuild = sides.flatMap(({ planned: { plan, program } }) =>
+    program.recordings === null ? plan.builds.filter(({ enginePath }) => enginePath === null) : [],
+  );
+  const least = toBuild.length * BUILD_ESTIMATE_S + seconds(repeats);
+  const all = toBuild.length * BUILD_ESTIMATE_S + seconds(Math.max(repeats, maxRepeats));
+  const most = Math.min(all, Math.max(least, budgetS ?? Infinity));
+  const runs = maxRepeats > repeats ? `${repeats} to ${maxRepeats} runs` : count(repeats, 'run');
+  const time = `about ${formatDuration(least)}${most > least ? `, at most ${formatDuration(most)}` : ''}`;
+  return `${count(cells.length, 'cell')}, ${runs} of each on both sides · ${time}`;
 }

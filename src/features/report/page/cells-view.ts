@@ -4,15 +4,15 @@ import { FLAG_LABELS } from '../../../records/run-flag.ts';
 import { count, formatNumber, formatPercent, intervalText } from '../../../terminal/numbers.ts';
 import { changeText } from '../../check/index.ts';
 import {
-  cellSparks,
   type CellWords,
-  cellWords,
   type FoundInCell,
   type Row,
-  rowsOf,
   SPARK_SWEEPS,
+  cellSparks,
+  cellWords,
+  findingAnchor,
+  rowsOf,
 } from './cell-rows.ts';
-import { findingAnchor } from './finding-words.ts';
 import type { ReportData } from './report-data.ts';
 import { type Markup, markup, shortened, shortRef } from '../../../html/markup.ts';
 import type { KeyedCell } from '../../../records/cell.ts';
@@ -30,8 +30,7 @@ export function cellsView(data: ReportData): Markup {
     rows.some((row) => show(row) !== null),
   );
   const metrics = [...new Set(cells.map(({ metric }) => metricOf(metric).label))].join(', ');
-  const against =
-    compare === null ? 'the reference level of each cell, what was last accepted' : shortRef(compare.baseRef);
+  const against = compare === null ? 'the last accepted level of each cell' : shortRef(compare.baseRef);
   const notes = [
     hasLevels ? `worst first: verdict and change against ${against}` : null,
     ...shared,

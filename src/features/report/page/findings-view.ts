@@ -5,19 +5,20 @@ import { reasonWords } from '../../../terminal/words.ts';
 import { changeText, firstOfEach, isShownWhole, levelText } from '../../check/index.ts';
 import { shiftText } from '../../compare/index.ts';
 import { CHANGE_WORDS } from '../../layers/index.ts';
-import { cellSparks, rowsByKey } from './cell-rows.ts';
 import {
+  type Change,
   aboutText,
   capitalized,
   cellLink,
+  cellSparks,
   cellsText,
-  type Change,
   commitLink,
   factList,
   factsOf,
   findingAnchor,
   namesOf,
-} from './finding-words.ts';
+  rowsByKey,
+} from './cell-rows.ts';
 import type { FindingLayers, ReportData } from './report-data.ts';
 
 const SHOWN_COMMITS = 10;

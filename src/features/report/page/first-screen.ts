@@ -1,6 +1,6 @@
 import { type Markup, markup, shortened, shortRef, withOptions } from '../../../html/markup.ts';
 import { metricOf } from '../../../records/metric.ts';
-import { median } from '../../../statistics/median.ts';
+import { median } from '../../../statistics/order-statistics.ts';
 import { count, formatPercent, intervalText, meanChangeText } from '../../../terminal/numbers.ts';
 import { shellLine } from '../../../text/shell-quote.ts';
 import {
@@ -15,17 +15,17 @@ import {
   standingOf,
 } from '../../check/index.ts';
 import type { ComparedCell } from '../../compare/index.ts';
-import { rowsByKey } from './cell-rows.ts';
 import {
+  type Fact,
   aboutText,
   capitalized,
   cellsText,
   commitLink,
-  type Fact,
   factList,
   factsOf,
   namesOf,
-} from './finding-words.ts';
+  rowsByKey,
+} from './cell-rows.ts';
 import type { ReportData } from './report-data.ts';
 
 /** Content of the first screen. */
@@ -54,7 +54,7 @@ export function storyOf(data: ReportData): Story {
     headline: [capitalized(series.headline), ''],
     lead:
       series.judgedBy === 'first'
-        ? markup`There is no sweep before this one to compare it with. The next sweep of this matrix and branch will be.`
+        ? markup`This is the first sweep of this matrix and branch. bench compares the next one with it.`
         : markup`${detectableText(data)}`,
     facts: [],
     commands: [],

@@ -5,7 +5,7 @@ import type { Environment } from '../../../records/environment.ts';
 import type { MetricId } from '../../../records/metric.ts';
 import type { CellKey } from '../../../records/scalars.ts';
 import type { Sweep } from '../../../records/sweep.ts';
-import type { Forge } from '../../../tools/git/forge.ts';
+import type { Forge } from '../../../tools/git/git.ts';
 import type { CheckedFinding, CheckedSeries } from '../../check/index.ts';
 import type { ParetoOutput } from '../../choose/index.ts';
 import type { Comparison } from '../../compare/index.ts';

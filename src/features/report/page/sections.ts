@@ -3,10 +3,9 @@ import { ENVIRONMENT_FIELDS } from '../../../judge/compare/differences.ts';
 import { metricOf } from '../../../records/metric.ts';
 import { withCells } from '../../../terminal/cell-columns.ts';
 import { formatNumber, formatPercent } from '../../../terminal/numbers.ts';
-import { cellLabel } from '../../../text/cell-label.ts';
+import { cellLabel } from '../../../records/cell-label.ts';
 import { choiceColumns, RATIO, tallyText } from '../../choose/index.ts';
-import { type Row, cellWords, isChange, rowsByKey } from './cell-rows.ts';
-import { cellLink, namesOf } from './finding-words.ts';
+import { type Row, cellLink, cellWords, isChange, namesOf, rowsByKey } from './cell-rows.ts';
 import type { EnvironmentChange, ReportData } from './report-data.ts';
 
 /** A heat map with models and precisions as rows and shapes and options as columns. Needs no script. */
@@ -123,7 +122,7 @@ function tallies({ precisions }: Pareto): Markup | null {
   })}</ul>`;
 }
 
-/** The machines and environments of the sweeps, and what changed in which sweep; null if nothing is known. */
+/** The environment of the numbers and its changes by sweep; null if unknown. */
 export function environmentView({ environments, environmentChanges, sweeps, cells }: ReportData): Markup | null {
   const known = environments
     .map((environment) =>

@@ -1,11 +1,20 @@
-import { median } from '../../../statistics/median.ts';
+import * as z from 'zod';
+
+import { SEARCH_AXES } from '../../../judge/latency-search.ts';
+import {
+  type OutputOf,
+  count as countSchema,
+  id,
+  output as outputSchema,
+  provenance as provenanceSchema,
+} from '../../../records/output-parts.ts';
 import type { Sweep } from '../../../records/sweep.ts';
+import { median } from '../../../statistics/order-statistics.ts';
 import type { Look } from '../../../terminal/look.ts';
 import { count, formatMs, formatPercent } from '../../../terminal/numbers.ts';
 import { dotted, wrapHanging, wrapWords } from '../../../terminal/text-width.ts';
 import { printable } from '../../../text/printable.ts';
-import type { SearchOutput } from './output.ts';
-import type { SearchedGroup, SearchRuns } from './search-runs.ts';
+import type { SearchRuns, SearchedGroup } from './search-runs.ts';
 
 type Group = SearchOutput['groups'][number];
 
@@ -131,7 +140,7 @@ function groupLines(group: Group, output: SearchOutput, { columns, style }: Look
     measured.length === 0 ? '' : `measured: ${measured.map(pointText).join(', ')}`,
   ].filter((line) => line !== '');
   const warnings = [
-    ...(isMonotone ? [] : [`latency does not grow with ${axis}: all above the answer were measured`]),
+    ...(isMonotone ? [] : [`latency does not grow with ${axis}: bench measured all larger values`]),
     ...measured
       .filter(({ state }) => state === 'lost')
       .map(({ at }) => `${axis} ${at} could not be measured: see \`bench show ${sweepId?.slice(0, 8) ?? ''}\``),
@@ -143,10 +152,54 @@ function placeText({ isClose, limitedMs, runs }: Point, { maxLatencyMs }: Search
   const share = (1 - (limitedMs ?? 0) / maxLatencyMs) * 100;
   const side = share < 0 ? 'over' : 'below';
   const single = runs === 1 ? `, by a single run${isClose ? ': too near to be sure' : ''}` : '';
-  const close = isClose && runs > 1 ? ', nearer than its runs can tell: their median decided' : '';
+  const close = isClose && runs > 1 ? ', too close for its runs to tell: their median decided' : '';
   return `${formatMs(limitedMs)}, ${formatPercent(Math.abs(share), false)} ${side} the limit${single}${close}`;
 }
 
 function pointText({ at, runs, state }: Point): string {
   return state === 'lost' ? `${at} failed` : `${at} ${state === 'open' ? 'is open' : state} (${count(runs, 'run')})`;
 }
+
+const point = z.strictObject({
+  key: id,
+  label: z.string(),
+  at: countSchema.describe('Batch or number of streams'),
+  state: z
+    .enum(['holds', 'misses', 'open', 'lost', 'notMeasured'])
+    .describe('open: needs more runs; lost: its runs failed'),
+  isClose: z.boolean().describe('True if run noise hides the difference to the limit: the median decided'),
+  limitedMs: z.number().nullable().describe('Median of the limited latency over the runs'),
+  runs: countSchema,
+  knownRuns: countSchema.describe('How many of these runs come from other sweeps'),
+});
+
+export const search = outputSchema('bench choose --search --json', {
+  sweepId: id.nullable().describe('Null for a dry run, or if no new run was needed'),
+  provenance: provenanceSchema,
+  limits: z.strictObject({
+    maxLatencyMs: z.number(),
+    metric: z.enum(['median', 'p99']),
+    surePercent: z.number(),
+    maxRuns: countSchema.nullable(),
+  }),
+  axis: z.enum(SEARCH_AXES),
+  groups: z.array(
+    z.strictObject({
+      label: z.string().describe('Label of its smallest cell'),
+      model: z.string(),
+      precision: z.string(),
+      isComplete: z.boolean(),
+      isMonotone: z.boolean().describe('False if a larger point had a lower latency than a smaller one'),
+      highest: point.nullable().describe('The highest point found within the limit'),
+      points: z.array(point),
+    }),
+  ),
+  runs: z.strictObject({
+    made: countSchema,
+    known: countSchema.describe('Reused runs from other sweeps of the same commit and machine'),
+    expected: countSchema.describe('Expected number of runs if no point is near the limit'),
+    product: countSchema.describe('Number of runs without a search: all cells, maximum repeats'),
+  }),
+});
+
+type SearchOutput = OutputOf<typeof search>;

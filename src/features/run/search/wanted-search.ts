@@ -11,7 +11,7 @@ import type { SweepOptions } from '../command.ts';
 import { searchOutput, searchText } from './search-report.ts';
 import { SearchRuns, searchGroups } from './search-runs.ts';
 import { type LatencySearch, SEARCH_AXES } from '../../../judge/latency-search.ts';
-import { PAST_WINDOW_NIGHTS } from '../../../judge/past-values.ts';
+import { PAST_WINDOW_NIGHTS } from '../../../judge/run-noise.ts';
 import type { Machine } from '../../../machine/machine.ts';
 import type { Plan } from '../../../records/plan.ts';
 import type { Sweep } from '../../../records/sweep.ts';

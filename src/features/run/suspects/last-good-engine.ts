@@ -1,24 +1,26 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-import { sha256OfFile } from '../../../artefacts/files.ts';
-import { chooseProgram } from '../../../cli/program.ts';
+import { sha256OfFile } from '../../../files/files.ts';
 import type { Io } from '../../../cli/io.ts';
+import { chooseProgram } from '../../../cli/program.ts';
 import type { CachedEngine, EngineCache } from '../../../engines/engine-cache.ts';
 import { timedRunOf } from '../../../judge/adaptive-repeats.ts';
-import { LoadedLibrary } from '../../../machine/loaded-library.ts';
+import type { Candidate } from '../../../judge/gate/evidence.ts';
+import { pairsNeeded } from '../../../judge/gate/judge-pairs.ts';
+import { LoadedLibrary } from '../../../machine/host-facts.ts';
+import type { ConfirmBudget } from '../../../records/gated-metric.ts';
 import type { PlannedRun } from '../../../records/plan.ts';
 import type { BuildId, CellKey } from '../../../records/scalars.ts';
 import type { Sweep } from '../../../records/sweep.ts';
-import { readStoredPlan, type StoredPlan } from '../../../run/stored-plan.ts';
+import { type StoredPlan, readStoredPlan } from '../../../run/stored-plan.ts';
 import type { SweepContext } from '../../../run/sweep-context.ts';
-import { cellRunsOf } from '../../../store/runs/cell-runs.ts';
 import type { StoreDatabase } from '../../../store/file/open.ts';
+import { cellRunsOf } from '../../../store/runs/cell-runs.ts';
 import { planOf } from '../../../store/sweeps/sweeps.ts';
 import { printable } from '../../../text/printable.ts';
 import type { TrtexecProgram } from '../../../trtexec/program/find-trtexec.ts';
-import { recordedRuns } from '../../../trtexec/replay/check-plan.ts';
-import { readRecordingSet } from '../../../trtexec/replay/recording-set.ts';
+import { readRecordingSet, recordedRuns } from '../../../trtexec/replay/recording-set.ts';
 
 /** The program that runs an engine, and the run planned for it. */
 export interface EngineProgram {
@@ -43,10 +45,7 @@ export async function keptEngine(
 ): Promise<CachedEngine | string> {
   const name = `the engine of sweep ${sweepId.slice(0, 8)}${startedAt === null ? '' : ` of ${startedAt.slice(0, 10)}`}`;
   if (buildId === null) return `${name} is not known`;
-  const found = await cache.findBuild(buildId);
-  if (found !== null) return found;
-  const since = (await cache.index.read()).gone[buildId];
-  return since === undefined ? `${name} is not in the cache any more` : `${name} is gone since ${since.slice(0, 10)}`;
+  return (await cache.findBuild(buildId)) ?? `${name} is not in the cache any more`;
 }
 
 /**
@@ -118,4 +117,50 @@ export function withProgram(worker: SweepContext, { isOther, program }: EnginePr
   // The library that this program loads is not that of the sweep.
   const library = worker.library === null ? null : new LoadedLibrary();
   return { ...worker, library, program: wrapper === undefined ? program : { ...program, wrapper } };
+}
+
+/** A cell to measure in pairs, for itself or for its group. */
+export interface Suspect extends Omit<Candidate, 'cellKeys' | 'group'> {
+  readonly cellKey: CellKey;
+  /** Whether it is measured regardless of the budget. */
+  readonly isSure: boolean;
+}
+
+const DEFAULT_BUDGET: ConfirmBudget = { kind: 'share', percent: 10 };
+/** Number of suspects that get five pairs regardless of the budget. */
+const SURE_SUSPECTS = 3;
+const WARM_UPS = 2;
+
+/** @param sweepS duration of the sweep in seconds */
+export function confirmBudgetS(stated: ConfirmBudget | null, sweepS: number): number {
+  const budget = stated ?? DEFAULT_BUDGET;
+  return budget.kind === 'time' ? budget.seconds : (budget.percent / 100) * sweepS;
+}
+
+/**
+ * Suspects in the order of the candidates; those left out before come first. A cell of several candidates is measured
+ * once.
+ * @param carriedOver cells with an open finding that was never measured in pairs
+ * @param runS duration of a run of a cell in seconds
+ */
+export function chooseSuspects(
+  candidates: readonly Candidate[],
+  carriedOver: ReadonlySet<CellKey>,
+  budgetS: number,
+  runS: (cellKey: CellKey) => number,
+) {
+  const isCarriedOver = ({ cellKeys }: Candidate): boolean => cellKeys.some((key) => carriedOver.has(key));
+  const inOrder = [...candidates.filter(isCarriedOver), ...candidates.filter((candidate) => !isCarriedOver(candidate))];
+  const all = new Map<CellKey, Omit<Suspect, 'isSure'>>();
+  for (const { cellKeys, group: _, ...candidate } of inOrder) {
+    for (const cellKey of cellKeys) if (!all.has(cellKey)) all.set(cellKey, { ...candidate, cellKey });
+  }
+  let leftS = budgetS;
+  const suspects = [...all.values()].map((suspect, place): Suspect & { readonly fits: boolean } => {
+    const { count } = pairsNeeded(suspect);
+    leftS -= (2 * count + WARM_UPS) * runS(suspect.cellKey);
+    const isSure = place < SURE_SUSPECTS;
+    return { ...suspect, isSure, fits: isSure || leftS >= 0 };
+  });
+  return { chosen: suspects.filter(({ fits }) => fits), leftOut: suspects.filter(({ fits }) => !fits) };
 }

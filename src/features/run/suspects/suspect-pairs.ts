@@ -1,9 +1,17 @@
 import type { Io } from '../../../cli/io.ts';
-import type { LiveProgress } from '../../../cli/live-progress.ts';
+import type { LiveProgress } from '../../../run/live-progress.ts';
 import type { EngineCache } from '../../../engines/engine-cache.ts';
 import { type JudgedSweep, judgedSweep } from '../../check/index.ts';
-import { type Suspect, chooseSuspects, confirmBudgetS } from './choose-suspects.ts';
-import { buildOf, keptEngine, programOf, recordedProblem, withProgram } from './last-good-engine.ts';
+import {
+  type Suspect,
+  buildOf,
+  chooseSuspects,
+  confirmBudgetS,
+  keptEngine,
+  programOf,
+  recordedProblem,
+  withProgram,
+} from './last-good-engine.ts';
 import { plannedRunS, timedRunOf } from '../../../judge/adaptive-repeats.ts';
 import type { PairResult } from '../../../judge/gate/evidence.ts';
 import {
@@ -15,9 +23,8 @@ import {
   sideOf,
   wantedRuns,
 } from '../../../judge/gate/judge-pairs.ts';
-import { gatedMetricOf } from '../../../records/gated-metric.ts';
+import { type PlannedPairs, gatedMetricOf } from '../../../records/gated-metric.ts';
 import type { PlannedRun } from '../../../records/plan.ts';
-import type { PlannedPairs } from '../../../records/gate-settings.ts';
 import type { CellKey } from '../../../records/scalars.ts';
 import type { Sweep } from '../../../records/sweep.ts';
 import { runIdOf } from '../../../run/measure-run.ts';
@@ -30,8 +37,7 @@ import { sweepWallS } from '../../../store/runs/time-estimates.ts';
 import { seriesUntil } from '../../../store/sweeps/find-sweeps.ts';
 import { plannedPairsOf, findSweep, planOf } from '../../../store/sweeps/sweeps.ts';
 import { count, formatDuration, formatPercent } from '../../../terminal/numbers.ts';
-import { printable } from '../../../text/printable.ts';
-import { shortList } from '../../../text/short-list.ts';
+import { printable, shortList } from '../../../text/printable.ts';
 import { parseTensorrtVersion } from '../../../text/version.ts';
 import { Dialect } from '../../../trtexec/arguments/dialect.ts';
 import { profileArgs } from '../../../trtexec/arguments/run-args.ts';
@@ -210,7 +216,8 @@ export class SweepSuspects implements SuspectPairs {
     const earlier = readStoredPlan(planOf(db, lastGood.sweepId));
     const unrecorded =
       recordedProblem(stored, cellKey, needed) ?? (earlier === null ? null : recordedProblem(earlier, cellKey, needed));
-    const missing = [newest, good, unrecorded].find((each) => typeof each === 'string');
+    const shared = timedRunOf(stored.plan, cellKey)?.neighbor && 'another model runs next to it';
+    const missing = [newest, good, unrecorded, shared].find((each) => typeof each === 'string');
     return { ...planned, problem: typeof missing === 'string' ? missing : null };
   }
 
@@ -306,7 +313,7 @@ function pairText(
   }
   const words: Readonly<Record<PairResult['outcome'], string>> = {
     confirmed: `${inPairs}: the engine`,
-    buildLuck: `${inPairs}, and both are made of the same sources: build luck`,
+    buildLuck: `${inPairs}, and both have the same build inputs: build luck`,
     machine: `${good} is as slow now: ${where}, not the engine`,
     cleared: `no difference to ${good} (${change} in ${pairs} pairs): recovered`,
     notComparable: `not compared with ${good}: ${planned.problem ?? 'it does not load, or too few of its runs could be used'}`,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
-import { chooseSuspects, confirmBudgetS } from '../../../../src/features/run/suspects/choose-suspects.ts';
-import type { Candidate } from '../../../../src/judge/gate/verdict.ts';
+import { chooseSuspects, confirmBudgetS } from '../../../../src/features/run/suspects/last-good-engine.ts';
+import type { Candidate } from '../../../../src/judge/gate/evidence.ts';
 
 function candidate(cellKeys: readonly string[], stated: Partial<Candidate> = {}): Candidate {
   return {

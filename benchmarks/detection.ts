@@ -1,0 +1,71 @@
+import { findChangePoints } from '../src/judge/history/lasting-changes.ts';
+import type { CellHistory } from '../src/judge/history/noise.ts';
+import { type LabelledHistory, packedCells, packedHistories } from './detection/labelled.ts';
+import { ourAlarms, ourNightAlarms, ourVerdicts } from './detection/ours.ts';
+import { Random } from './detection/random.ts';
+import { scoreCells, scoreHistories, scoreNights } from './detection/score.ts';
+import { simulateHistories } from './detection/simulate.ts';
+import { absolute, type Benchmark, type Row } from './row.ts';
+import { medianTimesMs, timedMs } from './timing.ts';
+
+const PASSES = 9;
+
+/** Our detectors on the packed data, and how fast they are. `node benchmarks/detection.ts SEED` scores them on histories made anew. */
+export const detection: Benchmark = {
+  name: 'detection',
+  run: async () => {
+    const { nightly, whole } = scoresOf(packedHistories('synthetic-dev'));
+    const cells = packedCells();
+    return [
+      absolute('histories seen whole', whole.f1, ' F1', { atLeast: 0.93 }),
+      absolute('night by night', nightly.f1, ' F1', { atLeast: 0.9 }),
+      absolute('two commits', scoreCells(cells, ourVerdicts(cells)).f1, ' F1', { atLeast: 0.95 }),
+      ...(await timeRows(180, 60, 100, 0.2)),
+      ...(await timeRows(5000, 250, 5, 60)),
+    ];
+  },
+};
+
+function scoresOf(histories: readonly LabelledHistory[]) {
+  return {
+    whole: scoreHistories(histories, ourAlarms(histories)),
+    nightly: scoreNights(histories, ourNightAlarms(histories)),
+  };
+}
+
+/** A history without a change, and one that changes every so many nights; one pass looks at each so many times. */
+async function timeRows(nights: number, every: number, count: number, atMost: number): Promise<Row[]> {
+  const repeated = (history: CellHistory) => async (): Promise<number> => {
+    const pass = (): void => {
+      for (let i = 0; i < count; i += 1) findChangePoints(history);
+    };
+    return (await timedMs(pass)) / count;
+  };
+  const { changing, steady } = await medianTimesMs(
+    { steady: repeated(madeHistory(nights, null)), changing: repeated(madeHistory(nights, every)) },
+    PASSES,
+  );
+  return [
+    absolute(`${nights} nights without a change`, steady, ' ms', { atMost }),
+    absolute(`${nights} nights with changes`, changing, ' ms', { atMost }),
+  ];
+}
+
+/** 1 % of noise; with `every`, the level moves by 3 % every so many nights. */
+export function madeHistory(count: number, every: number | null): CellHistory {
+  const random = new Random(count + (every ?? 0));
+  const nights = Array.from({ length: count }, (_, night) => night);
+  return {
+    nights,
+    values: Float64Array.from(nights, (night) => {
+      const level = every === null ? 0 : 0.03 * (Math.floor(night / every) % 3);
+      return Math.exp(level + 0.01 * random.normal());
+    }),
+    clock: nights.map(() => 1980),
+  };
+}
+
+if (import.meta.main) {
+  const [seed = 1] = process.argv.slice(2).map(Number);
+  process.stdout.write(`${JSON.stringify(scoresOf(simulateHistories(seed)), null, 1)}\n`);
+}

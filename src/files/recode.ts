@@ -1,0 +1,111 @@
+import { type Duplex, Readable, Transform, pipeline } from 'node:stream';
+import { createGunzip, createZstdDecompress } from 'node:zlib';
+
+import { filterThrough, isInstalled } from '../process/ask.ts';
+
+const HEAD_BYTES = 6;
+
+/** Archives that Node cannot unpack: their first bytes, the program that can, and its package. */
+const FOREIGN_ARCHIVES = [
+  { program: 'xz', magic: [0xfd, 0x37, 0x7a, 0x58, 0x5a], from: 'xz-utils' },
+  { program: 'bzip2', magic: [0x42, 0x5a, 0x68], from: 'bzip2' },
+] as const;
+
+/** The missing program that would unpack the data, and its package; null if bench can read the data. */
+export function lackingUnpacker(head: Buffer): { program: string; from: string } | null {
+  const found = foreignArchive(head);
+  return found === undefined || isInstalled(found.program) ? null : found;
+}
+
+function foreignArchive(head: Buffer) {
+  return FOREIGN_ARCHIVES.find(({ magic }) => begins(head, magic));
+}
+
+/**
+ * Content as UTF-8. Unpacks gzip and Zstandard, and xz and bzip2 if their programs exist. Reads UTF-16 with a byte
+ * order mark, as PowerShell redirects it, and without one.
+ */
+export async function* recoded(source: AsyncIterable<Buffer>, mayBeArchive = true): AsyncGenerator<Buffer> {
+  const chunks = source[Symbol.asyncIterator]();
+  try {
+    const first = await chunks.next();
+    if (first.done === true) return;
+    const head = first.value.subarray(0, HEAD_BYTES);
+    const archive = mayBeArchive ? unpackerOf(head) : null;
+    const decoder = archive ?? decoderOf(first.value);
+    const all = withRest(first.value, chunks);
+    if (decoder === null) {
+      yield* all;
+      return;
+    }
+    const unpacked = pipeline(Readable.from(all, { objectMode: false }), decoder, () => {
+      // The reader below throws the error.
+    });
+    // An archive may contain UTF-16, but not another archive.
+    if (archive === null) yield* unpacked;
+    else yield* recoded(unpacked, false);
+  } finally {
+    await chunks.return?.();
+  }
+}
+
+async function* withRest(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+  yield first;
+  for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
+}
+
+const GZIP = [0x1f, 0x8b, 0x08] as const;
+const ZSTANDARD = [0x28, 0xb5, 0x2f, 0xfd] as const;
+
+function unpackerOf(head: Buffer): Duplex | null {
+  if (begins(head, GZIP)) return createGunzip();
+  if (begins(head, ZSTANDARD)) return createZstdDecompress();
+  const foreign = foreignArchive(head);
+  return foreign === undefined ? null : filterThrough(foreign.program, ['-dc']);
+}
+
+function decoderOf(head: Buffer): Transform | null {
+  // Other files may begin with the same two bytes, so the second character must be Latin.
+  if (begins(head, [0xff, 0xfe]) && head[2] !== 0 && head[3] === 0) return fromUtf16('utf-16le');
+  if (begins(head, [0xfe, 0xff]) && head[2] === 0 && head[3] !== 0) return fromUtf16('utf-16be');
+  if (isUnmarkedUtf16(head, 1)) return fromUtf16('utf-16le');
+  if (isUnmarkedUtf16(head, 0)) return fromUtf16('utf-16be');
+  return null;
+}
+
+const MOST_CHARACTERS = 2048;
+const LEAST_CHARACTERS = 16;
+/** Less than 1, because a path may be in another script. */
+const LATIN_SHARE = 0.9;
+
+/** @param zeroAt index of the NUL byte of a Latin character: 1 for little endian, 0 for big endian */
+function isUnmarkedUtf16(head: Buffer, zeroAt: 0 | 1): boolean {
+  const characters = Math.min(head.length >> 1, MOST_CHARACTERS);
+  if (characters < LEAST_CHARACTERS) return false;
+  let latin = 0;
+  for (let at = 0; at < characters * 2; at += 2) {
+    if (head[at + zeroAt] === 0 && isText(head[at + 1 - zeroAt])) latin += 1;
+  }
+  return latin >= characters * LATIN_SHARE;
+}
+
+function isText(byte: number | undefined): boolean {
+  if (byte === undefined) return false;
+  return (byte >= 0x20 && byte < 0x7f) || byte === 0x09 || byte === 0x0a || byte === 0x0d;
+}
+
+function begins(head: Buffer, magic: readonly number[]): boolean {
+  return magic.every((byte, index) => head[index] === byte);
+}
+
+function fromUtf16(encoding: 'utf-16le' | 'utf-16be'): Transform {
+  const decoder = new TextDecoder(encoding);
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      done(null, Buffer.from(decoder.decode(chunk, { stream: true })));
+    },
+    flush(done) {
+      done(null, Buffer.from(decoder.decode()));
+    },
+  });
+}

@@ -1,0 +1,146 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { describe, expect, test } from 'vitest';
+
+import { parseSupportedClocks } from '../../src/machine/clock-lock.ts';
+import { coolDown } from '../../src/machine/cool-down.ts';
+import { containerImage, libraryVersion, numaNodeOf } from '../../src/machine/host-facts.ts';
+import { chooseClocks, readClockRequest, readCoolDown } from '../../src/machine/requests.ts';
+import { bench, ROOT } from '../support/bench.ts';
+import { GPU_TRTEXEC, GpuMachine } from '../support/gpu-machine.ts';
+import { stubMatrix } from '../support/stub.ts';
+
+describe('the image of a container', () => {
+  test.each([
+    [{}, null, null],
+    [{}, 'engine="podman-4.9"\nname="x"\nimage="docker.io/library/trt:24.10"\n', 'docker.io/library/trt:24.10'],
+    [{ CONTAINER_IMAGE: 'nvcr.io/nvidia/tensorrt:24.10-py3' }, 'image="other"', 'nvcr.io/nvidia/tensorrt:24.10-py3'],
+    [{ APPTAINER_CONTAINER: '/home/someone/trt.sif' }, null, 'trt.sif'],
+  ])('%j, %j', (env, containerenv, image) => {
+    expect(containerImage(env, containerenv)).toBe(image);
+  });
+});
+
+test('a GPU that is nowhere is on no NUMA node', () => {
+  expect(numaNodeOf('0000FFFF:FF:1F.7')).toBeNull();
+  expect(numaNodeOf('../../etc/passwd')).toBeNull();
+  expect(numaNodeOf(null)).toBeNull();
+});
+
+describe('the TensorRT library among the mappings of a process', () => {
+  const line = (path: string): string => `7f00-7f01 r--p 00000000 08:01 1234      ${path}\n`;
+
+  test.each([
+    ['/usr/lib/x86_64-linux-gnu/libnvinfer.so.10.6.0', '10.6.0'],
+    ['/usr/lib/libnvinfer.so.10.6.0 (deleted)', '10.6.0'],
+    // A wheel has no more in its name.
+    ['/venv/tensorrt_libs/libnvinfer.so.10', '10'],
+    ['/usr/lib/libnvinfer_plugin.so.10.6.0', null],
+    ['/data/libnvinfer.so.10.6.0.bak', null],
+  ])('%s', (path, version) => {
+    const maps = line('/usr/lib/libc.so.6') + line(path) + line('/usr/lib/libm.so.6');
+    expect(libraryVersion(maps)).toBe(version);
+  });
+});
+
+describe('what a clock request comes to', () => {
+  const supported = { memoryMhz: [3201], graphicsMhz: [1980, 1965, 1605, 1590, 345] };
+
+  test.each([
+    ['base', 'base'],
+    ['max', 'max'],
+    ['1590', 1590],
+    ['1590MHz', 1590],
+    ['0', null],
+    ['1590,1590', null],
+    ['', null],
+  ])('%j', (text, request) => {
+    expect(readClockRequest(text)).toBe(request);
+  });
+
+  test.each([
+    ['base', { bounds: 'tdp,tdp', limitMhz: null, memoryMhz: 3201, policy: 'locked base' }],
+    ['max', { bounds: '1980,1980', limitMhz: 1980, memoryMhz: 3201, policy: 'locked 1980 MHz' }],
+    [1590, { bounds: '1590,1590', limitMhz: 1590, memoryMhz: 3201, policy: 'locked 1590 MHz' }],
+  ] as const)('%s', (request, clocks) => {
+    expect(chooseClocks(request, supported, 'GPU 0')).toEqual(clocks);
+  });
+
+  test.each([
+    [1600, '1605 and 1590'],
+    [2000, '1980'],
+    [100, '345'],
+  ])('%i MHz is none: the nearest are said', (mhz, nearest) => {
+    expect(() => chooseClocks(mhz, supported, 'GPU 0')).toThrow(
+      `clocks of GPU 0: ${mhz} MHz is not one of its clocks: the nearest are ${nearest} MHz (it has 345 to 1980 MHz)`,
+    );
+  });
+
+  test('without a list only base can be asked for', () => {
+    const none = { memoryMhz: [], graphicsMhz: [] };
+    expect(() => chooseClocks('max', none, 'GPU 0')).toThrow('cannot be checked');
+    expect(() => chooseClocks(1590, none, 'GPU 0')).toThrow('cannot be checked');
+    expect(chooseClocks('base', none, 'GPU 0')).toMatchObject({ memoryMhz: null });
+  });
+
+  test('the list of an H200, and of a board with two memory clocks', () => {
+    const path = join(ROOT, 'test', 'fixtures', 'nvidia-smi', 'supported-clocks-h200.csv');
+    const h200 = parseSupportedClocks(readFileSync(path, 'utf8'));
+    expect(h200.memoryMhz).toEqual([3201, 2201]);
+    expect(h200.graphicsMhz).toHaveLength(110);
+    expect([h200.graphicsMhz[0], h200.graphicsMhz[1], h200.graphicsMhz.at(-1)]).toEqual([1980, 1965, 345]);
+    expect(parseSupportedClocks('405, 300\n5001, 1590\n5001, 300\n')).toEqual({
+      memoryMhz: [5001, 405],
+      graphicsMhz: [1590, 300],
+    });
+    expect(parseSupportedClocks('[N/A], [N/A]\n')).toEqual({ memoryMhz: [], graphicsMhz: [] });
+  });
+});
+
+const never = new AbortController().signal;
+
+/** What was waited for and told, by a clock and a thermometer of its own; the last temperature stays. */
+async function cooled(temperatures: readonly (number | null)[], maxC: number) {
+  const waits: number[] = [];
+  const notes: string[] = [];
+  const temperatureC = async () => temperatures[Math.min(waits.length, temperatures.length - 1)] ?? null;
+  const gpu = { temperatureC, onNote: (note: string) => notes.push(note) };
+  await coolDown({ kind: 'temperature', maxC }, gpu, never, async (ms) => waits.push(ms));
+  return { waits, notes };
+}
+
+describe('before a timed run', () => {
+  test('what can be asked for', () => {
+    expect(readCoolDown('10s')).toEqual({ kind: 'pause', seconds: 10 });
+    expect(readCoolDown('1.5m')).toEqual({ kind: 'pause', seconds: 90 });
+    expect(readCoolDown('45C')).toEqual({ kind: 'temperature', maxC: 45 });
+    expect(readCoolDown('45 °C')).toEqual({ kind: 'temperature', maxC: 45 });
+    for (const wrong of ['', '10', '5C', '300C', '-1s', '2h', 'cold']) {
+      expect(readCoolDown(wrong)).toBeNull();
+    }
+  });
+
+  test('it is waited until the GPU is cool enough', async () => {
+    expect(await cooled([61, 52, 45], 45)).toEqual({ waits: [1000, 1000], notes: [] });
+    expect(await cooled([40], 45)).toEqual({ waits: [], notes: [] });
+  });
+
+  test('one that stays warm is waited for five minutes', async () => {
+    const { notes, waits } = await cooled([70], 45);
+    expect(waits.reduce((sum, ms) => sum + ms, 0)).toBe(300_000);
+    expect(notes).toEqual(['the GPU is still at 70 °C after 5 min: measured anyway']);
+  });
+
+  test('of each timed run, and of no build', async () => {
+    const machine = new GpuMachine(1);
+    const matrix = stubMatrix(machine.folder, ['repeats: 1', 'coolDown: 0.7s']);
+    const db = join(machine.folder, 'bench.sqlite');
+    const args = ['run', matrix, '--trtexec', GPU_TRTEXEC, '--db', db, '--no-telemetry'];
+    expect((await bench(args, { env: machine.env })).code).toBe(0);
+    const [build, first, second] = machine.spans;
+    expect(build?.role).toBe('build');
+    expect((first?.startMs ?? 0) - (build?.endMs ?? 0)).toBeGreaterThanOrEqual(700);
+    expect((second?.startMs ?? 0) - (first?.endMs ?? 0)).toBeGreaterThanOrEqual(700);
+  });
+});
