@@ -108,7 +108,7 @@ export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
   return exitCode;
 }
 
-/** The common options may precede the command, too; the command receives them. */
+/** Moves common options from the front of a command line behind its command. */
 function behindCommand(argv: readonly string[], program: CommandUnknownOpts): string[] {
   const common = program.commands
     .flatMap(({ options }) => options)

@@ -14,7 +14,7 @@ import { folderFiles } from './run-files.ts';
 import { RUN_MANIFEST_VERSION, type RunManifest, parseRunManifest } from './run-manifest.ts';
 
 const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 3 } };
-/** Below this a stream costs more than it saves in memory. */
+/** Below this size a stream costs more time than it saves memory. */
 const SMALL_BYTES = 1 << 20;
 
 export function manifestText(manifest: RunManifest): string {

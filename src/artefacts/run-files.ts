@@ -46,7 +46,7 @@ export class RunFiles {
     return new RunFiles(folder, await folderFiles(folder), new Map(), signal);
   }
 
-  /** @param stored bytes of all files by real name, already read */
+  /** @param stored bytes of all files by real name, which the caller has already read */
   static read(folder: string, stored: ReadonlyMap<string, Buffer>): RunFiles {
     const files = new Map<string, string>();
     for (const name of stored.keys()) addName(files, name);

@@ -99,7 +99,7 @@ const runManifestSchema = z.object({
   signal: z.string().nullable().default(null),
   timedOut: z.boolean().default(false),
   limit: timeLimitSchema.nullable().default(null),
-  /** How the process next to it ended before it did; null if that did not, or there was none. */
+  /** How the neighbor process ended, if it ended first; null otherwise, and without a neighbor. */
   neighborEnded: z.string().nullable().default(null),
   /** Attempt number, from 1, counting interrupted ones. Null: unknown. */
   attempt: z.number().int().min(1).nullable().default(null),

@@ -57,7 +57,7 @@ function percentUpTo(most: number): (text: string) => number {
   }, 'must be a percentage above 0, such as 1 or 0.5.');
 }
 
-/** Of a change, which may exceed 100 %. */
+/** The percentage of a change, which may exceed 100 %. */
 export const positivePercent = percentUpTo(Number.MAX_VALUE);
 
 const sharePercent = percentUpTo(100);

@@ -61,7 +61,7 @@ export class EngineCache {
     this.timing = new TimingCaches(folder);
   }
 
-  /** Everything that looks at or makes an engine of this name happens in here, one at a time over all processes. */
+  /** Runs all work that reads or makes an engine of this name, one at a time across processes. */
   async hold<Result>(name: string, waiting: LockWait, work: () => Promise<Result>): Promise<Result> {
     await this.prepare();
     return this.uses.hold(name, waiting, work);
@@ -218,7 +218,7 @@ export class EngineCache {
     }
   }
 
-  /** @throws UsageError for a folder that cannot be written */
+  /** @throws UsageError if the folder cannot be written */
   async prepare(): Promise<void> {
     try {
       await makeOwnFolder(this.folder);

@@ -183,7 +183,7 @@ export class EngineUses {
     this.folder = folder;
   }
 
-  /** @throws InterruptedError when the wait is broken off */
+  /** @throws InterruptedError when the wait is interrupted */
   async hold<Result>(name: string, waiting: LockWait, work: () => Promise<Result>): Promise<Result> {
     const lock = await acquire(this.pathOf(name, LOCK), waiting);
     this.held.add(name);

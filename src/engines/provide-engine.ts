@@ -85,9 +85,9 @@ async function intactEngine(
 }
 
 /**
- * What happens to a cached engine after a run. One that trtexec could not load, though its bytes are those
- * that were built, is moved aside: the next sweep builds it anew, and the other runs of this one, which would fail
- * equal, are left out. A given or a frozen engine stays where it is.
+ * State of a cached engine after a run. If trtexec could not load it although its content is unchanged, bench moves it
+ * aside. The next sweep then builds it again, and the other runs of this sweep are skipped, because they would fail
+ * equally. A given or frozen engine stays.
  */
 async function engineAfterRun(
   { cache, onEvent, plan, program }: SweepContext,

@@ -36,7 +36,10 @@ export interface TimingCopy {
   readonly sha256: string | null;
 }
 
-/** One timing cache per GPU model and version. A build writes a copy, which replaces it on success. */
+/**
+ * Keeps one timing cache per GPU model and TensorRT version. A build writes a copy, which replaces the cache on
+ * success.
+ */
 export class TimingCaches {
   private readonly folder: string;
 
@@ -55,7 +58,10 @@ export class TimingCaches {
     return { path: to, sha256: null };
   }
 
-  /** Replaces the shared cache after a successful build. Of two concurrent ones the last stays; a mixed one is not used. */
+  /**
+   * Replaces the shared cache after a successful build. Of two concurrent copies, the last one stays; a cache that does
+   * not match its note is not used.
+   */
   async takeIn(timedOn: TimedOn, copy: TimingCopy): Promise<void> {
     if (sizeOf(copy.path) === 0) return;
     const name = nameOf(timedOn);
@@ -99,7 +105,7 @@ export class TimingCaches {
   }
 }
 
-/** What the note next to a timing cache says of a file with these bytes; null: nothing. */
+/** The note next to a timing cache, if it describes a file with these bytes; otherwise null. */
 export function timingNoteOf(path: string, sha256: string): TimingCacheNote | null {
   const notes = [`${path}.json`, path.replace(/\.cache$/, '.json')].map((file) => readJson(file, noteSchema));
   return notes.find((note) => note?.sha256 === sha256) ?? null;

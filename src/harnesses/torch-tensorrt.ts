@@ -18,8 +18,8 @@ const COMMENT = /^\s*#\s*(.*)$/;
 const ROWS = ['Mean', 'Median', 'Min', 'Max', 'P90', 'P95', 'P99'] as const;
 
 /**
- * What the conversion logs of each engine that it builds, from `torch_tensorrt.dynamo.conversion._TRTInterpreter`. A graph
- * that is not converted as a whole becomes several engines: of these the sum counts.
+ * Metrics from the conversion's log of each engine, printed by `torch_tensorrt.dynamo.conversion._TRTInterpreter`. If a
+ * graph becomes several engines, their sum counts.
  */
 const CONVERSION = [
   [customMetric('networkConstruction', 'lower', 's'), /TRT INetwork construction elapsed time: (\S+)/g, secondsOf],
@@ -94,7 +94,7 @@ function conversionIn(text: string): HarnessValue[] {
   });
 }
 
-/** `0:01:12.345678`, as Python prints a duration. */
+/** Parses a duration as Python prints it: `0:01:12.345678`. */
 function secondsOf(text: string): number {
   return text.split(':').reduce((seconds, part) => 60 * seconds + Number(part), 0);
 }

@@ -147,7 +147,7 @@ export const trtllmBenchDriver = defineHarness({
   ownArgs: ['--model', '--model_path', '--dataset', '--report_json', '--backend'],
   started: (settings, { hashes, resolve }) => ({
     ...(settings.mode === 'latency' ? { metric: REQUEST_LATENCY } : {}),
-    // Expert parallelism splits the ranks of tensor parallelism again.
+    // Expert parallelism reuses the ranks of tensor parallelism.
     gpus: Number(settings.tp ?? 1) * Number(settings.pp ?? 1),
     identity: {
       mode: settings.mode,

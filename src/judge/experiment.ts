@@ -117,7 +117,8 @@ function meanRuns(evidence: readonly Evidence[]): ComparedRuns {
 }
 
 /**
- * The runs of A and B of one cell, and which do not count. Flags that bar B from baselines do not exclude its runs here.
+ * The runs of A and B of one cell, and those that do not count. Flags that make B ineligible for baselines are ignored,
+ * because the experiment sets them.
  */
 export function abSides(cell: KeyedCell, bKey: string, requested: MetricId | null, runs: readonly CellRun[]) {
   const metric = gateMetric(requested, cell);

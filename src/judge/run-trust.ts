@@ -20,7 +20,7 @@ export function leftOutFor<Flag extends Pick<RunFlag, 'id' | 'effect'>>(
   return flags.find(({ effect, id }) => effect === 'excluded' || effect === 'barred' || id === 'contended') ?? null;
 }
 
-/** Whether the host sometimes failed to feed the GPU: the throughput is then not what the engine allows. */
+/** Whether the host sometimes failed to feed the GPU. The throughput is then below what the engine allows. */
 export function isStarved({ flags }: { readonly flags: readonly Pick<RunFlag, 'id' | 'effect'>[] }): boolean {
   return flags.some(({ id, effect }) => id === 'hostBound' && effect === 'widened');
 }

@@ -51,7 +51,7 @@ export function summarizeCells(
       latencyMs: median(valuesOf(measured, 'latencyMs')),
       throughputQps,
       throughputFrom: isDerived ? ('medianLatency' as const) : ('counted' as const),
-      // A run of a starved host does not show the gain of a graph.
+      // Runs in which the host starved the GPU do not count, because they do not show the gain of a graph.
       runsQps: counted.length > 0 ? trustedQps : trusted.flatMap(({ derivedQps }) => derivedQps ?? []),
       itemsPerS: itemsPerS(cell.shapes, throughputQps),
       p99Ms: median(valuesOf(measured, 'p99Ms')),

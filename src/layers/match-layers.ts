@@ -7,7 +7,10 @@ export interface LayerMatch {
   readonly head: readonly LayerFacts[];
 }
 
-/** Matches layers by ONNX nodes, as each build chooses its own names and fusions. Each is in exactly one match. */
+/**
+ * Matches layers by ONNX nodes, because each build invents names and fuses differently. Each layer is in exactly one
+ * match.
+ */
 export function matchLayers(base: readonly LayerFacts[], ofHead: readonly LayerFacts[]): LayerMatch[] {
   // Layers are compared by identity, and both sides may contain the same object.
   const head = ofHead.map((layer) => ({ ...layer }));

@@ -87,7 +87,7 @@ export function releaseLeftClocks(env: EnvironmentVariables, say: (line: string)
   }
 }
 
-/** Under a lock: another process could lock the GPU again in between. */
+/** Holds a lock, because another process could lock the GPU again in between. */
 function releaseRecord(path: string, ask: AskNvidiaSmi, say: (line: string) => void): void {
   const guard = takeGuard(path);
   if (guard.kind !== 'taken') return;

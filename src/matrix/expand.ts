@@ -241,13 +241,13 @@ function applyExclude(file: MatrixFile, cells: readonly MatrixCell[], list: Mist
   return kept;
 }
 
-/** Its neighbor is the first cell of the model that `with` names in the same precision, excluded or not. */
+/** Adds the neighbor: the first cell of the model that `with` names in the same precision, excluded or not. */
 function withNeighbor(entry: MatrixCell, all: readonly MatrixCell[], list: MistakeList): MatrixCell {
   const { model, precision } = entry.cell;
   const name = entry.cell.axisFlags[NEIGHBOR];
   if (name === undefined || entry.harness !== null) return entry;
   const ofModel = all.filter(({ cell, harness }) => cell.model === name && harness === null);
-  // An engine that was given has the precision that it has.
+  // The precision of a given engine may be unstated: then any precision fits.
   const neighbor = ofModel.find(
     ({ cell }) => [precision, cell.precision].includes('unstated') || cell.precision === precision,
   );

@@ -119,11 +119,11 @@ export interface MatrixCell {
   readonly side?: { readonly pair: string; readonly marks: readonly RunMark[] };
   /** Number of repeats if it differs: for a cold start. */
   readonly repeats?: number;
-  /** Runs on the same GPU while this one is measured; its own neighbor does not. */
+  /** The cell that runs on the same GPU meanwhile. A neighbor has no neighbor. */
   readonly neighbor?: MatrixCell;
 }
 
-/** The cells, and those that run next to them. */
+/** The cells with their neighbors, each cell once. */
 export function withNeighbors(cells: readonly MatrixCell[]): MatrixCell[] {
   const all = [...cells, ...cells.flatMap(({ neighbor }) => neighbor ?? [])];
   return [...new Map(all.map((entry) => [entry.cell.key, entry])).values()];
@@ -175,7 +175,7 @@ export interface CellFields {
   readonly values: ReadonlyMap<string, FieldValue>;
   /** Fields that not every cell has: dimensions of the matrix, and options on axes. */
   readonly names: readonly string[];
-  /** Its words in tables, in lower case. */
+  /** The words of the cell in tables, in lower case. */
   readonly words: readonly string[];
 }
 

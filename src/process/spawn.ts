@@ -165,9 +165,9 @@ export interface Invocation {
   readonly gpus?: number;
   /** True while it is being measured, so that nothing may disturb it. */
   readonly isTimed?: boolean;
-  /** Runs inference on the same GPU meanwhile: see `spawnWithNeighbor`. */
+  /** A process that runs inference on the same GPU meanwhile: see `spawnWithNeighbor`. */
   readonly neighbor?: Pick<Invocation, 'args' | 'stdoutPath' | 'stderrPath'> & {
-    /** Another one than that of the measured process, with which that one's are ended. */
+    /** Differs from the mark of the measured process: everything with that mark is killed when that process ends. */
     readonly mark: string;
     readonly limits: PhaseLimits;
   };
@@ -187,7 +187,7 @@ export interface ProcessResult {
   readonly startProblem: string | null;
   readonly startedAt: Date;
   readonly wallS: number;
-  /** How its neighbor ended before it did; null if that did not. */
+  /** How its neighbor ended, if it ended first; otherwise null. */
   readonly neighborEnded?: string | null;
 }
 

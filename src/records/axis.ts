@@ -23,7 +23,7 @@ export const LOADERS = ['default', 'async'] as const;
 /** bench builds with `detailed`, so that layers have kernels; trtexec's default only gives names. */
 export const PROFILING_VERBOSITIES = ['detailed', 'layer_names_only', 'none'] as const;
 
-/** Among the flags of a cell: the model that runs next to it on its GPU. */
+/** The flag of a cell that names its neighbor, the model that runs on the same GPU. */
 export const NEIGHBOR = 'with';
 
 const same = (value: string): string => value;
@@ -108,7 +108,7 @@ export const NAMED_AXES = {
     },
     wordOf: (core, flags) => `dla${core}${flags['--allowGPUFallback'] === undefined ? '-alone' : ''}`,
   },
-  /** No flag: a second process. */
+  /** Starts a second process; not a flag of trtexec. */
   with: {
     flags: [NEIGHBOR],
     byDefault: 'none',

@@ -112,7 +112,7 @@ export function variablesOf(axisFlags: Cell['axisFlags']): Record<string, string
   );
 }
 
-/** Cells of one kind have similar noise: without a CUDA graph it includes host time, and a neighbor makes its own. */
+/** Cells of one kind have similar noise: without a CUDA graph it includes host time, and a neighbor adds noise. */
 export function noiseKindOf({ axisFlags, cudaGraph }: Pick<Cell, 'axisFlags' | 'cudaGraph'>): string {
   if (axisFlags[NEIGHBOR] !== undefined) return 'neighbor';
   if (cudaGraph === null) return 'unstated';

@@ -138,7 +138,7 @@ const runSchema = z.object({
 
 export type PlannedRun = Immutable<z.infer<typeof runSchema>>;
 
-/** The engines that a run loads: its own, and that of its neighbor. */
+/** The builds whose engines a run loads: its own, and that of its neighbor. */
 export function buildRefsOf({ buildRef, neighbor }: PlannedRun): string[] {
   return [buildRef, ...(neighbor === undefined ? [] : [neighbor.buildRef])];
 }

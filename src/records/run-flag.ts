@@ -40,7 +40,7 @@ export const FLAG_LABELS = {
   invalidOutput: 'invalid output',
   /** A profiler or a debugging switch slowed the run down. */
   profilingOn: 'profiling on',
-  /** A number of queries without a warm-up, for a profiler. */
+  /** A fixed number of queries without a warm-up, for a profiler. */
   capture: 'capture',
 } satisfies Readonly<Record<string, string>>;
 
@@ -53,8 +53,8 @@ export const RUN_MARKS = ['upperBound', 'invalidOutput'] as const satisfies read
 export type RunMark = (typeof RUN_MARKS)[number];
 
 /**
- * What analysis does with a flag: leaves the run out, trusts it less, or only names it as an explanation. A run that is
- * 'barred' measures the cell under conditions that nobody deploys: never a baseline, never the best.
+ * Effect of a flag on analysis: it leaves the run out, trusts it less, or only explains it. A 'barred' run measures the
+ * cell under conditions that nobody deploys. It is never a baseline and never the best.
  */
 export const FLAG_EFFECTS = ['excluded', 'barred', 'widened', 'explained'] as const;
 

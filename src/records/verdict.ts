@@ -64,8 +64,8 @@ export function isCalled({ verdict }: Pick<CellComparison, 'verdict'>): boolean 
 }
 
 /**
- * Whether a cell that is judged by its GPU time is shown by its throughput, which the host may slow down alone: where that
- * is slower and the GPU time is not, or where it alone changed.
+ * Whether to show a cell that is judged by its GPU time by its throughput instead, which the host alone may slow down.
+ * That is so if the throughput is slower and the GPU time is not, or if only the throughput changed.
  */
 export function isShownByThroughput(gpuTime: string, throughput: string): boolean {
   if (throughput === 'slower') return gpuTime !== 'slower';
@@ -90,7 +90,7 @@ export const commonShiftSchema = z.strictObject({
 
 export type CommonShift = Immutable<z.infer<typeof commonShiftSchema>>;
 
-/** Over the cells of one metric: a summary without a verdict. */
+/** A summary over the cells of one metric, which never leads to a verdict. */
 export const geometricMeanSchema = z.strictObject({
   changePercent: z.number().describe('Raw change of the value'),
   ciPercent: z

@@ -42,7 +42,7 @@ import type { RunId } from '../records/scalars.ts';
 /** The process that works in a folder, so that a later bench can end leftover processes. */
 export const ATTEMPT_FILE = 'attempt.json';
 
-/** A process that has ended. `--resume` stores its results if this process does not. */
+/** A process that has ended but whose results are not stored yet. After a kill, `--resume` stores them. */
 export interface EndedAttempt {
   /** True for exit code 0. */
   readonly isWell: boolean;
@@ -167,7 +167,7 @@ export async function startOnce(context: SweepContext, attempt: Attempt, folder:
   return { isWell, manifest, watched };
 }
 
-/** With the program and the variables of the measured process. */
+/** The neighbor has the program and the variables of the measured process. */
 function neighborOf(context: SweepContext, attempt: Attempt, folder: string): Pick<Invocation, 'neighbor'> {
   const { neighborArgs } = attempt;
   if (neighborArgs === undefined) return {};

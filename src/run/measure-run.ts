@@ -14,10 +14,10 @@ import { type LoadableEngine, filledArgs } from '../engines/engine-state.ts';
 import type { RunId, SweepId } from '../records/scalars.ts';
 
 /**
- * Measures one run, which is to be stored then. @throws as `startAttempt`
- * @param engine null for another harness than trtexec
+ * Measures one run; the caller stores it. @throws as `startAttempt`
+ * @param engine null for a harness other than trtexec
  * @param index counts from 0; recordings of the same cell are used in turn
- * @param neighbor engine of the process next to it, where the run has one
+ * @param neighbor engine of the neighbor, if the run has one
  */
 export async function startRun(
   context: SweepContext,

@@ -29,7 +29,7 @@ export interface Attempt {
   readonly args: readonly string[];
   /** The program if it is not trtexec; `args` are its arguments. */
   readonly harness: PlannedHarness | null;
-  /** Arguments of the process that runs next to it. */
+  /** Arguments of the neighbor process. */
   readonly neighborArgs?: readonly string[];
   /** Variables on axes; null unsets one. */
   readonly env: Readonly<Record<string, string | null>>;
@@ -118,8 +118,8 @@ export function readReplayReport(folder: string): Partial<RunManifest> {
 }
 
 /**
- * Starts a process next to its neighbor, where it has one: the neighbor is started first, runs inference before the
- * process starts, and is ended after it, whatever happens. Both hold the lock of the GPU.
+ * Starts a process with its neighbor, if it has one. The neighbor starts first, runs inference before the process
+ * starts, and ends after it in any case. Both hold the lock of the GPU.
  */
 export function spawnWithNeighbor(spawn: Spawn): Spawn {
   return async ({ neighbor, ...measured }, signal, onStart) => {

@@ -100,7 +100,10 @@ function sweepsOf(runs: readonly Pick<NightRun, 'sweepId'>[]): Set<string> {
 
 type Placed = Pick<NightRun, 'environmentId' | 'sweepId'>;
 
-/** Keeps sweeps on the GPU model, TensorRT major and locked clock of the newest one. @param ofCard also on its very GPU */
+/**
+ * Keeps sweeps on the GPU model, TensorRT major version and locked clock of the newest one.
+ * @param ofCard if true, only sweeps on the same GPU, too
+ */
 export function machineFilter(environments: ReadonlyMap<string, Environment>, ofCard = false) {
   const machines = new Map([...environments].map(([id, environment]) => [id, machineKey(environment)]));
   const machineOf = ({ environmentId }: Placed): string | undefined => machines.get(environmentId);

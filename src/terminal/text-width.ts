@@ -1,6 +1,6 @@
 import fastStringWidth from 'fast-string-width';
 
-/** Columns of a text in a terminal. */
+/** The number of terminal columns that a text takes. */
 export const textWidth = (text: string): number => fastStringWidth(text);
 
 /** Truncates text to `width` columns, with an ellipsis before its last `tail` columns. */

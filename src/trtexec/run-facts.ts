@@ -49,7 +49,7 @@ export interface ProcessFacts {
   readonly cancelled: boolean;
   /** True if bench ended it because its log grew beyond 1 GiB. */
   readonly logTooLong: boolean;
-  /** How the process next to it ended before it did. */
+  /** How its neighbor ended, if it ended first. */
   readonly neighborEnded?: string | null;
 }
 

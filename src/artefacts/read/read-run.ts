@@ -132,7 +132,7 @@ function harnessRun(reading: LogReading, { result, lastError }: DrivenFiles): Re
   return built(reading, { harness, flags, outcome }, manifest.lone?.kind === 'report' ? manifest.lone.index : 0);
 }
 
-/** @param problems why there are none */
+/** @param problems reasons for missing layers */
 function layersRun(reading: LogReading, problems: readonly string[]): ReadRun {
   const { exports, manifest } = reading;
   const outcome: Outcome =
@@ -231,7 +231,7 @@ function inOrder(artefacts: readonly StoredArtefact[]): StoredArtefact[] {
   return artefacts.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Of a file that lies alone. */
+/** The reading of a standalone file, for which there is no run folder. */
 const NOTHING_READ = {
   index: 0,
   manifest: emptyManifest(),

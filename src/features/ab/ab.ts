@@ -72,7 +72,7 @@ function sweepOf(db: StoreDatabase, ref: string): Sweep {
   return sweep;
 }
 
-/** Refuses, before anything is measured, a metric that no cell will have; a harness may have any. */
+/** Rejects a metric that no cell will have before anything is measured. Harnesses may have any metric. */
 function checkRequestedMetric(name: string | null, cells: readonly MatrixCell[]): void {
   if (name === null || isMetric(name) || ownMetricNamed(name) !== undefined) return;
   if (cells.some(({ harness }) => harness !== null)) return;
@@ -106,7 +106,7 @@ function twoSided(cells: readonly MatrixCell[], request: ExperimentRequest, env:
   };
 }
 
-/** Refuses a variable that A has already. */
+/** Rejects a variable that is already an axis, or that has the same value in A. */
 function refuseInA({ cell, env: onAxis, harness }: MatrixCell, name: string, value: string, env: EnvironmentVariables) {
   if (typeof onAxis[name] === 'string') {
     throw new UsageError(

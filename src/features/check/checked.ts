@@ -15,7 +15,7 @@ import { type JudgedSeries, judgeSeries } from './gather.ts';
 import type { CheckedFinding, CheckedSeries } from './output.ts';
 import { isOfSpeed } from './sentences.ts';
 
-/** The gate's report of a series, and the data that it uses. */
+/** The gate's report of a series, with the data that it uses. */
 export interface CheckedSweep {
   readonly judged: JudgedSeries;
   readonly series: CheckedSeries;

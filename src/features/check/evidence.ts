@@ -49,7 +49,7 @@ export function readEvidence(
     if (buildId !== null) buildIds.add(buildId);
   }
   const environments = findEnvironments(db, [...environmentIds]);
-  // What a pull request is judged by is one comparison, which two GPUs would spoil; a series goes on over them.
+  // A pull request is judged by one comparison, which a change of GPU would spoil. A series continues across GPUs.
   const sameMachine = machineFilter(environments, series.baseBranch !== null);
   // The known sources of each build.
   const sources = new Map(

@@ -125,7 +125,7 @@ function alsoText(finding: CheckedFinding): string[] {
   return texts.length === 0 ? [] : [`also: ${texts.join(', ')}`];
 }
 
-/** Where it begins: commits where they are known, else sweeps. A slow machine is nobody's commit. */
+/** Where a finding begins: commits if they are known, otherwise sweeps. No commit makes a machine slow. */
 function beginText({ cause, commits, firstBad, lastGood }: CheckedFinding, edges: Edges): string[] {
   if (lastGood === null || firstBad === null || cause === 'machine') return [];
   const isCommits = lastGood.commit !== null && firstBad.commit !== null;

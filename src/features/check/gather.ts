@@ -140,7 +140,7 @@ async function acknowledgedOf(db: StoreDatabase, findings: readonly Finding[], s
 
 type Place = Pick<Io, 'cwd' | 'env'>;
 
-/** A sweep, the data that judges it, and the gate's report. Stores nothing. */
+/** Judges a sweep and returns the gate's report with the data; stores nothing. */
 export async function judgedSweep(db: StoreDatabase, sweep: Sweep, io: Place, options: GatherOptions = {}) {
   const gathered = await gather(db, await seriesAt(db, sweep, io), io, options);
   return { ...gathered, verdict: judgeSweep(gathered.evidence) };

@@ -83,7 +83,7 @@ function sizeOf(finding: CheckedFinding): readonly [word: string, size: string] 
   if (first === undefined) return [word, ''];
   const own = [first, ...others.filter(({ metric }) => metric === first.metric)];
   const size = rangeText(own);
-  // Without a percentage, and for `worse`, the text names the metric.
+  // The text names the metric if the size is not a percentage, or if the word is `worse`.
   const isNamed = size.includes('→') || (!isLimit && !isOfSpeed(finding));
   return [word, isNamed ? `: ${gatedMetricOf(first.metric).label} ${rangeText(own, true)}` : ` by ${size}`];
 }

@@ -75,7 +75,7 @@ function rankOf({ cells, verdict }: CheckedSeries): number {
 /** For these verdicts the headline says everything. */
 const SAYS_ALL: readonly CheckedSeries['verdict'][] = ['same', 'first'];
 
-/** `nightly · main`, and the provenance where the series have several. */
+/** The name of a series, `nightly · main`, with the provenance if the series have several. */
 function nameOf({ series }: ShownSeries, all: readonly ShownSeries[]): string {
   const { branch, matrix, provenance } = series;
   const isOne = all.every((one) => one.series.provenance === provenance);
@@ -166,7 +166,7 @@ function aboutText(series: CheckedSeries, evidence: SweepEvidence): string {
 
 const SHOWN_CELLS = 12;
 
-/** Cells that are new, or were in the sweep before only; those without a result with what happened to them. */
+/** Lists cells that are new, or that only the previous sweep had, and what happened to cells without a result. */
 function reasonText({ cells, judgedBy }: CheckedSeries, { columns, style }: Look): string[] {
   const listed = (['new', 'missing'] as const).flatMap((reason) => {
     const names = cells.flatMap((cell) => (cell.reason === reason ? printable(cell.label) : []));

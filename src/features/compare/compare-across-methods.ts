@@ -98,7 +98,8 @@ function differencesOf(db: StoreDatabase, pair: MethodPair, sides: readonly RunS
     const runs = sides[place]?.runs ?? [];
     const newest = runs.findLast(({ cellKey, role }) => cellKey === cell.key && role === 'timed');
     const method = newest === undefined ? null : methodOf(db, newest.runId, cell);
-    // Options recorded for one of them only, such as a CUDA graph, without what the two methods differ in anyway.
+    // Options that were recorded for only one method, such as a CUDA graph, without those that always differ between
+    // methods.
     const { harness: _, ...bare } = cell;
     const cells = printable(cellLabel({ ...bare, precisionVia: 'onnx' }));
     const own = cell.harness?.metric ?? 'latencyMs';
@@ -109,7 +110,7 @@ function differencesOf(db: StoreDatabase, pair: MethodPair, sides: readonly RunS
   return differing.map((name) => `${name}: ${a[name] ?? ''} against ${b[name] ?? ''}`);
 }
 
-/** What an application measures of its own in milliseconds is its latency, where it prints none. */
+/** If an application prints no latency, its own metric in milliseconds takes that place. */
 function withLatency(run: CellRun, cell: KeyedCell | undefined): CellRun {
   const metric = cell?.harness?.metric;
   if (metric === undefined || (run.values.latencyMs ?? null) !== null) return run;

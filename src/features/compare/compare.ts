@@ -122,7 +122,7 @@ export function printReport(
   ]);
   const { counts, shift } = output;
   const regression = counts.slower > 0 || shift?.verdict === 'slower';
-  // Where nothing could be compared, a gate does not pass.
+  // If nothing could be compared, a gate fails.
   const isNothing = counts.incomparable > 0 && counts.slower + counts.faster + counts.same + counts.unclear === 0;
   const failed = counts.failed > 0 || isNothing;
   return failOn(options.failOn, { regression, failed, unclear: counts.unclear > 0 });

@@ -45,7 +45,7 @@ export function junitXml(report: ReportedSweep): string {
   return `${['<?xml version="1.0" encoding="UTF-8"?>', ...all].join('\n')}\n`;
 }
 
-/** A case of no cell. */
+/** A test case without a cell. */
 function failure(name: string, about: Attributes, message: string, text: string) {
   return testCase('failure', { classname: 'trtbench', name, seconds: 0 }, about, message, `${text}\n`);
 }

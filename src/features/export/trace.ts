@@ -202,8 +202,8 @@ const KINDS: readonly (readonly [
 ];
 
 /**
- * Each part of a query on a track of its own; overlapping queries (several streams) get further tracks. None where the
- * export has no stamps.
+ * Each part of a query has its own track. Overlapping queries (several streams) get more tracks. Empty if the export
+ * has no stamps.
  */
 export function queryTracks({ columns }: QueryTimes): Track[] {
   return KINDS.flatMap(([name, start, end, duration]) => {

@@ -33,7 +33,7 @@ export interface Possibilities {
   readonly hasModelopt: boolean;
 }
 
-/** Each file is a model; its name is free in the matrix. */
+/** Drafts a model for each file, under a name that is not taken. */
 export function draftModels(found: readonly FoundModel[], possibilities: Possibilities) {
   const models: DraftModel[] = [];
   const skipped: SkippedFile[] = [];
@@ -53,14 +53,14 @@ export function draftModels(found: readonly FoundModel[], possibilities: Possibi
   return { models, skipped };
 }
 
-/** The name, with a number when it is taken. */
+/** The name itself, or with a number if it is taken. */
 function firstFree(wanted: string, taken: readonly string[]): string {
   let name = wanted;
   for (let number = 2; taken.includes(name); number += 1) name = `${wanted}_${number}`;
   return name;
 }
 
-/** @returns why no matrix can use the model, else its draft */
+/** @returns the draft, or the reason why no matrix can use the model */
 function draftModel(facts: OnnxFacts, possibilities: Possibilities): Omit<DraftModel, 'name' | 'onnx'> | string {
   const shapes = draftShapes(facts.inputs);
   if (typeof shapes === 'string') return shapes;
@@ -92,7 +92,7 @@ function canRun(precision: Precision, version: TensorrtVersion | null): boolean 
   return version.major >= 11 || isFlagIn(`--${precision}`, version);
 }
 
-/** The model itself first. */
+/** Proposed precisions of a model, its own first. */
 function proposals(own: Precision, { version, hasModelopt }: Possibilities): DraftPrecision[] {
   const self: DraftPrecision = { precision: own, source: 'onnx', why: 'the model as it is' };
   if (own !== 'fp32') return [self];

@@ -33,7 +33,7 @@ export async function init(places: readonly string[], options: InitOptions, io: 
     throw new UsageError(`no model that a matrix can use: ${problems.join('; ')}`);
   }
   const { statedTrtexec } = here;
-  // A comment marks every guess.
+  // Every guessed value has a comment that says so.
   const draft = [
     `# yaml-language-server: $schema=./${SCHEMA_NAME}`,
     '# Written by `bench init`. Comments mark guesses: correct them. All keys: bench help matrix',

@@ -73,8 +73,8 @@ interface Failure {
 const DEFAULT_SAMPLES = 64;
 
 /**
- * Compares the outputs of two ONNX files, or what two engines wrote with `--exportOutput`.
- * @throws UsageError for other files of outputs, or outputs that differ in names or shapes
+ * Compares the outputs of two ONNX files, or two files that engines wrote with `--exportOutput`.
+ * @throws UsageError for files that hold no outputs, or outputs that differ in names or shapes
  * @throws EnvironmentLackingError without Python or onnxruntime, InterruptedError on Ctrl-C
  */
 export async function comparePair(

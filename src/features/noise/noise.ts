@@ -89,7 +89,7 @@ export function noiseOfCell(db: StoreDatabase, cell: KeyedCell, metric: MetricId
   return noiseOfSweeps(measuredCells(db, sweeps, [cell], metric).measured.flatMap((one) => one.sweeps));
 }
 
-/** The noise of a cell, and its detectable changes among this many cells. */
+/** The noise of a cell, and the changes that are detectable among `cells` cells. */
 function noisyCell({ cell, metric, sweeps }: MeasuredCell, cells: number): NoisyCell {
   const known = noiseOfSweeps(sweeps);
   return {
@@ -166,11 +166,11 @@ function percentText(percent: number | null): string {
   return percent === null ? '–' : `${formatNumber(percent, 2)} %`;
 }
 
-/** The runs of a cell that count in one sweep. */
+/** The runs of a cell in one sweep, without those that do not count. */
 interface SweepRuns {
   /** Index of the sweep, oldest first. */
   readonly place: number;
-  /** Positive values. */
+  /** All positive. */
   readonly values: readonly number[];
 }
 
@@ -181,8 +181,8 @@ export interface MeasuredCell {
 }
 
 /**
- * The runs of each cell by sweep. A sweep with the very same runs as an earlier one is left out: recordings replayed twice
- * would look like a machine without noise.
+ * The runs of each cell by sweep. A sweep that has the same runs as an earlier one is left out, because two replays of
+ * one recording would look like a machine without noise.
  * @param sweeps oldest first
  * @returns `copies`: number of sweeps left out
  */

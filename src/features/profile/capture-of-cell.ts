@@ -125,7 +125,7 @@ const NOT_STATED = { replay: null, trtexec: null };
 
 type Captured = Pick<ProfileOutput, 'files' | 'kernels' | 'notes'>;
 
-/** @throws CaptureError with the last words of nsys */
+/** @throws CaptureError with the last lines of nsys's output */
 export async function captured(
   args: readonly string[],
   output: string,
@@ -139,7 +139,7 @@ async function fileOf(path: string) {
   return { path, bytes: (await stat(path)).size, attached: false };
 }
 
-/** Exports and reads a capture. What is too large or not readable is a remark: the report exists. */
+/** Exports and reads a capture. If it is too large or cannot be read, a note says so: the report itself exists. */
 export async function readCapture(
   output: string,
   engine: ProfiledEngine | null,
@@ -162,7 +162,7 @@ export async function readCapture(
   }
 }
 
-/** Files that are small enough, to the newest measured run. */
+/** Attaches the files that are small enough to the newest measured run. */
 async function attach(
   { files, notes, ...read }: Captured,
   runs: readonly CellRun[],

@@ -110,7 +110,7 @@ async function layerLine(
   };
 }
 
-/** The longest of the layers that the name selects, else of all; a name stays as it is where no layers are known. */
+/** The slowest of the layers that the name selects, or of all layers. If no layers are known, the name itself. */
 function chosenLayer({ cell }: CaptureTarget, store: OpenStore | null, name: string | true): string {
   const engine = store === null ? null : profiledCell(store.db, cell, null, '');
   const layers = layerFactsOf(engine?.layers ?? []).toSorted((a, b) => b.averageMs - a.averageMs);
@@ -132,7 +132,7 @@ async function captureOfCommand(words: readonly string[], options: ProfileOption
     throw new UsageError('add a command: bench profile --nsys --preset trtllm --window 100-150 -- trtllm-bench ...');
   }
   const window = readWindow(stated);
-  // It bounds the capture of a server.
+  // The window limits the capture of a server.
   if (window === null) {
     throw new UsageError(`--window ${stated}: write the first and the last iteration to capture, such as 100-150`);
   }

@@ -90,7 +90,7 @@ export async function gatherReproduction(store: OpenStore, runId: RunId, cwd: st
             sha256: own.isReplayed ? null : hashOrNull(modelHash),
             external: external?.toSorted() ?? null,
           },
-    // A replay writes a placeholder, which is not an engine.
+    // A replay wrote only a placeholder for the engine.
     engine: { sha256: own.isReplayed ? null : hashOrNull(own.run.engineSha256), isGiven },
     trtexec:
       own.isReplayed || !isTrtexec || program === null
@@ -167,7 +167,7 @@ async function startedFor({ db, path }: OpenStore, run: ShownRun) {
     isReplayed: recording !== null || replayFolder !== null,
     source,
   };
-  // Plain names only: an untrusted file must not name files elsewhere.
+  // Only plain names: an untrusted file must not lead elsewhere.
   if (recording === null || ![recording.set, recording.id].every((name) => /^(?!\.+$)[\w.-]+$/.test(name)))
     return stored;
   const shipped = join(packageFolder(), 'recordings', recording.set);

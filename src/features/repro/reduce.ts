@@ -145,7 +145,7 @@ function limitsOf({ build }: ReproOutput, run: Shapes): Shapes[] {
   return known.length < LIMITS.length ? LIMITS.map(() => run) : known;
 }
 
-/** These notes are rewritten for the reduced model. */
+/** Flags that the command of the cut sets itself. */
 const REPLACED =
   '--onnx --saveEngine --loadEngine --timingCacheFile --skipInference --buildOnly --verbose --minShapes --optShapes --maxShapes --shapes --dumpProfile --separateProfileRun --profilingVerbosity --loadInputs'.split(
     ' ',

@@ -6,9 +6,9 @@ import { localWords } from './gather.ts';
 import type { ReproOutput } from './output.ts';
 
 /**
- * A POSIX shell script that builds and runs with trtexec alone. Untrusted values are quoted; comments hold one line of
- * printable text each.
- * @throws UsageError when no process of trtexec is known that could be started again
+ * A POSIX shell script that builds and runs with trtexec alone. It quotes untrusted values, and a comment holds one
+ * line of printable text.
+ * @throws UsageError if no process of trtexec is known that could be started again
  */
 export function reproScript(repro: ReproOutput): string {
   const { build, commandLine, harness, run, runId } = repro;

@@ -72,7 +72,7 @@ function newestUnfinished(db: StoreDatabase, artefactsFolder: string, name: stri
   return unfinished.find(({ matrix }) => name === null || matrix === name) ?? null;
 }
 
-/** The position of a value in its file does not change its meaning. */
+/** Keys with positions in the file, which do not affect the meaning. */
 const PLACES: ReadonlySet<string> = new Set(['at', 'shapesAt', 'precisionAt']);
 
 /** Equal for files with the same meaning: ignores comments and the order of keys. */

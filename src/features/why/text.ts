@@ -213,5 +213,5 @@ export const why = output('bench why --json', {
 
 export type WhyOutput = OutputOf<typeof why>;
 
-/** The texts about two sides, without their names. */
+/** The explanation of two sides, without their names. */
 export type Explanation = Omit<WhyOutput, 'schemaVersion' | 'base' | 'head'>;

@@ -62,7 +62,8 @@ export function compareMatrix(
 type ComparedMatrix = ReturnType<typeof compareMatrix>;
 
 /**
- * @param own by the metric of each cell
+ * Shows a cell by its throughput if that says more.
+ * @param own compared by the metric of each cell
  * @param throughput of the cells whose own metric is GPU time
  */
 export function withThroughput(own: ComparedMatrix, throughput: ComparedMatrix): ComparedMatrix {
@@ -80,7 +81,9 @@ export function withThroughput(own: ComparedMatrix, throughput: ComparedMatrix):
   };
 }
 
-/** What is unclear in throughput only counts if it is as large as what is detectable: more runs would decide it. */
+/**
+ * An unclear throughput counts only if its change is as large as the detectable one: then more runs would decide it.
+ */
 function saysMore(own: CellComparison, { changePercent, mdePercent, verdict }: CellComparison): boolean {
   const [change, detectable] = [changePercent, mdePercent].map((percent) => Math.abs(Math.log1p((percent ?? 0) / 100)));
   const isSmall = verdict === 'unclear' && (change ?? 0) < (detectable ?? 0) - 1e-9;

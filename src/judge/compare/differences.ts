@@ -93,7 +93,7 @@ export function machineKey(environment: Environment | undefined): string {
   return JSON.stringify(MACHINE.map(([, , field, keyOf]) => keyOf(environment?.[field] ?? null)));
 }
 
-/** Two GPUs of one model differ by some percent; where one of them is not known, they are taken as one. */
+/** Two GPUs of one model differ by a few percent. If one of them is unknown, they count as the same. */
 export function isOtherCard(a: string | null | undefined, b: string | null | undefined): boolean {
   return Boolean(a) && Boolean(b) && a !== b;
 }

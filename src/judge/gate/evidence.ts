@@ -22,7 +22,7 @@ export interface CellEvidence {
   readonly environmentIds: readonly (string | null)[];
   /** False for a cell of the previous sweep that is not part of this one. */
   readonly isPlanned: boolean;
-  /** In the matrix, but left out of this sweep by a filter: its newest values count. */
+  /** True if a filter left the cell of the matrix out of this sweep; its newest values then count. */
   readonly isLeftOut?: boolean;
   /** Why the judged sweep has no value of the cell's own metric; empty if it has one. */
   readonly failures: readonly string[];

@@ -47,7 +47,7 @@ export function judgeSweep(evidence: SweepEvidence): SweepVerdict {
     const isOther = own !== null && other?.reason === null && isShownByThroughput(own.verdict, other.verdict);
     return (isOther ? other : own) ?? [];
   });
-  // On another machine every cell starts a new history.
+  // On another machine, every history starts again.
   const isFirst = judged === 0 || (mains.length > 0 && mains.every(({ history }) => history.nights[0] === judged));
   return {
     judgedBy: isFirst ? 'first' : 'reference',

@@ -86,9 +86,9 @@ export interface ChangePoint {
 /**
  * The places where the level of a history changed lastingly.
  *
- * In logarithms, as cycles where the clock explains the sweeps: noise from differences of neighbors, single outliers
- * clipped, exact least-squares levels, boundaries without enough margin joined, known states taken out. The same
- * sweeps give the same answer.
+ * The method uses logarithms, or clock cycles if the clock explains the sweeps. It takes the noise from differences of
+ * neighbors, clips single outliers, finds exact least-squares levels, joins those without enough margin, and removes
+ * known states. The same sweeps give the same result.
  */
 export function findChangePoints(history: CellHistory): readonly ChangePoint[] {
   return cutHistory(history).changes;

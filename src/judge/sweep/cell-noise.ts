@@ -140,7 +140,7 @@ export class CellNoise {
     }
   }
 
-  /** Recomputes the posterior once a quarter of its data is new, or at once. */
+  /** Recomputes the posterior once a quarter of its data is new, or immediately if `now`. */
   refresh(now = false): void {
     if (this.sd !== 0 && (this.#stale === 0 || (!now && this.#stale * 4 < this.#learned))) return;
     this.#stale = 0;

@@ -37,7 +37,10 @@ export class JudgedCell {
     return (noise.offOf(RULES.oneSweepP * share, 1, 0) / noise.sd + NINE_IN_TEN) * unit;
   }
 
-  /** A difference with its noise: variance scale * sd^2 + extra, for the mean of this number of sweeps. */
+  /**
+   * A change with its error and interval. The variance of the difference is scale * sd^2 + extra, for the mean of this
+   * many sweeps.
+   */
   change(log: number, scale: number, extra: number, sweeps = 1): Change {
     const { noise } = this;
     const error = Math.sqrt(scale * noise.sd ** 2 + extra);

@@ -8,7 +8,7 @@ import { RULES } from './settings.ts';
  */
 const KEPT = 32;
 
-/** Levels of at most this many sweeps are recomputed with each sweep. */
+/** A level with at most this many sweeps is recomputed with each sweep. */
 const YOUNG = 8;
 const SCRATCH = new Float64Array(YOUNG);
 

@@ -87,7 +87,7 @@ export const RULES = {
    */
   openErrors: 2.5,
   intervalP: 0.05,
-  /** A change of more than this share of the detectable one that is not reported is unclear. */
+  /** A change that is not reported is unclear from this share of the detectable change on. */
   unclearShare: 0.65,
   /** A reference is the mean of at most this many of its first sweeps. */
   referenceSweeps: 20,

@@ -39,7 +39,7 @@ function layerEfficiency(layer: LayerFacts, { bytes, flops }: LayerWork, gpu: Cl
   const peak = precision === null ? null : peakOf(precision, gpu);
   const memory = gpu === null ? null : gpu.peaks.memoryGBs * 1e9;
   const flopPerByte = ratio(flops, bytes);
-  // Other layers run outside of the tensor cores, at least as fast as in FP32.
+  // Layers without products run outside of the tensor cores, at least as fast as in FP32.
   const ridge = ratio(flops === 0 ? peakOf('fp32', gpu) : peak, memory);
   return {
     flops,
@@ -174,7 +174,7 @@ function timeSharesOf(layers: readonly LayerFacts[], each: readonly Efficiency[]
   };
 }
 
-/** Share of either limit. */
+/** Share of either limit below which a layer is far from both. */
 const FAR_BELOW = 0.1;
 
 const MOST_NAMED = 4;

@@ -58,7 +58,7 @@ export interface PlanOptions {
 
 /** Overhead of trtexec in addition to warm-up and duration, in seconds (H200, 10.6: 0.4 to 0.7 s). */
 const OVERHEAD_S = 0.7;
-/** Until its neighbor is seen to run: its log is looked at once a second. */
+/** Time until a running neighbor is seen: its log is read once a second. */
 const NEIGHBOR_S = 1.2;
 const HARNESS_TIMEOUT_S = 3600;
 
@@ -93,7 +93,7 @@ export function makePlan(matrix: Matrix, cells: readonly MatrixCell[], dialect: 
   const neighborOf = ({ cell, neighbor }: MatrixCell, timeoutS: number): Pick<PlannedRun, 'neighbor'> => {
     const buildRef = neighborRefs.get(cell.key);
     if (neighbor === undefined || buildRef === undefined) return {};
-    // It is ended with the run, and ends by itself where bench was killed.
+    // The neighbor ends with the run. The duration also ends it if bench was killed.
     const method = { ...neighbor.method, durationS: Math.ceil(timeoutS) };
     const { args, mistakes: found } = runArgs({ ...neighbor, method }, dialect, 'timed');
     mistakes.push(...found);

@@ -136,7 +136,7 @@ export function axisFlags(point: Point): Record<string, string> {
   return Object.fromEntries([...point].flatMap(([name, { value }]) => Object.entries(spelled(name, value))));
 }
 
-/** Without settings of `run:` and the neighbor; `''` for a flag without a value. */
+/** Flags of a point, without settings of `run:` and the neighbor; `''` for a flag without a value. */
 export function pointFlags(point: Point) {
   return [...point].flatMap(([name, { at, value }]) =>
     name in METHOD_FLAGS || name === NEIGHBOR

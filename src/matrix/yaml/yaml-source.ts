@@ -268,7 +268,7 @@ function keysOf(schema: Schema | null): string[] {
   return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
 }
 
-/** The values allowed at a key or in a list; null where the schema allows none. */
+/** The schema for a key or for the elements of a list; null if there is none. */
 function childOf(schema: Schema | null, step: string): Schema | null {
   if (schema instanceof z.ZodOptional) return childOf(schema.unwrap(), step);
   if (schema instanceof z.ZodRecord) return schema.valueType;

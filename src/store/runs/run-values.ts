@@ -178,7 +178,7 @@ export function isCellAmong(cellKeys: readonly CellKey[]): SQL {
   return sql`+${runs.cellKey} in (select value from json_each(${JSON.stringify(cellKeys)}))`;
 }
 
-/** SQL for a run's printed value of a metric, in a statement with the tables that `runValues` joins. */
+/** SQL for the printed value of a metric of a run, in statements with the tables that `runValues` joins. */
 export function printedValue(metric: MetricId): SQL<number | null> {
   const ofHarness = () =>
     sql<number | null>`(select ${harnessValues.value} from ${harnessValues}

@@ -182,7 +182,10 @@ export class RunWriter {
   }
 }
 
-/** Of whole rows, at little more than the cost of the statement itself: drizzle builds its own insert for each row. */
+/**
+ * A prepared insert of whole rows, which costs little more than the statement itself. drizzle builds its insert again
+ * for each row.
+ */
 function preparedInsert({ $client }: StoreDatabase, table: SQLiteTable): (row: object) => void {
   const columns = Object.entries(getTableColumns(table));
   const names = columns.map(([, column]) => `"${column.name}"`).join(', ');

@@ -19,7 +19,7 @@ const RESTORED = [
   'acknowledgements',
   'judged_sweeps',
 ] as const;
-/** No artefact records who was notified. */
+/** No artefact records the notifications. */
 const NOT_RESTORED: Readonly<Record<string, readonly string[]>> = { findings: ['"notified_at"'] };
 
 export const comparedTable = z.strictObject({

@@ -8,7 +8,7 @@ import { printable } from '../../text/printable.ts';
 const ms = z.number().min(0);
 const named = z.strictObject({ name: z.string(), count, ms, maxMs: ms });
 
-/** Work on the GPU in a capture, and the API calls that requested it; the longest first. */
+/** The work on the GPU in a capture, and the API calls that requested it; longest first. */
 export const capturedWorkSchema = z.strictObject({
   nsysVersion: z.string().nullable(),
   exportSchema: z.string().nullable(),

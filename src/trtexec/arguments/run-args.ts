@@ -34,7 +34,7 @@ export function runArgs(entry: MatrixCell, dialect: Dialect, role: 'timed' | 'pr
   return { args, mistakes };
 }
 
-/** Without warm-up and duration the number of queries is exact, but for 11.1, which runs one more. */
+/** Without warm-up and duration the number of queries is exact, except that 11.1 runs one more. */
 function iterationsOf({ durationS, iterations, warmUpMs }: MatrixCell['method'], { version }: Dialect): number {
   const isCapture = durationS === 0 && warmUpMs === 0;
   return isCapture && isAtLeast(version, '11.1') ? Math.max(1, iterations - 1) : iterations;

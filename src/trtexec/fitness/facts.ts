@@ -11,7 +11,7 @@ export interface FitnessFacts {
   readonly telemetry: RunTelemetry | null;
   /** Facts about the machine from outside the log; empty if nobody looked. */
   readonly machine: Partial<Environment>;
-  /** Another process ran on the GPU on purpose. */
+  /** True if another process ran on the GPU on purpose. */
   readonly hasNeighbor?: boolean;
 }
 

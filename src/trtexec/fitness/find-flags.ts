@@ -151,7 +151,7 @@ function warmUpUnknown({ log }: FitnessFacts): RunFlag | null {
   return { id: 'warmUpUnknown', effect: 'explained', value: null, evidence: 'the log has no line about its warmup' };
 }
 
-/** What the guide asks for under a profiler measures a cold GPU. */
+/** The settings that NVIDIA's guide recommends under a profiler measure a cold GPU. */
 function captured({ log: { options, queries } }: FitnessFacts): RunFlag | null {
   if (options.warmUpMs !== 0 || options.durationS !== 0) return null;
   const evidence = `${queries ?? 'some'} queries without a warm-up, as for a profiler`;

@@ -53,7 +53,7 @@ export function readRecordingSet(folder: string): RecordingSet {
   return { ...parsed, folder };
 }
 
-/** Checks the head of a manifest. */
+/** Checks the fields of a manifest. */
 function isManifest(value: unknown): value is Omit<RecordingSet, 'folder'> {
   return (
     isRecord(value) &&

@@ -234,7 +234,7 @@ export function pairedCell(
   return { cell, base, head, capacity, roundS, rounds: Math.min(...sides.map(highestRepeat)), isOver };
 }
 
-/** What a measurement will take at most, from the estimates of the plans and earlier runs. */
+/** The longest time that a measurement may take, estimated from the plans and earlier runs. */
 export function costText(
   sides: readonly PlannedSide[],
   cells: readonly PairedCell[],

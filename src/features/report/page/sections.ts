@@ -122,7 +122,7 @@ function tallies({ precisions }: Pareto): Markup | null {
   })}</ul>`;
 }
 
-/** The environment of the numbers and its changes by sweep; null if unknown. */
+/** The environment of the numbers, and its changes by sweep; null if unknown. */
 export function environmentView({ environments, environmentChanges, sweeps, cells }: ReportData): Markup | null {
   const known = environments
     .map((environment) =>
