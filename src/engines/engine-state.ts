@@ -82,7 +82,7 @@ export function lockWait({ onEvent, signal }: Pick<SweepContext, 'onEvent' | 'si
   };
 }
 
-/** Failures by cell key, for cells whose builds all failed. */
+/** Failures by cell key, for cells without a run whose engines all exist. */
 export function cellsWithoutEngine(
   db: SweepContext['db'],
   sweep: SweepContext['sweep'],

@@ -157,7 +157,7 @@ export interface Invocation {
   readonly reader?: OutputReader;
   /** Limit for each log; a longer log loses its middle. */
   readonly logCapBytes?: number;
-  /** Value of the environment variable that identifies all processes it starts: see `marked-processes.ts`. */
+  /** Value of the environment variable that identifies all processes it starts: see `process-identity.ts`. */
   readonly mark?: string;
   /** Descriptors of locks that it inherits, as numbers from 3: see `lock.ts`. */
   readonly locks?: readonly number[];

@@ -83,7 +83,7 @@ function checkRequestedMetric(name: string | null, cells: readonly MatrixCell[])
 
 /**
  * @param env environment of bench
- * @throws UsageError if A and B would be equal, or A is unknown
+ * @throws UsageError if A and B would be equal, if a variable is on an axis, or if trtexec does not know the variables
  */
 function twoSided(cells: readonly MatrixCell[], request: ExperimentRequest, env: EnvironmentVariables): TwoSidedCells {
   const { isForTrtexec, marks, variables, ...about } = request;

@@ -12,7 +12,7 @@ import { compareCells } from '../../judge/compare/compare-cells.ts';
 import { meanLog, percentOfLog } from '../../statistics/special-functions.ts';
 import { median } from '../../statistics/order-statistics.ts';
 
-/** To add a cause, add its detector here, its rank in `causes.ts` and its kind in `records/cause.ts`. */
+/** To add a cause, add its detector here, its rank in `context.ts` and its kind in `records/cause.ts`. */
 const DETECTORS: readonly CauseDetector[] = [
   graphCauses,
   contentionCauses,

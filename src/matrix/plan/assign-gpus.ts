@@ -70,7 +70,7 @@ function secondsByCell({ runs }: Plan, known?: ReadonlyMap<string, number>): Map
 export function planOfCells(plan: Plan, keys: ReadonlySet<string>): Plan {
   const cells = plan.cells.filter(({ cell }) => keys.has(cell.key));
   const runs = plan.runs.filter(({ cellKey }) => keys.has(cellKey));
-  // If builds are compared, a cell has several.
+  // A cell has several if builds are compared, or if it has a neighbor.
   const refs = new Set([...cells.map(({ buildRef }) => buildRef), ...runs.flatMap(buildRefsOf)]);
   const builds = plan.builds.filter(({ buildRef }) => refs.has(buildRef));
   const variantRefs = new Set(builds.map(({ variantRef }) => variantRef));
@@ -140,7 +140,7 @@ export function fitBudget(
   const runsS = secondsByCell(plan, runS);
   const built = new Set<string>();
   const buildsOf = Map.groupBy(plan.runs, ({ cellKey }) => cellKey);
-  /** Several if builds are compared. */
+  /** Several if builds are compared, or with a neighbor. */
   const missingBuilds = ({ cell, buildRef }: PlannedCell): string[] => {
     const needed = (buildsOf.get(cell.key) ?? []).flatMap(buildRefsOf);
     return [...new Set([buildRef, ...needed])].filter((ref) => !built.has(ref));

@@ -46,7 +46,10 @@ export function at(sorted: Float64Array, share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
 }
 
-/** Queries of several streams overlap on the GPU and affect each other as another process would. */
+/**
+ * Whether the queries have the GPU to themselves. Overlapping queries of several streams affect each other as another
+ * process would, and so does a neighbor.
+ */
 export function isAlone({ hasNeighbor = false, log }: FitnessFacts): boolean {
   if (hasNeighbor) return false;
   return log.options.streams === null || log.options.streams === 1;
