@@ -101,7 +101,7 @@ export function runFoldersIn(sweepFolder: string): Set<string> {
 }
 
 /**
- * Atomic. Uses hard links within a file system, because the contents never change.
+ * Copies the folder of a run atomically. Uses hard links within a file system, because the contents never change.
  * @returns the bytes of its files
  */
 function copyRunFolder(source: string, target: string): Promise<number> {
@@ -118,7 +118,7 @@ function copyRunFolder(source: string, target: string): Promise<number> {
   });
 }
 
-/** Another file system, no support for hard links, or too many links to a file. */
+/** Error codes for another file system, no support for hard links, or too many links to a file. */
 const NO_LINK = ['EXDEV', 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK', 'EACCES'];
 
 function linkOrCopy(source: string, target: string): void {

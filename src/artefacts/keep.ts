@@ -44,7 +44,7 @@ export async function compressFolder(folder: string): Promise<void> {
  * Copies the files of a run into the artefacts, compressed, with a normalized `run.json`. The folder appears
  * atomically.
  * @param files target name by source path
- * @param isContentHash its id is the hash of its content, so that a folder of this id has the same content
+ * @param isContentHash true if the ID is the hash of the content, so that a folder with this ID has the same content
  * @throws UsageError if another run has this id; a run may state its own id
  */
 export async function keepRun(

@@ -80,7 +80,7 @@ export function processIo(): Io {
     err: (text) => void stderr.write(text),
     stdin: process.stdin,
     isInteractive: stderr.isTTY === true && env['TERM'] !== 'dumb' && !env['CI'],
-    // For `bench ls cells | head` in a terminal, standard error still has the width.
+    // If standard output is a pipe, as in `bench ls cells | head`, standard error still has the width.
     look: lookOf({ columns: stdout.columns ?? stderr.columns, isTTY: stdout.isTTY }, env),
     errLook: makeLook(
       () => columnsOf(stderr.columns, env),
@@ -103,7 +103,10 @@ export function lookOf({ columns, isTTY }: OutputStream, env: Io['env']): Look {
   return makeLook(columnsOf(columns, env), wantsColour(env, isTTY === true), isAscii(env, isTTY === true));
 }
 
-/** Follows the locale, as the C library reads it. Files have Unicode, and so do terminals without a locale. */
+/**
+ * Whether a terminal gets ASCII only, by the locale as the C library reads it. Files get Unicode, and so do terminals
+ * without a locale.
+ */
 function isAscii(env: Io['env'], isTty: boolean): boolean {
   const locale = [env['LC_ALL'], env['LC_CTYPE'], env['LANG']].find((name) => name !== undefined && name !== '');
   return env['TERM'] === 'dumb' || (isTty && locale !== undefined && !/utf-?8/i.test(locale));

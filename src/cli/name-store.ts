@@ -12,7 +12,7 @@ const TYPED = new RegExp(
   'gmu',
 );
 
-/** Adds the named store to the commands that a text for people tells them to type. */
+/** Adds `--db` with the named store to the commands that a text tells people to type. */
 export function withNamedStore(text: string, db: string): string {
   return text.replace(TYPED, (command) => (command.includes(' --db ') ? command : `${command} --db ${shellQuote(db)}`));
 }

@@ -44,8 +44,9 @@ export const TIMING = '.timing';
 const CHANGED = '.changed';
 
 /**
- * Engines next to the store. The hash of the content names a file, and the index links a name to it by everything that
- * decides the engine. An engine with flipped bits can run and report numbers, so bench checks its hash before each use.
+ * Engines next to the store. A file is named by the hash of its content. The index links the name of an engine, the
+ * hash of everything that decides it, to that file. An engine with flipped bits can run and report numbers, so bench
+ * checks its hash before each use.
  */
 export class EngineCache {
   readonly folder: string;
@@ -95,8 +96,8 @@ export class EngineCache {
   }
 
   /**
-   * Links the file of a finished build. Returns null when another process was faster, because its runs have begun with
-   * its engine, or when no file has this content. After a kill, the next bench finds the file by its hash.
+   * Links the file of a finished build. Returns null if another process was faster: runs already use its engine. Also
+   * null if no file has this content. After a kill, the next bench finds the file by its hash.
    */
   async link(note: EngineNote): Promise<CachedEngine | null> {
     const name = engineName(note.engineKey, note.number);
@@ -112,7 +113,7 @@ export class EngineCache {
         if (sha256 !== note.sha256) continue;
         const whole = { ...note, flags: [...note.flags], bytes };
         await this.index.change((index) => {
-          // Keep an existing whole file: another key with the same content may be read at this moment.
+          // Keep an existing whole file: an engine of another key with the same content may be in use.
           if (file !== path && (isThere || !existsSync(path))) renameSync(file, path);
           index.links[name] = engineNoteSchema.parse(whole);
         });
@@ -131,7 +132,7 @@ export class EngineCache {
     await rm(copy, { force: true });
   }
 
-  /** Frees the name for another build of the same key; this engine gets a name with its build. */
+  /** Adds the build ID to the name of an engine, so that the name is free for another build of the same key. */
   async relink({ name, note: { buildId }, path }: CachedEngine): Promise<string> {
     await this.index.change(({ links }) => {
       const { [name]: note } = links;

@@ -60,7 +60,7 @@ const indexSchema = z.object({
   pins: z.record(z.string(), z.string()),
   /** The engine that represents a build definition, whatever else changes. */
   frozen: z.record(z.string(), frozenSchema),
-  /** By the path of a store: builds with which it may compare newer ones. */
+  /** Builds with which a store may compare newer ones, by the path of the store. */
   lastGood: z.record(z.string(), z.array(idSchema)),
 });
 

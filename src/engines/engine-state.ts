@@ -119,7 +119,7 @@ export function failedBuilds(
   );
 }
 
-/** A rebuild happens only after an engine was lost, so there are few. */
+/** A rebuild happens only after an engine was lost, so there are few builds. */
 const MOST_BUILDS = 20;
 
 export function plannedBuildOf({ builds }: SweepContext['plan'], sweepId: SweepId, runId: RunId): PlannedBuild | null {

@@ -34,8 +34,8 @@ export async function givenEngine(context: SweepContext, build: PlannedBuild, pa
 }
 
 /**
- * Keeps a copy of a given engine as a possible last good one for the time when the file changes. A copy that fails is
- * only missing then.
+ * Copies a given engine, so that it can serve as the last good one after its file changes. If the copy fails, only that
+ * comparison is lost.
  */
 async function keepGiven(
   { cache, environment, library, now, onEvent, plan }: SweepContext,

@@ -280,8 +280,8 @@ export function parsedJson(text: string): unknown {
 /**
  * Returns a function that reads the reports of a JSON file.
  * @param hint question for a wrong form: `is it a report of …?`
- * @param isOwn whether a standalone file is such a report, so that a problem is reported; a pattern also recognizes a
- * truncated file
+ * @param isOwn recognizes a standalone file as such a report, whose problems are then reported; a pattern also
+ * recognizes a truncated file
  */
 export function inJson<Data>(
   schema: z.ZodType<Data>,

@@ -56,8 +56,8 @@ const driverShape = z.custom<Driver>(
 );
 
 /**
- * The driver that a plug-in makes. Its later mistakes are problems of its cell or run.
- * @throws Error
+ * The driver that a plug-in makes. If it fails later, that is a problem of its cell or run.
+ * @throws Error if it is not a valid driver
  */
 export function outsideDriver(exported: unknown): Driver {
   const { data: driver, success } = driverShape.safeParse(calledWithApi(exported));

@@ -94,10 +94,10 @@ export interface Goal {
 const EARLY_Q = 0.01;
 
 /**
- * Selects cells for one more run. A cell is done when its change is called at this look, or when its 95 % interval no
- * longer reaches the goal. Only the first rule could increase the number of false changes, so it alone spends 1 % over
- * all looks (alpha spending). The second rule is stopping for futility, which calls nothing (Lachin 2005). More runs do
- * not help if sweep-to-sweep noise dominates the error and alone keeps the interval open.
+ * Selects cells for one more run. A cell is done when its change is significant at this look, or when its 95 % interval
+ * no longer reaches the goal. Only the first rule could increase the number of false changes, so it alone spends 1 %
+ * over all looks (alpha spending). The second rule is stopping for futility, which reports nothing (Lachin 2005). More
+ * runs do not help if sweep-to-sweep noise dominates the error and alone keeps the interval open.
  * @param look number of this look at the growing runs, from 1
  * @returns keys of cells: `open` need one more run, most useful for their time first; `limitedByNights` stay open
  * because of sweep-to-sweep noise

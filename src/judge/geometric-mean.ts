@@ -15,7 +15,7 @@ export interface CellRatio {
   readonly logRatio: number | null;
   /** Noise of the log ratio, from its runs and its own sweeps; null if unknown. */
   readonly noise: Noise | null;
-  /** The noise is that of other cells, so that its error is the same in all of them. */
+  /** True if the noise comes from other cells, so that its error is the same in all of them. */
   readonly isBorrowed?: boolean;
 }
 

@@ -161,16 +161,16 @@ function withoutRepeats(cells: readonly NoisySides[]): NoiseEstimate | null {
   };
 }
 
-/** Number of sweeps searched for steps; `PAST_NIGHTS` is the number of the newest ones at their level that count. */
+/** Number of sweeps searched for steps. Of those at their level, the newest `PAST_NIGHTS` count. */
 export const PAST_WINDOW_NIGHTS = 40;
 const PAST_NIGHTS = 24;
 /** A level equals that of the base within this many standard deviations of a sweep, or within `least`. */
 const SAME_LEVEL = { deviations: 4, least: 0.005 } as const;
 
 /**
- * Values of earlier sweeps of a cell for the prior of a comparison, because sweep-to-sweep noise limits it regardless
- * of the number of runs. The value of a sweep is the center of several runs, but the prior is for single runs and is
- * divided by their number. Deviations are therefore scaled to those of a run.
+ * Values of earlier sweeps of a cell for the prior of a comparison, because sweep-to-sweep noise limits a comparison
+ * regardless of the number of runs. The value of a sweep is the center of several runs, but the prior is for single
+ * runs and is divided by their number. Deviations are therefore scaled to those of a run.
  * @param runsANight number of runs for each value of the history
  * @param base only sweeps at the level of these runs count
  * @returns one value per sweep, oldest first; empty when there are too few
@@ -249,8 +249,8 @@ export interface KnownNoise {
 }
 
 /**
- * The smallest change of one cell among many that two sweeps with this many runs show nine times in ten, on the log
- * scale. Null if the run noise is unknown.
+ * The smallest change of one cell that a comparison of two sweeps with this many runs shows nine times in ten, on the
+ * log scale. The cell is one of many that are judged together. Null if the run noise is unknown.
  */
 export function visibleChange({ run, sweep, degrees }: KnownNoise, runs: number, cells: number): number | null {
   // With one run per sweep, it is unknown which part of the noise more runs would reduce.

@@ -21,7 +21,7 @@ export function valueKind(runs: readonly ValuedRun[], metric: MetricId): ValueKi
   return runs.every(isKept) ? 'centre' : 'printed';
 }
 
-/** @returns null for a run without such a value */
+/** @returns reads a value of this kind from a run; null if the run has none */
 export function valueRule(
   runs: readonly ValuedRun[],
   metric: MetricId,

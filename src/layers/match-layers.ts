@@ -103,7 +103,7 @@ function isCast({ kind, origins }: LayerFacts): boolean {
   return kind === 'cast' || (origins.length > 0 && origins.every(isAddedCast));
 }
 
-/** For each layer, the group of the nearest layer from it on that has one; -1 at the end. */
+/** For each layer, the group of the next layer that has one, starting with the layer itself; -1 at the end. */
 function nextPlaces(layers: readonly LayerFacts[], places: ReadonlyMap<LayerFacts, number>): Map<LayerFacts, number> {
   const next = new Map<LayerFacts, number>();
   let place = -1;

@@ -11,7 +11,7 @@ const NOTE =
 
 /**
  * Separate cells for the events that happen once in a process, so that they are never among the steady times. They have
- * no CUDA graph, whose capture follows an inference, and one stream. Cells that differ only in these share one.
+ * no CUDA graph, whose capture follows an inference, and only one stream. Cells that differ only in these share one.
  */
 export function coldStarts(cells: readonly MatrixCell[], repeats: number | null): MatrixCell[] {
   if (repeats === null) return [];

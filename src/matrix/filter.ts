@@ -134,7 +134,10 @@ class FilterParser {
     return kind === 'word' || kind === 'quoted' || text === '(' || text === '!';
   }
 
-  /** Several words with commas match either, or are one word: the shapes of several inputs. */
+  /**
+   * Words separated by commas match if any of them does. They may also be one word, such as the shapes of several
+   * inputs.
+   */
   private words(first: Token): Filter {
     const terms = [first];
     while (this.takeComma(terms.map(({ text }) => text).join(','))) terms.push(this.next());

@@ -35,7 +35,7 @@ export interface RunMethod extends FitnessLimits {
 }
 
 export type EngineSource =
-  /** Other harnesses have their own. */
+  /** No source: another harness names its model in its settings. */
   | { readonly kind: 'none' }
   | { readonly kind: 'onnx'; readonly onnx: Placed<string> }
   | { readonly kind: 'engine'; readonly engine: Placed<string> }

@@ -138,7 +138,7 @@ export const plannedPairsSchema = z.object({
   lastGoodBuildId: textOrNull,
   /** True for eight pairs instead of five. */
   isUnsteady: z.boolean(),
-  /** Why there is nothing to measure; null if there is. */
+  /** Why there is nothing to measure; null otherwise. */
   problem: textOrNull,
 });
 

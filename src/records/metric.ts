@@ -60,7 +60,7 @@ interface MetricDefinition {
   readonly bencher?: { readonly slug: string; readonly nativeScale?: number };
   /** The OpenMetrics family; the name ends with the base unit. */
   readonly openMetrics?: { readonly name: string; readonly help: string };
-  /** The source is a line of trtexec's log in the form of 10.x, or something else. */
+  /** `source` is a line of trtexec's log as 10.x prints it, or something else. */
   readonly help: readonly [source: string, says: string, caveats: string];
 }
 

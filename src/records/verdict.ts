@@ -64,8 +64,8 @@ export function isCalled({ verdict }: Pick<CellComparison, 'verdict'>): boolean 
 }
 
 /**
- * Whether to show a cell that is judged by its GPU time by its throughput instead, which the host alone may slow down.
- * That is so if the throughput is slower and the GPU time is not, or if only the throughput changed.
+ * Whether to show a cell by its throughput although it is judged by its GPU time, because the host alone may slow down
+ * the throughput. True if the throughput is slower and the GPU time is not, or if only the throughput changed.
  */
 export function isShownByThroughput(gpuTime: string, throughput: string): boolean {
   if (throughput === 'slower') return gpuTime !== 'slower';
@@ -74,7 +74,7 @@ export function isShownByThroughput(gpuTime: string, throughput: string): boolea
 
 /** A change that at least four of five cells share: clocks, driver, or another common cause. */
 export const commonShiftSchema = z.strictObject({
-  /** For metrics of both directions: the change of those with lower values better. */
+  /** If the metrics have both directions, the change of those whose lower values are better. */
   percent: z.number(),
   metric: metricSchema.optional().describe('Metric of the shift, if it is not the metric of the cells'),
   cells: count.describe('Cells that were compared'),

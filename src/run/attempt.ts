@@ -245,7 +245,7 @@ export async function finishRun(context: SweepContext, folder: string, runId: Ru
   await rm(join(folder, REPLAY_REPORT), { force: true });
   const [read] = await readRunFolder(folder);
   if (read === undefined) throw new Error(`${folder}: no run in it`);
-  // Before the build is stored, because a kill would otherwise leave a stored build without an engine.
+  // Link before the build is stored: otherwise a kill would leave a stored build without an engine.
   await linkBuilt(context.cache, read);
   await compressFolder(folder);
   const target = runFolderOf(artefactsFolder, sweep.sweepId, runId);

@@ -150,7 +150,7 @@ export function namedCell(cells: readonly KeyedCell[], name: string, others: rea
 const LISTED = 5;
 
 /**
- * The only cell, where its cold starts do not count.
+ * The only cell, apart from its cold starts.
  * @param what start of the error message: `b8 is`
  * @param all all cells from which these were chosen
  * @throws UsageError that lists the first few cells as they can be typed

@@ -44,7 +44,7 @@ export function profiledRun(db: StoreDatabase, runId: RunId, ref: string): Profi
   return run === null ? null : profiledFrom(db, run, ref, []);
 }
 
-/** @param isSameCell whether the other side is the same cell, for which the profile of another sweep would not do */
+/** @param isSameCell true if the other side is the same cell; then no profile of another sweep is used */
 export function profiledPoint(
   db: StoreDatabase,
   { cell, sweeps, runId, ref }: CellPoint,

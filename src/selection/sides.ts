@@ -155,7 +155,7 @@ export function splitRange(text: string): { from: string; to: string; symmetric:
   return { from: match[1] || 'HEAD', to: match[3] || 'HEAD', symmetric: match[2] === '...' };
 }
 
-/** Largest number of consecutive sweeps without a fit run that are skipped. */
+/** At most this many consecutive sweeps without a fit run are skipped. */
 const MOST_SKIPPED = 400;
 
 class SideResolver {

@@ -1,6 +1,6 @@
 /**
- * Order statistics in typed arrays by selection rather than sorting, which is most of the work of the history detector.
- * Functions reorder their `scratch` array.
+ * Order statistics in typed arrays, which are most of the work of the history detector. They use selection rather than
+ * sorting. Functions reorder their `scratch` array.
  */
 
 /** Linear interpolation (Hyndman and Fan 1996, type 7; numpy's default). 0 for an empty array. */

@@ -6,7 +6,7 @@ export interface SampleVariance {
   readonly degrees: number;
 }
 
-/** Variances needed to estimate their spread. */
+/** Number of variances needed to estimate their spread. */
 const LEAST_CELLS = 3;
 /** Possible degrees of freedom of a prior, from cells that differ by factors to cells that are all equal. */
 const DEGREES = [0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64] as const;

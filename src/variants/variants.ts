@@ -162,7 +162,7 @@ export function variantKey(
   });
 }
 
-/** Most that is kept of a conversion log; only a faulty one is longer. */
+/** Maximum size that is kept of a conversion log; only a faulty one is longer. */
 const LOG_BYTES = 8 << 20;
 
 async function makeVariant(

@@ -74,9 +74,7 @@ export function cellOf(run: ReadRun): KeyedCell {
   return keyedCell(cellOfRun(cell ?? {}, argv, log, fileNameOf(run)));
 }
 
-/**
- * A log that names neither a model nor an engine, when the user states neither. Its cell takes the name of the file.
- */
+/** Whether neither the log nor the user names a model or an engine. The cell then takes the name of the file. */
 export function isUnnamed(run: ReadRun): boolean {
   const { log, manifest } = run;
   const isOfModel = manifest.cell?.model !== undefined || modelOfLog(manifest.argv, log) !== null;

@@ -17,7 +17,7 @@ import type { RunSource } from './recognise.ts';
 
 export interface StandaloneReading {
   readonly stated: StatedCell;
-  /** False: unknown fields stay open, because nothing is stored. */
+  /** False if unknown fields may stay open, because nothing is stored. */
   readonly isStrict: boolean;
   /** Number of runs that the times of a trace are summed over. */
   readonly runs: number | null;

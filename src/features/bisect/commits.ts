@@ -134,8 +134,8 @@ interface GitSearch {
 }
 
 /**
- * Starts or resumes the search, as git keeps the verdicts. `names` holds the first bad commit, or all candidates if
- * commits were skipped.
+ * Starts the search or resumes it, because git keeps the verdicts. `names` holds the first bad commit, or all
+ * candidates if commits were skipped.
  */
 async function gitAnswer({ bad, good }: CommitRequest, { compare, folder, repository, state }: GitSearch, io: Io) {
   let log = existsSync(state) ? await git(state, ['bisect', 'log']) : null;

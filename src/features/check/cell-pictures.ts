@@ -26,7 +26,7 @@ export interface CellRow {
   readonly before: number | null;
   readonly now: number | null;
   readonly changePercent: number | null;
-  /** Replaces the change of the cell's own metric: the change of the metric that moved. */
+  /** The change of the metric that moved, shown instead of that of the cell's own metric. */
   readonly otherChange?: string;
   /** Oldest first; null for a gap. */
   readonly values: readonly (number | null)[];
@@ -180,7 +180,7 @@ function paintOf(kind: Mark['kind'] | null, { style }: Look): (text: string) => 
   ];
 }
 
-/** Most sweeps in a chart. */
+/** Maximum number of sweeps in a chart. */
 const SHOWN_SWEEPS = 90;
 /** The text already gives two values. */
 const LEAST_VALUES = 3;

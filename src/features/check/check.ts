@@ -89,7 +89,7 @@ async function checkedStore(store: OpenStore, options: CheckOptions & SeriesOpti
   return { checked, output, isStored, newest };
 }
 
-/** Notes a missing baseline. Once after an update, notes that open findings make an exit code from now on. */
+/** Notes a missing baseline. Once after an update, also notes that open findings set the exit code from now on. */
 function announce({ judged, standing }: CheckedSweep, io: Io): void {
   const note = baselineNote(judged);
   if (note !== null) io.err(`note: ${note}\n`);

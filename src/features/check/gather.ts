@@ -155,7 +155,10 @@ export interface JudgedSeries extends JudgedSweep {
   readonly acknowledgements: ReadonlyMap<string, Acknowledgement>;
   /** Ids of the sweeps whose stored findings changed. */
   readonly changed: readonly string[];
-  /** Rules of an earlier version judged the newest judged sweep. Findings that were open then make an exit code now. */
+  /**
+   * True if an earlier version judged the newest judged sweep by other rules. Findings that were open then set the exit
+   * code from now on.
+   */
   readonly isFirstByReference: boolean;
 }
 

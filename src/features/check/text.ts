@@ -18,7 +18,7 @@ export interface ShownSeries extends Pick<CheckedSweep, 'findings' | 'series'> {
   readonly standing?: CheckedSweep['standing'];
 }
 
-/** Most rows of cells that moved, unless all are requested. */
+/** Maximum number of rows of cells that moved, unless all are requested. */
 const SHOWN_ROWS = 12;
 
 /** One line per cell, the largest change first; the others are folded. */

@@ -57,7 +57,7 @@ function speedUpOutput(speedUp: SpeedUp | undefined) {
 /** Smallest relative gain that counts; less is noise between runs. */
 const LEAST_GAIN = 0.01;
 
-/** Loss of accuracy by precision. Equal levels lose in different ways. */
+/** Rank of the accuracy loss of each precision. Precisions of equal rank lose accuracy in different ways. */
 const LOSS: Readonly<Record<string, number>> = { fp32: 0, tf32: 1, fp16: 2, bf16: 2, int8: 3, fp8: 3, int4: 4 };
 
 /**

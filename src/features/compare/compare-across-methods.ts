@@ -14,7 +14,7 @@ export interface Paired {
   readonly base: RunSide;
   readonly head: RunSide;
   readonly cells: readonly KeyedCell[];
-  /** By the key of the base cell. */
+  /** Metric by the key of the base cell. */
   readonly metrics: ReadonlyMap<string, MetricId>;
   /** Differences between the two methods, printed before any number. */
   readonly differences: readonly string[];

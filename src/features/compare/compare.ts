@@ -191,7 +191,7 @@ export async function compareReport(
   };
 }
 
-/** Only the view of a single cell reads them. */
+/** Only the view of a single cell needs the queries. */
 function queriesOf(
   db: StoreDatabase,
   cells: readonly JudgedCell[],

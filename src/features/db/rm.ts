@@ -99,8 +99,8 @@ interface Removed {
 
 /**
  * Moves the artefacts before the rows are committed. After a kill between the two, the sweep is still in the store and
- * a second call completes the removal. A sweep that is being measured keeps both, and so does one that fails to lose
- * either.
+ * a second call completes the removal. A sweep that is being measured keeps both, and so does a sweep for which either
+ * step fails.
  */
 async function removeOne(
   { db, path }: OpenStore,
@@ -132,7 +132,7 @@ async function removeOne(
   }
 }
 
-/** In a dry run of several sweeps, each may remove the same finding, so that findings count once. */
+/** In a dry run of several sweeps, each may remove the same finding, so findings count once. */
 function outputOf(removed: readonly Removed[], dryRun: boolean): RmOutput {
   const removals = removed.map(({ removal }) => removal);
   const ids = new Set(removals.map(({ sweepId }) => sweepId));

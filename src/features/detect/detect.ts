@@ -43,7 +43,8 @@ interface Alarm {
 }
 
 /**
- * What is new in each cell, sweep by sweep, with only the sweeps until then. All cells of a matrix are judged together.
+ * Detects what is new in each cell, sweep by sweep, with only the sweeps up to that one. All cells of a matrix are
+ * judged together.
  */
 function detectSweeps(text: string, io: Io): void {
   const records = readJson(text, recordSchema);

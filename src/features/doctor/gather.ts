@@ -78,7 +78,7 @@ async function foldersOf(storePath: string): Promise<FolderFacts[]> {
   const disks = new Set<number>();
   const facts: FolderFacts[] = [];
   for (const [holds, path] of places) {
-    // Folders that do not exist yet will be created in the first one.
+    // Skip other folders that do not exist yet: they will be created in the first one.
     if (path !== folder && !existsSync(path)) continue;
     const device = statSync(path, { throwIfNoEntry: false })?.dev;
     if (device !== undefined && disks.has(device)) continue;

@@ -19,7 +19,7 @@ type Status = Row['status'];
 const MAX_CHARACTERS = 60_000;
 const MAX_NAME = 120;
 const MAX_OPEN_UNCLEAR = 10;
-/** Most sweeps of a trend, newest last. */
+/** Maximum number of sweeps in a trend, newest last. */
 const SHOWN_SWEEPS = 20;
 
 /** Sections in order; those with changes are open. */

@@ -134,7 +134,7 @@ function xml(text: string): string {
   return (
     text
       .toWellFormed()
-      // oxlint-disable-next-line no-control-regex -- they are what XML forbids
+      // oxlint-disable-next-line no-control-regex -- XML forbids these characters
       .replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ufffe\uffff]/g, '\ufffd')
       .replace(/[&<>"'\n\t]/g, (character) => ENTITIES[character] ?? character)
   );

@@ -112,7 +112,7 @@ export class GroupImport {
     const peeked: DatedRun[] = [];
     for await (const runs of this.read(sources.slice(0, PEEKED_RUNS))) peeked.push(...runs);
     const sweepId = this.settleSweep(peeked);
-    // Before anything of the group is stored, so that a rejected run leaves no empty sweep.
+    // Check before anything of the group is stored, so that a rejected run leaves no empty sweep.
     for (const run of peeked) await this.refuseTaken(run, sweepId);
     try {
       for (let run = peeked.shift(); run !== undefined; run = peeked.shift()) await this.take(run, sweepId);

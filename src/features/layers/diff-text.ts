@@ -11,7 +11,7 @@ import { wrapHanging } from '../../terminal/text-width.ts';
 export interface LayersDiffDetails {
   /** The parts of each row, shown below it; null to show rows only. */
   readonly opened: readonly (readonly DiffRow[])[] | null;
-  /** Most rows; the rest is summed. */
+  /** Maximum number of rows; the rest is summed. */
   readonly top: number;
   /** Median SM clock of each profile; null where it was not recorded. */
   readonly smClockMhz: readonly [number | null, number | null];
@@ -159,7 +159,9 @@ function sumLines(
 const NAMED_FROM = 1.1;
 const NAMED = 3;
 
-/** Pairs that only share a name, such as those of two harnesses: the kernel has that name in any precision. */
+/**
+ * Pairs of layers that share only a name, such as those of two harnesses. The kernel has that name in any precision.
+ */
 function namedEqually({ parts }: DiffRow): string[] {
   return parts
     .flatMap(({ base: [was, ...more], head: [is, ...others], baseMs, headMs, deltaMs }) => {

@@ -225,7 +225,7 @@ function matchingLayers<Layer extends Selectable>(layers: readonly Layer[], patt
     const found: readonly unknown[] = Array.isArray(answers) ? answers : [];
     return layers.filter((_, place) => found[place] === true);
   } catch (error) {
-    // Errors of the other context are not instances of the classes of this one.
+    // An error of the other context is not an instance of a class of this one.
     if (!isRecord(error) || error['code'] !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
     throw new UsageError(
       `--select ${shown}: not done after ${PATIENCE_MS / 1000} s: nested repetitions such as (a+)+ take too long`,

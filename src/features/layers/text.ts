@@ -21,7 +21,7 @@ export interface LayersDetails {
   /** Kinds of layers in 16 bits or more with a considerable share of the time, largest first. */
   readonly islands: readonly LayerGroup[];
   readonly alignment: ReturnType<typeof unalignedLayers>;
-  /** Most lines; the rest is summed. */
+  /** Maximum number of lines; the rest is summed. */
   readonly top: number;
 }
 
@@ -75,7 +75,7 @@ function selectionLine({ layers, summary, totalMs }: LayersOutput): string {
   return `${count(layers.length, 'layer')} of ${summary.layers} chosen${share}`;
 }
 
-/** Most layers that are shown in detail. */
+/** Maximum number of layers that are shown in detail. */
 const DETAILED = 3;
 
 function details(layer: LayerFacts, look: Look): string[] {
@@ -245,7 +245,7 @@ function islandLines(islands: readonly LayerGroup[], summary: Summary): string[]
   ];
 }
 
-/** Most kinds of layers that are named. */
+/** Maximum number of kinds of layers that are named. */
 const NAMED = 3;
 /** Least share of the time for which the first convolution is mentioned. */
 const WORTH_A_WORD = 0.02;

@@ -59,7 +59,7 @@ export function leftOutRuns({ leftOut }: CellNights, sweeps: readonly Sweep[]): 
     .toSorted((a, b) => a.sweep - b.sweep);
 }
 
-/** Most runs that can be distinguished in a chart. */
+/** Maximum number of runs that can be distinguished in a chart. */
 const SHOWN_RUNS = 6;
 
 /** By cell key: query times of the newest runs, and of those before the last change of level. */

@@ -49,7 +49,7 @@ export interface PageSides {
 /** Two sides, or a sweep that the gate judged. */
 export type PageAbout = PageSides | { readonly checked: CheckedSweep };
 
-/** Most sweeps in a report: more than a year of nightly ones. */
+/** Maximum number of sweeps in a report: more than a year of nightly ones. */
 const LAST_SWEEPS = 400;
 
 /** Gathers the data of the HTML report; reads the store only. */
@@ -101,7 +101,7 @@ export async function htmlReportData(
   };
 }
 
-/** Most other series that are judged for their headline; of the rest, the page shows only the names. */
+/** Maximum number of other series that are judged for their headline. For the rest, the page shows only the names. */
 const JUDGED_SERIES = 8;
 
 async function otherSeries(

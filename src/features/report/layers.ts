@@ -23,7 +23,7 @@ import { CHANGE_WORDS } from '../layers/index.ts';
 import { layersBetween } from '../why/index.ts';
 import { shortened } from '../../html/markup.ts';
 
-/** Most layers drawn for a cell; `ALL_LAYERS` is the limit over all cells. The smaller ones are merged. */
+/** Maximum number of layers drawn for a cell; `ALL_LAYERS` is the limit over all cells. Smaller layers are merged. */
 const DRAWN_LAYERS = 240;
 const ALL_LAYERS = 12_000;
 const LEAST_LAYERS = 40;
@@ -178,7 +178,7 @@ function reportedDiff(
   };
 }
 
-/** Most cells of a finding that are searched for profiles. */
+/** Maximum number of cells of a finding that are searched for profiles. */
 const TRIED_CELLS = 12;
 
 /**

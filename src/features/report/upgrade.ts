@@ -68,7 +68,7 @@ export async function reportUpgrade(
   });
 }
 
-/** Most less accurate cells that are named. */
+/** Maximum number of less accurate cells that are named. */
 const NAMED = 3;
 
 /** Accuracies of the files from which the engines were built, on the same inputs: `vit fp8 30.0 dB → 24.0 dB`. */

@@ -44,7 +44,7 @@ export async function wantedMoreRuns(
   };
 }
 
-/** Most sweeps searched; older ones say little about the present state of the machine. */
+/** Maximum number of sweeps searched; older ones say little about the present state of the machine. */
 const LOOKED_BACK = 60;
 
 /** The newest sweep of the series that measured each cell, because the previous sweep may have had other cells. */

@@ -269,7 +269,7 @@ function boundStyle(style: Style) {
   return ({ bound }: SweepCell) => (bound === null || bound.by === 'compute' ? style.dim : (text: string) => text);
 }
 
-/** One cell for each bottleneck other than the GPU that no flag covers, with evidence and advice. */
+/** For each bottleneck other than the GPU that no flag covers: one cell, with evidence and advice. */
 function boundSection(cells: readonly SweepCell[], look: Look): string[] {
   const unflagged = cells.filter(
     ({ bound, flags }) =>

@@ -3,7 +3,7 @@ import type { Immutable } from '../../records/scalars.ts';
 
 /**
  * The script of a task. `exec` makes the worker the batch process, so that it receives Slurm's signals. It contains no
- * values, so that nothing is quoted.
+ * values, so nothing needs quotes.
  */
 export const TASK_SCRIPT = `#!/bin/bash
 set -u; umask 022
@@ -34,7 +34,7 @@ interface TaskSubmission {
   readonly chunk: ArrayChunk;
   /** The job that must end first; null if none. */
   readonly afterJob: string | null;
-  /** Node and the program. */
+  /** Node.js and the script of bench. */
   readonly program: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
 }

@@ -25,7 +25,7 @@ interface TrendDetails {
   readonly height: number;
 }
 
-/** Most cells that get a chart each; of more cells, each gets a line. */
+/** Maximum number of cells with a chart each; of more cells, each gets a line. */
 const MAX_CHARTS = 4;
 
 export function trendText(output: TrendOutput, { cells, height, together }: TrendDetails, look: Look): string[] {

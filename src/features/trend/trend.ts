@@ -31,7 +31,7 @@ import { withStore } from '../../cli/with-store.ts';
 import { nothingStored } from '../../selection/cell-histories.ts';
 import type { TrendOptions } from './command.ts';
 
-/** Most runs in a step, which may contain all repeats of a sweep. */
+/** Maximum number of runs in a step, which may contain all repeats of a sweep. */
 const RUNS_PER_STEP = 20;
 
 export function trend(names: readonly string[], options: TrendOptions, io: Io): Promise<ExitCode> {

@@ -87,8 +87,8 @@ const LAYER_KINDS = new Set(['tactics', 'fusion', 'precision']);
 const ENGINE_KINDS = new Set(['model', 'options', 'engineBuild']);
 
 /**
- * If layers explain most of a change, causes of a different engine rank directly below them, and a rebuild is not
- * listed. Options or the model are behind the layers.
+ * If layers explain most of a change, the causes of a different engine (options or model) rank directly below them,
+ * because they are behind the layers. A rebuild is not listed.
  */
 function mechanismFirst(causes: readonly Cause[]): Cause[] {
   const ofLayers = causes.filter(({ kind }) => LAYER_KINDS.has(kind));

@@ -118,7 +118,7 @@ function costingGroups(context: WhyContext, layers: WhyLayers): LayerGroup[] {
   });
 }
 
-/** Least share of the whole change of the profile. */
+/** New layers are named only if their net cost is at least this share of the whole change of the profile. */
 const LEAST_NET_SHARE = 0.1;
 
 function sumOf(rows: readonly ChangeRow[], sign: number): number {

@@ -51,8 +51,8 @@ function pathsIn(words: readonly string[], io: Io): AskedSides | null {
 }
 
 /**
- * The meaning of the words: a finding; a cell, with or without sides; or only two sides. Without a cell, it is the cell
- * of the only open finding.
+ * What the words select: a finding, a cell (with or without sides), or only two sides. Two sides without a cell belong
+ * to the cell of the only open finding.
  */
 function askedSides(
   db: StoreDatabase,

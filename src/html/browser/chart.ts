@@ -30,7 +30,8 @@ export function levels(values: readonly number[], y: Scale, { left, right }: Plo
 }
 
 /**
- * @param kind role and label for screen readers: `img`, or `group` if it contains controls; null if its stage has them
+ * @param kind role and label for screen readers: `img`, or `group` if it contains controls; null if the element around
+ * it has them
  */
 export function picture(
   name: string,
@@ -72,7 +73,7 @@ const MARGIN = 14;
 
 /**
  * Shows lines next to the pointer, or next to a place on the page.
- * @param floor y for the lines if neither side of `x` has room: below the thing that they explain
+ * @param floor position of the lines if there is no room on either side of `x`: below the thing that they explain
  */
 export function showTip(lines: readonly string[], x: number, y: number, floor = y): void {
   const tip = byId('tip');

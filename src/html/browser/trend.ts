@@ -221,7 +221,7 @@ function markLines({ sweeps }: PageData, cell: PageCell, { from, to }: Shown, pl
   });
 }
 
-/** Most sweeps in the first chart; more would hide the newest ones. */
+/** Maximum number of sweeps in the first chart; more would hide the newest ones. */
 const FIRST_SWEEPS = 90;
 
 /** The chart of the first screen, which has no controls and links to the cell. */

@@ -217,7 +217,7 @@ export function flagReasons(base: readonly FlaggedRun[], head: readonly FlaggedR
         ? []
         : [{ evidence, isDoubted, of: `${flags.length} of ${runs.length} runs of ${side}` }];
     });
-    // Reported for either side, because the other level inside its runs may be the change.
+    // One side is enough: the other level within its runs may be the change.
     if (id === 'bimodal')
       return having.map(
         ({ evidence, isDoubted, of }) =>

@@ -31,7 +31,7 @@ interface Evidence {
   readonly cell: TwoSides;
   readonly cellKey: CellKey;
   readonly noise: NoiseEstimate;
-  /** No verdict, because a single run on a side shows no noise. */
+  /** True if there is no verdict, because a single run on a side shows no noise. */
   readonly isUnjudged: boolean;
   /** Difference of mean logs; above 0 when head is worse. */
   readonly difference: number;
@@ -87,7 +87,7 @@ export function compareCells(
   );
   const tested = evidence.filter(isTestable).length;
   const limits = new Map<number, number>();
-  /** The critical t value for one more called cell, with this many degrees of freedom. */
+  /** The critical t value for reporting one more cell, with this many degrees of freedom. */
   const limitAt = (degrees: number): number => {
     const limit = limits.get(degrees) ?? callLimit(q, called.size, Math.max(tested, 1), degrees);
     limits.set(degrees, limit);
@@ -101,7 +101,7 @@ export function compareCells(
     const reach = tQuantile(INTERVAL_P, degrees) * error;
     const isSure = Math.abs(entry.judged) > reach;
     const detectable = detectableChange(error, degrees, limitAt(degrees));
-    // A change that is not called cannot be larger than the detectable effect.
+    // A change that is not reported cannot be larger than the detectable effect.
     const mde = isUnjudged ? Math.max(detectable, Math.abs(change)) : detectable;
     const isPrecise = percentOfLog(mde) <= SAME_PERCENT;
     const isCalled = called.has(cellKey) && !isUnjudged;

@@ -4,7 +4,7 @@ import type { SweepEvidence } from './evidence.ts';
 
 /** The group of a finding that covers every cell. */
 export const ALL_CELLS = 'all cells';
-/** With fewer cells than this, all cells are not a group. */
+/** Fewer cells than this do not form a group, even if they are all cells. */
 const LEAST_CELLS = 4;
 /** Number of cells measured in pairs for a whole group: those with the least variation. */
 export const CALMEST = 3;
@@ -58,9 +58,9 @@ export class CellWords {
   }
 
   /**
-   * Groups with at least half of their cells among these, largest first. No cell is in two groups, and cells that share
-   * no word are not a group.
-   * @returns the cells of each group among these, with all words that they share
+   * Groups of which at least half of the cells are among `keys`, largest first. No cell is in two groups, and cells
+   * that share no word are not a group.
+   * @returns for each group, its cells among `keys` and all words that they share
    */
   groupsAmong(keys: ReadonlySet<string>): { readonly group: readonly string[]; readonly keys: ReadonlySet<string> }[] {
     const pairs = [...this.#words].flatMap(([key, words]) => [...words].map((word) => ({ key, word })));

@@ -185,7 +185,7 @@ export function brokenLimits(rules: GateRules, values: NewestValues) {
 
 export type BrokenLimit = ReturnType<typeof brokenLimits>[number];
 
-/** Limits without a value in any of their cells, of which the owner should know. */
+/** Limits for which no cell has a value, so that their owner learns of it. */
 export function limitsWithoutValue({ limits }: GateRules, values: NewestValues): GateLimit[] {
   return limits.filter(({ metric, cells }) =>
     (cells ?? [...values.keys()]).every((cell) => values.get(cell)?.has(metric) !== true),

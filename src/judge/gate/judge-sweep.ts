@@ -63,8 +63,8 @@ export function judgeSweep(evidence: SweepEvidence): SweepVerdict {
 const UNREPORTED_ERRORS = 5;
 
 /**
- * Changes reported in this sweep, and cells that are off their reference without a finding. The size is relative to the
- * reference, or, in addition to an open finding, to the level before the newest step.
+ * Changes reported in this sweep, and cells that are off their reference without a finding. A size is relative to the
+ * reference; for a cell that already has an open finding, to the level before the newest step.
  */
 function changesOf(cellKey: string, { history, metric }: MetricHistory, facts: JudgedFacts): CellChange[] {
   const about = { cellKey, metric };

@@ -153,7 +153,8 @@ export function steadyChanges(cellKey: CellKey, measured: MetricHistory, reporte
   });
   // A named baseline is the expected value until the whole change from it is reported.
   const isAgainst = baseline !== undefined && !isReported;
-  // The expected values: those since a reported change began; if it is over, now or before, the others.
+  // The expected values: those since a reported change began. If the change is over, or ends with this value, the
+  // values before it or without it.
   let past = entries.slice(0, -1);
   for (const finding of reported.known) {
     const change = cellIn(finding, { cellKey, metric });

@@ -44,7 +44,8 @@ function covers(finding: Finding, change: CellChange, facts: JudgedFacts): boole
   const known = cellIn(finding, change);
   const isReported = state === null ? !isBoundShare(change.metric) || known === undefined : state.reported !== null;
   if (!isReported || finding.cause === 'machine') return true;
-  // A further step begins at the level of the known change; a change that begins at the reference is the known one.
+  // A further step starts from the level of the known change. A change that starts from the reference is the known
+  // change itself.
   const isFurther = known !== undefined && isMostlyLeft(known, change.before);
   return Math.abs(facts.placeOf(finding.firstBadSweepId) - change.place) <= SAME_CAUSE_SWEEPS && !isFurther;
 }
@@ -63,8 +64,8 @@ function continued(finding: Finding, attached: readonly CellChange[], facts: Jud
       return (baseline !== undefined && marginBetween(cell.metric, baseline, value) <= 1) || !isMostlyLeft(cell, value);
     }
     if (state.verdict === 'unclear') return null;
-    // An acknowledged change is at its reference, and one that only pairs show may be. Both stay open until the level
-    // before returns.
+    // After an acknowledgement the cell is at its reference, and so it may be if only pairs show the change. Such a
+    // finding stays open until the level before returns.
     const isByLevel = accepted.has(findingId) || lasts === 'pairs';
     return (!isByLevel && state.verdict !== direction) || !isMostlyLeft(cell, state.now);
   };
@@ -206,7 +207,7 @@ function environmentChanges(
   return first.filter((change) => others.every((changes) => changes.includes(change)));
 }
 
-/** The cause is the environment if a change of the machine is recorded, and else the machine. */
+/** The cause is the environment if a change of the machine is recorded; otherwise the machine. */
 function causeOf(
   changes: readonly CellChange[],
   recorded: readonly string[],

@@ -116,7 +116,7 @@ export const HISTORY = {
   stateDeviations: 4,
   stateSweeps: 30,
   stateVisits: 2,
-  /** A level that returns after fewer sweeps is a burst. */
+  /** If the level returns after fewer sweeps than this, the change was a burst. */
   burstSweeps: 5,
   /** A level has returned if it is within this share of the shift. */
   backShare: 0.35,

@@ -58,7 +58,7 @@ export class MatrixJudge {
     isAsked: boolean = true,
   ): readonly (CellJudgement | null)[] {
     const place = this.#place++;
-    // Each time the number of known sweeps has doubled.
+    // Learn each time the number of known sweeps has doubled.
     if (place > 1 && (place & (place - 1)) === 0) this.#prior.learn(this.#noises);
     const measured = this.#noises.map((noise, index) => {
       const { accept = false, exclude = false } = controls[index] ?? {};

@@ -5,7 +5,10 @@ import { RULES } from './settings.ts';
 export class NightEffect {
   #squares = RULES.nightSd ** 2 * RULES.nightWeight;
   #sweeps = RULES.nightWeight;
-  /** Sum of the effects relative to the first sweep of the levels; the effect of that sweep follows from their mean. */
+  /**
+   * Sum of the raw effects since the levels were set. Their mean is the effect of the first of these sweeps, to which
+   * all are relative.
+   */
   #sum = 0;
   #summed = 0;
   #raw = Number.NaN;

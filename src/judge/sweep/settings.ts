@@ -29,8 +29,8 @@ export const RULES = {
   /** Weight of the flat prior of the sd in cells of the matrix. */
   flatCells: 20,
   /**
-   * The tail of a mean of n heavy-tailed sweeps is the normal one times this power of n of their ratio (chosen by
-   * simulation).
+   * The tail of a mean of n heavy-tailed sweeps is the normal tail times (heavy tail / normal tail) ** (1 / n ** this),
+   * chosen by simulation.
    */
   heavyMeanPower: 0.5,
   /** Largest distance in sd with which a sweep counts in a window, because one excursion is not a step. */
@@ -65,8 +65,8 @@ export const RULES = {
   /** Number of sweeps after which further steps are measured from a new level. */
   adoptSweeps: 4,
   /**
-   * A single run off by this log ratio may be an accident, until the cell was quiet for `offRunQuiet` sweeps if it is
-   * off by 0.1.
+   * A single run that is off by a log ratio in this range may be an accident, until the cell had `offRunQuiet` quiet
+   * sweeps. That number is for a run that is off by 0.1.
    */
   offRunLeast: 0.042,
   offRunMost: 0.36,

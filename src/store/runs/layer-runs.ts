@@ -83,8 +83,8 @@ export function layerRunsOfCell(db: StoreDatabase, cellKey: CellKey, sweepIds: r
 }
 
 /**
- * The same for many cells, in one pass over the runs of the sweeps, because the runs of a cell are spread over the
- * whole file.
+ * Like `layerRunsOfCell` for many cells, in one pass over the runs of the sweeps, because the runs of a cell are spread
+ * over the whole file.
  */
 export function layerRunsOfCells(
   db: StoreDatabase,

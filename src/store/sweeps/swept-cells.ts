@@ -65,5 +65,5 @@ export function newestFitSweeps(
   return found;
 }
 
-/** Most sweeps searched for a cell that never had a fit run. */
+/** Maximum number of sweeps searched for a cell that never had a fit run. */
 const MOST_SWEEPS = 400;

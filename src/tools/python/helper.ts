@@ -72,7 +72,7 @@ export function readAnswer<Answer>(
   }
 }
 
-/** @param needs requirements of a Python, for the message about a program that cannot be started */
+/** @param needs what the program needs, for the message if it cannot be started */
 export async function runProgram(
   [file = '', ...args]: readonly string[],
   folder: string,

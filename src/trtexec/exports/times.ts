@@ -211,7 +211,7 @@ export function timesOfRun(times: QueryTimes, logged: LoggedQueries): QueryTimes
   return timed;
 }
 
-/** Up to 8.4 the warm-up rows precede the timed ones: removes them. */
+/** Removes the warm-up rows, which precede the timed ones up to 8.4. */
 function withoutWarmUp(times: QueryTimes, { queries, tensorrtVersion: version }: LoggedQueries): QueryTimes {
   const extra = queries === null ? 0 : times.count - queries;
   if (extra === 0) return times;

@@ -21,9 +21,9 @@ export interface Recording {
 }
 
 export interface RecordedModel {
-  /** The ONNX files from which its engines were built, by file name. `identity` represents their content. */
+  /** By input name; -1 for a dynamic dimension. */
   readonly inputs: Readonly<Record<string, readonly number[]>>;
-  /** The ONNX files from which its engines were built, by file name: what represents their content. */
+  /** The ONNX files from which its engines were built, by file name. `identity` represents their content. */
   readonly onnx: Readonly<Record<string, { readonly precision: string; readonly identity: string }>>;
 }
 

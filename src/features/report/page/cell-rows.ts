@@ -34,7 +34,7 @@ export interface FoundInCell {
   readonly change: Change;
 }
 
-/** Weights of verdicts, which precede the size of the change. */
+/** Weights by which the table is sorted first. The size of the change decides between equal weights. */
 const WEIGHTS: Readonly<Record<string, number>> = { slower: 4, failed: 2, missing: 2, 'no result': 2, faster: 1 };
 /** Weight of a cell that is worse only in another metric. */
 const WORSE_OTHERWISE = 3;
@@ -230,7 +230,7 @@ export function factsOf(finding: CheckedFinding, data: ReportData): Fact[] {
   ];
 }
 
-/** Most cells listed for a finding. */
+/** Maximum number of cells listed for a finding. */
 const LISTED = 50;
 
 function firstBadFact(

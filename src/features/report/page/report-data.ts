@@ -25,7 +25,7 @@ export interface ReportCell extends DrawnCell {
  */
 export interface ReportData {
   readonly toolVersion: string;
-  /** With the number of its sweeps that are older than those of the report. */
+  /** The series, with the number of its sweeps that are older than those of the report. */
   readonly series: Series & { readonly olderSweeps: number };
   /** Oldest first. Index `n` in every cell is the n-th sweep. */
   readonly sweeps: readonly ReportSweep[];
@@ -67,7 +67,7 @@ export interface EnvironmentChange {
   /** Index of the sweep. */
   readonly sweep: number;
   readonly text: string;
-  /** Later values come from another machine. */
+  /** True if later values come from another machine. */
   readonly breaksLine: boolean;
   readonly cells: number;
 }
