@@ -51,7 +51,7 @@ export function judgedCell(
   const value = values.at(-1) ?? null;
   if (value === null || values.length === 1) return { ...about, verdict: 'unclear', reason: 'new', now: value };
   const small = facts.evidence.rules.minChangeOf(cellKey, metric);
-  // A change below the smallest relevant change is not one.
+  // A change below the smallest relevant change counts as the same level.
   const verdictOf = (verdict: JudgedCell['verdict'], changePercent: number): JudgedCell['verdict'] =>
     Math.abs(changePercent) < small && (verdict === 'slower' || verdict === 'faster') ? 'same' : verdict;
   if (state === null) {

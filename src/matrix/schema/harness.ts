@@ -123,7 +123,7 @@ export function envOf(point: Point): Record<string, string | null> {
   );
 }
 
-/** Variables on axes as part of the cell. An unset variable equals no axis. */
+/** Variables on axes as part of the cell; a variable that is unset is not part of it. */
 export function envFlags(point: Point): Record<string, string> {
   const stated = Object.entries(envOf(point)).flatMap(([name, value]) =>
     value === null ? [] : [[name, value] as const],

@@ -59,7 +59,7 @@ const LIVING = ['CONFIGURING', 'RUNNING', 'COMPLETING', 'SUSPENDED', 'SIGNALING'
 /** A task in one of these states will run again while squeue lists it, because requeue is always on. */
 const REQUEUED = ['REQUEUED', 'REQUEUE_HOLD', 'SPECIAL_EXIT', 'PREEMPTED', 'NODE_FAIL'];
 const ENDED = ['DEADLINE', 'BOOT_FAIL', 'REVOKED'];
-/** Signal by which alone Slurm reports a log that could not be opened. */
+/** If Slurm cannot open a log, this signal is all that it reports. */
 const LOG_SIGNAL = 53;
 
 /** Known to Slurm and not ended. */
