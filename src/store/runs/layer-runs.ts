@@ -29,7 +29,7 @@ import { ofSweep, outcomeFrom } from './runs.ts';
 
 export type LayerRun = ReturnType<typeof select>[number];
 
-/** Layer data, newest first; data with times comes before data without. */
+/** Layer data with times, then without; newest first in each group. */
 function select(db: StoreDatabase, where: SQL | undefined, most: number = MOST) {
   const rows = db
     .select({
