@@ -99,7 +99,7 @@ const EARLY_Q = 0.01;
  * over all looks (alpha spending). The second rule is stopping for futility, which reports nothing (Lachin 2005). More
  * runs do not help if sweep-to-sweep noise dominates the error and alone keeps the interval open.
  * @param look number of this look at the growing runs, from 1
- * @returns keys of cells: `open` need one more run, most useful for their time first; `limitedByNights` stay open
+ * @returns keys of cells: `open` need one more run, most useful for their time first; `limitedBySweeps` stay open
  * because of sweep-to-sweep noise
  */
 export function cellsToRepeat(cells: readonly GrowingCell[], look: number, goal: Goal) {
@@ -107,7 +107,7 @@ export function cellsToRepeat(cells: readonly GrowingCell[], look: number, goal:
   const decided = new Set(compared.filter(isCalled).map(({ cellKey }) => cellKey));
   const comparisons = new Map(compared.map((comparison) => [comparison.cellKey, comparison]));
   const open: { readonly key: string; readonly gain: number }[] = [];
-  const limitedByNights: string[] = [];
+  const limitedBySweeps: string[] = [];
   for (const cell of cells) {
     if (decided.has(cell.cellKey)) continue;
     const { variance = 0, assumed = null, degrees = 1 } = noises.get(cell.cellKey) ?? {};
@@ -115,7 +115,7 @@ export function cellsToRepeat(cells: readonly GrowingCell[], look: number, goal:
     // Without a base, assumes a sweep with as many runs.
     const others = cell.base.length === 0 ? cell.head.length : cell.base.length;
     const byRuns = Math.sqrt(variance * (1 / cell.head.length + 1 / others));
-    const nights = Math.log1p((comparison?.noise?.nightPercent ?? 0) / 100);
+    const bySweeps = Math.log1p((comparison?.noise?.nightPercent ?? 0) / 100);
     const errors = tQuantile(0.05, degrees);
     const [low, high] = comparison?.ciPercent ?? [null, null];
     const reach = low === null ? errors * byRuns : Math.max(-Math.log1p(low / 100), Math.log1p(high / 100));
@@ -123,15 +123,15 @@ export function cellsToRepeat(cells: readonly GrowingCell[], look: number, goal:
     const wanted = Math.max(Math.log1p(goal.percent / 100), goal.deviations * Math.sqrt(variance));
     const isJudged = cell.base.length === 0 ? assumed === null : low !== null;
     if (isJudged && reach < wanted) continue;
-    if (isJudged && nights > byRuns && change + errors * nights >= wanted) {
-      limitedByNights.push(cell.cellKey);
+    if (isJudged && bySweeps > byRuns && change + errors * bySweeps >= wanted) {
+      limitedBySweeps.push(cell.cellKey);
     } else {
       open.push({ key: cell.cellKey, gain: byRuns / wanted / cell.runS });
     }
   }
   return {
     open: open.toSorted((a, b) => b.gain - a.gain || (a.key < b.key ? -1 : 1)).map(({ key }) => key),
-    limitedByNights,
+    limitedBySweeps,
   };
 }
 

@@ -46,7 +46,7 @@ export const CLOCK_LEVEL = {
    */
   off: 0.04,
   /** Number of sweeps on either side that define the level, so that a lasting clock becomes the level. */
-  neighborNights: 5,
+  neighborSweeps: 5,
 } as const;
 
 /** Clock level in MHz; null when too few runs have a clock. */

@@ -14,7 +14,7 @@ interface Difference extends Change {
   readonly degrees: number;
 }
 
-const NIGHTS = {
+const BETWEEN_SWEEPS = {
   /** Least number of cells whose differences show the noise between two sweeps. */
   leastCells: 20,
   /** Least number of them that must remain without those that changed. */
@@ -47,8 +47,8 @@ const NIGHTS = {
  * than one, it is the spread within the groups. 0 with fewer than twenty cells.
  * @param called keys of cells reported as changed without it
  */
-export function nightVariance(cells: readonly Difference[], called: ReadonlySet<string>): number {
-  const { changedShare, leastCells, leastGain, leastUnchanged, mostPartners, oneWayErrors } = NIGHTS;
+export function varianceBetweenSweeps(cells: readonly Difference[], called: ReadonlySet<string>): number {
+  const { changedShare, leastCells, leastGain, leastUnchanged, mostPartners, oneWayErrors } = BETWEEN_SWEEPS;
   const count = cells.length;
   if (count < leastCells) return 0;
   const rest = cells.filter(({ cellKey }) => !called.has(cellKey));
@@ -80,18 +80,20 @@ export function nightVariance(cells: readonly Difference[], called: ReadonlySet<
  * Sweep effect beyond the errors of cells with a history. The median ignores erratic histories.
  * @param cells `beyond`: variance between sweeps beyond the error; negative if they differ less
  */
-export function pastNightVariance(cells: readonly (Difference & { readonly beyond: number })[]): number {
-  return cells.length < NIGHTS.leastWithPast ? 0 : limited(median(quietest(cells).map(({ beyond }) => beyond)) ?? 0);
+export function pastVarianceBetweenSweeps(cells: readonly (Difference & { readonly beyond: number })[]): number {
+  return cells.length < BETWEEN_SWEEPS.leastWithPast
+    ? 0
+    : limited(median(quietest(cells).map(({ beyond }) => beyond)) ?? 0);
 }
 
 function limited(variance: number): number {
-  return Math.min(Math.max(0, variance), NIGHTS.mostError ** 2);
+  return Math.min(Math.max(0, variance), BETWEEN_SWEEPS.mostError ** 2);
 }
 
 function quietest<Cell extends Change>(cells: readonly Cell[]): readonly Cell[] {
   const sorted = cells.toSorted((a, b) => a.error - b.error);
-  const limit = NIGHTS.quietRatio * (sorted[Math.floor(sorted.length / 4)]?.error ?? 0);
-  return sorted.filter(({ error }, place) => error <= limit || place < NIGHTS.leastUnchanged);
+  const limit = BETWEEN_SWEEPS.quietRatio * (sorted[Math.floor(sorted.length / 4)]?.error ?? 0);
+  return sorted.filter(({ error }, place) => error <= limit || place < BETWEEN_SWEEPS.leastUnchanged);
 }
 
 const SHIFT = {

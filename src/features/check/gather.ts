@@ -204,7 +204,7 @@ export function newestBatch(db: StoreDatabase, newest: Sweep | undefined): Reado
  * acknowledgements.
  */
 function pendingOf(db: StoreDatabase, newest: Sweep) {
-  const sweeps = seriesUntil(db, newest, ALERTING.windowNights);
+  const sweeps = seriesUntil(db, newest, ALERTING.windowSweeps);
   const ids = sweeps.map(({ sweepId }) => sweepId);
   const judged = judgedAmong(db, ids);
   const newestJudged = sweeps.findIndex(({ sweepId }) => judged.has(sweepId));

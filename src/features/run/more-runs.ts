@@ -67,10 +67,10 @@ export function undecided<Cell extends GrowingRuns>(
     const hasValues = own.head.length > 0 && (own.base.length > 0 || base.length === 0);
     return hasValues ? [own] : [];
   });
-  const { open, limitedByNights } = cellsToRepeat(grown, look, goal);
+  const { open, limitedBySweeps } = cellsToRepeat(grown, look, goal);
   const byKey = new Map(growing.map((each) => [each.cell.key, each]));
   const named = (keys: readonly CellKey[]): Cell[] => keys.flatMap((key) => byKey.get(key) ?? []);
-  return { open: named(open), limited: named(limitedByNights) };
+  return { open: named(open), limited: named(limitedBySweeps) };
 }
 
 /** The detectable effect to aim at when only a budget is given; depends on the noise of the cell. */

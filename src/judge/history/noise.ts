@@ -6,7 +6,7 @@ type Known<Fact> = readonly (Fact | null)[] | undefined;
 /** The history of a cell, with one entry per measured sweep in every array. */
 export interface CellHistory {
   /** Index of each measured sweep, ascending. Sweeps without a value count. */
-  readonly nights: readonly number[];
+  readonly places: readonly number[];
   readonly values: Float64Array;
   readonly clock?: Known<number>;
   /**
@@ -85,7 +85,7 @@ export function noiseOf(logs: Float64Array) {
  * again after any change.
  */
 export const HISTORY = {
-  leastNights: 8,
+  leastSweeps: 8,
   /** Penalty per boundary, multiplied by the square of `slowFactor` and the log of the number of sweeps. */
   penalty: 7.5,
   leastLevel: 3,
@@ -143,13 +143,13 @@ export const ALERTING = {
    * Number of sweeps in the window. Older ones do not affect the newest one, and the window includes the level before
    * the newest change.
    */
-  windowNights: 240,
-  firstNight: 20,
+  windowSweeps: 240,
+  firstSweep: 20,
   looks: 2,
   /** An older change point counts only if it stays for this many consecutive sweeps. */
-  freshNights: 6,
+  freshSweeps: 6,
   oldLooks: 6,
-  sameNights: 3,
+  sameSweeps: 3,
   /** A change point may move by this many sweeps from one look to the next. */
   moveSweeps: 1,
   /**

@@ -35,13 +35,13 @@ export const RULES = {
   heavyMeanPower: 0.5,
   /** Largest distance in sd with which a sweep counts in a window, because one excursion is not a step. */
   clipSd: 3.5,
-  /** Least distance of the mean of a window in sd of one sweep; less is drift or a sweep effect. */
+  /** Least distance of the mean of a window in sd of one sweep; less is drift or a common effect. */
   windowMeanSd: 1.7,
   /** Sd of a sweep on the log scale while nothing is known: 0.25 %, for GPU times of trtexec. */
   typicalSd: 0.0025,
-  /** Prior sd of the common effect of a sweep; `nightWeight` is its weight in sweeps of the matrix. */
-  nightSd: 0.001,
-  nightWeight: 4,
+  /** Prior sd of the common effect of a sweep; `sweepWeight` is its weight in sweeps of the matrix. */
+  sweepSd: 0.001,
+  sweepWeight: 4,
   /** Difference of a cell between two sweeps that its noise does not show. */
   cellSd: 0.001,
   /**

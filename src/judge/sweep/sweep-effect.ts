@@ -2,12 +2,12 @@ import { at, middleOf } from '../../statistics/order-statistics.ts';
 import { RULES } from './settings.ts';
 
 /** The common effect of each sweep on the cells: a normal effect with a learned sd, or a shift. */
-export class NightEffect {
-  #squares = RULES.nightSd ** 2 * RULES.nightWeight;
-  #sweeps = RULES.nightWeight;
+export class SweepEffect {
+  #squares = RULES.sweepSd ** 2 * RULES.sweepWeight;
+  #sweeps = RULES.sweepWeight;
   /**
-   * Sum of the raw effects since the levels were set. Their mean is the effect of the first of these sweeps, to which
-   * all are relative.
+   * Sum of the raw effects since the levels began. Their mean shows the common effect of the first sweep, which the
+   * levels contain.
    */
   #sum = 0;
   #summed = 0;
@@ -38,7 +38,7 @@ export class NightEffect {
     // With few cells it is unknown whether they moved or the sweep had an effect.
     if (known.length < RULES.groupCells) return;
     // Quiet cells count twice in the median.
-    const isQuiet = (_: number, i: number): boolean => at(variances, i) < (4 * RULES.nightSd) ** 2;
+    const isQuiet = (_: number, i: number): boolean => at(variances, i) < (4 * RULES.sweepSd) ** 2;
     const quiet = differences.filter(isQuiet).filter((difference) => !Number.isNaN(difference));
     const { mean: raw, weight } = robustMean(
       middleOf(Float64Array.from([...known, ...quiet])),
@@ -106,7 +106,7 @@ function robustMean(middle: number, differences: Float64Array, variances: Float6
  */
 export function movedGroups(
   groups: Iterable<readonly number[]>,
-  { effect, own, variance: ofNight }: NightEffect,
+  { effect, own, variance: ofSweep }: SweepEffect,
   differences: Float64Array,
   variances: Float64Array,
 ): ReadonlyMap<number, number> {
@@ -116,7 +116,7 @@ export function movedGroups(
     for (const cell of cells) {
       const difference = at(differences, cell) - effect;
       if (Number.isNaN(difference)) continue;
-      const z = difference / Math.sqrt(at(variances, cell) + ofNight);
+      const z = difference / Math.sqrt(at(variances, cell) + ofSweep);
       present += 1;
       sum += Math.max(-3.5, Math.min(3.5, z));
       agreeing += Math.abs(z) > 1 ? Math.sign(z) : 0;
@@ -184,7 +184,7 @@ export interface CellSweep {
   /** Its number of runs; `extra` is the variance in addition to that of a sweep with all repeats. */
   readonly runs: number;
   readonly extra: number;
-  readonly night: NightEffect;
+  readonly common: SweepEffect;
   /** Ratio of the tail probabilities in this matrix to those of the settings. */
   readonly share: number;
   /** Size of the move if the cell moved together with others; null if it did not. */
