@@ -182,7 +182,6 @@ function firstScreen(this: Help, command: CommandUnknownOpts): CommandUnknownOpt
   return FIRST_SCREEN.flatMap((name) => visible.find((each) => each.name() === name) ?? []);
 }
 
-/** Puts the common options last. */
 function commonLast<Item extends Command | Option>(
   this: Help,
   unsorted: Item[],

@@ -1,6 +1,5 @@
 import { isOneOf } from './text/unknown-values.ts';
 
-/** The exit codes of `bench`. */
 export const EXIT_CODES = {
   fine: 0,
   regression: 1,

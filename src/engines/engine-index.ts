@@ -14,7 +14,6 @@ import { variantRecord } from '../records/conversion.ts';
 const textOrUnknown = z.string().nullable().default(null);
 const numberOrUnknown = z.number().nullable().default(null);
 
-/** Facts about an engine. */
 export const engineNoteSchema = z.object({
   schemaVersion: z.literal(1),
   engineKey: idSchema,

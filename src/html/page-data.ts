@@ -77,7 +77,6 @@ interface ReportLayerChange {
   readonly headMs: number;
 }
 
-/** A mark at a sweep of a chart. */
 export interface SweepMark {
   readonly step: number;
   readonly kind: 'slower' | 'faster' | 'bound' | 'environment' | 'baseline';

@@ -63,7 +63,6 @@ export const deploymentSchema = z.strictObject({
     .describe('Actual precision: share of the layer time by precision'),
 });
 
-/** One way to run a model. */
 export interface Deployment extends Immutable<z.infer<typeof deploymentSchema>> {
   readonly cell: KeyedCell;
   readonly runsQps: readonly number[];

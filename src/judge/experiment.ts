@@ -22,7 +22,6 @@ export const experimentSchema = z.object({
   significantPercent: z.number(),
   /** The requested metric; null for each cell's own metric. */
   metric: textOrNull,
-  /** Marks of the runs of B. */
   marks: z.array(z.enum(RUN_MARKS)),
   pairs: z.array(z.object({ a: z.string(), b: z.string() })),
   notes: z.array(z.string()),

@@ -10,7 +10,6 @@ import type { ParsedRun } from '../trtexec/run-facts.ts';
 /** One engine layer from profile and inspector. Times are null without a profile. */
 export type JoinedLayer = OutputOf<typeof layer>;
 
-/** The GPU conditions of an engine's run. */
 export interface EngineConditions extends Pick<Environment, 'gpuName' | 'maxSmClockMhz' | 'mig'> {
   /** SM clock measured during the run, in MHz. */
   readonly smClockMhz: number | null;

@@ -140,7 +140,6 @@ export interface Matrix {
   readonly seed: number | null;
   /** Null to leave the clocks unchanged. */
   readonly lockClocks: ClockRequest | null;
-  /** Retries after transient failures. */
   readonly retries: Retries;
   /** Null for no wait before timed runs. */
   readonly coolDown: CoolDown | null;

@@ -29,7 +29,7 @@ type Place = Omit<CellPoint, 'cell'> & { readonly cells: readonly KeyedCell[] };
 
 /**
  * Two sides of a cell. Each is a reference as for `compare` (a commit, a sweep, `latest~1`, `baseline:NAME`), the ID of
- * a run, or words or an expression for a cell (`fp8`, `precision=fp8`) in its newest sweep.
+ * a run, or a cell in its newest sweep, by words or an expression (`fp8`, `precision=fp8`).
  * @param name name of one cell or more; null for all
  */
 export async function resolvePoints(

@@ -27,8 +27,8 @@ const MAKING = '.making-';
 const LOGS: readonly string[] = ['stdout.log', 'stderr.log'];
 
 /**
- * Variants next to the store. Each has a folder named by the hash of everything that determines it, with the model and
- * its external data, a note of what it is, and the log of the conversion.
+ * Variants next to the store. Each has a folder named by the hash of everything that determines it. The folder holds
+ * the model with its external data, a note of what it is, and the log of the conversion.
  */
 export class VariantCache {
   private readonly folder: string;

@@ -32,7 +32,6 @@ export function isShownWhole({ direction, state }: Pick<CheckedFinding, 'directi
   return state === 'new' || (state === 'open' && direction === 'slower');
 }
 
-/** Sorts new findings first. */
 export function newFirst<Found extends Pick<CheckedFinding, 'state'>>(findings: readonly Found[]): Found[] {
   return findings.toSorted((a, b) => Number(b.state === 'new') - Number(a.state === 'new'));
 }

@@ -79,7 +79,6 @@ export function shownName(name: string): string {
   return name.replace(/^([0-9a-f]{8})[0-9a-f]{24}/, '$1');
 }
 
-/** Size of an engine with its timing cache. */
 export function heldBytes({ bytes, timingCacheBytes }: KeptEngine): number {
   return bytes + timingCacheBytes;
 }

@@ -177,7 +177,6 @@ function reportOutput(gathered: ReportedSweep, files: ReportOutput['files']): Re
 }
 
 interface Reporter {
-  /** Name for `--reporter`. */
   readonly name: string;
   readonly render: (report: ReportedSweep) => string | Promise<string>;
 }

@@ -21,7 +21,6 @@ import {
   sharesShift,
 } from '../sweep-noise.ts';
 
-/** Two compared sides of a cell. */
 export interface TwoSides extends NoisySides {
   readonly cellKey: CellKey;
   /** Error of the difference that more runs do not reduce: standard deviation on the log scale. */

@@ -12,7 +12,6 @@ export type FindingCell = Finding['cells'][number];
 export type About = Pick<FindingCell, 'cellKey' | 'metric'>;
 type Levels = Pick<FindingCell, 'before' | 'after'>;
 
-/** A changed metric of a cell. */
 export interface CellChange extends FindingCell {
   readonly direction: Finding['direction'];
   /** Index of the first sweep at the new level; `lastGood` is that of the last one at the old level (null: unknown). */

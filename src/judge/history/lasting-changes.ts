@@ -108,7 +108,6 @@ function cutHistory(history: CellHistory) {
   return { logs, sigma: series.sigma, changes };
 }
 
-/** The direction of a change by its sign. */
 export function directionOf(change: number, betterIs: 'lower' | 'higher'): 'slower' | 'faster' {
   return change > 0 === (betterIs === 'lower') ? 'slower' : 'faster';
 }

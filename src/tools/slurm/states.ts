@@ -183,7 +183,6 @@ export interface TaskRow {
   readonly restarts: number | null;
 }
 
-/** Format for `squeue -h -r -t all -o '%i|%A|%T|%r|%N'`. */
 export const SQUEUE_FORMAT = '%i|%A|%T|%r|%N';
 
 export function parseSqueue(text: string): TaskRow[] {

@@ -67,7 +67,6 @@ export function rowsOf({ cells, check, compare }: ReportData): Row[] {
 
 const NOTHING = { verdict: null, base: null, changePercent: null, ciPercent: null, reasons: [] };
 
-/** By cell key. */
 export function rowsByKey(data: ReportData): ReadonlyMap<string, Row> {
   return new Map(rowsOf(data).map((row) => [row.report.cell.key, row]));
 }

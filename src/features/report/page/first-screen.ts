@@ -35,7 +35,6 @@ export interface Story {
   readonly headline: readonly [string, string];
   readonly lead: Markup;
   readonly facts: readonly Fact[];
-  /** The next commands. */
   readonly commands: readonly string[];
   /** Key of the cell in the chart; null if no cell has a value. */
   readonly cell: string | null;
