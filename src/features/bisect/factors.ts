@@ -29,9 +29,6 @@ export interface JudgedFactors {
   readonly verdict: StepVerdict;
 }
 
-/** Consecutive unclear candidates after which the noise is too great to go on. */
-const HOPELESS_IN_ROW = 6;
-
 /**
  * Which factors to set to bad next: half of the suspects. A factor left over at the end is tested alone, unless it was:
  * one that acts only together with others is not the cause. A half that cannot be judged is replaced by the other one,
@@ -39,8 +36,6 @@ const HOPELESS_IN_ROW = 6;
  */
 export function searchFactors(factors: readonly string[], judged: readonly JudgedFactors[]): NextFactors {
   const verdictAt = (bad: readonly string[]) => judged.find((one) => one.bad.join('\0') === bad.join('\0'))?.verdict;
-  const last = judged.slice(-HOPELESS_IN_ROW);
-  const isHopeless = last.length === HOPELESS_IN_ROW && last.every(({ verdict }) => verdict === 'unclear');
   let suspects = factors;
   while (suspects.length > 1) {
     const half = Math.ceil(suspects.length / 2);
@@ -48,7 +43,7 @@ export function searchFactors(factors: readonly string[], judged: readonly Judge
     const candidate = parts.find((part) => [undefined, 'bad', 'good'].includes(verdictAt(part)));
     if (candidate === undefined) return { kind: 'range', names: suspects };
     const verdict = verdictAt(candidate);
-    if (verdict === undefined) return isHopeless ? { kind: 'range', names: suspects } : { kind: 'test', candidate };
+    if (verdict === undefined) return { kind: 'test', candidate };
     suspects = verdict === 'bad' ? candidate : suspects.filter((factor) => !candidate.includes(factor));
   }
   // All factors bad is the bad end, which was measured first.
