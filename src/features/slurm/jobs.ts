@@ -138,9 +138,6 @@ async function explainEnded(
 
 const TAIL_LINES = 3;
 
-/** Without cgroups, Slurm reports it in the log only. */
-const OUT_OF_MEMORY = /slurmstepd.*(?:exceeded .*memory limit|oom.kill)/i;
-
 /** State of every shard: a finished folder is the truth, Slurm only explains missing ones. */
 export class ShardWatch {
   private readonly folder: RunFolder;
@@ -161,18 +158,9 @@ export class ShardWatch {
     this.io = io;
   }
 
-  /**
-   * Checks folders only, without load on the controller.
-   * @returns how many are done
-   */
-  async lookAtFolders(): Promise<number> {
-    this.done = new Set(await finishedShards(this.plan));
-    return this.done.size;
-  }
-
   /** By its folder, else by Slurm. */
   async look(): Promise<ShardStatus[]> {
-    await this.lookAtFolders();
+    this.done = new Set(await finishedShards(this.plan));
     const entries = readJobs(this.folder);
     const arrays = submittedArrays(entries);
     const cancelled = cancelledShards(entries);
@@ -181,7 +169,7 @@ export class ShardWatch {
     const isDone = (shard: number): boolean => this.done.has(shard);
     const answer = await askSlurm(this.client, [...arrayIds], isDone, (text) => this.note(text));
     // A shard may have finished during the query.
-    await this.lookAtFolders();
+    this.done = new Set(await finishedShards(this.plan));
     const nowMs = this.io.now().getTime();
     const statuses: ShardStatus[] = [];
     for (const { index } of this.plan.shards) {
@@ -214,7 +202,6 @@ export class ShardWatch {
       {
         isSubmitted: task !== null,
         isCancelled,
-        isAbandoned: own?.outcome === 'abandoned',
         endedWith: own?.exitCode ?? null,
         lastSeenMs: Math.max(
           this.seenMs.get(shard) ?? 0,
@@ -234,11 +221,10 @@ export class ShardWatch {
     const isBad = state === 'failed' || state === 'timeout' || state === 'lost';
     const lines = isBad && base.log !== null ? lastLinesOf(base.log, TAIL_LINES).map(printable) : [];
     const problem = state === 'failed' && own?.problem ? `: ${own.problem}` : '';
-    const isMemory = state === 'failed' && lines.some((line) => OUT_OF_MEMORY.test(line));
     return {
       ...base,
       state,
-      reason: isMemory ? 'out of memory' : `${reason}${problem}`,
+      reason: `${reason}${problem}`,
       node: row?.node ?? own?.node ?? null,
       restarts: row?.restarts ?? own?.restart ?? null,
       exitCode: row?.exitCode ?? own?.exitCode ?? null,

@@ -37,7 +37,6 @@ export function isOver({ state }: Pick<ShardStatus, 'state'>): boolean {
 export interface LocalShardState {
   readonly isSubmitted: boolean;
   readonly isCancelled: boolean;
-  readonly isAbandoned: boolean;
   /** Exit code of the newest job's newest attempt; null while it runs, or before the first one. */
   readonly endedWith: number | null;
   /** The last time Slurm or the worker reported it alive. */
@@ -76,7 +75,6 @@ export function isUnknownState(state: string): boolean {
 /** The state of an unfinished shard. Finished shards are final, whatever Slurm reports. */
 export function reconcileShard(local: LocalShardState, scheduler: SchedulerState): Conclusion {
   if (!local.isSubmitted) return { state: 'planned', reason: 'not submitted' };
-  if (local.isAbandoned) return { state: 'failed', reason: 'given up after too many restarts' };
   const { row } = scheduler;
   if (row === null) return concludeMissing(local, scheduler);
   if (row.state === 'PENDING') return { state: 'queued', reason: row.reason ?? '' };
@@ -108,8 +106,11 @@ const ENDINGS: Readonly<Record<string, Conclusion>> = {
   CANCELLED: { state: 'cancelled', reason: '' },
 };
 
+/** The reason of a shard while the controller cannot be asked. */
+export const NO_ANSWER = 'Slurm does not answer';
+
 function concludeMissing(local: LocalShardState, scheduler: SchedulerState): Conclusion {
-  if (!scheduler.controllerAnswers) return { state: 'running', reason: 'Slurm does not answer' };
+  if (!scheduler.controllerAnswers) return { state: 'running', reason: NO_ANSWER };
   if (local.isCancelled) return { state: 'cancelled', reason: '' };
   // A preempted task ends like this before Slurm lists it again.
   const mayComeBack = local.endedWith === INTERRUPTED && !isWaitOver(local, scheduler);
@@ -234,7 +235,6 @@ function isTask(text: string): boolean {
   return /^\d+_\d+$/.test(text);
 }
 
-/** `CANCELLED` of `CANCELLED by 0`. */
 /** `42:0` is exit code 42, `0:9` is signal 9. */
 function exitOf(text: string): Pick<TaskRow, 'exitCode' | 'signal'> {
   const [, code, signal] = /^(\d+):(\d+)$/.exec(text) ?? [];

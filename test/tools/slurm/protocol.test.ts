@@ -83,7 +83,7 @@ describe('the arguments of sbatch', () => {
 });
 
 describe('a shard that is not done', () => {
-  const flags = { isSubmitted: true, isCancelled: false, isAbandoned: false };
+  const flags = { isSubmitted: true, isCancelled: false };
   const own: LocalShardState = { ...flags, endedWith: null, lastSeenMs: 0 };
   const answer = { row: null, isPast: false, controllerAnswers: true };
   const requested: SchedulerState = { ...answer, nowMs: 200_000, lostAfterMs: 120_000 };
