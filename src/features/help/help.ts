@@ -37,12 +37,6 @@ export function writeHelp(topic: string | undefined, program: CommandUnknownOpts
   return EXIT_CODES.fine;
 }
 
-/** What a word that is also a command means; nothing for other commands. */
-export function wordLines(topic: string, look: Look): string[] {
-  const found = wordRow(topic, look);
-  return found === null ? [] : ['', 'As a word:', '', ...found];
-}
-
 /** The files of `docs/`, that of the words first. */
 function documents() {
   const folder = join(packageFolder(), 'docs');
@@ -71,7 +65,7 @@ function inDocuments(topic: string, look: Look): string[] | null {
 }
 
 /** By a word, in the singular or plural; case and hyphens do not matter. */
-function wordRow(topic: string, look: Look): string[] | null {
+export function wordRow(topic: string, look: Look): string[] | null {
   const wanted = plain(topic);
   if (wanted === '') return null;
   for (const line of documents()[0]?.lines ?? []) {
@@ -99,18 +93,11 @@ function formsOf(word: string): string[] {
   return [word, `${word}s`, word.replace(/y$/, 'ies'), word.replace(/([sx])$/, '$1es')];
 }
 
-/** By its word, by its id, by trtexec's name, or by an unambiguous prefix; case-insensitive. */
+/** By its word, by its id or by trtexec's name; case-insensitive. */
 function numberNamed(topic: string): ExplainedNumber | undefined {
   const word = topic.toLowerCase();
-  const begun = EXPLAINED_NUMBERS.filter((id) =>
-    [id, metricText(id).word].some((name) => name.toLowerCase().startsWith(word)),
-  );
-  if (/^p\d\d$/.test(word) && begun.length === 0) return 'percentiles';
-  return (
-    ownMetricNamed(word) ??
-    EXPLAINED_NUMBERS.find((id) => namesOf(id).some((name) => name.toLowerCase() === word)) ??
-    (begun.length === 1 ? begun[0] : undefined)
-  );
+  const named = EXPLAINED_NUMBERS.find((id) => namesOf(id).some((name) => name.toLowerCase() === word));
+  return ownMetricNamed(word) ?? named ?? (/^p\d\d$/.test(word) ? 'percentiles' : undefined);
 }
 
 function namesOf(id: ExplainedNumber): string[] {
