@@ -6,14 +6,7 @@ import { lastLinesOf } from '../../files/files.ts';
 import type { Io } from '../../cli/io.ts';
 import { printable } from '../../text/printable.ts';
 import { SlurmClient } from '../../tools/slurm/slurm-client.ts';
-import {
-  type ShardStatus,
-  type TaskRow,
-  isLiving,
-  isUnknownState,
-  reconcileShard,
-  signalName,
-} from '../../tools/slurm/states.ts';
+import { type ShardStatus, type TaskRow, isLiving, reconcileShard, signalName } from '../../tools/slurm/states.ts';
 import { type RunFolder, type RunPlan, finishedShards, readAttempts } from './run-folder.ts';
 
 const jobShape = { at: z.string(), jobId: z.string().regex(/^\d+$/), cluster: z.string().nullable() };
@@ -195,9 +188,6 @@ export class ShardWatch {
     const attempts = readAttempts(folder, shard);
     const own = attempts.findLast((attempt) => attempt.task === base.task) ?? null;
     if (row !== null && answer.living.has(row.task) && isLiving(row.state)) this.seenMs.set(shard, nowMs);
-    if (row !== null && isUnknownState(row.state)) {
-      this.note(`Slurm says ${printable(row.state)}, which bench does not know: taken as running`);
-    }
     const { state, reason } = reconcileShard(
       {
         isSubmitted: task !== null,

@@ -20,7 +20,7 @@ import { storedPlanSchema } from '../../run/stored-plan.ts';
 import { type OpenStore, openStore } from '../../store/file/open.ts';
 import { printable } from '../../text/printable.ts';
 import { rangesOf, unfitRunFolder } from './sbatch-args.ts';
-import { SlurmClient, isUnreachable, lastWords } from '../../tools/slurm/slurm-client.ts';
+import { SlurmClient, isPassing, lastWords } from '../../tools/slurm/slurm-client.ts';
 import { NO_ANSWER, type ShardStatus, isLiving, isOver, isSettling } from '../../tools/slurm/states.ts';
 import { type PrepareOptions, type Prepared, prepare } from '../plan/index.ts';
 import { collect, saveNewSweep } from './collect.ts';
@@ -241,7 +241,7 @@ export async function cancel(path: string, options: { readonly json?: true }, io
     if (queue.kind === 'unreachable') throw noAnswer(queue.problem);
     for (const { state, task } of queue.rows) if (isLiving(state)) living.add(task);
     const reply = await client.cancel(ids, cluster);
-    if (isUnreachable(reply.stderr)) throw noAnswer(lastWords(reply.stderr));
+    if (isPassing(reply.stderr)) throw noAnswer(lastWords(reply.stderr));
   }
   const shards = plan.shards
     .map(({ index }) => index)

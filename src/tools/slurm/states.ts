@@ -1,3 +1,5 @@
+import { constants } from 'node:os';
+
 import * as z from 'zod';
 
 import { type CellKey, type Immutable, count, textOrNull } from '../../records/scalars.ts';
@@ -66,12 +68,6 @@ export function isLiving(state: string): boolean {
   return state === 'PENDING' || LIVING.includes(state) || REQUEUED.includes(state);
 }
 
-/** States missing from the table: treated as running, as they may not be final. */
-export function isUnknownState(state: string): boolean {
-  const known = [...LIVING, ...REQUEUED, ...ENDED, 'PENDING', 'COMPLETED', 'FAILED', 'TIMEOUT'];
-  return ![...known, 'OUT_OF_MEMORY', 'CANCELLED'].includes(state);
-}
-
 /** The state of an unfinished shard. Finished shards are final, whatever Slurm reports. */
 export function reconcileShard(local: LocalShardState, scheduler: SchedulerState): Conclusion {
   if (!local.isSubmitted) return { state: 'planned', reason: 'not submitted' };
@@ -97,6 +93,7 @@ function concludeEnded(row: TaskRow, local: LocalShardState, scheduler: Schedule
       : { state: 'running', reason: SETTLING.ended };
   }
   if (state === 'FAILED') return { state: 'failed', reason: failureText(row, local) };
+  // A state that is not in the tables may not be final.
   return ENDINGS[state] ?? { state: ENDED.includes(state) ? 'failed' : 'running', reason: state };
 }
 
@@ -149,18 +146,9 @@ const CODE_TEXT: Readonly<Record<number, string>> = {
   [INTERRUPTED]: 'exit code 130: asked to end',
 };
 
-const SIGNALS: Readonly<Record<number, string>> = {
-  1: 'SIGHUP',
-  2: 'SIGINT',
-  6: 'SIGABRT',
-  7: 'SIGBUS',
-  9: 'SIGKILL',
-  11: 'SIGSEGV',
-  15: 'SIGTERM',
-};
-
 export function signalName(number: number): string {
-  return SIGNALS[number] ?? `signal ${number}`;
+  const [name] = Object.entries(constants.signals).find(([, value]) => value === number) ?? [];
+  return name ?? `signal ${number}`;
 }
 
 const HOPELESS =
