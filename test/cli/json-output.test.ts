@@ -111,8 +111,7 @@ describe('every --json is one object as its schema says, strictly', () => {
       expect([code, JSON.parse(stdout).$schema]).toEqual([0, 'https://json-schema.org/draft/2020-12/schema']);
     }
     const { code, stderr } = await bench(['schema', 'compar']);
-    expect(code).toBe(2);
-    expect(stderr).toContain('did you mean "compare"?');
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('did you mean "compare"?') });
     const listed = /there are matrix, (.*)\)/.exec(stderr)?.[1] ?? '';
     expect(listed.split(', ').toSorted()).toEqual(names.toSorted());
   });
@@ -183,8 +182,7 @@ describe('--redact', () => {
       .trim()
       .split('\n')
       .map((line): unknown => JSON.parse(line));
-    expect(code).toBe(0);
-    expect(lines).toMatchObject([{ id: 'vit on host-1' }, { id: 'resnet on host-1' }]);
+    expect({ code, lines }).toMatchObject({ code: 0, lines: [{ id: 'vit on host-1' }, { id: 'resnet on host-1' }] });
   });
 });
 

@@ -122,8 +122,7 @@ describe('docs/recipes', () => {
 
   test('webhook: one post of text, in which nothing is a mention', async () => {
     const { received, url } = await server(200);
-    const ended = await started('webhook.mjs', [], { BENCH_WEBHOOK_URL: `${url}/hook` });
-    expect(ended).toEqual({ code: 0, stderr: '' });
+    expect(await started('webhook.mjs', [], { BENCH_WEBHOOK_URL: `${url}/hook` })).toEqual({ code: 0, stderr: '' });
     const escaped = LINES.join('\n').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
     expect(received.map(({ url: path, body }) => [path, body])).toEqual([
       ['/hook', { text: `*bench: 2 new findings in nightly*\n${escaped}` }],

@@ -37,8 +37,7 @@ describe('several processes that want the same engine', () => {
     expect(all.map(({ code }) => code)).toEqual(Array.from({ length: 4 }, () => 0));
     expect(startsWith(journal, '--saveEngine')).toBe(1);
     expect(enginesBeside(db)).toMatchObject([{ isWhole: true, note: { model: 'small' } }]);
-    const builds = queryStore(db, `SELECT DISTINCT build_id FROM runs WHERE role = 'timed'`);
-    expect(builds).toHaveLength(1);
+    expect(queryStore(db, `SELECT DISTINCT build_id FROM runs WHERE role = 'timed'`)).toHaveLength(1);
     const waiting = all.filter(({ stderr }) => /waiting for process \d+, which builds/.test(stderr));
     expect(waiting.length).toBeGreaterThan(0);
     expect(endingsBeside(db).filter((name) => /building|use-/.test(name))).toEqual([]);
@@ -55,8 +54,7 @@ describe('several processes that want the same engine', () => {
     builder.kill('SIGKILL');
     await ended;
     expect((await waiter).code).toBe(0);
-    expect(startsWith(journal, '--saveEngine')).toBe(2);
-    expect(enginesBeside(db).map(({ isWhole }) => isWhole)).toEqual([true]);
+    expect([startsWith(journal, '--saveEngine'), enginesBeside(db).map(({ isWhole }) => isWhole)]).toEqual([2, [true]]);
   }, 60_000);
 
   test('one waits, the build fails: it tries itself', async () => {
@@ -68,8 +66,7 @@ describe('several processes that want the same engine', () => {
     await until(() => startsWith(journal, '--saveEngine') === 1);
     const second = await bench(args, { env });
     const failed = await ended;
-    expect([failed.code, second.code]).toEqual([4, 0]);
-    expect(startsWith(journal, '--saveEngine')).toBe(2);
+    expect([failed.code, second.code, startsWith(journal, '--saveEngine')]).toEqual([4, 0, 2]);
   }, 60_000);
 
   test('Ctrl-C ends the wait at once', async () => {
@@ -110,10 +107,8 @@ test('an engine whose bytes change during a sweep is moved aside and built anew'
   expect(code).toBe(0);
   expect(stderr).toContain('changed after its build, so bench rebuilds it');
   expect(startsWith(journal, '--saveEngine')).toBe(2);
-  expect(existsSync(`${path}.changed`)).toBe(true);
-  expect(enginesBeside(db).map(({ isWhole }) => isWhole)).toEqual([true]);
-  const builds = queryStore(db, `SELECT DISTINCT build_id FROM runs WHERE role = 'timed'`);
-  expect(builds).toHaveLength(2);
+  expect([existsSync(`${path}.changed`), enginesBeside(db).map(({ isWhole }) => isWhole)]).toEqual([true, [true]]);
+  expect(queryStore(db, `SELECT DISTINCT build_id FROM runs WHERE role = 'timed'`)).toHaveLength(2);
 }, 60_000);
 
 test('an engine that does not load fails one run, and the next sweep builds it anew', async () => {
@@ -121,8 +116,7 @@ test('an engine that does not load fails one run, and the next sweep builds it a
   const env = { STUB_JOURNAL: journal };
   const rules = JSON.stringify([{ when: '--loadEngine', does: 'doesNotLoad' }]);
   const failed = await bench(args, { env: { ...env, STUB_RULES: rules } });
-  expect(failed.code).toBe(4);
-  expect(failed.stderr).toContain('the engine small fp16 does not load; ');
+  expect(failed).toMatchObject({ code: 4, stderr: expect.stringContaining('the engine small fp16 does not load; ') });
   expect([startsWith(journal, '--saveEngine'), startsWith(journal, '--duration')]).toEqual([1, 1]);
   expect(enginesBeside(db)).toEqual([]);
   const again = await bench(args, { env });

@@ -150,8 +150,7 @@ describe.each([
     const words: string[] = [];
     for (const word of args) words.push(word === 'RUN' ? await newestRun(folder) : word);
     const { text, golden, faults } = withGolden(name, await pictured(words, folder));
-    expect(text).toBe(golden);
-    expect(faults).toEqual([]);
+    expect({ text, faults }).toEqual({ text: golden, faults: [] });
   });
 });
 
@@ -164,8 +163,7 @@ describe('the end of a run', () => {
       'run',
       await pictured(['run', 'matrices/quickstart-pair.yaml'], folder, forget),
     );
-    expect(text).toBe(golden);
-    expect(faults).toEqual([]);
+    expect({ text, faults }).toEqual({ text: golden, faults: [] });
   });
 });
 

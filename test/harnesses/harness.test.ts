@@ -95,8 +95,7 @@ describe('any command beside trtexec', () => {
   test('what fails says so, and why', async () => {
     const modes = matrix(', "{mode}"', 'batch: 1\n  mode: [ok, fail, empty]');
     const cwd = folderWith(modes.replace('repeats: 2', 'repeats: 1'));
-    const { code } = await bench(['run', 'm.yaml'], { cwd });
-    expect(code).toBe(4);
+    expect(await bench(['run', 'm.yaml'], { cwd })).toMatchObject({ code: 4 });
     const { cells } = await json(['show', 'latest'], cwd);
     const modeOf = ({ label }: { label: string }) => label.split(' ')[2] ?? '';
     const failed = (reason: string) => ({ others: [{ role: 'timed', kind: 'failed', reason, times: 1 }] });
@@ -106,8 +105,7 @@ describe('any command beside trtexec', () => {
     expect([empty, fail, ok]).toMatchObject([failed('incomplete'), failed('outOfMemory'), { others: [] }]);
     const { runs } = await json(['show', empty.key], cwd);
     const run = await json(['show', runs[0].runId], cwd);
-    expect(run.outcome.evidence[0].text).toBe('stdout.log: no field encode');
-    expect(run.method).toBeNull();
+    expect([run.outcome.evidence[0].text, run.method]).toEqual(['stdout.log: no field encode', null]);
   });
 
   test('one that hangs is ended at its limit', async () => {

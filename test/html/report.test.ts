@@ -110,8 +110,7 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     await page.waitForSelector('#cell details table');
     expect(await page.$$eval('#cell details tbody tr', (rows) => rows.length)).toBe(60);
 
-    expect(await text(page, '#environment')).toContain('driver 580.1 → 580.2');
-    expect(faults).toEqual([]);
+    expect([await text(page, '#environment'), faults]).toEqual([expect.stringContaining('driver 580.1 → 580.2'), []]);
   });
 
   test('recorded runs have distributions, layers and their difference, and a front', async () => {
@@ -144,8 +143,7 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
       lines.map((line) => line.getAttribute('d')),
     );
     // Two points of a precision are no line.
-    expect(stairs).toEqual([]);
-    expect(await page.$$eval('#pareto-chart .point.hollow', (points) => points.length)).toBe(2);
+    expect([stairs, await page.$$eval('#pareto-chart .point.hollow', (points) => points.length)]).toEqual([[], 2]);
     await page.evaluate(`document.querySelector('#pareto-chart a').focus()`);
     await expect.poll(() => text(page, '#tip'), WAIT).toContain('items/s');
     await page.keyboard.press('Enter');
@@ -204,8 +202,7 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     const byBatch = cells.map(({ key }) => key);
     expect(await sorted()).toEqual(byBatch.toReversed());
     expect(await sorted()).toEqual(byBatch);
-    expect(await sorted()).toEqual(asItWas);
-    expect(faults).toEqual([]);
+    expect([await sorted(), faults]).toEqual([asItWas, []]);
   });
 
   test('at 390 pixels verdict, cell, change and picture of each row are in the window', async () => {
@@ -219,8 +216,7 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     );
     const [heads, ...cellsOfBody] = rows;
     expect(heads).toEqual({ kinds: ['verdict', 'name', 'number change', 'sparks'], isInside: true });
-    expect(cellsOfBody).toHaveLength(6);
-    expect(new Set(cellsOfBody.map(({ isInside }) => isInside))).toEqual(new Set([true]));
+    expect([cellsOfBody.length, new Set(cellsOfBody.map(({ isInside }) => isInside))]).toEqual([6, new Set([true])]);
     expect(
       await page.$eval(`#cells-table tr[data-key="${first}"]`, (row) => row.innerText.trim().split(/\s+/)),
     ).toEqual(['slower', 'vit', 'fp16', 'b1', expect.stringMatching(/^\+(9|10)\.\d$/), '%']);
@@ -270,8 +266,7 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
           `{ const wait = setTimeout; window.setTimeout = (work, ms) => wait(work, Math.min(ms, 30)); }`,
         );
       });
-      expect(await text(page, 'header')).toContain('sweep 3');
-      expect(await page.$('.news')).toBeNull();
+      expect([await text(page, 'header'), await page.$('.news')]).toEqual([expect.stringContaining('sweep 3'), null]);
       simulateNights(db, { ...nights, nights: 1, after: 3 });
       await page.waitForSelector('.news button');
       expect(await text(page, 'header')).toContain('sweep 3');
@@ -306,7 +301,6 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     expect((await text(page, '#cell .label')).length).toBeGreaterThan(10_000);
     expect(await text(page, '#cells-table')).toContain('</script><script>window.pwned=1</script>');
     expect(await text(page, '#environment')).toContain('driver </script>');
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(1280);
-    expect(faults).toEqual([]);
+    expect([await page.evaluate('document.documentElement.scrollWidth'), faults]).toEqual([1280, []]);
   });
 });

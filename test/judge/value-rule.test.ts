@@ -98,8 +98,7 @@ describe('centres of samples and printed medians in one cell', () => {
 describe('what the store says and bench does not know', () => {
   async function recordedStore(): Promise<string> {
     const db = join(temporaryFolder(), 'bench.sqlite');
-    const { code } = await bench(['import', join(FIXTURES, PAIRS, '01-normal'), '--db', db]);
-    expect(code).toBe(0);
+    expect(await bench(['import', join(FIXTURES, PAIRS, '01-normal'), '--db', db])).toMatchObject({ code: 0 });
     return db;
   }
   const change = (db: string, sql: string): void => {

@@ -214,7 +214,6 @@ describe('what the variances of cells say of another', () => {
   });
 
   test('nothing from fewer than three', () => {
-    expect(variancePrior(sampled([0.001, 0.002]))).toBeNull();
-    expect(typicalVariance([])).toBeNull();
+    expect([variancePrior(sampled([0.001, 0.002])), typicalVariance([])]).toEqual([null, null]);
   });
 });

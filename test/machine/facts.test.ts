@@ -24,8 +24,7 @@ describe('the image of a container', () => {
 
 test('a GPU that is nowhere is on no NUMA node', () => {
   expect(numaNodeOf('0000FFFF:FF:1F.7')).toBeNull();
-  expect(numaNodeOf('../../etc/passwd')).toBeNull();
-  expect(numaNodeOf(null)).toBeNull();
+  expect([numaNodeOf('../../etc/passwd'), numaNodeOf(null)]).toEqual([null, null]);
 });
 
 describe('the TensorRT library among the mappings of a process', () => {
@@ -87,8 +86,7 @@ describe('what a clock request comes to', () => {
   test('the list of an H200, and of a board with two memory clocks', () => {
     const path = join(ROOT, 'test', 'fixtures', 'nvidia-smi', 'supported-clocks-h200.csv');
     const h200 = parseSupportedClocks(readFileSync(path, 'utf8'));
-    expect(h200.memoryMhz).toEqual([3201, 2201]);
-    expect(h200.graphicsMhz).toHaveLength(110);
+    expect([h200.memoryMhz, h200.graphicsMhz.length]).toEqual([[3201, 2201], 110]);
     expect([h200.graphicsMhz[0], h200.graphicsMhz[1], h200.graphicsMhz.at(-1)]).toEqual([1980, 1965, 345]);
     expect(parseSupportedClocks('405, 300\n5001, 1590\n5001, 300\n')).toEqual({
       memoryMhz: [5001, 405],

@@ -59,8 +59,7 @@ describe('one nvidia-smi beside the runs', () => {
 
   test('that hangs is waited for no longer than told, and ended', async () => {
     const smi = stubSmi({ hangs: '--query-gpu' });
-    const start = await startSampler(null, smi.env, never, 1500);
-    expect(start).toEqual({ kind: 'none', reason: 'it printed nothing' });
+    expect(await startSampler(null, smi.env, never, 1500)).toEqual({ kind: 'none', reason: 'it printed nothing' });
     const [first] = smi.starts();
     if (first !== undefined) await untilGone(first.pid);
     expect(smi.starts()).toHaveLength(1);

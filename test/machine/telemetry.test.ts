@@ -169,8 +169,7 @@ describe('a sweep', () => {
     const smi = stubSmi();
     const matrix = join(import.meta.dirname, '..', '..', 'matrices', 'quickstart-pair.yaml');
     const { code } = await bench(['run', matrix, '--repeats', '1', '--db', db], { env: smi.env });
-    expect([code, smi.starts()]).toEqual([0, []]);
-    expect(queryStore(db, 'SELECT * FROM run_telemetry')).toEqual([]);
+    expect([code, smi.starts(), queryStore(db, 'SELECT * FROM run_telemetry')]).toEqual([0, [], []]);
   });
 });
 
@@ -209,8 +208,7 @@ describe('nvidia-smi beside the runs', () => {
     for (const { pid } of samplersOf(smi)) await untilGone(pid);
     const resume = ['run', '--resume', '--no-telemetry', '--db', db];
     expect((await bench(resume, { env: smi.env })).code).toBe(0);
-    expect(samplersOf(smi)).toHaveLength(2);
-    expect(queryStore(db, TELEMETRY).slice(1)).toEqual([NOT_WATCHED, NOT_WATCHED]);
+    expect([samplersOf(smi).length, queryStore(db, TELEMETRY).slice(1)]).toEqual([2, [NOT_WATCHED, NOT_WATCHED]]);
     const sweepId = readdirSync(join(folder, 'artefacts')).find((name) => name !== '.gitignore') ?? '';
     expect(readdirSync(join(folder, 'artefacts', sweepId)).filter((name) => /attempt|tmp/.test(name))).toEqual([]);
   });

@@ -147,8 +147,7 @@ describe('a log that a process writes by itself', () => {
     const kept = logOf(count);
     const [, head, bytes, tail] =
       /^([^[]*)\[bench\] at least (\d+) bytes were left out here\n([^[]*)$/.exec(kept) ?? [];
-    expect(head).toBe(lines(0, 10));
-    expect(lines(0, count).endsWith(tail ?? '-')).toBe(true);
+    expect([head, lines(0, count).endsWith(tail ?? '-')]).toEqual([lines(0, 10), true]);
     expect(tail?.length).toBeGreaterThanOrEqual(900);
     expect(tail?.length).toBeLessThanOrEqual(1000);
     expect(Number(bytes)).toBe(count * 100 - 1000 - (tail?.length ?? 0));
@@ -293,8 +292,7 @@ describe('a lock', () => {
     expect(lockHolder(path)).toBeNull();
     const lock = taken(path);
     const holder = { pid: process.pid, host: hostname() };
-    expect(tryAcquire(path)).toEqual({ kind: 'held', holder });
-    expect(lockHolder(path)).toEqual(holder);
+    expect([tryAcquire(path), lockHolder(path)]).toEqual([{ kind: 'held', holder }, holder]);
     lock.release();
     lock.release();
     expect([lockHolder(path), readFileSync(path, 'utf8'), isFree(path)]).toEqual([null, '', true]);
@@ -308,8 +306,7 @@ describe('a lock', () => {
         writeFileSync(path, text);
         const then = new Date(Date.now() + awayMs);
         utimesSync(path, then, then);
-        expect(lockHolder(path)).toBeNull();
-        expect(isFree(path)).toBe(true);
+        expect([lockHolder(path), isFree(path)]).toEqual([null, true]);
       }
     }
   });
@@ -323,7 +320,6 @@ describe('a lock', () => {
     rmSync(path);
     mkdirSync(path);
     expect(() => tryAcquire(path)).toThrow(/cannot be opened as a lock/);
-    expect(lockHolder(path)).toBeNull();
-    expect(readFileSync(other, 'utf8')).toBe('mine');
+    expect([lockHolder(path), readFileSync(other, 'utf8')]).toEqual([null, 'mine']);
   });
 });

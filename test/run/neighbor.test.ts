@@ -69,8 +69,7 @@ test.each([
 ])('%s', async (_, neighborDoes, measuredDoes, reason) => {
   const { args, here, outcomes, pids } = place(neighborDoes, measuredDoes);
   const { code, stderr } = await bench([...args, 'model=small & with=other'], here);
-  expect(code).toBe(4);
-  expect(outcomes()).toEqual([{ ...BESIDE, outcome: 'failed', reason }]);
+  expect([code, outcomes()]).toEqual([4, [{ ...BESIDE, outcome: 'failed', reason }]]);
   if (reason === 'neighborEnded') {
     expect(stderr).toMatch(
       /its neighbor ended before it did: exit code 1; .*\[E\] Error Code 1: Cuda Runtime \(out of/,

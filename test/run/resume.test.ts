@@ -30,8 +30,7 @@ describe('Ctrl-C', () => {
     for (const pid of started) await untilGone(pid);
     expect(queryStore(db, 'SELECT state FROM sweeps')).toEqual([{ state: 'interrupted' }]);
     const resumed = await bench(['run', '--resume', '--db', db]);
-    expect(resumed.code).toBe(0);
-    expect(queryStore(db, `SELECT * FROM runs WHERE role = 'timed'`)).toHaveLength(4);
+    expect([resumed.code, queryStore(db, `SELECT * FROM runs WHERE role = 'timed'`).length]).toEqual([0, 4]);
   }, 60_000);
 });
 
@@ -50,8 +49,7 @@ test('two processes cannot measure the same sweep at once', async () => {
   const [sweep] = queryStore<{ sweep_id: string }>(db, 'SELECT sweep_id FROM sweeps');
   const named = await bench(['run', '--resume', sweep?.sweep_id.slice(0, 8) ?? '', '--db', db]);
   expect(named.code).toBe(2);
-  expect(named.stderr).toContain('is being measured by process');
-  expect((await ended).code).toBe(0);
+  expect([named.stderr, (await ended).code]).toEqual([expect.stringContaining('is being measured by process'), 0]);
 }, 60_000);
 
 test('--resume of a matrix that was never interrupted, and of one by its name', async () => {
@@ -64,8 +62,7 @@ test('--resume of a matrix that was never interrupted, and of one by its name', 
   expect([unknown.code, unknown.stderr]).toEqual([2, 'bench: no sweep ffffffff in this store\n']);
   writeFileSync(join(folder, 'empty.sqlite'), '');
   const none = await bench(['run', '--resume', '--db', join(folder, 'none.sqlite')]);
-  expect(none.code).toBe(2);
-  expect(none.stderr).toContain('no such store');
+  expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('no such store') });
 });
 
 test('two SIGTERM at once are one: it ends in order', async () => {
@@ -80,8 +77,7 @@ test('two SIGTERM at once are one: it ends in order', async () => {
   while (!existsSync(journal) || !readFileSync(journal, 'utf8').includes('--loadEngine')) await sleep(30);
   child.kill('SIGTERM');
   child.kill('SIGTERM');
-  const { code, stderr } = await ended;
-  expect([code, stderr]).toEqual([130, expect.stringContaining('what was measured is stored')]);
+  expect(await ended).toMatchObject({ code: 130, stderr: expect.stringContaining('what was measured is stored') });
   expect(queryStore(db, 'SELECT state FROM sweeps')).toEqual([{ state: 'interrupted' }]);
 }, 60_000);
 

@@ -70,8 +70,7 @@ describe('what can pass is tried again', { timeout: 180_000 }, () => {
     mkdirSync(join(folder, 'again'));
     const again = join(folder, 'again', 'bench.sqlite');
     const imported = await bench(['import', join(folder, 'artefacts'), '--db', again]);
-    expect(imported.code).toBe(0);
-    expect(queryStore(again, ATTEMPTS)).toEqual(queryStore(db, ATTEMPTS));
+    expect([imported.code, queryStore(again, ATTEMPTS)]).toEqual([0, queryStore(db, ATTEMPTS)]);
   });
 
   test('until it was tried often enough', async () => {
@@ -93,8 +92,7 @@ describe('what can pass is tried again', { timeout: 180_000 }, () => {
       expect.stringContaining('memory of the GPU was taken by others (outOfMemory)'),
     ]);
     const alone = await sweep(trouble, [QUICK], stubSmi({}).env);
-    expect(alone.code).toBe(4);
-    expect(alone.stderr).not.toContain('tried again');
+    expect(alone).toMatchObject({ code: 4, stderr: expect.not.stringContaining('tried again') });
   });
 });
 
@@ -115,8 +113,7 @@ describe('not tried again', { timeout: 180_000 }, () => {
       isStopped = true;
       child.kill('SIGINT');
     });
-    const { code, stderr } = await ended;
-    expect([code, stderr]).toEqual([130, expect.stringContaining('go on with `bench run --resume')]);
+    expect(await ended).toMatchObject({ code: 130, stderr: expect.stringContaining('go on with `bench run --resume') });
     expect((await bench(['run', '--resume', '--db', db], { env })).code).toBe(0);
     expect(queryStore(db, ATTEMPTS).slice(1)).toEqual([
       { role: 'timed', attempt: 1, ...busy },

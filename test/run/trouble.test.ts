@@ -34,8 +34,7 @@ test('a trtexec that hangs is ended by the limit of its part, with all that it s
     { when: shape(3), does: 'hangsInTimedPart' },
     { when: shape(4), does: 'stops' },
   ]);
-  const { code } = await bench(['run', matrix, '--trtexec', TROUBLED, '--db', db], { env });
-  expect(code).toBe(4);
+  expect(await bench(['run', matrix, '--trtexec', TROUBLED, '--db', db], { env })).toMatchObject({ code: 4 });
   const timeout = (evidence: string) => ({
     outcome: 'failed',
     reason: 'timeout',
@@ -70,8 +69,7 @@ test('each other trouble gets its kind, no process is left, and the sweep goes o
   ];
   const env = troubleEnv(folder, troubles, { TROUBLE_BYTES: String(120 << 20) });
   const { code, stderr } = await bench(['run', matrix, '--trtexec', TROUBLED, '--db', db], { env });
-  expect(stderr).not.toContain('defect');
-  expect(code).toBe(4);
+  expect({ stderr, code }).toEqual({ stderr: expect.not.stringContaining('defect'), code: 4 });
   expect(queryStore(db, OUTCOMES)).toEqual([
     { batch: 1, ...measured },
     { batch: 5, ...measured },
@@ -102,8 +100,7 @@ test('a bench that dies with its locks taken: the next one takes them, and ends 
   const killed = await bench(args, { env });
   expect(killed.signal).toBe('SIGKILL');
   const again = await bench(['run', '--resume', '--db', db], { env });
-  expect(again.signal).toBe('SIGKILL');
-  expect(pidsIn(folder)).toHaveLength(4);
+  expect([again.signal, pidsIn(folder).length]).toEqual(['SIGKILL', 4]);
   const [sweep = { id: '' }] = queryStore<{ id: string }>(db, 'SELECT sweep_id AS id FROM sweeps');
   expect(await bench(['run', '--resume', '--db', db], { env: locks })).toMatchObject({ code: 0 });
   expect(leftoversOf(db, sweep.id)).toEqual([]);

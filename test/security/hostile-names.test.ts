@@ -99,8 +99,7 @@ describe('names that would do harm in a shell, a path or a terminal', () => {
     const { code, stdout, stderr } = await bench(args, { cwd, env });
     expect([code, stdout]).toEqual([expect.toSatisfy((c) => c === 2 || c === 3), '']);
     expectPrintable(stderr);
-    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
-    expect(stderr).toMatch(/^bench: /);
+    expect([stderr.trimEnd().split('\n').length, stderr]).toEqual([1, expect.stringMatching(/^bench: /)]);
     expect(JSON.stringify(readdirSync(cwd, { recursive: true }))).not.toContain('pwned"');
   });
 });
@@ -146,8 +145,7 @@ describe('what a program printed', () => {
     writeFileSync(path, 'CUDA Graph: Enabled, TensorRT, disabled');
     const { ino } = statSync(path);
     await scrubFolder(folder, { GITHUB_AUTH: 'Enabled', MY_PAT: 'TensorRT', SSH_KEY: secret });
-    expect(statSync(path).ino).toBe(ino);
-    expect(readFileSync(path, 'utf8')).toBe('CUDA Graph: Enabled, TensorRT, disabled');
+    expect([statSync(path).ino, readFileSync(path, 'utf8')]).toEqual([ino, 'CUDA Graph: Enabled, TensorRT, disabled']);
     expect(scrubText(`a ${secret} b`, { SSH_KEY: secret })).toBe('a *** b');
     expect(scrubText('via http://me:hunter2secret@proxy', { P: 'http://me:hunter2secret@proxy' })).toBe(
       'via http://me:***@proxy',
@@ -206,8 +204,7 @@ describe('values of env: in a matrix', () => {
     const manifest = { schemaVersion: 1, cell: { model: 'm' }, harness: { driver: 'command', settings }, env };
     writeFileSync(join(cwd, 'run', 'run.json'), JSON.stringify(manifest));
     writeFileSync(join(cwd, 'run', 'stdout.log'), '{"e2e_ms": 3.5}\n');
-    const { code } = await bench(['import', 'run'], { cwd });
-    expect(code).toBe(0);
+    expect(await bench(['import', 'run'], { cwd })).toMatchObject({ code: 0 });
     const stored = readdirSync(join(cwd, 'artefacts'), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.json'))
       .map((name) => readFileSync(join(cwd, 'artefacts', name), 'utf8'));

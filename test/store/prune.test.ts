@@ -56,8 +56,7 @@ describe('what no rule keeps', () => {
         .map(({ id }) => id)
         .toSorted(),
     ).toEqual(ids.slice(2).toSorted());
-    expect(ids.map(foldersOf)).toEqual([0, 0, 10, 10]);
-    expect(queryStore(db, SUMMARIES)).toEqual(summaries);
+    expect([ids.map(foldersOf), queryStore(db, SUMMARIES)]).toEqual([[0, 0, 10, 10], summaries]);
     const after = await bench(['compare', ids[0] ?? '', ids[3] ?? '', '--json', '--db', db]);
     expect([after.code, after.stdout]).toEqual([comparison.code, comparison.stdout]);
     const verified = await bench(['db', 'verify', '--db', db]);
@@ -81,8 +80,7 @@ describe('what no rule keeps', () => {
     ]);
     const sampled = `${SAMPLES} ORDER BY sweep_id`;
     expect(queryStore<{ id: string }>(db, sampled).map(({ id }) => id)).toEqual(ids.slice(2).toSorted());
-    expect(ids.map(foldersOf)).toEqual([0, 10, 10, 10]);
-    expect(queryStore(db, SUMMARIES)).toEqual(summaries);
+    expect([ids.map(foldersOf), queryStore(db, SUMMARIES)]).toEqual([[0, 10, 10, 10], summaries]);
     const verified = await bench(['db', 'verify', '--db', db]);
     expect([verified.code, verified.stdout]).toEqual([0, 'no damage: 4 sweeps, 41 runs\n']);
     // Runs that are there do not get them back.
@@ -145,8 +143,7 @@ describe('what stays', () => {
     const second = join(dirname(db), 'second.sqlite');
     await bench(['db', 'merge', db, '--db', second]);
     const { code, stdout } = await bench(['db', 'prune', '--keep-sweeps', '2', '--db', db]);
-    expect([code, stdout]).toEqual([0, expect.stringContaining('artefacts of 21 runs stay')]);
-    expect(ids.map(foldersOf)).toEqual(RUNS);
+    expect([code, stdout, ids.map(foldersOf)]).toEqual([0, expect.stringContaining('artefacts of 21 runs stay'), RUNS]);
     for (const path of [db, second]) {
       expect((await bench(['db', 'verify', '--db', path])).code).toBe(0);
     }

@@ -119,8 +119,7 @@ describe('damage is found, named, and told by the exit code', () => {
     const copy = join(temporaryFolder(), 'copy.sqlite');
     expect((await bench(['db', 'backup', copy, '--db', store.db])).code).toBe(0);
     const { code, stdout } = await bench(['db', 'verify', '--db', copy]);
-    expect(code).toBe(0);
-    expect(stdout).toMatch(/^no damage: /);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^no damage: /) });
     expect(stdout).toContain('no artefacts lie next to this store');
   });
 });
@@ -139,8 +138,7 @@ describe('--rebuild compares the rows with a store made from the artefacts', () 
       readdirSync(folder, { recursive: true }).map((name) => [name, statSync(join(folder, String(name))).mtimeMs]);
     const before = files();
     const { code, found, rebuilt: tables } = await rebuilt(db);
-    expect(files()).toEqual(before);
-    expect([code, found]).toEqual([0, []]);
+    expect([files(), code, found]).toEqual([before, 0, []]);
     expect(tables?.find(({ table }) => table === 'time_statistics')).toEqual({
       table: 'time_statistics',
       rows: queryStore(db, 'SELECT 1 FROM time_statistics').length,

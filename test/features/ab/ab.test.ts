@@ -78,8 +78,7 @@ describe('what is stored of an experiment', () => {
     expect(await printed(['ab', 'routing', ...here])).toBe(first);
     expect(await printed(['ab', '--read', 'routing', ...here])).toBe(first);
     [id = ''] = queryStore<{ id: string }>(db, 'SELECT sweep_id AS id FROM sweeps').map((row) => row.id);
-    expect(await printed(['ab', id.slice(0, 8), ...here])).toBe(first);
-    expect(flagsIn(db)).toEqual(MARKED);
+    expect([await printed(['ab', id.slice(0, 8), ...here]), flagsIn(db)]).toEqual([first, MARKED]);
   });
 
   test('is no night: neither the newest sweep of the branch nor what a commit is like', async () => {
@@ -100,8 +99,7 @@ describe('what is stored of an experiment', () => {
       }
     }
     await printed(['import', join(folder, 'artefacts'), ...here]);
-    expect(flagsIn(db)).toEqual(MARKED);
-    expect(await printed(['ab', 'routing', ...here])).toBe(before);
+    expect([flagsIn(db), await printed(['ab', 'routing', ...here])]).toEqual([MARKED, before]);
   });
 
   test('a name that nobody knows is one line', async () => {

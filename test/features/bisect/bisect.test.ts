@@ -91,8 +91,7 @@ describe('bench bisect GOOD BAD -- CMD', () => {
     const { repository, commits } = history(sources);
     const args = [commits[0] ?? '', 'HEAD', ...CELL, ...STUB, ...BUILD];
     const { code, json } = await bisect(repository, args);
-    expect([code, json.status]).toEqual([4, 'range']);
-    expect(json.causes.map(({ name }) => name)).toEqual([commits[2], commits[3]]);
+    expect([code, json.status, json.causes.map(({ name }) => name)]).toEqual([4, 'range', [commits[2], commits[3]]]);
     const skipped = json.steps.filter(({ verdict }) => verdict === 'broken');
     expect(skipped.map(({ candidate: [commit] }) => commit)).toContain(commits[2]);
     for (const { reason } of skipped) {
@@ -115,8 +114,7 @@ describe('bench bisect GOOD BAD -- CMD', () => {
     const line = `main (${bad}) is not slower than ${good}: there is nothing to find`;
     expect([code, stdout.split('\n')[0]]).toEqual([5, line]);
     const first = starts();
-    expect((await run()).stdout).toBe(stdout);
-    expect(starts()).toBe(first);
+    expect([(await run()).stdout, starts()]).toEqual([stdout, first]);
     await run('--restart');
     expect(starts()).toBeGreaterThan(first);
   });
@@ -175,8 +173,7 @@ describe('SIGKILL and Ctrl-C', () => {
     }
     expect(kills).toBe(3);
     const { code, json } = await bisect(repository, args.slice(1), env);
-    expect([code, json.causes[0]?.name]).toEqual([0, commits[3]]);
-    expect(json.runs).toBe(8 + 8 * json.steps.length);
+    expect([code, json.causes[0]?.name, json.runs]).toEqual([0, commits[3], 8 + 8 * json.steps.length]);
     const db = join(folder, 'bench.sqlite');
     const stored = queryStore(db, `SELECT * FROM runs WHERE role = 'timed'`).length;
     expect(stored).toBe(json.runs);

@@ -76,8 +76,7 @@ describe('the series of a store', () => {
         ['a', SLOWER],
       ],
     ]);
-    expect([other.code, said(other)]).toEqual([one.code, said(one)]);
-    expect((await together.check('--matrix', 'b')).code).toBe(0);
+    expect([other.code, said(other), (await together.check('--matrix', 'b')).code]).toEqual([one.code, said(one), 0]);
     expect((await together.check('--matrix', 'b')).json.series).toHaveLength(1);
     const unknown = await bench(['check', '--matrix', 'c', '--db', together.db], { cwd: together.folder });
     expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('matrix c: no sweep of it is stored')]);
@@ -89,8 +88,7 @@ describe('the series of a store', () => {
     await store.check();
     for (let sweep = 1; sweep < 4; sweep += 1) store.add(slowFrom(2));
     const { code, json } = await store.check();
-    expect(code).toBe(1);
-    expect(json.findings).toMatchObject([{ reportedSweepId: sweepOfNight(2), state: 'new' }]);
+    expect([code, json.findings]).toMatchObject([1, [{ reportedSweepId: sweepOfNight(2), state: 'new' }]]);
     expect(queryStore(store.db, 'SELECT count(*) AS n FROM judged_sweeps')).toEqual([{ n: 4 }]);
     for (let sweep = 0; sweep < 2; sweep += 1) store.add(slowFrom(2));
     const later = await store.check();
@@ -155,8 +153,7 @@ describe('the series of a store', () => {
     const again = repository.commit();
     store.add(slowFrom(2), { branch: 'faster-attention', commit: again });
     const { code } = await run('--branch', 'faster-attention');
-    expect(code).toBe(1);
-    expect((await run('--branch', 'main')).code).toBe(0);
+    expect([code, (await run('--branch', 'main')).code]).toEqual([1, 0]);
   });
 
   test('a pull request is not judged by another GPU than its own, also of the same model; a series goes on over them', async () => {

@@ -72,13 +72,11 @@ test('only measured timed runs count, by their median; other cells are named', (
     facts,
   );
   expect(measured).toMatchObject([{ throughputQps: 100, itemsPerS: 800, latencyMs: 10, engineMib: 3 }]);
-  expect(measured[0]?.runsQps).toEqual([100, 102, 90]);
-  expect(unmeasured).toEqual([failed]);
+  expect([measured[0]?.runsQps, unmeasured]).toEqual([[100, 102, 90], [failed]]);
   // Two runs with telemetry, 40 and 39.216 mJ: t of one degree is 12.706.
   const [{ energy = null } = {}] = measured;
   expect(energy).toMatchObject({ runs: 2 });
-  expect(energy?.perQueryMj).toBeCloseTo(39.608, 3);
-  expect(energy?.perItemMj).toBeCloseTo(39.608 / 8, 4);
+  expect(energy).toMatchObject({ perQueryMj: expect.closeTo(39.608, 3), perItemMj: expect.closeTo(39.608 / 8, 4) });
   expect(energy?.intervalPercent).toBeCloseTo((100 * 12.7062 * 0.39216) / 39.608, 2);
 });
 

@@ -60,8 +60,7 @@ describe('earlier nights and a comparison', () => {
     });
     const { cells } = await newestCompared(db);
     for (const { verdict, noise, mdePercent } of cells) {
-      expect(verdict).toBe('faster');
-      expect(noise).toMatchObject({ from: 'runs', nights: 0 });
+      expect({ verdict, noise }).toMatchObject({ verdict: 'faster', noise: { from: 'runs', nights: 0 } });
       expect(mdePercent).toBeLessThan(1);
     }
   });
@@ -78,8 +77,7 @@ test('a slow-down of all cells is one regression, and a new driver that explains
     driver: (night) => (night === 0 ? '580.1' : '590.2'),
   });
   const { code, counts, shift, cells } = await newestCompared(db);
-  expect(code).toBe(1);
-  expect(shift).toMatchObject({ verdict: 'slower', recorded: ['driver 580.1 → 590.2'] });
+  expect({ code, shift }).toMatchObject({ code: 1, shift: { verdict: 'slower', recorded: ['driver 580.1 → 590.2'] } });
   expect(counts).toMatchObject({ slower: 0, faster: 0 });
   expect(counts.same).toBeGreaterThan(9);
   for (const { reasons } of cells) expect(reasons).toContain('commonShift');
@@ -137,8 +135,7 @@ async function hostSlows(cells: number, slowed: number, repeats: number) {
 
 test('a cell that only the host slows down is slower in throughput, in compare and in check', async () => {
   const { checked, codes, compared } = await hostSlows(3, 1, 3);
-  expect(codes).toEqual([1, 1]);
-  expect(compared.counts).toMatchObject({ slower: 1, same: 2 });
+  expect([codes, compared.counts]).toMatchObject([[1, 1], { slower: 1, same: 2 }]);
   const [cell] = compared.cells;
   expect(cell).toMatchObject({ verdict: 'slower', metric: 'throughputQps' });
   expect(cell?.changePercent).toBeCloseTo(-20, 0);
@@ -153,8 +150,7 @@ test('a cell that only the host slows down is slower in throughput, in compare a
 
 test('where all cells share it, it is one finding that names throughput', async () => {
   const { codes, compared, text } = await hostSlows(12, 12, 3);
-  expect(codes).toEqual([1, 1]);
-  expect(compared.shift).toMatchObject({ metric: 'throughputQps', sharing: 12, verdict: 'slower' });
+  expect([codes, compared.shift]).toMatchObject([[1, 1], { metric: 'throughputQps', sharing: 12, verdict: 'slower' }]);
   expect(text).toMatch(/Common shift of -20\.\d % in throughput, which fits all 12 cells: a regression by itself/);
 });
 
@@ -228,8 +224,7 @@ describe('the same engine, with clocks floating and locked', () => {
 
   test('they are not compared, and the way to do it is named', async () => {
     const { code, stdout } = await compare();
-    expect(code).toBe(4);
-    expect(stdout).toContain('2 no result');
+    expect({ code, stdout }).toEqual({ code: 4, stdout: expect.stringContaining('2 no result') });
     expect(stdout).toMatch(/clocks \w+ → locked 1590 MHz: compare them anyway with --across-clocks/);
     const { stdout: json } = await compare('--json');
     const output = JSON.parse(json);

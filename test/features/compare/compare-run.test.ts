@@ -88,8 +88,7 @@ describe('bench compare A..B --run --build CMD', () => {
     const status = repository.git('status', '--porcelain=v2', '--branch');
     const args = ['HEAD~1..HEAD', ...ALL, '--filter', 'batch=8'];
     const { code, json, stderr } = await compared(repository, args);
-    expect(code).toBe(1);
-    expect(json.cells).toMatchObject([{ verdict: 'slower', runs: [3, 3] }]);
+    expect([code, json.cells]).toMatchObject([1, [{ verdict: 'slower', runs: [3, 3] }]]);
     expect(json.cells[0]?.changePercent).toBeCloseTo(5, 3);
     expect([json.base.commit, json.head.commit, json.head.dirty]).toEqual([commits[0], commits[1], false]);
     const [first, second] = commits.map((commit) => commit.slice(0, 8));
@@ -127,8 +126,7 @@ describe('bench compare A..B --run --build CMD', () => {
     const later = await compared(repository, ['HEAD~1..HEAD']);
     expect(later.json.head.sweepIds).toEqual(again.json.head.sweepIds);
     const more = await compared(repository, ['HEAD~1', ...ALL, '--repeats', '5'], env);
-    expect(runsOf(more.json)).toBe('5,5 5,5');
-    expect(more.json.head.sweepIds).toEqual(again.json.head.sweepIds);
+    expect([runsOf(more.json), more.json.head.sweepIds]).toEqual(['5,5 5,5', again.json.head.sweepIds]);
   }, 60_000);
 
   test('what two pull requests measured against one commit is not mixed', async () => {
@@ -235,8 +233,7 @@ describe('with', () => {
        FROM runs r JOIN environments e USING (environment_id) WHERE r.role = 'timed' GROUP BY 1, 2`,
     );
     expect(rows.map(({ sides }) => sides)).toEqual([2, 2]);
-    expect(new Set(rows.map(({ gpu }) => gpu))).toEqual(new Set(machine.uuids));
-    expect(machine.overlaps).toEqual([]);
+    expect([new Set(rows.map(({ gpu }) => gpu)), machine.overlaps]).toEqual([new Set(machine.uuids), []]);
   }, 60_000);
 
   test('--budget: cells that do not fit are left out and named', async () => {
@@ -297,8 +294,7 @@ describe('Ctrl-C and SIGKILL', () => {
 
   test('what a kill left is cleaned up by the next call, whichever commits it is about', async () => {
     const { repository } = history(slowFrom(1, 3));
-    const { signal } = await endedWhileMeasuring(repository, 'SIGKILL');
-    expect(signal).toBe('SIGKILL');
+    expect(await endedWhileMeasuring(repository, 'SIGKILL')).toMatchObject({ signal: 'SIGKILL' });
     expect(repository.git('worktree', 'list', '--porcelain').match(/^worktree /gm)).toHaveLength(3);
     const { json } = await compared(repository, ['HEAD~2', ...ALL]);
     expect(json.cells).toHaveLength(2);
@@ -344,8 +340,7 @@ describe('wrong use', () => {
     ['"model=x" matches none of the 2 cells', [...ALL, '--filter', 'model=x']],
   ])('%s', async (message, args) => {
     const { code, stdout, stderr } = await bench(['compare', ...args], { cwd: made });
-    expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toContain(message);
+    expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
     expect(stderr).not.toMatch(/^\s+at /m);
   });
 

@@ -36,8 +36,7 @@ describe('labels are never read', () => {
   ] as const)('%s', async (name, count, args) => {
     const lines = linesOf(name, count);
     const answer = await detected(lines.join('\n'), ...args);
-    expect(answer.trim().split('\n')).toHaveLength(count);
-    expect(answer).toMatch(/"slower"/);
+    expect([answer.trim().split('\n').length, answer]).toEqual([count, expect.stringMatching(/"slower"/)]);
     expect(await detected(lines.map(withoutLabels).join('\n'), ...args)).toBe(answer);
     expect(await detected(lines.map(mislabelled).join('\n'), ...args)).toBe(answer);
   });
@@ -63,8 +62,7 @@ describe('the same history as CSV, as JSON lines and as an array', () => {
     }
     expect(new Set(answers).size).toBe(1);
     const { id, alarms, nightly } = JSON.parse(answers[0] ?? '');
-    expect(id).toBe('nights');
-    expect(alarms).toMatchObject([{ index: 40, direction: 'slower' }]);
+    expect({ id, alarms }).toMatchObject({ id: 'nights', alarms: [{ index: 40, direction: 'slower' }] });
     expect(alarms[0].changePercent).toBeCloseTo(10, 0);
     expect(nightly).toMatchObject([{ index: 40, direction: 'slower' }]);
     expect(nightly[0].night).toBeLessThanOrEqual(43);

@@ -108,8 +108,7 @@ function only(facts: MachineFacts, id: string): DoctorCheck | undefined {
 
 test('a machine that is ready has nothing to mend, and ids of its own for each check', () => {
   const checks = judgeMachine(READY);
-  expect(notOk(READY)).toBe('');
-  expect(checks.map(({ mend }) => mend).filter((mend) => mend !== null)).toEqual([]);
+  expect([notOk(READY), checks.map(({ mend }) => mend).filter((mend) => mend !== null)]).toEqual(['', []]);
   expect(new Set(checks.map(({ id }) => id)).size).toBe(checks.length);
   expect(checks.length).toBeGreaterThan(20);
   expect(lackingOf(checks)).toEqual([]);
@@ -146,8 +145,7 @@ describe('of a GPU', () => {
     [{ ...untold, temperatureC: null, ecc: null, mig: null }, '', ''],
   ])('%j', (change, expected, said) => {
     const facts = withGpu(change);
-    expect(notOk(facts)).toBe(expected);
-    expect(wordsOf(facts)).toContain(said);
+    expect([notOk(facts), wordsOf(facts)]).toEqual([expected, expect.stringContaining(said)]);
   });
 
   test('persistence mode is nothing that Windows has', () => {

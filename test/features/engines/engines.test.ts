@@ -60,8 +60,7 @@ test('ls engines: what is kept, with size and build time', async () => {
   expect([code, listed.length]).toEqual([0, 3]);
   for (const engine of listed) {
     expect(engine).toMatchObject({ model: 'small', precision: 'fp16', buildS: 1.5, usedBy: [] });
-    expect(engine.bytes).toBe(readFileSync(engine.path).length);
-    expect(engine.state).toBe('unchecked');
+    expect(engine).toMatchObject({ bytes: readFileSync(engine.path).length, state: 'unchecked' });
     expect(Date.parse(engine.lastUsedAt)).toBeGreaterThan(0);
   }
   expect((await bench(['ls', 'engines', '--db', db])).stdout).toContain('3 engines, ');
@@ -93,8 +92,7 @@ describe('rm', () => {
       `bench: ${key} small fp16 is pinned: unpin it first, or use --force\n`,
     ]);
     expect(numbers()).toEqual([1, 3]);
-    expect((await engines('rm', key, '--force')).code).toBe(0);
-    expect(numbers()).toEqual([]);
+    expect([(await engines('rm', key, '--force')).code, numbers()]).toEqual([0, []]);
   });
 
   test('not one that another process uses', async () => {
@@ -126,8 +124,7 @@ describe('gc', () => {
     const dry = await engines('gc', '--max-size', size, ...SPARE_NONE, '--dry-run');
     expect([dry.code, numbers()]).toEqual([0, [1, 2, 3]]);
     expect(dry.stdout).toContain(`would remove ${keyOf()} small fp16`);
-    expect((await engines('gc', '--max-size', size, ...SPARE_NONE)).code).toBe(0);
-    expect(numbers()).toEqual([2, 3]);
+    expect([(await engines('gc', '--max-size', size, ...SPARE_NONE)).code, numbers()]).toEqual([0, [2, 3]]);
   });
 
   test('pinned ones stay, and are named', async () => {
@@ -135,8 +132,7 @@ describe('gc', () => {
     const key = keyOf();
     expect((await engines('pin', `${key}-1`)).stdout).toContain('is pinned: gc leaves it alone');
     const { stdout } = await engines('gc', '--max-size', '1', ...SPARE_NONE);
-    expect(numbers()).toEqual([1]);
-    expect(stdout).toContain(`kept ${key} small fp16`);
+    expect([numbers(), stdout]).toEqual([[1], expect.stringContaining(`kept ${key} small fp16`)]);
     expect(stdout).toContain('it is pinned');
     await engines('unpin', `${key}-1`);
     await engines('gc', '--max-size', '1', ...SPARE_NONE);

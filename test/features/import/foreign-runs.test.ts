@@ -36,8 +36,7 @@ describe('runs that profile', () => {
     for (const folder of folders) await bench(['import', folder, '--db', db]);
     const { stdout } = await bench(['compare', '--json', '--db', db]);
     const { cells } = JSON.parse(stdout);
-    expect(cells).toMatchObject([{ runs: [1, 1] }]);
-    expect(cells[0].base).toBeCloseTo(0.238403, 12);
+    expect([cells, cells[0].base]).toMatchObject([[{ runs: [1, 1] }], expect.closeTo(0.238403, 12)]);
   });
 
   test('without it the times are those of the profiler, and `compare` says why they do not count', async () => {
@@ -81,14 +80,12 @@ describe('exports of another run', () => {
     expect(outcome.evidence[0]?.text).toMatch(
       /^--exportTimes: times.json is of another run: its median GPU compute time is [\d.]+ ms, that of the summary/,
     );
-    expect(exports.times).toBeNull();
-    expect((await onlyRead(withTimes(rows))).outcome.kind).toBe('measured');
+    expect([exports.times, (await onlyRead(withTimes(rows))).outcome.kind]).toEqual([null, 'measured']);
   });
 
   test('surplus rows are warm-up up to 8.4 only', async () => {
     const more = [...rows.slice(0, 10), ...rows];
-    const { outcome } = await onlyRead(withTimes(more));
-    expect(outcome).toMatchObject({ kind: 'unfit', reason: 'exportMissing' });
+    expect(await onlyRead(withTimes(more))).toMatchObject({ outcome: { kind: 'unfit', reason: 'exportMissing' } });
     const folder = withTimes(more);
     const log = readFixture(`${RECORDING}/stdout.log.br`).toString();
     rmSync(join(folder, 'stdout.log.br'));

@@ -153,8 +153,7 @@ describe('what a report does not say', () => {
   test('one file of several that lacks something keeps all of them out', async () => {
     const db = newStore();
     const args = ['import', TORCH.fp16b256, TORCH.fp16, '--model', 'vit', '--cuda-graph', 'off'];
-    const { code } = await bench([...args, '--db', db]);
-    expect(code).toBe(2);
+    expect(await bench([...args, '--db', db])).toMatchObject({ code: 2 });
     const { stdout } = await bench(['ls', 'sweeps', '--json', '--db', db]);
     expect(stdout).not.toContain('"import"');
   });

@@ -107,8 +107,7 @@ describe('bare logs', () => {
     writeFileSync(join(folder, 'good.log'), log);
     const db = join(folder, 'bench.sqlite');
     const { code, stdout } = await bench(['import', folder, '--db', db]);
-    expect(code).toBe(0);
-    expect(stdout).toContain('3 runs stored');
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('3 runs stored') });
     const cut = queryStore(db, `SELECT reason, notes FROM runs WHERE outcome = 'failed'`);
     expect(cut).toMatchObject([
       { reason: 'incomplete', notes: expect.stringContaining('can be read only up to byte') },
@@ -138,8 +137,7 @@ describe('bare logs', () => {
     expect((await bench(['import', path, '--db', db])).code).toBe(0);
     rmSync(db);
     const dated = ['import', path, '--date', '2026-01-01', '--db', db];
-    expect((await bench(dated)).code).toBe(0);
-    expect(queryStore(db, 'SELECT count(*) AS n FROM runs')).toEqual([{ n: 2 }]);
+    expect([(await bench(dated)).code, queryStore(db, 'SELECT count(*) AS n FROM runs')]).toEqual([0, [{ n: 2 }]]);
   });
 
   test('a file that says nothing of trtexec is refused, and makes no store', async () => {

@@ -118,8 +118,7 @@ describe('a store made from artefacts alone', () => {
     const rebuilt = join(moved, 'bench.sqlite');
     const inPlace = await bench(['import', join(moved, 'artefacts'), '--db', rebuilt]);
     expect([inPlace.code, inPlace.stderr]).toEqual([0, '']);
-    expect(tables(rebuilt, lost)).toEqual(tables(original, lost));
-    expect(await answers(rebuilt)).toEqual(await answers(original));
+    expect([tables(rebuilt, lost), await answers(rebuilt)]).toEqual([tables(original, lost), await answers(original)]);
     // From elsewhere, with the artefacts copied; and once more from that copy.
     const copy = join(temporaryFolder(), 'bench.sqlite');
     await bench(['import', join(folder, 'artefacts'), '--db', copy]);
@@ -166,8 +165,7 @@ describe('an import that was interrupted', () => {
     const ended = finished(child);
     while (keptIn(join(folder, 'artefacts')) < LOGS / 3) await sleep(1);
     child.kill(signal);
-    expect((await ended).code).toBe(signal === 'SIGINT' ? 130 : null);
-    expect(await imported(db)).toEqual(whole);
+    expect([(await ended).code, await imported(db)]).toEqual([signal === 'SIGINT' ? 130 : null, whole]);
   });
 
   /** Folders of runs, finished or not. */

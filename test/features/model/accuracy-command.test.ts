@@ -54,8 +54,7 @@ describe.skipIf(TEST_PYTHON === null)(`through onnxruntime (${NEEDS_PYTHON})`, (
   test('a variant that is a tenth larger has 20 dB; the opposite has −6.02 dB and a cosine of −1', async () => {
     const [scaled] = (await compared(model('identity'), model('scaled'))).comparisons;
     expect(scaled?.accuracy.sqnrDb).toBeCloseTo(20, 4);
-    expect(scaled?.accuracy.cosineMin).toBeCloseTo(1, 6);
-    expect(scaled?.accuracy.top1).toEqual({ same: 64, of: 64 });
+    expect([scaled?.accuracy.cosineMin, scaled?.accuracy.top1]).toEqual([expect.closeTo(1, 6), { same: 64, of: 64 }]);
     const [negated] = (await compared(model('identity'), model('negated'))).comparisons;
     expect(negated?.accuracy.sqnrDb).toBeCloseTo(-10 * Math.log10(4), 9);
     expect(negated?.accuracy.cosineMean).toBeCloseTo(-1, 9);
@@ -102,11 +101,9 @@ describe.skipIf(TEST_PYTHON === null)(`through onnxruntime (${NEEDS_PYTHON})`, (
     const script = `console.log('loading\\ntop-1', process.argv[1].includes('scaled') ? 0.75 : 0.76)`;
     const words = ['--', process.execPath, '-e', script, '{model}'];
     const pair = [model('identity'), model('scaled')];
-    const { stdout } = await accuracy(...pair, ...words);
-    expect(stdout).toContain('0.7600 → 0.7500');
+    expect(await accuracy(...pair, ...words)).toMatchObject({ stdout: expect.stringContaining('0.7600 → 0.7500') });
     const wrong = await accuracy(...pair, '--', process.execPath, '-e', '"{model}"');
-    expect(wrong.code).toBe(2);
-    expect(wrong.stderr).toContain('printed no number');
+    expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('printed no number') });
   });
 
   describe('a matrix, night after night', () => {
@@ -184,15 +181,13 @@ describe('without onnxruntime', () => {
       writeFileSync(variant, JSON.stringify([{ ...scaled, values }]));
       const [row] = (await compared(reference, variant)).comparisons;
       expect(row?.accuracy.sqnrDb).toBeCloseTo(20, 9);
-      expect(row?.accuracy.cosineMin).toBeCloseTo(1, 9);
-      expect(row?.inputs).toEqual({ kind: 'exported' });
+      expect([row?.accuracy.cosineMin, row?.inputs]).toEqual([expect.closeTo(1, 9), { kind: 'exported' }]);
       expect((await accuracy(reference, reference)).stdout).toContain('equal');
       writeFileSync(variant, JSON.stringify([{ ...scaled, name: 'other', values }]));
       expect((await accuracy(reference, variant)).stderr).toContain('the two have different outputs');
       writeFileSync(variant, recorded.replace(/-?\d+\.\d+/, 'nan'));
       const broken = await accuracy(reference, variant);
-      expect([broken.code, broken.stdout]).toEqual([2, '']);
-      expect(broken.stderr).toContain('b.json: not JSON');
+      expect(broken).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('b.json: not JSON') });
       expect((await accuracy(reference, model('identity'))).stderr).toContain('compare two ONNX files');
     },
   );
@@ -243,8 +238,7 @@ describe('its figures', () => {
     const equal = { ...good, sqnrDb: null, relativeError: 0, top1: null };
     const worst = { ...bad, maxAbsError: 3, samples: 64, custom: null };
     expect(worstOutput([good, bad, equal], 64, null)).toEqual(worst);
-    expect(worstOutput([equal], 64, null)?.sqnrDb).toBeNull();
-    expect(worstOutput([], 64, null)).toBeNull();
+    expect([worstOutput([equal], 64, null)?.sqnrDb, worstOutput([], 64, null)]).toEqual([null, null]);
   });
 
   test.each([
@@ -257,8 +251,7 @@ describe('its figures', () => {
   ])('from %j to %j dB', (was, is, dropDb, isRegression) => {
     const drop = accuracyDrop(record(is), record(was), 1);
     expect(drop?.dropDb).toBeCloseTo(dropDb, 9);
-    expect(drop?.isRegression).toBe(isRegression);
-    expect(accuracyDrop(record(is), null, 1)).toBeNull();
+    expect([drop?.isRegression, accuracyDrop(record(is), null, 1)]).toEqual([isRegression, null]);
   });
 
   test('a history is of one model, precision and set of inputs, whatever the files', () => {
@@ -317,8 +310,7 @@ describe('its figures', () => {
     for (const text of [PRINTED, `a warning of a library\n${PRINTED}`]) {
       const reading = readAnswer(text, COMPARISON);
       if ('problem' in reading) throw new Error(reading.problem);
-      expect(reading.value.samples).toBe(64);
-      expect(reading.value.versions['onnxruntime']).toBe('1.24.4');
+      expect([reading.value.samples, reading.value.versions['onnxruntime']]).toEqual([64, '1.24.4']);
       const output = reading.value.outputs['output'];
       expect(output?.top1).toEqual({ same: 57, of: 64 });
       expect(output?.sqnrDb).toBeCloseTo(-20 * Math.log10(output?.relativeError ?? 0), 9);

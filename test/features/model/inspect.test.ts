@@ -132,8 +132,7 @@ describe('bench model make-inputs', () => {
       'mask.bool.bin',
       expect.stringMatching(/^tokens_ids-[\da-f]{8}\.int64\.bin$/),
     ]);
-    expect((await bench(args, { cwd })).code).toBe(0);
-    expect(filesOf(join(cwd, 'three-inputs'))).toEqual(files);
+    expect([(await bench(args, { cwd })).code, filesOf(join(cwd, 'three-inputs'))]).toEqual([0, files]);
     await bench([...args, '--output', 'elsewhere'], { cwd });
     expect(filesOf(join(cwd, 'elsewhere'))).toEqual(files);
     await bench([...args, '--output', 'other', '--seed', '2'], { cwd });

@@ -152,9 +152,7 @@ describe('what a variant hangs on', () => {
     const ended = await Promise.all(both);
     expect(ended.map(({ code }) => code)).toEqual([0, 0]);
     const hows = ended.map(({ stdout }) => OUTPUTS.quantize.parse(JSON.parse(stdout)).how);
-    expect(hows.toSorted()).toEqual(['cached', 'made']);
-    expect(shop.conversions).toHaveLength(1);
-    expect(shop.variants).toHaveLength(1);
+    expect([hows.toSorted(), shop.conversions.length, shop.variants.length]).toEqual([['cached', 'made'], 1, 1]);
   });
 });
 
@@ -191,8 +189,7 @@ describe('what is refused', () => {
   ] as const)('%s: exit code %i', async ([recorded, exitCode, words]) => {
     const shop = new Workshop();
     const { code, stderr } = await shop.quantize(['m.onnx', '--precision', 'fp8'], { case: recorded });
-    expect(code).toBe(exitCode);
-    expect(stderr.split('\n').filter((line) => line.startsWith('bench: '))).toHaveLength(1);
+    expect([code, stderr.split('\n').filter((line) => line.startsWith('bench: ')).length]).toEqual([exitCode, 1]);
     expect(stderr).toMatch(new RegExp(words));
     expect(shop.variants.filter((name) => !name.endsWith('.failed'))).toEqual([]);
   });
@@ -201,8 +198,7 @@ describe('what is refused', () => {
     const shop = new Workshop();
     await shop.quantize(['m.onnx', '--precision', 'fp8'], { case: 'err_disk_full_tmp' });
     const made = await shop.json(['m.onnx', '--precision', 'fp8']);
-    expect(made.how).toBe('made');
-    expect(shop.variants.filter((name) => name.endsWith('.failed'))).toEqual([]);
+    expect([made.how, shop.variants.filter((name) => name.endsWith('.failed'))]).toEqual(['made', []]);
   });
 
   test.for([
@@ -220,10 +216,8 @@ describe('what is refused', () => {
   ] as const)('%j', async ([args, words]) => {
     const shop = new Workshop();
     const { code, stderr } = await shop.quantize(args);
-    expect(code).toBe(2);
-    expect(stderr).toContain(words);
-    expect(stderr.split('\n').filter((line) => line.startsWith('bench: '))).toHaveLength(1);
-    expect(shop.conversions).toEqual([]);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(words) });
+    expect([stderr.split('\n').filter((line) => line.startsWith('bench: ')).length, shop.conversions]).toEqual([1, []]);
   });
 });
 

@@ -59,8 +59,7 @@ describe('bench profile CELL --nsys', () => {
       'nsys export --type sqlite --force-overwrite true -o small_profile.sqlite small_profile.nsys-rep',
       '',
     ]);
-    expect(readFileSync(journal, 'utf8')).toBe('--version\nprofile --help\n');
-    expect(attachedIn(folder)).toEqual([]);
+    expect([readFileSync(journal, 'utf8'), attachedIn(folder)]).toEqual(['--version\nprofile --help\n', []]);
   });
 
   test('a capture is read and attached; no run and no statistic changes', async () => {
@@ -100,8 +99,7 @@ describe('bench profile CELL --nsys', () => {
     expect(refused).toMatchObject({ code: 2, stderr: line });
     const args = ['profile', 'batch=8', '--nsys', '--output', 'one', '--force'];
     const { code, stdout } = await start([...args, '--iterations', '7', '--json']);
-    expect(code).toBe(0);
-    expect(OUTPUTS.profile.parse(JSON.parse(stdout)).kernels?.kernels[0]?.count).toBe(7);
+    expect([code, OUTPUTS.profile.parse(JSON.parse(stdout)).kernels?.kernels[0]?.count]).toEqual([0, 7]);
   });
 
   test('an engine that is not in the cache is built first', async () => {
@@ -162,8 +160,7 @@ describe('bench profile CELL --nsys', () => {
     const hottest = await start(['profile', 'batch=8', '--ncu']);
     const named = await start(['profile', 'batch=8', '--ncu', 'onv']);
     expect(hottest.stdout).toContain('--nvtx-include TensorRT@conv1/ ');
-    expect(named.stdout).toBe(hottest.stdout);
-    expect(hottest.stdout).not.toContain('--useCudaGraph');
+    expect([named.stdout, hottest.stdout]).toEqual([hottest.stdout, expect.not.stringContaining('--useCudaGraph')]);
     const stderr = 'bench: no layer conv2; did you mean "conv1"?; `bench layers` lists them\n';
     expect(await start(['profile', 'batch=8', '--ncu', 'conv2'])).toMatchObject({ code: 2, stderr });
   });

@@ -87,8 +87,7 @@ describe('bench serve', () => {
   test.each(['/../../../../etc/passwd', '/%2e%2e/package.json', '/dist/page.js', 'http://evil.example/'])(
     'no path is a file: %s',
     async (path) => {
-      const { status, body } = await ask(path);
-      expect([status, body]).toEqual([404, 'nothing here; the report is at /\n']);
+      expect(await ask(path)).toMatchObject({ status: 404, body: 'nothing here; the report is at /\n' });
     },
   );
 

@@ -61,19 +61,16 @@ test('clocks are locked only when that is asked for, and released whatever happe
     code: 0,
     stderr: 'repro: note: the clocks were locked 1590 MHz: LOCK_CLOCKS=1 locks them so\n',
   });
-  expect(gpu.changes).toEqual([]);
-  expect(run(repro, { ...env, LOCK_CLOCKS: '1' }).code).toBe(0);
+  expect([gpu.changes, run(repro, { ...env, LOCK_CLOCKS: '1' }).code]).toEqual([[], 0]);
   expect(gpu.changes).toEqual(['-i 0 -lgc 1590,1590', '-i 0 -rgc']);
   const failing = { ...env, LOCK_CLOCKS: '1', STUB_RULES: '[{"when": "", "does": "fails"}]' };
-  expect(run(repro, failing).code).toBe(1);
-  expect(gpu.changes.slice(2)).toEqual(['-i 0 -lgc 1590,1590', '-i 0 -rgc']);
+  expect([run(repro, failing).code, gpu.changes.slice(2)]).toEqual([1, ['-i 0 -lgc 1590,1590', '-i 0 -rgc']]);
 });
 
 test('base clocks, and a card that cannot lock them', () => {
   const gpu = new FakeGpu();
   const repro = reproduction(ARGV, { clockPolicy: 'locked base' });
-  expect(run(repro, { ...gpu.env(), LOCK_CLOCKS: '1' }).code).toBe(0);
-  expect(gpu.changes[0]).toBe('-i 0 -lgc tdp,tdp');
+  expect([run(repro, { ...gpu.env(), LOCK_CLOCKS: '1' }).code, gpu.changes[0]]).toEqual([0, '-i 0 -lgc tdp,tdp']);
   const denied = run(repro, { ...gpu.env({ deny: true }), LOCK_CLOCKS: '1' });
   expect([denied.code, denied.calls]).toEqual([3, []]);
 });

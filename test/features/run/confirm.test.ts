@@ -137,8 +137,7 @@ test('nothing was rebuilt: three more runs of the same engine say that it is the
   expect(stderr).toContain('small fp16 1x3 graph: nothing was rebuilt since sweep');
   expect(nights.pairs().map(({ repeat }) => repeat)).toEqual([1, 3, 5]);
   const check = await nights.bench('check', '--json');
-  expect(check.code).toBe(1);
-  expect(JSON.parse(check.stdout).findings).toMatchObject([{ state: 'new', cause: 'machine' }]);
+  expect([check.code, JSON.parse(check.stdout).findings]).toMatchObject([1, [{ state: 'new', cause: 'machine' }]]);
 });
 
 test('recovered at once: neither engine is off when they alternate', async () => {
@@ -167,8 +166,7 @@ test('an engine that is gone, or does not load, cannot be compared with: said on
   gone.changeModel();
   const { stderr } = await gone.run(['--confirm'], SLOW);
   expect(stderr).toMatch(/not measured in pairs, as the engine of sweep \w{8} of [\d-]+ is gone since [\d-]+: small/);
-  expect(stderr.match(/is gone since/g)).toHaveLength(1);
-  expect(gone.pairs()).toEqual([]);
+  expect([stderr.match(/is gone since/g)?.length, gone.pairs()]).toEqual([1, []]);
 
   const unloadable = twoCalmNights();
   const [engine] = enginesBeside(unloadable.db);
@@ -186,8 +184,7 @@ test('a finished sweep is measured in pairs later, and asked again nothing is me
   expect(nights.pairs()).toEqual([]);
   const [, sweepId = ''] = /^sweep ([0-9a-f]{8})/m.exec(stdout) ?? [];
   const resumed = await nights.bench('run', '--resume', sweepId, '--confirm');
-  expect(resumed.stderr.match(/: the engine$/gm)).toHaveLength(2);
-  expect(nights.pairs()).toHaveLength(12);
+  expect([resumed.stderr.match(/: the engine$/gm)?.length, nights.pairs().length]).toEqual([2, 12]);
   await nights.bench('run', '--resume', sweepId, '--confirm');
   expect(nights.pairs()).toHaveLength(12);
 });

@@ -75,8 +75,7 @@ describe('bench run --until-sure', () => {
     child.kill('SIGKILL');
     await ended;
     const resumed = await bench(['run', '--resume', '--db', db], { env });
-    expect(resumed.code).toBe(0);
-    expect(repeats()[EIGHT]).toBe(12);
+    expect([resumed.code, repeats()[EIGHT]]).toEqual([0, 12]);
     const all = (repeats()[ONE] ?? 0) + 12;
     const journal = readFileSync(env['STUB_JOURNAL'] ?? '', 'utf8');
     // Nothing twice but the one run that the kill broke off.
@@ -125,8 +124,7 @@ describe('bench run --budget', () => {
     );
     // The engine is there by now, and a run took no second.
     const second = await night();
-    expect(second.batches.toSorted()).toEqual([1, 8]);
-    expect(second.stderr).not.toContain('leaves out');
+    expect([second.batches.toSorted(), second.stderr]).toEqual([[1, 8], expect.not.stringContaining('leaves out')]);
   });
 });
 

@@ -32,8 +32,7 @@ describeWithSlurm('a real Slurm', () => {
     expect(queryStore(run.db, 'SELECT state, host FROM sweeps')).toEqual([{ state: 'finished', host: null }]);
     const before = dumpStore(run.db);
     const again = await run.collected();
-    expect([again.code, again.stored, again.counts.done]).toEqual([0, 0, 8]);
-    expect(dumpStore(run.db)).toEqual(before);
+    expect([again.code, again.stored, again.counts.done, dumpStore(run.db)]).toEqual([0, 0, 8, before]);
 
     const elsewhere = join(run.folder, 'other', 'bench.sqlite');
     const other = await run.bench(['slurm', 'collect', run.path, '--db', elsewhere]);
@@ -110,8 +109,7 @@ describeWithSlurm('a real Slurm', () => {
     expect(seen.split('\n')[0]).toBe('1:30:00 gpu');
     run.untell('closed-0');
     const done = await run.collected('--wait');
-    expect([done.code, done.counts.done]).toEqual([0, 2]);
-    expect(existsSync(join(run.path, 'log', `${job}_1.out`))).toBe(true);
+    expect([done.code, done.counts.done, existsSync(join(run.path, 'log', `${job}_1.out`))]).toEqual([0, 2, true]);
     for (const folder of [run.folder, run.path]) {
       expect(existsSync(join(folder, 'pwned'))).toBe(false);
     }

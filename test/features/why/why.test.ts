@@ -36,8 +36,7 @@ describe('what the recordings are known to be', () => {
   test('a host without CPUs, graph on: not the engine', async () => {
     const cell = 'resnet_small.fp16.b8.graph1';
     const { causes, metric, changes } = await why(nightOf(cell), join(FIXTURES, 'cpu-contended', cell));
-    expect(metric).toBe('throughputQps');
-    expect(causes[0]).toMatchObject({ kind: 'hostBound', certainty: 'shown' });
+    expect([metric, causes[0]]).toMatchObject(['throughputQps', { kind: 'hostBound', certainty: 'shown' }]);
     const gpu = changes.find((change) => change.metric === 'gpuComputeMs');
     expect(gpu?.isReal).toBe(false);
     const throughput = changes.find((change) => change.metric === 'throughputQps');
@@ -172,8 +171,7 @@ describe('stored sweeps', () => {
     [['layers', 'batch=8', '--at', 'normal', '--agg', '--group-by', 'type'], 'bench: --agg sums all chosen layers up'],
   ])('%j is one clear line', async (args, line) => {
     const { code, stderr } = await bench([...args, '--db', db]);
-    expect(code).toBe(2);
-    expect(stderr.slice(0, line.length)).toBe(line);
+    expect([code, stderr.slice(0, line.length)]).toEqual([2, line]);
     expect(stderr.split('\n').filter((one) => / at .*:\d+/.test(one))).toEqual([]);
   });
 });

@@ -42,8 +42,7 @@ describe.each([
   test.each(histories.map((history) => [history.id, history] as const))(
     '%s: the places and margins of the reference',
     (id, history) => {
-      const ours = placesOf(findChangePoints(nightlyValues(history)));
-      expect(ours).toEqual(close(theirs.get(id) ?? []));
+      expect(placesOf(findChangePoints(nightlyValues(history)))).toEqual(close(theirs.get(id) ?? []));
     },
   );
 });

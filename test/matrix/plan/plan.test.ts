@@ -85,8 +85,7 @@ test('what is compared is in one shard, its runs interleaved; every run is in ex
 test('a shard builds its own engine, though all could share one', () => {
   const { plan: sharded, shards } = shardPlan(SHARDED, 1, true);
   const refs = shards.map((shard) => planOfShard(sharded, shard).builds.map((build) => build.buildRef));
-  expect(refs.map((own) => own.length)).toEqual([1, 1, 1, 1]);
-  expect(new Set(refs.flat()).size).toBe(4);
+  expect([refs.map((own) => own.length), new Set(refs.flat()).size]).toEqual([[1, 1, 1, 1], 4]);
   for (const shard of shards) {
     const part = planOfShard(sharded, shard);
     const built = new Set(part.builds.map(({ buildRef }) => buildRef));
@@ -162,9 +161,7 @@ describe('a plan is fitted to a time', () => {
   test('what was measured longest ago, or never, comes first', () => {
     const measuredAt = nights(3, 3, 1, 2, null, 3);
     const fitted = fitBudget(PLAN, 35, { ...BUILT, measuredAt }, 1);
-    expect(batchesOf(fitted.plan)).toEqual([3, 4, 5]);
-    expect(fitted.plan.runs).toHaveLength(3);
-    expect(fitted.leftOutS).toBe(30);
+    expect([batchesOf(fitted.plan), fitted.plan.runs.length, fitted.leftOutS]).toEqual([[3, 4, 5], 3, 30]);
   });
 
   test('night after night every cell gets its turn', () => {
@@ -193,8 +190,7 @@ describe('a plan is fitted to a time', () => {
     // 30 + 4, then 10; the other engine was never built: a minute is taken for it.
     const fitted = fitBudget(plan, 50, estimates, 1);
     expect(batchesOf(fitted.plan)).toEqual([1, 2]);
-    expect(fitted.plan.builds.map(({ buildRef }) => buildRef)).toEqual(['a']);
-    expect(fitted.leftOutS).toBe(70);
+    expect([fitted.plan.builds.map(({ buildRef }) => buildRef), fitted.leftOutS]).toEqual([['a'], 70]);
   });
 
   test('two GPUs measure twice as much; one cell is measured in any case', () => {

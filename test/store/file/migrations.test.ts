@@ -41,8 +41,7 @@ describe.each(OLDER)('a store from before $tag', ({ tag, migrations }) => {
       0,
       `note: bench migrated the store; a copy of the old one is ${path}.before-${tag}\n`,
     ]);
-    expect(first.stdout).toContain('aaaaaaaa');
-    expect(queryStore(path, RUNS)).toEqual(runs);
+    expect([first.stdout, queryStore(path, RUNS)]).toEqual([expect.stringContaining('aaaaaaaa'), runs]);
     const applied = 'SELECT count(*) AS n FROM __drizzle_migrations';
     expect(queryStore(path, applied)).toEqual([{ n: TAGS.length }]);
     expect(queryStore(`${path}.before-${tag}`, RUNS)).toEqual(runs);
@@ -174,8 +173,7 @@ describe('a store of a newer bench, and a database of another program', () => {
         expect([command, code, stdout, stderr]).toEqual([command, 2, '', expect.stringContaining(reported)]);
       }
     }
-    expect(readFileSync(foreign).equals(before)).toBe(true);
-    expect(filesIn(folder)).toEqual(['foreign.sqlite', 'newer.sqlite']);
+    expect([readFileSync(foreign).equals(before), filesIn(folder)]).toEqual([true, ['foreign.sqlite', 'newer.sqlite']]);
   }, 120_000);
 });
 

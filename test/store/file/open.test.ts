@@ -122,8 +122,7 @@ test('two bench run, readers, a backup and a merge at once on one store', async 
     [0, false],
     [0, false],
   ]);
-  expect((await merged).code).toBe(0);
-  expect(codes.every((code) => code === 0)).toBe(true);
+  expect([(await merged).code, codes.every((code) => code === 0)]).toEqual([0, true]);
   const timed = queryStore(
     db,
     `SELECT state, count(*) AS runs FROM sweeps JOIN runs USING (sweep_id)

@@ -18,11 +18,9 @@ const layersText = readFixture('formats/profile-separate/layers.json.br').toStri
 describe('--exportProfile', () => {
   test('every layer with its numbers', () => {
     const { iterations, layers } = parseProfile(profileText);
-    expect(layers).toHaveLength(26);
-    expect(layers[1]).toMatchObject({ index: 1, name: 'stem/Conv + stem/Relu' });
+    expect([layers.length, layers[1]]).toMatchObject([26, { index: 1, name: 'stem/Conv + stem/Relu' }]);
     expect(iterations).toBeGreaterThan(1000);
-    const share = layers.reduce((sum, { percentage }) => sum + percentage, 0);
-    expect(share).toBeCloseTo(100, 3);
+    expect(layers.reduce((sum, { percentage }) => sum + percentage, 0)).toBeCloseTo(100, 3);
   });
 
   test('names with quotes, backslashes and control characters, which trtexec does not escape', () => {
@@ -54,8 +52,7 @@ describe('--exportLayerInfo', () => {
   test("the guide's excerpt: one schema has type and format in one string", () => {
     const excerpt = readFileSync(join(GUIDE, 'listing-27-layer-info.json'), 'utf8');
     const [layer] = parseLayerInfo(`{"Layers": [${excerpt}]}`).layers;
-    expect(layer).toMatchObject({ name: '_gemm_mha_v2_myl3_248', type: 'kgen' });
-    expect(layer?.inputs).toHaveLength(3);
+    expect([layer, layer?.inputs?.length]).toMatchObject([{ name: '_gemm_mha_v2_myl3_248', type: 'kgen' }, 3]);
     const tensor = { name: '__mye469676_248_myl3', dimensions: [2048, 197, 64], type: 'fp16', format: null };
     expect(layer?.inputs[0]).toEqual(tensor);
   });
@@ -67,8 +64,7 @@ test('origins are joined by U+001E, by U+001F or by nothing, and may hold bracke
     'a/x',
     '(Unnamed Layer* 3) [ElementWise]',
   ]);
-  expect(parseOrigins('[ONNX Layer: a][ONNX Layer: b]')).toEqual(['a', 'b']);
-  expect(parseOrigins('')).toEqual([]);
+  expect([parseOrigins('[ONNX Layer: a][ONNX Layer: b]'), parseOrigins('')]).toEqual([['a', 'b'], []]);
 });
 
 test('layers that repeat a name are joined in their order', () => {
@@ -126,8 +122,7 @@ const LISTING = readFileSync(join(GUIDE, 'listing-31-trace.json'), 'utf8');
 
 test("the guide's event: 20884.6 us over 100 runs are 0.2088 ms a run", () => {
   const { iterations, layers } = parseTraceEvents(LISTING, 100);
-  expect(iterations).toBe(100);
-  expect(layers).toHaveLength(1);
+  expect([iterations, layers.length]).toEqual([100, 1]);
   expect(layers[0]).toMatchObject({ name: '_gemm_mha_v2_myl0_90', timeMs: 20.8846, percentage: 100 });
   expect(layers[0]?.averageMs.toFixed(4)).toBe('0.2088');
 });

@@ -62,8 +62,7 @@ test('of a cell, a run that only built is none', () => {
 });
 
 test('an excerpt without markers is a measurement when its summary is whole; a log that begins must also end', () => {
-  expect(judge(SUMMARY)).toBe('measured:null');
-  expect(judge(`&&&& RUNNING ${MARKER}\n${SUMMARY}`)).toBe('failed:incomplete');
+  expect([judge(SUMMARY), judge(`&&&& RUNNING ${MARKER}\n${SUMMARY}`)]).toEqual(['measured:null', 'failed:incomplete']);
   expect(judge(passed(SUMMARY))).toBe('measured:null');
 });
 
@@ -125,8 +124,7 @@ test('a slow model with few warm-up queries is warm when its first queries are n
     columns: { computeMs: Float64Array.from({ length: 60 }, (_, i) => (i < 10 ? first : 52)) },
   });
   const judgeTimes = (first: number): string => judge(cold, { exports: { ...NO_EXPORTS, times: times(first) } });
-  expect(judgeTimes(52.1)).toBe('measured:null');
-  expect(judgeTimes(80)).toBe('unfit:notWarmedUp');
+  expect([judgeTimes(52.1), judgeTimes(80)]).toEqual(['measured:null', 'unfit:notWarmedUp']);
 });
 
 test('errors in a run that passed are suspect, but not those about an unusable timing cache', () => {
@@ -164,8 +162,7 @@ const ON_H100: readonly (readonly [folder: string, outcome: string, evidence: st
 
 test.each(ON_H100)('on an H100: %s is %s', async (folder, expected, text) => {
   const [run] = await readRunFolder(join(H100, folder));
-  expect(run && said(run.outcome)).toBe(expected);
-  expect(run?.outcome.evidence[0]?.text).toContain(text);
+  expect([run && said(run.outcome), run?.outcome.evidence[0]?.text]).toEqual([expected, expect.stringContaining(text)]);
 });
 
 test('a missing plugin is found on a line without a prefix, too', () => {
