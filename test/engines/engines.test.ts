@@ -167,37 +167,35 @@ describe('builds: N', () => {
   }, 30_000);
 });
 
-describe('engine: frozen', () => {
-  test('stays when the model changes, until it is let go of', async () => {
-    const { args, db, journal } = place(['repeats: 1']);
-    const [, matrix = ''] = args;
-    writeFileSync(matrix, readFileSync(matrix, 'utf8').replace('build: {', 'build: {engine: frozen, '));
-    const env = { STUB_JOURNAL: journal };
-    const first = await bench(args, { env });
-    expect(first.stderr).toContain('is frozen to this engine from now on');
-    const model = join(db, '..', 'model.onnx');
-    const bytes = readFileSync(model);
-    writeFileSync(model, Buffer.concat([bytes, Buffer.from([0x0a, 0x00])]));
-    const second = await bench(args, { env });
-    expect([second.code, startsWith(journal, '--saveEngine')]).toEqual([0, 1]);
-    expect(second.stderr).toContain('engine small fp16: frozen');
-    expect(second.stderr).toContain('model, TensorRT or driver have changed since');
-    const [run] = queryStore<{ notes: string }>(
-      db,
-      `SELECT notes FROM runs WHERE role = 'timed' ORDER BY started_at DESC LIMIT 1`,
-    );
-    expect(run?.notes).toContain('frozen engine, since 20');
-    const [engine] = enginesBeside(db);
-    writeFileSync(engine?.path ?? '', 'something else');
-    const damaged = await bench(args, { env });
-    expect([damaged.code, startsWith(journal, '--saveEngine')]).toEqual([4, 1]);
-    const advice = `bench engines rm ${engine?.name.slice(0, 8)}`;
-    expect(damaged.stderr).toContain(`has changed: remove it with \`${advice}\``);
-    await bench(['engines', 'rm', engine?.name ?? '', '--db', db]);
-    const anew = await bench(args, { env });
-    expect([anew.code, startsWith(journal, '--saveEngine')]).toEqual([0, 2]);
-  }, 60_000);
-});
+test('engine: frozen: stays when the model changes, until it is let go of', async () => {
+  const { args, db, journal } = place(['repeats: 1']);
+  const [, matrix = ''] = args;
+  writeFileSync(matrix, readFileSync(matrix, 'utf8').replace('build: {', 'build: {engine: frozen, '));
+  const env = { STUB_JOURNAL: journal };
+  const first = await bench(args, { env });
+  expect(first.stderr).toContain('is frozen to this engine from now on');
+  const model = join(db, '..', 'model.onnx');
+  const bytes = readFileSync(model);
+  writeFileSync(model, Buffer.concat([bytes, Buffer.from([0x0a, 0x00])]));
+  const second = await bench(args, { env });
+  expect([second.code, startsWith(journal, '--saveEngine')]).toEqual([0, 1]);
+  expect(second.stderr).toContain('engine small fp16: frozen');
+  expect(second.stderr).toContain('model, TensorRT or driver have changed since');
+  const [run] = queryStore<{ notes: string }>(
+    db,
+    `SELECT notes FROM runs WHERE role = 'timed' ORDER BY started_at DESC LIMIT 1`,
+  );
+  expect(run?.notes).toContain('frozen engine, since 20');
+  const [engine] = enginesBeside(db);
+  writeFileSync(engine?.path ?? '', 'something else');
+  const damaged = await bench(args, { env });
+  expect([damaged.code, startsWith(journal, '--saveEngine')]).toEqual([4, 1]);
+  const advice = `bench engines rm ${engine?.name.slice(0, 8)}`;
+  expect(damaged.stderr).toContain(`has changed: remove it with \`${advice}\``);
+  await bench(['engines', 'rm', engine?.name ?? '', '--db', db]);
+  const anew = await bench(args, { env });
+  expect([anew.code, startsWith(journal, '--saveEngine')]).toEqual([0, 2]);
+}, 60_000);
 
 describe('a timing cache', () => {
   test('that a build ended with is kept with its engine, and written for others to build with', async () => {

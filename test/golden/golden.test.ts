@@ -154,17 +154,15 @@ describe.each([
   });
 });
 
-describe('the end of a run', () => {
-  test('run', async () => {
-    const folder = sharedFolder();
-    cpSync(join(ROOT, 'matrices'), join(folder, 'matrices'), { recursive: true });
-    const forget = () => rmSync(join(folder, 'bench.sqlite'), { force: true });
-    const { text, golden, faults } = withGolden(
-      'run',
-      await pictured(['run', 'matrices/quickstart-pair.yaml'], folder, forget),
-    );
-    expect({ text, faults }).toEqual({ text: golden, faults: [] });
-  });
+test('the end of a run: run', async () => {
+  const folder = sharedFolder();
+  cpSync(join(ROOT, 'matrices'), join(folder, 'matrices'), { recursive: true });
+  const forget = () => rmSync(join(folder, 'bench.sqlite'), { force: true });
+  const { text, golden, faults } = withGolden(
+    'run',
+    await pictured(['run', 'matrices/quickstart-pair.yaml'], folder, forget),
+  );
+  expect({ text, faults }).toEqual({ text: golden, faults: [] });
 });
 
 async function newestRun(cwd: string): Promise<string> {

@@ -18,25 +18,23 @@ import { histogramOf } from '../../src/html/page-data.ts';
 import { markup, scriptJson } from '../../src/html/markup.ts';
 import { FIXTURES } from '../support/recordings.ts';
 
-describe('tree map', () => {
-  test('areas are as the sizes, inside the frame, and fill it', () => {
-    const sizes = fc.array(fc.double({ min: 0.01, max: 100, noNaN: true }), { minLength: 1 });
-    fc.assert(
-      fc.property(sizes, (given) => {
-        const sorted = given.toSorted((a, b) => b - a);
-        const total = sorted.reduce((sum, size) => sum + size, 0);
-        const tiles = treeMap(sorted, 960, 360);
-        expect(tiles.map(({ place }) => place)).toEqual(sorted.map((_, place) => place));
-        for (const { place, x, y, width, height } of tiles) {
-          const share = (sorted[place] ?? 0) / total;
-          expect((width * height) / (960 * 360)).toBeCloseTo(share, 6);
-          expect(Math.min(x, y)).toBeGreaterThanOrEqual(-1e-6);
-          expect(x + width).toBeLessThan(960 + 1e-3);
-          expect(y + height).toBeLessThan(360 + 1e-3);
-        }
-      }),
-    );
-  });
+test('tree map: areas are as the sizes, inside the frame, and fill it', () => {
+  const sizes = fc.array(fc.double({ min: 0.01, max: 100, noNaN: true }), { minLength: 1 });
+  fc.assert(
+    fc.property(sizes, (given) => {
+      const sorted = given.toSorted((a, b) => b - a);
+      const total = sorted.reduce((sum, size) => sum + size, 0);
+      const tiles = treeMap(sorted, 960, 360);
+      expect(tiles.map(({ place }) => place)).toEqual(sorted.map((_, place) => place));
+      for (const { place, x, y, width, height } of tiles) {
+        const share = (sorted[place] ?? 0) / total;
+        expect((width * height) / (960 * 360)).toBeCloseTo(share, 6);
+        expect(Math.min(x, y)).toBeGreaterThanOrEqual(-1e-6);
+        expect(x + width).toBeLessThan(960 + 1e-3);
+        expect(y + height).toBeLessThan(360 + 1e-3);
+      }
+    }),
+  );
 });
 
 describe('the address of a cell', () => {

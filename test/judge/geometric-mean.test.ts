@@ -123,15 +123,13 @@ function coverage({ run, cell, shared }: Machine, cells: number, sweeps: number,
   return held / times;
 }
 
-describe('the interval holds the true mean about 95 times of 100', () => {
-  test.each([
-    ['4 cells, 24 sweeps before', { run: 0.4, cell: 0.2, shared: 0.1 }, 4, 24, 1],
-    ['12 cells, 24 sweeps before', { run: 0.4, cell: 0.2, shared: 0.1 }, 12, 24, 2],
-    ['24 cells, 24 sweeps before', { run: 0.3, cell: 0.1, shared: 0.2 }, 24, 24, 3],
-    ['24 cells, nothing before', { run: 0.4, cell: 0.1, shared: 0.1 }, 24, 0, 4],
-  ] as const)('%s', (_, machine, cells, sweeps, seed) => {
-    const share = coverage(machine, cells, sweeps, seed);
-    // Three standard errors, sqrt(0.95 x 0.05 / 200), to both sides.
-    expect(Math.abs(share - 0.95)).toBeLessThan(0.0463);
-  });
+test.each([
+  ['4 cells, 24 sweeps before', { run: 0.4, cell: 0.2, shared: 0.1 }, 4, 24, 1],
+  ['12 cells, 24 sweeps before', { run: 0.4, cell: 0.2, shared: 0.1 }, 12, 24, 2],
+  ['24 cells, 24 sweeps before', { run: 0.3, cell: 0.1, shared: 0.2 }, 24, 24, 3],
+  ['24 cells, nothing before', { run: 0.4, cell: 0.1, shared: 0.1 }, 24, 0, 4],
+] as const)('the interval holds the true mean about 95 times of 100: %s', (_, machine, cells, sweeps, seed) => {
+  const share = coverage(machine, cells, sweeps, seed);
+  // Three standard errors, sqrt(0.95 x 0.05 / 200), to both sides.
+  expect(Math.abs(share - 0.95)).toBeLessThan(0.0463);
 });

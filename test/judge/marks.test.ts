@@ -99,32 +99,30 @@ describe('cells under a switch that is known', () => {
   });
 });
 
-describe('a switch that bench was started with', () => {
-  test('bars every run, as the gate and a baseline say', async () => {
-    const folder = temporaryFolder();
-    const here = ['--db', join(folder, 'bench.sqlite')];
-    const matrix = fakeHarnessMatrix(folder, 112);
-    const env = { TLLM_LLMAPI_ENABLE_NVTX: '1', HF_TOKEN: 'hf_never_stored' };
-    const args = ['run', matrix, '--repeats', '2', '--no-telemetry', ...here];
-    const run = await bench(args, { env, cwd: folder });
-    expect(run).toMatchObject({ code: 4, stdout: expect.stringContaining('profiling on') });
-    expect(run.stdout).toContain('bench check: first sweep: nothing to compare with; 1 cell without a result');
-    const check = await bench(['check', '--json', ...here], { cwd: folder });
-    expect(check.code).toBe(4);
-    const [series] = JSON.parse(check.stdout).series;
-    expect(series.cells).toMatchObject([
-      {
-        verdict: 'noResult',
-        reason: 'failed',
-        notes: ['profiling on: TLLM_LLMAPI_ENABLE_NVTX=1: the LLM API marks NVTX ranges'],
-      },
-    ]);
-    const baseline = await bench(['baseline', 'set', 'v1', ...here], { cwd: folder });
-    expect(baseline.code).toBe(2);
-    expect(baseline.stderr).toMatch(
-      /^bench: sweep [0-9a-f]{8} cannot be a baseline: profiling on: TLLM_LLMAPI_ENABLE_NVTX=1: the LLM API marks NVTX ranges\n$/,
-    );
-    const stored = readFileSync(join(folder, 'bench.sqlite'), 'latin1');
-    expect(stored.includes('hf_never_stored')).toBe(false);
-  });
+test('a switch that bench was started with: bars every run, as the gate and a baseline say', async () => {
+  const folder = temporaryFolder();
+  const here = ['--db', join(folder, 'bench.sqlite')];
+  const matrix = fakeHarnessMatrix(folder, 112);
+  const env = { TLLM_LLMAPI_ENABLE_NVTX: '1', HF_TOKEN: 'hf_never_stored' };
+  const args = ['run', matrix, '--repeats', '2', '--no-telemetry', ...here];
+  const run = await bench(args, { env, cwd: folder });
+  expect(run).toMatchObject({ code: 4, stdout: expect.stringContaining('profiling on') });
+  expect(run.stdout).toContain('bench check: first sweep: nothing to compare with; 1 cell without a result');
+  const check = await bench(['check', '--json', ...here], { cwd: folder });
+  expect(check.code).toBe(4);
+  const [series] = JSON.parse(check.stdout).series;
+  expect(series.cells).toMatchObject([
+    {
+      verdict: 'noResult',
+      reason: 'failed',
+      notes: ['profiling on: TLLM_LLMAPI_ENABLE_NVTX=1: the LLM API marks NVTX ranges'],
+    },
+  ]);
+  const baseline = await bench(['baseline', 'set', 'v1', ...here], { cwd: folder });
+  expect(baseline.code).toBe(2);
+  expect(baseline.stderr).toMatch(
+    /^bench: sweep [0-9a-f]{8} cannot be a baseline: profiling on: TLLM_LLMAPI_ENABLE_NVTX=1: the LLM API marks NVTX ranges\n$/,
+  );
+  const stored = readFileSync(join(folder, 'bench.sqlite'), 'latin1');
+  expect(stored.includes('hf_never_stored')).toBe(false);
 });

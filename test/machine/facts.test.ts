@@ -11,15 +11,13 @@ import { bench, ROOT } from '../support/bench.ts';
 import { GPU_TRTEXEC, GpuMachine } from '../support/gpu-machine.ts';
 import { stubMatrix } from '../support/stub.ts';
 
-describe('the image of a container', () => {
-  test.each([
-    [{}, null, null],
-    [{}, 'engine="podman-4.9"\nname="x"\nimage="docker.io/library/trt:24.10"\n', 'docker.io/library/trt:24.10'],
-    [{ CONTAINER_IMAGE: 'nvcr.io/nvidia/tensorrt:24.10-py3' }, 'image="other"', 'nvcr.io/nvidia/tensorrt:24.10-py3'],
-    [{ APPTAINER_CONTAINER: '/home/someone/trt.sif' }, null, 'trt.sif'],
-  ])('%j, %j', (env, containerenv, image) => {
-    expect(containerImage(env, containerenv)).toBe(image);
-  });
+test.each([
+  [{}, null, null],
+  [{}, 'engine="podman-4.9"\nname="x"\nimage="docker.io/library/trt:24.10"\n', 'docker.io/library/trt:24.10'],
+  [{ CONTAINER_IMAGE: 'nvcr.io/nvidia/tensorrt:24.10-py3' }, 'image="other"', 'nvcr.io/nvidia/tensorrt:24.10-py3'],
+  [{ APPTAINER_CONTAINER: '/home/someone/trt.sif' }, null, 'trt.sif'],
+])('the image of a container: %j, %j', (env, containerenv, image) => {
+  expect(containerImage(env, containerenv)).toBe(image);
 });
 
 test('a GPU that is nowhere is on no NUMA node', () => {

@@ -140,20 +140,18 @@ describe('--gpus', () => {
   });
 });
 
-describe('one GPU', () => {
-  test('is used by one process at a time, of whatever bench, and nothing is lost', async () => {
-    const machine = new GpuMachine(1);
-    const db = join(machine.folder, 'bench.sqlite');
-    const matrix = nightly(machine, ['repeats: 1']);
-    // The engine first: four that build at once are another story.
-    const args = ['run', matrix, '--trtexec', GPU_TRTEXEC, '--db', db, '--no-telemetry'];
-    await bench([...args, '--filter', 'batch=1'], { env: machine.env });
-    const results = await Promise.all(Array.from({ length: 4 }, async () => benchProcess(args, { env: machine.env })));
-    expect(results.map(({ code, stderr }) => (code === 0 ? '' : stderr))).toEqual(Array(4).fill(''));
-    expect(results.some(({ stderr }) => stderr.includes('database is locked'))).toBe(false);
-    expect(machine.overlaps).toEqual([]);
-    expect(queryStore(db, `SELECT count(*) AS runs FROM runs WHERE role = 'timed' AND outcome = 'measured'`)).toEqual([
-      { runs: 4 * CELLS + 1 },
-    ]);
-  });
+test('one GPU: is used by one process at a time, of whatever bench, and nothing is lost', async () => {
+  const machine = new GpuMachine(1);
+  const db = join(machine.folder, 'bench.sqlite');
+  const matrix = nightly(machine, ['repeats: 1']);
+  // The engine first: four that build at once are another story.
+  const args = ['run', matrix, '--trtexec', GPU_TRTEXEC, '--db', db, '--no-telemetry'];
+  await bench([...args, '--filter', 'batch=1'], { env: machine.env });
+  const results = await Promise.all(Array.from({ length: 4 }, async () => benchProcess(args, { env: machine.env })));
+  expect(results.map(({ code, stderr }) => (code === 0 ? '' : stderr))).toEqual(Array(4).fill(''));
+  expect(results.some(({ stderr }) => stderr.includes('database is locked'))).toBe(false);
+  expect(machine.overlaps).toEqual([]);
+  expect(queryStore(db, `SELECT count(*) AS runs FROM runs WHERE role = 'timed' AND outcome = 'measured'`)).toEqual([
+    { runs: 4 * CELLS + 1 },
+  ]);
 });

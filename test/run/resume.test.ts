@@ -2,7 +2,7 @@ import { appendFileSync, copyFileSync, existsSync, readFileSync, writeFileSync }
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { bench, finished, type Finished, startBench, temporaryFolder } from '../support/bench.ts';
 import { GpuMachine } from '../support/gpu-machine.ts';
@@ -11,28 +11,26 @@ import { untilGone, writtenPids } from '../support/processes.ts';
 import { queryStore } from '../support/store-dump.ts';
 import { STUB, stubMatrix } from '../support/stub.ts';
 
-describe('Ctrl-C', () => {
-  test('ends the running process with its children, keeps what is done, and says how to go on', async () => {
-    const folder = temporaryFolder();
-    const pids = join(folder, 'pids');
-    const matrix = stubMatrix(folder, ['repeats: 2']);
-    const db = join(folder, 'bench.sqlite');
-    const hangs = JSON.stringify([{ when: '--shapes=input:8x3', does: 'stubborn' }]);
-    const child = startBench(['run', matrix, '--trtexec', STUB, '--db', db, '--seed', '3'], {
-      env: { STUB_RULES: hangs, STUB_PIDS: pids },
-    });
-    const ended = finished(child);
-    const started = await writtenPids(pids);
-    child.kill('SIGINT');
-    const { code, stderr } = await ended;
-    expect(code).toBe(130);
-    expect(stderr).toMatch(/interrupted; what was measured is stored: go on with `bench run --resume \w{8}`/);
-    for (const pid of started) await untilGone(pid);
-    expect(queryStore(db, 'SELECT state FROM sweeps')).toEqual([{ state: 'interrupted' }]);
-    const resumed = await bench(['run', '--resume', '--db', db]);
-    expect([resumed.code, queryStore(db, `SELECT * FROM runs WHERE role = 'timed'`).length]).toEqual([0, 4]);
-  }, 60_000);
-});
+test('Ctrl-C: ends the running process with its children, keeps what is done, and says how to go on', async () => {
+  const folder = temporaryFolder();
+  const pids = join(folder, 'pids');
+  const matrix = stubMatrix(folder, ['repeats: 2']);
+  const db = join(folder, 'bench.sqlite');
+  const hangs = JSON.stringify([{ when: '--shapes=input:8x3', does: 'stubborn' }]);
+  const child = startBench(['run', matrix, '--trtexec', STUB, '--db', db, '--seed', '3'], {
+    env: { STUB_RULES: hangs, STUB_PIDS: pids },
+  });
+  const ended = finished(child);
+  const started = await writtenPids(pids);
+  child.kill('SIGINT');
+  const { code, stderr } = await ended;
+  expect(code).toBe(130);
+  expect(stderr).toMatch(/interrupted; what was measured is stored: go on with `bench run --resume \w{8}`/);
+  for (const pid of started) await untilGone(pid);
+  expect(queryStore(db, 'SELECT state FROM sweeps')).toEqual([{ state: 'interrupted' }]);
+  const resumed = await bench(['run', '--resume', '--db', db]);
+  expect([resumed.code, queryStore(db, `SELECT * FROM runs WHERE role = 'timed'`).length]).toEqual([0, 4]);
+}, 60_000);
 
 test('two processes cannot measure the same sweep at once', async () => {
   const folder = temporaryFolder();

@@ -96,30 +96,28 @@ describe('what can pass is tried again', { timeout: 180_000 }, () => {
   });
 });
 
-describe('not tried again', { timeout: 180_000 }, () => {
-  test('after Ctrl-C in the pause, which ends it at once; --resume starts anew', async () => {
-    const folder = temporaryFolder();
-    const db = join(folder, 'bench.sqlite');
-    const matrix = batchMatrix(folder, [1], ['repeats: 1', 'retries: {waitS: 3600}']);
-    const env = troubleEnv(folder, [{ when: '--loadEngine', does: 'busy', times: 1 }]);
-    const child = startBench(['run', matrix, '--trtexec', TROUBLED, '--db', db], { env });
-    const ended = finished(child);
-    let reported = '';
-    let isStopped = false;
-    child.stderr?.on('data', (chunk: Buffer) => {
-      reported += chunk.toString();
-      if (isStopped || !reported.includes('tried again in 3600 s')) return;
-      // Once: a second one while it ends would end it otherwise.
-      isStopped = true;
-      child.kill('SIGINT');
-    });
-    expect(await ended).toMatchObject({ code: 130, stderr: expect.stringContaining('go on with `bench run --resume') });
-    expect((await bench(['run', '--resume', '--db', db], { env })).code).toBe(0);
-    expect(queryStore(db, ATTEMPTS).slice(1)).toEqual([
-      { role: 'timed', attempt: 1, ...busy },
-      { role: 'timed', attempt: 2, ...measured },
-    ]);
+test('not tried again: after Ctrl-C in the pause, which ends it at once; --resume starts anew', async () => {
+  const folder = temporaryFolder();
+  const db = join(folder, 'bench.sqlite');
+  const matrix = batchMatrix(folder, [1], ['repeats: 1', 'retries: {waitS: 3600}']);
+  const env = troubleEnv(folder, [{ when: '--loadEngine', does: 'busy', times: 1 }]);
+  const child = startBench(['run', matrix, '--trtexec', TROUBLED, '--db', db], { env });
+  const ended = finished(child);
+  let reported = '';
+  let isStopped = false;
+  child.stderr?.on('data', (chunk: Buffer) => {
+    reported += chunk.toString();
+    if (isStopped || !reported.includes('tried again in 3600 s')) return;
+    // Once: a second one while it ends would end it otherwise.
+    isStopped = true;
+    child.kill('SIGINT');
   });
+  expect(await ended).toMatchObject({ code: 130, stderr: expect.stringContaining('go on with `bench run --resume') });
+  expect((await bench(['run', '--resume', '--db', db], { env })).code).toBe(0);
+  expect(queryStore(db, ATTEMPTS).slice(1)).toEqual([
+    { role: 'timed', attempt: 1, ...busy },
+    { role: 'timed', attempt: 2, ...measured },
+  ]);
 });
 
 async function sweepOfFailuresShown(troubles: readonly Trouble[], batches: readonly number[] = [1]) {
@@ -207,14 +205,12 @@ describe('a plugin that is missing', { timeout: 180_000 }, () => {
   });
 });
 
-describe('a library that is missing', { timeout: 180_000 }, () => {
-  test('is named, with what finds it; exit 3', async () => {
-    const { code, stderr } = await sweepOfFailuresShown([{ when: '=', does: 'noLibrary' }]);
-    expect(stderr).toContain(
-      'bench: trtexec: libnvinfer_plugin.so.10 could not be loaded: put its folder on LD_LIBRARY_PATH; `bench doctor` looks for it and prints the line',
-    );
-    expect(code).toBe(3);
-  });
+test('a library that is missing: is named, with what finds it; exit 3', async () => {
+  const { code, stderr } = await sweepOfFailuresShown([{ when: '=', does: 'noLibrary' }]);
+  expect(stderr).toContain(
+    'bench: trtexec: libnvinfer_plugin.so.10 could not be loaded: put its folder on LD_LIBRARY_PATH; `bench doctor` looks for it and prints the line',
+  );
+  expect(code).toBe(3);
 });
 
 test.each([

@@ -99,41 +99,38 @@ describe('what loading takes', () => {
   }, 60_000);
 });
 
-describe('debug tensors', () => {
-  test.each([
-    ['build: {flags: {--markDebug: conv1}, opt: {batch: 8}}', '--markDebug'],
-    ['run: {flags: {--saveAllDebugTensors: summary}}', '--saveAllDebugTensors'],
-  ])('with %s runs are no measurement, and their sweep no baseline', async (setting, flag) => {
-    const { args, db } = place([]);
-    const debug = join(args[1] ?? '', '..', 'debug.yaml');
-    writeFileSync(debug, `extends: stub.yaml\nname: debug\n${setting}\n`);
-    const run = await bench(['run', debug, ...args.slice(2)], { env: NEWEST });
-    expect(run.code).toBe(4);
-    const outcomes = queryStore(db, `SELECT DISTINCT outcome, reason FROM runs WHERE role = 'timed'`);
-    expect(outcomes).toEqual([{ outcome: 'unfit', reason: 'debugTensors' }]);
-    const flags = queryStore(db, 'SELECT DISTINCT flag, effect, evidence FROM run_flags');
-    expect(flags).toEqual([
-      {
-        flag: 'debugTensors',
-        effect: 'excluded',
-        evidence: `${flag}: layers around marked tensors are not fused, saved ones are copied out while it runs`,
-      },
-    ]);
-    const baseline = await bench(['baseline', 'set', 'v1', '--db', db]);
-    expect([baseline.code, baseline.stderr]).toEqual([
-      2,
-      expect.stringMatching(/^bench: sweep [\da-f]{8} has 4 runs with debug tensors .*: it cannot be a baseline\n$/),
-    ]);
-  });
+test.each([
+  ['build: {flags: {--markDebug: conv1}, opt: {batch: 8}}', '--markDebug'],
+  ['run: {flags: {--saveAllDebugTensors: summary}}', '--saveAllDebugTensors'],
+])('debug tensors: with %s runs are no measurement, and their sweep no baseline', async (setting, flag) => {
+  const { args, db } = place([]);
+  const debug = join(args[1] ?? '', '..', 'debug.yaml');
+  writeFileSync(debug, `extends: stub.yaml\nname: debug\n${setting}\n`);
+  const run = await bench(['run', debug, ...args.slice(2)], { env: NEWEST });
+  expect(run.code).toBe(4);
+  const outcomes = queryStore(db, `SELECT DISTINCT outcome, reason FROM runs WHERE role = 'timed'`);
+  expect(outcomes).toEqual([{ outcome: 'unfit', reason: 'debugTensors' }]);
+  const flags = queryStore(db, 'SELECT DISTINCT flag, effect, evidence FROM run_flags');
+  expect(flags).toEqual([
+    {
+      flag: 'debugTensors',
+      effect: 'excluded',
+      evidence: `${flag}: layers around marked tensors are not fused, saved ones are copied out while it runs`,
+    },
+  ]);
+  const baseline = await bench(['baseline', 'set', 'v1', '--db', db]);
+  expect([baseline.code, baseline.stderr]).toEqual([
+    2,
+    expect.stringMatching(/^bench: sweep [\da-f]{8} has 4 runs with debug tensors .*: it cannot be a baseline\n$/),
+  ]);
 });
 
-describe('what people say of a model', () => {
-  test('stands with every build and run of it, in the order of model and file, and is no part of a cell', async () => {
-    const { args, db, folder } = place(['']);
-    const noted = join(folder, 'noted.yaml');
-    writeFileSync(
-      noted,
-      `extends: stub.yaml
+test('what people say of a model: stands with every build and run of it, in the order of model and file, and is no part of a cell', async () => {
+  const { args, db, folder } = place(['']);
+  const noted = join(folder, 'noted.yaml');
+  writeFileSync(
+    noted,
+    `extends: stub.yaml
 models:
   small:
     note: >-
@@ -141,43 +138,40 @@ models:
       q, k, v in E4M3
     precisions: {fp16: {onnx: model.onnx, note: weights of 3 March}}
 `,
-    );
-    expect((await bench(args)).code).toBe(0);
-    const cells = queryStore(db, 'SELECT cell_key FROM cells ORDER BY 1');
-    const engines = `SELECT count(*) AS builds FROM runs WHERE role = 'build'`;
-    const builds = queryStore(db, engines);
-    expect((await bench(['run', noted, ...args.slice(2)])).code).toBe(0);
-    expect([queryStore(db, 'SELECT cell_key FROM cells ORDER BY 1'), queryStore(db, engines)]).toEqual([cells, builds]);
-    const notes = ['PTQ with a wildcard config: q, k, v in E4M3', 'weights of 3 March'];
-    expect(queryStore(db, `SELECT notes, count(*) AS runs FROM runs GROUP BY 1 ORDER BY 1`)).toEqual([
-      { notes: JSON.stringify(notes), runs: 4 },
-      { notes: '[]', runs: 5 },
-    ]);
-    const [{ id } = { id: '' }] = queryStore<{ id: string }>(db, `SELECT run_id AS id FROM runs WHERE notes <> '[]'`);
-    const { stdout } = await bench(['show', id, '--db', db]);
-    expect(stdout).toContain('weights of 3 March');
-  }, 60_000);
-});
+  );
+  expect((await bench(args)).code).toBe(0);
+  const cells = queryStore(db, 'SELECT cell_key FROM cells ORDER BY 1');
+  const engines = `SELECT count(*) AS builds FROM runs WHERE role = 'build'`;
+  const builds = queryStore(db, engines);
+  expect((await bench(['run', noted, ...args.slice(2)])).code).toBe(0);
+  expect([queryStore(db, 'SELECT cell_key FROM cells ORDER BY 1'), queryStore(db, engines)]).toEqual([cells, builds]);
+  const notes = ['PTQ with a wildcard config: q, k, v in E4M3', 'weights of 3 March'];
+  expect(queryStore(db, `SELECT notes, count(*) AS runs FROM runs GROUP BY 1 ORDER BY 1`)).toEqual([
+    { notes: JSON.stringify(notes), runs: 4 },
+    { notes: '[]', runs: 5 },
+  ]);
+  const [{ id } = { id: '' }] = queryStore<{ id: string }>(db, `SELECT run_id AS id FROM runs WHERE notes <> '[]'`);
+  const { stdout } = await bench(['show', id, '--db', db]);
+  expect(stdout).toContain('weights of 3 March');
+}, 60_000);
 
-describe('profilingVerbosity: none', () => {
-  test('is another engine without layers; nothing is profiled, and that is said', async () => {
-    const { args, db, folder } = place(['']);
-    const axes = join(folder, 'axes.yaml');
-    writeFileSync(axes, 'extends: stub.yaml\nname: axes\naxes: {batch: 8, profilingVerbosity: [detailed, none]}\n');
-    const { code, stderr } = await bench(['run', axes, '--profile', ...args.slice(2)]);
-    expect(code).toBe(0);
-    expect(stderr).toContain('note: 1 cell has profilingVerbosity none: no layer has a name, so none is profiled');
-    const runs = `SELECT role, argv, count(*) AS runs FROM runs JOIN invocations USING (invocation_id)
+test('profilingVerbosity: none: is another engine without layers; nothing is profiled, and that is said', async () => {
+  const { args, db, folder } = place(['']);
+  const axes = join(folder, 'axes.yaml');
+  writeFileSync(axes, 'extends: stub.yaml\nname: axes\naxes: {batch: 8, profilingVerbosity: [detailed, none]}\n');
+  const { code, stderr } = await bench(['run', axes, '--profile', ...args.slice(2)]);
+  expect(code).toBe(0);
+  expect(stderr).toContain('note: 1 cell has profilingVerbosity none: no layer has a name, so none is profiled');
+  const runs = `SELECT role, argv, count(*) AS runs FROM runs JOIN invocations USING (invocation_id)
       WHERE argv LIKE '%profilingVerbosity=none%' GROUP BY 1 ORDER BY 1`;
-    const found = queryStore<{ role: string; argv: string; runs: number }>(db, runs);
-    expect(found.map(({ role, runs: times }) => [role, times])).toEqual([
-      ['build', 1],
-      ['timed', 2],
-    ]);
-    expect(found[0]?.argv).not.toContain('--exportLayerInfo');
-    expect(queryStore(db, `SELECT role FROM runs WHERE role = 'profile'`)).toHaveLength(1);
-    const [{ id } = { id: '' }] = queryStore<{ id: string }>(db, 'SELECT sweep_id AS id FROM sweeps');
-    const shown = await bench(['show', id, '--db', db], { env: { COLUMNS: '160' } });
-    expect(shown.stdout).toContain('profilingVerbosity=none');
-  }, 60_000);
-});
+  const found = queryStore<{ role: string; argv: string; runs: number }>(db, runs);
+  expect(found.map(({ role, runs: times }) => [role, times])).toEqual([
+    ['build', 1],
+    ['timed', 2],
+  ]);
+  expect(found[0]?.argv).not.toContain('--exportLayerInfo');
+  expect(queryStore(db, `SELECT role FROM runs WHERE role = 'profile'`)).toHaveLength(1);
+  const [{ id } = { id: '' }] = queryStore<{ id: string }>(db, 'SELECT sweep_id AS id FROM sweeps');
+  const shown = await bench(['show', id, '--db', db], { env: { COLUMNS: '160' } });
+  expect(shown.stdout).toContain('profilingVerbosity=none');
+}, 60_000);

@@ -30,29 +30,27 @@ function filesUnder(folder: string, except: string): string[] {
     .toSorted();
 }
 
-describe('ids of a foreign run.json', () => {
-  test.each([
-    ['runId', '../../../../victim/evil'],
-    ['sweepId', '../../victim'],
-    ['sweepId', `${ID}/`],
-    ['runId', 'a\u0000b'],
-  ])('%s %j becomes no path, and that is said', async (field, value) => {
-    const cwd = temporaryFolder();
-    mkdirSync(join(cwd, 'victim'));
-    mkdirSync(join(cwd, 'store'));
-    foreignRun(join(cwd, 'evil'), { [field]: value });
-    const before = filesUnder(cwd, 'store');
-    const { code, stderr } = await bench(['import', 'evil', '--db', 'store/bench.sqlite'], { cwd });
-    expect(code).toBe(0);
-    expect(stderr).toMatch(new RegExp(`^note: .*evil: run.json was not understood: ${field}: is no id.*\\n$`));
-    expect(filesUnder(cwd, 'store')).toEqual(before);
-    for (const { folder } of queryStore<{ folder: string }>(
-      join(cwd, 'store', 'bench.sqlite'),
-      'SELECT artefact_folder AS folder FROM runs',
-    )) {
-      expect(folder).toMatch(/^[0-9a-f]{32}\/[0-9a-f]{32}$/);
-    }
-  });
+test.each([
+  ['runId', '../../../../victim/evil'],
+  ['sweepId', '../../victim'],
+  ['sweepId', `${ID}/`],
+  ['runId', 'a\u0000b'],
+])('ids of a foreign run.json: %s %j becomes no path, and that is said', async (field, value) => {
+  const cwd = temporaryFolder();
+  mkdirSync(join(cwd, 'victim'));
+  mkdirSync(join(cwd, 'store'));
+  foreignRun(join(cwd, 'evil'), { [field]: value });
+  const before = filesUnder(cwd, 'store');
+  const { code, stderr } = await bench(['import', 'evil', '--db', 'store/bench.sqlite'], { cwd });
+  expect(code).toBe(0);
+  expect(stderr).toMatch(new RegExp(`^note: .*evil: run.json was not understood: ${field}: is no id.*\\n$`));
+  expect(filesUnder(cwd, 'store')).toEqual(before);
+  for (const { folder } of queryStore<{ folder: string }>(
+    join(cwd, 'store', 'bench.sqlite'),
+    'SELECT artefact_folder AS folder FROM runs',
+  )) {
+    expect(folder).toMatch(/^[0-9a-f]{32}\/[0-9a-f]{32}$/);
+  }
 });
 
 describe('beside a sweep that was measured here', () => {

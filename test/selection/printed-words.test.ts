@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 
 import { bench } from '../support/bench.ts';
 import { sharedStore } from '../support/made-stores.ts';
@@ -41,15 +41,13 @@ test.each([
   }
 });
 
-describe('other words', () => {
-  test.each([
-    [['b8'], 8],
-    [['fp8', 'b8', 'batch>4'], 4],
-    [['fp8 | b1'], 16],
-    [['VIT_SMALL', '!fp8'], 6],
-  ])('%j are %i cells', async (words, count) => {
-    expect(await trendOf(...words)).toHaveLength(count);
-  });
+test.each([
+  [['b8'], 8],
+  [['fp8', 'b8', 'batch>4'], 4],
+  [['fp8 | b1'], 16],
+  [['VIT_SMALL', '!fp8'], 6],
+])('other words: %j are %i cells', async (words, count) => {
+  expect(await trendOf(...words)).toHaveLength(count);
 });
 
 test.each([

@@ -31,36 +31,34 @@ const MARKED = [
 ];
 
 // AT-14: normal 100 against perfect 108, 112 and 110 runs/s, 1 % noise, five repeats, threshold 10 %.
-describe('the perfect router', () => {
-  test.each([
-    [112, 'significant', /significant: a bottleneck \(\+12\.\d %/],
-    [108, 'notABottleneck', /not a bottleneck \(\+[78]\.\d %/],
-    [110, 'unclear', /unclear, \d+ more repeats per side would settle it \(\+10\.\d %/],
-  ] as const)('at %i runs/s is %s', async (perfect, verdict, words) => {
-    const folder = temporaryFolder();
-    const db = join(folder, 'bench.sqlite');
-    const matrix = fakeHarnessMatrix(folder, perfect);
-    const { code, stdout, stderr } = await bench(
-      ['ab', matrix, ...PERFECT, '--seed', '1', '--fail-on', 'unclear', '--db', db],
-      { env: { COLUMNS: '200' } },
-    );
-    expect([code, stderr.includes('bench:')]).toEqual([verdict === 'unclear' ? 5 : 0, false]);
-    expect(stdout).toMatch(words);
-    const read = JSON.parse(await printed(['ab', 'perfect-router', '--db', db, '--json']));
-    expect(OUTPUTS.ab.safeParse(read).error?.issues ?? []).toEqual([]);
-    expect(read).toMatchObject({
-      name: 'perfect-router',
-      significantPercent: 10,
-      marks: ['upperBound', 'invalidOutput'],
-      variables: { ENABLE_PERFECT_ROUTER: '1' },
-      cells: [{ verdict, runs: [5, 5], unit: 'runs/s', betterIs: 'higher' }],
-      overall: { verdict },
-    });
-    expect(read.overall.moreRepeats === null).toBe(verdict !== 'unclear');
-    // Neighbours in each round, in turns.
-    const calls = readFileSync(join(folder, 'calls'), 'utf8');
-    expect(['ABBAABBAAB', 'BAABBAABBA']).toContain(calls);
+test.each([
+  [112, 'significant', /significant: a bottleneck \(\+12\.\d %/],
+  [108, 'notABottleneck', /not a bottleneck \(\+[78]\.\d %/],
+  [110, 'unclear', /unclear, \d+ more repeats per side would settle it \(\+10\.\d %/],
+] as const)('the perfect router: at %i runs/s is %s', async (perfect, verdict, words) => {
+  const folder = temporaryFolder();
+  const db = join(folder, 'bench.sqlite');
+  const matrix = fakeHarnessMatrix(folder, perfect);
+  const { code, stdout, stderr } = await bench(
+    ['ab', matrix, ...PERFECT, '--seed', '1', '--fail-on', 'unclear', '--db', db],
+    { env: { COLUMNS: '200' } },
+  );
+  expect([code, stderr.includes('bench:')]).toEqual([verdict === 'unclear' ? 5 : 0, false]);
+  expect(stdout).toMatch(words);
+  const read = JSON.parse(await printed(['ab', 'perfect-router', '--db', db, '--json']));
+  expect(OUTPUTS.ab.safeParse(read).error?.issues ?? []).toEqual([]);
+  expect(read).toMatchObject({
+    name: 'perfect-router',
+    significantPercent: 10,
+    marks: ['upperBound', 'invalidOutput'],
+    variables: { ENABLE_PERFECT_ROUTER: '1' },
+    cells: [{ verdict, runs: [5, 5], unit: 'runs/s', betterIs: 'higher' }],
+    overall: { verdict },
   });
+  expect(read.overall.moreRepeats === null).toBe(verdict !== 'unclear');
+  // Neighbours in each round, in turns.
+  const calls = readFileSync(join(folder, 'calls'), 'utf8');
+  expect(['ABBAABBAAB', 'BAABBAABBA']).toContain(calls);
 });
 
 describe('what is stored of an experiment', () => {
@@ -117,34 +115,32 @@ describe('what is stored of an experiment', () => {
   });
 });
 
-describe('trtexec cells', () => {
-  test('are measured the same way, with marks of the caller', async () => {
-    const folder = temporaryFolder();
-    const db = join(folder, 'bench.sqlite');
-    const matrix = stubMatrix(folder);
-    const args = ['--env', 'CUDA_MODULE_LOADING=EAGER', '--repeats', '2', '--upper-bound'];
-    const where = ['--trtexec', STUB, '--no-telemetry', '--db', db];
-    const out = await printed(['ab', matrix, ...args, ...where, '--json']);
-    const read = JSON.parse(out);
-    expect(OUTPUTS.ab.safeParse(read).error?.issues ?? []).toEqual([]);
-    expect(read).toMatchObject({
-      name: 'CUDA_MODULE_LOADING=EAGER',
-      marks: ['upperBound'],
-      cells: [
-        { metric: 'gpuComputeMs', runs: [2, 2], betterIs: 'lower' },
-        { metric: 'gpuComputeMs', runs: [2, 2] },
-      ],
-    });
-    const env = queryStore<{ env: string }>(
-      db,
-      `SELECT json_extract(env, '$.CUDA_MODULE_LOADING') AS env FROM runs JOIN cells USING (cell_key)
-       JOIN invocations USING (invocation_id) WHERE axis_flags LIKE '%EAGER%' GROUP BY 1`,
-    );
-    expect(env).toEqual([{ env: 'EAGER' }]);
-    const [builds] = queryStore<{ n: number }>(db, 'SELECT count(*) AS n FROM builds');
-    // One engine for all four cells: a variable on an axis changes no build.
-    expect(builds).toEqual({ n: 1 });
+test('trtexec cells: are measured the same way, with marks of the caller', async () => {
+  const folder = temporaryFolder();
+  const db = join(folder, 'bench.sqlite');
+  const matrix = stubMatrix(folder);
+  const args = ['--env', 'CUDA_MODULE_LOADING=EAGER', '--repeats', '2', '--upper-bound'];
+  const where = ['--trtexec', STUB, '--no-telemetry', '--db', db];
+  const out = await printed(['ab', matrix, ...args, ...where, '--json']);
+  const read = JSON.parse(out);
+  expect(OUTPUTS.ab.safeParse(read).error?.issues ?? []).toEqual([]);
+  expect(read).toMatchObject({
+    name: 'CUDA_MODULE_LOADING=EAGER',
+    marks: ['upperBound'],
+    cells: [
+      { metric: 'gpuComputeMs', runs: [2, 2], betterIs: 'lower' },
+      { metric: 'gpuComputeMs', runs: [2, 2] },
+    ],
   });
+  const env = queryStore<{ env: string }>(
+    db,
+    `SELECT json_extract(env, '$.CUDA_MODULE_LOADING') AS env FROM runs JOIN cells USING (cell_key)
+       JOIN invocations USING (invocation_id) WHERE axis_flags LIKE '%EAGER%' GROUP BY 1`,
+  );
+  expect(env).toEqual([{ env: 'EAGER' }]);
+  const [builds] = queryStore<{ n: number }>(db, 'SELECT count(*) AS n FROM builds');
+  // One engine for all four cells: a variable on an axis changes no build.
+  expect(builds).toEqual({ n: 1 });
 });
 
 describe('refusals', () => {

@@ -257,15 +257,13 @@ async function linesOf(args: readonly string[], columns: number, env: Record<str
   return lines;
 }
 
-describe('the table of a comparison', () => {
-  test('only the change has a color, and none without colors', async () => {
-    const args = ['compare', ...SIDES, '--db', await sharedStore('pairs')];
-    const lines = await linesOf(args, 200, { FORCE_COLOR: '1' });
-    const row = lines.find((line) => line.startsWith('slower ')) ?? '';
-    const escape = String.fromCodePoint(27);
-    expect(row.split(escape).length).toBe(5);
-    expect(row).toContain(`${escape}[1m${escape}[31m+25.5 %${escape}[39m${escape}[22m`);
-    const plain = await linesOf(args, 200, { FORCE_COLOR: '1', NO_COLOR: '1' });
-    expect(plain.join('\n')).not.toContain(escape);
-  });
+test('the table of a comparison: only the change has a color, and none without colors', async () => {
+  const args = ['compare', ...SIDES, '--db', await sharedStore('pairs')];
+  const lines = await linesOf(args, 200, { FORCE_COLOR: '1' });
+  const row = lines.find((line) => line.startsWith('slower ')) ?? '';
+  const escape = String.fromCodePoint(27);
+  expect(row.split(escape).length).toBe(5);
+  expect(row).toContain(`${escape}[1m${escape}[31m+25.5 %${escape}[39m${escape}[22m`);
+  const plain = await linesOf(args, 200, { FORCE_COLOR: '1', NO_COLOR: '1' });
+  expect(plain.join('\n')).not.toContain(escape);
 });

@@ -29,17 +29,15 @@ async function detected(text: string, ...args: readonly string[]): Promise<strin
   return stdout;
 }
 
-describe('labels are never read', () => {
-  test.each([
-    ['synthetic-dev', 40, []],
-    ['ab-dev', 60, ['--ab']],
-  ] as const)('%s', async (name, count, args) => {
-    const lines = linesOf(name, count);
-    const answer = await detected(lines.join('\n'), ...args);
-    expect([answer.trim().split('\n').length, answer]).toEqual([count, expect.stringMatching(/"slower"/)]);
-    expect(await detected(lines.map(withoutLabels).join('\n'), ...args)).toBe(answer);
-    expect(await detected(lines.map(mislabelled).join('\n'), ...args)).toBe(answer);
-  });
+test.each([
+  ['synthetic-dev', 40, []],
+  ['ab-dev', 60, ['--ab']],
+] as const)('labels are never read: %s', async (name, count, args) => {
+  const lines = linesOf(name, count);
+  const answer = await detected(lines.join('\n'), ...args);
+  expect([answer.trim().split('\n').length, answer]).toEqual([count, expect.stringMatching(/"slower"/)]);
+  expect(await detected(lines.map(withoutLabels).join('\n'), ...args)).toBe(answer);
+  expect(await detected(lines.map(mislabelled).join('\n'), ...args)).toBe(answer);
 });
 
 /** A history of 60 nights that becomes 10 % slower on night 40. */

@@ -167,32 +167,28 @@ describe('what a report does not say', () => {
   });
 });
 
-describe('a folder', () => {
-  test('with reports and logs of trtexec needs no --as', async () => {
-    const folder = temporaryFolder();
-    mkdirSync(join(folder, 'torch'));
-    writeFileSync(join(folder, 'torch', 'b256.txt.gz'), gzipSync(readFileSync(TORCH.fp16b256)));
-    copyFileSync(join(GUIDE, 'listing-06-fp16-summary.log'), join(folder, 'trtexec.log'));
-    writeFileSync(join(folder, 'notes.txt'), 'nothing of the kind');
-    writeFileSync(join(folder, 'other.json'), '{"a": 1}');
-    const db = newStore();
-    const { stderr } = await finishedImport(db, folder, '--model', 'vit', '--cuda-graph', 'off');
-    expect(stderr).toBe(`note: ${folder}: 1 file left out: not of trtexec\n`);
-    const rows = queryStore(db, "SELECT coalesce(harness ->> 'name', 'trtexec') AS name FROM cells ORDER BY name");
-    expect(rows).toEqual([{ name: 'torch-tensorrt' }, { name: 'trtexec' }]);
-  });
+test('a folder: with reports and logs of trtexec needs no --as', async () => {
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, 'torch'));
+  writeFileSync(join(folder, 'torch', 'b256.txt.gz'), gzipSync(readFileSync(TORCH.fp16b256)));
+  copyFileSync(join(GUIDE, 'listing-06-fp16-summary.log'), join(folder, 'trtexec.log'));
+  writeFileSync(join(folder, 'notes.txt'), 'nothing of the kind');
+  writeFileSync(join(folder, 'other.json'), '{"a": 1}');
+  const db = newStore();
+  const { stderr } = await finishedImport(db, folder, '--model', 'vit', '--cuda-graph', 'off');
+  expect(stderr).toBe(`note: ${folder}: 1 file left out: not of trtexec\n`);
+  const rows = queryStore(db, "SELECT coalesce(harness ->> 'name', 'trtexec') AS name FROM cells ORDER BY name");
+  expect(rows).toEqual([{ name: 'torch-tensorrt' }, { name: 'trtexec' }]);
 });
 
-describe('one clear line for', () => {
-  test.each([
-    ['a harness that nobody knows', ['--as', 'torch-tensort'], /--as torch-tensort.*torch-tensorrt/],
-    ['a sweep that is not there', ['--into', 'nowhere'], /--into nowhere: no such sweep/],
-    ['two sweeps', ['--into', 'a', '--sweep', 'b'], /--sweep names a new sweep, --into an existing one/],
-    ['a switch that is none', ['--cuda-graph', 'maybe'], /must be on or off/],
-  ])('%s', async (_name, options, problem) => {
-    const args = [TORCH.fp16b256, '--model', 'vit', '--cuda-graph', 'off', ...options];
-    expect(await bench(['import', ...args, '--db', newStore()])).toEqual(refusal(problem));
-  });
+test.each([
+  ['a harness that nobody knows', ['--as', 'torch-tensort'], /--as torch-tensort.*torch-tensorrt/],
+  ['a sweep that is not there', ['--into', 'nowhere'], /--into nowhere: no such sweep/],
+  ['two sweeps', ['--into', 'a', '--sweep', 'b'], /--sweep names a new sweep, --into an existing one/],
+  ['a switch that is none', ['--cuda-graph', 'maybe'], /must be on or off/],
+])('one clear line for: %s', async (_name, options, problem) => {
+  const args = [TORCH.fp16b256, '--model', 'vit', '--cuda-graph', 'off', ...options];
+  expect(await bench(['import', ...args, '--db', newStore()])).toEqual(refusal(problem));
 });
 
 describe('layers that lie alone', () => {
@@ -257,17 +253,15 @@ describe('layers that lie alone', () => {
   });
 });
 
-describe('bench compare FILE FILE', () => {
-  test('of one harness: what one does not say is taken from the other, and said', async () => {
-    const { code, stdout } = await bench(['compare', TORCH.fp16, TORCH.fp16Graph, '--json']);
-    expect(code).toBe(0);
-    const { cells, base, head } = JSON.parse(stdout);
-    expect(cells).toHaveLength(1);
-    expect(cells[0]).toMatchObject({ metric: 'latencyMs', verdict: 'unclear', runs: [1, 1] });
-    expect(cells[0].changePercent.toFixed(2)).toBe('-0.42');
-    expect([base.note, head.note]).toEqual([
-      `${TORCH.fp16} does not state its precision: taken from ${TORCH.fp16Graph}`,
-      null,
-    ]);
-  });
+test('bench compare FILE FILE: of one harness: what one does not say is taken from the other, and said', async () => {
+  const { code, stdout } = await bench(['compare', TORCH.fp16, TORCH.fp16Graph, '--json']);
+  expect(code).toBe(0);
+  const { cells, base, head } = JSON.parse(stdout);
+  expect(cells).toHaveLength(1);
+  expect(cells[0]).toMatchObject({ metric: 'latencyMs', verdict: 'unclear', runs: [1, 1] });
+  expect(cells[0].changePercent.toFixed(2)).toBe('-0.42');
+  expect([base.note, head.note]).toEqual([
+    `${TORCH.fp16} does not state its precision: taken from ${TORCH.fp16Graph}`,
+    null,
+  ]);
 });

@@ -108,25 +108,23 @@ async function answers(db: string): Promise<unknown[]> {
   }));
 }
 
-describe('a store made from artefacts alone', () => {
-  test.each(CASES)('$name', { timeout: 120_000 }, async ({ make, lost = {} }) => {
-    const folder = temporaryFolder();
-    await make(folder);
-    const original = join(folder, 'bench.sqlite');
-    const moved = temporaryFolder();
-    cpSync(join(folder, 'artefacts'), join(moved, 'artefacts'), { recursive: true });
-    const rebuilt = join(moved, 'bench.sqlite');
-    const inPlace = await bench(['import', join(moved, 'artefacts'), '--db', rebuilt]);
-    expect([inPlace.code, inPlace.stderr]).toEqual([0, '']);
-    expect([tables(rebuilt, lost), await answers(rebuilt)]).toEqual([tables(original, lost), await answers(original)]);
-    // From elsewhere, with the artefacts copied; and once more from that copy.
-    const copy = join(temporaryFolder(), 'bench.sqlite');
-    await bench(['import', join(folder, 'artefacts'), '--db', copy]);
-    expect(tables(copy, lost)).toEqual(tables(original, lost));
-    rmSync(copy);
-    await bench(['import', join(copy, '..', 'artefacts'), '--db', copy]);
-    expect(tables(copy, lost)).toEqual(tables(original, lost));
-  });
+test.each(CASES)('a store made from artefacts alone: $name', { timeout: 120_000 }, async ({ make, lost = {} }) => {
+  const folder = temporaryFolder();
+  await make(folder);
+  const original = join(folder, 'bench.sqlite');
+  const moved = temporaryFolder();
+  cpSync(join(folder, 'artefacts'), join(moved, 'artefacts'), { recursive: true });
+  const rebuilt = join(moved, 'bench.sqlite');
+  const inPlace = await bench(['import', join(moved, 'artefacts'), '--db', rebuilt]);
+  expect([inPlace.code, inPlace.stderr]).toEqual([0, '']);
+  expect([tables(rebuilt, lost), await answers(rebuilt)]).toEqual([tables(original, lost), await answers(original)]);
+  // From elsewhere, with the artefacts copied; and once more from that copy.
+  const copy = join(temporaryFolder(), 'bench.sqlite');
+  await bench(['import', join(folder, 'artefacts'), '--db', copy]);
+  expect(tables(copy, lost)).toEqual(tables(original, lost));
+  rmSync(copy);
+  await bench(['import', join(copy, '..', 'artefacts'), '--db', copy]);
+  expect(tables(copy, lost)).toEqual(tables(original, lost));
 });
 
 function tables(db: string, lost: Readonly<Record<string, readonly string[]>>): unknown {

@@ -212,41 +212,37 @@ describe('it never harms', () => {
   });
 });
 
-describe('many files', () => {
-  test('of those that nobody named only some, of those that somebody named all', async () => {
-    const names = Array.from({ length: 30 }, (_, index) => `m${String(index).padStart(2, '0')}.onnx`);
-    const cwd = withModels(...names);
-    const here = machine(cwd);
-    const found = await bench(['init', '--json'], here);
-    expect(JSON.parse(found.stdout).models).toHaveLength(24);
-    expect(found.stderr).toBe('6 more ONNX files are left out: name those that matter\n');
-    const named = await bench(['init', '--json', '--force', ...names], here);
-    expect([named.stderr, JSON.parse(named.stdout).models.length]).toEqual(['', 30]);
-  });
+test('many files: of those that nobody named only some, of those that somebody named all', async () => {
+  const names = Array.from({ length: 30 }, (_, index) => `m${String(index).padStart(2, '0')}.onnx`);
+  const cwd = withModels(...names);
+  const here = machine(cwd);
+  const found = await bench(['init', '--json'], here);
+  expect(JSON.parse(found.stdout).models).toHaveLength(24);
+  expect(found.stderr).toBe('6 more ONNX files are left out: name those that matter\n');
+  const named = await bench(['init', '--json', '--force', ...names], here);
+  expect([named.stderr, JSON.parse(named.stdout).models.length]).toEqual(['', 30]);
 });
 
 function input(name: string, shape: readonly OnnxDimension[] | null, elementType = 'float32'): OnnxTensorInfo {
   return { name, elementType, shape };
 }
 
-describe('a size for an open dimension', () => {
-  test.each([
-    ['batch', 0, [1, 8, 32], 1, 8, 32],
+test.each([
+  ['batch', 0, [1, 8, 32], 1, 8, 32],
 
-    [null, 0, [1, 8, 32], 1, 8, 32],
+  [null, 0, [1, 8, 32], 1, 8, 32],
 
-    ['sequence_length', 1, [128], 1, 128, 512],
-    ['height', 2, [256], 128, 256, 512],
-    ['past_sequence_length', 2, [128], 1, 128, 512],
-    ['past_sequence_length + sequence_length', 1, [256], 2, 256, 1024],
+  ['sequence_length', 1, [128], 1, 128, 512],
+  ['height', 2, [256], 128, 256, 512],
+  ['past_sequence_length', 2, [128], 1, 128, 512],
+  ['past_sequence_length + sequence_length', 1, [256], 2, 256, 1024],
 
-    ['unk__17', 1, [16], 1, 16, 64],
+  ['unk__17', 1, [16], 1, 16, 64],
 
-    // No batch: a second dimension of that name would be one, a first of a telling name is not.
-    ['seq', 0, [128], 1, 128, 512],
-  ])('%s in place %i', (name, place, values, min, opt, max) => {
-    expect(guessSize(name, place)).toMatchObject({ values, min, opt, max });
-  });
+  // No batch: a second dimension of that name would be one, a first of a telling name is not.
+  ['seq', 0, [128], 1, 128, 512],
+])('a size for an open dimension: %s in place %i', (name, place, values, min, opt, max) => {
+  expect(guessSize(name, place)).toMatchObject({ values, min, opt, max });
 });
 
 describe('shapes of a model', () => {

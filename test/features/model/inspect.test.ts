@@ -71,22 +71,20 @@ describe('bench model inspect', () => {
   });
 });
 
-describe('what it cannot read: one line, exit code 2', () => {
-  test.each([
-    ['missing.onnx', 'no such file or folder'],
-    ['folder.onnx', 'not readable as ONNX: a folder, not a file'],
-    ['empty.onnx', 'not readable as ONNX: the file is empty'],
-    ['text.onnx', 'not readable as ONNX: byte 0: no field of a protobuf message'],
-  ])('%s', async (name, problem) => {
-    const cwd = temporaryFolder();
-    mkdirSync(join(cwd, 'folder.onnx'));
-    writeFileSync(join(cwd, 'empty.onnx'), '');
-    writeFileSync(join(cwd, 'text.onnx'), 'a model');
-    expect(await bench(['model', 'inspect', name], { cwd })).toMatchObject({
-      code: 2,
-      stdout: '',
-      stderr: `bench: ${name}: ${problem}\n`,
-    });
+test.each([
+  ['missing.onnx', 'no such file or folder'],
+  ['folder.onnx', 'not readable as ONNX: a folder, not a file'],
+  ['empty.onnx', 'not readable as ONNX: the file is empty'],
+  ['text.onnx', 'not readable as ONNX: byte 0: no field of a protobuf message'],
+])('what it cannot read: one line, exit code 2: %s', async (name, problem) => {
+  const cwd = temporaryFolder();
+  mkdirSync(join(cwd, 'folder.onnx'));
+  writeFileSync(join(cwd, 'empty.onnx'), '');
+  writeFileSync(join(cwd, 'text.onnx'), 'a model');
+  expect(await bench(['model', 'inspect', name], { cwd })).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: `bench: ${name}: ${problem}\n`,
   });
 });
 

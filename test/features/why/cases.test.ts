@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { changeRows } from '../../../src/layers/change-rows.ts';
 import { diffLayers } from '../../../src/layers/diff-layers.ts';
@@ -14,14 +14,12 @@ import { scoreCases } from '../../support/why/score.ts';
 /** Not the seed that anything was tried with. */
 const SEED = 20_261_121;
 
-describe('cases made from recordings', () => {
-  test('the right cause comes first in at least 95 % of them', async () => {
-    const scored = await scoreCases(SEED, testIo());
-    const wrong = scored.filter(({ isRight }) => !isRight).map(({ name, said }) => `${name}: ${said}`);
-    const isEnough = wrong.length <= 0.05 * scored.length;
-    expect(isEnough ? [] : wrong).toEqual([]);
-  }, 120_000);
-});
+test('cases made from recordings: the right cause comes first in at least 95 % of them', async () => {
+  const scored = await scoreCases(SEED, testIo());
+  const wrong = scored.filter(({ isRight }) => !isRight).map(({ name, said }) => `${name}: ${said}`);
+  const isEnough = wrong.length <= 0.05 * scored.length;
+  expect(isEnough ? [] : wrong).toEqual([]);
+}, 120_000);
 
 function factsOf(engine: Engine) {
   const { profile, layers } = engineTexts(engine);

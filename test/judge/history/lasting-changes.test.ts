@@ -136,9 +136,7 @@ test.each([0, 0.01, 0.05, 0.2])('the exact cuts of up to 200 nights; a jump on %
   );
 });
 
-describe('levels', () => {
-  test('none of fewer nights than a level has, and none of equal nights', () => {
-    expect(segment(new Float64Array(2), 5, SHORTEST)).toEqual([]);
-    expect([segment(new Float64Array(0), 5, SHORTEST), segment(new Float64Array(400), 5, SHORTEST)]).toEqual([[], []]);
-  });
+test('levels: none of fewer nights than a level has, and none of equal nights', () => {
+  expect(segment(new Float64Array(2), 5, SHORTEST)).toEqual([]);
+  expect([segment(new Float64Array(0), 5, SHORTEST), segment(new Float64Array(400), 5, SHORTEST)]).toEqual([[], []]);
 });

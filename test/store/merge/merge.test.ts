@@ -145,28 +145,26 @@ describe('the same id', () => {
   });
 });
 
-describe('what was pruned', () => {
-  test('here is not brought back, and there is not asked for', async () => {
-    const [one, two] = [await measuredStore(), newStore()];
-    await mergeJson(two, one);
-    // In no repository, as those of `one`: another branch would be another series.
-    for (let n = 0; n < 2; n += 1) await bench([...PAIR, '--db', two], { cwd: dirname(two) });
-    await bench(['db', 'prune', '--keep-sweeps', '1', '--db', two]);
-    const pruned = queryStore(two, 'SELECT * FROM pruned_runs ORDER BY run_id');
-    expect(pruned).toHaveLength(11);
-    const into = await mergeJson(two, one);
-    expect([into.code, into.stores[0].conflicts, into.stores[0].artefacts]).toEqual([
-      0,
-      [],
-      { folders: 0, bytes: 0, missing: 0 },
-    ]);
-    expect(queryStore(two, 'SELECT * FROM pruned_runs ORDER BY run_id')).toEqual(pruned);
-    const fresh = newStore();
-    const taken = await mergeJson(fresh, two);
-    expect(taken.stores[0].artefacts).toMatchObject({ folders: 21, missing: 0 });
-    expect([rowsOf(fresh), (await bench(['db', 'verify', '--db', fresh])).code]).toEqual([rowsOf(two), 0]);
-  }, 60_000);
-});
+test('what was pruned: here is not brought back, and there is not asked for', async () => {
+  const [one, two] = [await measuredStore(), newStore()];
+  await mergeJson(two, one);
+  // In no repository, as those of `one`: another branch would be another series.
+  for (let n = 0; n < 2; n += 1) await bench([...PAIR, '--db', two], { cwd: dirname(two) });
+  await bench(['db', 'prune', '--keep-sweeps', '1', '--db', two]);
+  const pruned = queryStore(two, 'SELECT * FROM pruned_runs ORDER BY run_id');
+  expect(pruned).toHaveLength(11);
+  const into = await mergeJson(two, one);
+  expect([into.code, into.stores[0].conflicts, into.stores[0].artefacts]).toEqual([
+    0,
+    [],
+    { folders: 0, bytes: 0, missing: 0 },
+  ]);
+  expect(queryStore(two, 'SELECT * FROM pruned_runs ORDER BY run_id')).toEqual(pruned);
+  const fresh = newStore();
+  const taken = await mergeJson(fresh, two);
+  expect(taken.stores[0].artefacts).toMatchObject({ folders: 21, missing: 0 });
+  expect([rowsOf(fresh), (await bench(['db', 'verify', '--db', fresh])).code]).toEqual([rowsOf(two), 0]);
+}, 60_000);
 
 describe('what is no other store', () => {
   test('is refused in one line, and nothing is made', async () => {

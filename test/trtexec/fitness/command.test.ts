@@ -36,24 +36,22 @@ async function compared(db: string, folder: string, nights: readonly number[]): 
   return JSON.parse(stdout);
 }
 
-describe('bench compare', () => {
-  test('runs at another clock are left out, and the others compared', async () => {
-    const slow = (night: number, repeat: number): boolean => night === 1 && repeat === 2;
-    const { db, folder } = store({
-      nights: 2,
-      repeats: 4,
-      value: (cell, night, repeat) => quiet(cell, night, repeat) * (slow(night, repeat) ? 1.2 : 1),
-      clock: (_, night, repeat) => (slow(night, repeat) ? 1650 : 1980),
-    });
-    for (const cell of (await compared(db, folder, [0, 1])).cells) {
-      // With so little noise 0.3 % may be sure, and too small to be called.
-      expect(['same', 'unclear']).toContain(cell.verdict);
-      expect(cell.runs).toEqual([4, 3]);
-      expect(cell.reasons).toContain(
-        "head: 1 of 4 runs left out, clock off its level: SM clock 1650 MHz, this cell's level is 1980 MHz",
-      );
-    }
+test('bench compare: runs at another clock are left out, and the others compared', async () => {
+  const slow = (night: number, repeat: number): boolean => night === 1 && repeat === 2;
+  const { db, folder } = store({
+    nights: 2,
+    repeats: 4,
+    value: (cell, night, repeat) => quiet(cell, night, repeat) * (slow(night, repeat) ? 1.2 : 1),
+    clock: (_, night, repeat) => (slow(night, repeat) ? 1650 : 1980),
   });
+  for (const cell of (await compared(db, folder, [0, 1])).cells) {
+    // With so little noise 0.3 % may be sure, and too small to be called.
+    expect(['same', 'unclear']).toContain(cell.verdict);
+    expect(cell.runs).toEqual([4, 3]);
+    expect(cell.reasons).toContain(
+      "head: 1 of 4 runs left out, clock off its level: SM clock 1650 MHz, this cell's level is 1980 MHz",
+    );
+  }
 });
 
 interface Checked {
@@ -122,28 +120,26 @@ describe('bench check', () => {
   }, 30_000);
 });
 
-describe('people see it', () => {
-  test('sweeps and runs', async () => {
-    const folder = temporaryFolder();
-    const db = join(folder, 'bench.sqlite');
-    await bench(['import', join(FIXTURES, 'cpu-contended'), '--db', db]);
-    const { stdout: sweeps } = await bench(['ls', 'sweeps', '--json', '--db', db]);
-    const [{ sweepId, flagged }] = JSON.parse(sweeps).sweeps;
-    expect(flagged).toBe(4);
-    const { stdout: sweep } = await bench(['show', sweepId, '--db', db], { env: { COLUMNS: '160' } });
-    expect(sweep).toMatch(/host-bound \(4 runs, one of them\): GPU idle \d+ % of the time/);
-    expect(sweep).toContain('→ resnet_small fp16 1x3x224x224 no-graph transfers: keep other work off the CPUs');
-    const [run] = queryStore<{ id: string }>(
-      db,
-      `SELECT run_id AS id FROM run_flags WHERE evidence LIKE 'GPU idle 49 %'`,
-    );
-    const { stdout } = await bench(['show', run?.id ?? '', '--db', db], { env: { COLUMNS: '160' } });
-    expect(stdout).toContain(
-      'measured\n  bound by the host\n  host-bound: GPU idle 49 % of the time, 49 % in 126 stalls',
-    );
-    const { stdout: json } = await bench(['show', run?.id ?? '', '--json', '--db', db]);
-    expect(JSON.parse(json).flags).toMatchObject([{ id: 'hostBound', effect: 'widened' }]);
-  });
+test('people see it: sweeps and runs', async () => {
+  const folder = temporaryFolder();
+  const db = join(folder, 'bench.sqlite');
+  await bench(['import', join(FIXTURES, 'cpu-contended'), '--db', db]);
+  const { stdout: sweeps } = await bench(['ls', 'sweeps', '--json', '--db', db]);
+  const [{ sweepId, flagged }] = JSON.parse(sweeps).sweeps;
+  expect(flagged).toBe(4);
+  const { stdout: sweep } = await bench(['show', sweepId, '--db', db], { env: { COLUMNS: '160' } });
+  expect(sweep).toMatch(/host-bound \(4 runs, one of them\): GPU idle \d+ % of the time/);
+  expect(sweep).toContain('→ resnet_small fp16 1x3x224x224 no-graph transfers: keep other work off the CPUs');
+  const [run] = queryStore<{ id: string }>(
+    db,
+    `SELECT run_id AS id FROM run_flags WHERE evidence LIKE 'GPU idle 49 %'`,
+  );
+  const { stdout } = await bench(['show', run?.id ?? '', '--db', db], { env: { COLUMNS: '160' } });
+  expect(stdout).toContain(
+    'measured\n  bound by the host\n  host-bound: GPU idle 49 % of the time, 49 % in 126 stalls',
+  );
+  const { stdout: json } = await bench(['show', run?.id ?? '', '--json', '--db', db]);
+  expect(JSON.parse(json).flags).toMatchObject([{ id: 'hostBound', effect: 'widened' }]);
 });
 
 describe('bench run, when something disturbs a run', () => {

@@ -182,14 +182,12 @@ describe('heat', () => {
   });
 });
 
-describe('power', () => {
-  test('at the cap with a swinging clock, without reasons: power-limited, and measured', () => {
-    const capped = { powerW: 690, powerMaxW: 702, smClockMhz: 1830, smClockMinMhz: 1650 };
-    const { flags, outcome } = judged({ ...capped, temperatureMaxC: 70 }, { powerLimitW: 700 });
-    const evidence = '690 of 700 W, SM clock 1830 MHz (lowest 1650)';
-    expect(flags).toEqual([{ id: 'powerLimited', effect: 'explained', value: null, evidence }]);
-    expect([outcome.kind, judged({ ...capped, powerW: 600 }, { powerLimitW: 700 }).flags]).toEqual(['measured', []]);
-  });
+test('power: at the cap with a swinging clock, without reasons: power-limited, and measured', () => {
+  const capped = { powerW: 690, powerMaxW: 702, smClockMhz: 1830, smClockMinMhz: 1650 };
+  const { flags, outcome } = judged({ ...capped, temperatureMaxC: 70 }, { powerLimitW: 700 });
+  const evidence = '690 of 700 W, SM clock 1830 MHz (lowest 1650)';
+  expect(flags).toEqual([{ id: 'powerLimited', effect: 'explained', value: null, evidence }]);
+  expect([outcome.kind, judged({ ...capped, powerW: 600 }, { powerLimitW: 700 }).flags]).toEqual(['measured', []]);
 });
 
 describe('host, link and other processes', () => {

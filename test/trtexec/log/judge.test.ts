@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { readRunFolder } from '../../../src/artefacts/read/read-run.ts';
 import { type Outcome, outcomeReason } from '../../../src/records/outcome.ts';
@@ -17,17 +17,15 @@ const EXPECTED = readFileSync(join(FIXTURES, 'failures', 'expected.tsv'), 'utf8'
   .split('\n')
   .map((line) => line.split('\t'));
 
-describe('recorded failures', () => {
-  test.each(EXPECTED)('%s: %s', async (name = '', expected = '') => {
-    const runs = await readRunFolder(join(FIXTURES, 'failures', name));
-    const outcomes = runs.map(({ outcome }) => said(outcome));
-    // `-`: the log alone cannot tell; it must only not crash.
-    if (expected !== '-') {
-      expect(expected.split('|')).toContain(outcomes[0]);
-      expect(runs[0]?.outcome.evidence).not.toEqual([]);
-    }
-    expect(outcomes).toHaveLength(1);
-  });
+test.each(EXPECTED)('recorded failures: %s: %s', async (name = '', expected = '') => {
+  const runs = await readRunFolder(join(FIXTURES, 'failures', name));
+  const outcomes = runs.map(({ outcome }) => said(outcome));
+  // `-`: the log alone cannot tell; it must only not crash.
+  if (expected !== '-') {
+    expect(expected.split('|')).toContain(outcomes[0]);
+    expect(runs[0]?.outcome.evidence).not.toEqual([]);
+  }
+  expect(outcomes).toHaveLength(1);
 });
 
 test.each([

@@ -322,17 +322,15 @@ describe('what else stands in a log', () => {
   });
 });
 
-describe('two processes that wrote to one log at once', () => {
-  test.each([
-    ['of different commands', OTHER],
-    ['of the same command', WHOLE],
-    ['of which one was killed', ENDLESS],
-  ])('%s: no number is trusted', (_, second) => {
-    const { runs } = parseTrtexecLog(interleaved(second, WHOLE));
-    expect([runs.length, runs.map(({ measurement }) => measurement)]).toEqual([2, [null, null]]);
-    expect(runs.map((run) => judged(run).kind)).not.toContain('measured');
-    expect(runs.map(({ overlaps }) => overlaps)).toContain(true);
-  });
+test.each([
+  ['of different commands', OTHER],
+  ['of the same command', WHOLE],
+  ['of which one was killed', ENDLESS],
+])('two processes that wrote to one log at once: %s: no number is trusted', (_, second) => {
+  const { runs } = parseTrtexecLog(interleaved(second, WHOLE));
+  expect([runs.length, runs.map(({ measurement }) => measurement)]).toEqual([2, [null, null]]);
+  expect(runs.map((run) => judged(run).kind)).not.toContain('measured');
+  expect(runs.map(({ overlaps }) => overlaps)).toContain(true);
 });
 
 test('without markers, each banner begins a run with options of its own', () => {
