@@ -129,8 +129,7 @@ describe('the recipes for a CI, in a detached checkout', () => {
     expect(readFileSync(join(first, 'summary.md'), 'utf8')).toContain('No slower cell among 2');
     expect(existsSync(join(first, 'built'))).toBe(false);
 
-    const pushed = machine.checkout('origin/main');
-    const main = onGithub(machine, pushed, 'push', { GITHUB_REF_NAME: 'main' });
+    const main = onGithub(machine, machine.checkout('origin/main'), 'push', { GITHUB_REF_NAME: 'main' });
     expect(main.map(({ code }) => code)).toEqual([0]);
     const listed = machine.run('bench ls sweeps --json', machine.folder, {});
     const { sweeps }: { sweeps: { branch: string | null }[] } = JSON.parse(listed.output);

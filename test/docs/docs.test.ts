@@ -67,8 +67,7 @@ function git(cwd: string, args: readonly string[]): string {
 }
 
 test('docs/README.md names each document once', () => {
-  const text = readFileSync(join(ROOT, 'docs', 'README.md'), 'utf8');
-  const named = linksOf(text).filter((link) => !link.startsWith('..'));
+  const named = linksOf(readFileSync(join(ROOT, 'docs', 'README.md'), 'utf8')).filter((link) => !link.startsWith('..'));
   expect(named.toSorted()).toEqual(
     pages()
       .filter((name) => name !== 'README.md')

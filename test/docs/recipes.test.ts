@@ -62,8 +62,7 @@ async function started(recipe: string, args: readonly string[], env: Readonly<Re
   const stderr = text(child.stderr);
   child.stdin.on('error', () => {});
   child.stdin.end(JSON.stringify(CHECK));
-  const code = await new Promise<number | null>((resolve) => child.on('close', resolve));
-  return { code, stderr: await stderr };
+  return { code: await new Promise<number | null>((resolve) => child.on('close', resolve)), stderr: await stderr };
 }
 
 interface Received {
@@ -114,8 +113,7 @@ describe('docs/recipes', () => {
   });
 
   test('mail: a sendmail that fails or is not there is a failure', async () => {
-    const refusing = await started('mail.mjs', ['a@example.org'], { SENDMAIL: 'false', PATH: '/usr/bin:/bin' });
-    expect(refusing.code).toBe(1);
+    expect((await started('mail.mjs', ['a@example.org'], { SENDMAIL: 'false', PATH: '/usr/bin:/bin' })).code).toBe(1);
     const lacking = await started('mail.mjs', ['a@example.org'], { SENDMAIL: '/no/such/program' });
     expect([lacking.code, lacking.stderr]).toEqual([1, expect.stringContaining('ENOENT')]);
   });
@@ -152,8 +150,7 @@ describe('docs/recipes', () => {
   });
 
   test('GitHub: a refusal is a failure, as is no repository', async () => {
-    const { url } = await server(404);
-    const env = { GITHUB_API_URL: url, GITHUB_TOKEN: 'made-up' };
+    const env = { GITHUB_API_URL: (await server(404)).url, GITHUB_TOKEN: 'made-up' };
     expect(await started('github-issue.mjs', ['owner/repository'], env)).toEqual({
       code: 1,
       stderr: 'GitHub answered 404\n',

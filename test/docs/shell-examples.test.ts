@@ -75,9 +75,7 @@ test('options of bench that the documents show are those that it has', async () 
 
 test.each(SCRIPTS.map((block) => [nameOf(block), block] as const))(
   '%s is a script that a shell reads',
-  (_, { lines }) => {
-    expect(execFileSync('sh', ['-n'], { input: lines.join('\n'), encoding: 'utf8' })).toBe('');
-  },
+  (_, { lines }) => expect(execFileSync('sh', ['-n'], { input: lines.join('\n'), encoding: 'utf8' })).toBe(''),
 );
 
 describe('units of systemd', () => {

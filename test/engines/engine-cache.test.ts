@@ -29,8 +29,7 @@ function noteOf(text: string, number = 1, buildId = 'b'.repeat(32)): EngineNote 
 }
 
 async function built(cache: EngineCache, text: string, note = noteOf(text)): Promise<void> {
-  const name = note.number === 1 ? KEY : `${KEY}-${note.number}`;
-  writeFileSync(await cache.temporaryPath(name), text);
+  writeFileSync(await cache.temporaryPath(note.number === 1 ? KEY : `${KEY}-${note.number}`), text);
   await cache.link(note);
 }
 
@@ -70,8 +69,7 @@ describe('EngineCache', () => {
     await cache.linkCopy(given, note);
     await cache.linkCopy(given, note);
     writeFileSync(given, 'another');
-    const kept = await cache.findBuild(note.buildId);
-    expect(readFileSync(kept?.path ?? '', 'utf8')).toBe('given');
+    expect(readFileSync((await cache.findBuild(note.buildId))?.path ?? '', 'utf8')).toBe('given');
     const [store, other] = [join(folder, 'a.sqlite'), join(folder, 'b.sqlite')];
     for (const path of [store, other]) writeFileSync(path, '');
     await cache.unlinkGiven(store, [note.buildId], new Date(0));
@@ -202,8 +200,7 @@ describe('timing caches', () => {
     const { cache, copy, folder, learned } = await place();
     await learned('times');
     expect((await cache.timing.noteOf('none', sha256Of('times')))?.timedOn).toEqual(H200);
-    const file = readdirSync(cache.folder).find((name) => name.endsWith('.cache')) ?? '';
-    writeFileSync(join(cache.folder, file), 'tim');
+    writeFileSync(join(cache.folder, readdirSync(cache.folder).find((name) => name.endsWith('.cache')) ?? ''), 'tim');
     expect([await copy('b'), existsSync(join(folder, 'b'))]).toMatchObject([{ sha256: null }, false]);
   });
 

@@ -88,6 +88,5 @@ test('a matrix of trtllm-bench runs without trtexec, and its numbers are in the 
     ),
   );
   // A lost store is made again from what the runs left.
-  const again = await bench(['import', 'artefacts', '--db', 'again.sqlite'], options);
-  expect(again.stdout).toContain('4 runs stored');
+  expect((await bench(['import', 'artefacts', '--db', 'again.sqlite'], options)).stdout).toContain('4 runs stored');
 });

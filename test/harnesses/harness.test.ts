@@ -47,8 +47,7 @@ function storeFiles(cwd: string): string[] {
 }
 
 async function json(args: readonly string[], cwd: string) {
-  const { stdout } = await bench([...args, '--json'], { cwd });
-  return JSON.parse(stdout);
+  return JSON.parse((await bench([...args, '--json'], { cwd })).stdout);
 }
 
 const FAST = { PATH: process.env['PATH'], TRTEXEC: '/nowhere' };
@@ -103,8 +102,7 @@ describe('any command beside trtexec', () => {
       modeOf(a) < modeOf(b) ? -1 : 1,
     );
     expect([empty, fail, ok]).toMatchObject([failed('incomplete'), failed('outOfMemory'), { others: [] }]);
-    const { runs } = await json(['show', empty.key], cwd);
-    const run = await json(['show', runs[0].runId], cwd);
+    const run = await json(['show', (await json(['show', empty.key], cwd)).runs[0].runId], cwd);
     expect([run.outcome.evidence[0].text, run.method]).toEqual(['stdout.log: no field encode', null]);
   });
 
@@ -132,8 +130,7 @@ test('variables of the environment: an axis sets them, or takes them away; secre
   const { cells } = await json(['show', 'latest'], cwd);
   const seen: Record<string, string> = {};
   for (const { key, label } of cells) {
-    const { runs } = await json(['show', key], cwd);
-    const { artefactFolder, env: stored } = await json(['show', runs[0].runId], cwd);
+    const { artefactFolder, env: stored } = await json(['show', (await json(['show', key], cwd)).runs[0].runId], cwd);
     const folder = join(cwd, 'artefacts', artefactFolder);
     const bytes = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'latin1'));
     seen[label] = `${stored.FAST ?? 'unset'} ${bytes.join(' ').includes('sesame')}`;
@@ -143,8 +140,7 @@ test('variables of the environment: an axis sets them, or takes them away; secre
     'tokenizer env.FAST=1 batch=1 by command/wall': '1 false',
   });
   for (const name of storeFiles(cwd)) expect(readFileSync(join(cwd, name), 'latin1')).not.toContain('sesame');
-  const parsed = await bench(['show', cells[0].key], { cwd });
-  expect(parsed.stdout).toContain('encode');
+  expect((await bench(['show', cells[0].key], { cwd })).stdout).toContain('encode');
 });
 
 test('measured differently: another timer is another cell; medians are compared when that is asked for', async () => {

@@ -45,9 +45,7 @@ describe('the address of a cell', () => {
 
   test.each(['', '#', '#cells', '#cell=', '#cell=xyz', '#cell="><b>', '#cell=abc%00', '#cell=../..'])(
     '%j is none',
-    (hash) => {
-      expect(readPlace(hash)).toEqual({ cell: null, from: null, to: null });
-    },
+    (hash) => expect(readPlace(hash)).toEqual({ cell: null, from: null, to: null }),
   );
 });
 

@@ -88,8 +88,7 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     expect(await text(page, '#said')).toMatch(/median of 3 runs.*commit 0000000000.*driver 580.2/);
     await page.keyboard.press('0');
 
-    const stage = await page.$('#cell .stage');
-    const box = await stage?.boundingBox();
+    const box = await (await page.$('#cell .stage'))?.boundingBox();
     if (!box) throw new Error('no chart');
     await page.mouse.move(box.x + 300, box.y + 150);
     await page.mouse.down();
@@ -272,8 +271,7 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
       expect(await text(page, 'header')).toContain('sweep 3');
       await Promise.all([page.waitForNavigation(), page.click('.news button')]);
       expect(await text(page, 'header')).toContain('sweep 4');
-      const others = new Set(faults.filter((fault) => fault !== `request: ${url}version`));
-      expect([...others]).toEqual([]);
+      expect([...new Set(faults.filter((fault) => fault !== `request: ${url}version`))]).toEqual([]);
     } finally {
       server.kill('SIGKILL');
     }

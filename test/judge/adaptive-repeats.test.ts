@@ -24,13 +24,23 @@ describe('which cells get one more run', () => {
   });
 
   test('not those whose change is called', () => {
-    const slower = NOISY.map((value) => 2 * value);
-    expect(repeated([cell('a', NOISY, slower)], 1, goal)).toEqual([]);
+    expect(
+      repeated(
+        [
+          cell(
+            'a',
+            NOISY,
+            NOISY.map((value) => 2 * value),
+          ),
+        ],
+        1,
+        goal,
+      ),
+    ).toEqual([]);
   });
 
   test('by deviations a noisy cell is asked for less', () => {
-    const cells = [cell('a', NOISY, NOISY)];
-    expect(repeated(cells, 1, { percent: 0.8, deviations: 2 })).toEqual([]);
+    expect(repeated([cell('a', NOISY, NOISY)], 1, { percent: 0.8, deviations: 2 })).toEqual([]);
   });
 
   test('without a base: until another night as long could be compared', () => {

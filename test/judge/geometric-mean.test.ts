@@ -115,8 +115,7 @@ function coverage({ run, cell, shared }: Machine, cells: number, sweeps: number,
         };
       }),
     );
-    const found = geometricMean([...ratios.values()], sharedNoise(values));
-    const [low = 0, high = 0] = found?.ciPercent ?? [];
+    const [low = 0, high = 0] = geometricMean([...ratios.values()], sharedNoise(values))?.ciPercent ?? [];
     const truth = Math.expm1(steps.reduce((sum, step) => sum + step, 0) / cells) * 100;
     if (low <= truth && truth <= high) held += 1;
   }

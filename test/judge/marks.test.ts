@@ -82,9 +82,7 @@ describe('cells under a switch that is known', () => {
     expect(header.split(',').at(-1)).toBe('marks');
     const marked = lines.filter((line) => line.includes('env.ENABLE_PERFECT_ROUTER=1'));
     expect(marked).toHaveLength(2);
-    for (const line of marked) {
-      expect(line.endsWith(',"invalid output, profiling on, upper bound"')).toBe(true);
-    }
+    for (const line of marked) expect(line.endsWith(',"invalid output, profiling on, upper bound"')).toBe(true);
     expect(lines.filter((line) => line.endsWith('upper bound"'))).toHaveLength(2);
     expect(read('r.md')).toContain('**✗ invalid output, profiling on, upper bound**');
     expect(read('r.html')).toContain('<span class="slower">✗ invalid output, profiling on, upper bound</span>');
@@ -104,8 +102,7 @@ test('a switch that bench was started with: bars every run, as the gate and a ba
   const here = ['--db', join(folder, 'bench.sqlite')];
   const matrix = fakeHarnessMatrix(folder, 112);
   const env = { TLLM_LLMAPI_ENABLE_NVTX: '1', HF_TOKEN: 'hf_never_stored' };
-  const args = ['run', matrix, '--repeats', '2', '--no-telemetry', ...here];
-  const run = await bench(args, { env, cwd: folder });
+  const run = await bench(['run', matrix, '--repeats', '2', '--no-telemetry', ...here], { env, cwd: folder });
   expect(run).toMatchObject({ code: 4, stdout: expect.stringContaining('profiling on') });
   expect(run.stdout).toContain('bench check: first sweep: nothing to compare with; 1 cell without a result');
   const check = await bench(['check', '--json', ...here], { cwd: folder });
@@ -123,6 +120,5 @@ test('a switch that bench was started with: bars every run, as the gate and a ba
   expect(baseline.stderr).toMatch(
     /^bench: sweep [0-9a-f]{8} cannot be a baseline: profiling on: TLLM_LLMAPI_ENABLE_NVTX=1: the LLM API marks NVTX ranges\n$/,
   );
-  const stored = readFileSync(join(folder, 'bench.sqlite'), 'latin1');
-  expect(stored.includes('hf_never_stored')).toBe(false);
+  expect(readFileSync(join(folder, 'bench.sqlite'), 'latin1').includes('hf_never_stored')).toBe(false);
 });

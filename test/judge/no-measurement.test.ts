@@ -56,8 +56,7 @@ describe('a side whose only run is no measurement', () => {
     ['report', 'good', 'bad', '--md', '-'],
     ['report', '--night', '--as-of', 'bad', '--md', '-'],
   ])('the evidence is told once: %s %s %s %s %s %s', async (...args) => {
-    const { stdout } = await inStore(...args);
-    const text = stdout.replace(/\s+/g, ' ');
+    const text = (await inStore(...args)).stdout.replace(/\s+/g, ' ');
     expect(text.split(EVIDENCE)).toHaveLength(2);
     expect(text.split(/suspectErrors|it passed, but reported errors/)).toHaveLength(2);
   });
@@ -66,8 +65,7 @@ describe('a side whose only run is no measurement', () => {
     ['good', 'bad', `no result: head: suspectErrors: ${EVIDENCE}`],
     ['bad', 'good', `failed: GPU compute time 0.4170 ms (base: suspectErrors: ${EVIDENCE})`],
   ])('JUnit of %s and %s', async (base, head, message) => {
-    const { stdout } = await inStore('report', base, head, '--junit', '-');
-    expect(stdout.split(`message="${message}"`)).toHaveLength(2);
+    expect((await inStore('report', base, head, '--junit', '-')).stdout.split(`message="${message}"`)).toHaveLength(2);
   });
 
   test.each([

@@ -49,8 +49,11 @@ describe('recorded pairs: what their README says is true of them', () => {
       'tactic 12→12 blocks.*.attn.proj: Add, MatMul 0.2686',
     ]);
     expect(changeRows(diff).rows[0]?.detail).toBe('__myl_Fc → 2 layers: MatMul, __myl_DivCasErfCasAddMulMul');
-    const named = causes(diff).map(({ label }) => label);
-    expect(named.filter((label) => /LayerNorm|Softmax/.test(label))).toEqual([]);
+    expect(
+      causes(diff)
+        .map(({ label }) => label)
+        .filter((label) => /LayerNorm|Softmax/.test(label)),
+    ).toEqual([]);
     expect(changeRows(diff).unattributed).toBeNull();
   });
 

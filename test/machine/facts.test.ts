@@ -36,8 +36,7 @@ describe('the TensorRT library among the mappings of a process', () => {
     ['/usr/lib/libnvinfer_plugin.so.10.6.0', null],
     ['/data/libnvinfer.so.10.6.0.bak', null],
   ])('%s', (path, version) => {
-    const maps = line('/usr/lib/libc.so.6') + line(path) + line('/usr/lib/libm.so.6');
-    expect(libraryVersion(maps)).toBe(version);
+    expect(libraryVersion(line('/usr/lib/libc.so.6') + line(path) + line('/usr/lib/libm.so.6'))).toBe(version);
   });
 });
 
@@ -52,17 +51,13 @@ describe('what a clock request comes to', () => {
     ['0', null],
     ['1590,1590', null],
     ['', null],
-  ])('%j', (text, request) => {
-    expect(readClockRequest(text)).toBe(request);
-  });
+  ])('%j', (text, request) => expect(readClockRequest(text)).toBe(request));
 
   test.each([
     ['base', { bounds: 'tdp,tdp', limitMhz: null, memoryMhz: 3201, policy: 'locked base' }],
     ['max', { bounds: '1980,1980', limitMhz: 1980, memoryMhz: 3201, policy: 'locked 1980 MHz' }],
     [1590, { bounds: '1590,1590', limitMhz: 1590, memoryMhz: 3201, policy: 'locked 1590 MHz' }],
-  ] as const)('%s', (request, clocks) => {
-    expect(chooseClocks(request, supported, 'GPU 0')).toEqual(clocks);
-  });
+  ] as const)('%s', (request, clocks) => expect(chooseClocks(request, supported, 'GPU 0')).toEqual(clocks));
 
   test.each([
     [1600, '1605 and 1590'],
@@ -112,9 +107,7 @@ describe('before a timed run', () => {
     expect(readCoolDown('1.5m')).toEqual({ kind: 'pause', seconds: 90 });
     expect(readCoolDown('45C')).toEqual({ kind: 'temperature', maxC: 45 });
     expect(readCoolDown('45 °C')).toEqual({ kind: 'temperature', maxC: 45 });
-    for (const wrong of ['', '10', '5C', '300C', '-1s', '2h', 'cold']) {
-      expect(readCoolDown(wrong)).toBeNull();
-    }
+    for (const wrong of ['', '10', '5C', '300C', '-1s', '2h', 'cold']) expect(readCoolDown(wrong)).toBeNull();
   });
 
   test('it is waited until the GPU is cool enough', async () => {

@@ -62,8 +62,7 @@ test('beside cells of one GPU, on the GPUs of others', async () => {
 });
 
 test('more GPUs than there are: one line before anything runs', async () => {
-  const machine = new GpuMachine(2);
-  const { code, stderr } = await run(machine, '[4]');
+  const { code, stderr } = await run(new GpuMachine(2), '[4]');
   expect([code, stderr]).toEqual([
     3,
     'bench: a cell needs 4 GPUs at once, and 2 are available here (--gpus, CUDA_VISIBLE_DEVICES)\n',

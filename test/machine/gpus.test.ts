@@ -29,10 +29,8 @@ function nightly(machine: GpuMachine, more: readonly string[] = ['repeats: 2']):
 
 async function night(machine: GpuMachine, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const db = join(machine.folder, 'bench.sqlite');
-  const matrix = nightly(machine);
-  const all = ['run', matrix, '--trtexec', GPU_TRTEXEC, '--db', db, '--no-telemetry', ...args];
-  const result = await bench(all, { env: { ...machine.env, ...env } });
-  return { ...result, db };
+  const all = ['run', nightly(machine), '--trtexec', GPU_TRTEXEC, '--db', db, '--no-telemetry', ...args];
+  return { ...(await bench(all, { env: { ...machine.env, ...env } })), db };
 }
 
 /** GPU UUID by cell label, of one sweep (the newest: `offset` 0). */
@@ -149,8 +147,7 @@ test('one GPU: is used by one process at a time, of whatever bench, and nothing 
   await bench([...args, '--filter', 'batch=1'], { env: machine.env });
   const results = await Promise.all(Array.from({ length: 4 }, async () => benchProcess(args, { env: machine.env })));
   expect(results.map(({ code, stderr }) => (code === 0 ? '' : stderr))).toEqual(Array(4).fill(''));
-  expect(results.some(({ stderr }) => stderr.includes('database is locked'))).toBe(false);
-  expect(machine.overlaps).toEqual([]);
+  expect([results.some(({ stderr }) => stderr.includes('database is locked')), machine.overlaps]).toEqual([false, []]);
   expect(queryStore(db, `SELECT count(*) AS runs FROM runs WHERE role = 'timed' AND outcome = 'measured'`)).toEqual([
     { runs: 4 * CELLS + 1 },
   ]);

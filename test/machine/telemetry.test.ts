@@ -29,8 +29,7 @@ async function sweep(
   const folder = temporaryFolder();
   const db = join(folder, 'bench.sqlite');
   const smi = 'starts' in behaviour ? behaviour : stubSmi(behaviour);
-  const matrix = stubMatrix(folder, ['repeats: 1']);
-  const all = ['run', matrix, '--trtexec', STUB, '--db', db, ...args];
+  const all = ['run', stubMatrix(folder, ['repeats: 1']), '--trtexec', STUB, '--db', db, ...args];
   const { code, stderr } = await bench(all, { env: { ...smi.env, ...env } });
   // Runs beside another process are no result.
   const expected = 'apps' in behaviour ? 4 : 0;
@@ -147,8 +146,7 @@ describe('a sweep', () => {
   });
 
   test.runIf(process.platform === 'linux')('knows the TensorRT library that trtexec really loads', async () => {
-    const folder = temporaryFolder();
-    const library = join(folder, 'libnvinfer.so.10.6.0');
+    const library = join(temporaryFolder(), 'libnvinfer.so.10.6.0');
     copyFileSync(someLibrary(), library);
     const { db } = await sweep({}, ['--no-telemetry'], { ...LONG_ENOUGH, LD_PRELOAD: library });
     expect(queryStore(db, 'SELECT DISTINCT tensorrt_library FROM environments')).toEqual([
@@ -164,8 +162,7 @@ describe('a sweep', () => {
   });
 
   test('of recordings asks nothing of this machine', async () => {
-    const folder = temporaryFolder();
-    const db = join(folder, 'bench.sqlite');
+    const db = join(temporaryFolder(), 'bench.sqlite');
     const smi = stubSmi();
     const matrix = join(import.meta.dirname, '..', '..', 'matrices', 'quickstart-pair.yaml');
     const { code } = await bench(['run', matrix, '--repeats', '1', '--db', db], { env: smi.env });
@@ -206,8 +203,7 @@ describe('nvidia-smi beside the runs', () => {
     const { child, db, folder, smi } = await hanging();
     child.kill('SIGKILL');
     for (const { pid } of samplersOf(smi)) await untilGone(pid);
-    const resume = ['run', '--resume', '--no-telemetry', '--db', db];
-    expect((await bench(resume, { env: smi.env })).code).toBe(0);
+    expect((await bench(['run', '--resume', '--no-telemetry', '--db', db], { env: smi.env })).code).toBe(0);
     expect([samplersOf(smi).length, queryStore(db, TELEMETRY).slice(1)]).toEqual([2, [NOT_WATCHED, NOT_WATCHED]]);
     const sweepId = readdirSync(join(folder, 'artefacts')).find((name) => name !== '.gitignore') ?? '';
     expect(readdirSync(join(folder, 'artefacts', sweepId)).filter((name) => /attempt|tmp/.test(name))).toEqual([]);
@@ -216,8 +212,7 @@ describe('nvidia-smi beside the runs', () => {
 
 /** A library that any process may load. */
 function someLibrary(): string {
-  const maps = readFileSync('/proc/self/maps', 'utf8');
-  return /\/\S*\/libm[.-]\S*so\S*/.exec(maps)?.[0] ?? '';
+  return /\/\S*\/libm[.-]\S*so\S*/.exec(readFileSync('/proc/self/maps', 'utf8'))?.[0] ?? '';
 }
 
 test('the experiment telemetry measures with nvidia-smi and without, in turns', async () => {

@@ -17,9 +17,7 @@ const BROKEN_MATRICES = readFileSync(join(ROOT, 'test/fixtures/matrices/broken.t
     return { name: name.trim(), files: Object.fromEntries(texts), mistakes };
   });
 
-test.each(BROKEN_MATRICES)('$name', ({ files, mistakes }) => {
-  expect(mistakesIn(files)).toEqual(mistakes);
-});
+test.each(BROKEN_MATRICES)('$name', ({ files, mistakes }) => expect(mistakesIn(files)).toEqual(mistakes));
 
 test('broken matrices through the command line: every line with its place, exit code 2, no stack', async () => {
   const { files = {}, mistakes } = BROKEN_MATRICES.find(({ name }) => name === 'everything at once') ?? {};

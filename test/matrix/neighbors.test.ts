@@ -86,6 +86,4 @@ test.each([
     matrix(', with: b', '', '"model=other | model=b"').replace('precision: fp16, batch', 'precision: fp8, batch'),
     '5:19: model "b" has nothing for fp8: give its base model (onnx: FILE), or a file for it (precisions: {fp8: {onnx: FILE}})',
   ],
-])('%s is refused in one line, at its place', (_, text, line) => {
-  expect(mistakesIn(text)).toEqual([`m.yaml:${line}`]);
-});
+])('%s is refused in one line, at its place', (_, text, line) => expect(mistakesIn(text)).toEqual([`m.yaml:${line}`]));

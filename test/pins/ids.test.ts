@@ -41,8 +41,7 @@ function engineKey(
   environment: Partial<Environment>,
   modelSha256: string,
 ): Promise<string> {
-  const program = { env: {}, recordings: null };
-  return engineKeyOf({ environment, plan: { tensorrt }, program }, build, modelSha256);
+  return engineKeyOf({ environment, plan: { tensorrt }, program: { env: {}, recordings: null } }, build, modelSha256);
 }
 
 /** As the store computes it of all that is known of a machine. */
@@ -82,8 +81,7 @@ const MACHINES = {
 
 const plans = PLANS.map(([path, version]) => {
   const text = readFileSync(resolve(ROOT, path), 'utf8');
-  const name = `${basename(path)} ${version}`;
-  return { name, text, version, plan: planFor(version, text) };
+  return { name: `${basename(path)} ${version}`, text, version, plan: planFor(version, text) };
 });
 
 describe('ids that stores of today hold', () => {

@@ -118,8 +118,7 @@ describe('ending a process', () => {
       const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60000)'], { stdio: 'ignore' });
       child.unref();
       require('node:fs').writeFileSync('pids', child.pid + '\\n');`;
-    const result = await spawnProcess(node(folder, script), never, noCallback);
-    expect(result.exitCode).toBe(0);
+    expect((await spawnProcess(node(folder, script), never, noCallback)).exitCode).toBe(0);
     for (const pid of await writtenPids(join(folder, 'pids'))) await untilGone(pid);
   });
 });
@@ -139,9 +138,7 @@ function logOf(count: number): string {
 }
 
 describe('a log that a process writes by itself', () => {
-  test('is whole up to its cap', () => {
-    expect(logOf(20)).toBe(lines(0, 20));
-  });
+  test('is whole up to its cap', () => expect(logOf(20)).toBe(lines(0, 20)));
 
   test.each([21, 5000])('of %i lines keeps its first and its last ten', (count) => {
     const kept = logOf(count);
@@ -185,8 +182,7 @@ describe('a folder in the temporary folder', () => {
   test('is gone when the work is done, also when it fails', async () => {
     const names = await inTemporaryFolder('probe', async () => readdirSync(folder));
     expect(names).toEqual([expect.stringMatching(/^bench-probe-\w{6}$/)]);
-    const failing = inTemporaryFolder('probe', () => Promise.reject(new Error('no')));
-    await expect(failing).rejects.toThrow('no');
+    await expect(inTemporaryFolder('probe', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
     expect(readdirSync(folder)).toEqual([]);
   });
 });

@@ -12,8 +12,7 @@ import { queryStore } from '../support/store-dump.ts';
 function place(env: Record<string, string> = {}) {
   const cwd = temporaryFolder();
   const matrix = stubMatrix(cwd, ['coldStart: {repeats: 4}', 'repeats: 2', 'profile: true']);
-  const text = readFileSync(matrix, 'utf8').replace('batch: [1, 8]', 'batch: [1, 8], cudaGraph: [on, off]');
-  writeFileSync(matrix, text);
+  writeFileSync(matrix, readFileSync(matrix, 'utf8').replace('batch: [1, 8]', 'batch: [1, 8], cudaGraph: [on, off]'));
   const db = join(cwd, 'bench.sqlite');
   const here = { cwd, env: { STUB_LOAD_S: '0.25', ...env } };
   const run = () => bench(['run', matrix, '--trtexec', STUB, '--db', db, '--seed', '1'], here);

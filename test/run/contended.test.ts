@@ -119,9 +119,7 @@ test.each([
   ['measured runs with a process on the GPU count, too', FIVE, times(9, measured([contendedOfUnfitRounds])), 5],
   ['a cell that failed is not waited for', [...FIVE, 'f'], [...times(5, unfit('contended')), failed], 6],
   ['nor does it end the row', FIVE, [unfit('contended'), failed, ...times(6, unfit('contended'))], 6],
-])('%s', (_, cells, runs, after) => {
-  expect(stopsAfter(cells, runs)).toBe(after);
-});
+])('%s', (_, cells, runs, after) => expect(stopsAfter(cells, runs)).toBe(after));
 
 test('a sweep on a GPU that something else uses stops after its first round, and goes on when it is free', async () => {
   const folder = temporaryFolder();

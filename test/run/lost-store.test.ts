@@ -37,8 +37,7 @@ function night(): Night {
   return {
     db,
     hurt: async (how) => {
-      const child = startBench(['run', matrix, ...SWEEP, db], { env });
-      const ended = finished(child);
+      const ended = finished(startBench(['run', matrix, ...SWEEP, db], { env }));
       while (!existsSync(`${gate}.waits`)) await new Promise((resolve) => setTimeout(resolve, 20));
       how(db);
       writeFileSync(gate, '');

@@ -59,8 +59,7 @@ test('runs while the cell is measured and is gone then; that they share the GPU 
     .trimEnd()
     .split('\n')
     .filter((line) => line.startsWith('--loadEngine'));
-  const first = started.findIndex((line) => line.includes('--duration=30'));
-  expect(started[first + 1]).toContain('--duration=3 ');
+  expect(started[started.findIndex((line) => line.includes('--duration=30')) + 1]).toContain('--duration=3 ');
 });
 
 test.each([

@@ -30,10 +30,8 @@ async function sweep(
 ) {
   const folder = temporaryFolder();
   const db = join(folder, 'bench.sqlite');
-  const matrix = batchMatrix(folder, [1], ['repeats: 1', ...more]);
-  const args = ['run', matrix, '--trtexec', TROUBLED, '--db', db];
-  const result = await bench(args, { env: { ...troubleEnv(folder, troubles), ...env } });
-  return { ...result, db, folder };
+  const args = ['run', batchMatrix(folder, [1], ['repeats: 1', ...more]), '--trtexec', TROUBLED, '--db', db];
+  return { ...(await bench(args, { env: { ...troubleEnv(folder, troubles), ...env } })), db, folder };
 }
 
 describe('what can pass is tried again', { timeout: 180_000 }, () => {
@@ -63,8 +61,7 @@ describe('what can pass is tried again', { timeout: 180_000 }, () => {
     const shown = await bench(['show', run?.id ?? '', '--db', db]);
     expect(shown.stdout).toMatch(/start +2: \S+ failed cudaError: Cuda failure: all CUDA/);
     expect(shown.stdout).toMatch(/start +3: \S+ measured/);
-    const json = JSON.parse((await bench(['show', run?.id ?? '', '--json', '--db', db])).stdout);
-    expect(json.attempts).toHaveLength(3);
+    expect(JSON.parse((await bench(['show', run?.id ?? '', '--json', '--db', db])).stdout).attempts).toHaveLength(3);
 
     // The store can be made again from what lies on disk.
     mkdirSync(join(folder, 'again'));
@@ -84,8 +81,7 @@ describe('what can pass is tried again', { timeout: 180_000 }, () => {
 
   test('memory that others hold, but not what is too large for an empty GPU', async () => {
     const trouble = [{ when: '--loadEngine', does: 'outOfMemory', times: 1 }];
-    const beside = stubSmi({ apps: '4242, 60000, python3\n' });
-    const shared = await sweep(trouble, [QUICK], beside.env);
+    const shared = await sweep(trouble, [QUICK], stubSmi({ apps: '4242, 60000, python3\n' }).env);
     // It was measured, beside another process on the GPU: no result.
     expect([shared.code, shared.stderr]).toEqual([
       4,
@@ -123,8 +119,7 @@ test('not tried again: after Ctrl-C in the pause, which ends it at once; --resum
 async function sweepOfFailuresShown(troubles: readonly Trouble[], batches: readonly number[] = [1]) {
   const folder = temporaryFolder();
   const db = join(folder, 'bench.sqlite');
-  const more = ['repeats: 1', 'retries: {times: 1, waitS: 3600}'];
-  const matrix = batchMatrix(folder, batches, more);
+  const matrix = batchMatrix(folder, batches, ['repeats: 1', 'retries: {times: 1, waitS: 3600}']);
   const args = ['run', matrix, '--profile', '--trtexec', TROUBLED, '--db', db];
   const result = await bench(args, { env: troubleEnv(folder, troubles) });
   const ask = async (...words: readonly string[]) =>
@@ -160,8 +155,7 @@ describe('a profile run whose device was not ready', { timeout: 180_000 }, () =>
         '    → bench show ID',
       ].join('\n'),
     );
-    const again = await bench(['run', '--resume', '--db', db]);
-    expect(again.stderr).toContain('nothing to resume');
+    expect((await bench(['run', '--resume', '--db', db])).stderr).toContain('nothing to resume');
     expect(await ask('show', 'latest')).toContain('1 failed, profiles only');
     expect((await bench(repeated)).code).toBe(0);
     const why = (await ask('why', 'batch=1', 'latest~1', 'latest')).replaceAll(/\s+/g, ' ');
@@ -223,6 +217,4 @@ test.each([
     'IPluginRegistry::loadLibrary: Error Code 6: API Usage Error (Unable to load library: /tmp/bad.so: /tmp/bad.so: invalid ELF header)',
     null,
   ],
-])('%s: %s', (text, name) => {
-  expect(missingLibrary([{ stream: 'stderr', line: 1, text }])).toBe(name);
-});
+])('%s: %s', (text, name) => expect(missingLibrary([{ stream: 'stderr', line: 1, text }])).toBe(name));

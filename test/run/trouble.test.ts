@@ -96,9 +96,7 @@ test('a bench that dies with its locks taken: the next one takes them, and ends 
   const locks = { BENCH_LOCK_DIR: join(folder, 'locks') };
   const matrix = batchMatrix(folder, [1, 2], ['repeats: 2', 'profile: false']);
   const env = { ...troubleEnv(folder, [{ when: shape(2), does: 'killsBench', times: 2 }]), ...locks };
-  const args = ['run', matrix, '--trtexec', TROUBLED, '--db', db];
-  const killed = await bench(args, { env });
-  expect(killed.signal).toBe('SIGKILL');
+  expect((await bench(['run', matrix, '--trtexec', TROUBLED, '--db', db], { env })).signal).toBe('SIGKILL');
   const again = await bench(['run', '--resume', '--db', db], { env });
   expect([again.signal, pidsIn(folder).length]).toEqual(['SIGKILL', 4]);
   const [sweep = { id: '' }] = queryStore<{ id: string }>(db, 'SELECT sweep_id AS id FROM sweeps');
@@ -121,8 +119,7 @@ test('a bench that waits for the GPU of one that is killed does not measure besi
   const killed = runOf(first, 'waitsForFile', { TROUBLE_GATE: gate });
   const gone = finished(killed);
   while (!existsSync(`${gate}.waits`)) await sleep(20);
-  const left = readFileSync(`${gate}.waits`, 'utf8');
-  const waiting = runOf(second, 'looksBeside', { TROUBLE_BESIDE: left });
+  const waiting = runOf(second, 'looksBeside', { TROUBLE_BESIDE: readFileSync(`${gate}.waits`, 'utf8') });
   const ended = finished(waiting);
   await new Promise<void>((resolve) => {
     waiting.stderr?.on('data', (text: Buffer) => {

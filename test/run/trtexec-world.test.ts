@@ -67,10 +67,8 @@ describe('what loading takes', () => {
         'axes: {batch: 8, loader: [default, async], allocationStrategy: [static, profile, runtime]}',
       ].join('\n'),
     );
-    const run = await bench(['run', axes, ...args.slice(2)], { env: { ...NEWEST, STUB_LOAD_S: '0.5' } });
-    expect(run.code).toBe(0);
-    const csv = await bench(['report', '--csv', '-', '--db', db]);
-    const [head = '', ...rows] = csv.stdout.trim().split('\n');
+    expect((await bench(['run', axes, ...args.slice(2)], { env: { ...NEWEST, STUB_LOAD_S: '0.5' } })).code).toBe(0);
+    const [head = '', ...rows] = (await bench(['report', '--csv', '-', '--db', db])).stdout.trim().split('\n');
     const names = head.split(',');
     const of = (row: string, name: string) => row.split(',')[names.indexOf(name)];
     const seen = new Set(rows.map((row) => [of(row, 'contextMib'), of(row, 'loadS')].join(' ')));
@@ -87,8 +85,7 @@ describe('what loading takes', () => {
     const axes = join(folder, 'axes.yaml');
     writeFileSync(axes, 'extends: stub.yaml\nname: axes\naxes: {batch: 8, weights: [full, stripped, refittable]}\n');
     const env = { ...NEWEST, STUB_LOAD_S: '0.5' };
-    const run = await bench(['run', axes, ...args.slice(2)], { env });
-    expect(run.code).toBe(0);
+    expect((await bench(['run', axes, ...args.slice(2)], { env })).code).toBe(0);
     const argv = queryStore(db, `SELECT DISTINCT argv FROM invocations WHERE argv LIKE '%--refitFromOnnx%'`);
     expect(argv).toHaveLength(2);
     expect(JSON.stringify(argv)).toContain(`--refitFromOnnx=${folder}/model.onnx`);
@@ -106,8 +103,7 @@ test.each([
   const { args, db } = place([]);
   const debug = join(args[1] ?? '', '..', 'debug.yaml');
   writeFileSync(debug, `extends: stub.yaml\nname: debug\n${setting}\n`);
-  const run = await bench(['run', debug, ...args.slice(2)], { env: NEWEST });
-  expect(run.code).toBe(4);
+  expect((await bench(['run', debug, ...args.slice(2)], { env: NEWEST })).code).toBe(4);
   const outcomes = queryStore(db, `SELECT DISTINCT outcome, reason FROM runs WHERE role = 'timed'`);
   expect(outcomes).toEqual([{ outcome: 'unfit', reason: 'debugTensors' }]);
   const flags = queryStore(db, 'SELECT DISTINCT flag, effect, evidence FROM run_flags');
@@ -151,8 +147,7 @@ models:
     { notes: '[]', runs: 5 },
   ]);
   const [{ id } = { id: '' }] = queryStore<{ id: string }>(db, `SELECT run_id AS id FROM runs WHERE notes <> '[]'`);
-  const { stdout } = await bench(['show', id, '--db', db]);
-  expect(stdout).toContain('weights of 3 March');
+  expect((await bench(['show', id, '--db', db])).stdout).toContain('weights of 3 March');
 }, 60_000);
 
 test('profilingVerbosity: none: is another engine without layers; nothing is profiled, and that is said', async () => {

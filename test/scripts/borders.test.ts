@@ -122,9 +122,7 @@ test.each([
     "const { toldSweepId } = finding;\nif (effect === 'barred') id = 'loneOutlier';\n",
   ],
   ['words that contain one', 'words.ts', '// besides, alone, plane, understands\n'],
-])('%s is not', async (_, name, text) => {
-  expect(await checked(name, text)).toEqual({ code: 0, stderr: '' });
-});
+])('%s is not', async (_, name, text) => expect(await checked(name, text)).toEqual({ code: 0, stderr: '' }));
 
 test('the text of the project has none', async () => {
   await expect(exec(process.execPath, [SCRIPT])).resolves.toMatchObject({ stderr: '' });

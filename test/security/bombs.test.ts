@@ -42,8 +42,7 @@ describe('files that unpack to far more than they are', () => {
       2,
       expect.stringMatching(/^bench: run\/\S+: holds more than \d+ MiB, and no file of a run does: not read\n$/),
     ]);
-    const shown = await bench(['ls', 'sweeps', '--json'], { cwd });
-    expect(JSON.parse(shown.stdout).sweeps).toEqual([]);
+    expect(JSON.parse((await bench(['ls', 'sweeps', '--json'], { cwd })).stdout).sweeps).toEqual([]);
   });
 
   test('of 5 GiB not more than 4 are unpacked', async () => {
@@ -77,8 +76,7 @@ test('rows without an end: a row of times that does not end, or has a field for 
 describe('text that a mend would look at again and again', () => {
   // With a mend that is not linear each of these takes minutes, and the test its time limit.
   test('names of layers, origins and entries', () => {
-    const origins = '[ONNX Layer: '.repeat(200_000);
-    expect(parseOrigins(origins)).toEqual([]);
+    expect(parseOrigins('[ONNX Layer: '.repeat(200_000))).toEqual([]);
     expect(parseOrigins('[ONNX Layer: a]\u001e[ONNX Layer: b[0]][ONNX Layer: c]')).toEqual(['a', 'b[0]', 'c']);
     expect(() => parseLayerInfo(`{${'"a":'.repeat(500_000)}x`)).toThrow('not to be mended');
     expect(() => parseProfile(`[{ ${'"name" : "'.repeat(300_000)}`)).toThrow('not to be mended');

@@ -147,8 +147,7 @@ describe('beside a sweep that was measured here', () => {
     writeFileSync(join(secrets, 'id_rsa'), 'key');
     symlinkSync(secrets, join(sweepFolder, runId));
     mkdirSync(join(cwd, 'mine'));
-    const { code } = await bench(['db', 'merge', 'bench.sqlite', '--db', 'mine/bench.sqlite'], { cwd });
-    expect(code).toBe(0);
+    expect((await bench(['db', 'merge', 'bench.sqlite', '--db', 'mine/bench.sqlite'], { cwd })).code).toBe(0);
     expect(
       readdirSync(join(cwd, 'mine'), { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('id_rsa')),
     ).toEqual([]);

@@ -46,18 +46,14 @@ test.each([
   [['fp8', 'b8', 'batch>4'], 4],
   [['fp8 | b1'], 16],
   [['VIT_SMALL', '!fp8'], 6],
-])('other words: %j are %i cells', async (words, count) => {
-  expect(await trendOf(...words)).toHaveLength(count);
-});
+])('other words: %j are %i cells', async (words, count) => expect(await trendOf(...words)).toHaveLength(count));
 
 test.each([
   ['show', ['show', 'vit_small fp16 b8 graph']],
   ['repro', ['repro', 'vit_small fp16 b8 graph']],
   ['why', ['why', 'vit_small', 'b8', 'no-graph fp16']],
   ['why of two cells', ['why', 'vit_small b8 graph', 'fp16', 'fp8']],
-])('%s takes the words', async (_, args) => {
-  expect(await inStore(...args)).toMatchObject({ code: 0, stderr: '' });
-});
+])('%s takes the words', async (_, args) => expect(await inStore(...args)).toMatchObject({ code: 0, stderr: '' }));
 
 test.each([
   [

@@ -132,8 +132,7 @@ describe('what stays', () => {
   test('the newest two, what is younger, and what a baseline names', async () => {
     const { db, ids, foldersOf } = fourSweeps();
     await bench(['baseline', 'set', 'v1', ids[0] ?? '', '--db', db]);
-    const young = await bench(['db', 'prune', '--keep', '1d', '--db', db]);
-    expect([young.code, ids.map(foldersOf)]).toEqual([0, RUNS]);
+    expect([(await bench(['db', 'prune', '--keep', '1d', '--db', db])).code, ids.map(foldersOf)]).toEqual([0, RUNS]);
     const { code } = await bench(['db', 'prune', '--keep-sweeps', '1', '--db', db]);
     expect([code, ids.map(foldersOf)]).toEqual([0, [11, 0, 10, 10]]);
   });
@@ -144,9 +143,7 @@ describe('what stays', () => {
     await bench(['db', 'merge', db, '--db', second]);
     const { code, stdout } = await bench(['db', 'prune', '--keep-sweeps', '2', '--db', db]);
     expect([code, stdout, ids.map(foldersOf)]).toEqual([0, expect.stringContaining('artefacts of 21 runs stay'), RUNS]);
-    for (const path of [db, second]) {
-      expect((await bench(['db', 'verify', '--db', path])).code).toBe(0);
-    }
+    for (const path of [db, second]) expect((await bench(['db', 'verify', '--db', path])).code).toBe(0);
   });
 
   test('everything, when nobody says what', async () => {

@@ -82,8 +82,7 @@ const DAMAGES: readonly Damage[] = [
 ];
 
 test('a store that was just measured is clean', async () => {
-  const { db } = storeToDamage();
-  const { code, stdout, stderr } = await bench(['db', 'verify', '--db', db]);
+  const { code, stdout, stderr } = await bench(['db', 'verify', '--db', storeToDamage().db]);
   expect([code, stdout, stderr]).toEqual([0, 'no damage: 1 sweep, 11 runs\n', '']);
 });
 

@@ -55,9 +55,7 @@ test.each<[string, number, readonly Column<Row>[], readonly string[]]>([
     ],
     ['value    ±7 %', '1.5 ms   a', '12.5 ms  a longer name'],
   ],
-])('%s', (_, width, columns, lines) => {
-  expect(at(width, columns)).toEqual(lines);
-});
+])('%s', (_, width, columns, lines) => expect(at(width, columns)).toEqual(lines));
 
 test('a sentence is cut at its end', () => {
   const sentence: Column<Row> = { header: 'why', text: ({ note }) => note, minWidth: 6, isSentence: true };

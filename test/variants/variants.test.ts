@@ -15,9 +15,7 @@ const STUB_PYTHON = join(import.meta.dirname, '..', 'support', 'stub-python.mjs'
 
 function writeMatrix(folder: string, models: readonly string[], ...more: readonly string[]): string {
   const shapes: Readonly<Record<string, string>> = { mlp: '[batch, 64]' };
-  for (const model of models) {
-    copyFileSync(join(MODELS, `${model}_tiny.onnx`), join(folder, `${model}_tiny.onnx`));
-  }
+  for (const model of models) copyFileSync(join(MODELS, `${model}_tiny.onnx`), join(folder, `${model}_tiny.onnx`));
   const lines = models.map(
     (model) => `  ${model}: {onnx: ${model}_tiny.onnx, shapes: {input: ${shapes[model] ?? '[batch, 3, 32, 32]'}}}`,
   );
@@ -48,8 +46,7 @@ describeWithModelopt('the three tiny models in five precisions, by the real Mode
   const env = { BENCH_PYTHON: MODELOPT_PYTHON ?? undefined };
 
   function sweep(inFolder: string): ReturnType<typeof bench> {
-    const args = ['run', 'm.yaml', '--trtexec', STUB, '--no-telemetry', '--json'];
-    return bench(args, { cwd: inFolder, env });
+    return bench(['run', 'm.yaml', '--trtexec', STUB, '--no-telemetry', '--json'], { cwd: inFolder, env });
   }
 
   beforeAll(async () => {
@@ -91,15 +88,13 @@ describeWithModelopt('the three tiny models in five precisions, by the real Mode
       Array.from({ length: 2 }, () => 'build nothingConverted'),
     );
     const [run] = failed;
-    const path = join(folder, 'artefacts', run?.folder ?? '', 'stdout.log.zst');
-    expect(existsSync(path)).toBe(true);
+    expect(existsSync(join(folder, 'artefacts', run?.folder ?? '', 'stdout.log.zst'))).toBe(true);
   });
 
   test('a run says which variant it measured, and with what it was made', () => {
     const timed = runsOf(db).filter(({ role }) => role === 'timed');
     const manifests = timed.map(({ folder: at }) => {
-      const text = readFileSync(join(folder, 'artefacts', at, 'run.json'), 'utf8');
-      return JSON.parse(text);
+      return JSON.parse(readFileSync(join(folder, 'artefacts', at, 'run.json'), 'utf8'));
     });
     const fp8 = manifests.find(({ cell }) => cell.model === 'vit' && cell.precision === 'fp8');
     expect(fp8.variant).toMatchObject({
@@ -111,8 +106,7 @@ describeWithModelopt('the three tiny models in five precisions, by the real Mode
     });
     expect(fp8.notes).toContain('calibrated on random data: speed only');
     expect(fp8.notes[0]).toMatch(/^fp8 by ModelOpt 0\.47\.0: 18 quantized nodes, variant [0-9a-f]{12}$/);
-    const fp32 = manifests.find(({ cell }) => cell.model === 'vit' && cell.precision === 'fp32');
-    expect(fp32.variant).toBeUndefined();
+    expect(manifests.find(({ cell }) => cell.model === 'vit' && cell.precision === 'fp32').variant).toBeUndefined();
   });
 
   test('FP8 made anew elsewhere has the same bytes', async () => {
@@ -120,8 +114,7 @@ describeWithModelopt('the three tiny models in five precisions, by the real Mode
       [folder, temporaryFolder()].map(async (cwd) => {
         copyFileSync(join(MODELS, 'resnet_tiny.onnx'), join(cwd, 'again.onnx'));
         const args = ['model', 'quantize', 'again.onnx', '--precision', 'fp8', '--json'];
-        const { stdout } = await bench(args, { cwd, env });
-        return OUTPUTS.quantize.parse(JSON.parse(stdout));
+        return OUTPUTS.quantize.parse(JSON.parse((await bench(args, { cwd, env })).stdout));
       }),
     );
     expect(hashes.map(({ how }) => how)).toEqual(['made', 'made']);
@@ -135,16 +128,13 @@ test('a sweep that was interrupted does not try a failed conversion again', asyn
   writeMatrix(folder, ['vit'], 'axes: {precision: [fp32, fp8], batch: 1}');
   const env = (rules: object) => ({ BENCH_PYTHON: STUB_PYTHON, STUB_PYTHON: JSON.stringify({ journal, ...rules }) });
   const rules = { case: 'err_calib_nan' };
-  const args = ['run', 'm.yaml', '--trtexec', STUB, '--no-telemetry'];
-  const ran = await bench(args, { cwd: folder, env: env(rules) });
+  const ran = await bench(['run', 'm.yaml', '--trtexec', STUB, '--no-telemetry'], { cwd: folder, env: env(rules) });
   expect([ran.code, ran.stdout.includes('no engine: ')]).toEqual([4, true]);
   expect(ran.stderr).toContain('variant vit fp8: values of the calibration are not finite');
-  const db = join(folder, 'bench.sqlite');
-  const store = new Database(db);
+  const store = new Database(join(folder, 'bench.sqlite'));
   store.exec(`UPDATE sweeps SET state = 'interrupted'`);
   store.close();
-  const resumed = await bench(['run', '--resume'], { cwd: folder, env: env(rules) });
-  expect(resumed.stderr).not.toContain('variant vit fp8');
+  expect((await bench(['run', '--resume'], { cwd: folder, env: env(rules) })).stderr).not.toContain('variant vit fp8');
   expect(readFileSync(journal, 'utf8').trimEnd().split('\n')).toHaveLength(1);
 });
 
@@ -157,8 +147,7 @@ test('a Python without ModelOpt ends a sweep before anything runs, and one witho
   expect(without.code).toBe(3);
   expect(without.stderr).toContain('variants are made by a Python with ModelOpt: install it');
   expect(existsSync(join(folder, 'bench.sqlite'))).toBe(false);
-  const base = await bench([...args, '--filter', 'precision=fp32'], { cwd: folder, env });
-  expect(base.code).toBe(0);
+  expect((await bench([...args, '--filter', 'precision=fp32'], { cwd: folder, env })).code).toBe(0);
 });
 
 test('recordings are answered, and nothing is converted', async () => {

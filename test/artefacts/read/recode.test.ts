@@ -76,8 +76,7 @@ describe.each(FOREIGN)('%s', (program, ending, from) => {
   };
 
   test.skipIf(!isThere)(`is read as what is in it (apt-get install ${from})`, async () => {
-    const path = packed(temporaryFolder(), LOG);
-    expect(await readWhole(path)).toEqual(LOG);
+    expect(await readWhole(packed(temporaryFolder(), LOG))).toEqual(LOG);
   });
 
   test.skipIf(!isThere)(`cut off, it is no whole file (apt-get install ${from})`, async () => {

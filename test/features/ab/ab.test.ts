@@ -68,8 +68,7 @@ describe('what is stored of an experiment', () => {
   let id = '';
 
   test('is shown again, by its name and by its sweep', async () => {
-    const matrix = fakeHarnessMatrix(folder, 112);
-    const args = ['ab', matrix, ...PERFECT, '--name', 'routing', '--seed', '1', ...here];
+    const args = ['ab', fakeHarnessMatrix(folder, 112), ...PERFECT, '--name', 'routing', '--seed', '1', ...here];
     const first = await printed(args);
     expect(first).toContain('routing: B with ENABLE_PERFECT_ROUTER=1, A as it is · rate, median of runs\n');
     expect(first.replaceAll(/\s+/g, ' ')).toContain('✗ B is marked upper bound, invalid output: never a baseline');
@@ -120,8 +119,7 @@ test('trtexec cells: are measured the same way, with marks of the caller', async
   const db = join(folder, 'bench.sqlite');
   const matrix = stubMatrix(folder);
   const args = ['--env', 'CUDA_MODULE_LOADING=EAGER', '--repeats', '2', '--upper-bound'];
-  const where = ['--trtexec', STUB, '--no-telemetry', '--db', db];
-  const out = await printed(['ab', matrix, ...args, ...where, '--json']);
+  const out = await printed(['ab', matrix, ...args, '--trtexec', STUB, '--no-telemetry', '--db', db, '--json']);
   const read = JSON.parse(out);
   expect(OUTPUTS.ab.safeParse(read).error?.issues ?? []).toEqual([]);
   expect(read).toMatchObject({
@@ -159,14 +157,12 @@ describe('refusals', () => {
     [['ab', 'nothing.yaml', '--env', 'A=1'], 'nothing.yaml'],
     [['ab', '--read', 'x', '--env', 'A=1'], '--read shows what is stored'],
   ] as const)('%j', async (args, words) => {
-    const db = join(folder, 'bench.sqlite');
-    expect(await bench([...args, '--db', db])).toEqual(refusal(words));
+    expect(await bench([...args, '--db', join(folder, 'bench.sqlite')])).toEqual(refusal(words));
   });
 
   test('A must differ from B', async () => {
     const db = join(folder, 'bench.sqlite');
-    const args = ['ab', matrix, ...PERFECT, '--db', db];
-    const inherited = await bench(args, { env: { ENABLE_PERFECT_ROUTER: '1' } });
+    const inherited = await bench(['ab', matrix, ...PERFECT, '--db', db], { env: { ENABLE_PERFECT_ROUTER: '1' } });
     expect(inherited.code).toBe(2);
     expect(inherited.stderr).toContain(
       'ENABLE_PERFECT_ROUTER=1 is already set without the experiment, so A would equal B',
@@ -174,8 +170,7 @@ describe('refusals', () => {
     const other = fakeHarnessMatrix(temporaryFolder(), 112, ['axes: {env: {ENABLE_PERFECT_ROUTER: [unset, "1"]}}']);
     const onAxis = await bench(['ab', other, ...PERFECT, '--db', db]);
     expect(onAxis.stderr).toContain('ENABLE_PERFECT_ROUTER is already an axis of the matrix');
-    const stub = stubMatrix(temporaryFolder());
-    const trtexec = await bench(['ab', stub, ...PERFECT, '--trtexec', STUB, '--db', db]);
+    const trtexec = await bench(['ab', stubMatrix(temporaryFolder()), ...PERFECT, '--trtexec', STUB, '--db', db]);
     expect(trtexec.stderr).toContain(
       'is measured by trtexec, which does not know ENABLE_PERFECT_ROUTER: leave it out with --filter',
     );

@@ -102,8 +102,7 @@ describe('which findings', () => {
     ]);
     const again = await ack('--all', '--reason', 'x');
     expect([again.code, again.stderr]).toEqual([2, 'bench: no finding waits to be acknowledged\n']);
-    const undone = await ack('--all', '--undo');
-    expect(undone.stdout).toMatch(/^4 findings \(.*\) are no longer acknowledged\n$/);
+    expect((await ack('--all', '--undo')).stdout).toMatch(/^4 findings \(.*\) are no longer acknowledged\n$/);
     expect(marks()).toEqual([]);
   });
 

@@ -40,8 +40,7 @@ async function bisect({ folder: cwd }: Pick<Repository, 'folder'>, args: readonl
 /** Nothing of the worktrees is left, neither on disk nor in the user's repository. */
 function expectNoWorktrees(repository: Repository): void {
   expect(repository.git('worktree', 'list', '--porcelain').match(/^worktree /gm)).toHaveLength(1);
-  const bisections = join(repository.folder, 'bisect');
-  const left = readdirSync(bisections, { recursive: true }).map(String);
+  const left = readdirSync(join(repository.folder, 'bisect'), { recursive: true }).map(String);
   expect(left.filter((name) => /worktrees|engines|\.tmp-|\.pid$/.test(name))).toEqual([]);
 }
 
@@ -49,8 +48,7 @@ describe('bench bisect GOOD BAD -- CMD', () => {
   test('finds the commit, with the evidence; the checkout stays as it was', async () => {
     const { repository, commits } = history(slowFrom(3, 6));
     const head = repository.git('status', '--porcelain=v2', '--branch');
-    const args = [commits[0] ?? '', 'main', ...CELL, ...STUB, ...BUILD];
-    const { code, json } = await bisect(repository, args);
+    const { code, json } = await bisect(repository, [commits[0] ?? '', 'main', ...CELL, ...STUB, ...BUILD]);
     const evidence = { changePercent: expect.closeTo(5, 3) };
     const causes = [{ name: commits[3], subject: 'change 3', evidence }];
     expect([code, json]).toMatchObject([0, { status: 'found', causes, change: evidence }]);
@@ -58,8 +56,7 @@ describe('bench bisect GOOD BAD -- CMD', () => {
     // Four runs of each of two sides.
     expect(json.runs).toBe(8 + 8 * json.steps.length);
     expectNoWorktrees(repository);
-    const status = repository.git('status', '--porcelain=v2', '--branch');
-    expect(status.replace(/\n\? bench\.sqlite.*/s, '')).toBe(head);
+    expect(repository.git('status', '--porcelain=v2', '--branch').replace(/\n\? bench\.sqlite.*/s, '')).toBe(head);
     const db = join(repository.folder, 'bench.sqlite');
     const sweeps = queryStore(db, 'SELECT sweep_id AS id, git_commit, state FROM sweeps');
     expect(sweeps).toHaveLength(2 + 2 * json.steps.length);
@@ -67,8 +64,7 @@ describe('bench bisect GOOD BAD -- CMD', () => {
       expect(sweeps).toContainEqual({ id: sweepId, git_commit: candidate[0], state: 'finished' });
     }
     const names = [commits[0] ?? '', 'main', '--fail-on', 'failed'];
-    const compared = await bench(['compare', ...names], { cwd: repository.folder });
-    expect(compared.stdout).toContain('▲ slower');
+    expect((await bench(['compare', ...names], { cwd: repository.folder })).stdout).toContain('▲ slower');
   }, 60_000);
 
   test('without --matrix it takes the one with which the bad commit was measured', async () => {
@@ -89,8 +85,7 @@ describe('bench bisect GOOD BAD -- CMD', () => {
     sources[2] = 'broken\n';
     sources[4] = 'change 4 scale=0\n';
     const { repository, commits } = history(sources);
-    const args = [commits[0] ?? '', 'HEAD', ...CELL, ...STUB, ...BUILD];
-    const { code, json } = await bisect(repository, args);
+    const { code, json } = await bisect(repository, [commits[0] ?? '', 'HEAD', ...CELL, ...STUB, ...BUILD]);
     expect([code, json.status, json.causes.map(({ name }) => name)]).toEqual([4, 'range', [commits[2], commits[3]]]);
     const skipped = json.steps.filter(({ verdict }) => verdict === 'broken');
     expect(skipped.map(({ candidate: [commit] }) => commit)).toContain(commits[2]);
@@ -143,8 +138,7 @@ describe('bench bisect GOOD BAD -- CMD', () => {
     change('main-1');
     change('main-2');
     repository.git('merge', '--quiet', '--no-edit', 'side');
-    const args = [good, 'HEAD', ...CELL, '--trtexec', 'tools/trtexec', ...BUILD];
-    const { json } = await bisect(repository, args);
+    const { json } = await bisect(repository, [good, 'HEAD', ...CELL, '--trtexec', 'tools/trtexec', ...BUILD]);
     expect(json.causes).toMatchObject([{ name: culprit, subject: 'side-2' }]);
   }, 60_000);
 });
@@ -195,8 +189,7 @@ describe('SIGKILL and Ctrl-C', () => {
     expect([code, started.every(isGone)]).toEqual([130, true]);
     expect(stderr).toContain('bench: interrupted; what was measured is stored: go on with `bench bisect --resume`');
     expectNoWorktrees(repository);
-    const { json } = await bisect(repository, ['--resume']);
-    expect(json.causes).toMatchObject([{ name: commits[1] }]);
+    expect((await bisect(repository, ['--resume'])).json.causes).toMatchObject([{ name: commits[1] }]);
   }, 60_000);
 });
 
@@ -234,8 +227,7 @@ axes: {precision: fp16, batch: 8}
 
   test('the one that does it is found and was tested alone', async () => {
     const cwd = folderWith(FACTORS);
-    const env = { BISECT_SCALE_FILE: join(cwd, 'clock') };
-    const { code, json, stderr } = await bisect({ folder: cwd }, ARGS, env);
+    const { code, json, stderr } = await bisect({ folder: cwd }, ARGS, { BISECT_SCALE_FILE: join(cwd, 'clock') });
     expect([code, stderr.includes('bench: ')]).toEqual([0, false]);
     const evidence = { changePercent: expect.closeTo(3, 3) };
     expect(json).toMatchObject({ status: 'found', causes: [{ name: 'level', evidence }] });
@@ -352,8 +344,7 @@ describe('wrong use and hostile names', () => {
     for (const line of `${stdout}${stderr}`.split('\n')) expect(printable(line)).toBe(line);
     expect(stdout).toContain(`first bad commit: ${commits[1]?.slice(0, 8)}`);
     expect(JSON.stringify(readdirSync(folder, { recursive: true }))).not.toContain('pwned"');
-    const broken = ['HEAD~2', 'HEAD', ...CELL, ...STUB, '--', evil];
-    const failed = await bench(['bisect', ...broken], { cwd: folder });
+    const failed = await bench(['bisect', 'HEAD~2', 'HEAD', ...CELL, ...STUB, '--', evil], { cwd: folder });
     expect(failed.code).toBe(4);
     for (const line of `${failed.stdout}${failed.stderr}`.split('\n')) expect(printable(line)).toBe(line);
     expect(JSON.stringify(readdirSync(folder, { recursive: true }))).not.toContain('pwned"');
@@ -380,8 +371,7 @@ describe('factors other than commits', () => {
         const { state, judged } = searched(named(count), (bad) => (bad.includes(culprit) ? 'bad' : 'good'));
         expect(state).toEqual({ kind: 'found', names: [culprit] });
         expect(judged.length).toBeLessThanOrEqual(Math.ceil(Math.log2(count)) + 1);
-        const alone = judged.some(({ bad }) => bad.length === 1 && bad[0] === culprit);
-        expect(alone || count === 1).toBe(true);
+        expect(judged.some(({ bad }) => bad.length === 1 && bad[0] === culprit) || count === 1).toBe(true);
       }
     }
   });

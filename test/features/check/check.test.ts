@@ -157,8 +157,7 @@ describe('bench check', () => {
   test('--as-of looks back and stores nothing', async () => {
     const nights = new Nights(STEP);
     nights.add(60);
-    const before = await nights.check('--as-of', nightDate(39));
-    expect(before.json.findings).toEqual([]);
+    expect((await nights.check('--as-of', nightDate(39))).json.findings).toEqual([]);
     const after = await nights.check('--as-of', nightDate(43));
     expect([after.code, reportedIn(after.json)[0]?.reportedSweepId]).toEqual([1, sweepOfNight(43)]);
     expect(queryStore(nights.db, 'SELECT * FROM findings')).toEqual([]);
@@ -298,8 +297,7 @@ describe('bench ack', () => {
 test("bench db rejudge: today's rules beside what was told", async () => {
   const nights = new Nights(STEP);
   await nights.live(39, 42);
-  const same = await nights.run('db', 'rejudge');
-  expect(same.stdout).toContain("42 sweeps: today's rules report the same 3 changes");
+  expect((await nights.run('db', 'rejudge')).stdout).toContain("42 sweeps: today's rules report the same 3 changes");
 
   const late = new Nights(STEP);
   late.add(46);

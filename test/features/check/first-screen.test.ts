@@ -45,8 +45,7 @@ test('several series: a line for each, the worst first, then that one in full', 
     expect.stringMatching(/^▲ 6 of 12 cells slower by 5\.\d to 6\.\d %: all fp8, since 2026-01-19$/),
   ]);
   expect(lines.at(-2)).toBe('each in full: bench check --all');
-  const all = await bench(['check', '--all'], { cwd, env });
-  expect(all.stdout.match(/^ {2}next: bench why/gm)).toHaveLength(2);
+  expect((await bench(['check', '--all'], { cwd, env })).stdout.match(/^ {2}next: bench why/gm)).toHaveLength(2);
 }, 60_000);
 
 test('an open finding: since which commit, and what to type; check and trend give it the same size', async () => {
@@ -104,8 +103,7 @@ test('a filtered run adds to its cell, and the others keep their newest values i
   const ciPercent: unknown = before?.geometricMean?.ciPercent?.map((end) => expect.closeTo(end, 2));
   expect(after?.geometricMean).toEqual({ ...before?.geometricMean, ciPercent });
   expect(after?.notes).toEqual(['11 cells left out of this sweep: bench uses their newest values']);
-  const text = await bench(['check', '--db', db], { cwd: folder });
-  expect(text.stdout).not.toContain('missing');
+  expect((await bench(['check', '--db', db], { cwd: folder })).stdout).not.toContain('missing');
   const compared = await jsonOf(OUTPUTS.compare, ['compare', '--db', db], { cwd: folder });
   expect(compared.counts).toMatchObject({ same: 12, missing: 0 });
   const trend = await jsonOf(OUTPUTS.trend, ['trend', '--db', db], { cwd: folder });

@@ -181,9 +181,7 @@ describe('which programs are started', () => {
     ['./tell.sh', ['./tell.sh']],
     ['my program', ['my program']],
     ['["mail", "-s", "bench", "ops@example.org"]', ['mail', '-s', 'bench', 'ops@example.org']],
-  ])('%s', (text, argv) => {
-    expect(notifyCommand(text)).toEqual(argv);
-  });
+  ])('%s', (text, argv) => expect(notifyCommand(text)).toEqual(argv));
 
   test.each(['["mail"', '[]', '["mail", 7]', ' '])('%s is no program', (text) => {
     expect(() => notifyCommand(text)).toThrow('must be a program, or a JSON list such as ["mail", "ops@example.org"].');

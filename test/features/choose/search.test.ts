@@ -41,8 +41,7 @@ describe('bench choose --search', () => {
       '32 misses',
     ]);
     expect(runs()).toEqual({ runs: 5 });
-    const shown = await bench(['show', 'latest', '--db', db, '--json']);
-    expect(JSON.parse(shown.stdout).cells).toHaveLength(3);
+    expect(JSON.parse((await bench(['show', 'latest', '--db', db, '--json'])).stdout).cells).toHaveLength(3);
 
     const again = await bench(args('--max-latency', '1.5'), here);
     expect(again.stdout).toContain(
@@ -77,8 +76,7 @@ describe('bench choose --search', () => {
     const resumed = await bench(['run', '--resume', '--db', db], here);
     expect(resumed).toMatchObject({ code: 0, stdout: expect.stringContaining('batch 8\n') });
     expect(runs()).toEqual({ runs: 5 });
-    const { stderr } = await bench(['run', '--resume', '--db', db]);
-    expect(stderr).toBe('nothing to resume: no sweep was interrupted\n');
+    expect((await bench(['run', '--resume', '--db', db])).stderr).toBe('nothing to resume: no sweep was interrupted\n');
   }, 60_000);
 
   test('each precision and graph has its own answer; streams are an axis, too', async () => {
@@ -112,8 +110,7 @@ describe('bench choose --search', () => {
     [['--search', '--max-latency', '3', '--at', 'latest'], '--at does not go with --search, which measures'],
     [['--search', '--max-latency', '3', '--sure', '40'], 'must be a percentage above 50 and below 100, such as 95'],
   ])('%j', async (more, problem) => {
-    const db = join(temporaryFolder(), 'bench.sqlite');
-    expect(await bench(['choose', '--db', db, ...more])).toEqual(refusal(problem));
+    expect(await bench(['choose', '--db', join(temporaryFolder(), 'bench.sqlite'), ...more])).toEqual(refusal(problem));
   });
 
   test('a matrix without such an axis has nothing to search', async () => {

@@ -25,10 +25,8 @@ describe('the same engines of an H100 and of an H200', () => {
   beforeAll(async () => {
     folder = sharedFolder();
     for (const set of ['h100', 'h200', 'h200']) {
-      const { stderr } = await bench(['run', MATRIX, '--replay', set], { cwd: folder });
-      progress.push(stderr);
-      const { stdout } = await bench(['check'], { cwd: folder });
-      checked.push(stdout.split('\n')[0] ?? '');
+      progress.push((await bench(['run', MATRIX, '--replay', set], { cwd: folder })).stderr);
+      checked.push((await bench(['check'], { cwd: folder })).stdout.split('\n')[0] ?? '');
     }
   }, 60_000);
 

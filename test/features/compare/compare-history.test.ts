@@ -226,8 +226,7 @@ describe('the same engine, with clocks floating and locked', () => {
     const { code, stdout } = await compare();
     expect({ code, stdout }).toEqual({ code: 4, stdout: expect.stringContaining('2 no result') });
     expect(stdout).toMatch(/clocks \w+ → locked 1590 MHz: compare them anyway with --across-clocks/);
-    const { stdout: json } = await compare('--json');
-    const output = JSON.parse(json);
+    const output = JSON.parse((await compare('--json')).stdout);
     expect(OUTPUTS.compare.safeParse(output).error?.issues ?? []).toEqual([]);
     expect(output).toMatchObject({ counts: { incomparable: 2, same: 0 }, across: [] });
   });
@@ -236,34 +235,29 @@ describe('the same engine, with clocks floating and locked', () => {
     const { code, stdout } = await compare('--across-clocks');
     expect(code).toBe(0);
     expect(stdout.split('\n')[0]).toMatch(/^compared anyway: clocks \w+ → locked 1590 MHz$/);
-    const { stdout: json } = await compare('--across-clocks', '--json');
-    const output = JSON.parse(json);
+    const output = JSON.parse((await compare('--across-clocks', '--json')).stdout);
     expect(output.across).toEqual([expect.stringMatching(/^clocks \w+ → locked 1590 MHz$/)]);
     expect(output.counts).toMatchObject({ incomparable: 0, same: 2 });
   });
 
   test('nights with other clocks are another history', async () => {
-    const { stdout } = await bench(['check', '--db', db], { cwd: gpu.folder });
-    expect(stdout).toContain('--across-clocks');
+    expect((await bench(['check', '--db', db], { cwd: gpu.folder })).stdout).toContain('--across-clocks');
   });
 });
 
 const SIDES = ['latest~1', 'latest'];
 
 async function linesOf(args: readonly string[], columns: number, env: Record<string, string> = {}) {
-  const { stdout } = await bench(args, { env: { COLUMNS: String(columns), ...env } });
-  const lines = stdout.trimEnd().split('\n');
+  const lines = (await bench(args, { env: { COLUMNS: String(columns), ...env } })).stdout.trimEnd().split('\n');
   expect(Math.max(...lines.map(textWidth))).toBeLessThanOrEqual(columns);
   return lines;
 }
 
 test('the table of a comparison: only the change has a color, and none without colors', async () => {
   const args = ['compare', ...SIDES, '--db', await sharedStore('pairs')];
-  const lines = await linesOf(args, 200, { FORCE_COLOR: '1' });
-  const row = lines.find((line) => line.startsWith('slower ')) ?? '';
+  const row = (await linesOf(args, 200, { FORCE_COLOR: '1' })).find((line) => line.startsWith('slower ')) ?? '';
   const escape = String.fromCodePoint(27);
   expect(row.split(escape).length).toBe(5);
   expect(row).toContain(`${escape}[1m${escape}[31m+25.5 %${escape}[39m${escape}[22m`);
-  const plain = await linesOf(args, 200, { FORCE_COLOR: '1', NO_COLOR: '1' });
-  expect(plain.join('\n')).not.toContain(escape);
+  expect((await linesOf(args, 200, { FORCE_COLOR: '1', NO_COLOR: '1' })).join('\n')).not.toContain(escape);
 });

@@ -73,8 +73,7 @@ describe('on a repository in which one commit made two cells slower', () => {
   });
 
   test('BASE alone takes as HEAD the newest results at or before the commit that is checked out', async () => {
-    const { json } = await compare('HEAD~3');
-    expect(json.head.commit).toBe(commits[2]);
+    expect((await compare('HEAD~3')).json.head.commit).toBe(commits[2]);
     repository.git('checkout', '--quiet', '--force', commits[1] ?? '');
     const earlier = await bench(['compare', commits[0] ?? '', '--db', db], { cwd: repository.folder });
     repository.git('checkout', '--quiet', '--force', 'main');
@@ -96,8 +95,7 @@ describe('on a repository in which one commit made two cells slower', () => {
     const [base, head] = queryStore<{ id: string }>(db, 'SELECT sweep_id AS id FROM sweeps ORDER BY started_at').map(
       ({ id }) => id,
     );
-    const byId = await compare(base?.slice(0, 8) ?? '', head ?? '');
-    expect(byId.json.counts.slower).toBe(2);
+    expect((await compare(base?.slice(0, 8) ?? '', head ?? '')).json.counts.slower).toBe(2);
     await bench(['baseline', 'set', 'v1.2', 'HEAD~3', '--db', db], { cwd: repository.folder });
     const { json } = await compare('baseline:v1.2', 'latest');
     const shown = await bench(['baseline', 'show', 'v1.2', '--db', db, '--json'], { cwd: repository.folder });
@@ -178,8 +176,7 @@ test('two nights with one run a side: every cell is unclear, none slower or fast
     expect(cell.mdePercent).toBeGreaterThan(0);
     expect(cell.moreRunsNeeded).toBeGreaterThan(0);
   }
-  const unclear = await bench(['compare', 'latest~1', 'latest', '--db', db, '--fail-on', 'regression,unclear']);
-  expect(unclear.code).toBe(5);
+  expect((await bench(['compare', 'latest~1', 'latest', '--db', db, '--fail-on', 'regression,unclear'])).code).toBe(5);
   // Against their references, with what other cells say of the noise, they are judged.
   const judged = parsed((await bench(['compare', '--db', db, '--json'])).stdout);
   expect(judged.counts).toMatchObject({ slower: 0, faster: 0, same: 24, unclear: 0 });

@@ -77,9 +77,7 @@ describe('the next round', () => {
     ['without recordings for it', paired(2, NOISY, NOISY, 3), 10],
     ['whose newest run failed', paired(2, [...NOISY, null], [...NOISY, 1]), 10],
     ['without a measurement', paired(2, [null, null, null], NOISY), 10],
-  ])('not a cell %s', (_, cell, maxRepeats) => {
-    expect(nextRound([cell], { ...ENOUGH, maxRepeats })).toEqual([]);
-  });
+  ])('not a cell %s', (_, cell, maxRepeats) => expect(nextRound([cell], { ...ENOUGH, maxRepeats })).toEqual([]));
 
   test('a metric of the build has one value: no rounds beyond the repeats', () => {
     expect(nextRound([paired(2, NOISY, NOISY)], { ...ENOUGH, metric: 'engineMib' })).toEqual([]);

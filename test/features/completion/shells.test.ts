@@ -55,8 +55,7 @@ describe('shells', () => {
     completionStore(cwd);
     writeFileSync(join(cwd, 'night.yaml'), 'models: {}\n');
     for (const shell of ['bash', 'zsh', 'fish']) {
-      const { stdout } = await bench(['completion', shell]);
-      writeFileSync(join(cwd, `completion.${shell}`), stdout);
+      writeFileSync(join(cwd, `completion.${shell}`), (await bench(['completion', shell])).stdout);
     }
   });
 
@@ -72,8 +71,7 @@ describe('shells', () => {
     async function type(line: string): Promise<string[]> {
       const lines = [`PS1='${PROMPT}'`, 'unset HISTFILE', 'source ./completion.bash', RECORDER];
       writeFileSync(join(cwd, 'bashrc'), `${lines.join('\n')}\n`);
-      const shell = ['bash', '--noprofile', '--rcfile', './bashrc', '-i'];
-      await typeInto(shell, `${line}${TAB}${ENTER}`, cwd);
+      await typeInto(['bash', '--noprofile', '--rcfile', './bashrc', '-i'], `${line}${TAB}${ENTER}`, cwd);
       return called();
     }
 
@@ -83,9 +81,7 @@ describe('shells', () => {
       ['bench compare --across-p', ['compare', '--across-provenance']],
       ['bench trend vi', ['trend', 'vit']],
       ['bench help enqueue-r', ['help', 'enqueue-ratio']],
-    ] as const)('%s', async (line, expected) => {
-      expect(await type(line)).toEqual(expected);
-    });
+    ] as const)('%s', async (line, expected) => expect(await type(line)).toEqual(expected));
 
     test.each(HOSTILE_NAMES)('a model named %s is a name', async (name) => {
       const [command, only = '', ...more] = await type(`bench trend ${name.slice(0, 1)}`);
@@ -94,9 +90,7 @@ describe('shells', () => {
       expect(only.length).toBeGreaterThan(1);
     });
 
-    test('in quotes nothing is offered', async () => {
-      expect(await type(`bench trend 'v'`)).toEqual(['trend', 'v']);
-    });
+    test('in quotes nothing is offered', async () => expect(await type(`bench trend 'v'`)).toEqual(['trend', 'v']));
   });
 
   describe.skipIf(!HAS_TERMINALS || onPath('zsh') === null)(`zsh (${needs('zsh', 'script')})`, () => {

@@ -98,8 +98,7 @@ describe('a machine with both', () => {
     const cached = `echo "	libnvinfer.so.10 (libc6,x86-64) => ${lib}/libnvinfer.so.10"`;
     const byCache = await machine.checks(machine.env({ ldd, ldconfig: cached }), ...args);
     expect(byCache.stateOf('trtexec.library')?.state).toBe('ok');
-    const linked = 'echo "	libnvinfer.so.8 => not found"';
-    const byLink = await machine.checks(machine.env({ ldd: linked }), ...args);
+    const byLink = await machine.checks(machine.env({ ldd: 'echo "	libnvinfer.so.8 => not found"' }), ...args);
     expect(byLink.stateOf('trtexec.library')?.evidence).toBe('the loader does not find libnvinfer.so.8');
   });
 
@@ -112,8 +111,7 @@ describe('a machine with both', () => {
     const tools = { ldd: 'echo "	libcudart.so.12 => /usr/lib/libcudart.so.12 (0x00007f00)"' };
     const withGpu = (scripts: Record<string, string>) => {
       const { PATH, ...env } = machine.env(scripts);
-      const fake = gpu.env({ report: old });
-      return { ...fake, ...env, PATH: [PATH, join(gpu.folder, 'bin')].join(delimiter) };
+      return { ...gpu.env({ report: old }), ...env, PATH: [PATH, join(gpu.folder, 'bin')].join(delimiter) };
     };
     const linked = await machine.checks(withGpu(tools), '--trtexec', STUB);
     expect(linked.code).toBe(3);

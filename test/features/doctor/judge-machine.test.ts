@@ -92,8 +92,10 @@ function withGpu(change: Partial<GpuFacts>, more: Partial<MachineFacts> = {}): M
 
 /** The checks that are not ok: `id state, id state`. */
 function notOk(facts: MachineFacts): string {
-  const found = judgeMachine(facts).filter(({ state }) => state !== 'ok');
-  return found.map(({ id, state }) => `${id} ${state}`).join(', ');
+  return judgeMachine(facts)
+    .filter(({ state }) => state !== 'ok')
+    .map(({ id, state }) => `${id} ${state}`)
+    .join(', ');
 }
 
 /** What these say, and how to mend it. */
@@ -149,8 +151,7 @@ describe('of a GPU', () => {
   });
 
   test('persistence mode is nothing that Windows has', () => {
-    const host = { ...READY.host, platform: 'win32' };
-    expect(notOk(withGpu({ persistence: 'off' }, { host }))).toBe('');
+    expect(notOk(withGpu({ persistence: 'off' }, { host: { ...READY.host, platform: 'win32' } }))).toBe('');
   });
 });
 
@@ -261,8 +262,7 @@ describe('of host, disk and store', () => {
     [{ walBytes: 2 * GIB }, 'warning'],
   ])('a database with %j: %s', (change, state) => {
     if (READY.store.kind !== 'opened') throw new Error('the store of a ready machine is opened');
-    const store = { ...READY.store, ...change };
-    expect(only({ ...READY, store }, 'store.database')?.state).toBe(state);
+    expect(only({ ...READY, store: { ...READY.store, ...change } }, 'store.database')?.state).toBe(state);
   });
 });
 
@@ -295,14 +295,12 @@ describe('of tools that only some commands need', () => {
     ['no JSON', answered('hello\n'), 'warning', 'answers: hello'],
     ['named and missing', { kind: 'missing' as const }, 'warning', '($BENCH_PYTHON): not found'],
   ])('an interpreter that is none: %s', (_, answer, state, said) => {
-    const python = { interpreter: '/x/python', isNamed: true, answer };
-    const check = only({ ...READY, python }, 'tools.modelopt');
+    const check = only({ ...READY, python: { interpreter: '/x/python', isNamed: true, answer } }, 'tools.modelopt');
     expect([check?.state, check?.evidence]).toEqual([state, expect.stringContaining(said)]);
   });
 
   test('a folder without a repository is told before results have no commit', () => {
-    const repository = { commit: null, dirty: null };
-    expect(notOk({ ...READY, repository })).toBe('tools.repository advice');
+    expect(notOk({ ...READY, repository: { commit: null, dirty: null } })).toBe('tools.repository advice');
   });
 });
 

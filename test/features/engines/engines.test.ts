@@ -40,8 +40,7 @@ function keyOf(): string {
 /** Of a build, or of what it is linked by. */
 function file(number: number, ending: string): string {
   const engine = enginesBeside(db).find(({ note }) => note.number === number);
-  const stem = /plan|cache/.test(ending) ? engine?.note.sha256 : engine?.name;
-  return join(folder, 'engines', `${stem}${ending}`);
+  return join(folder, 'engines', `${/plan|cache/.test(ending) ? engine?.note.sha256 : engine?.name}${ending}`);
 }
 
 /** With the timing cache that is kept with it. */
@@ -94,8 +93,7 @@ describe('rm', () => {
   });
 
   test('not one that another process uses', async () => {
-    const path = file(1, `.use-${process.pid}`);
-    writeFileSync(path, JSON.stringify({ pid: process.pid, startTicks: null, bootId: null }));
+    writeFileSync(file(1, `.use-${process.pid}`), JSON.stringify({ pid: process.pid, startTicks: null, bootId: null }));
     expect(await engines('rm', `${keyOf()}-1`)).toEqual(refusal(`is used by process ${process.pid}`));
     expect(numbers()).toEqual([1, 2, 3]);
   });
@@ -174,6 +172,4 @@ test.each([
   [['rm', 'ffffffff'], 'no engine ffffffff: `bench ls engines` shows their keys'],
   [['pin', 'a'], 'no engine a: `bench ls engines` shows their keys'],
   [['gc', '--max-size', 'much'], '--max-size'],
-])('%j is one line', async (args, said) => {
-  expect(await engines(...args)).toEqual(refusal(said));
-});
+])('%j is one line', async (args, said) => expect(await engines(...args)).toEqual(refusal(said)));

@@ -36,8 +36,7 @@ describe('recorded runs of a H200', () => {
   const run = (role: string): string => ids.get(role) ?? '';
 
   async function chrome(role: string): Promise<ChromeEvent[]> {
-    const { stdout } = await bench(['export', run(role), '--format', 'chrome-trace'], { cwd });
-    return JSON.parse(stdout).traceEvents;
+    return JSON.parse((await bench(['export', run(role), '--format', 'chrome-trace'], { cwd })).stdout).traceEvents;
   }
 
   test('the queries of a run on four tracks, to the stamp, and the layers of its engine', async () => {

@@ -34,8 +34,7 @@ function writeNights(folder: string, textOf: (night: (typeof NIGHTS)[number]) =>
 
 /** What each command that has an order of sweeps takes for it. */
 async function ordersIn(db: string, metric: string) {
-  const sql = 'SELECT sweep_id AS id, name FROM sweeps';
-  const stored = queryStore<{ id: string; name: string }>(db, sql);
+  const stored = queryStore<{ id: string; name: string }>(db, 'SELECT sweep_id AS id, name FROM sweeps');
   const named = (id: string | undefined) => stored.find((sweep) => sweep.id === id)?.name.slice(-7);
   const read = async (...args: string[]) => {
     const { code, stdout } = await bench([...args, '--json', '--db', db]);
@@ -80,8 +79,7 @@ describe('the date of an imported log without run.json', () => {
     const folder = temporaryFolder();
     const db = join(folder, 'bench.sqlite');
     const paths = writeNights(folder, ({ kind, number }) => {
-      const log = logOf(kind, number, null);
-      return `${/GPU Compute Time: .*median = ([\d.]+)/.exec(log)?.[1]}\n`;
+      return `${/GPU Compute Time: .*median = ([\d.]+)/.exec(logOf(kind, number, null))?.[1]}\n`;
     });
     const taken = await bench(['import', ...paths, ...NUMBER, '--db', db]);
     expect(taken.stdout).toContain('12 sweeps without a date, in the order of import');
@@ -104,8 +102,7 @@ describe('the date of an imported log without run.json', () => {
         join(folder, name, 'run.log'),
         log.replaceAll(/\[11\/21\/2026-\d\d:\d\d:\d\d\]/g, '[11/21/2026-07:50:24]'),
       );
-      const taken = await bench(['import', join(folder, name), '--sweep', name, ...VIT, '--db', db]);
-      expect(taken.code).toBe(0);
+      expect((await bench(['import', join(folder, name), '--sweep', name, ...VIT, '--db', db])).code).toBe(0);
     }
     const again = join(folder, 'again.sqlite');
     await bench(['import', join(folder, 'artefacts'), '--db', again]);

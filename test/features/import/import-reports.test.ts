@@ -126,8 +126,7 @@ describe("the guide's Torch-TensorRT listings", () => {
       [metric, base.toFixed(2), head.toFixed(2), changePercent.toFixed(1), verdict].join(' '),
     );
     expect(reported.toSorted()).toEqual(['latencyMs 28.90 31.11 7.6 unclear', 'latencyMs 51.98 54.18 4.2 unclear']);
-    const text = (await bench(requested)).stdout;
-    expect(text.indexOf('compared anyway: harness')).toBe(0);
+    expect((await bench(requested)).stdout.indexOf('compared anyway: harness')).toBe(0);
   });
 
   test('how the numbers were taken is stored, and that they are imported', () => {
@@ -142,8 +141,7 @@ describe("the guide's Torch-TensorRT listings", () => {
 
 describe('what a report does not say', () => {
   test('is asked for, by option, and nothing is stored', async () => {
-    const db = newStore();
-    const { code, stderr } = await bench(['import', TORCH.fp16, '--model', 'vit', '--db', db]);
+    const { code, stderr } = await bench(['import', TORCH.fp16, '--model', 'vit', '--db', newStore()]);
     expect(code).toBe(2);
     expect(stderr).toBe(
       `bench: ${TORCH.fp16}: does not say its precision, nor its shapes, nor whether it used a CUDA graph; add --precision NAME --shapes input:8x3x224x224 --cuda-graph on|off\n`,
@@ -154,8 +152,7 @@ describe('what a report does not say', () => {
     const db = newStore();
     const args = ['import', TORCH.fp16b256, TORCH.fp16, '--model', 'vit', '--cuda-graph', 'off'];
     expect(await bench([...args, '--db', db])).toMatchObject({ code: 2 });
-    const { stdout } = await bench(['ls', 'sweeps', '--json', '--db', db]);
-    expect(stdout).not.toContain('"import"');
+    expect((await bench(['ls', 'sweeps', '--json', '--db', db])).stdout).not.toContain('"import"');
   });
 
   test('what it does say goes before the options', async () => {
@@ -200,8 +197,7 @@ describe('layers that lie alone', () => {
     ]);
     const imported = await bench(['import', TRACE, ...VIT, '--db', newStore()]);
     expect([imported.code, imported.stderr]).toEqual([2, refused.stderr]);
-    const { stdout } = await bench(['layers', TRACE, '--runs', '100', '--json']);
-    const { layers } = JSON.parse(stdout);
+    const { layers } = JSON.parse((await bench(['layers', TRACE, '--runs', '100', '--json'])).stdout);
     expect(layers).toHaveLength(1);
     expect(layers[0].averageMs.toFixed(4)).toBe('0.2088');
   });
@@ -211,8 +207,7 @@ describe('layers that lie alone', () => {
     const cell = [...VIT, '--precision', 'fp8', '--cuda-graph', 'off'];
     await take(db, TORCH.fp8, '--sweep', 'guide', ...cell);
     await take(db, TRACE, '--into', 'guide', ...cell, '--runs', '100');
-    const { stdout } = await bench(['layers', 'vit_large', '--json', '--db', db]);
-    const shown = JSON.parse(stdout);
+    const shown = JSON.parse((await bench(['layers', 'vit_large', '--json', '--db', db])).stdout);
     expect(shown.layers[0].averageMs.toFixed(4)).toBe('0.2088');
     // A trace names no types: it says nothing of the precision.
     const pareto = await bench(['choose', '--at', 'guide', '--json', '--db', db]);

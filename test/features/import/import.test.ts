@@ -44,8 +44,7 @@ describe('importing recorded folders', () => {
   });
 
   test('stores every number that the parser reads', async () => {
-    const { stdout } = await bench(['parse', FIXTURES, '--json']);
-    const { runs: parsed }: { runs: ParsedRun[] } = JSON.parse(stdout);
+    const { runs: parsed }: { runs: ParsedRun[] } = JSON.parse((await bench(['parse', FIXTURES, '--json'])).stdout);
     const expected = parsed
       .flatMap((run) =>
         TIMED_METRICS.flatMap((metric) => {
@@ -78,8 +77,7 @@ describe('importing recorded folders', () => {
     const copy = join(temporaryFolder(), 'moved');
     cpSync(join(FIXTURES, 'cpu-contended'), copy, { recursive: true });
     const db = await imported(join(FIXTURES, 'cpu-contended'));
-    const { stdout } = await bench(['import', copy, '--db', db]);
-    expect(stdout).toContain('4 were there already');
+    expect((await bench(['import', copy, '--db', db])).stdout).toContain('4 were there already');
     expect(queryStore(db, 'SELECT count(*) AS n FROM sweeps')).toEqual([{ n: 1 }]);
   });
 
@@ -112,8 +110,7 @@ describe('bare logs', () => {
     expect(cut).toMatchObject([
       { reason: 'incomplete', notes: expect.stringContaining('can be read only up to byte') },
     ]);
-    const again = await bench(['import', folder, '--db', db]);
-    expect(again.stdout).toContain('3 were there already');
+    expect((await bench(['import', folder, '--db', db])).stdout).toContain('3 were there already');
   });
 
   test.each(['e.gz', 'e.log.zst'])('%s, which is no archive, is no run', async (name) => {

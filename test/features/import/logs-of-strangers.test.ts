@@ -65,8 +65,7 @@ describe('whose numbers they are', () => {
     ]);
     // The word of the tables chooses these cells, too.
     for (const word of ['precision=unknown', 'unknown']) {
-      const { cells } = await jsonOf(OUTPUTS.trend, ['trend', '--filter', word], { cwd });
-      expect(cells).toHaveLength(2);
+      expect((await jsonOf(OUTPUTS.trend, ['trend', '--filter', word], { cwd })).cells).toHaveLength(2);
     }
     expect(stderr).toContain(
       'first.log and 1 more: names neither a model nor an engine: stored as a separate cell; add --model NAME --precision P',
@@ -137,8 +136,7 @@ describe('which files are logs', () => {
     const folder = temporaryFolder();
     writeFileSync(join(folder, 'stdout.log'), 'starting all runs\n');
     cpSync(CONTENDED, join(folder, 'a', 'b'), { recursive: true });
-    const found = await discoverRuns(folder);
-    expect(found.map(({ path }) => path)).toEqual([folder, join(folder, 'a', 'b')]);
+    expect((await discoverRuns(folder)).map(({ path }) => path)).toEqual([folder, join(folder, 'a', 'b')]);
   });
 
   test('the only log of a run folder counts, whatever its name', async () => {

@@ -22,8 +22,7 @@ interface Case {
 
 async function run(folder: string, args: readonly string[], rules: unknown = []): Promise<number> {
   const db = join(folder, 'bench.sqlite');
-  const env = { STUB_RULES: JSON.stringify(rules) };
-  const { code, stderr } = await bench(['run', ...args, '--db', db], { env });
+  const { code, stderr } = await bench(['run', ...args, '--db', db], { env: { STUB_RULES: JSON.stringify(rules) } });
   if (code === null || ![0, 4].includes(code)) throw new Error(stderr);
   return code;
 }
@@ -128,8 +127,7 @@ test.each(CASES)('a store made from artefacts alone: $name', { timeout: 120_000 
 });
 
 function tables(db: string, lost: Readonly<Record<string, readonly string[]>>): unknown {
-  const all = dumpTables(db, lost);
-  return Object.fromEntries(Object.entries(all).filter(([table]) => !lost[table]?.includes('*')));
+  return Object.fromEntries(Object.entries(dumpTables(db, lost)).filter(([table]) => !lost[table]?.includes('*')));
 }
 
 describe('an import that was interrupted', () => {

@@ -71,8 +71,7 @@ describe('what it writes', () => {
 
   test('it runs at once', async () => {
     const cwd = withModels('vit.onnx');
-    const here = machine(cwd);
-    const env = { ...here.env, TRTEXEC: STUB };
+    const env = { ...machine(cwd).env, TRTEXEC: STUB };
     expect((await bench(['init', '--output', 'night.yaml'], { cwd, env })).code).toBe(0);
     const ran = await bench(['run', 'night.yaml', '--json'], { cwd, env });
     expect([ran.code, JSON.parse(ran.stdout).cells.length]).toEqual([0, 6]);
@@ -80,8 +79,7 @@ describe('what it writes', () => {
 
   test('the schema beside it, and the line that names it', async () => {
     const cwd = withModels('vit.onnx');
-    const { stdout } = await bench(['init'], machine(cwd));
-    expect(stdout).toContain('schema for editors: matrix.schema.json');
+    expect((await bench(['init'], machine(cwd))).stdout).toContain('schema for editors: matrix.schema.json');
     const [first] = written(cwd).split('\n');
     expect(first).toBe('# yaml-language-server: $schema=./matrix.schema.json');
     const shipped = readFileSync(join(ROOT, 'matrices', 'matrix.schema.json'), 'utf8');
@@ -103,8 +101,7 @@ describe('what it writes', () => {
 });
 
 describe('what bench makes is kept out of commits', () => {
-  const REPORTS = ['report.html', 'report.md', 'report.xml'];
-  const ALL = ['artefacts/', 'engines/', 'variants/', 'bench.sqlite*', ...REPORTS];
+  const ALL = ['artefacts/', 'engines/', 'variants/', 'bench.sqlite*', 'report.html', 'report.md', 'report.xml'];
 
   test('by a .gitignore where there is none', async () => {
     const repository = new Repository(withModels('vit.onnx'));
@@ -128,8 +125,7 @@ describe('precisions by what is there', () => {
     [undefined, {}, 'fp32=onnx'],
     [undefined, { python3: MODELOPT }, 'fp32=onnx fp16=autocast'],
   ])('trtexec %s, %o: %s', async (version, tools, expected) => {
-    const cwd = withModels('vit.onnx');
-    const { models, lacking } = await drafted(cwd, tools, version);
+    const { models, lacking } = await drafted(withModels('vit.onnx'), tools, version);
     const [{ precisions } = { precisions: [] }] = models;
     expect(precisions.map((each) => `${each.precision}=${each.source}`).join(' ')).toBe(expected);
     expect(lacking.some((what) => what.includes('trtexec'))).toBe(version === undefined);
@@ -214,8 +210,7 @@ describe('it never harms', () => {
 
 test('many files: of those that nobody named only some, of those that somebody named all', async () => {
   const names = Array.from({ length: 30 }, (_, index) => `m${String(index).padStart(2, '0')}.onnx`);
-  const cwd = withModels(...names);
-  const here = machine(cwd);
+  const here = machine(withModels(...names));
   const found = await bench(['init', '--json'], here);
   expect(JSON.parse(found.stdout).models).toHaveLength(24);
   expect(found.stderr).toBe('6 more ONNX files are left out: name those that matter\n');
@@ -277,7 +272,5 @@ describe('shapes of a model', () => {
     [input('x', ['batch'], 'sequence'), 'is no tensor but a sequence'],
     [input('x', ['batch'], 'string'), 'holds strings'],
     [input('a,b', ['batch']), 'a comma, a quote or a space'],
-  ])('%j cannot be stated', (stated, problem) => {
-    expect(draftShapes([stated])).toContain(problem);
-  });
+  ])('%j cannot be stated', (stated, problem) => expect(draftShapes([stated])).toContain(problem));
 });

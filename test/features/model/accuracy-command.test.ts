@@ -152,15 +152,13 @@ build: {opt: {batch: 8}}
     });
 
     test('an import shows the accuracy of its model and precision', async () => {
-      const folder = temporaryFolder();
-      const db = join(folder, 'bench.sqlite');
+      const db = join(temporaryFolder(), 'bench.sqlite');
       const log = join(ROOT, 'test', 'fixtures', 'guide', 'listing-11-fp8-summary.log');
       const stated = ['--model', 'net', '--precision', 'fp8', '--shapes', 'x:128x4'];
       await bench(['import', log, '--sweep', 's', ...stated, '--db', db]);
       const pareto = ['choose', '--at', 's', '--db', db];
       expect((await bench(pareto)).stdout).toContain('accuracy not checked: net fp8');
-      const files = [model('identity'), model('scaled'), ...stated.slice(0, 4), '--db', db];
-      expect((await accuracy(...files)).code).toBe(0);
+      expect((await accuracy(model('identity'), model('scaled'), ...stated.slice(0, 4), '--db', db)).code).toBe(0);
       expect((await bench(pareto)).stdout).toMatch(/net +fp8 .*20\.0 dB/);
     });
   });
@@ -205,9 +203,7 @@ describe('without onnxruntime', () => {
     [[model('identity'), model('scaled'), '--model', 'net'], 'name both: --model and --precision'],
     [[model('identity'), model('scaled'), '--', 'python3', 'eval.py'], 'the metric command needs {model}'],
     [[join(ROOT, 'matrices', 'quickstart-pair.yaml')], 'nothing to compare'],
-  ])('wrong use: %j', async (args, problem) => {
-    expect(await accuracy(...args)).toEqual(refusal(problem));
-  });
+  ])('wrong use: %j', async (args, problem) => expect(await accuracy(...args)).toEqual(refusal(problem)));
 });
 
 describe('its figures', () => {

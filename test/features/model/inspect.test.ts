@@ -47,8 +47,7 @@ describe('bench model inspect', () => {
     writeSparse(join(folder, 'odd.onnx'), model(17, ...odd, ...valueInfo(11, 'mask', [7, 3])));
     writeSparse(join(folder, 'fixed.onnx'), model(17, ...valueInfo(11, 'x', [8, 3])));
     const suggested = async (name: string): Promise<{ shapes: string; trtexecFlag: string }> => {
-      const { stdout } = await bench(['model', 'inspect', name, '--json'], { cwd: folder });
-      return JSON.parse(stdout).suggested;
+      return JSON.parse((await bench(['model', 'inspect', name, '--json'], { cwd: folder })).stdout).suggested;
     };
     const ofOdd = await suggested('odd.onnx');
     const ofFixed = await suggested('fixed.onnx');
@@ -106,8 +105,11 @@ const SHAPES = ['--shapes', 'image:2x3x4,tokens/ids:2x8'];
 
 function filesOf(folder: string): Record<string, string> {
   const hashOf = (name: string) => hash('sha256', readFileSync(join(folder, name)));
-  const names = readdirSync(folder).toSorted();
-  return Object.fromEntries(names.map((name) => [name, hashOf(name)]));
+  return Object.fromEntries(
+    readdirSync(folder)
+      .toSorted()
+      .map((name) => [name, hashOf(name)]),
+  );
 }
 
 describe('bench model make-inputs', () => {

@@ -88,8 +88,7 @@ describe('bench model quantize', () => {
   test('external data of a model are brought along', async () => {
     const shop = new Workshop('external.onnx');
     copyFileSync(join(MODELS, 'external.weights'), shop.path('external.weights'));
-    const shapes = 'input_ids:2x8,attention_mask:2x8x16';
-    const args = ['m.onnx', '--precision', 'fp8', '--calibration-shapes', shapes];
+    const args = ['m.onnx', '--precision', 'fp8', '--calibration-shapes', 'input_ids:2x8,attention_mask:2x8x16'];
     const made = await shop.json(args);
     appendFileSync(shop.path('external.weights'), 'more');
     const other = await shop.json(args);
@@ -118,8 +117,7 @@ describe('what a variant hangs on', () => {
       [['--precision', 'fp16']],
     ];
     for (const [args, rules] of others) {
-      const made = await shop.json([model, ...args], rules);
-      expect([args, made.how]).toEqual([args, 'made']);
+      expect([args, (await shop.json([model, ...args], rules)).how]).toEqual([args, 'made']);
     }
     expect(shop.variants).toHaveLength(5);
   });

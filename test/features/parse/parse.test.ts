@@ -50,8 +50,7 @@ test('shares of layers are those that trtexec printed, also where it shows two o
 test('--min-queries decides what is enough', async () => {
   const log = readFileSync(LOG, 'utf8');
   const outcome = async (...args: string[]): Promise<unknown> => {
-    const { stdout } = await bench(['parse', '-', '--json', ...args], { input: log });
-    return JSON.parse(stdout).runs[0].outcome;
+    return JSON.parse((await bench(['parse', '-', '--json', ...args], { input: log })).stdout).runs[0].outcome;
   };
   expect(await outcome()).toMatchObject({ kind: 'measured' });
   expect(await outcome('--min-queries', '100000')).toMatchObject({ kind: 'unfit', reason: 'tooFewQueries' });
@@ -59,8 +58,7 @@ test('--min-queries decides what is enough', async () => {
 
 test('a GPU that is idle at 2 % for other reasons than its launches gets no advice about CUDA graphs', async () => {
   const input = syntheticLog({ throughputQps: 20, enqueueMs: 0.95, options: ['Inference Streams: 1'] });
-  const { stdout } = await bench(['parse', '-', '--json'], { input });
-  const { bound, flags } = JSON.parse(stdout).runs[0];
+  const { bound, flags } = JSON.parse((await bench(['parse', '-', '--json'], { input })).stdout).runs[0];
   expect(flags).toEqual([]);
   expect(bound).toMatchObject({ by: 'host', advice: expect.stringMatching(/^launches do not explain the idle GPU/) });
 });

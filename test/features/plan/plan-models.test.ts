@@ -14,9 +14,7 @@ const MODELS = ['vit_tiny.onnx', 'mlp_tiny.onnx', 'external.onnx', 'external.wei
 /** A matrix in a folder with models of this repository, and other files. */
 function folderWith(lines: readonly string[], files: Readonly<Record<string, string | Uint8Array>> = {}): string {
   const cwd = temporaryFolder();
-  for (const name of [...MODELS, 'control_flow.onnx']) {
-    copyFileSync(join(ONNX_MODELS, name), join(cwd, name));
-  }
+  for (const name of [...MODELS, 'control_flow.onnx']) copyFileSync(join(ONNX_MODELS, name), join(cwd, name));
   writeSparse(join(cwd, 'fixed.onnx'), model(17, ...valueInfo(11, 'x', [8, 3])));
   for (const [name, content] of Object.entries({ 'm.yaml': lines.join('\n'), ...files })) {
     writeFileSync(join(cwd, name), content);
@@ -184,8 +182,7 @@ describe('what the GPU here cannot do is a note', () => {
     const folder = temporaryFolder();
     const path = join(folder, 'report.xml');
     const named = architecture === null ? '' : `<product_architecture>${architecture}</product_architecture>`;
-    const text = report.replaceAll('NVIDIA H200', gpu).replace(/<product_architecture>.*<.*>/, named);
-    writeFileSync(path, text);
+    writeFileSync(path, report.replaceAll('NVIDIA H200', gpu).replace(/<product_architecture>.*<.*>/, named));
     const smi = stubSmi({ report: path }, folder);
     const finished = await bench(['plan', 'm.yaml', '--tensorrt', '10.6'], { cwd: folderWith(lines), env: smi.env });
     expect(finished.code).toBe(0);

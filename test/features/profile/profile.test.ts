@@ -140,8 +140,7 @@ describe('bench profile CELL --nsys', () => {
   test('bench show --next: the ladder, and what comes next on it', async () => {
     const timed = `SELECT run_id AS id FROM runs JOIN cells USING (cell_key) WHERE role = 'timed' AND shapes LIKE '%[1,3]%'`;
     const [run] = queryStore<{ id: string }>(join(folder, 'bench.sqlite'), timed);
-    const first = await start(['show', run?.id ?? '', '--next', '--json']);
-    const said = OUTPUTS.explain.parse(JSON.parse(first.stdout));
+    const said = OUTPUTS.explain.parse(JSON.parse((await start(['show', run?.id ?? '', '--next', '--json'])).stdout));
     expect(said.ladder.map(({ tool, state }) => `${tool} ${state}`)).toEqual([
       'trtexec done',
       'nsys next',
@@ -183,8 +182,7 @@ describe('without Nsight Systems', () => {
 
   test('a matrix needs neither store nor trtexec to be shown', async () => {
     const folder = temporaryFolder();
-    const matrix = stubMatrix(folder);
-    const args = ['profile', '--matrix', matrix, 'batch=8', '--nsys', '--dry-run'];
+    const args = ['profile', '--matrix', stubMatrix(folder), 'batch=8', '--nsys', '--dry-run'];
     const { code, stdout } = await bench([...args, '--tensorrt', '11.1'], { cwd: folder, env });
     expect(code).toBe(0);
     expect(stdout).toContain(
@@ -244,8 +242,7 @@ describe('what cannot be captured', () => {
 
   test('recordings: there is no program to capture', async () => {
     const folder = temporaryFolder();
-    const matrix = join(ROOT, 'matrices', 'quickstart-pair.yaml');
-    await bench(['run', matrix], { cwd: folder });
+    await bench(['run', join(ROOT, 'matrices', 'quickstart-pair.yaml')], { cwd: folder });
     const [cell] = queryStore<{ key: string }>(join(folder, 'bench.sqlite'), 'SELECT cell_key AS key FROM cells');
     const stderr = expect.stringContaining('this cell was recorded: a capture needs a real trtexec');
     const options = { cwd: folder, env: withNsys(folder) };

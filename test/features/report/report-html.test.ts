@@ -92,8 +92,7 @@ describe('bench report --html', () => {
       value: () => 1,
       flags: (_cell, night, repeat) => (night === 2 && repeat === 1 ? [excluded] : []),
     });
-    const set = ['baseline', 'set', 'v1', sweepOfNight(1), '--db', nights];
-    expect((await bench(set, { cwd })).code).toBe(0);
+    expect((await bench(['baseline', 'set', 'v1', sweepOfNight(1), '--db', nights], { cwd })).code).toBe(0);
     const writer = new Database(nights);
     writer.exec(
       `insert into samples select run_id, 1, x'00' from runs where sweep_id = '${sweepOfNight(3)}' and repeat = 1`,
@@ -162,8 +161,7 @@ test('the first screen claims nothing of cells that were not compared', async ()
     simulateNights(db, { cells: simulatedCells(cells), nights: 1, after, repeats: 1, value: (cell) => 1 + cell });
   const firstScreen = async (...args: string[]): Promise<string> => {
     await bench(['report', ...args, '--html', 'page.html', '--db', db], { cwd });
-    const page = readFileSync(join(cwd, 'page.html'), 'utf8');
-    const [screen = ''] = /<h1[^]*?<\/ul>/.exec(page) ?? [];
+    const [screen = ''] = /<h1[^]*?<\/ul>/.exec(readFileSync(join(cwd, 'page.html'), 'utf8')) ?? [];
     return screen.replaceAll(/<[^>]*>/g, '').replaceAll(/\s+/g, ' ');
   };
   simulate(2, 0);

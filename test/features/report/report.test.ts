@@ -66,9 +66,7 @@ describe('bench report', () => {
     [['a', '--night', '--md'], '--night takes no sides'],
     [['a', '--as-of', '2026-01-01', '--md'], '--as-of and BASE HEAD exclude each other'],
     [['nope', '--md'], 'nope'],
-  ])('%j is one clear line', async (args, line) => {
-    expect(await inStore(...args)).toEqual(refusal(line));
-  });
+  ])('%j is one clear line', async (args, line) => expect(await inStore(...args)).toEqual(refusal(line)));
 
   test('--github: the step has a summary, and the log an annotation for what has no result', async () => {
     const folder = temporaryFolder();
@@ -198,7 +196,6 @@ describeWithConsumers('the programs that read them', () => {
   });
 
   test("the JSON Schema of Bencher's reference", () => {
-    const document = readBy('bmf', file('b.json'));
-    expect(Object.keys(Object(document))).toEqual([`${HOSTILE} fp16 1x3 graph`]);
+    expect(Object.keys(Object(readBy('bmf', file('b.json'))))).toEqual([`${HOSTILE} fp16 1x3 graph`]);
   });
 });

@@ -98,8 +98,7 @@ describe('a measured run in a folder with an evil name', () => {
   test('a build, and a run of the second night whose engine came from the cache', async () => {
     const builds = runsOf(db, 'build');
     expect(builds).toHaveLength(1);
-    const alone = runScript(await script(builds[0]?.id ?? ''), temporaryFolder());
-    expect(alone.calls).toEqual(builds.map(expected));
+    expect(runScript(await script(builds[0]?.id ?? ''), temporaryFolder()).calls).toEqual(builds.map(expected));
     const repro = await reproOf(cwd, runsOf(db, 'timed').at(-1)?.id);
     expect(repro.build).toMatchObject({ argv: builds[0]?.argv, runId: builds[0]?.id });
     expect(repro).toMatchObject({ provenance: 'measured', source: 'stored', withheld: 0 });
@@ -267,8 +266,7 @@ test('a secret that a matrix sets for another harness is named and not written',
   const done = runScript(join(cwd, 's.sh'), temporaryFolder());
   expect([done.code, done.stdout.trim()]).toEqual([0, '{"rate": 1}']);
   expect(done.stderr).toContain('the matrix sets HF_TOKEN; its value is not written here');
-  const reported = runScript(join(cwd, 's.sh'), temporaryFolder(), { HF_TOKEN: 'own' });
-  expect(reported.stderr).not.toContain('HF_TOKEN');
+  expect(runScript(join(cwd, 's.sh'), temporaryFolder(), { HF_TOKEN: 'own' }).stderr).not.toContain('HF_TOKEN');
 });
 
 describe('what others left', () => {

@@ -96,9 +96,7 @@ test.each([
   [['numactl', '--membind=0', './mine', '--loadEngine=/models/trtexec'], 2],
   [['./mine', '--onnx=a'], 0],
   [['python', 'serve.py'], -1],
-] as const)('trtexec in %j stands at %i', (argv, place) => {
-  expect(programPlace(argv)).toBe(place);
-});
+] as const)('trtexec in %j stands at %i', (argv, place) => expect(programPlace(argv)).toBe(place));
 
 test('what starts trtexec stays, exports go to the current folder', () => {
   const argv = ['numactl', '--membind=0', '/x/trtexec', '--loadEngine=/c/1.plan', '--exportTimes=/r/t.json'];

@@ -23,8 +23,7 @@ class Nights {
     this.folder = folder;
     this.db = join(folder, 'bench.sqlite');
     this.matrix = stubMatrix(this.folder, ['repeats: 5']);
-    const noise = '{"when": "", "percent": 0.2}';
-    this.env = { STUB_JOURNAL: join(this.folder, 'journal'), STUB_NOISE: noise };
+    this.env = { STUB_JOURNAL: join(this.folder, 'journal'), STUB_NOISE: '{"when": "", "percent": 0.2}' };
   }
 
   run(args: readonly string[] = [], env: Record<string, string> = {}) {
@@ -198,8 +197,7 @@ test('killed within a pair and resumed, it goes on with that pair', async () => 
   child.kill('SIGKILL');
   await ended;
   const before = nights.pairs().length;
-  const { stderr } = await nights.bench('run', '--resume');
-  expect(stderr.match(/: the engine$/gm)).toHaveLength(2);
+  expect((await nights.bench('run', '--resume')).stderr.match(/: the engine$/gm)).toHaveLength(2);
   expect(nights.pairs().length).toBeGreaterThan(before);
   const repeats = nights.pairs().map(({ repeat }) => repeat);
   expect(repeats.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1001, 1002]);
@@ -229,8 +227,7 @@ test('recorded runs: the engine for batch 32 is 15.8 % slower with batch 8 than 
 });
 
 test('another TensorRT: the earlier program runs its own engine, as long as it is there', async () => {
-  const nights = twoCalmNights();
-  const { stderr } = await nights.run(['--confirm'], { ...SLOW, STUB_VERSION: '100800' });
+  const { stderr } = await twoCalmNights().run(['--confirm'], { ...SLOW, STUB_VERSION: '100800' });
   expect(stderr).toMatch(
     /small fp16 1x3 graph: .* in 5 of 5 pairs with the engine of sweep \w{8}, TensorRT 10\.6\S* → 10\.8/,
   );

@@ -62,8 +62,7 @@ describe('bench run --until-sure', () => {
       'note: --until-sure has nothing to compare 1 cell with, so only their own noise counts: small fp16 8x3 graph\n',
     );
     expect((await bench(args('--filter', 'batch=1'), { env })).code).toBe(0);
-    const { stderr } = await bench(args(...sure), { env });
-    expect(stderr).not.toContain('nothing to compare');
+    expect((await bench(args(...sure), { env })).stderr).not.toContain('nothing to compare');
     expect(repeats()[EIGHT]).toBeGreaterThan(2);
   });
 
@@ -74,8 +73,7 @@ describe('bench run --until-sure', () => {
     while (queryIfThere(db) < 9) await sleep(30);
     child.kill('SIGKILL');
     await ended;
-    const resumed = await bench(['run', '--resume', '--db', db], { env });
-    expect([resumed.code, repeats()[EIGHT]]).toEqual([0, 12]);
+    expect([(await bench(['run', '--resume', '--db', db], { env })).code, repeats()[EIGHT]]).toEqual([0, 12]);
     const all = (repeats()[ONE] ?? 0) + 12;
     const journal = readFileSync(env['STUB_JOURNAL'] ?? '', 'utf8');
     // Nothing twice but the one run that the kill broke off.
@@ -85,8 +83,7 @@ describe('bench run --until-sure', () => {
   test('on recordings no more runs than were recorded', async () => {
     const db = join(temporaryFolder(), 'bench.sqlite');
     const matrix = join(ROOT, 'matrices', 'quickstart-pair.yaml');
-    const args = ['run', matrix, '--repeats', '2', '--until-sure', '0.001', '--db', db];
-    expect((await bench(args)).code).toBe(0);
+    expect((await bench(['run', matrix, '--repeats', '2', '--until-sure', '0.001', '--db', db])).code).toBe(0);
     expect(queryStore(db, `SELECT max(repeat) AS most FROM runs`)).toEqual([{ most: 5 }]);
   });
 });
@@ -103,8 +100,7 @@ test('bench run --budget: leaves out what does not fit, says so, and begins with
   const folder = temporaryFolder();
   const db = join(folder, 'bench.sqlite');
   // By warm-up and duration a run is expected to take 3.9 s.
-  const matrix = stubMatrix(folder, ['repeats: 2']);
-  const args = ['run', matrix, '--trtexec', STUB, '--db', db, '--max-repeats', '2'];
+  const args = ['run', stubMatrix(folder, ['repeats: 2']), '--trtexec', STUB, '--db', db, '--max-repeats', '2'];
   const night = async (): Promise<{ stderr: string; batches: number[] }> => {
     const { code, stderr } = await bench([...args, '--budget', '30s']);
     expect([code, code === 0 ? '' : stderr]).toEqual([0, '']);

@@ -87,8 +87,7 @@ describe('what comes next', () => {
 
   beforeAll(async () => {
     db = join(sharedFolder(), 'bench.sqlite');
-    const matrix = join(ROOT, 'matrices', 'quickstart.yaml');
-    await bench(['run', matrix, '--filter', 'vit_small fp16 b1', '--db', db]);
+    await bench(['run', join(ROOT, 'matrices', 'quickstart.yaml'), '--filter', 'vit_small fp16 b1', '--db', db]);
   });
 
   async function findingsOf(cudaGraph: 0 | 1): Promise<readonly string[]> {

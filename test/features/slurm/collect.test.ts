@@ -82,8 +82,7 @@ test.each(['--wait'])('collect %s ends when it is told to, though Slurm takes it
   recordJob(folder, { kind: 'submitted', at: '2026-11-21T02:00:00Z', ...array });
   const programs = join(cwd, 'bin');
   mkdirSync(programs);
-  const squeue = '#!/bin/sh\necho >asked\nexec sleep 3600\n';
-  writeFileSync(join(programs, 'squeue'), squeue, { mode: 0o755 });
+  writeFileSync(join(programs, 'squeue'), '#!/bin/sh\necho >asked\nexec sleep 3600\n', { mode: 0o755 });
   const PATH = [programs, dirname(process.execPath), '/usr/bin', '/bin'].join(delimiter);
   const collecting = startBench(['slurm', 'collect', path, option], { cwd, env: { PATH } });
   const ended = finished(collecting);

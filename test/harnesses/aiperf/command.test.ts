@@ -139,8 +139,7 @@ repeats: 1
     expect(cell.label).toMatch(
       /^tiny served=tiny endpoint=chat streaming concurrency=2 requests=12 inputTokens=32 inputStddev=4 outputTokens=16 seed=0 tokenizer=bench\/bytes config=[\da-f]{12} --no-gpu-telemetry --no-server-metrics by aiperf\/wall$/,
     );
-    const rebuilt = await bench(['import', 'artefacts', '--db', 'again.sqlite'], { cwd });
-    expect(rebuilt.stdout).toContain('1 run stored');
+    expect((await bench(['import', 'artefacts', '--db', 'again.sqlite'], { cwd })).stdout).toContain('1 run stored');
   },
   180_000,
 );

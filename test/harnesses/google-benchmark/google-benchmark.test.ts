@@ -52,6 +52,4 @@ test.each([
   ],
   ['a benchmark without a time', report([{ name: 'BM_copy/4096' }]), 'benchmark.json: BM_copy/4096: no real_time'],
   ['another benchmark', report([{ name: 'BM_x', real_time: 1 }]), 'benchmark.json: no BM_copy.4096 (it has BM_x)'],
-])('%s is one line', (_, text, problem) => {
-  expect(read(text)).toEqual({ kind: 'faulty', problem });
-});
+])('%s is one line', (_, text, problem) => expect(read(text)).toEqual({ kind: 'faulty', problem }));

@@ -83,8 +83,7 @@ const readOf = (text: string | null, more: object = {}) =>
   readingOf(trtllmBenchDriver, { ...SETTINGS, ...more }, { 'report.json': text });
 const without = (...path: readonly string[]): string => {
   const report = JSON.parse(REPORT);
-  const block = path.slice(0, -1).reduce((value, step) => value[step], report);
-  delete block[path.at(-1) ?? ''];
+  delete path.slice(0, -1).reduce((value, step) => value[step], report)[path.at(-1) ?? ''];
   return JSON.stringify(report);
 };
 

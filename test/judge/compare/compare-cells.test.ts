@@ -47,8 +47,7 @@ test('one run a side is never a verdict, however large the difference', () => {
 });
 
 test('without any repeats the noise comes from how much cells differ', () => {
-  const many = Array.from({ length: 20 }, (_, i) => cell(`c${i}`, [1], [1 + (i - 9.5) / 1000]));
-  const { cells } = compareCells(many);
+  const { cells } = compareCells(Array.from({ length: 20 }, (_, i) => cell(`c${i}`, [1], [1 + (i - 9.5) / 1000])));
   expect(new Set(cells.map(({ verdict }) => verdict))).toEqual(new Set(['unclear']));
   // 90 % of the differences are within .85 %, so one run scatters by .37 %.
   expect(cells[0]?.noise).toMatchObject({ from: 'otherCells' });
@@ -67,8 +66,7 @@ test('without repeats cells with a graph and without have each the noise of thei
     ...cell(`host${i}`, [1], [1 + (i - 3.5) / 500]),
     kind: 'noGraph',
   }));
-  const { cells } = compareCells([...steady, ...restless]);
-  const noises = cells.map(({ noise }) => noise?.runPercent ?? 0);
+  const noises = compareCells([...steady, ...restless]).cells.map(({ noise }) => noise?.runPercent ?? 0);
   expect(Math.max(...noises.slice(0, 8))).toBeLessThan(0.02);
   expect(Math.min(...noises.slice(8))).toBeGreaterThan(0.25);
 });
@@ -81,8 +79,7 @@ test('a single run on one side has no interval, and hides no less than the chang
 });
 
 test('quiet cells without a change are the same, noisy ones are unclear and say what they hide', () => {
-  const quiet = compareCells([cell('quiet', runs(1, 0.0005, 5), runs(1.0004, 0.0005, 5))]).cells[0];
-  expect(quiet?.verdict).toBe('same');
+  expect(compareCells([cell('quiet', runs(1, 0.0005, 5), runs(1.0004, 0.0005, 5))]).cells[0]?.verdict).toBe('same');
   const noisy = compareCells([cell('noisy', runs(1, 0.02, 3), runs(1.01, 0.02, 3))]).cells[0];
   expect(noisy?.verdict).toBe('unclear');
   expect(noisy?.mdePercent).toBeGreaterThan(2);
@@ -90,13 +87,11 @@ test('quiet cells without a change are the same, noisy ones are unclear and say 
 });
 
 test('the number of runs that is asked for settles the cell', () => {
-  const few = compareCells([cell('c', runs(1, 0.01, 3), runs(1.001, 0.01, 3))]).cells[0];
-  const count = 3 + (few?.moreRunsNeeded ?? 0);
+  const count = 3 + (compareCells([cell('c', runs(1, 0.01, 3), runs(1.001, 0.01, 3))]).cells[0]?.moreRunsNeeded ?? 0);
   // More runs of the same variance: stretch them to the same standard deviation.
   const apart = (sd: number, n: number): number => sd / Math.sqrt((n * (n + 1)) / 12);
   const base = runs(1, apart(0.01, count), count);
-  const head = runs(1.001, apart(0.01, count), count);
-  const [after] = compareCells([cell('c', base, head)]).cells;
+  const [after] = compareCells([cell('c', base, runs(1.001, apart(0.01, count), count))]).cells;
   expect(after?.verdict).toBe('same');
   // The variance was taken so large that it holds four times in five: less would not have been half as good.
   expect(after?.mdePercent).toBeGreaterThan(1);
@@ -196,18 +191,15 @@ describe('earlier nights', () => {
   test('an excursion of three nights in 24 counts little, a state that comes again and again stays', () => {
     const excursion = quiet.map((value, night) => (night >= 3 && night < 6 ? 1.08 : value));
     expect(compareCells([sides(excursion)]).cells[0]?.noise?.runPercent).toBeLessThan(0.4);
-    const states = quiet.map((value, night) => (night % 6 === 0 ? 1.03 : value));
-    const [row] = compareCells([sides(states)]).cells;
+    const [row] = compareCells([sides(quiet.map((value, night) => (night % 6 === 0 ? 1.03 : value)))]).cells;
     expect(row?.noise).toMatchObject({ nights: 24 });
     expect(row?.noise?.runPercent).toBeGreaterThan(0.7);
   });
 
   test('weigh no more than the runs in hand, however wild all of them are', () => {
-    const wild = quiet.map((_, night) => 1 + 0.1 * ((night % 5) / 4 - 0.5));
-    const [row] = compareCells([sides(wild)]).cells;
+    const [row] = compareCells([sides(quiet.map((_, night) => 1 + 0.1 * ((night % 5) / 4 - 0.5)))]).cells;
     // Runs of .2 % with four degrees of freedom, nights of 4.4 % (two quantiles, 9.1 % apart, over 2.07) with the weight of six runs.
-    const expected = Math.sqrt((4 * 0.2 ** 2 + 6 * 4.4 ** 2) / 10);
-    expect((row?.noise?.runPercent ?? 0) / expected).toBeCloseTo(1, 1);
+    expect((row?.noise?.runPercent ?? 0) / Math.sqrt((4 * 0.2 ** 2 + 6 * 4.4 ** 2) / 10)).toBeCloseTo(1, 1);
   });
 });
 
@@ -257,9 +249,7 @@ describe('what of the machine is another', () => {
     [{ tensorrtLibrary: '10.6.0.99' }, ['TensorRT library 10.6.0.26 → 10.6.0.99']],
     [{ driver: '570.1', container: 'a:1' }, ['driver 580.159.04 → 570.1']],
     [{ powerLimitW: null, ecc: null, clockPolicy: null }, []],
-  ])('%j', (change, expected) => {
-    expect(environmentDifferences(H200, { ...H200, ...change })).toEqual(expected);
-  });
+  ])('%j', (change, expected) => expect(environmentDifferences(H200, { ...H200, ...change })).toEqual(expected));
 
   test('another history begins with another GPU, TensorRT major or lock, not with another driver', () => {
     const key = machineKey(H200);

@@ -213,9 +213,7 @@ test.each<[string, GatedMetricId, number[], number[]]>([
   ['a cap that holds the clock down from now on', 'powerBoundPercent', [...ZEROS, 100, 100], [13]],
   ['one sweep is none', 'hostBoundPercent', [...ZEROS, 100, 0, 0], []],
   ['a cell that waited before', 'hostBoundPercent', [33, 0, 0, 0, 100, 100, 100], []],
-])('%s', (_, metric, values, expected) => {
-  expect(alarmed(metric, values)).toEqual(expected);
-});
+])('%s', (_, metric, values, expected) => expect(alarmed(metric, values)).toEqual(expected));
 
 test('the old size again is a recovery, and no news', () => {
   const sizes = [24, 24, 41, 24];

@@ -240,12 +240,10 @@ test('cells that break a limit together are one finding, since the sweep after t
 
 test('an acknowledged value stays the one that later ones are held against', () => {
   const [known = []] = judged([[1, 3, 1]]);
-  const found = limitsOf([[2, 3.1, 1]], known, { accepted: known });
-  expect(briefly(found)).toEqual(['open 1: vit 3']);
+  expect(briefly(limitsOf([[2, 3.1, 1]], known, { accepted: known }))).toEqual(['open 1: vit 3']);
 });
 
 test('a limit that nobody sets any more is over', () => {
   const [known = []] = judged([[1, 3, 1]]);
-  const found = limitsOf([[2, 3, 1]], known, { settings: NO_GATE });
-  expect(briefly(found)).toEqual(['recovered 1: vit 3']);
+  expect(briefly(limitsOf([[2, 3, 1]], known, { settings: NO_GATE }))).toEqual(['recovered 1: vit 3']);
 });

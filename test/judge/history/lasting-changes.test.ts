@@ -58,8 +58,7 @@ test('a sweep asked alone knows what the whole way knew in it for the first time
 
 test('where the cell stayed for some sweeps before, a change has to stay for seven sweeps', () => {
   const visited = stepped(5, 80, 60, 0.05).map((value, sweep) => (sweep >= 30 && sweep < 35 ? value * 1.05 : value));
-  const last = lastingChanges(plainHistory(visited)).find(({ night }) => night === 60);
-  expect(last?.knownAt).toBe(66);
+  expect(lastingChanges(plainHistory(visited)).find(({ night }) => night === 60)?.knownAt).toBe(66);
 });
 
 describe('clocks and builds', () => {
@@ -99,8 +98,7 @@ function segmentSlowly(z: Float64Array, penalty: number): number[] {
       const value = z[from] ?? 0;
       sum += value;
       squares += value * value;
-      const cost = squares - (sum * sum) / (to - from);
-      const total = (best[from] ?? 0) + cost + penalty;
+      const total = (best[from] ?? 0) + (squares - (sum * sum) / (to - from)) + penalty;
       if (to - from < SHORTEST || total >= (best[to] ?? 0)) continue;
       best[to] = total;
       back[to] = from;

@@ -35,15 +35,11 @@ describe.each([
   const histories = packedHistories(set);
   const theirs = prototypeAlarms(answers);
 
-  test('every history is there', () => {
-    expect([histories.length, theirs.size]).toEqual([count, count]);
-  });
+  test('every history is there', () => expect([histories.length, theirs.size]).toEqual([count, count]));
 
   test.each(histories.map((history) => [history.id, history] as const))(
     '%s: the places and margins of the reference',
-    (id, history) => {
-      expect(placesOf(findChangePoints(nightlyValues(history)))).toEqual(close(theirs.get(id) ?? []));
-    },
+    (id, history) => expect(placesOf(findChangePoints(nightlyValues(history)))).toEqual(close(theirs.get(id) ?? [])),
   );
 });
 

@@ -43,9 +43,7 @@ test('pairs stay neighbours in every round, and take turns at coming first', () 
       return order[places[0] ?? 0]?.item;
     });
     expect(new Set(firsts).size).toBe(2);
-    for (const [round, first] of firsts.entries()) {
-      expect(first === firsts[0]).toBe(round % 2 === 0);
-    }
+    for (const [round, first] of firsts.entries()) expect(first === firsts[0]).toBe(round % 2 === 0);
   }
   expect(order.filter(({ item }) => item === 'alone')).toHaveLength(6);
 });
@@ -93,9 +91,7 @@ test('a shard builds its own engine, though all could share one', () => {
   }
 });
 
-test('with time enough all is one shard', () => {
-  expect(shardPlan(SHARDED, 86_400, true).shards).toHaveLength(1);
-});
+test('with time enough all is one shard', () => expect(shardPlan(SHARDED, 86_400, true).shards).toHaveLength(1));
 
 const [A, B, C] = ['GPU-a', 'GPU-b', 'GPU-c'];
 
@@ -115,8 +111,7 @@ describe('cells are shared out among GPUs', () => {
 
   test('each goes where it was measured last, whatever that costs', () => {
     const plan = planOfCells([1, 2, 4, 8].map((batch) => ({ batch, seconds: 10 })));
-    const keys = plan.cells.map(({ cell }) => cell.key);
-    const previous = new Map(keys.map((key) => [key, B]));
+    const previous = new Map(plan.cells.map(({ cell }) => cell.key).map((key) => [key, B]));
     expect(Object.values(assignGpus(plan, [A, B, C], previous))).toEqual([B, B, B, B]);
     // That GPU is not used tonight.
     expect(new Set(Object.values(assignGpus(plan, [A, C], previous)))).toEqual(new Set([A, C]));
@@ -159,8 +154,7 @@ function batchesOf({ cells }: typeof PLAN): number[] {
 
 describe('a plan is fitted to a time', () => {
   test('what was measured longest ago, or never, comes first', () => {
-    const measuredAt = nights(3, 3, 1, 2, null, 3);
-    const fitted = fitBudget(PLAN, 35, { ...BUILT, measuredAt }, 1);
+    const fitted = fitBudget(PLAN, 35, { ...BUILT, measuredAt: nights(3, 3, 1, 2, null, 3) }, 1);
     expect([batchesOf(fitted.plan), fitted.plan.runs.length, fitted.leftOutS]).toEqual([[3, 4, 5], 3, 30]);
   });
 

@@ -129,8 +129,7 @@ test('two bench run, readers, a backup and a merge at once on one store', async 
      WHERE role = 'timed' AND runs.provenance = 'recorded' GROUP BY sweep_id`,
   );
   expect(timed).toEqual([1, 2].map(() => ({ state: 'finished', runs: 10 })));
-  const simulated = `SELECT 1 FROM runs WHERE provenance = 'simulated'`;
-  expect(queryStore(db, simulated)).toHaveLength(500);
+  expect(queryStore(db, `SELECT 1 FROM runs WHERE provenance = 'simulated'`)).toHaveLength(500);
   expect(copies.length).toBeGreaterThan(0);
   for (const copy of copies) {
     expect(queryStore(copy, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);

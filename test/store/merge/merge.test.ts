@@ -139,8 +139,7 @@ describe('the same id', () => {
     );
     const back = await mergeJson(one, two);
     expect([back.code, back.stores[0].updatedSweeps]).toEqual([0, 0]);
-    const on = await mergeJson(two, one);
-    expect(on.stores[0]).toMatchObject({ added: { sweeps: 0, runs: 4 }, updatedSweeps: 1 });
+    expect((await mergeJson(two, one)).stores[0]).toMatchObject({ added: { sweeps: 0, runs: 4 }, updatedSweeps: 1 });
     expect(rowsOf(two)).toEqual(rowsOf(one));
   });
 });
@@ -161,8 +160,7 @@ test('what was pruned: here is not brought back, and there is not asked for', as
   ]);
   expect(queryStore(two, 'SELECT * FROM pruned_runs ORDER BY run_id')).toEqual(pruned);
   const fresh = newStore();
-  const taken = await mergeJson(fresh, two);
-  expect(taken.stores[0].artefacts).toMatchObject({ folders: 21, missing: 0 });
+  expect((await mergeJson(fresh, two)).stores[0].artefacts).toMatchObject({ folders: 21, missing: 0 });
   expect([rowsOf(fresh), (await bench(['db', 'verify', '--db', fresh])).code]).toEqual([rowsOf(two), 0]);
 }, 60_000);
 
@@ -227,8 +225,7 @@ test('SIGKILL at any moment of a merge leaves all of it or nothing, and again br
     const sweeps = queryStore<{ runs: number }>(into, 'SELECT count(*) AS runs FROM runs GROUP BY sweep_id');
     expect([20, 50]).toContain(sweeps.length);
     expect(new Set(sweeps.map(({ runs }) => runs))).toEqual(new Set([100]));
-    const again = await bench(['db', 'merge', two, '--db', into]);
-    expect([again.code, rowsOf(into)]).toEqual([0, expected]);
+    expect([(await bench(['db', 'merge', two, '--db', into])).code, rowsOf(into)]).toEqual([0, expected]);
   }
 }, 240_000);
 

@@ -134,8 +134,7 @@ test('a filter, and a budget, are kept with the sweep', async () => {
   db.$client.close();
   const rebuilt = join(temporaryFolder(), 'bench.sqlite');
   await bench(['import', join(folder, 'artefacts'), '--db', rebuilt]);
-  const again = openStore(rebuilt, join(ROOT, 'migrations')).db;
-  expect(matrixCellsOf(again, filtered).leftOut?.size).toBe(2);
+  expect(matrixCellsOf(openStore(rebuilt, join(ROOT, 'migrations')).db, filtered).leftOut?.size).toBe(2);
 });
 
 const ID = 'a'.repeat(32);

@@ -16,8 +16,7 @@ function tile(cell: Cell, number: string, sign = '░'): Tile {
 
 test('a heat map: of any two axes: the others are in the title, and an unknown one names those that there are', () => {
   const cells = [1, 2, 10].map((streams) => choiceCell('fp16', 8, { streams, axisFlags: { 'env.MODE': 'a' } }));
-  const other = choiceCell('fp16', 8, { axisFlags: {} });
-  const tiles = [...cells, other].map((cell) => tile(cell, '1'));
+  const tiles = [...cells, choiceCell('fp16', 8, { axisFlags: {} })].map((cell) => tile(cell, '1'));
   expect(heatMaps(tiles, PLAIN, mapAxes('env.MODE,streams', tiles))).toEqual([
     'vit fp16 8x3x224x224 graph transfers',
     '            streams 1  streams 2  streams 10',

@@ -62,9 +62,7 @@ describe('where a remote can be read', () => {
     ['git@bitbucket.org:acme/bench.git', 'bitbucket', 'https://bitbucket.org/acme/bench'],
     // Without user and password.
     ['https://me:ghp_secret@github.com/acme/bench.git', 'github', 'https://github.com/acme/bench'],
-  ] as const)('%s', (remote, kind, url) => {
-    expect(forgeOf(remote)).toEqual({ kind, url });
-  });
+  ] as const)('%s', (remote, kind, url) => expect(forgeOf(remote)).toEqual({ kind, url }));
 
   test.each([
     'git@notgithub.com:acme/bench.git',
@@ -75,9 +73,7 @@ describe('where a remote can be read', () => {
     'javascript:alert(1)//github.com/a/b',
     '../bench',
     '',
-  ])('no link for %j', (remote) => {
-    expect(forgeOf(remote)).toBeNull();
-  });
+  ])('no link for %j', (remote) => expect(forgeOf(remote)).toBeNull());
 });
 
 describe('links', () => {

@@ -106,8 +106,7 @@ describe('processes that others ended', () => {
 
   test('what a log hides from a terminal becomes visible', () => {
     const stderr = 'Traceback\nValueError: \u001b[31mred\u001b[0m\n';
-    const process = { exitCode: 1, signal: null, timedOut: false };
-    const result = judgeConversion({ stdout: '', stderr }, process, facts);
+    const result = judgeConversion({ stdout: '', stderr }, { exitCode: 1, signal: null, timedOut: false }, facts);
     expect(result.kind === 'failed' ? result.problem : '').toBe('it ended with: ValueError: \\u001b[31mred\\u001b[0m');
   });
 });

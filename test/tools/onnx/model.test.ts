@@ -18,8 +18,7 @@ describe('facts of a model', () => {
     const relu = node('Relu', ['input'], 'output');
     const output = valueInfo(12, 'output', ['batch', 3]);
     const whole = readModel(sourceOf(toBytes(model(17, ...input, ...relu, ...output))));
-    const cut = [...model(17, ...input), ...bytesField(7, ...relu, ...output)];
-    expect(readModel(sourceOf(toBytes(cut)))).toEqual(whole);
+    expect(readModel(sourceOf(toBytes([...model(17, ...input), ...bytesField(7, ...relu, ...output)])))).toEqual(whole);
     expect(whole).toMatchObject({ inputs: [{ name: 'input' }], outputs: [{ name: 'output' }], nodes: 1 });
   });
 
@@ -149,9 +148,7 @@ describe('what is no ONNX model', () => {
       'version https://git-lfs.github.com/spec/v1\noid sha256:0',
       'a Git LFS pointer, not the model itself: run git lfs pull',
     ],
-  ])('%s', (_, text, problem) => {
-    expect(problemOf(new TextEncoder().encode(text))).toBe(problem);
-  });
+  ])('%s', (_, text, problem) => expect(problemOf(new TextEncoder().encode(text))).toBe(problem));
 
   test('another protobuf message', () => {
     expect(problemOf(toBytes(numberField(1, 8)))).toBe('no ONNX model: it has no graph');
@@ -193,8 +190,7 @@ describe('a damaged model', () => {
   test('lengths beyond the file, up to the largest that can be written', () => {
     const huge = new Uint8Array([0x3a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 1, 2]);
     expect(problemOf(huge)).toMatch(/^byte 0: a field of 9\d+ bytes where 2 are left/);
-    const endless = new Uint8Array(30).fill(0xff);
-    expect(problemOf(endless)).toBe('byte 0: no field of a protobuf message');
+    expect(problemOf(new Uint8Array(30).fill(0xff))).toBe('byte 0: no field of a protobuf message');
   });
 
   test('graphs inside of graphs, deeper than anyone builds them', () => {

@@ -38,17 +38,13 @@ test.each([
   ['Welcome!\n17;sim\n\n', { jobId: '17', cluster: 'sim' }],
   ['Submitted batch job 17\n', null],
   ['', null],
-])('sbatch --parsable printed %j', (text, job) => {
-  expect(parseJobId(text)).toEqual(job);
-});
+])('sbatch --parsable printed %j', (text, job) => expect(parseJobId(text)).toEqual(job));
 
 test.each([
   ['sbatch: error: Batch job submission failed: Socket timed out on send/recv operation', 'passing'],
   ['sbatch: error: QOSMaxSubmitJobPerUserLimit', 'passing'],
   ['sbatch: error: invalid partition specified: nope', 'final'],
-])('%s', (text, refusal) => {
-  expect(refusalOf(text)).toBe(refusal);
-});
+])('%s', (text, refusal) => expect(refusalOf(text)).toBe(refusal));
 
 describe('the arguments of sbatch', () => {
   const task = {

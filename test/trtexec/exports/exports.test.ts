@@ -130,9 +130,7 @@ test("the guide's event: 20884.6 us over 100 runs are 0.2088 ms a run", () => {
 test.each([
   ['a list', (event: string) => `[${event}, {"ph": "M", "name": "thread_name"}]`],
   ['under traceEvents', (event: string) => `{"traceEvents": [${event}]}`],
-])('%s', (_name, wrap) => {
-  expect(parseTraceEvents(wrap(LISTING), 100).layers).toHaveLength(1);
-});
+])('%s', (_name, wrap) => expect(parseTraceEvents(wrap(LISTING), 100).layers).toHaveLength(1));
 
 const onGpu = (name: string, dur: number, args: object, cat = 'kernel') => ({ ph: 'X', cat, name, dur, args });
 const called = (cat: string, name: string, args: object) => ({ ph: 'X', cat, name, dur: 5, args });
@@ -167,9 +165,7 @@ test.each([
   ['[]', 'no complete event ("ph": "X") in it'],
   ['[{"ph": "X"', 'not JSON: is it cut off?'],
   ['{"traceEvents": 1}', 'no list of trace events'],
-])('%s is refused', (text, problem) => {
-  expect(() => parseTraceEvents(text, 1)).toThrow(problem);
-});
+])('%s is refused', (text, problem) => expect(() => parseTraceEvents(text, 1)).toThrow(problem));
 
 const ROW_KEYS = ['startEnqMs', 'endEnqMs', 'h2dMs', 'computeMs', 'd2hMs', 'latencyMs'];
 
@@ -185,15 +181,12 @@ describe('a recorded file', () => {
   test('gives the same doubles as JSON.parse, every one', () => {
     const { count, columns } = parseTimes(bytes);
     expect(count).toBe(rows.length);
-    for (const [name, values] of Object.entries(columns)) {
-      expect([...values]).toEqual(rows.map((row) => row[name]));
-    }
+    for (const [name, values] of Object.entries(columns)) expect([...values]).toEqual(rows.map((row) => row[name]));
     expect(Object.keys(columns)).toHaveLength(12);
   });
 
   test.each([1, 13, 4096])('in chunks of %i bytes too', (size) => {
-    const short = bytes.subarray(0, bytes.indexOf('\n, {', 4000));
-    const whole = Buffer.concat([short, Buffer.from('\n]\n')]);
+    const whole = Buffer.concat([bytes.subarray(0, bytes.indexOf('\n, {', 4000)), Buffer.from('\n]\n')]);
     const reader = new TimesReader();
     for (let at = 0; at < whole.length; at += size) reader.push(whole.subarray(at, at + size));
     expect(reader.end()).toEqual(parseTimes(whole));
@@ -233,8 +226,7 @@ test('any numbers that trtexec can print come back exactly', () => {
   const number = fc.double({ min: 1e-6, max: 1e7, noNaN: true }).map((value) => String(Number(value.toPrecision(6))));
   fc.assert(
     fc.property(fc.array(fc.array(number, { minLength: 6, maxLength: 6 }), { minLength: 1 }), (rows) => {
-      const { columns } = parseTimes(file(rows));
-      expect([...(columns.computeMs ?? [])]).toEqual(rows.map((row) => Number(row[3])));
+      expect([...(parseTimes(file(rows)).columns.computeMs ?? [])]).toEqual(rows.map((row) => Number(row[3])));
     }),
   );
 });

@@ -104,8 +104,7 @@ describe('bench check', () => {
     const reported: number[] = [];
     const without: number[] = [];
     for (let night = 30; night < 42; night += 1) {
-      const args = ['check', '--as-of', sweepOfNight(night), '--json', '--db', db];
-      const { stdout } = await bench(args, { cwd: folder });
+      const { stdout } = await bench(['check', '--as-of', sweepOfNight(night), '--json', '--db', db], { cwd: folder });
       const output: Checked = JSON.parse(stdout);
       const { alarms, failed } = reportOf(output);
       if (alarms.length > 0) reported.push(night);
@@ -121,11 +120,9 @@ describe('bench check', () => {
 });
 
 test('people see it: sweeps and runs', async () => {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
+  const db = join(temporaryFolder(), 'bench.sqlite');
   await bench(['import', join(FIXTURES, 'cpu-contended'), '--db', db]);
-  const { stdout: sweeps } = await bench(['ls', 'sweeps', '--json', '--db', db]);
-  const [{ sweepId, flagged }] = JSON.parse(sweeps).sweeps;
+  const [{ sweepId, flagged }] = JSON.parse((await bench(['ls', 'sweeps', '--json', '--db', db])).stdout).sweeps;
   expect(flagged).toBe(4);
   const { stdout: sweep } = await bench(['show', sweepId, '--db', db], { env: { COLUMNS: '160' } });
   expect(sweep).toMatch(/host-bound \(4 runs, one of them\): GPU idle \d+ % of the time/);
@@ -193,8 +190,7 @@ describe('bench run, when something disturbs a run', () => {
     while (runsIfThere(db) < 5) await sleep(30);
     child.kill('SIGKILL');
     await ended;
-    const resumed = await bench(['run', '--resume', '--db', db], { env });
-    expect(resumed.code).toBe(0);
+    expect((await bench(['run', '--resume', '--db', db], { env })).code).toBe(0);
     const made = runs().map(({ repeat, outcome }) => `${repeat} ${outcome}`);
     expect(made).toEqual(['1 unfit', '2 unfit', '3 measured', '4 measured']);
   }, 30_000);

@@ -25,9 +25,7 @@ const wobble = (query: number): number => 1 + 0.02 * ((query * 0.618_033_988_749
 const series = (count: number, of: (query: number) => number): number[] =>
   Array.from({ length: count }, (_, query) => of(query) * wobble(query));
 
-test('a quiet run has no flag', () => {
-  expect(flagsOf(series(500, () => 1))).toEqual([]);
-});
+test('a quiet run has no flag', () => expect(flagsOf(series(500, () => 1))).toEqual([]));
 
 test('AT-21: 500 queries a second of 1 ms each, enqueued in 1.9 ms', () => {
   const options = ['Inference Streams: 1', 'CUDA Graph: Disabled'];
@@ -105,8 +103,10 @@ test.each([
   ['the same gap after every query belongs to the cell', () => 0.8, []],
 ])('%s', (_, gapMs, expected) => {
   const quiet = series(500, () => 1);
-  const gaps = quiet.map((_ms, query) => gapMs(query));
-  const times = queriesOf(quiet, gaps);
+  const times = queriesOf(
+    quiet,
+    quiet.map((_ms, query) => gapMs(query)),
+  );
   expect(named(findFlags(factsOf(syntheticLog({ throughputQps: 550 }), times)))).toEqual(expected);
 });
 
@@ -150,8 +150,7 @@ describe('heat', () => {
     const late = { smClockMhz: 1200, smClockMinMhz: 1200, temperatureMaxC: 85 };
     expect(judged(late).outcome.kind).toBe('measured');
     expect(judged(late, { maxSmClockMhz: 1590 }).outcome).toMatchObject({ reason: 'throttled' });
-    const locked = { maxSmClockMhz: 1590, clockPolicy: 'locked 1200 MHz' };
-    expect(judged(late, locked).outcome.kind).toBe('measured');
+    expect(judged(late, { maxSmClockMhz: 1590, clockPolicy: 'locked 1200 MHz' }).outcome.kind).toBe('measured');
   });
 
   test('the same step in the cold is none, and heat without a step neither', () => {
@@ -272,11 +271,8 @@ test.each([
   'listing-16-torch-fp16-b256.txt',
   'listing-17-torch-fp8-b256.txt',
   'listing-20-torch-fp8-graph.txt',
-])('none in %s', (name) => {
-  expect(flagOf(listing(name))).toBeNull();
-});
+])('none in %s', (name) => expect(flagOf(listing(name))).toBeNull());
 
 test('of many runs more than one may lie above p99', () => {
-  const text = listing('listing-19-torch-fp16-graph.txt').replace('100 runs', '1000 runs');
-  expect(flagOf(text)).toBeNull();
+  expect(flagOf(listing('listing-19-torch-fp16-graph.txt').replace('100 runs', '1000 runs'))).toBeNull();
 });

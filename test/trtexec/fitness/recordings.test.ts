@@ -21,8 +21,7 @@ interface FlaggedRun {
 }
 
 async function runsIn(folder: string): Promise<FlaggedRun[]> {
-  const sources = await discoverRuns(folder);
-  const runs = await Promise.all(sources.map(({ path }) => readRunFolder(path)));
+  const runs = await Promise.all((await discoverRuns(folder)).map(({ path }) => readRunFolder(path)));
   return runs
     .flat()
     .map(({ path, outcome, flags }) => ({ path, outcome: `${outcome.kind}:${outcomeReason(outcome)}`, flags }));
@@ -56,11 +55,8 @@ test('of the formats only what is so: tiny networks are bound by their launches 
   const bound = runs.filter(({ flags }) => flags.some(({ id }) => id === 'hostBound'));
   const hinted = await Promise.all(bound.map(({ path }) => readRunFolder(path)));
   // trtexec says so too.
-  for (const [run] of hinted) {
-    expect(run?.log.hints.map(({ id }) => id)).toContain('enqueue_bound');
-  }
-  const sleeping = runs.find(({ path }) => path.endsWith('sleep-idle'));
-  expect(sleeping?.flags).toEqual([]);
+  for (const [run] of hinted) expect(run?.log.hints.map(({ id }) => id)).toContain('enqueue_bound');
+  expect(runs.find(({ path }) => path.endsWith('sleep-idle'))?.flags).toEqual([]);
 });
 
 const SETS = join(ROOT, 'recordings');
@@ -86,8 +82,7 @@ const sharing = (flags: readonly RunFlag[]): string | null =>
     .join(', ') || null;
 
 test.each(RECORDINGS)('%s: %s', async (_, folder, atLeast, expected) => {
-  const sources = await discoverRuns(folder);
-  const runs = (await Promise.all(sources.map(({ path }) => readRunFolder(path)))).flat();
+  const runs = (await Promise.all((await discoverRuns(folder)).map(({ path }) => readRunFolder(path)))).flat();
   expect(runs.length).toBeGreaterThanOrEqual(atLeast);
   const name = (path: string): string => path.split(sep).slice(-2).join('/');
   expect(runs.map(({ path, flags }) => [name(path), sharing(flags)])).toEqual(
@@ -122,8 +117,7 @@ test('without the single queries their summary tells the host from another proce
     },
   };
   // The host keeps the GPU busy otherwise, or it would be bound by it.
-  const derived = { ...derive(log, null), gpuBusy: 0.97 };
-  const facts = { derived, times: null, telemetry: null, machine: {} };
+  const facts = { derived: { ...derive(log, null), gpuBusy: 0.97 }, times: null, telemetry: null, machine: {} };
   expect(sharing(findFlags({ ...facts, log }))).toBe('hostJitter explained');
 });
 
@@ -155,15 +149,12 @@ describe('limits', () => {
     ['one in 200 is little where nobody was seen', run(200, false, NO_GRAPH), null],
     ['and enough where somebody was', run(200, false, NO_GRAPH, true), 'contended widened'],
     ['one in 1,000 is not', run(1000, false, NO_GRAPH, true), 'contended explained'],
-  ])('%s', (_, found, expected) => {
-    expect(found).toBe(expected);
-  });
+  ])('%s', (_, found, expected) => expect(found).toBe(expected));
 });
 
 /** The names of the runs in a folder by what they are bound by. */
 async function boundsIn(folder: string, isWanted: (name: string) => boolean = () => true) {
-  const sources = await discoverRuns(folder);
-  const runs = (await Promise.all(sources.map(({ path }) => readRunFolder(path)))).flat();
+  const runs = (await Promise.all((await discoverRuns(folder)).map(({ path }) => readRunFolder(path)))).flat();
   const labelled = runs.map(({ derived, path }) => ({
     by: String(derived.boundBy),
     name: path.slice(folder.length + 1),

@@ -96,8 +96,7 @@ describe('an excerpt', () => {
   });
 
   test('without total or mean nobody can tell queries from images', () => {
-    const noMean = JETSON.replace(/.*mean: 4.34033 ms\n/, '');
-    expect(outcomeOf(parse(noMean))).toBe('unfit excerpt');
+    expect(outcomeOf(parse(JETSON.replace(/.*mean: 4.34033 ms\n/, '')))).toBe('unfit excerpt');
     const run = parse(without(JETSON, 'total compute time'));
     expect([outcomeOf(run), run.excerpt]).toMatchObject(['unfit excerpt', { latencyMs: { median: 4.44601 } }]);
     // Nor whether there were any images, where the line that says the batch is lost, too.

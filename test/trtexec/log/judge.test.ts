@@ -83,8 +83,7 @@ ${P} [I] Engine built in 3.5 sec.
 ${P} [I] Skipped inference phase since --skipInference is added.`);
   const exited = { ...UNKNOWN_PROCESS, exitCode: 0 };
   expect(judge(log, { process: exited })).toBe('failed:buildFailedSilently');
-  const quiet = log.replace(`${P} [E] Error[2]: no tactic\n`, '');
-  expect(judge(quiet, { process: exited })).toBe('unfit:engineEmpty');
+  expect(judge(log.replace(`${P} [E] Error[2]: no tactic\n`, ''), { process: exited })).toBe('unfit:engineEmpty');
 });
 
 test('a graph that could not be captured is not a measurement of a graph', () => {
@@ -111,8 +110,7 @@ test('too few queries, too little warm-up', () => {
   const limits = { minQueries: 61, minWarmUpQueries: 10 };
   expect(judge(few, { limits })).toBe('unfit:tooFewQueries');
   expect(judge(few, { limits: { ...limits, minQueries: 60 } })).toBe('measured:null');
-  const cold = passed(`${P} [I] Warmup completed 3 queries over 200 ms`, SUMMARY);
-  expect(judge(cold)).toBe('unfit:notWarmedUp');
+  expect(judge(passed(`${P} [I] Warmup completed 3 queries over 200 ms`, SUMMARY))).toBe('unfit:notWarmedUp');
 });
 
 test('a slow model with few warm-up queries is warm when its first queries are no slower', () => {

@@ -64,8 +64,7 @@ test('several streams capture several graphs', () => {
 });
 
 test('two runs in one log are two runs with their own numbers and places', () => {
-  const log = readFixture('formats/two-runs-one-log/stdout.log.br');
-  const { runs } = parseTrtexecLog(log);
+  const { runs } = parseTrtexecLog(readFixture('formats/two-runs-one-log/stdout.log.br'));
   expect(runs.map(({ firstLine, lastLine }) => [firstLine, lastLine])).toEqual([
     [1, 498],
     [499, 994],
@@ -292,8 +291,7 @@ function withoutMarkers(log: string): string {
 
 describe('what else stands in a log', () => {
   test('what a script said before its run is no run, and no cause of it', () => {
-    const noise = 'error: could not open file x\nls: cannot access y: No space left on device\n';
-    const run = onlyRun(noise + WHOLE);
+    const run = onlyRun('error: could not open file x\nls: cannot access y: No space left on device\n' + WHOLE);
     expect([run.failures, run.measurement]).toEqual([[], onlyRun(WHOLE).measurement]);
   });
 
@@ -311,13 +309,11 @@ describe('what else stands in a log', () => {
   });
 
   test('a script that quotes a marker does not end the run', () => {
-    const trace = `+ grep -q '&&&& PASSED TensorRT.trtexec' out.log\n`;
-    expect(onlyRun(ENDLESS + trace).closingMarker).toBeNull();
+    expect(onlyRun(ENDLESS + `+ grep -q '&&&& PASSED TensorRT.trtexec' out.log\n`).closingMarker).toBeNull();
   });
 
   test('a last line without a line feed is read before stderr', () => {
-    const start = WHOLE.slice(0, WHOLE.indexOf('\n'));
-    const { runs } = parseTrtexecLog(start, '[11/21/2026-07:33:53] [E] no\n');
+    const { runs } = parseTrtexecLog(WHOLE.slice(0, WHOLE.indexOf('\n')), '[11/21/2026-07:33:53] [E] no\n');
     expect(runs.map(({ errors }) => errors.length)).toEqual([1]);
   });
 });
