@@ -143,11 +143,7 @@ describe.each(DOCUMENTS)('%s', (name) => {
   );
 });
 
-async function run(
-  { command, output }: Step,
-  checkout: ReturnType<typeof makeCheckout>,
-  seen: Map<string, string>,
-): Promise<string[]> {
+async function run({ command, output }: Step, checkout: ReturnType<typeof makeCheckout>, seen: Map<string, string>) {
   const { cwd, env } = checkout;
   const [program, ...args] = wordsOf(command);
   if (program === 'git') return linesOf(git(cwd, args), cwd, seen);

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { describe, expect, test } from 'vitest';
 
-import { bench, benchProcess, finished, startBench, temporaryFolder } from '../support/bench.ts';
+import { bench, benchProcess, finished, startBench, temporaryFolder, temporaryStore } from '../support/bench.ts';
 import { endingsBeside, enginesBeside, startsWith } from '../support/engine-folder.ts';
 import { FakeGpu } from '../support/fake-gpu.ts';
 import { queryStore } from '../support/store-dump.ts';
@@ -18,8 +18,7 @@ interface Place {
 }
 
 function place(more: readonly string[] = []): Place {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
+  const { folder, db } = temporaryStore();
   const args = ['run', stubMatrix(folder, more), '--trtexec', STUB, '--db', db, '--no-telemetry'];
   return { db, journal: join(folder, 'journal'), args };
 }

@@ -4,7 +4,7 @@ import { zstdDecompressSync } from 'node:zlib';
 
 import { describe, expect, test } from 'vitest';
 
-import { bench, startBench, temporaryFolder } from '../support/bench.ts';
+import { bench, startBench, temporaryFolder, temporaryStore } from '../support/bench.ts';
 import { type SmiOnPath, type StubSmi, stubSmi } from '../support/nvidia-smi.ts';
 import { isGone, untilGone, writtenPids } from '../support/processes.ts';
 import { queryStore } from '../support/store-dump.ts';
@@ -26,8 +26,7 @@ async function sweep(
   args: readonly string[] = [],
   env: Readonly<Record<string, string>> = {},
 ): Promise<Swept> {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
+  const { folder, db } = temporaryStore();
   const smi = 'starts' in behaviour ? behaviour : stubSmi(behaviour);
   const all = ['run', stubMatrix(folder, ['repeats: 1']), '--trtexec', STUB, '--db', db, ...args];
   const { code, stderr } = await bench(all, { env: { ...smi.env, ...env } });
@@ -178,8 +177,7 @@ function samplersOf(smi: ReturnType<typeof stubSmi>) {
 describe('nvidia-smi beside the runs', () => {
   /** Until the sampler has started beside a run that hangs. */
   async function hanging(args: readonly string[] = []) {
-    const folder = temporaryFolder();
-    const db = join(folder, 'bench.sqlite');
+    const { folder, db } = temporaryStore();
     const smi = stubSmi();
     const pids = join(folder, 'pids.txt');
     const matrix = stubMatrix(folder, ['repeats: 1']);
@@ -216,8 +214,7 @@ function someLibrary(): string {
 }
 
 test('the experiment telemetry measures with nvidia-smi and without, in turns', async () => {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
+  const { folder, db } = temporaryStore();
   const args = ['ab', stubMatrix(folder), '--experiment', 'telemetry', '--filter', 'batch=8', '--repeats', '2'];
   const { stdout } = await bench([...args, '--trtexec', STUB, '--db', db], {
     env: { ...stubSmi({}).env, ...LONG_ENOUGH },

@@ -35,12 +35,7 @@ function planFor(version: string, text: string): Plan {
 }
 
 /** The key of an engine on a machine whose facts are fixed. */
-function engineKey(
-  build: PlannedBuild,
-  tensorrt: string,
-  environment: Partial<Environment>,
-  modelSha256: string,
-): Promise<string> {
+function engineKey(build: PlannedBuild, tensorrt: string, environment: Partial<Environment>, modelSha256: string) {
   return engineKeyOf({ environment, plan: { tensorrt }, program: { env: {}, recordings: null } }, build, modelSha256);
 }
 

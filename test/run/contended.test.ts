@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import type { UnfitReason } from '../../src/records/outcome.ts';
 import type { RunFlag } from '../../src/records/run-flag.ts';
 import { UnfitRounds } from '../../src/run/unfit-rounds.ts';
-import { bench, temporaryFolder } from '../support/bench.ts';
+import { bench, temporaryFolder, temporaryStore } from '../support/bench.ts';
 import { OUTPUTS } from '../support/outputs.ts';
 import { normals, simulatedCells, simulateNights } from '../support/simulated-store.ts';
 import { queryStore } from '../support/store-dump.ts';
@@ -122,8 +122,7 @@ test.each([
 ])('%s', (_, cells, runs, after) => expect(stopsAfter(cells, runs)).toBe(after));
 
 test('a sweep on a GPU that something else uses stops after its first round, and goes on when it is free', async () => {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
+  const { folder, db } = temporaryStore();
   const matrix = batchMatrix(folder, [1, 2, 3, 4, 5], ['repeats: 3']);
   const env = { STUB_JOURNAL: join(folder, 'journal') };
   const until = (runs: number) => ({

@@ -14,7 +14,7 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { bench, finished, sharedFolder, startBench, temporaryFolder } from '../support/bench.ts';
+import { bench, finished, sharedFolder, startBench, temporaryStore } from '../support/bench.ts';
 import { storeIn } from '../support/made-stores.ts';
 import { dumpStore, queryStore } from '../support/store-dump.ts';
 import { batchMatrix, TROUBLED, troubleEnv } from '../support/trouble.ts';
@@ -29,8 +29,7 @@ interface Night {
 
 /** Six runs of three cells. */
 function night(): Night {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
+  const { folder, db } = temporaryStore();
   const matrix = batchMatrix(folder, [1, 2, 3], ['repeats: 2', 'profile: false']);
   const gate = join(folder, 'go-on');
   const env = { ...troubleEnv(folder, [{ when: '--loadEngine', does: 'waitsForFile', times: 1 }]), TROUBLE_GATE: gate };

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { expect, test } from 'vitest';
 
-import { bench, finished, type Finished, startBench, temporaryFolder } from '../support/bench.ts';
+import { bench, finished, type Finished, startBench, temporaryFolder, temporaryStore } from '../support/bench.ts';
 import { GpuMachine } from '../support/gpu-machine.ts';
 import { model, toBytes, valueInfo } from '../support/onnx-writer.ts';
 import { untilGone, writtenPids } from '../support/processes.ts';
@@ -33,8 +33,7 @@ test('Ctrl-C: ends the running process with its children, keeps what is done, an
 }, 60_000);
 
 test('two processes cannot measure the same sweep at once', async () => {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
+  const { folder, db } = temporaryStore();
   const matrix = stubMatrix(folder, ['repeats: 4']);
   const journal = join(folder, 'journal');
   const first = startBench(['run', matrix, '--trtexec', STUB, '--db', db], {
@@ -51,8 +50,7 @@ test('two processes cannot measure the same sweep at once', async () => {
 }, 60_000);
 
 test('--resume of a matrix that was never interrupted, and of one by its name', async () => {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
+  const { folder, db } = temporaryStore();
   await bench(['run', 'matrices/quickstart-pair.yaml', '--db', db]);
   const { code, stderr } = await bench(['run', 'matrices/quickstart-pair.yaml', '--resume', '--db', db]);
   expect([code, stderr]).toEqual([0, 'nothing to resume: no sweep was interrupted\n']);
@@ -64,8 +62,7 @@ test('--resume of a matrix that was never interrupted, and of one by its name', 
 });
 
 test('two SIGTERM at once are one: it ends in order', async () => {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
+  const { folder, db } = temporaryStore();
   const journal = join(folder, 'journal');
   const matrix = stubMatrix(folder, ['repeats: 8']);
   const child = startBench(['run', matrix, '--trtexec', STUB, '--db', db], {

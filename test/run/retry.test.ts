@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { missingLibrary } from '../../src/trtexec/failures.ts';
-import { bench, finished, startBench, temporaryFolder } from '../support/bench.ts';
+import { bench, finished, startBench, temporaryStore } from '../support/bench.ts';
 import { stubSmi } from '../support/nvidia-smi.ts';
 import { queryStore } from '../support/store-dump.ts';
 import { batchMatrix, type Trouble, TROUBLED, troubleEnv } from '../support/trouble.ts';
@@ -28,8 +28,7 @@ async function sweep(
   more: readonly string[] = [QUICK],
   env: Readonly<Record<string, string>> = {},
 ) {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
+  const { folder, db } = temporaryStore();
   const args = ['run', batchMatrix(folder, [1], ['repeats: 1', ...more]), '--trtexec', TROUBLED, '--db', db];
   return { ...(await bench(args, { env: { ...troubleEnv(folder, troubles), ...env } })), db, folder };
 }
@@ -93,8 +92,7 @@ describe('what can pass is tried again', { timeout: 180_000 }, () => {
 });
 
 test('not tried again: after Ctrl-C in the pause, which ends it at once; --resume starts anew', async () => {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
+  const { folder, db } = temporaryStore();
   const matrix = batchMatrix(folder, [1], ['repeats: 1', 'retries: {waitS: 3600}']);
   const env = troubleEnv(folder, [{ when: '--loadEngine', does: 'busy', times: 1 }]);
   const child = startBench(['run', matrix, '--trtexec', TROUBLED, '--db', db], { env });
@@ -117,8 +115,7 @@ test('not tried again: after Ctrl-C in the pause, which ends it at once; --resum
 });
 
 async function sweepOfFailuresShown(troubles: readonly Trouble[], batches: readonly number[] = [1]) {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
+  const { folder, db } = temporaryStore();
   const matrix = batchMatrix(folder, batches, ['repeats: 1', 'retries: {times: 1, waitS: 3600}']);
   const args = ['run', matrix, '--profile', '--trtexec', TROUBLED, '--db', db];
   const result = await bench(args, { env: troubleEnv(folder, troubles) });

@@ -142,6 +142,12 @@ export function temporaryFolder(): string {
   return folder;
 }
 
+/** Such a folder, and the path of a store in it that nobody has made yet. */
+export function temporaryStore(): { folder: string; db: string } {
+  const folder = temporaryFolder();
+  return { folder, db: join(folder, 'bench.sqlite') };
+}
+
 /** The same for several tests of a file: gone when all of them are over. To be called in `beforeAll`. */
 export function sharedFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'bench-test-'));

@@ -77,10 +77,7 @@ describe('output on terminals and in pipes', () => {
   });
 
   /** Runs bench with one of its outputs closed by its reader after the first bytes. */
-  async function withoutReader(
-    stream: 'stdout' | 'stderr',
-    args: readonly string[],
-  ): Promise<{ code: number | null; stderr: string }> {
+  async function withoutReader(stream: 'stdout' | 'stderr', args: readonly string[]) {
     const child = spawn(process.execPath, [join(ROOT, 'bin', 'bench.js'), ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });

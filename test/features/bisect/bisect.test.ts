@@ -23,10 +23,7 @@ const BUILD = ['--', './build.sh'];
 
 type Variables = Readonly<Record<string, string>>;
 
-function history(
-  sources: readonly string[],
-  folder = temporaryFolder(),
-): { repository: Repository; commits: string[] } {
+function history(sources: readonly string[], folder = temporaryFolder()) {
   const repository = new Repository(folder);
   return { repository, commits: makeHistory(repository, sources) };
 }

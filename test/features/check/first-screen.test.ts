@@ -3,7 +3,7 @@ import { join, dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 import { expect, test, beforeAll, describe } from 'vitest';
-import { bench, temporaryFolder, sharedFolder, benchProcess, ROOT } from '../../support/bench.ts';
+import { bench, temporaryFolder, sharedFolder, benchProcess, ROOT, temporaryStore } from '../../support/bench.ts';
 import { normals, simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
 import { OUTPUTS, jsonOf } from '../../support/outputs.ts';
 import { STUB } from '../../support/stub.ts';
@@ -49,8 +49,7 @@ test('several series: a line for each, the worst first, then that one in full', 
 }, 60_000);
 
 test('an open finding: since which commit, and what to type; check and trend give it the same size', async () => {
-  const cwd = temporaryFolder();
-  const db = join(cwd, 'bench.sqlite');
+  const { folder: cwd, db } = temporaryStore();
   const normal = normals(3);
   const story = {
     cells: simulatedCells(6),
@@ -87,8 +86,7 @@ test('an open finding: since which commit, and what to type; check and trend giv
 const BATCHES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
 
 test('a filtered run adds to its cell, and the others keep their newest values in every output', async () => {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
+  const { folder, db } = temporaryStore();
   const matrix = batchMatrix(folder, BATCHES, ['repeats: 1']);
   const run = (...args: string[]) =>
     bench(['run', matrix, '--trtexec', STUB, '--db', db, '--no-telemetry', ...args], { cwd: folder });

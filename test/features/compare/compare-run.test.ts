@@ -37,11 +37,7 @@ function run({ folder }: Repository, args: readonly string[], env: Readonly<Reco
   return bench(['compare', ...placed], { cwd: folder, env });
 }
 
-async function compared(
-  repository: Repository,
-  args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
-): Promise<{ code: number | null; json: Comparison; stderr: string }> {
+async function compared(repository: Repository, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const { code, stdout, stderr } = await run(repository, [...args, '--json'], env);
   expect([stdout === '' ? stderr : '']).toEqual(['']);
   return { code, json: OUTPUTS.compare.parse(JSON.parse(stdout)), stderr };

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { bench, temporaryFolder } from '../../support/bench.ts';
+import { bench, temporaryFolder, temporaryStore } from '../../support/bench.ts';
 import { readFixture } from '../../support/recordings.ts';
 import { queryStore } from '../../support/store-dump.ts';
 
@@ -65,8 +65,7 @@ const IN_ORDER = { code: 1, check: 'night12', firstBad: 'night10', asOf: 'night0
 
 describe('the date of an imported log without run.json', () => {
   test('is that of its lines: a step of +216 % on night 10 of 12 is found, whatever the order of import', async () => {
-    const folder = temporaryFolder();
-    const db = join(folder, 'bench.sqlite');
+    const { folder, db } = temporaryStore();
     const paths = writeNights(folder, ({ kind, number, stamp }) => logOf(kind, number, stamp));
     const scrambled = paths.toSorted((a, b) => (a.at(-1) ?? '').localeCompare(b.at(-1) ?? ''));
     const taken = await bench(['import', ...scrambled, ...VIT, '--db', db]);
@@ -76,8 +75,7 @@ describe('the date of an imported log without run.json', () => {
   });
 
   test('without any, the order of import counts, and check and compare say so', async () => {
-    const folder = temporaryFolder();
-    const db = join(folder, 'bench.sqlite');
+    const { folder, db } = temporaryStore();
     const paths = writeNights(folder, ({ kind, number }) => {
       return `${/GPU Compute Time: .*median = ([\d.]+)/.exec(logOf(kind, number, null))?.[1]}\n`;
     });
@@ -92,8 +90,7 @@ describe('the date of an imported log without run.json', () => {
   });
 
   test('equal stamps are kept in the order of import, also when the store is rebuilt from artefacts', async () => {
-    const folder = temporaryFolder();
-    const db = join(folder, 'bench.sqlite');
+    const { folder, db } = temporaryStore();
     const folders = ['c', 'a', 'b'];
     for (const [index, name] of folders.entries()) {
       mkdirSync(join(folder, name));

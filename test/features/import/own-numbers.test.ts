@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { bench, sharedFolder, temporaryFolder } from '../../support/bench.ts';
+import { bench, sharedFolder, temporaryFolder, temporaryStore } from '../../support/bench.ts';
 import { queryStore } from '../../support/store-dump.ts';
 
 const VIT = ['--model', 'vit', '--precision', 'fp16', '--shapes', 'input:8x3x224x224'];
@@ -69,8 +69,7 @@ describe('numbers of an application beside those of trtexec', () => {
   });
 
   test('the same bare numbers are other runs where another number, cell or sweep is said', async () => {
-    const own = temporaryFolder();
-    const store = join(own, 'bench.sqlite');
+    const { folder: own, db: store } = temporaryStore();
     const both = join(own, 'both.json');
     const alone = join(own, 'alone.txt');
     writeFileSync(both, '{"e2e_ms": 20, "decode.p99_ms": 3}');

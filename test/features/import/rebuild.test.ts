@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { describe, expect, test, beforeAll } from 'vitest';
 
-import { bench, finished, startBench, temporaryFolder, sharedFolder } from '../../support/bench.ts';
+import { bench, finished, startBench, temporaryFolder, sharedFolder, temporaryStore } from '../../support/bench.ts';
 import { fakeHarnessMatrix } from '../../support/fake-harness.ts';
 import { writtenPids } from '../../support/processes.ts';
 import { FIXTURES, readFixture } from '../../support/recordings.ts';
@@ -155,8 +155,7 @@ describe('an import that was interrupted', () => {
   }
 
   test.each(['SIGKILL', 'SIGINT'] as const)('%s in the middle, then the same again: the same rows', async (signal) => {
-    const folder = temporaryFolder();
-    const db = join(folder, 'bench.sqlite');
+    const { folder, db } = temporaryStore();
     const child = startBench(['import', logs, '--sweep', 'logs', '--db', db]);
     const ended = finished(child);
     while (keptIn(join(folder, 'artefacts')) < LOGS / 3) await sleep(1);

@@ -13,7 +13,7 @@ import {
   sameAccuracyHistory,
 } from '../../../src/records/accuracy.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
-import { bench, type Finished, ROOT, temporaryFolder, refusal } from '../../support/bench.ts';
+import { bench, type Finished, ROOT, temporaryFolder, refusal, temporaryStore } from '../../support/bench.ts';
 import { writeNpy } from '../../support/npy.ts';
 import { readFixture } from '../../support/recordings.ts';
 import { NEEDS_PYTHON, TEST_PYTHON } from '../../support/python.ts';
@@ -125,8 +125,7 @@ build: {opt: {batch: 8}}
     }
 
     test('each precision once, against FP32; a fall since the last time is a regression', async () => {
-      const folder = temporaryFolder();
-      const db = join(folder, 'bench.sqlite');
+      const { folder, db } = temporaryStore();
       const good = await compared(matrixIn(folder, model('scaled')), '--db', db);
       const about = { referencePrecision: 'fp32', stored: true, before: null };
       const expected = ['fp16', 'fp8'].map((precision) => ({ precision, ...about }));
@@ -265,11 +264,7 @@ describe('its figures', () => {
   });
 
   /** Of two outputs of engines, by `python/compare_outputs.py`. */
-  function compareValues(
-    reference: readonly number[],
-    variant: readonly number[],
-    dimensions: readonly number[],
-  ): unknown {
+  function compareValues(reference: readonly number[], variant: readonly number[], dimensions: readonly number[]) {
     const path = join(temporaryFolder(), 'job.json');
     const exported = [reference, variant].map((values) => [{ name: 'y', dimensions, values }]);
     writeFileSync(path, JSON.stringify({ exported }));

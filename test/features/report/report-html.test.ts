@@ -5,7 +5,7 @@ import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { openStore } from '../../../src/store/file/open.ts';
-import { bench, ROOT, sharedFolder, temporaryFolder, refusal } from '../../support/bench.ts';
+import { bench, ROOT, sharedFolder, refusal, temporaryStore } from '../../support/bench.ts';
 import { pageDataIn, sectionOf } from '../../support/page-data.ts';
 import { normals, simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
 import { queryStore } from '../../support/store-dump.ts';
@@ -155,8 +155,7 @@ describe('bench report --html', () => {
 });
 
 test('the first screen claims nothing of cells that were not compared', async () => {
-  const cwd = temporaryFolder();
-  const db = join(cwd, 'bench.sqlite');
+  const { folder: cwd, db } = temporaryStore();
   const simulate = (cells: number, after: number) =>
     simulateNights(db, { cells: simulatedCells(cells), nights: 1, after, repeats: 1, value: (cell) => 1 + cell });
   const firstScreen = async (...args: string[]): Promise<string> => {

@@ -8,7 +8,7 @@ import { serialStatistics } from '../../../src/features/show/text.ts';
 import { runsThatShow } from '../../../src/judge/run-noise.ts';
 import { imageCell } from '../../support/image-cell.ts';
 import { simulatedCells, simulateNights } from '../../support/simulated-store.ts';
-import { bench, temporaryFolder, ROOT, sharedFolder } from '../../support/bench.ts';
+import { bench, temporaryFolder, ROOT, sharedFolder, temporaryStore } from '../../support/bench.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { FIXTURES } from '../../support/recordings.ts';
 import { queryStore } from '../../support/store-dump.ts';
@@ -170,8 +170,7 @@ describe('a finding', () => {
 });
 
 test("an application's latency stands next to that of trtexec, and the gap is named on both sides", async () => {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
+  const { folder, db } = temporaryStore();
   simulateNights(db, { cells: simulatedCells(2), nights: 2, repeats: 3, value: (_, night) => 5 + night });
   const take = async (name: string, ms: number, metric: string, shape: string): Promise<void> => {
     writeFileSync(join(folder, name), `${ms}\n`);

@@ -6,14 +6,13 @@ import { expect, test } from 'vitest';
 
 import { recordJob } from '../../../src/features/slurm/jobs.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
-import { bench, finished, startBench, temporaryFolder } from '../../support/bench.ts';
+import { bench, finished, startBench, temporaryFolder, temporaryStore } from '../../support/bench.ts';
 import { makeFinishedRun } from '../../support/slurm-shards.ts';
 import { until } from '../../support/slurm-cluster.ts';
 import { dumpStore } from '../../support/store-dump.ts';
 
 async function finishedRun(shards: number) {
-  const cwd = temporaryFolder();
-  const db = join(cwd, 'bench.sqlite');
+  const { folder: cwd, db } = temporaryStore();
   const path = join(cwd, 'run');
   const { folder, plan } = await makeFinishedRun(path, db, shards);
   const collect = async () => {

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { describe, expect, test } from 'vitest';
 
-import { bench, finished, startBench, temporaryFolder } from '../../support/bench.ts';
+import { bench, finished, startBench, temporaryFolder, temporaryStore } from '../../support/bench.ts';
 import { FIXTURES } from '../../support/recordings.ts';
 import {
   normals,
@@ -21,8 +21,7 @@ const quiet = (cell: number, night: number, repeat = 1): number =>
   (0.5 + 0.1 * cell) * Math.exp(NOISE[(17 * night + 5 * cell + repeat) % NOISE.length] ?? 0);
 
 function store(simulated: Omit<SimulatedNights, 'cells'>): { db: string; folder: string } {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
+  const { folder, db } = temporaryStore();
   simulateNights(db, { cells: CELLS, ...simulated });
   return { db, folder };
 }
@@ -143,8 +142,7 @@ describe('bench run, when something disturbs a run', () => {
   type Stored = { repeat: number; outcome: string; reason: string | null };
 
   function checkout(contended: readonly number[]) {
-    const folder = temporaryFolder();
-    const db = join(folder, 'bench.sqlite');
+    const { folder, db } = temporaryStore();
     const matrix = stubMatrix(folder, ['repeats: 2']);
     return {
       args: ['run', matrix, '--trtexec', STUB, '--db', db],
