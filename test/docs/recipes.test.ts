@@ -128,8 +128,7 @@ describe('docs/recipes', () => {
   });
 
   test('webhook: a refusal is a failure, as is no address', async () => {
-    const { url } = await server(403);
-    expect(await started('webhook.mjs', [], { BENCH_WEBHOOK_URL: url })).toEqual({
+    expect(await started('webhook.mjs', [], { BENCH_WEBHOOK_URL: (await server(403)).url })).toEqual({
       code: 1,
       stderr: 'the chat answered 403\n',
     });

@@ -197,8 +197,7 @@ describe('a timing cache', () => {
       code: 2,
       stderr: 'bench: --timing-cache needs a single build: name KEY-2 or a run\n',
     });
-    const pinned = await pin(`${key}-2`, '--timing-cache', 'good.cache');
-    expect(pinned.stderr).toMatch(
+    expect((await pin(`${key}-2`, '--timing-cache', 'good.cache')).stderr).toMatch(
       /^wrote good\.cache \(\d+ B\) and good\.cache\.json: build: \{timingCache: good\.cache\}/,
     );
     const times = `times of ${join(cwd, 'model.onnx')}\n`;

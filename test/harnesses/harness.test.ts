@@ -148,8 +148,7 @@ test('measured differently: another timer is another cell; medians are compared 
   await bench(['run', 'm.yaml'], { cwd });
   writeFileSync(join(cwd, 'm.yaml'), matrix('', 'batch: 8').replace('wall', 'cudaEvent'));
   await bench(['run', 'm.yaml'], { cwd });
-  const plain = await bench(['compare', 'latest~1', 'latest'], { cwd });
-  expect(plain.stdout).toContain(
+  expect((await bench(['compare', 'latest~1', 'latest'], { cwd })).stdout).toContain(
     '1 cell on both sides, measured by different harnesses: --across-methods compares their medians',
   );
   const across = await json(['compare', '--across-methods'], cwd);

@@ -19,9 +19,8 @@ import { markup, scriptJson } from '../../src/html/markup.ts';
 import { FIXTURES } from '../support/recordings.ts';
 
 test('tree map: areas are as the sizes, inside the frame, and fill it', () => {
-  const sizes = fc.array(fc.double({ min: 0.01, max: 100, noNaN: true }), { minLength: 1 });
   fc.assert(
-    fc.property(sizes, (given) => {
+    fc.property(fc.array(fc.double({ min: 0.01, max: 100, noNaN: true }), { minLength: 1 }), (given) => {
       const sorted = given.toSorted((a, b) => b - a);
       const total = sorted.reduce((sum, size) => sum + size, 0);
       const tiles = treeMap(sorted, 960, 360);

@@ -101,8 +101,7 @@ test('a CUDA graph that was measured to gain nothing is not advised', () => {
 });
 
 test('copies that take longer than the GPU in both directions are both named', () => {
-  const bound = boundOf(GRAPH, [run('h2d', { h2dMs: 6.2, d2hMs: 6.25, gpuComputeMs: 0.45, gpuBusy: 0.03 })]);
-  expect(bound).toMatchObject({
+  expect(boundOf(GRAPH, [run('h2d', { h2dMs: 6.2, d2hMs: 6.25, gpuComputeMs: 0.45, gpuBusy: 0.03 })])).toMatchObject({
     evidence: 'copies take 6.2 ms to the GPU and 6.25 ms from it, GPU compute 0.45 ms, GPU busy 3 % of the time',
     advice: 'send and return less, or keep it on the GPU; look at the PCIe link',
   });

@@ -133,8 +133,7 @@ describe('verdicts on simulated matrices', () => {
     [40, 3, false],
     [40, 5, true],
   ])('of %i cells with %i runs what could hide is found nine times in ten', (cells, runs, hasPast) => {
-    const matrices = simulate(40, 24, { cells, runs, hasPast, scatter: MIXED });
-    const found = matrices.flatMap((sides) =>
+    const found = simulate(40, 24, { cells, runs, hasPast, scatter: MIXED }).flatMap((sides) =>
       compareCells(sides)
         .cells.slice(0, 5)
         .map(({ mdePercent }, place) => {

@@ -162,9 +162,8 @@ describe('what a row says of its layers', () => {
     const kernel = (tile: string): string => `sm90_xmma_gemm_f16f16_f16f32_f32_tilesize${tile}_a`;
     const was = kernel('64x64x64');
     const [small, large] = [kernel('64x128x64'), kernel('256x64x32')];
-    const before = blocks(Array.from({ length: 3 }, () => [was, 0.02]));
     const diff = diffLayers(
-      before,
+      blocks(Array.from({ length: 3 }, () => [was, 0.02])),
       blocks([
         [small, 0.021],
         [large, 0.03],

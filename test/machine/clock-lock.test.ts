@@ -189,8 +189,7 @@ describe('killed by signal 9', () => {
     expect(machine.gpu.locks).toEqual({ gpu: '1590', memory: '3201' });
 
     const env = machine.gpu.env();
-    const next = await bench(['ls', 'sweeps', '--db', machine.db], { env });
-    expect(next.stderr).toBe(
+    expect((await bench(['ls', 'sweeps', '--db', machine.db], { env })).stderr).toBe(
       `bench: released the clocks of NVIDIA H200 (${FAKE_GPU}): an earlier bench (process ${child.pid}) had locked them at 1590 MHz and was killed\n`,
     );
     expect(machine.gpu.locks).toEqual(RELEASED);

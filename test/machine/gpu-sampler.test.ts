@@ -19,8 +19,7 @@ async function started(behaviour: StubSmi = {}, gpuUuid: string | null = null) {
 
 describe('one nvidia-smi beside the runs', () => {
   test('is asked for all GPUs, or for one, once a second', async () => {
-    const { lines } = await started();
-    expect(lines).toEqual([
+    expect((await started()).lines).toEqual([
       '--query-gpu=timestamp,index,uuid,clocks.sm,clocks.mem,power.draw,power.limit,temperature.gpu,utilization.gpu,memory.used,clocks_event_reasons.active,pcie.link.gen.current,pcie.link.width.current --format=csv --loop=1',
     ]);
     expect((await started({}, 'GPU-1')).lines[0]).toMatch(/--loop=1 --id=GPU-1$/);

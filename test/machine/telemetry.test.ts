@@ -125,9 +125,8 @@ describe('a sweep', () => {
 
   test('goes on when nvidia-smi gives no samples, with one note', async () => {
     const report = temporaryFolder();
-    const path = join(report, 'nvidia-smi');
     writeFileSync(
-      path,
+      join(report, 'nvidia-smi'),
       `#!/bin/sh\ncase "$*" in "-q -x") cat "$REPORT" ;; *) echo "Unable to determine the device handle" ; exit 6 ;; esac\n`,
       { mode: 0o755 },
     );

@@ -137,11 +137,9 @@ test('findings of then keep their ids, in the tables of now', async () => {
 test('runs, sweeps, environments and cells of an import', async () => {
   const folder = temporaryFolder();
   const fixtures = ['h100', 'trtexec/failures', 'trtllm-bench/report.json', 'aiperf'];
-  const paths = fixtures.map((name) => join(ROOT, 'test', 'fixtures', name));
-  const path = join(folder, 'bench.sqlite');
-  await bench(['import', ...paths], { cwd: folder });
+  await bench(['import', ...fixtures.map((name) => join(ROOT, 'test', 'fixtures', name))], { cwd: folder });
   const stored = queryStore(
-    path,
+    join(folder, 'bench.sqlite'),
     'SELECT run_id, sweep_id, environment_id, cell_key, engine_key, outcome FROM runs ORDER BY run_id',
   );
   expect(stored.length).toBeGreaterThan(50);

@@ -153,8 +153,7 @@ describe('an engine that was given', () => {
 });
 
 test('weights are streamed of strongly typed engines only', () => {
-  const text = withAxis('weightBudget: [off, auto]').replace('fp16: onnx', 'fp16: flag');
-  expect(problems('10.6', text)).toEqual([
+  expect(problems('10.6', withAxis('weightBudget: [off, auto]').replace('fp16: onnx', 'fp16: flag'))).toEqual([
     'm.yaml:6:50: weights can be streamed of strongly typed engines only: reach the precision by a model that has it, not by a flag',
   ]);
 });

@@ -150,8 +150,7 @@ describe.skipIf(noDisk !== null)('a full disk stops the sweep, is told and loses
       3,
       expect.stringMatching(/bench: \S+bench\.sqlite: (cannot grow, )?the disk is full[:;] .*\n$/),
     ]);
-    const other = ['import', join(disk, 'artefacts'), '--db', join(disk, 'other.sqlite')];
-    expect(await bench(other)).toMatchObject({
+    expect(await bench(['import', join(disk, 'artefacts'), '--db', join(disk, 'other.sqlite')])).toMatchObject({
       code: 3,
       stdout: '',
       stderr: `bench: ${join(disk, 'other.sqlite')}: the disk is full: make room first\n`,

@@ -16,9 +16,8 @@ test('Ctrl-C: ends the running process with its children, keeps what is done, an
   const pids = join(folder, 'pids');
   const matrix = stubMatrix(folder, ['repeats: 2']);
   const db = join(folder, 'bench.sqlite');
-  const hangs = JSON.stringify([{ when: '--shapes=input:8x3', does: 'stubborn' }]);
   const child = startBench(['run', matrix, '--trtexec', STUB, '--db', db, '--seed', '3'], {
-    env: { STUB_RULES: hangs, STUB_PIDS: pids },
+    env: { STUB_RULES: JSON.stringify([{ when: '--shapes=input:8x3', does: 'stubborn' }]), STUB_PIDS: pids },
   });
   const ended = finished(child);
   const started = await writtenPids(pids);
@@ -64,8 +63,7 @@ test('--resume of a matrix that was never interrupted, and of one by its name', 
 test('two SIGTERM at once are one: it ends in order', async () => {
   const { folder, db } = temporaryStore();
   const journal = join(folder, 'journal');
-  const matrix = stubMatrix(folder, ['repeats: 8']);
-  const child = startBench(['run', matrix, '--trtexec', STUB, '--db', db], {
+  const child = startBench(['run', stubMatrix(folder, ['repeats: 8']), '--trtexec', STUB, '--db', db], {
     env: { STUB_DELAY_MS: '1000', STUB_JOURNAL: journal },
   });
   const ended = finished(child);

@@ -53,8 +53,7 @@ describe('what can pass is tried again', { timeout: 180_000 }, () => {
       `SELECT run_id AS id, artefact_folder AS folder, notes FROM runs WHERE role = 'timed'`,
     );
     expect(run?.notes).toBe('["started 3 times: the GPU was busy before"]');
-    const names = readdirSync(join(folder, 'artefacts', run?.folder ?? ''));
-    expect(names).toEqual(
+    expect(readdirSync(join(folder, 'artefacts', run?.folder ?? ''))).toEqual(
       expect.arrayContaining(['attempt-1.stderr.log.zst', 'attempt-2.stderr.log.zst', 'stderr.log.zst']),
     );
     const shown = await bench(['show', run?.id ?? '', '--db', db]);

@@ -84,8 +84,7 @@ describe('what loading takes', () => {
     const { args, db, folder } = place(['']);
     const axes = join(folder, 'axes.yaml');
     writeFileSync(axes, 'extends: stub.yaml\nname: axes\naxes: {batch: 8, weights: [full, stripped, refittable]}\n');
-    const env = { ...NEWEST, STUB_LOAD_S: '0.5' };
-    expect((await bench(['run', axes, ...args.slice(2)], { env })).code).toBe(0);
+    expect((await bench(['run', axes, ...args.slice(2)], { env: { ...NEWEST, STUB_LOAD_S: '0.5' } })).code).toBe(0);
     const argv = queryStore(db, `SELECT DISTINCT argv FROM invocations WHERE argv LIKE '%--refitFromOnnx%'`);
     expect(argv).toHaveLength(2);
     expect(JSON.stringify(argv)).toContain(`--refitFromOnnx=${folder}/model.onnx`);
@@ -106,8 +105,7 @@ test.each([
   expect((await bench(['run', debug, ...args.slice(2)], { env: NEWEST })).code).toBe(4);
   const outcomes = queryStore(db, `SELECT DISTINCT outcome, reason FROM runs WHERE role = 'timed'`);
   expect(outcomes).toEqual([{ outcome: 'unfit', reason: 'debugTensors' }]);
-  const flags = queryStore(db, 'SELECT DISTINCT flag, effect, evidence FROM run_flags');
-  expect(flags).toEqual([
+  expect(queryStore(db, 'SELECT DISTINCT flag, effect, evidence FROM run_flags')).toEqual([
     {
       flag: 'debugTensors',
       effect: 'excluded',
@@ -141,9 +139,8 @@ models:
   const builds = queryStore(db, engines);
   expect((await bench(['run', noted, ...args.slice(2)])).code).toBe(0);
   expect([queryStore(db, 'SELECT cell_key FROM cells ORDER BY 1'), queryStore(db, engines)]).toEqual([cells, builds]);
-  const notes = ['PTQ with a wildcard config: q, k, v in E4M3', 'weights of 3 March'];
   expect(queryStore(db, `SELECT notes, count(*) AS runs FROM runs GROUP BY 1 ORDER BY 1`)).toEqual([
-    { notes: JSON.stringify(notes), runs: 4 },
+    { notes: JSON.stringify(['PTQ with a wildcard config: q, k, v in E4M3', 'weights of 3 March']), runs: 4 },
     { notes: '[]', runs: 5 },
   ]);
   const [{ id } = { id: '' }] = queryStore<{ id: string }>(db, `SELECT run_id AS id FROM runs WHERE notes <> '[]'`);

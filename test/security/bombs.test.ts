@@ -85,8 +85,7 @@ describe('text that a mend would look at again and again', () => {
   test('a pattern of a matrix that would take for ever is ended', () => {
     const metrics = { speed: { better: 'higher', unit: 'qps', pattern: '(a+)+$' } } as const;
     const settings: CommandSettings = { kind: 'command', run: ['x'], metrics };
-    const result = readCommand(settings, { text: () => `${'a'.repeat(60)}!` });
-    expect(result).toEqual({
+    expect(readCommand(settings, { text: () => `${'a'.repeat(60)}!` })).toEqual({
       kind: 'faulty',
       problem: 'stdout.log: pattern of speed was not done after 5 s: write a simpler one',
     });

@@ -8,8 +8,7 @@ import { FIXTURES } from '../support/recordings.ts';
 const db = join(sharedFolder(), 'bench.sqlite');
 
 beforeAll(async () => {
-  const folders = ['formats', 'cpu-contended', 'sustained'].map((name) => join(FIXTURES, name));
-  for (const folder of folders) {
+  for (const folder of ['formats', 'cpu-contended', 'sustained'].map((name) => join(FIXTURES, name))) {
     const { code, stderr } = await bench(['import', folder, '--db', db]);
     if (code !== 0) throw new Error(stderr);
   }

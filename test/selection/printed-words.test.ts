@@ -15,8 +15,7 @@ const inStore = (...args: string[]) => bench([...args, '--db', db], { env: WIDE 
 
 /** The words of each row that begins with a model or has one behind a first column. */
 async function rowsOf(...args: string[]): Promise<string[][]> {
-  const { stdout } = await inStore(...args);
-  return stdout.split('\n').flatMap((line) => {
+  return (await inStore(...args)).stdout.split('\n').flatMap((line) => {
     const [, words] = /\b(vit_\w+\s+fp\d+\s+b\d+\s+(?:no-)?graph)\b/.exec(line) ?? [];
     return words === undefined ? [] : [words.split(/\s+/)];
   });

@@ -68,8 +68,7 @@ export async function bench(args: readonly string[], options: BenchOptions = {})
   if (working === 0) process.chdir(cwd);
   working += 1;
   try {
-    const code = await main(args, io);
-    return asWritten(args, { code, signal: null, stdout, stderr });
+    return asWritten(args, { code: await main(args, io), signal: null, stdout, stderr });
   } finally {
     working -= 1;
     if (working === 0) process.chdir(ROOT);

@@ -37,9 +37,8 @@ export class GpuMachine {
   /** From now on its first GPU is in MIG mode. */
   divide(): void {
     const path = join(this.folder, 'report.xml');
-    const enabled = '<current_mig>Enabled</current_mig>';
     const report = readFileSync(path, 'utf8');
-    writeFileSync(path, report.replace('<current_mig>Disabled</current_mig>', enabled));
+    writeFileSync(path, report.replace('<current_mig>Disabled</current_mig>', '<current_mig>Enabled</current_mig>'));
   }
 
   /** Whether some process has one of its GPUs. */

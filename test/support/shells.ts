@@ -46,6 +46,5 @@ export async function typeInto(
       child.stdin.write('\n');
     }
   });
-  const { code } = await finished(child);
-  return { code, shown };
+  return { code: (await finished(child)).code, shown };
 }

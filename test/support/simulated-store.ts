@@ -141,8 +141,7 @@ export function simulateNights(path: string, simulated: SimulatedNights): void {
         planned.run(sweepId, cell.key, repeats);
         const engine = simulated.engine?.(place, night);
         if (engine !== undefined) {
-          const startedAt = at('02:00:30.000');
-          saveEngine(engine, cell, { sweepId, environmentId, invocationId: INVOCATION, startedAt });
+          saveEngine(engine, cell, { sweepId, environmentId, invocationId: INVOCATION, startedAt: at('02:00:30.000') });
         }
         for (let repeat = 1; repeat <= repeats; repeat += 1) {
           const runId = id('b', night, place, repeat, matrix.number);
@@ -256,8 +255,7 @@ export function engineWriter(db: StoreDatabase): (engine: SimulatedEngine, cell:
 function profiledLayers({ precision }: KeyedCell, layers: readonly SimulatedLayer[]): Buffer {
   const total = layers.reduce((sum, { ms }) => sum + ms, 0);
   const profile = layers.map(({ name, ms }, index) => {
-    const percentage = (100 * ms) / total;
-    return { index, name, timeMs: 100 * ms, averageMs: ms, medianMs: ms, percentage };
+    return { index, name, timeMs: 100 * ms, averageMs: ms, medianMs: ms, percentage: (100 * ms) / total };
   });
   const rows = layers.map(({ name, origins }, index) => layer(index, name, `sm90_${name}`, precision, origins));
   return encodeLayers({ profile, layers: rows });

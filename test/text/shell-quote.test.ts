@@ -50,8 +50,7 @@ test.each(['sh', 'bash'])('%s reads back exactly what was meant, and nothing raw
     fc.property(fc.array(argument, { minLength: 1, maxLength: 4 }), (list) => {
       const line = list.map(scriptQuote).join(' ');
       for (const part of line.split('\n')) expect(printable(part)).toBe(part);
-      const norc = shell === 'bash' ? ['--norc'] : [];
-      const out = execFileSync(shell, [...norc, '-c', `printf '%s\\0' ${line}`], {
+      const out = execFileSync(shell, [...(shell === 'bash' ? ['--norc'] : []), '-c', `printf '%s\\0' ${line}`], {
         env: { LC_ALL: 'C.UTF-8', PATH: process.env['PATH'] },
       });
       expect(out.toString().split('\0').slice(0, -1)).toEqual(list);

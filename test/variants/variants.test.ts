@@ -59,8 +59,7 @@ describeWithModelopt('the three tiny models in five precisions, by the real Mode
   test('every variant is made, and what cannot be made is refused with the reason', () => {
     expect(first.code).toBe(4);
     const { cells } = OUTPUTS.run.parse(JSON.parse(first.stdout));
-    const without = cells.filter(({ noEngine }) => noEngine !== null);
-    expect(without.map(({ label, noEngine }) => [label, noEngine])).toEqual([
+    expect(cells.filter(({ noEngine }) => noEngine !== null).map(({ label, noEngine }) => [label, noEngine])).toEqual([
       ['mlp fp8 1x64 graph', 'nothingConverted'],
       ['mlp int8 1x64 graph', 'nothingConverted'],
     ]);
@@ -92,10 +91,11 @@ describeWithModelopt('the three tiny models in five precisions, by the real Mode
   });
 
   test('a run says which variant it measured, and with what it was made', () => {
-    const timed = runsOf(db).filter(({ role }) => role === 'timed');
-    const manifests = timed.map(({ folder: at }) => {
-      return JSON.parse(readFileSync(join(folder, 'artefacts', at, 'run.json'), 'utf8'));
-    });
+    const manifests = runsOf(db)
+      .filter(({ role }) => role === 'timed')
+      .map(({ folder: at }) => {
+        return JSON.parse(readFileSync(join(folder, 'artefacts', at, 'run.json'), 'utf8'));
+      });
     const fp8 = manifests.find(({ cell }) => cell.model === 'vit' && cell.precision === 'fp8');
     expect(fp8.variant).toMatchObject({
       by: 'modelopt',

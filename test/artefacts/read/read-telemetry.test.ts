@@ -55,8 +55,7 @@ describe('what somebody let nvidia-smi print beside a run', () => {
     expect((await bench(['import', SUSTAINED, '--db', db])).code).toBe(0);
     const columns = `samples, sm_clock_mhz, sm_clock_min_mhz, power_w, power_max_w, temperature_max_c,
       gpu_utilisation_percent, clock_reasons, host_load`;
-    const rows = queryStore<object>(db, `SELECT ${columns} FROM run_telemetry`);
-    expect(rows.map((row) => Object.values(row))).toEqual([
+    expect(queryStore<object>(db, `SELECT ${columns} FROM run_telemetry`).map((row) => Object.values(row))).toEqual([
       [81, 1815, 1650, 689.53, 692.74, 52, 100, '{"swPowerCap":1}', null],
     ]);
     const [run] = queryStore<{ id: string }>(db, 'SELECT run_id AS id FROM runs');

@@ -38,9 +38,8 @@ test.each([
 ] as const)('the perfect router: at %i runs/s is %s', async (perfect, verdict, words) => {
   const folder = temporaryFolder();
   const db = join(folder, 'bench.sqlite');
-  const matrix = fakeHarnessMatrix(folder, perfect);
   const { code, stdout, stderr } = await bench(
-    ['ab', matrix, ...PERFECT, '--seed', '1', '--fail-on', 'unclear', '--db', db],
+    ['ab', fakeHarnessMatrix(folder, perfect), ...PERFECT, '--seed', '1', '--fail-on', 'unclear', '--db', db],
     { env: { COLUMNS: '200' } },
   );
   expect([code, stderr.includes('bench:')]).toEqual([verdict === 'unclear' ? 5 : 0, false]);

@@ -256,8 +256,7 @@ axes: {precision: fp16, batch: 8}
       'bench: factors.yaml:3:12: factors.c.env.bad is missing',
       'bench: factors.yaml:4:22: factors.d.before.good: "rm -rf x": a list is needed',
     ]);
-    const lacking = 'factors: {b: {trtexec: {good: no-such, bad: no-such-either}}}';
-    expect((await refused(lacking)).stderr).toContain(
+    expect((await refused('factors: {b: {trtexec: {good: no-such, bad: no-such-either}}}')).stderr).toContain(
       'bench: factors.yaml:1:31: b.trtexec.good: no-such: no such file',
     );
     const same = 'factors: {a: {env: {good: {A: 1}, bad: {A: 1}}}}';

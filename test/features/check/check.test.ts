@@ -178,8 +178,7 @@ describe('bench check', () => {
       repository.folder,
     );
     nights.add(44);
-    const { json } = await nights.check();
-    expect(reportedIn(json)[0]).toMatchObject({
+    expect(reportedIn((await nights.check()).json)[0]).toMatchObject({
       environmentChanges: ['driver 580.1 → 590.2'],
       commits: [{ commit: commits[40], subject: 'change 40' }],
     });

@@ -114,8 +114,7 @@ test('the finding names the whole group, its sizes, and how many cells were meas
     '  new in GPU compute time: 5 of 5 pairs with the last good engine in 3 of its 5 cells (median +2.1 %), 95 % interval',
     '    +1.6 … +3.1 % in the clearest cell',
   ]);
-  const rows = lines.filter((line) => /^(?:resnet|vit) /.test(line)).map((line) => line.split(/ {2,}/).slice(2, 5));
-  expect(rows).toEqual([
+  expect(lines.filter((line) => /^(?:resnet|vit) /.test(line)).map((line) => line.split(/ {2,}/).slice(2, 5))).toEqual([
     ['b2', '0.1785 ms', '+2.4 %'],
     ['b1', '0.1721 ms', '+2.1 %'],
     ['b16', '0.3109 ms', '+1.9 %'],

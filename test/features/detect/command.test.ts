@@ -74,8 +74,7 @@ describe('the same history as CSV, as JSON lines and as an array', () => {
   });
 
   test('more is better: the other direction', async () => {
-    const text = JSON.stringify(VALUES);
-    expect(JSON.parse(await detected(text, '--better', 'higher')).alarms).toMatchObject([
+    expect(JSON.parse(await detected(JSON.stringify(VALUES), '--better', 'higher')).alarms).toMatchObject([
       { index: 40, direction: 'faster' },
     ]);
   });

@@ -53,8 +53,7 @@ describe('a machine without trtexec and GPU', () => {
 
   test('a matrix that replays recordings needs neither', async () => {
     const machine = new Bare();
-    const matrix = join(ROOT, 'matrices', 'quickstart.yaml');
-    const { code, stdout } = await machine.doctor(machine.env(), '--matrix', matrix);
+    const { code, stdout } = await machine.doctor(machine.env(), '--matrix', join(ROOT, 'matrices', 'quickstart.yaml'));
     expect([code, stdout.split('\n')[0]]).toEqual([0, expect.stringMatching(/^ready to replay recordings: /)]);
   });
 
@@ -176,10 +175,9 @@ test('clocks that a bench holds are said, with the process', async () => {
 
 test('tools that hang are given up, all at once', async () => {
   const machine = new Bare();
-  const hang = 'exec sleep 600';
   const names = ['nvidia-smi', 'python3', 'nsys', 'sbatch', 'numactl', 'git', 'trtexec', 'ldd'];
   const sleep = { PATH: `${join(machine.folder, 'tools')}${delimiter}/bin${delimiter}/usr/bin` };
-  fakeTools(join(machine.folder, 'tools'), Object.fromEntries(names.map((name) => [name, hang])));
+  fakeTools(join(machine.folder, 'tools'), Object.fromEntries(names.map((name) => [name, 'exec sleep 600'])));
   const io = { ...testIo(), env: sleep, cwd: machine.folder };
   const examined = { storePath: machine.db, trtexec: undefined, matrix: null };
   const facts = await gatherFacts(examined, { toolMs: 200, trtexecMs: 300 }, io);

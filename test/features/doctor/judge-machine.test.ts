@@ -158,7 +158,6 @@ describe('of a GPU', () => {
 describe('of trtexec, its library and the driver', () => {
   const trtexec = (change: object): Partial<MachineFacts> =>
     READY.trtexec.kind === 'found' ? { trtexec: { ...READY.trtexec, ...change } } : {};
-  const newer = { kind: 'found', path: '/lib/libnvinfer.so.10.9.0', version: '10.9.0' };
   const report = { kind: 'report', driver: '570.86.10', cuda: '12.8', gpus: [H200], hidden: 0 } as const;
 
   test.each<[string, Partial<MachineFacts>, string, string]>([
@@ -182,7 +181,7 @@ describe('of trtexec, its library and the driver', () => {
     ],
     [
       'library of another version',
-      trtexec({ library: newer }),
+      trtexec({ library: { kind: 'found', path: '/lib/libnvinfer.so.10.9.0', version: '10.9.0' } }),
       'trtexec.library warning',
       '/lib/libnvinfer.so.10.9.0 (10.9.0), but /opt/trtexec is of 10.6.0',
     ],
@@ -277,8 +276,7 @@ describe('of tools that only some commands need', () => {
 
   test('a Python without ModelOpt: what it has, and how to install the rest', () => {
     const text = '{"python": "3.11.7", "packages": {"nvidia-modelopt": null, "onnx": "1.21.0"}}';
-    const python = { ...READY.python, answer: answered(text) };
-    expect(only({ ...READY, python }, 'tools.modelopt')).toMatchObject({
+    expect(only({ ...READY, python: { ...READY.python, answer: answered(text) } }, 'tools.modelopt')).toMatchObject({
       state: 'absent',
       evidence: 'python3 3.11.7: onnx 1.21.0, no nvidia-modelopt',
       mend: 'python3 -m pip install "nvidia-modelopt[onnx]==0.47.0"   # only to make FP8, INT8 and INT4 models',

@@ -58,8 +58,7 @@ describe('recorded runs of a H200', () => {
     });
     const layers = events.filter(({ ph, pid }) => ph === 'X' && pid === 2);
     expect([layers.length, layers[0]?.ts]).toEqual([190, 0]);
-    const group = events.find(({ name, pid }) => name === 'process_name' && pid === 2);
-    expect(group?.args['name']).toMatch(
+    expect(events.find(({ name, pid }) => name === 'process_name' && pid === 2)?.args['name']).toMatch(
       /^layers: means of \d+ profiled queries of run [0-9a-f]{8} \(recorded\), no timeline$/,
     );
     // No slice begins before the one before it on its track has ended.

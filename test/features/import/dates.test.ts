@@ -94,10 +94,9 @@ describe('the date of an imported log without run.json', () => {
     const folders = ['c', 'a', 'b'];
     for (const [index, name] of folders.entries()) {
       mkdirSync(join(folder, name));
-      const log = logOf('normal', index + 1, null);
       writeFileSync(
         join(folder, name, 'run.log'),
-        log.replaceAll(/\[11\/21\/2026-\d\d:\d\d:\d\d\]/g, '[11/21/2026-07:50:24]'),
+        logOf('normal', index + 1, null).replaceAll(/\[11\/21\/2026-\d\d:\d\d:\d\d\]/g, '[11/21/2026-07:50:24]'),
       );
       expect((await bench(['import', join(folder, name), '--sweep', name, ...VIT, '--db', db])).code).toBe(0);
     }

@@ -49,8 +49,7 @@ describe('runs that profile', () => {
     }
     const { stdout } = await bench(['compare', 'latest~1', 'latest', '--json', '--db', db]);
     const why = 'only runs that were timed with a profiler attached, whose times do not count';
-    const reasons = [`base: ${why}`, `head: ${why}`];
-    expect(JSON.parse(stdout).cells).toMatchObject([{ verdict: 'failed', reasons }]);
+    expect(JSON.parse(stdout).cells).toMatchObject([{ verdict: 'failed', reasons: [`base: ${why}`, `head: ${why}`] }]);
   });
 
   test('a profile that was left beside a run without a profiler does not make it one', async () => {

@@ -241,8 +241,7 @@ describe('layers that lie alone', () => {
       { model: 'resnet', precision: 'unstated', shapes: '{"x":[32,3]}', cuda_graph: 1 },
     ]);
     expect(queryStore(db, 'SELECT gpu_name FROM environments')).toEqual([{ gpu_name: 'NVIDIA A100 80GB PCIe' }]);
-    const { stdout } = await bench(['layers', 'resnet', '--json', '--db', db]);
-    expect(JSON.parse(stdout).layers).toMatchObject([
+    expect(JSON.parse((await bench(['layers', 'resnet', '--json', '--db', db])).stdout).layers).toMatchObject([
       { name: 'conv', averageMs: 0.25, type: 'CaskConvolution', precisionIn: 'fp32' },
     ]);
   });

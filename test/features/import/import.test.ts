@@ -85,8 +85,7 @@ describe('importing recorded folders', () => {
     expect(queryStore(all, 'SELECT DISTINCT provenance FROM runs')).toEqual([{ provenance: 'recorded' }]);
     const log = join(temporaryFolder(), 'mine.log');
     writeFileSync(log, readFixture('formats/default-run/stdout.log.br'));
-    const bare = await imported(log);
-    expect(queryStore(bare, 'SELECT provenance, outcome FROM runs')).toEqual([
+    expect(queryStore(await imported(log), 'SELECT provenance, outcome FROM runs')).toEqual([
       { provenance: 'imported', outcome: 'measured' },
     ]);
   });
@@ -106,8 +105,7 @@ describe('bare logs', () => {
     const db = join(folder, 'bench.sqlite');
     const { code, stdout } = await bench(['import', folder, '--db', db]);
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('3 runs stored') });
-    const cut = queryStore(db, `SELECT reason, notes FROM runs WHERE outcome = 'failed'`);
-    expect(cut).toMatchObject([
+    expect(queryStore(db, `SELECT reason, notes FROM runs WHERE outcome = 'failed'`)).toMatchObject([
       { reason: 'incomplete', notes: expect.stringContaining('can be read only up to byte') },
     ]);
     expect((await bench(['import', folder, '--db', db])).stdout).toContain('3 were there already');

@@ -159,9 +159,8 @@ describe('which files are logs', () => {
 
   test('a damaged archive of an export is named in the notes, and everything else is imported', async () => {
     const folder = temporaryFolder();
-    const good = join(folder, 'good');
     const damaged = join(folder, 'damaged');
-    for (const path of [good, damaged]) cpSync(CONTENDED, path, { recursive: true });
+    for (const path of [join(folder, 'good'), damaged]) cpSync(CONTENDED, path, { recursive: true });
     const packed = gzipSync(readFixture('gpu-contended/vit_small.fp8.b8.graph0/times.json.br'));
     rmSync(join(damaged, 'times.json.br'));
     writeFileSync(join(damaged, 'times.json.gz'), packed.subarray(0, packed.length / 2));

@@ -35,15 +35,13 @@ const CASES: readonly Case[] = [
   {
     name: 'a build that left no engine',
     make: async (folder) => {
-      const rules = [{ when: '--saveEngine', does: 'noEngine' }];
-      expect(await run(folder, stubRun(folder), rules)).toBe(4);
+      expect(await run(folder, stubRun(folder), [{ when: '--saveEngine', does: 'noEngine' }])).toBe(4);
     },
   },
   {
     name: 'a run that failed',
     make: async (folder) => {
-      const rules = [{ when: '--shapes=input:8x3', does: 'fails' }];
-      expect(await run(folder, stubRun(folder), rules)).toBe(4);
+      expect(await run(folder, stubRun(folder), [{ when: '--shapes=input:8x3', does: 'fails' }])).toBe(4);
     },
   },
 
@@ -55,9 +53,8 @@ const CASES: readonly Case[] = [
   {
     name: 'logs of somebody else, with a note',
     make: async (folder) => {
-      const logs = join(FIXTURES, 'failures');
       const said = ['--note', 'from the old machine', '--commit', 'abcdef1', '--branch', 'main'];
-      const ended = await bench(['import', logs, ...said, '--db', join(folder, 'bench.sqlite')]);
+      const ended = await bench(['import', join(FIXTURES, 'failures'), ...said, '--db', join(folder, 'bench.sqlite')]);
       expect([ended.code, ended.stderr]).toEqual([0, '']);
     },
   },
@@ -78,8 +75,7 @@ const CASES: readonly Case[] = [
 /** Ctrl-C while a process whose command line has this flag hangs. */
 async function interrupted(folder: string, flag: string): Promise<void> {
   const pids = join(folder, `pids${flag}`);
-  const db = join(folder, 'bench.sqlite');
-  const child = startBench(['run', ...stubRun(folder), '--db', db], {
+  const child = startBench(['run', ...stubRun(folder), '--db', join(folder, 'bench.sqlite')], {
     env: { STUB_RULES: JSON.stringify([{ when: flag, does: 'stubborn' }]), STUB_PIDS: pids },
   });
   const ended = finished(child);

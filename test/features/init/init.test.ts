@@ -58,8 +58,7 @@ describe('what it writes', () => {
   test.each(FIXTURES)('bench plan takes the matrix for %s', async (name) => {
     const { cwd, env } = machine(temporaryFolder());
     let printed = '';
-    const out = (text: string): void => void (printed += text);
-    const io = { ...testIo(), cwd, env, out };
+    const io = { ...testIo(), cwd, env, out: (text: string): void => void (printed += text) };
     expect(await init([join(ROOT, name)], { output: 'matrix.yaml' }, io)).toBe(0);
     for (const tensorrt of ['8.6', '10.6', '11.0']) {
       if (tensorrt === '8.6' && /fp8|quantized/.test(name)) continue;
@@ -142,8 +141,7 @@ describe('precisions by what is there', () => {
     copyFileSync(join(ONNX_MODELS, 'mlp_tiny.onnx'), join(cwd, 'old', 'vit.onnx'));
     copyFileSync(join(ONNX_MODELS, 'mlp_tiny.onnx'), join(cwd, 'vit_int8.onnx'));
     const { models } = await drafted(cwd, {}, '100600');
-    const listed = models.map(({ name, onnx, precisions }) => [name, onnx, precisions.map(({ source }) => source)]);
-    expect(listed).toEqual([
+    expect(models.map(({ name, onnx, precisions }) => [name, onnx, precisions.map(({ source }) => source)])).toEqual([
       ['other', 'other.onnx', ['onnx', 'flag']],
       ['vit', 'vit.onnx', ['onnx', 'vit-fp8.onnx', 'vit_fp16.onnx']],
       // The same name, but other inputs.

@@ -63,8 +63,7 @@ describe('bench model inspect', () => {
   });
 
   test('a quantized model says how much of it, and to what', async () => {
-    const { stdout } = await bench(['model', 'inspect', join(ONNX_MODELS, 'quantized.onnx')]);
-    expect(stdout).toContain(
+    expect((await bench(['model', 'inspect', join(ONNX_MODELS, 'quantized.onnx')])).stdout).toContain(
       'quantized     4 quantize and 3 dequantize: float8e4m3fn 3 · int8 2 · int4 1 · float8e5m2 1\n',
     );
   });

@@ -92,8 +92,7 @@ test('nights that differ by more than their runs are told apart from noisy runs'
     repeats: 4,
     value: (cell, night) => Math.exp((levels[night * 12 + cell] ?? 0) + 0.001 * normal()),
   });
-  const { cells } = await noise(db);
-  for (const cell of cells) {
+  for (const cell of (await noise(db)).cells) {
     expect(cell.sweepPercent).toBeGreaterThan(5 * (cell.runPercent ?? 1));
     expect(visible(cell, 10) / visible(cell, 3)).toBeGreaterThan(0.8);
   }

@@ -67,8 +67,7 @@ describe('bench profile CELL --nsys', () => {
     const runs = queryStore(join(folder, 'bench.sqlite'), 'SELECT * FROM runs');
     const { code, stdout, stderr } = await start(['profile', 'batch=8', '--nsys', '--output', 'one', '--json']);
     expect([code, stderr]).toEqual([0, expect.stringContaining('capturing 50 queries of small')]);
-    const report = OUTPUTS.profile.parse(JSON.parse(stdout));
-    expect(report.kernels?.kernels).toEqual([
+    expect(OUTPUTS.profile.parse(JSON.parse(stdout)).kernels?.kernels).toEqual([
       { name: 'sm90_xmma_fprop', count: 50, ms: 2, maxMs: 0.04, nodes: [] },
       { name: 'splitKreduce', count: 50, ms: 0.4, maxMs: 0.008, nodes: [] },
       { name: 'permute', count: 50, ms: 0.25, maxMs: 0.005, nodes: [] },
@@ -106,8 +105,7 @@ describe('bench profile CELL --nsys', () => {
     const own = temporaryFolder();
     await measured(own);
     rmSync(join(own, 'engines'), { recursive: true });
-    const shown = await start(['profile', 'batch=8', '--nsys', '--dry-run'], { cwd: own });
-    expect(shown.stdout).toMatch(
+    expect((await start(['profile', 'batch=8', '--nsys', '--dry-run'], { cwd: own })).stdout).toMatch(
       /build\n\S+stub-trtexec.mjs --onnx=\S+model.onnx --profilingVerbosity=detailed --saveEngine=small.plan .*--skipInference\n\ncapture\n.*--loadEngine=small.plan /,
     );
     expect(await start(['profile', 'batch=8', '--nsys'], { cwd: own })).toMatchObject({

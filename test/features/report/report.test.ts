@@ -184,8 +184,7 @@ describeWithConsumers('the programs that read them', () => {
   });
 
   test("prometheus_client's parser of OpenMetrics", () => {
-    const families = readBy('openmetrics', file('o.prom'));
-    expect(families).toMatchObject({
+    expect(readBy('openmetrics', file('o.prom'))).toMatchObject({
       trtbench_gpu_compute_seconds: {
         type: 'gauge',
         unit: 'seconds',

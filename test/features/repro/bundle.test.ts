@@ -67,7 +67,6 @@ describe('the bundle of a measured run', () => {
 });
 
 describe('a bundle has what an allow-list knows, and says what it left out', () => {
-  const SECRET = 'hunter2 and more';
   let folder: string;
   let texts: Map<string, string>;
   let leftOut: readonly { name: string; why: string }[];
@@ -79,7 +78,7 @@ describe('a bundle has what an allow-list knows, and says what it left out', () 
     const wrapper = join(folder, 'trtexec');
     const script = `#!/bin/sh\necho "MYCRED=$MYCRED"\necho "see $MYCRED" >&2\nexec '${process.execPath}' '${STUB}' "$@"\n`;
     writeFileSync(wrapper, script, { mode: 0o755 });
-    const env = { MYCRED: SECRET, LD_LIBRARY_PATH: '/opt/project-x/lib:/usr/project-x/lib' };
+    const env = { MYCRED: 'hunter2 and more', LD_LIBRARY_PATH: '/opt/project-x/lib:/usr/project-x/lib' };
     const run = await bench(['run', matrix, '--trtexec', wrapper, '--no-telemetry'], { cwd: folder, env });
     if (run.code !== 0) throw new Error(run.stderr);
     const { stdout } = await bench(['repro', 'latest', '--bundle', 'bug.zip', '--json'], { cwd: folder });

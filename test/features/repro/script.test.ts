@@ -82,8 +82,7 @@ test('the engine and the inputs that were given are checked', () => {
   expect([other.code, other.calls]).toEqual([2, []]);
   expect(other.stderr).toContain('not the engine that was measured');
   expect(run(reproduction(ARGV, { engine }), { ANY_MODEL: '1' }).calls).toEqual([ARGV.slice(1)]);
-  const inputs = [{ path: 'my.plan', sha256 }];
-  expect(run(reproduction(ARGV, { inputs })).stderr).toBe(
+  expect(run(reproduction(ARGV, { inputs: [{ path: 'my.plan', sha256 }] })).stderr).toBe(
     'repro: my.plan: not the input that was measured (other SHA-256)\n',
   );
   expect(run(reproduction(ARGV, { inputs: [{ path: 'no data', sha256: null }] })).code).toBe(2);

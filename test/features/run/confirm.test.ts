@@ -227,8 +227,7 @@ test('recorded runs: the engine for batch 32 is 15.8 % slower with batch 8 than 
 });
 
 test('another TensorRT: the earlier program runs its own engine, as long as it is there', async () => {
-  const { stderr } = await twoCalmNights().run(['--confirm'], { ...SLOW, STUB_VERSION: '100800' });
-  expect(stderr).toMatch(
+  expect((await twoCalmNights().run(['--confirm'], { ...SLOW, STUB_VERSION: '100800' })).stderr).toMatch(
     /small fp16 1x3 graph: .* in 5 of 5 pairs with the engine of sweep \w{8}, TensorRT 10\.6\S* → 10\.8/,
   );
 });

@@ -57,8 +57,7 @@ describe('bench run --until-sure', () => {
   test('takes of each cell the newest sweep that has it, and says of which it has none', async () => {
     const { args, env, repeats } = checkout(NOISE, ['repeats: 2']);
     const sure = ['--until-sure', '1', '--max-repeats', '6'];
-    const first = await bench(args('--filter', 'batch=8', ...sure), { env });
-    expect(first.stderr).toContain(
+    expect((await bench(args('--filter', 'batch=8', ...sure), { env })).stderr).toContain(
       'note: --until-sure has nothing to compare 1 cell with, so only their own noise counts: small fp16 8x3 graph\n',
     );
     expect((await bench(args('--filter', 'batch=1'), { env })).code).toBe(0);

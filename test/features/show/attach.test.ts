@@ -51,8 +51,7 @@ describe('bench show RUN --attach FILE', () => {
   test('keeps files by their hash, and bench show lists them', async () => {
     const { code, stdout } = await start('show', run.id.slice(0, 10), '--attach', 'a.nsys-rep', 'notes.log', '--json');
     expect(code).toBe(0);
-    const { attached } = OUTPUTS.attach.parse(JSON.parse(stdout));
-    expect(attached).toEqual([
+    expect(OUTPUTS.attach.parse(JSON.parse(stdout)).attached).toEqual([
       { name: 'a.nsys-rep', kind: 'nsysReport', sha256: sha256('a report'), bytes: 8, attachedAt: expect.any(String) },
       expect.objectContaining({ name: 'notes.log', kind: 'text' }),
     ]);

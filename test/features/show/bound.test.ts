@@ -17,8 +17,7 @@ import { storeIn, sharedStore } from '../../support/made-stores.ts';
 test('a cell says what limits it in its newest sweep, with evidence and advice', async () => {
   const env = { BENCH_DB: join(temporaryFolder(), 'bench.sqlite') };
   await bench(['import', join(FIXTURES, 'cpu-contended')], { env });
-  const { stdout } = await bench(['show', 'resnet_small b1 graph'], { env });
-  expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
+  expect((await bench(['show', 'resnet_small b1 graph'], { env })).stdout.replaceAll(/\s+/g, ' ')).toContain(
     'bound by the host: GPU idle 49 % of the time, 49 % in 126 stalls between queries → keep other work off the CPUs',
   );
   const json = await bench(['show', 'resnet_small b1 graph', '--json'], { env });
@@ -199,8 +198,7 @@ test("an application's latency stands next to that of trtexec, and the gap is na
   });
   const { latencyGaps } = await show(gap?.applicationKey ?? '');
   expect(latencyGaps).toEqual([{ ...gap, otherLabel: expect.stringContaining('vit fp16') }]);
-  const text = await bench(['show', first?.key ?? '', '--db', db], { env: { COLUMNS: '200' } });
-  expect(text.stdout).toMatch(
+  expect((await bench(['show', first?.key ?? '', '--db', db], { env: { COLUMNS: '200' } })).stdout).toMatch(
     /\ne2e_ms 10\.00 ms, latency of trtexec 6\.000 ms without copies: 4\.000 ms \(40\.0 %\) outside of what trtexec measures \(vit fp16 .* by command\)/,
   );
 });
@@ -241,8 +239,7 @@ test('of one run: how steady its queries are, and the least that shows 1 %', asy
   expect(steadiness.driftPercent).toBeCloseTo(0.0071949, 6);
   expect(steadiness.autocorrelation).toBeCloseTo(0.0887653, 6);
   expect(steadiness.effectiveQueries).toBeCloseTo(138.795798, 5);
-  const { stdout } = await bench(['show', run?.id ?? '', '--db', db]);
-  expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
+  expect((await bench(['show', run?.id ?? '', '--db', db])).stdout.replaceAll(/\s+/g, ' ')).toContain(
     'repeats at least 1 run a side shows 1 %, from its queries alone: one run does not show the noise between runs',
   );
 });

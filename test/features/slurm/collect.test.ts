@@ -26,8 +26,7 @@ async function finishedRun(shards: number) {
       .toSorted()
       .map((name) => join(runs, name));
   };
-  const runOf = (shard: number): string => runsOf(shard)[0] ?? '';
-  return { collect, cwd, db, folder, runOf, runsOf };
+  return { collect, cwd, db, folder, runOf: (shard: number): string => runsOf(shard)[0] ?? '', runsOf };
 }
 
 test('shards are taken in once, however often they are collected', async () => {

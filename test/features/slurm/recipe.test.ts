@@ -58,8 +58,7 @@ describeWithSlurm('a real Slurm', () => {
     run.tell('version-2', 'kill-4');
     const { code, stdout } = await run.start('--wait');
     expect(code).toBe(4);
-    const rows = stdout.split('\n').filter((line) => /^ +\d/.test(line));
-    expect(rows).toEqual([
+    expect(stdout.split('\n').filter((line) => /^ +\d/.test(line))).toEqual([
       expect.stringMatching(/2 +failed +exit code 3: the node lacks something/),
       expect.stringMatching(/4 +failed +ended by SIGKILL/),
     ]);
@@ -92,10 +91,9 @@ describeWithSlurm('a real Slurm', () => {
   });
 
   test('(j) names with blanks, quotes and $(...); settings of somebody in the environment', async () => {
-    const runName = `run "a" $(touch pwned) 'b' %a;`;
     const run = new SlurmRun(cluster, {
       shards: 2,
-      runName,
+      runName: `run "a" $(touch pwned) 'b' %a;`,
       lines: [`name: "night's $(touch pwned) \\"x\\""`],
       slurm: { time: '1:30:00', maxParallel: 1, extraArgs: ['--mail-user=nobody $(touch pwned)'] },
       env: { SBATCH_TIMELIMIT: '7', SBATCH_PARTITION: 'none', SQUEUE_STATES: 'SUSPENDED' },

@@ -20,8 +20,7 @@ test('the command line: each setting its option', () => {
   const load = { streaming: 'on', concurrency: 8, requestRate: 2.5, warmup: 4, seed: 7 };
   const tokens = { inputTokens: { mean: 32, stddev: 4 }, outputTokens: { mean: 16, stddev: 0 }, tokenizer: './tok' };
   const program = { program: './venv/bin/aiperf', config: 'aiperf.yaml', extraArgs: ['--no-server-metrics'] };
-  const all = { ...load, ...tokens, ...program, extraInputs: { ignore_eos: true, top_p: 0.9 } };
-  expect(cellOf(all).argv.join(' ')).toBe(
+  expect(cellOf({ ...load, ...tokens, ...program, extraInputs: { ignore_eos: true, top_p: 0.9 } }).argv.join(' ')).toBe(
     '/m/venv/bin/aiperf profile --config /m/aiperf.yaml --model tiny --url http://localhost:8000 --endpoint-type chat --streaming --concurrency 8 --request-rate 2.5 --request-count 40 --warmup-request-count 4 --synthetic-input-tokens-mean 32 --synthetic-input-tokens-stddev 4 --output-tokens-mean 16 --output-tokens-stddev 0 --random-seed 7 --tokenizer /m/tok --extra-inputs ignore_eos:true --extra-inputs top_p:0.9 --no-server-metrics --artifact-dir {runFolder} --ui none',
   );
 });

@@ -19,8 +19,7 @@ test('times are microseconds, stored as milliseconds; the median latency comes f
     kind: 'read',
     reading: { method: { timer: 'wall', inFlight: 4, percentileRule: 'orderStatistic' }, latencyMs: null },
   });
-  const values = result.kind === 'read' ? result.reading.values : [];
-  expect(values.map(({ metric, value }) => [metric, value])).toEqual([
+  expect((result.kind === 'read' ? result.reading.values : []).map(({ metric, value }) => [metric, value])).toEqual([
     ['latencyP50:lower:ms', 47],
     ['inferencesPerS:higher:infer/s', 84.5],
     ['clientSend:lower:ms', 0.28],

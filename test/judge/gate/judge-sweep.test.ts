@@ -130,8 +130,7 @@ test('a slow machine is one finding while it lasts, no level, and over with the 
   const isSlow = (sweep: number): boolean => sweep >= 25 && sweep < 29;
   const gate = gateOf(4, (cell, sweep) => (cell === 0 && isSlow(sweep) ? 1.05 : 1), { pairs: sayAll('machine') });
   gate.skip(25);
-  const states = [25, 26, 27, 28, 29].map(() => gate.next().findings.map(({ cause, state }) => `${cause} ${state}`));
-  expect(states).toEqual([
+  expect([25, 26, 27, 28, 29].map(() => gate.next().findings.map(({ cause, state }) => `${cause} ${state}`))).toEqual([
     ['machine open'],
     ['machine open'],
     ['machine open'],

@@ -32,9 +32,8 @@ function values(...rows: readonly (readonly [string, GatedMetricId, number])[]):
 
 test('a value at its limit holds, one beyond is broken, by its distance from the limit', () => {
   const atLeast: GateLimit = { ...atMost('sqnrDb', 25), text: 'sqnr >= 25', comparison: '>=' };
-  const rules = gateRules(gate({ limits: [atMost('p99Ms', 2), atLeast] }));
   const broken = brokenLimits(
-    rules,
+    gateRules(gate({ limits: [atMost('p99Ms', 2), atLeast] })),
     values([FIRST, 'p99Ms', 2], [SECOND, 'p99Ms', 2.5], [SECOND, 'sqnrDb', 20], [THIRD, 'sqnrDb', 25]),
   );
   expect(broken).toEqual([

@@ -63,8 +63,7 @@ describe('two stores', () => {
     });
     expect(artefactFiles(one)).toEqual([...new Set([...ofOne, ...ofTwo])].toSorted());
     const before = rowsOf(one);
-    const again = await mergeJson(one, two);
-    expect(again.stores[0]).toMatchObject({
+    expect((await mergeJson(one, two)).stores[0]).toMatchObject({
       added: { sweeps: 0, runs: 0, cells: 0, baselines: 0 },
       alreadyThere: { runs },
       conflicts: [],
@@ -110,8 +109,7 @@ describe('the same id', () => {
       },
     ]);
     expect(rowsOf(one)).toEqual(before);
-    const back = await mergeJson(two, one);
-    expect(back.stores[0].conflicts).toContainEqual(
+    expect((await mergeJson(two, one)).stores[0].conflicts).toContainEqual(
       expect.objectContaining({ table: 'samples', columns: [], rows: 5 }),
     );
     const { stdout } = await bench(['db', 'merge', two, '--db', one]);

@@ -37,9 +37,8 @@ function escaped(text: string): string {
 }
 
 export function engineTexts({ count, profile, info }: Engine): { profile: string; layers: string } {
-  const entries = profile.map((entry) => `, ${JSON.stringify(entry)}`);
   return {
-    profile: `[\n  { "count" : ${count} }\n${entries.join('\n')}\n]\n`,
+    profile: `[\n  { "count" : ${count} }\n${profile.map((entry) => `, ${JSON.stringify(entry)}`).join('\n')}\n]\n`,
     layers: JSON.stringify({ Layers: info, Bindings: [] }),
   };
 }

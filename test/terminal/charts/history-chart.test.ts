@@ -108,8 +108,7 @@ test('rows share a scale: a small noise is flat, what lies beyond is a sign', ()
 });
 
 test('points and units stand one below the other, whatever the digits', () => {
-  const aligned = alignPoints(['0.3583 ms', '12.5 ms', '940 ms', '–', '']);
-  expect(aligned.map((text) => text.padStart(11))).toEqual([
+  expect(alignPoints(['0.3583 ms', '12.5 ms', '940 ms', '–', '']).map((text) => text.padStart(11))).toEqual([
     '  0.3583 ms',
     ' 12.5    ms',
     '940      ms',

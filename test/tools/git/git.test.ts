@@ -28,8 +28,7 @@ test('commit, branch and changes of the working tree', async () => {
 });
 
 test('no repository, or one without a commit', async () => {
-  const nothing = { commit: null, branch: null, dirty: null };
-  expect(await readGitState(temporaryFolder())).toEqual(nothing);
+  expect(await readGitState(temporaryFolder())).toEqual({ commit: null, branch: null, dirty: null });
   expect(await readGitState(new Repository(temporaryFolder()).folder)).toMatchObject({ commit: null, branch: 'main' });
   expect(await ancestors(temporaryFolder(), 'abc')).toEqual([]);
 });

@@ -111,8 +111,7 @@ describe('how a file is read', () => {
       node(i % 2 === 0 ? 'MatMul' : 'Add', [`t${i}`, `w${i % 392}`], `t${i + 1}`),
     ).flat();
     const ends = [...valueInfo(11, 't0', ['batch', 3, 224, 224]), ...valueInfo(12, 't2577', ['batch', 1000])];
-    const pieces = model(17, ...nodes, ...weights, ...ends);
-    expect(readModel(sourceOf(toBytes(pieces)))).toMatchObject({
+    expect(readModel(sourceOf(toBytes(model(17, ...nodes, ...weights, ...ends))))).toMatchObject({
       opsets: [{ domain: '', version: 17 }],
       inputs: [{ name: 't0', elementType: 'float16', shape: ['batch', 3, 224, 224] }],
       nodes: 2577,

@@ -74,8 +74,7 @@ test('layers that repeat a name are joined in their order', () => {
   const info = parseLayerInfo(
     '{"Layers":[{"Name":"a","LayerType":"first"},{"Name":"skipped"},{"Name":"a","LayerType":"second"}]}',
   );
-  const joined = joinLayers(profile.layers, info.layers);
-  expect(joined.map(({ timeMs, type }) => [timeMs, type])).toEqual([
+  expect(joinLayers(profile.layers, info.layers).map(({ timeMs, type }) => [timeMs, type])).toEqual([
     [1, 'first'],
     [2, 'second'],
   ]);
@@ -111,8 +110,7 @@ describe('the printed table', () => {
       ` Conv_0 + Relu_1        2.24           0.1120${median}     60.0`,
       `           Total        3.73           0.1865${median}    100.0`,
     ];
-    const run = onlyRun(lines.map((line) => `[05/24/2022-13:24:18] [I] ${line}`).join('\n'));
-    expect(run.profile?.layers).toEqual([
+    expect(onlyRun(lines.map((line) => `[05/24/2022-13:24:18] [I] ${line}`).join('\n')).profile?.layers).toEqual([
       { index: 0, name: 'Conv_0 + Relu_1', timeMs: 2.24, averageMs: 0.112, medianMs, percentage: 60 },
     ]);
   });

@@ -143,9 +143,8 @@ describe('bench run, when something disturbs a run', () => {
 
   function checkout(contended: readonly number[]) {
     const { folder, db } = temporaryStore();
-    const matrix = stubMatrix(folder, ['repeats: 2']);
     return {
-      args: ['run', matrix, '--trtexec', STUB, '--db', db],
+      args: ['run', stubMatrix(folder, ['repeats: 2']), '--trtexec', STUB, '--db', db],
       db,
       env: {
         STUB_JOURNAL: join(folder, 'journal'),

@@ -21,8 +21,7 @@ interface FlaggedRun {
 }
 
 async function runsIn(folder: string): Promise<FlaggedRun[]> {
-  const runs = await Promise.all((await discoverRuns(folder)).map(({ path }) => readRunFolder(path)));
-  return runs
+  return (await Promise.all((await discoverRuns(folder)).map(({ path }) => readRunFolder(path))))
     .flat()
     .map(({ path, outcome, flags }) => ({ path, outcome: `${outcome.kind}:${outcomeReason(outcome)}`, flags }));
 }

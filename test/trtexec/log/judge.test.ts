@@ -72,8 +72,7 @@ test('every way of cutting a log off is a failure, within its summary an excerpt
     const isExcerpt = length > firstNumber + 40 && length < end;
     expect([length, judge(log.slice(0, length))]).toEqual([length, isExcerpt ? 'unfit:excerpt' : 'failed:incomplete']);
   }
-  const started = { ...UNKNOWN_PROCESS, exitCode: 0 };
-  expect(judge(log.slice(0, end - 10), { process: started })).toBe('failed:incomplete');
+  expect(judge(log.slice(0, end - 10), { process: { ...UNKNOWN_PROCESS, exitCode: 0 } })).toBe('failed:incomplete');
 });
 
 test('a build that failed without a word: exit 0, PASSED, 0 MiB', () => {

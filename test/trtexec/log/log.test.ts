@@ -227,8 +227,7 @@ function read(...chunks: readonly string[]): { messages: LogMessage[]; lines: nu
 const P = '[11/21/2026-07:33:53]';
 
 test('a prefix gives severity, time and whether the library spoke', () => {
-  const { messages } = read(`${P} [I] [TRT] Loaded engine size: 14 MiB\n${P} [W] * Throughput\n`);
-  expect(messages).toEqual([
+  expect(read(`${P} [I] [TRT] Loaded engine size: 14 MiB\n${P} [W] * Throughput\n`).messages).toEqual([
     {
       stream: 'stdout',
       line: 1,

@@ -120,8 +120,7 @@ test('the versions of engine and library', () => {
 test('LLVM runs out of memory over a file that is no engine; in a build it may be so', () => {
   const started = (option: string): string => `&&&& RUNNING TensorRT.trtexec [TensorRT v100600] # trtexec ${option}`;
   const abort = { exitCode: 134, signal: 'SIGABRT' } as const;
-  const line = 'LLVM ERROR: out of memory';
-  const reasonAfter = (...lines: readonly string[]) => failureOf([...lines, line], abort).reason;
+  const reasonAfter = (...lines: readonly string[]) => failureOf([...lines, 'LLVM ERROR: out of memory'], abort).reason;
   expect(reasonAfter(started('--loadEngine=text.plan'))).toBe('engineInvalid');
   expect(reasonAfter(started('--onnx=a.onnx'))).toBe('outOfMemory');
   const loaded = '[09/01/2025-21:22:14] [I] Engine deserialized in 0.1 sec.';
