@@ -47,6 +47,5 @@ export function wordsOf(command: string): string[] {
   );
 }
 
-export function linksOf(text: string): string[] {
-  return [...text.matchAll(/\]\((?!https?:|#)([^)#\s]+)(?:#[^)]*)?\)/g)].map(([, path = '']) => path);
-}
+export const linksOf = (text: string): string[] =>
+  [...text.matchAll(/\]\((?!https?:|#)([^)#\s]+)(?:#[^)]*)?\)/g)].map(([, path = '']) => path);

@@ -22,9 +22,7 @@ const SCRIPTS = BLOCKS.filter(({ lines }) => /^# [\w.-]+\.sh$/.test(lines[0] ?? 
 const HAS_SYSTEMD = spawnSync('systemd-analyze', ['--version']).status === 0;
 const SUBCOMMANDS = ['baseline', 'db', 'engines', 'help', 'completion', 'ls', 'model', 'slurm'];
 
-function nameOf({ lines }: Block): string {
-  return (lines[0] ?? '').replace('# ', '');
-}
+const nameOf = ({ lines }: Block): string => (lines[0] ?? '').replace('# ', '');
 
 /** The command lines of bench in a block: command with its subcommand, and the long options. */
 function usesOf({ lines }: Block): { command: string; options: string[] }[] {

@@ -13,9 +13,7 @@ import { temporaryFolder } from '../support/bench.ts';
 const KEY = 'a'.repeat(32);
 const NEVER = new AbortController().signal;
 
-function sha256Of(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
-}
+const sha256Of = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 function noteOf(text: string, number = 1, buildId = 'b'.repeat(32)): EngineNote {
   return engineNoteSchema.parse({

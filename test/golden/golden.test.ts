@@ -163,6 +163,5 @@ test('the end of a run: run', async () => {
   expect({ text, faults }).toEqual({ text: golden, faults: [] });
 });
 
-async function newestRun(cwd: string): Promise<string> {
-  return JSON.parse((await bench(['show', CELL, '--json'], { cwd })).stdout).runs[0].runId;
-}
+const newestRun = async (cwd: string): Promise<string> =>
+  JSON.parse((await bench(['show', CELL, '--json'], { cwd })).stdout).runs[0].runId;

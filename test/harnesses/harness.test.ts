@@ -42,13 +42,10 @@ function folderWith(text: string): string {
   return cwd;
 }
 
-function storeFiles(cwd: string): string[] {
-  return readdirSync(cwd).filter((name) => name.startsWith('bench.sqlite'));
-}
+const storeFiles = (cwd: string): string[] => readdirSync(cwd).filter((name) => name.startsWith('bench.sqlite'));
 
-async function json(args: readonly string[], cwd: string) {
-  return JSON.parse((await bench([...args, '--json'], { cwd })).stdout);
-}
+const json = async (args: readonly string[], cwd: string) =>
+  JSON.parse((await bench([...args, '--json'], { cwd })).stdout);
 
 const FAST = { PATH: process.env['PATH'], TRTEXEC: '/nowhere' };
 

@@ -74,9 +74,8 @@ async function planned(code: string, name = './driver.mjs') {
   return [exit, stderr];
 }
 
-function toy(plan: string, kind = 'toy'): string {
-  return `export default ({z, defineDriver}) => defineDriver({kind: '${kind}', ${SETTINGS}, plan: ${plan}, ${READS}})`;
-}
+const toy = (plan: string, kind = 'toy'): string =>
+  `export default ({z, defineDriver}) => defineDriver({kind: '${kind}', ${SETTINGS}, plan: ${plan}, ${READS}})`;
 
 test.each([
   ['export default 1', 'm.yaml:1:11: drivers: ./driver.mjs: its default export is not a function'],

@@ -56,9 +56,8 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     return file;
   }
 
-  function text(page: Page, selector: string): Promise<string> {
-    return page.$eval(selector, (node) => node.textContent ?? '');
-  }
+  const text = (page: Page, selector: string): Promise<string> =>
+    page.$eval(selector, (node) => node.textContent ?? '');
 
   /** The network is off; what the page does next must not need it. */
   async function open(file: string, hash = '', prepare?: (page: Page) => Promise<void>) {

@@ -8,9 +8,7 @@ import { readFixture } from '../support/recordings.ts';
 import { makeCases, writeCase } from '../support/why/cases.ts';
 
 const LOG = readFixture('level0/pairs/vit_small.fp16.b8.graph1/01-normal/stdout.log.br').toString();
-function contradicting(log: string): string {
-  return log.replace(/(GPU Compute Time: .*?median = )[\d.]+/, '$19.9');
-}
+const contradicting = (log: string): string => log.replace(/(GPU Compute Time: .*?median = )[\d.]+/, '$19.9');
 
 /** Its median is above its percentiles: both cannot be right. */
 const CONTRADICTING = contradicting(LOG);

@@ -17,13 +17,10 @@ const PROFILES = [
   'nights/1-profile/resnet_small.int8.b8',
 ];
 
-function causes(diff: LayersDiff): ChangeRow[] {
-  return changeRows(diff).rows.filter(({ isCause }) => isCause);
-}
+const causes = (diff: LayersDiff): ChangeRow[] => changeRows(diff).rows.filter(({ isCause }) => isCause);
 
-function short({ change, label, baseLayers, headLayers, deltaMs }: ChangeRow): string {
-  return `${change} ${baseLayers}→${headLayers} ${label} ${deltaMs.toFixed(4)}`;
-}
+const short = ({ change, label, baseLayers, headLayers, deltaMs }: ChangeRow): string =>
+  `${change} ${baseLayers}→${headLayers} ${label} ${deltaMs.toFixed(4)}`;
 
 describe('recorded pairs: what their README says is true of them', () => {
   test('level2: one layer got slower, two more kinds only changed their kernels', () => {

@@ -169,9 +169,7 @@ describe('a sweep', () => {
 });
 
 /** Those that print something each second, as long as bench listens. */
-function samplersOf(smi: ReturnType<typeof stubSmi>) {
-  return smi.starts().filter(({ line }) => /--loop|pmon/.test(line));
-}
+const samplersOf = (smi: ReturnType<typeof stubSmi>) => smi.starts().filter(({ line }) => /--loop|pmon/.test(line));
 
 describe('nvidia-smi beside the runs', () => {
   /** Until the sampler has started beside a run that hangs. */
@@ -208,9 +206,7 @@ describe('nvidia-smi beside the runs', () => {
 });
 
 /** A library that any process may load. */
-function someLibrary(): string {
-  return /\/\S*\/libm[.-]\S*so\S*/.exec(readFileSync('/proc/self/maps', 'utf8'))?.[0] ?? '';
-}
+const someLibrary = (): string => /\/\S*\/libm[.-]\S*so\S*/.exec(readFileSync('/proc/self/maps', 'utf8'))?.[0] ?? '';
 
 test('the experiment telemetry measures with nvidia-smi and without, in turns', async () => {
   const { folder, db } = temporaryStore();

@@ -35,19 +35,14 @@ function planFor(version: string, text: string): Plan {
 }
 
 /** The key of an engine on a machine whose facts are fixed. */
-function engineKey(build: PlannedBuild, tensorrt: string, environment: Partial<Environment>, modelSha256: string) {
-  return engineKeyOf({ environment, plan: { tensorrt }, program: { env: {}, recordings: null } }, build, modelSha256);
-}
+const engineKey = (build: PlannedBuild, tensorrt: string, environment: Partial<Environment>, modelSha256: string) =>
+  engineKeyOf({ environment, plan: { tensorrt }, program: { env: {}, recordings: null } }, build, modelSha256);
 
 /** As the store computes it of all that is known of a machine. */
-function environmentId(environment: Partial<Environment>): string {
-  return hashOf({ ...UNKNOWN_ENVIRONMENT, ...environment });
-}
+const environmentId = (environment: Partial<Environment>): string => hashOf({ ...UNKNOWN_ENVIRONMENT, ...environment });
 
 /** What `--resume` compares, to see whether a matrix still means the same. */
-function identityOf(matrix: string): string {
-  return matrixIdentity(matrixOf(matrix));
-}
+const identityOf = (matrix: string): string => matrixIdentity(matrixOf(matrix));
 
 const runId = runIdOf;
 
@@ -119,9 +114,8 @@ describe('ids that stores of today hold', () => {
   });
 });
 
-function lines(ids: readonly (readonly string[])[]): string {
-  return `${ids.map(([what, id]) => `${id} ${what}`).join('\n')}\n`;
-}
+const lines = (ids: readonly (readonly string[])[]): string =>
+  `${ids.map(([what, id]) => `${id} ${what}`).join('\n')}\n`;
 
 test('findings of then keep their ids, in the tables of now', async () => {
   const folder = temporaryFolder();

@@ -265,9 +265,7 @@ describe('a lock that processes take again and again', () => {
   );
 });
 
-function lockPath(): string {
-  return join(temporaryFolder(), 'a.lock');
-}
+const lockPath = (): string => join(temporaryFolder(), 'a.lock');
 
 function taken(path: string): Lock {
   const attempt = tryAcquire(path);

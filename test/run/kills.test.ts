@@ -161,6 +161,4 @@ describe.skipIf(noDisk !== null)('a full disk stops the sweep, is told and loses
   });
 });
 
-function measuredIn(stderr: string): number {
-  return stderr.match(/ms GPU/g)?.length ?? 0;
-}
+const measuredIn = (stderr: string): number => stderr.match(/ms GPU/g)?.length ?? 0;

@@ -14,9 +14,8 @@ import { readRunFolder } from '../../src/artefacts/read/read-run.ts';
 import { bench, type Finished, finished, ROOT, temporaryFolder } from '../support/bench.ts';
 import { FIXTURES, readFixture } from '../support/recordings.ts';
 
-function check(...args: readonly string[]): Promise<Finished> {
-  return finished(spawn(process.execPath, [join(ROOT, 'scripts', 'check-recordings.ts'), ...args], { cwd: ROOT }));
-}
+const check = (...args: readonly string[]): Promise<Finished> =>
+  finished(spawn(process.execPath, [join(ROOT, 'scripts', 'check-recordings.ts'), ...args], { cwd: ROOT }));
 
 /** One recorded run as the program reads it and as the checker reads it. */
 async function bothReadings(name: string) {

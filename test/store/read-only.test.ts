@@ -24,9 +24,8 @@ import { noDiskBecause, smallDisk } from '../support/small-disk.ts';
 
 const MAY_NOT = (): boolean => false;
 
-function sweepsIn(store: { db: { $client: Database.Database } }): unknown {
-  return store.db.$client.prepare('SELECT sweep_id FROM sweeps ORDER BY 1').pluck().all();
-}
+const sweepsIn = (store: { db: { $client: Database.Database } }): unknown =>
+  store.db.$client.prepare('SELECT sweep_id FROM sweeps ORDER BY 1').pluck().all();
 
 function addSweep(client: Database.Database, id: string): void {
   client

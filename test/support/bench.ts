@@ -98,9 +98,8 @@ function environmentOf({ env = {} }: BenchOptions): Readonly<Record<string, stri
 }
 
 /** Starts `bench` as a user does: as a child process, through bin/bench.js. */
-export function startBench(args: readonly string[], options: BenchOptions = {}): ChildProcess {
-  return spawn(process.execPath, [BENCH, ...args], { cwd: options.cwd ?? ROOT, env: environmentOf(options) });
-}
+export const startBench = (args: readonly string[], options: BenchOptions = {}): ChildProcess =>
+  spawn(process.execPath, [BENCH, ...args], { cwd: options.cwd ?? ROOT, env: environmentOf(options) });
 
 /** The same as `bench`, by a process of its own: for signals, several writers, limits, and what belongs to a process. */
 export async function benchProcess(args: readonly string[], options: BenchOptions = {}): Promise<Finished> {

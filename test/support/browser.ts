@@ -55,9 +55,7 @@ export async function openPage(
   return { page, faults };
 }
 
-export function fileUrl(path: string, hash = ''): string {
-  return pathToFileURL(path).href + hash;
-}
+export const fileUrl = (path: string, hash = ''): string => pathToFileURL(path).href + hash;
 
 interface AxeViolation {
   readonly id: string;

@@ -72,9 +72,7 @@ export class GpuMachine {
   }
 }
 
-function uuidOf(index: number): string {
-  return `GPU-${String(index).padStart(8, '0')}-0000-4000-8000-000000000000`;
-}
+const uuidOf = (index: number): string => `GPU-${String(index).padStart(8, '0')}-0000-4000-8000-000000000000`;
 
 function reportOf(uuids: readonly string[]): string {
   const xml = readFileSync(H200_REPORT, 'utf8');

@@ -68,9 +68,7 @@ export function normals(seed: number): () => number {
   return () => Math.sqrt(-2 * Math.log(random() + 1e-12)) * Math.cos(2 * Math.PI * random());
 }
 
-export function nightDate(night: number): string {
-  return new Date(Date.UTC(2026, 0, 1 + night)).toISOString().slice(0, 10);
-}
+export const nightDate = (night: number): string => new Date(Date.UTC(2026, 0, 1 + night)).toISOString().slice(0, 10);
 
 const id = (prefix: string, ...numbers: number[]): string =>
   (prefix + numbers.map((number) => number.toString(16).padStart(5, '0')).join('')).padEnd(32, '0');
@@ -85,9 +83,7 @@ function boundOf(flags: readonly RunFlag[]): BoundBy {
 const INVOCATION = id('c', 0);
 
 /** The id of the sweep of a night. @param matrix its number */
-export function sweepOfNight(night: number, matrix: number = 0): string {
-  return id('a', night, matrix);
-}
+export const sweepOfNight = (night: number, matrix: number = 0): string => id('a', night, matrix);
 
 /** Writes nights of made-up results through the program's own schema; their provenance says so. */
 export function simulateNights(path: string, simulated: SimulatedNights): void {

@@ -57,9 +57,8 @@ const NOBODY: PrivateNames = { hosts: [], users: [], home: null };
 const UUID = 'GPU-1a2b3c4d-0000-1111-2222-333344445555';
 const OTHER_UUID = 'GPU-9a2b3c4d-0000-1111-2222-333344445555';
 
-function redact(text: string, names: Partial<PrivateNames> = {}): string {
-  return new Redaction({ ...NOBODY, ...names }, text).text(text);
-}
+const redact = (text: string, names: Partial<PrivateNames> = {}): string =>
+  new Redaction({ ...NOBODY, ...names }, text).text(text);
 
 describe('text', () => {
   test('the same name is the same within one output, and another is another', () => {

@@ -22,9 +22,8 @@ function bytes(
   return Buffer.concat([...inputBytes({ name, elementType, shape }, { distribution, seed: 1, integers })]);
 }
 
-function floats(buffer: Buffer): number[] {
-  return Array.from({ length: buffer.length / 4 }, (_, index) => buffer.readFloatLE(4 * index));
-}
+const floats = (buffer: Buffer): number[] =>
+  Array.from({ length: buffer.length / 4 }, (_, index) => buffer.readFloatLE(4 * index));
 
 function formatOf(elementType: string) {
   const coding = ELEMENT_CODINGS[elementType];

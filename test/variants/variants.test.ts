@@ -45,9 +45,8 @@ describeWithModelopt('the three tiny models in five precisions, by the real Mode
   let first: Awaited<ReturnType<typeof bench>>;
   const env = { BENCH_PYTHON: MODELOPT_PYTHON ?? undefined };
 
-  function sweep(inFolder: string): ReturnType<typeof bench> {
-    return bench(['run', 'm.yaml', '--trtexec', STUB, '--no-telemetry', '--json'], { cwd: inFolder, env });
-  }
+  const sweep = (inFolder: string): ReturnType<typeof bench> =>
+    bench(['run', 'm.yaml', '--trtexec', STUB, '--no-telemetry', '--json'], { cwd: inFolder, env });
 
   beforeAll(async () => {
     folder = sharedFolder();

@@ -71,9 +71,8 @@ beforeEach(() => {
 
 const ack = (...args: readonly string[]) => bench(['ack', ...args, '--db', db], { cwd });
 
-function marks(): readonly unknown[] {
-  return queryStore(db, 'select finding_id, reason, until, owner from acknowledgements order by finding_id');
-}
+const marks = (): readonly unknown[] =>
+  queryStore(db, 'select finding_id, reason, until, owner from acknowledgements order by finding_id');
 
 describe('which findings', () => {
   test('several at once, each by the start of its id', async () => {

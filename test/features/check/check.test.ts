@@ -23,17 +23,14 @@ const CELLS = simulatedCells(6);
 /** Half a percent from night to night, the same for the same night. */
 const NOISE = Array.from({ length: 200 * CELLS.length }, normals(11)).map((z) => 0.005 * z);
 
-function quiet(cell: number, night: number): number {
-  return (0.5 + 0.1 * cell) * Math.exp(NOISE[night * CELLS.length + cell] ?? 0);
-}
+const quiet = (cell: number, night: number): number =>
+  (0.5 + 0.1 * cell) * Math.exp(NOISE[night * CELLS.length + cell] ?? 0);
 
 type Checked = z.infer<typeof OUTPUTS.check>;
 type Finding = Checked['findings'][number];
 
 /** Reported in the sweeps that were judged last, and still there. */
-function reportedIn({ findings }: Checked): Finding[] {
-  return findings.filter(({ state }) => state === 'new');
-}
+const reportedIn = ({ findings }: Checked): Finding[] => findings.filter(({ state }) => state === 'new');
 
 /** A store that grows night by night, as a nightly job would have it. */
 class Nights {

@@ -13,14 +13,13 @@ import { queryStore } from '../../support/store-dump.ts';
 type Checked = z.infer<typeof OUTPUTS.check>;
 
 /** Five runs a tenth of a percent apart. */
-function steady(cell: number, repeat: number): number {
-  return (1 + cell) * (1 + 0.001 * ((repeat * 7 + cell * 3) % 5));
-}
+const steady = (cell: number, repeat: number): number => (1 + cell) * (1 + 0.001 * ((repeat * 7 + cell * 3) % 5));
 
 /** Cell 0 is 20 % slower from this sweep on. */
-function slowFrom(from: number): SimulatedNights['value'] {
-  return (cell, night, repeat) => steady(cell, repeat) * (cell === 0 && night >= from ? 1.2 : 1);
-}
+const slowFrom =
+  (from: number): SimulatedNights['value'] =>
+  (cell, night, repeat) =>
+    steady(cell, repeat) * (cell === 0 && night >= from ? 1.2 : 1);
 
 class Store {
   readonly folder = temporaryFolder();

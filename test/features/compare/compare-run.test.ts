@@ -44,9 +44,7 @@ async function compared(repository: Repository, args: readonly string[], env: Re
 }
 
 /** Of each cell, on both sides. */
-function runsOf({ cells }: Comparison): string {
-  return cells.map(({ runs }) => runs.join()).join(' ');
-}
+const runsOf = ({ cells }: Comparison): string => cells.map(({ runs }) => runs.join()).join(' ');
 
 function sweepsOf({ folder }: Repository): StoredSweep[] {
   return queryStore<StoredSweep>(

@@ -8,9 +8,7 @@ import { bench, temporaryFolder, refusal } from '../../support/bench.ts';
 
 const LABELS = ['changes', 'scenario', 'sigma', 'rel', 'run_sigma', 'modal'];
 
-function linesOf(name: string, count: number): string[] {
-  return packedText(name).split('\n').slice(0, count);
-}
+const linesOf = (name: string, count: number): string[] => packedText(name).split('\n').slice(0, count);
 
 function withoutLabels(line: string): string {
   const entries = Object.entries(JSON.parse(line)).filter(([name]) => !LABELS.includes(name));

@@ -104,9 +104,8 @@ function wordsOf(facts: MachineFacts): string {
   return found.map(({ evidence, mend }) => `${evidence}\n${mend}`).join('\n');
 }
 
-function only(facts: MachineFacts, id: string): DoctorCheck | undefined {
-  return judgeMachine(facts).find((check) => check.id === id);
-}
+const only = (facts: MachineFacts, id: string): DoctorCheck | undefined =>
+  judgeMachine(facts).find((check) => check.id === id);
 
 test('a machine that is ready has nothing to mend, and ids of its own for each check', () => {
   const checks = judgeMachine(READY);

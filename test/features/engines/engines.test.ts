@@ -29,13 +29,9 @@ beforeEach(() => {
   cpSync(pristine, folder, { recursive: true, preserveTimestamps: true });
 });
 
-async function engines(...args: readonly string[]) {
-  return bench(['engines', ...args, '--db', db]);
-}
+const engines = async (...args: readonly string[]) => bench(['engines', ...args, '--db', db]);
 
-function keyOf(): string {
-  return enginesBeside(db)[0]?.note.engineKey.slice(0, 8) ?? '';
-}
+const keyOf = (): string => enginesBeside(db)[0]?.note.engineKey.slice(0, 8) ?? '';
 
 /** Of a build, or of what it is linked by. */
 function file(number: number, ending: string): string {
@@ -49,9 +45,7 @@ function engineBytes(number: number): number {
   return files.reduce((sum, path) => sum + statSync(path).size, 0);
 }
 
-function numbers(): number[] {
-  return enginesBeside(db).map(({ note }) => note.number);
-}
+const numbers = (): number[] => enginesBeside(db).map(({ note }) => note.number);
 
 test('ls engines: what is kept, with size and build time', async () => {
   const { code, stdout } = await bench(['ls', 'engines', '--db', db, '--json']);
@@ -110,9 +104,7 @@ describe('gc', () => {
     }
   }
 
-  function bytesOf(...which: readonly number[]): number {
-    return which.reduce((sum, number) => sum + engineBytes(number), 0);
-  }
+  const bytesOf = (...which: readonly number[]): number => which.reduce((sum, number) => sum + engineBytes(number), 0);
 
   test('those used longest ago go first, and no more than need be', async () => {
     age();

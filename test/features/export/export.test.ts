@@ -35,9 +35,8 @@ describe('recorded runs of a H200', () => {
 
   const run = (role: string): string => ids.get(role) ?? '';
 
-  async function chrome(role: string): Promise<ChromeEvent[]> {
-    return JSON.parse((await bench(['export', run(role), '--format', 'chrome-trace'], { cwd })).stdout).traceEvents;
-  }
+  const chrome = async (role: string): Promise<ChromeEvent[]> =>
+    JSON.parse((await bench(['export', run(role), '--format', 'chrome-trace'], { cwd })).stdout).traceEvents;
 
   test('the queries of a run on four tracks, to the stamp, and the layers of its engine', async () => {
     const events = await chrome('timed');

@@ -17,9 +17,7 @@ const REPORT = reportedSweep([
   reportedCell('resnet', [1, 1], compared('same', 1, 1)),
 ]);
 
-function rowsOf(report: ReportedSweep): Record<string, string>[] {
-  return parse(csvText(report), { columns: true });
-}
+const rowsOf = (report: ReportedSweep): Record<string, string>[] => parse(csvText(report), { columns: true });
 
 function suitesOf(report: ReportedSweep, htmlEntities = false) {
   const parser = new XMLParser({ ignoreAttributes: false, attributeNamePrefix: '', htmlEntities });

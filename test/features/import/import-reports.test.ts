@@ -27,9 +27,7 @@ interface ComparedJson {
   readonly verdict: string;
 }
 
-function newStore(): string {
-  return join(temporaryFolder(), 'bench.sqlite');
-}
+const newStore = (): string => join(temporaryFolder(), 'bench.sqlite');
 
 async function take(db: string, ...args: string[]): Promise<string> {
   const { stdout, stderr } = await finishedImport(db, ...args);

@@ -27,9 +27,7 @@ async function run(folder: string, args: readonly string[], rules: unknown = [])
   return code;
 }
 
-function stubRun(folder: string): string[] {
-  return [stubMatrix(folder, ['repeats: 2']), '--trtexec', STUB, '--seed', '3'];
-}
+const stubRun = (folder: string): string[] => [stubMatrix(folder, ['repeats: 2']), '--trtexec', STUB, '--seed', '3'];
 
 const CASES: readonly Case[] = [
   {
@@ -122,9 +120,8 @@ test.each(CASES)('a store made from artefacts alone: $name', { timeout: 120_000 
   expect(tables(copy, lost)).toEqual(tables(original, lost));
 });
 
-function tables(db: string, lost: Readonly<Record<string, readonly string[]>>): unknown {
-  return Object.fromEntries(Object.entries(dumpTables(db, lost)).filter(([table]) => !lost[table]?.includes('*')));
-}
+const tables = (db: string, lost: Readonly<Record<string, readonly string[]>>): unknown =>
+  Object.fromEntries(Object.entries(dumpTables(db, lost)).filter(([table]) => !lost[table]?.includes('*')));
 
 describe('an import that was interrupted', () => {
   const LOGS = 300;

@@ -32,9 +32,7 @@ function machine(cwd: string, tools: Readonly<Record<string, string>> = {}) {
   return { cwd, env: { PATH: path, TRTEXEC: undefined, BENCH_PYTHON: undefined } };
 }
 
-function withModels(...names: readonly string[]): string {
-  return withModel('vit_tiny.onnx', ...names);
-}
+const withModels = (...names: readonly string[]): string => withModel('vit_tiny.onnx', ...names);
 
 function withModel(of: string, ...names: readonly string[]): string {
   const cwd = temporaryFolder();
@@ -42,9 +40,7 @@ function withModel(of: string, ...names: readonly string[]): string {
   return cwd;
 }
 
-function written(cwd: string, name = 'matrix.yaml'): string {
-  return readFileSync(join(cwd, name), 'utf8');
-}
+const written = (cwd: string, name = 'matrix.yaml'): string => readFileSync(join(cwd, name), 'utf8');
 
 async function drafted(cwd: string, tools: Readonly<Record<string, string>>, version?: string) {
   const { env } = machine(cwd, tools);

@@ -23,9 +23,8 @@ import { accuracyOf } from '../../support/deployments.ts';
 const MODELS = join(ROOT, 'test', 'fixtures', 'accuracy');
 const model = (name: string): string => join(MODELS, `${name}.onnx`);
 
-function accuracy(...args: string[]): Promise<Finished> {
-  return bench(['model', 'accuracy', ...args], { env: { BENCH_PYTHON: TEST_PYTHON ?? 'python3' } });
-}
+const accuracy = (...args: string[]): Promise<Finished> =>
+  bench(['model', 'accuracy', ...args], { env: { BENCH_PYTHON: TEST_PYTHON ?? 'python3' } });
 
 async function compared(...args: string[]) {
   const { code, stdout, stderr } = await accuracy(...args, '--json');

@@ -13,14 +13,11 @@ const NIGHTS = 12;
 type Noise = z.infer<typeof OUTPUTS.noise>;
 type Cell = Noise['cells'][number];
 
-function visible({ visible: shown }: Cell, runs: number): number {
-  return shown.find((one) => one.runs === runs)?.percent ?? Number.NaN;
-}
+const visible = ({ visible: shown }: Cell, runs: number): number =>
+  shown.find((one) => one.runs === runs)?.percent ?? Number.NaN;
 
 /** Cells are listed by their labels: `vit fp8 4x3x224x224 graph` is the fourth that was made. */
-function placeOf(label: string): number {
-  return Number(/ (\d+)x/.exec(label)?.[1]) - 1;
-}
+const placeOf = (label: string): number => Number(/ (\d+)x/.exec(label)?.[1]) - 1;
 
 async function noise(db: string, ...args: string[]): Promise<Noise> {
   const { code, stdout, stderr } = await bench(['noise', ...args, '--json', '--db', db]);

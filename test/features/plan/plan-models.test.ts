@@ -22,13 +22,9 @@ function folderWith(lines: readonly string[], files: Readonly<Record<string, str
   return cwd;
 }
 
-function plan(cwd: string): Promise<Finished> {
-  return bench(['plan', 'm.yaml', '--tensorrt', '10.6'], { cwd });
-}
+const plan = (cwd: string): Promise<Finished> => bench(['plan', 'm.yaml', '--tensorrt', '10.6'], { cwd });
 
-function notesIn({ stdout }: Finished): string[] {
-  return stdout.split('\n').filter((line) => line.startsWith('note: '));
-}
+const notesIn = ({ stdout }: Finished): string[] => stdout.split('\n').filter((line) => line.startsWith('note: '));
 
 /** Notes of a plan that is made, and a path in them as `CWD`. */
 async function notesOf(lines: readonly string[], files: Readonly<Record<string, string | Uint8Array>> = {}) {

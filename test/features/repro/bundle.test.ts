@@ -13,9 +13,8 @@ import { queryStore } from '../../support/store-dump.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
 import { unzipped } from '../../support/zip.ts';
 
-function textsOf(zip: string): Map<string, string> {
-  return new Map([...unzipped(readFileSync(zip))].map(([name, bytes]) => [name, bytes.toString()]));
-}
+const textsOf = (zip: string): Map<string, string> =>
+  new Map([...unzipped(readFileSync(zip))].map(([name, bytes]) => [name, bytes.toString()]));
 
 describe('the bundle of a measured run', () => {
   let cwd: string;

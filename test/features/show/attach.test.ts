@@ -24,9 +24,8 @@ function runIn(folder: string): Run {
   return run;
 }
 
-function placeOf(folder: string, { id, sweep }: Run, name: string): string {
-  return join(folder, 'artefacts', sweep, `${id}.attached`, name);
-}
+const placeOf = (folder: string, { id, sweep }: Run, name: string): string =>
+  join(folder, 'artefacts', sweep, `${id}.attached`, name);
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 

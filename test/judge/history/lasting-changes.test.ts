@@ -13,9 +13,8 @@ function noise(seed: number, sweeps: number, sigma = 0.003): number[] {
 }
 
 /** Slower by a share from a sweep on. */
-function stepped(seed: number, sweeps: number, at: number, rel: number): number[] {
-  return noise(seed, sweeps).map((value, sweep) => (sweep < at ? value : value * (1 + rel)));
-}
+const stepped = (seed: number, sweeps: number, at: number, rel: number): number[] =>
+  noise(seed, sweeps).map((value, sweep) => (sweep < at ? value : value * (1 + rel)));
 
 const placesOf = (values: readonly number[], since?: number): number[] =>
   lastingChanges(plainHistory(values), since).map(({ night }) => night);

@@ -54,10 +54,8 @@ export function prototypeAlarms(
   return new Map(jsonLines(packedText(name), historySchema).map(({ id, alarms }) => [id, alarms]));
 }
 
-export function prototypeNightAlarms(): Map<string, readonly NightAlarm[]> {
-  return new Map(jsonLines(packedText('prototype-nightly'), nightlySchema).map(({ id, nightly }) => [id, nightly]));
-}
+export const prototypeNightAlarms = (): Map<string, readonly NightAlarm[]> =>
+  new Map(jsonLines(packedText('prototype-nightly'), nightlySchema).map(({ id, nightly }) => [id, nightly]));
 
-export function prototypeCells(): Map<string, PrototypeCell> {
-  return new Map(jsonLines(packedText('prototype-ab'), cellSchema).map((cell) => [cell.id, cell]));
-}
+export const prototypeCells = (): Map<string, PrototypeCell> =>
+  new Map(jsonLines(packedText('prototype-ab'), cellSchema).map((cell) => [cell.id, cell]));

@@ -15,9 +15,8 @@ interface Place {
   readonly margin: number;
 }
 
-function placesOf(changes: readonly ChangePoint[]): Place[] {
-  return changes.map(({ night, shift, margin }) => ({ index: night, sign: Math.sign(shift), margin }));
-}
+const placesOf = (changes: readonly ChangePoint[]): Place[] =>
+  changes.map(({ night, shift, margin }) => ({ index: night, sign: Math.sign(shift), margin }));
 
 /** The margins are close to these; all else is to be equal. */
 function close(places: readonly Place[]): object[] {

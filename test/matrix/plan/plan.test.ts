@@ -147,9 +147,7 @@ function nights(...days: (number | null)[]): ReadonlyMap<string, string> {
   );
 }
 
-function batchesOf({ cells }: typeof PLAN): number[] {
-  return cells.map(({ cell }) => cell.shapes['input']?.[0] ?? 0);
-}
+const batchesOf = ({ cells }: typeof PLAN): number[] => cells.map(({ cell }) => cell.shapes['input']?.[0] ?? 0);
 
 describe('a plan is fitted to a time', () => {
   test('what was measured longest ago, or never, comes first', () => {

@@ -19,13 +19,9 @@ import { CAN_MOUNT, onSmallDisk, rowsOf, storeOfNights } from '../../support/sto
 
 const PAIR = ['run', join(ROOT, 'matrices', 'quickstart-pair.yaml')];
 
-function newStore(): string {
-  return join(temporaryFolder(), 'bench.sqlite');
-}
+const newStore = (): string => join(temporaryFolder(), 'bench.sqlite');
 
-function measuredStore(name: 'pair' | 'samePair' = 'pair'): Promise<string> {
-  return storeIn(temporaryFolder(), name);
-}
+const measuredStore = (name: 'pair' | 'samePair' = 'pair'): Promise<string> => storeIn(temporaryFolder(), name);
 
 function artefactFiles(db: string): string[] {
   const folder = join(dirname(db), 'artefacts');

@@ -32,9 +32,8 @@ export function parseEngine(profileText: string, infoText: string): Engine {
 // oxlint-disable-next-line no-control-regex -- TensorRT writes them so
 const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g;
 
-function escaped(text: string): string {
-  return text.replace(CONTROL, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
-}
+const escaped = (text: string): string =>
+  text.replace(CONTROL, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 export function engineTexts({ count, profile, info }: Engine): { profile: string; layers: string } {
   return {
@@ -43,9 +42,7 @@ export function engineTexts({ count, profile, info }: Engine): { profile: string
   };
 }
 
-export function totalMs({ profile }: Engine): number {
-  return profile.reduce((sum, { averageMs }) => sum + averageMs, 0);
-}
+export const totalMs = ({ profile }: Engine): number => profile.reduce((sum, { averageMs }) => sum + averageMs, 0);
 
 /** A second build of the same network: other serial numbers in names, and the scatter of a profile. */
 export function rebuilt(engine: Engine, random: Random): Engine {
@@ -74,9 +71,8 @@ function scaledEntry(entry: ProfileEntry, factor: number): ProfileEntry {
 // oxlint-disable-next-line no-control-regex -- the separators of TensorRT
 const ORIGIN = /\[ONNX Layer: (.*?)\](?=[\u001e\u001f]|$)/g;
 
-function originsOf({ Metadata }: InfoEntry): string[] {
-  return [...(Metadata ?? '').matchAll(ORIGIN)].map((match) => match[1] ?? '');
-}
+const originsOf = ({ Metadata }: InfoEntry): string[] =>
+  [...(Metadata ?? '').matchAll(ORIGIN)].map((match) => match[1] ?? '');
 
 /** The layers that do the same in every block, as places in the engine; at least so many milliseconds together. */
 export function families(engine: Engine, leastMs: number): number[][] {

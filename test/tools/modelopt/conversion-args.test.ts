@@ -5,9 +5,7 @@ import { planFor } from '../../support/plan-for.ts';
 
 const MODEL = ['models:', '  vit:', '    onnx: vit.onnx', '    shapes: {input: [batch, 3, 224, 224]}'];
 
-function planOf(...lines: readonly string[]): Plan {
-  return planFor('11.0', [...MODEL, ...lines].join('\n'));
-}
+const planOf = (...lines: readonly string[]): Plan => planFor('11.0', [...MODEL, ...lines].join('\n'));
 
 function onlyVariant(...lines: readonly string[]): PlannedVariant {
   const { variants } = planOf(...lines);

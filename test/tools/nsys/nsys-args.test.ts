@@ -30,9 +30,8 @@ const FOO: CaptureRequest = { ...NOTHING_MORE, output: 'foo_profile', iterations
 const TIMED = '--warmUp=200 --duration=3 --iterations=10 --infStreams=1 --percentile=90,95,99 --exportTimes=times.json';
 const RUN = ['--loadEngine={engine}', ...TIMED.split(' ')];
 
-function captureLine(request: Partial<CaptureRequest> = {}, dialect = GUIDE_NSYS): string {
-  return ['nsys', ...captureArgs({ ...FOO, ...request }, dialect, ['trtexec'], RUN, 'foo.plan')].join(' ');
-}
+const captureLine = (request: Partial<CaptureRequest> = {}, dialect = GUIDE_NSYS): string =>
+  ['nsys', ...captureArgs({ ...FOO, ...request }, dialect, ['trtexec'], RUN, 'foo.plan')].join(' ');
 
 describe('the commands of the guide, to the character', () => {
   test('first the build, then the capture of the queries alone', () => {

@@ -8,9 +8,7 @@ import * as writer from '../../support/onnx-writer.ts';
 
 const { bytesField, initializer, model, node, numberField, textField, toBytes, valueInfo } = writer;
 
-function factsOf(name: string) {
-  return readModel(sourceOf(onnxFixture(name)));
-}
+const factsOf = (name: string) => readModel(sourceOf(onnxFixture(name)));
 
 describe('facts of a model', () => {
   test('a graph that comes in pieces is one graph', () => {

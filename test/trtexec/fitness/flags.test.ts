@@ -14,9 +14,8 @@ import { factsOf, NO_TELEMETRY, queriesOf, syntheticLog } from '../../support/fi
 import { GUIDE } from '../../support/recordings.ts';
 import { judged as judgedRun } from '../../support/whole-files.ts';
 
-function flagsOf(computeMs: readonly number[], gapsMs: readonly number[] = []): RunFlag[] {
-  return findFlags(factsOf(syntheticLog(), queriesOf(computeMs, gapsMs)));
-}
+const flagsOf = (computeMs: readonly number[], gapsMs: readonly number[] = []): RunFlag[] =>
+  findFlags(factsOf(syntheticLog(), queriesOf(computeMs, gapsMs)));
 
 const named = (flags: readonly RunFlag[]): string[] => flags.map(({ id, effect }) => `${id} ${effect}`);
 

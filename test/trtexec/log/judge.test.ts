@@ -46,13 +46,10 @@ const P = '[11/21/2026-07:33:53]';
 const SUMMARY = readFileSync(join(GUIDE, 'listing-06-fp16-summary.log'), 'utf8');
 const MARKER = 'TensorRT.trtexec [TensorRT v101300] [b1] # trtexec --onnx=a.onnx';
 
-function judge(log: string | Buffer, parts: Partial<JudgedParts> = {}): string {
-  return said(judged(onlyRun(log), parts));
-}
+const judge = (log: string | Buffer, parts: Partial<JudgedParts> = {}): string => said(judged(onlyRun(log), parts));
 
-function passed(...lines: readonly string[]): string {
-  return [`&&&& RUNNING ${MARKER}`, ...lines, `&&&& PASSED ${MARKER}`].join('\n');
-}
+const passed = (...lines: readonly string[]): string =>
+  [`&&&& RUNNING ${MARKER}`, ...lines, `&&&& PASSED ${MARKER}`].join('\n');
 
 test('of a cell, a run that only built is none', () => {
   const log = readFixture('formats/build-resnet-tiny/stdout.log.br');

@@ -284,9 +284,7 @@ function interleaved(a: string, b: string): string {
     .join('\n');
 }
 
-function withoutMarkers(log: string): string {
-  return log.replace(/^&&&& .*\n?/gm, '');
-}
+const withoutMarkers = (log: string): string => log.replace(/^&&&& .*\n?/gm, '');
 
 describe('what else stands in a log', () => {
   test('what a script said before its run is no run, and no cause of it', () => {

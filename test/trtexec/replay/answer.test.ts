@@ -20,9 +20,8 @@ function replay(args: readonly string[], cwd: string, set = NIGHT1, index = 0) {
   return { status, stdout, stderr: stderr.toString() };
 }
 
-function packed(folder: string, file: string, set = NIGHT1): Buffer {
-  return brotliDecompressSync(readFileSync(join(set, folder, `${file}.br`)));
-}
+const packed = (folder: string, file: string, set = NIGHT1): Buffer =>
+  brotliDecompressSync(readFileSync(join(set, folder, `${file}.br`)));
 
 const BUILD = [
   '--onnx=/models/vit_small_fp16.onnx',
