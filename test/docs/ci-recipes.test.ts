@@ -17,10 +17,7 @@ function recipe(file: string): string {
   return block.slice('text\n'.length);
 }
 
-interface GithubStep {
-  readonly run?: string;
-  readonly if?: string;
-}
+type GithubStep = { readonly run?: string; readonly if?: string };
 
 const github: { jobs: { bench: { steps: GithubStep[] } } } = parse(recipe('.github/workflows/bench.yaml'));
 const gitlab: { bench: { script: string[] } } = parse(recipe('.gitlab-ci.yml'));
@@ -33,11 +30,7 @@ interface Runner {
   run(line: string, cwd: string, variables: Readonly<Record<string, string>>): Step;
 }
 
-interface Step {
-  readonly line: string;
-  readonly code: number | null;
-  readonly output: string;
-}
+type Step = { readonly line: string; readonly code: number | null; readonly output: string };
 
 function runner(): Runner {
   const folder = temporaryFolder();

@@ -51,10 +51,7 @@ const LINES = [
   'ffffffff a <!channel> `@team`  Bcc: everybody: p99Ms 2.5 ms, limit 2 ms',
 ];
 
-interface Ended {
-  readonly code: number | null;
-  readonly stderr: string;
-}
+type Ended = { readonly code: number | null; readonly stderr: string };
 
 /** A recipe with the JSON of a check as its standard input. */
 async function started(recipe: string, args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> {
@@ -65,11 +62,7 @@ async function started(recipe: string, args: readonly string[], env: Readonly<Re
   return { code: await new Promise<number | null>((resolve) => child.on('close', resolve)), stderr: await stderr };
 }
 
-interface Received {
-  readonly url: string | undefined;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: unknown;
-}
+type Received = { readonly url: string | undefined; readonly headers: IncomingHttpHeaders; readonly body: unknown };
 
 /** A server on this machine that keeps what it gets. */
 async function server(status: number) {

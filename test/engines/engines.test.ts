@@ -11,11 +11,7 @@ import { FakeGpu } from '../support/fake-gpu.ts';
 import { queryStore } from '../support/store-dump.ts';
 import { STUB, stubMatrix } from '../support/stub.ts';
 
-interface Place {
-  readonly db: string;
-  readonly journal: string;
-  readonly args: readonly string[];
-}
+type Place = { readonly db: string; readonly journal: string; readonly args: readonly string[] };
 
 function place(more: readonly string[] = []): Place {
   const { folder, db } = temporaryStore();

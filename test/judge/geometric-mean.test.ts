@@ -73,11 +73,7 @@ describe('what sweeps do to all cells at once', () => {
 });
 
 /** Percent: noise of a run, of a cell's sweep, and of a sweep in all cells. */
-interface Machine {
-  readonly run: number;
-  readonly cell: number;
-  readonly shared: number;
-}
+type Machine = { readonly run: number; readonly cell: number; readonly shared: number };
 
 const KEYS = Array.from({ length: 24 }, (_, cell) => cell.toString(16).padStart(32, '0'));
 

@@ -13,12 +13,7 @@ import { STUB, stubMatrix } from '../support/stub.ts';
 /** A sample counts when its second lies within the run: the stub of trtexec takes longer than that. */
 const LONG_ENOUGH = { STUB_DELAY_MS: '1400' };
 
-interface Swept {
-  readonly db: string;
-  readonly folder: string;
-  readonly smi: SmiOnPath;
-  readonly stderr: string;
-}
+type Swept = { readonly db: string; readonly folder: string; readonly smi: SmiOnPath; readonly stderr: string };
 
 /** One sweep of two cells, one run each, beside an nvidia-smi that behaves so. */
 async function sweep(

@@ -180,11 +180,7 @@ export interface SimulatedEngine {
   readonly layers?: readonly SimulatedLayer[];
 }
 
-export interface SimulatedLayer {
-  readonly name: string;
-  readonly ms: number;
-  readonly origins: readonly string[];
-}
+export type SimulatedLayer = { readonly name: string; readonly ms: number; readonly origins: readonly string[] };
 
 /** Where an engine was measured first. */
 interface Place {

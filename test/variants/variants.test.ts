@@ -1,13 +1,12 @@
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import Database from 'better-sqlite3';
 import { beforeAll, expect, test } from 'vitest';
 
 import { OUTPUTS } from '../support/outputs.ts';
 import { bench, ROOT, sharedFolder, temporaryFolder } from '../support/bench.ts';
 import { describeWithModelopt, MODELOPT_PYTHON } from '../support/modelopt-python.ts';
-import { queryStore } from '../support/store-dump.ts';
+import { change, queryStore } from '../support/store-dump.ts';
 import { STUB } from '../support/stub.ts';
 
 const MODELS = join(ROOT, 'test', 'fixtures', 'onnx');
@@ -130,9 +129,7 @@ test('a sweep that was interrupted does not try a failed conversion again', asyn
   const ran = await bench(['run', 'm.yaml', '--trtexec', STUB, '--no-telemetry'], { cwd: folder, env: env(rules) });
   expect([ran.code, ran.stdout.includes('no engine: ')]).toEqual([4, true]);
   expect(ran.stderr).toContain('variant vit fp8: values of the calibration are not finite');
-  const store = new Database(join(folder, 'bench.sqlite'));
-  store.exec(`UPDATE sweeps SET state = 'interrupted'`);
-  store.close();
+  change(join(folder, 'bench.sqlite'), `UPDATE sweeps SET state = 'interrupted'`);
   expect((await bench(['run', '--resume'], { cwd: folder, env: env(rules) })).stderr).not.toContain('variant vit fp8');
   expect(readFileSync(journal, 'utf8').trimEnd().split('\n')).toHaveLength(1);
 });

@@ -21,10 +21,7 @@ interface RealRun {
   readonly ms: number;
 }
 
-interface VisitedCell {
-  readonly cell: KeyedCell;
-  readonly runs: readonly RealRun[];
-}
+type VisitedCell = { readonly cell: KeyedCell; readonly runs: readonly RealRun[] };
 
 /** Sweeps of a ResNet and a ViT on an H100; in the second and the third the ResNet has more small layers. */
 function visitedCells(): VisitedCell[] {

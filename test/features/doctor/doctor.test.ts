@@ -3,10 +3,10 @@ import { delimiter, dirname, join } from 'node:path';
 
 import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
-import Database from 'better-sqlite3';
 
 import { gatherFacts } from '../../../src/features/doctor/gather.ts';
 import { testIo } from '../../support/io.ts';
+import { change } from '../../support/store-dump.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { storeIn } from '../../support/made-stores.ts';
 import { bench, ROOT, temporaryFolder } from '../../support/bench.ts';
@@ -211,9 +211,7 @@ describe('--measure', () => {
     expect([checked.code, checked.stderr]).toEqual([2, expect.stringContaining('no sweep of a branch is stored')]);
 
     // The earlier ones were faster.
-    const db = new Database(join(cwd, 'bench.sqlite'));
-    db.exec('UPDATE time_statistics SET median_ms = median_ms / 1.05');
-    db.close();
+    change(join(cwd, 'bench.sqlite'), 'UPDATE time_statistics SET median_ms = median_ms / 1.05');
     const { code, output } = await measure(cwd);
     expect([code, output.measured]).toMatchObject([1, { against: 'itself', known: 4, standing: 'slower' }]);
     expect([output.measured?.changePercent, output.measured?.cells?.length]).toEqual([expect.closeTo(5, 6), 1]);

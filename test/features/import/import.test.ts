@@ -17,10 +17,7 @@ interface ParsedStatistics {
   percentiles: Record<string, number>;
 }
 
-interface ParsedRun {
-  readonly throughputQps: number | null;
-  readonly [metric: string]: ParsedStatistics | number | null;
-}
+type ParsedRun = { readonly throughputQps: number | null; readonly [metric: string]: ParsedStatistics | number | null };
 
 async function importInto(db: string, path: string): Promise<void> {
   const { code, stderr } = await bench(['import', path, '--db', db]);

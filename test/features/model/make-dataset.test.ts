@@ -65,11 +65,7 @@ describe('its requests', () => {
     seed: 1,
   };
 
-  interface Request {
-    readonly task_id: number;
-    readonly input_ids: readonly number[];
-    readonly output_tokens: number;
-  }
+  type Request = { readonly task_id: number; readonly input_ids: readonly number[]; readonly output_tokens: number };
 
   const requestsOf = (options: typeof OPTIONS): Request[] =>
     [...tokenDataset(options)]

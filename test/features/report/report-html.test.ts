@@ -1,14 +1,13 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { openStore } from '../../../src/store/file/open.ts';
 import { bench, ROOT, sharedFolder, refusal, temporaryStore } from '../../support/bench.ts';
 import { pageDataIn, sectionOf } from '../../support/page-data.ts';
 import { normals, simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
-import { queryStore } from '../../support/store-dump.ts';
+import { change, queryStore } from '../../support/store-dump.ts';
 
 const QUICKSTART = join(ROOT, 'matrices', 'quickstart.yaml');
 
@@ -93,11 +92,10 @@ describe('bench report --html', () => {
       flags: (_cell, night, repeat) => (night === 2 && repeat === 1 ? [excluded] : []),
     });
     expect((await bench(['baseline', 'set', 'v1', sweepOfNight(1), '--db', nights], { cwd })).code).toBe(0);
-    const writer = new Database(nights);
-    writer.exec(
+    change(
+      nights,
       `insert into samples select run_id, 1, x'00' from runs where sweep_id = '${sweepOfNight(3)}' and repeat = 1`,
     );
-    writer.close();
     const { code, stdout, stderr } = await bench(['report', '--html', '--db', nights], { cwd });
     expect([code, stderr]).toEqual([0, '']);
     const {

@@ -10,11 +10,7 @@ import { pageDataIn } from '../../support/page-data.ts';
 import { simulatedCells, simulateNights, normals } from '../../support/simulated-store.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 
-interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, unknown>>;
-  readonly body: string;
-}
+type Answer = { readonly status: number; readonly headers: Readonly<Record<string, unknown>>; readonly body: string };
 
 describe('bench serve', () => {
   const cells = simulatedCells(2);

@@ -1,7 +1,6 @@
 import { appendFileSync, chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import type { ReproOutput } from '../../../src/features/repro/output.ts';
@@ -10,15 +9,12 @@ import { OUTPUTS, jsonOf } from '../../support/outputs.ts';
 import { bench, ROOT, sharedFolder, temporaryFolder } from '../../support/bench.ts';
 import { GUIDE } from '../../support/recordings.ts';
 import { runScript } from '../../support/repro-script.ts';
-import { queryStore } from '../../support/store-dump.ts';
+import { change, queryStore } from '../../support/store-dump.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
 
 const EVIL = 'a b\'"; $(touch pwned) `touch pwned` \\ & > pwned \n-x \u001b[31mred\u202eabc\rx%s\n';
 
-interface StoredRun {
-  readonly id: string;
-  readonly argv: readonly string[];
-}
+type StoredRun = { readonly id: string; readonly argv: readonly string[] };
 
 function runsOf(db: string, role: string): StoredRun[] {
   return queryStore<{ id: string; argv: string }>(
@@ -253,9 +249,7 @@ test('a secret that a matrix sets for another harness is named and not written',
   const [timed] = await swept(cwd, `models: {app: {harness: ${harness}}}\nrepeats: 1\n`);
   const id = timed?.id ?? '';
   // A store of an earlier bench, which did not refuse a name like this.
-  const store = new Database(join(cwd, 'bench.sqlite'));
-  store.exec(`UPDATE sweeps SET plan = replace(plan, 'HF_SECOND', 'HF_TOKEN')`);
-  store.close();
+  change(join(cwd, 'bench.sqlite'), `UPDATE sweeps SET plan = replace(plan, 'HF_SECOND', 'HF_TOKEN')`);
   const json = await reproOf(cwd, id);
   expect([json.start?.withheld, json.withheld]).toEqual([['HF_TOKEN'], expect.any(Number)]);
   expect((await bench(['repro', id, '--script', 's.sh'], { cwd })).code).toBe(0);

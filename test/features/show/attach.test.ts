@@ -10,10 +10,7 @@ import { queryStore } from '../../support/store-dump.ts';
 
 const PAIR = join(ROOT, 'matrices', 'quickstart-pair.yaml');
 
-interface Run {
-  readonly id: string;
-  readonly sweep: string;
-}
+type Run = { readonly id: string; readonly sweep: string };
 
 function runIn(folder: string): Run {
   const [run] = queryStore<Run>(

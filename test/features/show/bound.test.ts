@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import Database from 'better-sqlite3';
 import { describe, expect, test, beforeAll } from 'vitest';
 
 import { serialStatistics } from '../../../src/features/show/text.ts';
@@ -11,7 +10,7 @@ import { simulatedCells, simulateNights } from '../../support/simulated-store.ts
 import { bench, temporaryFolder, ROOT, sharedFolder, temporaryStore } from '../../support/bench.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { FIXTURES } from '../../support/recordings.ts';
-import { queryStore } from '../../support/store-dump.ts';
+import { change, queryStore } from '../../support/store-dump.ts';
 import { storeIn, sharedStore } from '../../support/made-stores.ts';
 
 test('a cell says what limits it in its newest sweep, with evidence and advice', async () => {
@@ -37,9 +36,7 @@ test('advice names its cell, and a CUDA graph that gains nothing there is not ad
     value: (cell) => [1, slow, 1, fast][cell] ?? null,
     figures: (cell) => ({ boundBy: cell % 2 === 0 ? 'compute' : 'host' }),
   });
-  const store = new Database(db);
-  store.exec('UPDATE measurements SET enqueue_ratio = 0.95, gpu_busy = 0.9');
-  store.close();
+  change(db, 'UPDATE measurements SET enqueue_ratio = 0.95, gpu_busy = 0.9');
   const shown = async (what: string): Promise<string> =>
     (await bench(['show', what, '--db', db])).stdout.replaceAll(/\s+/g, ' ');
   const helps = 'use a CUDA graph or a larger batch';
@@ -53,9 +50,7 @@ test('advice names its cell, and a CUDA graph that gains nothing there is not ad
 test('of sweeps that share a name an id is asked for', async () => {
   const db = join(temporaryFolder(), 'bench.sqlite');
   simulateNights(db, { cells: simulatedCells(1), nights: 2, repeats: 1, value: () => 1 });
-  const store = new Database(db);
-  store.exec("UPDATE sweeps SET name = 'guide'");
-  store.close();
+  change(db, "UPDATE sweeps SET name = 'guide'");
   const { stderr } = await bench(['show', 'guide', '--db', db]);
   expect(stderr).toBe('bench: guide is the name of several sweeps: take the id of one (`bench ls sweeps`)\n');
 });

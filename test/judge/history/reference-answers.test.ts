@@ -9,11 +9,7 @@ import { prototypeAlarms, prototypeCells, prototypeNightAlarms } from './prototy
 // The prototype prints margins with three decimals, shares with five; a tie may round either way.
 const MARGIN_ERROR = 0.00051;
 
-interface Place {
-  readonly index: number;
-  readonly sign: number;
-  readonly margin: number;
-}
+type Place = { readonly index: number; readonly sign: number; readonly margin: number };
 
 const placesOf = (changes: readonly ChangePoint[]): Place[] =>
   changes.map(({ night, shift, margin }) => ({ index: night, sign: Math.sign(shift), margin }));

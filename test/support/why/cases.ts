@@ -43,12 +43,7 @@ interface Telemetry {
   readonly reasons: number;
 }
 
-export interface WhyCase {
-  readonly name: string;
-  readonly truth: Truth;
-  readonly base: Side;
-  readonly head: Side;
-}
+export type WhyCase = { readonly name: string; readonly truth: Truth; readonly base: Side; readonly head: Side };
 
 const QUIET: Telemetry = { smClockMhz: 1980, powerW: 320, temperatureC: 45, reasons: 0 };
 const POWER_CAP = 0x4;

@@ -1,12 +1,6 @@
 import type { Random } from './random.ts';
 
-export interface ProfileEntry {
-  name: string;
-  timeMs: number;
-  averageMs: number;
-  medianMs: number;
-  percentage: number;
-}
+export type ProfileEntry = { name: string; timeMs: number; averageMs: number; medianMs: number; percentage: number };
 
 export interface InfoEntry {
   Name: string;
@@ -17,11 +11,7 @@ export interface InfoEntry {
 }
 
 /** An engine as its two exports tell it, layer by layer in the same order. */
-export interface Engine {
-  readonly count: number;
-  readonly profile: ProfileEntry[];
-  readonly info: InfoEntry[];
-}
+export type Engine = { readonly count: number; readonly profile: ProfileEntry[]; readonly info: InfoEntry[] };
 
 export function parseEngine(profileText: string, infoText: string): Engine {
   const [head, ...profile]: [{ count: number }, ...ProfileEntry[]] = JSON.parse(escaped(profileText));

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 
 import { readNsysExport } from '../../../src/tools/nsys/read-export.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
+import { change } from '../../support/store-dump.ts';
 import { type Capture, writeCapture } from '../../support/nsys-export.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { FIXTURES } from '../../support/recordings.ts';
@@ -95,9 +96,7 @@ describe('what a capture holds', () => {
 
 function changedBy(sql: string): string {
   const path = exported();
-  const client = new Database(path);
-  client.exec(sql);
-  client.close();
+  change(path, sql);
   return path;
 }
 

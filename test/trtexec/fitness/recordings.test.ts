@@ -14,11 +14,7 @@ import { factsOf, NO_TELEMETRY, queriesOf, syntheticLog } from '../../support/fi
 import { H100 } from '../../support/h100.ts';
 import { FIXTURES } from '../../support/recordings.ts';
 
-interface FlaggedRun {
-  readonly path: string;
-  readonly outcome: string;
-  readonly flags: readonly RunFlag[];
-}
+type FlaggedRun = { readonly path: string; readonly outcome: string; readonly flags: readonly RunFlag[] };
 
 async function runsIn(folder: string): Promise<FlaggedRun[]> {
   return (await Promise.all((await discoverRuns(folder)).map(({ path }) => readRunFolder(path))))
