@@ -192,16 +192,11 @@ describe('SIGKILL and Ctrl-C', () => {
 
 describe('factors other than commits', () => {
   const FACTORS = `factors:
-  level:
-    env: {good: {STUB_SCALE: 1}, bad: {STUB_SCALE: 1.03}}
-  clocks:
-    before: {good: [sh, -c, "echo scale=1 > clock"], bad: [sh, -c, "echo scale=1 > clock # bad"]}
-  model:
-    model: {good: old.onnx, bad: new.onnx}
-  cache:
-    timingCache: {good: null, bad: full.cache}
-  matrix file:
-    matrix: {good: m.yaml, bad: m2.yaml}
+  level: {env: {good: {STUB_SCALE: 1}, bad: {STUB_SCALE: 1.03}}}
+  clocks: {before: {good: [sh, -c, "echo scale=1 > clock"], bad: [sh, -c, "echo scale=1 > clock # bad"]}}
+  model: {model: {good: old.onnx, bad: new.onnx}}
+  cache: {timingCache: {good: null, bad: full.cache}}
+  matrix file: {matrix: {good: m.yaml, bad: m2.yaml}}
 `;
 
   function folderWith(table: string, model = 'scale=1'): string {

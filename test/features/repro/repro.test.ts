@@ -212,12 +212,8 @@ console.log(JSON.stringify({ encode: 2 }));`,
     cwd,
     `models:
   tokenizer:
-    harness:
-      kind: command
-      run: ${JSON.stringify(argv)}
-      env: {MODE: 'x y', HOME: null}
-      timer: wall
-      metrics: {encode: {unit: ms, better: lower}}
+    harness: {kind: command, run: ${JSON.stringify(argv)}, env: {MODE: 'x y', HOME: null}, timer: wall,
+      metrics: {encode: {unit: ms, better: lower}}}
 axes: {batch: 1}
 repeats: 1\n`,
   );

@@ -109,19 +109,9 @@ test.skipIf(!IS_THERE)(
       join(cwd, 'serve.yaml'),
       `models:
   tiny:
-    harness:
-      kind: aiperf
-      program: ${AIPERF}
-      url: ${server.url}
-      model: tiny
-      streaming: true
-      concurrency: "{concurrency}"
-      requestCount: 12
-      inputTokens: {mean: 32, stddev: 4}
-      outputTokens: {mean: ${TOKENS}}
-      tokenizer: bench/bytes
-      config: aiperf.yaml
-      extraArgs: [--no-gpu-telemetry, --no-server-metrics]
+    harness: {kind: aiperf, program: ${AIPERF}, url: "${server.url}", model: tiny, streaming: true,
+      concurrency: "{concurrency}", requestCount: 12, inputTokens: {mean: 32, stddev: 4}, outputTokens: {mean: ${TOKENS}},
+      tokenizer: bench/bytes, config: aiperf.yaml, extraArgs: [--no-gpu-telemetry, --no-server-metrics]}
 axes: {concurrency: 2}
 repeats: 1
 `,
