@@ -39,6 +39,8 @@ import { trendCommand } from './features/trend/command.ts';
 import { whyCommand } from './features/why/command.ts';
 import { dotted, labelled, wrapHanging } from './terminal/text-width.ts';
 
+export { ignoreEpipe, processIo } from './cli/io.ts';
+
 const lsCommands = defineGroup({
   name: 'ls',
   summary: 'list sweeps, cells, machines, findings, baselines or engines',

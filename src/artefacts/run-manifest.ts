@@ -12,9 +12,8 @@ import { PROVENANCES } from '../records/sweep.ts';
 import { otherProcessSchema } from '../records/telemetry.ts';
 import { timeLimitSchema } from '../records/time-limit.ts';
 import { withoutSecretEnv, withoutSecrets } from '../text/redact.ts';
-import { requestedSchema } from '../trtexec/run-facts.ts';
-import { variantRecord } from '../records/conversion.ts';
-import { conversionFailureSchema } from '../records/conversion.ts';
+import { type ProcessFacts, requestedSchema } from '../trtexec/run-facts.ts';
+import { conversionFailureSchema, variantRecord } from '../records/conversion.ts';
 
 export const RUN_MANIFEST_VERSION = 1;
 
@@ -173,4 +172,9 @@ export function parseRunManifest(text: string): ManifestReading {
   if (result.success) return { kind: 'read', manifest: result.data };
   const [issue] = result.error.issues;
   return { kind: 'faulty', problem: `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'invalid'}` };
+}
+
+export function processFacts(manifest: RunManifest): ProcessFacts {
+  const { exitCode, signal, timedOut, limit, cancelled, logTooLong, neighborEnded } = manifest;
+  return { exitCode, signal, timedOut, limit, cancelled, logTooLong, neighborEnded };
 }

@@ -20,7 +20,7 @@ import type { VariantState } from '../variants/variants.ts';
 import { TIMING, fileBytes } from './engine-cache.ts';
 import { engineName } from './engine-index.ts';
 import { type EngineState, filledArgs, readyEngine } from './engine-state.ts';
-import type { TimedOn, TimingCopy } from './timing-caches.ts';
+import { type TimedOn, type TimingCopy, timingNoteOf } from './timing-caches.ts';
 
 export interface EngineToBuild {
   readonly runId: RunId;
@@ -114,14 +114,14 @@ async function timingFor(context: SweepContext, build: PlannedBuild, to: string)
 /** The file itself tells nothing that bench could read: what is known of it is in the note next to it. */
 async function givenTiming(context: SweepContext, build: PlannedBuild, from: string, to: string): Promise<BuildTiming> {
   const shown = printable(from);
-  const { cache, onEvent, program } = context;
+  const { onEvent, program } = context;
   const { sha256 } = await sha256OfFile(from).catch((error: unknown) => {
     throw new UsageError(`${shown}: no such timing cache, or it cannot be read`, { cause: error });
   });
   await copyFile(from, to);
   const given = { path: to, sha256, isShared: false };
   if (program.recordings !== null) return { ...given, notes: [] };
-  const known = await cache.timing.noteOf(from, sha256);
+  const known = timingNoteOf(from, sha256);
   if (known === null) {
     const text = `nothing says on which GPU the timing cache ${from} was made: TensorRT may reject it`;
     onEvent({ kind: 'note', text });

@@ -1,5 +1,5 @@
 import { constants, existsSync, renameSync, rmSync } from 'node:fs';
-import { copyFile, rename, rm, stat } from 'node:fs/promises';
+import { access, copyFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { sha256OfFile } from '../files/files.ts';
@@ -13,8 +13,6 @@ import {
   EngineUses,
   engineName,
   engineNoteSchema,
-  ignoreReadOnly,
-  isNotWritable,
   removeStaleUses,
   usersOf,
 } from './engine-index.ts';
@@ -24,6 +22,8 @@ import { isPidRunning } from '../process/process-identity.ts';
 import type { EngineFolder, KeptEngine } from '../records/engine.ts';
 import { isFine } from '../records/outcome.ts';
 import type { BuildId } from '../records/scalars.ts';
+import { UsageError } from '../errors.ts';
+import { printable } from '../text/printable.ts';
 import { formatTensorrtVersion } from '../text/version.ts';
 
 export interface CachedEngine {
@@ -61,11 +61,8 @@ export class EngineCache {
     this.timing = new TimingCaches(folder);
   }
 
-  /**
-   * Everything that looks at or makes an engine of this name happens in here, one at a time over all processes.
-   * @param work is passed whether the folder cannot be written
-   */
-  async hold<Result>(name: string, waiting: LockWait, work: (isReadOnly: boolean) => Promise<Result>): Promise<Result> {
+  /** Everything that looks at or makes an engine of this name happens in here, one at a time over all processes. */
+  async hold<Result>(name: string, waiting: LockWait, work: () => Promise<Result>): Promise<Result> {
     await this.prepare();
     return this.uses.hold(name, waiting, work);
   }
@@ -146,11 +143,10 @@ export class EngineCache {
   }
 
   /** Null if the engine is being built or used. */
-  async unlink(name: string, now: Date): Promise<true | null> {
+  async unlink(name: string): Promise<true | null> {
     return this.uses.tryHold(name, async (): Promise<true> => {
       await this.index.change((index) => {
         const { [name]: note } = index.links;
-        if (note !== undefined) index.gone[note.buildId] = now.toISOString();
         delete index.links[name];
         delete index.pins[name];
         for (const [definition, frozen] of Object.entries(index.frozen)) {
@@ -176,23 +172,21 @@ export class EngineCache {
   }
 
   /** Copies of given engines that no store compares anything with any more. */
-  async unlinkGiven(storePath: string, lastGood: readonly BuildId[], now: Date): Promise<void> {
+  async unlinkGiven(storePath: string, lastGood: readonly BuildId[]): Promise<void> {
     await this.keepFor(storePath, lastGood);
     const { lastGood: wanted, links } = await this.index.read();
     const kept = new Set(Object.values(wanted).flat());
     for (const [name, note] of Object.entries(links)) {
-      if (note.isGiven && !kept.has(note.buildId)) await this.unlink(name, now);
+      if (note.isGiven && !kept.has(note.buildId)) await this.unlink(name);
     }
   }
 
   /** What a store may compare newer engines with: `gc` of another store leaves it alone. Forgets stores that are gone. */
   async keepFor(storePath: string, lastGood: readonly BuildId[]): Promise<void> {
-    await this.index
-      .change((index) => {
-        index.lastGood[storePath] = [...lastGood];
-        for (const store of Object.keys(index.lastGood)) if (!existsSync(store)) delete index.lastGood[store];
-      })
-      .catch(ignoreReadOnly);
+    await this.index.change((index) => {
+      index.lastGood[storePath] = [...lastGood];
+      for (const store of Object.keys(index.lastGood)) if (!existsSync(store)) delete index.lastGood[store];
+    });
   }
 
   /** Files that nothing names, as the index says now. */
@@ -221,11 +215,15 @@ export class EngineCache {
     }
   }
 
+  /** @throws UsageError for a folder that cannot be written */
   async prepare(): Promise<void> {
     try {
       await makeOwnFolder(this.folder);
+      await access(this.folder, constants.W_OK);
     } catch (error) {
-      if (!isNotWritable(error)) throw error;
+      throw new UsageError(`${printable(this.folder)} cannot be written: make it writable, or use another --db`, {
+        cause: error,
+      });
     }
   }
 

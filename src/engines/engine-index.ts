@@ -5,7 +5,6 @@ import * as z from 'zod';
 
 import { writeNote } from '../files/files.ts';
 import { makeOwnFolder, namesIn, readJson } from '../files/folders.ts';
-import { errorCode } from '../errors.ts';
 import { type LockWait, acquire, lockHolder, tryAcquire } from '../process/lock.ts';
 import { identityOf, identitySchema, isProbablyRunning, orNull } from '../process/process-identity.ts';
 import { type Immutable, idSchema, sha256Schema } from '../records/scalars.ts';
@@ -61,19 +60,11 @@ const indexSchema = z.object({
   pins: z.record(z.string(), z.string()),
   /** By build definition: the engine that represents it, whatever else changes. */
   frozen: z.record(z.string(), frozenSchema),
-  /** When an engine was removed, by build. */
-  gone: z.record(z.string(), z.string()),
   /** By the path of a store: builds that it may compare newer ones with. */
   lastGood: z.record(z.string(), z.array(idSchema)),
 });
 
 type Index = z.infer<typeof indexSchema>;
-
-const NOT_WRITABLE = ['EACCES', 'EPERM', 'EROFS'];
-
-export function isNotWritable(error: unknown): boolean {
-  return NOT_WRITABLE.includes(errorCode(error));
-}
 
 const INDEX = 'index.json';
 /** What a build leaves: the engine, and the timing cache that it ended with. Files are named by the engine's hash. */
@@ -89,7 +80,7 @@ export class EngineIndex {
 
   async read(): Promise<Immutable<Index>> {
     const hasOlder = !existsSync(join(this.folder, INDEX)) && olderNotes(this.folder).length > 0;
-    if (hasOlder) await this.change(() => {}).catch(ignoreReadOnly);
+    if (hasOlder) await this.change(() => {});
     return this.now();
   }
 
@@ -113,21 +104,12 @@ export class EngineIndex {
   }
 
   private now(): Index {
-    return (
-      readJson(join(this.folder, INDEX), indexSchema) ?? {
-        schemaVersion: 1,
-        links: {},
-        pins: {},
-        frozen: {},
-        gone: {},
-        lastGood: {},
-      }
-    );
+    return readJson(join(this.folder, INDEX), indexSchema) ?? emptyIndex();
   }
 }
 
-export function ignoreReadOnly(error: unknown): void {
-  if (!isNotWritable(error)) throw error;
+function emptyIndex(): Index {
+  return { schemaVersion: 1, links: {}, pins: {}, frozen: {}, lastGood: {} };
 }
 
 /** Of the version before, which kept a note for each engine: `KEY.plan`, `KEY.json`, `KEY.pin`, `frozen-…`, `gone-…`. */
@@ -139,7 +121,7 @@ function olderNotes(folder: string): string[] {
 
 /** Every engine keeps its name: nothing is built again. */
 function takenFromOlder(folder: string): Index {
-  const index: Index = { schemaVersion: 1, links: {}, pins: {}, frozen: {}, gone: {}, lastGood: {} };
+  const index = emptyIndex();
   for (const entry of olderNotes(folder)) {
     const [, name = '', ending, kind, id = ''] = OLDER.exec(entry) ?? [];
     const path = join(folder, entry);
@@ -155,8 +137,6 @@ function takenFromOlder(folder: string): Index {
     if (pinned !== null) index.pins[name] = pinned.pinnedAt;
     const frozen = kind === 'frozen' ? readJson(path, frozenSchema) : null;
     if (frozen !== null) index.frozen[id] = frozen;
-    const gone = kind === 'gone' ? readJson(path, z.object({ goneAt: z.string() })) : null;
-    if (gone !== null) index.gone[id] = gone.goneAt;
   }
   return index;
 }
@@ -195,19 +175,12 @@ export class EngineUses {
     this.folder = folder;
   }
 
-  /**
-   * @param work is passed whether nothing can be written: then there is no lock, and nobody who could write
-   * @throws InterruptedError when the wait is broken off
-   */
-  async hold<Result>(name: string, waiting: LockWait, work: (isReadOnly: boolean) => Promise<Result>): Promise<Result> {
-    const lock = await acquire(this.pathOf(name, LOCK), waiting).catch((error: unknown) => {
-      if (isNotWritable(error)) return null;
-      throw error;
-    });
-    if (lock === null) return work(true);
+  /** @throws InterruptedError when the wait is broken off */
+  async hold<Result>(name: string, waiting: LockWait, work: () => Promise<Result>): Promise<Result> {
+    const lock = await acquire(this.pathOf(name, LOCK), waiting);
     this.held.add(name);
     try {
-      return await work(false);
+      return await work();
     } finally {
       this.held.delete(name);
       lock.release();
@@ -234,12 +207,9 @@ export class EngineUses {
   mark(name: string, now: Date): void {
     if (this.marked.has(name)) return;
     this.marked.add(name);
-    // In a read-only folder engines are not removed either.
-    orNull(() => {
-      writeFileSync(this.pathOf(name, USE + process.pid), JSON.stringify(identityOf(process.pid)));
-      writeFileSync(this.pathOf(name, USED), '');
-      utimesSync(this.pathOf(name, USED), now, now);
-    });
+    writeFileSync(this.pathOf(name, USE + process.pid), JSON.stringify(identityOf(process.pid)));
+    writeFileSync(this.pathOf(name, USED), '');
+    utimesSync(this.pathOf(name, USED), now, now);
   }
 
   release(): void {

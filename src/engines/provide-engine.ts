@@ -137,8 +137,8 @@ export async function provideEngine(
   const { cache, now } = context;
   const name = engineName(engineKey, build.number);
   await cache.use(name, now());
-  return cache.hold(name, lockWait(context, build), async (isReadOnly) => {
-    const cached = await usableEngine(context, build, name, isReadOnly);
+  return cache.hold(name, lockWait(context, build), async () => {
+    const cached = await usableEngine(context, build, name);
     if (cached !== null) {
       const { bytes } = cached.note;
       context.onEvent({ kind: 'buildReady', build, how: 'cached', buildS: null, engineBytes: bytes });
@@ -149,11 +149,6 @@ export async function provideEngine(
     // Check again: it may have been built, or have failed, during the wait.
     const { failed, runId } = earlierBuild(context, build);
     if (failed !== null) return { kind: 'failed', outcome: failed };
-    if (isReadOnly) {
-      throw new UsageError(
-        `${printable(cache.folder)} cannot be written, and has no engine for ${printable(build.label)}: make it writable, or use another --db`,
-      );
-    }
     const state = await buildEngine(context, build, { runId, engineKey, modelSha256, variant });
     const built = state.kind === 'ready' && build.isFrozen ? await cache.find(name) : null;
     if (built?.kind === 'ready') await freeze(context, build, built.engine);
@@ -166,21 +161,19 @@ async function usableEngine(
   { cache, library, onEvent }: SweepContext,
   build: PlannedBuild,
   name: string,
-  isReadOnly: boolean,
 ): Promise<CachedEngine | null> {
   const found = await cache.find(name);
   if (found.kind === 'absent') return null;
   if (found.kind === 'changed') {
-    const aside = isReadOnly ? null : await cache.unlinkChanged(name, found.note);
-    const where = aside === null ? '' : `; it is now ${aside}`;
-    const text = `the bytes of the engine ${build.label} changed after its build, so bench rebuilds it${where}`;
+    const aside = await cache.unlinkChanged(name, found.note);
+    const text = `the bytes of the engine ${build.label} changed after its build, so bench rebuilds it; it is now ${aside}`;
     onEvent({ kind: 'note', text });
     return null;
   }
   const { tensorrtLibrary } = found.engine.note;
   const loaded = library?.version ?? null;
   if (tensorrtLibrary !== null && loaded !== null && tensorrtLibrary !== loaded) {
-    if (!isReadOnly) await cache.relink(found.engine);
+    await cache.relink(found.engine);
     const text = `the engine ${build.label} was built by the TensorRT library ${tensorrtLibrary}, and ${loaded} is loaded here: it is built anew`;
     onEvent({ kind: 'note', text });
     return null;

@@ -1,12 +1,11 @@
 import { constants, existsSync } from 'node:fs';
-import { copyFile, open, rename, rm } from 'node:fs/promises';
+import { copyFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import * as z from 'zod';
 
 import { hashOf } from '../text/canonical-json.ts';
-import { tryAcquire } from '../process/lock.ts';
-import { namesIn, readJson } from '../files/folders.ts';
+import { readJson, sizeOf } from '../files/folders.ts';
 import { sha256OfFile, writeNote } from '../files/files.ts';
 
 const machineSchema = z.object({
@@ -37,7 +36,7 @@ export interface TimingCopy {
   readonly sha256: string | null;
 }
 
-/** One timing cache per GPU model and version. A build writes a copy, which replaces it by a rename on success. */
+/** One timing cache per GPU model and version. A build writes a copy, which replaces it on success. */
 export class TimingCaches {
   private readonly folder: string;
 
@@ -56,24 +55,13 @@ export class TimingCaches {
     return { path: to, sha256: null };
   }
 
-  /** Replaces the shared cache after a successful build. Of two concurrent ones the larger stays. */
+  /** Replaces the shared cache after a successful build. Of two concurrent ones the last stays; a mixed one is not used. */
   async takeIn(timedOn: TimedOn, copy: TimingCopy): Promise<void> {
-    if (!existsSync(copy.path)) return;
+    if (sizeOf(copy.path) === 0) return;
     const name = nameOf(timedOn);
-    const attempt = tryAcquire(join(this.folder, `timing-${name}.lock`));
-    // Another process is replacing it: only time is lost.
-    if (attempt.kind !== 'taken') return;
-    try {
-      const mine = await sha256OfFile(copy.path);
-      const shared = await noteIfWhole(this.pathOf(name), this.notePath(name));
-      const isLarger = shared === null || shared.sha256 === copy.sha256 || mine.bytes >= shared.bytes;
-      if (mine.bytes === 0 || !isLarger) return;
-      await syncFile(copy.path);
-      await rename(copy.path, this.pathOf(name));
-      await writeNote(this.notePath(name), { schemaVersion: 1, ...mine, timedOn } satisfies TimingCacheNote);
-    } finally {
-      attempt.lock.release();
-    }
+    const mine = await sha256OfFile(copy.path);
+    await rename(copy.path, this.pathOf(name));
+    await writeNote(this.notePath(name), { schemaVersion: 1, ...mine, timedOn } satisfies TimingCacheNote);
   }
 
   /** Keeps what a build ended with next to its engine, of this hash. */
@@ -102,17 +90,6 @@ export class TimingCaches {
     return note.bytes;
   }
 
-  /** What is known of a file: by the note next to it, or because it is one of these. Null: nothing. */
-  async noteOf(path: string, sha256: string): Promise<TimingCacheNote | null> {
-    const notes = [`${path}.json`, path.replace(/\.cache$/, '.json')].flatMap(
-      (file) => readJson(file, noteSchema) ?? [],
-    );
-    const ours = namesIn(this.folder)
-      .filter((entry) => entry.startsWith('timing-') && entry.endsWith('.json'))
-      .flatMap((entry) => readJson(join(this.folder, entry), noteSchema) ?? []);
-    return [...notes, ...ours].find((note) => note.sha256 === sha256) ?? null;
-  }
-
   private pathOf(name: string): string {
     return join(this.folder, `timing-${name}.cache`);
   }
@@ -120,6 +97,12 @@ export class TimingCaches {
   private notePath(name: string): string {
     return join(this.folder, `timing-${name}.json`);
   }
+}
+
+/** What the note next to a timing cache says of a file with these bytes; null: nothing. */
+export function timingNoteOf(path: string, sha256: string): TimingCacheNote | null {
+  const notes = [`${path}.json`, path.replace(/\.cache$/, '.json')].map((file) => readJson(file, noteSchema));
+  return notes.find((note) => note?.sha256 === sha256) ?? null;
 }
 
 /** What a note says of a file that has the bytes of the note; null if it has others, or one of them is not there. */
@@ -136,13 +119,4 @@ function nameOf(timedOn: TimedOn): string {
 
 function isSameLibrary(a: TimedOn, b: TimedOn): boolean {
   return a.tensorrtLibrary === null || b.tensorrtLibrary === null || a.tensorrtLibrary === b.tensorrtLibrary;
-}
-
-async function syncFile(path: string): Promise<void> {
-  const file = await open(path, 'r+');
-  try {
-    await file.sync();
-  } finally {
-    await file.close();
-  }
 }

@@ -93,17 +93,17 @@ const EARLY_Q = 0.01;
  * A cell is done when its change is called at this look, or when the 95 % interval that a comparison gives of its change
  * does not reach the goal any more. Only the first of the two could call more false changes than one look does, so only
  * it spends: 1 % over all looks (alpha spending). The second is a stop for want of prospects, which calls nothing
- * (Lachin 2005). Where nights are the larger part of the error, and alone keep the interval open, runs are of no use.
+ * (Lachin 2005). Where sweeps are the larger part of the error, and alone keep the interval open, runs are of no use.
  * @param look counts from 1: how often the growing runs have been looked at
  * @returns keys of the cells: `open` are those that one more run should go to, those that gain most for their time first;
- * `limitedByNights` those that stay open, as nights differ by more than runs can say
+ * `limitedBySweeps` those that stay open, as sweeps differ by more than runs can say
  */
 export function cellsToRepeat(cells: readonly GrowingCell[], look: number, goal: Goal) {
   const { cells: compared, noises } = compareCells(cells, { q: alphaSpent(look, EARLY_Q) });
   const decided = new Set(compared.filter(isCalled).map(({ cellKey }) => cellKey));
   const comparisons = new Map(compared.map((comparison) => [comparison.cellKey, comparison]));
   const open: { readonly key: string; readonly gain: number }[] = [];
-  const limitedByNights: string[] = [];
+  const limitedBySweeps: string[] = [];
   for (const cell of cells) {
     if (decided.has(cell.cellKey)) continue;
     const { variance = 0, assumed = null, degrees = 1 } = noises.get(cell.cellKey) ?? {};
@@ -111,7 +111,7 @@ export function cellsToRepeat(cells: readonly GrowingCell[], look: number, goal:
     // Without a base: against a sweep with as many runs.
     const others = cell.base.length === 0 ? cell.head.length : cell.base.length;
     const byRuns = Math.sqrt(variance * (1 / cell.head.length + 1 / others));
-    const nights = Math.log1p((comparison?.noise?.nightPercent ?? 0) / 100);
+    const bySweeps = Math.log1p((comparison?.noise?.nightPercent ?? 0) / 100);
     const errors = tQuantile(0.05, degrees);
     const [low, high] = comparison?.ciPercent ?? [null, null];
     const reach = low === null ? errors * byRuns : Math.max(-Math.log1p(low / 100), Math.log1p(high / 100));
@@ -119,15 +119,15 @@ export function cellsToRepeat(cells: readonly GrowingCell[], look: number, goal:
     const wanted = Math.max(Math.log1p(goal.percent / 100), goal.deviations * Math.sqrt(variance));
     const isJudged = cell.base.length === 0 ? assumed === null : low !== null;
     if (isJudged && reach < wanted) continue;
-    if (isJudged && nights > byRuns && change + errors * nights >= wanted) {
-      limitedByNights.push(cell.cellKey);
+    if (isJudged && bySweeps > byRuns && change + errors * bySweeps >= wanted) {
+      limitedBySweeps.push(cell.cellKey);
     } else {
       open.push({ key: cell.cellKey, gain: byRuns / wanted / cell.runS });
     }
   }
   return {
     open: open.toSorted((a, b) => b.gain - a.gain || (a.key < b.key ? -1 : 1)).map(({ key }) => key),
-    limitedByNights,
+    limitedBySweeps,
   };
 }
 

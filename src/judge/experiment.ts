@@ -53,7 +53,7 @@ type AbJudgement = Immutable<z.infer<typeof abJudgementSchema>>;
  * @returns `cells` in the order of the sides; `overall`: the mean over measured cells
  */
 export function judgeExperiment(sides: readonly TwoSides[], significantPercent: number) {
-  const { ratios, noises } = compareCells(sides, { sameNight: true });
+  const { ratios, noises } = compareCells(sides, { sameSweep: true });
   const evidence = sides.map(({ base, betterIs, cellKey, head, systematicError = 0 }) => {
     const [ratio, noise] = [ratios.get(cellKey), noises.get(cellKey)];
     if (ratio === undefined || ratio.logRatio === null || noise === undefined) return [];
@@ -62,7 +62,7 @@ export function judgeExperiment(sides: readonly TwoSides[], significantPercent: 
       {
         /** Log scale, positive where B is better. */
         ratio: { ...ratio, logRatio: betterIs === 'higher' ? ratio.logRatio : -ratio.logRatio },
-        runs: { ...noise, runs: counts, systematicError, nights: 0 },
+        runs: { ...noise, runs: counts, systematicError, sweepVariance: 0 },
         reasons: [singleRunReason(counts), noise.assumed].filter((reason) => reason !== null),
       },
     ];
@@ -112,7 +112,7 @@ function meanRuns(evidence: readonly Evidence[]): ComparedRuns {
     degrees: variance ** 2 / spread,
     runs: [least, least],
     systematicError: Math.hypot(...all.map(({ systematicError }) => systematicError)) / all.length,
-    nights: 0,
+    sweepVariance: 0,
   };
 }
 

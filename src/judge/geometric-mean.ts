@@ -104,9 +104,9 @@ export function sharedNoise(histories: readonly (readonly (number | null)[])[], 
 }
 
 /** The values of a history with the gaps of the sweeps that have none. */
-export function valuesByPlace({ nights, values }: CellHistory): (number | null)[] {
-  const byPlace = Array.from({ length: (nights.at(-1) ?? -1) + 1 }, (): number | null => null);
-  for (const [index, place] of nights.entries()) byPlace[place] = values[index] ?? null;
+export function valuesByPlace({ places, values }: CellHistory): (number | null)[] {
+  const byPlace = Array.from({ length: (places.at(-1) ?? -1) + 1 }, (): number | null => null);
+  for (const [index, place] of places.entries()) byPlace[place] = values[index] ?? null;
   return byPlace;
 }
 

@@ -73,8 +73,8 @@ export function judgePoints(groups: readonly (readonly SearchPoint[])[], limit: 
       const { isSpent, values } = point;
       const runs = values.length;
       if (runs === 0) return { ...point, state: isSpent ? 'lost' : 'notMeasured', isClose: false, error: 0 };
-      const { variance, degrees, nights } = noiseOf(sides.get(point) ?? { base: [], head: values });
-      const assumed = nights > 0 ? 0 : ASSUMED_DEGREES;
+      const { variance, degrees, sweeps } = noiseOf(sides.get(point) ?? { base: [], head: values });
+      const assumed = sweeps > 0 ? 0 : ASSUMED_DEGREES;
       const known = degrees + assumed;
       const error = Math.sqrt((degrees * variance + assumed * ASSUMED_SIGMA ** 2) / known / runs);
       const above = meanLog(values) - Math.log(limit.ms);

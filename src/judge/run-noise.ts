@@ -13,7 +13,7 @@ export interface NoiseEstimate {
   /** Source of a variance that is not the cell's own; else null. */
   readonly assumed: string | null;
   readonly from: NoiseSource;
-  readonly nights: number;
+  readonly sweeps: number;
   /**
    * Excess variance of a run implied by past sweeps over `variance`; negative where sweeps differ less, 0 without a
    * past.
@@ -31,7 +31,7 @@ export interface NoisySides {
   readonly kind?: string;
 }
 
-export const LEAST_PAST_NIGHTS = 8;
+export const LEAST_PAST_SWEEPS = 8;
 const LEAST_VARIANCE = 1e-12;
 /** From this many cells of a kind on they say how cells of that kind scatter. */
 const CELLS_FOR_NOISE = 5;
@@ -44,7 +44,7 @@ const UNKNOWN: NoiseEstimate = {
   degrees: ASSUMED_DEGREES,
   assumed: `noise assumed to be ${ASSUMED_SIGMA * 100} %, because it is unknown`,
   from: 'assumed',
-  nights: 0,
+  sweeps: 0,
   beyond: 0,
 };
 
@@ -62,8 +62,8 @@ export function estimateNoise(cells: readonly NoisySides[]): (cell: NoisySides) 
     const prior = kind.prior ?? all.prior;
     const own = pooledVariance(cell);
     const { past: values = [] } = cell;
-    const past = values.length < LEAST_PAST_NIGHTS ? null : pastVariance(values);
-    const known = { assumed: null, nights: past === null ? 0 : values.length, beyond: 0 };
+    const past = values.length < LEAST_PAST_SWEEPS ? null : pastVariance(values);
+    const known = { assumed: null, sweeps: past === null ? 0 : values.length, beyond: 0 };
     if (own.degrees === 0)
       return past === null ? (kind.unrepeated ?? all.unrepeated ?? UNKNOWN) : { ...past, ...known, from: 'nights' };
     if (past === null) return { ...(prior === null ? own : moderated(own, prior)), ...known, from: 'runs' };
@@ -153,29 +153,29 @@ function withoutRepeats(cells: readonly NoisySides[]): NoiseEstimate | null {
 }
 
 /** Sweeps searched for steps, and the newest of their level that count. */
-export const PAST_WINDOW_NIGHTS = 40;
-const PAST_NIGHTS = 24;
-/** A level is that of the base within this many deviations of a night, or where they are closer than this. */
+export const PAST_WINDOW_SWEEPS = 40;
+const PAST_SWEEPS = 24;
+/** A level is that of the base within this many deviations of a sweep, or where they are closer than this. */
 const SAME_LEVEL = { deviations: 4, least: 0.005 } as const;
 
 /**
  * Earlier sweeps of a cell as the prior of a comparison: sweep-to-sweep scatter limits a comparison whatever the number
  * of runs. A sweep's value is the center of several runs, while the prior is one of single runs, which is divided by
  * their number again: deviations are scaled to those of a run.
- * @param runsANight runs per value of the history
+ * @param runsPerSweep runs per value of the history
  * @param base only sweeps at the level of these runs count
  * @returns one value per sweep, oldest first; empty when there are too few
  */
-export function pastValues(history: CellHistory, runsANight: readonly number[], base: readonly number[]): number[] {
+export function pastValues(history: CellHistory, runsPerSweep: readonly number[], base: readonly number[]): number[] {
   if (base.length === 0) return [];
-  const level = meanLog(base);
-  const typicalRuns = median(runsANight) ?? 1;
+  const baseLog = meanLog(base);
+  const typicalRuns = median(runsPerSweep) ?? 1;
   const logs = levelsOf(history)
-    .filter((nights) => isLevelOf(nights, level, Math.sqrt(Math.max(1, typicalRuns / base.length))))
-    .flatMap((nights) => [...nights])
-    .slice(-PAST_NIGHTS);
-  if (logs.length < LEAST_PAST_NIGHTS) return [];
-  const centre = median(logs) ?? level;
+    .filter((level) => isLevelOf(level, baseLog, Math.sqrt(Math.max(1, typicalRuns / base.length))))
+    .flatMap((level) => [...level])
+    .slice(-PAST_SWEEPS);
+  if (logs.length < LEAST_PAST_SWEEPS) return [];
+  const centre = median(logs) ?? baseLog;
   const widened = Math.sqrt(typicalRuns);
   return logs.map((value) => Math.exp(centre + widened * (value - centre)));
 }
@@ -186,10 +186,10 @@ function levelsOf(history: CellHistory): Float64Array[] {
   return starts.map((from, place) => logs.subarray(from, starts[place + 1]));
 }
 
-function isLevelOf(nights: Float64Array, base: number, fewer: number): boolean {
-  const centre = medianIn(nights, 0, nights.length);
-  const apart = nights.map((value) => Math.abs(value - centre));
-  const deviation = Math.max(1.4826 * medianIn(apart, 0, apart.length), scaleOf(differences(nights, 1), 0.5));
+function isLevelOf(level: Float64Array, base: number, fewer: number): boolean {
+  const centre = medianIn(level, 0, level.length);
+  const apart = level.map((value) => Math.abs(value - centre));
+  const deviation = Math.max(1.4826 * medianIn(apart, 0, apart.length), scaleOf(differences(level, 1), 0.5));
   const { deviations, least } = SAME_LEVEL;
   return Math.abs(base - centre) <= Math.max(least, deviations * fewer * deviation);
 }
@@ -269,7 +269,7 @@ export interface ComparedRuns {
   readonly runs: readonly [number, number];
   /** Errors of the difference that more runs do not reduce: standard deviation, and variance between sweeps. */
   readonly systematicError: number;
-  readonly nights: number;
+  readonly sweepVariance: number;
 }
 
 const LEAST_RUNS = 3;
@@ -280,14 +280,14 @@ const MOST_RUNS = 10_000;
  * is rough: it is raised so that the number suffices in four cases of five.
  */
 export function moreRunsUntil(
-  { variance, degrees, runs: [a, b], systematicError, nights }: ComparedRuns,
+  { variance, degrees, runs: [a, b], systematicError, sweepVariance }: ComparedRuns,
   isEnough: (error: number, degrees: number) => boolean,
 ): number | null {
   const there = Math.min(a, b);
   const raised = variance * varianceReserve(degrees);
   const isEnoughWith = (runs: number): boolean => {
     const error = Math.max(Math.sqrt((2 * raised) / runs), systematicError);
-    return isEnough(Math.hypot(error, Math.sqrt(nights)), degrees + 2 * runs - a - b);
+    return isEnough(Math.hypot(error, Math.sqrt(sweepVariance)), degrees + 2 * runs - a - b);
   };
   if (!isEnoughWith(MOST_RUNS)) return null;
   let low = Math.max(there, LEAST_RUNS - 1);

@@ -43,7 +43,7 @@ export const CLOCK_LEVEL = {
   /** Relative distance that is another state of the GPU: clocks wander by one or two steps of 15 MHz. */
   off: 0.04,
   /** Sweeps on either side that define the level: a lasting clock becomes the level. */
-  neighborNights: 5,
+  neighborSweeps: 5,
 } as const;
 
 /** MHz; null when too few runs know their clock. */

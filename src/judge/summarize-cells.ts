@@ -128,7 +128,7 @@ export function switchGains<Row extends SwitchedCell>(cells: readonly Row[], by:
   });
   const compared = compareCells(
     twins.map(({ off, on }) => ({ cellKey: on.cell.key, base: off.runsQps, head: on.runsQps, betterIs: 'higher' })),
-    { sameNight: true },
+    { sameSweep: true },
   );
   const judged = new Map(compared.cells.map((comparison) => [comparison.cellKey, comparison]));
   const pairs = twins.flatMap(({ off, on }): SwitchPair<Row>[] => {

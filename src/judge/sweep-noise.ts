@@ -14,20 +14,20 @@ interface Difference extends Change {
   readonly degrees: number;
 }
 
-const NIGHTS = {
-  /** From this many cells on their differences say how much two nights differ, */
+const BETWEEN_SWEEPS = {
+  /** From this many cells on their differences say how much two sweeps differ, */
   leastCells: 20,
   /** and this many of them must be left without those that changed. */
   leastUnchanged: 8,
   /** Cells reported as changed are left out, unless they exceed this share: then the sweep effect causes it. */
   changedShare: 0.25,
-  /** A mean difference of this many of its errors is no chance: cells changed, or nights differ in what all share; */
+  /** A mean difference of this many of its errors is no chance: cells changed, or sweeps differ in what all share; */
   oneWayErrors: 3,
   /** the former if two groups are likelier than one by this log likelihood. */
   leastGain: 1,
-  /** This many cells with a history say by how much their nights differ. */
+  /** This many cells with a history say by how much their sweeps differ. */
   leastWithPast: 5,
-  /** Cells with up to this many times the error of the quietest quarter: the others hide what nights do. */
+  /** Cells with up to this many times the error of the quietest quarter: the others hide what sweeps do. */
   quietRatio: 2,
   /** Each cell is held against this many others: all pairs of a large matrix would say no more. */
   mostPartners: 40,
@@ -42,8 +42,8 @@ const NIGHTS = {
  * one, it is the scatter within groups. 0 with fewer than twenty cells.
  * @param called keys of cells reported as changed without it
  */
-export function nightVariance(cells: readonly Difference[], called: ReadonlySet<string>): number {
-  const { changedShare, leastCells, leastGain, leastUnchanged, mostPartners, oneWayErrors } = NIGHTS;
+export function varianceBetweenSweeps(cells: readonly Difference[], called: ReadonlySet<string>): number {
+  const { changedShare, leastCells, leastGain, leastUnchanged, mostPartners, oneWayErrors } = BETWEEN_SWEEPS;
   const count = cells.length;
   if (count < leastCells) return 0;
   const rest = cells.filter(({ cellKey }) => !called.has(cellKey));
@@ -75,18 +75,20 @@ export function nightVariance(cells: readonly Difference[], called: ReadonlySet<
  * Sweep effect beyond the errors of cells with a history: the median, which ignores wild histories.
  * @param cells `beyond`: variance between sweeps beyond the error; negative where they differ less
  */
-export function pastNightVariance(cells: readonly (Difference & { readonly beyond: number })[]): number {
-  return cells.length < NIGHTS.leastWithPast ? 0 : limited(median(quietest(cells).map(({ beyond }) => beyond)) ?? 0);
+export function pastVarianceBetweenSweeps(cells: readonly (Difference & { readonly beyond: number })[]): number {
+  return cells.length < BETWEEN_SWEEPS.leastWithPast
+    ? 0
+    : limited(median(quietest(cells).map(({ beyond }) => beyond)) ?? 0);
 }
 
 function limited(variance: number): number {
-  return Math.min(Math.max(0, variance), NIGHTS.mostError ** 2);
+  return Math.min(Math.max(0, variance), BETWEEN_SWEEPS.mostError ** 2);
 }
 
 function quietest<Cell extends Change>(cells: readonly Cell[]): readonly Cell[] {
   const sorted = cells.toSorted((a, b) => a.error - b.error);
-  const limit = NIGHTS.quietRatio * (sorted[Math.floor(sorted.length / 4)]?.error ?? 0);
-  return sorted.filter(({ error }, place) => error <= limit || place < NIGHTS.leastUnchanged);
+  const limit = BETWEEN_SWEEPS.quietRatio * (sorted[Math.floor(sorted.length / 4)]?.error ?? 0);
+  return sorted.filter(({ error }, place) => error <= limit || place < BETWEEN_SWEEPS.leastUnchanged);
 }
 
 const SHIFT = {

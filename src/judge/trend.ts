@@ -198,11 +198,11 @@ function changeMarks(
     return step === -1 ? [] : [{ step, direction: change.direction, changePercent: change.changePercent, note }];
   });
   const measured = steps.flatMap(({ value }, step) => (value === null ? [] : [{ step, value }]));
-  const nights = measured.map(({ step }) => step);
+  const measuredSteps = measured.map(({ step }) => step);
   const values = Float64Array.from(measured, ({ value }) => value);
-  const seen = betterIs === null ? [] : findChangePoints({ nights, values });
+  const seen = betterIs === null ? [] : findChangePoints({ places: measuredSteps, values });
   const unreported = seen
-    .map(({ night: step, shift }) => ({
+    .map(({ place: step, shift }) => ({
       step,
       direction: directionOf(shift, betterIs ?? 'lower'),
       changePercent: percentOfLog(shift),
@@ -210,7 +210,7 @@ function changeMarks(
     }))
     .filter(
       ({ direction, step }) =>
-        !placed.some((one) => one.direction === direction && Math.abs(one.step - step) <= ALERTING.sameNights),
+        !placed.some((one) => one.direction === direction && Math.abs(one.step - step) <= ALERTING.sameSweeps),
     );
   return [...placed, ...unreported].map(({ changePercent, direction, note, step }) => {
     const size = `${changePercent > 0 ? '+' : ''}${changePercent.toFixed(1)} %`;

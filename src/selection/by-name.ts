@@ -1,3 +1,7 @@
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+
+import type { Io } from '../cli/io.ts';
 import { allCells, findCells, plannedCells } from '../store/cells.ts';
 import { cellKeysOf } from '../store/runs/runs.ts';
 import type { KeyedCell } from '../records/cell.ts';
@@ -270,4 +274,23 @@ export function metricNamed(db: StoreDatabase, name: string | undefined): Metric
   throw new UsageError(
     `--metric ${printable(name)}: neither one of ${METRIC_WORDS.join(', ')} nor a number of a harness in this store${list}${didYouMean(name, [...METRIC_WORDS, ...labels])}`,
   );
+}
+
+const RUN_FILES = /^(?:run\.json|stdout\.log|profile\.json|layers\.json)(?:\.(?:gz|zst|br))?$/;
+
+/**
+ * True for what looks like a path, or is a folder with a run.
+ * @throws UsageError when it looks like one and does not exist
+ */
+export function isPath(name: string, io: Io): boolean {
+  const path = resolve(io.cwd, name);
+  if (/[/\\]|\.(?:json|log|txt|csv|trace)(?:\.(?:gz|zst|br))?$|^\.{1,2}$/.test(name)) {
+    if (existsSync(path)) return true;
+    // Branches have slashes, too; expressions may.
+    if (/^[./~]|[/\\]$|\.(?:json|log|txt|csv|trace)(?:\.\w+)?$/.test(name)) {
+      throw new UsageError(`${printable(name)}: no such file or folder`);
+    }
+    return false;
+  }
+  return existsSync(path) && statSync(path).isDirectory() && readdirSync(path).some((file) => RUN_FILES.test(file));
 }

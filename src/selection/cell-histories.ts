@@ -1,8 +1,8 @@
 import { UsageError } from '../errors.ts';
 import { isOtherCard, machineKey } from '../judge/compare/differences.ts';
-import { type CellNights, cellNights } from '../judge/gate/fit-runs.ts';
-import { PAST_WINDOW_NIGHTS, pastValues } from '../judge/run-noise.ts';
-import { type NightRun, type ValueKind, valueKind, valueRule } from '../judge/value-rule.ts';
+import { type CellSweeps, cellSweeps } from '../judge/gate/fit-runs.ts';
+import { PAST_WINDOW_SWEEPS, pastValues } from '../judge/run-noise.ts';
+import { type ValueRun, type ValueKind, valueKind, valueRule } from '../judge/value-rule.ts';
 import type { KeyedCell } from '../records/cell.ts';
 import type { Environment } from '../records/environment.ts';
 import { type MetricId, gateMetric } from '../records/metric.ts';
@@ -16,9 +16,9 @@ import { countEndedSweeps, seriesOf, storedBranches } from '../store/sweeps/find
 import { unfinishedSweeps } from '../store/sweeps/sweeps.ts';
 import { printable } from '../text/printable.ts';
 
-export interface CellHistory extends CellNights {
+export interface CellHistory extends CellSweeps {
   /** Sweeps with values of the other kind only. */
-  readonly nightsOfOtherKind: number;
+  readonly sweepsOfOtherKind: number;
 }
 
 /**
@@ -44,13 +44,13 @@ export function cellHistories(
     const metric = gateMetric(requested, cell);
     const { counted, otherKind } = ofOneKind(measured.get(cell.key) ?? [], metric, kinds?.get(cell.key));
     const kept = machines === 'all' ? counted : sameMachine(counted, ids);
-    return { ...cellNights(cell, metric, sweeps, kept), nightsOfOtherKind: otherKind.size };
+    return { ...cellSweeps(cell, metric, sweeps, kept), sweepsOfOtherKind: otherKind.size };
   });
 }
 
 /** Sweeps of a series but those that are counted, oldest first. */
 export function earlierSweeps(db: StoreDatabase, sweep: Sweep, counted: readonly string[]): Sweep[] {
-  return seriesOf(db, sweep, PAST_WINDOW_NIGHTS + counted.length)
+  return seriesOf(db, sweep, PAST_WINDOW_SWEEPS + counted.length)
     .filter(({ sweepId }) => !counted.includes(sweepId))
     .toReversed();
 }
@@ -71,10 +71,10 @@ export function pastOf(
   const all = cells.map(({ cell }) => cell);
   const found = cellHistories(db, sweeps, all, requested, 'newest', new Map(kinds));
   return (cellKey, values) => {
-    const nights = found.find(({ cell }) => cell.key === cellKey);
-    if (nights === undefined) return [];
-    const runsANight = nights.runs.map(({ length }) => length);
-    return pastValues(nights.history, runsANight, values);
+    const ofCell = found.find(({ cell }) => cell.key === cellKey);
+    if (ofCell === undefined) return [];
+    const runsPerSweep = ofCell.runs.map(({ length }) => length);
+    return pastValues(ofCell.history, runsPerSweep, values);
   };
 }
 
@@ -85,7 +85,7 @@ export function pastOf(
 function ofOneKind(runs: readonly MeasuredRun[], metric: MetricId, kind: ValueKind = valueKind(runs, metric)) {
   const valueOf = valueRule(runs, metric, kind);
   const otherOf = valueRule(runs, metric, kind === 'centre' ? 'printed' : 'centre');
-  const counted = runs.flatMap((run): NightRun[] => {
+  const counted = runs.flatMap((run): ValueRun[] => {
     const value = valueOf(run);
     return value === null ? [] : [{ ...run, value }];
   });
@@ -94,11 +94,11 @@ function ofOneKind(runs: readonly MeasuredRun[], metric: MetricId, kind: ValueKi
   return { counted, otherKind };
 }
 
-function sweepsOf(runs: readonly Pick<NightRun, 'sweepId'>[]): Set<string> {
+function sweepsOf(runs: readonly Pick<ValueRun, 'sweepId'>[]): Set<string> {
   return new Set(runs.map(({ sweepId }) => sweepId));
 }
 
-type Placed = Pick<NightRun, 'environmentId' | 'sweepId'>;
+type Placed = Pick<ValueRun, 'environmentId' | 'sweepId'>;
 
 /** Keeps sweeps on the GPU model, TensorRT major and locked clock of the newest one. @param ofCard also on its very GPU */
 export function machineFilter(environments: ReadonlyMap<string, Environment>, ofCard = false) {

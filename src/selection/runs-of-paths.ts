@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 import { cellOf, isUnnamed, roleOf, toRunRecord } from '../artefacts/read/identify.ts';
@@ -190,23 +190,4 @@ function onlyShapes(cells: readonly KeyedCell[]): Shapes | null {
   if (first === undefined || hasNoShapes(first)) return null;
   const text = only(cells.map(({ shapes }) => JSON.stringify(shapes)));
   return text === null ? null : first.shapes;
-}
-
-const RUN_FILES = /^(?:run\.json|stdout\.log|profile\.json|layers\.json)(?:\.(?:gz|zst|br))?$/;
-
-/**
- * True for what looks like a path, or is a folder with a run.
- * @throws UsageError when it looks like one and does not exist
- */
-export function isPath(name: string, io: Io): boolean {
-  const path = resolve(io.cwd, name);
-  if (/[/\\]|\.(?:json|log|txt|csv|trace)(?:\.(?:gz|zst|br))?$|^\.{1,2}$/.test(name)) {
-    if (existsSync(path)) return true;
-    // Branches have slashes, too; expressions may.
-    if (/^[./~]|[/\\]$|\.(?:json|log|txt|csv|trace)(?:\.\w+)?$/.test(name)) {
-      throw new UsageError(`${printable(name)}: no such file or folder`);
-    }
-    return false;
-  }
-  return existsSync(path) && statSync(path).isDirectory() && readdirSync(path).some((file) => RUN_FILES.test(file));
 }

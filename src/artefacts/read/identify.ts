@@ -8,8 +8,8 @@ import type { RunRecord, RunRole, RunTry } from '../../records/run.ts';
 import { formatTensorrtVersion } from '../../text/version.ts';
 import { cellOfRun, modelOfLog } from '../../trtexec/cell-of-run.ts';
 import { timedUnderProfiler } from '../../trtexec/fitness/facts.ts';
-import { processFacts, type ReadRun } from './read-run.ts';
-import type { RunManifest } from '../run-manifest.ts';
+import type { ReadRun } from './read-run.ts';
+import { processFacts, type RunManifest } from '../run-manifest.ts';
 
 type Identity = Pick<RunRecord, 'artefactFolder' | 'repeat' | 'runId' | 'sweepId'>;
 

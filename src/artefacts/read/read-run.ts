@@ -8,7 +8,6 @@ import {
   DEFAULT_FITNESS_LIMITS,
   type FitnessLimits,
   NO_EXPORTS,
-  type ProcessFacts,
   type RunExports,
   type ParsedRun,
 } from '../../trtexec/run-facts.ts';
@@ -30,7 +29,7 @@ import { type DrivenFiles, judgeHarness, readHarness } from './read-harness.ts';
 import { readExports, readStandaloneLayers, USUAL_NAMES } from './read-exports.ts';
 import { RUN_MANIFEST } from '../../files/layout.ts';
 import { folderFiles, RunFiles } from '../run-files.ts';
-import { emptyManifest, parseRunManifest, type RunManifest } from '../run-manifest.ts';
+import { emptyManifest, parseRunManifest, processFacts, type RunManifest } from '../run-manifest.ts';
 import { defined } from '../../text/unknown-values.ts';
 
 /** A run read from disk, before it has an identity in a store. */
@@ -331,11 +330,6 @@ function coldStart(log: TrtexecRun, exports: RunExports): Pick<ReadRun, 'derived
     derived: derive(own, null),
     harness: value === null ? null : { method, latencyMs: null, values: [{ metric: 'firstInferenceMs', value }] },
   };
-}
-
-export function processFacts(manifest: RunManifest): ProcessFacts {
-  const { exitCode, signal, timedOut, limit, cancelled, logTooLong, neighborEnded } = manifest;
-  return { exitCode, signal, timedOut, limit, cancelled, logTooLong, neighborEnded };
 }
 
 function contentId(manifest: RunManifest, artefacts: readonly StoredArtefact[], index: number): string {

@@ -131,7 +131,7 @@ const NAME = /^[^\p{C}]{1,100}$/u;
 
 /** @throws UsageError when no variable is set, or one that cannot be */
 function readExperiment(options: AbOptions): ExperimentRequest {
-  const preset = NAMED_EXPERIMENTS.find(({ name }) => name === options.experiment) ?? null;
+  const preset = options.experiment === undefined ? null : NAMED_EXPERIMENTS[options.experiment];
   const stated = Object.fromEntries((options.env ?? []).map(readVariable));
   const variables = { ...preset?.variables, ...stated };
   if (Object.keys(variables).length === 0) {
@@ -140,7 +140,7 @@ function readExperiment(options: AbOptions): ExperimentRequest {
     );
   }
   const settings = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
-  const name = options.name ?? preset?.name ?? settings.join(' ').slice(0, 100);
+  const name = options.name ?? options.experiment ?? settings.join(' ').slice(0, 100);
   if (!NAME.test(name)) throw new UsageError('--name: write 1 to 100 printable characters');
   const marks = new Set<RunMark>(preset?.marks);
   if (options.upperBound === true) marks.add('upperBound');
@@ -169,14 +169,15 @@ function readVariable(text: string): [string, string] {
   return [name, value];
 }
 
-export const NAMED_EXPERIMENTS: readonly Omit<ExperimentRequest, 'metric'>[] = [
-  {
-    /**
-     * TensorRT-LLM's perfect router: docs/source/developer-guide/perf-analysis.md of its repository, the part added on
-     * 2025-12-26 (pull request 10303), with its threshold of 10 %; models as in a later copy. Each model needs code of
-     * its own for it.
-     */
-    name: 'perfect-router',
+const NAMED_EXPERIMENTS: Readonly<
+  Record<NonNullable<AbOptions['experiment']>, Omit<ExperimentRequest, 'metric' | 'name'>>
+> = {
+  /**
+   * TensorRT-LLM's perfect router: docs/source/developer-guide/perf-analysis.md of its repository, the part added on
+   * 2025-12-26 (pull request 10303), with its threshold of 10 %; models as in a later copy. Each model needs code of
+   * its own for it.
+   */
+  'perfect-router': {
     variables: { ENABLE_PERFECT_ROUTER: '1' },
     significantPercent: 10,
     marks: ['upperBound', 'invalidOutput'],
@@ -185,9 +186,8 @@ export const NAMED_EXPERIMENTS: readonly Omit<ExperimentRequest, 'metric'>[] = [
       'TensorRT-LLM documents it for GPT-OSS and DeepSeek-V3/R1 (perf-analysis.md); a model that ignores the switch shows no difference',
     ],
   },
-  {
-    /** What watching the GPU costs the runs that are watched. */
-    name: 'telemetry',
+  /** What watching the GPU costs the runs that are watched. */
+  telemetry: {
     variables: { [TELEMETRY_VARIABLE]: 'off' },
     significantPercent: 1,
     marks: [],
@@ -196,4 +196,4 @@ export const NAMED_EXPERIMENTS: readonly Omit<ExperimentRequest, 'metric'>[] = [
       'A runs with nvidia-smi once a second, as every sweep does; B runs without: its gain is the cost of telemetry',
     ],
   },
-];
+};

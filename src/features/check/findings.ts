@@ -173,7 +173,7 @@ function buildChangesOf(
   const history = metrics.find(({ metric }) => metric === change?.metric)?.history;
   const [before = null, after = null] = [lastGoodSweepId, firstBadSweepId].map((id) => {
     const place = sweeps.findIndex(({ sweepId }) => sweepId === id);
-    return history?.builds?.[place === -1 ? -1 : history.nights.indexOf(place)] ?? null;
+    return history?.builds?.[place === -1 ? -1 : history.places.indexOf(place)] ?? null;
   });
   if (before === null || after === null || before === after) return [];
   const builds = findBuilds(db, [before, after]);

@@ -189,7 +189,7 @@ export function newestBatch(db: StoreDatabase, newest: Sweep | undefined): Reado
 
 /** Sweeps to be judged, oldest first: those that are not, or the newest again, as runs, pairs or marks may have come. */
 function pendingOf(db: StoreDatabase, newest: Sweep) {
-  const sweeps = seriesUntil(db, newest, ALERTING.windowNights);
+  const sweeps = seriesUntil(db, newest, ALERTING.windowSweeps);
   const ids = sweeps.map(({ sweepId }) => sweepId);
   const judged = judgedAmong(db, ids);
   const newestJudged = sweeps.findIndex(({ sweepId }) => judged.has(sweepId));

@@ -1,7 +1,6 @@
-import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { hostname } from 'node:os';
-import { join, relative, sep } from 'node:path';
+import { join } from 'node:path';
 
 import type { Io } from '../../cli/io.ts';
 import { BenchError } from '../../errors.ts';
@@ -13,8 +12,7 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { matrixFileOf } from '../../store/sweeps/sweeps.ts';
 import { markNotified, notNotified } from '../../store/sweeps/findings.ts';
 import { jsonText, printable } from '../../text/printable.ts';
-import { repositoryFolder } from '../../tools/git/git.ts';
-import { readMatrix } from '../plan/index.ts';
+import { matrixOfSweep, placesOf } from '../plan/index.ts';
 import { isOfSeries } from './checked.ts';
 import type { Checked } from './output.ts';
 
@@ -122,27 +120,4 @@ export async function notifyPrograms(
   return [...Map.groupBy(programs, ({ argv }) => JSON.stringify(argv)).values()].flatMap((same) =>
     same.slice(0, 1).map(({ argv }) => ({ argv, sweeps: same.map(({ sweep }) => sweep) })),
   );
-}
-
-/** Where a matrix file may lie that the command line does not name. */
-export async function placesOf({ cwd }: Io): Promise<readonly string[]> {
-  return [cwd, await repositoryFolder(cwd)].flatMap((folder) => folder ?? []);
-}
-
-/**
- * The matrix that a sweep was made with, which may execute code: null unless it was measured here and lies in one of
- * the folders; links are followed.
- * @throws BenchError when it cannot be read any more
- */
-export function matrixOfSweep(db: StoreDatabase, sweep: Sweep, folders: readonly string[], io: Io): Matrix | null {
-  const { host, provenance, source } = sweep;
-  const isHere = source === 'run' && (host === hostname() || (host === null && provenance === 'recorded'));
-  const file = isHere ? matrixFileOf(db, sweep.sweepId) : null;
-  if (file === null || !existsSync(file)) return null;
-  const isUnder = (folder: string): boolean => {
-    const path = relative(realpathSync(folder), realpathSync(file));
-    return path !== '' && path !== '..' && !path.startsWith(`..${sep}`) && !path.startsWith(sep);
-  };
-  const matrix = folders.some(isUnder) ? readMatrix(file, io) : null;
-  return matrix?.name === sweep.matrix ? matrix : null;
 }

@@ -91,7 +91,7 @@ function endOf(date: string): string {
 /** Without git everything of a series counts, as the order of commits is not known. */
 export async function seriesAt(db: StoreDatabase, sweep: Sweep, io: Pick<Io, 'cwd' | 'env'>): Promise<Series> {
   const matrices = matrixNames(db, sweep);
-  const own = seriesUntil(db, sweep, ALERTING.windowNights, matrices);
+  const own = seriesUntil(db, sweep, ALERTING.windowSweeps, matrices);
   const others = sweep.branch === null ? [] : onOtherBranches(db, sweep, matrices);
   const line =
     sweep.commit === null || (sweep.branch !== null && others.length === 0)
@@ -108,7 +108,7 @@ export async function seriesAt(db: StoreDatabase, sweep: Sweep, io: Pick<Io, 'cw
   const baseBranch = baseBranchOf(own, others.filter(isBefore), targetBranch(io.env));
   if (baseBranch === null) return { ...series, sweeps: own.toReversed() };
   const base = others.filter((other) => other.branch === baseBranch && isBefore(other));
-  return { ...series, baseBranch, sweeps: [...base.slice(0, ALERTING.windowNights - 1).toReversed(), sweep] };
+  return { ...series, baseBranch, sweeps: [...base.slice(0, ALERTING.windowSweeps - 1).toReversed(), sweep] };
 }
 
 function matrixNames(db: StoreDatabase, { matrix, sweepId }: Sweep): (string | null)[] {
@@ -128,7 +128,7 @@ function baseBranchOf(own: readonly Sweep[], others: readonly Sweep[], target: s
   const [newest] = own;
   const branches = new Set(others.map(({ branch }) => branch));
   if (target !== null && target !== newest?.branch && branches.has(target)) return target;
-  if (own.length >= ALERTING.firstNight || MAIN_BRANCHES.includes(newest?.branch ?? '')) return null;
+  if (own.length >= ALERTING.firstSweep || MAIN_BRANCHES.includes(newest?.branch ?? '')) return null;
   const oldest = own.at(-1)?.startedAt ?? '';
   const elder = others.filter(({ startedAt }) => (startedAt ?? '') < oldest);
   return (elder.find(({ branch }) => MAIN_BRANCHES.includes(branch ?? '')) ?? elder[0])?.branch ?? null;

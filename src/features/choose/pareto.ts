@@ -137,7 +137,7 @@ export function speedUpsOf(deployments: readonly Deployment[]): Map<string, Spee
       head: one.runsQps,
       betterIs: 'higher',
     })),
-    { sameNight: true },
+    { sameSweep: true },
   );
   const judged = new Map(cells.map((comparison) => [comparison.cellKey, comparison]));
   return new Map(

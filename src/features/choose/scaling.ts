@@ -26,7 +26,7 @@ export function scalingOf(deployments: readonly Deployment[]): Step[] {
       head: to.runsQps.map((qps) => qps * toBatch),
       betterIs: 'higher',
     })),
-    { sameNight: true },
+    { sameSweep: true },
   );
   const judged = new Map(cells.map((comparison) => [comparison.cellKey, comparison]));
   return steps.map(({ from, to, ...step }) => {

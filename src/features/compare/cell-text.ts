@@ -9,7 +9,7 @@ import { deviationText, spreadOf } from '../../terminal/statistics-table.ts';
 import type { ComparedCell, Comparison } from './output.ts';
 import { changeStyle, VERDICT_SIGNS, verdictWord } from '../../terminal/words.ts';
 import type { JudgedCell } from '../../judge/compare/compare-matrix.ts';
-import type { RunQueries } from '../../selection/query-times.ts';
+import type { RunQueries } from '../../store/runs/show-run.ts';
 import type { Side } from '../../selection/sides.ts';
 
 /** A single cell: its verdict, both sides below each other, and how many times as fast one of them is. */

@@ -11,7 +11,7 @@ import {
 import { CLOCK_LEVEL, clockLevelMhz } from '../../judge/run-trust.ts';
 import { compareMatrix, type JudgedCell, withThroughput } from '../../judge/compare/compare-matrix.ts';
 import { gateRules } from '../../judge/gate/evidence.ts';
-import { LEAST_PAST_NIGHTS, PAST_WINDOW_NIGHTS, pastValues } from '../../judge/run-noise.ts';
+import { LEAST_PAST_SWEEPS, PAST_WINDOW_SWEEPS, pastValues } from '../../judge/run-noise.ts';
 import { valueKind, type ValueKind } from '../../judge/value-rule.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { UsageError } from '../../errors.ts';
@@ -39,8 +39,8 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { acrossMethods, pairsOf } from './compare-across-methods.ts';
 import { type CellHistory, cellHistories } from '../../selection/cell-histories.ts';
 import { type Io, printResult } from '../../cli/io.ts';
-import { isPath } from '../../selection/runs-of-paths.ts';
-import { queryTimes } from '../../selection/query-times.ts';
+import { isPath } from '../../selection/by-name.ts';
+import { queryTimes } from '../../store/runs/show-run.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { WhyPoint } from '../why/index.ts';
 import type { Look } from '../../terminal/look.ts';
@@ -221,8 +221,8 @@ function cellOutput(
   cause: FirstCause | null,
 ): ComparedCell {
   const { cellKey: _, reasons, ...numbers } = comparison;
-  const otherKind = past?.nightsOfOtherKind ?? 0;
-  // Its noise lacks nights, as they have no numbers of the kind that its sides have.
+  const otherKind = past?.sweepsOfOtherKind ?? 0;
+  // Its noise lacks earlier sweeps, as they have no numbers of the kind that its sides have.
   const note = `${count(otherKind, 'earlier sweep')} without a center of samples left out, as base and head have one`;
   return {
     ...aboutCell(cell, metric),
@@ -277,9 +277,9 @@ function pastOf(
   const oldest = base.sweeps.at(-1);
   // Measured in turns: what differs from sweep to sweep is on both sides.
   if (oldest?.branch === COMPARE_BRANCH) return [];
-  const before = oldest === undefined ? [] : seriesUntil(db, oldest, PAST_WINDOW_NIGHTS + 1);
+  const before = oldest === undefined ? [] : seriesUntil(db, oldest, PAST_WINDOW_SWEEPS + 1);
   const sweeps = before.filter(({ sweepId }) => !compared.has(sweepId)).toReversed();
-  return sweeps.length < LEAST_PAST_NIGHTS ? [] : cellHistories(db, sweeps, cells, metric, 'newest', kinds);
+  return sweeps.length < LEAST_PAST_SWEEPS ? [] : cellHistories(db, sweeps, cells, metric, 'newest', kinds);
 }
 
 /** By the keys of cells. */
@@ -289,8 +289,8 @@ type Past = ReadonlyMap<string, CellHistory>;
 function clockLevelsOf(baseRuns: readonly CellRun[], past: Past): Map<string, number> {
   const byCell = Map.groupBy(baseRuns, ({ cellKey }) => cellKey);
   const levels = [...byCell].flatMap(([key, runs]): [string, number][] => {
-    const nights = (past.get(key)?.history.clock ?? []).slice(-CLOCK_LEVEL.neighborNights);
-    const level = clockLevelMhz([...nights, ...runs.map(({ smClockMhz }) => smClockMhz)]);
+    const clocks = (past.get(key)?.history.clock ?? []).slice(-CLOCK_LEVEL.neighborSweeps);
+    const level = clockLevelMhz([...clocks, ...runs.map(({ smClockMhz }) => smClockMhz)]);
     return level === null ? [] : [[key, level]];
   });
   return new Map(levels);

@@ -98,7 +98,7 @@ function storedCells(db: string | undefined, io: Io): Candidate[] {
   ];
 }
 
-export const SHELLS = ['bash', 'zsh', 'fish'] as const;
+const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
 type Shell = (typeof SHELLS)[number];
 

@@ -130,7 +130,7 @@ function rejudge(
         reported.cellKey === change.cellKey &&
         reported.metric === change.metric &&
         reported.direction === change.direction &&
-        Math.abs(beginOf(reported) - beginOf(change)) <= ALERTING.sameNights,
+        Math.abs(beginOf(reported) - beginOf(change)) <= ALERTING.sameSweeps,
     );
     const [found] = same === -1 ? [] : open.splice(same, 1);
     return { ...change, reportedToday: change.reportedSweepId, reportedThen: found?.reportedSweepId ?? null };

@@ -115,28 +115,28 @@ function seriesLine(record: SeriesRecord, { better }: DetectOptions): string {
   const lineOf = (isLuck: boolean) =>
     lasting
       .filter(({ isBuildLuck: is }) => is === isLuck)
-      .map((change) => ({ night: change.knownAt, index: change.night, ...reported(change) }));
+      .map((change) => ({ night: change.knownAt, index: change.place, ...reported(change) }));
   const luck = lineOf(true);
   return JSON.stringify({
     id: record.id,
     alarms: findChangePoints(history)
       .filter(({ index }) => !isBuildLuck(history, index))
-      .map((change) => ({ index: change.night, ...reported(change) })),
+      .map((change) => ({ index: change.place, ...reported(change) })),
     nightly: lineOf(false),
     ...(luck.length === 0 ? {} : { buildLuck: luck }),
   });
 }
 
 function historyOf({ values, clock, build, sources }: SeriesRecord): CellHistory {
-  const nights = values.flatMap((value, night) => (value === null ? [] : [night]));
-  const ofNights = <Fact>(facts: readonly (Fact | null)[] | null | undefined) =>
-    facts ? nights.map((night) => facts[night] ?? null) : undefined;
+  const places = values.flatMap((value, place) => (value === null ? [] : [place]));
+  const ofSweeps = <Fact>(facts: readonly (Fact | null)[] | null | undefined) =>
+    facts ? places.map((place) => facts[place] ?? null) : undefined;
   return {
-    nights,
-    values: Float64Array.from(nights, (night) => values[night] ?? Number.NaN),
-    clock: ofNights(clock),
-    builds: ofNights(build),
-    sources: ofNights(sources),
+    places,
+    values: Float64Array.from(places, (place) => values[place] ?? Number.NaN),
+    clock: ofSweeps(clock),
+    builds: ofSweeps(build),
+    sources: ofSweeps(sources),
   };
 }
 

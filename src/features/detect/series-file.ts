@@ -126,9 +126,9 @@ export function readSeriesCsv(text: string, fallbackId: string): SeriesRecord[] 
 function readRows(text: string): Row[] {
   const [first = [], ...others] = readTable(text);
   // A header has no numbers: a first row with numbers is data, and columns go by position.
-  const isNight = first.some((field) => field !== '' && Number.isFinite(Number(field)));
-  const names = isNight ? first.map((_, place) => `column ${place + 1}`) : first;
-  return (isNight ? [first, ...others] : others).map((fields) =>
+  const hasNumber = first.some((field) => field !== '' && Number.isFinite(Number(field)));
+  const names = hasNumber ? first.map((_, place) => `column ${place + 1}`) : first;
+  return (hasNumber ? [first, ...others] : others).map((fields) =>
     Object.fromEntries(names.map((name, place) => [name, fields[place] ?? ''])),
   );
 }

@@ -126,7 +126,7 @@ export function removeEngines(keys: readonly string[], options: RemoveOptions, i
     if (used !== undefined) {
       throw new UsageError(`${engineTitle(used)} is used by process ${used.usedBy.join(', ')}: end it first`);
     }
-    for (const { name } of [...lost, ...engines]) await removeOne(cache, name, io.now());
+    for (const { name } of [...lost, ...engines]) await removeOne(cache, name);
     printResult(io, options, outputOf({ ...found, engines, lost }), (removed) => [
       ...removed.lost.map(({ name }) => `nothing is frozen to ${shownName(name)} any more`),
       ...removed.engines.map((engine) => `${engineTitle(engine)} is removed`),
@@ -135,8 +135,8 @@ export function removeEngines(keys: readonly string[], options: RemoveOptions, i
   });
 }
 
-async function removeOne(cache: EngineCache, name: string, now: Date): Promise<void> {
-  const removed = await writing(cache.folder, () => cache.unlink(name, now));
+async function removeOne(cache: EngineCache, name: string): Promise<void> {
+  const removed = await writing(cache.folder, () => cache.unlink(name));
   if (removed === null) throw new UsageError(`${shownName(name)} is being built or read by another process: try again`);
 }
 
@@ -167,7 +167,7 @@ export function collectEngines(options: GcOptions, io: Io): Promise<ExitCode> {
     if (!isDryRun) {
       await writing(cache.folder, () => cache.keepFor(store.path, lastGood));
       await writing(cache.folder, () => cache.removeLoose(loose));
-      for (const { name } of removed) await removeOne(cache, name, io.now());
+      for (const { name } of removed) await removeOne(cache, name);
     }
     const bytes = { bytesBefore: heldBefore + looseBytes, bytesAfter, maxBytes: options.maxSize };
     const output: EnginesGcOutput = {

@@ -14,16 +14,6 @@ import {
 
 type Kind = 'passed' | 'failure' | 'error' | 'skipped';
 
-interface Case {
-  readonly kind: Kind;
-  readonly classname: string;
-  readonly name: string;
-  readonly seconds: number;
-  readonly about: Attributes;
-  readonly message: string;
-  readonly text: string;
-}
-
 /**
  * A test case per cell: without a result it is an error. What the gate says fails by finding, new or open, in a case of
  * its own; the property `new` distinguishes them. Between two sides a slower cell fails, and a shared slow-down.
@@ -32,15 +22,11 @@ export function junitXml(report: ReportedSweep): string {
   const { baseRef, cells, gate, shift, sweeps } = report;
   const [{ branch, commit, matrix, name, provenance, startedAt, sweepId: sweep, tensorrt }] = sweeps;
   const isShared = shift?.verdict === 'slower';
-  const failed = { kind: 'failure', classname: 'trtbench', seconds: 0 } as const;
-  const cases: readonly Case[] = [
-    ...(isShared
-      ? [{ ...failed, name: 'common shift', about: {}, message: shiftSize(shift), text: `${shiftText(shift)}\n` }]
-      : []),
-    ...(gate?.findings ?? []).map(({ id, state, text }) => {
-      const about = { new: String(state === 'new') };
-      return { ...failed, name: `finding ${id.slice(0, 8)}`, about, message: text, text: `${text}\n` };
-    }),
+  const cases = [
+    ...(isShared ? [failure('common shift', {}, shiftSize(shift), shiftText(shift))] : []),
+    ...(gate?.findings ?? []).map(({ id, state, text }) =>
+      failure(`finding ${id.slice(0, 8)}`, { new: String(state === 'new') }, text, text),
+    ),
     ...cells.map((cell) => caseOf(cell, report)),
   ];
   const times = (kind: Kind) => cases.filter((one) => one.kind === kind).length;
@@ -53,14 +39,20 @@ export function junitXml(report: ReportedSweep): string {
   };
   const suite = { name: matrix ?? name ?? 'trtbench', ...counts, timestamp: startedAt?.slice(0, 19) ?? null };
   const about = properties({ provenance, sweep, commit, branch, base: baseRef, tensorrt });
-  const suites = element('testsuite', suite, [...about, ...cases.flatMap(caseLines)]);
-  const lines = element('testsuites', { name: 'trtbench', ...counts }, suites);
-  return `${['<?xml version="1.0" encoding="UTF-8"?>', ...lines].join('\n')}\n`;
+  const suites = element('testsuite', suite, [...about, ...cases.flatMap(({ lines }) => lines)]);
+  const all = element('testsuites', { name: 'trtbench', ...counts }, suites);
+  return `${['<?xml version="1.0" encoding="UTF-8"?>', ...all].join('\n')}\n`;
 }
 
-function caseOf(cell: ReportedCell, { environments }: ReportedSweep): Case {
-  const { findings, isRegression, kind, status, ...of } = judgementOf(cell);
+/** A case of no cell. */
+function failure(name: string, about: Attributes, message: string, text: string) {
+  return testCase('failure', { classname: 'trtbench', name, seconds: 0 }, about, message, `${text}\n`);
+}
+
+function caseOf(cell: ReportedCell, { environments }: ReportedSweep) {
+  const { findings, isRegression, kind: judgedBy, status, ...of } = judgementOf(cell);
   const isSkipped = status === 'missing' || status === 'incomparable';
+  const resultKind = status === 'failed' ? 'error' : isSkipped ? 'skipped' : 'passed';
   const metrics = [...METRIC_IDS, ...harnessMetrics([cell])];
   const details = [
     cell.owner === null ? '' : `owner: ${cell.owner}`,
@@ -69,39 +61,39 @@ function caseOf(cell: ReportedCell, { environments }: ReportedSweep): Case {
     ...findings.map(({ id }) => `finding ${id.slice(0, 8)}`),
     reasonsOf(cell),
   ];
-  return {
-    kind:
-      kind === 'compared' && isRegression
-        ? 'failure'
-        : status === 'failed'
-          ? 'error'
-          : isSkipped
-            ? 'skipped'
-            : 'passed',
-    classname: cell.cell.model,
-    name: cell.name,
-    seconds: cell.runs.reduce((sum, { wallS }) => sum + (wallS ?? 0), 0),
-    about: {
-      cell: cell.cell.key,
-      gpu: environmentOf(cell, environments)?.gpuName ?? null,
-      owner: cell.owner,
-      finding: findings.map(({ id }) => id.slice(0, 8)).join(' ') || null,
-      new: findings.length === 0 ? null : String(findings.some(({ state }) => state === 'new')),
-      ...Object.fromEntries(metrics.map((metric) => [metric, valueOf(cell, metric)])),
-    },
-    message: messageOf(cell),
-    text: `${[cell.name, ...details.filter((line) => line !== '')].join('\n')}\n`,
+  const seconds = cell.runs.reduce((sum, { wallS }) => sum + (wallS ?? 0), 0);
+  const about = {
+    cell: cell.cell.key,
+    gpu: environmentOf(cell, environments)?.gpuName ?? null,
+    owner: cell.owner,
+    finding: findings.map(({ id }) => id.slice(0, 8)).join(' ') || null,
+    new: findings.length === 0 ? null : String(findings.some(({ state }) => state === 'new')),
+    ...Object.fromEntries(metrics.map((metric) => [metric, valueOf(cell, metric)])),
   };
+  return testCase(
+    judgedBy === 'compared' && isRegression ? 'failure' : resultKind,
+    { classname: cell.cell.model, name: cell.name, seconds },
+    about,
+    messageOf(cell),
+    `${[cell.name, ...details.filter((line) => line !== '')].join('\n')}\n`,
+  );
 }
 
-function caseLines({ about, classname, kind, message, name, seconds, text }: Case): string[] {
+function testCase(
+  kind: Kind,
+  { seconds, ...of }: { readonly classname: string; readonly name: string; readonly seconds: number },
+  about: Attributes,
+  message: string,
+  text: string,
+) {
   const result = {
     passed: () => element('system-out', {}, `${message}\n`),
     failure: () => element('failure', { type: 'slower', message }, text),
     error: () => element('error', { type: 'noResult', message }, text),
     skipped: () => element('skipped', { message }),
   }[kind]();
-  return element('testcase', { classname, name, time: seconds.toFixed(3) }, [...properties(about), ...result]);
+  const lines = element('testcase', { ...of, time: seconds.toFixed(3) }, [...properties(about), ...result]);
+  return { kind, seconds, lines };
 }
 
 type Attributes = Readonly<Record<string, string | number | null>>;

@@ -1,5 +1,6 @@
 import { batchOf } from '../../records/cell.ts';
 import { METRIC_IDS, metricDefinition, type MetricId, metricOf } from '../../records/metric.ts';
+import type { CellRun } from '../../records/run.ts';
 import { outcomeReason } from '../../records/outcome.ts';
 import { withoutControls } from '../../text/printable.ts';
 import {
@@ -9,7 +10,6 @@ import {
   marksOf,
   measuredRuns,
   type ReportedCell,
-  type ReportedRun,
   type ReportedSweep,
   valueOf,
 } from './reported-sweep.ts';
@@ -20,11 +20,11 @@ function rounded(value: number): number {
 }
 
 type Value = string | number | boolean | null;
-type Column = readonly [name: string, value: (cell: ReportedCell, run: ReportedRun) => Value];
+type Column = readonly [name: string, value: (cell: ReportedCell, run: CellRun) => Value];
 
 /** One line per timed run, RFC 4180; units are in the names of columns. */
 export function csvText({ cells, environments, sweeps }: ReportedSweep): string {
-  const sweepOf = ({ sweepId }: ReportedRun) => sweeps.find((sweep) => sweep.sweepId === sweepId);
+  const sweepOf = ({ sweepId }: CellRun) => sweeps.find((sweep) => sweep.sweepId === sweepId);
   const ofSweep = (['matrix', 'provenance', 'commit', 'branch'] as const).map((name): Column => [
     name,
     (_, run) => sweepOf(run)?.[name] ?? null,

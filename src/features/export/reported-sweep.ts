@@ -14,21 +14,6 @@ import { type CheckedFinding, verdictText } from '../check/index.ts';
 import type { ComparedCell } from '../compare/index.ts';
 import type { CommonShift, GeometricMean, Verdict } from '../../records/verdict.ts';
 
-export type ReportedRun = Pick<
-  CellRun,
-  | 'boundBy'
-  | 'environmentId'
-  | 'flags'
-  | 'outcome'
-  | 'queries'
-  | 'repeat'
-  | 'runId'
-  | 'startedAt'
-  | 'sweepId'
-  | 'values'
-  | 'wallS'
->;
-
 /** What is said of a cell besides its values: against another side, by the gate, or nothing. */
 export type CellJudgement =
   | { readonly kind: 'values' }
@@ -54,7 +39,7 @@ export interface ReportedCell {
   /** Who looks after it, as the matrix says; null for nobody. */
   readonly owner: string | null;
   /** In order. */
-  readonly runs: readonly ReportedRun[];
+  readonly runs: readonly CellRun[];
   readonly judgement: CellJudgement;
   /** Of the last sweeps, oldest first, including this one. */
   readonly recent: readonly number[];
@@ -95,7 +80,7 @@ export function uniqueNames(cells: readonly KeyedCell[]): Map<string, string> {
   );
 }
 
-export function measuredRuns({ runs }: ReportedCell): ReportedRun[] {
+export function measuredRuns({ runs }: ReportedCell): CellRun[] {
   return runs.filter(({ outcome }) => outcome.kind === 'measured');
 }
 

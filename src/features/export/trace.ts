@@ -17,7 +17,6 @@ import { namedRun, storedRun } from '../../selection/by-name.ts';
 import { profiledRun } from '../../selection/profiled-engine.ts';
 import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { prunedFrom } from '../../store/prune.ts';
 import { layerRunsOfEngine } from '../../store/runs/layer-runs.ts';
 import { type ShownRun, runSamples } from '../../store/runs/show-run.ts';
 import { cellLabel } from '../../records/cell-label.ts';
@@ -131,13 +130,16 @@ function runTrace(db: StoreDatabase, runId: RunId) {
   const cell = run.cellKey === null ? undefined : findCells(db, [run.cellKey]).get(run.cellKey);
   const label = cell === undefined ? `${role} run` : cellLabel(cell);
   const times = runSamples(db, runId);
-  const { hasStamps, tracks } = times === null ? { hasStamps: true, tracks: [] } : queryTracks(times);
+  const tracks = times === null ? [] : queryTracks(times);
   const engine = timedLayers(db, run);
   const layers = engine === null ? [] : layerSlices(engine.layers);
   const [short, other] = [runId, engine?.runId].map((id) => id?.slice(0, 8));
-  if (tracks.length === 0 && layers.length === 0) throw nothingToTrace(db, run);
-  const laid = 'laid one behind the other: this trtexec wrote no start times, so no gap is known';
-  const queries = { name: `queries of ${label} (${provenance})${hasStamps ? '' : `, ${laid}`}`, tracks };
+  if (tracks.length === 0 && layers.length === 0) {
+    throw new UsageError(
+      `run ${short} (${role}) has neither start times of single queries (exportTimes in the matrix) nor times of layers (bench run --profile)`,
+    );
+  }
+  const queries = { name: `queries of ${label} (${provenance})`, tracks };
   const means = `layers: means of ${engine?.iterations ?? 0} profiled queries of run ${other} (${engine?.provenance}), no timeline`;
   const track = { name: 'mean time of each layer', count: layers.length, slices: () => layers };
   const ofOther = short === other ? [] : [`the layers are those that run ${other} saw in the same engine`];
@@ -152,9 +154,8 @@ function runTrace(db: StoreDatabase, runId: RunId) {
     },
     slices: tracks.reduce((sum, { count }) => sum + count, layers.length),
     notes: [
-      ...(hasStamps ? [] : [`queries are ${laid}`]),
       ...(layers.length === 0 ? [] : [...ofOther, ...(engine?.notes ?? [])]),
-      ...(tracks.length === 0 ? ['the run has no times of single queries: only its layers'] : []),
+      ...(tracks.length === 0 ? ['the run has no start times of single queries: only its layers'] : []),
     ],
   };
 }
@@ -168,15 +169,6 @@ function timedLayers(db: StoreDatabase, run: ShownRun): ProfiledEngine | null {
       iterations !== null && cellKey === run.cellKey && provenance === run.provenance,
   );
   return other === undefined ? null : profiledRun(db, other.runId, run.runId);
-}
-
-function nothingToTrace(db: StoreDatabase, run: ShownRun): UsageError {
-  const pruned = prunedFrom(db, run.runId);
-  const why =
-    pruned !== null && (pruned.samples || pruned.layers)
-      ? `has no times of queries or layers any more: \`bench db prune\` took them on ${pruned.prunedAt.slice(0, 10)}`
-      : `(${run.role}) has neither times of single queries (exportTimes in the matrix) nor of layers (bench run --profile)`;
-  return new UsageError(`run ${printable(run.runId.slice(0, 8))} ${why}`);
 }
 
 /** Mean layer times in engine order: where time goes, not when. */
@@ -210,13 +202,11 @@ const KINDS: readonly (readonly [
 ];
 
 /**
- * Each part of a query on a track of its own; overlapping queries (several streams) get further tracks. Where the export
- * has no stamps, queries are laid end to end, without gaps.
+ * Each part of a query on a track of its own; overlapping queries (several streams) get further tracks. None where the
+ * export has no stamps.
  */
-export function queryTracks(times: QueryTimes): { readonly tracks: readonly Track[]; readonly hasStamps: boolean } {
-  const hasStamps = times.columns.startComputeMs !== undefined;
-  const columns = hasStamps ? times.columns : laidColumns(times);
-  const tracks = KINDS.flatMap(([name, start, end, duration]) => {
+export function queryTracks({ columns }: QueryTimes): Track[] {
+  return KINDS.flatMap(([name, start, end, duration]) => {
     const [startMs, stampMs] = [columns[start], columns[end]];
     const lengthMs = duration === null ? undefined : columns[duration];
     if (startMs === undefined || (stampMs === undefined && lengthMs === undefined)) return [];
@@ -225,21 +215,6 @@ export function queryTracks(times: QueryTimes): { readonly tracks: readonly Trac
     );
     return endMs.some((to, query) => to > (startMs[query] ?? 0)) ? tracksOf(name, startMs, endMs) : [];
   });
-  return { tracks, hasStamps };
-}
-
-/** With start times as if each part of each query began where the one before it ended. */
-function laidColumns({ columns, count }: QueryTimes): QueryTimes['columns'] {
-  const parts = KINDS.flatMap(([, start, , duration]) =>
-    duration === null ? [] : [{ start, lengthMs: columns[duration], startMs: new Float64Array(count) }],
-  );
-  for (let query = 0, at = 0; query < count; query += 1) {
-    for (const { lengthMs, startMs } of parts) {
-      startMs[query] = at;
-      at += lengthMs?.[query] ?? 0;
-    }
-  }
-  return { ...columns, ...Object.fromEntries(parts.map(({ start, startMs }) => [start, startMs])) };
 }
 
 function tracksOf(name: string, startMs: Float64Array, endMs: Float64Array): Track[] {

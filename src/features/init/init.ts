@@ -26,15 +26,11 @@ export async function init(places: readonly string[], options: InitOptions, io: 
     throw new UsageError(`--output ${printable(options.output)}: bench writes the schema under this name`);
   }
   const [read, here] = await Promise.all([findModels(places, dirname(path), io), lookAround(options.trtexec, io)]);
-  if (read.note !== null) io.err(`${read.note}\n`);
   const { models, skipped: unfit } = draftModels(read.models, here.possibilities);
   const skipped = [...read.skipped, ...unfit];
-  const [first] = skipped;
   if (models.length === 0) {
-    const more = skipped.length > 1 ? `, and ${skipped.length - 1} more` : '';
-    throw new UsageError(
-      `no model that a matrix can use: ${printable(first?.path ?? '')}: ${first?.problem ?? ''}${more}`,
-    );
+    const problems = skipped.map(({ path: file, problem }) => `${printable(file)}: ${problem}`);
+    throw new UsageError(`no model that a matrix can use: ${problems.join('; ')}`);
   }
   const { statedTrtexec } = here;
   // A comment marks every guess.
@@ -152,27 +148,22 @@ gate: # what \`bench check\` reports
 `;
 
 function modelLines(model: DraftModel): string[] {
-  const { cudaGraph, dimensions, name, onnx, others, precisions, remarks, shapes } = model;
+  const { cudaGraph, dimensions, name, onnx, precisions, remarks, shapes } = model;
   const limits = (['min', 'opt', 'max'] as const).map((limit) => {
     const sizes = dimensions.map((dimension) => `${yamlText(dimension.name)}: ${dimension[limit]}`);
     return `      ${limit}: { ${sizes.join(', ')} }`;
   });
-  const also = others.map(({ precision, source, why }) => `${precision}: ${source} (${why})`).join('; ');
   return [
     `  ${yamlText(name)}:`,
     ...remarks.map((line) => comment(line, '    ')),
-    ...(onnx === null ? [] : [`    onnx: ${yamlText(onnx)}`]),
+    `    onnx: ${yamlText(onnx)}`,
     shapes === null ? '    shapes: static' : '    shapes: # axes lists the values of named dimensions',
     ...Object.entries(shapes ?? {}).map(([input, shape]) => {
       const sizes = shape.map((size) => (typeof size === 'number' ? size : yamlText(size)));
       return `      ${yamlText(input)}: [${sizes.join(', ')}]`;
     }),
     '    precisions:',
-    ...precisions.map(({ precision, source, why }) => {
-      const isWord = ['onnx', 'flag', 'autocast', 'modelopt'].includes(source);
-      return `      ${precision}: ${isWord ? source : `{ onnx: ${yamlText(source)} }`} # ${why}`;
-    }),
-    ...(also === '' ? [] : [comment(`would work here too: ${also}`, '      ')]),
+    ...precisions.map(({ precision, source, why }) => `      ${precision}: ${source} # ${why}`),
     '    axes:',
     `      precision: [${precisions.map(({ precision }) => precision).join(', ')}]`,
     ...(cudaGraph ? [] : ['      cudaGraph: off']),

@@ -11,7 +11,7 @@ import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
 import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 import { resolvePoint } from '../../selection/cell-points.ts';
-import { isPath } from '../../selection/runs-of-paths.ts';
+import { isPath } from '../../selection/by-name.ts';
 import { profiledCell, profiledPath } from '../../selection/profiled-engine.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import { attachmentsOfCell } from '../../store/runs/show-run.ts';

@@ -36,7 +36,7 @@ import {
   storedCircumstances,
   UNNAMED_MODEL,
 } from '../../selection/engine-efficiency.ts';
-import { isPath } from '../../selection/runs-of-paths.ts';
+import { isPath } from '../../selection/by-name.ts';
 import { selectLayers } from './layer-kernels.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { LayersOptions } from './command.ts';

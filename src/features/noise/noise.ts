@@ -66,7 +66,7 @@ export async function noise(names: readonly string[], options: NoiseOptions, io:
       notes: [
         copies > 0 && `${count(copies, 'sweep')} with the same recorded runs as an earlier one left out`,
         !isSweepNoiseKnown &&
-          `sweep-to-sweep noise needs at least ${HISTORY.leastNights} sweeps: until then, the detectable change includes only run noise`,
+          `sweep-to-sweep noise needs at least ${HISTORY.leastSweeps} sweeps: until then, the detectable change includes only run noise`,
       ].filter((text) => text !== false),
     };
     return printResult(io, options, output, (_, look) => {
@@ -195,7 +195,7 @@ export function measuredCells(
   const measured = cellHistories(db, sweeps, cells, requested).map(({ cell, history, metric, runs }) => ({
     cell,
     metric,
-    sweeps: history.nights.map((place, index) => ({ place, values: runs[index]?.map(({ value }) => value) ?? [] })),
+    sweeps: history.places.map((place, index) => ({ place, values: runs[index]?.map(({ value }) => value) ?? [] })),
   }));
   const contents = sweeps.map((_, place) =>
     measured.flatMap((one) =>
@@ -220,9 +220,9 @@ export function noiseOfSweeps(sweeps: readonly SweepRuns[]): KnownNoise {
   const squares = sweeps.reduce((sum, { values }) => sum + squaresAround(values), 0);
   const within = sweeps.reduce((sum, { values }) => sum + values.length - 1, 0);
   const run = within === 0 ? null : Math.sqrt(squares / within);
-  if (sweeps.length < HISTORY.leastNights) return { run, sweep: null, degrees: within };
+  if (sweeps.length < HISTORY.leastSweeps) return { run, sweep: null, degrees: within };
   const values = Float64Array.from(sweeps, (sweep) => median(sweep.values) ?? Number.NaN);
-  const history = { nights: sweeps.map(({ place }) => place), values };
+  const history = { places: sweeps.map(({ place }) => place), values };
   const sigma = Math.max(noiseOf(logsOf(history)).sigma, timerNoise(values));
   const runs = median(sweeps.map((sweep) => sweep.values.length)) ?? 1;
   const byRuns = (runs > 2 ? MEDIAN_VARIANCE : 1) * ((run ?? 0) ** 2 / runs);

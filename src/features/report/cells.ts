@@ -1,6 +1,6 @@
 import { usualBound } from '../../judge/bound.ts';
-import type { CellNights } from '../../judge/gate/fit-runs.ts';
-import type { NightRun } from '../../judge/value-rule.ts';
+import type { CellSweeps } from '../../judge/gate/fit-runs.ts';
+import type { ValueRun } from '../../judge/value-rule.ts';
 import type { BoundBy } from '../../records/bound.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import {
@@ -19,12 +19,12 @@ import type { SweepId } from '../../records/scalars.ts';
 
 /** One entry for each sweep of the series. @param environmentIds those of the page, in its order */
 export function sweepColumns(
-  { history, runs }: CellNights,
+  { history, runs }: CellSweeps,
   sweeps: readonly Sweep[],
   environmentIds: readonly string[],
 ): SweepColumns {
-  const places = new Map(history.nights.map((sweep, place) => [sweep, place]));
-  const column = (of: (own: readonly NightRun[], place: number) => number | null) =>
+  const places = new Map(history.places.map((sweep, place) => [sweep, place]));
+  const column = (of: (own: readonly ValueRun[], place: number) => number | null) =>
     sweeps.map((_, sweep) => {
       const place = places.get(sweep);
       const own = place === undefined ? undefined : runs[place];
@@ -42,12 +42,12 @@ export function sweepColumns(
   };
 }
 
-export function newestBound({ runs }: CellNights): BoundBy | null {
+export function newestBound({ runs }: CellSweeps): BoundBy | null {
   return usualBound((runs.at(-1) ?? []).map(({ boundBy }) => boundBy));
 }
 
 /** Measured runs that do not count, by sweep and reason. */
-export function leftOutRuns({ leftOut }: CellNights, sweeps: readonly Sweep[]): LeftOut[] {
+export function leftOutRuns({ leftOut }: CellSweeps, sweeps: readonly Sweep[]): LeftOut[] {
   const places = new Map(sweeps.map(({ sweepId }, sweep) => [sweepId, sweep]));
   const groups = Map.groupBy(leftOut, ({ sweepId, reason }) => `${sweepId} ${reason}`);
   return [...groups.values()]

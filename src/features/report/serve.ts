@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 
 import { explain } from '../../cli/execute.ts';
 import { type Io, printResult } from '../../cli/io.ts';
@@ -26,6 +26,7 @@ export function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
     const live = { version, page: remembered(version, (made) => liveReport(db, options, made, io)) };
     // An empty store is reported here, not in a browser.
     await live.page();
+    const { createServer } = await import('node:http');
     const server = createServer();
     const port = await listening(server, options.port);
     const policy = `${pagePolicy(pageAssets(), "'self'")}; frame-ancestors 'none'`;

@@ -23,21 +23,19 @@ import { newestRun } from '../../selection/newest-run.ts';
 import { profiledPoint, profiledRun } from '../../selection/profiled-engine.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
-import { type Look, makeLook } from '../../terminal/look.ts';
+import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes, signedMs } from '../../terminal/numbers.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 import { jsonText, printable } from '../../text/printable.ts';
 import { RelativePaths } from '../../text/relative-paths.ts';
 import { ownLines } from '../../trtexec/log/trtexec-log.ts';
-import { CHANGE_WORDS, layersDiffOutput, layersDiffText, layerTable } from '../layers/index.ts';
+import { CHANGE_WORDS, layersDiffOutput, layerTable } from '../layers/index.ts';
 import type { ReproOptions } from './command.ts';
 import { gatherReproduction } from './gather.ts';
 import type { Reduced, ReproBundle, ReproOutput } from './output.ts';
 import { reduceModel, type Side } from './reduce.ts';
 import { reproScript } from './script.ts';
-import { reproText } from './repro.ts';
 
-const PLAIN = makeLook(100, false);
 /** Of a run folder: a manifest, logs, and names and numbers of layers and queries. */
 const LOGS = ['stdout.log', 'stderr.log'];
 const TAKEN = [RUN_MANIFEST, ...LOGS, 'layers.json', 'profile.json', 'telemetry.csv', 'times.json'];
@@ -134,7 +132,8 @@ export async function writeBundle(name: string, file: string, options: ReproOpti
     if (paths.count > 0) {
       bundle.leaveOut(`absolute paths in ${count(paths.count, 'folder')}`, 'folder-1 and so on in their place');
     }
-    bundle.add('README.txt', readmeText(reduced, sides, bundle));
+    const about = { schemaVersion: 1 as const, runId: found[0].repro.runId, baseRunId: found[1]?.repro.runId ?? null };
+    bundle.add('bundle.json', { ...about, leftOut: bundle.leftOut, reduced });
     const texts = bundle.files.map(({ content }) => (typeof content === 'string' ? content : ''));
     const redaction = redactionFor(io, options, texts.join('\n'));
     const files = bundle.files
@@ -144,11 +143,9 @@ export async function writeBundle(name: string, file: string, options: ReproOpti
         return { name: as, bytes: bytes.length, pieces: () => [bytes], isDeflated: true };
       });
     const written: ReproBundle = {
-      schemaVersion: 1,
+      ...about,
       file,
       bytes: await writeOutput(file, zipped(files), io),
-      runId: found[0].repro.runId,
-      baseRunId: found[1]?.repro.runId ?? null,
       files: files.map(({ name: as, bytes }) => ({ name: as, bytes })),
       leftOut: bundle.leftOut,
       reduced,
@@ -209,10 +206,7 @@ function addSides(bundle: BundleFiles, sides: readonly Side[]): void {
   const [head, base] = sides.map(({ engine }) => engine);
   if (!head || !base) return;
   const diff = diffLayers(layerFactsOf(base.layers), layerFactsOf(head.layers));
-  const output = layersDiffOutput(base, head, diff, changeRows(diff));
-  const details = { opened: null, top: Infinity, smClockMhz: [null, null] } as const;
-  bundle.add('layers-diff.json', output);
-  bundle.add('layers-diff.txt', `${layersDiffText(output, details, PLAIN).join('\n')}\n`);
+  bundle.add('layers-diff.json', layersDiffOutput(base, head, diff, changeRows(diff)));
 }
 
 /** The runs that the sides are about, each once, with their folders in the bundle. */
@@ -246,23 +240,4 @@ function reducedLines(reduced: Reduced | null): string[] {
     `as base: ${commands.base}`,
     `as head: ${commands.head}`,
   ].map(printable);
-}
-
-/** It begins with what `bench repro` prints of each side. */
-function readmeText(reduced: Reduced | null, sides: readonly Side[], { files, leftOut }: BundleFiles): string {
-  const lines = [
-    'Written by `bench repro --bundle`. It contains only data on an allow-list. Names of hosts, users and GPUs are masked, and absolute paths replaced, each by the same word everywhere.',
-    ...sides.flatMap(({ name, repro }) => section(name, reproText(repro, PLAIN))),
-    ...section('reduced model', reducedLines(reduced)),
-    ...section('files', files.map(({ name }) => name).toSorted()),
-    ...section(
-      'left out',
-      leftOut.map(({ name, why }) => `${name}: ${why}`),
-    ),
-  ];
-  return `${lines.join('\n')}\n`;
-}
-
-function section(title: string, lines: readonly string[]): string[] {
-  return lines.length === 0 ? [] : ['', `== ${title}`, ...lines];
 }

@@ -1,30 +1,28 @@
 import { UsageError } from '../../errors.ts';
 import { lockOf } from '../../machine/requests.ts';
-import { PLACEHOLDERS } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
 import { defaultOf, scriptQuote, shellLine } from '../../text/shell-quote.ts';
 import { localWords } from './gather.ts';
 import type { ReproOutput } from './output.ts';
 
 /**
- * A POSIX shell script that builds and runs with trtexec alone, or that starts another harness as bench did. Untrusted
- * values are quoted; comments hold one line of printable text each.
- * @throws UsageError when no process is known that could be started again
+ * A POSIX shell script that builds and runs with trtexec alone. Untrusted values are quoted; comments hold one line of
+ * printable text each.
+ * @throws UsageError when no process of trtexec is known that could be started again
  */
 export function reproScript(repro: ReproOutput): string {
-  const { build, commandLine, harness, run, runId, start } = repro;
+  const { build, commandLine, harness, run, runId } = repro;
   const why =
     commandLine !== null
       ? 'its log joins the arguments without quotes'
       : build === null && run === null
         ? 'its command line is not known'
-        : harness !== null && start === null
-          ? `no plan in this store says how ${printable(harness)} was started`
+        : harness !== null
+          ? `a script starts trtexec, and ${printable(harness)} measured: \`bench repro\` prints how it was started`
           : null;
   if (why !== null) throw new UsageError(`run ${runId.slice(0, 8)}: ${why}, so that no script can repeat it`);
-  const sections = start === null ? trtexecSections(repro) : harnessSections(repro, start);
-  const texts = sections.filter((lines) => lines.length > 0).map((lines) => lines.join('\n'));
-  return `${texts.join('\n\n')}\n`;
+  const sections = trtexecSections(repro).filter((lines) => lines.length > 0);
+  return `${sections.map((lines) => lines.join('\n')).join('\n\n')}\n`;
 }
 
 const HELPERS = [
@@ -36,23 +34,9 @@ die() {
   exit "$1"
 }
 sha256() { sha256sum | cut -c 1-64; }
-has() { [ "$(sha256 <"$1")" = "$2" ]; }
-lock_clocks() {
-  [ -n "\${GPU-}" ] || GPU=0
-  trap 'nvidia-smi -i "$GPU" -rgc >&2' EXIT
-  trap 'exit 129' HUP
-  trap 'exit 130' INT
-  trap 'exit 143' TERM
-  # Exits 0 even where the card does not support it: its words count.
-  locked=$(nvidia-smi -i "$GPU" -lgc "$1" 2>&1) || die 3 "LOCK_CLOCKS: $locked"
-  case $locked in
-    *'clocks set to'*) say "$locked" ;;
-    *) die 3 "LOCK_CLOCKS: $locked" ;;
-  esac
-}`,
+has() { [ "$(sha256 <"$1")" = "$2" ]; }`,
 ];
 const ANY_MODEL = '[ "${ANY_MODEL:-0}" = 1 ]';
-const CLOCKS_USAGE = '#   LOCK_CLOCKS=1   the clocks are locked as they were (needs root); GPU chooses the card';
 
 function trtexecSections(repro: ReproOutput): string[][] {
   const { build, engine, inputs, role, run, trtexec } = repro;
@@ -74,7 +58,6 @@ function trtexecSections(repro: ReproOutput): string[][] {
       '#   TRTEXEC, MODEL, VARIANT, ENGINE, TIMING_CACHE   other programs and files',
       '#   ANY_MODEL=1     a model with another hash will do',
       '#   SKIP_BUILD=1    ENGINE is loaded as it is',
-      CLOCKS_USAGE,
     ],
     HELPERS,
     [...names].map(([variable, name]) => defaultOf(variable, name)),
@@ -163,13 +146,7 @@ function environmentLines(env: ReproOutput['env']): string[] {
 
 function clockLines(policy: string | null): string[] {
   const bounds = clockBounds(policy);
-  const isAsked = '[ "${LOCK_CLOCKS:-0}" = 1 ]';
-  if (bounds === null) {
-    const how = policy === null ? 'nobody knows how they were' : `they were ${printable(policy)}`;
-    return [`! ${isAsked} || die 2 ${scriptQuote(`LOCK_CLOCKS: the clocks cannot be locked as they were, ${how}`)}`];
-  }
-  const orSay = saying(`the clocks were ${policy}: LOCK_CLOCKS=1 locks them so`);
-  return [`if ${isAsked}; then lock_clocks ${bounds}; else ${orSay}; fi`];
+  return bounds === null ? [] : [saying(`the clocks were ${policy}: nvidia-smi -lgc ${bounds} locks them so`)];
 }
 
 /** For `nvidia-smi -lgc`; null for clocks that were not locked, or nobody knows how. */
@@ -191,57 +168,5 @@ function commandLines(command: ReproOutput['run'], repro: ReproOutput): string[]
   const words = localWords(command?.argv ?? [], repro).map(({ head, text, variable }) =>
     variable === null ? scriptQuote(head + text) : `${head === '' ? '' : scriptQuote(head)}"$${variable}"`,
   );
-  return argumentLines(words);
-}
-
-/** Already quoted, one a line. */
-function argumentLines(quoted: readonly string[]): string[] {
-  return quoted.length === 0 ? [] : [quoted.join(' \\\n  ')];
-}
-
-/** A variable that no matrix is likely to set. */
-const FOLDER = 'bench_repro_folder';
-
-/** No hash is checked: none is known. */
-function harnessSections(repro: ReproOutput, start: NonNullable<ReproOutput['start']>): string[][] {
-  const { argv, cwd, env, withheld } = start;
-  const program = argv[0] ?? '';
-  const inner = [
-    ...withheld.map(
-      (name) => `[ "\${${name}+set}" = set ] || ${saying(`the matrix sets ${name}; its value is not written here`)}`,
-    ),
-    ...settingLines({ ...env, ...repro.axisEnv }),
-    `BENCH_RUN_FOLDER=$${FOLDER}`,
-    'export BENCH_RUN_FOLDER',
-    `command -v ${scriptQuote(program)} >/dev/null 2>&1 || die 3 ${scriptQuote(`${program}: no such program here`)}`,
-    // The folder of the run, wherever it is in an argument, is that of this run.
-    ...argumentLines(
-      argv.map((argument) => {
-        const parts = argument.split(PLACEHOLDERS.runFolder);
-        if (parts.length === 1) return scriptQuote(argument);
-        return parts.map((part) => (part === '' ? '' : scriptQuote(part))).join(`"$${FOLDER}"`);
-      }),
-    ),
-  ];
-  return [
-    [
-      ...titleLines(repro),
-      '# It needs the program that measures, and what that needs. What can be set from outside:',
-      '#   OUT             the folder for its files (default: repro-run in the current folder)',
-      '#   WORKPLACE       where it is started (default: where bench started it)',
-      CLOCKS_USAGE,
-    ],
-    HELPERS,
-    [
-      defaultOf('OUT', 'repro-run'),
-      'mkdir -p -- "$OUT"',
-      `${FOLDER}=$(cd -- "$OUT" && pwd)`,
-      cwd === null ? `[ -n "\${WORKPLACE-}" ] || WORKPLACE=$${FOLDER}` : defaultOf('WORKPLACE', cwd),
-      `cd -- "$WORKPLACE" || die 2 'no such folder: name the one to start in, WORKPLACE=/path'`,
-    ],
-    environmentLines(repro.env),
-    clockLines(repro.clockPolicy),
-    // Variables of the matrix are for the program alone.
-    ['(', ...indented(inner), ')'],
-  ];
+  return words.length === 0 ? [] : [words.join(' \\\n  ')];
 }

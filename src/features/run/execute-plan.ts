@@ -141,7 +141,7 @@ async function doSweep(
       const leftOut = stored.leftOut && [...stored.leftOut, ...leftOutOf(plan, needed)];
       await saveState(first, { ...stored, plan: needed, leftOut }, finished);
     }
-    if (plan.builds.length > 0) await cache.unlinkGiven(store.path, lastGoodBuilds(store.db), io.now());
+    if (plan.builds.length > 0) await cache.unlinkGiven(store.path, lastGoodBuilds(store.db));
   } catch (error) {
     progress.end();
     const isUnfit = error instanceof UnfitRoundError;

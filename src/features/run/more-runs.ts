@@ -53,7 +53,7 @@ export interface Enough {
 /**
  * The cells that another round beyond the repeats should go to, those that gain most for their time first, and those in
  * which sweeps differ by more than runs can settle.
- * @param past values of earlier sweeps at the level of these; none where both sides have the same night
+ * @param past values of earlier sweeps at the level of these; none where both sides have the same sweep
  */
 export function undecided<Cell extends GrowingRuns>(
   cells: readonly Cell[],
@@ -67,10 +67,10 @@ export function undecided<Cell extends GrowingRuns>(
     const hasValues = own.head.length > 0 && (own.base.length > 0 || base.length === 0);
     return hasValues ? [own] : [];
   });
-  const { open, limitedByNights } = cellsToRepeat(grown, look, goal);
+  const { open, limitedBySweeps } = cellsToRepeat(grown, look, goal);
   const byKey = new Map(growing.map((each) => [each.cell.key, each]));
   const named = (keys: readonly CellKey[]): Cell[] => keys.flatMap((key) => byKey.get(key) ?? []);
-  return { open: named(open), limited: named(limitedByNights) };
+  return { open: named(open), limited: named(limitedBySweeps) };
 }
 
 /** With a budget alone: the detectable effect aimed at, by the noise of the cell. */

@@ -29,19 +29,20 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { NO_SWEEP_NUMBERS, sweepNumbers } from '../../store/sweeps/overview.ts';
 import { prunedFrom } from '../../store/prune.ts';
 import {
-  findRunsByPrefix,
   type ListedRun as StoredRun,
+  type RunQueries,
+  type ShownRun,
+  findRunsByPrefix,
+  queryTimes,
   runLayers,
   runSamples,
   runsOfCell,
   showRun,
-  type ShownRun,
 } from '../../store/runs/show-run.ts';
 import { planOf } from '../../store/sweeps/sweeps.ts';
 import { findingByPrefix, namedCell, metricNamed } from '../../selection/by-name.ts';
 import { cellsInWords } from '../../selection/cell-points.ts';
 import { type Io, printResult } from '../../cli/io.ts';
-import { queryTimes, type RunQueries } from '../../selection/query-times.ts';
 import { sweepFailures } from '../../run/sweep-failures.ts';
 import { mapAxes } from '../../terminal/charts/heat-map.ts';
 import { withStore } from '../../cli/with-store.ts';

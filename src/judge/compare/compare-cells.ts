@@ -13,7 +13,13 @@ import {
   estimateNoise,
   moreRunsUntil,
 } from '../run-noise.ts';
-import { commonShift, nightVariance, pastNightVariance, type Shift, sharesShift } from '../sweep-noise.ts';
+import {
+  commonShift,
+  varianceBetweenSweeps,
+  pastVarianceBetweenSweeps,
+  type Shift,
+  sharesShift,
+} from '../sweep-noise.ts';
 
 /** Two sides of a cell that are compared. */
 export interface TwoSides extends NoisySides {
@@ -40,14 +46,14 @@ interface Evidence {
   readonly error: number;
   readonly degrees: number;
   /** Variance between two sweeps beyond their runs. */
-  readonly nights: number;
+  readonly sweepVariance: number;
 }
 
 /**
- * Compares the two sides of many cells at once: the noise of each is steadied by that of all, what nights differ by is
+ * Compares the two sides of many cells at once: the noise of each is steadied by that of all, what sweeps differ by is
  * read from all, and the share of false calls is held over the whole matrix. A change that nearly all cells share is one
  * finding, and each cell is judged without it. No random numbers: the same runs give the same verdicts.
- * @param settings `q`: false discovery rate; `sameNight`: two sides of one sweep: no sweep effect, and a common shift is the answer
+ * @param settings `q`: false discovery rate; `sameSweep`: two sides of one sweep: no sweep effect, and a common shift is the answer
  * @returns `sharing`: keys of the cells that share the shift; `ratios`: head over base by key, for a mean over cells;
  * `noises`: how single runs of each cell scatter, by its key, also of cells with runs on one side only
  */
@@ -55,8 +61,8 @@ export function compareCells(
   cells: readonly TwoSides[],
   {
     q = FALSE_SHARE,
-    sameNight = false,
-  }: { readonly q?: number | undefined; readonly sameNight?: boolean | undefined } = {},
+    sameSweep = false,
+  }: { readonly q?: number | undefined; readonly sameSweep?: boolean | undefined } = {},
 ) {
   const noiseOf = estimateNoise(cells);
   const byRuns = cells.flatMap((cell): Evidence[] => {
@@ -75,11 +81,11 @@ export function compareCells(
         judged: difference,
         error: Math.max(Math.sqrt(noise.variance * perRun(cell)), systematicError),
         degrees: noise.degrees,
-        nights: 0,
+        sweepVariance: 0,
       },
     ];
   });
-  const { evidence, called, shift } = sameNight ? calledAmong(byRuns, q, null) : withNights(byRuns, q);
+  const { evidence, called, shift } = sameSweep ? calledAmong(byRuns, q, null) : withSweepVariance(byRuns, q);
   const judged = evidence.filter(({ isUnjudged }) => !isUnjudged);
   const sharing = new Set(
     judged.filter((entry) => shift !== null && sharesShift(entry, shift)).map(({ cellKey }) => cellKey),
@@ -93,7 +99,7 @@ export function compareCells(
     return limit;
   };
   const judge = (entry: Evidence): CellComparison => {
-    const { cell, cellKey, degrees, difference, error, isUnjudged, nights, noise } = entry;
+    const { cell, cellKey, degrees, difference, error, isUnjudged, sweepVariance, noise } = entry;
     const { base, head, systematicError = 0 } = cell;
     const runs: [number, number] = [base.length, head.length];
     const change = signed(cell, difference);
@@ -111,7 +117,7 @@ export function compareCells(
     const more =
       isUnclear && !(isPrecise && isSmall)
         ? moreRunsUntil(
-            { ...noise, runs, systematicError, nights },
+            { ...noise, runs, systematicError, sweepVariance },
             (least, free) => detectableChange(least, free, limitAt(free)) <= wanted,
           )
         : null;
@@ -121,7 +127,7 @@ export function compareCells(
       if (isSmall) reasons.push('smallChange');
       else if (isSure && !isUnjudged) reasons.push(tested > 1 ? 'notSureAmongMany' : 'notSureEnough');
       if (more === null && !(isPrecise && isSmall))
-        reasons.push(nights > systematicError ** 2 ? 'nightsDiffer' : 'runsInDoubt');
+        reasons.push(sweepVariance > systematicError ** 2 ? 'nightsDiffer' : 'runsInDoubt');
       reasons.push(`${DETECTABLE_FROM}${percentOfLog(mde).toFixed(1)} %`);
     }
     if (shift !== null && !isUnjudged) {
@@ -142,8 +148,8 @@ export function compareCells(
       noise: {
         from: noise.from,
         runPercent: percentOfLog(Math.sqrt(noise.variance)),
-        nightPercent: percentOfLog(Math.sqrt(nights)),
-        nights: noise.nights,
+        nightPercent: percentOfLog(Math.sqrt(sweepVariance)),
+        nights: noise.sweeps,
       },
       reasons: reasons.filter((reason) => reason !== null),
     };
@@ -168,18 +174,20 @@ function ratioOf({ cell, degrees, difference, error, noise }: Evidence): CellRat
 const LOOKS = 4;
 
 /** Adds the sweep effect: from a cell's earlier sweeps, else from the differences of all cells. */
-function withNights(evidence: readonly Evidence[], q: number) {
+function withSweepVariance(evidence: readonly Evidence[], q: number) {
   const testable = evidence.filter(isTestable);
-  const old = testable.filter(({ noise }) => noise.nights > 0);
-  const young = testable.filter(({ noise }) => noise.nights === 0);
-  const past = pastNightVariance(old.map((entry) => ({ ...entry, beyond: entry.noise.beyond * perRun(entry.cell) })));
+  const old = testable.filter(({ noise }) => noise.sweeps > 0);
+  const young = testable.filter(({ noise }) => noise.sweeps === 0);
+  const past = pastVarianceBetweenSweeps(
+    old.map((entry) => ({ ...entry, beyond: entry.noise.beyond * perRun(entry.cell) })),
+  );
   let found = calledAmong(evidence, q);
   for (let look = 0; look < LOOKS; look += 1) {
     const before = found.called.size;
-    const now = nightVariance(young, found.called);
+    const now = varianceBetweenSweeps(young, found.called);
     const seen = evidence.map((entry) => {
-      const nights = entry.noise.nights > 0 ? past : now;
-      return { ...entry, nights, error: Math.hypot(entry.error, Math.sqrt(nights)) };
+      const sweepVariance = entry.noise.sweeps > 0 ? past : now;
+      return { ...entry, sweepVariance, error: Math.hypot(entry.error, Math.sqrt(sweepVariance)) };
     });
     found = calledAmong(seen, q);
     if (found.called.size === before) break;

@@ -17,7 +17,7 @@ export interface JudgedCell extends Pick<AssembledCell, 'cell' | 'metric'> {
 
 /**
  * Judges all cells together: noise, shift and the share of false calls belong to the matrix, not to a cell.
- * @param past values of earlier nights, one a night, by the key of the cell
+ * @param past values of earlier sweeps, one a sweep, by the key of the cell
  * @param rules smallest changes that matter
  * @returns `across`: differences in spite of which cells were compared, as that was asked for by name
  */

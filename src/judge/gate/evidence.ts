@@ -9,7 +9,7 @@ import type { CellHistory } from '../history/noise.ts';
 /** One metric of a cell over the sweeps of its series. */
 export interface MetricHistory {
   readonly metric: GatedMetricId;
-  /** One value for each sweep that has one; `nights` are their places among the sweeps. Shares may be 0. */
+  /** One value for each sweep that has one; `places` are their places among the sweeps. Shares may be 0. */
   readonly history: CellHistory;
   readonly runs: readonly (readonly number[])[];
 }

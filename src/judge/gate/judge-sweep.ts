@@ -48,7 +48,7 @@ export function judgeSweep(evidence: SweepEvidence): SweepVerdict {
     return (isOther ? other : own) ?? [];
   });
   // On another machine every cell starts a new history.
-  const isFirst = judged === 0 || (mains.length > 0 && mains.every(({ history }) => history.nights[0] === judged));
+  const isFirst = judged === 0 || (mains.length > 0 && mains.every(({ history }) => history.places[0] === judged));
   return {
     judgedBy: isFirst ? 'first' : 'reference',
     findings,
@@ -82,8 +82,8 @@ function changesOf(cellKey: string, { history, metric }: MetricHistory, facts: J
   const before =
     step === null ? state.before : state.now / (1 + rawChange(metric, step.change.log, 0).changePercent / 100);
   const size = sizeOf(metric, before, (step ?? state).change);
-  const index = history.nights.indexOf(place);
-  const lastGood = history.nights[index - 1] ?? null;
+  const index = history.places.indexOf(place);
+  const lastGood = history.places[index - 1] ?? null;
   return [cellChange(cellKey, metric, size, { ...size, place, lastGood, isBuildLuck: isBuildLuck(history, index) })];
 }
 
@@ -103,11 +103,11 @@ function withPairs(changes: readonly CellChange[], facts: JudgedFacts): CellChan
   const slower = new Set(changes.filter(({ direction }) => direction === 'slower').map(({ cellKey }) => cellKey));
   const only = [...ofCell].flatMap(([cellKey, said]) => {
     const { changePercent, metric } = said.pairs;
-    const { nights = [], values } = facts.measured({ cellKey, metric })?.history ?? {};
-    const [after, place] = [values?.at(-1), nights.at(-1)];
+    const { places = [], values } = facts.measured({ cellKey, metric })?.history ?? {};
+    const [after, place] = [values?.at(-1), places.at(-1)];
     if (said.lasts === null || slower.has(cellKey) || after === undefined || place === undefined) return [];
     const levels = { before: after / (1 + changePercent / 100), after };
-    return [cellChange(cellKey, metric, levels, { place, lastGood: nights.at(-2) ?? null, ...said })];
+    return [cellChange(cellKey, metric, levels, { place, lastGood: places.at(-2) ?? null, ...said })];
   });
   return [...weighed, ...only];
 }
@@ -119,10 +119,10 @@ function withHistory(finding: Finding, facts: JudgedFacts): Finding {
   if (state !== 'open' || lasts !== null || clearest === undefined || isSteady(clearest.metric)) return finding;
   const history = facts.measured(clearest)?.history;
   if (history === undefined) return finding;
-  const night = facts.placeOf(firstBadSweepId);
+  const place = facts.placeOf(firstBadSweepId);
   const { betterIs } = gatedMetricOf(clearest.metric);
   const isSeen = lastingChanges(history, facts.judged).some(
-    (change) => isSame(change, { night }) && directionOf(change.shift, betterIs) === direction,
+    (change) => isSame(change, { place }) && directionOf(change.shift, betterIs) === direction,
   );
   return isSeen ? { ...finding, lasts: 'history' } : finding;
 }
@@ -135,7 +135,7 @@ function withEarlierIds(found: readonly Finding[], facts: JudgedFacts): Finding[
   const { acknowledged, findings, sweeps } = facts.evidence;
   const judged = sweeps[facts.judged]?.sweepId;
   const after = new Map(found.map((one) => [one, one]));
-  const isMeasured = (about: About): boolean => facts.measured(about)?.history.nights.at(-1) === facts.judged;
+  const isMeasured = (about: About): boolean => facts.measured(about)?.history.places.at(-1) === facts.judged;
   const lost = findings.flatMap((earlier): Finding[] => {
     if (earlier.reportedSweepId !== judged) return [];
     const same = found.find(
@@ -214,9 +214,9 @@ function candidateOf(cellKey: string, { history, metric }: MetricHistory, facts:
   const deviations = change.error > 0 ? change.log / change.error : 0;
   const isOff = verdict === 'slower' || deviations >= LEAST_DEVIATIONS || isOnlyRunFarOff;
   if (change.log <= 0 || !(isOff || reported?.direction === 'slower')) return [];
-  const { builds = [], nights, sources = [] } = history;
-  const index = reported === null ? -1 : nights.indexOf(reported.first);
-  const lastGood = index > 0 ? nights[index - 1] : nights.at(-2);
+  const { builds = [], places, sources = [] } = history;
+  const index = reported === null ? -1 : places.indexOf(reported.first);
+  const lastGood = index > 0 ? places[index - 1] : places.at(-2);
   // Builds of the same sources differed before: their tactics may differ again.
   const source = sources.at(-1) ?? null;
   const same = builds.slice(0, -1).filter((_, place) => source !== null && sources[place] === source);

@@ -37,7 +37,7 @@ export function judgedCell(
   if (measured === undefined) return null;
   const { history, of, runs } = measured;
   const values = [...history.values];
-  const isMeasured = history.nights.at(-1) === facts.judged || (of.isLeftOut === true && values.length > 0);
+  const isMeasured = history.places.at(-1) === facts.judged || (of.isLeftOut === true && values.length > 0);
   const about = { ...NOTHING, cellKey, metric, runs: isMeasured ? (runs.at(-1)?.length ?? 0) : 0 };
   const own = findings.filter((finding) => cellIn(finding, about) !== undefined);
   const open = own.filter(({ state }) => state === 'open');

@@ -1,7 +1,7 @@
 import type { Finding } from '../../records/finding.ts';
 import { type GatedMetricId, gatedMetricOf } from '../../records/gated-metric.ts';
 import type { SweepId } from '../../records/scalars.ts';
-import type { CellJudgement, Control } from '../sweep/night-effect.ts';
+import type { CellJudgement, Control } from '../sweep/sweep-effect.ts';
 import { MatrixJudge } from '../sweep/matrix-judge.ts';
 import { CellWords } from './cell-words.ts';
 import type { CellEvidence, MetricHistory, SweepEvidence } from './evidence.ts';
@@ -90,11 +90,11 @@ export class JudgedFacts {
     );
     const controls = cells.map((one) => this.#controlsOf(one, timesOf));
     const next = cells.map(() => 0);
-    const isNewest = new Set(cells.map(({ history }) => history.nights.at(-1)));
+    const isNewest = new Set(cells.map(({ history }) => history.places.at(-1)));
     for (let place = 0; place <= this.judged; place += 1) {
       const runs = cells.map(({ history, runs: all }, index) => {
         const at = next[index] ?? 0;
-        if (history.nights[at] !== place) return null;
+        if (history.places[at] !== place) return null;
         next[index] = at + 1;
         return timesOf(all[at] ?? []);
       });
@@ -111,7 +111,7 @@ export class JudgedFacts {
 
   /** By place. What is acknowledged is the reference from the next sweep on; of the judged sweep nothing is known yet. */
   #controlsOf(
-    { history: { nights }, metric, of, runs }: Measured,
+    { history: { places }, metric, of, runs }: Measured,
     timesOf: (values: readonly number[]) => readonly number[],
   ): Map<number, Control> {
     const { baselinePlace, baseSweeps } = this.evidence;
@@ -129,8 +129,8 @@ export class JudgedFacts {
       if (this.accepted.has(finding.findingId) && cellIn(finding, { cellKey, metric }) !== undefined)
         controls.set(this.placeOf(finding.reportedSweepId) + 1, { accept: true });
     }
-    const baseline = runs[nights.indexOf(baselinePlace ?? -1)];
-    const newest = nights.at(-1) ?? -1;
+    const baseline = runs[places.indexOf(baselinePlace ?? -1)];
+    const newest = places.at(-1) ?? -1;
     // A named baseline is the reference of what is judged, whatever was accepted since.
     if (baseline !== undefined && newest !== baselinePlace)
       controls.set(newest, { ...controls.get(newest), reference: timesOf(baseline) });

@@ -17,8 +17,8 @@ export function valuesAt(
   place: number | null = null,
 ): NewestValues {
   const valuesOf = (measured: CellEvidence['metrics']) =>
-    measured.flatMap(({ history: { nights, values }, metric }): [GatedMetricId, number][] => {
-      const value = values[place === null ? nights.length - 1 : nights.indexOf(place)];
+    measured.flatMap(({ history: { places, values }, metric }): [GatedMetricId, number][] => {
+      const value = values[place === null ? places.length - 1 : places.indexOf(place)];
       return value === undefined || !metrics.includes(metric) ? [] : [[metric, value]];
     });
   return new Map(cells.map(({ cell, metrics: measured }) => [cell.key, new Map(valuesOf(measured))]));

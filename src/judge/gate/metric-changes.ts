@@ -3,7 +3,7 @@ import { type GatedMetricId, gatedMetricOf, isJudgedOnly, isBoundShare } from '.
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 import { percentOfLog } from '../../statistics/special-functions.ts';
 import { directionOf } from '../history/lasting-changes.ts';
-import type { CellJudgement } from '../sweep/night-effect.ts';
+import type { CellJudgement } from '../sweep/sweep-effect.ts';
 import type { PairResult, MetricHistory, SweepEvidence } from './evidence.ts';
 import { MAX_DROP_DB } from '../../records/accuracy.ts';
 import { median } from '../../statistics/order-statistics.ts';
@@ -122,11 +122,11 @@ interface Reported {
 
 /** The value of the sweep whose runs are the reference; undefined where none is, or it has no value. */
 export function baselineValue(
-  { history: { nights, values } }: Pick<MetricHistory, 'history'>,
+  { history: { places, values } }: Pick<MetricHistory, 'history'>,
   { evidence, judged }: Pick<Reported, 'evidence' | 'judged'>,
 ): number | undefined {
   const place = evidence?.baselinePlace ?? judged;
-  return place === judged ? undefined : values[nights.indexOf(place)];
+  return place === judged ? undefined : values[places.indexOf(place)];
 }
 
 /** How far a value is from another, in margins: up to 1 it is the same. A bottleneck is there, or is not. */
@@ -139,8 +139,8 @@ export function marginBetween(metric: GatedMetricId, from: number, to: number): 
 /** What the judged sweep says of a metric that is steady. @param reported in earlier sweeps */
 export function steadyChanges(cellKey: CellKey, measured: MetricHistory, reported: Reported): CellChange[] {
   const { history, metric } = measured;
-  if (history.nights.at(-1) !== reported.judged || !isSteady(metric)) return [];
-  const entries = history.nights.map((place, index) => ({ place, value: history.values[index] ?? 0 }));
+  if (history.places.at(-1) !== reported.judged || !isSteady(metric)) return [];
+  const entries = history.places.map((place, index) => ({ place, value: history.values[index] ?? 0 }));
   const reference = baselineValue(measured, reported);
   const baseline =
     reference === undefined ? undefined : { place: reported.evidence?.baselinePlace ?? 0, value: reference };

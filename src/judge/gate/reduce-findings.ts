@@ -58,7 +58,7 @@ function continued(finding: Finding, attached: readonly CellChange[], facts: Jud
     if (state === null) {
       const measured = facts.measured(cell);
       const value = measured?.history.values.at(-1);
-      if (measured === undefined || value === undefined || measured.history.nights.at(-1) !== judged) return null;
+      if (measured === undefined || value === undefined || measured.history.places.at(-1) !== judged) return null;
       const baseline = baselineValue(measured, facts);
       return (baseline !== undefined && marginBetween(cell.metric, baseline, value) <= 1) || !isMostlyLeft(cell, value);
     }
@@ -74,10 +74,10 @@ function continued(finding: Finding, attached: readonly CellChange[], facts: Jud
   if (attached.length === 0 && standing.includes(true) && !standing.includes(false)) {
     const [first, last] = facts.placesOf(finding);
     const badPlaces = finding.cells.map((cell) => {
-      const { nights = [], values } = facts.measured(cell)?.history ?? {};
+      const { places = [], values } = facts.measured(cell)?.history ?? {};
       const isBad = (place: number, index: number): boolean =>
         place < judged && place >= first && isMostlyLeft(cell, values?.[index] ?? cell.before);
-      return nights.findLast(isBad) ?? -1;
+      return places.findLast(isBad) ?? -1;
     });
     const lastBadSweepId = evidence.sweeps[Math.max(last, ...badPlaces)]?.sweepId ?? finding.firstBadSweepId;
     return { ...finding, state: 'recovered', lastBadSweepId };

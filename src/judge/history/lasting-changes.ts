@@ -4,7 +4,7 @@ import { ALERTING, type CellHistory, HISTORY, isBuildLuck, logsOf, noiseOf } fro
 
 /** A change of level that is known to last. */
 interface LastingChange extends ChangePoint {
-  /** The sweep in which that became known, as in `nights`. */
+  /** The sweep in which that became known, as in `places`. */
   readonly knownAt: number;
   /** It began with a new build of the same sources: named as such, and no alarm. */
   readonly isBuildLuck: boolean;
@@ -15,10 +15,10 @@ type CutHistory = ReturnType<typeof cutHistory>;
 /**
  * The changes that last, each as of the first sweep from `since` on that shows it with only the past: a sweep that is
  * asked alone shows all that are known in it, whenever that became so. The direction of one: `directionOf(shift)`.
- * @param since as in `nights`; the newest sweep costs one look where nothing changed
+ * @param since as in `places`; the newest sweep costs one look where nothing changed
  */
 export function lastingChanges(history: CellHistory, since = 0): readonly LastingChange[] {
-  const { nights, values } = history;
+  const { places, values } = history;
   // Such a history has no level but one; most sizes are so.
   if (values.every((value) => value === at(values, 0))) return [];
   const found: LastingChange[] = [];
@@ -27,15 +27,15 @@ export function lastingChanges(history: CellHistory, since = 0): readonly Lastin
   const lookAt = (to: number): CutHistory => {
     const known = looks.get(to);
     if (known !== undefined) return known;
-    const from = Math.max(0, to - ALERTING.windowNights);
+    const from = Math.max(0, to - ALERTING.windowSweeps);
     const clock = history.clock?.slice(from, to);
-    const look = cutHistory({ nights: nights.slice(from, to), values: values.subarray(from, to), clock });
+    const look = cutHistory({ places: places.slice(from, to), values: values.subarray(from, to), clock });
     looks.set(to, look);
     return look;
   };
-  for (const [index, knownAt] of nights.entries()) {
-    if (knownAt < since || index + 1 < ALERTING.firstNight) continue;
-    const offset = Math.max(0, index + 1 - ALERTING.windowNights);
+  for (const [index, knownAt] of places.entries()) {
+    if (knownAt < since || index + 1 < ALERTING.firstSweep) continue;
+    const offset = Math.max(0, index + 1 - ALERTING.windowSweeps);
     for (const change of lookAt(index + 1).changes) {
       if (found.some((other) => isSame(other, change)) || !isLasting(change, index + 1, lookAt)) continue;
       const global = { ...change, index: change.index + offset };
@@ -47,8 +47,8 @@ export function lastingChanges(history: CellHistory, since = 0): readonly Lastin
 }
 
 /** Places this close are those of one change. */
-export function isSame(a: Pick<ChangePoint, 'night'>, b: Pick<ChangePoint, 'night'>): boolean {
-  return Math.abs(a.night - b.night) <= ALERTING.sameNights;
+export function isSame(a: Pick<ChangePoint, 'place'>, b: Pick<ChangePoint, 'place'>): boolean {
+  return Math.abs(a.place - b.place) <= ALERTING.sameSweeps;
 }
 
 /**
@@ -56,7 +56,7 @@ export function isSame(a: Pick<ChangePoint, 'night'>, b: Pick<ChangePoint, 'nigh
  * that stayed there before, has to stay as long again.
  */
 function isLasting(change: ChangePoint, sweeps: number, lookAt: (sweeps: number) => CutHistory): boolean {
-  const { before, index, night, shift } = change;
+  const { before, index, place, shift } = change;
   const { logs, sigma } = lookAt(sweeps);
   const age = logs.length - index;
   const tolerance = Math.max(HISTORY.similarShare * Math.abs(shift), sigma);
@@ -65,16 +65,16 @@ function isLasting(change: ChangePoint, sweeps: number, lookAt: (sweeps: number)
     (stay) => stay > 1 && stay <= HISTORY.stateSweeps,
   );
   if (stays.length > 0 && age < Math.max(ALERTING.visitedAge, ...stays)) return false;
-  const isFresh = age <= ALERTING.freshNights;
+  const isFresh = age <= ALERTING.freshSweeps;
   const looks = isFresh ? ALERTING.looks : Math.min(ALERTING.oldLooks, age - HISTORY.leastLevel + 1);
   return Array.from({ length: looks - 1 }, (_, past) => lookAt(sweeps - 1 - past)).every(({ changes }) =>
-    changes.some((other) => Math.abs(other.night - night) <= ALERTING.moveSweeps),
+    changes.some((other) => Math.abs(other.place - place) <= ALERTING.moveSweeps),
   );
 }
 
 export interface ChangePoint {
   /** First sweep at the new level. */
-  readonly night: number;
+  readonly place: number;
   readonly index: number;
   /** Log of the level before, and the difference of the next one. */
   readonly before: number;
@@ -98,12 +98,12 @@ export function findChangePoints(history: CellHistory): readonly ChangePoint[] {
 function cutHistory(history: CellHistory) {
   const logs = logsOf(history);
   const series = { logs, ...noiseOf(logs) };
-  const isLong = logs.length >= HISTORY.leastNights;
+  const isLong = logs.length >= HISTORY.leastSweeps;
   const { levels, margins } = clearLevels(series, isLong ? startsOf(series) : []);
   const changes = levels.slice(1).map(({ from, median }: Level, boundary): ChangePoint => {
     const before = levels[boundary]?.median ?? median;
     const margin = margins[boundary] ?? 0;
-    return { night: history.nights[from] ?? from, index: from, before, shift: median - before, margin };
+    return { place: history.places[from] ?? from, index: from, before, shift: median - before, margin };
   });
   return { logs, sigma: series.sigma, changes };
 }

@@ -6,7 +6,7 @@ type Known<Fact> = readonly (Fact | null)[] | undefined;
 /** A cell's history: one entry per measured sweep in every array. */
 export interface CellHistory {
   /** Index of each measured sweep, ascending: sweeps without a value count. */
-  readonly nights: readonly number[];
+  readonly places: readonly number[];
   readonly values: Float64Array;
   readonly clock?: Known<number>;
   /** Build that ran, and what it was made of: the same sources may give other tactics. Null where unknown. */
@@ -81,7 +81,7 @@ export function noiseOf(logs: Float64Array) {
  * any change.
  */
 export const HISTORY = {
-  leastNights: 8,
+  leastSweeps: 8,
   /** Per boundary, times the squared slow noise factor and the log of the number of sweeps. */
   penalty: 7.5,
   leastLevel: 3,
@@ -131,13 +131,13 @@ export const HISTORY = {
 /** When a change in a growing history is known to last. */
 export const ALERTING = {
   /** This many sweeps are looked at: older ones say nothing of the newest one, and the level before the newest change is in them. */
-  windowNights: 240,
-  firstNight: 20,
+  windowSweeps: 240,
+  firstSweep: 20,
   looks: 2,
   /** An older place counts only when it stays this many sweeps running. */
-  freshNights: 6,
+  freshSweeps: 6,
   oldLooks: 6,
-  sameNights: 3,
+  sameSweeps: 3,
   /** A place may move by this from sweep to sweep. */
   moveSweeps: 1,
   /** Where the cell was for some sweeps before it lasts from this age on, or longer than that. */

@@ -1,4 +1,4 @@
-import type { CellJudgement, CellSweep, Reported } from './night-effect.ts';
+import type { CellJudgement, CellSweep, Reported } from './sweep-effect.ts';
 import type { JudgedCell } from './judged-cell.ts';
 import { Level } from './level.ts';
 import { RULES } from './settings.ts';
@@ -55,7 +55,7 @@ export class CellReference {
     const isNewest = recent === this.#level || reported !== null || held !== null;
     const isOfSweep = isNewest && (reported === null || reported.first === sweep.place);
     const log = (isOfSweep ? sweep.log : recent.mean) - reference.log;
-    const extra = sweep.night.variance + sweep.extra;
+    const extra = sweep.common.variance + sweep.extra;
     const change = isNewest
       ? cell.change(log, 1 + 1 / reference.sweeps, extra)
       : cell.change(log, 1 / recent.count + 1 / reference.sweeps, 0, recent.count);

@@ -1,5 +1,5 @@
 import type { CellNoise } from './cell-noise.ts';
-import type { CellSweep, Change, Reported } from './night-effect.ts';
+import type { CellSweep, Change, Reported } from './sweep-effect.ts';
 import { KnownLevels, Level } from './level.ts';
 import { RULES } from './settings.ts';
 
@@ -31,9 +31,9 @@ export class JudgedCell {
   }
 
   /** @returns log ratio of the smallest step that this sweep would show nine times in ten */
-  detectable({ night, extra, share }: CellSweep): number {
+  detectable({ common, extra, share }: CellSweep): number {
     const { noise, recent } = this;
-    const unit = Math.sqrt((1 + 1 / recent.count) * noise.sd ** 2 + night.variance + extra);
+    const unit = Math.sqrt((1 + 1 / recent.count) * noise.sd ** 2 + common.variance + extra);
     return (noise.offOf(RULES.oneSweepP * share, 1, 0) / noise.sd + NINE_IN_TEN) * unit;
   }
 
@@ -62,16 +62,16 @@ export class JudgedCell {
     if (common !== null) return this.#begin(sweep, common);
     if (this.#isFar(off, sweep, this.home.count, RULES.heldP)) return this.#judgeFar(sweep, off);
     this.#release();
-    this.noise.learn(off, 1 + 1 / this.home.count, sweep.night.variance + sweep.extra);
+    this.noise.learn(off, 1 + 1 / this.home.count, sweep.common.variance + sweep.extra);
     this.#join(this.home, sweep);
     return this.#drift(sweep) ?? this.#judgeWindows(sweep, off);
   }
 
-  #isFar(off: number, { night, extra, share }: CellSweep, count: number, p: number = RULES.oneSweepP): boolean {
+  #isFar(off: number, { common, extra, share }: CellSweep, count: number, p: number = RULES.oneSweepP): boolean {
     const { noise } = this;
     if (Math.abs(off) < 3 * noise.sd) return false;
     noise.refresh(true);
-    return Math.abs(off) > 3 * noise.sd && noise.tail(off, 1 + 1 / count, night.variance + extra) < p * share;
+    return Math.abs(off) > 3 * noise.sd && noise.tail(off, 1 + 1 / count, common.variance + extra) < p * share;
   }
 
   #judgePending(sweep: CellSweep, pending: Level, off: number): Reported | null {
@@ -96,9 +96,9 @@ export class JudgedCell {
     return null;
   }
 
-  #commonChange({ moved, night, extra }: CellSweep, off: number): number | null {
+  #commonChange({ moved, common, extra }: CellSweep, off: number): number | null {
     if (moved === null) return null;
-    const variance = this.noise.sd ** 2 * (1 + 1 / this.home.count) + night.variance + extra;
+    const variance = this.noise.sd ** 2 * (1 + 1 / this.home.count) + common.variance + extra;
     const against = ((off - moved) ** 2 - off ** 2) / (2 * variance);
     return against > RULES.againstGroup ? null : moved;
   }
@@ -113,13 +113,13 @@ export class JudgedCell {
     if (needed === 1) return this.#begin(sweep, off);
     if (this.held === null) this.held = new Level(sweep.place, sweep.log);
     else {
-      noise.learn(sweep.log - this.held.mean, 1 + 1 / this.held.count, sweep.night.variance + sweep.extra);
+      noise.learn(sweep.log - this.held.mean, 1 + 1 / this.held.count, sweep.common.variance + sweep.extra);
       noise.refresh(true);
       this.held.add(sweep.place, sweep.log);
     }
     const level = this.held;
     this.isOnlyRunFarOff = isOnlyRun && level.count < 2;
-    if (level.count < needed || this.#tailOf(level, sweep.night.variance) > RULES.oneSweepP * sweep.share) return null;
+    if (level.count < needed || this.#tailOf(level, sweep.common.variance) > RULES.oneSweepP * sweep.share) return null;
     this.held = null;
     // One run alone was slow, and it is the only one that those after it are faster than.
     if (this.home.count === 1 && sweep.runs === 1 && off < 0) {
@@ -132,8 +132,13 @@ export class JudgedCell {
     return this.#reported(sweep, off, level.first, level.count);
   }
 
-  #tailOf({ mean, count }: Level, nightVariance: number): number {
-    return this.noise.tail(mean - this.home.mean, 1 / count + 1 / this.home.count, nightVariance / count, count);
+  #tailOf({ mean, count }: Level, varianceBetweenSweeps: number): number {
+    return this.noise.tail(
+      mean - this.home.mean,
+      1 / count + 1 / this.home.count,
+      varianceBetweenSweeps / count,
+      count,
+    );
   }
 
   /** One run may be an accident, and the likelier so the fewer quiet sweeps the cell has; not where it lands on a level it knows. */
@@ -177,8 +182,8 @@ export class JudgedCell {
     return this.#reported(sweep, change, sweep.place, 1);
   }
 
-  #reported({ night }: CellSweep, log: number, first: number, sweeps: number): Reported {
-    const change = this.change(log, 1 / sweeps + 1 / this.home.count, night.variance / sweeps, sweeps);
+  #reported({ common }: CellSweep, log: number, first: number, sweeps: number): Reported {
+    const change = this.change(log, 1 / sweeps + 1 / this.home.count, common.variance / sweeps, sweeps);
     return { direction: log > 0 ? 'slower' : 'faster', first, change };
   }
 
@@ -194,7 +199,7 @@ export class JudgedCell {
     if (!this.#isDrifting) return null;
     if (home.count > 5) this.home = home.newest(5);
     const crept = this.home.newestMiddle - this.#driftReported;
-    if (Math.abs(crept) <= RULES.driftSd * Math.hypot(noise.sd, sweep.night.sd)) return null;
+    if (Math.abs(crept) <= RULES.driftSd * Math.hypot(noise.sd, sweep.common.sd)) return null;
     this.#driftReported += crept;
     return this.#reported(sweep, crept, this.home.placeAt(3), 3);
   }
@@ -206,7 +211,7 @@ export class JudgedCell {
   #judgeWindows(sweep: CellSweep, off: number): Reported | null {
     const { home: level, noise } = this;
     if (this.#isDrifting || Math.abs(off) < 0.4 * noise.sd) return null;
-    const { night, share } = sweep;
+    const { common, share } = sweep;
     let least = RULES.windowP * share;
     let best: { readonly window: number; readonly mean: number } | null = null;
     for (let window = 2; window <= Math.min(RULES.longestWindow, level.count - 1); window += 1) {
@@ -215,8 +220,8 @@ export class JudgedCell {
       if (Math.abs(mean) < 2.5 * noise.sd * Math.sqrt(scale)) continue;
       noise.refreshWith(window, -1);
       const { sd } = noise;
-      const isLarge = Math.abs(mean) > RULES.windowMeanSd * Math.hypot(sd, night.sd);
-      const p = isLarge ? noise.tail(mean, scale, night.variance / window, window) : 1;
+      const isLarge = Math.abs(mean) > RULES.windowMeanSd * Math.hypot(sd, common.sd);
+      const p = isLarge ? noise.tail(mean, scale, common.variance / window, window) : 1;
       noise.refreshWith(window, 1);
       if (p >= least) continue;
       least = p;

@@ -2,7 +2,7 @@ import { median } from '../../statistics/order-statistics.ts';
 import { CellNoise, NoisePrior } from './cell-noise.ts';
 import { CellReference } from './cell-reference.ts';
 import { JudgedCell } from './judged-cell.ts';
-import { type CellJudgement, type CellSweep, type Control, NightEffect, movedGroups } from './night-effect.ts';
+import { type CellJudgement, type CellSweep, type Control, SweepEffect, movedGroups } from './sweep-effect.ts';
 import { RULES } from './settings.ts';
 
 export interface MatrixOptions {
@@ -19,7 +19,7 @@ export class MatrixJudge {
   readonly #reports: number;
   readonly #cells: (CellReference | null)[];
   readonly #noises: readonly CellNoise[];
-  readonly #night = new NightEffect();
+  readonly #common = new SweepEffect();
   readonly #groups = new Map<string, number[]>();
   readonly #differences: Float64Array;
   readonly #variances: Float64Array;
@@ -64,17 +64,17 @@ export class MatrixJudge {
       if (accept) this.#cells[index]?.accept();
       return this.#measure(index, noise, runs[index] ?? [], exclude);
     });
-    this.#night.estimate(this.#differences, this.#variances);
-    const { shift } = this.#night;
+    this.#common.estimate(this.#differences, this.#variances);
+    const { shift } = this.#common;
     const moved =
-      shift === 0 ? movedGroups(this.#groups.values(), this.#night, this.#differences, this.#variances) : null;
-    // They are no part of the night.
+      shift === 0 ? movedGroups(this.#groups.values(), this.#common, this.#differences, this.#variances) : null;
+    // They are no part of the common effect.
     if (moved !== null && moved.size > 0 && moved.size < runs.length) {
       const others = this.#differences.map((difference, index) => (moved.has(index) ? Number.NaN : difference));
-      this.#night.estimate(others, this.#variances);
+      this.#common.estimate(others, this.#variances);
     }
-    this.#night.learn();
-    const { effect } = this.#night;
+    this.#common.learn();
+    const { effect } = this.#common;
     return this.#noises.map((noise, index) => {
       const { exclude: isApart = false, reference } = controls[index] ?? {};
       const own = measured[index] ?? null;
@@ -87,7 +87,7 @@ export class MatrixJudge {
         ...own,
         place,
         log: own.log - effect,
-        night: this.#night,
+        common: this.#common,
         share: this.#share,
         moved: moved === null ? shift : (moved.get(index) ?? null),
       };

@@ -20,16 +20,16 @@ export const RULES = {
   heavyMeanPower: 0.5,
   /** A sweep counts in a window with at most this many sd: one excursion is no step. */
   clipSd: 3.5,
-  /** The mean of a window lies off by this many sd of one sweep: less is drift or a night. */
+  /** The mean of a window lies off by this many sd of one sweep: less is drift or a common effect. */
   windowMeanSd: 1.7,
   /** Sd of a sweep where nothing is known, as a log: GPU times of trtexec, .25 %. */
   typicalSd: 0.0025,
   /** Sd of the common effect of a sweep, worth this many sweeps of the matrix. */
-  nightSd: 0.001,
-  nightWeight: 4,
+  sweepSd: 0.001,
+  sweepWeight: 4,
   /** A cell's own difference between two sweeps that its noise does not show. */
   cellSd: 0.001,
-  /** A common effect of this many night sd, at least so large, in this share of the cells is a shift. */
+  /** A common effect of this many of its sds, at least so large, in this share of the cells is a shift. */
   shiftSd: 5.5,
   shiftLeast: 0.006,
   shiftShare: 0.7,

@@ -3,6 +3,7 @@ import { and, asc, desc, eq, getTableColumns, inArray, isNull, like, lt } from '
 import type { Attachment } from '../../files/layout.ts';
 import { boundOf } from '../../judge/bound.ts';
 import { TIMED_METRICS, type TimeStatistics, type TimedMetric } from '../../records/harness.ts';
+import type { MetricId } from '../../records/metric.ts';
 import type { Outcome } from '../../records/outcome.ts';
 import type { BuildId, CellKey, RunId, SweepId } from '../../records/scalars.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
@@ -224,4 +225,33 @@ export function markPruned(
     .set({ prunedAt })
     .where(and(eq(attachments.runId, runId), eq(attachments.name, name)))
     .run();
+}
+
+const COLUMNS = { gpuComputeMs: 'computeMs', latencyMs: 'latencyMs' } as const;
+
+/** The queries of runs by one metric. */
+export interface RunQueries {
+  readonly metric: keyof typeof COLUMNS;
+  /** Runs that kept their queries. */
+  readonly runs: number;
+  /** Milliseconds, not empty. */
+  readonly values: readonly number[];
+}
+
+/** Pooled over the runs, in their order; null where the queries are not timed by it, or no run kept any. */
+export function queryTimes(db: StoreDatabase, runIds: readonly RunId[], metric: MetricId): RunQueries | null {
+  const timed = metric === 'p99Ms' ? 'latencyMs' : metric;
+  if (timed !== 'gpuComputeMs' && timed !== 'latencyMs') return null;
+  const columns = runIds.flatMap((runId) => readable(db, runId)?.columns[COLUMNS[timed]] ?? []);
+  const kept = columns.filter(({ length }) => length > 0);
+  return kept.length === 0 ? null : { metric: timed, runs: kept.length, values: kept.flatMap((own) => [...own]) };
+}
+
+/** Null for none, and for a damaged one: nothing else of the run depends on it. */
+function readable(db: StoreDatabase, runId: RunId): ReturnType<typeof runSamples> {
+  try {
+    return runSamples(db, runId);
+  } catch {
+    return null;
+  }
 }

@@ -176,7 +176,7 @@ export function nextRound(cells: readonly PairedCell[], enough: Enough): PairedC
     cells.filter(({ cell }) => !isOfBuild(gateMetric(enough.metric, cell))),
     enough,
   );
-  // Both sides have the same night: what looks like one is the scatter of few runs, which more of them settle.
+  // Both sides have the same sweep: what looks like one is the scatter of few runs, which more of them settle.
   return [...open, ...limited];
 }
 

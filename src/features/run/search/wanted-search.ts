@@ -11,7 +11,7 @@ import type { SweepOptions } from '../command.ts';
 import { searchOutput, searchText } from './search-report.ts';
 import { SearchRuns, searchGroups } from './search-runs.ts';
 import { type LatencySearch, SEARCH_AXES } from '../../../judge/latency-search.ts';
-import { PAST_WINDOW_NIGHTS } from '../../../judge/run-noise.ts';
+import { PAST_WINDOW_SWEEPS } from '../../../judge/run-noise.ts';
 import type { Machine } from '../../../machine/machine.ts';
 import type { Plan } from '../../../records/plan.ts';
 import type { Sweep } from '../../../records/sweep.ts';
@@ -66,7 +66,7 @@ function knownSweeps(db: StoreDatabase, sweep: Sweep, machines: readonly Machine
   const isHere = ({ sweepId }: Sweep): boolean =>
     uuids.size === 0 || environmentsOf(db, sweepId).every(({ gpuUuid }) => gpuUuid === null || uuids.has(gpuUuid));
   const unfinished = unfinishedSweeps(db).filter(({ sweepId }) => sweepId !== sweep.sweepId);
-  return [...unfinished, ...seriesOf(db, sweep, PAST_WINDOW_NIGHTS)]
+  return [...unfinished, ...seriesOf(db, sweep, PAST_WINDOW_SWEEPS)]
     .filter(
       (other) =>
         other.dirty !== true &&

@@ -45,10 +45,7 @@ export async function keptEngine(
 ): Promise<CachedEngine | string> {
   const name = `the engine of sweep ${sweepId.slice(0, 8)}${startedAt === null ? '' : ` of ${startedAt.slice(0, 10)}`}`;
   if (buildId === null) return `${name} is not known`;
-  const found = await cache.findBuild(buildId);
-  if (found !== null) return found;
-  const since = (await cache.index.read()).gone[buildId];
-  return since === undefined ? `${name} is not in the cache any more` : `${name} is gone since ${since.slice(0, 10)}`;
+  return (await cache.findBuild(buildId)) ?? `${name} is not in the cache any more`;
 }
 
 /**

@@ -2,14 +2,14 @@ import { at, middleOf } from '../../statistics/order-statistics.ts';
 import { RULES } from './settings.ts';
 
 /** What the cells have in common in each sweep: a normal effect of a sd that is learned, or a shift. */
-export class NightEffect {
-  #squares = RULES.nightSd ** 2 * RULES.nightWeight;
-  #sweeps = RULES.nightWeight;
-  /** The levels lie in the night of their first sweep: its effect is the mean of those since, against it. */
+export class SweepEffect {
+  #squares = RULES.sweepSd ** 2 * RULES.sweepWeight;
+  #sweeps = RULES.sweepWeight;
+  /** The levels contain the common effect of their first sweep: that is the mean of the effects since, against it. */
   #sum = 0;
   #summed = 0;
   #raw = Number.NaN;
-  /** Common effect of this sweep to be taken off, the part of it that is this night's, its variance, and the shift of all cells, 0 where there is none. */
+  /** Common effect of this sweep to be taken off, the part that belongs to this sweep alone, its variance, and the shift of all cells, 0 where there is none. */
   effect = 0;
   own = 0;
   variance = 0;
@@ -29,10 +29,10 @@ export class NightEffect {
     this.shift = this.effect = this.own = 0;
     this.#raw = Number.NaN;
     this.variance = square;
-    // Of a few cells nobody can say whether they moved or the night did.
+    // Of a few cells nobody can say whether they moved or the sweep did.
     if (known.length < RULES.groupCells) return;
     // Quiet cells count twice in the median.
-    const isQuiet = (_: number, i: number): boolean => at(variances, i) < (4 * RULES.nightSd) ** 2;
+    const isQuiet = (_: number, i: number): boolean => at(variances, i) < (4 * RULES.sweepSd) ** 2;
     const quiet = differences.filter(isQuiet).filter((difference) => !Number.isNaN(difference));
     const { mean: raw, weight } = robustMean(
       middleOf(Float64Array.from([...known, ...quiet])),
@@ -58,7 +58,7 @@ export class NightEffect {
     this.effect = center + this.own;
   }
 
-  /** Learns the sd of nights from this sweep; after a shift the levels lie in its night. */
+  /** Learns the sd of common effects from this sweep; after a shift the levels contain its effect. */
   learn(): void {
     const square = this.sd ** 2;
     const mean = this.#raw - this.#sum / (this.#summed + 1);
@@ -100,7 +100,7 @@ function robustMean(middle: number, differences: Float64Array, variances: Float6
  */
 export function movedGroups(
   groups: Iterable<readonly number[]>,
-  { effect, own, variance: ofNight }: NightEffect,
+  { effect, own, variance: ofSweep }: SweepEffect,
   differences: Float64Array,
   variances: Float64Array,
 ): ReadonlyMap<number, number> {
@@ -110,7 +110,7 @@ export function movedGroups(
     for (const cell of cells) {
       const difference = at(differences, cell) - effect;
       if (Number.isNaN(difference)) continue;
-      const z = difference / Math.sqrt(at(variances, cell) + ofNight);
+      const z = difference / Math.sqrt(at(variances, cell) + ofSweep);
       present += 1;
       sum += Math.max(-3.5, Math.min(3.5, z));
       agreeing += Math.abs(z) > 1 ? Math.sign(z) : 0;
@@ -178,7 +178,7 @@ export interface CellSweep {
   /** Runs in it, and the variance that it has above a sweep of all repeats. */
   readonly runs: number;
   readonly extra: number;
-  readonly night: NightEffect;
+  readonly common: SweepEffect;
   /** Tail probabilities in this matrix over those of the settings. */
   readonly share: number;
   /** The cell moved together with others, by about so much; null where it did not. */
