@@ -32,7 +32,6 @@ function switchedStore(): string {
       SELECT run_id FROM runs WHERE sweep_id IN (
         SELECT sweep_id FROM sweeps ORDER BY started_at DESC LIMIT ${BETWEEN_SWEEPS - SWITCHED}))`,
   );
-  client.close();
   return db;
 }
 

@@ -132,8 +132,7 @@ describe('precisions by what is there', () => {
       mkdirSync(join(cwd, folder));
       copyFileSync(join(cwd, 'vit.onnx'), join(cwd, folder, 'vit.onnx'));
     }
-    const { models } = await drafted(cwd, {}, '100600');
-    expect(models.map(({ name, onnx }) => [name, onnx])).toEqual([
+    expect((await drafted(cwd, {}, '100600')).models.map(({ name, onnx }) => [name, onnx])).toEqual([
       ['vit-fp8', 'vit-fp8.onnx'],
       ['vit', 'vit.onnx'],
       ['vit_2', 'old/vit.onnx'],
@@ -200,20 +199,18 @@ function input(name: string, shape: readonly OnnxDimension[] | null, elementType
   return { name, elementType, shape };
 }
 
-describe('a size for an open dimension', () => {
-  test.each([
-    ['batch', 0, [1, 8, 32], 1, 8, 32],
-    [null, 0, [1, 8, 32], 1, 8, 32],
-    ['sequence_length', 1, [128], 1, 128, 512],
-    ['height', 2, [256], 128, 256, 512],
-    ['past_sequence_length', 2, [128], 1, 128, 512],
-    ['past_sequence_length + sequence_length', 1, [256], 2, 256, 1024],
-    ['unk__17', 1, [16], 1, 16, 64],
-    // No batch: a second dimension of that name would be one, a first of a telling name is not.
-    ['seq', 0, [128], 1, 128, 512],
-  ])('%s in place %i', (name, place, values, min, opt, max) => {
-    expect(guessSize(name, place)).toMatchObject({ values, min, opt, max });
-  });
+test.each([
+  ['batch', 0, [1, 8, 32], 1, 8, 32],
+  [null, 0, [1, 8, 32], 1, 8, 32],
+  ['sequence_length', 1, [128], 1, 128, 512],
+  ['height', 2, [256], 128, 256, 512],
+  ['past_sequence_length', 2, [128], 1, 128, 512],
+  ['past_sequence_length + sequence_length', 1, [256], 2, 256, 1024],
+  ['unk__17', 1, [16], 1, 16, 64],
+  // No batch: a second dimension of that name would be one, a first of a telling name is not.
+  ['seq', 0, [128], 1, 128, 512],
+])('a size for an open dimension: %s in place %i', (name, place, values, min, opt, max) => {
+  expect(guessSize(name, place)).toMatchObject({ values, min, opt, max });
 });
 
 describe('shapes of a model', () => {

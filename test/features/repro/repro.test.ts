@@ -33,9 +33,8 @@ async function swept(cwd: string, matrix: string, ...args: readonly string[]): P
   return runsOf(join(cwd, 'bench.sqlite'), 'timed');
 }
 
-async function reproOf(cwd: string, what = ''): Promise<ReproOutput> {
-  return await jsonOf(OUTPUTS.repro, ['repro', what], { cwd });
-}
+const reproOf = async (cwd: string, what = ''): Promise<ReproOutput> =>
+  await jsonOf(OUTPUTS.repro, ['repro', what], { cwd });
 
 /** What the script must give to trtexec: what was stored, with other names for what lies in the caches. */
 function expected({ argv }: StoredRun): string[] {

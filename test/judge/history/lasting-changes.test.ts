@@ -57,8 +57,7 @@ test('a sweep asked alone knows what the whole way knew in it for the first time
 
 test('where the cell stayed for some sweeps before, a change has to stay for seven sweeps', () => {
   const visited = stepped(5, 80, 60, 0.05).map((value, sweep) => (sweep >= 30 && sweep < 35 ? value * 1.05 : value));
-  const last = lastingChanges(plainHistory(visited)).find(({ place }) => place === 60);
-  expect(last?.knownAt).toBe(66);
+  expect(lastingChanges(plainHistory(visited)).find(({ place }) => place === 60)?.knownAt).toBe(66);
 });
 
 describe('clocks and builds', () => {

@@ -11,9 +11,8 @@ const MARGIN_ERROR = 0.00051;
 
 type Place = { readonly index: number; readonly sign: number; readonly margin: number };
 
-function placesOf(changes: readonly ChangePoint[]): Place[] {
-  return changes.map(({ place, shift, margin }) => ({ index: place, sign: Math.sign(shift), margin }));
-}
+const placesOf = (changes: readonly ChangePoint[]): Place[] =>
+  changes.map(({ place, shift, margin }) => ({ index: place, sign: Math.sign(shift), margin }));
 
 /** The margins are close to these; all else is to be equal. */
 function close(places: readonly Place[]): object[] {

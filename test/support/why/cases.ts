@@ -87,8 +87,7 @@ function plain(runs: readonly Source[], random: Random): Side {
 /** Two sides of the same cell, engine and machine: several runs, or one of each night. */
 function twins(random: Random, graph: boolean): { base: Side; head: Side } {
   const cells = BETWEEN_SWEEPS.filter(([{ folder }]) => folder.endsWith('graph1') === graph);
-  const repeated = graph && random.next() < 0.6;
-  const runs = repeated ? random.pick(REPEATS) : random.pick(cells);
+  const runs = graph && random.next() < 0.6 ? random.pick(REPEATS) : random.pick(cells);
   const half = Math.floor(runs.length / 2);
   const base = plain(runs.slice(0, half), random);
   return { base, head: { ...base, runs: runs.slice(half, 2 * half) } };
