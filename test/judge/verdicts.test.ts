@@ -98,9 +98,9 @@ describe('verdicts on simulated matrices', () => {
     'what nights differ by is not read from a change in half: %i cells, sigma %f, %i runs, %f %%',
     (cells, sigma, runs, percent, verdict) => {
       const matrices = simulate(150, 29, { cells, runs, scatter: [sigma, sigma], changed: cells / 2, percent });
-      const [found = 0, ofOneNight = 0] = [false, true].map((sameNight) =>
+      const [found = 0, ofOneNight = 0] = [false, true].map((sameSweep) =>
         matrices
-          .flatMap((sides) => compareCells(sides, { sameNight }).cells.slice(0, cells / 2))
+          .flatMap((sides) => compareCells(sides, { sameSweep }).cells.slice(0, cells / 2))
           .reduce((sum, cell) => sum + Number(cell.verdict === verdict), 0),
       );
       expect(found / ofOneNight).toBeGreaterThan(0.82);
@@ -133,8 +133,7 @@ describe('verdicts on simulated matrices', () => {
     [40, 3, false],
     [40, 5, true],
   ])('of %i cells with %i runs what could hide is found nine times in ten', (cells, runs, hasPast) => {
-    const matrices = simulate(40, 24, { cells, runs, hasPast, scatter: MIXED });
-    const found = matrices.flatMap((sides) =>
+    const found = simulate(40, 24, { cells, runs, hasPast, scatter: MIXED }).flatMap((sides) =>
       compareCells(sides)
         .cells.slice(0, 5)
         .map(({ mdePercent }, place) => {
@@ -214,7 +213,6 @@ describe('what the variances of cells say of another', () => {
   });
 
   test('nothing from fewer than three', () => {
-    expect(variancePrior(sampled([0.001, 0.002]))).toBeNull();
-    expect(typicalVariance([])).toBeNull();
+    expect([variancePrior(sampled([0.001, 0.002])), typicalVariance([])]).toEqual([null, null]);
   });
 });

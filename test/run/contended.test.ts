@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import type { UnfitReason } from '../../src/records/outcome.ts';
 import type { RunFlag } from '../../src/records/run-flag.ts';
 import { UnfitRounds } from '../../src/run/unfit-rounds.ts';
-import { bench, temporaryFolder } from '../support/bench.ts';
+import { bench, temporaryFolder, temporaryStore } from '../support/bench.ts';
 import { OUTPUTS } from '../support/outputs.ts';
 import { normals, simulatedCells, simulateNights } from '../support/simulated-store.ts';
 import { queryStore } from '../support/store-dump.ts';
@@ -14,7 +14,7 @@ import { batchMatrix } from '../support/trouble.ts';
 
 const OTHER = 'another process on the GPU: python3 (4711); the mean is 4.2 % over the undisturbed time';
 const contended = (effect: RunFlag['effect']): RunFlag => ({ id: 'contended', effect, value: 4.2, evidence: OTHER });
-const NIGHTS = 8;
+const BETWEEN_SWEEPS = 8;
 
 async function checked(db: string) {
   const { code, stdout } = await bench(['check', '--json', '--db', db]);
@@ -31,10 +31,10 @@ function stored(isShared: (cell: number, repeat: number) => boolean, effect: Run
   const db = join(temporaryFolder(), 'bench.sqlite');
   const normal = normals(7);
   const isOff = (cell: number, night: number, repeat: number): boolean =>
-    night === NIGHTS - 1 && isShared(cell, repeat);
+    night === BETWEEN_SWEEPS - 1 && isShared(cell, repeat);
   simulateNights(db, {
     cells: simulatedCells(4),
-    nights: NIGHTS,
+    nights: BETWEEN_SWEEPS,
     repeats: 3,
     value: (cell, night, repeat) => (isOff(cell, night, repeat) ? 1.3 : 1) * Math.exp(0.002 * normal()),
     figures: (cell, night, repeat) => ({
@@ -119,13 +119,10 @@ test.each([
   ['measured runs with a process on the GPU count, too', FIVE, times(9, measured([contendedOfUnfitRounds])), 5],
   ['a cell that failed is not waited for', [...FIVE, 'f'], [...times(5, unfit('contended')), failed], 6],
   ['nor does it end the row', FIVE, [unfit('contended'), failed, ...times(6, unfit('contended'))], 6],
-])('%s', (_, cells, runs, after) => {
-  expect(stopsAfter(cells, runs)).toBe(after);
-});
+])('%s', (_, cells, runs, after) => expect(stopsAfter(cells, runs)).toBe(after));
 
 test('a sweep on a GPU that something else uses stops after its first round, and goes on when it is free', async () => {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
+  const { folder, db } = temporaryStore();
   const matrix = batchMatrix(folder, [1, 2, 3, 4, 5], ['repeats: 3']);
   const env = { STUB_JOURNAL: join(folder, 'journal') };
   const until = (runs: number) => ({

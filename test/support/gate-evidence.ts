@@ -98,7 +98,7 @@ export class SimulatedGate {
 
   private cellEvidence(cell: KeyedCell, index: number): CellEvidence {
     const metrics = this.series.metrics.map((metric) => this.history(cell, index, metric));
-    const isMeasured = metrics[0]?.history.nights.at(-1) === this.sweeps - 1;
+    const isMeasured = metrics[0]?.history.places.at(-1) === this.sweeps - 1;
     return {
       cell,
       metrics,
@@ -109,8 +109,7 @@ export class SimulatedGate {
   }
 
   private history(cell: KeyedCell, index: number, metric: GatedMetricId): MetricHistory {
-    const column = this.columns.get(`${cell.key} ${metric}`) ?? [];
-    const measured = column.flatMap((values, sweep) => {
+    const measured = (this.columns.get(`${cell.key} ${metric}`) ?? []).flatMap((values, sweep) => {
       const value = median(values);
       return value === null ? [] : [{ sweep, value, values }];
     });
@@ -119,7 +118,7 @@ export class SimulatedGate {
       metric,
       runs: measured.map(({ values }) => values),
       history: {
-        nights: measured.map(({ sweep }) => sweep),
+        places: measured.map(({ sweep }) => sweep),
         values: Float64Array.from(measured, ({ value }) => value),
         ...(build === undefined
           ? {}

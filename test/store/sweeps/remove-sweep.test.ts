@@ -10,25 +10,30 @@ import { type Removal, removalOf, removeSweep } from '../../../src/store/sweeps/
 import { ROOT, temporaryFolder } from '../../support/bench.ts';
 import { simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
 
-const NIGHTS = 8;
+const BETWEEN_SWEEPS = 8;
 
 /** Eight sweeps of two cells, all judged; `findings` were reported by those that they name. */
 function storeWith(findings: readonly Finding[], acknowledged: readonly string[] = []): StoreDatabase {
   const path = join(temporaryFolder(), 'bench.sqlite');
-  simulateNights(path, { cells: simulatedCells(2), nights: NIGHTS, repeats: 1, value: () => 1, branch: 'main' });
-  const pull = { name: 'nightly', number: 1 };
+  simulateNights(path, {
+    cells: simulatedCells(2),
+    nights: BETWEEN_SWEEPS,
+    repeats: 1,
+    value: () => 1,
+    branch: 'main',
+  });
   simulateNights(path, {
     cells: simulatedCells(2),
     nights: 2,
-    after: NIGHTS,
+    after: BETWEEN_SWEEPS,
     repeats: 1,
     value: () => 1,
     branch: 'pull',
-    matrix: pull,
+    matrix: { name: 'nightly', number: 1 },
   });
   const { db } = openStore(path, join(ROOT, 'migrations'));
   const ids = [
-    ...Array.from({ length: NIGHTS }, (_, night) => sweepOfNight(night)),
+    ...Array.from({ length: BETWEEN_SWEEPS }, (_, night) => sweepOfNight(night)),
     sweepOfNight(8, 1),
     sweepOfNight(9, 1),
   ];
@@ -112,8 +117,7 @@ test('later sweeps of the series are judged again, with what they reported; earl
 test('an acknowledged finding of a later sweep stays, between the neighbors of the removed one', () => {
   const later = { firstBadSweepId: sweepOfNight(4), lastGoodSweepId: sweepOfNight(3) };
   const db = storeWith([finding('d', 4), finding('e', 5, later), finding('f', 5)], ['d', 'e', 'f']);
-  const removal = remove(db, 4);
-  expect(removal.findings.map((one) => [nameOf(one.finding), one.acknowledgement?.reason])).toEqual([
+  expect(remove(db, 4).findings.map((one) => [nameOf(one.finding), one.acknowledgement?.reason])).toEqual([
     ['d', 'tuned for batch 32'],
   ]);
   expect(
