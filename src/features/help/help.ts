@@ -20,7 +20,7 @@ const WORDS = join('reference', 'words.md');
 export function writeHelp(topic: string | undefined, program: CommandUnknownOpts, io: Io): ExitCode {
   const { look } = io;
   const number = numberNamed(topic ?? '');
-  // `buildS` is a metric, `builds` is several of a build.
+  // `buildS` is a metric, while `builds` is the plural of a build.
   const isNumber = number !== undefined && [number, metricText(number).word].includes(topic ?? '');
   const found = isNumber || topic === undefined ? null : inDocuments(topic, look);
   if (topic === undefined) printLines(io, overviewPage(program, look));
@@ -64,7 +64,7 @@ function inDocuments(topic: string, look: Look): string[] | null {
   return null;
 }
 
-/** By a word, in the singular or plural; case and hyphens do not matter. */
+/** The row of a word, in the singular or plural; ignores case and hyphens. */
 export function wordRow(topic: string, look: Look): string[] | null {
   const wanted = plain(topic);
   if (wanted === '') return null;
@@ -77,7 +77,7 @@ export function wordRow(topic: string, look: Look): string[] | null {
   return null;
 }
 
-/** Those in bold at the beginning of an entry. */
+/** The words in bold at the beginning of an entry. */
 function wordsOf(line: string): string[] {
   return /^- \*\*(.+?)\*\*: /.exec(line)?.[1]?.split(', ') ?? [];
 }
@@ -93,7 +93,7 @@ function formsOf(word: string): string[] {
   return [word, `${word}s`, word.replace(/y$/, 'ies'), word.replace(/([sx])$/, '$1es')];
 }
 
-/** By its word, by its id or by trtexec's name; case-insensitive. */
+/** A metric by its word, its ID, trtexec's name, or an unambiguous prefix; ignores case. */
 function numberNamed(topic: string): ExplainedNumber | undefined {
   const word = topic.toLowerCase();
   const named = EXPLAINED_NUMBERS.find((id) => namesOf(id).some((name) => name.toLowerCase() === word));
@@ -113,7 +113,7 @@ function metricsPage(look: Look): string[] {
   return [...definitions(rows, look), '', ...paragraph(where, look), 'Each of them: bench help gpu'];
 }
 
-/** `: GPU compute time, ms`; `, ms` where the word says it all. */
+/** `: GPU compute time, ms`, or `, ms` if the word already says it. */
 function meaning(id: ExplainedNumber): string {
   const { label, unit, word } = metricText(id);
   return word.replaceAll('-', ' ') === label ? `, ${unit}` : `: ${label}, ${unit}`;
@@ -146,7 +146,7 @@ function overviewPage(program: CommandUnknownOpts, look: Look): string[] {
   ];
 }
 
-/** Names with their texts next to them; below them where the terminal is narrow. */
+/** Names with their texts to the right, or below on a narrow terminal. */
 function definitions(rows: readonly (readonly [string, string])[], look: Look, indent = ''): string[] {
   const width = Math.max(...rows.map(([name]) => textWidth(name))) + 2;
   const room = Math.min(look.columns, WIDEST) - width - indent.length;

@@ -39,7 +39,7 @@ export async function lookAround(stated: string | undefined, io: Io) {
     possibilities: { version, hasModelopt: answer?.packages.some(([name]) => name === 'nvidia-modelopt') === true },
     trtexec:
       trtexec.kind === 'missing' ? null : { path: trtexec.path, version: version && formatTensorrtVersion(version) },
-    // Absolute, when named by a flag: it would not be found by itself.
+    // Absolute if stated by an option, because a search would not find it.
     statedTrtexec: stated === undefined || trtexec.kind === 'missing' ? null : resolve(cwd, stated),
     gpus: names,
     lacking,
@@ -47,8 +47,8 @@ export async function lookAround(stated: string | undefined, io: Io) {
 }
 
 /**
- * Reads the ONNX files of the places given.
- * @param matrixFolder paths are written relative to it, so that both can move together
+ * Reads the ONNX files of the given places.
+ * @param matrixFolder paths are relative to it, so that both can move together
  * @throws UsageError when there is none
  */
 export async function findModels(places: readonly string[], matrixFolder: string, io: Io) {
@@ -78,11 +78,11 @@ export async function findModels(places: readonly string[], matrixFolder: string
   return { models, skipped };
 }
 
-/** Folders of other programs, and those of bench's own output. */
+/** Folders of other programs and folders of bench's own output. */
 const NOT_LOOKED_INTO = new Set(['node_modules', 'site-packages', 'variants', 'artefacts', '__pycache__']);
 const MAX_DEPTH = 6;
 
-/** ONNX files in a folder, then those below it. Links to folders are not followed, nor what cannot be read. */
+/** ONNX files in a folder, then in its subfolders. Skips links to folders and unreadable folders. */
 function onnxFilesIn(folder: string, depth = 1): string[] {
   const sorted = entriesOf(folder).toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const files = sorted.filter((entry) => !entry.isDirectory() && /\.onnx$/i.test(entry.name));

@@ -33,7 +33,7 @@ export async function init(places: readonly string[], options: InitOptions, io: 
     throw new UsageError(`no model that a matrix can use: ${problems.join('; ')}`);
   }
   const { statedTrtexec } = here;
-  // A comment marks every guess.
+  // Every guessed value has a comment that says so.
   const draft = [
     `# yaml-language-server: $schema=./${SCHEMA_NAME}`,
     '# Written by `bench init`. Comments mark guesses: correct them. All keys: bench help matrix',
@@ -79,7 +79,7 @@ function write(path: string, text: string, { force, output }: InitOptions): void
   }
 }
 
-/** False when one exists: it may be of another version, and is left unchanged. */
+/** False when a schema file exists. It may be of another version and stays unchanged. */
 function writeSchema(folder: string): boolean {
   const path = join(folder, SCHEMA_NAME);
   if (existsSync(path)) return false;
@@ -87,10 +87,10 @@ function writeSchema(folder: string): boolean {
   return true;
 }
 
-/** What bench makes next to the store, and reports by the names that they have in the documents: patterns for git. */
+/** Patterns for git: files that bench makes next to the store, and reports under the names used in the documents. */
 const MADE = ['artefacts/', 'engines/', 'variants/', 'bench.sqlite*', 'report.html', 'report.md', 'report.xml'];
 
-/** False where there is a `.gitignore`, and for a store elsewhere, which has a folder of its own. */
+/** False if there is a `.gitignore`, or if the store is in another folder. */
 function writeIgnore(io: Io): boolean {
   const path = join(io.cwd, '.gitignore');
   if (dirname(storePath(undefined, io)) !== io.cwd || existsSync(path)) return false;

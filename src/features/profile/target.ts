@@ -39,9 +39,9 @@ export interface CaptureTarget {
   readonly build: PlannedBuild;
   readonly run: PlannedRun;
   readonly plan: Plan;
-  /** The newest sweep that measured the cell by a plan; null when there is none. */
+  /** The newest sweep that measured the cell and has a plan; null when there is none. */
   readonly measured: { readonly sweep: Sweep; readonly stored: StoredPlan } | null;
-  /** From the matrix named; null for a cell of the store. */
+  /** From the named matrix; null for a cell of the store. */
   readonly prepared: Prepared | null;
 }
 
@@ -116,13 +116,13 @@ function ofPlan(plan: Plan, { key }: KeyedCell): Pick<CaptureTarget, 'build' | '
   return { plan, cell: planned.cell, build, run };
 }
 
-/** The engine that the cell was measured with, if it is cached and its build is unchanged. */
+/** The engine with which the cell was measured, if it is cached and its build is unchanged. */
 export async function engineInCache(
   { build, cell, measured }: CaptureTarget,
   store: OpenStore | null,
 ): Promise<CachedEngine | null> {
   if (store === null || measured === null) return null;
-  // That of a recording only represents one.
+  // The engine of a recording is only a placeholder.
   if (measured.sweep.provenance !== 'measured') return null;
   const isSame = measured.stored.plan.builds.some(({ buildRef }) => buildRef === build.buildRef);
   if (!isSame) return null;
@@ -146,7 +146,7 @@ export function captureRequest({ cell }: CaptureTarget, options: ProfileOptions)
   };
 }
 
-/** In order. A cached engine is not built. */
+/** Steps in order; omits the build of a cached engine. */
 export function captureSteps(
   { build, cell, run }: CaptureTarget,
   request: CaptureRequest,
@@ -196,5 +196,5 @@ export type ProfileOutput = OutputOf<typeof profileOutput>;
 /** Variables and command line of a step. */
 export type CaptureStep = ProfileOutput['steps'][number];
 
-/** What a capture begins with: nothing was done yet. */
+/** Output before anything was captured. */
 export const NOT_CAPTURED = { schemaVersion: 1, dryRun: true, files: [], runId: null, kernels: null } as const;

@@ -71,7 +71,10 @@ async function follow(watch: ShardWatch, { maxPending, poll }: CollectOptions, i
   }
 }
 
-/** What is new since the last look: shards that ended badly, reasons to wait for ever, numbers of each state. */
+/**
+ * News since the last check: shards that ended badly, reasons that may hold forever, and the number of shards in each
+ * state.
+ */
 function newsOf(maxPendingS: number, io: Io): (statuses: readonly ShardStatus[]) => string[] {
   let counts = '';
   const states = new Map<number, string>();
@@ -98,7 +101,10 @@ function newsOf(maxPendingS: number, io: Io): (statuses: readonly ShardStatus[])
   };
 }
 
-/** Network file systems may list folders a minute late: looks once more after 15 s, then after the rest. */
+/**
+ * Network file systems may list folders a minute late, so this checks once more after 15 s, then after the rest of the
+ * time.
+ */
 async function settledStatuses(watch: ShardWatch, { lateFiles }: CollectOptions, io: Io): Promise<ShardStatus[]> {
   const firstS = Math.min(15, lateFiles);
   let statuses = await watch.look();
@@ -112,7 +118,7 @@ async function settledStatuses(watch: ShardWatch, { lateFiles }: CollectOptions,
   return statuses;
 }
 
-/** The store named, else the one the sweep was written to. */
+/** The named store, else the store to which the sweep was written. */
 function storeOf(plan: RunPlan, options: CollectOptions, io: Io): string {
   const isNamed = options.db !== undefined || Boolean(io.env['BENCH_DB']);
   return !isNamed && existsSync(dirname(plan.storePath)) ? plan.storePath : storePath(options.db, io);
@@ -129,7 +135,7 @@ async function lockCollector(store: OpenStore, plan: RunPlan): Promise<() => voi
   throw new UsageError(`${holderText(attempt.holder)} is collecting this run: wait for it`);
 }
 
-/** Does nothing where the store has it. */
+/** Saves the sweep unless the store has it. */
 export async function saveNewSweep({ sweep, stored }: RunPlan, { db, path }: OpenStore): Promise<void> {
   if (findSweep(db, sweep.sweepId) !== null) return;
   const artefactsFolder = artefactsFolderOf(path);
@@ -178,7 +184,7 @@ async function collectInto(
   });
 }
 
-/** Imports what the store lacks of the runs of finished shards. Safe to repeat. */
+/** Imports the runs of finished shards that the store lacks. Safe to repeat. */
 async function importShards(store: OpenStore, plan: RunPlan, io: Io) {
   const { sweepId } = plan.sweep;
   const writer = new RunWriter(store.db);

@@ -11,12 +11,12 @@ const DEFAULT_MAX_ARRAY = 1001;
 /** An unreachable controller counts as a refusal. */
 type SlurmReply = Extract<Answer, { readonly kind: 'answered' | 'refused' }>;
 
-/** Rows, or an unreachable controller: then no job's state is known. */
+/** Rows, or an unreachable controller, with which the state of every job is unknown. */
 type Rows =
   | { readonly kind: 'rows'; readonly rows: readonly TaskRow[] }
   | { readonly kind: 'unreachable'; readonly problem: string };
 
-/** Runs Slurm's commands with argument lists, never a shell, and an environment without the user's settings. */
+/** Runs Slurm's commands with argument lists, without a shell, and without the user's settings in the environment. */
 export class SlurmClient {
   private readonly env: Readonly<Record<string, string>>;
   private readonly signal: AbortSignal;
@@ -53,7 +53,7 @@ export class SlurmClient {
     return Number.isInteger(stated) && stated > 0 ? stated : DEFAULT_MAX_ARRAY;
   }
 
-  /** All tasks of these arrays that the controller still knows. */
+  /** All tasks of these arrays that the controller still lists. */
   async queue(jobIds: readonly string[], cluster: string | null): Promise<Rows> {
     const which = ['-h', '-r', '-t', 'all', '-j', jobIds.join(',')];
     const args = [...ofCluster(cluster), ...which, '-o', SQUEUE_FORMAT];
@@ -61,7 +61,7 @@ export class SlurmClient {
       if (error instanceof EnvironmentLackingError) return null;
       throw error;
     });
-    // Shards can be collected on any machine that sees the folder.
+    // Shards can be collected on any machine with access to the folder.
     if (reply === null) return { kind: 'unreachable', problem: 'squeue is not on this machine' };
     if (reply.kind === 'answered') return { kind: 'rows', rows: parseSqueue(reply.text) };
     if (/invalid job id/i.test(reply.stderr)) return { kind: 'rows', rows: [] };
@@ -69,7 +69,7 @@ export class SlurmClient {
   }
 
   /**
-   * The id of the array with a token, if it was accepted.
+   * The ID of the array with a token, if Slurm accepted it.
    * @returns null if there is none
    */
   async jobOfToken(token: string, cluster: string | null): Promise<string | null> {
@@ -87,7 +87,7 @@ export class SlurmClient {
     return reply?.kind === 'answered' ? parseSacct(reply.text) : [];
   }
 
-  /** Exit codes and restarts of tasks that the controller still knows; squeue does not report them. */
+  /** Exit codes and restarts of tasks that the controller still lists, which squeue does not report. */
   async details(jobId: string, cluster: string | null): Promise<readonly TaskRow[]> {
     const args = [...ofCluster(cluster), 'show', 'job', jobId, '-o'];
     const reply = await this.ask('scontrol', args, this.signal);
@@ -108,7 +108,7 @@ function ofCluster(cluster: string | null): string[] {
   return cluster === null ? [] : ['-M', cluster];
 }
 
-/** The choice of the cluster is kept; all other variables would change the request. */
+/** Keeps the choice of the cluster; all other variables would change the request. */
 const KEPT = new Set(['SLURM_CONF', 'SLURM_CLUSTERS', 'SLURM_JWT']);
 const DROPPED = /^(?:SBATCH|SLURM|SQUEUE|SACCT|SCANCEL|SCONTROL|SINFO|SALLOC|SRUN)_/;
 

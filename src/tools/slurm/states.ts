@@ -4,7 +4,7 @@ import * as z from 'zod';
 
 import { type CellKey, type Immutable, count, textOrNull } from '../../records/scalars.ts';
 
-/** The work of one task: cells that are compared with each other are in the same shard. */
+/** The work of one task. Cells that are compared with each other are in the same shard. */
 export interface Shard {
   readonly index: number;
   readonly cellKeys: readonly CellKey[];
@@ -19,7 +19,7 @@ export const shardStatusSchema = z.strictObject({
   shard: count,
   state: z.enum(SHARD_STATES),
   reason: z.string(),
-  /** Null before it was submitted. */
+  /** Null before submission. */
   task: textOrNull.describe('As Slurm names it: 8_3'),
   node: textOrNull,
   restarts: count.nullable(),
@@ -31,7 +31,7 @@ export const shardStatusSchema = z.strictObject({
 
 export type ShardStatus = Immutable<z.infer<typeof shardStatusSchema>>;
 
-/** True if the state will not change by itself. */
+/** True if the state does not change any more on its own. */
 export function isOver({ state }: Pick<ShardStatus, 'state'>): boolean {
   return state !== 'planned' && state !== 'queued' && state !== 'running';
 }
@@ -41,13 +41,13 @@ export interface LocalShardState {
   readonly isCancelled: boolean;
   /** Exit code of the newest job's newest attempt; null while it runs, or before the first one. */
   readonly endedWith: number | null;
-  /** The last time Slurm or the worker reported it alive. */
+  /** The last time at which Slurm or the worker reported it as running. */
   readonly lastSeenMs: number;
 }
 
 export interface SchedulerState {
   readonly row: TaskRow | null;
-  /** Only in accounting: live tasks are in squeue. */
+  /** True for a row of accounting; active tasks are in squeue. */
   readonly isPast: boolean;
   readonly controllerAnswers: boolean;
   readonly nowMs: number;
@@ -57,10 +57,10 @@ export interface SchedulerState {
 type Conclusion = Pick<ShardStatus, 'state' | 'reason'>;
 
 const LIVING = ['CONFIGURING', 'RUNNING', 'COMPLETING', 'SUSPENDED', 'SIGNALING', 'STAGE_OUT', 'STOPPED', 'RESIZING'];
-/** Requeue is always on: while squeue lists it, it will run again. */
+/** A task in one of these states will run again while squeue lists it, because requeue is always on. */
 const REQUEUED = ['REQUEUED', 'REQUEUE_HOLD', 'SPECIAL_EXIT', 'PREEMPTED', 'NODE_FAIL'];
 const ENDED = ['DEADLINE', 'BOOT_FAIL', 'REVOKED'];
-/** Slurm reports a log that could not be opened only by this signal. */
+/** If Slurm cannot open a log, this signal is all that it reports. */
 const LOG_SIGNAL = 53;
 
 /** Known to Slurm and not ended. */
@@ -77,7 +77,7 @@ export function reconcileShard(local: LocalShardState, scheduler: SchedulerState
   if (LIVING.includes(row.state)) return { state: 'running', reason: row.state === 'RUNNING' ? '' : row.state };
   if (REQUEUED.includes(row.state)) {
     if (!scheduler.isPast) return { state: 'queued', reason: row.state };
-    // A requeued task is briefly listed only in accounting.
+    // For a short time, only accounting lists a requeued task.
     return isWaitOver(local, scheduler)
       ? { state: 'failed', reason: row.state }
       : { state: 'running', reason: SETTLING.unlisted };
@@ -138,7 +138,7 @@ function failureText(row: TaskRow | null, { endedWith }: LocalShardState): strin
   return row?.reason === null || row === null ? 'failed' : row.reason;
 }
 
-/** As after Ctrl-C: the signal before a limit or a preemption. */
+/** As after Ctrl-C: the signal before a time limit or a preemption. */
 const INTERRUPTED = 130;
 
 const CODE_TEXT: Readonly<Record<number, string>> = {
@@ -159,9 +159,9 @@ export function isHopeless(reason: string): boolean {
 }
 
 export interface TaskRow {
-  /** `8_3`. */
+  /** Such as `8_3`. */
   readonly task: string;
-  /** In capitals: `RUNNING`. */
+  /** In capitals, such as `RUNNING`. */
   readonly state: string;
   readonly reason: string | null;
   readonly node: string | null;
@@ -172,7 +172,6 @@ export interface TaskRow {
   readonly restarts: number | null;
 }
 
-/** `squeue -h -r -t all -o '%i|%A|%T|%r|%N'`. */
 export const SQUEUE_FORMAT = '%i|%A|%T|%r|%N';
 
 export function parseSqueue(text: string): TaskRow[] {
@@ -184,7 +183,7 @@ export function parseSqueue(text: string): TaskRow[] {
 
 export const SACCT_FORMAT = 'jobid,jobidraw,state,exitcode,nodelist,start,end';
 
-/** `sacct -n -X -P`: the last line of a task is its last run. */
+/** Parses `sacct -n -X -P`. The last line of a task is its last run. */
 export function parseSacct(text: string): TaskRow[] {
   return text.split('\n').flatMap((line) => {
     const [task = '', , state = '', exit = '', node = ''] = line.trim().split('|');
@@ -193,7 +192,7 @@ export function parseSacct(text: string): TaskRow[] {
   });
 }
 
-/** `scontrol show job ID -o`: one line for each task that the controller still knows. */
+/** Reads `scontrol show job ID -o`, which prints one line for each task that the controller still has. */
 export function parseScontrolJobs(text: string): TaskRow[] {
   return text.split('\n').flatMap((line) => {
     const fields = new Map(
@@ -223,7 +222,8 @@ function isTask(text: string): boolean {
   return /^\d+_\d+$/.test(text);
 }
 
-/** `42:0` is exit code 42, `0:9` is signal 9. */
+/** The state without its details: `CANCELLED` for `CANCELLED by 0`. */
+/** Reads an exit field: `42:0` is exit code 42, `0:9` is signal 9. */
 function exitOf(text: string): Pick<TaskRow, 'exitCode' | 'signal'> {
   const [, code, signal] = /^(\d+):(\d+)$/.exec(text) ?? [];
   return {

@@ -208,6 +208,9 @@ test.each<[string, GatedMetricId, number[], number[]]>([
   ['more is a finding at once, and once', 'engineMib', [100, 101, 104, 104, 104], [2]],
   ['the old size, and the larger one again', 'contextMib', [100, 104, 100, 100, 100, 100, 100, 104], [1, 7]],
   ['less memory is no alarm', 'engineMib', [100, 90, 90], []],
+  ['more GPU memory of the process', 'processMemoryMib', [2400, 2430, 2600, 2600], [2]],
+  ['far more host memory, after three sweeps', 'hostMemoryMib', [2300, 3500, 2400, 2350, 15_000], [4]],
+  ['a build that takes far more memory, after three', 'buildMemoryMib', [100, 180, 100, 400], [3]],
   ['five points of precision', 'precisionSharePercent', [98, 93.5, 87], [2]],
   ['a decibel of accuracy', 'sqnrDb', [40, 39.1, 37], [2]],
   ['builds only warn', 'buildS', [60, 60, 60, 60, 600], []],
@@ -246,7 +249,7 @@ const CELLS = simulatedCells(5);
 function evidenceOf(values: readonly number[], index: number): CellEvidence[] {
   const [cell] = CELLS.slice(index);
   if (cell === undefined) return [];
-  const history = { nights: [...values.keys()], values: Float64Array.from(values) };
+  const history = { places: [...values.keys()], values: Float64Array.from(values) };
   const runs = values.map((value) => [value]);
   return [
     { cell, metrics: [{ metric: 'gpuComputeMs', history, runs }], environmentIds: [], isPlanned: true, failures: [] },
