@@ -17,9 +17,7 @@ const REPORT = reportedSweep([
   reportedCell('resnet', [1, 1], compared('same', 1, 1)),
 ]);
 
-function rowsOf(report: ReportedSweep): Record<string, string>[] {
-  return parse(csvText(report), { columns: true });
-}
+const rowsOf = (report: ReportedSweep): Record<string, string>[] => parse(csvText(report), { columns: true });
 
 function suitesOf(report: ReportedSweep, htmlEntities = false) {
   const parser = new XMLParser({ ignoreAttributes: false, attributeNamePrefix: '', htmlEntities });
@@ -155,8 +153,12 @@ test('hostile names stay text', () => {
   const text = markdownText(report);
   expect(text).not.toMatch(/<script|@team|\[a\]\(|http:\/\/|`x`|\*b\*|[^&]#1/);
   expect(text).not.toContain('\u001b');
-  const row = text.split('\n').find((line) => line.startsWith('| ▲ slower'));
-  expect(row?.split('|')).toHaveLength(9);
+  expect(
+    text
+      .split('\n')
+      .find((line) => line.startsWith('| ▲ slower'))
+      ?.split('|'),
+  ).toHaveLength(9);
   const [first] = suitesOf(report, true).testsuite.testcase;
   expect(first.classname.replaceAll('&#10;', '\n')).toBe(
     HOSTILE.replaceAll('\u001b', '\ufffd').replaceAll('\0', '\ufffd'),

@@ -13,8 +13,7 @@ import {
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
 test('shards are cut into arrays that Slurm takes, each counted from 0', () => {
-  const chunks = chunkShards(numbers(25), 10, 5);
-  expect(chunks.map((chunk) => [chunk.offset, arraySpec(chunk)])).toEqual([
+  expect(chunkShards(numbers(25), 10, 5).map((chunk) => [chunk.offset, arraySpec(chunk)])).toEqual([
     [0, '0-9%2'],
     [10, '0-9%2'],
     [20, '0-4%1'],
@@ -23,8 +22,7 @@ test('shards are cut into arrays that Slurm takes, each counted from 0', () => {
 });
 
 test('more arrays than shards at once: some wait for others', () => {
-  const chunks = chunkShards(numbers(40), 10, 2);
-  expect(chunks.map(({ parallel, after }) => [parallel, after])).toEqual([
+  expect(chunkShards(numbers(40), 10, 2).map(({ parallel, after }) => [parallel, after])).toEqual([
     [1, null],
     [1, null],
     [1, 0],
@@ -37,9 +35,7 @@ test.each([
   ['Welcome!\n17;sim\n\n', { jobId: '17', cluster: 'sim' }],
   ['Submitted batch job 17\n', null],
   ['', null],
-])('sbatch --parsable printed %j', (text, job) => {
-  expect(parseJobId(text)).toEqual(job);
-});
+])('sbatch --parsable printed %j', (text, job) => expect(parseJobId(text)).toEqual(job));
 
 test.each([
   ['sbatch: error: Batch job submission failed: Socket timed out on send/recv operation', true],
