@@ -7,7 +7,7 @@ export function isId(text: string): boolean {
 }
 
 /** Strict, as ids become names of folders and files. */
-export const idSchema = z.string().regex(ID, 'is no id: 32 hexadecimal digits');
+export const idSchema = z.string().regex(ID, 'is not an id: 32 hexadecimal digits');
 
 export const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/);
 /** An id that the compiler does not confuse with another: a run's id is not a sweep's. Plain text fits each of them. */

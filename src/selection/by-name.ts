@@ -198,7 +198,7 @@ function nearestCells(cells: readonly KeyedCell[], name: string): string {
 
 export function storedRun(db: StoreDatabase, runId: RunId): ShownRun {
   const run = showRun(db, runId);
-  if (run === null) throw new UsageError(`no run ${printable(runId)} in this store`);
+  if (run === null) throw new UsageError(`run ${printable(runId)} is not in this store`);
   return run;
 }
 

@@ -106,7 +106,7 @@ describe('any command beside trtexec', () => {
     expect([empty, fail, ok]).toMatchObject([failed('incomplete'), failed('outOfMemory'), { others: [] }]);
     const { runs } = await json(['show', empty.key], cwd);
     const run = await json(['show', runs[0].runId], cwd);
-    expect(run.outcome.evidence[0].text).toBe('stdout.log: no field encode');
+    expect(run.outcome.evidence[0].text).toBe('stdout.log: field encode is missing');
     expect(run.method).toBeNull();
   });
 

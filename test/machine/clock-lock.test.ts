@@ -137,7 +137,7 @@ describe('bench run --lock-clocks', () => {
     const refused = await bench([...args, '--lock-clocks', 'max'], { env: gpu.env() });
     expect([refused.code, refused.stderr]).toEqual([
       2,
-      expect.stringContaining('--lock-clocks and recordings exclude each other'),
+      expect.stringContaining('--lock-clocks and recordings cannot be used together'),
     ]);
     expect(gpu.changes).toEqual([]);
   });
@@ -226,7 +226,10 @@ describe('killed by signal 9', () => {
     await ended;
     const resume = ['run', '--resume', '--db', machine.db];
     const other = await bench([...resume, '--lock-clocks', 'max'], { env: machine.gpu.env() });
-    expect([other.code, other.stderr]).toEqual([2, expect.stringContaining('--lock-clocks does not go with --resume')]);
+    expect([other.code, other.stderr]).toEqual([
+      2,
+      expect.stringContaining('--lock-clocks cannot be used with --resume'),
+    ]);
     const resumed = await bench(resume, { env: machine.gpu.env() });
     expect(resumed.code).toBe(0);
     expect(machine.gpu.changes).toEqual([

@@ -116,7 +116,7 @@ describe('not tried again', { timeout: 180_000 }, () => {
       child.kill('SIGINT');
     });
     const { code, stderr } = await ended;
-    expect([code, stderr]).toEqual([130, expect.stringContaining('go on with `bench run --resume')]);
+    expect([code, stderr]).toEqual([130, expect.stringContaining('continue with `bench run --resume')]);
     expect((await bench(['run', '--resume', '--db', db], { env })).code).toBe(0);
     expect(queryStore(db, ATTEMPTS).slice(1)).toEqual([
       { role: 'timed', attempt: 1, ...busy },

@@ -120,7 +120,7 @@ describe('a matrix', () => {
     const lines = Array.from({ length: 30 }, (_, i) =>
       i === 0 ? 'a0: &a0 [1, 1]' : `a${i}: &a${i} [*a${i - 1}, *a${i - 1}, *a${i - 1}]`,
     );
-    expect(await planned(`models: {}\n${lines.join('\n')}\n`)).toContain('too large a file');
+    expect(await planned(`models: {}\n${lines.join('\n')}\n`)).toContain('the file is too large');
   });
 
   test('what it extends is a file, and no device', async () => {

@@ -194,7 +194,7 @@ describe.skipIf(PREFIX === null)('as a user who may read it and nothing else', (
     if (!isBeside) expect(same(theirs.stdout)).toBe(same(own.stdout));
     expect(same(theirs.stderr)).toBe(
       line.startsWith('check')
-        ? `note: the store may only be read here: bench did not store this check\n${same(own.stderr)}`
+        ? `note: the store is read-only here: bench did not store this check\n${same(own.stderr)}`
         : same(own.stderr),
     );
     expect(readdirSync(join(copy, '..'))).toEqual(['bench.sqlite']);
@@ -206,7 +206,7 @@ describe.skipIf(PREFIX === null)('as a user who may read it and nothing else', (
     expect([code, stdout, stderr]).toEqual([
       3,
       '',
-      `bench: ${copy}: is read-only: this command needs write access to the file and its folder; ask for it, or name another store with --db\n`,
+      `bench: ${copy} is read-only: this command needs write access to the file and its folder; ask for it, or name another store with --db\n`,
     ]);
   });
 });

@@ -43,7 +43,7 @@ export async function bisect(
   const settings = { request, bisectId, folder, db: path, telemetry: options.telemetry !== false };
   await makeOwnFolder(all);
   const holder = sweepLockHolder(all, bisectId);
-  if (holder !== null) throw new UsageError(`${holderText(holder)} works on this bisection already`);
+  if (holder !== null) throw new UsageError(`${holderText(holder)} is already working on this bisection`);
   const unlock = lockSweep(all, bisectId);
   const there: Io = { ...io, cwd: request.cwd };
   try {
@@ -57,7 +57,7 @@ export async function bisect(
   } catch (error) {
     if (error instanceof BenchError && error.exitCode === EXIT_CODES.wrongUse) await rm(folder, { recursive: true });
     if (!io.signal.aborted) throw error;
-    const left = 'go on with `bench bisect --resume`';
+    const left = 'continue with `bench bisect --resume`';
     throw new InterruptedError(`interrupted; what was measured is stored: ${left}`, { cause: error });
   } finally {
     unlock();
@@ -101,7 +101,7 @@ async function requestOf(
     throw new UsageError('between which commits? bench bisect GOOD BAD --matrix FILE -- CMD...');
   }
   const commits = { good: await revision(good, io), bad: await revision(bad, io), goodRef: good, badRef: bad };
-  if (matrix === null) throw new UsageError('which matrix? --matrix FILE');
+  if (matrix === null) throw new UsageError('name the matrix: --matrix FILE');
   return { ...request, search: { kind: 'commits', ...commits, command: [...command] } };
 }
 
@@ -142,6 +142,6 @@ function metricOf(name: string | undefined): MetricId | null {
 
 async function revision(ref: string, io: Io): Promise<string> {
   const commit = await resolveRevision(io.cwd, ref);
-  if (commit === null) throw new UsageError(`${printable(ref)}: no git revision here`);
+  if (commit === null) throw new UsageError(`${printable(ref)}: not a git revision here`);
   return commit;
 }

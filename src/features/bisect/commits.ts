@@ -98,8 +98,8 @@ async function checkedRepository({ bad, badRef, good, goodRef }: CommitRequest, 
   if (await contains(cwd, bad, good)) return repository;
   throw new UsageError(
     (await contains(cwd, good, bad))
-      ? `${shown} comes after ${shownBad}: GOOD is the older one`
-      : `${shown} is no ancestor of ${shownBad}: use their merge base (git merge-base)`,
+      ? `${shown} comes after ${shownBad}: GOOD must be the older commit`
+      : `${shown} is not an ancestor of ${shownBad}: use their merge base (git merge-base)`,
   );
 }
 

@@ -48,7 +48,7 @@ export function findingText(
     ...indented(alsoText(finding)),
     ...findingChart(finding, all, evidence, look),
     ...labelled(
-      `  ${finding.kind === 'limit' ? 'it may stay' : 'next'}: `,
+      `  ${finding.kind === 'limit' ? 'to accept it' : 'next'}: `,
       dotted(nextCommands(finding, series)),
       look.columns,
     ),

@@ -75,7 +75,7 @@ function sloText({ notes, limits, models }: SloOutput, sweeps: readonly Sweep[],
     truncate(sweepsLine(sweeps), columns),
     ...notes.map((note) => style.warn(truncate(printable(note), columns))),
     ...models.flatMap((answer) => ['', ...answerLines(answer, limits, look)]),
-    ...(models.length === 0 ? ['nothing was measured in these cells'] : []),
+    ...(models.length === 0 ? ['these cells have no measurement'] : []),
   ];
 }
 
@@ -99,7 +99,7 @@ function answerLines(answer: Answer, limits: Limits, look: Look): string[] {
     ];
   }
   const ahead =
-    runnerUp === null ? '' : `, ${formatPercent((speedOf(winner) / speedOf(runnerUp) - 1) * 100)} over the next`;
+    runnerUp === null ? '' : `, ${formatPercent((speedOf(winner) / speedOf(runnerUp) - 1) * 100)} above the next`;
   return [
     look.style.good(truncate(`${model}: ${printable(winner.label)}`, look.columns)),
     ...wrapped(`${speedWords(winner)}${ahead}`, look),

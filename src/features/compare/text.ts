@@ -71,8 +71,8 @@ export function shiftText(shift: CommonShift): string {
   const { recorded } = shift;
   const why =
     recorded.length === 0
-      ? 'clocks, driver or another common cause, none of them recorded'
-      : `recorded in them: ${printable(recorded.map(reasonWords).join(', '))}`;
+      ? 'clocks, driver or another common cause; none is recorded'
+      : `recorded differences: ${printable(recorded.map(reasonWords).join(', '))}`;
   return `${shiftSize(shift)}; ${why}`;
 }
 
@@ -131,7 +131,7 @@ function verdictTable(cells: readonly ShownCell[], look: Look): string[] {
     { before: [verdict] },
   );
   const hasChange = cells.some(({ changePercent }) => changePercent !== null);
-  return [...table, ...(hasChange ? [style.dim('change: of the mean of the runs')] : [])];
+  return [...table, ...(hasChange ? [style.dim('change: relative change of the mean of the runs')] : [])];
 }
 
 /** Items/s of both sides. */

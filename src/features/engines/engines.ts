@@ -78,7 +78,7 @@ export function pinEngines(keys: readonly string[], isPinned: boolean, options: 
     await writing(cache.folder, () => cache.index.change(({ pins }) => pin(pins)));
     const after = await cache.contents({ hashes: false });
     const changed = after.engines.filter(({ name }) => engines.some((one) => one.name === name));
-    const what = isPinned ? 'is pinned: gc leaves it alone' : 'is not pinned any more';
+    const what = isPinned ? 'is pinned: gc keeps it' : 'is no longer pinned';
     printResult(io, options, outputOf({ ...after, engines: changed }), (output) =>
       output.engines.map((engine) => `${engineTitle(engine)} ${what}`),
     );
@@ -101,7 +101,7 @@ async function writeTimingCache(cache: EngineCache, engines: readonly KeptEngine
   const bytes = await writing(dirname(path), () => cache.timing.copyKept(engine.sha256, path));
   if (bytes === null) {
     throw new UsageError(
-      `of ${engineTitle(engine)} no timing cache is kept: its build had none, or was of an older bench`,
+      `${engineTitle(engine)} has no stored timing cache: its build had none, or an older version of bench made it`,
     );
   }
   const shown = printable(file);
@@ -128,7 +128,7 @@ export function removeEngines(keys: readonly string[], options: RemoveOptions, i
     }
     for (const { name } of [...lost, ...engines]) await removeOne(cache, name, io.now());
     printResult(io, options, outputOf({ ...found, engines, lost }), (removed) => [
-      ...removed.lost.map(({ name }) => `nothing is frozen to ${shownName(name)} any more`),
+      ...removed.lost.map(({ name }) => `no build is frozen to ${shownName(name)} any longer`),
       ...removed.engines.map((engine) => `${engineTitle(engine)} is removed`),
     ]);
     return EXIT_CODES.fine;

@@ -136,7 +136,7 @@ function runTrace(db: StoreDatabase, runId: RunId) {
   const layers = engine === null ? [] : layerSlices(engine.layers);
   const [short, other] = [runId, engine?.runId].map((id) => id?.slice(0, 8));
   if (tracks.length === 0 && layers.length === 0) throw nothingToTrace(db, run);
-  const laid = 'laid one behind the other: this trtexec wrote no start times, so no gap is known';
+  const laid = 'laid one after the other: this trtexec wrote no start times, so gaps are unknown';
   const queries = { name: `queries of ${label} (${provenance})${hasStamps ? '' : `, ${laid}`}`, tracks };
   const means = `layers: means of ${engine?.iterations ?? 0} profiled queries of run ${other} (${engine?.provenance}), no timeline`;
   const track = { name: 'mean time of each layer', count: layers.length, slices: () => layers };
@@ -174,7 +174,7 @@ function nothingToTrace(db: StoreDatabase, run: ShownRun): UsageError {
   const pruned = prunedFrom(db, run.runId);
   const why =
     pruned !== null && (pruned.samples || pruned.layers)
-      ? `has no times of queries or layers any more: \`bench db prune\` took them on ${pruned.prunedAt.slice(0, 10)}`
+      ? `no longer has times of queries or layers: \`bench db prune\` deleted them on ${pruned.prunedAt.slice(0, 10)}`
       : `(${run.role}) has neither times of single queries (exportTimes in the matrix) nor of layers (bench run --profile)`;
   return new UsageError(`run ${printable(run.runId.slice(0, 8))} ${why}`);
 }

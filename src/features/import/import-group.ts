@@ -144,7 +144,7 @@ export class GroupImport {
     const { date, into, standalone, note, onNote } = this.context;
     for (const { path, notes } of runs) {
       const problem = notes.find((text) => text.startsWith(NOT_UNDERSTOOD));
-      if (problem !== undefined) onNote(`${path}: ${problem}; the files next to it count alone`);
+      if (problem !== undefined) onNote(`${path}: ${problem}; only the files next to it are used`);
     }
     for (const run of runs) {
       this.noteOtherModel(run);

@@ -68,7 +68,7 @@ export async function importRuns(paths: readonly string[], stated: ImportOptions
     const planned = withoutOwnArtefacts(path, await findSweepFolders(path, all), artefactsFolder);
     sweeps.push(...planned);
     if (found.length === 0 && planned.length === 0) {
-      const words = hints.as === null ? nothingIn(path) : `${printable(path)}: nothing of ${hints.as} in it`;
+      const words = hints.as === null ? nothingIn(path) : `${printable(path)} contains no results of ${hints.as}`;
       return (await prunedWords(path)) ?? words;
     }
     if (found.some((source) => source.kind === 'log' && !statSync(source.path).isFile())) {
@@ -221,7 +221,7 @@ function optionNotes(imported: readonly ImportedSweep[], { date, note, telemetry
 
 function dateOf({ date }: ImportOptions, io: Io): string | null {
   if (date !== undefined && Date.parse(date) > io.now().getTime() + AHEAD_MS) {
-    throw new UsageError(`--date ${date.slice(0, 10)}: this day is in the future`);
+    throw new UsageError(`--date ${date.slice(0, 10)}: this date is in the future`);
   }
   return date ?? null;
 }
@@ -291,7 +291,7 @@ async function checkWatched(sources: readonly NamedSource[], standalone: Standal
   const named = `--telemetry ${printable(basename(standalone.watched ?? ''))}`;
   const [only, ...more] = sources;
   if (only?.source.kind !== 'log' || more.length > 0) {
-    throw new UsageError(`${named}: needs exactly one log; a run folder has this file next to its stdout.log`);
+    throw new UsageError(`${named} needs exactly one log; a run folder has this file next to its stdout.log`);
   }
   const runs = await readSource(only.source, standalone).catch((error: unknown) => {
     throw new UsageError(`${named}: ${readingProblem(error)}`, { cause: error });
@@ -308,7 +308,7 @@ function importedSweep(db: StoreDatabase, name: string): Sweep {
   const found = [...sweepsNamed(db, name), ...findSweepsByPrefix(db, name)];
   const sweep = found.find(({ source }) => source === 'import');
   if (sweep !== undefined) return sweep;
-  const what = found.length === 0 ? 'no such sweep' : 'it was run here, not imported';
+  const what = found.length === 0 ? 'sweep not found' : 'it was run here, not imported';
   throw new UsageError(`--into ${printable(name)}: ${what}; see \`bench ls sweeps\``);
 }
 
@@ -343,7 +343,7 @@ async function gitOf(options: ImportOptions, io: Io): Promise<GitState | null> {
   if (commit === undefined && branch === undefined) return null;
   const resolved = commit === undefined ? null : await resolveRevision(io.cwd, commit);
   if (commit !== undefined && resolved === null && !/^[0-9a-f]{7,40}$/.test(commit)) {
-    throw new UsageError(`--commit ${printable(commit)}: no such commit here; give its full id`);
+    throw new UsageError(`--commit ${printable(commit)}: commit not found here; give its full id`);
   }
   return { commit: resolved ?? commit ?? null, branch: branch ?? null, dirty: false };
 }

@@ -47,10 +47,10 @@ export async function lookAround(stated: string | undefined, io: Io) {
       version === null
         ? `trtexec: ${help === null ? 'none was found' : 'it did not say its version'}, so the matrix uses only features of every version`
         : `trtexec ${formatTensorrtVersion(version)}`,
-      names.length === 0 ? 'GPU: none was seen' : `GPU: ${names.join(', ')}`,
+      names.length === 0 ? 'GPU: none was found' : `GPU: ${names.join(', ')}`,
       ...(names.length > 1 ? ['Several GPUs at the same time: bench run --gpus all'] : []),
       modelopt === null
-        ? 'ModelOpt: none, so no FP8, INT8 or INT4 is made here'
+        ? 'ModelOpt: none was found, so this machine cannot make FP8, INT8 or INT4'
         : `ModelOpt ${modelopt}: makes FP16, FP8, INT8 and INT4 from a base model`,
     ],
     lacking,

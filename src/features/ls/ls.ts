@@ -122,7 +122,7 @@ function provenanceText({ provenance, recordingSet }: ListedSweep): string {
 }
 
 function cellsText({ cells }: CellsOutput, isFiltered: boolean, look: Look): string[] {
-  if (cells.length === 0) return [`no cell is stored${isFiltered ? ' that the filter lets through' : ''}`];
+  if (cells.length === 0) return [isFiltered ? 'no stored cell matches the filter' : 'no cell is stored'];
   const { columns, caption } = cellColumns(cells, (cell) => cell);
   const table = renderTable<CellsOutput['cells'][number]>(
     [

@@ -63,9 +63,9 @@ function refuseMixed(words: readonly string[], options: ProfileOptions): void {
       'which profiler? --nsys captures kernels, calls and copies, --ncu prints the command for one layer; layer times need neither: `bench run MATRIX --profile`, `bench layers CELL`',
     );
   }
-  if (nsys === true && ncu !== undefined) throw new UsageError('--nsys and --ncu exclude each other');
+  if (nsys === true && ncu !== undefined) throw new UsageError('--nsys and --ncu cannot be used together');
   if (preset === undefined) {
-    if (window !== undefined) throw new UsageError('--window goes with --preset trtllm');
+    if (window !== undefined) throw new UsageError('--window needs --preset trtllm');
     if (words.length > 1) {
       throw new UsageError('name one cell; a command after -- needs --preset trtllm');
     }
@@ -76,7 +76,7 @@ function refuseMixed(words: readonly string[], options: ProfileOptions): void {
     throw new UsageError('--tensorrt is for --dry-run: a capture needs trtexec');
   }
   if (tensorrt !== undefined && matrix === undefined) {
-    throw new UsageError('--tensorrt goes with --matrix: a stored cell has the version of its sweep');
+    throw new UsageError('--tensorrt needs --matrix: a stored cell has the version of its sweep');
   }
 }
 
@@ -126,7 +126,7 @@ function hottest(target: CaptureTarget, store: OpenStore | null): string {
   const [first] = layersOf(target, store).toSorted((a, b) => b.averageMs - a.averageMs);
   if (first !== undefined) return first.name;
   throw new UsageError(
-    `no layers of ${printable(cellLabel(target.cell))} are known: \`bench run --profile\` takes them, or name one with --ncu LAYER`,
+    `no layers of ${printable(cellLabel(target.cell))} are known: \`bench run --profile\` records them, or name one with --ncu LAYER`,
   );
 }
 
@@ -139,7 +139,7 @@ function known(target: CaptureTarget, store: OpenStore | null, layer: string): s
   if (only !== undefined && holding.length === 1) return only;
   throw new UsageError(
     holding.length > 1
-      ? `${printable(layer)} is in the names of ${holding.length} layers: write more of it`
+      ? `${printable(layer)} is in the names of ${holding.length} layers: write a longer part of the name`
       : `no layer ${printable(layer)}${printable(didYouMean(layer, names))}; \`bench layers\` lists them`,
   );
 }
@@ -159,7 +159,7 @@ async function captureOfCommand(words: readonly string[], options: ProfileOption
     const context = { spawn: io.spawn, env: { ...io.env, ...overlay(variables) }, cwd: io.cwd, signal: io.signal };
     const failure = await runNsys(context, argv.slice(1), kind === 'export' ? sqlite : report);
     if (failure !== null) {
-      throw new CaptureError(`nsys ${kind} gave nothing: ${failure.exit}`, failure.lastWords);
+      throw new CaptureError(`nsys ${kind} wrote nothing: ${failure.exit}`, failure.lastWords);
     }
   }
   const files = await Promise.all(
@@ -208,7 +208,7 @@ export function captureText(report: ProfileOutput, look: Look): string[] {
   return [
     ...wrapHanging(printable(title), columns, 2).map(style.strong),
     ...shown,
-    ...(engine === null ? [] : [`engine: there, ${printable(engine)}`]),
+    ...(engine === null ? [] : [`engine: found, ${printable(engine)}`]),
     // On one line: it is copied.
     ...steps.flatMap(({ argv, kind, variables }) => [
       '',

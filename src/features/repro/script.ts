@@ -60,7 +60,7 @@ function trtexecSections(repro: ReproOutput): string[][] {
   const unlessSkipped = (lines: readonly string[]): string[] =>
     isBuild || lines.length === 0 ? [...lines] : ['if [ "${SKIP_BUILD:-0}" != 1 ]; then', ...indented(lines), 'fi'];
   const otherEngine = engine.isGiven
-    ? `${ANY_MODEL} || die 2 'not the engine that was measured (other SHA-256); ANY_MODEL=1 takes it'`
+    ? `${ANY_MODEL} || die 2 'not the engine that was measured (other SHA-256); ANY_MODEL=1 accepts it'`
     : saying('not the measured engine: kernels may differ by build luck');
   // The environment may name other files.
   const words = [build, run].flatMap((command) => localWords(command?.argv ?? [], repro));
@@ -70,28 +70,32 @@ function trtexecSections(repro: ReproOutput): string[][] {
   return [
     [
       ...titleLines(repro),
-      '# It needs trtexec and leaves its files in the current folder. What can be set from outside:',
+      '# It needs trtexec and leaves its files in the current folder. Variables that it reads:',
       '#   TRTEXEC, MODEL, VARIANT, ENGINE, TIMING_CACHE   other programs and files',
-      '#   ANY_MODEL=1     a model with another hash will do',
-      '#   SKIP_BUILD=1    ENGINE is loaded as it is',
+      '#   ANY_MODEL=1     accept a model with another hash',
+      '#   SKIP_BUILD=1    load ENGINE without building it',
       CLOCKS_USAGE,
     ],
     HELPERS,
     [...names].map(([variable, name]) => defaultOf(variable, name)),
-    [`command -v "$TRTEXEC" >/dev/null 2>&1 || die 3 'no trtexec here: name it, TRTEXEC=/path/to/trtexec'`],
+    [`command -v "$TRTEXEC" >/dev/null 2>&1 || die 3 'trtexec not found: set TRTEXEC=/path/to/trtexec'`],
     inputs.flatMap(({ path, sha256 }) => {
       const name = printable(path);
       const other = `die 2 ${scriptQuote(`${name}: not the input that was measured (other SHA-256)`)}`;
-      return [needed(scriptQuote(path), `${name}: no such input`), ...orElse(scriptQuote(path), sha256, other)];
+      return [needed(scriptQuote(path), `${name}: input not found`), ...orElse(scriptQuote(path), sha256, other)];
     }),
     unlessSkipped(modelLines(repro)),
     // Up to here, a message that ends the script is its only output.
-    orElse('"$(command -v "$TRTEXEC")"', trtexec?.sha256, saying('this trtexec has other bytes than the one measured')),
+    orElse(
+      '"$(command -v "$TRTEXEC")"',
+      trtexec?.sha256,
+      saying('this trtexec differs from the one that was measured'),
+    ),
     environmentLines(repro.env),
     clockLines(repro.clockPolicy),
     unlessSkipped(commandLines(build, repro)),
     engine.isGiven && engine.sha256 !== null
-      ? [needed('"$ENGINE"', 'no such engine: name it, ENGINE=/path/to/engine.plan')]
+      ? [needed('"$ENGINE"', 'engine not found: set ENGINE=/path/to/engine.plan')]
       : [],
     role === 'build' ? [] : orElse('"$ENGINE"', engine.sha256, otherEngine),
     run === null ? [] : [...settingLines(repro.axisEnv), ...commandLines(run, repro)],
@@ -103,7 +107,8 @@ function indented(lines: readonly string[]): string[] {
 }
 
 function titleLines({ git, label, provenance, role, runId, source, startedAt, toolVersion }: ReproOutput): string[] {
-  const commit = git.commit === null ? 'no commit known' : `commit ${git.commit}${git.dirty ? ', not clean' : ''}`;
+  const commit =
+    git.commit === null ? 'no commit known' : `commit ${git.commit}${git.dirty ? ', with uncommitted changes' : ''}`;
   const by = source === 'recorder' ? ', as its recorder ran it' : '';
   const run = `${role} run ${runId}, ${provenance}${by}, ${startedAt ?? 'at an unknown time'}`;
   const lines = [label, run, `${commit}; written by bench ${toolVersion}`];
@@ -134,7 +139,7 @@ function modelLines({ build, conversion, model, run }: ReproOutput): string[] {
   }
   const words = [...(build?.argv ?? []), ...(run?.argv ?? [])];
   if (model === null || !words.some((word) => /^--(?:onnx|refitFromOnnx)=/.test(word))) return [];
-  const readable = needed('"$MODEL"', 'no such model: name it, MODEL=/path/to/model.onnx');
+  const readable = needed('"$MODEL"', 'model not found: set MODEL=/path/to/model.onnx');
   const { external, sha256 } = model;
   if (sha256 === null) return [readable, saying('the hash of the model that was measured is not known')];
   // As bench hashes a model: the file, then each name between zero bytes with its data.
@@ -149,7 +154,7 @@ function modelLines({ build, conversion, model, run }: ReproOutput): string[] {
     '  cat <"$MODEL"',
     ...externalData,
     '} | sha256)',
-    `[ "$model_sha256" = ${sha256} ] || ${ANY_MODEL} || die 2 "$MODEL is not the model that was measured: SHA-256 $model_sha256 instead of ${sha256}${hint}; ANY_MODEL=1 takes it"`,
+    `[ "$model_sha256" = ${sha256} ] || ${ANY_MODEL} || die 2 "$MODEL is not the model that was measured: SHA-256 $model_sha256 instead of ${sha256}${hint}; ANY_MODEL=1 accepts it"`,
   ];
 }
 
@@ -165,10 +170,10 @@ function clockLines(policy: string | null): string[] {
   const bounds = clockBounds(policy);
   const isAsked = '[ "${LOCK_CLOCKS:-0}" = 1 ]';
   if (bounds === null) {
-    const how = policy === null ? 'nobody knows how they were' : `they were ${printable(policy)}`;
-    return [`! ${isAsked} || die 2 ${scriptQuote(`LOCK_CLOCKS: the clocks cannot be locked as they were, ${how}`)}`];
+    const how = policy === null ? 'their setting is unknown' : `they were ${printable(policy)}`;
+    return [`! ${isAsked} || die 2 ${scriptQuote(`LOCK_CLOCKS: the clocks cannot be locked as before: ${how}`)}`];
   }
-  const orSay = saying(`the clocks were ${policy}: LOCK_CLOCKS=1 locks them so`);
+  const orSay = saying(`the clocks were ${policy}: LOCK_CLOCKS=1 locks them the same way`);
   return [`if ${isAsked}; then lock_clocks ${bounds}; else ${orSay}; fi`];
 }
 
@@ -208,12 +213,12 @@ function harnessSections(repro: ReproOutput, start: NonNullable<ReproOutput['sta
   const program = argv[0] ?? '';
   const inner = [
     ...withheld.map(
-      (name) => `[ "\${${name}+set}" = set ] || ${saying(`the matrix sets ${name}; its value is not written here`)}`,
+      (name) => `[ "\${${name}+set}" = set ] || ${saying(`the matrix sets ${name}; its value is not in this script`)}`,
     ),
     ...settingLines({ ...env, ...repro.axisEnv }),
     `BENCH_RUN_FOLDER=$${FOLDER}`,
     'export BENCH_RUN_FOLDER',
-    `command -v ${scriptQuote(program)} >/dev/null 2>&1 || die 3 ${scriptQuote(`${program}: no such program here`)}`,
+    `command -v ${scriptQuote(program)} >/dev/null 2>&1 || die 3 ${scriptQuote(`${program}: program not found`)}`,
     // The folder of the run, wherever it is in an argument, is that of this run.
     ...argumentLines(
       argv.map((argument) => {
@@ -226,7 +231,7 @@ function harnessSections(repro: ReproOutput, start: NonNullable<ReproOutput['sta
   return [
     [
       ...titleLines(repro),
-      '# It needs the program that measures, and what that needs. What can be set from outside:',
+      '# It needs the program that measures, and what that needs. Variables that it reads:',
       '#   OUT             the folder for its files (default: repro-run in the current folder)',
       '#   WORKPLACE       where it is started (default: where bench started it)',
       CLOCKS_USAGE,
@@ -237,7 +242,7 @@ function harnessSections(repro: ReproOutput, start: NonNullable<ReproOutput['sta
       'mkdir -p -- "$OUT"',
       `${FOLDER}=$(cd -- "$OUT" && pwd)`,
       cwd === null ? `[ -n "\${WORKPLACE-}" ] || WORKPLACE=$${FOLDER}` : defaultOf('WORKPLACE', cwd),
-      `cd -- "$WORKPLACE" || die 2 'no such folder: name the one to start in, WORKPLACE=/path'`,
+      `cd -- "$WORKPLACE" || die 2 'folder not found: set WORKPLACE to the folder to start in'`,
     ],
     environmentLines(repro.env),
     clockLines(repro.clockPolicy),

@@ -82,14 +82,14 @@ export class RunFolder {
       throw new UsageError(
         existsSync(this.path)
           ? `${printable(this.path)}: no plan.json there: it is not a folder of \`bench run --executor slurm\``
-          : `${printable(this.path)}: no such folder; name the one that \`bench run --executor slurm\` made (it must be on a file system that every node sees)`,
+          : `${printable(this.path)}: folder not found; name the one that \`bench run --executor slurm\` made (it must be on a file system that every node sees)`,
       );
     }
     try {
       const { schemaVersion: _, ...plan } = runPlanSchema.parse(JSON.parse(text));
       return { ...plan, folder: this };
     } catch (error) {
-      throw new UsageError(`${printable(this.planPath)}: is damaged, or was written by another version of bench`, {
+      throw new UsageError(`${printable(this.planPath)} is damaged, or was written by another version of bench`, {
         cause: error,
       });
     }

@@ -117,7 +117,7 @@ function concludeMissing(local: LocalShardState, scheduler: SchedulerState): Con
     return { state: 'failed', reason: failureText(null, local) };
   }
   return isWaitOver(local, scheduler)
-    ? { state: 'lost', reason: 'Slurm does not know it any more' }
+    ? { state: 'lost', reason: 'Slurm no longer knows it' }
     : { state: 'running', reason: SETTLING.unlisted };
 }
 

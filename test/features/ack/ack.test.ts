@@ -101,7 +101,7 @@ describe('which findings', () => {
       SIXTH,
     ]);
     const again = await ack('--all', '--reason', 'x');
-    expect([again.code, again.stderr]).toEqual([2, 'bench: no finding waits to be acknowledged\n']);
+    expect([again.code, again.stderr]).toEqual([2, 'bench: there is no finding to acknowledge\n']);
     const undone = await ack('--all', '--undo');
     expect(undone.stdout).toMatch(/^4 findings \(.*\) are no longer acknowledged\n$/);
     expect(marks()).toEqual([]);
@@ -116,9 +116,9 @@ describe('which findings', () => {
   });
 
   test.each([
-    [['--all', '1ab'], '--all and names of findings exclude each other'],
+    [['--all', '1ab'], '--all and names of findings cannot be used together'],
     [[], 'which finding? Write its id, as `bench check` prints it, or --all'],
-    [['1ab', '--branch', 'main'], '--matrix and --branch go with --all: an id names one finding'],
+    [['1ab', '--branch', 'main'], '--matrix and --branch need --all: an id names one finding'],
     [['1ab'], 'add --reason "…", which explains the acknowledgement'],
     [
       ['1ab', '--undo', '--owner', 'me'],
@@ -129,7 +129,7 @@ describe('which findings', () => {
     [['1ab', '--undo'], 'finding 1abcdef0 is not acknowledged'],
     [['--all', '--undo'], 'no finding is acknowledged'],
     [['1ab', '--reason', 'x', '--until', '2020-01-01'], '--until 2020-01-01: this day is past; today is TODAY (UTC)'],
-    [['1ab', '--reason', 'x', '--until', '2999-02-30'], '--until 2999-02-30: no such day'],
+    [['1ab', '--reason', 'x', '--until', '2999-02-30'], '--until 2999-02-30: this date does not exist'],
   ])('%s is wrong use', async (args, problem) => {
     const { code, stderr } = await ack(...args);
     expect([code, stderr.replace(/today is [-\d]{10}/, 'today is TODAY')]).toEqual([2, `bench: ${problem}\n`]);

@@ -90,11 +90,11 @@ describe('a recorded night of FP16 and FP8', () => {
   });
 
   test.each([
-    [['choose', '--min-sqnr', '20'], '--min-sqnr goes with --max-latency: add --max-latency MS'],
+    [['choose', '--min-sqnr', '20'], '--min-sqnr needs --max-latency: add --max-latency MS'],
 
     [['choose', '--max-latency', '5', '--metric', 'mean'], '--max-latency limits p99, or latency (the median)'],
 
-    [['choose', '--filter', 'model=none'], 'no cell of these sweeps passes the filter'],
+    [['choose', '--filter', 'model=none'], 'no cell of these sweeps matches the filter'],
   ])('wrong use is one line: %j', async (args, problem) => {
     expect(await bench([...args, '--db', db])).toEqual(refusal(problem));
   });

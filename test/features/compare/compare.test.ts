@@ -163,7 +163,7 @@ describe('on a repository in which one commit made two cells slower', () => {
 
   test.each([
     [['nonsense'], 'neither a git revision here, nor a sweep'],
-    [['baseline:none'], 'no such baseline'],
+    [['baseline:none'], 'baseline not found'],
     [['latest~9'], 'there are only 2 sweeps'],
     [['HEAD~99'], 'neither a git revision here (no commit here is that far before HEAD), nor a sweep'],
     [['HAED~1'], 'did you mean "HEAD~1"'],

@@ -90,7 +90,7 @@ describe('recorded runs of a H200', () => {
     ],
     [['timed', '--format', 'perfetto'], /argument 'perfetto' is invalid: Allowed choices are chrome-trace/],
     [['timed', '--json'], /^bench: only one thing can go to standard output/],
-    [['timed', '--output', 'no/t.json'], /^bench: no\/t\.json: cannot be written: there is no such folder/],
+    [['timed', '--output', 'no/t.json'], /^bench: no\/t\.json cannot be written: the folder does not exist/],
     [['timed', '--output', 't.json', '--redact'], /^bench: --redact hides names in what is printed/],
     [['nothing'], /^bench: no cell nothing/],
   ])('wrong use is one line: %j', async ([role = '', ...args], line) => {

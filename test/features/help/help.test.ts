@@ -202,5 +202,5 @@ test('every word of docs/reference/words.md has help, in the singular and the pl
     }
   }
   expect(await helpOn('verdict')).toContain('The result of comparing a cell with its reference level');
-  expect(await helpOn('noise')).toContain('As a word:');
+  expect(await helpOn('noise')).toContain('As a term:');
 });

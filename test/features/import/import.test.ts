@@ -79,7 +79,7 @@ describe('importing recorded folders', () => {
     cpSync(join(FIXTURES, 'cpu-contended'), copy, { recursive: true });
     const db = await imported(join(FIXTURES, 'cpu-contended'));
     const { stdout } = await bench(['import', copy, '--db', db]);
-    expect(stdout).toContain('4 were there already');
+    expect(stdout).toContain('4 already stored');
     expect(queryStore(db, 'SELECT count(*) AS n FROM sweeps')).toEqual([{ n: 1 }]);
   });
 
@@ -114,7 +114,7 @@ describe('bare logs', () => {
       { reason: 'incomplete', notes: expect.stringContaining('can be read only up to byte') },
     ]);
     const again = await bench(['import', folder, '--db', db]);
-    expect(again.stdout).toContain('3 were there already');
+    expect(again.stdout).toContain('3 already stored');
   });
 
   test.each(['e.gz', 'e.log.zst'])('%s, which is no archive, is no run', async (name) => {
@@ -149,7 +149,7 @@ describe('bare logs', () => {
     const db = join(folder, 'b.sqlite');
     expect(await bench(['import', path, '--db', db])).toMatchObject({
       code: 2,
-      stderr: `bench: ${path}: nothing of trtexec in it, nor of another harness that bench knows\n`,
+      stderr: `bench: ${path} contains no results of trtexec or of another harness that bench knows\n`,
     });
     expect(existsSync(db)).toBe(false);
   });

@@ -88,7 +88,7 @@ describe('bench serve', () => {
     'no path is a file: %s',
     async (path) => {
       const { status, body } = await ask(path);
-      expect([status, body]).toEqual([404, 'nothing here; the report is at /\n']);
+      expect([status, body]).toEqual([404, 'not found; the report is at /\n']);
     },
   );
 
@@ -182,9 +182,9 @@ describe('bench report --upgrade', () => {
 
   test('in the terminal, as Markdown and on the page', async () => {
     const { stdout } = await upgrade('trt=10.6', 'trt=10.16');
-    expect(stdout).toMatch(/^against an upgrade: 1 cell that ran before: no result, accuracy fell in vit/);
+    expect(stdout).toMatch(/^reasons against an upgrade: 1 cell that ran before: no result, accuracy fell in vit/);
     const { stdout: md } = await upgrade('trt=10.6', 'trt=10.16', '--md');
-    expect(md).toMatch(/^\*\*against an upgrade: 1 cell that ran before: no result/);
+    expect(md).toMatch(/^\*\*reasons against an upgrade: 1 cell that ran before: no result/);
     expect(md).toContain('vit fp16 9x3x224x224');
     await upgrade('trt=10.6', 'trt=10.16', '--html', 'u.html');
     expect(readFileSync(join(cwd, 'u.html'), 'utf8')).toContain('1 of 10 cells slower by 10.0');

@@ -127,7 +127,7 @@ describe('a measured run in a folder with an evil name', () => {
     expect([code, calls]).toEqual([2, []]);
     expect(stderr.trimEnd().split('\n')).toHaveLength(1);
     expect(stderr).toMatch(
-      /^repro: other\.onnx is not the model that was measured: SHA-256 [0-9a-f]{64} instead of [0-9a-f]{64}; ANY_MODEL=1 takes it\n$/,
+      /^repro: other\.onnx is not the model that was measured: SHA-256 [0-9a-f]{64} instead of [0-9a-f]{64}; ANY_MODEL=1 accepts it\n$/,
     );
     const allowed = runScript(path, folder, { ...env, ANY_MODEL: '1' });
     expect([allowed.code, allowed.calls.length]).toEqual([0, 2]);
@@ -139,7 +139,7 @@ describe('a measured run in a folder with an evil name', () => {
   test('without trtexec it says so; an engine can be taken as it is; clocks that floated are not locked', async () => {
     const path = await script(runsOf(db, 'timed')[0]?.id ?? '');
     const none = runScript(path, temporaryFolder(), { TRTEXEC: '/nowhere/trtexec' });
-    expect([none.code, none.stderr]).toEqual([3, 'repro: no trtexec here: name it, TRTEXEC=/path/to/trtexec\n']);
+    expect([none.code, none.stderr]).toEqual([3, 'repro: trtexec not found: set TRTEXEC=/path/to/trtexec\n']);
     const folder = temporaryFolder();
     writeFileSync(join(folder, 'my.plan'), 'an engine');
     const taken = runScript(path, folder, { SKIP_BUILD: '1', ENGINE: 'my.plan' });
@@ -147,7 +147,7 @@ describe('a measured run in a folder with an evil name', () => {
     expect(taken.stderr).toContain('note: not the measured engine');
     const locked = runScript(path, folder, { LOCK_CLOCKS: '1' });
     expect([locked.code, locked.calls]).toEqual([2, []]);
-    expect(locked.stderr).toContain('nobody knows how they were');
+    expect(locked.stderr).toContain('their setting is unknown');
   });
 });
 
@@ -249,7 +249,7 @@ repeats: 1\n`,
   expect(first).toEqual(JSON.parse(JSON.stringify(second).replaceAll(out, first[2])));
   const gone = runScript(join(cwd, 'again.sh'), elsewhere, { WORKPLACE: '/nowhere' });
   expect(gone.code).toBe(2);
-  expect(gone.stderr).toContain('repro: no such folder: name the one to start in, WORKPLACE=/path');
+  expect(gone.stderr).toContain('repro: folder not found: set WORKPLACE to the folder to start in');
 });
 
 test('a secret that a matrix sets for another harness is named and not written', async () => {
@@ -270,7 +270,7 @@ test('a secret that a matrix sets for another harness is named and not written',
   expect(readFileSync(join(cwd, 's.sh'), 'utf8')).not.toContain('hf_secret');
   const done = runScript(join(cwd, 's.sh'), temporaryFolder());
   expect([done.code, done.stdout.trim()]).toEqual([0, '{"rate": 1}']);
-  expect(done.stderr).toContain('the matrix sets HF_TOKEN; its value is not written here');
+  expect(done.stderr).toContain('the matrix sets HF_TOKEN; its value is not in this script');
   const reported = runScript(join(cwd, 's.sh'), temporaryFolder(), { HF_TOKEN: 'own' });
   expect(reported.stderr).not.toContain('HF_TOKEN');
 });
@@ -333,7 +333,7 @@ test('wrong use is one line', async () => {
   for (const [line = '', ...args] of [
     ['no cell nothing (see `bench ls cells`)', 'nothing'],
     ['only one thing can go to standard output', id, '--script', '--json'],
-    ['no/such/folder.sh: cannot be written: there is no such folder', id, '--script', 'no/such/folder.sh'],
+    ['no/such/folder.sh cannot be written: the folder does not exist', id, '--script', 'no/such/folder.sh'],
     [`no run ${'f'.repeat(32)}: `, 'f'.repeat(32)],
     ['latest is a sweep: name a cell, or a run of it (`bench show latest` lists its cells)', 'latest'],
     ['model=vit_small is 2 cells: name one, as in ', 'model=vit_small'],

@@ -59,7 +59,7 @@ test('clocks are locked only when that is asked for, and released whatever happe
   const repro = reproduction(ARGV, { clockPolicy: 'locked 1590 MHz' });
   expect(run(repro, env)).toMatchObject({
     code: 0,
-    stderr: 'repro: note: the clocks were locked 1590 MHz: LOCK_CLOCKS=1 locks them so\n',
+    stderr: 'repro: note: the clocks were locked 1590 MHz: LOCK_CLOCKS=1 locks them the same way\n',
   });
   expect(gpu.changes).toEqual([]);
   expect(run(repro, { ...env, LOCK_CLOCKS: '1' }).code).toBe(0);

@@ -165,7 +165,7 @@ describe('a store of a newer bench, and a database of another program', () => {
     const before = readFileSync(foreign);
     for (const command of [...commands, ['db', 'merge', newer]]) {
       for (const [db, message] of [
-        [newer, 'was written by a newer bench; update this one to open it'],
+        [newer, 'was written by a newer version of bench; update this one to open it'],
         [foreign, 'is a database of another program, not a store of bench'],
       ] as const) {
         if (command.includes(newer) && db === newer) continue;

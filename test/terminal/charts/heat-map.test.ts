@@ -27,7 +27,7 @@ describe('a heat map', () => {
     ]);
     const axes = 'model, precision, batch, streams, cudaGraph, dataTransfers, spinWait, env.MODE';
     expect(() => mapAxes('speed,batch', tiles)).toThrow(`--map speed,batch: no axis speed; there are ${axes}`);
-    expect(() => mapAxes('batch', tiles)).toThrow('takes two axes, as streams,batch');
+    expect(() => mapAxes('batch', tiles)).toThrow('name two axes, such as streams,batch');
   });
 });
 

@@ -155,7 +155,7 @@ describe('what is no ONNX model', () => {
   });
 
   test('another protobuf message', () => {
-    expect(problemOf(toBytes(numberField(1, 8)))).toBe('no ONNX model: it has no graph');
+    expect(problemOf(toBytes(numberField(1, 8)))).toBe('not an ONNX model: it has no graph');
   });
 });
 
@@ -167,7 +167,7 @@ describe('a damaged model', () => {
     const whole = problems.filter((problem) => problem === null).length;
     expect(whole).toBeLessThan(10);
     expect(problems[300]).toMatch(
-      /^byte \d+: a field of \d+ bytes where \d+ are left: the file is cut off, or it is no ONNX model$/,
+      /^byte \d+: a field of \d+ bytes where \d+ are left: the file is cut off, or it is not an ONNX model$/,
     );
   });
 

@@ -162,7 +162,7 @@ function comparedStory(data: ReportData, compare: NonNullable<ReportData['compar
 /** What, how much, since when, how sure, and what next; the chart of the worst cell; the counts. */
 export function firstScreen(data: ReportData, story: Story): Markup {
   const { commands, facts, headline, lead, tone } = story;
-  const folded = markup`<details class="commands"><summary>Commands to go on with</summary><ul>${commands.map((command) => markup`<li><code>${command}</code></li>`)}</ul></details>`;
+  const folded = markup`<details class="commands"><summary>Next commands</summary><ul>${commands.map((command) => markup`<li><code>${command}</code></li>`)}</ul></details>`;
   return markup`<header>
 ${metaLine(data)}
 <section id="overview" aria-labelledby="headline">

@@ -48,7 +48,7 @@ export async function keptEngine(
   const found = await cache.findBuild(buildId);
   if (found !== null) return found;
   const since = (await cache.index.read()).gone[buildId];
-  return since === undefined ? `${name} is not in the cache any more` : `${name} is gone since ${since.slice(0, 10)}`;
+  return since === undefined ? `${name} is no longer in the cache` : `${name} was removed on ${since.slice(0, 10)}`;
 }
 
 /**
@@ -78,7 +78,7 @@ export async function programOf(
   if (!mayStartEarlier) return `${built}, whose trtexec is not started with --untrusted`;
   const sha256 = (await sha256OfFile(path).catch(() => null))?.sha256 ?? null;
   if (sha256 === null || sha256 !== stored.program.trtexecSha256) {
-    return `${built}, and ${printable(path)} is not that version any more`;
+    return `${built}, and ${printable(path)} is no longer that version`;
   }
   const library = join(dirname(path), '..', 'lib');
   const paths = [existsSync(library) ? library : '', program.env['LD_LIBRARY_PATH'] ?? ''].filter(Boolean);
