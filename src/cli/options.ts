@@ -45,6 +45,19 @@ export const numberFromZero = numberParser((value) => value >= 0, 'must be a num
 
 export const positiveNumber = numberParser((value) => value > 0, 'must be a number above 0.');
 
+const MS_UNITS = new Map([
+  ['', 1],
+  ['us', 0.001],
+  ['ms', 1],
+  ['s', 1000],
+]);
+
+/** `5`, `5ms`, `800us`, `0.1s`: in milliseconds. */
+export const milliseconds = parser(
+  (text) => readQuantity(text, MS_UNITS) || null,
+  'must be a time above 0, such as 5, 5ms, 800us or 0.1s; without a unit it is in ms.',
+);
+
 export const portNumber = parser(
   (text) => (/^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : null),
   'must be from 0 to 65535.',

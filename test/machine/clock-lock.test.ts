@@ -105,7 +105,7 @@ describe('bench run --lock-clocks', () => {
     [3, '1590', 'no permission to lock the clocks of NVIDIA H200', { deny: true }],
     [2, '1600', 'the nearest are 1605 and 1590 MHz', {}],
     [3, '1590', 'Setting locked GPU clocks is not supported', { unsupported: true }],
-    [3, '1590', 'and they are at 1980 MHz', { ignoresLock: true }],
+    [3, '1590', 'but they are at 1980 MHz', { ignoresLock: true }],
     [3, '1590', 'persistence mode is off; switch it on with `sudo nvidia-smi', { persistence: 'Disabled' }],
   ])('exit code %i for %s: %s', async (code, request, message, misbehaviour) => {
     const machine = new Machine();

@@ -87,7 +87,7 @@ test('without exported times it is no measurement', async () => {
   const { run } = place({ STUB_RULES: '[{"when": "--warmUp=0", "does": "noTimes"}]' });
   const { code, stdout } = await run();
   expect(code).toBe(4);
-  expect(stdout).toContain('8 not fit');
+  expect(stdout).toContain('8 unfit');
 });
 
 test('a plan says how many; --filter leaves them out; a matrix states whole repeats', async () => {

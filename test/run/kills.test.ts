@@ -150,7 +150,7 @@ describe.skipIf(noDisk !== null)('a full disk stops the sweep, is told and loses
     const full = await night.resume();
     expect([full.code, full.stderr]).toEqual([
       3,
-      expect.stringMatching(/bench: \S+bench\.sqlite: (cannot grow, )?the disk is full[:;] .*\n$/),
+      expect.stringMatching(/bench: \S+bench\.sqlite(: | cannot grow, )the disk is full[:;] .*\n$/),
     ]);
     const other = ['import', join(disk, 'artefacts'), '--db', join(disk, 'other.sqlite')];
     expect(await bench(other)).toMatchObject({

@@ -82,8 +82,8 @@ describe('text that a mend would look at again and again', () => {
     const origins = '[ONNX Layer: '.repeat(200_000);
     expect(parseOrigins(origins)).toEqual([]);
     expect(parseOrigins('[ONNX Layer: a]\u001e[ONNX Layer: b[0]][ONNX Layer: c]')).toEqual(['a', 'b[0]', 'c']);
-    expect(() => parseLayerInfo(`{${'"a":'.repeat(500_000)}x`)).toThrow('not to be mended');
-    expect(() => parseProfile(`[{ ${'"name" : "'.repeat(300_000)}`)).toThrow('not to be mended');
+    expect(() => parseLayerInfo(`{${'"a":'.repeat(500_000)}x`)).toThrow('not repairable');
+    expect(() => parseProfile(`[{ ${'"name" : "'.repeat(300_000)}`)).toThrow('not repairable');
   });
 
   test('a pattern of a matrix that would take for ever is ended', () => {
@@ -109,7 +109,7 @@ describe('a matrix', () => {
   test.each([
     ['models: &a {x: *a}\n', 'bench: m.yaml:1:16: YAML: *a is part of itself\n'],
     ['models: {x: *nothing}\n', 'nothing'],
-    [`models: ${'['.repeat(200)}${']'.repeat(200)}\n`, 'bench: m.yaml:1:108: YAML: too deep\n'],
+    [`models: ${'['.repeat(200)}${']'.repeat(200)}\n`, 'bench: m.yaml:1:108: YAML: nested too deeply\n'],
   ])('%j', async (text, expected) => {
     const stderr = await planned(text);
     expect(stderr).toContain(expected);

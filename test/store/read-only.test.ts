@@ -114,7 +114,7 @@ describe('a store that may not be written', () => {
     setTemporaryFolder('/nowhere/at/all');
     expect(() => openStoreToRead(path, MIGRATIONS, MAY_NOT)).toThrow(StoreAccessError);
     expect(() => openStoreToRead(path, MIGRATIONS, MAY_NOT)).toThrow(
-      /\/nowhere\/at\/all takes none \(ENOENT\): set TMPDIR to a folder with room$/,
+      /\/nowhere\/at\/all cannot hold one \(ENOENT\): set TMPDIR to a folder with free space$/,
     );
   });
 });

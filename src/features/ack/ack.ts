@@ -7,7 +7,7 @@ import type { ExitCode } from '../../exit-codes.ts';
 import { type Acknowledgement, acknowledgementSchema, type Finding } from '../../records/finding.ts';
 import { count } from '../../terminal/numbers.ts';
 import { didYouMean } from '../../text/nearest.ts';
-import { printable } from '../../text/printable.ts';
+import { printable, shortList } from '../../text/printable.ts';
 import { readInstant } from '../../text/utc-instant.ts';
 import { resolveRevision } from '../../tools/git/git.ts';
 import {
@@ -81,9 +81,9 @@ function findingsNamed(db: StoreDatabase, name: string): readonly Finding[] {
   const ofGroup = lasting.filter(({ group }) => group.includes(name));
   if (ofGroup.length > 0) return ofGroup;
   const words = [...new Set(lasting.flatMap(({ group }) => group))];
-  throw new UsageError(
-    `${printable(name)}: no such finding; \`bench check\` names them${printable(didYouMean(name, words))}`,
-  );
+  const known = lasting.map(({ findingId: id, group }) => [id.slice(0, 8), group.join(' ')].filter(Boolean).join(' '));
+  const open = known.length === 0 ? 'none is open' : `open: ${shortList(known, NAMED)}`;
+  throw new UsageError(`${printable(name)}: finding not found; ${printable(`${open}${didYouMean(name, words)}`)}`);
 }
 
 interface Said {
@@ -105,7 +105,10 @@ async function mark(db: StoreDatabase, findings: readonly Finding[], options: Ac
   const rows = findings.map(({ findingId }) => ({ findingId, reason, until, owner, createdAt }));
   acknowledge(db, rows);
   const term = until === null ? 'permanently' : `until ${until.length === 40 ? until.slice(0, 8) : until}`;
-  return { rows, line: `${namesOf(findings)} ${areOrIs(findings)} acknowledged ${term}; --undo reverts this` };
+  return {
+    rows,
+    line: `${namesOf(findings)} ${areOrIs(findings)} acknowledged ${term}: ${printable(reason)}; --undo reverts this`,
+  };
 }
 
 const NAMED = 6;

@@ -6,6 +6,7 @@ import {
   branchOption,
   filterOption,
   flagOf,
+  milliseconds,
   positiveInteger,
   positiveNumber,
   positivePercent,
@@ -37,7 +38,11 @@ const define = (command: PlainCommand) =>
     .option('--no-chart', 'only the table')
     .option('--scaling', 'also show items/s by batch: what a larger batch gains or loses')
     .optionsGroup('Within limits:')
-    .option('--max-latency <ms>', 'the most throughput within this latency, in milliseconds', positiveNumber)
+    .option(
+      '--max-latency <time>',
+      'the most throughput within this latency: 5ms, 800us, 0.1s, or in ms: 5',
+      milliseconds,
+    )
     .addOption(
       new Option('--metric <name>', 'what --max-latency limits: the p99, or the median latency')
         .choices(['p99', 'latency'])

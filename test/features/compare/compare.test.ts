@@ -174,6 +174,14 @@ describe('on a repository in which one commit made two cells slower', () => {
   });
 });
 
+test('cells on one side only are named with their side', async () => {
+  const cwd = temporaryFolder();
+  await bench(['run', PAIR, '--filter', 'batch=1', '--repeats', '1'], { cwd });
+  await bench(['run', PAIR, '--repeats', '1'], { cwd });
+  const { stdout } = await bench(['compare', 'latest~1', 'latest'], { cwd });
+  expect(stdout).toContain('\n1 cell on one side only; only in head: vit_small fp16 8x3x224x224 graph transfers\n');
+});
+
 describe('two nights with one run a side', () => {
   test('every cell is unclear, none slower or faster, each with what would settle it', async () => {
     const db = await storeIn(temporaryFolder(), 'nights');

@@ -5,7 +5,7 @@ import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { TIMED_METRICS } from '../../../src/records/harness.ts';
-import { bench, sharedFolder, temporaryFolder } from '../../support/bench.ts';
+import { ROOT, bench, sharedFolder, temporaryFolder } from '../../support/bench.ts';
 import { FIXTURES, readFixture } from '../../support/recordings.ts';
 import { queryStore } from '../../support/store-dump.ts';
 
@@ -140,6 +140,34 @@ describe('bare logs', () => {
     const dated = ['import', path, '--date', '2026-01-01', '--db', db];
     expect((await bench(dated)).code).toBe(0);
     expect(queryStore(db, 'SELECT count(*) AS n FROM runs')).toEqual([{ n: 2 }]);
+  });
+
+  test('a setting for a stored run is ignored, and said so; the same setting again is not', async () => {
+    const folder = temporaryFolder();
+    const [path, db] = [join(folder, 'x.log'), join(folder, 'b.sqlite')];
+    writeFileSync(path, readFixture('formats/default-run/stdout.log.br'));
+    const take = (commit: string, model: string) =>
+      bench(['import', path, '--commit', commit, '--model', model, '--db', db]);
+    await take('a'.repeat(40), 'vit');
+    expect((await take('a'.repeat(40), 'vit')).stderr).toBe('');
+    expect(await take('b'.repeat(40), 'swin')).toMatchObject({
+      code: 0,
+      stderr:
+        'note: bench ignored --commit, --model for 1 run stored before; to correct a setting, remove the sweep (bench db rm) and import again\n',
+      stdout: expect.stringContaining('0 runs stored in'),
+    });
+  });
+
+  test('a folder with the store alone has nothing to import: its artefacts are named', async () => {
+    const cwd = temporaryFolder();
+    await bench(
+      ['run', join(ROOT, 'matrices', 'quickstart.yaml'), '--replay', 'night1', '--filter', 'vit_small fp16 b1 graph'],
+      { cwd },
+    );
+    expect(await bench(['import', '.'], { cwd })).toMatchObject({
+      code: 2,
+      stderr: `bench: . contains only the artefacts of this store; to restore lost runs, name their folder: bench import ${join(cwd, 'artefacts')}\n`,
+    });
   });
 
   test('a file that says nothing of trtexec is refused, and makes no store', async () => {

@@ -50,7 +50,7 @@ test('without Slurm, one line says so, and nothing is left', async () => {
   const env = { PATH: cwd };
   expect(await bench(['run', 'm.yaml', '--executor', 'slurm'], { cwd, env })).toMatchObject({
     code: 3,
-    stderr: expect.stringMatching(/^bench: sbatch: program not found.*\n$/),
+    stderr: expect.stringMatching(/^bench: sbatch not found.*\n$/),
   });
   expect(readdirSync(cwd)).toEqual(['m.yaml']);
 });

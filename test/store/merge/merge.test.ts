@@ -284,7 +284,7 @@ describe.skipIf(!CAN_MOUNT)('a full disk', () => {
       'code 0',
       'code 3',
       'bench.sqlite',
-      expect.stringMatching(/20 sweeps, 2000 runs came$/),
+      expect.stringMatching(/20 sweeps, 2000 runs added$/),
       'code 0',
       'no damage: 40 sweeps, 4000 runs',
       'code 0',

@@ -119,7 +119,7 @@ describe('precision by flag', () => {
       'm.yaml:6:19: TensorRT 11 removed --fp16: the precision is in the ONNX file now; use precisions: {fp16: autocast}, or an ONNX file that is fp16 already (precisions: {fp16: {onnx: FILE}})',
     ]);
     expect(problems('11.0', byFlag('fp8'))[0]).toContain('use precisions: {fp8: modelopt}');
-    expect(problems('11.1', byFlag('best'))[0]).toContain('took --best away');
+    expect(problems('11.1', byFlag('best'))[0]).toContain('removed --best');
   });
 
   test('is not there yet in older ones', () => {

@@ -174,7 +174,7 @@ describe('bench run, when something disturbs a run', () => {
     const { code, stderr, stdout } = await bench(args, { env });
     expect(code).toBe(0);
     expect(stderr).toContain('again  1 run to replace runs that the machine disturbed');
-    expect(stdout).toContain('1 not fit, 1 of them measured again');
+    expect(stdout).toContain('1 unfit, 1 of them measured again');
     expect(runs()).toEqual([
       { repeat: 1, outcome: 'unfit', reason: 'contended' },
       { repeat: 2, outcome: 'measured', reason: null },
