@@ -98,6 +98,13 @@ export default {
       to: { circular: true, viaOnly: { pathNot: '^src/features/.*/command\\.ts$' } },
     },
     {
+      name: 'a-command-loads-its-feature-when-called',
+      severity: 'error',
+      comment: 'a static import would load the feature at every start',
+      from: { path: '^src/features/.*/command\\.ts$' },
+      to: { path: '^src/features/', dependencyTypesNot: ['type-only', 'dynamic-import'] },
+    },
+    {
       name: 'a-command-is-loaded-by-the-list-alone',
       severity: 'error',
       comment: 'others take types from it',

@@ -51,17 +51,17 @@ async function timeRows(nights: number, every: number, count: number, atMost: nu
   ];
 }
 
-/** 1 % of noise; with `every`, the level moves by 3 % every so many nights. */
+/** 1 % of noise; with `every`, the level moves by 3 % every so many sweeps. */
 export function madeHistory(count: number, every: number | null): CellHistory {
   const random = new Random(count + (every ?? 0));
-  const nights = Array.from({ length: count }, (_, night) => night);
+  const places = Array.from({ length: count }, (_, place) => place);
   return {
-    nights,
-    values: Float64Array.from(nights, (night) => {
-      const level = every === null ? 0 : 0.03 * (Math.floor(night / every) % 3);
+    places,
+    values: Float64Array.from(places, (place) => {
+      const level = every === null ? 0 : 0.03 * (Math.floor(place / every) % 3);
       return Math.exp(level + 0.01 * random.normal());
     }),
-    clock: nights.map(() => 1980),
+    clock: places.map(() => 1980),
   };
 }
 

@@ -6,13 +6,13 @@ import { runCentre } from '../../src/trtexec/log/derived.ts';
 import type { LabelledCell, LabelledHistory } from './labelled.ts';
 import type { Alarm, CellVerdict, NightAlarm } from './score.ts';
 
-/** What the detector is given of a history: the measured nights, no labels. */
+/** What the detector is given of a history: the measured places, no labels. */
 export function nightlyValues(history: Pick<LabelledHistory, 'values' | 'clock'>): CellHistory {
-  const nights = history.values.flatMap((value, night) => (value === null ? [] : [night]));
+  const places = history.values.flatMap((value, place) => (value === null ? [] : [place]));
   return {
-    nights,
-    values: Float64Array.from(nights, (night) => history.values[night] ?? Number.NaN),
-    clock: nights.map((night) => history.clock[night] ?? null),
+    places,
+    values: Float64Array.from(places, (place) => history.values[place] ?? Number.NaN),
+    clock: places.map((place) => history.clock[place] ?? null),
   };
 }
 
@@ -21,7 +21,7 @@ export function ourAlarms(histories: readonly LabelledHistory[]): Map<string, Al
   return new Map(
     histories.map((history) => [
       history.id,
-      findChangePoints(nightlyValues(history)).map(({ night, shift }) => ({ index: night, sign: shift > 0 ? 1 : -1 })),
+      findChangePoints(nightlyValues(history)).map(({ place, shift }) => ({ index: place, sign: shift > 0 ? 1 : -1 })),
     ]),
   );
 }
@@ -31,9 +31,9 @@ export function ourNightAlarms(histories: readonly LabelledHistory[]): Map<strin
   return new Map(
     histories.map((history) => [
       history.id,
-      lastingChanges(nightlyValues(history)).map(({ knownAt, night, shift }) => ({
+      lastingChanges(nightlyValues(history)).map(({ knownAt, place, shift }) => ({
         night: knownAt,
-        index: night,
+        index: place,
         sign: shift > 0 ? 1 : -1,
       })),
     ]),

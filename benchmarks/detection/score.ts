@@ -59,7 +59,7 @@ function score(answered: readonly Answered[]) {
   const pairs = matched.flatMap((match) => match.pairs);
   const changes = answered.flatMap(({ truth }) => truth.changes);
   const wrong = matched.reduce((sum, match) => sum + match.wrong, 0);
-  const nights = answered.reduce((sum, { truth }) => sum + measuredNights(truth), 0);
+  const nights = answered.reduce((sum, { truth }) => sum + measuredSweeps(truth), 0);
   const steady = answered.filter(({ truth }) => truth.changes.length === 0);
   const delays = pairs.flatMap(({ change, alarm }) =>
     change.kind === 'ramp' || alarm.night === null ? [] : [alarm.night - change.index],
@@ -76,7 +76,7 @@ function score(answered: readonly Answered[]) {
   };
 }
 
-function measuredNights({ values }: LabelledHistory): number {
+function measuredSweeps({ values }: LabelledHistory): number {
   return values.filter((value) => value !== null).length;
 }
 

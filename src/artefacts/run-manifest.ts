@@ -12,9 +12,8 @@ import { PROVENANCES } from '../records/sweep.ts';
 import { otherProcessSchema } from '../records/telemetry.ts';
 import { timeLimitSchema } from '../records/time-limit.ts';
 import { withoutSecretEnv, withoutSecrets } from '../text/redact.ts';
-import { requestedSchema } from '../trtexec/run-facts.ts';
-import { variantRecord } from '../records/conversion.ts';
-import { conversionFailureSchema } from '../records/conversion.ts';
+import { type ProcessFacts, requestedSchema } from '../trtexec/run-facts.ts';
+import { conversionFailureSchema, variantRecord } from '../records/conversion.ts';
 
 export const RUN_MANIFEST_VERSION = 1;
 
@@ -40,7 +39,7 @@ const standaloneSchema = z.discriminatedUnion('kind', [
     file: z.string(),
     index: z.number().int().min(0),
     timer: z.enum(TIMERS),
-    /** The metric, where only the user stated it. */
+    /** The metric, if only the user stated it. */
     metric: z.string().refine(isCustomMetric).nullable().default(null),
     pattern: z.string().max(LONGEST_PATTERN).nullable().default(null),
   }),
@@ -58,7 +57,7 @@ const runManifestSchema = z.object({
   sweepId: idSchema.nullable().default(null),
   runId: idSchema.nullable().default(null),
   role: z.enum(RUN_ROLES).nullable().default(null),
-  /** Index of the run in a log with several runs; null if there is only one. */
+  /** Index of the run in a log with several runs; null for the only one. */
   logIndex: z.number().int().min(0).nullable().default(null),
   repeat: z.number().int().min(1).nullable().default(null),
   cell: z.union([cell, looseCellSchema]).nullable().default(null),
@@ -74,16 +73,16 @@ const runManifestSchema = z.object({
     .default(null),
   /** The timing cache at the start of the build; null if it was empty. */
   timingCacheSha256: z.string().nullable().default(null),
-  /** Null for a model that bench did not convert. */
+  /** Null if bench did not convert the model. */
   variant: variantRecord.nullable().default(null),
-  /** Why the model could not be converted; then nothing was built. */
+  /** Why the model could not be converted; no engine was built then. */
   conversionFailure: conversionFailureSchema.nullable().default(null),
   /** The harness in the form its driver reads; null for trtexec. */
   harness: z
     .object({ driver: z.string(), settings: z.unknown().transform(withoutSecretEnv) })
     .nullable()
     .default(null),
-  /** For a standalone report or export: what the user stated at import. */
+  /** For a standalone report or export: the facts that the user stated at import. */
   lone: standaloneSchema.nullable().default(null),
   // Invalid ids are dropped.
   buildId: idSchema.nullable().default(null).catch(null),
@@ -100,7 +99,7 @@ const runManifestSchema = z.object({
   signal: z.string().nullable().default(null),
   timedOut: z.boolean().default(false),
   limit: timeLimitSchema.nullable().default(null),
-  /** How the process next to it ended before it did; null if that did not, or there was none. */
+  /** How the neighbor process ended, if it ended first; null otherwise, and without a neighbor. */
   neighborEnded: z.string().nullable().default(null),
   /** Attempt number, from 1, counting interrupted ones. Null: unknown. */
   attempt: z.number().int().min(1).nullable().default(null),
@@ -109,7 +108,10 @@ const runManifestSchema = z.object({
   logTooLong: z.boolean().default(false),
   startedAt: z.string().nullable().default(null),
   wallS: z.number().nullable().default(null),
-  /** Facts of the machine that only the moment of the run knew; its samples lie in `telemetry.csv`. Null: nobody watched. */
+  /**
+   * Facts about the machine that can only be read during the run. The samples lie in `telemetry.csv`. Null: bench took
+   * no samples.
+   */
   watched: z
     .object({
       hostLoad: z.number().nullable().default(null),
@@ -173,4 +175,9 @@ export function parseRunManifest(text: string): ManifestReading {
   if (result.success) return { kind: 'read', manifest: result.data };
   const [issue] = result.error.issues;
   return { kind: 'faulty', problem: `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'invalid'}` };
+}
+
+export function processFacts(manifest: RunManifest): ProcessFacts {
+  const { exitCode, signal, timedOut, limit, cancelled, logTooLong, neighborEnded } = manifest;
+  return { exitCode, signal, timedOut, limit, cancelled, logTooLong, neighborEnded };
 }

@@ -1,5 +1,5 @@
 import { constants, existsSync, renameSync, rmSync } from 'node:fs';
-import { copyFile, rename, rm, stat } from 'node:fs/promises';
+import { access, copyFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { sha256OfFile } from '../files/files.ts';
@@ -13,8 +13,6 @@ import {
   EngineUses,
   engineName,
   engineNoteSchema,
-  ignoreReadOnly,
-  isNotWritable,
   removeStaleUses,
   usersOf,
 } from './engine-index.ts';
@@ -24,10 +22,12 @@ import { isPidRunning } from '../process/process-identity.ts';
 import type { EngineFolder, KeptEngine } from '../records/engine.ts';
 import { isFine } from '../records/outcome.ts';
 import type { BuildId } from '../records/scalars.ts';
+import { UsageError } from '../errors.ts';
+import { printable } from '../text/printable.ts';
 import { formatTensorrtVersion } from '../text/version.ts';
 
 export interface CachedEngine {
-  /** In the index; two builds of one key have two. */
+  /** Name in the index; two builds of one key have two names. */
   readonly name: string;
   readonly path: string;
   readonly note: EngineNote;
@@ -44,8 +44,9 @@ export const TIMING = '.timing';
 const CHANGED = '.changed';
 
 /**
- * Engines next to the store. A file is named by the hash of its content, and linked in the index by everything that
- * decides the engine. One with flipped bytes can run and report numbers, so its hash is checked before each use.
+ * Engines next to the store. A file is named by the hash of its content. The index links the name of an engine, the
+ * hash of everything that decides it, to that file. An engine with flipped bits can run and report numbers, so bench
+ * checks its hash before each use.
  */
 export class EngineCache {
   readonly folder: string;
@@ -61,11 +62,8 @@ export class EngineCache {
     this.timing = new TimingCaches(folder);
   }
 
-  /**
-   * Everything that looks at or makes an engine of this name happens in here, one at a time over all processes.
-   * @param work is passed whether the folder cannot be written
-   */
-  async hold<Result>(name: string, waiting: LockWait, work: (isReadOnly: boolean) => Promise<Result>): Promise<Result> {
+  /** Runs all work that reads or makes an engine of this name, one at a time across processes. */
+  async hold<Result>(name: string, waiting: LockWait, work: () => Promise<Result>): Promise<Result> {
     await this.prepare();
     return this.uses.hold(name, waiting, work);
   }
@@ -81,7 +79,7 @@ export class EngineCache {
     return note === undefined ? { kind: 'absent' } : this.look(name, note);
   }
 
-  /** The engine of this build, under whichever name; null when it is gone or its bytes have changed. */
+  /** The engine of this build, under any name; null when it is gone or its content has changed. */
   async findBuild(buildId: BuildId): Promise<CachedEngine | null> {
     for (const [name, note] of Object.entries((await this.index.read()).links)) {
       const found = note.buildId === buildId ? await this.look(name, note) : null;
@@ -98,8 +96,8 @@ export class EngineCache {
   }
 
   /**
-   * Links the file of a finished build. Null when another process was faster, as its runs have begun with its engine,
-   * or when no file has this content. After a kill the next bench finds the file by its hash.
+   * Links the file of a finished build. Returns null if another process was faster: runs already use its engine. Also
+   * null if no file has this content. After a kill, the next bench finds the file by its hash.
    */
   async link(note: EngineNote): Promise<CachedEngine | null> {
     const name = engineName(note.engineKey, note.number);
@@ -115,7 +113,7 @@ export class EngineCache {
         if (sha256 !== note.sha256) continue;
         const whole = { ...note, flags: [...note.flags], bytes };
         await this.index.change((index) => {
-          // A whole file stays: another key of the same bytes may be read at this moment.
+          // Keep an existing whole file: an engine of another key with the same content may be in use.
           if (file !== path && (isThere || !existsSync(path))) renameSync(file, path);
           index.links[name] = engineNoteSchema.parse(whole);
         });
@@ -125,7 +123,7 @@ export class EngineCache {
     });
   }
 
-  /** Links a copy of a given engine, as its file may be replaced or written into. */
+  /** Links a copy of a given engine, because its file may be replaced or overwritten. */
   async linkCopy(path: string, note: EngineNote): Promise<void> {
     if (note.engineKey in (await this.index.read()).links) return;
     const copy = await this.temporaryPath(note.engineKey);
@@ -134,7 +132,7 @@ export class EngineCache {
     await rm(copy, { force: true });
   }
 
-  /** Makes room for another build of the same key: this one stays, under the name of its build. */
+  /** Adds the build ID to the name of an engine, so that the name is free for another build of the same key. */
   async relink({ name, note: { buildId }, path }: CachedEngine): Promise<string> {
     await this.index.change(({ links }) => {
       const { [name]: note } = links;
@@ -146,11 +144,10 @@ export class EngineCache {
   }
 
   /** Null if the engine is being built or used. */
-  async unlink(name: string, now: Date): Promise<true | null> {
+  async unlink(name: string): Promise<true | null> {
     return this.uses.tryHold(name, async (): Promise<true> => {
       await this.index.change((index) => {
         const { [name]: note } = index.links;
-        if (note !== undefined) index.gone[note.buildId] = now.toISOString();
         delete index.links[name];
         delete index.pins[name];
         for (const [definition, frozen] of Object.entries(index.frozen)) {
@@ -165,7 +162,7 @@ export class EngineCache {
     });
   }
 
-  /** @returns where the file with the changed bytes is now */
+  /** @returns the new place of the file whose content changed */
   async unlinkChanged(name: string, { sha256 }: EngineNote): Promise<string> {
     const path = this.pathOf(sha256);
     await rename(path, path + CHANGED);
@@ -175,27 +172,28 @@ export class EngineCache {
     return path + CHANGED;
   }
 
-  /** Copies of given engines that no store compares anything with any more. */
-  async unlinkGiven(storePath: string, lastGood: readonly BuildId[], now: Date): Promise<void> {
+  /** Unlinks the copies of given engines that no store compares with any more. */
+  async unlinkGiven(storePath: string, lastGood: readonly BuildId[]): Promise<void> {
     await this.keepFor(storePath, lastGood);
     const { lastGood: wanted, links } = await this.index.read();
     const kept = new Set(Object.values(wanted).flat());
     for (const [name, note] of Object.entries(links)) {
-      if (note.isGiven && !kept.has(note.buildId)) await this.unlink(name, now);
+      if (note.isGiven && !kept.has(note.buildId)) await this.unlink(name);
     }
   }
 
-  /** What a store may compare newer engines with: `gc` of another store leaves it alone. Forgets stores that are gone. */
+  /**
+   * Keeps the engines that a store may compare newer ones with, so that `gc` of another store does not remove them.
+   * Forgets stores that no longer exist.
+   */
   async keepFor(storePath: string, lastGood: readonly BuildId[]): Promise<void> {
-    await this.index
-      .change((index) => {
-        index.lastGood[storePath] = [...lastGood];
-        for (const store of Object.keys(index.lastGood)) if (!existsSync(store)) delete index.lastGood[store];
-      })
-      .catch(ignoreReadOnly);
+    await this.index.change((index) => {
+      index.lastGood[storePath] = [...lastGood];
+      for (const store of Object.keys(index.lastGood)) if (!existsSync(store)) delete index.lastGood[store];
+    });
   }
 
-  /** Files that nothing names, as the index says now. */
+  /** Removes files that nothing in the current index names. */
   async removeLoose(loose: EngineFolder['loose']): Promise<void> {
     await this.index.change(({ links }) => {
       const linked = new Set(Object.values(links).map(({ sha256 }) => this.pathOf(sha256)));
@@ -210,22 +208,26 @@ export class EngineCache {
     return path;
   }
 
-  /** Removes leftovers of builds whose process is gone. */
+  /** Removes leftovers of builds whose process has ended. */
   async sweepUp(): Promise<void> {
     removeStaleUses(this.folder);
     for (const entry of namesIn(this.folder)) {
       const [, name = '', pid] = /^(.+?)(?:\.building-|\.json\.tmp-|\.cache\.tmp-)(\d+)/.exec(entry) ?? [];
-      // In containers process ids are soon reused: a build holds its lock as well.
+      // Containers reuse process ids soon, so a build also holds its lock.
       const isAtWork = isPidRunning(Number(pid)) && (Number(pid) !== process.pid || this.uses.isHeld(name));
       if (pid !== undefined && !isAtWork) await rm(join(this.folder, entry), { force: true });
     }
   }
 
+  /** @throws UsageError if the folder cannot be written */
   async prepare(): Promise<void> {
     try {
       await makeOwnFolder(this.folder);
+      await access(this.folder, constants.W_OK);
     } catch (error) {
-      if (!isNotWritable(error)) throw error;
+      throw new UsageError(`${printable(this.folder)} cannot be written: make it writable, or use another --db`, {
+        cause: error,
+      });
     }
   }
 
@@ -233,7 +235,7 @@ export class EngineCache {
     return join(this.folder, `${sha256}.plan`);
   }
 
-  /** All that is in the folder, engines used last first. */
+  /** The content of the folder; the engines last used come first. */
   async contents({ hashes }: { readonly hashes: boolean }): Promise<EngineFolder> {
     const { folder } = this;
     const { frozen, links, pins } = await this.index.read();
@@ -293,7 +295,7 @@ export async function fileBytes(path: string): Promise<number | null> {
   }
 }
 
-/** Everything that the note of an engine says is in `run.json` and in the log of its build. */
+/** Links an engine from `run.json` and the log of its build, which hold all facts of its note. */
 export async function linkBuilt(cache: EngineCache, { log, manifest, outcome }: ReadRun): Promise<void> {
   const { build, buildId, engineKey, engineSha256, environment, role } = manifest;
   if (role !== 'build' || !isFine(outcome)) return;

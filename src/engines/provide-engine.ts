@@ -12,7 +12,7 @@ import { engineKeysOf } from '../store/runs/runs.ts';
 import { printable } from '../text/printable.ts';
 import { storeFailedVariant, Variants } from '../variants/sweep-variants.ts';
 
-/** Engines of a sweep: each is provided once per GPU model, by the first worker, and shared by the others. */
+/** Engines of a sweep. The first worker provides each engine once per GPU model, and the others share it. */
 export class EnginePool {
   private readonly builds: ReadonlyMap<string, PlannedBuild>;
   private readonly variants: Variants;
@@ -42,7 +42,7 @@ export class EnginePool {
       known === undefined
         ? this.provide(context, build)
         : known.then((state) => intactEngine(context, build, state, this.variants));
-    // Waiters see the error; without this it would end the program first.
+    // Waiters receive the error; without this line it would end the program first.
     providing.catch(() => {});
     this.states.set(name, providing);
     return providing;
@@ -85,9 +85,9 @@ async function intactEngine(
 }
 
 /**
- * What happens to a cached engine after a run. One that trtexec could not load, though its bytes are those
- * that were built, is moved aside: the next sweep builds it again, and the other runs of this one, which would fail
- * equal, are left out. A given or a frozen engine stays where it is.
+ * State of a cached engine after a run. If trtexec could not load it although its content is unchanged, bench moves it
+ * aside. The next sweep then builds it again, and the other runs of this sweep are skipped, because they would fail
+ * equally. A given or frozen engine stays.
  */
 async function engineAfterRun(
   { cache, onEvent, plan, program }: SweepContext,
@@ -137,8 +137,8 @@ export async function provideEngine(
   const { cache, now } = context;
   const name = engineName(engineKey, build.number);
   await cache.use(name, now());
-  return cache.hold(name, lockWait(context, build), async (isReadOnly) => {
-    const cached = await usableEngine(context, build, name, isReadOnly);
+  return cache.hold(name, lockWait(context, build), async () => {
+    const cached = await usableEngine(context, build, name);
     if (cached !== null) {
       const { bytes } = cached.note;
       context.onEvent({ kind: 'buildReady', build, how: 'cached', buildS: null, engineBytes: bytes });
@@ -146,14 +146,9 @@ export async function provideEngine(
       return readyEngine(cached, variant?.record ?? null, [], variant?.path ?? null);
     }
     refuseOtherEngine(context, build, engineKey);
-    // Check again: it may have been built, or have failed, during the wait.
+    // Check again: during the wait it may have been built, or its build may have failed.
     const { failed, runId } = earlierBuild(context, build);
     if (failed !== null) return { kind: 'failed', outcome: failed };
-    if (isReadOnly) {
-      throw new UsageError(
-        `${printable(cache.folder)} cannot be written, and has no engine for ${printable(build.label)}: make it writable, or use another --db`,
-      );
-    }
     const state = await buildEngine(context, build, { runId, engineKey, modelSha256, variant });
     const built = state.kind === 'ready' && build.isFrozen ? await cache.find(name) : null;
     if (built?.kind === 'ready') await freeze(context, build, built.engine);
@@ -161,26 +156,24 @@ export async function provideEngine(
   });
 }
 
-/** A cached engine that may be loaded; others are set aside with a warning. */
+/** A cached engine that may be loaded. Others are set aside with a warning. */
 async function usableEngine(
   { cache, library, onEvent }: SweepContext,
   build: PlannedBuild,
   name: string,
-  isReadOnly: boolean,
 ): Promise<CachedEngine | null> {
   const found = await cache.find(name);
   if (found.kind === 'absent') return null;
   if (found.kind === 'changed') {
-    const aside = isReadOnly ? null : await cache.unlinkChanged(name, found.note);
-    const where = aside === null ? '' : `; it is now ${aside}`;
-    const text = `the bytes of the engine ${build.label} changed after its build, so bench rebuilds it${where}`;
+    const aside = await cache.unlinkChanged(name, found.note);
+    const text = `the bytes of the engine ${build.label} changed after its build, so bench rebuilds it; it is now ${aside}`;
     onEvent({ kind: 'note', text });
     return null;
   }
   const { tensorrtLibrary } = found.engine.note;
   const loaded = library?.version ?? null;
   if (tensorrtLibrary !== null && loaded !== null && tensorrtLibrary !== loaded) {
-    if (!isReadOnly) await cache.relink(found.engine);
+    await cache.relink(found.engine);
     const text = `the engine ${build.label} was built by the TensorRT library ${tensorrtLibrary}, but ${loaded} is loaded here: bench builds it again`;
     onEvent({ kind: 'note', text });
     return null;
@@ -188,7 +181,7 @@ async function usableEngine(
   return found.engine;
 }
 
-/** A resumed sweep must not mix runs of two engines: it measures the model as it was at its start. */
+/** A resumed sweep must not mix runs of two engines. It measures the model as it was at its start. */
 function refuseOtherEngine(
   { db, mayChangeEngines, plan, sweep }: SweepContext,
   build: PlannedBuild,

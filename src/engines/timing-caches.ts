@@ -1,12 +1,11 @@
 import { constants, existsSync } from 'node:fs';
-import { copyFile, open, rename, rm } from 'node:fs/promises';
+import { copyFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import * as z from 'zod';
 
 import { hashOf } from '../text/canonical-json.ts';
-import { tryAcquire } from '../process/lock.ts';
-import { namesIn, readJson } from '../files/folders.ts';
+import { readJson, sizeOf } from '../files/folders.ts';
 import { sha256OfFile, writeNote } from '../files/files.ts';
 
 const machineSchema = z.object({
@@ -16,7 +15,7 @@ const machineSchema = z.object({
   tensorrtLibrary: z.string().nullable(),
   driverMajor: z.string().nullable(),
   cudaMajor: z.string().nullable(),
-  /** The locked frequency; null for floating clocks. */
+  /** The locked clock frequency; null for floating clocks. */
   lockedClocks: z.string().nullable(),
 });
 
@@ -37,7 +36,10 @@ export interface TimingCopy {
   readonly sha256: string | null;
 }
 
-/** One timing cache per GPU model and version. A build writes a copy, which replaces it by a rename on success. */
+/**
+ * Keeps one timing cache per GPU model and TensorRT version. A build writes a copy, which replaces the cache on
+ * success.
+ */
 export class TimingCaches {
   private readonly folder: string;
 
@@ -56,27 +58,19 @@ export class TimingCaches {
     return { path: to, sha256: null };
   }
 
-  /** Replaces the shared cache after a successful build. Of two concurrent ones the larger stays. */
+  /**
+   * Replaces the shared cache after a successful build. Of two concurrent copies, the last one stays; a cache that does
+   * not match its note is not used.
+   */
   async takeIn(timedOn: TimedOn, copy: TimingCopy): Promise<void> {
-    if (!existsSync(copy.path)) return;
+    if (sizeOf(copy.path) === 0) return;
     const name = nameOf(timedOn);
-    const attempt = tryAcquire(join(this.folder, `timing-${name}.lock`));
-    // Another process is replacing it: only time is lost.
-    if (attempt.kind !== 'taken') return;
-    try {
-      const mine = await sha256OfFile(copy.path);
-      const shared = await noteIfWhole(this.pathOf(name), this.notePath(name));
-      const isLarger = shared === null || shared.sha256 === copy.sha256 || mine.bytes >= shared.bytes;
-      if (mine.bytes === 0 || !isLarger) return;
-      await syncFile(copy.path);
-      await rename(copy.path, this.pathOf(name));
-      await writeNote(this.notePath(name), { schemaVersion: 1, ...mine, timedOn } satisfies TimingCacheNote);
-    } finally {
-      attempt.lock.release();
-    }
+    const mine = await sha256OfFile(copy.path);
+    await rename(copy.path, this.pathOf(name));
+    await writeNote(this.notePath(name), { schemaVersion: 1, ...mine, timedOn } satisfies TimingCacheNote);
   }
 
-  /** Keeps what a build ended with next to its engine, of this hash. */
+  /** Keeps the timing cache at the end of a build next to its engine, under the hash of the engine. */
   async keep(engine: string, { path }: TimingCopy, timedOn: TimedOn): Promise<void> {
     if (!existsSync(path)) return;
     const kept = join(this.folder, `${engine}.cache`);
@@ -85,13 +79,13 @@ export class TimingCaches {
       const note: TimingCacheNote = { schemaVersion: 1, ...(await sha256OfFile(kept)), timedOn };
       await writeNote(`${kept}.json`, note);
     } catch {
-      // A full disk: the engine is there, only this cannot be pinned.
+      // On a full disk, the engine exists; only its timing cache cannot be pinned.
     }
   }
 
   /**
-   * Copies what the build of an engine ended with, with its note, for `build.timingCache`.
-   * @returns its bytes; null if nothing whole was kept
+   * Copies the kept timing cache of an engine, with its note, for `build.timingCache`.
+   * @returns its size in bytes; null if no whole cache was kept
    */
   async copyKept(engine: string, to: string): Promise<number | null> {
     const kept = join(this.folder, `${engine}.cache`);
@@ -100,17 +94,6 @@ export class TimingCaches {
     await copyFile(kept, to);
     await writeNote(`${to}.json`, note);
     return note.bytes;
-  }
-
-  /** What is known of a file: by the note next to it, or because it is one of these. Null: nothing. */
-  async noteOf(path: string, sha256: string): Promise<TimingCacheNote | null> {
-    const notes = [`${path}.json`, path.replace(/\.cache$/, '.json')].flatMap(
-      (file) => readJson(file, noteSchema) ?? [],
-    );
-    const ours = namesIn(this.folder)
-      .filter((entry) => entry.startsWith('timing-') && entry.endsWith('.json'))
-      .flatMap((entry) => readJson(join(this.folder, entry), noteSchema) ?? []);
-    return [...notes, ...ours].find((note) => note.sha256 === sha256) ?? null;
   }
 
   private pathOf(name: string): string {
@@ -122,27 +105,26 @@ export class TimingCaches {
   }
 }
 
-/** What a note says of a file that has the bytes of the note; null if it has others, or one of them is not there. */
+/** The note next to a timing cache, if it describes a file with these bytes; otherwise null. */
+export function timingNoteOf(path: string, sha256: string): TimingCacheNote | null {
+  const notes = [`${path}.json`, path.replace(/\.cache$/, '.json')].map((file) => readJson(file, noteSchema));
+  return notes.find((note) => note?.sha256 === sha256) ?? null;
+}
+
+/** The note of a file; null if the note or the file is missing, or the hash differs. */
 async function noteIfWhole(path: string, notePath: string): Promise<TimingCacheNote | null> {
   const note = readJson(notePath, noteSchema);
   const found = await sha256OfFile(path).catch(() => null);
   return note !== null && found?.sha256 === note.sha256 ? note : null;
 }
 
-/** The library is unknown until a process has loaded it: compared, but not part of the name. */
+/**
+ * Names a cache. The library is unknown until a process has loaded it, so that it is compared but not part of the name.
+ */
 function nameOf(timedOn: TimedOn): string {
   return hashOf({ ...timedOn, tensorrtLibrary: null });
 }
 
 function isSameLibrary(a: TimedOn, b: TimedOn): boolean {
   return a.tensorrtLibrary === null || b.tensorrtLibrary === null || a.tensorrtLibrary === b.tensorrtLibrary;
-}
-
-async function syncFile(path: string): Promise<void> {
-  const file = await open(path, 'r+');
-  try {
-    await file.sync();
-  } finally {
-    await file.close();
-  }
 }

@@ -1,8 +1,8 @@
 import { UsageError } from '../errors.ts';
 import { isOtherCard, machineKey } from '../judge/compare/differences.ts';
-import { type CellNights, cellNights } from '../judge/gate/fit-runs.ts';
-import { PAST_WINDOW_NIGHTS, pastValues } from '../judge/run-noise.ts';
-import { type NightRun, type ValueKind, valueKind, valueRule } from '../judge/value-rule.ts';
+import { type CellSweeps, cellSweeps } from '../judge/gate/fit-runs.ts';
+import { PAST_WINDOW_SWEEPS, pastValues } from '../judge/run-noise.ts';
+import { type ValueRun, type ValueKind, valueKind, valueRule } from '../judge/value-rule.ts';
 import type { KeyedCell } from '../records/cell.ts';
 import type { Environment } from '../records/environment.ts';
 import { type MetricId, gateMetric } from '../records/metric.ts';
@@ -16,16 +16,16 @@ import { countEndedSweeps, seriesOf, storedBranches } from '../store/sweeps/find
 import { unfinishedSweeps } from '../store/sweeps/sweeps.ts';
 import { printable } from '../text/printable.ts';
 
-export interface CellHistory extends CellNights {
-  /** Sweeps with values of the other kind only. */
-  readonly nightsOfOtherKind: number;
+export interface CellHistory extends CellSweeps {
+  /** Number of sweeps that have values of the other kind only. */
+  readonly sweepsOfOtherKind: number;
 }
 
 /**
  * The histories of cells in some sweeps.
  * @param sweeps oldest first
- * @param machines `newest`: only sweeps on the newest one's machine
- * @param kinds which value of a run counts, by cell key; default: the one that all sweeps of the cell have
+ * @param machines `newest`: only sweeps on the machine of the newest one
+ * @param kinds kind of value by cell key; default: the kind that all sweeps of the cell have
  */
 export function cellHistories(
   db: StoreDatabase,
@@ -44,20 +44,20 @@ export function cellHistories(
     const metric = gateMetric(requested, cell);
     const { counted, otherKind } = ofOneKind(measured.get(cell.key) ?? [], metric, kinds?.get(cell.key));
     const kept = machines === 'all' ? counted : sameMachine(counted, ids);
-    return { ...cellNights(cell, metric, sweeps, kept), nightsOfOtherKind: otherKind.size };
+    return { ...cellSweeps(cell, metric, sweeps, kept), sweepsOfOtherKind: otherKind.size };
   });
 }
 
-/** Sweeps of a series but those that are counted, oldest first. */
+/** Sweeps of a series without the counted ones, oldest first. */
 export function earlierSweeps(db: StoreDatabase, sweep: Sweep, counted: readonly string[]): Sweep[] {
-  return seriesOf(db, sweep, PAST_WINDOW_NIGHTS + counted.length)
+  return seriesOf(db, sweep, PAST_WINDOW_SWEEPS + counted.length)
     .filter(({ sweepId }) => !counted.includes(sweepId))
     .toReversed();
 }
 
 /**
- * Values of earlier sweeps at the level of values of a cell.
- * @param cells with the runs that they are compared with
+ * Values of earlier sweeps at the same level as given values of a cell.
+ * @param cells cells with the runs to compare with
  */
 export function pastOf(
   db: StoreDatabase,
@@ -71,21 +71,21 @@ export function pastOf(
   const all = cells.map(({ cell }) => cell);
   const found = cellHistories(db, sweeps, all, requested, 'newest', new Map(kinds));
   return (cellKey, values) => {
-    const nights = found.find(({ cell }) => cell.key === cellKey);
-    if (nights === undefined) return [];
-    const runsANight = nights.runs.map(({ length }) => length);
-    return pastValues(nights.history, runsANight, values);
+    const ofCell = found.find(({ cell }) => cell.key === cellKey);
+    if (ofCell === undefined) return [];
+    const runsPerSweep = ofCell.runs.map(({ length }) => length);
+    return pastValues(ofCell.history, runsPerSweep, values);
   };
 }
 
 /**
- * Runs that count, and sweeps with values of the other kind only.
- * @param kind default: the one that all runs have
+ * Runs that count, and the number of sweeps with values of the other kind only.
+ * @param kind default: the kind that all runs have
  */
 function ofOneKind(runs: readonly MeasuredRun[], metric: MetricId, kind: ValueKind = valueKind(runs, metric)) {
   const valueOf = valueRule(runs, metric, kind);
   const otherOf = valueRule(runs, metric, kind === 'centre' ? 'printed' : 'centre');
-  const counted = runs.flatMap((run): NightRun[] => {
+  const counted = runs.flatMap((run): ValueRun[] => {
     const value = valueOf(run);
     return value === null ? [] : [{ ...run, value }];
   });
@@ -94,13 +94,16 @@ function ofOneKind(runs: readonly MeasuredRun[], metric: MetricId, kind: ValueKi
   return { counted, otherKind };
 }
 
-function sweepsOf(runs: readonly Pick<NightRun, 'sweepId'>[]): Set<string> {
+function sweepsOf(runs: readonly Pick<ValueRun, 'sweepId'>[]): Set<string> {
   return new Set(runs.map(({ sweepId }) => sweepId));
 }
 
-type Placed = Pick<NightRun, 'environmentId' | 'sweepId'>;
+type Placed = Pick<ValueRun, 'environmentId' | 'sweepId'>;
 
-/** Keeps sweeps on the GPU model, TensorRT major and locked clock of the newest one. @param ofCard also on its very GPU */
+/**
+ * Keeps sweeps on the GPU model, TensorRT major version and locked clock of the newest one.
+ * @param ofCard if true, only sweeps on the same GPU, too
+ */
 export function machineFilter(environments: ReadonlyMap<string, Environment>, ofCard = false) {
   const machines = new Map([...environments].map(([id, environment]) => [id, machineKey(environment)]));
   const machineOf = ({ environmentId }: Placed): string | undefined => machines.get(environmentId);
@@ -122,8 +125,8 @@ export function machineFilter(environments: ReadonlyMap<string, Environment>, of
 }
 
 /**
- * Why there is nothing to show: nothing was measured, or no sweep finished.
- * @param branch null where none was requested
+ * The error for a store without results: nothing was measured, or no sweep finished.
+ * @param branch null if none was requested
  */
 export function nothingStored(db: StoreDatabase, branch: string | null = null): UsageError {
   const [begun] = unfinishedSweeps(db);

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { EngineCache } from '../../src/engines/engine-cache.ts';
 import { engineNoteSchema, type EngineNote } from '../../src/engines/engine-index.ts';
 import { KnownHashes } from '../../src/files/hashes.ts';
-import type { TimedOn } from '../../src/engines/timing-caches.ts';
+import { type TimedOn, timingNoteOf } from '../../src/engines/timing-caches.ts';
 import { temporaryFolder } from '../support/bench.ts';
 
 const KEY = 'a'.repeat(32);
@@ -39,7 +39,7 @@ describe('EngineCache', () => {
     const cache = new EngineCache(join(temporaryFolder(), 'engines'));
     await built(cache, 'engine');
     expect(await cache.find(KEY)).toMatchObject({ kind: 'ready', engine: { name: KEY } });
-    await cache.unlink(KEY, new Date(0));
+    await cache.unlink(KEY);
     writeFileSync(cache.pathOf(sha256Of('engine')), 'engine');
     expect(await cache.find(KEY)).toEqual({ kind: 'absent' });
   });
@@ -56,9 +56,7 @@ describe('EngineCache', () => {
     expect(readFileSync(retired, 'utf8')).toBe('first');
     writeFileSync(retired, 'other');
     expect(await cache.findBuild('b'.repeat(32))).toBeNull();
-    expect((await cache.index.read()).gone).toEqual({});
-    await cache.unlink(`${KEY}@bbbbbbbb`, new Date('2026-02-11T03:00:00Z'));
-    expect((await cache.index.read()).gone).toEqual({ ['b'.repeat(32)]: '2026-02-11T03:00:00.000Z' });
+    await cache.unlink(`${KEY}@bbbbbbbb`);
     expect(existsSync(retired)).toBe(false);
   });
 
@@ -75,10 +73,10 @@ describe('EngineCache', () => {
     expect(readFileSync(kept?.path ?? '', 'utf8')).toBe('given');
     const [store, other] = [join(folder, 'a.sqlite'), join(folder, 'b.sqlite')];
     for (const path of [store, other]) writeFileSync(path, '');
-    await cache.unlinkGiven(store, [note.buildId], new Date(0));
-    await cache.unlinkGiven(other, [], new Date(0));
+    await cache.unlinkGiven(store, [note.buildId]);
+    await cache.unlinkGiven(other, []);
     expect(await cache.findBuild(note.buildId)).not.toBeNull();
-    await cache.unlinkGiven(store, [], new Date(0));
+    await cache.unlinkGiven(store, []);
     expect(await cache.findBuild(note.buildId)).toBeNull();
   });
 
@@ -104,13 +102,11 @@ describe('EngineCache', () => {
     write(`${retired}.json`, noteOf('before', 1, 'c'.repeat(32)));
     const frozen = { name: KEY, buildId: 'b'.repeat(32), since: '2026-01-03T00:00:00Z' };
     write(`frozen-${'f'.repeat(32)}.json`, { schemaVersion: 1, sha256: sha256Of('now'), ...frozen });
-    write(`gone-${'d'.repeat(32)}.json`, { goneAt: '2026-01-01T00:00:00Z' });
     expect(await cache.find(KEY)).toMatchObject({ kind: 'ready', engine: { path: cache.pathOf(sha256Of('now')) } });
     expect(await cache.findBuild('c'.repeat(32))).toMatchObject({ name: retired });
     expect(await cache.index.read()).toMatchObject({
       pins: { [KEY]: '2026-01-02T00:00:00Z' },
       frozen: { ['f'.repeat(32)]: frozen },
-      gone: { ['d'.repeat(32)]: '2026-01-01T00:00:00Z' },
     });
     expect(
       readdirSync(folder)
@@ -192,20 +188,11 @@ describe('timing caches', () => {
     }
   });
 
-  test('of two that learned at the same time the larger stays', async () => {
-    const { cache, copy } = await place();
-    const [a, b] = [await copy('a'), await copy('b')];
-    writeFileSync(a.path, 'many times');
-    writeFileSync(b.path, 'few');
-    for (const each of [a, b]) await cache.timing.takeIn(H200, each);
-    expect((await copy('c')).sha256).toBe(sha256Of('many times'));
-  });
-
   test('one that is not what its note says is not used', async () => {
     const { cache, copy, folder, learned } = await place();
     await learned('times');
-    expect((await cache.timing.noteOf('none', sha256Of('times')))?.timedOn).toEqual(H200);
     const file = readdirSync(cache.folder).find((name) => name.endsWith('.cache')) ?? '';
+    expect(timingNoteOf(join(cache.folder, file), sha256Of('times'))?.timedOn).toEqual(H200);
     writeFileSync(join(cache.folder, file), 'tim');
     expect(await copy('b')).toMatchObject({ sha256: null });
     expect(existsSync(join(folder, 'b'))).toBe(false);

@@ -18,7 +18,7 @@ async function recordProfiles(folder: string): Promise<void> {
 }
 
 const CELLS = 6;
-const NIGHTS = 24;
+const BETWEEN_SWEEPS = 24;
 const FIRST_SLOW_NIGHT = 20;
 
 /**
@@ -29,12 +29,12 @@ function simulateHistory(folder: string): void {
   const normal = normals(7);
   simulateNights(join(folder, 'bench.sqlite'), {
     cells: simulatedCells(CELLS),
-    nights: NIGHTS,
+    nights: BETWEEN_SWEEPS,
     repeats: 4,
     driver: (night) => (night < 10 ? '580.1' : '580.2'),
     wallS: (cell) => 10 + cell,
     value: (cell, night, repeat) => {
-      if (cell === 4 && night === NIGHTS - 1) return null;
+      if (cell === 4 && night === BETWEEN_SWEEPS - 1) return null;
       const isSlow = cell % 2 === 1 && night >= FIRST_SLOW_NIGHT;
       const isHigh = cell === 2 && (3 * night + repeat) % 4 === 0;
       const factor = (isSlow ? 1.06 + 0.02 * cell : 1) * (isHigh ? 1.04 : 1);

@@ -60,16 +60,16 @@ describe('which cells get one more run', () => {
       };
       return cell(`c${i}`, side(), side());
     });
-    const { open, limitedByNights } = cellsToRepeat(cells, 1, { percent: 0.7, deviations: 0 });
+    const { open, limitedBySweeps } = cellsToRepeat(cells, 1, { percent: 0.7, deviations: 0 });
     expect(open).toEqual([]);
-    expect(limitedByNights.length).toBeGreaterThan(30);
+    expect(limitedBySweeps.length).toBeGreaterThan(30);
     const { cells: compared } = compareCells(cells);
     for (const { cellKey, ciPercent } of compared) {
       const reach = Math.max(...(ciPercent ?? []).map(Math.abs));
-      expect([cellKey, limitedByNights.includes(cellKey)]).toEqual([cellKey, reach >= 0.7]);
+      expect([cellKey, limitedBySweeps.includes(cellKey)]).toEqual([cellKey, reach >= 0.7]);
     }
     const loose = cellsToRepeat(cells, 1, { percent: 4, deviations: 0 });
-    expect(loose).toEqual({ open: [], limitedByNights: [] });
+    expect(loose).toEqual({ open: [], limitedBySweeps: [] });
   });
 
   test('what gains most for its time comes first', () => {

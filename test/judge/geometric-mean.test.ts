@@ -101,14 +101,14 @@ function coverage({ run, cell, shared }: Machine, cells: number, sweeps: number,
     const { ratios } = compareCells(
       keys.map((cellKey, index) => {
         const [base = [], head = []] = (logs[index] ?? []).slice(-2).map((runs) => runs.map(Math.exp));
-        const history = { nights: [...(values[index] ?? []).keys()], values: Float64Array.from(values[index] ?? []) };
+        const history = { places: [...(values[index] ?? []).keys()], values: Float64Array.from(values[index] ?? []) };
         return {
           cellKey,
           base,
           head,
           past: pastValues(
             history,
-            history.nights.map(() => 3),
+            history.places.map(() => 3),
             base,
           ),
           betterIs: 'lower',

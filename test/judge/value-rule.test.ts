@@ -11,10 +11,10 @@ import { normals, simulatedCells, simulateNights } from '../support/simulated-st
 import { queryStore } from '../support/store-dump.ts';
 
 const CELLS = simulatedCells(1);
-const NIGHTS = 40;
+const BETWEEN_SWEEPS = 40;
 /** From this night on nobody kept samples. */
 const SWITCHED = 30;
-const NOISE = Array.from({ length: NIGHTS }, normals(7)).map((z) => 0.001 * z);
+const NOISE = Array.from({ length: BETWEEN_SWEEPS }, normals(7)).map((z) => 0.001 * z);
 const PAIRS = 'level0/pairs/vit_small.fp16.b8.graph1';
 
 /** A history of one level; its centres lie 2 % below the medians, as in a skewed cell, until they are kept no more. */
@@ -22,7 +22,7 @@ function switchedStore(): string {
   const db = join(temporaryFolder(), 'bench.sqlite');
   simulateNights(db, {
     cells: CELLS,
-    nights: NIGHTS,
+    nights: BETWEEN_SWEEPS,
     repeats: 1,
     value: (_, night) => 0.5 * Math.exp(NOISE[night] ?? 0),
   });
@@ -30,7 +30,7 @@ function switchedStore(): string {
   client.exec(`UPDATE measurements SET gpu_compute_centre_ms = 0.98 * gpu_compute_centre_ms;
     UPDATE measurements SET gpu_compute_centre_ms = NULL WHERE run_id IN (
       SELECT run_id FROM runs WHERE sweep_id IN (
-        SELECT sweep_id FROM sweeps ORDER BY started_at DESC LIMIT ${NIGHTS - SWITCHED}))`);
+        SELECT sweep_id FROM sweeps ORDER BY started_at DESC LIMIT ${BETWEEN_SWEEPS - SWITCHED}))`);
   client.close();
   return db;
 }
@@ -38,7 +38,7 @@ function switchedStore(): string {
 describe('centres of samples and printed medians in one cell', () => {
   test('check: a night from which on no samples are kept is no step of 2 %', async () => {
     const db = switchedStore();
-    for (const night of ['latest', `latest~${NIGHTS - SWITCHED - 4}`]) {
+    for (const night of ['latest', `latest~${BETWEEN_SWEEPS - SWITCHED - 4}`]) {
       const { code, stdout } = await bench(['check', '--as-of', night, '--json', '--db', db]);
       const { findings } = JSON.parse(stdout);
       expect([night, code, findings]).toEqual([night, 0, []]);

@@ -98,9 +98,9 @@ describe('verdicts on simulated matrices', () => {
     'what nights differ by is not read from a change in half: %i cells, sigma %f, %i runs, %f %%',
     (cells, sigma, runs, percent, verdict) => {
       const matrices = simulate(150, 29, { cells, runs, scatter: [sigma, sigma], changed: cells / 2, percent });
-      const [found = 0, ofOneNight = 0] = [false, true].map((sameNight) =>
+      const [found = 0, ofOneNight = 0] = [false, true].map((sameSweep) =>
         matrices
-          .flatMap((sides) => compareCells(sides, { sameNight }).cells.slice(0, cells / 2))
+          .flatMap((sides) => compareCells(sides, { sameSweep }).cells.slice(0, cells / 2))
           .reduce((sum, cell) => sum + Number(cell.verdict === verdict), 0),
       );
       expect(found / ofOneNight).toBeGreaterThan(0.82);

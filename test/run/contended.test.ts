@@ -14,7 +14,7 @@ import { batchMatrix } from '../support/trouble.ts';
 
 const OTHER = 'another process on the GPU: python3 (4711); the mean is 4.2 % over the undisturbed time';
 const contended = (effect: RunFlag['effect']): RunFlag => ({ id: 'contended', effect, value: 4.2, evidence: OTHER });
-const NIGHTS = 8;
+const BETWEEN_SWEEPS = 8;
 
 async function checked(db: string) {
   const { code, stdout } = await bench(['check', '--json', '--db', db]);
@@ -31,10 +31,10 @@ function stored(isShared: (cell: number, repeat: number) => boolean, effect: Run
   const db = join(temporaryFolder(), 'bench.sqlite');
   const normal = normals(7);
   const isOff = (cell: number, night: number, repeat: number): boolean =>
-    night === NIGHTS - 1 && isShared(cell, repeat);
+    night === BETWEEN_SWEEPS - 1 && isShared(cell, repeat);
   simulateNights(db, {
     cells: simulatedCells(4),
-    nights: NIGHTS,
+    nights: BETWEEN_SWEEPS,
     repeats: 3,
     value: (cell, night, repeat) => (isOff(cell, night, repeat) ? 1.3 : 1) * Math.exp(0.002 * normal()),
     figures: (cell, night, repeat) => ({

@@ -98,7 +98,7 @@ export class SimulatedGate {
 
   private cellEvidence(cell: KeyedCell, index: number): CellEvidence {
     const metrics = this.series.metrics.map((metric) => this.history(cell, index, metric));
-    const isMeasured = metrics[0]?.history.nights.at(-1) === this.sweeps - 1;
+    const isMeasured = metrics[0]?.history.places.at(-1) === this.sweeps - 1;
     return {
       cell,
       metrics,
@@ -119,7 +119,7 @@ export class SimulatedGate {
       metric,
       runs: measured.map(({ values }) => values),
       history: {
-        nights: measured.map(({ sweep }) => sweep),
+        places: measured.map(({ sweep }) => sweep),
         values: Float64Array.from(measured, ({ value }) => value),
         ...(build === undefined
           ? {}

@@ -1,12 +1,8 @@
 import { imageCell } from './image-cell.ts';
 import { UNKNOWN_ENVIRONMENT } from '../../src/records/environment.ts';
 import { newSweep } from '../../src/records/sweep.ts';
-import type {
-  CellJudgement,
-  ReportedCell,
-  ReportedRun,
-  ReportedSweep,
-} from '../../src/features/export/reported-sweep.ts';
+import type { CellJudgement, ReportedCell, ReportedSweep } from '../../src/features/export/reported-sweep.ts';
+import type { CellRun } from '../../src/records/run.ts';
 import { NO_VALUES } from './no-values.ts';
 
 export const SWEEP = newSweep({
@@ -33,9 +29,18 @@ export function reportedCell(
   judgement: CellJudgement = { kind: 'values' },
 ): ReportedCell {
   const cell = imageCell({ model, precision: 'fp8', batch: 8, shapes: { input: [8, 3] } });
-  const runs = gpuComputeMs.map((value, repeat): ReportedRun => ({
+  const runs = gpuComputeMs.map((value, repeat): CellRun => ({
     runId: `run-${repeat}`,
     sweepId: SWEEP.sweepId,
+    cellKey: cell.key,
+    role: 'timed',
+    commit: SWEEP.commit,
+    dirty: false,
+    buildId: null,
+    engineKey: null,
+    smClockMhz: null,
+    derivedQps: null,
+    centres: {},
     repeat,
     startedAt: '2026-11-20T02:00:01.000Z',
     wallS: 4.5,

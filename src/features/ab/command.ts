@@ -10,16 +10,16 @@ import {
   collected,
   PYTHON_HELP,
 } from '../../cli/options.ts';
-import { NAMED_EXPERIMENTS } from './ab.ts';
 
 const define = (command: PlainCommand) =>
   command
     .arguments('[matrix]')
     .option('--env <setting>', 'variable of side B: NAME=VALUE; repeatable. Side A runs without it', collected)
     .addOption(
-      new Option('--experiment <name>', 'a predefined experiment with its variable, threshold and marks').choices(
-        NAMED_EXPERIMENTS.map(({ name }) => name),
-      ),
+      new Option('--experiment <name>', 'a predefined experiment with its variable, threshold and marks').choices([
+        'perfect-router',
+        'telemetry',
+      ] as const),
     )
     .option('--significant <percent>', 'threshold: B must be better by more than this (default: 10%)', positivePercent)
     .option('--repeats <n>', 'runs of each side of each cell', positiveInteger, 5)

@@ -64,7 +64,7 @@ export async function bisect(
   }
 }
 
-/** Only an answer is a success: a script must not mistake "nothing to find" for one. */
+/** Only an answer is a success: a script must not take "nothing to find" for one. */
 const EXITS: Readonly<Record<BisectOutput['status'], ExitCode>> = {
   found: EXIT_CODES.fine,
   together: EXIT_CODES.unclear,
@@ -105,7 +105,10 @@ async function requestOf(
   return { ...request, search: { kind: 'commits', ...commits, command: [...command] } };
 }
 
-/** The file with which one of these revisions, or one before it, was measured; null where none is known. */
+/**
+ * The matrix file with which one of these revisions was measured; the first revision that has one counts. Null if none
+ * has.
+ */
 async function matrixOf(refs: readonly (string | undefined)[], path: string, io: Io): Promise<string | null> {
   if (!existsSync(path)) return null;
   return withStore({ db: path }, io, async ({ db }) => {

@@ -1,5 +1,5 @@
 import type { CellEvidence, MetricHistory } from '../../judge/gate/evidence.ts';
-import { fitRuns, type LeftOutRun, measuredNights, medianValues } from '../../judge/gate/fit-runs.ts';
+import { fitRuns, type LeftOutRun, measuredSweeps, medianValues } from '../../judge/gate/fit-runs.ts';
 import { leftOutFor } from '../../judge/run-trust.ts';
 import { valueRule } from '../../judge/value-rule.ts';
 import { LEAST_PRECISION_SHARE, precisionShare } from '../../layers/summarize-layers.ts';
@@ -23,12 +23,15 @@ import type { Series } from './series.ts';
 
 export interface SeriesCells {
   readonly cells: readonly KeyedCell[];
-  /** Of the newest sweep; what a filter left out of it. */
+  /** Cells of the newest sweep; `leftOut` has those that a filter left out. */
   readonly planned: ReadonlySet<CellKey>;
   readonly leftOut: ReadonlySet<CellKey>;
 }
 
-/** The histories of the cells of a series, in one pass over its runs. @param gated metrics besides each cell's own */
+/**
+ * The histories of the cells of a series, read in one pass over its runs. @param gated metrics in addition to the
+ * cell's own
+ */
 export function readEvidence(
   db: StoreDatabase,
   series: Series,
@@ -46,9 +49,9 @@ export function readEvidence(
     if (buildId !== null) buildIds.add(buildId);
   }
   const environments = findEnvironments(db, [...environmentIds]);
-  // What a pull request is judged by is one comparison, which two GPUs would spoil; a series goes on over them.
+  // A pull request is judged by one comparison, which a change of GPU would spoil. A series continues across GPUs.
   const sameMachine = machineFilter(environments, series.baseBranch !== null);
-  // What each build was made of, where that is known.
+  // The known sources of each build.
   const sources = new Map(
     [...findBuilds(db, [...buildIds])].flatMap(([id, { flags, modelSha256 }]) =>
       modelSha256 === null ? [] : [[id, hashOf({ modelSha256, flags })] as const],
@@ -58,11 +61,11 @@ export function readEvidence(
   let newest: ReadonlyMap<CellKey, readonly CellRun[]> | null = null;
 
   const fit = (own: readonly MeasuredRun[], metric: MetricId) => {
-    const { byNight, leftOut: excluded } = fitRuns(sweeps, own, metric);
-    const { clock, nights, runs: counted } = measuredNights(byNight);
+    const { bySweep, leftOut: excluded } = fitRuns(sweeps, own, metric);
+    const { clock, places, runs: counted } = measuredSweeps(bySweep);
     const builds = counted.map((latest) => latest.at(-1)?.buildId ?? null);
     const made = builds.map((build) => sources.get(build ?? '') ?? null);
-    return { excluded, counted, history: { nights, clock, builds, sources: made } };
+    return { excluded, counted, history: { places, clock, builds, sources: made } };
   };
 
   /** Why the newest sweep has no value of a cell. */
@@ -101,13 +104,13 @@ export function readEvidence(
       return { excluded, measured };
     });
     const isPlanned = planned.has(cell.key);
-    const isFailed = isPlanned && main?.measured.history.nights.at(-1) !== sweeps.length - 1;
+    const isFailed = isPlanned && main?.measured.history.places.at(-1) !== sweeps.length - 1;
     const bySweep = new Map(own.map(({ environmentId, sweepId }) => [sweepId, environmentId]));
     return {
       cell,
       metrics: [
         ...(main === undefined ? [] : [main.measured]),
-        ...others.flatMap(({ measured }) => (measured.history.nights.length > 0 ? [measured] : [])),
+        ...others.flatMap(({ measured }) => (measured.history.places.length > 0 ? [measured] : [])),
         ...boundHistories(own, sweepIds),
         ...ofEngines.flatMap((found) => found.get(cell.key) ?? []),
       ],
@@ -119,7 +122,7 @@ export function readEvidence(
   });
   return {
     cells: evidence.filter(
-      ({ isLeftOut, metrics: own }) => !isLeftOut || own.some(({ history }) => history.nights.length > 0),
+      ({ isLeftOut, metrics: own }) => !isLeftOut || own.some(({ history }) => history.places.length > 0),
     ),
     environments,
     sweepsOfOtherMachine,
@@ -130,28 +133,28 @@ function sweepsOf(runs: readonly MeasuredRun[]): number {
   return new Set(runs.map(({ sweepId }) => sweepId)).size;
 }
 
-type Value = { readonly night: number; readonly value: number };
+type Value = { readonly place: number; readonly value: number };
 
 function historyOf(metric: GatedMetricId, values: readonly Value[]): MetricHistory {
   return {
     metric,
-    history: { nights: values.map(({ night }) => night), values: Float64Array.from(values, ({ value }) => value) },
+    history: { places: values.map(({ place }) => place), values: Float64Array.from(values, ({ value }) => value) },
     runs: values.map(({ value }) => [value]),
   };
 }
 
-/** Shares of the fit runs of each sweep with each bottleneck, in percent. @param all in the order of the sweeps */
+/** Percentage of the fit runs of each sweep with each bottleneck. @param all in the order of the sweeps */
 function boundHistories(all: readonly MeasuredRun[], sweepIds: readonly SweepId[]): MetricHistory[] {
   const own = all.filter(({ flags }) => leftOutFor(flags, 'gpuComputeMs') === null);
   const bySweep = Map.groupBy(own, ({ sweepId }) => sweepId);
-  const measured = sweepIds.flatMap((sweepId, night) => {
+  const measured = sweepIds.flatMap((sweepId, place) => {
     const runs = bySweep.get(sweepId);
-    return runs === undefined ? [] : [{ night, runs }];
+    return runs === undefined ? [] : [{ place, runs }];
   });
   if (measured.length === 0) return [];
   const found = new Set(own.map(({ boundBy }) => boundBy));
-  // Most cells have none of them, and there are thousands.
-  const zeros = measured.map(({ night }) => ({ night, value: 0 }));
+  // Most of the thousands of cells have none of them, so that they share one history.
+  const zeros = measured.map(({ place }) => ({ place, value: 0 }));
   const none = historyOf('hostBoundPercent', zeros);
   return BOUND_SHARE_IDS.map((metric) => {
     const by = BOUND_SHARES[metric];
@@ -160,14 +163,14 @@ function boundHistories(all: readonly MeasuredRun[], sweepIds: readonly SweepId[
       (100 * runs.filter(({ boundBy }) => boundBy === by).length) / runs.length;
     return historyOf(
       metric,
-      measured.map(({ night, runs }) => ({ night, value: shareOf(runs) })),
+      measured.map(({ place, runs }) => ({ place, value: shareOf(runs) })),
     );
   });
 }
 
 /**
- * Share of the precision asked for in the newest sweep, and in the baseline or the one before, where the newest engine is
- * another build: the same build computes as before.
+ * Share of the requested precision in the newest sweep, and in the baseline or the previous sweep. Only for cells whose
+ * newest engine is another build, because the same build computes the same.
  */
 function precisionHistories(
   db: StoreDatabase,
@@ -179,10 +182,10 @@ function precisionHistories(
   const places = new Map(sweeps.map(({ sweepId }, place) => [sweepId, place]));
   const rebuilt = cells.flatMap((cell) => {
     const lasts = new Map((runs.get(cell.key) ?? []).map((run) => [places.get(run.sweepId) ?? -1, run]));
-    const engines = [...lasts].map(([night, run]) => ({ night, run }));
+    const engines = [...lasts].map(([place, run]) => ({ place, run }));
     const now = engines.at(-1);
-    const before = engines.find(({ night }) => night === baselinePlace && night !== newest) ?? engines.at(-2);
-    const isRebuilt = now?.night === newest && now.run.buildId !== before?.run.buildId;
+    const before = engines.find(({ place }) => place === baselinePlace && place !== newest) ?? engines.at(-2);
+    const isRebuilt = now?.place === newest && now.run.buildId !== before?.run.buildId;
     return isRebuilt && before !== undefined ? [{ cell, before, now }] : [];
   });
   if (rebuilt.length === 0) return new Map();
@@ -195,9 +198,9 @@ function precisionHistories(
       [...new Set(own.map(({ sweepId }) => sweepId))],
     );
     return new Map(
-      rebuilt.flatMap(({ cell, [side]: { night } }): [CellKey, Value][] => {
+      rebuilt.flatMap(({ cell, [side]: { place } }): [CellKey, Value][] => {
         const share = precisionShare(cell, real.get(cell.key) ?? null, LEAST_PRECISION_SHARE);
-        return share === null ? [] : [[cell.key, { night, value: 100 * (share.timeShare ?? share.layerShare) }]];
+        return share === null ? [] : [[cell.key, { place, value: 100 * (share.timeShare ?? share.layerShare) }]];
       }),
     );
   };
@@ -210,26 +213,26 @@ function precisionHistories(
   );
 }
 
-/** In place of the infinite ratio of outputs that do not differ. */
+/** Replaces the infinite ratio of identical outputs, in decibels. */
 export const IDENTICAL_DB = 200;
 
 /**
- * Accuracies of the newest sweep's files next to those of the baseline, or of the last sweep on which there were any, on
- * the same inputs: a model is as accurate in every run, so that one sweep is enough.
+ * Accuracies of the files of the newest sweep, with those of the baseline or of the last sweep that has some, on the
+ * same inputs. One sweep is enough, because a model is equally accurate in every run.
  */
 function accuracyHistories(db: StoreDatabase, { baselinePlace, sweeps }: Series): Map<CellKey, MetricHistory> {
   const newest = sweeps.length - 1;
-  const recordsAt = (night: number) =>
+  const recordsAt = (place: number) =>
     recordsByCell(
       db,
-      sweeps.slice(night, night + 1).map(({ sweepId }) => sweepId),
+      sweeps.slice(place, place + 1).map(({ sweepId }) => sweepId),
     );
   const current = newest < 0 ? null : recordsAt(newest);
   if (current === null || current.size === 0) return new Map();
   const earlier = Array.from({ length: newest }, (_, place) => newest - 1 - place);
   const places = baselinePlace === null || baselinePlace === newest ? earlier : [baselinePlace, ...earlier];
   let before: ReturnType<typeof recordsAt> | null = null;
-  const night = places.find((place) => (before = recordsAt(place)).size > 0) ?? newest;
+  const place = places.find((earlierPlace) => (before = recordsAt(earlierPlace)).size > 0) ?? newest;
   return new Map(
     [...current].flatMap(([key, records]): [CellKey, MetricHistory][] => {
       const pairs = records.map((now) => ({
@@ -238,8 +241,8 @@ function accuracyHistories(db: StoreDatabase, { baselinePlace, sweeps }: Series)
       }));
       const found = pairs.find(({ was }) => was !== undefined) ?? pairs[0];
       if (found === undefined) return [];
-      const was = found.was === undefined ? [] : [{ night, value: decibels(found.was) }];
-      return [[key, historyOf('sqnrDb', [...was, { night: newest, value: decibels(found.now) }])]];
+      const was = found.was === undefined ? [] : [{ place, value: decibels(found.was) }];
+      return [[key, historyOf('sqnrDb', [...was, { place: newest, value: decibels(found.now) }])]];
     }),
   );
 }

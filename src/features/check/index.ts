@@ -3,7 +3,6 @@ export { type CheckedSweep, checkedSweep, foundIn, standingOf } from './checked.
 export { showFinding } from './finding-text.ts';
 export { isPresent, isShownWhole, newFirst } from './findings.ts';
 export { type JudgedSweep, judgedSweep, newestBatch } from './gather.ts';
-export { matrixOfSweep, placesOf } from './notify.ts';
 export { type CheckedFinding, type CheckedSeries, shownFinding } from './output.ts';
 export { changeText, firstOfEach, groupText, levelText, nextCommands, ownClearest, sentences } from './sentences.ts';
 export { latestSweep } from './series.ts';

@@ -1,7 +1,6 @@
-import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { hostname } from 'node:os';
-import { join, relative, sep } from 'node:path';
+import { join } from 'node:path';
 
 import type { Io } from '../../cli/io.ts';
 import { BenchError } from '../../errors.ts';
@@ -13,18 +12,18 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { matrixFileOf } from '../../store/sweeps/sweeps.ts';
 import { markNotified, notNotified } from '../../store/sweeps/findings.ts';
 import { jsonText, printable } from '../../text/printable.ts';
-import { repositoryFolder } from '../../tools/git/git.ts';
-import { readMatrix } from '../plan/index.ts';
+import { matrixOfSweep, placesOf } from '../plan/index.ts';
 import { isOfSeries } from './checked.ts';
 import type { Checked } from './output.ts';
 
 const LIMIT_S = 30;
-/** Of what the program printed: enough for its last line. */
+/** Size of the kept output of the program; enough for its last line. */
 const LOG_BYTES = 64 << 10;
 const LONGEST_LINE = 200;
 
 /**
- * Starts a program with a text as its standard input. Its failure is said on standard error and has no other effect.
+ * Starts a program with a text as its standard input. A failure prints a line on standard error and has no other
+ * effect.
  * @param argv a program and its arguments, from a matrix file or the command line
  * @returns whether it ended well
  */
@@ -56,19 +55,22 @@ export async function startProgram(argv: readonly string[], text: string, io: Io
   return false;
 }
 
-/** Where the programs come from. */
+/** Sources of the programs to start. */
 export interface NotifySources {
-  /** From the command line: then no matrix names one. */
+  /** Programs of the command line; a program of the command line replaces those of the matrices. */
   readonly stated: readonly string[] | undefined;
-  /** Read from the files that the command line names; null when it names none. */
+  /** Matrices of the files that the command line names; null when it names none. */
   readonly matrices: readonly Matrix[] | null;
   /** The newest sweeps, one for each series. */
   readonly sweeps: readonly Sweep[];
-  /** No program of a file that the command line does not name. */
+  /** Starts no program of a file that the command line does not name. */
   readonly isUntrusted: boolean;
 }
 
-/** Starts the programs for findings that none was started for. @param hide removes private names from what they get */
+/**
+ * Starts the programs for findings of which they were not notified yet. @param hide removes private names from their
+ * input
+ */
 export async function notifyOfNews(
   db: StoreDatabase,
   output: Checked,
@@ -91,9 +93,9 @@ export async function notifyOfNews(
 }
 
 /**
- * The programs to start, each once, with the sweeps that it is started for. They are read from files that the user named,
- * or that lie in the current folder or its repository and were measured here: never from a store, an import or an
- * artefact, which only names the file.
+ * The programs to start, each once, with its sweeps. They come from files that the user named, or that lie in the
+ * current folder or its repository and were measured here. They never come from a store, an import or an artefact,
+ * which only name the file.
  */
 export async function notifyPrograms(
   db: StoreDatabase,
@@ -122,27 +124,4 @@ export async function notifyPrograms(
   return [...Map.groupBy(programs, ({ argv }) => JSON.stringify(argv)).values()].flatMap((same) =>
     same.slice(0, 1).map(({ argv }) => ({ argv, sweeps: same.map(({ sweep }) => sweep) })),
   );
-}
-
-/** Where a matrix file may lie that the command line does not name. */
-export async function placesOf({ cwd }: Io): Promise<readonly string[]> {
-  return [cwd, await repositoryFolder(cwd)].flatMap((folder) => folder ?? []);
-}
-
-/**
- * The matrix that a sweep was made with, which may execute code: null unless it was measured here and lies in one of
- * the folders; links are followed.
- * @throws BenchError when it cannot be read any more
- */
-export function matrixOfSweep(db: StoreDatabase, sweep: Sweep, folders: readonly string[], io: Io): Matrix | null {
-  const { host, provenance, source } = sweep;
-  const isHere = source === 'run' && (host === hostname() || (host === null && provenance === 'recorded'));
-  const file = isHere ? matrixFileOf(db, sweep.sweepId) : null;
-  if (file === null || !existsSync(file)) return null;
-  const isUnder = (folder: string): boolean => {
-    const path = relative(realpathSync(folder), realpathSync(file));
-    return path !== '' && path !== '..' && !path.startsWith(`..${sep}`) && !path.startsWith(sep);
-  };
-  const matrix = folders.some(isUnder) ? readMatrix(file, io) : null;
-  return matrix?.name === sweep.matrix ? matrix : null;
 }

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { Option } from '@commander-js/extra-typings';
 import { defineCommand } from '../../cli/define-command.ts';
 import { packageFolder } from '../../files/folders.ts';
-import { SHELLS } from './completion.ts';
 
 export const completionCommand = defineCommand({
   name: 'completion',
@@ -16,7 +15,7 @@ export const completionCommand = defineCommand({
   isPlain: true,
   define: (command) =>
     command
-      .argument('<shell>', SHELLS.join(', '))
+      .argument('<shell>', 'bash, zsh, fish')
       .argument('[words...]', 'used by the completion scripts')
       .usage('<shell>')
       .addOption(new Option('--complete', 'candidates at the cursor').hideHelp()),

@@ -30,12 +30,12 @@ interface Candidate {
 }
 
 /**
- * `bench completion --complete SHELL -- bench WORD...`, the last word being that at the cursor: what may stand there, one
- * a line with its meaning. Where nothing is known the shell offers files.
+ * `bench completion --complete SHELL -- bench WORD...`: the last word is the one at the cursor. Prints the possible
+ * words, one per line with its meaning. If none is known, the shell offers files.
  */
 export function complete(program: Program, words: readonly string[], io: Io): ExitCode {
   const found = candidates(program, words.slice(1, -1), words.at(-1) ?? '', io);
-  // Those that are unsafe to print can be named by their keys.
+  // Names that are unsafe to print are omitted; their keys remain.
   const safe = found.filter(({ value }) => value !== '' && printable(value) === value);
   const lines = new Map(safe.map(({ meaning, value }) => [value, `${value}\t${printable(meaning)}\n`]));
   io.out([...lines.values()].join(''));
@@ -98,11 +98,11 @@ function storedCells(db: string | undefined, io: Io): Candidate[] {
   ];
 }
 
-export const SHELLS = ['bash', 'zsh', 'fish'] as const;
+const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
 type Shell = (typeof SHELLS)[number];
 
-/** `PROGRAM` represents the command line of this installation, for those who have no `bench` on their PATH. */
+/** `PROGRAM` is the command line of this installation, because `bench` may not be on the PATH. */
 const SCRIPTS: Readonly<Record<Shell, string>> = {
   bash: `# Completion of bench for bash. In ~/.bashrc:  eval "$(bench completion bash)"
 _bench_ask() {

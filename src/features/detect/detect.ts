@@ -42,7 +42,10 @@ interface Alarm {
   readonly changePercent: number;
 }
 
-/** What is new of each cell, sweep by sweep with only the past; all cells of a matrix are judged together. */
+/**
+ * Detects what is new in each cell, sweep by sweep, with only the sweeps up to that one. All cells of a matrix are
+ * judged together.
+ */
 function detectSweeps(text: string, io: Io): void {
   const records = readJson(text, recordSchema);
   const alarms = records.map((): Alarm[] => []);
@@ -93,16 +96,16 @@ async function readText(path: string, io: Io): Promise<string> {
   }
 }
 
-/** By what is in the file, not by its name: JSON begins with a bracket. */
+/** Decides by the content rather than the file name: JSON begins with a bracket. */
 function readSeries(path: string, text: string): SeriesRecord[] {
   const name = path === '-' ? 'series' : basename(path).replace(/\.\w+$/, '');
   return /^\s*[[{]/.test(text) ? readSeriesJson(text, name) : readSeriesCsv(text, name);
 }
 
 /**
- * One history: `alarms` as the whole history shows them, `nightly` as they were known to last with only the past. `index`
- * is the first sweep at the new level, `night` the one in which that became known. `buildLuck` is no alarm: a new build
- * of the same sources.
+ * One history. `alarms` uses the whole history; `nightly` uses only the past of each sweep. `index` is the first sweep
+ * at the new level, and `night` the one in which it became known. `buildLuck` is not an alarm: a new build of the same
+ * sources.
  */
 function seriesLine(record: SeriesRecord, { better }: DetectOptions): string {
   const history = historyOf(record);
@@ -115,32 +118,32 @@ function seriesLine(record: SeriesRecord, { better }: DetectOptions): string {
   const lineOf = (isLuck: boolean) =>
     lasting
       .filter(({ isBuildLuck: is }) => is === isLuck)
-      .map((change) => ({ night: change.knownAt, index: change.night, ...reported(change) }));
+      .map((change) => ({ night: change.knownAt, index: change.place, ...reported(change) }));
   const luck = lineOf(true);
   return JSON.stringify({
     id: record.id,
     alarms: findChangePoints(history)
       .filter(({ index }) => !isBuildLuck(history, index))
-      .map((change) => ({ index: change.night, ...reported(change) })),
+      .map((change) => ({ index: change.place, ...reported(change) })),
     nightly: lineOf(false),
     ...(luck.length === 0 ? {} : { buildLuck: luck }),
   });
 }
 
 function historyOf({ values, clock, build, sources }: SeriesRecord): CellHistory {
-  const nights = values.flatMap((value, night) => (value === null ? [] : [night]));
-  const ofNights = <Fact>(facts: readonly (Fact | null)[] | null | undefined) =>
-    facts ? nights.map((night) => facts[night] ?? null) : undefined;
+  const places = values.flatMap((value, place) => (value === null ? [] : [place]));
+  const ofSweeps = <Fact>(facts: readonly (Fact | null)[] | null | undefined) =>
+    facts ? places.map((place) => facts[place] ?? null) : undefined;
   return {
-    nights,
-    values: Float64Array.from(nights, (night) => values[night] ?? Number.NaN),
-    clock: ofNights(clock),
-    builds: ofNights(build),
-    sources: ofNights(sources),
+    places,
+    values: Float64Array.from(places, (place) => values[place] ?? Number.NaN),
+    clock: ofSweeps(clock),
+    builds: ofSweeps(build),
+    sources: ofSweeps(sources),
   };
 }
 
-/** Cells of a matrix are judged together and printed in file order. */
+/** The cells of a matrix are judged together and printed in the order of the file. */
 function compareAll(records: readonly AbRecord[], { better }: DetectOptions, io: Io): void {
   const groups = Map.groupBy(records, ({ matrix }) => matrix);
   for (const group of groups.values()) {

@@ -14,33 +14,20 @@ import {
 
 type Kind = 'passed' | 'failure' | 'error' | 'skipped';
 
-interface Case {
-  readonly kind: Kind;
-  readonly classname: string;
-  readonly name: string;
-  readonly seconds: number;
-  readonly about: Attributes;
-  readonly message: string;
-  readonly text: string;
-}
-
 /**
- * A test case per cell: without a result it is an error. What the gate says fails by finding, new or open, in a case of
- * its own; the property `new` distinguishes them. Between two sides a slower cell fails, and a shared slow-down.
+ * JUnit XML with one test case per cell; a cell without a result is an error. Each finding of the gate is a failed case
+ * of its own, new or open, and the property `new` distinguishes the two. Between two sides, a slower cell fails, and so
+ * does a shared slow-down.
  */
 export function junitXml(report: ReportedSweep): string {
   const { baseRef, cells, gate, shift, sweeps } = report;
   const [{ branch, commit, matrix, name, provenance, startedAt, sweepId: sweep, tensorrt }] = sweeps;
   const isShared = shift?.verdict === 'slower';
-  const failed = { kind: 'failure', classname: 'trtbench', seconds: 0 } as const;
-  const cases: readonly Case[] = [
-    ...(isShared
-      ? [{ ...failed, name: 'common shift', about: {}, message: shiftSize(shift), text: `${shiftText(shift)}\n` }]
-      : []),
-    ...(gate?.findings ?? []).map(({ id, state, text }) => {
-      const about = { new: String(state === 'new') };
-      return { ...failed, name: `finding ${id.slice(0, 8)}`, about, message: text, text: `${text}\n` };
-    }),
+  const cases = [
+    ...(isShared ? [failure('common shift', {}, shiftSize(shift), shiftText(shift))] : []),
+    ...(gate?.findings ?? []).map(({ id, state, text }) =>
+      failure(`finding ${id.slice(0, 8)}`, { new: String(state === 'new') }, text, text),
+    ),
     ...cells.map((cell) => caseOf(cell, report)),
   ];
   const times = (kind: Kind) => cases.filter((one) => one.kind === kind).length;
@@ -53,14 +40,20 @@ export function junitXml(report: ReportedSweep): string {
   };
   const suite = { name: matrix ?? name ?? 'trtbench', ...counts, timestamp: startedAt?.slice(0, 19) ?? null };
   const about = properties({ provenance, sweep, commit, branch, base: baseRef, tensorrt });
-  const suites = element('testsuite', suite, [...about, ...cases.flatMap(caseLines)]);
-  const lines = element('testsuites', { name: 'trtbench', ...counts }, suites);
-  return `${['<?xml version="1.0" encoding="UTF-8"?>', ...lines].join('\n')}\n`;
+  const suites = element('testsuite', suite, [...about, ...cases.flatMap(({ lines }) => lines)]);
+  const all = element('testsuites', { name: 'trtbench', ...counts }, suites);
+  return `${['<?xml version="1.0" encoding="UTF-8"?>', ...all].join('\n')}\n`;
 }
 
-function caseOf(cell: ReportedCell, { environments }: ReportedSweep): Case {
-  const { findings, isRegression, kind, status, ...of } = judgementOf(cell);
+/** A test case without a cell. */
+function failure(name: string, about: Attributes, message: string, text: string) {
+  return testCase('failure', { classname: 'trtbench', name, seconds: 0 }, about, message, `${text}\n`);
+}
+
+function caseOf(cell: ReportedCell, { environments }: ReportedSweep) {
+  const { findings, isRegression, kind: judgedBy, status, ...of } = judgementOf(cell);
   const isSkipped = status === 'missing' || status === 'incomparable';
+  const resultKind = status === 'failed' ? 'error' : isSkipped ? 'skipped' : 'passed';
   const metrics = [...METRIC_IDS, ...harnessMetrics([cell])];
   const details = [
     cell.owner === null ? '' : `owner: ${cell.owner}`,
@@ -69,44 +62,47 @@ function caseOf(cell: ReportedCell, { environments }: ReportedSweep): Case {
     ...findings.map(({ id }) => `finding ${id.slice(0, 8)}`),
     reasonsOf(cell),
   ];
-  return {
-    kind:
-      kind === 'compared' && isRegression
-        ? 'failure'
-        : status === 'failed'
-          ? 'error'
-          : isSkipped
-            ? 'skipped'
-            : 'passed',
-    classname: cell.cell.model,
-    name: cell.name,
-    seconds: cell.runs.reduce((sum, { wallS }) => sum + (wallS ?? 0), 0),
-    about: {
-      cell: cell.cell.key,
-      gpu: environmentOf(cell, environments)?.gpuName ?? null,
-      owner: cell.owner,
-      finding: findings.map(({ id }) => id.slice(0, 8)).join(' ') || null,
-      new: findings.length === 0 ? null : String(findings.some(({ state }) => state === 'new')),
-      ...Object.fromEntries(metrics.map((metric) => [metric, valueOf(cell, metric)])),
-    },
-    message: messageOf(cell),
-    text: `${[cell.name, ...details.filter((line) => line !== '')].join('\n')}\n`,
+  const seconds = cell.runs.reduce((sum, { wallS }) => sum + (wallS ?? 0), 0);
+  const about = {
+    cell: cell.cell.key,
+    gpu: environmentOf(cell, environments)?.gpuName ?? null,
+    owner: cell.owner,
+    finding: findings.map(({ id }) => id.slice(0, 8)).join(' ') || null,
+    new: findings.length === 0 ? null : String(findings.some(({ state }) => state === 'new')),
+    ...Object.fromEntries(metrics.map((metric) => [metric, valueOf(cell, metric)])),
   };
+  return testCase(
+    judgedBy === 'compared' && isRegression ? 'failure' : resultKind,
+    { classname: cell.cell.model, name: cell.name, seconds },
+    about,
+    messageOf(cell),
+    `${[cell.name, ...details.filter((line) => line !== '')].join('\n')}\n`,
+  );
 }
 
-function caseLines({ about, classname, kind, message, name, seconds, text }: Case): string[] {
+function testCase(
+  kind: Kind,
+  { seconds, ...of }: { readonly classname: string; readonly name: string; readonly seconds: number },
+  about: Attributes,
+  message: string,
+  text: string,
+) {
   const result = {
     passed: () => element('system-out', {}, `${message}\n`),
     failure: () => element('failure', { type: 'slower', message }, text),
     error: () => element('error', { type: 'noResult', message }, text),
     skipped: () => element('skipped', { message }),
   }[kind]();
-  return element('testcase', { classname, name, time: seconds.toFixed(3) }, [...properties(about), ...result]);
+  const lines = element('testcase', { ...of, time: seconds.toFixed(3) }, [...properties(about), ...result]);
+  return { kind, seconds, lines };
 }
 
 type Attributes = Readonly<Record<string, string | number | null>>;
 
-/** Lines, without attributes that are null. @param content a text, or lines of elements; an element alone for none */
+/**
+ * Lines of an element; omits attributes that are null.
+ * @param content a text, or lines of elements; without either, the element is empty
+ */
 function element(name: string, attributes: Attributes, content: string | readonly string[] = []): string[] {
   const stated = Object.entries(attributes).flatMap(([attribute, value]) =>
     value === null ? [] : [` ${attribute}="${xml(String(value))}"`],
@@ -133,12 +129,12 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '\t': '&#9;',
 };
 
-/** Safe between tags and in attributes; characters that XML 1.0 cannot hold become U+FFFD. */
+/** Escapes text for tags and attributes. Characters that XML 1.0 cannot hold become U+FFFD. */
 function xml(text: string): string {
   return (
     text
       .toWellFormed()
-      // oxlint-disable-next-line no-control-regex -- they are what XML forbids
+      // oxlint-disable-next-line no-control-regex -- XML forbids these characters
       .replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ufffe\uffff]/g, '\ufffd')
       .replace(/[&<>"'\n\t]/g, (character) => ENTITIES[character] ?? character)
   );

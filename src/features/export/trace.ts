@@ -17,7 +17,6 @@ import { namedRun, storedRun } from '../../selection/by-name.ts';
 import { profiledRun } from '../../selection/profiled-engine.ts';
 import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { prunedFrom } from '../../store/prune.ts';
 import { layerRunsOfEngine } from '../../store/runs/layer-runs.ts';
 import { type ShownRun, runSamples } from '../../store/runs/show-run.ts';
 import { cellLabel } from '../../records/cell-label.ts';
@@ -61,11 +60,11 @@ export async function exportRun(name: string, options: ExportOptions, io: Io): P
 
 type Facts = Readonly<Record<string, string | number>>;
 
-/** Slices in order, which do not overlap; times in milliseconds from the start of the trace. */
+/** Slices in order that do not overlap. Times are in milliseconds from the start of the trace. */
 interface Track {
   readonly name: string;
   readonly count: number;
-  /** Large runs are never held as objects. */
+  /** A generator, because a large run must not be held as objects. */
   readonly slices: () => Iterable<{
     readonly name: string;
     readonly startMs: number;
@@ -82,8 +81,8 @@ export interface Trace {
 const CHUNK_CHARACTERS = 1 << 16;
 
 /**
- * Chrome's Trace Event Format (JSON object form): complete events (`X`) and metadata (`M`), times in microseconds.
- * Streamed, as a run may have millions of events.
+ * Chrome's Trace Event Format (JSON object form): complete events (`X`) and metadata (`M`), with times in microseconds.
+ * Streamed, because a run may have millions of events.
  */
 export function* chromeTrace(trace: Trace): Generator<string> {
   let text = `{"displayTimeUnit":"ms","otherData":${jsonLine(trace.facts)},"traceEvents":[`;
@@ -116,13 +115,13 @@ function* events({ groups }: Trace): Generator<object> {
   }
 }
 
-/** To the nanosecond: the rest is conversion noise. */
+/** Rounds to nanoseconds; the rest is conversion noise. */
 function microseconds(ms: number): number {
   return Number((ms * 1000).toFixed(3));
 }
 
 /**
- * The queries of a run, and the layers of its engine from it or from another run.
+ * The queries of a run, and the layers of its engine from this run or another one.
  * @throws UsageError when neither is known
  */
 function runTrace(db: StoreDatabase, runId: RunId) {
@@ -131,13 +130,16 @@ function runTrace(db: StoreDatabase, runId: RunId) {
   const cell = run.cellKey === null ? undefined : findCells(db, [run.cellKey]).get(run.cellKey);
   const label = cell === undefined ? `${role} run` : cellLabel(cell);
   const times = runSamples(db, runId);
-  const { hasStamps, tracks } = times === null ? { hasStamps: true, tracks: [] } : queryTracks(times);
+  const tracks = times === null ? [] : queryTracks(times);
   const engine = timedLayers(db, run);
   const layers = engine === null ? [] : layerSlices(engine.layers);
   const [short, other] = [runId, engine?.runId].map((id) => id?.slice(0, 8));
-  if (tracks.length === 0 && layers.length === 0) throw nothingToTrace(db, run);
-  const laid = 'laid one after the other: this trtexec wrote no start times, so gaps are unknown';
-  const queries = { name: `queries of ${label} (${provenance})${hasStamps ? '' : `, ${laid}`}`, tracks };
+  if (tracks.length === 0 && layers.length === 0) {
+    throw new UsageError(
+      `run ${short} (${role}) has neither start times of single queries (exportTimes in the matrix) nor times of layers (bench run --profile)`,
+    );
+  }
+  const queries = { name: `queries of ${label} (${provenance})`, tracks };
   const means = `layers: means of ${engine?.iterations ?? 0} profiled queries of run ${other} (${engine?.provenance}), no timeline`;
   const track = { name: 'mean time of each layer', count: layers.length, slices: () => layers };
   const ofOther = short === other ? [] : [`the layers are those that run ${other} saw in the same engine`];
@@ -152,9 +154,8 @@ function runTrace(db: StoreDatabase, runId: RunId) {
     },
     slices: tracks.reduce((sum, { count }) => sum + count, layers.length),
     notes: [
-      ...(hasStamps ? [] : [`queries are ${laid}`]),
       ...(layers.length === 0 ? [] : [...ofOther, ...(engine?.notes ?? [])]),
-      ...(tracks.length === 0 ? ['the run has no times of single queries: only its layers'] : []),
+      ...(tracks.length === 0 ? ['the run has no start times of single queries: only its layers'] : []),
     ],
   };
 }
@@ -170,16 +171,7 @@ function timedLayers(db: StoreDatabase, run: ShownRun): ProfiledEngine | null {
   return other === undefined ? null : profiledRun(db, other.runId, run.runId);
 }
 
-function nothingToTrace(db: StoreDatabase, run: ShownRun): UsageError {
-  const pruned = prunedFrom(db, run.runId);
-  const why =
-    pruned !== null && (pruned.samples || pruned.layers)
-      ? `no longer has times of queries or layers: \`bench db prune\` deleted them on ${pruned.prunedAt.slice(0, 10)}`
-      : `(${run.role}) has neither times of single queries (exportTimes in the matrix) nor of layers (bench run --profile)`;
-  return new UsageError(`run ${printable(run.runId.slice(0, 8))} ${why}`);
-}
-
-/** Mean layer times in engine order: where time goes, not when. */
+/** Mean layer times in the order of the engine. They show how long each layer takes, not when it runs. */
 function layerSlices(layers: readonly JoinedLayer[]) {
   let at = 0;
   return layers
@@ -196,7 +188,7 @@ function layerSlices(layers: readonly JoinedLayer[]) {
     });
 }
 
-/** The length by the difference of stamps, or by a duration, which is more exact. */
+/** The length comes from a duration, which is more exact, or else from the difference of stamps. */
 const KINDS: readonly (readonly [
   name: string,
   start: QueryTimeColumn,
@@ -210,13 +202,11 @@ const KINDS: readonly (readonly [
 ];
 
 /**
- * Each part of a query on a track of its own; overlapping queries (several streams) get further tracks. Where the export
- * has no stamps, queries are laid end to end, without gaps.
+ * Each part of a query has its own track. Overlapping queries (several streams) get more tracks. Empty if the export
+ * has no stamps.
  */
-export function queryTracks(times: QueryTimes): { readonly tracks: readonly Track[]; readonly hasStamps: boolean } {
-  const hasStamps = times.columns.startComputeMs !== undefined;
-  const columns = hasStamps ? times.columns : laidColumns(times);
-  const tracks = KINDS.flatMap(([name, start, end, duration]) => {
+export function queryTracks({ columns }: QueryTimes): Track[] {
+  return KINDS.flatMap(([name, start, end, duration]) => {
     const [startMs, stampMs] = [columns[start], columns[end]];
     const lengthMs = duration === null ? undefined : columns[duration];
     if (startMs === undefined || (stampMs === undefined && lengthMs === undefined)) return [];
@@ -225,21 +215,6 @@ export function queryTracks(times: QueryTimes): { readonly tracks: readonly Trac
     );
     return endMs.some((to, query) => to > (startMs[query] ?? 0)) ? tracksOf(name, startMs, endMs) : [];
   });
-  return { tracks, hasStamps };
-}
-
-/** With start times as if each part of each query began where the one before it ended. */
-function laidColumns({ columns, count }: QueryTimes): QueryTimes['columns'] {
-  const parts = KINDS.flatMap(([, start, , duration]) =>
-    duration === null ? [] : [{ start, lengthMs: columns[duration], startMs: new Float64Array(count) }],
-  );
-  for (let query = 0, at = 0; query < count; query += 1) {
-    for (const { lengthMs, startMs } of parts) {
-      startMs[query] = at;
-      at += lengthMs?.[query] ?? 0;
-    }
-  }
-  return { ...columns, ...Object.fromEntries(parts.map(({ start, startMs }) => [start, startMs])) };
 }
 
 function tracksOf(name: string, startMs: Float64Array, endMs: Float64Array): Track[] {
@@ -249,7 +224,7 @@ function tracksOf(name: string, startMs: Float64Array, endMs: Float64Array): Tra
     const from = startMs[query] ?? 0;
     const track = tracks.find((queries) => (endMs[queries.at(-1) ?? query] ?? 0) <= from + roundingMs(from));
     const last = track?.at(-1);
-    // Stamps are rounded, durations are not: their disagreement is no overlap.
+    // Stamps are rounded and durations are not, so a small disagreement is not an overlap.
     if (last !== undefined) endMs[last] = Math.min(endMs[last] ?? from, from);
     if (track === undefined) tracks.push([query]);
     else track.push(query);
@@ -267,7 +242,7 @@ function tracksOf(name: string, startMs: Float64Array, endMs: Float64Array): Tra
 
 const STAMP_DIGITS = 6;
 
-/** trtexec prints six significant digits: two stamps may each be half a step off. */
+/** Largest rounding error of the difference of two stamps, in ms: trtexec prints six significant digits. */
 export function roundingMs(stampMs: number): number {
   return 2 * 10 ** (Math.floor(Math.log10(Math.max(stampMs, 1))) + 1 - STAMP_DIGITS);
 }

@@ -20,7 +20,7 @@ const WORDS = join('reference', 'words.md');
 export function writeHelp(topic: string | undefined, program: CommandUnknownOpts, io: Io): ExitCode {
   const { look } = io;
   const number = numberNamed(topic ?? '');
-  // `buildS` is a metric, `builds` is several of a build.
+  // `buildS` is a metric, while `builds` is the plural of a build.
   const isNumber = number !== undefined && [number, metricText(number).word].includes(topic ?? '');
   const found = isNumber || topic === undefined ? null : inDocuments(topic, look);
   if (topic === undefined) printLines(io, overviewPage(program, look));
@@ -37,13 +37,13 @@ export function writeHelp(topic: string | undefined, program: CommandUnknownOpts
   return EXIT_CODES.fine;
 }
 
-/** What a word that is also a command means; nothing for other commands. */
+/** The meaning of a command name as a word of the glossary; empty for other commands. */
 export function wordLines(topic: string, look: Look): string[] {
   const found = wordRow(topic, look);
   return found === null ? [] : ['', 'As a term:', '', ...found];
 }
 
-/** The files of `docs/`, that of the words first. */
+/** The files of `docs/`; the glossary comes first. */
 function documents() {
   const folder = join(packageFolder(), 'docs');
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => /[a-z]\.md$/.test(file));
@@ -70,7 +70,7 @@ function inDocuments(topic: string, look: Look): string[] | null {
   return null;
 }
 
-/** By a word, in the singular or plural; case and hyphens do not matter. */
+/** The row of a word, in the singular or plural; ignores case and hyphens. */
 function wordRow(topic: string, look: Look): string[] | null {
   const wanted = plain(topic);
   if (wanted === '') return null;
@@ -83,7 +83,7 @@ function wordRow(topic: string, look: Look): string[] | null {
   return null;
 }
 
-/** Those in bold at the beginning of an entry. */
+/** The words in bold at the beginning of an entry. */
 function wordsOf(line: string): string[] {
   return /^- \*\*(.+?)\*\*: /.exec(line)?.[1]?.split(', ') ?? [];
 }
@@ -99,7 +99,7 @@ function formsOf(word: string): string[] {
   return [word, `${word}s`, word.replace(/y$/, 'ies'), word.replace(/([sx])$/, '$1es')];
 }
 
-/** By its word, by its id, by trtexec's name, or by an unambiguous prefix; case-insensitive. */
+/** A metric by its word, its ID, trtexec's name, or an unambiguous prefix; ignores case. */
 function numberNamed(topic: string): ExplainedNumber | undefined {
   const word = topic.toLowerCase();
   const begun = EXPLAINED_NUMBERS.filter((id) =>
@@ -126,7 +126,7 @@ function metricsPage(look: Look): string[] {
   return [...definitions(rows, look), '', ...paragraph(where, look), 'Details of one: bench help gpu'];
 }
 
-/** `: GPU compute time, ms`; `, ms` where the word says it all. */
+/** `: GPU compute time, ms`, or `, ms` if the word already says it. */
 function meaning(id: ExplainedNumber): string {
   const { label, unit, word } = metricText(id);
   return word.replaceAll('-', ' ') === label ? `, ${unit}` : `: ${label}, ${unit}`;
@@ -159,7 +159,7 @@ function overviewPage(program: CommandUnknownOpts, look: Look): string[] {
   ];
 }
 
-/** Names with their texts next to them; below them where the terminal is narrow. */
+/** Names with their texts to the right, or below on a narrow terminal. */
 function definitions(rows: readonly (readonly [string, string])[], look: Look, indent = ''): string[] {
   const width = Math.max(...rows.map(([name]) => textWidth(name))) + 2;
   const room = Math.min(look.columns, WIDEST) - width - indent.length;

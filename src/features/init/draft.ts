@@ -2,8 +2,7 @@ import { posix } from 'node:path';
 
 import { CELL_FIELDS } from '../../matrix/matrix.ts';
 import { AXIS_NAMES } from '../../matrix/schema/schema.ts';
-import { type Precision, PRECISIONS } from '../../records/cell.ts';
-import { isOneOf } from '../../text/unknown-values.ts';
+import type { Precision } from '../../records/cell.ts';
 import { isAtLeast, type TensorrtVersion } from '../../text/version.ts';
 import { opCountsText, type OnnxDimension, type OnnxFacts, type OnnxTensorInfo } from '../../tools/onnx/facts.ts';
 import { isFlagIn } from '../../trtexec/flags/flag-table.ts';
@@ -23,105 +22,56 @@ export interface FoundModel {
 export interface DraftModel extends Model {
   /** Run shapes by input; null for a model without open dimensions. */
   readonly shapes: Readonly<Record<string, readonly (number | string)[]>> | null;
-  /** What would work here too. */
-  readonly others: readonly DraftPrecision[];
   readonly remarks: readonly string[];
   /** False where graph capture would fail. */
   readonly cudaGraph: boolean;
 }
 
 export interface Possibilities {
-  /** Null when unknown: then only what every version supports is proposed. */
+  /** Null when unknown; the draft then contains only what every version supports. */
   readonly version: TensorrtVersion | null;
   readonly hasModelopt: boolean;
 }
 
-/** `vit.onnx`, `vit_fp16.onnx` and `vit-fp8.onnx` of one folder, with equal inputs, are one model. */
+/** Drafts a model for each file, under a name that is not taken. */
 export function draftModels(found: readonly FoundModel[], possibilities: Possibilities) {
-  const named = found.map((model) => {
-    const whole = posix.basename(model.path).replace(/\.onnx$/i, '');
-    const [, stem = '', word = ''] = /^(.+)[_.-]([a-z]+\d+)$/i.exec(whole) ?? [];
-    const precision = isOneOf(PRECISIONS, word.toLowerCase()) ? word.toLowerCase() : null;
-    return { model, folder: posix.dirname(model.path), whole, stem: precision === null ? whole : stem, precision };
-  });
-  const groups = Map.groupBy(named, ({ folder, model, stem }) => {
-    // Without types, as conversions change them.
-    return JSON.stringify([folder, stem, model.facts.inputs.map(({ name, shape }) => [name, shape])]);
-  });
   const models: DraftModel[] = [];
   const skipped: SkippedFile[] = [];
-  for (const files of groups.values()) {
-    const base = files.find(({ precision }) => precision === null) ?? (files.length === 1 ? files[0] : undefined);
-    const first = base ?? files[0];
-    if (first === undefined) continue;
-    const variants = new Map<Precision, string>();
-    for (const { model, precision } of files.filter((file) => file !== base)) {
-      if (isOneOf(PRECISIONS, precision) && !variants.has(precision)) variants.set(precision, model.path);
-      else skipped.push({ path: model.path, problem: 'another file has the same precision' });
-    }
-    const drafted = draftModel(base?.model ?? null, first.model, [...variants], possibilities);
-    const wanted = (base === undefined ? first.stem : base.whole).trim() || 'model';
-    if (typeof drafted === 'string') skipped.push({ path: first.model.path, problem: drafted });
+  for (const { facts, path } of found) {
+    const drafted = draftModel(facts, possibilities);
+    if (typeof drafted === 'string') skipped.push({ path, problem: drafted });
     else {
-      const inFolder = /\w/.test(first.folder) ? [`${posix.basename(first.folder).trim()}_${wanted}`] : [];
-      models.push({
-        ...drafted,
-        name: firstFree(
-          [wanted, ...inFolder],
-          models.map(({ name }) => name),
-        ),
-      });
+      const wanted =
+        posix
+          .basename(path)
+          .replace(/\.onnx$/i, '')
+          .trim() || 'model';
+      const taken = models.map(({ name }) => name);
+      models.push({ name: firstFree(wanted, taken), onnx: path, ...drafted });
     }
   }
   return { models, skipped };
 }
 
-/** The first name that is not taken, else the first with a number. */
-function firstFree([first, ...others]: readonly [string, ...string[]], taken: readonly string[]): string {
-  let name = [first, ...others].find((each) => !taken.includes(each)) ?? first;
-  for (let number = 2; taken.includes(name); number += 1) name = `${first}_${number}`;
+/** The name itself, or with a number if it is taken. */
+function firstFree(wanted: string, taken: readonly string[]): string {
+  let name = wanted;
+  for (let number = 2; taken.includes(name); number += 1) name = `${wanted}_${number}`;
   return name;
 }
 
-/** @param variants files by precision. @returns why no matrix can use the model */
-function draftModel(
-  base: FoundModel | null,
-  { facts }: FoundModel,
-  variants: readonly (readonly [Precision, string])[],
-  possibilities: Possibilities,
-): Omit<DraftModel, 'name'> | string {
+/** @returns the draft, or the reason why no matrix can use the model */
+function draftModel(facts: OnnxFacts, possibilities: Possibilities): Omit<DraftModel, 'name' | 'onnx'> | string {
   const shapes = draftShapes(facts.inputs);
   if (typeof shapes === 'string') return shapes;
-  const { version } = possibilities;
-  const files = variants
-    .filter(([precision]) => canRun(precision, version))
-    .map(([precision, source]): DraftPrecision => ({ precision, source, why: 'by its name' }));
-  const own = base === null ? null : ownPrecision(base.facts);
-  if (base !== null && own === null && files.length === 0) {
-    return 'it is quantized to a type that no precision of a matrix represents';
-  }
-  const proposed = own === null || !canRun(own, version) ? [] : proposals(own, possibilities);
-  const made = proposed.filter(({ precision }) => !files.some((file) => file.precision === precision));
-  const [chosen, others] = [true, false].map((wanted) =>
-    made.filter(({ precision }) => (precision === own || precision === 'fp16') === wanted),
-  );
-  const precisions = [...(chosen ?? []), ...files];
-  if (precisions.length === 0) {
-    const needed = [...(own === null ? [] : [own]), ...variants.map(([precision]) => precision)];
-    return `this version of TensorRT cannot run ${needed.join(', ')}`;
-  }
+  const own = ownPrecision(facts);
+  if (own === null) return 'it is quantized to a type that no precision of a matrix represents';
+  if (!canRun(own, possibilities.version)) return `this version of TensorRT cannot run ${own}`;
   const cudaGraph = facts.controlFlowOps.length === 0;
-  return {
-    onnx: base?.path ?? null,
-    ...shapes,
-    precisions,
-    others: others ?? [],
-    remarks: remarksOn(facts),
-    cudaGraph,
-  };
+  return { ...shapes, precisions: proposals(own, possibilities), remarks: remarksOn(facts), cudaGraph };
 }
 
-/** A model's own precision; null where trtexec supports none such. */
+/** The precision of a model; null if trtexec does not support it. */
 function ownPrecision(facts: OnnxFacts): Precision | null {
   const [quantized] = facts.quantizedTypes;
   if (facts.quantizeNodes + facts.dequantizeNodes > 0 && quantized !== undefined) {
@@ -142,21 +92,18 @@ function canRun(precision: Precision, version: TensorrtVersion | null): boolean 
   return version.major >= 11 || isFlagIn(`--${precision}`, version);
 }
 
-/** Of a base model, the model itself first. */
+/** Proposed precisions of a model, its own first. */
 function proposals(own: Precision, { version, hasModelopt }: Possibilities): DraftPrecision[] {
   const self: DraftPrecision = { precision: own, source: 'onnx', why: 'the model as it is' };
   if (own !== 'fp32') return [self];
   const hasFlags = version !== null && !isAtLeast(version, '11.0');
-  const byFlag = { source: 'flag', why: (name: string) => `by trtexec's --${name}, which TensorRT 11 no longer has` };
-  const cast = { source: 'autocast', why: () => "made by ModelOpt's AutoCast" };
-  const quantized = { source: 'modelopt', why: () => "made by ModelOpt's quantization, on random data: speed only" };
-  const made = (['fp16', 'bf16', 'int8', 'fp8', 'int4'] as const).flatMap((precision): DraftPrecision[] => {
-    const isFloat = precision === 'fp16' || precision === 'bf16';
-    const by = !isFloat ? quantized : hasFlags ? byFlag : cast;
-    if (!canRun(precision, version) || (by !== byFlag && !hasModelopt)) return [];
-    return [{ precision, source: by.source, why: by.why(precision) }];
-  });
-  return [self, ...made];
+  const byFlag = {
+    precision: 'fp16',
+    source: 'flag',
+    why: "by trtexec's --fp16, which TensorRT 11 no longer has",
+  } as const;
+  const cast = { precision: 'fp16', source: 'autocast', why: "made by ModelOpt's AutoCast" } as const;
+  return [self, ...(hasFlags ? [byFlag] : hasModelopt ? [cast] : [])];
 }
 
 function remarksOn({ controlFlowOps, customOps, dataDependentOps, externalFiles, inputs }: OnnxFacts): string[] {
@@ -213,10 +160,16 @@ export function guessSize(name: string | null, place: number): SizeGuess {
   return around(sum('opt'), sum('min'), sum('max'), 'the sum of the dimensions in its name');
 }
 
-/** Names that mean something else where an axis or a filter is; a dimension `batch` is the field of that name. */
+/**
+ * Names with another meaning as an axis or in a filter. A dimension `batch` is allowed, because it is the field of that
+ * name.
+ */
 const TAKEN = new Set<string>([...AXIS_NAMES, ...CELL_FIELDS, 'model'].filter((name) => name !== 'batch'));
 
-/** Shapes for inputs with open dimensions, with sizes: one axis per name, and per dimension without one; or why there are none. */
+/**
+ * Shapes for inputs with open dimensions: one axis per name, and one per unnamed dimension. Returns a text if they
+ * cannot be given.
+ */
 export function draftShapes(inputs: readonly OnnxTensorInfo[]): Pick<DraftModel, 'shapes' | 'dimensions'> | string {
   const open: { readonly input: string; readonly shape: readonly OnnxDimension[] }[] = [];
   for (const { elementType, name, shape } of inputs) {
@@ -233,7 +186,7 @@ export function draftShapes(inputs: readonly OnnxTensorInfo[]): Pick<DraftModel,
   }
   if (open.length === 0) return { shapes: null, dimensions: [] };
   const first = new Set(open.flatMap(({ shape: [size] }) => (typeof size === 'string' ? [size] : [])));
-  // An unnamed first dimension is the one that other inputs name, if they agree.
+  // An unnamed first dimension takes the name that other inputs give theirs, if they agree.
   const [leading = null] = first.size === 1 ? first : [];
   const axes = new Map<string, Dimension>();
   const axisOf = (input: string, dimension: string | null, place: number): string => {
@@ -244,10 +197,8 @@ export function draftShapes(inputs: readonly OnnxTensorInfo[]): Pick<DraftModel,
     const word = (stated ?? (place === 0 ? 'batch' : `${input}_dim${place}`)).replaceAll(/\W+/g, '_');
     const plain = /[A-Za-z]/.test(word) ? word.replace(/^(?=\d)/, '_') : `dim${axes.size}`;
     const base = TAKEN.has(plain) ? `${plain}_dim` : plain;
-    const name = firstFree(
-      [base],
-      [...axes.values()].map((axis) => axis.name),
-    );
+    const taken = [...axes.values()].map((axis) => axis.name);
+    const name = firstFree(base, taken);
     axes.set(origin, { name, ...guessSize(stated, place) });
     return name;
   };

@@ -40,7 +40,7 @@ export async function lookAround(stated: string | undefined, io: Io) {
     possibilities: { version, hasModelopt: modelopt !== null },
     trtexec:
       trtexec.kind === 'missing' ? null : { path: trtexec.path, version: version && formatTensorrtVersion(version) },
-    // Absolute, when named by a flag: it would not be found by itself.
+    // Absolute if stated by an option, because a search would not find it.
     statedTrtexec: stated === undefined || trtexec.kind === 'missing' ? null : resolve(cwd, stated),
     gpus: names,
     found: [
@@ -57,36 +57,27 @@ export async function lookAround(stated: string | undefined, io: Io) {
   };
 }
 
-/** More models than this in a folder are a collection, not a matrix. */
-const MAX_FOUND = 24;
-
 /**
- * Reads the ONNX files of the places given.
- * @param matrixFolder paths are written relative to it, so that both can move together
+ * Reads the ONNX files of the given places.
+ * @param matrixFolder paths are relative to it, so that both can move together
  * @throws UsageError when there is none
  */
 export async function findModels(places: readonly string[], matrixFolder: string, io: Io) {
-  const folders = places.length === 0 ? ['.'] : places;
-  const named: string[] = [];
-  const found: string[] = [];
-  for (const place of folders) {
+  const files = (places.length === 0 ? ['.'] : places).flatMap((place) => {
     const path = resolve(io.cwd, place);
     try {
-      if (statSync(path).isDirectory()) found.push(...onnxFilesIn(path));
-      else named.push(path);
+      return statSync(path).isDirectory() ? onnxFilesIn(path) : [path];
     } catch (error) {
       throw new UsageError(`${printable(place)}: ${readingProblem(error)}`, { cause: error });
     }
-  }
-  const others = new Set(found.filter((path) => !named.includes(path)));
-  const chosen = [...new Set(named), ...[...others].slice(0, Math.max(0, MAX_FOUND - named.length))];
-  if (chosen.length === 0) {
+  });
+  if (files.length === 0) {
     const where = places.length === 0 ? 'this folder or below it' : places.map((place) => printable(place)).join(', ');
     throw new UsageError(`no ONNX file in ${where}: name one, bench init MODEL.onnx`);
   }
   const models: FoundModel[] = [];
   const skipped: SkippedFile[] = [];
-  for (const file of chosen) {
+  for (const file of new Set(files)) {
     const path = relative(matrixFolder, file).split(sep).join('/');
     try {
       models.push({ path, facts: await readOnnxFacts(file) });
@@ -95,16 +86,14 @@ export async function findModels(places: readonly string[], matrixFolder: string
     }
     io.signal.throwIfAborted();
   }
-  const left = new Set([...named, ...others]).size - chosen.length;
-  const note = left === 0 ? null : `${left} more ONNX files are left out: name those that matter`;
-  return { models, skipped, note };
+  return { models, skipped };
 }
 
-/** Folders of other programs, and those of bench's own output. */
+/** Folders of other programs and folders of bench's own output. */
 const NOT_LOOKED_INTO = new Set(['node_modules', 'site-packages', 'variants', 'artefacts', '__pycache__']);
 const MAX_DEPTH = 6;
 
-/** ONNX files in a folder, then those below it. Links to folders are not followed, nor what cannot be read. */
+/** ONNX files in a folder, then in its subfolders. Skips links to folders and unreadable folders. */
 function onnxFilesIn(folder: string, depth = 1): string[] {
   const sorted = entriesOf(folder).toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const files = sorted.filter((entry) => !entry.isDirectory() && /\.onnx$/i.test(entry.name));

@@ -26,18 +26,14 @@ export async function init(places: readonly string[], options: InitOptions, io: 
     throw new UsageError(`--output ${printable(options.output)}: bench writes the schema under this name`);
   }
   const [read, here] = await Promise.all([findModels(places, dirname(path), io), lookAround(options.trtexec, io)]);
-  if (read.note !== null) io.err(`${read.note}\n`);
   const { models, skipped: unfit } = draftModels(read.models, here.possibilities);
   const skipped = [...read.skipped, ...unfit];
-  const [first] = skipped;
   if (models.length === 0) {
-    const more = skipped.length > 1 ? `, and ${skipped.length - 1} more` : '';
-    throw new UsageError(
-      `no model that a matrix can use: ${printable(first?.path ?? '')}: ${first?.problem ?? ''}${more}`,
-    );
+    const problems = skipped.map(({ path: file, problem }) => `${printable(file)}: ${problem}`);
+    throw new UsageError(`no model that a matrix can use: ${problems.join('; ')}`);
   }
   const { statedTrtexec } = here;
-  // A comment marks every guess.
+  // Every guessed value has a comment that says so.
   const draft = [
     `# yaml-language-server: $schema=./${SCHEMA_NAME}`,
     '# Written by `bench init`. Comments mark guesses: correct them. All keys: bench help matrix',
@@ -84,7 +80,7 @@ function write(path: string, text: string, { force, output }: InitOptions): void
   }
 }
 
-/** False when one exists: it may be of another version, and is left unchanged. */
+/** False when a schema file exists. It may be of another version and stays unchanged. */
 function writeSchema(folder: string): boolean {
   const path = join(folder, SCHEMA_NAME);
   if (existsSync(path)) return false;
@@ -92,10 +88,10 @@ function writeSchema(folder: string): boolean {
   return true;
 }
 
-/** What bench makes next to the store, and reports by the names that they have in the documents: patterns for git. */
+/** Patterns for git: files that bench makes next to the store, and reports under the names used in the documents. */
 const MADE = ['artefacts/', 'engines/', 'variants/', 'bench.sqlite*', 'report.html', 'report.md', 'report.xml'];
 
-/** False where there is a `.gitignore`, and for a store elsewhere, which has a folder of its own. */
+/** False if there is a `.gitignore`, or if the store is in another folder. */
 function writeIgnore(io: Io): boolean {
   const path = join(io.cwd, '.gitignore');
   if (dirname(storePath(undefined, io)) !== io.cwd || existsSync(path)) return false;
@@ -152,27 +148,22 @@ gate: # what \`bench check\` reports
 `;
 
 function modelLines(model: DraftModel): string[] {
-  const { cudaGraph, dimensions, name, onnx, others, precisions, remarks, shapes } = model;
+  const { cudaGraph, dimensions, name, onnx, precisions, remarks, shapes } = model;
   const limits = (['min', 'opt', 'max'] as const).map((limit) => {
     const sizes = dimensions.map((dimension) => `${yamlText(dimension.name)}: ${dimension[limit]}`);
     return `      ${limit}: { ${sizes.join(', ')} }`;
   });
-  const also = others.map(({ precision, source, why }) => `${precision}: ${source} (${why})`).join('; ');
   return [
     `  ${yamlText(name)}:`,
     ...remarks.map((line) => comment(line, '    ')),
-    ...(onnx === null ? [] : [`    onnx: ${yamlText(onnx)}`]),
+    `    onnx: ${yamlText(onnx)}`,
     shapes === null ? '    shapes: static' : '    shapes: # axes lists the values of named dimensions',
     ...Object.entries(shapes ?? {}).map(([input, shape]) => {
       const sizes = shape.map((size) => (typeof size === 'number' ? size : yamlText(size)));
       return `      ${yamlText(input)}: [${sizes.join(', ')}]`;
     }),
     '    precisions:',
-    ...precisions.map(({ precision, source, why }) => {
-      const isWord = ['onnx', 'flag', 'autocast', 'modelopt'].includes(source);
-      return `      ${precision}: ${isWord ? source : `{ onnx: ${yamlText(source)} }`} # ${why}`;
-    }),
-    ...(also === '' ? [] : [comment(`would work here too: ${also}`, '      ')]),
+    ...precisions.map(({ precision, source, why }) => `      ${precision}: ${source} # ${why}`),
     '    axes:',
     `      precision: [${precisions.map(({ precision }) => precision).join(', ')}]`,
     ...(cudaGraph ? [] : ['      cudaGraph: off']),

@@ -17,11 +17,11 @@ export const initOutput = output('bench init --json', {
   models: z.array(
     z.strictObject({
       name: z.string(),
-      onnx: z.string().nullable().describe('The base model, from the folder of the matrix'),
+      onnx: z.string().describe('Relative to the folder of the matrix'),
       precisions: z.array(
         z.strictObject({
           precision: z.enum(PRECISIONS),
-          source: z.string().describe('onnx, flag, autocast, modelopt, or a file that has it'),
+          source: z.string().describe('onnx, flag or autocast'),
           why: z.string(),
         }),
       ),

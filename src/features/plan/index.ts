@@ -1,3 +1,4 @@
+export { matrixOfSweep, placesOf } from './matrix-of-sweep.ts';
 export { plan } from './plan.ts';
 export {
   type PrepareOptions,

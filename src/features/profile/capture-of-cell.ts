@@ -87,13 +87,15 @@ export async function captureOfCell(
   }
   refuseOverwrite(io.cwd, request.output, request.replaces);
   const engine = await captureCell(target, request, dialect, programOf(target, options, io), store, io);
-  const done = await finish(target, request, runs, store, options, io);
-  return { ...base, ...done, dryRun: false, engine };
+  const { measured } = target;
+  const profiled = profiledCell(store.db, target.cell, measured === null ? null : [measured.sweep.sweepId], '');
+  const read = await readCapture(request.output, profiled, options.maxSize, io);
+  return { ...base, ...(await attach(read, runs, store, options.maxSize, io)), dryRun: false, engine };
 }
 
 const NOTHING = { kind: 'measured', evidence: [] } as const;
 
-/** In its newest sweep, newest last. */
+/** Timed runs of the cell in its newest sweep, newest last. */
 function runsOf({ cell, measured }: CaptureTarget, store: OpenStore | null): CellRun[] {
   if (store === null || measured === null) return [];
   return cellRunsOf(store.db, [measured.sweep.sweepId], [cell.key])
@@ -101,7 +103,7 @@ function runsOf({ cell, measured }: CaptureTarget, store: OpenStore | null): Cel
     .toSorted((a, b) => ((a.startedAt ?? '') < (b.startedAt ?? '') ? -1 : 1));
 }
 
-/** The trtexec of a command line that is only shown. */
+/** The trtexec for a command line that is only shown. */
 export function trtexecShown({ measured, prepared }: CaptureTarget, { trtexec }: ProfileOptions): string {
   if (trtexec !== undefined) return trtexec;
   if (prepared !== null) return prepared.program?.shownAs ?? 'trtexec';
@@ -110,75 +112,83 @@ export function trtexecShown({ measured, prepared }: CaptureTarget, { trtexec }:
 
 function programOf({ measured, prepared }: CaptureTarget, { trtexec }: ProfileOptions, io: Io): TrtexecProgram {
   const stored = measured?.stored.program ?? null;
-  const program =
-    prepared?.program ??
-    chooseProgram(
-      stored?.replayFolder !== null && stored?.replayFolder !== undefined && trtexec === undefined
-        ? { replay: stored.replayFolder }
-        : { trtexec: trtexec ?? stored?.trtexec ?? 'trtexec' },
-      { replay: null, trtexec: null },
-      io,
-    ).program;
-  if (program.recordings === null) return program;
+  const isRecorded = trtexec === undefined && typeof stored?.replayFolder === 'string';
+  const chosen = { trtexec: trtexec ?? stored?.trtexec ?? 'trtexec' };
+  const program = prepared?.program ?? (isRecorded ? null : chooseProgram(chosen, NOT_STATED, io).program);
+  if (program !== null && program.recordings === null) return program;
   throw new UsageError(
     'this cell was recorded: a capture needs a real trtexec (--trtexec PATH); --dry-run shows the commands',
   );
 }
 
-type Finished = Pick<ProfileOutput, 'files' | 'kernels' | 'notes' | 'runId'>;
+const NOT_STATED = { replay: null, trtexec: null };
 
-/** Exports, reads and attaches a capture. Failures are remarks: the report exists. */
-async function finish(
-  { cell, measured }: CaptureTarget,
-  request: CaptureRequest,
-  runs: readonly CellRun[],
-  { db, path }: OpenStore,
-  { maxSize }: ProfileOptions,
+type Captured = Pick<ProfileOutput, 'files' | 'kernels' | 'notes'>;
+
+/** @throws CaptureError with the last lines of nsys's output */
+export async function captured(
+  args: readonly string[],
+  output: string,
+  io: Pick<Io, 'cwd' | 'env' | 'signal' | 'spawn'>,
+) {
+  const failure = await runNsys(io, args, `${output}.nsys-rep`);
+  if (failure !== null) throw new CaptureError(`nsys captured nothing: ${failure.exit}`, failure.lastWords);
+}
+
+async function fileOf(path: string) {
+  return { path, bytes: (await stat(path)).size, attached: false };
+}
+
+/** Exports and reads a capture. If it is too large or cannot be read, a note says so: the report itself exists. */
+export async function readCapture(
+  output: string,
+  engine: ProfiledEngine | null,
+  maxSize: number,
   io: Io,
-): Promise<Finished> {
-  const { report, sqlite } = capturedFiles(io.cwd, request.output);
-  const { size } = await stat(report);
-  if (size > maxSize) {
-    const files = [{ path: report, bytes: size, attached: false }];
-    return { files, runId: null, kernels: null, notes: [sizeWarning(report, size, maxSize)] };
-  }
-  const context = { spawn: io.spawn, env: io.env, cwd: io.cwd, signal: io.signal };
-  const failure = await runNsys(context, exportArgs(request.output), sqlite);
+): Promise<Captured> {
+  const { report, sqlite } = capturedFiles(io.cwd, output);
+  const raw = await fileOf(report);
+  if (raw.bytes > maxSize) return { files: [raw], kernels: null, notes: [sizeWarning(report, raw.bytes, maxSize)] };
+  const failure = await runNsys(io, exportArgs(output), sqlite);
   if (failure !== null) {
     throw new CaptureError(`${report} is there, but nsys did not export it: ${failure.exit}`, failure.lastWords);
   }
-  const engine = profiledCell(db, cell, measured === null ? null : [measured.sweep.sweepId], '');
-  const { kernels, notes: unread } = kernelsIfAny(sqlite, engine);
-  const run = runs.findLast(({ outcome }) => outcome.kind === 'measured') ?? null;
-  const attachContext = { db, artefactsFolder: artefactsFolderOf(path), now: io.now };
-  const files: Finished['files'][number][] = [];
-  const notes = [...(engine?.notes ?? []), ...unread];
-  for (const file of [report, sqlite]) {
-    const { size: bytes } = await stat(file);
-    const isSmall = bytes <= maxSize;
-    if (!isSmall) notes.push(sizeWarning(file, bytes, maxSize));
-    const attached = run !== null && isSmall;
-    if (attached) await attachFile(attachContext, run.runId, file, stampedName(file, io));
-    files.push({ path: file, bytes, attached });
-  }
-  return { files, runId: files.some(({ attached }) => attached) ? (run?.runId ?? null) : null, kernels, notes };
-}
-
-/** Those of a new capture; unreadable ones are a remark, as the capture exists. */
-export function kernelsIfAny(sqlite: string, engine: ProfiledEngine | null): Pick<ProfileOutput, 'kernels' | 'notes'> {
+  const files = [raw, await fileOf(sqlite)];
   try {
-    return { kernels: readKernels(sqlite, engine), notes: [] };
+    return { files, kernels: readKernels(sqlite, engine), notes: engine?.notes ?? [] };
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    return { kernels: null, notes: [error.message] };
+    return { files, kernels: null, notes: [error.message] };
   }
+}
+
+/** Attaches the files that are small enough to the newest measured run. */
+async function attach(
+  { files, notes, ...read }: Captured,
+  runs: readonly CellRun[],
+  { db, path }: OpenStore,
+  maxSize: number,
+  io: Io,
+): Promise<Captured & Pick<ProfileOutput, 'runId'>> {
+  const run = runs.findLast(({ outcome }) => outcome.kind === 'measured');
+  const context = { db, artefactsFolder: artefactsFolderOf(path), now: io.now };
+  const large = files.filter(({ bytes }) => bytes > maxSize);
+  if (run === undefined || files.length === large.length) return { ...read, files, notes, runId: null };
+  const small = files.filter((file) => !large.includes(file));
+  for (const file of small) await attachFile(context, run.runId, file.path, stampedName(file.path, io));
+  return {
+    ...read,
+    files: files.map((file) => ({ ...file, attached: small.includes(file) })),
+    notes: [...notes, ...large.map((file) => sizeWarning(file.path, file.bytes, maxSize))],
+    runId: run.runId,
+  };
 }
 
 function sizeWarning(path: string, bytes: number, mostBytes: number): string {
   return `${path} has ${formatBytes(bytes)}, more than --max-size ${formatBytes(mostBytes)}: it is neither read nor attached; fewer --iterations make it smaller`;
 }
 
-/** Captures of one run are distinguished by when they were taken: `vit_profile-20261121T223344Z.nsys-rep`. */
+/** The time of capture distinguishes captures of one run: `vit_profile-20261121T223344Z.nsys-rep`. */
 function stampedName(path: string, io: Io): string {
   const [, base = '', ending = ''] = /([^/]*?)(\.[^./]+)$/.exec(path) ?? [];
   const stamp = io
@@ -188,7 +198,7 @@ function stampedName(path: string, io: Io): string {
   return `${base}-${stamp}${ending}`;
 }
 
-export class CaptureError extends BenchError {
+class CaptureError extends BenchError {
   override readonly name = 'CaptureError';
   readonly exitCode = EXIT_CODES.incomplete;
   private readonly lastWords: readonly string[];
@@ -205,7 +215,7 @@ export class CaptureError extends BenchError {
 
 /**
  * Builds the engine of a cell unless it is cached, and captures only its queries. The build belongs to the sweep that
- * measured the cell; the capture is not a run, so no statistic uses it.
+ * measured the cell. The capture is not a run, so no statistic uses it.
  * @returns the path of the engine
  */
 async function captureCell(
@@ -249,11 +259,7 @@ async function captureCell(
       engine.path,
     );
     const env = { ...worker.program.env, ...overlay(target.run.env) };
-    const place = { spawn: worker.spawn, env, cwd: io.cwd, signal: io.signal };
-    const failure = await runNsys(place, args, `${request.output}.nsys-rep`);
-    if (failure !== null) {
-      throw new CaptureError(`nsys captured nothing: ${failure.exit}`, failure.lastWords);
-    }
+    await captured(args, request.output, { spawn: worker.spawn, env, cwd: io.cwd, signal: io.signal });
     return engine.path;
   } finally {
     progress.end();

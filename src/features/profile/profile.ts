@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
 
 import { type Io, printResult } from '../../cli/io.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
@@ -7,30 +6,21 @@ import { warnIfMigrated } from '../../cli/with-store.ts';
 import { EnvironmentLackingError, UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import { layerFactsOf } from '../../layers/layer-facts.ts';
-import { overlay } from '../../run/start.ts';
 import { profiledCell } from '../../selection/profiled-engine.ts';
 import { type OpenStore, openExistingStore } from '../../store/file/open.ts';
 import type { Look } from '../../terminal/look.ts';
 import { formatBytes } from '../../terminal/numbers.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 import { cellLabel } from '../../records/cell-label.ts';
-import { didYouMean } from '../../text/nearest.ts';
 import { printable } from '../../text/printable.ts';
 import { envText, shellLine } from '../../text/shell-quote.ts';
 import { parseTensorrtVersion } from '../../text/version.ts';
 import { layerNcuArgs } from '../../tools/ncu/ncu-args.ts';
-import { askNsys, capturedFiles, exportArgs, fileName, refuseOverwrite, runNsys } from '../../tools/nsys/nsys-args.ts';
-import { kernelsText } from '../layers/index.ts';
-import { CaptureError, NO_NSYS, captureOfCell, kernelsIfAny, trtexecShown } from './capture-of-cell.ts';
+import { askNsys, exportArgs, fileName, refuseOverwrite } from '../../tools/nsys/nsys-args.ts';
+import { kernelsText, selectLayers } from '../layers/index.ts';
+import { NO_NSYS, captureOfCell, captured, readCapture, trtexecShown } from './capture-of-cell.ts';
 import type { ProfileOptions } from './command.ts';
-import {
-  type CaptureStep,
-  type CaptureTarget,
-  NOT_CAPTURED,
-  type ProfileOutput,
-  captureTarget,
-  engineInCache,
-} from './target.ts';
+import { type CaptureTarget, NOT_CAPTURED, type ProfileOutput, captureTarget, engineInCache } from './target.ts';
 
 export async function profile(words: readonly string[], options: ProfileOptions, io: Io): Promise<ExitCode> {
   refuseMixed(words, options);
@@ -49,7 +39,7 @@ async function capture(words: readonly string[], options: ProfileOptions, io: Io
   }
 }
 
-/** A matrix needs no store for `--dry-run`. */
+/** With a matrix, `--dry-run` needs no store. */
 function storeOf(options: ProfileOptions, io: Io): OpenStore | null {
   const path = storePath(options.db, io);
   if (!existsSync(path) && options.matrix !== undefined) return null;
@@ -80,7 +70,10 @@ function refuseMixed(words: readonly string[], options: ProfileOptions): void {
   }
 }
 
-/** Nsight Compute for one layer. Only printed: replaying kernels takes long, and mostly needs root. */
+/**
+ * The Nsight Compute command for one layer. It is only printed, because replaying kernels takes long and mostly needs
+ * root.
+ */
 async function layerLine(
   name: string | undefined,
   layer: string | true,
@@ -92,7 +85,7 @@ async function layerLine(
   const cached = await engineInCache(target, store);
   const engine = target.build.enginePath ?? cached?.path ?? null;
   const model = fileName(target.cell.model);
-  const chosen = layer === true ? hottest(target, store) : known(target, store, layer);
+  const chosen = chosenLayer(target, store, layer);
   const is11 = (parseTensorrtVersion(target.tensorrt)?.major ?? 0) >= 11;
   const argv = layerNcuArgs(
     chosen,
@@ -117,72 +110,52 @@ async function layerLine(
   };
 }
 
-function layersOf({ cell }: CaptureTarget, store: OpenStore | null) {
+/** The slowest of the layers that the name selects, or of all layers. If no layers are known, the name itself. */
+function chosenLayer({ cell }: CaptureTarget, store: OpenStore | null, name: string | true): string {
   const engine = store === null ? null : profiledCell(store.db, cell, null, '');
-  return engine === null ? [] : layerFactsOf(engine.layers);
-}
-
-function hottest(target: CaptureTarget, store: OpenStore | null): string {
-  const [first] = layersOf(target, store).toSorted((a, b) => b.averageMs - a.averageMs);
-  if (first !== undefined) return first.name;
+  const layers = layerFactsOf(engine?.layers ?? []).toSorted((a, b) => b.averageMs - a.averageMs);
+  if (layers.length === 0 && name !== true) return name;
+  const [first] = name === true ? layers : selectLayers(layers, name, false);
+  const chosen = layers.find((layer) => layer.name === name) ?? first;
+  if (chosen !== undefined) return chosen.name;
   throw new UsageError(
-    `no layers of ${printable(cellLabel(target.cell))} are known: \`bench run --profile\` records them, or name one with --ncu LAYER`,
+    name === true
+      ? `no layers of ${printable(cellLabel(cell))} are known: \`bench run --profile\` records them, or name one with --ncu LAYER`
+      : `no layer ${printable(name)}: \`bench layers\` lists them`,
   );
 }
 
-/** An unknown name is used as it is: the layers may be unknown. */
-function known(target: CaptureTarget, store: OpenStore | null, layer: string): string {
-  const names = layersOf(target, store).map(({ name }) => name);
-  if (names.length === 0 || names.includes(layer)) return layer;
-  const holding = names.filter((name) => name.includes(layer));
-  const [only] = holding;
-  if (only !== undefined && holding.length === 1) return only;
-  throw new UsageError(
-    holding.length > 1
-      ? `${printable(layer)} is in the names of ${holding.length} layers: write a longer part of the name`
-      : `no layer ${printable(layer)}${printable(didYouMean(layer, names))}; \`bench layers\` lists them`,
-  );
-}
-
-/** Captures a window of another harness, or prints the steps. */
+/** Captures a time window of another harness, or prints the steps. */
 async function captureOfCommand(words: readonly string[], options: ProfileOptions, io: Io): Promise<ProfileOutput> {
-  const steps = presetSteps(words, options);
-  const found = await askNsys(io.env);
-  const about = { cell: null, label: null, tensorrt: null, nsysVersion: found?.version ?? null, engine: null };
-  const base = { ...NOT_CAPTURED, ...about, steps, notes: [] };
-  if (options.dryRun === true) return base;
-  if (found === null) throw new EnvironmentLackingError(NO_NSYS);
-  const output = options.output ?? 'trace';
-  refuseOverwrite(io.cwd, output, options.force === true);
-  const { report, sqlite } = capturedFiles(io.cwd, output);
-  for (const { argv, kind, variables } of steps) {
-    const context = { spawn: io.spawn, env: { ...io.env, ...overlay(variables) }, cwd: io.cwd, signal: io.signal };
-    const failure = await runNsys(context, argv.slice(1), kind === 'export' ? sqlite : report);
-    if (failure !== null) {
-      throw new CaptureError(`nsys ${kind} wrote nothing: ${failure.exit}`, failure.lastWords);
-    }
-  }
-  const files = await Promise.all(
-    [report, sqlite].map(async (path) => ({ path, bytes: (await stat(path)).size, attached: false })),
-  );
-  return { ...base, dryRun: false, files, ...kernelsIfAny(sqlite, null) };
-}
-
-/** @throws UsageError without a window: it bounds the capture of a server */
-function presetSteps(command: readonly string[], { window: stated, output = 'trace' }: ProfileOptions): CaptureStep[] {
-  if (command.length === 0) {
+  const { force, maxSize, output = 'trace', window: stated = '' } = options;
+  if (words.length === 0) {
     throw new UsageError('add a command: bench profile --nsys --preset trtllm --window 100-150 -- trtllm-bench ...');
   }
-  const window = stated === undefined ? null : readWindow(stated);
+  const window = readWindow(stated);
+  // The window limits the capture of a server.
   if (window === null) {
-    throw new UsageError(
-      `--window ${stated ?? ''}: write the first and the last iteration to capture, such as 100-150`,
-    );
+    throw new UsageError(`--window ${stated}: write the first and the last iteration to capture, such as 100-150`);
   }
-  return [
-    { kind: 'capture', variables: trtllmVariables(window), argv: ['nsys', ...trtllmArgs(output, command)] },
-    { kind: 'export', variables: {}, argv: ['nsys', ...exportArgs(output)] },
-  ];
+  const [variables, argv] = [trtllmVariables(window), trtllmArgs(output, words)];
+  const found = await askNsys(io.env);
+  const base: ProfileOutput = {
+    ...NOT_CAPTURED,
+    cell: null,
+    label: null,
+    tensorrt: null,
+    nsysVersion: found?.version ?? null,
+    engine: null,
+    steps: [
+      { kind: 'capture', variables, argv: ['nsys', ...argv] },
+      { kind: 'export', variables: {}, argv: ['nsys', ...exportArgs(output)] },
+    ],
+    notes: [],
+  };
+  if (options.dryRun === true) return base;
+  if (found === null) throw new EnvironmentLackingError(NO_NSYS);
+  refuseOverwrite(io.cwd, output, force === true);
+  await captured(argv, output, { ...io, env: { ...io.env, ...variables } });
+  return { ...base, dryRun: false, ...(await readCapture(output, null, maxSize, io)) };
 }
 
 const TOP = 20;
@@ -209,7 +182,7 @@ export function captureText(report: ProfileOutput, look: Look): string[] {
     ...wrapHanging(printable(title), columns, 2).map(style.strong),
     ...shown,
     ...(engine === null ? [] : [`engine: found, ${printable(engine)}`]),
-    // On one line: it is copied.
+    // On one line, so that it can be copied.
     ...steps.flatMap(({ argv, kind, variables }) => [
       '',
       style.accent(kind),
@@ -233,14 +206,14 @@ export function readWindow(text: string): ProfilingWindow | null {
 /** Trace options for a Python harness, from TensorRT-LLM's page on performance analysis. */
 const TRTLLM_TRACE = 'cuda,nvtx,python-gil';
 
-/** Set in the environment of nsys, which passes it on. */
+/** Variables for the environment of nsys, which passes them on. */
 export function trtllmVariables({ from, to }: ProfilingWindow): Record<string, string> {
   return { TLLM_PROFILE_START_STOP: `${from}-${to}` };
 }
 
 /**
- * The command line behind `nsys` for a harness of TensorRT-LLM: only the window is captured, with the garbage collector
- * and the interpreter's lock next to it.
+ * The arguments of `nsys` for a harness of TensorRT-LLM. They limit the capture to the window, and record the garbage
+ * collector and the interpreter lock.
  */
 export function trtllmArgs(output: string, command: readonly string[]): string[] {
   const variables = [

@@ -1,6 +1,6 @@
 import { usualBound } from '../../judge/bound.ts';
-import type { CellNights } from '../../judge/gate/fit-runs.ts';
-import type { NightRun } from '../../judge/value-rule.ts';
+import type { CellSweeps } from '../../judge/gate/fit-runs.ts';
+import type { ValueRun } from '../../judge/value-rule.ts';
 import type { BoundBy } from '../../records/bound.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import {
@@ -17,14 +17,14 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { runSamples } from '../../store/runs/show-run.ts';
 import type { SweepId } from '../../records/scalars.ts';
 
-/** One entry for each sweep of the series. @param environmentIds those of the page, in its order */
+/** One entry for each sweep of the series. @param environmentIds environments of the page, in order */
 export function sweepColumns(
-  { history, runs }: CellNights,
+  { history, runs }: CellSweeps,
   sweeps: readonly Sweep[],
   environmentIds: readonly string[],
 ): SweepColumns {
-  const places = new Map(history.nights.map((sweep, place) => [sweep, place]));
-  const column = (of: (own: readonly NightRun[], place: number) => number | null) =>
+  const places = new Map(history.places.map((sweep, place) => [sweep, place]));
+  const column = (of: (own: readonly ValueRun[], place: number) => number | null) =>
     sweeps.map((_, sweep) => {
       const place = places.get(sweep);
       const own = place === undefined ? undefined : runs[place];
@@ -42,12 +42,12 @@ export function sweepColumns(
   };
 }
 
-export function newestBound({ runs }: CellNights): BoundBy | null {
+export function newestBound({ runs }: CellSweeps): BoundBy | null {
   return usualBound((runs.at(-1) ?? []).map(({ boundBy }) => boundBy));
 }
 
 /** Measured runs that do not count, by sweep and reason. */
-export function leftOutRuns({ leftOut }: CellNights, sweeps: readonly Sweep[]): LeftOut[] {
+export function leftOutRuns({ leftOut }: CellSweeps, sweeps: readonly Sweep[]): LeftOut[] {
   const places = new Map(sweeps.map(({ sweepId }, sweep) => [sweepId, sweep]));
   const groups = Map.groupBy(leftOut, ({ sweepId, reason }) => `${sweepId} ${reason}`);
   return [...groups.values()]
@@ -59,10 +59,10 @@ export function leftOutRuns({ leftOut }: CellNights, sweeps: readonly Sweep[]): 
     .toSorted((a, b) => a.sweep - b.sweep);
 }
 
-/** More runs than this are not distinguishable in a chart. */
+/** Maximum number of runs that can be distinguished in a chart. */
 const SHOWN_RUNS = 6;
 
-/** Query times of the newest runs of each cell, and of those before its last level change, by key. */
+/** By cell key: query times of the newest runs, and of those before the last change of level. */
 export function newestSamples(
   db: StoreDatabase,
   cells: readonly Pick<ReportCell, 'cell' | 'values' | 'marks'>[],
@@ -108,7 +108,7 @@ function samplesOf(db: StoreDatabase, runs: readonly CellRun[]) {
       if (columns?.computeMs !== undefined) compute.push({ runId: runId.slice(0, 8), values: columns.computeMs });
       if (columns?.latencyMs !== undefined) latency.push({ runId: runId.slice(0, 8), values: columns.latencyMs });
     } catch {
-      // A blob that was not written by this program, or was damaged: the rest of the report is valid.
+      // A blob of another program, or a damaged one. The rest of the report stays valid.
       unreadable += 1;
     }
   }

@@ -23,31 +23,32 @@ import { newestRun } from '../../selection/newest-run.ts';
 import { profiledPoint, profiledRun } from '../../selection/profiled-engine.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
-import { type Look, makeLook } from '../../terminal/look.ts';
+import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes, signedMs } from '../../terminal/numbers.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 import { jsonText, printable } from '../../text/printable.ts';
 import { RelativePaths } from '../../text/relative-paths.ts';
 import { ownLines } from '../../trtexec/log/trtexec-log.ts';
-import { CHANGE_WORDS, layersDiffOutput, layersDiffText, layerTable } from '../layers/index.ts';
+import { CHANGE_WORDS, layersDiffOutput, layerTable } from '../layers/index.ts';
 import type { ReproOptions } from './command.ts';
 import { gatherReproduction } from './gather.ts';
 import type { Reduced, ReproBundle, ReproOutput } from './output.ts';
 import { reduceModel, type Side } from './reduce.ts';
 import { reproScript } from './script.ts';
-import { reproText } from './repro.ts';
 
-const PLAIN = makeLook(100, false);
-/** Of a run folder: a manifest, logs, and names and numbers of layers and queries. */
+/**
+ * The logs and the other files that a bundle takes from a run folder: a manifest, and names and numbers of layers and
+ * queries.
+ */
 const LOGS = ['stdout.log', 'stderr.log'];
 const TAKEN = [RUN_MANIFEST, ...LOGS, 'layers.json', 'profile.json', 'telemetry.csv', 'times.json'];
-/** What a manifest says of the process, without text that somebody wrote. */
+/** Facts about the process in a manifest, without text that a person wrote. */
 const RUN_FACTS =
   'schemaVersion role repeat requested limits buildId engineKey engineSha256 engineBytes timingCacheSha256 argv marks provenance exitCode signal timedOut attempt cancelled startedAt wallS'.split(
     ' ',
   );
 
-/** What goes into a bundle: what is not known, or no longer fits, is left out, and said. */
+/** The files of a bundle. Unknown files and files that no longer fit are left out and listed. */
 export class BundleFiles {
   readonly files: { readonly name: string; readonly content: string | Buffer }[] = [];
   readonly leftOut: { readonly name: string; readonly why: string }[] = [];
@@ -61,7 +62,7 @@ export class BundleFiles {
     this.#room = maxMib * 2 ** 20;
   }
 
-  /** @param value a text, the bytes of a file, or what becomes JSON with relative paths */
+  /** @param value a text, the bytes of a file, or a value that becomes JSON with relative paths */
   add(name: string, value: unknown): void {
     const isFile = typeof value === 'string' || Buffer.isBuffer(value);
     const content = isFile ? value : `${jsonText(this.#paths.copy(value))}\n`;
@@ -78,7 +79,7 @@ export class BundleFiles {
     this.leftOut.push({ name: printable(name), why: printable(why) });
   }
 
-  /** The logs, manifests and exports of a run. @param to its folder in the bundle */
+  /** Adds the logs, manifests and exports of a run. @param to its folder in the bundle */
   async addRun(to: string, folder: string, signal: AbortSignal): Promise<void> {
     const run = await RunFiles.of(folder, signal).catch(() => null);
     if (!run?.names.length) return this.leaveOut(`${to}/`, 'the files of this run are no longer kept');
@@ -103,7 +104,10 @@ export class BundleFiles {
   }
 }
 
-/** One zip file to attach to a bug report: equal bytes for equal results, of what is known to be fit, of a limited size. */
+/**
+ * Writes one zip file for a bug report. It holds only facts and files of an allow-list, up to a limited size. Equal
+ * results give equal bytes.
+ */
 export async function writeBundle(name: string, file: string, options: ReproOptions, io: Io): Promise<ExitCode> {
   const { base: ref, force, maxMib, reduce: layer, script } = options;
   if (script !== undefined) throw new UsageError('the script is in the bundle: leave --script out');
@@ -134,7 +138,8 @@ export async function writeBundle(name: string, file: string, options: ReproOpti
     if (paths.count > 0) {
       bundle.leaveOut(`absolute paths in ${count(paths.count, 'folder')}`, 'replaced by folder-1 and so on');
     }
-    bundle.add('README.txt', readmeText(reduced, sides, bundle));
+    const about = { schemaVersion: 1 as const, runId: found[0].repro.runId, baseRunId: found[1]?.repro.runId ?? null };
+    bundle.add('bundle.json', { ...about, leftOut: bundle.leftOut, reduced });
     const texts = bundle.files.map(({ content }) => (typeof content === 'string' ? content : ''));
     const redaction = redactionFor(io, options, texts.join('\n'));
     const files = bundle.files
@@ -144,11 +149,9 @@ export async function writeBundle(name: string, file: string, options: ReproOpti
         return { name: as, bytes: bytes.length, pieces: () => [bytes], isDeflated: true };
       });
     const written: ReproBundle = {
-      schemaVersion: 1,
+      ...about,
       file,
       bytes: await writeOutput(file, zipped(files), io),
-      runId: found[0].repro.runId,
-      baseRunId: found[1]?.repro.runId ?? null,
       files: files.map(({ name: as, bytes }) => ({ name: as, bytes })),
       leftOut: bundle.leftOut,
       reduced,
@@ -177,7 +180,7 @@ async function sidesOf(store: OpenStore, runId: RunId, ref: string | undefined, 
   return [newer, { name: 'base', repro: await gatherReproduction(store, baseRun, io.cwd), engine, point: base }];
 }
 
-/** Without what an allow-list does not have. */
+/** The facts that an allow-list contains; the rest becomes `withheld`. */
 function knownOf(repro: ReproOutput): ReproOutput {
   const { environment, git, start } = repro;
   const { known = [], unknown = [] } = Object.groupBy(Object.entries(start?.env ?? {}), ([name]) =>
@@ -193,7 +196,7 @@ function knownOf(repro: ReproOutput): ReproOutput {
   };
 }
 
-/** What was run and how, and the layers of the engines. */
+/** Adds what was run and how, and the layers of the engines. */
 function addSides(bundle: BundleFiles, sides: readonly Side[]): void {
   for (const { engine, name, repro } of sides) {
     bundle.add(`${name}/repro.json`, repro);
@@ -209,13 +212,10 @@ function addSides(bundle: BundleFiles, sides: readonly Side[]): void {
   const [head, base] = sides.map(({ engine }) => engine);
   if (!head || !base) return;
   const diff = diffLayers(layerFactsOf(base.layers), layerFactsOf(head.layers));
-  const output = layersDiffOutput(base, head, diff, changeRows(diff));
-  const details = { opened: null, top: Infinity, smClockMhz: [null, null] } as const;
-  bundle.add('layers-diff.json', output);
-  bundle.add('layers-diff.txt', `${layersDiffText(output, details, PLAIN).join('\n')}\n`);
+  bundle.add('layers-diff.json', layersDiffOutput(base, head, diff, changeRows(diff)));
 }
 
-/** The runs that the sides are about, each once, with their folders in the bundle. */
+/** The runs of the sides, each once, with their folders in the bundle. */
 function runsOf(sides: readonly Side[]): (readonly [to: string, runId: RunId])[] {
   const folders = new Map<RunId, string>();
   for (const { engine, name, repro } of sides) {
@@ -246,23 +246,4 @@ function reducedLines(reduced: Reduced | null): string[] {
     `as base: ${commands.base}`,
     `as head: ${commands.head}`,
   ].map(printable);
-}
-
-/** It begins with what `bench repro` prints of each side. */
-function readmeText(reduced: Reduced | null, sides: readonly Side[], { files, leftOut }: BundleFiles): string {
-  const lines = [
-    'Written by `bench repro --bundle`. It contains only data on an allow-list. Names of hosts, users and GPUs are masked, and absolute paths replaced, each by the same word everywhere.',
-    ...sides.flatMap(({ name, repro }) => section(name, reproText(repro, PLAIN))),
-    ...section('reduced model', reducedLines(reduced)),
-    ...section('files', files.map(({ name }) => name).toSorted()),
-    ...section(
-      'left out',
-      leftOut.map(({ name, why }) => `${name}: ${why}`),
-    ),
-  ];
-  return `${lines.join('\n')}\n`;
-}
-
-function section(title: string, lines: readonly string[]): string[] {
-  return lines.length === 0 ? [] : ['', `== ${title}`, ...lines];
 }

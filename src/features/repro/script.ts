@@ -1,30 +1,28 @@
 import { UsageError } from '../../errors.ts';
 import { lockOf } from '../../machine/requests.ts';
-import { PLACEHOLDERS } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
 import { defaultOf, scriptQuote, shellLine } from '../../text/shell-quote.ts';
 import { localWords } from './gather.ts';
 import type { ReproOutput } from './output.ts';
 
 /**
- * A POSIX shell script that builds and runs with trtexec alone, or that starts another harness as bench did. Untrusted
- * values are quoted; comments hold one line of printable text each.
- * @throws UsageError when no process is known that could be started again
+ * A POSIX shell script that builds and runs with trtexec alone. It quotes untrusted values, and a comment holds one
+ * line of printable text.
+ * @throws UsageError if no process of trtexec is known that could be started again
  */
 export function reproScript(repro: ReproOutput): string {
-  const { build, commandLine, harness, run, runId, start } = repro;
+  const { build, commandLine, harness, run, runId } = repro;
   const why =
     commandLine !== null
       ? 'its log joins the arguments without quotes'
       : build === null && run === null
         ? 'its command line is not known'
-        : harness !== null && start === null
-          ? `no plan in this store says how ${printable(harness)} was started`
+        : harness !== null
+          ? `a script starts trtexec, and ${printable(harness)} measured: \`bench repro\` prints how it was started`
           : null;
   if (why !== null) throw new UsageError(`run ${runId.slice(0, 8)}: ${why}, so that no script can repeat it`);
-  const sections = start === null ? trtexecSections(repro) : harnessSections(repro, start);
-  const texts = sections.filter((lines) => lines.length > 0).map((lines) => lines.join('\n'));
-  return `${texts.join('\n\n')}\n`;
+  const sections = trtexecSections(repro).filter((lines) => lines.length > 0);
+  return `${sections.map((lines) => lines.join('\n')).join('\n\n')}\n`;
 }
 
 const HELPERS = [
@@ -36,23 +34,9 @@ die() {
   exit "$1"
 }
 sha256() { sha256sum | cut -c 1-64; }
-has() { [ "$(sha256 <"$1")" = "$2" ]; }
-lock_clocks() {
-  [ -n "\${GPU-}" ] || GPU=0
-  trap 'nvidia-smi -i "$GPU" -rgc >&2' EXIT
-  trap 'exit 129' HUP
-  trap 'exit 130' INT
-  trap 'exit 143' TERM
-  # Exits 0 even where the card does not support it: its words count.
-  locked=$(nvidia-smi -i "$GPU" -lgc "$1" 2>&1) || die 3 "LOCK_CLOCKS: $locked"
-  case $locked in
-    *'clocks set to'*) say "$locked" ;;
-    *) die 3 "LOCK_CLOCKS: $locked" ;;
-  esac
-}`,
+has() { [ "$(sha256 <"$1")" = "$2" ]; }`,
 ];
 const ANY_MODEL = '[ "${ANY_MODEL:-0}" = 1 ]';
-const CLOCKS_USAGE = '#   LOCK_CLOCKS=1   the clocks are locked as they were (needs root); GPU chooses the card';
 
 function trtexecSections(repro: ReproOutput): string[][] {
   const { build, engine, inputs, role, run, trtexec } = repro;
@@ -62,7 +46,7 @@ function trtexecSections(repro: ReproOutput): string[][] {
   const otherEngine = engine.isGiven
     ? `${ANY_MODEL} || die 2 'not the engine that was measured (other SHA-256); ANY_MODEL=1 accepts it'`
     : saying('not the measured engine: kernels may differ by build luck');
-  // The environment may name other files.
+  // Environment variables may name other files.
   const words = [build, run].flatMap((command) => localWords(command?.argv ?? [], repro));
   const named = words.flatMap(({ text, variable }) => (variable === null ? [] : [[variable, text] as const]));
   const names = new Map([['TRTEXEC', 'trtexec'], ...named]);
@@ -74,7 +58,6 @@ function trtexecSections(repro: ReproOutput): string[][] {
       '#   TRTEXEC, MODEL, VARIANT, ENGINE, TIMING_CACHE   other programs and files',
       '#   ANY_MODEL=1     accept a model with another hash',
       '#   SKIP_BUILD=1    load ENGINE without building it',
-      CLOCKS_USAGE,
     ],
     HELPERS,
     [...names].map(([variable, name]) => defaultOf(variable, name)),
@@ -85,7 +68,7 @@ function trtexecSections(repro: ReproOutput): string[][] {
       return [needed(scriptQuote(path), `${name}: input not found`), ...orElse(scriptQuote(path), sha256, other)];
     }),
     unlessSkipped(modelLines(repro)),
-    // Up to here, a message that ends the script is its only output.
+    // Checks before this line print nothing unless they end the script.
     orElse(
       '"$(command -v "$TRTEXEC")"',
       trtexec?.sha256,
@@ -115,12 +98,12 @@ function titleLines({ git, label, provenance, role, runId, source, startedAt, to
   return ['#!/bin/sh', ...lines.map((line) => `# ${printable(line)}`), '#'];
 }
 
-/** @param file as the shell is to read it, quoted */
+/** @param file quoted for the shell */
 function needed(file: string, refusal: string): string {
   return `[ -r ${file} ] || die 2 ${scriptQuote(refusal)}`;
 }
 
-/** What is done when a file has another hash, if one is known. @param file as the shell is to read it, quoted */
+/** Runs an action if a file has another hash than the known one. @param file quoted for the shell */
 function orElse(file: string, sha256: string | null | undefined, action: string): string[] {
   return sha256 ? [`has ${file} ${scriptQuote(sha256)} || ${action}`] : [];
 }
@@ -129,7 +112,7 @@ function saying(note: string): string {
   return `say ${scriptQuote(`note: ${note}`)}`;
 }
 
-/** A converted model is not made here: it is named, and how it was made is said. */
+/** The lines of the model. The script does not convert a model: it asks for the result and says how it was made. */
 function modelLines({ build, conversion, model, run }: ReproOutput): string[] {
   if (conversion !== null) {
     const made = conversion.argv === null ? '' : ` (made by: ${printable(shellLine(conversion.argv))})`;
@@ -142,7 +125,7 @@ function modelLines({ build, conversion, model, run }: ReproOutput): string[] {
   const readable = needed('"$MODEL"', 'model not found: set MODEL=/path/to/model.onnx');
   const { external, sha256 } = model;
   if (sha256 === null) return [readable, saying('the hash of the model that was measured is not known')];
-  // As bench hashes a model: the file, then each name between zero bytes with its data.
+  // The hash of a model in bench: the file, then each name between zero bytes with its data.
   const externalData = (external ?? []).flatMap((name) => [
     `  printf '\\0%s\\0' ${scriptQuote(name)}`,
     `  cat <"$(dirname -- "$MODEL")"/${scriptQuote(name)}`,
@@ -158,7 +141,7 @@ function modelLines({ build, conversion, model, run }: ReproOutput): string[] {
   ];
 }
 
-/** The environment wins over what was stored. */
+/** The environment takes precedence over stored values. */
 function environmentLines(env: ReproOutput['env']): string[] {
   return Object.entries(env).flatMap(([name, value]) => [
     `[ -n "\${${name}+set}" ] || ${name}=${scriptQuote(value)}`,
@@ -168,16 +151,12 @@ function environmentLines(env: ReproOutput['env']): string[] {
 
 function clockLines(policy: string | null): string[] {
   const bounds = clockBounds(policy);
-  const isAsked = '[ "${LOCK_CLOCKS:-0}" = 1 ]';
-  if (bounds === null) {
-    const how = policy === null ? 'their setting is unknown' : `they were ${printable(policy)}`;
-    return [`! ${isAsked} || die 2 ${scriptQuote(`LOCK_CLOCKS: the clocks cannot be locked as before: ${how}`)}`];
-  }
-  const orSay = saying(`the clocks were ${policy}: LOCK_CLOCKS=1 locks them the same way`);
-  return [`if ${isAsked}; then lock_clocks ${bounds}; else ${orSay}; fi`];
+  return bounds === null
+    ? []
+    : [saying(`the clocks were ${policy}: nvidia-smi -lgc ${bounds} locks them the same way`)];
 }
 
-/** For `nvidia-smi -lgc`; null for clocks that were not locked, or nobody knows how. */
+/** Bounds for `nvidia-smi -lgc`; null if the clocks were not locked, or the policy is unknown. */
 export function clockBounds(policy: string | null): string | null {
   const lock = lockOf(policy);
   if (lock === 'locked base') return 'tdp,tdp';
@@ -185,7 +164,7 @@ export function clockBounds(policy: string | null): string | null {
   return mhz === undefined ? null : `${mhz},${mhz}`;
 }
 
-/** The matrix's value wins over the environment. */
+/** Values of the matrix take precedence over the environment. */
 function settingLines(variables: Readonly<Record<string, string | null>>): string[] {
   return Object.entries(variables).flatMap(([name, value]) =>
     value === null ? [`unset ${name}`] : [`${name}=${scriptQuote(value)}`, `export ${name}`],
@@ -196,57 +175,5 @@ function commandLines(command: ReproOutput['run'], repro: ReproOutput): string[]
   const words = localWords(command?.argv ?? [], repro).map(({ head, text, variable }) =>
     variable === null ? scriptQuote(head + text) : `${head === '' ? '' : scriptQuote(head)}"$${variable}"`,
   );
-  return argumentLines(words);
-}
-
-/** Already quoted, one a line. */
-function argumentLines(quoted: readonly string[]): string[] {
-  return quoted.length === 0 ? [] : [quoted.join(' \\\n  ')];
-}
-
-/** A variable that no matrix is likely to set. */
-const FOLDER = 'bench_repro_folder';
-
-/** No hash is checked: none is known. */
-function harnessSections(repro: ReproOutput, start: NonNullable<ReproOutput['start']>): string[][] {
-  const { argv, cwd, env, withheld } = start;
-  const program = argv[0] ?? '';
-  const inner = [
-    ...withheld.map(
-      (name) => `[ "\${${name}+set}" = set ] || ${saying(`the matrix sets ${name}; its value is not in this script`)}`,
-    ),
-    ...settingLines({ ...env, ...repro.axisEnv }),
-    `BENCH_RUN_FOLDER=$${FOLDER}`,
-    'export BENCH_RUN_FOLDER',
-    `command -v ${scriptQuote(program)} >/dev/null 2>&1 || die 3 ${scriptQuote(`${program}: program not found`)}`,
-    // The folder of the run, wherever it is in an argument, is that of this run.
-    ...argumentLines(
-      argv.map((argument) => {
-        const parts = argument.split(PLACEHOLDERS.runFolder);
-        if (parts.length === 1) return scriptQuote(argument);
-        return parts.map((part) => (part === '' ? '' : scriptQuote(part))).join(`"$${FOLDER}"`);
-      }),
-    ),
-  ];
-  return [
-    [
-      ...titleLines(repro),
-      '# It needs the program that measures, and what that needs. Variables that it reads:',
-      '#   OUT             the folder for its files (default: repro-run in the current folder)',
-      '#   WORKPLACE       where it is started (default: where bench started it)',
-      CLOCKS_USAGE,
-    ],
-    HELPERS,
-    [
-      defaultOf('OUT', 'repro-run'),
-      'mkdir -p -- "$OUT"',
-      `${FOLDER}=$(cd -- "$OUT" && pwd)`,
-      cwd === null ? `[ -n "\${WORKPLACE-}" ] || WORKPLACE=$${FOLDER}` : defaultOf('WORKPLACE', cwd),
-      `cd -- "$WORKPLACE" || die 2 'folder not found: set WORKPLACE to the folder to start in'`,
-    ],
-    environmentLines(repro.env),
-    clockLines(repro.clockPolicy),
-    // Variables of the matrix are for the program alone.
-    ['(', ...indented(inner), ')'],
-  ];
+  return words.length === 0 ? [] : [words.join(' \\\n  ')];
 }

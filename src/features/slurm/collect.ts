@@ -57,15 +57,15 @@ async function followOrLeave(watch: ShardWatch, plan: RunPlan, options: CollectO
   }
 }
 
-/** Seconds between looks for finished folders, at first and at last. */
+/** Seconds between checks for finished folders, at first and at last. */
 const FOLDERS_S = { first: 1, last: 5 };
 const FIRST_POLL_S = 2;
-/** Tasks submitted together must not poll together. */
+/** Relative jitter, so that tasks submitted together do not poll together. */
 const JITTER = 0.2;
 
 interface FollowSettings {
   readonly shards: number;
-  /** How often Slurm is polled. */
+  /** Interval between queries to Slurm in seconds. */
   readonly pollS: number;
   readonly maxPendingS: number;
 }
@@ -91,7 +91,10 @@ async function follow(watch: ShardWatch, settings: FollowSettings, io: Io): Prom
   }
 }
 
-/** What is new since the last look: shards that ended badly, reasons to wait for ever, numbers of each state. */
+/**
+ * News since the last check: shards that ended badly, reasons that may hold forever, and the number of shards in each
+ * state.
+ */
 function newsOf(maxPendingS: number, io: Io): (statuses: readonly ShardStatus[]) => string[] {
   let counts = '';
   const states = new Map<number, string>();
@@ -118,7 +121,10 @@ function newsOf(maxPendingS: number, io: Io): (statuses: readonly ShardStatus[])
   };
 }
 
-/** Network file systems may list folders a minute late: looks once more after 15 s, then after the rest. */
+/**
+ * Network file systems may list folders a minute late, so this checks once more after 15 s, then after the rest of the
+ * time.
+ */
 async function settledStatuses(watch: ShardWatch, { lateFiles }: CollectOptions, io: Io): Promise<ShardStatus[]> {
   const firstS = Math.min(15, lateFiles);
   let statuses = await watch.look();
@@ -132,7 +138,7 @@ async function settledStatuses(watch: ShardWatch, { lateFiles }: CollectOptions,
   return statuses;
 }
 
-/** The store named, else the one the sweep was written to. */
+/** The named store, else the store to which the sweep was written. */
 function storeOf(plan: RunPlan, options: CollectOptions, io: Io): string {
   const isNamed = options.db !== undefined || Boolean(io.env['BENCH_DB']);
   return !isNamed && existsSync(dirname(plan.storePath)) ? plan.storePath : storePath(options.db, io);
@@ -149,7 +155,7 @@ async function lockCollector(store: OpenStore, plan: RunPlan): Promise<() => voi
   throw new UsageError(`${holderText(attempt.holder)} is collecting this run: wait for it`);
 }
 
-/** Does nothing where the store has it. */
+/** Saves the sweep unless the store has it. */
 export async function saveNewSweep({ sweep, stored }: RunPlan, { db, path }: OpenStore): Promise<void> {
   if (findSweep(db, sweep.sweepId) !== null) return;
   const artefactsFolder = artefactsFolderOf(path);
@@ -198,7 +204,7 @@ async function collectInto(
   });
 }
 
-/** Imports what the store lacks of the runs of finished shards. Safe to repeat. */
+/** Imports the runs of finished shards that the store lacks. Safe to repeat. */
 async function importShards(store: OpenStore, plan: RunPlan, io: Io) {
   const { sweepId } = plan.sweep;
   const writer = new RunWriter(store.db);

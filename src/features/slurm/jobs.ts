@@ -33,7 +33,7 @@ export function recordJob({ jobsPath }: RunFolder, entry: JobEntry): void {
   appendFileSync(jobsPath, `${JSON.stringify(entry)}\n`, { flush: true });
 }
 
-/** Ignores a line cut off by a crash. */
+/** Ignores a line that a crash truncated. */
 export function readJobs({ jobsPath }: RunFolder): JobEntry[] {
   if (!existsSync(jobsPath)) return [];
   return readFileSync(jobsPath, 'utf8')
@@ -51,7 +51,7 @@ export function submittedArrays(entries: readonly JobEntry[]): SubmittedArray[] 
   return entries.filter((entry) => entry.kind === 'submitted');
 }
 
-/** Shards cancelled and not resubmitted. */
+/** Shards that were cancelled and not submitted again. */
 function cancelledShards(entries: readonly JobEntry[]): Set<number> {
   const cancelled = new Set<number>();
   for (const entry of entries) {
@@ -61,7 +61,7 @@ function cancelledShards(entries: readonly JobEntry[]): Set<number> {
   return cancelled;
 }
 
-/** The task of a shard in its newest array; null before it was submitted. */
+/** The task of a shard in its newest array; null if it was never submitted. */
 export function taskOf(
   arrays: readonly SubmittedArray[],
   shard: number,
@@ -104,10 +104,10 @@ export async function askSlurm(
     const since = members.map(({ at }) => Date.parse(at)).toSorted((a, b) => a - b)[0] ?? 0;
     const day = new Date(since - DAY_MS).toISOString().slice(0, 10);
     for (const row of await client.past(ids, day, cluster)) {
-      // squeue wins for living tasks: accounting lags.
+      // squeue takes precedence for active tasks, because accounting lags.
       if (!rows.has(row.task) && row.state !== 'PENDING') rows.set(row.task, row);
     }
-    // Only a controller that answers can have lost a job.
+    // Only a controller that answers can report a job as lost.
     if (!(await client.isAnswering(cluster))) isAnswering = false;
   }
   return { rows, living, isAnswering };
@@ -138,10 +138,10 @@ async function explainEnded(
 
 const TAIL_LINES = 3;
 
-/** Without cgroups, Slurm reports it in the log only. */
+/** Without cgroups, Slurm reports lack of memory only in the log. */
 const OUT_OF_MEMORY = /slurmstepd.*(?:exceeded .*memory limit|oom.kill)/i;
 
-/** State of every shard: a finished folder is the truth, Slurm only explains missing ones. */
+/** State of every shard. A finished folder is decisive, and Slurm only explains missing ones. */
 export class ShardWatch {
   private readonly folder: RunFolder;
   private readonly plan: RunPlan;
@@ -152,7 +152,7 @@ export class ShardWatch {
   private readonly seenMs = new Map<number, number>();
   private readonly noted = new Set<string>();
 
-  /** @param lostAfter a shard that Slurm has not listed for this many seconds is lost */
+  /** @param lostAfter seconds after which a shard that Slurm does not list counts as lost */
   constructor(plan: RunPlan, { lostAfter }: { readonly lostAfter: number }, io: Io) {
     this.folder = plan.folder;
     this.plan = plan;
@@ -162,15 +162,15 @@ export class ShardWatch {
   }
 
   /**
-   * Checks folders only, without load on the controller.
-   * @returns how many are done
+   * Checks only folders, which puts no load on the controller.
+   * @returns the number of finished shards
    */
   async lookAtFolders(): Promise<number> {
     this.done = new Set(await finishedShards(this.plan));
     return this.done.size;
   }
 
-  /** By its folder, else by Slurm. */
+  /** State of every shard, from its folder or else from Slurm. */
   async look(): Promise<ShardStatus[]> {
     await this.lookAtFolders();
     const entries = readJobs(this.folder);

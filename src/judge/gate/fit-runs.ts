@@ -6,9 +6,9 @@ import type { Sweep } from '../../records/sweep.ts';
 import { median, middleOfThree } from '../../statistics/order-statistics.ts';
 import type { CellHistory } from '../history/noise.ts';
 import { CLOCK_LEVEL, clockLevelMhz, clockOffLevel, leftOutFor } from '../run-trust.ts';
-import type { NightRun } from '../value-rule.ts';
+import type { ValueRun } from '../value-rule.ts';
 
-type FitRun = Pick<NightRun, 'flags' | 'smClockMhz' | 'sweepId'>;
+type FitRun = Pick<ValueRun, 'flags' | 'smClockMhz' | 'sweepId'>;
 
 export interface LeftOutRun {
   readonly sweepId: SweepId;
@@ -16,8 +16,8 @@ export interface LeftOutRun {
 }
 
 /**
- * The runs of each night that count: what is flagged as excluded, or ran at another clock, does not; suspect runs count
- * only where a sweep has no others. One entry for each sweep.
+ * The runs of each sweep that count, one entry per sweep. Leaves out runs with an excluding flag or at another clock.
+ * Doubtful runs count only if a sweep has no others.
  * @param runs in the order of the sweeps
  */
 export function fitRuns<Run extends FitRun>(sweeps: readonly Sweep[], runs: readonly Run[], metric: MetricId) {
@@ -30,36 +30,36 @@ export function fitRuns<Run extends FitRun>(sweeps: readonly Sweep[], runs: read
     return false;
   });
   let from = 0;
-  const nights = sweeps.map(({ sweepId }) => {
+  const runsBySweep = sweeps.map(({ sweepId }) => {
     const first = from;
     while (fit[from]?.sweepId === sweepId) from += 1;
     return fit.slice(first, from);
   });
-  const byNight = atTheirClock(nights, leftOut).map((latest) => {
+  const bySweep = atTheirClock(runsBySweep, leftOut).map((latest) => {
     const trusted = latest.filter(({ flags }) => flags.every(({ effect }) => effect !== 'widened'));
     return trusted.length === 0 ? latest : trusted;
   });
-  return { byNight, leftOut };
+  return { bySweep, leftOut };
 }
 
 function atTheirClock<Run extends FitRun>(
-  nights: readonly (readonly Run[])[],
+  runsBySweep: readonly (readonly Run[])[],
   leftOut: LeftOutRun[],
 ): readonly (readonly Run[])[] {
   let least = Number.POSITIVE_INFINITY;
   let most = 0;
-  for (const latest of nights) {
+  for (const latest of runsBySweep) {
     for (const { smClockMhz } of latest) {
       least = Math.min(least, smClockMhz ?? least);
       most = Math.max(most, smClockMhz ?? most);
     }
   }
-  // The usual case: no run is off any level.
-  if (most - least <= CLOCK_LEVEL.off * least) return nights;
-  const clocks = nights.map(clockOf);
-  const { neighborNights: near } = CLOCK_LEVEL;
-  return nights.map((latest, night) => {
-    const neighbors = [...clocks.slice(Math.max(0, night - near), night), ...clocks.slice(night + 1, night + 1 + near)];
+  // Usually all clocks are close, so that no run is off its level.
+  if (most - least <= CLOCK_LEVEL.off * least) return runsBySweep;
+  const clocks = runsBySweep.map(clockOf);
+  const { neighborSweeps: near } = CLOCK_LEVEL;
+  return runsBySweep.map((latest, place) => {
+    const neighbors = [...clocks.slice(Math.max(0, place - near), place), ...clocks.slice(place + 1, place + 1 + near)];
     const level = clockLevelMhz(neighbors);
     return latest.filter((run) => {
       const off = clockOffLevel(run, level);
@@ -75,43 +75,46 @@ function clockOf(latest: readonly FitRun[]): number | null {
 }
 
 /** The history of a cell in a series. */
-export interface CellNights {
+export interface CellSweeps {
   readonly cell: KeyedCell;
   readonly metric: MetricId;
   readonly history: CellHistory;
-  /** Runs of each measured sweep, in the order of `history.nights`. */
-  readonly runs: readonly (readonly NightRun[])[];
+  /** Runs of each measured sweep, in the order of `history.places`. */
+  readonly runs: readonly (readonly ValueRun[])[];
   readonly leftOut: readonly LeftOutRun[];
 }
 
-/** @param sweeps oldest first, indexed by `nights` */
-export function cellNights(
+/** @param sweeps oldest first; `places` are indices of them */
+export function cellSweeps(
   cell: KeyedCell,
   metric: MetricId,
   sweeps: readonly Sweep[],
-  all: readonly NightRun[],
-): CellNights {
-  const { byNight, leftOut } = fitRuns(sweeps, all, metric);
-  const { clock, nights, runs } = measuredNights(byNight);
+  all: readonly ValueRun[],
+): CellSweeps {
+  const { bySweep, leftOut } = fitRuns(sweeps, all, metric);
+  const { clock, places, runs } = measuredSweeps(bySweep);
   const values = medianValues(runs, ({ value }) => value);
-  return { cell, metric, leftOut, history: { nights, values, clock }, runs };
+  return { cell, metric, leftOut, history: { places, values, clock }, runs };
 }
 
-/** Sweeps with runs that count, and what does not depend on the metric. @param byNight runs that count, one entry per sweep */
-export function measuredNights<Run extends FitRun>(byNight: readonly (readonly Run[])[]) {
-  const nights = byNight.flatMap(({ length }, night) => (length === 0 ? [] : [night]));
-  const runs = byNight.filter(({ length }) => length > 0);
-  return { nights, runs, clock: runs.map(clockOf) };
+/**
+ * Sweeps with runs that count, and their facts that do not depend on the metric.
+ * @param bySweep runs that count, one entry per sweep
+ */
+export function measuredSweeps<Run extends FitRun>(bySweep: readonly (readonly Run[])[]) {
+  const places = bySweep.flatMap(({ length }, place) => (length === 0 ? [] : [place]));
+  const runs = bySweep.filter(({ length }) => length > 0);
+  return { places, runs, clock: runs.map(clockOf) };
 }
 
-/** One value for each sweep: the median of its runs. */
+/** The median of the runs of each sweep. */
 export function medianValues<Run>(runs: readonly (readonly Run[])[], valueOf: (run: Run) => number): Float64Array {
   const values = new Float64Array(runs.length);
-  for (const [night, kept] of runs.entries()) {
+  for (const [place, kept] of runs.entries()) {
     const [a, b, c] = kept;
-    // Most sweeps have three runs.
+    // A fast path, because most sweeps have three runs.
     const isThree = kept.length === 3 && a !== undefined && b !== undefined && c !== undefined;
-    values[night] = isThree ? middleOfThree(valueOf(a), valueOf(b), valueOf(c)) : (median(kept.map(valueOf)) ?? NaN);
+    values[place] = isThree ? middleOfThree(valueOf(a), valueOf(b), valueOf(c)) : (median(kept.map(valueOf)) ?? NaN);
   }
   return values;
 }

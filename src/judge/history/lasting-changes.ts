@@ -4,38 +4,38 @@ import { ALERTING, type CellHistory, HISTORY, isBuildLuck, logsOf, noiseOf } fro
 
 /** A change of level that is known to last. */
 interface LastingChange extends ChangePoint {
-  /** The sweep in which that became known, as in `nights`. */
+  /** The sweep in which it became known that the change lasts; an index as in `places`. */
   readonly knownAt: number;
-  /** It began with a new build of the same sources: named as such, and no alarm. */
+  /** True if it began with a new build of the same sources; this is not an alarm. */
   readonly isBuildLuck: boolean;
 }
 
 type CutHistory = ReturnType<typeof cutHistory>;
 
 /**
- * The changes that last, each as of the first sweep from `since` on that shows it with only the past: a sweep that is
- * asked alone shows all that are known in it, whenever that became so. The direction of one: `directionOf(shift)`.
- * @param since as in `nights`; the newest sweep costs one look where nothing changed
+ * The lasting changes, each as of the first sweep from `since` that shows it with only the past. With `since` at the
+ * last sweep, these are all changes known in it. `directionOf(shift)` gives the direction.
+ * @param since index as in `places`; for the newest sweep, a history without a change needs one look
  */
 export function lastingChanges(history: CellHistory, since = 0): readonly LastingChange[] {
-  const { nights, values } = history;
-  // Such a history has no level but one; most sizes are so.
+  const { places, values } = history;
+  // A constant history has one level; most sizes are constant.
   if (values.every((value) => value === at(values, 0))) return [];
   const found: LastingChange[] = [];
   const looks = new Map<number, CutHistory>();
-  /** The past until this many measured sweeps, limited to the window. */
+  /** The levels of the first `to` measured sweeps, limited to the window. */
   const lookAt = (to: number): CutHistory => {
     const known = looks.get(to);
     if (known !== undefined) return known;
-    const from = Math.max(0, to - ALERTING.windowNights);
+    const from = Math.max(0, to - ALERTING.windowSweeps);
     const clock = history.clock?.slice(from, to);
-    const look = cutHistory({ nights: nights.slice(from, to), values: values.subarray(from, to), clock });
+    const look = cutHistory({ places: places.slice(from, to), values: values.subarray(from, to), clock });
     looks.set(to, look);
     return look;
   };
-  for (const [index, knownAt] of nights.entries()) {
-    if (knownAt < since || index + 1 < ALERTING.firstNight) continue;
-    const offset = Math.max(0, index + 1 - ALERTING.windowNights);
+  for (const [index, knownAt] of places.entries()) {
+    if (knownAt < since || index + 1 < ALERTING.firstSweep) continue;
+    const offset = Math.max(0, index + 1 - ALERTING.windowSweeps);
     for (const change of lookAt(index + 1).changes) {
       if (found.some((other) => isSame(other, change)) || !isLasting(change, index + 1, lookAt)) continue;
       const global = { ...change, index: change.index + offset };
@@ -46,69 +46,68 @@ export function lastingChanges(history: CellHistory, since = 0): readonly Lastin
   return found;
 }
 
-/** Places this close are those of one change. */
-export function isSame(a: Pick<ChangePoint, 'night'>, b: Pick<ChangePoint, 'night'>): boolean {
-  return Math.abs(a.night - b.night) <= ALERTING.sameNights;
+/** Whether two change points are so close that they are one change. */
+export function isSame(a: Pick<ChangePoint, 'place'>, b: Pick<ChangePoint, 'place'>): boolean {
+  return Math.abs(a.place - b.place) <= ALERTING.sameSweeps;
 }
 
 /**
- * Seen in several looks running: two while it is young, later in more, or in all that can show its level. A restless cell,
- * that stayed there before, has to stay as long again.
+ * Whether consecutive looks show the change: two for a young change; for an older one, six or all that can show its
+ * level. If the cell visited that level before, it must stay there for at least as long again.
  */
 function isLasting(change: ChangePoint, sweeps: number, lookAt: (sweeps: number) => CutHistory): boolean {
-  const { before, index, night, shift } = change;
+  const { before, index, place, shift } = change;
   const { logs, sigma } = lookAt(sweeps);
   const age = logs.length - index;
   const tolerance = Math.max(HISTORY.similarShare * Math.abs(shift), sigma);
-  // A single sweep is an outlier.
+  // A stay of a single sweep is an outlier.
   const stays = staysIn(logs, 0, index, (log) => Math.abs(log - before - shift) <= tolerance).filter(
     (stay) => stay > 1 && stay <= HISTORY.stateSweeps,
   );
   if (stays.length > 0 && age < Math.max(ALERTING.visitedAge, ...stays)) return false;
-  const isFresh = age <= ALERTING.freshNights;
+  const isFresh = age <= ALERTING.freshSweeps;
   const looks = isFresh ? ALERTING.looks : Math.min(ALERTING.oldLooks, age - HISTORY.leastLevel + 1);
   return Array.from({ length: looks - 1 }, (_, past) => lookAt(sweeps - 1 - past)).every(({ changes }) =>
-    changes.some((other) => Math.abs(other.night - night) <= ALERTING.moveSweeps),
+    changes.some((other) => Math.abs(other.place - place) <= ALERTING.moveSweeps),
   );
 }
 
 export interface ChangePoint {
   /** First sweep at the new level. */
-  readonly night: number;
+  readonly place: number;
   readonly index: number;
-  /** Log of the level before, and the difference of the next one. */
+  /** Log of the level before; `shift` is the difference of the next level. */
   readonly before: number;
   readonly shift: number;
-  /** At least 1: how clear it is. */
+  /** How clear the change is; at least 1. */
   readonly margin: number;
 }
 
 /**
  * The places where the level of a history changed lastingly.
  *
- * In logarithms, as cycles where the clock explains the sweeps: noise from differences of neighbors, single outliers
- * clipped, exact least-squares levels, boundaries without enough margin joined, known states taken out. The same
- * sweeps give the same answer.
+ * The method uses logarithms, or clock cycles if the clock explains the sweeps. It takes the noise from differences of
+ * neighbors, clips single outliers, finds exact least-squares levels, joins those without enough margin, and removes
+ * known states. The same sweeps give the same result.
  */
 export function findChangePoints(history: CellHistory): readonly ChangePoint[] {
   return cutHistory(history).changes;
 }
 
-/** The levels of a history, and the changes between them. One level where it is short. */
+/** The levels of a history, and the changes between them. A short history has one level. */
 function cutHistory(history: CellHistory) {
   const logs = logsOf(history);
   const series = { logs, ...noiseOf(logs) };
-  const isLong = logs.length >= HISTORY.leastNights;
+  const isLong = logs.length >= HISTORY.leastSweeps;
   const { levels, margins } = clearLevels(series, isLong ? startsOf(series) : []);
   const changes = levels.slice(1).map(({ from, median }: Level, boundary): ChangePoint => {
     const before = levels[boundary]?.median ?? median;
     const margin = margins[boundary] ?? 0;
-    return { night: history.nights[from] ?? from, index: from, before, shift: median - before, margin };
+    return { place: history.places[from] ?? from, index: from, before, shift: median - before, margin };
   });
   return { logs, sigma: series.sigma, changes };
 }
 
-/** What a change of a value means, by its sign. */
 export function directionOf(change: number, betterIs: 'lower' | 'higher'): 'slower' | 'faster' {
   return change > 0 === (betterIs === 'lower') ? 'slower' : 'faster';
 }
@@ -120,16 +119,17 @@ function startsOf({ clipped, sigma, slowFactor }: NoisySeries): readonly number[
 }
 
 /**
- * Cuts a series into levels by exact least squares: minimizes the sum of squares plus `penalty` per cut, by dynamic
- * programming over the start of the last level (optimal partitioning: Jackson et al. 2005). Ties: the earliest start.
- * @param z in units of its noise
- * @param shortest level in sweeps
+ * Cuts a series into levels by exact least squares. It minimizes the sum of squares plus `penalty` per cut, by dynamic
+ * programming over the start of the last level (optimal partitioning: Jackson et al. 2005). Of equal solutions, the
+ * earliest start wins.
+ * @param z series in units of its noise
+ * @param shortest shortest level in sweeps
  * @returns starts of levels, except the first
  */
 export function segment(z: Float64Array, penalty: number, shortest: number): number[] {
   const n = z.length;
   const sums = new Float64Array(n + 1);
-  /** Cost of the best cut before each place, less the squares before it. */
+  /** Cost of the best cut before each index, less the sum of squares before it. */
   const best = new Float64Array(n + 1).fill(Number.POSITIVE_INFINITY);
   const back = new Float64Array(n + 1);
   best[0] = -penalty;
@@ -156,23 +156,23 @@ interface Level {
   readonly from: number;
   readonly to: number;
   readonly median: number;
-  /** From the median absolute deviation; 0 for a level that is too short. */
+  /** Standard deviation from the median absolute deviation; 0 for a level that is too short. */
   readonly deviation: number;
 }
 
-/** One value a sweep, in logarithms. */
+/** One value per sweep in logarithms. */
 interface NoisySeries {
   readonly logs: Float64Array;
-  /** The same without single outliers. */
+  /** The logarithms with single outliers clipped. */
   readonly clipped: Float64Array;
   readonly sigma: number;
   readonly slowFactor: number;
 }
 
 /**
- * Levels whose boundaries are clear, known states taken out.
- * @param starts of levels, except the first
- * @returns `margins`: of the boundary between each level and the next, at least 1
+ * Levels with clear boundaries and without known states.
+ * @param starts starts of levels, except the first
+ * @returns `margins`: margin of the boundary between each level and the next, at least 1
  */
 function clearLevels(series: NoisySeries, starts: readonly number[]) {
   const edges = [0, ...starts, series.logs.length];
@@ -206,8 +206,8 @@ function joinWeak(series: NoisySeries, all: readonly Level[]) {
 }
 
 /**
- * Joins a level with both neighbors, or with the one before when it is the newest. Its values do not move the median of
- * the joined level.
+ * Joins a level with both neighbors, or, when it is the newest, with the previous one. Its values do not affect the
+ * median of the joined level.
  */
 function withoutState(series: NoisySeries, levels: readonly Level[], index: number): readonly Level[] {
   const around = levels.slice(index - 1, index + 2);
@@ -219,8 +219,8 @@ function withoutState(series: NoisySeries, levels: readonly Level[], index: numb
 const JUST_UNDER = 0.99;
 
 /**
- * How clear the boundary between two levels is; below 1 there is none. The least of three measures in units of their
- * thresholds: standard errors, deviations, relative change.
+ * Clearness of the boundary between two levels; below 1 there is none. It is the smallest of three measures in units of
+ * their thresholds: standard errors, standard deviations, relative change.
  */
 function marginOf(series: NoisySeries, a: Level, b: Level): number {
   const { clipped, logs, sigma, slowFactor } = series;
@@ -240,17 +240,17 @@ function marginOf(series: NoisySeries, a: Level, b: Level): number {
   const before = logs.subarray(Math.max(a.from, a.to - rankSweeps), a.to);
   const after = logs.subarray(b.from, Math.min(b.to, b.from + rankSweeps));
   const isShort = Math.min(before.length, after.length) < leastRankSweeps;
-  // Raw values of both sides are too similar for a rank test.
+  // A rank test does not distinguish the raw values of the two sides.
   if (!isShort && mannWhitneyP(before, after) > rankP) return JUST_UNDER;
-  // A young newest level lies beyond half of the shift in every sweep.
+  // Every sweep of a young newest level must lie beyond half of the shift.
   const isYoung = b.to === logs.length && b.to - b.from < HISTORY.youngSweeps;
   const isBeyond = (value: number): boolean => (value - a.median - shift / 2) * Math.sign(shift) > 0;
   return isYoung && !after.every(isBeyond) ? JUST_UNDER : margin;
 }
 
 /**
- * The first level that is no change but a recurring state: a burst of outliers, a slower clock, the other of two modes.
- * -1 when there is none.
+ * Index of the first level that is a recurring state rather than a change: a burst of outliers, a slower clock, the
+ * other of two modes. -1 when there is none.
  */
 function knownState({ logs, sigma }: NoisySeries, levels: readonly Level[]): number {
   const { backShare, burstSweeps, stateSweeps, stateDeviations, stateVisits, stayFactor } = HISTORY;
@@ -271,7 +271,7 @@ function knownState({ logs, sigma }: NoisySeries, levels: readonly Level[]): num
   });
 }
 
-/** Lengths of the runs of sweeps of `[from, to)` that are at some place. */
+/** Lengths of the runs of consecutive sweeps in `[from, to)` that fulfil a condition. */
 function staysIn(logs: Float64Array, from: number, to: number, isThere: (log: number) => boolean): number[] {
   const stays: number[] = [];
   let stay = 0;

@@ -1,19 +1,19 @@
 import type { CellNoise } from './cell-noise.ts';
-import type { CellSweep, Change, Reported } from './night-effect.ts';
+import type { CellSweep, Change, Reported } from './sweep-effect.ts';
 import { KnownLevels, Level } from './level.ts';
 import { RULES } from './settings.ts';
 
 /** scipy.stats.norm.ppf(0.9) */
 const NINE_IN_TEN = 1.2816;
 
-/** Where one cell is: its level, one that may follow it, and the levels it knows. */
+/** The state of a cell: its level, a level that may follow it, and its known levels. */
 export class JudgedCell {
   readonly noise: CellNoise;
   readonly known: KnownLevels;
   home: Level;
-  /** The level after a step that was reported, until it is old enough. */
+  /** The level after a reported step, until it is old enough. */
   pending: Level | null = null;
-  /** Far sweeps that are not reported yet. */
+  /** Distant sweeps that are not reported yet. */
   held: Level | null = null;
   isOnlyRunFarOff = false;
   #sweeps = 1;
@@ -30,21 +30,24 @@ export class JudgedCell {
     return this.pending ?? this.home;
   }
 
-  /** @returns log ratio of the smallest step that this sweep would show nine times in ten */
-  detectable({ night, extra, share }: CellSweep): number {
+  /** @returns log ratio of the smallest step that this sweep would report nine times in ten */
+  detectable({ common, extra, share }: CellSweep): number {
     const { noise, recent } = this;
-    const unit = Math.sqrt((1 + 1 / recent.count) * noise.sd ** 2 + night.variance + extra);
+    const unit = Math.sqrt((1 + 1 / recent.count) * noise.sd ** 2 + common.variance + extra);
     return (noise.offOf(RULES.oneSweepP * share, 1, 0) / noise.sd + NINE_IN_TEN) * unit;
   }
 
-  /** A difference with its noise: variance scale * sd^2 + extra, for the mean of this number of sweeps. */
+  /**
+   * A change with its error and interval. The variance of the difference is scale * sd^2 + extra, for the mean of this
+   * many sweeps.
+   */
   change(log: number, scale: number, extra: number, sweeps = 1): Change {
     const { noise } = this;
     const error = Math.sqrt(scale * noise.sd ** 2 + extra);
     return { log, error, reach: noise.offOf(RULES.intervalP, scale, extra, sweeps) };
   }
 
-  /** A sweep that is no part of a level: what it would report, and nothing kept of it. */
+  /** The report for a sweep that belongs to no level; changes no state. */
   judgeApart(sweep: CellSweep): Reported | null {
     const off = sweep.log - this.recent.mean;
     return this.#isFar(off, sweep, this.recent.count) ? this.#reported(sweep, off, sweep.place, 1) : null;
@@ -62,16 +65,16 @@ export class JudgedCell {
     if (common !== null) return this.#begin(sweep, common);
     if (this.#isFar(off, sweep, this.home.count, RULES.heldP)) return this.#judgeFar(sweep, off);
     this.#release();
-    this.noise.learn(off, 1 + 1 / this.home.count, sweep.night.variance + sweep.extra);
+    this.noise.learn(off, 1 + 1 / this.home.count, sweep.common.variance + sweep.extra);
     this.#join(this.home, sweep);
     return this.#drift(sweep) ?? this.#judgeWindows(sweep, off);
   }
 
-  #isFar(off: number, { night, extra, share }: CellSweep, count: number, p: number = RULES.oneSweepP): boolean {
+  #isFar(off: number, { common, extra, share }: CellSweep, count: number, p: number = RULES.oneSweepP): boolean {
     const { noise } = this;
     if (Math.abs(off) < 3 * noise.sd) return false;
     noise.refresh(true);
-    return Math.abs(off) > 3 * noise.sd && noise.tail(off, 1 + 1 / count, night.variance + extra) < p * share;
+    return Math.abs(off) > 3 * noise.sd && noise.tail(off, 1 + 1 / count, common.variance + extra) < p * share;
   }
 
   #judgePending(sweep: CellSweep, pending: Level, off: number): Reported | null {
@@ -86,7 +89,7 @@ export class JudgedCell {
     }
     if (Math.abs(off) > 0.5 * Math.abs(size) && this.#isFar(off, sweep, pending.count)) {
       if (pending.count > 1 || sweep.runs > 1) return this.#begin(sweep, off);
-      // Two only runs that lie far from each other: the first was an accident.
+      // These are two single runs far from each other: the first was an accident.
       known.leave(pending.mean, 1, size);
       this.pending = null;
       return this.#judgeAtHome(sweep, back);
@@ -96,14 +99,17 @@ export class JudgedCell {
     return null;
   }
 
-  #commonChange({ moved, night, extra }: CellSweep, off: number): number | null {
+  #commonChange({ moved, common, extra }: CellSweep, off: number): number | null {
     if (moved === null) return null;
-    const variance = this.noise.sd ** 2 * (1 + 1 / this.home.count) + night.variance + extra;
+    const variance = this.noise.sd ** 2 * (1 + 1 / this.home.count) + common.variance + extra;
     const against = ((off - moved) ** 2 - off ** 2) / (2 * variance);
     return against > RULES.againstGroup ? null : moved;
   }
 
-  /** A sweep far off is reported at once, or with the next that agrees: where it is less sure, what the cell knows, or perhaps the accident of one run. */
+  /**
+   * Reports a distant sweep at once, or with the next one that agrees. It waits if it is less certain, at a known
+   * level, or possibly the accident of a single run.
+   */
   #judgeFar(sweep: CellSweep, off: number): Reported | null {
     const { held, known, noise } = this;
     if (held !== null && Math.abs(sweep.log - held.mean) > 4.5 * noise.sd + RULES.cellSd) this.#release();
@@ -113,15 +119,15 @@ export class JudgedCell {
     if (needed === 1) return this.#begin(sweep, off);
     if (this.held === null) this.held = new Level(sweep.place, sweep.log);
     else {
-      noise.learn(sweep.log - this.held.mean, 1 + 1 / this.held.count, sweep.night.variance + sweep.extra);
+      noise.learn(sweep.log - this.held.mean, 1 + 1 / this.held.count, sweep.common.variance + sweep.extra);
       noise.refresh(true);
       this.held.add(sweep.place, sweep.log);
     }
     const level = this.held;
     this.isOnlyRunFarOff = isOnlyRun && level.count < 2;
-    if (level.count < needed || this.#tailOf(level, sweep.night.variance) > RULES.oneSweepP * sweep.share) return null;
+    if (level.count < needed || this.#tailOf(level, sweep.common.variance) > RULES.oneSweepP * sweep.share) return null;
     this.held = null;
-    // One run alone was slow, and it is the only one that those after it are faster than.
+    // The first run alone was slow, and the later ones are faster only than that run.
     if (this.home.count === 1 && sweep.runs === 1 && off < 0) {
       this.home.forget(1);
       this.home.follow(level);
@@ -132,11 +138,19 @@ export class JudgedCell {
     return this.#reported(sweep, off, level.first, level.count);
   }
 
-  #tailOf({ mean, count }: Level, nightVariance: number): number {
-    return this.noise.tail(mean - this.home.mean, 1 / count + 1 / this.home.count, nightVariance / count, count);
+  #tailOf({ mean, count }: Level, varianceBetweenSweeps: number): number {
+    return this.noise.tail(
+      mean - this.home.mean,
+      1 / count + 1 / this.home.count,
+      varianceBetweenSweeps / count,
+      count,
+    );
   }
 
-  /** One run may be an accident, and the likelier so the fewer quiet sweeps the cell has; not where it lands on a level it knows. */
+  /**
+   * Whether a single run may be an accident, which is likelier with fewer quiet sweeps; false at a level that the cell
+   * knows.
+   */
   #mayBeOffRun({ log }: CellSweep, off: number): boolean {
     const size = Math.abs(off);
     if (size < RULES.offRunLeast || size > RULES.offRunMost || this.known.hasLasted(log)) return false;
@@ -157,7 +171,7 @@ export class JudgedCell {
     this.held = null;
   }
 
-  /** The level after the step is the one that further steps are measured from. */
+  /** Makes the level after the step the level from which further steps are measured. */
   adopt(): void {
     if (this.pending === null) return;
     this.known.leave(this.home.mean, this.home.count);
@@ -177,12 +191,12 @@ export class JudgedCell {
     return this.#reported(sweep, change, sweep.place, 1);
   }
 
-  #reported({ night }: CellSweep, log: number, first: number, sweeps: number): Reported {
-    const change = this.change(log, 1 / sweeps + 1 / this.home.count, night.variance / sweeps, sweeps);
+  #reported({ common }: CellSweep, log: number, first: number, sweeps: number): Reported {
+    const change = this.change(log, 1 / sweeps + 1 / this.home.count, common.variance / sweeps, sweeps);
     return { direction: log > 0 ? 'slower' : 'faster', first, change };
   }
 
-  /** A line through the level that is sure is a drift from then on: only its newest sweeps are the level. */
+  /** Reports drift. After a significant slope, only the newest sweeps form the level. */
   #drift(sweep: CellSweep): Reported | null {
     const { home, noise } = this;
     if (!this.#isDrifting && home.count > RULES.driftSweeps) {
@@ -194,19 +208,19 @@ export class JudgedCell {
     if (!this.#isDrifting) return null;
     if (home.count > 5) this.home = home.newest(5);
     const crept = this.home.newestMiddle - this.#driftReported;
-    if (Math.abs(crept) <= RULES.driftSd * Math.hypot(noise.sd, sweep.night.sd)) return null;
+    if (Math.abs(crept) <= RULES.driftSd * Math.hypot(noise.sd, sweep.common.sd)) return null;
     this.#driftReported += crept;
     return this.#reported(sweep, crept, this.home.placeAt(3), 3);
   }
 
   /**
-   * The likeliest small step: the mean of the last 2 to 10 sweeps against the sweeps at this level before. The noise is what
-   * was known before the window.
+   * Reports the likeliest small step: the mean of the last 2 to 10 sweeps against the earlier sweeps of this level. The
+   * noise is that before the window.
    */
   #judgeWindows(sweep: CellSweep, off: number): Reported | null {
     const { home: level, noise } = this;
     if (this.#isDrifting || Math.abs(off) < 0.4 * noise.sd) return null;
-    const { night, share } = sweep;
+    const { common, share } = sweep;
     let least = RULES.windowP * share;
     let best: { readonly window: number; readonly mean: number } | null = null;
     for (let window = 2; window <= Math.min(RULES.longestWindow, level.count - 1); window += 1) {
@@ -215,8 +229,8 @@ export class JudgedCell {
       if (Math.abs(mean) < 2.5 * noise.sd * Math.sqrt(scale)) continue;
       noise.refreshWith(window, -1);
       const { sd } = noise;
-      const isLarge = Math.abs(mean) > RULES.windowMeanSd * Math.hypot(sd, night.sd);
-      const p = isLarge ? noise.tail(mean, scale, night.variance / window, window) : 1;
+      const isLarge = Math.abs(mean) > RULES.windowMeanSd * Math.hypot(sd, common.sd);
+      const p = isLarge ? noise.tail(mean, scale, common.variance / window, window) : 1;
       noise.refreshWith(window, 1);
       if (p >= least) continue;
       least = p;

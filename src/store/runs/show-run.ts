@@ -3,6 +3,7 @@ import { and, asc, desc, eq, getTableColumns, inArray, isNull, like, lt } from '
 import type { Attachment } from '../../files/layout.ts';
 import { boundOf } from '../../judge/bound.ts';
 import { TIMED_METRICS, type TimeStatistics, type TimedMetric } from '../../records/harness.ts';
+import type { MetricId } from '../../records/metric.ts';
 import type { Outcome } from '../../records/outcome.ts';
 import type { BuildId, CellKey, RunId, SweepId } from '../../records/scalars.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
@@ -108,7 +109,7 @@ export function showRun(db: StoreDatabase, runId: RunId) {
   };
 }
 
-/** Without paths; none of a build that is not stored. */
+/** Build options without paths; empty for a build that is not stored. */
 export function buildFlagsOf(db: StoreDatabase, buildId: BuildId): readonly string[] {
   return db.select({ flags: builds.flags }).from(builds).where(eq(builds.buildId, buildId)).get()?.flags ?? [];
 }
@@ -128,11 +129,11 @@ export function runSamples(db: StoreDatabase, runId: RunId): QueryTimes | null {
   return data === null ? null : decodeSamples(data);
 }
 
-/** Of many runs, one by one: without the query builder, which takes longer than the read. Null where the run has none. */
+/** Reads a blob without the query builder, which takes longer than the read itself. Null if the run has none. */
 function blobOf({ $client }: StoreDatabase, table: 'layer_profiles' | 'samples', runId: RunId): Buffer | null {
   const statement = $client.prepare<[string], Buffer | string>(`SELECT data FROM ${table} WHERE run_id = ?`);
   const data = statement.pluck().get(runId) ?? null;
-  // A damaged one may be a text.
+  // A damaged value may be a text.
   return typeof data === 'string' ? Buffer.from(data) : data;
 }
 
@@ -214,7 +215,7 @@ export function attachmentsBefore(db: StoreDatabase, before: string): PlacedAtta
     .all();
 }
 
-/** Recorded before the file is removed: a kill leaves only files known to be obsolete. */
+/** Recorded before the file is removed, so that a kill leaves only files known to be obsolete. */
 export function markPruned(
   db: StoreDatabase,
   { runId, name }: Pick<Attachment, 'runId' | 'name'>,
@@ -224,4 +225,33 @@ export function markPruned(
     .set({ prunedAt })
     .where(and(eq(attachments.runId, runId), eq(attachments.name, name)))
     .run();
+}
+
+const COLUMNS = { gpuComputeMs: 'computeMs', latencyMs: 'latencyMs' } as const;
+
+/** The queries of runs in one metric. */
+export interface RunQueries {
+  readonly metric: keyof typeof COLUMNS;
+  /** Number of runs that kept their queries. */
+  readonly runs: number;
+  /** In milliseconds; not empty. */
+  readonly values: readonly number[];
+}
+
+/** Queries of the runs, pooled in order; null if the metric is not timed per query, or if no run kept queries. */
+export function queryTimes(db: StoreDatabase, runIds: readonly RunId[], metric: MetricId): RunQueries | null {
+  const timed = metric === 'p99Ms' ? 'latencyMs' : metric;
+  if (timed !== 'gpuComputeMs' && timed !== 'latencyMs') return null;
+  const columns = runIds.flatMap((runId) => readable(db, runId)?.columns[COLUMNS[timed]] ?? []);
+  const kept = columns.filter(({ length }) => length > 0);
+  return kept.length === 0 ? null : { metric: timed, runs: kept.length, values: kept.flatMap((own) => [...own]) };
+}
+
+/** Null for missing and damaged samples, on which nothing else of the run depends. */
+function readable(db: StoreDatabase, runId: RunId): ReturnType<typeof runSamples> {
+  try {
+    return runSamples(db, runId);
+  } catch {
+    return null;
+  }
 }

@@ -11,12 +11,12 @@ const DEFAULT_MAX_ARRAY = 1001;
 /** An unreachable controller counts as a refusal. */
 type SlurmReply = Extract<Answer, { readonly kind: 'answered' | 'refused' }>;
 
-/** Rows, or an unreachable controller: then no job's state is known. */
+/** Rows, or an unreachable controller, with which the state of every job is unknown. */
 type Rows =
   | { readonly kind: 'rows'; readonly rows: readonly TaskRow[] }
   | { readonly kind: 'unreachable'; readonly problem: string };
 
-/** Runs Slurm's commands with argument lists, never a shell, and an environment without the user's settings. */
+/** Runs Slurm's commands with argument lists, without a shell, and without the user's settings in the environment. */
 export class SlurmClient {
   private readonly env: Readonly<Record<string, string>>;
   private readonly signal: AbortSignal;
@@ -53,7 +53,7 @@ export class SlurmClient {
     return Number.isInteger(stated) && stated > 0 ? stated : DEFAULT_MAX_ARRAY;
   }
 
-  /** All tasks of these arrays that the controller still knows. */
+  /** All tasks of these arrays that the controller still lists. */
   async queue(jobIds: readonly string[], cluster: string | null): Promise<Rows> {
     const which = ['-h', '-r', '-t', 'all', '-j', jobIds.join(',')];
     const args = [...ofCluster(cluster), ...which, '-o', SQUEUE_FORMAT];
@@ -61,7 +61,7 @@ export class SlurmClient {
       if (error instanceof EnvironmentLackingError) return null;
       throw error;
     });
-    // Shards can be collected on any machine that sees the folder.
+    // Shards can be collected on any machine with access to the folder.
     if (reply === null) return { kind: 'unreachable', problem: 'squeue is not on this machine' };
     if (reply.kind === 'answered') return { kind: 'rows', rows: parseSqueue(reply.text) };
     if (/invalid job id/i.test(reply.stderr)) return { kind: 'rows', rows: [] };
@@ -69,7 +69,7 @@ export class SlurmClient {
   }
 
   /**
-   * The id of the array with a token, if it was accepted.
+   * The ID of the array with a token, if Slurm accepted it.
    * @returns null if there is none
    */
   async jobOfToken(token: string, cluster: string | null): Promise<string | null> {
@@ -90,12 +90,12 @@ export class SlurmClient {
     };
     const reply = await askAccounting([...ofCluster(cluster), ...which]);
     if (reply?.kind === 'answered') return parseSacct(reply.text);
-    // A site without accounting may still have a list of completed jobs, which does not support clusters.
+    // A site without accounting may have a list of completed jobs, which does not support clusters.
     const completed = await askAccounting(['-c', '-n', '-P', ...list, '-S', since, '-o', SACCT_FORMAT]);
     return completed?.kind === 'answered' ? parseSacct(completed.text) : [];
   }
 
-  /** Exit codes and restarts of tasks that the controller still knows; squeue does not report them. */
+  /** Exit codes and restarts of tasks that the controller still lists, which squeue does not report. */
   async details(jobId: string, cluster: string | null): Promise<readonly TaskRow[]> {
     const args = [...ofCluster(cluster), 'show', 'job', jobId, '-o'];
     const reply = await this.ask('scontrol', args, this.signal);
@@ -116,7 +116,7 @@ function ofCluster(cluster: string | null): string[] {
   return cluster === null ? [] : ['-M', cluster];
 }
 
-/** The choice of the cluster is kept; all other variables would change the request. */
+/** Keeps the choice of the cluster; all other variables would change the request. */
 const KEPT = new Set(['SLURM_CONF', 'SLURM_CLUSTERS', 'SLURM_JWT']);
 const DROPPED = /^(?:SBATCH|SLURM|SQUEUE|SACCT|SCANCEL|SCONTROL|SINFO|SALLOC|SRUN)_/;
 
@@ -156,7 +156,7 @@ export function refusalOf(stderr: string): 'final' | 'passing' {
 const UNREACHABLE =
   /unable to contact slurm controller|socket timed out|zero bytes were transmitted|connection (?:refused|timed out)|unable to connect to slurm/i;
 
-/** The controller did not answer: no job's state is known. */
+/** True if the controller did not answer, so that the state of every job is unknown. */
 export function isUnreachable(stderr: string): boolean {
   return UNREACHABLE.test(stderr);
 }

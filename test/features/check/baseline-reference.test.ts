@@ -9,14 +9,14 @@ import { simulatedCells, simulateNights, sweepOfNight } from '../../support/simu
 
 const CELLS = simulatedCells(4);
 const [, ...FP8] = simulatedCells(2);
-const NIGHTS = 16;
+const BETWEEN_SWEEPS = 16;
 
 /** Slower by 10 % in cell 1 from night 8 on. */
 function store(): string {
   const db = join(temporaryFolder(), 'bench.sqlite');
   const value = (cell: number, night: number): number =>
     (0.5 + 0.1 * cell) * (1 + 0.0005 * ((night * 7 + cell) % 5)) * (cell === 1 && night >= 8 ? 1.1 : 1);
-  simulateNights(db, { cells: CELLS, nights: NIGHTS, repeats: 3, value });
+  simulateNights(db, { cells: CELLS, nights: BETWEEN_SWEEPS, repeats: 3, value });
   return db;
 }
 
@@ -56,7 +56,7 @@ test('a matrix names the baseline that every output judges against', async () =>
   // A sweep later it is the same finding, and open.
   const value = (cell: number, night: number): number =>
     (0.5 + 0.1 * cell) * (1 + 0.0005 * ((night * 7 + cell) % 5)) * (cell === 1 ? 1.1 : 1);
-  simulateNights(db, { cells: CELLS, nights: 1, after: NIGHTS, repeats: 3, value });
+  simulateNights(db, { cells: CELLS, nights: 1, after: BETWEEN_SWEEPS, repeats: 3, value });
   change(db, `UPDATE sweeps SET plan = '${plan}'`);
   const next = await checked(db);
   expect([next.code, next.findings.find((one) => one.id === id)?.state]).toEqual([1, 'open']);
@@ -94,22 +94,22 @@ test.each([
       });
       if (after > 0) change(db, `UPDATE sweeps SET plan = '${JSON.stringify({ gate: { against: 'shipped' } })}'`);
     };
-    simulate(NIGHTS, 0);
+    simulate(BETWEEN_SWEEPS, 0);
     await bench(['baseline', 'set', 'shipped', sweepOfNight(1), '--db', db]);
     await bench(['baseline', 'set', 'new', sweepOfNight(3), '--db', db]);
     expect((await checked(db)).findings).toEqual([]);
     expect((await checked(db, '--against', 'new')).code).toBe(0);
-    simulate(1, NIGHTS);
+    simulate(1, BETWEEN_SWEEPS);
     const first = await checked(db);
     const found = first.findings.find(({ details }) => details.some((detail) => detail.metric === metric));
     const sizes = found?.details.flatMap((detail) => (detail.metric === metric ? detail.changePercent : []));
     expect([first.code, sizes]).toEqual([1, [expect.closeTo(percent, 1)]]);
     // It is the same finding in later sweeps; acknowledged it may stay.
-    simulate(5, NIGHTS + 1);
+    simulate(5, BETWEEN_SWEEPS + 1);
     const later = await checked(db);
     expect([later.code, later.findings.map(({ id, state }) => [id, state])]).toEqual([1, [[found?.id, 'open']]]);
     await bench(['ack', '--all', '--reason', 'known', '--db', db]);
-    simulate(1, NIGHTS + 6);
+    simulate(1, BETWEEN_SWEEPS + 6);
     const acknowledged = await checked(db);
     expect([acknowledged.code, acknowledged.findings.map(({ state }) => state)]).toEqual([0, ['acknowledged']]);
   },
@@ -132,7 +132,7 @@ test('compare ends with what check says of its head', async () => {
   const db = store();
   for (const at of [7, 8]) await bench(['check', '--as-of', sweepOfNight(at), '--db', db]);
   const all = await checked(db);
-  const newest = sweepOfNight(NIGHTS - 1);
+  const newest = sweepOfNight(BETWEEN_SWEEPS - 1);
   const text = (await bench(['compare', sweepOfNight(3), newest, '--db', db])).stdout.replaceAll(/\s+/g, ' ');
   expect(text).toContain(`bench check of sweep ${newest.slice(0, 8)}: ${all.headline}`);
   // A sweep that nobody judged has no such line.

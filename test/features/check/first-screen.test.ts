@@ -116,7 +116,7 @@ test('a filtered run adds to its cell, and the others keep their newest values i
   expect(report.counts).toEqual({ same: 12 });
 });
 
-const NIGHTS = 14;
+const BETWEEN_SWEEPS = 14;
 /** From this night on the second cell waits for its copies, in the same time. */
 const TURNED = 12;
 
@@ -135,7 +135,7 @@ describe('a cell that turned from its compute to its copies', () => {
   beforeAll(() => {
     simulateNights(db, {
       cells: simulatedCells(3),
-      nights: NIGHTS,
+      nights: BETWEEN_SWEEPS,
       repeats: 3,
       branch: 'main',
       value: (cell, night, repeat) => 1 + cell + ((night * 7 + repeat * 3) % 5) * 1e-4,

@@ -86,7 +86,7 @@ describe('recorded runs of a H200', () => {
   test.each([
     [
       ['build'],
-      /^bench: run \w{8} \(build\) has neither times of single queries \(exportTimes in the matrix\) nor of layers \(bench run --profile\)$/,
+      /^bench: run \w{8} \(build\) has neither start times of single queries \(exportTimes in the matrix\) nor times of layers \(bench run --profile\)$/,
     ],
     [['timed', '--format', 'perfetto'], /argument 'perfetto' is invalid: Allowed choices are chrome-trace/],
     [['timed', '--json'], /^bench: only one thing can go to standard output/],

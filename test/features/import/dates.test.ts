@@ -17,15 +17,15 @@ function logOf(kind: 'normal' | 'level0', number: number, stamp: string | null):
   return stamp === null ? text : text.replaceAll(/\[11\/21\/2026-/g, `[${stamp}-`);
 }
 
-const NIGHTS = Array.from({ length: 12 }, (_, index) => ({
+const BETWEEN_SWEEPS = Array.from({ length: 12 }, (_, index) => ({
   name: `night${String(index + 1).padStart(2, '0')}`,
   kind: index < 9 ? ('normal' as const) : ('level0' as const),
   number: (index % 3) + 1,
   stamp: `10/${String(index + 1).padStart(2, '0')}/2026`,
 }));
 
-function writeNights(folder: string, textOf: (night: (typeof NIGHTS)[number]) => string): string[] {
-  return NIGHTS.map((night) => {
+function writeNights(folder: string, textOf: (night: (typeof BETWEEN_SWEEPS)[number]) => string): string[] {
+  return BETWEEN_SWEEPS.map((night) => {
     mkdirSync(join(folder, night.name), { recursive: true });
     writeFileSync(join(folder, night.name, 'run.log'), textOf(night));
     return join(folder, night.name);
@@ -61,7 +61,7 @@ async function ordersIn(db: string, metric: string) {
   };
 }
 
-const NAMES = NIGHTS.map(({ name }) => name);
+const NAMES = BETWEEN_SWEEPS.map(({ name }) => name);
 const IN_ORDER = { code: 1, check: 'night12', firstBad: 'night10', asOf: 'night09', sweeps: NAMES, trend: NAMES };
 
 describe('the date of an imported log without run.json', () => {

@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join, relative } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
@@ -124,7 +124,6 @@ describe('what bench makes is kept out of commits', () => {
 describe('precisions by what is there', () => {
   test.each([
     ['100600', {}, 'fp32=onnx fp16=flag'],
-
     ['110000', { python3: MODELOPT }, 'fp32=onnx fp16=autocast'],
     [undefined, {}, 'fp32=onnx'],
     [undefined, { python3: MODELOPT }, 'fp32=onnx fp16=autocast'],
@@ -136,24 +135,18 @@ describe('precisions by what is there', () => {
     expect(lacking.some((what) => what.includes('trtexec'))).toBe(version === undefined);
   });
 
-  test('files that are named for their precision are one model with the base', async () => {
-    const cwd = withModels('vit.onnx', 'vit_fp16.onnx', 'vit-fp8.onnx', 'other.onnx');
+  test('each file is a model, and equal names get a number', async () => {
+    const cwd = withModels('vit.onnx', 'vit-fp8.onnx');
     // Folders of other programs, and hidden ones, are not looked into.
     for (const folder of ['old', 'node_modules', '.hidden', 'variants']) {
       mkdirSync(join(cwd, folder));
-      copyFileSync(join(cwd, 'vit.onnx'), join(cwd, folder, 'x.onnx'));
+      copyFileSync(join(cwd, 'vit.onnx'), join(cwd, folder, 'vit.onnx'));
     }
-    rmSync(join(cwd, 'old', 'x.onnx'));
-    copyFileSync(join(ONNX_MODELS, 'mlp_tiny.onnx'), join(cwd, 'old', 'vit.onnx'));
-    copyFileSync(join(ONNX_MODELS, 'mlp_tiny.onnx'), join(cwd, 'vit_int8.onnx'));
     const { models } = await drafted(cwd, {}, '100600');
-    const listed = models.map(({ name, onnx, precisions }) => [name, onnx, precisions.map(({ source }) => source)]);
-    expect(listed).toEqual([
-      ['other', 'other.onnx', ['onnx', 'flag']],
-      ['vit', 'vit.onnx', ['onnx', 'vit-fp8.onnx', 'vit_fp16.onnx']],
-      // The same name, but other inputs.
-      ['vit_int8', 'vit_int8.onnx', ['onnx', 'flag']],
-      ['old_vit', 'old/vit.onnx', ['onnx', 'flag']],
+    expect(models.map(({ name, onnx }) => [name, onnx])).toEqual([
+      ['vit-fp8', 'vit-fp8.onnx'],
+      ['vit', 'vit.onnx'],
+      ['vit_2', 'old/vit.onnx'],
     ]);
   });
 
@@ -213,19 +206,6 @@ describe('it never harms', () => {
   });
 });
 
-describe('many files', () => {
-  test('of those that nobody named only some, of those that somebody named all', async () => {
-    const names = Array.from({ length: 30 }, (_, index) => `m${String(index).padStart(2, '0')}.onnx`);
-    const cwd = withModels(...names);
-    const here = machine(cwd);
-    const found = await bench(['init', '--json'], here);
-    expect(JSON.parse(found.stdout).models).toHaveLength(24);
-    expect(found.stderr).toBe('6 more ONNX files are left out: name those that matter\n');
-    const named = await bench(['init', '--json', '--force', ...names], here);
-    expect([named.stderr, JSON.parse(named.stdout).models.length]).toEqual(['', 30]);
-  });
-});
-
 function input(name: string, shape: readonly OnnxDimension[] | null, elementType = 'float32'): OnnxTensorInfo {
   return { name, elementType, shape };
 }
@@ -233,16 +213,12 @@ function input(name: string, shape: readonly OnnxDimension[] | null, elementType
 describe('a size for an open dimension', () => {
   test.each([
     ['batch', 0, [1, 8, 32], 1, 8, 32],
-
     [null, 0, [1, 8, 32], 1, 8, 32],
-
     ['sequence_length', 1, [128], 1, 128, 512],
     ['height', 2, [256], 128, 256, 512],
     ['past_sequence_length', 2, [128], 1, 128, 512],
     ['past_sequence_length + sequence_length', 1, [256], 2, 256, 1024],
-
     ['unk__17', 1, [16], 1, 16, 64],
-
     // No batch: a second dimension of that name would be one, a first of a telling name is not.
     ['seq', 0, [128], 1, 128, 512],
   ])('%s in place %i', (name, place, values, min, opt, max) => {

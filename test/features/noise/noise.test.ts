@@ -8,7 +8,7 @@ import { bench, ROOT, sharedFolder, temporaryFolder, refusal } from '../../suppo
 import { normals, simulatedCells, simulateNights } from '../../support/simulated-store.ts';
 
 const CELLS = simulatedCells(12);
-const NIGHTS = 12;
+const BETWEEN_SWEEPS = 12;
 
 type Noise = z.infer<typeof OUTPUTS.noise>;
 type Cell = Noise['cells'][number];
@@ -36,7 +36,7 @@ describe('a quiet machine, with one noisy cell', () => {
     const normal = normals(41);
     simulateNights(db, {
       cells: CELLS,
-      nights: NIGHTS,
+      nights: BETWEEN_SWEEPS,
       repeats: 4,
       value: (cell) => (0.5 + 0.1 * cell) * Math.exp((cell === 3 ? 0.02 : 0.002) * normal()),
     });
@@ -44,7 +44,7 @@ describe('a quiet machine, with one noisy cell', () => {
 
   test('the noise of each cell is what was put in', async () => {
     const { cells, sweeps, provenance } = await noise(db);
-    expect([sweeps, provenance, cells.length]).toEqual([NIGHTS, 'simulated', CELLS.length]);
+    expect([sweeps, provenance, cells.length]).toEqual([BETWEEN_SWEEPS, 'simulated', CELLS.length]);
     for (const cell of cells) {
       expect(cell.runs).toBe(48);
       if (placeOf(cell.label) === 3) continue;

@@ -164,7 +164,7 @@ describe('bench profile CELL --nsys', () => {
     expect(hottest.stdout).toContain('--nvtx-include TensorRT@conv1/ ');
     expect(named.stdout).toBe(hottest.stdout);
     expect(hottest.stdout).not.toContain('--useCudaGraph');
-    const stderr = 'bench: no layer conv2; did you mean "conv1"?; `bench layers` lists them\n';
+    const stderr = 'bench: no layer conv2: `bench layers` lists them\n';
     expect(await start(['profile', 'batch=8', '--ncu', 'conv2'])).toMatchObject({ code: 2, stderr });
   });
 });

@@ -246,7 +246,7 @@ const CELLS = simulatedCells(5);
 function evidenceOf(values: readonly number[], index: number): CellEvidence[] {
   const [cell] = CELLS.slice(index);
   if (cell === undefined) return [];
-  const history = { nights: [...values.keys()], values: Float64Array.from(values) };
+  const history = { places: [...values.keys()], values: Float64Array.from(values) };
   const runs = values.map((value) => [value]);
   return [
     { cell, metrics: [{ metric: 'gpuComputeMs', history, runs }], environmentIds: [], isPlanned: true, failures: [] },

@@ -138,7 +138,7 @@ function limitsOf(
       const value = sweep[index + 1] ?? null;
       return value === null ? [] : [{ place, value }];
     });
-    const history = { nights: known.map(({ place }) => place), values: Float64Array.from(known, ({ value }) => value) };
+    const history = { places: known.map(({ place }) => place), values: Float64Array.from(known, ({ value }) => value) };
     const metrics = [{ metric: 'p99Ms' as const, history, runs: [] }];
     return CELL === undefined
       ? []

@@ -13,7 +13,7 @@ function noise(seed: number, nights: number, sigma: number): number[] {
   return Array.from({ length: nights }, () => Math.exp(sigma * random.normal()));
 }
 
-const places = (history: CellHistory): number[] => findChangePoints(history).map(({ night }) => night);
+const places = (history: CellHistory): number[] => findChangePoints(history).map(({ place }) => place);
 
 const anyHistory = fc.constantFrom(...packedHistories('synthetic-dev').map(nightlyValues));
 
@@ -44,7 +44,7 @@ describe('steps', () => {
     const delays = Array.from({ length: 30 }, (_, seed) => {
       const at = 40 + (seed % 40);
       const values = noise(seed, 90, 0.01).map((value, night) => (night < at ? value : value * 1.1));
-      const known = lastingChanges(plainHistory(values)).filter(({ night }) => Math.abs(night - at) <= 3);
+      const known = lastingChanges(plainHistory(values)).filter(({ place }) => Math.abs(place - at) <= 3);
       expect(known).toHaveLength(1);
       return (known[0]?.knownAt ?? 0) - at;
     });

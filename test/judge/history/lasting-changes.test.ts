@@ -18,7 +18,7 @@ function stepped(seed: number, sweeps: number, at: number, rel: number): number[
 }
 
 const placesOf = (values: readonly number[], since?: number): number[] =>
-  lastingChanges(plainHistory(values), since).map(({ night }) => night);
+  lastingChanges(plainHistory(values), since).map(({ place }) => place);
 
 describe('calm cells', () => {
   test.each([0.03, 0.05, 0.2, 1])('a step of %f is known to last by its fifth sweep', (rel) => {
@@ -45,9 +45,9 @@ test('a sweep asked alone knows what the whole way knew in it for the first time
     .filter((_, place) => place >= 64 && place % 4 === 0)
     .map(nightlyValues)) {
     for (const change of lastingChanges(history)) {
-      const index = history.nights.indexOf(change.knownAt) + 1;
+      const index = history.places.indexOf(change.knownAt) + 1;
       const clock = history.clock?.slice(0, index);
-      const past = { nights: history.nights.slice(0, index), values: history.values.slice(0, index), clock };
+      const past = { places: history.places.slice(0, index), values: history.values.slice(0, index), clock };
       expect(lastingChanges(past, change.knownAt)).toContainEqual(change);
       known += 1;
     }
@@ -58,7 +58,7 @@ test('a sweep asked alone knows what the whole way knew in it for the first time
 
 test('where the cell stayed for some sweeps before, a change has to stay for seven sweeps', () => {
   const visited = stepped(5, 80, 60, 0.05).map((value, sweep) => (sweep >= 30 && sweep < 35 ? value * 1.05 : value));
-  const last = lastingChanges(plainHistory(visited)).find(({ night }) => night === 60);
+  const last = lastingChanges(plainHistory(visited)).find(({ place }) => place === 60);
   expect(last?.knownAt).toBe(66);
 });
 

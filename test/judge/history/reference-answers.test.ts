@@ -16,7 +16,7 @@ interface Place {
 }
 
 function placesOf(changes: readonly ChangePoint[]): Place[] {
-  return changes.map(({ night, shift, margin }) => ({ index: night, sign: Math.sign(shift), margin }));
+  return changes.map(({ place, shift, margin }) => ({ index: place, sign: Math.sign(shift), margin }));
 }
 
 /** The margins are close to these; all else is to be equal. */

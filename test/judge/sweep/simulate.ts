@@ -1,5 +1,5 @@
 import { MatrixJudge, type MatrixOptions } from '../../../src/judge/sweep/matrix-judge.ts';
-import type { CellJudgement, Control } from '../../../src/judge/sweep/night-effect.ts';
+import type { CellJudgement, Control } from '../../../src/judge/sweep/sweep-effect.ts';
 
 /** Uniform numbers in 0 to 1 (mulberry32). */
 export function uniform(seed: number): () => number {
@@ -22,7 +22,7 @@ export interface Scene {
   readonly repeats?: number;
   /** Sd of one run, as a log. */
   readonly runSd?: number | ((cell: number) => number);
-  readonly nightSd?: number;
+  readonly sweepSd?: number;
   readonly groups?: (cell: number) => readonly string[];
   /** True time of a cell in a sweep, in ms; 1 unless said. */
   readonly time?: (cell: number, sweep: number) => number;
@@ -32,7 +32,7 @@ export interface Scene {
 
 /** The judgements of each sweep, by sweep and cell. */
 export function judgeScene(sweeps: number, scene: Scene): readonly (readonly (CellJudgement | null)[])[] {
-  const { seed, cells = 12, repeats = 3, runSd = 0.002, nightSd = 0.001, time = () => 1 } = scene;
+  const { seed, cells = 12, repeats = 3, runSd = 0.002, sweepSd = 0.001, time = () => 1 } = scene;
   const normal = gaussian(uniform(seed));
   const places = Array.from({ length: cells }, (_, cell) => cell);
   const judge = new MatrixJudge(
@@ -40,7 +40,7 @@ export function judgeScene(sweeps: number, scene: Scene): readonly (readonly (Ce
     scene.options,
   );
   return Array.from({ length: sweeps }, (_, sweep) => {
-    const night = nightSd * normal();
+    const night = sweepSd * normal();
     const runs = places.map((cell) => {
       const sd = typeof runSd === 'number' ? runSd : runSd(cell);
       const center = Math.log(time(cell, sweep)) + night + (0.7 * sd * normal()) / Math.sqrt(repeats);

@@ -16,8 +16,8 @@ import { openStore } from '../../../src/store/file/open.ts';
 import { bench, ROOT, sharedFolder } from '../../support/bench.ts';
 import { normals, simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
 
-const NIGHTS = 30;
-const LAST = sweepOfNight(NIGHTS - 1);
+const BETWEEN_SWEEPS = 30;
+const LAST = sweepOfNight(BETWEEN_SWEEPS - 1);
 const CELLS = simulatedCells(3);
 const KEY = CELLS[0]?.key ?? '';
 const folder = sharedFolder();
@@ -48,7 +48,7 @@ beforeAll(() => {
   const normal = normals(4);
   simulateNights(PLAIN, {
     cells: CELLS,
-    nights: NIGHTS,
+    nights: BETWEEN_SWEEPS,
     repeats: 3,
     commit: (night) => night.toString(16).padStart(40, '0'),
     value: (cell, night) => (cell === 1 && night >= 24 ? 1.1 : 1) * (cell + 1) * Math.exp(0.002 * normal()),

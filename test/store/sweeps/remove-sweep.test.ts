@@ -10,17 +10,23 @@ import { type Removal, removalOf, removeSweep } from '../../../src/store/sweeps/
 import { ROOT, temporaryFolder } from '../../support/bench.ts';
 import { simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
 
-const NIGHTS = 8;
+const BETWEEN_SWEEPS = 8;
 
 /** Eight sweeps of two cells, all judged; `findings` were reported by those that they name. */
 function storeWith(findings: readonly Finding[], acknowledged: readonly string[] = []): StoreDatabase {
   const path = join(temporaryFolder(), 'bench.sqlite');
-  simulateNights(path, { cells: simulatedCells(2), nights: NIGHTS, repeats: 1, value: () => 1, branch: 'main' });
+  simulateNights(path, {
+    cells: simulatedCells(2),
+    nights: BETWEEN_SWEEPS,
+    repeats: 1,
+    value: () => 1,
+    branch: 'main',
+  });
   const pull = { name: 'nightly', number: 1 };
   simulateNights(path, {
     cells: simulatedCells(2),
     nights: 2,
-    after: NIGHTS,
+    after: BETWEEN_SWEEPS,
     repeats: 1,
     value: () => 1,
     branch: 'pull',
@@ -28,7 +34,7 @@ function storeWith(findings: readonly Finding[], acknowledged: readonly string[]
   });
   const { db } = openStore(path, join(ROOT, 'migrations'));
   const ids = [
-    ...Array.from({ length: NIGHTS }, (_, night) => sweepOfNight(night)),
+    ...Array.from({ length: BETWEEN_SWEEPS }, (_, night) => sweepOfNight(night)),
     sweepOfNight(8, 1),
     sweepOfNight(9, 1),
   ];

@@ -14,7 +14,7 @@ import {
   totalMs,
 } from './layers.ts';
 import { Random } from './random.ts';
-import { beside, NIGHTS, PROFILES, readSource, readText, REPEATS, type Source } from './sources.ts';
+import { beside, BETWEEN_SWEEPS, PROFILES, readSource, readText, REPEATS, type Source } from './sources.ts';
 import { changeSummary, medianOf, type SummaryChange } from './summary.ts';
 
 /** What is true of a case: the causes that were put in (either may come first), or that there is none. */
@@ -91,7 +91,7 @@ function plain(runs: readonly Source[], random: Random): Side {
 
 /** Two sides of the same cell, engine and machine: several runs, or one of each night. */
 function twins(random: Random, graph: boolean): { base: Side; head: Side } {
-  const cells = NIGHTS.filter(([{ folder }]) => folder.endsWith('graph1') === graph);
+  const cells = BETWEEN_SWEEPS.filter(([{ folder }]) => folder.endsWith('graph1') === graph);
   const repeated = graph && random.next() < 0.6;
   const runs = repeated ? random.pick(REPEATS) : random.pick(cells);
   const half = Math.floor(runs.length / 2);
@@ -176,7 +176,7 @@ function layered(
       (file) => readText(source.folder, file) ?? '',
     );
     const engine = parseEngine(profile, layers);
-    const cell = NIGHTS.find(
+    const cell = BETWEEN_SWEEPS.find(
       ([{ model, precision, folder }]) =>
         model === source.model && precision === source.precision && folder.endsWith('b8.graph1'),
     );

@@ -36,7 +36,7 @@ export function readText(folder: string, name: string): string | null {
 }
 
 /** Both nights of a cell, where both are kept: one run each, nothing changed between them. */
-export const NIGHTS: readonly (readonly [Source, Source])[] = [
+export const BETWEEN_SWEEPS: readonly (readonly [Source, Source])[] = [
   ...folders(join(ROOT, 'recordings', 'night1'), /^nights_1_/).map((name) =>
     pair(join(ROOT, 'recordings', 'night1', name), join(ROOT, 'recordings', 'night2', name.replace('_1_', '_2_'))),
   ),
@@ -58,7 +58,7 @@ export const REPEATS: readonly (readonly Source[])[] = [
 /** What really happened to a cell of the nights while something else ran. */
 export function beside(group: 'gpu-contended' | 'cpu-contended'): (readonly [Source, Source])[] {
   return folders(join(FIXTURES, group), /graph/).flatMap((name) => {
-    const night = NIGHTS.find(([first]) => first.folder.endsWith(name));
+    const night = BETWEEN_SWEEPS.find(([first]) => first.folder.endsWith(name));
     return night === undefined ? [] : [[night[0], readSource(join(FIXTURES, group, name))] as const];
   });
 }
