@@ -52,8 +52,7 @@ test('npm pack makes a package that installs and runs elsewhere, small enough to
   );
   // The launcher of the recipe: what finds neither Node nor bench on its PATH starts it by its path.
   const nightly = readFileSync(join(ROOT, 'docs', 'how-to', 'nightly.md'), 'utf8');
-  const recipe = nightly.split('\n').find((line) => line.startsWith('printf ')) ?? '';
-  execFileSync('sh', ['-c', recipe], {
+  execFileSync('sh', ['-c', nightly.split('\n').find((line) => line.startsWith('printf ')) ?? ''], {
     cwd: folder,
     env: {
       PATH: [join(process.execPath, '..'), process.env['PATH']].join(delimiter),

@@ -1,5 +1,5 @@
 import { constants, existsSync, renameSync, rmSync } from 'node:fs';
-import { access, copyFile, rename, rm, stat } from 'node:fs/promises';
+import { access, copyFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { sha256OfFile } from '../files/files.ts';
@@ -41,7 +41,6 @@ type EngineFinding =
 const BUILDING = '.building-';
 /** Extension of the timing cache of a build in progress. */
 export const TIMING = '.timing';
-const CHANGED = '.changed';
 
 /**
  * Engines next to the store. A file is named by the hash of its content. The index links the name of an engine, the
@@ -162,14 +161,12 @@ export class EngineCache {
     });
   }
 
-  /** @returns the new place of the file whose content changed */
-  async unlinkChanged(name: string, { sha256 }: EngineNote): Promise<string> {
-    const path = this.pathOf(sha256);
-    await rename(path, path + CHANGED);
+  /** For an engine whose bytes have changed: there is nothing to keep. */
+  async unlinkChanged(name: string, { sha256 }: EngineNote): Promise<void> {
     await this.index.change(({ links }) => {
+      rmSync(this.pathOf(sha256), { force: true });
       delete links[name];
     });
-    return path + CHANGED;
   }
 
   /** Unlinks the copies of given engines that no store compares with any more. */
@@ -262,8 +259,8 @@ export class EngineCache {
     }
     const known = new Set(engines.map(({ sha256 }) => sha256));
     const loose = names.filter((entry) => {
-      const [, stem = ''] = /^([0-9a-f]{32,64}.*?)\.(?:plan|cache(?:\.json)?)$/.exec(entry) ?? [];
-      return entry.endsWith(`.plan${CHANGED}`) || (stem !== '' && !known.has(stem));
+      const [, stem = ''] = /^([0-9a-f]{32,64}.*?)\.(?:plan|cache(?:\.json)?|plan\.changed)$/.exec(entry) ?? [];
+      return stem !== '' && !known.has(stem);
     });
     const timing = names.filter((entry) => /^timing-.*\.cache$/.test(entry));
     return {

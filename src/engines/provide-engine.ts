@@ -165,8 +165,8 @@ async function usableEngine(
   const found = await cache.find(name);
   if (found.kind === 'absent') return null;
   if (found.kind === 'changed') {
-    const aside = await cache.unlinkChanged(name, found.note);
-    const text = `the bytes of the engine ${build.label} changed after its build, so bench rebuilds it; it is now ${aside}`;
+    await cache.unlinkChanged(name, found.note);
+    const text = `the bytes of the engine ${build.label} changed after its build, so bench rebuilds it`;
     onEvent({ kind: 'note', text });
     return null;
   }

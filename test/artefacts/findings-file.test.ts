@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { migrationsFolder } from '../../src/cli/store-location.ts';
 import { takeFindings } from '../../src/artefacts/findings-file.ts';
 import { openStore } from '../../src/store/file/open.ts';
-import { temporaryFolder } from '../support/bench.ts';
+import { temporaryStore } from '../support/bench.ts';
 import { simulatedCells, simulateNights, sweepOfNight } from '../support/simulated-store.ts';
 import { queryStore } from '../support/store-dump.ts';
 
@@ -51,8 +51,7 @@ function earlier(digit: string, state: string, more: object = {}) {
 }
 
 test('artefacts of a version before reference levels come with their findings, as open or recovered', async () => {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
+  const { folder, db } = temporaryStore();
   simulateNights(db, { cells: CELLS, nights: 2, repeats: 1, value: () => 1, branch: 'main' });
   const path = join(folder, 'artefacts', SWEEP);
   mkdirSync(path, { recursive: true });

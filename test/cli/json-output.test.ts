@@ -72,8 +72,7 @@ describe('every --json is one object as its schema says, strictly', () => {
     ['db-backup', () => ['db', 'backup']],
     ['db-prune', () => ['db', 'prune', '--keep-sweeps', '1', '--dry-run']],
   ] as const)('bench schema %s: %#', async (name, args) => {
-    const output = await json([...args(), '--db', db]);
-    expect(OUTPUTS[name].safeParse(output).error?.issues ?? []).toEqual([]);
+    expect(OUTPUTS[name].safeParse(await json([...args(), '--db', db])).error?.issues ?? []).toEqual([]);
   });
 
   test.each([
@@ -81,8 +80,7 @@ describe('every --json is one object as its schema says, strictly', () => {
     ['plan', ['plan', NIGHT]],
     ['plan', ['run', NIGHT, '--dry-run']],
   ] as const)('bench schema %s: %j', async (name, args) => {
-    const output = await json(args);
-    expect(OUTPUTS[name].safeParse(output).error?.issues ?? []).toEqual([]);
+    expect(OUTPUTS[name].safeParse(await json(args)).error?.issues ?? []).toEqual([]);
   });
 
   test('bench schema db-merge', async () => {
@@ -99,8 +97,7 @@ describe('every --json is one object as its schema says, strictly', () => {
     const failed = queryStore<{ id: string }>(db, `SELECT run_id AS id FROM runs WHERE outcome <> 'measured'`);
     expect(failed.length).toBeGreaterThan(10);
     for (const { id } of failed.slice(0, 3)) {
-      const shown = await json(['show', id, '--db', db]);
-      expect(OUTPUTS['show-run'].safeParse(shown).error?.issues ?? []).toEqual([]);
+      expect(OUTPUTS['show-run'].safeParse(await json(['show', id, '--db', db])).error?.issues ?? []).toEqual([]);
     }
   }, 30_000);
 
@@ -111,10 +108,8 @@ describe('every --json is one object as its schema says, strictly', () => {
       expect([code, JSON.parse(stdout).$schema]).toEqual([0, 'https://json-schema.org/draft/2020-12/schema']);
     }
     const { code, stderr } = await bench(['schema', 'compar']);
-    expect(code).toBe(2);
-    expect(stderr).toContain('did you mean "compare"?');
-    const listed = /there are matrix, (.*)\)/.exec(stderr)?.[1] ?? '';
-    expect(listed.split(', ').toSorted()).toEqual(names.toSorted());
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('did you mean "compare"?') });
+    expect((/there are matrix, (.*)\)/.exec(stderr)?.[1] ?? '').split(', ').toSorted()).toEqual(names.toSorted());
   });
 });
 
@@ -128,8 +123,7 @@ describe('--redact', () => {
     const folder = sharedFolder();
     db = join(folder, 'bench.sqlite');
     const matrix = stubMatrix(folder, ['repeats: 1']);
-    const { env } = stubSmi({}, sharedFolder());
-    await bench(['run', matrix, '--trtexec', STUB, '--db', db], { env });
+    await bench(['run', matrix, '--trtexec', STUB, '--db', db], { env: stubSmi({}, sharedFolder()).env });
     const [run] = queryStore<{ id: string }>(db, `SELECT run_id AS id FROM runs WHERE role = 'timed'`);
     runId = run?.id ?? '';
   });
@@ -152,8 +146,7 @@ describe('--redact', () => {
       expect(json).toMatchObject({ role: 'timed', environment: { host: 'host-1', gpuUuid: 'GPU-redacted-1' } });
       const sweeps = await bench(['ls', 'sweeps', '--db', db, '--json', '--redact']);
       expect(JSON.parse(sweeps.stdout).sweeps[0].host).toBe('host-1');
-      const text = await bench(['show', runId, '--db', db, '--redact']);
-      expect(text.stdout).toContain('host-1');
+      expect((await bench(['show', runId, '--db', db, '--redact'])).stdout).toContain('host-1');
     },
   );
 
@@ -183,8 +176,7 @@ describe('--redact', () => {
       .trim()
       .split('\n')
       .map((line): unknown => JSON.parse(line));
-    expect(code).toBe(0);
-    expect(lines).toMatchObject([{ id: 'vit on host-1' }, { id: 'resnet on host-1' }]);
+    expect({ code, lines }).toMatchObject({ code: 0, lines: [{ id: 'vit on host-1' }, { id: 'resnet on host-1' }] });
   });
 });
 

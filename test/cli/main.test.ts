@@ -69,9 +69,7 @@ test.each<readonly [text: string, named: string]>([
     'note: bench builds into its cache',
     '`bench parse x`',
   ].map((text): [string, string] => [text, text]),
-])('%j', (text, named) => {
-  expect(withNamedStore(text, 'a b')).toBe(named.replaceAll('"a b"', "'a b'"));
-});
+])('%j', (text, named) => expect(withNamedStore(text, 'a b')).toBe(named.replaceAll('"a b"', "'a b'")));
 
 test('commands of a line that got too long have lines of their own', () => {
   const line = '  next: bench why ab · bench compare 1 2 · bench ack ab';

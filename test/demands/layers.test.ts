@@ -56,8 +56,7 @@ test('a convolution of NVIDIA/TensorRT#3876 misses the multiples without any tim
   });
   const Layers = [layer('/stem/Conv', 3, 12), layer('/cv1/Conv', 50, 25), layer('/cv2/Conv', 16, 16)];
   writeFileSync(join(folder, 'layers.json'), JSON.stringify({ Layers, Bindings: [] }));
-  const { stdout } = await bench(['layers', 'layers.json'], { cwd: folder, env: { COLUMNS: '400' } });
-  expect(stdout).toContain(
+  expect((await bench(['layers', 'layers.json'], { cwd: folder, env: { COLUMNS: '400' } })).stdout).toContain(
     'not so in 2 layers: /stem/Conv · fp16 3 → 12, padded 8 → 16; /cv1/Conv · fp16 50 → 25, padded 56 → 32\n',
   );
   const { layers } = JSON.parse((await bench(['layers', 'layers.json', '--json'], { cwd: folder })).stdout);

@@ -17,10 +17,7 @@ function recipe(file: string): string {
   return block.slice('text\n'.length);
 }
 
-interface GithubStep {
-  readonly run?: string;
-  readonly if?: string;
-}
+type GithubStep = { readonly run?: string; readonly if?: string };
 
 const github: { jobs: { bench: { steps: GithubStep[] } } } = parse(recipe('.github/workflows/bench.yaml'));
 const gitlab: { bench: { script: string[] } } = parse(recipe('.gitlab-ci.yml'));
@@ -33,11 +30,7 @@ interface Runner {
   run(line: string, cwd: string, variables: Readonly<Record<string, string>>): Step;
 }
 
-interface Step {
-  readonly line: string;
-  readonly code: number | null;
-  readonly output: string;
-}
+type Step = { readonly line: string; readonly code: number | null; readonly output: string };
 
 function runner(): Runner {
   const folder = temporaryFolder();
@@ -129,8 +122,7 @@ describe('the recipes for a CI, in a detached checkout', () => {
     expect(readFileSync(join(first, 'summary.md'), 'utf8')).toContain('No slower cell among 2');
     expect(existsSync(join(first, 'built'))).toBe(false);
 
-    const pushed = machine.checkout('origin/main');
-    const main = onGithub(machine, pushed, 'push', { GITHUB_REF_NAME: 'main' });
+    const main = onGithub(machine, machine.checkout('origin/main'), 'push', { GITHUB_REF_NAME: 'main' });
     expect(main.map(({ code }) => code)).toEqual([0]);
     const listed = machine.run('bench ls sweeps --json', machine.folder, {});
     const { sweeps }: { sweeps: { branch: string | null }[] } = JSON.parse(listed.output);

@@ -22,9 +22,8 @@ import { HAS_SLURM, SlurmCluster } from '../support/slurm-cluster.ts';
 import { STUB } from '../support/stub.ts';
 import { type Block, blocksOf, linksOf, type Step, stepsOf, wordsOf } from './markdown.ts';
 
-function pages(): string[] {
-  return readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md'));
-}
+const pages = (): string[] =>
+  readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md'));
 
 const DOCUMENTS = ['README.md', 'CONTRIBUTING.md', ...pages().map((name) => join('docs', name))];
 const STUB_NSYS = join(ROOT, 'test', 'support', 'stub-nsys.ts');
@@ -62,13 +61,11 @@ function makeCheckout(): { cwd: string; env: Record<string, string>; lastCode: n
   return { cwd, env: { COLUMNS: '110', PATH: path, TMPDIR: temporary }, lastCode: null };
 }
 
-function git(cwd: string, args: readonly string[]): string {
-  return execFileSync('git', [...GIT_IDENTITY, ...args], { cwd, encoding: 'utf8' });
-}
+const git = (cwd: string, args: readonly string[]): string =>
+  execFileSync('git', [...GIT_IDENTITY, ...args], { cwd, encoding: 'utf8' });
 
 test('docs/README.md names each document once', () => {
-  const text = readFileSync(join(ROOT, 'docs', 'README.md'), 'utf8');
-  const named = linksOf(text).filter((link) => !link.startsWith('..'));
+  const named = linksOf(readFileSync(join(ROOT, 'docs', 'README.md'), 'utf8')).filter((link) => !link.startsWith('..'));
   expect(named.toSorted()).toEqual(
     pages()
       .filter((name) => name !== 'README.md')
@@ -96,8 +93,7 @@ describe.each(DOCUMENTS)('%s', (name) => {
   }
 
   test('links to files that are there', () => {
-    const lost = linksOf(text).filter((link) => !existsSync(join(dirname(path), link)));
-    expect(lost).toEqual([]);
+    expect(linksOf(text).filter((link) => !existsSync(join(dirname(path), link)))).toEqual([]);
   });
 
   test('npm scripts are those of package.json', () => {
@@ -145,11 +141,7 @@ describe.each(DOCUMENTS)('%s', (name) => {
   );
 });
 
-async function run(
-  { command, output }: Step,
-  checkout: ReturnType<typeof makeCheckout>,
-  seen: Map<string, string>,
-): Promise<string[]> {
+async function run({ command, output }: Step, checkout: ReturnType<typeof makeCheckout>, seen: Map<string, string>) {
   const { cwd, env } = checkout;
   const [program, ...args] = wordsOf(command);
   if (program === 'git') return linesOf(git(cwd, args), cwd, seen);

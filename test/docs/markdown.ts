@@ -24,10 +24,7 @@ export function blocksOf(text: string): Block[] {
 }
 
 /** A command of a `console` block with the output that stands under it; null when that is left open by `…`. */
-export interface Step {
-  readonly command: string;
-  readonly output: readonly string[] | null;
-}
+export type Step = { readonly command: string; readonly output: readonly string[] | null };
 
 export function stepsOf(lines: readonly string[]): Step[] {
   const steps: { command: string; output: string[] | null }[] = [];
@@ -47,6 +44,5 @@ export function wordsOf(command: string): string[] {
   );
 }
 
-export function linksOf(text: string): string[] {
-  return [...text.matchAll(/\]\((?!https?:|#)([^)#\s]+)(?:#[^)]*)?\)/g)].map(([, path = '']) => path);
-}
+export const linksOf = (text: string): string[] =>
+  [...text.matchAll(/\]\((?!https?:|#)([^)#\s]+)(?:#[^)]*)?\)/g)].map(([, path = '']) => path);

@@ -51,10 +51,7 @@ const LINES = [
   'ffffffff a <!channel> `@team`  Bcc: everybody: p99Ms 2.5 ms, limit 2 ms',
 ];
 
-interface Ended {
-  readonly code: number | null;
-  readonly stderr: string;
-}
+type Ended = { readonly code: number | null; readonly stderr: string };
 
 /** A recipe with the JSON of a check as its standard input. */
 async function started(recipe: string, args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> {
@@ -62,15 +59,10 @@ async function started(recipe: string, args: readonly string[], env: Readonly<Re
   const stderr = text(child.stderr);
   child.stdin.on('error', () => {});
   child.stdin.end(JSON.stringify(CHECK));
-  const code = await new Promise<number | null>((resolve) => child.on('close', resolve));
-  return { code, stderr: await stderr };
+  return { code: await new Promise<number | null>((resolve) => child.on('close', resolve)), stderr: await stderr };
 }
 
-interface Received {
-  readonly url: string | undefined;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: unknown;
-}
+type Received = { readonly url: string | undefined; readonly headers: IncomingHttpHeaders; readonly body: unknown };
 
 /** A server on this machine that keeps what it gets. */
 async function server(status: number) {
@@ -114,16 +106,14 @@ describe('docs/recipes', () => {
   });
 
   test('mail: a sendmail that fails or is not there is a failure', async () => {
-    const refusing = await started('mail.mjs', ['a@example.org'], { SENDMAIL: 'false', PATH: '/usr/bin:/bin' });
-    expect(refusing.code).toBe(1);
+    expect((await started('mail.mjs', ['a@example.org'], { SENDMAIL: 'false', PATH: '/usr/bin:/bin' })).code).toBe(1);
     const lacking = await started('mail.mjs', ['a@example.org'], { SENDMAIL: '/no/such/program' });
     expect([lacking.code, lacking.stderr]).toEqual([1, expect.stringContaining('ENOENT')]);
   });
 
   test('webhook: one post of text, in which nothing is a mention', async () => {
     const { received, url } = await server(200);
-    const ended = await started('webhook.mjs', [], { BENCH_WEBHOOK_URL: `${url}/hook` });
-    expect(ended).toEqual({ code: 0, stderr: '' });
+    expect(await started('webhook.mjs', [], { BENCH_WEBHOOK_URL: `${url}/hook` })).toEqual({ code: 0, stderr: '' });
     const escaped = LINES.join('\n').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
     expect(received.map(({ url: path, body }) => [path, body])).toEqual([
       ['/hook', { text: `*bench: 2 new findings in nightly*\n${escaped}` }],
@@ -131,8 +121,7 @@ describe('docs/recipes', () => {
   });
 
   test('webhook: a refusal is a failure, as is no address', async () => {
-    const { url } = await server(403);
-    expect(await started('webhook.mjs', [], { BENCH_WEBHOOK_URL: url })).toEqual({
+    expect(await started('webhook.mjs', [], { BENCH_WEBHOOK_URL: (await server(403)).url })).toEqual({
       code: 1,
       stderr: 'the chat answered 403\n',
     });
@@ -153,8 +142,7 @@ describe('docs/recipes', () => {
   });
 
   test('GitHub: a refusal is a failure, as is no repository', async () => {
-    const { url } = await server(404);
-    const env = { GITHUB_API_URL: url, GITHUB_TOKEN: 'made-up' };
+    const env = { GITHUB_API_URL: (await server(404)).url, GITHUB_TOKEN: 'made-up' };
     expect(await started('github-issue.mjs', ['owner/repository'], env)).toEqual({
       code: 1,
       stderr: 'GitHub answered 404\n',

@@ -22,9 +22,7 @@ const SCRIPTS = BLOCKS.filter(({ lines }) => /^# [\w.-]+\.sh$/.test(lines[0] ?? 
 const HAS_SYSTEMD = spawnSync('systemd-analyze', ['--version']).status === 0;
 const SUBCOMMANDS = ['baseline', 'db', 'engines', 'help', 'completion', 'ls', 'model', 'slurm'];
 
-function nameOf({ lines }: Block): string {
-  return (lines[0] ?? '').replace('# ', '');
-}
+const nameOf = ({ lines }: Block): string => (lines[0] ?? '').replace('# ', '');
 
 /** The command lines of bench in a block: command with its subcommand, and the long options. */
 function usesOf({ lines }: Block): { command: string; options: string[] }[] {
@@ -70,15 +68,12 @@ test('options of bench that the documents show are those that it has', async () 
       .filter((option) => !new RegExp(`${option}(?![\\w-])`).test(helps.get(command) ?? option))
       .map((option) => `${name}: bench ${command} ${option}`),
   );
-  expect(unknown).toEqual([]);
-  expect(commands.filter((command) => !helps.has(command))).toEqual([]);
+  expect([unknown, commands.filter((command) => !helps.has(command))]).toEqual([[], []]);
 });
 
 test.each(SCRIPTS.map((block) => [nameOf(block), block] as const))(
   '%s is a script that a shell reads',
-  (_, { lines }) => {
-    expect(execFileSync('sh', ['-n'], { input: lines.join('\n'), encoding: 'utf8' })).toBe('');
-  },
+  (_, { lines }) => expect(execFileSync('sh', ['-n'], { input: lines.join('\n'), encoding: 'utf8' })).toBe(''),
 );
 
 describe('units of systemd', () => {
@@ -146,8 +141,7 @@ test('the arithmetic of the worked example is that of the comparison', async () 
   const cwd = temporaryFolder();
   const printed: string[] = [];
   for (const name of ['quickstart-pair', 'quickstart-pair-opt32']) {
-    const { code } = await bench(['run', join(ROOT, 'matrices', `${name}.yaml`)], { cwd });
-    expect(code).toBe(0);
+    expect(await bench(['run', join(ROOT, 'matrices', `${name}.yaml`)], { cwd })).toMatchObject({ code: 0 });
     printed.push(mediansOf((await bench(['report', '--csv', '-'], { cwd })).stdout));
   }
   const { cells } = JSON.parse((await bench(['compare', 'latest~1', 'latest', '--json'], { cwd })).stdout);

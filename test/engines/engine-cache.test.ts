@@ -13,9 +13,7 @@ import { temporaryFolder } from '../support/bench.ts';
 const KEY = 'a'.repeat(32);
 const NEVER = new AbortController().signal;
 
-function sha256Of(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
-}
+const sha256Of = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 function noteOf(text: string, number = 1, buildId = 'b'.repeat(32)): EngineNote {
   return engineNoteSchema.parse({
@@ -29,8 +27,7 @@ function noteOf(text: string, number = 1, buildId = 'b'.repeat(32)): EngineNote 
 }
 
 async function built(cache: EngineCache, text: string, note = noteOf(text)): Promise<void> {
-  const name = note.number === 1 ? KEY : `${KEY}-${note.number}`;
-  writeFileSync(await cache.temporaryPath(name), text);
+  writeFileSync(await cache.temporaryPath(note.number === 1 ? KEY : `${KEY}-${note.number}`), text);
   await cache.link(note);
 }
 
@@ -69,8 +66,7 @@ describe('EngineCache', () => {
     await cache.linkCopy(given, note);
     await cache.linkCopy(given, note);
     writeFileSync(given, 'another');
-    const kept = await cache.findBuild(note.buildId);
-    expect(readFileSync(kept?.path ?? '', 'utf8')).toBe('given');
+    expect(readFileSync((await cache.findBuild(note.buildId))?.path ?? '', 'utf8')).toBe('given');
     const [store, other] = [join(folder, 'a.sqlite'), join(folder, 'b.sqlite')];
     for (const path of [store, other]) writeFileSync(path, '');
     await cache.unlinkGiven(store, [note.buildId]);
@@ -126,9 +122,8 @@ describe('EngineCache', () => {
       order.push(`${name} ends`);
     };
     const waiting = { signal: NEVER, onWait: () => order.push('told to wait') };
-    const failing = cache.hold(KEY, waiting, () => Promise.reject(new Error('no luck')));
     await Promise.all([
-      expect(failing).rejects.toThrow('no luck'),
+      expect(cache.hold(KEY, waiting, () => Promise.reject(new Error('no luck')))).rejects.toThrow('no luck'),
       cache.hold(KEY, waiting, work('a')),
       cache.hold(KEY, waiting, work('b')),
     ]);
@@ -145,11 +140,9 @@ test('a file is read once as long as nobody touches it', async () => {
   const hashes = new KnownHashes();
   expect(await hashes.sha256Of(path)).toBe(sha256Of('some bytes'));
   const { atimeMs } = statSync(path);
-  expect(await hashes.sha256Of(path)).toBe(sha256Of('some bytes'));
-  expect(statSync(path).atimeMs).toBe(atimeMs);
+  expect([await hashes.sha256Of(path), statSync(path).atimeMs]).toEqual([sha256Of('some bytes'), atimeMs]);
   writeFileSync(path, 'others');
-  expect(await hashes.sha256Of(path)).toBe(sha256Of('others'));
-  expect(await hashes.sha256Of(join(path, 'none'))).toBeNull();
+  expect([await hashes.sha256Of(path), await hashes.sha256Of(join(path, 'none'))]).toEqual([sha256Of('others'), null]);
 });
 
 describe('timing caches', () => {
@@ -194,8 +187,7 @@ describe('timing caches', () => {
     const file = readdirSync(cache.folder).find((name) => name.endsWith('.cache')) ?? '';
     expect(timingNoteOf(join(cache.folder, file), sha256Of('times'))?.timedOn).toEqual(H200);
     writeFileSync(join(cache.folder, file), 'tim');
-    expect(await copy('b')).toMatchObject({ sha256: null });
-    expect(existsSync(join(folder, 'b'))).toBe(false);
+    expect([await copy('b'), existsSync(join(folder, 'b'))]).toMatchObject([{ sha256: null }, false]);
   });
 
   test.each([

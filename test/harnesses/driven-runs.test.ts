@@ -23,11 +23,8 @@ test('a Torch-TensorRT script in a matrix: the same cell as its standalone repor
     `models:
   vit:
     shapes: {input: [batch, 3, 224, 224]}
-    harness:
-      kind: torch-tensorrt
-      run: [./bench_vit.js, --batch, "{batch}", --graph, "{cudaGraph}", "{precision}"]
-      timer: wall
-      warmUpRuns: 10
+    harness: {kind: torch-tensorrt, run: [./bench_vit.js, --batch, "{batch}", --graph, "{cudaGraph}", "{precision}"],
+      timer: wall, warmUpRuns: 10}
 axes: {batch: [256], precision: [fp16], cudaGraph: [off]}
 repeats: 2
 `,
@@ -55,13 +52,8 @@ async function checkout() {
   const cwd = temporaryFolder();
   const matrix = `models:
   llama:
-    harness:
-      kind: trtllm-bench
-      mode: throughput
-      model: meta-llama/Llama-3.1-8B
-      dataset: "{isl}.jsonl"
-      streaming: true
-      concurrency: "{concurrency}"
+    harness: {kind: trtllm-bench, mode: throughput, model: meta-llama/Llama-3.1-8B, dataset: "{isl}.jsonl",
+      streaming: true, concurrency: "{concurrency}"}
 axes: {isl: [16, 32], concurrency: [1, 8]}
 repeats: 1\n`;
   writeFileSync(join(cwd, 'llm.yaml'), matrix);
@@ -88,6 +80,5 @@ test('a matrix of trtllm-bench runs without trtexec, and its numbers are in the 
     ),
   );
   // A lost store is made again from what the runs left.
-  const again = await bench(['import', 'artefacts', '--db', 'again.sqlite'], options);
-  expect(again.stdout).toContain('4 runs stored');
+  expect((await bench(['import', 'artefacts', '--db', 'again.sqlite'], options)).stdout).toContain('4 runs stored');
 });

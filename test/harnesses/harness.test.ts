@@ -42,14 +42,10 @@ function folderWith(text: string): string {
   return cwd;
 }
 
-function storeFiles(cwd: string): string[] {
-  return readdirSync(cwd).filter((name) => name.startsWith('bench.sqlite'));
-}
+const storeFiles = (cwd: string): string[] => readdirSync(cwd).filter((name) => name.startsWith('bench.sqlite'));
 
-async function json(args: readonly string[], cwd: string) {
-  const { stdout } = await bench([...args, '--json'], { cwd });
-  return JSON.parse(stdout);
-}
+const json = async (args: readonly string[], cwd: string) =>
+  JSON.parse((await bench([...args, '--json'], { cwd })).stdout);
 
 const FAST = { PATH: process.env['PATH'], TRTEXEC: '/nowhere' };
 
@@ -95,8 +91,7 @@ describe('any command beside trtexec', () => {
   test('what fails says so, and why', async () => {
     const modes = matrix(', "{mode}"', 'batch: 1\n  mode: [ok, fail, empty]');
     const cwd = folderWith(modes.replace('repeats: 2', 'repeats: 1'));
-    const { code } = await bench(['run', 'm.yaml'], { cwd });
-    expect(code).toBe(4);
+    expect(await bench(['run', 'm.yaml'], { cwd })).toMatchObject({ code: 4 });
     const { cells } = await json(['show', 'latest'], cwd);
     const modeOf = ({ label }: { label: string }) => label.split(' ')[2] ?? '';
     const failed = (reason: string) => ({ others: [{ role: 'timed', kind: 'failed', reason, times: 1 }] });
@@ -104,10 +99,8 @@ describe('any command beside trtexec', () => {
       modeOf(a) < modeOf(b) ? -1 : 1,
     );
     expect([empty, fail, ok]).toMatchObject([failed('incomplete'), failed('outOfMemory'), { others: [] }]);
-    const { runs } = await json(['show', empty.key], cwd);
-    const run = await json(['show', runs[0].runId], cwd);
-    expect(run.outcome.evidence[0].text).toBe('stdout.log: field encode is missing');
-    expect(run.method).toBeNull();
+    const run = await json(['show', (await json(['show', empty.key], cwd)).runs[0].runId], cwd);
+    expect([run.outcome.evidence[0].text, run.method]).toEqual(['stdout.log: field encode is missing', null]);
   });
 
   test('one that hangs is ended at its limit', async () => {
@@ -127,46 +120,39 @@ describe('any command beside trtexec', () => {
   });
 });
 
-describe('variables of the environment', () => {
-  test('an axis sets them, or takes them away; secrets are inherited and never kept', async () => {
-    const cwd = folderWith(matrix('', 'batch: 1\n  env: { FAST: [unset, "1"] }'));
-    const env = { FAST: 'inherited', MY_TOKEN: 'sesame-open-42' };
-    expect((await bench(['run', 'm.yaml'], { cwd, env })).code).toBe(0);
-    const { cells } = await json(['show', 'latest'], cwd);
-    const seen: Record<string, string> = {};
-    for (const { key, label } of cells) {
-      const { runs } = await json(['show', key], cwd);
-      const { artefactFolder, env: stored } = await json(['show', runs[0].runId], cwd);
-      const folder = join(cwd, 'artefacts', artefactFolder);
-      const bytes = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'latin1'));
-      seen[label] = `${stored.FAST ?? 'unset'} ${bytes.join(' ').includes('sesame')}`;
-    }
-    expect(seen).toEqual({
-      'tokenizer batch=1 by command/wall': 'unset false',
-      'tokenizer env.FAST=1 batch=1 by command/wall': '1 false',
-    });
-    for (const name of storeFiles(cwd)) expect(readFileSync(join(cwd, name), 'latin1')).not.toContain('sesame');
-    const parsed = await bench(['show', cells[0].key], { cwd });
-    expect(parsed.stdout).toContain('encode');
+test('variables of the environment: an axis sets them, or takes them away; secrets are inherited and never kept', async () => {
+  const cwd = folderWith(matrix('', 'batch: 1\n  env: { FAST: [unset, "1"] }'));
+  const env = { FAST: 'inherited', MY_TOKEN: 'sesame-open-42' };
+  expect((await bench(['run', 'm.yaml'], { cwd, env })).code).toBe(0);
+  const { cells } = await json(['show', 'latest'], cwd);
+  const seen: Record<string, string> = {};
+  for (const { key, label } of cells) {
+    const { artefactFolder, env: stored } = await json(['show', (await json(['show', key], cwd)).runs[0].runId], cwd);
+    const folder = join(cwd, 'artefacts', artefactFolder);
+    const bytes = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'latin1'));
+    seen[label] = `${stored.FAST ?? 'unset'} ${bytes.join(' ').includes('sesame')}`;
+  }
+  expect(seen).toEqual({
+    'tokenizer batch=1 by command/wall': 'unset false',
+    'tokenizer env.FAST=1 batch=1 by command/wall': '1 false',
   });
+  for (const name of storeFiles(cwd)) expect(readFileSync(join(cwd, name), 'latin1')).not.toContain('sesame');
+  expect((await bench(['show', cells[0].key], { cwd })).stdout).toContain('encode');
 });
 
-describe('measured differently', () => {
-  test('another timer is another cell; medians are compared when that is asked for', async () => {
-    const cwd = folderWith(matrix('', 'batch: 8'));
-    await bench(['run', 'm.yaml'], { cwd });
-    writeFileSync(join(cwd, 'm.yaml'), matrix('', 'batch: 8').replace('wall', 'cudaEvent'));
-    await bench(['run', 'm.yaml'], { cwd });
-    const plain = await bench(['compare', 'latest~1', 'latest'], { cwd });
-    expect(plain.stdout).toContain(
-      '1 cell on both sides, measured by different harnesses: --across-methods compares their medians',
-    );
-    const across = await json(['compare', '--across-methods'], cwd);
-    expect(across.across).toEqual(['timer: wall clock against CUDA events']);
-    const [base, head] = [expect.closeTo(16, 9), expect.closeTo(16, 9)];
-    expect(across.cells).toMatchObject([{ metric: 'encode:lower:ms', base, head }]);
-    const tail = await bench(['compare', '--across-methods', '--metric', 'p99Ms'], { cwd });
-    const why = 'bench does not compare percentiles of different harnesses, which follow different rules';
-    expect([tail.code, tail.stderr]).toEqual([2, `bench: --metric p99Ms: ${why}\n`]);
-  });
+test('measured differently: another timer is another cell; medians are compared when that is asked for', async () => {
+  const cwd = folderWith(matrix('', 'batch: 8'));
+  await bench(['run', 'm.yaml'], { cwd });
+  writeFileSync(join(cwd, 'm.yaml'), matrix('', 'batch: 8').replace('wall', 'cudaEvent'));
+  await bench(['run', 'm.yaml'], { cwd });
+  expect((await bench(['compare', 'latest~1', 'latest'], { cwd })).stdout).toContain(
+    '1 cell on both sides, measured by different harnesses: --across-methods compares their medians',
+  );
+  const across = await json(['compare', '--across-methods'], cwd);
+  expect(across.across).toEqual(['timer: wall clock against CUDA events']);
+  const [base, head] = [expect.closeTo(16, 9), expect.closeTo(16, 9)];
+  expect(across.cells).toMatchObject([{ metric: 'encode:lower:ms', base, head }]);
+  const tail = await bench(['compare', '--across-methods', '--metric', 'p99Ms'], { cwd });
+  const why = 'bench does not compare percentiles of different harnesses, which follow different rules';
+  expect([tail.code, tail.stderr]).toEqual([2, `bench: --metric p99Ms: ${why}\n`]);
 });

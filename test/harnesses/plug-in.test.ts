@@ -38,8 +38,7 @@ repeats: 2
   };
   takes(medianS);
   const env = { PATH: [cwd, process.env['PATH']].join(delimiter) };
-  const type = (...words: readonly string[]) => bench([...words], { cwd, env });
-  return { cwd, takes, type };
+  return { cwd, takes, type: (...words: readonly string[]) => bench([...words], { cwd, env }) };
 }
 
 test('a package measures, reports and tells what is new, and its runs come back from artefacts', async () => {
@@ -58,8 +57,7 @@ test('a package measures, reports and tells what is new, and its runs come back 
   );
   const driver = './node_modules/trtbench-hyperfine/driver.js';
   const restored = await type('import', 'artefacts', '--db', 'again.sqlite', '--as', driver, '--json');
-  const { sweeps } = JSON.parse(restored.stdout);
-  expect(sweeps.map(({ outcomes }: { outcomes: unknown }) => outcomes)).toEqual(
+  expect(JSON.parse(restored.stdout).sweeps.map(({ outcomes }: { outcomes: unknown }) => outcomes)).toEqual(
     Array.from({ length: 4 }, () => ({ measured: 4, built: 0, unfit: 0, failed: 0 })),
   );
 });
@@ -76,9 +74,8 @@ async function planned(code: string, name = './driver.mjs') {
   return [exit, stderr];
 }
 
-function toy(plan: string, kind = 'toy'): string {
-  return `export default ({z, defineDriver}) => defineDriver({kind: '${kind}', ${SETTINGS}, plan: ${plan}, ${READS}})`;
-}
+const toy = (plan: string, kind = 'toy'): string =>
+  `export default ({z, defineDriver}) => defineDriver({kind: '${kind}', ${SETTINGS}, plan: ${plan}, ${READS}})`;
 
 test.each([
   ['export default 1', 'm.yaml:1:11: drivers: ./driver.mjs: its default export is not a function'],

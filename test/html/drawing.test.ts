@@ -18,39 +18,33 @@ import { histogramOf } from '../../src/html/page-data.ts';
 import { markup, scriptJson } from '../../src/html/markup.ts';
 import { FIXTURES } from '../support/recordings.ts';
 
-describe('tree map', () => {
-  test('areas are as the sizes, inside the frame, and fill it', () => {
-    const sizes = fc.array(fc.double({ min: 0.01, max: 100, noNaN: true }), { minLength: 1 });
-    fc.assert(
-      fc.property(sizes, (given) => {
-        const sorted = given.toSorted((a, b) => b - a);
-        const total = sorted.reduce((sum, size) => sum + size, 0);
-        const tiles = treeMap(sorted, 960, 360);
-        expect(tiles.map(({ place }) => place)).toEqual(sorted.map((_, place) => place));
-        for (const { place, x, y, width, height } of tiles) {
-          const share = (sorted[place] ?? 0) / total;
-          expect((width * height) / (960 * 360)).toBeCloseTo(share, 6);
-          expect(Math.min(x, y)).toBeGreaterThanOrEqual(-1e-6);
-          expect(x + width).toBeLessThan(960 + 1e-3);
-          expect(y + height).toBeLessThan(360 + 1e-3);
-        }
-      }),
-    );
-  });
+test('tree map: areas are as the sizes, inside the frame, and fill it', () => {
+  fc.assert(
+    fc.property(fc.array(fc.double({ min: 0.01, max: 100, noNaN: true }), { minLength: 1 }), (given) => {
+      const sorted = given.toSorted((a, b) => b - a);
+      const total = sorted.reduce((sum, size) => sum + size, 0);
+      const tiles = treeMap(sorted, 960, 360);
+      expect(tiles.map(({ place }) => place)).toEqual(sorted.map((_, place) => place));
+      for (const { place, x, y, width, height } of tiles) {
+        const share = (sorted[place] ?? 0) / total;
+        expect((width * height) / (960 * 360)).toBeCloseTo(share, 6);
+        expect(Math.min(x, y)).toBeGreaterThanOrEqual(-1e-6);
+        expect(x + width).toBeLessThan(960 + 1e-3);
+        expect(y + height).toBeLessThan(360 + 1e-3);
+      }
+    }),
+  );
 });
 
 describe('the address of a cell', () => {
   test('there and back', () => {
     const place = { cell: '0123abcd', from: 3, to: 40 };
-    expect(placeHash(place)).toBe('#cell=0123abcd&from=3&to=40');
-    expect(readPlace(placeHash(place))).toEqual(place);
+    expect([placeHash(place), readPlace(placeHash(place))]).toEqual(['#cell=0123abcd&from=3&to=40', place]);
   });
 
   test.each(['', '#', '#cells', '#cell=', '#cell=xyz', '#cell="><b>', '#cell=abc%00', '#cell=../..'])(
     '%j is none',
-    (hash) => {
-      expect(readPlace(hash)).toEqual({ cell: null, from: null, to: null });
-    },
+    (hash) => expect(readPlace(hash)).toEqual({ cell: null, from: null, to: null }),
   );
 });
 
@@ -71,16 +65,13 @@ test('the staircase of a precision: its fastest for each latency', () => {
 describe('scales', () => {
   test('there and back', () => {
     const scale = linear([10, 20], [100, 0]);
-    expect([scale.at(10), scale.at(15), scale.at(20)]).toEqual([100, 50, 0]);
-    expect(scale.back(25)).toBe(17.5);
+    expect([scale.at(10), scale.at(15), scale.at(20), scale.back(25)]).toEqual([100, 50, 0, 17.5]);
   });
 
   test('an axis has room round its values, but none above the whole of a share', () => {
     const [least, most] = rangeOf([0.9, 1], null);
     expect(least).toBeCloseTo(0.892, 9);
-    expect(most).toBeCloseTo(1.008, 9);
-    expect(rangeOf([0.9, 1], 1)).toEqual([least, 1]);
-    expect(rangeOf([], 1)).toEqual([0, 1]);
+    expect([most, rangeOf([0.9, 1], 1), rangeOf([], 1)]).toEqual([expect.closeTo(1.008, 9), [least, 1], [0, 1]]);
   });
 });
 
@@ -133,9 +124,7 @@ describe('the queries of runs, in bins', () => {
   test('earlier runs are counted together, in the same bins', () => {
     const now = [run('a', [2, 3]), run('b', [4])];
     const found = histogramOf('latency', now, [run('c', [1, 5]), run('d', [2, 4, 3])]);
-    expect(found?.fromMs).toBe(1);
-    expect(found?.medianMs).toBe(3);
-    expect(found?.before).toMatchObject({ runs: 2, queries: 5, beyond: 0 });
+    expect(found).toMatchObject({ fromMs: 1, medianMs: 3, before: { runs: 2, queries: 5, beyond: 0 } });
     expect(found?.before?.statistics).toEqual({ min: 1, median: 3, p90: 5, p99: 5, max: 5 });
     // 48 bins, two of them for what lies above 99.5 % of the queries.
     const bins = [1, 2, 3, 4, 5].map((ms) => Math.floor((ms - 1) / (found?.binMs ?? 1)));
@@ -156,7 +145,6 @@ describe('what is put into the page', () => {
     const value = { 'a</script>': ['<!--', "'"] };
     const { text } = scriptJson(value);
     expect(text).not.toMatch(/[<\u2028\u2029]/);
-    expect(JSON.parse(text)).toEqual(value);
-    expect(scriptJson('\u2028\u202e').text).toBe(String.raw`"\\u2028\\u202e"`);
+    expect([JSON.parse(text), scriptJson('\u2028\u202e').text]).toEqual([value, String.raw`"\\u2028\\u202e"`]);
   });
 });

@@ -65,9 +65,8 @@ describe.skipIf(CHROMIUM === null)(`the first screen of the report (${NEEDS_CHRO
     await browser?.close();
   });
 
-  async function open(width: number) {
-    return openPage(browser, fileUrl(file), (page) => page.setViewport({ width, height: 900 }));
-  }
+  const open = async (width: number) =>
+    openPage(browser, fileUrl(file), (page) => page.setViewport({ width, height: 900 }));
 
   /** Text of what lies in the window from its top to `height`, and in its width. */
   async function visibleText(page: Page, height: number): Promise<string> {

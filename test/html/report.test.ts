@@ -56,9 +56,8 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     return file;
   }
 
-  function text(page: Page, selector: string): Promise<string> {
-    return page.$eval(selector, (node) => node.textContent ?? '');
-  }
+  const text = (page: Page, selector: string): Promise<string> =>
+    page.$eval(selector, (node) => node.textContent ?? '');
 
   /** The network is off; what the page does next must not need it. */
   async function open(file: string, hash = '', prepare?: (page: Page) => Promise<void>) {
@@ -88,8 +87,7 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     expect(await text(page, '#said')).toMatch(/median of 3 runs.*commit 0000000000.*driver 580.2/);
     await page.keyboard.press('0');
 
-    const stage = await page.$('#cell .stage');
-    const box = await stage?.boundingBox();
+    const box = await (await page.$('#cell .stage'))?.boundingBox();
     if (!box) throw new Error('no chart');
     await page.mouse.move(box.x + 300, box.y + 150);
     await page.mouse.down();
@@ -110,8 +108,7 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     await page.waitForSelector('#cell details table');
     expect(await page.$$eval('#cell details tbody tr', (rows) => rows.length)).toBe(60);
 
-    expect(await text(page, '#environment')).toContain('driver 580.1 → 580.2');
-    expect(faults).toEqual([]);
+    expect([await text(page, '#environment'), faults]).toEqual([expect.stringContaining('driver 580.1 → 580.2'), []]);
   });
 
   test('recorded runs have distributions, layers and their difference, and a front', async () => {
@@ -144,8 +141,7 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
       lines.map((line) => line.getAttribute('d')),
     );
     // Two points of a precision are no line.
-    expect(stairs).toEqual([]);
-    expect(await page.$$eval('#pareto-chart .point.hollow', (points) => points.length)).toBe(2);
+    expect([stairs, await page.$$eval('#pareto-chart .point.hollow', (points) => points.length)]).toEqual([[], 2]);
     await page.evaluate(`document.querySelector('#pareto-chart a').focus()`);
     await expect.poll(() => text(page, '#tip'), WAIT).toContain('items/s');
     await page.keyboard.press('Enter');
@@ -204,8 +200,7 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     const byBatch = cells.map(({ key }) => key);
     expect(await sorted()).toEqual(byBatch.toReversed());
     expect(await sorted()).toEqual(byBatch);
-    expect(await sorted()).toEqual(asItWas);
-    expect(faults).toEqual([]);
+    expect([await sorted(), faults]).toEqual([asItWas, []]);
   });
 
   test('at 390 pixels verdict, cell, change and picture of each row are in the window', async () => {
@@ -219,8 +214,7 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     );
     const [heads, ...cellsOfBody] = rows;
     expect(heads).toEqual({ kinds: ['verdict', 'name', 'number change', 'sparks'], isInside: true });
-    expect(cellsOfBody).toHaveLength(6);
-    expect(new Set(cellsOfBody.map(({ isInside }) => isInside))).toEqual(new Set([true]));
+    expect([cellsOfBody.length, new Set(cellsOfBody.map(({ isInside }) => isInside))]).toEqual([6, new Set([true])]);
     expect(
       await page.$eval(`#cells-table tr[data-key="${first}"]`, (row) => row.innerText.trim().split(/\s+/)),
     ).toEqual(['slower', 'vit', 'fp16', 'b1', expect.stringMatching(/^\+(9|10)\.\d$/), '%']);
@@ -270,15 +264,13 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
           `{ const wait = setTimeout; window.setTimeout = (work, ms) => wait(work, Math.min(ms, 30)); }`,
         );
       });
-      expect(await text(page, 'header')).toContain('sweep 3');
-      expect(await page.$('.news')).toBeNull();
+      expect([await text(page, 'header'), await page.$('.news')]).toEqual([expect.stringContaining('sweep 3'), null]);
       simulateNights(db, { ...nights, nights: 1, after: 3 });
       await page.waitForSelector('.news button');
       expect(await text(page, 'header')).toContain('sweep 3');
       await Promise.all([page.waitForNavigation(), page.click('.news button')]);
       expect(await text(page, 'header')).toContain('sweep 4');
-      const others = new Set(faults.filter((fault) => fault !== `request: ${url}version`));
-      expect([...others]).toEqual([]);
+      expect([...new Set(faults.filter((fault) => fault !== `request: ${url}version`))]).toEqual([]);
     } finally {
       server.kill('SIGKILL');
     }
@@ -306,7 +298,6 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     expect((await text(page, '#cell .label')).length).toBeGreaterThan(10_000);
     expect(await text(page, '#cells-table')).toContain('</script><script>window.pwned=1</script>');
     expect(await text(page, '#environment')).toContain('driver </script>');
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(1280);
-    expect(faults).toEqual([]);
+    expect([await page.evaluate('document.documentElement.scrollWidth'), faults]).toEqual([1280, []]);
   });
 });

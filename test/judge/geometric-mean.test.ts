@@ -73,11 +73,7 @@ describe('what sweeps do to all cells at once', () => {
 });
 
 /** Percent: noise of a run, of a cell's sweep, and of a sweep in all cells. */
-interface Machine {
-  readonly run: number;
-  readonly cell: number;
-  readonly shared: number;
-}
+type Machine = { readonly run: number; readonly cell: number; readonly shared: number };
 
 const KEYS = Array.from({ length: 24 }, (_, cell) => cell.toString(16).padStart(32, '0'));
 
@@ -115,23 +111,20 @@ function coverage({ run, cell, shared }: Machine, cells: number, sweeps: number,
         };
       }),
     );
-    const found = geometricMean([...ratios.values()], sharedNoise(values));
-    const [low = 0, high = 0] = found?.ciPercent ?? [];
+    const [low = 0, high = 0] = geometricMean([...ratios.values()], sharedNoise(values))?.ciPercent ?? [];
     const truth = Math.expm1(steps.reduce((sum, step) => sum + step, 0) / cells) * 100;
     if (low <= truth && truth <= high) held += 1;
   }
   return held / times;
 }
 
-describe('the interval holds the true mean about 95 times of 100', () => {
-  test.each([
-    ['4 cells, 24 sweeps before', { run: 0.4, cell: 0.2, shared: 0.1 }, 4, 24, 1],
-    ['12 cells, 24 sweeps before', { run: 0.4, cell: 0.2, shared: 0.1 }, 12, 24, 2],
-    ['24 cells, 24 sweeps before', { run: 0.3, cell: 0.1, shared: 0.2 }, 24, 24, 3],
-    ['24 cells, nothing before', { run: 0.4, cell: 0.1, shared: 0.1 }, 24, 0, 4],
-  ] as const)('%s', (_, machine, cells, sweeps, seed) => {
-    const share = coverage(machine, cells, sweeps, seed);
-    // Three standard errors, sqrt(0.95 x 0.05 / 200), to both sides.
-    expect(Math.abs(share - 0.95)).toBeLessThan(0.0463);
-  });
+test.each([
+  ['4 cells, 24 sweeps before', { run: 0.4, cell: 0.2, shared: 0.1 }, 4, 24, 1],
+  ['12 cells, 24 sweeps before', { run: 0.4, cell: 0.2, shared: 0.1 }, 12, 24, 2],
+  ['24 cells, 24 sweeps before', { run: 0.3, cell: 0.1, shared: 0.2 }, 24, 24, 3],
+  ['24 cells, nothing before', { run: 0.4, cell: 0.1, shared: 0.1 }, 24, 0, 4],
+] as const)('the interval holds the true mean about 95 times of 100: %s', (_, machine, cells, sweeps, seed) => {
+  const share = coverage(machine, cells, sweeps, seed);
+  // Three standard errors, sqrt(0.95 x 0.05 / 200), to both sides.
+  expect(Math.abs(share - 0.95)).toBeLessThan(0.0463);
 });

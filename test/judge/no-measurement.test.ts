@@ -8,9 +8,7 @@ import { readFixture } from '../support/recordings.ts';
 import { makeCases, writeCase } from '../support/why/cases.ts';
 
 const LOG = readFixture('level0/pairs/vit_small.fp16.b8.graph1/01-normal/stdout.log.br').toString();
-function contradicting(log: string): string {
-  return log.replace(/(GPU Compute Time: .*?median = )[\d.]+/, '$19.9');
-}
+const contradicting = (log: string): string => log.replace(/(GPU Compute Time: .*?median = )[\d.]+/, '$19.9');
 
 /** Its median is above its percentiles: both cannot be right. */
 const CONTRADICTING = contradicting(LOG);
@@ -56,8 +54,7 @@ describe('a side whose only run is no measurement', () => {
     ['report', 'good', 'bad', '--md', '-'],
     ['report', '--night', '--as-of', 'bad', '--md', '-'],
   ])('the evidence is told once: %s %s %s %s %s %s', async (...args) => {
-    const { stdout } = await inStore(...args);
-    const text = stdout.replace(/\s+/g, ' ');
+    const text = (await inStore(...args)).stdout.replace(/\s+/g, ' ');
     expect(text.split(EVIDENCE)).toHaveLength(2);
     expect(text.split(/suspectErrors|it passed, but reported errors/)).toHaveLength(2);
   });
@@ -66,8 +63,7 @@ describe('a side whose only run is no measurement', () => {
     ['good', 'bad', `no result: head: suspectErrors: ${EVIDENCE}`],
     ['bad', 'good', `failed: GPU compute time 0.4170 ms (base: suspectErrors: ${EVIDENCE})`],
   ])('JUnit of %s and %s', async (base, head, message) => {
-    const { stdout } = await inStore('report', base, head, '--junit', '-');
-    expect(stdout.split(`message="${message}"`)).toHaveLength(2);
+    expect((await inStore('report', base, head, '--junit', '-')).stdout.split(`message="${message}"`)).toHaveLength(2);
   });
 
   test.each([

@@ -17,8 +17,7 @@ const STARVED = flag('hostBound', 'widened', 0.5);
 describe('which runs count', () => {
   test('what is excluded counts for no time, and still for the engine', () => {
     const flags = [flag('powerLimited', 'explained'), flag('contended', 'excluded')];
-    expect(leftOutFor(flags, 'gpuComputeMs')?.id).toBe('contended');
-    expect(leftOutFor(flags, 'engineMib')).toBeNull();
+    expect([leftOutFor(flags, 'gpuComputeMs')?.id, leftOutFor(flags, 'engineMib')]).toEqual(['contended', null]);
   });
 
   test('what another process on the GPU did to the times of a run is not known', () => {
@@ -36,8 +35,7 @@ describe('the clock of a cell', () => {
   const run = (smClockMhz: number | null, flags: readonly RunFlag[] = []) => ({ smClockMhz, flags });
 
   test('its level is a median of at least three', () => {
-    expect(clockLevelMhz([1980, null, 1965])).toBeNull();
-    expect(clockLevelMhz([1980, 1650, null, 1965])).toBe(1965);
+    expect([clockLevelMhz([1980, null, 1965]), clockLevelMhz([1980, 1650, null, 1965])]).toEqual([null, 1965]);
   });
 
   test('a run far off it is left out, with both clocks', () => {
@@ -48,8 +46,7 @@ describe('the clock of a cell', () => {
       evidence: "SM clock 1650 MHz, this cell's level is 1980 MHz",
     });
     expect(clockOffLevel(run(1935), 1980)).toBeNull();
-    expect(clockOffLevel(run(null), 1980)).toBeNull();
-    expect(clockOffLevel(run(1650), null)).toBeNull();
+    expect([clockOffLevel(run(null), 1980), clockOffLevel(run(1650), null)]).toEqual([null, null]);
   });
 
   test('but not under the power cap, where clocks wander', () => {
@@ -107,8 +104,7 @@ test('doubt widens the interval and is not repeated away', () => {
   expect(sure?.verdict).toBe('slower');
   const [unsure] = compareCells([{ ...sides, systematicError: 0.01 }, ...others]).cells;
   expect(unsure).toMatchObject({ verdict: 'unclear', moreRunsNeeded: null });
-  expect(unsure?.mdePercent).toBeCloseTo(4.71, 1);
-  expect(unsure?.reasons[0]).toBe('runsInDoubt');
+  expect([unsure?.mdePercent, unsure?.reasons[0]]).toEqual([expect.closeTo(4.71, 1), 'runsInDoubt']);
   const [none] = compareCells([{ ...sides, systematicError: 0 }, ...others]).cells;
   expect(none).toEqual(sure);
 });

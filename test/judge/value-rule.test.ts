@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 
-import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 
 import { valueRule } from '../../src/judge/value-rule.ts';
@@ -8,7 +7,7 @@ import { bench, temporaryFolder } from '../support/bench.ts';
 import { NO_VALUES } from '../support/no-values.ts';
 import { FIXTURES } from '../support/recordings.ts';
 import { normals, simulatedCells, simulateNights } from '../support/simulated-store.ts';
-import { queryStore } from '../support/store-dump.ts';
+import { change, queryStore } from '../support/store-dump.ts';
 
 const CELLS = simulatedCells(1);
 const BETWEEN_SWEEPS = 40;
@@ -26,12 +25,13 @@ function switchedStore(): string {
     repeats: 1,
     value: (_, night) => 0.5 * Math.exp(NOISE[night] ?? 0),
   });
-  const client = new Database(db);
-  client.exec(`UPDATE measurements SET gpu_compute_centre_ms = 0.98 * gpu_compute_centre_ms;
+  change(
+    db,
+    `UPDATE measurements SET gpu_compute_centre_ms = 0.98 * gpu_compute_centre_ms;
     UPDATE measurements SET gpu_compute_centre_ms = NULL WHERE run_id IN (
       SELECT run_id FROM runs WHERE sweep_id IN (
-        SELECT sweep_id FROM sweeps ORDER BY started_at DESC LIMIT ${BETWEEN_SWEEPS - SWITCHED}))`);
-  client.close();
+        SELECT sweep_id FROM sweeps ORDER BY started_at DESC LIMIT ${BETWEEN_SWEEPS - SWITCHED}))`,
+  );
   return db;
 }
 
@@ -40,8 +40,7 @@ describe('centres of samples and printed medians in one cell', () => {
     const db = switchedStore();
     for (const night of ['latest', `latest~${BETWEEN_SWEEPS - SWITCHED - 4}`]) {
       const { code, stdout } = await bench(['check', '--as-of', night, '--json', '--db', db]);
-      const { findings } = JSON.parse(stdout);
-      expect([night, code, findings]).toEqual([night, 0, []]);
+      expect([night, code, JSON.parse(stdout).findings]).toEqual([night, 0, []]);
     }
   });
 
@@ -54,12 +53,13 @@ describe('centres of samples and printed medians in one cell', () => {
       repeats: 3,
       value: () => 0.5 * Math.exp(0.001 * normal()),
     });
-    const client = new Database(db);
-    client.exec(`UPDATE measurements SET gpu_compute_centre_ms = 0.98 * gpu_compute_centre_ms;
+    change(
+      db,
+      `UPDATE measurements SET gpu_compute_centre_ms = 0.98 * gpu_compute_centre_ms;
       UPDATE measurements SET gpu_compute_centre_ms = NULL WHERE run_id IN (
         SELECT run_id FROM runs WHERE repeat = 0 AND sweep_id = (
-          SELECT sweep_id FROM sweeps ORDER BY started_at LIMIT 1 OFFSET 3))`);
-    client.close();
+          SELECT sweep_id FROM sweeps ORDER BY started_at LIMIT 1 OFFSET 3))`,
+    );
     const nightsOf = async () => {
       const { stdout } = await bench(['compare', 'latest~1', 'latest', '--json', '--db', db]);
       const { cells }: { cells: { noise: { nights: number }; reasons: string[] }[] } = JSON.parse(stdout);
@@ -69,11 +69,12 @@ describe('centres of samples and printed medians in one cell', () => {
       expect(noise.nights).toBeGreaterThan(20);
       expect(reasons.join()).not.toContain('left out');
     }
-    const whole = new Database(db);
-    whole.exec(`UPDATE measurements SET gpu_compute_centre_ms = NULL WHERE run_id IN (
+    change(
+      db,
+      `UPDATE measurements SET gpu_compute_centre_ms = NULL WHERE run_id IN (
       SELECT run_id FROM runs WHERE sweep_id = (
-        SELECT sweep_id FROM sweeps ORDER BY started_at LIMIT 1 OFFSET 20))`);
-    whole.close();
+        SELECT sweep_id FROM sweeps ORDER BY started_at LIMIT 1 OFFSET 20))`,
+    );
     for (const { noise, reasons } of await nightsOf()) {
       expect(noise.nights).toBeGreaterThan(20);
       expect(reasons).toContain('1 earlier sweep without a center of samples left out, as base and head have one');
@@ -89,8 +90,7 @@ describe('centres of samples and printed medians in one cell', () => {
     expect(of([sampled, bare, failed])).toEqual([2, 2.1, null]);
     const damaged = { values: { ...NO_VALUES, gpuComputeMs: 2.2 }, centres: { gpuComputeMs: 0 } };
     expect(of([sampled, damaged])).toEqual([2, 2.2]);
-    const unprinted = { values: NO_VALUES, centres: { gpuComputeMs: 1.8 } };
-    expect(of([sampled, unprinted])).toEqual([1.9, 1.8]);
+    expect(of([sampled, { values: NO_VALUES, centres: { gpuComputeMs: 1.8 } }])).toEqual([1.9, 1.8]);
     expect([sampled, bare].map(valueRule([sampled, bare], 'throughputQps'))).toEqual([null, null]);
   });
 });
@@ -98,15 +98,9 @@ describe('centres of samples and printed medians in one cell', () => {
 describe('what the store says and bench does not know', () => {
   async function recordedStore(): Promise<string> {
     const db = join(temporaryFolder(), 'bench.sqlite');
-    const { code } = await bench(['import', join(FIXTURES, PAIRS, '01-normal'), '--db', db]);
-    expect(code).toBe(0);
+    expect(await bench(['import', join(FIXTURES, PAIRS, '01-normal'), '--db', db])).toMatchObject({ code: 0 });
     return db;
   }
-  const change = (db: string, sql: string): void => {
-    const client = new Database(db);
-    client.exec(sql);
-    client.close();
-  };
 
   test('a reason is unknown, and not one that is known', async () => {
     const db = await recordedStore();

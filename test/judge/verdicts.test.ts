@@ -133,8 +133,7 @@ describe('verdicts on simulated matrices', () => {
     [40, 3, false],
     [40, 5, true],
   ])('of %i cells with %i runs what could hide is found nine times in ten', (cells, runs, hasPast) => {
-    const matrices = simulate(40, 24, { cells, runs, hasPast, scatter: MIXED });
-    const found = matrices.flatMap((sides) =>
+    const found = simulate(40, 24, { cells, runs, hasPast, scatter: MIXED }).flatMap((sides) =>
       compareCells(sides)
         .cells.slice(0, 5)
         .map(({ mdePercent }, place) => {
@@ -214,7 +213,6 @@ describe('what the variances of cells say of another', () => {
   });
 
   test('nothing from fewer than three', () => {
-    expect(variancePrior(sampled([0.001, 0.002]))).toBeNull();
-    expect(typicalVariance([])).toBeNull();
+    expect([variancePrior(sampled([0.001, 0.002])), typicalVariance([])]).toEqual([null, null]);
   });
 });

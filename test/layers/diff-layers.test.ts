@@ -17,13 +17,10 @@ const PROFILES = [
   'nights/1-profile/resnet_small.int8.b8',
 ];
 
-function causes(diff: LayersDiff): ChangeRow[] {
-  return changeRows(diff).rows.filter(({ isCause }) => isCause);
-}
+const causes = (diff: LayersDiff): ChangeRow[] => changeRows(diff).rows.filter(({ isCause }) => isCause);
 
-function short({ change, label, baseLayers, headLayers, deltaMs }: ChangeRow): string {
-  return `${change} ${baseLayers}→${headLayers} ${label} ${deltaMs.toFixed(4)}`;
-}
+const short = ({ change, label, baseLayers, headLayers, deltaMs }: ChangeRow): string =>
+  `${change} ${baseLayers}→${headLayers} ${label} ${deltaMs.toFixed(4)}`;
 
 describe('recorded pairs: what their README says is true of them', () => {
   test('level2: one layer got slower, two more kinds only changed their kernels', () => {
@@ -49,8 +46,11 @@ describe('recorded pairs: what their README says is true of them', () => {
       'tactic 12→12 blocks.*.attn.proj: Add, MatMul 0.2686',
     ]);
     expect(changeRows(diff).rows[0]?.detail).toBe('__myl_Fc → 2 layers: MatMul, __myl_DivCasErfCasAddMulMul');
-    const named = causes(diff).map(({ label }) => label);
-    expect(named.filter((label) => /LayerNorm|Softmax/.test(label))).toEqual([]);
+    expect(
+      causes(diff)
+        .map(({ label }) => label)
+        .filter((label) => /LayerNorm|Softmax/.test(label)),
+    ).toEqual([]);
     expect(changeRows(diff).unattributed).toBeNull();
   });
 
@@ -72,8 +72,7 @@ describe('the parts of a difference', () => {
     const layers = recordedLayers(folder);
     const diff = diffLayers(layers, recordedLayers(folder));
     expect(diff.parts.map(({ change }) => change)).toEqual(layers.map(() => 'same'));
-    expect(diff.deltaMs).toBe(0);
-    expect(diff.parts.some(({ moved }) => moved)).toBe(false);
+    expect([diff.deltaMs, diff.parts.some(({ moved }) => moved)]).toEqual([0, false]);
   });
 
   test('add up to the whole between any two profiles, each layer in one of them', () => {
@@ -82,8 +81,7 @@ describe('the parts of a difference', () => {
         const [base, head] = [recordedLayers(a), recordedLayers(b)];
         const { rows, unknown, unchanged, unattributed } = changeRows(diffLayers(base, head));
         const all = [...rows, unknown, unchanged, unattributed].filter((row) => row !== null);
-        const sum = all.reduce((total, { deltaMs }) => total + deltaMs, 0);
-        expect(sum).toBeCloseTo(sumMs(head) - sumMs(base), 9);
+        expect(all.reduce((total, { deltaMs }) => total + deltaMs, 0)).toBeCloseTo(sumMs(head) - sumMs(base), 9);
         expect(all.reduce((total, { baseLayers }) => total + baseLayers, 0)).toBe(base.length);
         expect(all.reduce((total, { headLayers }) => total + headLayers, 0)).toBe(head.length);
       }
@@ -114,8 +112,7 @@ describe('the parts of a difference', () => {
     const namesOnly = (layers: readonly LayerFacts[]): LayerFacts[] =>
       layers.map((layer) => ({ ...layer, type: null, tactic: null }));
     const diff = diffLayers(namesOnly(NORMAL), namesOnly(recordedLayers('pairs/vit_small.fp16/opt32/profile')));
-    expect(causes(diff)).toEqual([]);
-    expect(diff.commonPercent).toBeNull();
+    expect([causes(diff), diff.commonPercent]).toEqual([[], null]);
     expect(changeRows(diff)).toMatchObject({ unchanged: null, unknown: { headLayers: 141 } });
   });
 
@@ -162,9 +159,8 @@ describe('what a row says of its layers', () => {
     const kernel = (tile: string): string => `sm90_xmma_gemm_f16f16_f16f32_f32_tilesize${tile}_a`;
     const was = kernel('64x64x64');
     const [small, large] = [kernel('64x128x64'), kernel('256x64x32')];
-    const before = blocks(Array.from({ length: 3 }, () => [was, 0.02]));
     const diff = diffLayers(
-      before,
+      blocks(Array.from({ length: 3 }, () => [was, 0.02])),
       blocks([
         [small, 0.021],
         [large, 0.03],

@@ -4,9 +4,8 @@ import { precisionShare, realPrecision } from '../../src/layers/summarize-layers
 import { choiceCell } from '../support/deployments.ts';
 import { recordedLayers } from '../support/recorded-layers.ts';
 
-function rounded(shares: Readonly<Record<string, number>>): Record<string, number> {
-  return Object.fromEntries(Object.entries(shares).map(([type, share]) => [type, Number(share.toFixed(2))]));
-}
+const rounded = (shares: Readonly<Record<string, number>>): Record<string, number> =>
+  Object.fromEntries(Object.entries(shares).map(([type, share]) => [type, Number(share.toFixed(2))]));
 
 test.each([
   ['vit_small.fp8.b8', { fp8: 0.72, fp16: 0.28 }, { fp8: 0.61, fp16: 0.39 }],

@@ -24,8 +24,7 @@ class Machine {
   }
 
   args(...more: string[]): string[] {
-    const quick = ['--seed', '1', '--no-telemetry'];
-    return ['run', this.matrix, '--trtexec', STUB, '--db', this.db, ...quick, ...more];
+    return ['run', this.matrix, '--trtexec', STUB, '--db', this.db, '--seed', '1', '--no-telemetry', ...more];
   }
 
   run(more: readonly string[], misbehaviour: Misbehaviour = {}, env: Record<string, string> = {}) {
@@ -60,14 +59,11 @@ describe('bench run --lock-clocks', () => {
   test('locks before the first process, stores the policy, releases at the end', async () => {
     const machine = new Machine();
     const { code, stderr } = await machine.run(['--lock-clocks', '1590']);
-    expect(code).toBe(0);
-    expect(machine.gpu.changes).toEqual(['-lgc 1590,1590', '-lmc 3201,3201', '-rgc', '-rmc']);
-    expect(machine.gpu.locks).toEqual(RELEASED);
-    expect(machine.policies()).toEqual(['locked 1590 MHz']);
+    expect([code, machine.gpu.changes]).toEqual([0, ['-lgc 1590,1590', '-lmc 3201,3201', '-rgc', '-rmc']]);
+    expect([machine.gpu.locks, machine.policies()]).toEqual([RELEASED, ['locked 1590 MHz']]);
     expect(stderr).toContain(`clocks of NVIDIA H200 (${FAKE_GPU}) locked 1590 MHz, memory at 3201 MHz\n`);
     expect(stderr).toContain(`clocks of NVIDIA H200 (${FAKE_GPU}) released\n`);
-    expect(machine.clockRecords()).toEqual([]);
-    expect(statSync(machine.gpu.lockFolder).mode & 0o7777).toBe(0o1777);
+    expect([machine.clockRecords(), statSync(machine.gpu.lockFolder).mode & 0o7777]).toEqual([[], 0o1777]);
   });
 
   test.each([
@@ -76,24 +72,19 @@ describe('bench run --lock-clocks', () => {
   ])('%s', async (request, bounds, policy) => {
     const machine = new Machine();
     const { code } = await machine.run(['--lock-clocks', request]);
-    expect([code, machine.gpu.changes[0]]).toEqual([0, `-lgc ${bounds}`]);
-    expect(machine.policies()).toEqual([policy]);
+    expect([code, machine.gpu.changes[0], machine.policies()]).toEqual([0, `-lgc ${bounds}`, [policy]]);
   });
 
   test('lockClocks of the matrix does the same, and the flag wins', async () => {
     const machine = new Machine(['lockClocks: 1590']);
     expect((await machine.run([])).code).toBe(0);
-    expect(machine.policies()).toEqual(['locked 1590 MHz']);
-    expect((await machine.run(['--lock-clocks', 'max'])).code).toBe(0);
-    expect(machine.policies()).toEqual(['locked 1590 MHz', 'locked 1980 MHz']);
-    expect(machine.gpu.locks).toEqual(RELEASED);
+    expect([machine.policies(), (await machine.run(['--lock-clocks', 'max'])).code]).toEqual([['locked 1590 MHz'], 0]);
+    expect([machine.policies(), machine.gpu.locks]).toEqual([['locked 1590 MHz', 'locked 1980 MHz'], RELEASED]);
   });
 
   test('nothing is changed unless it is asked for', async () => {
     const machine = new Machine();
-    expect((await machine.run([])).code).toBe(0);
-    expect(machine.gpu.changes).toEqual([]);
-    expect(machine.clockRecords()).toEqual([]);
+    expect([(await machine.run([])).code, machine.gpu.changes, machine.clockRecords()]).toEqual([0, [], []]);
   });
 
   test('memory clocks that cannot be locked are a note', async () => {
@@ -111,10 +102,8 @@ describe('bench run --lock-clocks', () => {
     const machine = new Machine();
     const refused = await machine.run(['--lock-clocks', request], misbehaviour);
     const said = refused.stderr.split('\n').filter((line) => line.startsWith('bench: '));
-    expect([refused.code, said]).toEqual([code, [expect.stringContaining(message)]]);
-    expect(refused.stdout).toBe('');
-    expect(queryStore(machine.db, 'SELECT * FROM sweeps')).toEqual([]);
-    expect(machine.gpu.locks).toEqual(RELEASED);
+    expect([refused.code, said, refused.stdout]).toEqual([code, [expect.stringContaining(message)], '']);
+    expect([queryStore(machine.db, 'SELECT * FROM sweeps'), machine.gpu.locks]).toEqual([[], RELEASED]);
     expect(existsSync(machine.gpu.lockFolder) ? machine.clockRecords() : []).toEqual([]);
   });
 
@@ -147,9 +136,7 @@ describe('bench run --lock-clocks', () => {
     const { child, ended, stub } = await machine.startHanging('hangs', '--filter', 'batch=1');
     process.kill(stub, 'SIGKILL');
     const { code, stderr } = await ended;
-    expect(code).toBe(4);
-    expect(child.killed).toBe(false);
-    expect(machine.gpu.locks).toEqual(RELEASED);
+    expect([code, child.killed, machine.gpu.locks]).toEqual([4, false, RELEASED]);
     expect(machine.gpu.changes).toEqual(['-lgc 1590,1590', '-lmc 3201,3201', '-rgc', '-rmc']);
     expect(stderr).toContain('released\n');
     expect(queryStore(machine.db, `SELECT reason FROM runs WHERE role = 'timed'`)).toEqual([{ reason: 'killed' }]);
@@ -161,10 +148,8 @@ describe('bench run --lock-clocks', () => {
     expect(machine.gpu.locks).toEqual({ gpu: '1590', memory: '3201' });
     child.kill(signal);
     const { code, stderr } = await ended;
-    expect(code).toBe(130);
-    expect(machine.gpu.locks).toEqual(RELEASED);
-    expect(stderr).toContain('released\n');
-    expect(machine.clockRecords()).toEqual([]);
+    expect([code, machine.gpu.locks]).toEqual([130, RELEASED]);
+    expect([stderr, machine.clockRecords()]).toEqual([expect.stringContaining('released\n'), []]);
   });
 
   test('Ctrl-C again and again: it ends at once, with the clocks released', async () => {
@@ -174,9 +159,7 @@ describe('bench run --lock-clocks', () => {
     const { code } = await ended;
     clearInterval(again);
     process.kill(stub, 'SIGKILL');
-    expect(code).toBe(130);
-    expect(machine.gpu.locks).toEqual(RELEASED);
-    expect(machine.clockRecords()).toEqual([]);
+    expect([code, machine.gpu.locks, machine.clockRecords()]).toEqual([130, RELEASED, []]);
   });
 
   test('a release that fails is said loudly, and done by the next bench', async () => {
@@ -206,17 +189,14 @@ describe('killed by signal 9', () => {
     expect(machine.gpu.locks).toEqual({ gpu: '1590', memory: '3201' });
 
     const env = machine.gpu.env();
-    const next = await bench(['ls', 'sweeps', '--db', machine.db], { env });
-    expect(next.stderr).toBe(
+    expect((await bench(['ls', 'sweeps', '--db', machine.db], { env })).stderr).toBe(
       `bench: released the clocks of NVIDIA H200 (${FAKE_GPU}): an earlier bench (process ${child.pid}) had locked them at 1590 MHz and was killed\n`,
     );
     expect(machine.gpu.locks).toEqual(RELEASED);
-    expect(machine.gpu.changes.slice(2)).toEqual(['-rgc', '-rmc']);
-    expect(machine.clockRecords()).toEqual([]);
+    expect([machine.gpu.changes.slice(2), machine.clockRecords()]).toEqual([['-rgc', '-rmc'], []]);
 
     const again = await bench(['ls', 'sweeps', '--db', machine.db], { env });
-    expect(again.stderr).toBe('');
-    expect(machine.gpu.changes).toHaveLength(4);
+    expect([again.stderr, machine.gpu.changes.length]).toEqual(['', 4]);
   });
 
   test('--resume locks them again as the sweep had them', async () => {
@@ -230,8 +210,7 @@ describe('killed by signal 9', () => {
       2,
       expect.stringContaining('--lock-clocks cannot be used with --resume'),
     ]);
-    const resumed = await bench(resume, { env: machine.gpu.env() });
-    expect(resumed.code).toBe(0);
+    expect((await bench(resume, { env: machine.gpu.env() })).code).toBe(0);
     expect(machine.gpu.changes).toEqual([
       '-lgc 1590,1590',
       '-lmc 3201,3201',
@@ -286,8 +265,7 @@ describe('other benches', () => {
     writeFileSync(path, JSON.stringify(record));
     const { code, stderr } = await machine.run(['--lock-clocks', '1590']);
     expect([code, stderr]).toEqual([3, expect.stringContaining(message)]);
-    expect(machine.gpu.changes).toEqual([]);
-    expect(existsSync(path)).toBe(true);
+    expect([machine.gpu.changes, existsSync(path)]).toEqual([[], true]);
   });
 
   test.each([
@@ -298,8 +276,6 @@ describe('other benches', () => {
     mkdirSync(machine.gpu.lockFolder);
     writeFileSync(join(machine.gpu.lockFolder, `clocks-${FAKE_GPU}.json`), text);
     const { code, stderr } = await machine.run(['--lock-clocks', '1590']);
-    expect(code).toBe(0);
-    expect(stderr).not.toContain('earlier bench');
-    expect(machine.clockRecords()).toEqual([]);
+    expect([code, stderr, machine.clockRecords()]).toEqual([0, expect.not.stringContaining('earlier bench'), []]);
   });
 });

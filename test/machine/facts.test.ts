@@ -11,21 +11,18 @@ import { bench, ROOT } from '../support/bench.ts';
 import { GPU_TRTEXEC, GpuMachine } from '../support/gpu-machine.ts';
 import { stubMatrix } from '../support/stub.ts';
 
-describe('the image of a container', () => {
-  test.each([
-    [{}, null, null],
-    [{}, 'engine="podman-4.9"\nname="x"\nimage="docker.io/library/trt:24.10"\n', 'docker.io/library/trt:24.10'],
-    [{ CONTAINER_IMAGE: 'nvcr.io/nvidia/tensorrt:24.10-py3' }, 'image="other"', 'nvcr.io/nvidia/tensorrt:24.10-py3'],
-    [{ APPTAINER_CONTAINER: '/home/someone/trt.sif' }, null, 'trt.sif'],
-  ])('%j, %j', (env, containerenv, image) => {
-    expect(containerImage(env, containerenv)).toBe(image);
-  });
+test.each([
+  [{}, null, null],
+  [{}, 'engine="podman-4.9"\nname="x"\nimage="docker.io/library/trt:24.10"\n', 'docker.io/library/trt:24.10'],
+  [{ CONTAINER_IMAGE: 'nvcr.io/nvidia/tensorrt:24.10-py3' }, 'image="other"', 'nvcr.io/nvidia/tensorrt:24.10-py3'],
+  [{ APPTAINER_CONTAINER: '/home/someone/trt.sif' }, null, 'trt.sif'],
+])('the image of a container: %j, %j', (env, containerenv, image) => {
+  expect(containerImage(env, containerenv)).toBe(image);
 });
 
 test('a GPU that is nowhere is on no NUMA node', () => {
   expect(numaNodeOf('0000FFFF:FF:1F.7')).toBeNull();
-  expect(numaNodeOf('../../etc/passwd')).toBeNull();
-  expect(numaNodeOf(null)).toBeNull();
+  expect([numaNodeOf('../../etc/passwd'), numaNodeOf(null)]).toEqual([null, null]);
 });
 
 describe('the TensorRT library among the mappings of a process', () => {
@@ -39,8 +36,7 @@ describe('the TensorRT library among the mappings of a process', () => {
     ['/usr/lib/libnvinfer_plugin.so.10.6.0', null],
     ['/data/libnvinfer.so.10.6.0.bak', null],
   ])('%s', (path, version) => {
-    const maps = line('/usr/lib/libc.so.6') + line(path) + line('/usr/lib/libm.so.6');
-    expect(libraryVersion(maps)).toBe(version);
+    expect(libraryVersion(line('/usr/lib/libc.so.6') + line(path) + line('/usr/lib/libm.so.6'))).toBe(version);
   });
 });
 
@@ -55,17 +51,13 @@ describe('what a clock request comes to', () => {
     ['0', null],
     ['1590,1590', null],
     ['', null],
-  ])('%j', (text, request) => {
-    expect(readClockRequest(text)).toBe(request);
-  });
+  ])('%j', (text, request) => expect(readClockRequest(text)).toBe(request));
 
   test.each([
     ['base', { bounds: 'tdp,tdp', limitMhz: null, memoryMhz: 3201, policy: 'locked base' }],
     ['max', { bounds: '1980,1980', limitMhz: 1980, memoryMhz: 3201, policy: 'locked 1980 MHz' }],
     [1590, { bounds: '1590,1590', limitMhz: 1590, memoryMhz: 3201, policy: 'locked 1590 MHz' }],
-  ] as const)('%s', (request, clocks) => {
-    expect(chooseClocks(request, supported, 'GPU 0')).toEqual(clocks);
-  });
+  ] as const)('%s', (request, clocks) => expect(chooseClocks(request, supported, 'GPU 0')).toEqual(clocks));
 
   test.each([
     [1600, '1605 and 1590'],
@@ -87,8 +79,7 @@ describe('what a clock request comes to', () => {
   test('the list of an H200, and of a board with two memory clocks', () => {
     const path = join(ROOT, 'test', 'fixtures', 'nvidia-smi', 'supported-clocks-h200.csv');
     const h200 = parseSupportedClocks(readFileSync(path, 'utf8'));
-    expect(h200.memoryMhz).toEqual([3201, 2201]);
-    expect(h200.graphicsMhz).toHaveLength(110);
+    expect([h200.memoryMhz, h200.graphicsMhz.length]).toEqual([[3201, 2201], 110]);
     expect([h200.graphicsMhz[0], h200.graphicsMhz[1], h200.graphicsMhz.at(-1)]).toEqual([1980, 1965, 345]);
     expect(parseSupportedClocks('405, 300\n5001, 1590\n5001, 300\n')).toEqual({
       memoryMhz: [5001, 405],
@@ -116,9 +107,7 @@ describe('before a timed run', () => {
     expect(readCoolDown('1.5m')).toEqual({ kind: 'pause', seconds: 90 });
     expect(readCoolDown('45C')).toEqual({ kind: 'temperature', maxC: 45 });
     expect(readCoolDown('45 °C')).toEqual({ kind: 'temperature', maxC: 45 });
-    for (const wrong of ['', '10', '5C', '300C', '-1s', '2h', 'cold']) {
-      expect(readCoolDown(wrong)).toBeNull();
-    }
+    for (const wrong of ['', '10', '5C', '300C', '-1s', '2h', 'cold']) expect(readCoolDown(wrong)).toBeNull();
   });
 
   test('it is waited until the GPU is cool enough', async () => {

@@ -57,8 +57,7 @@ describe('the lock of a GPU', () => {
   test('is waited for while it is held', async () => {
     const { env, path } = lockFolder();
     const lock = await gpuLock(env).take(waiting);
-    expect(readdirSync(join(path, '..'))).toEqual([`gpu-${GPU}.lock`]);
-    expect(await waitsFor(env)).toBe(process.pid);
+    expect([readdirSync(join(path, '..')), await waitsFor(env)]).toEqual([[`gpu-${GPU}.lock`], process.pid]);
     lock.release();
     expect(await waitsFor(env)).toBeNull();
   });
@@ -79,8 +78,7 @@ describe('the lock of a GPU', () => {
     holder.kill('SIGKILL');
     await once(holder, 'close');
     // It carries no mark of a killed bench, as one of another user: nobody may end it.
-    expect(isGone(pid)).toBe(false);
-    expect(await waitsFor(env)).toBe(pid);
+    expect([isGone(pid), await waitsFor(env)]).toEqual([false, pid]);
     const taking = gpuLock(env).take(waiting);
     process.kill(-pid, 'SIGKILL');
     (await taking).release();
@@ -92,8 +90,7 @@ describe('the lock of a GPU', () => {
     const { env, path } = lockFolder();
     writeFileSync(path, '', { mode: 0o444 });
     const lock = await gpuLock(env).take(waiting);
-    const other = tryAcquire(path);
-    expect(other.kind).toBe('held');
+    expect(tryAcquire(path).kind).toBe('held');
     lock.release();
     expect(await waitsFor(env)).toBeNull();
   });

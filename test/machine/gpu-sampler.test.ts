@@ -19,8 +19,7 @@ async function started(behaviour: StubSmi = {}, gpuUuid: string | null = null) {
 
 describe('one nvidia-smi beside the runs', () => {
   test('is asked for all GPUs, or for one, once a second', async () => {
-    const { lines } = await started();
-    expect(lines).toEqual([
+    expect((await started()).lines).toEqual([
       '--query-gpu=timestamp,index,uuid,clocks.sm,clocks.mem,power.draw,power.limit,temperature.gpu,utilization.gpu,memory.used,clocks_event_reasons.active,pcie.link.gen.current,pcie.link.width.current --format=csv --loop=1',
     ]);
     expect((await started({}, 'GPU-1')).lines[0]).toMatch(/--loop=1 --id=GPU-1$/);
@@ -59,8 +58,7 @@ describe('one nvidia-smi beside the runs', () => {
 
   test('that hangs is waited for no longer than told, and ended', async () => {
     const smi = stubSmi({ hangs: '--query-gpu' });
-    const start = await startSampler(null, smi.env, never, 1500);
-    expect(start).toEqual({ kind: 'none', reason: 'it printed nothing' });
+    expect(await startSampler(null, smi.env, never, 1500)).toEqual({ kind: 'none', reason: 'it printed nothing' });
     const [first] = smi.starts();
     if (first !== undefined) await untilGone(first.pid);
     expect(smi.starts()).toHaveLength(1);

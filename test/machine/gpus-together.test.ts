@@ -49,8 +49,7 @@ test('a cell of tp 2 sees two GPUs and holds the locks of both', async () => {
   expect([code, code === 0 ? '' : stderr]).toEqual([0, '']);
   const [process] = started(machine);
   expect(process?.visible).toBe(machine.uuids.slice(0, 2).join(','));
-  expect(process?.locks).toEqual(machine.uuids.slice(0, 2));
-  expect(machine.isLocked).toBe(false);
+  expect([process?.locks, machine.isLocked]).toEqual([machine.uuids.slice(0, 2), false]);
 });
 
 test('beside cells of one GPU, on the GPUs of others', async () => {
@@ -63,8 +62,7 @@ test('beside cells of one GPU, on the GPUs of others', async () => {
 });
 
 test('more GPUs than there are: one line before anything runs', async () => {
-  const machine = new GpuMachine(2);
-  const { code, stderr } = await run(machine, '[4]');
+  const { code, stderr } = await run(new GpuMachine(2), '[4]');
   expect([code, stderr]).toEqual([
     3,
     'bench: a cell needs 4 GPUs at once, and 2 are available here (--gpus, CUDA_VISIBLE_DEVICES)\n',

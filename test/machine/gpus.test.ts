@@ -29,10 +29,8 @@ function nightly(machine: GpuMachine, more: readonly string[] = ['repeats: 2']):
 
 async function night(machine: GpuMachine, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const db = join(machine.folder, 'bench.sqlite');
-  const matrix = nightly(machine);
-  const all = ['run', matrix, '--trtexec', GPU_TRTEXEC, '--db', db, '--no-telemetry', ...args];
-  const result = await bench(all, { env: { ...machine.env, ...env } });
-  return { ...result, db };
+  const all = ['run', nightly(machine), '--trtexec', GPU_TRTEXEC, '--db', db, '--no-telemetry', ...args];
+  return { ...(await bench(all, { env: { ...machine.env, ...env } })), db };
 }
 
 /** GPU UUID by cell label, of one sweep (the newest: `offset` 0). */
@@ -54,8 +52,7 @@ describe('--gpus', () => {
     const { code, db, stderr } = await night(machine, ['--gpus', 'all'], { STUB_DELAY_MS: '150' });
     expect([code, code === 0 ? '' : stderr]).toEqual([0, '']);
     expect(stderr).toContain('GPU 0 (NVIDIA H200): 2 cells');
-    expect(stderr).toContain('GPU 2 (NVIDIA H200): 2 cells');
-    expect(machine.overlaps).toEqual([]);
+    expect([stderr, machine.overlaps]).toEqual([expect.stringContaining('GPU 2 (NVIDIA H200): 2 cells'), []]);
     const { spans } = machine;
     expect(spans.filter(({ role }) => role === 'build')).toHaveLength(1);
     expect(spans.filter(({ role }) => role === 'timed')).toHaveLength(2 * CELLS);
@@ -67,8 +64,7 @@ describe('--gpus', () => {
     expect([...ran.values()].map((list) => list.length)).toEqual([4, 4, 4]);
     // All runs of a cell are on one GPU, whose UUID is stored with them.
     const stored = gpusOf(db);
-    expect(Object.keys(stored)).toHaveLength(CELLS);
-    expect(new Set(Object.values(stored))).toEqual(new Set(machine.uuids));
+    expect([Object.keys(stored).length, new Set(Object.values(stored))]).toEqual([CELLS, new Set(machine.uuids)]);
     // At some moment two GPUs were at work.
     const timed = spans.filter(({ role }) => role === 'timed');
     expect(timed.some((a) => timed.some((b) => a.gpu !== b.gpu && a.startMs < b.endMs && b.startMs < a.endMs))).toBe(
@@ -83,8 +79,7 @@ describe('--gpus', () => {
     await night(machine, ['--gpus', second, ...filter]);
     const { db } = await night(machine, ['--gpus', '0,1']);
     const stored = gpusOf(db);
-    expect(stored['{"input":[1,3]}']).toBe(second);
-    expect(stored['{"input":[2,3]}']).toBe(second);
+    expect([stored['{"input":[1,3]}'], stored['{"input":[2,3]}']]).toEqual([second, second]);
     expect(Object.values(stored).filter((gpu) => gpu === first)).toHaveLength(3);
     await night(machine, ['--gpus', '0,1', '--rebalance', ...filter]);
     expect(new Set(Object.values(gpusOf(db)))).toEqual(new Set([first, second]));
@@ -95,8 +90,7 @@ describe('--gpus', () => {
     const [, bad = ''] = machine.uuids;
     const { code, db, stderr } = await night(machine, ['--gpus', 'all'], { STUB_BAD_GPU: bad });
     expect(stderr).toContain('GPU 1 · taken out after 3 failures in a row');
-    expect(code).toBe(0);
-    expect(Object.keys(gpusOf(db))).toHaveLength(CELLS);
+    expect([code, Object.keys(gpusOf(db)).length]).toEqual([0, CELLS]);
     expect(
       queryStore(
         db,
@@ -117,8 +111,7 @@ describe('--gpus', () => {
     const machine = new GpuMachine(1, { list: `${list.join('\n')}\n` });
     machine.divide();
     const { code, db, stderr } = await night(machine, ['--gpus', 'all']);
-    expect([code, code === 0 ? '' : stderr]).toEqual([0, '']);
-    expect(new Set(Object.values(gpusOf(db)))).toEqual(new Set(mig));
+    expect([code, code === 0 ? '' : stderr, new Set(Object.values(gpusOf(db)))]).toEqual([0, '', new Set(mig)]);
     // Each is an environment of its own; what it is called its log says.
     expect(queryStore(db, `SELECT DISTINCT gpu_uuid FROM environments`)).toHaveLength(2);
   });
@@ -145,20 +138,17 @@ describe('--gpus', () => {
   });
 });
 
-describe('one GPU', () => {
-  test('is used by one process at a time, of whatever bench, and nothing is lost', async () => {
-    const machine = new GpuMachine(1);
-    const db = join(machine.folder, 'bench.sqlite');
-    const matrix = nightly(machine, ['repeats: 1']);
-    // The engine first: four that build at once are another story.
-    const args = ['run', matrix, '--trtexec', GPU_TRTEXEC, '--db', db, '--no-telemetry'];
-    await bench([...args, '--filter', 'batch=1'], { env: machine.env });
-    const results = await Promise.all(Array.from({ length: 4 }, async () => benchProcess(args, { env: machine.env })));
-    expect(results.map(({ code, stderr }) => (code === 0 ? '' : stderr))).toEqual(Array(4).fill(''));
-    expect(results.some(({ stderr }) => stderr.includes('database is locked'))).toBe(false);
-    expect(machine.overlaps).toEqual([]);
-    expect(queryStore(db, `SELECT count(*) AS runs FROM runs WHERE role = 'timed' AND outcome = 'measured'`)).toEqual([
-      { runs: 4 * CELLS + 1 },
-    ]);
-  });
+test('one GPU: is used by one process at a time, of whatever bench, and nothing is lost', async () => {
+  const machine = new GpuMachine(1);
+  const db = join(machine.folder, 'bench.sqlite');
+  const matrix = nightly(machine, ['repeats: 1']);
+  // The engine first: four that build at once are another story.
+  const args = ['run', matrix, '--trtexec', GPU_TRTEXEC, '--db', db, '--no-telemetry'];
+  await bench([...args, '--filter', 'batch=1'], { env: machine.env });
+  const results = await Promise.all(Array.from({ length: 4 }, async () => benchProcess(args, { env: machine.env })));
+  expect(results.map(({ code, stderr }) => (code === 0 ? '' : stderr))).toEqual(Array(4).fill(''));
+  expect([results.some(({ stderr }) => stderr.includes('database is locked')), machine.overlaps]).toEqual([false, []]);
+  expect(queryStore(db, `SELECT count(*) AS runs FROM runs WHERE role = 'timed' AND outcome = 'measured'`)).toEqual([
+    { runs: 4 * CELLS + 1 },
+  ]);
 });

@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { bindToNode } from '../../src/run/gpu-worker.ts';
-import { bench, temporaryFolder } from '../support/bench.ts';
+import { bench, temporaryFolder, temporaryStore } from '../support/bench.ts';
 import { queryStore } from '../support/store-dump.ts';
 import { STUB, stubMatrix } from '../support/stub.ts';
 
@@ -60,8 +60,7 @@ describe('the NUMA node of a GPU', () => {
   });
 
   test('the stored command line begins with it', async () => {
-    const folder = temporaryFolder();
-    const db = join(folder, 'bench.sqlite');
+    const { folder, db } = temporaryStore();
     const matrix = stubMatrix(folder, ['repeats: 1', 'numa: 1']);
     await bench(['run', matrix, '--trtexec', STUB, '--db', db, '--no-telemetry'], { env: withNumactl() });
     const rows = queryStore<{ argv: string }>(

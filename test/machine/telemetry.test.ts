@@ -4,7 +4,7 @@ import { zstdDecompressSync } from 'node:zlib';
 
 import { describe, expect, test } from 'vitest';
 
-import { bench, startBench, temporaryFolder } from '../support/bench.ts';
+import { bench, startBench, temporaryFolder, temporaryStore } from '../support/bench.ts';
 import { type SmiOnPath, type StubSmi, stubSmi } from '../support/nvidia-smi.ts';
 import { isGone, untilGone, writtenPids } from '../support/processes.ts';
 import { queryStore } from '../support/store-dump.ts';
@@ -13,12 +13,7 @@ import { STUB, stubMatrix } from '../support/stub.ts';
 /** A sample counts when its second lies within the run: the stub of trtexec takes longer than that. */
 const LONG_ENOUGH = { STUB_DELAY_MS: '1400' };
 
-interface Swept {
-  readonly db: string;
-  readonly folder: string;
-  readonly smi: SmiOnPath;
-  readonly stderr: string;
-}
+type Swept = { readonly db: string; readonly folder: string; readonly smi: SmiOnPath; readonly stderr: string };
 
 /** One sweep of two cells, one run each, beside an nvidia-smi that behaves so. */
 async function sweep(
@@ -26,11 +21,9 @@ async function sweep(
   args: readonly string[] = [],
   env: Readonly<Record<string, string>> = {},
 ): Promise<Swept> {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
+  const { folder, db } = temporaryStore();
   const smi = 'starts' in behaviour ? behaviour : stubSmi(behaviour);
-  const matrix = stubMatrix(folder, ['repeats: 1']);
-  const all = ['run', matrix, '--trtexec', STUB, '--db', db, ...args];
+  const all = ['run', stubMatrix(folder, ['repeats: 1']), '--trtexec', STUB, '--db', db, ...args];
   const { code, stderr } = await bench(all, { env: { ...smi.env, ...env } });
   // Runs beside another process are no result.
   const expected = 'apps' in behaviour ? 4 : 0;
@@ -127,9 +120,8 @@ describe('a sweep', () => {
 
   test('goes on when nvidia-smi gives no samples, with one note', async () => {
     const report = temporaryFolder();
-    const path = join(report, 'nvidia-smi');
     writeFileSync(
-      path,
+      join(report, 'nvidia-smi'),
       `#!/bin/sh\ncase "$*" in "-q -x") cat "$REPORT" ;; *) echo "Unable to determine the device handle" ; exit 6 ;; esac\n`,
       { mode: 0o755 },
     );
@@ -147,8 +139,7 @@ describe('a sweep', () => {
   });
 
   test.runIf(process.platform === 'linux')('knows the TensorRT library that trtexec really loads', async () => {
-    const folder = temporaryFolder();
-    const library = join(folder, 'libnvinfer.so.10.6.0');
+    const library = join(temporaryFolder(), 'libnvinfer.so.10.6.0');
     copyFileSync(someLibrary(), library);
     const { db } = await sweep({}, ['--no-telemetry'], { ...LONG_ENOUGH, LD_PRELOAD: library });
     expect(queryStore(db, 'SELECT DISTINCT tensorrt_library FROM environments')).toEqual([
@@ -164,26 +155,21 @@ describe('a sweep', () => {
   });
 
   test('of recordings asks nothing of this machine', async () => {
-    const folder = temporaryFolder();
-    const db = join(folder, 'bench.sqlite');
+    const db = join(temporaryFolder(), 'bench.sqlite');
     const smi = stubSmi();
     const matrix = join(import.meta.dirname, '..', '..', 'matrices', 'quickstart-pair.yaml');
     const { code } = await bench(['run', matrix, '--repeats', '1', '--db', db], { env: smi.env });
-    expect([code, smi.starts()]).toEqual([0, []]);
-    expect(queryStore(db, 'SELECT * FROM run_telemetry')).toEqual([]);
+    expect([code, smi.starts(), queryStore(db, 'SELECT * FROM run_telemetry')]).toEqual([0, [], []]);
   });
 });
 
 /** Those that print something each second, as long as bench listens. */
-function samplersOf(smi: ReturnType<typeof stubSmi>) {
-  return smi.starts().filter(({ line }) => /--loop|pmon/.test(line));
-}
+const samplersOf = (smi: ReturnType<typeof stubSmi>) => smi.starts().filter(({ line }) => /--loop|pmon/.test(line));
 
 describe('nvidia-smi beside the runs', () => {
   /** Until the sampler has started beside a run that hangs. */
   async function hanging(args: readonly string[] = []) {
-    const folder = temporaryFolder();
-    const db = join(folder, 'bench.sqlite');
+    const { folder, db } = temporaryStore();
     const smi = stubSmi();
     const pids = join(folder, 'pids.txt');
     const matrix = stubMatrix(folder, ['repeats: 1']);
@@ -207,24 +193,18 @@ describe('nvidia-smi beside the runs', () => {
     const { child, db, folder, smi } = await hanging();
     child.kill('SIGKILL');
     for (const { pid } of samplersOf(smi)) await untilGone(pid);
-    const resume = ['run', '--resume', '--no-telemetry', '--db', db];
-    expect((await bench(resume, { env: smi.env })).code).toBe(0);
-    expect(samplersOf(smi)).toHaveLength(2);
-    expect(queryStore(db, TELEMETRY).slice(1)).toEqual([NOT_WATCHED, NOT_WATCHED]);
+    expect((await bench(['run', '--resume', '--no-telemetry', '--db', db], { env: smi.env })).code).toBe(0);
+    expect([samplersOf(smi).length, queryStore(db, TELEMETRY).slice(1)]).toEqual([2, [NOT_WATCHED, NOT_WATCHED]]);
     const sweepId = readdirSync(join(folder, 'artefacts')).find((name) => name !== '.gitignore') ?? '';
     expect(readdirSync(join(folder, 'artefacts', sweepId)).filter((name) => /attempt|tmp/.test(name))).toEqual([]);
   });
 });
 
 /** A library that any process may load. */
-function someLibrary(): string {
-  const maps = readFileSync('/proc/self/maps', 'utf8');
-  return /\/\S*\/libm[.-]\S*so\S*/.exec(maps)?.[0] ?? '';
-}
+const someLibrary = (): string => /\/\S*\/libm[.-]\S*so\S*/.exec(readFileSync('/proc/self/maps', 'utf8'))?.[0] ?? '';
 
 test('the experiment telemetry measures with nvidia-smi and without, in turns', async () => {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
+  const { folder, db } = temporaryStore();
   const args = ['ab', stubMatrix(folder), '--experiment', 'telemetry', '--filter', 'batch=8', '--repeats', '2'];
   const { stdout } = await bench([...args, '--trtexec', STUB, '--db', db], {
     env: { ...stubSmi({}).env, ...LONG_ENOUGH },

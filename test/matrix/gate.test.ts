@@ -7,9 +7,7 @@ import { matrixFrom, oneModel } from '../support/matrices.ts';
 const AXES = 'axes: {batch: [1, 8], precision: [fp16, fp8]}\nbuild: {opt: {batch: 8}}';
 
 /** A matrix of four cells with this under `gate:`. */
-function gated(...lines: readonly string[]): string {
-  return oneModel(AXES, 'gate:', ...lines.map((line) => `  ${line}`));
-}
+const gated = (...lines: readonly string[]): string => oneModel(AXES, 'gate:', ...lines.map((line) => `  ${line}`));
 
 function keysOf(model: string, holds: (cell: { precision: string; batch: number }) => boolean): string[] {
   return matrixFrom(oneModel(AXES)).cells.flatMap(({ cell, dimensions }) =>

@@ -32,8 +32,7 @@ test('a cell of its own in label, key and filter; other cells and engines are th
     'b fp16 8x3 graph with=b',
   ]);
   expect(plan.cells.filter(isAlone)).toEqual(alone.cells);
-  expect(new Set(plan.cells.map(({ cell }) => cell.key)).size).toBe(8);
-  expect(plan.builds).toEqual(alone.builds);
+  expect([new Set(plan.cells.map(({ cell }) => cell.key)).size, plan.builds]).toEqual([8, alone.builds]);
   const fields = plan.cells.map(({ cell }) => cellFields(cell));
   for (const expression of ['with=none', '!with=b']) {
     const reading = readFilter(expression, fields);
@@ -87,6 +86,4 @@ test.each([
     matrix(', with: b', '', '"model=other | model=b"').replace('precision: fp16, batch', 'precision: fp8, batch'),
     '5:19: model "b" has nothing for fp8: give its base model (onnx: FILE), or a file for it (precisions: {fp8: {onnx: FILE}})',
   ],
-])('%s is refused in one line, at its place', (_, text, line) => {
-  expect(mistakesIn(text)).toEqual([`m.yaml:${line}`]);
-});
+])('%s is refused in one line, at its place', (_, text, line) => expect(mistakesIn(text)).toEqual([`m.yaml:${line}`]));

@@ -35,25 +35,14 @@ function planFor(version: string, text: string): Plan {
 }
 
 /** The key of an engine on a machine whose facts are fixed. */
-function engineKey(
-  build: PlannedBuild,
-  tensorrt: string,
-  environment: Partial<Environment>,
-  modelSha256: string,
-): Promise<string> {
-  const program = { env: {}, recordings: null };
-  return engineKeyOf({ environment, plan: { tensorrt }, program }, build, modelSha256);
-}
+const engineKey = (build: PlannedBuild, tensorrt: string, environment: Partial<Environment>, modelSha256: string) =>
+  engineKeyOf({ environment, plan: { tensorrt }, program: { env: {}, recordings: null } }, build, modelSha256);
 
 /** As the store computes it of all that is known of a machine. */
-function environmentId(environment: Partial<Environment>): string {
-  return hashOf({ ...UNKNOWN_ENVIRONMENT, ...environment });
-}
+const environmentId = (environment: Partial<Environment>): string => hashOf({ ...UNKNOWN_ENVIRONMENT, ...environment });
 
 /** What `--resume` compares, to see whether a matrix still means the same. */
-function identityOf(matrix: string): string {
-  return matrixIdentity(matrixOf(matrix));
-}
+const identityOf = (matrix: string): string => matrixIdentity(matrixOf(matrix));
 
 const runId = runIdOf;
 
@@ -82,8 +71,7 @@ const MACHINES = {
 
 const plans = PLANS.map(([path, version]) => {
   const text = readFileSync(resolve(ROOT, path), 'utf8');
-  const name = `${basename(path)} ${version}`;
-  return { name, text, version, plan: planFor(version, text) };
+  return { name: `${basename(path)} ${version}`, text, version, plan: planFor(version, text) };
 });
 
 describe('ids that stores of today hold', () => {
@@ -126,9 +114,8 @@ describe('ids that stores of today hold', () => {
   });
 });
 
-function lines(ids: readonly (readonly string[])[]): string {
-  return `${ids.map(([what, id]) => `${id} ${what}`).join('\n')}\n`;
-}
+const lines = (ids: readonly (readonly string[])[]): string =>
+  `${ids.map(([what, id]) => `${id} ${what}`).join('\n')}\n`;
 
 test('findings of then keep their ids, in the tables of now', async () => {
   const folder = temporaryFolder();
@@ -144,11 +131,9 @@ test('findings of then keep their ids, in the tables of now', async () => {
 test('runs, sweeps, environments and cells of an import', async () => {
   const folder = temporaryFolder();
   const fixtures = ['h100', 'trtexec/failures', 'trtllm-bench/report.json', 'aiperf'];
-  const paths = fixtures.map((name) => join(ROOT, 'test', 'fixtures', name));
-  const path = join(folder, 'bench.sqlite');
-  await bench(['import', ...paths], { cwd: folder });
+  await bench(['import', ...fixtures.map((name) => join(ROOT, 'test', 'fixtures', name))], { cwd: folder });
   const stored = queryStore(
-    path,
+    join(folder, 'bench.sqlite'),
     'SELECT run_id, sweep_id, environment_id, cell_key, engine_key, outcome FROM runs ORDER BY run_id',
   );
   expect(stored.length).toBeGreaterThan(50);

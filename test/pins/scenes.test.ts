@@ -121,8 +121,7 @@ describe.each([
     for (const [name, file] of Object.entries(PACKED)) {
       const packed = join(ROOT, 'test', 'fixtures', 'detection', `${file}.jsonl.br`);
       const lines = brotliDecompressSync(readFileSync(packed)).toString('utf8').split('\n');
-      const some = lines.filter((_, number) => number % EVERY === 0);
-      writeFileSync(join(folder, name), `${some.join('\n')}\n`);
+      writeFileSync(join(folder, name), `${lines.filter((_, number) => number % EVERY === 0).join('\n')}\n`);
     }
   });
 
@@ -139,8 +138,7 @@ describe.each([
 
 /** References of builds depend on where the project lies: `ids.test.ts` pins them. Here they are numbered. */
 function withoutRefs(text: string): string {
-  const found = [...text.matchAll(/"(?:build|variant)Ref": "([0-9a-f]{32})"/g)];
-  const refs = new Set(found.map(([, ref = '']) => ref));
+  const refs = new Set([...text.matchAll(/"(?:build|variant)Ref": "([0-9a-f]{32})"/g)].map(([, ref = '']) => ref));
   let rest = text;
   for (const [index, ref] of [...refs].entries()) {
     rest = rest.replaceAll(ref, `ref ${index}`).replaceAll(ref.slice(0, 8), `ref ${index}`);

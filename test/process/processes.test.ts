@@ -118,8 +118,7 @@ describe('ending a process', () => {
       const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60000)'], { stdio: 'ignore' });
       child.unref();
       require('node:fs').writeFileSync('pids', child.pid + '\\n');`;
-    const result = await spawnProcess(node(folder, script), never, noCallback);
-    expect(result.exitCode).toBe(0);
+    expect((await spawnProcess(node(folder, script), never, noCallback)).exitCode).toBe(0);
     for (const pid of await writtenPids(join(folder, 'pids'))) await untilGone(pid);
   });
 });
@@ -139,16 +138,12 @@ function logOf(count: number): string {
 }
 
 describe('a log that a process writes by itself', () => {
-  test('is whole up to its cap', () => {
-    expect(logOf(20)).toBe(lines(0, 20));
-  });
+  test('is whole up to its cap', () => expect(logOf(20)).toBe(lines(0, 20)));
 
   test.each([21, 5000])('of %i lines keeps its first and its last ten', (count) => {
-    const kept = logOf(count);
     const [, head, bytes, tail] =
-      /^([^[]*)\[bench\] at least (\d+) bytes were left out here\n([^[]*)$/.exec(kept) ?? [];
-    expect(head).toBe(lines(0, 10));
-    expect(lines(0, count).endsWith(tail ?? '-')).toBe(true);
+      /^([^[]*)\[bench\] at least (\d+) bytes were left out here\n([^[]*)$/.exec(logOf(count)) ?? [];
+    expect([head, lines(0, count).endsWith(tail ?? '-')]).toEqual([lines(0, 10), true]);
     expect(tail?.length).toBeGreaterThanOrEqual(900);
     expect(tail?.length).toBeLessThanOrEqual(1000);
     expect(Number(bytes)).toBe(count * 100 - 1000 - (tail?.length ?? 0));
@@ -186,8 +181,7 @@ describe('a folder in the temporary folder', () => {
   test('is gone when the work is done, also when it fails', async () => {
     const names = await inTemporaryFolder('probe', async () => readdirSync(folder));
     expect(names).toEqual([expect.stringMatching(/^bench-probe-\w{6}$/)]);
-    const failing = inTemporaryFolder('probe', () => Promise.reject(new Error('no')));
-    await expect(failing).rejects.toThrow('no');
+    await expect(inTemporaryFolder('probe', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
     expect(readdirSync(folder)).toEqual([]);
   });
 });
@@ -271,9 +265,7 @@ describe('a lock that processes take again and again', () => {
   );
 });
 
-function lockPath(): string {
-  return join(temporaryFolder(), 'a.lock');
-}
+const lockPath = (): string => join(temporaryFolder(), 'a.lock');
 
 function taken(path: string): Lock {
   const attempt = tryAcquire(path);
@@ -293,8 +285,7 @@ describe('a lock', () => {
     expect(lockHolder(path)).toBeNull();
     const lock = taken(path);
     const holder = { pid: process.pid, host: hostname() };
-    expect(tryAcquire(path)).toEqual({ kind: 'held', holder });
-    expect(lockHolder(path)).toEqual(holder);
+    expect([tryAcquire(path), lockHolder(path)]).toEqual([{ kind: 'held', holder }, holder]);
     lock.release();
     lock.release();
     expect([lockHolder(path), readFileSync(path, 'utf8'), isFree(path)]).toEqual([null, '', true]);
@@ -308,8 +299,7 @@ describe('a lock', () => {
         writeFileSync(path, text);
         const then = new Date(Date.now() + awayMs);
         utimesSync(path, then, then);
-        expect(lockHolder(path)).toBeNull();
-        expect(isFree(path)).toBe(true);
+        expect([lockHolder(path), isFree(path)]).toEqual([null, true]);
       }
     }
   });
@@ -323,7 +313,6 @@ describe('a lock', () => {
     rmSync(path);
     mkdirSync(path);
     expect(() => tryAcquire(path)).toThrow(/cannot be opened as a lock/);
-    expect(lockHolder(path)).toBeNull();
-    expect(readFileSync(other, 'utf8')).toBe('mine');
+    expect([lockHolder(path), readFileSync(other, 'utf8')]).toEqual([null, 'mine']);
   });
 });

@@ -60,9 +60,7 @@ describe('each word in each version that has it', () => {
   test.each(ROWS)('%s in %s', (axis = '', versions = '', build = '', run = '') => {
     const words = (text: string): string[] => (text.match(/\S+/g) ?? []).map((word) => word.replace('ONNX', ONNX));
     const expected = { build: words(build), run: words(run) };
-    for (const version of words(versions)) {
-      expect([version, added(version, axis)]).toEqual([version, expected]);
-    }
+    for (const version of words(versions)) expect([version, added(version, axis)]).toEqual([version, expected]);
   });
 });
 
@@ -155,8 +153,7 @@ describe('an engine that was given', () => {
 });
 
 test('weights are streamed of strongly typed engines only', () => {
-  const text = withAxis('weightBudget: [off, auto]').replace('fp16: onnx', 'fp16: flag');
-  expect(problems('10.6', text)).toEqual([
+  expect(problems('10.6', withAxis('weightBudget: [off, auto]').replace('fp16: onnx', 'fp16: flag'))).toEqual([
     'm.yaml:6:50: weights can be streamed of strongly typed engines only: reach the precision by a model that has it, not by a flag',
   ]);
 });
@@ -212,17 +209,14 @@ describe('plugins', () => {
 });
 
 test('a verbose build has it in its log only, and is the same engine', () => {
-  const text = plainModel('build: {verbose: true}');
-  const plan = planFor('11.1', text);
+  const plan = planFor('11.1', plainModel('build: {verbose: true}'));
   const plain = planFor('11.1', plainModel());
-  expect(plan.builds[0]?.args.at(-1)).toBe('--verbose');
-  expect(plan.builds[0]?.buildRef).toBe(plain.builds[0]?.buildRef);
+  expect([plan.builds[0]?.args.at(-1), plan.builds[0]?.buildRef]).toEqual(['--verbose', plain.builds[0]?.buildRef]);
   expect(plan.runs[0]?.args).not.toContain('--verbose');
 });
 
 test('no compilation cache is a flag of the build, and another engine', () => {
-  const flags = 'build: {flags: {--noCompilationCache: true}}';
-  const text = plainModel(flags);
+  const text = plainModel('build: {flags: {--noCompilationCache: true}}');
   const plain = planFor('10.6', plainModel());
   const plan = planFor('10.6', text);
   expect(plan.builds[0]?.flags).toContain('--noCompilationCache');

@@ -16,11 +16,9 @@ test('each metric has a word of its own, and its id still names it', () => {
     'gpu latency throughput p99 enqueue h2d d2h enqueue-ratio gpu-busy cv items energy item-energy build-time engine-size build-memory context-size gpu-memory process-memory host-memory temperature sm-clock power load-time first-inference refit-time output-error',
   );
   for (const id of METRIC_IDS) {
-    expect([ownMetricNamed(id), ownMetricNamed(metricWord(id))]).toEqual([id, id]);
-    expect(metricOf(id).id).toBe(id);
+    expect([ownMetricNamed(id), ownMetricNamed(metricWord(id)), metricOf(id).id]).toEqual([id, id, id]);
   }
-  expect(ownMetricNamed('qps')).toBe('throughputQps');
-  expect(ownMetricNamed('speed')).toBeUndefined();
+  expect([ownMetricNamed('qps'), ownMetricNamed('speed')]).toEqual(['throughputQps', undefined]);
 });
 
 test('limits take words, ids and ids without a unit, and the names of a harness', () => {

@@ -12,8 +12,7 @@ import { queryStore } from '../support/store-dump.ts';
 function place(env: Record<string, string> = {}) {
   const cwd = temporaryFolder();
   const matrix = stubMatrix(cwd, ['coldStart: {repeats: 4}', 'repeats: 2', 'profile: true']);
-  const text = readFileSync(matrix, 'utf8').replace('batch: [1, 8]', 'batch: [1, 8], cudaGraph: [on, off]');
-  writeFileSync(matrix, text);
+  writeFileSync(matrix, readFileSync(matrix, 'utf8').replace('batch: [1, 8]', 'batch: [1, 8], cudaGraph: [on, off]'));
   const db = join(cwd, 'bench.sqlite');
   const here = { cwd, env: { STUB_LOAD_S: '0.25', ...env } };
   const run = () => bench(['run', matrix, '--trtexec', STUB, '--db', db, '--seed', '1'], here);
@@ -79,15 +78,12 @@ test('its metrics are those of trend, compare, check and filters; no deployment 
   const rebuilt = join(cwd, 'rebuilt.sqlite');
   expect((await bench(['import', join(cwd, 'artefacts'), '--db', rebuilt], { cwd })).code).toBe(0);
   const values = 'SELECT run_id, metric, value FROM run_values ORDER BY run_id';
-  expect(queryStore(rebuilt, values)).toEqual(queryStore(db, values));
-  expect(queryStore(db, values)).toHaveLength(16);
+  expect([queryStore(rebuilt, values), queryStore(db, values).length]).toEqual([queryStore(db, values), 16]);
 });
 
 test('without exported times it is no measurement', async () => {
   const { run } = place({ STUB_RULES: '[{"when": "--warmUp=0", "does": "noTimes"}]' });
-  const { code, stdout } = await run();
-  expect(code).toBe(4);
-  expect(stdout).toContain('8 unfit');
+  expect(await run()).toMatchObject({ code: 4, stdout: expect.stringContaining('8 unfit') });
 });
 
 test('a plan says how many; --filter leaves them out; a matrix states whole repeats', async () => {
@@ -97,8 +93,7 @@ test('a plan says how many; --filter leaves them out; a matrix states whole repe
   expect((await plan()).stdout.replaceAll(/\s+/g, ' ')).toContain(', then 8 cold starts, then 4 profile runs');
   expect((await plan('--filter', '!cold-start')).stdout).not.toContain('cold');
   writeFileSync(matrix, readFileSync(matrix, 'utf8').replace('repeats: 4', 'repeats: 0'));
-  const { code, stderr } = await plan();
-  expect([code, stderr]).toEqual([2, expect.stringMatching(/stub\.yaml:7:\d+: .*repeats/)]);
+  expect(await plan()).toMatchObject({ code: 2, stderr: expect.stringMatching(/stub\.yaml:7:\d+: .*repeats/) });
 });
 
 test('recordings have none: they are left out, and that is said', async () => {

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import type { UnfitReason } from '../../src/records/outcome.ts';
 import type { RunFlag } from '../../src/records/run-flag.ts';
 import { UnfitRounds } from '../../src/run/unfit-rounds.ts';
-import { bench, temporaryFolder } from '../support/bench.ts';
+import { bench, temporaryFolder, temporaryStore } from '../support/bench.ts';
 import { OUTPUTS } from '../support/outputs.ts';
 import { normals, simulatedCells, simulateNights } from '../support/simulated-store.ts';
 import { queryStore } from '../support/store-dump.ts';
@@ -119,13 +119,10 @@ test.each([
   ['measured runs with a process on the GPU count, too', FIVE, times(9, measured([contendedOfUnfitRounds])), 5],
   ['a cell that failed is not waited for', [...FIVE, 'f'], [...times(5, unfit('contended')), failed], 6],
   ['nor does it end the row', FIVE, [unfit('contended'), failed, ...times(6, unfit('contended'))], 6],
-])('%s', (_, cells, runs, after) => {
-  expect(stopsAfter(cells, runs)).toBe(after);
-});
+])('%s', (_, cells, runs, after) => expect(stopsAfter(cells, runs)).toBe(after));
 
 test('a sweep on a GPU that something else uses stops after its first round, and goes on when it is free', async () => {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
+  const { folder, db } = temporaryStore();
   const matrix = batchMatrix(folder, [1, 2, 3, 4, 5], ['repeats: 3']);
   const env = { STUB_JOURNAL: join(folder, 'journal') };
   const until = (runs: number) => ({

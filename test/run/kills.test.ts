@@ -19,8 +19,7 @@ test.each(KILL_KINDS)(
   '$name at random moments, then --resume: the same cells, runs, values and artefacts as without it',
   async (kind) => {
     const report = await killSweeps(temporaryFolder(), kind, KILLS, seededRandom(2026));
-    expect(report.problems).toEqual([]);
-    expect(report.kills).toBe(KILLS);
+    expect(report).toMatchObject({ problems: [], kills: KILLS });
   },
   300_000,
 );
@@ -86,8 +85,7 @@ async function expectDone({ db, resume }: Night, stored: number): Promise<void> 
   expect(queryStore(db, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
   const runs = `SELECT run_id, outcome, started_at FROM runs WHERE role = 'timed' ORDER BY run_id`;
   const before = queryStore(db, runs);
-  expect(before).toHaveLength(stored);
-  expect(halfEngines(join(db, '..', 'engines'))).toEqual([]);
+  expect([before.length, halfEngines(join(db, '..', 'engines'))]).toEqual([stored, []]);
   const resumed = await resume();
   expect([resumed.code, resumed.stderr]).toEqual([0, expect.stringContaining('resuming sweep')]);
   expect(queryStore(db, runs)).toEqual(expect.arrayContaining(before));
@@ -152,19 +150,15 @@ describe.skipIf(noDisk !== null)('a full disk stops the sweep, is told and loses
       3,
       expect.stringMatching(/bench: \S+bench\.sqlite(: | cannot grow, )the disk is full[:;] .*\n$/),
     ]);
-    const other = ['import', join(disk, 'artefacts'), '--db', join(disk, 'other.sqlite')];
-    expect(await bench(other)).toMatchObject({
+    expect(await bench(['import', join(disk, 'artefacts'), '--db', join(disk, 'other.sqlite')])).toMatchObject({
       code: 3,
       stdout: '',
       stderr: `bench: ${join(disk, 'other.sqlite')}: the disk is full: make room first\n`,
     });
     rmSync(filler);
     await expectDone(night, measuredIn(stderr));
-    const starts = queryStore(night.db, 'SELECT max(attempt) AS most FROM attempts');
-    expect(starts).toEqual([{ most: 1 }]);
+    expect(queryStore(night.db, 'SELECT max(attempt) AS most FROM attempts')).toEqual([{ most: 1 }]);
   });
 });
 
-function measuredIn(stderr: string): number {
-  return stderr.match(/ms GPU/g)?.length ?? 0;
-}
+const measuredIn = (stderr: string): number => stderr.match(/ms GPU/g)?.length ?? 0;

@@ -14,7 +14,7 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { bench, finished, sharedFolder, startBench, temporaryFolder } from '../support/bench.ts';
+import { bench, finished, sharedFolder, startBench, temporaryStore } from '../support/bench.ts';
 import { storeIn } from '../support/made-stores.ts';
 import { dumpStore, queryStore } from '../support/store-dump.ts';
 import { batchMatrix, TROUBLED, troubleEnv } from '../support/trouble.ts';
@@ -29,16 +29,14 @@ interface Night {
 
 /** Six runs of three cells. */
 function night(): Night {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
+  const { folder, db } = temporaryStore();
   const matrix = batchMatrix(folder, [1, 2, 3], ['repeats: 2', 'profile: false']);
   const gate = join(folder, 'go-on');
   const env = { ...troubleEnv(folder, [{ when: '--loadEngine', does: 'waitsForFile', times: 1 }]), TROUBLE_GATE: gate };
   return {
     db,
     hurt: async (how) => {
-      const child = startBench(['run', matrix, ...SWEEP, db], { env });
-      const ended = finished(child);
+      const ended = finished(startBench(['run', matrix, ...SWEEP, db], { env }));
       while (!existsSync(`${gate}.waits`)) await new Promise((resolve) => setTimeout(resolve, 20));
       how(db);
       writeFileSync(gate, '');
@@ -87,8 +85,7 @@ describe('the store, while bench run works', () => {
   test('is deleted', async () => {
     const it = night();
     const { code, stderr } = await it.hurt((db) => rmSync(db));
-    expect([code, stderr]).toEqual([3, line('was deleted', AGAIN)]);
-    expect(existsSync(`${it.db}-wal`)).toBe(false);
+    expect([code, stderr, existsSync(`${it.db}-wal`)]).toEqual([3, line('was deleted', AGAIN), false]);
     await expectBroughtBack(it, it.db);
   }, 120_000);
 
@@ -149,7 +146,6 @@ describe('the store, while bench run works', () => {
       others.close();
     });
     expect([code, stdout]).toEqual([0, expect.stringContaining('6 runs + 1 build')]);
-    const measured = queryStore(it.db, `SELECT 1 FROM runs WHERE role = 'timed'`);
-    expect(measured).toHaveLength(6);
+    expect(queryStore(it.db, `SELECT 1 FROM runs WHERE role = 'timed'`)).toHaveLength(6);
   }, 120_000);
 });

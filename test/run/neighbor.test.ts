@@ -59,8 +59,7 @@ test('runs while the cell is measured and is gone then; that they share the GPU 
     .trimEnd()
     .split('\n')
     .filter((line) => line.startsWith('--loadEngine'));
-  const first = started.findIndex((line) => line.includes('--duration=30'));
-  expect(started[first + 1]).toContain('--duration=3 ');
+  expect(started[started.findIndex((line) => line.includes('--duration=30')) + 1]).toContain('--duration=3 ');
 });
 
 test.each([
@@ -69,8 +68,7 @@ test.each([
 ])('%s', async (_, neighborDoes, measuredDoes, reason) => {
   const { args, here, outcomes, pids } = place(neighborDoes, measuredDoes);
   const { code, stderr } = await bench([...args, 'model=small & with=other'], here);
-  expect(code).toBe(4);
-  expect(outcomes()).toEqual([{ ...BESIDE, outcome: 'failed', reason }]);
+  expect([code, outcomes()]).toEqual([4, [{ ...BESIDE, outcome: 'failed', reason }]]);
   if (reason === 'neighborEnded') {
     expect(stderr).toMatch(
       /its neighbor ended before it did: exit code 1; .*\[E\] Error Code 1: Cuda Runtime \(out of/,

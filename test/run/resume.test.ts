@@ -2,42 +2,37 @@ import { appendFileSync, copyFileSync, existsSync, readFileSync, writeFileSync }
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
-import { bench, finished, type Finished, startBench, temporaryFolder } from '../support/bench.ts';
+import { bench, finished, type Finished, startBench, temporaryFolder, temporaryStore } from '../support/bench.ts';
 import { GpuMachine } from '../support/gpu-machine.ts';
 import { model, toBytes, valueInfo } from '../support/onnx-writer.ts';
 import { untilGone, writtenPids } from '../support/processes.ts';
 import { queryStore } from '../support/store-dump.ts';
 import { STUB, stubMatrix } from '../support/stub.ts';
 
-describe('Ctrl-C', () => {
-  test('ends the running process with its children, keeps what is done, and says how to go on', async () => {
-    const folder = temporaryFolder();
-    const pids = join(folder, 'pids');
-    const matrix = stubMatrix(folder, ['repeats: 2']);
-    const db = join(folder, 'bench.sqlite');
-    const hangs = JSON.stringify([{ when: '--shapes=input:8x3', does: 'stubborn' }]);
-    const child = startBench(['run', matrix, '--trtexec', STUB, '--db', db, '--seed', '3'], {
-      env: { STUB_RULES: hangs, STUB_PIDS: pids },
-    });
-    const ended = finished(child);
-    const started = await writtenPids(pids);
-    child.kill('SIGINT');
-    const { code, stderr } = await ended;
-    expect(code).toBe(130);
-    expect(stderr).toMatch(/interrupted; what was measured is stored: continue with `bench run --resume \w{8}`/);
-    for (const pid of started) await untilGone(pid);
-    expect(queryStore(db, 'SELECT state FROM sweeps')).toEqual([{ state: 'interrupted' }]);
-    const resumed = await bench(['run', '--resume', '--db', db]);
-    expect(resumed.code).toBe(0);
-    expect(queryStore(db, `SELECT * FROM runs WHERE role = 'timed'`)).toHaveLength(4);
-  }, 60_000);
-});
+test('Ctrl-C: ends the running process with its children, keeps what is done, and says how to go on', async () => {
+  const folder = temporaryFolder();
+  const pids = join(folder, 'pids');
+  const matrix = stubMatrix(folder, ['repeats: 2']);
+  const db = join(folder, 'bench.sqlite');
+  const child = startBench(['run', matrix, '--trtexec', STUB, '--db', db, '--seed', '3'], {
+    env: { STUB_RULES: JSON.stringify([{ when: '--shapes=input:8x3', does: 'stubborn' }]), STUB_PIDS: pids },
+  });
+  const ended = finished(child);
+  const started = await writtenPids(pids);
+  child.kill('SIGINT');
+  const { code, stderr } = await ended;
+  expect(code).toBe(130);
+  expect(stderr).toMatch(/interrupted; what was measured is stored: continue with `bench run --resume \w{8}`/);
+  for (const pid of started) await untilGone(pid);
+  expect(queryStore(db, 'SELECT state FROM sweeps')).toEqual([{ state: 'interrupted' }]);
+  const resumed = await bench(['run', '--resume', '--db', db]);
+  expect([resumed.code, queryStore(db, `SELECT * FROM runs WHERE role = 'timed'`).length]).toEqual([0, 4]);
+}, 60_000);
 
 test('two processes cannot measure the same sweep at once', async () => {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
+  const { folder, db } = temporaryStore();
   const matrix = stubMatrix(folder, ['repeats: 4']);
   const journal = join(folder, 'journal');
   const first = startBench(['run', matrix, '--trtexec', STUB, '--db', db], {
@@ -50,13 +45,11 @@ test('two processes cannot measure the same sweep at once', async () => {
   const [sweep] = queryStore<{ sweep_id: string }>(db, 'SELECT sweep_id FROM sweeps');
   const named = await bench(['run', '--resume', sweep?.sweep_id.slice(0, 8) ?? '', '--db', db]);
   expect(named.code).toBe(2);
-  expect(named.stderr).toContain('is being measured by process');
-  expect((await ended).code).toBe(0);
+  expect([named.stderr, (await ended).code]).toEqual([expect.stringContaining('is being measured by process'), 0]);
 }, 60_000);
 
 test('--resume of a matrix that was never interrupted, and of one by its name', async () => {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
+  const { folder, db } = temporaryStore();
   await bench(['run', 'matrices/quickstart-pair.yaml', '--db', db]);
   const { code, stderr } = await bench(['run', 'matrices/quickstart-pair.yaml', '--resume', '--db', db]);
   expect([code, stderr]).toEqual([0, 'nothing to resume: no sweep was interrupted\n']);
@@ -64,24 +57,20 @@ test('--resume of a matrix that was never interrupted, and of one by its name', 
   expect([unknown.code, unknown.stderr]).toEqual([2, 'bench: sweep ffffffff is not in this store\n']);
   writeFileSync(join(folder, 'empty.sqlite'), '');
   const none = await bench(['run', '--resume', '--db', join(folder, 'none.sqlite')]);
-  expect(none.code).toBe(2);
-  expect(none.stderr).toContain('store not found');
+  expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('store not found') });
 });
 
 test('two SIGTERM at once are one: it ends in order', async () => {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
+  const { folder, db } = temporaryStore();
   const journal = join(folder, 'journal');
-  const matrix = stubMatrix(folder, ['repeats: 8']);
-  const child = startBench(['run', matrix, '--trtexec', STUB, '--db', db], {
+  const child = startBench(['run', stubMatrix(folder, ['repeats: 8']), '--trtexec', STUB, '--db', db], {
     env: { STUB_DELAY_MS: '1000', STUB_JOURNAL: journal },
   });
   const ended = finished(child);
   while (!existsSync(journal) || !readFileSync(journal, 'utf8').includes('--loadEngine')) await sleep(30);
   child.kill('SIGTERM');
   child.kill('SIGTERM');
-  const { code, stderr } = await ended;
-  expect([code, stderr]).toEqual([130, expect.stringContaining('what was measured is stored')]);
+  expect(await ended).toMatchObject({ code: 130, stderr: expect.stringContaining('what was measured is stored') });
   expect(queryStore(db, 'SELECT state FROM sweeps')).toEqual([{ state: 'interrupted' }]);
 }, 60_000);
 

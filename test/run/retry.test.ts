@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { missingLibrary } from '../../src/trtexec/failures.ts';
-import { bench, finished, startBench, temporaryFolder } from '../support/bench.ts';
+import { bench, finished, startBench, temporaryStore } from '../support/bench.ts';
 import { stubSmi } from '../support/nvidia-smi.ts';
 import { queryStore } from '../support/store-dump.ts';
 import { batchMatrix, type Trouble, TROUBLED, troubleEnv } from '../support/trouble.ts';
@@ -28,12 +28,9 @@ async function sweep(
   more: readonly string[] = [QUICK],
   env: Readonly<Record<string, string>> = {},
 ) {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
-  const matrix = batchMatrix(folder, [1], ['repeats: 1', ...more]);
-  const args = ['run', matrix, '--trtexec', TROUBLED, '--db', db];
-  const result = await bench(args, { env: { ...troubleEnv(folder, troubles), ...env } });
-  return { ...result, db, folder };
+  const { folder, db } = temporaryStore();
+  const args = ['run', batchMatrix(folder, [1], ['repeats: 1', ...more]), '--trtexec', TROUBLED, '--db', db];
+  return { ...(await bench(args, { env: { ...troubleEnv(folder, troubles), ...env } })), db, folder };
 }
 
 describe('what can pass is tried again', { timeout: 180_000 }, () => {
@@ -56,22 +53,19 @@ describe('what can pass is tried again', { timeout: 180_000 }, () => {
       `SELECT run_id AS id, artefact_folder AS folder, notes FROM runs WHERE role = 'timed'`,
     );
     expect(run?.notes).toBe('["started 3 times: the GPU was busy before"]');
-    const names = readdirSync(join(folder, 'artefacts', run?.folder ?? ''));
-    expect(names).toEqual(
+    expect(readdirSync(join(folder, 'artefacts', run?.folder ?? ''))).toEqual(
       expect.arrayContaining(['attempt-1.stderr.log.zst', 'attempt-2.stderr.log.zst', 'stderr.log.zst']),
     );
     const shown = await bench(['show', run?.id ?? '', '--db', db]);
     expect(shown.stdout).toMatch(/start +2: \S+ failed cudaError: Cuda failure: all CUDA/);
     expect(shown.stdout).toMatch(/start +3: \S+ measured/);
-    const json = JSON.parse((await bench(['show', run?.id ?? '', '--json', '--db', db])).stdout);
-    expect(json.attempts).toHaveLength(3);
+    expect(JSON.parse((await bench(['show', run?.id ?? '', '--json', '--db', db])).stdout).attempts).toHaveLength(3);
 
     // The store can be made again from what lies on disk.
     mkdirSync(join(folder, 'again'));
     const again = join(folder, 'again', 'bench.sqlite');
     const imported = await bench(['import', join(folder, 'artefacts'), '--db', again]);
-    expect(imported.code).toBe(0);
-    expect(queryStore(again, ATTEMPTS)).toEqual(queryStore(db, ATTEMPTS));
+    expect([imported.code, queryStore(again, ATTEMPTS)]).toEqual([0, queryStore(db, ATTEMPTS)]);
   });
 
   test('until it was tried often enough', async () => {
@@ -85,51 +79,46 @@ describe('what can pass is tried again', { timeout: 180_000 }, () => {
 
   test('memory that others hold, but not what is too large for an empty GPU', async () => {
     const trouble = [{ when: '--loadEngine', does: 'outOfMemory', times: 1 }];
-    const beside = stubSmi({ apps: '4242, 60000, python3\n' });
-    const shared = await sweep(trouble, [QUICK], beside.env);
+    const shared = await sweep(trouble, [QUICK], stubSmi({ apps: '4242, 60000, python3\n' }).env);
     // It was measured, beside another process on the GPU: no result.
     expect([shared.code, shared.stderr]).toEqual([
       4,
       expect.stringContaining('memory of the GPU was taken by others (outOfMemory)'),
     ]);
     const alone = await sweep(trouble, [QUICK], stubSmi({}).env);
-    expect(alone.code).toBe(4);
-    expect(alone.stderr).not.toContain('tried again');
+    expect(alone).toMatchObject({ code: 4, stderr: expect.not.stringContaining('tried again') });
   });
 });
 
-describe('not tried again', { timeout: 180_000 }, () => {
-  test('after Ctrl-C in the pause, which ends it at once; --resume starts anew', async () => {
-    const folder = temporaryFolder();
-    const db = join(folder, 'bench.sqlite');
-    const matrix = batchMatrix(folder, [1], ['repeats: 1', 'retries: {waitS: 3600}']);
-    const env = troubleEnv(folder, [{ when: '--loadEngine', does: 'busy', times: 1 }]);
-    const child = startBench(['run', matrix, '--trtexec', TROUBLED, '--db', db], { env });
-    const ended = finished(child);
-    let reported = '';
-    let isStopped = false;
-    child.stderr?.on('data', (chunk: Buffer) => {
-      reported += chunk.toString();
-      if (isStopped || !reported.includes('tried again in 3600 s')) return;
-      // Once: a second one while it ends would end it otherwise.
-      isStopped = true;
-      child.kill('SIGINT');
-    });
-    const { code, stderr } = await ended;
-    expect([code, stderr]).toEqual([130, expect.stringContaining('continue with `bench run --resume')]);
-    expect((await bench(['run', '--resume', '--db', db], { env })).code).toBe(0);
-    expect(queryStore(db, ATTEMPTS).slice(1)).toEqual([
-      { role: 'timed', attempt: 1, ...busy },
-      { role: 'timed', attempt: 2, ...measured },
-    ]);
+test('not tried again: after Ctrl-C in the pause, which ends it at once; --resume starts anew', async () => {
+  const { folder, db } = temporaryStore();
+  const matrix = batchMatrix(folder, [1], ['repeats: 1', 'retries: {waitS: 3600}']);
+  const env = troubleEnv(folder, [{ when: '--loadEngine', does: 'busy', times: 1 }]);
+  const child = startBench(['run', matrix, '--trtexec', TROUBLED, '--db', db], { env });
+  const ended = finished(child);
+  let reported = '';
+  let isStopped = false;
+  child.stderr?.on('data', (chunk: Buffer) => {
+    reported += chunk.toString();
+    if (isStopped || !reported.includes('tried again in 3600 s')) return;
+    // Once: a second one while it ends would end it otherwise.
+    isStopped = true;
+    child.kill('SIGINT');
   });
+  expect(await ended).toMatchObject({
+    code: 130,
+    stderr: expect.stringContaining('continue with `bench run --resume'),
+  });
+  expect((await bench(['run', '--resume', '--db', db], { env })).code).toBe(0);
+  expect(queryStore(db, ATTEMPTS).slice(1)).toEqual([
+    { role: 'timed', attempt: 1, ...busy },
+    { role: 'timed', attempt: 2, ...measured },
+  ]);
 });
 
 async function sweepOfFailuresShown(troubles: readonly Trouble[], batches: readonly number[] = [1]) {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
-  const more = ['repeats: 1', 'retries: {times: 1, waitS: 3600}'];
-  const matrix = batchMatrix(folder, batches, more);
+  const { folder, db } = temporaryStore();
+  const matrix = batchMatrix(folder, batches, ['repeats: 1', 'retries: {times: 1, waitS: 3600}']);
   const args = ['run', matrix, '--profile', '--trtexec', TROUBLED, '--db', db];
   const result = await bench(args, { env: troubleEnv(folder, troubles) });
   const ask = async (...words: readonly string[]) =>
@@ -165,8 +154,7 @@ describe('a profile run whose device was not ready', { timeout: 180_000 }, () =>
         '    → bench show ID',
       ].join('\n'),
     );
-    const again = await bench(['run', '--resume', '--db', db]);
-    expect(again.stderr).toContain('nothing to resume');
+    expect((await bench(['run', '--resume', '--db', db])).stderr).toContain('nothing to resume');
     expect(await ask('show', 'latest')).toContain('1 failed, profiles only');
     expect((await bench(repeated)).code).toBe(0);
     const why = (await ask('why', 'batch=1', 'latest~1', 'latest')).replaceAll(/\s+/g, ' ');
@@ -210,14 +198,12 @@ describe('a plugin that is missing', { timeout: 180_000 }, () => {
   });
 });
 
-describe('a library that is missing', { timeout: 180_000 }, () => {
-  test('is named, with what finds it; exit 3', async () => {
-    const { code, stderr } = await sweepOfFailuresShown([{ when: '=', does: 'noLibrary' }]);
-    expect(stderr).toContain(
-      'bench: trtexec: libnvinfer_plugin.so.10 could not be loaded: put its folder on LD_LIBRARY_PATH; `bench doctor` looks for it and prints the line',
-    );
-    expect(code).toBe(3);
-  });
+test('a library that is missing: is named, with what finds it; exit 3', async () => {
+  const { code, stderr } = await sweepOfFailuresShown([{ when: '=', does: 'noLibrary' }]);
+  expect(stderr).toContain(
+    'bench: trtexec: libnvinfer_plugin.so.10 could not be loaded: put its folder on LD_LIBRARY_PATH; `bench doctor` looks for it and prints the line',
+  );
+  expect(code).toBe(3);
 });
 
 test.each([
@@ -230,6 +216,4 @@ test.each([
     'IPluginRegistry::loadLibrary: Error Code 6: API Usage Error (Unable to load library: /tmp/bad.so: /tmp/bad.so: invalid ELF header)',
     null,
   ],
-])('%s: %s', (text, name) => {
-  expect(missingLibrary([{ stream: 'stderr', line: 1, text }])).toBe(name);
-});
+])('%s: %s', (text, name) => expect(missingLibrary([{ stream: 'stderr', line: 1, text }])).toBe(name));

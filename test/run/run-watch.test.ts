@@ -27,9 +27,7 @@ function watchWith(clockMs: number[], smi: StubSmi = { apps: APPS }): RunWatch {
   });
 }
 
-async function othersOf(watch: RunWatch): Promise<string[]> {
-  return (await watch.otherProcesses()).map(({ name }) => name);
-}
+const othersOf = async (watch: RunWatch): Promise<string[]> => (await watch.otherProcesses()).map(({ name }) => name);
 
 test('who else is on the GPU is known at once: nobody of them is the next run', async () => {
   expect(await othersOf(watchWith([0, 30]))).toEqual(['/opt/trtexec', 'python3']);

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { leftoversOf } from '../../benchmarks/kills/leftovers.ts';
 // Troubles end the process that started them, and its parents.
 import { lockHolder } from '../../src/process/lock.ts';
-import { benchProcess as bench, finished, startBench, temporaryFolder } from '../support/bench.ts';
+import { benchProcess as bench, finished, startBench, temporaryFolder, temporaryStore } from '../support/bench.ts';
 import { untilGone } from '../support/processes.ts';
 import { queryStore } from '../support/store-dump.ts';
 import { batchMatrix, pidsIn, TROUBLED, troubleEnv } from '../support/trouble.ts';
@@ -25,8 +25,7 @@ const measured = { outcome: 'measured', reason: null, evidence: null };
 const FIRST_OUTPUT_S = 8;
 
 test('a trtexec that hangs is ended by the limit of its part, with all that it started, and the next is run', async () => {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
+  const { folder, db } = temporaryStore();
   const limits = `{firstOutputS: ${FIRST_OUTPUT_S}, loadS: 3, timedPartS: 3, endS: 3}`;
   const matrix = batchMatrix(folder, [2, 3, 4], ['repeats: 1', `timeouts: ${limits}`]);
   const env = troubleEnv(folder, [
@@ -34,8 +33,7 @@ test('a trtexec that hangs is ended by the limit of its part, with all that it s
     { when: shape(3), does: 'hangsInTimedPart' },
     { when: shape(4), does: 'stops' },
   ]);
-  const { code } = await bench(['run', matrix, '--trtexec', TROUBLED, '--db', db], { env });
-  expect(code).toBe(4);
+  expect(await bench(['run', matrix, '--trtexec', TROUBLED, '--db', db], { env })).toMatchObject({ code: 4 });
   const timeout = (evidence: string) => ({
     outcome: 'failed',
     reason: 'timeout',
@@ -59,8 +57,7 @@ test('a trtexec that hangs is ended by the limit of its part, with all that it s
 }, 240_000);
 
 test('each other trouble gets its kind, no process is left, and the sweep goes on', async () => {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
+  const { folder, db } = temporaryStore();
   const matrix = batchMatrix(folder, [1, 5, 6, 7, 8, 9], ['repeats: 1']);
   const troubles = [
     { when: shape(5), does: 'leavesDaemon' },
@@ -70,8 +67,7 @@ test('each other trouble gets its kind, no process is left, and the sweep goes o
   ];
   const env = troubleEnv(folder, troubles, { TROUBLE_BYTES: String(120 << 20) });
   const { code, stderr } = await bench(['run', matrix, '--trtexec', TROUBLED, '--db', db], { env });
-  expect(stderr).not.toContain('defect');
-  expect(code).toBe(4);
+  expect({ stderr, code }).toEqual({ stderr: expect.not.stringContaining('defect'), code: 4 });
   expect(queryStore(db, OUTCOMES)).toEqual([
     { batch: 1, ...measured },
     { batch: 5, ...measured },
@@ -93,17 +89,13 @@ test('each other trouble gets its kind, no process is left, and the sweep goes o
 }, 240_000);
 
 test('a bench that dies with its locks taken: the next one takes them, and ends what it left running', async () => {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
+  const { folder, db } = temporaryStore();
   const locks = { BENCH_LOCK_DIR: join(folder, 'locks') };
   const matrix = batchMatrix(folder, [1, 2], ['repeats: 2', 'profile: false']);
   const env = { ...troubleEnv(folder, [{ when: shape(2), does: 'killsBench', times: 2 }]), ...locks };
-  const args = ['run', matrix, '--trtexec', TROUBLED, '--db', db];
-  const killed = await bench(args, { env });
-  expect(killed.signal).toBe('SIGKILL');
+  expect((await bench(['run', matrix, '--trtexec', TROUBLED, '--db', db], { env })).signal).toBe('SIGKILL');
   const again = await bench(['run', '--resume', '--db', db], { env });
-  expect(again.signal).toBe('SIGKILL');
-  expect(pidsIn(folder)).toHaveLength(4);
+  expect([again.signal, pidsIn(folder).length]).toEqual(['SIGKILL', 4]);
   const [sweep = { id: '' }] = queryStore<{ id: string }>(db, 'SELECT sweep_id AS id FROM sweeps');
   expect(await bench(['run', '--resume', '--db', db], { env: locks })).toMatchObject({ code: 0 });
   expect(leftoversOf(db, sweep.id)).toEqual([]);
@@ -124,8 +116,7 @@ test('a bench that waits for the GPU of one that is killed does not measure besi
   const killed = runOf(first, 'waitsForFile', { TROUBLE_GATE: gate });
   const gone = finished(killed);
   while (!existsSync(`${gate}.waits`)) await sleep(20);
-  const left = readFileSync(`${gate}.waits`, 'utf8');
-  const waiting = runOf(second, 'looksBeside', { TROUBLE_BESIDE: left });
+  const waiting = runOf(second, 'looksBeside', { TROUBLE_BESIDE: readFileSync(`${gate}.waits`, 'utf8') });
   const ended = finished(waiting);
   await new Promise<void>((resolve) => {
     waiting.stderr?.on('data', (text: Buffer) => {
@@ -144,8 +135,7 @@ test('a bench that waits for the GPU of one that is killed does not measure besi
 }, 120_000);
 
 test('a folder for locks that cannot be made: said at once, and nothing is begun', async () => {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
+  const { folder, db } = temporaryStore();
   const matrix = batchMatrix(folder, [1], ['repeats: 1']);
   const { code, stderr } = await bench(['run', matrix, '--trtexec', TROUBLED, '--db', db], {
     env: { BENCH_LOCK_DIR: '/proc/x/locks' },

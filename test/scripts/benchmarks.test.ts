@@ -43,13 +43,10 @@ describe('npm run bench:all, small', () => {
   beforeAll(() => {
     // Where a benchmark cannot be measured there is an exit code: that is thrown, with what was printed.
     const args = [join(ROOT, 'benchmarks', 'all.ts'), ...OF_ALL, '--small', '--json'];
-    const text = execFileSync(process.execPath, args, { cwd: ROOT, encoding: 'utf8', stdio: 'pipe' });
-    ({ rows } = JSON.parse(text));
+    ({ rows } = JSON.parse(execFileSync(process.execPath, args, { cwd: ROOT, encoding: 'utf8', stdio: 'pipe' })));
   }, 300_000);
 
-  test.each(OF_ALL)('%s', (name) => {
-    expect(rows.map(({ benchmark }) => benchmark)).toContain(name);
-  });
+  test.each(OF_ALL)('%s', (name) => expect(rows.map(({ benchmark }) => benchmark)).toContain(name));
 
   test.each(FIGURES)('%s has %s', (name, figure) => {
     const figures = rows.filter(({ benchmark }) => benchmark === name).map((row) => `${row.what} ${row.against}`);

@@ -111,8 +111,7 @@ test.each([
   ['a document', 'page.md', 'What is beside the store.\n', 1, 'beside'],
 ])('%s with a word that the glossary replaces is refused, with its line', async (_, name, text, line, word) => {
   const { code, stderr } = await checked(name, text);
-  expect(code).toBe(1);
-  expect(stderr).toContain(`${name}:${line}: "${word}": say `);
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(`${name}:${line}: "${word}": say `) });
 });
 
 test.each([
@@ -123,9 +122,7 @@ test.each([
     "const { toldSweepId } = finding;\nif (effect === 'barred') id = 'loneOutlier';\n",
   ],
   ['words that contain one', 'words.ts', '// besides, alone, plane, understands\n'],
-])('%s is not', async (_, name, text) => {
-  expect(await checked(name, text)).toEqual({ code: 0, stderr: '' });
-});
+])('%s is not', async (_, name, text) => expect(await checked(name, text)).toEqual({ code: 0, stderr: '' }));
 
 test('the text of the project has none', async () => {
   await expect(exec(process.execPath, [SCRIPT])).resolves.toMatchObject({ stderr: '' });

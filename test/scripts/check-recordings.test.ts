@@ -14,10 +14,8 @@ import { readRunFolder } from '../../src/artefacts/read/read-run.ts';
 import { bench, type Finished, finished, ROOT, temporaryFolder } from '../support/bench.ts';
 import { FIXTURES, readFixture } from '../support/recordings.ts';
 
-function check(...args: readonly string[]): Promise<Finished> {
-  const script = join(ROOT, 'scripts', 'check-recordings.ts');
-  return finished(spawn(process.execPath, [script, ...args], { cwd: ROOT }));
-}
+const check = (...args: readonly string[]): Promise<Finished> =>
+  finished(spawn(process.execPath, [join(ROOT, 'scripts', 'check-recordings.ts'), ...args], { cwd: ROOT }));
 
 /** One recorded run as the program reads it and as the checker reads it. */
 async function bothReadings(name: string) {
@@ -43,8 +41,7 @@ describe('as a command', () => {
     ],
   ])('every run below %s is read to the last number', async (folder, expected) => {
     const { code, stdout, stderr } = await check(join(ROOT, folder));
-    expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).toMatch(expected);
+    expect({ code, stderr, stdout }).toEqual({ code: 0, stderr: '', stdout: expect.stringMatching(expected) });
   });
 
   test('an outcome that is not the expected one is named with its line', async () => {
@@ -67,8 +64,7 @@ describe('as a command', () => {
   test('a log that nobody reads, under a name that would move the cursor', async () => {
     const folder = join(temporaryFolder(), 'a\u001b[2Jb\nc');
     cpSync(join(FIXTURES, 'formats', 'graph'), folder, { recursive: true });
-    const log = readFixture('formats/default-run/stdout.log.br');
-    writeFileSync(join(folder, 'second.log'), log);
+    writeFileSync(join(folder, 'second.log'), readFixture('formats/default-run/stdout.log.br'));
     const { code, stdout } = await check(join(folder, '..'));
     expect(code).toBe(1);
     expect(stdout).toContain(
@@ -93,8 +89,7 @@ describe('what the checker sees', () => {
         expect(differences.map(({ what }) => what)).toEqual([expect.stringContaining(key)]);
       }
     }
-    const more = compareFacts(facts, new Map([...claims, ['latencyMs.p99.99', 1]]));
-    expect(more.differences).toHaveLength(1);
+    expect(compareFacts(facts, new Map([...claims, ['latencyMs.p99.99', 1]])).differences).toHaveLength(1);
   });
 
   test('the last digit that the parser misreads, and derived values that do not follow from the log', async () => {
@@ -117,8 +112,7 @@ describe('what the checker sees', () => {
     const [first, ...others] = run.outcome.evidence;
     if (first === undefined) throw new Error('a failure has evidence');
     const evidence = [{ ...first, text: 'not in the log' }, ...others];
-    const doctored = { ...run, log, outcome: { ...run.outcome, evidence } };
-    expect(compareQuotes([doctored], text).differences).toHaveLength(2);
+    expect(compareQuotes([{ ...run, log, outcome: { ...run.outcome, evidence } }], text).differences).toHaveLength(2);
   });
 
   test('a store that holds another number, another outcome, another sample', async () => {
@@ -135,8 +129,7 @@ describe('what the checker sees', () => {
       if (stored === null) throw new Error('not stored');
       const exports = await checkExports(files, runJson, facts, run, stored);
       const numbers = compareStored(stored, facts).differences.map(({ what }) => what);
-      const others = storedDifferences(stored, run);
-      return { found: [...numbers, ...others, ...exports.problems], samples: exports.samples };
+      return { found: [...numbers, ...storedDifferences(stored, run), ...exports.problems], samples: exports.samples };
     };
     const before = await look();
     expect(before.found).toEqual([]);

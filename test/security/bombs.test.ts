@@ -42,8 +42,7 @@ describe('files that unpack to far more than they are', () => {
       2,
       expect.stringMatching(/^bench: run\/\S+: holds more than \d+ MiB, and no file of a run does: not read\n$/),
     ]);
-    const shown = await bench(['ls', 'sweeps', '--json'], { cwd });
-    expect(JSON.parse(shown.stdout).sweeps).toEqual([]);
+    expect(JSON.parse((await bench(['ls', 'sweeps', '--json'], { cwd })).stdout).sweeps).toEqual([]);
   });
 
   test('of 5 GiB not more than 4 are unpacked', async () => {
@@ -63,24 +62,21 @@ describe('files that unpack to far more than they are', () => {
   });
 });
 
-describe('rows without an end', () => {
-  test('a row of times that does not end, or has a field for everything', () => {
-    const reader = new TimesReader();
-    reader.push(Buffer.from('[{ "startH2dMs": 1, "computeMs": 2 }, {'));
-    expect(() => {
-      for (let i = 0; i < 10; i += 1) reader.push(Buffer.alloc(65_536, ' '));
-    }).toThrow('row 2 does not end');
-    const wide = new TimesReader();
-    const fields = Array.from({ length: 101 }, (_, i) => `"f${i}": 1`).join();
-    expect(() => wide.push(Buffer.from(`[{${fields}}]`))).toThrow('its rows have 101 fields');
-  });
+test('rows without an end: a row of times that does not end, or has a field for everything', () => {
+  const reader = new TimesReader();
+  reader.push(Buffer.from('[{ "startH2dMs": 1, "computeMs": 2 }, {'));
+  expect(() => {
+    for (let i = 0; i < 10; i += 1) reader.push(Buffer.alloc(65_536, ' '));
+  }).toThrow('row 2 does not end');
+  const wide = new TimesReader();
+  const fields = Array.from({ length: 101 }, (_, i) => `"f${i}": 1`).join();
+  expect(() => wide.push(Buffer.from(`[{${fields}}]`))).toThrow('its rows have 101 fields');
 });
 
 describe('text that a mend would look at again and again', () => {
   // With a mend that is not linear each of these takes minutes, and the test its time limit.
   test('names of layers, origins and entries', () => {
-    const origins = '[ONNX Layer: '.repeat(200_000);
-    expect(parseOrigins(origins)).toEqual([]);
+    expect(parseOrigins('[ONNX Layer: '.repeat(200_000))).toEqual([]);
     expect(parseOrigins('[ONNX Layer: a]\u001e[ONNX Layer: b[0]][ONNX Layer: c]')).toEqual(['a', 'b[0]', 'c']);
     expect(() => parseLayerInfo(`{${'"a":'.repeat(500_000)}x`)).toThrow('not repairable');
     expect(() => parseProfile(`[{ ${'"name" : "'.repeat(300_000)}`)).toThrow('not repairable');
@@ -89,8 +85,7 @@ describe('text that a mend would look at again and again', () => {
   test('a pattern of a matrix that would take for ever is ended', () => {
     const metrics = { speed: { better: 'higher', unit: 'qps', pattern: '(a+)+$' } } as const;
     const settings: CommandSettings = { kind: 'command', run: ['x'], metrics };
-    const result = readCommand(settings, { text: () => `${'a'.repeat(60)}!` });
-    expect(result).toEqual({
+    expect(readCommand(settings, { text: () => `${'a'.repeat(60)}!` })).toEqual({
       kind: 'faulty',
       problem: 'stdout.log: pattern of speed was not done after 5 s: write a simpler one',
     });
@@ -178,8 +173,7 @@ test('inputs that are a pipe are not waited for', async () => {
     join(cwd, 'm.yaml'),
     'models: {m: {onnx: m.onnx, shapes: {x: [1, 3]}, inputs: {x: pipe}}}\naxes: {precision: fp32}\n',
   );
-  const { code, stderr } = await bench(['plan', 'm.yaml'], { cwd });
-  expect([code, stderr]).toEqual([2, expect.stringContaining('pipe')]);
+  expect(await bench(['plan', 'm.yaml'], { cwd })).toMatchObject({ code: 2, stderr: expect.stringContaining('pipe') });
 });
 
 test('of 2000 damaged inputs none is a crash, a false measurement or a write outside', async () => {

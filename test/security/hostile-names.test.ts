@@ -99,8 +99,7 @@ describe('names that would do harm in a shell, a path or a terminal', () => {
     const { code, stdout, stderr } = await bench(args, { cwd, env });
     expect([code, stdout]).toEqual([expect.toSatisfy((c) => c === 2 || c === 3), '']);
     expectPrintable(stderr);
-    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
-    expect(stderr).toMatch(/^bench: /);
+    expect([stderr.trimEnd().split('\n').length, stderr]).toEqual([1, expect.stringMatching(/^bench: /)]);
     expect(JSON.stringify(readdirSync(cwd, { recursive: true }))).not.toContain('pwned"');
   });
 });
@@ -130,10 +129,8 @@ describe('what a program printed', () => {
     const path = join(folder, 'stdout.log');
     const longer = `${secret}-and-more`;
     for (const at of [0, 262_144 - 9, 600_000]) {
-      const bytes = Buffer.alloc(600_000 + longer.length, 'é\u0000');
-      const text = bytes.toString('latin1');
-      const before = text.slice(0, at) + longer + text.slice(at) + secret;
-      writeFileSync(path, Buffer.from(before, 'latin1'));
+      const text = Buffer.alloc(600_000 + longer.length, 'é\u0000').toString('latin1');
+      writeFileSync(path, Buffer.from(text.slice(0, at) + longer + text.slice(at) + secret, 'latin1'));
       await scrubFolder(folder, { DATABASE_URL: secret, MY_PAT: longer });
       expect(readFileSync(path).toString('latin1')).toBe(`${text.slice(0, at)}***${text.slice(at)}***`);
     }
@@ -146,8 +143,7 @@ describe('what a program printed', () => {
     writeFileSync(path, 'CUDA Graph: Enabled, TensorRT, disabled');
     const { ino } = statSync(path);
     await scrubFolder(folder, { GITHUB_AUTH: 'Enabled', MY_PAT: 'TensorRT', SSH_KEY: secret });
-    expect(statSync(path).ino).toBe(ino);
-    expect(readFileSync(path, 'utf8')).toBe('CUDA Graph: Enabled, TensorRT, disabled');
+    expect([statSync(path).ino, readFileSync(path, 'utf8')]).toEqual([ino, 'CUDA Graph: Enabled, TensorRT, disabled']);
     expect(scrubText(`a ${secret} b`, { SSH_KEY: secret })).toBe('a *** b');
     expect(scrubText('via http://me:hunter2secret@proxy', { P: 'http://me:hunter2secret@proxy' })).toBe(
       'via http://me:***@proxy',
@@ -166,8 +162,7 @@ describe('what a program printed', () => {
     const files = readdirSync(cwd, { recursive: true, withFileTypes: true }).filter((file) => file.isFile());
     const holding = files.filter(({ name, parentPath }) => {
       const bytes = readFileSync(join(parentPath, name));
-      const plain = name.endsWith('.zst') ? zstdDecompressSync(bytes) : bytes;
-      return plain.includes(secret);
+      return (name.endsWith('.zst') ? zstdDecompressSync(bytes) : bytes).includes(secret);
     });
     expect(holding).toEqual([]);
     const db = join(cwd, 'bench.sqlite');
@@ -206,8 +201,7 @@ describe('values of env: in a matrix', () => {
     const manifest = { schemaVersion: 1, cell: { model: 'm' }, harness: { driver: 'command', settings }, env };
     writeFileSync(join(cwd, 'run', 'run.json'), JSON.stringify(manifest));
     writeFileSync(join(cwd, 'run', 'stdout.log'), '{"e2e_ms": 3.5}\n');
-    const { code } = await bench(['import', 'run'], { cwd });
-    expect(code).toBe(0);
+    expect(await bench(['import', 'run'], { cwd })).toMatchObject({ code: 0 });
     const stored = readdirSync(join(cwd, 'artefacts'), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.json'))
       .map((name) => readFileSync(join(cwd, 'artefacts', name), 'utf8'));

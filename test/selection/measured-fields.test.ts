@@ -8,8 +8,7 @@ import { FIXTURES } from '../support/recordings.ts';
 const db = join(sharedFolder(), 'bench.sqlite');
 
 beforeAll(async () => {
-  const folders = ['formats', 'cpu-contended', 'sustained'].map((name) => join(FIXTURES, name));
-  for (const folder of folders) {
+  for (const folder of ['formats', 'cpu-contended', 'sustained'].map((name) => join(FIXTURES, name))) {
     const { code, stderr } = await bench(['import', folder, '--db', db]);
     if (code !== 0) throw new Error(stderr);
   }
@@ -55,7 +54,6 @@ describe('cells by what their newest runs show', () => {
     ['bund=host', /unknown field "bund"; did you mean "bound"\?/],
   ])('%s: what there is', async (filter, message) => {
     const { code, stderr } = await bench(['ls', 'cells', '--filter', filter, '--db', db]);
-    expect(code).toBe(2);
-    expect(stderr).toMatch(message);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(message) });
   });
 });

@@ -71,8 +71,7 @@ describe('a store without a branch beside it', () => {
     const points = async (...args: string[]): Promise<number> =>
       JSON.parse((await inFolder('trend', '--by', 'sweep', '--json', ...args)).stdout).cells[0].points.length;
     expect([await points(), await points(...main)]).toEqual([3, 2]);
-    const page = await inFolder('report', '--html', 'page.html', '--json', ...main);
-    expect(page.code).toBe(0);
+    expect((await inFolder('report', '--html', 'page.html', '--json', ...main)).code).toBe(0);
   });
 
   test.each([[['check']], [['trend']], [['report', '--md']]])(
@@ -116,9 +115,7 @@ test.each([
   [{ CI_COMMIT_REF_NAME: 'dev' }, 'dev'],
   [{ BRANCH_NAME: 'PR-3' }, 'PR-3'],
   [{}, null],
-])('the branch of a CI job with %j is %j', (env, branch) => {
-  expect(ciBranch(env)).toBe(branch);
-});
+])('the branch of a CI job with %j is %j', (env, branch) => expect(ciBranch(env)).toBe(branch));
 
 describe('what names nothing is refused before anything runs', () => {
   let repository: Repository;
@@ -140,8 +137,7 @@ describe('what names nothing is refused before anything runs', () => {
     await bench(['run', MATRIX, '--repeats', '1'], { cwd });
     const before = stored(cwd);
     const { code, stderr } = await bench(['run', MATRIX, ...args], { cwd });
-    expect([code, stderr.includes(words), stderr.trim().split('\n').length]).toEqual([2, true, 1]);
-    expect(stored(cwd)).toBe(before);
+    expect([code, stderr.includes(words), stderr.trim().split('\n').length, stored(cwd)]).toEqual([2, true, 1, before]);
   });
 
   test('outside of a repository an id of a commit is taken as it is, and a word is not', async () => {

@@ -56,8 +56,7 @@ describe('what no rule keeps', () => {
         .map(({ id }) => id)
         .toSorted(),
     ).toEqual(ids.slice(2).toSorted());
-    expect(ids.map(foldersOf)).toEqual([0, 0, 10, 10]);
-    expect(queryStore(db, SUMMARIES)).toEqual(summaries);
+    expect([ids.map(foldersOf), queryStore(db, SUMMARIES)]).toEqual([[0, 0, 10, 10], summaries]);
     const after = await bench(['compare', ids[0] ?? '', ids[3] ?? '', '--json', '--db', db]);
     expect([after.code, after.stdout]).toEqual([comparison.code, comparison.stdout]);
     const verified = await bench(['db', 'verify', '--db', db]);
@@ -81,8 +80,7 @@ describe('what no rule keeps', () => {
     ]);
     const sampled = `${SAMPLES} ORDER BY sweep_id`;
     expect(queryStore<{ id: string }>(db, sampled).map(({ id }) => id)).toEqual(ids.slice(2).toSorted());
-    expect(ids.map(foldersOf)).toEqual([0, 10, 10, 10]);
-    expect(queryStore(db, SUMMARIES)).toEqual(summaries);
+    expect([ids.map(foldersOf), queryStore(db, SUMMARIES)]).toEqual([[0, 10, 10, 10], summaries]);
     const verified = await bench(['db', 'verify', '--db', db]);
     expect([verified.code, verified.stdout]).toEqual([0, 'no damage: 4 sweeps, 41 runs\n']);
     // Runs that are there do not get them back.
@@ -134,8 +132,7 @@ describe('what stays', () => {
   test('the newest two, what is younger, and what a baseline names', async () => {
     const { db, ids, foldersOf } = fourSweeps();
     await bench(['baseline', 'set', 'v1', ids[0] ?? '', '--db', db]);
-    const young = await bench(['db', 'prune', '--keep', '1d', '--db', db]);
-    expect([young.code, ids.map(foldersOf)]).toEqual([0, RUNS]);
+    expect([(await bench(['db', 'prune', '--keep', '1d', '--db', db])).code, ids.map(foldersOf)]).toEqual([0, RUNS]);
     const { code } = await bench(['db', 'prune', '--keep-sweeps', '1', '--db', db]);
     expect([code, ids.map(foldersOf)]).toEqual([0, [11, 0, 10, 10]]);
   });
@@ -145,11 +142,8 @@ describe('what stays', () => {
     const second = join(dirname(db), 'second.sqlite');
     await bench(['db', 'merge', db, '--db', second]);
     const { code, stdout } = await bench(['db', 'prune', '--keep-sweeps', '2', '--db', db]);
-    expect([code, stdout]).toEqual([0, expect.stringContaining('artefacts of 21 runs stay')]);
-    expect(ids.map(foldersOf)).toEqual(RUNS);
-    for (const path of [db, second]) {
-      expect((await bench(['db', 'verify', '--db', path])).code).toBe(0);
-    }
+    expect([code, stdout, ids.map(foldersOf)]).toEqual([0, expect.stringContaining('artefacts of 21 runs stay'), RUNS]);
+    for (const path of [db, second]) expect((await bench(['db', 'verify', '--db', path])).code).toBe(0);
   });
 
   test('everything, when nobody says what', async () => {

@@ -24,8 +24,7 @@ function planOf(query: (db: StoreDatabase) => unknown): string[] {
   const client = new Database(path, { readonly: true, verbose: (sql) => statements.push(String(sql)) });
   try {
     query(drizzle(client, { schema }));
-    const requested = [...statements];
-    return requested.flatMap((sql) =>
+    return [...statements].flatMap((sql) =>
       client
         .prepare<[], { readonly detail: string }>(`explain query plan ${sql}`)
         .all()

@@ -82,8 +82,7 @@ const DAMAGES: readonly Damage[] = [
 ];
 
 test('a store that was just measured is clean', async () => {
-  const { db } = storeToDamage();
-  const { code, stdout, stderr } = await bench(['db', 'verify', '--db', db]);
+  const { code, stdout, stderr } = await bench(['db', 'verify', '--db', storeToDamage().db]);
   expect([code, stdout, stderr]).toEqual([0, 'no damage: 1 sweep, 11 runs\n', '']);
 });
 
@@ -119,8 +118,7 @@ describe('damage is found, named, and told by the exit code', () => {
     const copy = join(temporaryFolder(), 'copy.sqlite');
     expect((await bench(['db', 'backup', copy, '--db', store.db])).code).toBe(0);
     const { code, stdout } = await bench(['db', 'verify', '--db', copy]);
-    expect(code).toBe(0);
-    expect(stdout).toMatch(/^no damage: /);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^no damage: /) });
     expect(stdout).toContain('no artefacts lie next to this store');
   });
 });
@@ -139,8 +137,7 @@ describe('--rebuild compares the rows with a store made from the artefacts', () 
       readdirSync(folder, { recursive: true }).map((name) => [name, statSync(join(folder, String(name))).mtimeMs]);
     const before = files();
     const { code, found, rebuilt: tables } = await rebuilt(db);
-    expect(files()).toEqual(before);
-    expect([code, found]).toEqual([0, []]);
+    expect([files(), code, found]).toEqual([before, 0, []]);
     expect(tables?.find(({ table }) => table === 'time_statistics')).toEqual({
       table: 'time_statistics',
       rows: queryStore(db, 'SELECT 1 FROM time_statistics').length,

@@ -68,8 +68,7 @@ export async function bench(args: readonly string[], options: BenchOptions = {})
   if (working === 0) process.chdir(cwd);
   working += 1;
   try {
-    const code = await main(args, io);
-    return asWritten(args, { code, signal: null, stdout, stderr });
+    return asWritten(args, { code: await main(args, io), signal: null, stdout, stderr });
   } finally {
     working -= 1;
     if (working === 0) process.chdir(ROOT);
@@ -99,9 +98,8 @@ function environmentOf({ env = {} }: BenchOptions): Readonly<Record<string, stri
 }
 
 /** Starts `bench` as a user does: as a child process, through bin/bench.js. */
-export function startBench(args: readonly string[], options: BenchOptions = {}): ChildProcess {
-  return spawn(process.execPath, [BENCH, ...args], { cwd: options.cwd ?? ROOT, env: environmentOf(options) });
-}
+export const startBench = (args: readonly string[], options: BenchOptions = {}): ChildProcess =>
+  spawn(process.execPath, [BENCH, ...args], { cwd: options.cwd ?? ROOT, env: environmentOf(options) });
 
 /** The same as `bench`, by a process of its own: for signals, several writers, limits, and what belongs to a process. */
 export async function benchProcess(args: readonly string[], options: BenchOptions = {}): Promise<Finished> {
@@ -140,6 +138,12 @@ export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'bench-test-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
+}
+
+/** Such a folder, and the path of a store in it that nobody has made yet. */
+export function temporaryStore(): { folder: string; db: string } {
+  const folder = temporaryFolder();
+  return { folder, db: join(folder, 'bench.sqlite') };
 }
 
 /** The same for several tests of a file: gone when all of them are over. To be called in `beforeAll`. */

@@ -45,6 +45,5 @@ export function writeInto(folder: string, name: string, text: string): void {
 }
 
 /** Commits of which those from `culprit` on are slower. */
-export function slowFrom(culprit: number, count: number, scale = 1.05): string[] {
-  return Array.from({ length: count }, (_, place) => `change ${place} scale=${place >= culprit ? scale : 1}\n`);
-}
+export const slowFrom = (culprit: number, count: number, scale = 1.05): string[] =>
+  Array.from({ length: count }, (_, place) => `change ${place} scale=${place >= culprit ? scale : 1}\n`);

@@ -25,10 +25,7 @@ export function startChromium(): Promise<Browser> {
 }
 
 /** A page that takes down what must not happen: errors, and requests for anything but itself. */
-export interface WatchedPage {
-  readonly page: Page;
-  readonly faults: string[];
-}
+export type WatchedPage = { readonly page: Page; readonly faults: string[] };
 
 export async function openPage(
   browser: Browser,
@@ -55,15 +52,9 @@ export async function openPage(
   return { page, faults };
 }
 
-export function fileUrl(path: string, hash = ''): string {
-  return pathToFileURL(path).href + hash;
-}
+export const fileUrl = (path: string, hash = ''): string => pathToFileURL(path).href + hash;
 
-interface AxeViolation {
-  readonly id: string;
-  readonly impact: string | null;
-  readonly nodes: readonly string[];
-}
+type AxeViolation = { readonly id: string; readonly impact: string | null; readonly nodes: readonly string[] };
 
 /** What axe-core finds, as rule, weight and places. */
 export async function axeViolations(page: Page): Promise<AxeViolation[]> {

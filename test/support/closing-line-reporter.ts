@@ -6,8 +6,7 @@ import type { Reporter, TestModule } from 'vitest/node';
  */
 export default class ClosingLineReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
-    const failedChecks = Number(process.env['BENCH_FAILED_CHECKS'] ?? 0);
-    const tally = { passed: 0, failed: errors.length + failedChecks, skipped: 0 };
+    const tally = { passed: 0, failed: errors.length + Number(process.env['BENCH_FAILED_CHECKS'] ?? 0), skipped: 0 };
     for (const module of modules) {
       const before = tally.failed;
       for (const test of module.children.allTests()) {

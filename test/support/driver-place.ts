@@ -11,9 +11,8 @@ export function placeWith(hashes: Readonly<Record<string, string>>): DriverPlace
 }
 
 /** What a driver reads of these files. */
-export function readingOf(driver: Driver, settings: unknown, files: Readonly<Record<string, string | null>>) {
-  return driver.read(settings, { text: (name) => files[name] ?? null });
-}
+export const readingOf = (driver: Driver, settings: unknown, files: Readonly<Record<string, string | null>>) =>
+  driver.read(settings, { text: (name) => files[name] ?? null });
 
 /** Where and why a driver refuses settings; null when it does not. */
 export function refusedBy(driver: Driver, settings: unknown, place: DriverPlace) {

@@ -19,8 +19,7 @@ export function enginesBeside(db: string): EngineOnDisk[] {
   const folder = join(db, '..', 'engines');
   if (!existsSync(join(folder, 'index.json'))) return [];
   const text = readFileSync(join(folder, 'index.json'), 'utf8');
-  const { links } = z.object({ links: z.record(z.string(), engineNoteSchema) }).parse(JSON.parse(text));
-  return Object.entries(links)
+  return Object.entries(z.object({ links: z.record(z.string(), engineNoteSchema) }).parse(JSON.parse(text)).links)
     .filter(([name]) => !name.includes('@'))
     .map(([name, note]) => {
       const path = join(folder, `${note.sha256}.plan`);
@@ -32,8 +31,7 @@ export function enginesBeside(db: string): EngineOnDisk[] {
 
 /** Endings of everything in the folder, each once. */
 export function endingsBeside(db: string): string[] {
-  const names = readdirSync(join(db, '..', 'engines'));
-  const endings = names.map((name) =>
+  const endings = readdirSync(join(db, '..', 'engines')).map((name) =>
     name
       .replace(/^[0-9a-f]{64}/, 'SHA')
       .replace(/^[0-9a-f]{32}/, 'KEY')
@@ -45,6 +43,7 @@ export function endingsBeside(db: string): string[] {
 /** So many lines of a journal start a process with this flag. */
 export function startsWith(journal: string, flag: string): number {
   if (!existsSync(journal)) return 0;
-  const lines = readFileSync(journal, 'utf8').split('\n');
-  return lines.filter((line) => line.includes(flag)).length;
+  return readFileSync(journal, 'utf8')
+    .split('\n')
+    .filter((line) => line.includes(flag)).length;
 }

@@ -48,8 +48,7 @@ export class FakeGpu {
   /** What it was asked to change, in turn. */
   get changes(): string[] {
     const path = join(this.folder, 'smi.log');
-    const lines = existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : [];
-    return lines
+    return (existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : [])
       .filter((line) => /-(?:lgc|rgc|lmc|rmc)\b/.test(line))
       .map((line) => line.replace(`-i ${FAKE_GPU} `, ''));
   }

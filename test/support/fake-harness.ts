@@ -9,14 +9,13 @@ const FAKE_HARNESS = join(import.meta.dirname, 'fake-harness.mjs');
  */
 export function fakeHarnessMatrix(folder: string, perfect: number, more: readonly string[] = []): string {
   const path = join(folder, 'moe.yaml');
-  const run = [process.execPath, FAKE_HARNESS, join(folder, 'calls'), 1, 100, perfect, 1];
   const lines = [
     'name: moe',
     'models:',
     '  moe:',
     '    harness:',
     '      kind: command',
-    `      run: ${JSON.stringify(run)}`,
+    `      run: ${JSON.stringify([process.execPath, FAKE_HARNESS, join(folder, 'calls'), 1, 100, perfect, 1])}`,
     '      metrics: {rate: {unit: runs/s, better: higher}}',
     '      version: 1.2.0rc7',
     ...more,

@@ -109,8 +109,7 @@ export class SimulatedGate {
   }
 
   private history(cell: KeyedCell, index: number, metric: GatedMetricId): MetricHistory {
-    const column = this.columns.get(`${cell.key} ${metric}`) ?? [];
-    const measured = column.flatMap((values, sweep) => {
+    const measured = (this.columns.get(`${cell.key} ${metric}`) ?? []).flatMap((values, sweep) => {
       const value = median(values);
       return value === null ? [] : [{ sweep, value, values }];
     });

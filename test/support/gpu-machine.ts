@@ -37,9 +37,8 @@ export class GpuMachine {
   /** From now on its first GPU is in MIG mode. */
   divide(): void {
     const path = join(this.folder, 'report.xml');
-    const enabled = '<current_mig>Enabled</current_mig>';
     const report = readFileSync(path, 'utf8');
-    writeFileSync(path, report.replace('<current_mig>Disabled</current_mig>', enabled));
+    writeFileSync(path, report.replace('<current_mig>Disabled</current_mig>', '<current_mig>Enabled</current_mig>'));
   }
 
   /** Whether some process has one of its GPUs. */
@@ -73,9 +72,7 @@ export class GpuMachine {
   }
 }
 
-function uuidOf(index: number): string {
-  return `GPU-${String(index).padStart(8, '0')}-0000-4000-8000-000000000000`;
-}
+const uuidOf = (index: number): string => `GPU-${String(index).padStart(8, '0')}-0000-4000-8000-000000000000`;
 
 function reportOf(uuids: readonly string[]): string {
   const xml = readFileSync(H200_REPORT, 'utf8');

@@ -38,9 +38,7 @@ export async function storeIn(folder: string, name: keyof typeof STORES): Promis
 }
 
 /** The same in a folder of its own, for all tests of a file that only read it. */
-export async function sharedStore(name: keyof typeof STORES): Promise<string> {
-  return storeIn(sharedFolder(), name);
-}
+export const sharedStore = async (name: keyof typeof STORES): Promise<string> => storeIn(sharedFolder(), name);
 
 /** In no repository: what is checked out here is no test's own. Two workers may make the same one at the same time: the first that is done counts. */
 async function make(place: string, commands: readonly (readonly string[])[]): Promise<void> {

@@ -2,8 +2,7 @@ import { writeFileSync } from 'node:fs';
 
 /** Rows of floats as numpy stores them (format 1.0, little-endian float32). */
 export function writeNpy(path: string, rows: readonly (readonly number[])[]): void {
-  const columns = rows[0]?.length ?? 0;
-  const about = `{'descr': '<f4', 'fortran_order': False, 'shape': (${rows.length}, ${columns}), }`;
+  const about = `{'descr': '<f4', 'fortran_order': False, 'shape': (${rows.length}, ${rows[0]?.length ?? 0}), }`;
   const header = `${about.padEnd(117)}\n`;
   const start = Buffer.alloc(10);
   start.write('\x93NUMPY\x01\x00', 'latin1');

@@ -7,14 +7,10 @@ import { ROOT } from './bench.ts';
 
 export const ONNX_MODELS = join(ROOT, 'test', 'fixtures', 'onnx');
 
-export function onnxFixture(name: string): Uint8Array {
-  return readFileSync(join(ONNX_MODELS, name));
-}
+export const onnxFixture = (name: string): Uint8Array => readFileSync(join(ONNX_MODELS, name));
 
 /** A network as torchvision has it, `resnet18` or `vit_base`: a graph whose weights have shapes and no values. */
-export function onnxNetwork(name: string): Uint8Array {
-  return brotliDecompressSync(onnxFixture(`networks/${name}.onnx.br`));
-}
+export const onnxNetwork = (name: string): Uint8Array => brotliDecompressSync(onnxFixture(`networks/${name}.onnx.br`));
 
 /** A file in memory that counts what is read of it. */
 export function sourceOf(bytes: Uint8Array): ByteSource & { readonly bytesRead: () => number } {

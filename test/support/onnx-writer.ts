@@ -8,9 +8,8 @@ type Dimensions = readonly (number | string)[];
 
 const FLOAT16 = 10;
 
-export function sizeOf(pieces: readonly Piece[]): number {
-  return pieces.reduce((sum, piece) => sum + ('zeros' in piece ? piece.zeros : piece.byteLength), 0);
-}
+export const sizeOf = (pieces: readonly Piece[]): number =>
+  pieces.reduce((sum, piece) => sum + ('zeros' in piece ? piece.zeros : piece.byteLength), 0);
 
 /** A length-delimited field. */
 export function bytesField(number: number, ...content: readonly Piece[]): Piece[] {
@@ -18,9 +17,7 @@ export function bytesField(number: number, ...content: readonly Piece[]): Piece[
   return [header.finish(), ...content];
 }
 
-export function textField(number: number, text: string): Piece[] {
-  return bytesField(number, new TextEncoder().encode(text));
-}
+export const textField = (number: number, text: string): Piece[] => bytesField(number, new TextEncoder().encode(text));
 
 export function numberField(number: number, value: number): Piece[] {
   return [
@@ -74,9 +71,8 @@ export function model(opset: number, ...graph: readonly Piece[]): Piece[] {
   ];
 }
 
-export function toBytes(pieces: readonly Piece[]): Uint8Array {
-  return Buffer.concat(pieces.map((piece) => ('zeros' in piece ? new Uint8Array(piece.zeros) : piece)));
-}
+export const toBytes = (pieces: readonly Piece[]): Uint8Array =>
+  Buffer.concat(pieces.map((piece) => ('zeros' in piece ? new Uint8Array(piece.zeros) : piece)));
 
 /** Writes a file in which zeros take no room on the disk. */
 export function writeSparse(path: string, pieces: readonly Piece[]): void {

@@ -20,7 +20,6 @@ export function planOfCells(wanted: readonly WantedCell[]): Plan {
     const cell = imageCell({ model: 'vit', precision, batch, shapes: { input: [batch, 3] }, cudaGraph });
     return { cell, label: cellLabel(cell), buildRef: engine };
   });
-  const refs = [...new Set(cells.map(({ buildRef }) => buildRef))];
   return {
     schemaVersion: 1,
     matrix: 'made-up',
@@ -30,7 +29,7 @@ export function planOfCells(wanted: readonly WantedCell[]): Plan {
     retries: { times: 0, waitS: 0 },
     cells,
     variants: [],
-    builds: refs.map((buildRef) => ({
+    builds: [...new Set(cells.map(({ buildRef }) => buildRef))].map((buildRef) => ({
       buildRef,
       model: 'vit',
       precision: 'fp16',

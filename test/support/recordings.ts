@@ -18,9 +18,8 @@ export function readFixture(path: string): Buffer {
 }
 
 /** The only run in a recorded folder. */
-export function recordedRun(folder: string): TrtexecRun {
-  return onlyRun(readFixture(join(folder, 'stdout.log.br')), readOptional(join(folder, 'stderr.log.br')));
-}
+export const recordedRun = (folder: string): TrtexecRun =>
+  onlyRun(readFixture(join(folder, 'stdout.log.br')), readOptional(join(folder, 'stderr.log.br')));
 
 export function onlyRun(stdout: Buffer | string, stderr: Buffer | string = ''): TrtexecRun {
   const { runs } = parseTrtexecLog(stdout, stderr);

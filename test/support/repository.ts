@@ -70,6 +70,4 @@ export class Repository {
 }
 
 /** As `git fast-import` reads it. */
-function dataOf(text: string): string {
-  return `data ${Buffer.byteLength(text)}\n${text}\n`;
-}
+const dataOf = (text: string): string => `data ${Buffer.byteLength(text)}\n${text}\n`;

@@ -4,9 +4,8 @@ import { finished } from './bench.ts';
 import { onPath } from './on-path.ts';
 
 /** What a skipped test needs. */
-export function needs(...programs: readonly string[]): string {
-  return `needs ${programs.join(' and ')}: apt-get install ${programs.map((name) => (name === 'script' ? 'bsdutils' : name)).join(' ')}`;
-}
+export const needs = (...programs: readonly string[]): string =>
+  `needs ${programs.join(' and ')}: apt-get install ${programs.map((name) => (name === 'script' ? 'bsdutils' : name)).join(' ')}`;
 
 /** The last line before a shell waits for keys. */
 export const PROMPT = 'ready> ';
@@ -46,6 +45,5 @@ export async function typeInto(
       child.stdin.write('\n');
     }
   });
-  const { code } = await finished(child);
-  return { code, shown };
+  return { code: (await finished(child)).code, shown };
 }

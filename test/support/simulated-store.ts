@@ -68,9 +68,7 @@ export function normals(seed: number): () => number {
   return () => Math.sqrt(-2 * Math.log(random() + 1e-12)) * Math.cos(2 * Math.PI * random());
 }
 
-export function nightDate(night: number): string {
-  return new Date(Date.UTC(2026, 0, 1 + night)).toISOString().slice(0, 10);
-}
+export const nightDate = (night: number): string => new Date(Date.UTC(2026, 0, 1 + night)).toISOString().slice(0, 10);
 
 const id = (prefix: string, ...numbers: number[]): string =>
   (prefix + numbers.map((number) => number.toString(16).padStart(5, '0')).join('')).padEnd(32, '0');
@@ -85,9 +83,7 @@ function boundOf(flags: readonly RunFlag[]): BoundBy {
 const INVOCATION = id('c', 0);
 
 /** The id of the sweep of a night. @param matrix its number */
-export function sweepOfNight(night: number, matrix: number = 0): string {
-  return id('a', night, matrix);
-}
+export const sweepOfNight = (night: number, matrix: number = 0): string => id('a', night, matrix);
 
 /** Writes nights of made-up results through the program's own schema; their provenance says so. */
 export function simulateNights(path: string, simulated: SimulatedNights): void {
@@ -141,8 +137,7 @@ export function simulateNights(path: string, simulated: SimulatedNights): void {
         planned.run(sweepId, cell.key, repeats);
         const engine = simulated.engine?.(place, night);
         if (engine !== undefined) {
-          const startedAt = at('02:00:30.000');
-          saveEngine(engine, cell, { sweepId, environmentId, invocationId: INVOCATION, startedAt });
+          saveEngine(engine, cell, { sweepId, environmentId, invocationId: INVOCATION, startedAt: at('02:00:30.000') });
         }
         for (let repeat = 1; repeat <= repeats; repeat += 1) {
           const runId = id('b', night, place, repeat, matrix.number);
@@ -185,11 +180,7 @@ export interface SimulatedEngine {
   readonly layers?: readonly SimulatedLayer[];
 }
 
-export interface SimulatedLayer {
-  readonly name: string;
-  readonly ms: number;
-  readonly origins: readonly string[];
-}
+export type SimulatedLayer = { readonly name: string; readonly ms: number; readonly origins: readonly string[] };
 
 /** Where an engine was measured first. */
 interface Place {
@@ -256,8 +247,7 @@ export function engineWriter(db: StoreDatabase): (engine: SimulatedEngine, cell:
 function profiledLayers({ precision }: KeyedCell, layers: readonly SimulatedLayer[]): Buffer {
   const total = layers.reduce((sum, { ms }) => sum + ms, 0);
   const profile = layers.map(({ name, ms }, index) => {
-    const percentage = (100 * ms) / total;
-    return { index, name, timeMs: 100 * ms, averageMs: ms, medianMs: ms, percentage };
+    return { index, name, timeMs: 100 * ms, averageMs: ms, medianMs: ms, percentage: (100 * ms) / total };
   });
   const rows = layers.map(({ name, origins }, index) => layer(index, name, `sm90_${name}`, precision, origins));
   return encodeLayers({ profile, layers: rows });

@@ -58,15 +58,13 @@ export class SlurmCluster {
   }
 
   async run(file: string, args: readonly string[]): Promise<string> {
-    const { stdout } = await ask(file, [...args], { env: { ...process.env, ...this.env } });
-    return stdout;
+    return (await ask(file, [...args], { env: { ...process.env, ...this.env } })).stdout;
   }
 
   /** `8_3` → `RUNNING`, for every task that the controller knows. */
   async states(): Promise<Map<string, string>> {
-    const text = await this.run('squeue', ['-h', '-r', '-t', 'all', '-o', '%i|%T']);
     return new Map(
-      text
+      (await this.run('squeue', ['-h', '-r', '-t', 'all', '-o', '%i|%T']))
         .trim()
         .split('\n')
         .map((line): [string, string] => {

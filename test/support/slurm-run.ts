@@ -45,8 +45,7 @@ export class SlurmRun {
     this.db = join(this.folder, 'bench.sqlite');
     this.path = join(this.folder, settings.runName ?? 'run');
     mkdirSync(join(this.folder, 'gate'));
-    const input = valueInfo(11, 'input', ['batch', 3]);
-    writeFileSync(join(this.folder, 'model.onnx'), toBytes(model(17, ...input)));
+    writeFileSync(join(this.folder, 'model.onnx'), toBytes(model(17, ...valueInfo(11, 'input', ['batch', 3]))));
     const slurm = {
       gres: 'gpu:1',
       exclusive: false,
@@ -70,8 +69,7 @@ export class SlurmRun {
   }
 
   get env(): Readonly<Record<string, string>> {
-    const gate = join(this.folder, 'gate');
-    return { ...this.cluster.env, STUB_GATE: gate, ...this.settings.env };
+    return { ...this.cluster.env, STUB_GATE: join(this.folder, 'gate'), ...this.settings.env };
   }
 
   /** `closed-3`, `kill-3`, `version-3`. */
@@ -103,16 +101,14 @@ export class SlurmRun {
   }
 
   startCollect(...more: readonly string[]): ChildProcess {
-    const args = ['slurm', 'collect', this.path, ...QUICK, ...more];
-    return startBench(args, { cwd: this.folder, env: this.env });
+    return startBench(['slurm', 'collect', this.path, ...QUICK, ...more], { cwd: this.folder, env: this.env });
   }
 
   /** @returns the ids of the arrays */
   async submit(): Promise<string[]> {
     const { code, stderr, stdout } = await this.start('--json');
     if (code !== 0) throw new Error(stderr);
-    const jobs = OUTPUTS['run-slurm'].parse(JSON.parse(stdout)).jobs;
-    return jobs.map(({ jobId }) => jobId);
+    return OUTPUTS['run-slurm'].parse(JSON.parse(stdout)).jobs.map(({ jobId }) => jobId);
   }
 
   collect(...more: readonly string[]): Promise<Finished> {

@@ -29,9 +29,8 @@ export function dumpStore(path: string): unknown {
   }
 }
 
-function withoutRunId(row: unknown): unknown {
-  return typeof row === 'object' && row !== null ? { ...row, run_id: null } : row;
-}
+const withoutRunId = (row: unknown): unknown =>
+  typeof row === 'object' && row !== null ? { ...row, run_id: null } : row;
 
 export function change(db: string, sql: string): void {
   const client = new Database(db);
@@ -84,6 +83,4 @@ export function dumpTables(
   );
 }
 
-function shortened(text: string): string {
-  return text.length <= 200 ? text : hashOf(text);
-}
+const shortened = (text: string): string => (text.length <= 200 ? text : hashOf(text));

@@ -9,8 +9,7 @@ export const STUB = join(import.meta.dirname, 'stub-trtexec.mjs');
 /** A matrix of two cells of one engine in `folder`, with more lines behind it. */
 export function stubMatrix(folder: string, more: readonly string[] = []): string {
   const path = join(folder, 'stub.yaml');
-  const input = valueInfo(11, 'input', ['batch', 3]);
-  writeFileSync(join(folder, 'model.onnx'), toBytes(model(17, ...input)));
+  writeFileSync(join(folder, 'model.onnx'), toBytes(model(17, ...valueInfo(11, 'input', ['batch', 3]))));
   const lines = [
     'models:',
     '  small:',

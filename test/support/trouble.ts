@@ -31,8 +31,7 @@ export function pidsIn(folder: string): number[] {
 /** A matrix of one model with a cell for each batch. */
 export function batchMatrix(folder: string, batches: readonly number[], more: readonly string[] = []): string {
   mkdirSync(folder, { recursive: true });
-  const input = valueInfo(11, 'input', ['batch', 3]);
-  writeFileSync(join(folder, 'model.onnx'), toBytes(model(17, ...input)));
+  writeFileSync(join(folder, 'model.onnx'), toBytes(model(17, ...valueInfo(11, 'input', ['batch', 3]))));
   const path = join(folder, 'trouble.yaml');
   const lines = [
     'models:',

@@ -7,11 +7,7 @@ import { machineLines } from '../../src/terminal/machine-text.ts';
 import { type Column, numberColumn, renderTable } from '../../src/terminal/table.ts';
 import { textWidth } from '../../src/terminal/text-width.ts';
 
-interface Row {
-  readonly name: string;
-  readonly value: string;
-  readonly note: string;
-}
+type Row = { readonly name: string; readonly value: string; readonly note: string };
 
 const row = (name: string, value = '1', note = ''): Row => ({ name, value, note });
 const ROWS = [row('a', '1.5 ms', 'first'), row('a longer name', '12.5 ms')];
@@ -55,9 +51,7 @@ test.each<[string, number, readonly Column<Row>[], readonly string[]]>([
     ],
     ['value    ±7 %', '1.5 ms   a', '12.5 ms  a longer name'],
   ],
-])('%s', (_, width, columns, lines) => {
-  expect(at(width, columns)).toEqual(lines);
-});
+])('%s', (_, width, columns, lines) => expect(at(width, columns)).toEqual(lines));
 
 test('a sentence is cut at its end', () => {
   const sentence: Column<Row> = { header: 'why', text: ({ note }) => note, minWidth: 6, isSentence: true };

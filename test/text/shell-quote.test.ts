@@ -16,9 +16,7 @@ test.each([
   ['HEAD~1', 'HEAD~1'],
   ['right\u202eleft', String.raw`'right'"$(printf '\342\200\256')"'left'`],
   ['a\nb\u001b[31m', String.raw`$'a\x0ab\x1b[31m'`],
-])('%j on one line as %s', (argument, expected) => {
-  expect(shellQuote(argument)).toBe(expected);
-});
+])('%j on one line as %s', (argument, expected) => expect(shellQuote(argument)).toBe(expected));
 
 test('bash reads back exactly what was meant, and nothing raw is printed', () => {
   const argument = fc
@@ -42,9 +40,7 @@ test.each([
   ['', "''"],
   ['a\nb', "'a\nb'"],
   ['a\u001b[31m', String.raw`'a'"$(printf '\033')"'[31m'`],
-])('%j in a script as %s', (argument, expected) => {
-  expect(scriptQuote(argument)).toBe(expected);
-});
+])('%j in a script as %s', (argument, expected) => expect(scriptQuote(argument)).toBe(expected));
 
 test.each(['sh', 'bash'])('%s reads back exactly what was meant, and nothing raw is in it', (shell) => {
   const argument = fc
@@ -54,8 +50,7 @@ test.each(['sh', 'bash'])('%s reads back exactly what was meant, and nothing raw
     fc.property(fc.array(argument, { minLength: 1, maxLength: 4 }), (list) => {
       const line = list.map(scriptQuote).join(' ');
       for (const part of line.split('\n')) expect(printable(part)).toBe(part);
-      const norc = shell === 'bash' ? ['--norc'] : [];
-      const out = execFileSync(shell, [...norc, '-c', `printf '%s\\0' ${line}`], {
+      const out = execFileSync(shell, [...(shell === 'bash' ? ['--norc'] : []), '-c', `printf '%s\\0' ${line}`], {
         env: { LC_ALL: 'C.UTF-8', PATH: process.env['PATH'] },
       });
       expect(out.toString().split('\0').slice(0, -1)).toEqual(list);

@@ -11,7 +11,6 @@ test('how much a run names of its layers is no part of its cell: a profile of it
   if (run === undefined) throw new Error('no recording');
   const argv = run.manifest.argv ?? [];
   const cell = cellOfRun({}, argv, run.log);
-  const profiled = [...argv, '--profilingVerbosity=detailed', '--separateProfileRun'];
-  expect(cellOfRun({}, profiled, run.log)).toEqual(cell);
+  expect(cellOfRun({}, [...argv, '--profilingVerbosity=detailed', '--separateProfileRun'], run.log)).toEqual(cell);
   expect(cellOfRun({}, [...argv, '--useRuntime=lean'], run.log)).not.toEqual(cell);
 });

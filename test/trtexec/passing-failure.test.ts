@@ -17,17 +17,14 @@ describe('can pass', () => {
     ['Error Code 1: Cuda Runtime (initialization error)', 'CUDA was not ready'],
     ['NVRM: Xid (PCI:0000:07:00): 79, GPU has fallen off the bus.', 'the GPU was lost'],
     ['Cuda failure: uncorrectable ECC error encountered', 'the GPU was lost'],
-  ])('%s', (line, what) => {
-    expect(passingFailure(failed('cudaError'), [line], false)?.what).toBe(what);
-  });
+  ])('%s', (line, what) => expect(passingFailure(failed('cudaError'), [line], false)?.what).toBe(what));
 
   test.each([
     ['Cuda failure: 600', true],
     ['Error Code 1: Cuda Runtime (device not ready)', true],
     ['Cuda failure: system not yet initialized', false],
   ])('%s: at once: %s', (line, isOverAtOnce) => {
-    const passing = passingFailure(failed('cudaError'), [line], false);
-    expect(passing?.isOverAtOnce).toBe(isOverAtOnce);
+    expect(passingFailure(failed('cudaError'), [line], false)?.isOverAtOnce).toBe(isOverAtOnce);
     const retries = { times: 2, waitS: 30 };
     expect(waitBeforeS(retries, 2, isOverAtOnce)).toBe(isOverAtOnce ? 0 : 120);
     expect(waitBeforeS(retries, 3, isOverAtOnce)).toBeNull();

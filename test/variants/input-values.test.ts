@@ -19,13 +19,11 @@ function bytes(
   integers: IntegerRange | null = null,
   name = 'input',
 ): Buffer {
-  const recipe = { distribution, seed: 1, integers };
-  return Buffer.concat([...inputBytes({ name, elementType, shape }, recipe)]);
+  return Buffer.concat([...inputBytes({ name, elementType, shape }, { distribution, seed: 1, integers })]);
 }
 
-function floats(buffer: Buffer): number[] {
-  return Array.from({ length: buffer.length / 4 }, (_, index) => buffer.readFloatLE(4 * index));
-}
+const floats = (buffer: Buffer): number[] =>
+  Array.from({ length: buffer.length / 4 }, (_, index) => buffer.readFloatLE(4 * index));
 
 function formatOf(elementType: string) {
   const coding = ELEMENT_CODINGS[elementType];
@@ -58,9 +56,7 @@ describe('small floats', () => {
     ['float8e5m2', -1, 0xbc],
     ['float4e2m1', 6, 0x7],
     ['float4e2m1', 0.5, 0x1],
-  ])('%s of %d', (type, value, pattern) => {
-    expect(smallFloatBits(value, formatOf(type))).toBe(pattern);
-  });
+  ])('%s of %d', (type, value, pattern) => expect(smallFloatBits(value, formatOf(type))).toBe(pattern));
 
   test('float16 is that of the machine', () => {
     const random = seededRandom(7);
@@ -98,11 +94,9 @@ describe('values', () => {
   test('floats are from -1 to 1, or have mean 0 and deviation 1', () => {
     const uniform = floats(bytes('float32', [100_000]));
     expect(Math.min(...uniform.slice(0, 1000))).toBeGreaterThanOrEqual(-1);
-    const mean = uniform.reduce((sum, value) => sum + value, 0) / uniform.length;
-    expect(Math.abs(mean)).toBeLessThan(0.01);
+    expect(Math.abs(uniform.reduce((sum, value) => sum + value, 0) / uniform.length)).toBeLessThan(0.01);
     const normal = floats(bytes('float32', [100_000], 'normal'));
-    const variance = normal.reduce((sum, value) => sum + value ** 2, 0) / normal.length;
-    expect(Math.abs(variance - 1)).toBeLessThan(0.02);
+    expect(Math.abs(normal.reduce((sum, value) => sum + value ** 2, 0) / normal.length - 1)).toBeLessThan(0.02);
     // Of a normal distribution 68.27 % lie within one deviation.
     const within = normal.filter((value) => Math.abs(value) < 1).length / normal.length;
     expect(Math.abs(within - 0.6827)).toBeLessThan(0.01);
@@ -123,8 +117,7 @@ describe('values', () => {
 
   test.each(Object.keys(ELEMENT_CODINGS))('%s takes the bytes that its type says', (type) => {
     // More than one part.
-    const shape = [3, 30_001];
-    expect(bytes(type, shape)).toHaveLength(elementsBytes(type, 3 * 30_001) ?? -1);
+    expect(bytes(type, [3, 30_001])).toHaveLength(elementsBytes(type, 3 * 30_001) ?? -1);
   });
 
   /** Once published, the bytes of a recipe stay: they are part of what a cell is. But for the last one a Python program gave the same. */

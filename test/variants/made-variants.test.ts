@@ -61,6 +61,5 @@ test('the file of a cell is the variant that was made with its options, not the 
   const two = cellWith('calibration: {seed: 2}');
   const three = cellWith('exclude: [head]');
   const paths = [await make(cache, one), await make(cache, two)];
-  const fileOf = await filesOfCells([one, two, three], cache);
-  expect([one, two, three].map(fileOf)).toEqual([...paths, null]);
+  expect([one, two, three].map(await filesOfCells([one, two, three], cache))).toEqual([...paths, null]);
 });

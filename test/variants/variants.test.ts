@@ -1,13 +1,12 @@
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import Database from 'better-sqlite3';
 import { beforeAll, expect, test } from 'vitest';
 
 import { OUTPUTS } from '../support/outputs.ts';
 import { bench, ROOT, sharedFolder, temporaryFolder } from '../support/bench.ts';
 import { describeWithModelopt, MODELOPT_PYTHON } from '../support/modelopt-python.ts';
-import { queryStore } from '../support/store-dump.ts';
+import { change, queryStore } from '../support/store-dump.ts';
 import { STUB } from '../support/stub.ts';
 
 const MODELS = join(ROOT, 'test', 'fixtures', 'onnx');
@@ -15,9 +14,7 @@ const STUB_PYTHON = join(import.meta.dirname, '..', 'support', 'stub-python.mjs'
 
 function writeMatrix(folder: string, models: readonly string[], ...more: readonly string[]): string {
   const shapes: Readonly<Record<string, string>> = { mlp: '[batch, 64]' };
-  for (const model of models) {
-    copyFileSync(join(MODELS, `${model}_tiny.onnx`), join(folder, `${model}_tiny.onnx`));
-  }
+  for (const model of models) copyFileSync(join(MODELS, `${model}_tiny.onnx`), join(folder, `${model}_tiny.onnx`));
   const lines = models.map(
     (model) => `  ${model}: {onnx: ${model}_tiny.onnx, shapes: {input: ${shapes[model] ?? '[batch, 3, 32, 32]'}}}`,
   );
@@ -47,10 +44,8 @@ describeWithModelopt('the three tiny models in five precisions, by the real Mode
   let first: Awaited<ReturnType<typeof bench>>;
   const env = { BENCH_PYTHON: MODELOPT_PYTHON ?? undefined };
 
-  function sweep(inFolder: string): ReturnType<typeof bench> {
-    const args = ['run', 'm.yaml', '--trtexec', STUB, '--no-telemetry', '--json'];
-    return bench(args, { cwd: inFolder, env });
-  }
+  const sweep = (inFolder: string): ReturnType<typeof bench> =>
+    bench(['run', 'm.yaml', '--trtexec', STUB, '--no-telemetry', '--json'], { cwd: inFolder, env });
 
   beforeAll(async () => {
     folder = sharedFolder();
@@ -62,8 +57,7 @@ describeWithModelopt('the three tiny models in five precisions, by the real Mode
   test('every variant is made, and what cannot be made is refused with the reason', () => {
     expect(first.code).toBe(4);
     const { cells } = OUTPUTS.run.parse(JSON.parse(first.stdout));
-    const without = cells.filter(({ noEngine }) => noEngine !== null);
-    expect(without.map(({ label, noEngine }) => [label, noEngine])).toEqual([
+    expect(cells.filter(({ noEngine }) => noEngine !== null).map(({ label, noEngine }) => [label, noEngine])).toEqual([
       ['mlp fp8 1x64 graph', 'nothingConverted'],
       ['mlp int8 1x64 graph', 'nothingConverted'],
     ]);
@@ -91,16 +85,15 @@ describeWithModelopt('the three tiny models in five precisions, by the real Mode
       Array.from({ length: 2 }, () => 'build nothingConverted'),
     );
     const [run] = failed;
-    const path = join(folder, 'artefacts', run?.folder ?? '', 'stdout.log.zst');
-    expect(existsSync(path)).toBe(true);
+    expect(existsSync(join(folder, 'artefacts', run?.folder ?? '', 'stdout.log.zst'))).toBe(true);
   });
 
   test('a run says which variant it measured, and with what it was made', () => {
-    const timed = runsOf(db).filter(({ role }) => role === 'timed');
-    const manifests = timed.map(({ folder: at }) => {
-      const text = readFileSync(join(folder, 'artefacts', at, 'run.json'), 'utf8');
-      return JSON.parse(text);
-    });
+    const manifests = runsOf(db)
+      .filter(({ role }) => role === 'timed')
+      .map(({ folder: at }) => {
+        return JSON.parse(readFileSync(join(folder, 'artefacts', at, 'run.json'), 'utf8'));
+      });
     const fp8 = manifests.find(({ cell }) => cell.model === 'vit' && cell.precision === 'fp8');
     expect(fp8.variant).toMatchObject({
       by: 'modelopt',
@@ -111,8 +104,7 @@ describeWithModelopt('the three tiny models in five precisions, by the real Mode
     });
     expect(fp8.notes).toContain('calibrated on random data: speed only');
     expect(fp8.notes[0]).toMatch(/^fp8 by ModelOpt 0\.47\.0: 18 quantized nodes, variant [0-9a-f]{12}$/);
-    const fp32 = manifests.find(({ cell }) => cell.model === 'vit' && cell.precision === 'fp32');
-    expect(fp32.variant).toBeUndefined();
+    expect(manifests.find(({ cell }) => cell.model === 'vit' && cell.precision === 'fp32').variant).toBeUndefined();
   });
 
   test('FP8 made anew elsewhere has the same bytes', async () => {
@@ -120,8 +112,7 @@ describeWithModelopt('the three tiny models in five precisions, by the real Mode
       [folder, temporaryFolder()].map(async (cwd) => {
         copyFileSync(join(MODELS, 'resnet_tiny.onnx'), join(cwd, 'again.onnx'));
         const args = ['model', 'quantize', 'again.onnx', '--precision', 'fp8', '--json'];
-        const { stdout } = await bench(args, { cwd, env });
-        return OUTPUTS.quantize.parse(JSON.parse(stdout));
+        return OUTPUTS.quantize.parse(JSON.parse((await bench(args, { cwd, env })).stdout));
       }),
     );
     expect(hashes.map(({ how }) => how)).toEqual(['made', 'made']);
@@ -135,16 +126,11 @@ test('a sweep that was interrupted does not try a failed conversion again', asyn
   writeMatrix(folder, ['vit'], 'axes: {precision: [fp32, fp8], batch: 1}');
   const env = (rules: object) => ({ BENCH_PYTHON: STUB_PYTHON, STUB_PYTHON: JSON.stringify({ journal, ...rules }) });
   const rules = { case: 'err_calib_nan' };
-  const args = ['run', 'm.yaml', '--trtexec', STUB, '--no-telemetry'];
-  const ran = await bench(args, { cwd: folder, env: env(rules) });
+  const ran = await bench(['run', 'm.yaml', '--trtexec', STUB, '--no-telemetry'], { cwd: folder, env: env(rules) });
   expect([ran.code, ran.stdout.includes('no engine: ')]).toEqual([4, true]);
   expect(ran.stderr).toContain('variant vit fp8: values of the calibration are not finite');
-  const db = join(folder, 'bench.sqlite');
-  const store = new Database(db);
-  store.exec(`UPDATE sweeps SET state = 'interrupted'`);
-  store.close();
-  const resumed = await bench(['run', '--resume'], { cwd: folder, env: env(rules) });
-  expect(resumed.stderr).not.toContain('variant vit fp8');
+  change(join(folder, 'bench.sqlite'), `UPDATE sweeps SET state = 'interrupted'`);
+  expect((await bench(['run', '--resume'], { cwd: folder, env: env(rules) })).stderr).not.toContain('variant vit fp8');
   expect(readFileSync(journal, 'utf8').trimEnd().split('\n')).toHaveLength(1);
 });
 
@@ -157,8 +143,7 @@ test('a Python without ModelOpt ends a sweep before anything runs, and one witho
   expect(without.code).toBe(3);
   expect(without.stderr).toContain('variants are made by a Python with ModelOpt: install it');
   expect(existsSync(join(folder, 'bench.sqlite'))).toBe(false);
-  const base = await bench([...args, '--filter', 'precision=fp32'], { cwd: folder, env });
-  expect(base.code).toBe(0);
+  expect((await bench([...args, '--filter', 'precision=fp32'], { cwd: folder, env })).code).toBe(0);
 });
 
 test('recordings are answered, and nothing is converted', async () => {

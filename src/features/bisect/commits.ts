@@ -35,7 +35,11 @@ esac`;
 export async function bisectCommits(settings: Settings, search: CommitRequest, io: Io): Promise<BisectOutput> {
   const { bisectId, db: path, folder, request } = settings;
   const { bad, badRef, command, good, goodRef } = search;
-  const repository = await checkedRepository(search, io);
+  const repository = await repositoryFolder(io.cwd);
+  if (repository === null || !(await contains(io.cwd, bad, good))) {
+    const names = `${printable(goodRef)} is not an ancestor of ${printable(badRef)}`;
+    throw new UsageError(`${names}: name the older commit first, or their merge base (git merge-base)`);
+  }
   const options = {
     ...measureOptions(settings, request.matrix ?? '', io),
     ...(command.length === 0 ? {} : { build: command }),
@@ -86,21 +90,6 @@ export async function bisectCommits(settings: Settings, search: CommitRequest, i
     steps,
     notes: problem === null ? [] : [problem],
   });
-}
-
-/** @throws UsageError if GOOD is not an ancestor of BAD */
-async function checkedRepository({ bad, badRef, good, goodRef }: CommitRequest, { cwd }: Io): Promise<string> {
-  const repository = await repositoryFolder(cwd);
-  if (repository === null) throw new UsageError('there is no git repository here');
-  const shown = `${printable(goodRef)} (${good.slice(0, 8)})`;
-  const shownBad = `${printable(badRef)} (${bad.slice(0, 8)})`;
-  if (good === bad) throw new UsageError(`${shown} and ${shownBad} are the same commit`);
-  if (await contains(cwd, bad, good)) return repository;
-  throw new UsageError(
-    (await contains(cwd, good, bad))
-      ? `${shown} comes after ${shownBad}: GOOD must be the older commit`
-      : `${shown} is not an ancestor of ${shownBad}: use their merge base (git merge-base)`,
-  );
 }
 
 function compareCommand({ build, force, telemetry, ...options }: MeasureOptions): string[] {

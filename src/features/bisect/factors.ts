@@ -29,9 +29,6 @@ export interface JudgedFactors {
   readonly verdict: StepVerdict;
 }
 
-/** After this many consecutive unclear candidates, the noise is too great to continue. */
-const HOPELESS_IN_ROW = 6;
-
 /**
  * Chooses the factors to set to bad next: half of the suspects. It tests the last remaining factor alone, unless it was
  * tested already: a factor that acts only together with others is not the cause. If a half cannot be judged, the other
@@ -39,8 +36,6 @@ const HOPELESS_IN_ROW = 6;
  */
 export function searchFactors(factors: readonly string[], judged: readonly JudgedFactors[]): NextFactors {
   const verdictAt = (bad: readonly string[]) => judged.find((one) => one.bad.join('\0') === bad.join('\0'))?.verdict;
-  const last = judged.slice(-HOPELESS_IN_ROW);
-  const isHopeless = last.length === HOPELESS_IN_ROW && last.every(({ verdict }) => verdict === 'unclear');
   let suspects = factors;
   while (suspects.length > 1) {
     const half = Math.ceil(suspects.length / 2);
@@ -48,7 +43,7 @@ export function searchFactors(factors: readonly string[], judged: readonly Judge
     const candidate = parts.find((part) => [undefined, 'bad', 'good'].includes(verdictAt(part)));
     if (candidate === undefined) return { kind: 'range', names: suspects };
     const verdict = verdictAt(candidate);
-    if (verdict === undefined) return isHopeless ? { kind: 'range', names: suspects } : { kind: 'test', candidate };
+    if (verdict === undefined) return { kind: 'test', candidate };
     suspects = verdict === 'bad' ? candidate : suspects.filter((factor) => !candidate.includes(factor));
   }
   // All factors at bad are the bad end, which was measured first.

@@ -29,7 +29,17 @@ import { judgeSweep } from '../../judge/gate/judge-sweep.ts';
 import { ALERTING } from '../../judge/history/noise.ts';
 
 /** Metrics judged in every cell that has them, in addition to its own metric. */
-const GATED: readonly MetricId[] = ['gpuComputeMs', 'throughputQps', 'p99Ms', 'engineMib', 'contextMib', 'buildS'];
+const GATED: readonly MetricId[] = [
+  'gpuComputeMs',
+  'throughputQps',
+  'p99Ms',
+  'engineMib',
+  'contextMib',
+  'processMemoryMib',
+  'hostMemoryMib',
+  'buildMemoryMib',
+  'buildS',
+];
 
 export interface GatherOptions {
   /**

@@ -187,9 +187,11 @@ const NO_SPEEDS: readonly GatedMetricId[] = [
   'energyPerQueryMj',
   'engineMib',
   ...BOUND_SHARE_IDS,
+  'hostMemoryMib',
   'memoryMib',
   'outputErrorPercent',
   'precisionSharePercent',
+  'processMemoryMib',
   'sqnrDb',
 ];
 

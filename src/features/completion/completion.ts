@@ -5,7 +5,6 @@ import type { Io } from '../../cli/io.ts';
 import { storePath } from '../../cli/store-location.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { METRIC_IDS, metricOf, metricWord } from '../../records/metric.ts';
 import { allCells } from '../../store/cells.ts';
 import { peekIntoStore } from '../../store/sweeps/find-sweeps.ts';
 import { cellLabel } from '../../records/cell-label.ts';
@@ -64,27 +63,21 @@ function candidates(program: Program, words: readonly string[], current: string,
   const names = command.registeredArguments.map((argument) => argument.name());
   return [
     ...namesOf(command),
-    ...(names.includes('topic') ? [...namesOf(program), ...metrics()] : []),
+    ...(names.includes('topic') ? namesOf(program) : []),
     ...(names.some((name) => CELLS.has(name)) ? stored() : []),
   ];
 }
 
-/** Arguments and options that take a cell, and the options that take a metric. */
+/** Arguments and options that take a cell. */
 const CELLS = new Set(['cell', 'cells', 'what', '--cell', '--filter']);
-const METRIC = '--metric';
 
 function valuesOf(option: Option, stored: () => Candidate[]): Candidate[] {
   if (option.argChoices !== undefined) return option.argChoices.map((value) => ({ value, meaning: '' }));
-  const name = optionName(option);
-  return name === METRIC ? metrics() : CELLS.has(name) ? stored() : [];
+  return CELLS.has(optionName(option)) ? stored() : [];
 }
 
 function namesOf(command: Program): Candidate[] {
   return commandsOf(command).map((each) => ({ value: each.name(), meaning: each.summary() }));
-}
-
-function metrics(): Candidate[] {
-  return METRIC_IDS.map((id) => ({ value: metricWord(id), meaning: metricOf(id).label }));
 }
 
 const MOST = 200;

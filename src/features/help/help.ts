@@ -37,13 +37,7 @@ export function writeHelp(topic: string | undefined, program: CommandUnknownOpts
   return EXIT_CODES.fine;
 }
 
-/** The meaning of a command name as a word of the glossary; empty for other commands. */
-export function wordLines(topic: string, look: Look): string[] {
-  const found = wordRow(topic, look);
-  return found === null ? [] : ['', 'As a term:', '', ...found];
-}
-
-/** The files of `docs/`; the glossary comes first. */
+/** The files of `docs/`, that of the words first. */
 function documents() {
   const folder = join(packageFolder(), 'docs');
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => /[a-z]\.md$/.test(file));
@@ -71,7 +65,7 @@ function inDocuments(topic: string, look: Look): string[] | null {
 }
 
 /** The row of a word, in the singular or plural; ignores case and hyphens. */
-function wordRow(topic: string, look: Look): string[] | null {
+export function wordRow(topic: string, look: Look): string[] | null {
   const wanted = plain(topic);
   if (wanted === '') return null;
   for (const line of documents()[0]?.lines ?? []) {
@@ -102,15 +96,8 @@ function formsOf(word: string): string[] {
 /** A metric by its word, its ID, trtexec's name, or an unambiguous prefix; ignores case. */
 function numberNamed(topic: string): ExplainedNumber | undefined {
   const word = topic.toLowerCase();
-  const begun = EXPLAINED_NUMBERS.filter((id) =>
-    [id, metricText(id).word].some((name) => name.toLowerCase().startsWith(word)),
-  );
-  if (/^p\d\d$/.test(word) && begun.length === 0) return 'percentiles';
-  return (
-    ownMetricNamed(word) ??
-    EXPLAINED_NUMBERS.find((id) => namesOf(id).some((name) => name.toLowerCase() === word)) ??
-    (begun.length === 1 ? begun[0] : undefined)
-  );
+  const named = EXPLAINED_NUMBERS.find((id) => namesOf(id).some((name) => name.toLowerCase() === word));
+  return ownMetricNamed(word) ?? named ?? (/^p\d\d$/.test(word) ? 'percentiles' : undefined);
 }
 
 function namesOf(id: ExplainedNumber): string[] {

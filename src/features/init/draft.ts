@@ -4,7 +4,7 @@ import { CELL_FIELDS } from '../../matrix/matrix.ts';
 import { AXIS_NAMES } from '../../matrix/schema/schema.ts';
 import type { Precision } from '../../records/cell.ts';
 import { isAtLeast, type TensorrtVersion } from '../../text/version.ts';
-import { opCountsText, type OnnxDimension, type OnnxFacts, type OnnxTensorInfo } from '../../tools/onnx/facts.ts';
+import type { OnnxDimension, OnnxFacts, OnnxTensorInfo } from '../../tools/onnx/facts.ts';
 import { isFlagIn } from '../../trtexec/flags/flag-table.ts';
 import type { InitOutput } from './output.ts';
 
@@ -22,7 +22,6 @@ export interface FoundModel {
 export interface DraftModel extends Model {
   /** Run shapes by input; null for a model without open dimensions. */
   readonly shapes: Readonly<Record<string, readonly (number | string)[]>> | null;
-  readonly remarks: readonly string[];
   /** False where graph capture would fail. */
   readonly cudaGraph: boolean;
 }
@@ -68,7 +67,7 @@ function draftModel(facts: OnnxFacts, possibilities: Possibilities): Omit<DraftM
   if (own === null) return 'it is quantized to a type that no precision of a matrix represents';
   if (!canRun(own, possibilities.version)) return `this version of TensorRT cannot run ${own}`;
   const cudaGraph = facts.controlFlowOps.length === 0;
-  return { ...shapes, precisions: proposals(own, possibilities), remarks: remarksOn(facts), cudaGraph };
+  return { ...shapes, precisions: proposals(own, possibilities), cudaGraph };
 }
 
 /** The precision of a model; null if trtexec does not support it. */
@@ -104,24 +103,6 @@ function proposals(own: Precision, { version, hasModelopt }: Possibilities): Dra
   } as const;
   const cast = { precision: 'fp16', source: 'autocast', why: "made by ModelOpt's AutoCast" } as const;
   return [self, ...(hasFlags ? [byFlag] : hasModelopt ? [cast] : [])];
-}
-
-function remarksOn({ controlFlowOps, customOps, dataDependentOps, externalFiles, inputs }: OnnxFacts): string[] {
-  const integers = inputs.filter(({ elementType }) => /^int(?:32|64)$/.test(elementType));
-  const namesOf = (isWanted: (rank: number) => boolean, unknown: number) =>
-    integers.flatMap(({ name, shape }) => (isWanted(shape?.length ?? unknown) ? [name] : [])).join(', ');
-  const [lists, indices] = [namesOf((rank) => rank <= 1, 2), namesOf((rank) => rank > 1, 0)];
-  const lost = externalFiles.filter(({ problem }) => problem !== null);
-  return [
-    controlFlowOps.length > 0 && `${opCountsText(controlFlowOps)}: the host evaluates them, so no CUDA graph`,
-    dataDependentOps.length > 0 &&
-      `${opCountsText(dataDependentOps)}: the amount of work depends on the values; give real inputs: {INPUT: FILE}`,
-    customOps.length > 0 && `${opCountsText(customOps)}: needs a plugin, build: {flags: {--dynamicPlugins: [FILE]}}`,
-    lists !== '' && `${lists}: if its values are a shape, write the values here, not its dimensions`,
-    indices !== '' &&
-      `${indices}: random integers are from -128 to 127; if these are indices, give real ones, inputs: {INPUT: FILE}`,
-    ...lost.map(({ location, problem }) => `data file ${location}: ${problem}`),
-  ].filter((remark) => remark !== false);
 }
 
 type SizeGuess = Omit<Dimension, 'name'>;

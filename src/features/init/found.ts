@@ -29,7 +29,6 @@ export async function lookAround(stated: string | undefined, io: Io) {
   const refusal = version === null ? null : new Dialect(version).refusal;
   const names = gpus.kind === 'report' ? gpus.gpus.map(({ name }) => name ?? 'a GPU') : [];
   const answer = python.answer.kind === 'answered' ? readPythonVersions(python.answer.text) : null;
-  const modelopt = answer?.packages.find(([name]) => name === 'nvidia-modelopt')?.[1] ?? null;
   const lacking = [
     ...(trtexec.kind === 'missing' ? [trtexec.problem] : []),
     ...(help?.kind === 'failed' ? [help.problem] : []),
@@ -37,22 +36,12 @@ export async function lookAround(stated: string | undefined, io: Io) {
     ...(names.length === 0 ? ['a GPU: nvidia-smi shows none'] : []),
   ];
   return {
-    possibilities: { version, hasModelopt: modelopt !== null },
+    possibilities: { version, hasModelopt: answer?.packages.some(([name]) => name === 'nvidia-modelopt') === true },
     trtexec:
       trtexec.kind === 'missing' ? null : { path: trtexec.path, version: version && formatTensorrtVersion(version) },
     // Absolute if stated by an option, because a search would not find it.
     statedTrtexec: stated === undefined || trtexec.kind === 'missing' ? null : resolve(cwd, stated),
     gpus: names,
-    found: [
-      version === null
-        ? `trtexec: ${help === null ? 'none was found' : 'it did not say its version'}, so the matrix uses only features of every version`
-        : `trtexec ${formatTensorrtVersion(version)}`,
-      names.length === 0 ? 'GPU: none was found' : `GPU: ${names.join(', ')}`,
-      ...(names.length > 1 ? ['Several GPUs at the same time: bench run --gpus all'] : []),
-      modelopt === null
-        ? 'ModelOpt: none was found, so this machine cannot make FP8, INT8 or INT4'
-        : `ModelOpt ${modelopt}: makes FP16, FP8, INT8 and INT4 from a base model`,
-    ],
     lacking,
   };
 }

@@ -37,7 +37,6 @@ export async function init(places: readonly string[], options: InitOptions, io: 
   const draft = [
     `# yaml-language-server: $schema=./${SCHEMA_NAME}`,
     '# Written by `bench init`. Comments mark guesses: correct them. All keys: bench help matrix',
-    ...here.found.map((line) => comment(line)),
     comment(`Run it: ${shellLine(['bench', 'run', options.output])}`),
     '',
     ...(statedTrtexec === null ? [] : [`trtexec: ${yamlText(statedTrtexec)}`, '']),
@@ -148,14 +147,13 @@ gate: # what \`bench check\` reports
 `;
 
 function modelLines(model: DraftModel): string[] {
-  const { cudaGraph, dimensions, name, onnx, precisions, remarks, shapes } = model;
+  const { cudaGraph, dimensions, name, onnx, precisions, shapes } = model;
   const limits = (['min', 'opt', 'max'] as const).map((limit) => {
     const sizes = dimensions.map((dimension) => `${yamlText(dimension.name)}: ${dimension[limit]}`);
     return `      ${limit}: { ${sizes.join(', ')} }`;
   });
   return [
     `  ${yamlText(name)}:`,
-    ...remarks.map((line) => comment(line, '    ')),
     `    onnx: ${yamlText(onnx)}`,
     shapes === null ? '    shapes: static' : '    shapes: # axes lists the values of named dimensions',
     ...Object.entries(shapes ?? {}).map(([input, shape]) => {
@@ -166,7 +164,7 @@ function modelLines(model: DraftModel): string[] {
     ...precisions.map(({ precision, source, why }) => `      ${precision}: ${source} # ${why}`),
     '    axes:',
     `      precision: [${precisions.map(({ precision }) => precision).join(', ')}]`,
-    ...(cudaGraph ? [] : ['      cudaGraph: off']),
+    ...(cudaGraph ? [] : ['      cudaGraph: off # the host evaluates its loops and conditions']),
     ...dimensions.map((axis) => `      ${yamlText(axis.name)}: [${axis.values.join(', ')}] # guessed, ${axis.why}`),
     ...(dimensions.length === 0
       ? []

@@ -43,10 +43,9 @@ export async function collect(path: string, options: CollectOptions, io: Io): Pr
   return usingStore(store, work);
 }
 
-async function followOrLeave(watch: ShardWatch, plan: RunPlan, options: CollectOptions, io: Io): Promise<void> {
-  const { folder, shards } = plan;
+async function followOrLeave(watch: ShardWatch, { folder }: RunPlan, options: CollectOptions, io: Io): Promise<void> {
   try {
-    await follow(watch, { shards: shards.length, pollS: options.poll, maxPendingS: options.maxPending }, io);
+    await follow(watch, options, io);
   } catch (error) {
     if (!io.signal.aborted) throw error;
     const run = shellQuote(folder.path);
@@ -57,37 +56,18 @@ async function followOrLeave(watch: ShardWatch, plan: RunPlan, options: CollectO
   }
 }
 
-/** Seconds between checks for finished folders, at first and at last. */
-const FOLDERS_S = { first: 1, last: 5 };
-const FIRST_POLL_S = 2;
-/** Relative jitter, so that tasks submitted together do not poll together. */
-const JITTER = 0.2;
-
-interface FollowSettings {
-  readonly shards: number;
-  /** Interval between queries to Slurm in seconds. */
-  readonly pollS: number;
-  readonly maxPendingS: number;
-}
+/** Seconds before the second look; each wait is twice as long as the last, up to `--poll`. */
+const FIRST_POLL_S = 1;
 
 /** Follows a run until it can make no more progress, with a line for each change. */
-async function follow(watch: ShardWatch, settings: FollowSettings, io: Io): Promise<void> {
-  const newsIn = newsOf(settings.maxPendingS, io);
-  let [foldersS, pollS] = [FOLDERS_S.first, Math.min(FIRST_POLL_S, settings.pollS)];
-  let nextPollMs = 0;
-  for (;;) {
+async function follow(watch: ShardWatch, { maxPending, poll }: CollectOptions, io: Io): Promise<void> {
+  const newsIn = newsOf(maxPending, io);
+  for (let pollS = Math.min(FIRST_POLL_S, poll); ; pollS = Math.min(poll, pollS * 2)) {
+    const statuses = await watch.look();
     io.signal.throwIfAborted();
-    const areAllIn = (await watch.lookAtFolders()) === settings.shards;
-    if (areAllIn || performance.now() >= nextPollMs) {
-      const statuses = await watch.look();
-      io.signal.throwIfAborted();
-      for (const line of newsIn(statuses)) io.err(`${line}\n`);
-      if (statuses.every((status) => isOver(status) || status.state === 'planned')) return;
-      nextPollMs = performance.now() + pollS * 1000 * (1 + JITTER * (Math.random() - 0.5));
-      pollS = Math.min(settings.pollS, pollS * 2);
-    }
-    await sleep(Math.min(foldersS, settings.pollS) * 1000, undefined, { signal: io.signal });
-    foldersS = Math.min(FOLDERS_S.last, foldersS * 1.5);
+    for (const line of newsIn(statuses)) io.err(`${line}\n`);
+    if (statuses.every((status) => isOver(status) || status.state === 'planned')) return;
+    await sleep(pollS * 1000, undefined, { signal: io.signal });
   }
 }
 

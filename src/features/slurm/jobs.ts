@@ -6,14 +6,7 @@ import { lastLinesOf } from '../../files/files.ts';
 import type { Io } from '../../cli/io.ts';
 import { printable } from '../../text/printable.ts';
 import { SlurmClient } from '../../tools/slurm/slurm-client.ts';
-import {
-  type ShardStatus,
-  type TaskRow,
-  isLiving,
-  isUnknownState,
-  reconcileShard,
-  signalName,
-} from '../../tools/slurm/states.ts';
+import { type ShardStatus, type TaskRow, isLiving, reconcileShard, signalName } from '../../tools/slurm/states.ts';
 import { type RunFolder, type RunPlan, finishedShards, readAttempts } from './run-folder.ts';
 
 const jobShape = { at: z.string(), jobId: z.string().regex(/^\d+$/), cluster: z.string().nullable() };
@@ -138,10 +131,7 @@ async function explainEnded(
 
 const TAIL_LINES = 3;
 
-/** Without cgroups, Slurm reports lack of memory only in the log. */
-const OUT_OF_MEMORY = /slurmstepd.*(?:exceeded .*memory limit|oom.kill)/i;
-
-/** State of every shard. A finished folder is decisive, and Slurm only explains missing ones. */
+/** State of every shard: a finished folder is the truth, Slurm only explains missing ones. */
 export class ShardWatch {
   private readonly folder: RunFolder;
   private readonly plan: RunPlan;
@@ -161,18 +151,9 @@ export class ShardWatch {
     this.io = io;
   }
 
-  /**
-   * Checks only folders, which puts no load on the controller.
-   * @returns the number of finished shards
-   */
-  async lookAtFolders(): Promise<number> {
-    this.done = new Set(await finishedShards(this.plan));
-    return this.done.size;
-  }
-
-  /** State of every shard, from its folder or else from Slurm. */
+  /** By its folder, else by Slurm. */
   async look(): Promise<ShardStatus[]> {
-    await this.lookAtFolders();
+    this.done = new Set(await finishedShards(this.plan));
     const entries = readJobs(this.folder);
     const arrays = submittedArrays(entries);
     const cancelled = cancelledShards(entries);
@@ -181,7 +162,7 @@ export class ShardWatch {
     const isDone = (shard: number): boolean => this.done.has(shard);
     const answer = await askSlurm(this.client, [...arrayIds], isDone, (text) => this.note(text));
     // A shard may have finished during the query.
-    await this.lookAtFolders();
+    this.done = new Set(await finishedShards(this.plan));
     const nowMs = this.io.now().getTime();
     const statuses: ShardStatus[] = [];
     for (const { index } of this.plan.shards) {
@@ -207,14 +188,10 @@ export class ShardWatch {
     const attempts = readAttempts(folder, shard);
     const own = attempts.findLast((attempt) => attempt.task === base.task) ?? null;
     if (row !== null && answer.living.has(row.task) && isLiving(row.state)) this.seenMs.set(shard, nowMs);
-    if (row !== null && isUnknownState(row.state)) {
-      this.note(`Slurm says ${printable(row.state)}, which bench does not know: taken as running`);
-    }
     const { state, reason } = reconcileShard(
       {
         isSubmitted: task !== null,
         isCancelled,
-        isAbandoned: own?.outcome === 'abandoned',
         endedWith: own?.exitCode ?? null,
         lastSeenMs: Math.max(
           this.seenMs.get(shard) ?? 0,
@@ -234,11 +211,10 @@ export class ShardWatch {
     const isBad = state === 'failed' || state === 'timeout' || state === 'lost';
     const lines = isBad && base.log !== null ? lastLinesOf(base.log, TAIL_LINES).map(printable) : [];
     const problem = state === 'failed' && own?.problem ? `: ${own.problem}` : '';
-    const isMemory = state === 'failed' && lines.some((line) => OUT_OF_MEMORY.test(line));
     return {
       ...base,
       state,
-      reason: isMemory ? 'out of memory' : `${reason}${problem}`,
+      reason: `${reason}${problem}`,
       node: row?.node ?? own?.node ?? null,
       restarts: row?.restarts ?? own?.restart ?? null,
       exitCode: row?.exitCode ?? own?.exitCode ?? null,

@@ -107,8 +107,8 @@ const attemptSchema = z.object({
   node: z.string(),
   startedAt: z.string(),
   endedAt: z.string().nullable(),
-  /** `abandoned`: restarted too often and therefore did nothing. `late`: another attempt finished first. */
-  outcome: z.enum(['working', 'done', 'late', 'abandoned', 'interrupted', 'failed']),
+  /** `late`: another attempt was done first. */
+  outcome: z.enum(['working', 'done', 'late', 'interrupted', 'failed']),
   signal: z.string().nullable(),
   exitCode: z.number().int().nullable(),
   problem: z.string().nullable(),

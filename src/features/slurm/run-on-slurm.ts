@@ -20,8 +20,8 @@ import { storedPlanSchema } from '../../run/stored-plan.ts';
 import { type OpenStore, openStore } from '../../store/file/open.ts';
 import { printable } from '../../text/printable.ts';
 import { rangesOf, unfitRunFolder } from './sbatch-args.ts';
-import { SlurmClient, isUnreachable, lastWords } from '../../tools/slurm/slurm-client.ts';
-import { type ShardStatus, isLiving, isOver, isSettling } from '../../tools/slurm/states.ts';
+import { SlurmClient, isPassing, lastWords } from '../../tools/slurm/slurm-client.ts';
+import { NO_ANSWER, type ShardStatus, isLiving, isOver, isSettling } from '../../tools/slurm/states.ts';
 import { type PrepareOptions, type Prepared, prepare } from '../plan/index.ts';
 import { collect, saveNewSweep } from './collect.ts';
 import type { CollectOptions, ResumeOptions, SettingsOptions } from './command.ts';
@@ -195,7 +195,7 @@ export async function resumeRun(path: string, options: ResumeOptions, io: Io): P
   const plan = await new RunFolder(resolve(io.cwd, path)).readPlan();
   const settings = settingsOf(plan.settings, options, io);
   const statuses = await new ShardWatch(plan, options, io).look();
-  if (statuses.some(({ reason, state }) => state === 'running' && /no answer/.test(reason))) {
+  if (statuses.some(({ reason }) => reason === NO_ANSWER)) {
     throw new EnvironmentLackingError(
       'Slurm does not answer, so the states of the shards are unknown; try again when `scontrol ping` says UP',
     );
@@ -241,7 +241,7 @@ export async function cancel(path: string, options: { readonly json?: true }, io
     if (queue.kind === 'unreachable') throw noAnswer(queue.problem);
     for (const { state, task } of queue.rows) if (isLiving(state)) living.add(task);
     const reply = await client.cancel(ids, cluster);
-    if (isUnreachable(reply.stderr)) throw noAnswer(lastWords(reply.stderr));
+    if (isPassing(reply.stderr)) throw noAnswer(lastWords(reply.stderr));
   }
   const shards = plan.shards
     .map(({ index }) => index)

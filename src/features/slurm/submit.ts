@@ -11,7 +11,7 @@ import type { SettingsOptions } from './command.ts';
 import type { SubmitOutput } from './text.ts';
 import { recordJob, type SubmittedArray } from './jobs.ts';
 import { chunkShards, collectArgs, sbatchArgs } from './sbatch-args.ts';
-import { type JobId, lastWords, parseJobId, refusalOf, type SlurmClient } from '../../tools/slurm/slurm-client.ts';
+import { type JobId, lastWords, parseJobId, isPassing, type SlurmClient } from '../../tools/slurm/slurm-client.ts';
 import type { RunPlan } from './run-folder.ts';
 
 /** Waits between tries, in seconds. Slurm gets five minutes to accept a job. */
@@ -141,7 +141,7 @@ async function submitOne(
     const problem = lastWords(reply.stderr) || 'sbatch printed no job id';
     const found = await client.jobOfToken(token, cluster);
     if (found !== null) return { jobId: found, cluster };
-    const isFinal = reply.kind === 'refused' && refusalOf(reply.stderr) === 'final';
+    const isFinal = reply.kind === 'refused' && !isPassing(reply.stderr);
     const waitS = BACK_OFF_S[round];
     if (isFinal || waitS === undefined) return { isFinal, problem };
     io.err(`note: Slurm did not accept the job (${problem}); next try in ${waitS} s\n`);

@@ -84,8 +84,7 @@ async function measureOnce(plan: RunPlan, attempt: ShardAttempt, io: Io): Promis
     return writeAttempt(folder, ended(attempt, io, { outcome: 'late' }));
   }
   if (attempt.restart >= MAX_RESTARTS) {
-    io.err(`${name}: given up, it was restarted ${attempt.restart} times\n`);
-    return writeAttempt(folder, ended(attempt, io, { outcome: 'abandoned' }));
+    throw new EnvironmentLackingError(`${name}: given up, it was restarted ${attempt.restart} times`);
   }
   await writeAttempt(folder, attempt).catch((error: unknown) => {
     throw new EnvironmentLackingError(

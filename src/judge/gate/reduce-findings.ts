@@ -113,6 +113,8 @@ const FAMILIES: Readonly<Partial<Record<GatedMetricId, string>>> = {
   buildMemoryMib: 'memory',
   contextMib: 'memory',
   memoryMib: 'memory',
+  processMemoryMib: 'memory',
+  hostMemoryMib: 'memory',
   precisionSharePercent: 'precision',
   sqnrDb: 'accuracy',
   outputErrorPercent: 'accuracy',

@@ -1,4 +1,4 @@
-import { type SQL, and, eq, inArray, notInArray, or, sql } from 'drizzle-orm';
+import { type SQL, and, eq, inArray, isNotNull, notInArray, or, sql } from 'drizzle-orm';
 
 import type { EngineIdentity } from '../../layers/explained-run.ts';
 import type { EngineLayer } from '../../records/layer-info.ts';
@@ -155,6 +155,8 @@ interface ExplainedCell {
  */
 export function explainedRuns(db: StoreDatabase, cell: ExplainedCell) {
   const isChosen = cell.runId === null ? inArray(runs.sweepId, [...cell.sweepIds]) : eq(runs.runId, cell.runId);
+  // A report of another harness has latencies, and none of trtexec's own numbers.
+  const hasValues = or(isNotNull(measurements.runId), eq(runs.outcome, 'measured'));
   const rows = db
     .select({
       runId: runs.runId,
@@ -182,10 +184,10 @@ export function explainedRuns(db: StoreDatabase, cell: ExplainedCell) {
       boundBy: measurements.boundBy,
     })
     .from(runs)
-    .innerJoin(measurements, eq(measurements.runId, runs.runId))
+    .leftJoin(measurements, eq(measurements.runId, runs.runId))
     .innerJoin(invocations, eq(invocations.invocationId, runs.invocationId))
     .leftJoin(builds, eq(builds.buildId, runs.buildId))
-    .where(and(eq(runs.cellKey, cell.cellKey), eq(runs.role, 'timed'), isChosen))
+    .where(and(eq(runs.cellKey, cell.cellKey), eq(runs.role, 'timed'), isChosen, hasValues))
     .orderBy(runs.startedAt, runs.repeat, runs.runId)
     .all();
   const ids = rows.map(({ runId }) => runId);

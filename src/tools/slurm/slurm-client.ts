@@ -81,18 +81,10 @@ export class SlurmClient {
 
   /** Ended jobs according to accounting; empty without accounting. */
   async past(jobIds: readonly string[], since: string, cluster: string | null): Promise<readonly TaskRow[]> {
-    const list = ['-j', jobIds.join(',')];
-    const which = ['-n', '-X', '-P', ...list, '-S', since, '-o', SACCT_FORMAT];
-    const askAccounting = async (args: readonly string[]) => {
-      const reply = await this.ask('sacct', args, this.signal).catch(() => null);
-      this.signal.throwIfAborted();
-      return reply;
-    };
-    const reply = await askAccounting([...ofCluster(cluster), ...which]);
-    if (reply?.kind === 'answered') return parseSacct(reply.text);
-    // A site without accounting may have a list of completed jobs, which does not support clusters.
-    const completed = await askAccounting(['-c', '-n', '-P', ...list, '-S', since, '-o', SACCT_FORMAT]);
-    return completed?.kind === 'answered' ? parseSacct(completed.text) : [];
+    const which = ['-n', '-X', '-P', '-j', jobIds.join(','), '-S', since, '-o', SACCT_FORMAT];
+    const reply = await this.ask('sacct', [...ofCluster(cluster), ...which], this.signal).catch(() => null);
+    this.signal.throwIfAborted();
+    return reply?.kind === 'answered' ? parseSacct(reply.text) : [];
   }
 
   /** Exit codes and restarts of tasks that the controller still lists, which squeue does not report. */
@@ -104,7 +96,7 @@ export class SlurmClient {
 
   async isAnswering(cluster: string | null): Promise<boolean> {
     const reply = await this.ask('scontrol', [...ofCluster(cluster), 'ping'], this.signal);
-    return reply.kind === 'answered' && / is UP/.test(reply.text) && !isUnreachable(reply.stderr);
+    return reply.kind === 'answered' && / is UP/.test(reply.text) && !isPassing(reply.stderr);
   }
 
   async cancel(targets: readonly string[], cluster: string | null): Promise<SlurmReply> {
@@ -149,16 +141,9 @@ const PASSING = [
   /unable to connect to|communication (?:connection )?failure/i,
 ];
 
-export function refusalOf(stderr: string): 'final' | 'passing' {
-  return PASSING.some((pattern) => pattern.test(stderr)) ? 'passing' : 'final';
-}
-
-const UNREACHABLE =
-  /unable to contact slurm controller|socket timed out|zero bytes were transmitted|connection (?:refused|timed out)|unable to connect to slurm/i;
-
-/** True if the controller did not answer, so that the state of every job is unknown. */
-export function isUnreachable(stderr: string): boolean {
-  return UNREACHABLE.test(stderr);
+/** The controller did not answer, or takes no jobs now: later it may. */
+export function isPassing(stderr: string): boolean {
+  return PASSING.some((pattern) => pattern.test(stderr));
 }
 
 export function lastWords(stderr: string): string {

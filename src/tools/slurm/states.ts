@@ -1,3 +1,5 @@
+import { constants } from 'node:os';
+
 import * as z from 'zod';
 
 import { type CellKey, type Immutable, count, textOrNull } from '../../records/scalars.ts';
@@ -37,8 +39,7 @@ export function isOver({ state }: Pick<ShardStatus, 'state'>): boolean {
 export interface LocalShardState {
   readonly isSubmitted: boolean;
   readonly isCancelled: boolean;
-  readonly isAbandoned: boolean;
-  /** Exit code of the newest attempt of the newest job; null while it runs, or before the first one. */
+  /** Exit code of the newest job's newest attempt; null while it runs, or before the first one. */
   readonly endedWith: number | null;
   /** The last time at which Slurm or the worker reported it as running. */
   readonly lastSeenMs: number;
@@ -67,16 +68,9 @@ export function isLiving(state: string): boolean {
   return state === 'PENDING' || LIVING.includes(state) || REQUEUED.includes(state);
 }
 
-/** States missing from the table, which count as running because they may not be final. */
-export function isUnknownState(state: string): boolean {
-  const known = [...LIVING, ...REQUEUED, ...ENDED, 'PENDING', 'COMPLETED', 'FAILED', 'TIMEOUT'];
-  return ![...known, 'OUT_OF_MEMORY', 'CANCELLED'].includes(state);
-}
-
-/** The state of an unfinished shard. A finished shard is final, regardless of Slurm. */
+/** The state of an unfinished shard. Finished shards are final, whatever Slurm reports. */
 export function reconcileShard(local: LocalShardState, scheduler: SchedulerState): Conclusion {
   if (!local.isSubmitted) return { state: 'planned', reason: 'not submitted' };
-  if (local.isAbandoned) return { state: 'failed', reason: 'given up after too many restarts' };
   const { row } = scheduler;
   if (row === null) return concludeMissing(local, scheduler);
   if (row.state === 'PENDING') return { state: 'queued', reason: row.reason ?? '' };
@@ -99,6 +93,7 @@ function concludeEnded(row: TaskRow, local: LocalShardState, scheduler: Schedule
       : { state: 'running', reason: SETTLING.ended };
   }
   if (state === 'FAILED') return { state: 'failed', reason: failureText(row, local) };
+  // A state that is not in the tables may not be final.
   return ENDINGS[state] ?? { state: ENDED.includes(state) ? 'failed' : 'running', reason: state };
 }
 
@@ -108,8 +103,11 @@ const ENDINGS: Readonly<Record<string, Conclusion>> = {
   CANCELLED: { state: 'cancelled', reason: '' },
 };
 
+/** The reason of a shard while the controller cannot be asked. */
+export const NO_ANSWER = 'Slurm does not answer';
+
 function concludeMissing(local: LocalShardState, scheduler: SchedulerState): Conclusion {
-  if (!scheduler.controllerAnswers) return { state: 'running', reason: 'Slurm does not answer' };
+  if (!scheduler.controllerAnswers) return { state: 'running', reason: NO_ANSWER };
   if (local.isCancelled) return { state: 'cancelled', reason: '' };
   // A preempted task ends like this before Slurm lists it again.
   const mayComeBack = local.endedWith === INTERRUPTED && !isWaitOver(local, scheduler);
@@ -148,18 +146,9 @@ const CODE_TEXT: Readonly<Record<number, string>> = {
   [INTERRUPTED]: 'exit code 130: asked to end',
 };
 
-const SIGNALS: Readonly<Record<number, string>> = {
-  1: 'SIGHUP',
-  2: 'SIGINT',
-  6: 'SIGABRT',
-  7: 'SIGBUS',
-  9: 'SIGKILL',
-  11: 'SIGSEGV',
-  15: 'SIGTERM',
-};
-
 export function signalName(number: number): string {
-  return SIGNALS[number] ?? `signal ${number}`;
+  const [name] = Object.entries(constants.signals).find(([, value]) => value === number) ?? [];
+  return name ?? `signal ${number}`;
 }
 
 const HOPELESS =

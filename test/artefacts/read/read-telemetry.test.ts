@@ -42,8 +42,7 @@ test('of GPUs that another harness used together its own speaks for the run, and
     sample(uuids[1] ?? '', second, 1755, 698),
   ]);
   const header = 'timestamp, uuid, clocks.current.sm [MHz], power.draw [W], utilization.gpu [%]';
-  const csv = Buffer.from(`${[header, ...lines].join('\n')}\n`);
-  const files = RunFiles.read('/run', new Map([['telemetry.csv', csv]]));
+  const files = RunFiles.read('/run', new Map([['telemetry.csv', Buffer.from(`${[header, ...lines].join('\n')}\n`)]]));
   const manifest = { ...emptyManifest(), environment: { gpuUuid: uuids[1] ?? '' } };
   const { notes, telemetry } = await readTelemetry(files, manifest, silentRun());
   expect(telemetry).toMatchObject({ samples: 3, smClockMhz: 1755, powerW: 698 });
@@ -56,13 +55,11 @@ describe('what somebody let nvidia-smi print beside a run', () => {
     expect((await bench(['import', SUSTAINED, '--db', db])).code).toBe(0);
     const columns = `samples, sm_clock_mhz, sm_clock_min_mhz, power_w, power_max_w, temperature_max_c,
       gpu_utilisation_percent, clock_reasons, host_load`;
-    const rows = queryStore<object>(db, `SELECT ${columns} FROM run_telemetry`);
-    expect(rows.map((row) => Object.values(row))).toEqual([
+    expect(queryStore<object>(db, `SELECT ${columns} FROM run_telemetry`).map((row) => Object.values(row))).toEqual([
       [81, 1815, 1650, 689.53, 692.74, 52, 100, '{"swPowerCap":1}', null],
     ]);
     const [run] = queryStore<{ id: string }>(db, 'SELECT run_id AS id FROM runs');
-    const { stdout } = await bench(['show', run?.id ?? '', '--db', db]);
-    const lines = stdout.split('\n').map((line) => line.trimEnd());
+    const lines = (await bench(['show', run?.id ?? '', '--db', db])).stdout.split('\n').map((line) => line.trimEnd());
     expect(lines).toContain(
       '  watched  81 samples, SM 1815 MHz, at least 1650 MHz, memory 3201 MHz, 689.5 W, at most 692.7 W,',
     );
@@ -74,14 +71,12 @@ describe('what somebody let nvidia-smi print beside a run', () => {
     const db = join(temporaryFolder(), 'bench.sqlite');
     await bench(['import', SUSTAINED, '--db', db]);
     const now = async (metric: string): Promise<number> => {
-      const { stdout } = await bench(['trend', '--metric', metric, '--db', db, '--json']);
-      return JSON.parse(stdout).cells[0].now;
+      return JSON.parse((await bench(['trend', '--metric', metric, '--db', db, '--json'])).stdout).cells[0].now;
     };
     expect(await now('energy')).toBeCloseTo((689.53 / 315.325) * 1000, 1);
     expect(await now('item-energy')).toBeCloseTo((689.53 / 315.325 / 32) * 1000, 2);
     const cells = async (filter: string): Promise<number> => {
-      const { stdout } = await bench(['ls', 'cells', '--filter', filter, '--db', db, '--json']);
-      return JSON.parse(stdout).cells.length;
+      return JSON.parse((await bench(['ls', 'cells', '--filter', filter, '--db', db, '--json'])).stdout).cells.length;
     };
     expect([await cells('energy>2100 & energy<2200'), await cells('item-energy>100')]).toEqual([1, 0]);
   });
@@ -90,8 +85,7 @@ describe('what somebody let nvidia-smi print beside a run', () => {
     ['nvidia-smi.csv.gz', gzipSync(loop)],
     ['nvidia-smi-1s.csv', loop],
   ])('may be called %s', async (name, content) => {
-    const { telemetry } = await telemetryIn(sustained({ name, content }));
-    expect(telemetry).toMatchObject({ samples: 81, powerW: 689.53 });
+    expect((await telemetryIn(sustained({ name, content }))).telemetry).toMatchObject({ samples: 81, powerW: 689.53 });
   });
 
   test.each(['dmon-pcu.txt', 'watch.log'])('may be of dmon, as %s', async (name) => {

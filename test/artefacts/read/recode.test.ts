@@ -48,8 +48,7 @@ describe('logs as others write them', () => {
     const folder = temporaryFolder();
     writeFileSync(join(folder, 'run.log'), bytes);
     const db = join(folder, 'b.sqlite');
-    const { code, stderr } = await bench(['import', folder, '--db', db, '--model', 'm']);
-    expect([code, stderr]).toEqual([0, '']);
+    expect(await bench(['import', folder, '--db', db, '--model', 'm'])).toMatchObject({ code: 0, stderr: '' });
     expect(queryStore(db, 'SELECT outcome, throughput_qps FROM runs JOIN measurements USING (run_id)')).toEqual([
       { outcome: 'measured', throughput_qps: 4114.63 },
     ]);
@@ -77,8 +76,7 @@ describe.each(FOREIGN)('%s', (program, ending, from) => {
   };
 
   test.skipIf(!isThere)(`is read as what is in it (apt-get install ${from})`, async () => {
-    const path = packed(temporaryFolder(), LOG);
-    expect(await readWhole(path)).toEqual(LOG);
+    expect(await readWhole(packed(temporaryFolder(), LOG))).toEqual(LOG);
   });
 
   test.skipIf(!isThere)(`cut off, it is no whole file (apt-get install ${from})`, async () => {

@@ -31,36 +31,33 @@ const MARKED = [
 ];
 
 // AT-14: normal 100 against perfect 108, 112 and 110 runs/s, 1 % noise, five repeats, threshold 10 %.
-describe('the perfect router', () => {
-  test.each([
-    [112, 'significant', /significant: a bottleneck \(\+12\.\d %/],
-    [108, 'notABottleneck', /not a bottleneck \(\+[78]\.\d %/],
-    [110, 'unclear', /unclear, \d+ more repeats per side would settle it \(\+10\.\d %/],
-  ] as const)('at %i runs/s is %s', async (perfect, verdict, words) => {
-    const folder = temporaryFolder();
-    const db = join(folder, 'bench.sqlite');
-    const matrix = fakeHarnessMatrix(folder, perfect);
-    const { code, stdout, stderr } = await bench(
-      ['ab', matrix, ...PERFECT, '--seed', '1', '--fail-on', 'unclear', '--db', db],
-      { env: { COLUMNS: '200' } },
-    );
-    expect([code, stderr.includes('bench:')]).toEqual([verdict === 'unclear' ? 5 : 0, false]);
-    expect(stdout).toMatch(words);
-    const read = JSON.parse(await printed(['ab', 'perfect-router', '--db', db, '--json']));
-    expect(OUTPUTS.ab.safeParse(read).error?.issues ?? []).toEqual([]);
-    expect(read).toMatchObject({
-      name: 'perfect-router',
-      significantPercent: 10,
-      marks: ['upperBound', 'invalidOutput'],
-      variables: { ENABLE_PERFECT_ROUTER: '1' },
-      cells: [{ verdict, runs: [5, 5], unit: 'runs/s', betterIs: 'higher' }],
-      overall: { verdict },
-    });
-    expect(read.overall.moreRepeats === null).toBe(verdict !== 'unclear');
-    // Neighbours in each round, in turns.
-    const calls = readFileSync(join(folder, 'calls'), 'utf8');
-    expect(['ABBAABBAAB', 'BAABBAABBA']).toContain(calls);
+test.each([
+  [112, 'significant', /significant: a bottleneck \(\+12\.\d %/],
+  [108, 'notABottleneck', /not a bottleneck \(\+[78]\.\d %/],
+  [110, 'unclear', /unclear, \d+ more repeats per side would settle it \(\+10\.\d %/],
+] as const)('the perfect router: at %i runs/s is %s', async (perfect, verdict, words) => {
+  const folder = temporaryFolder();
+  const db = join(folder, 'bench.sqlite');
+  const { code, stdout, stderr } = await bench(
+    ['ab', fakeHarnessMatrix(folder, perfect), ...PERFECT, '--seed', '1', '--fail-on', 'unclear', '--db', db],
+    { env: { COLUMNS: '200' } },
+  );
+  expect([code, stderr.includes('bench:')]).toEqual([verdict === 'unclear' ? 5 : 0, false]);
+  expect(stdout).toMatch(words);
+  const read = JSON.parse(await printed(['ab', 'perfect-router', '--db', db, '--json']));
+  expect(OUTPUTS.ab.safeParse(read).error?.issues ?? []).toEqual([]);
+  expect(read).toMatchObject({
+    name: 'perfect-router',
+    significantPercent: 10,
+    marks: ['upperBound', 'invalidOutput'],
+    variables: { ENABLE_PERFECT_ROUTER: '1' },
+    cells: [{ verdict, runs: [5, 5], unit: 'runs/s', betterIs: 'higher' }],
+    overall: { verdict },
   });
+  expect(read.overall.moreRepeats === null).toBe(verdict !== 'unclear');
+  // Neighbours in each round, in turns.
+  const calls = readFileSync(join(folder, 'calls'), 'utf8');
+  expect(['ABBAABBAAB', 'BAABBAABBA']).toContain(calls);
 });
 
 describe('what is stored of an experiment', () => {
@@ -70,16 +67,14 @@ describe('what is stored of an experiment', () => {
   let id = '';
 
   test('is shown again, by its name and by its sweep', async () => {
-    const matrix = fakeHarnessMatrix(folder, 112);
-    const args = ['ab', matrix, ...PERFECT, '--name', 'routing', '--seed', '1', ...here];
+    const args = ['ab', fakeHarnessMatrix(folder, 112), ...PERFECT, '--name', 'routing', '--seed', '1', ...here];
     const first = await printed(args);
     expect(first).toContain('routing: B with ENABLE_PERFECT_ROUTER=1, A unchanged · rate, median of runs\n');
     expect(first.replaceAll(/\s+/g, ' ')).toContain('✗ B is marked upper bound, invalid output: never a baseline');
     expect(await printed(['ab', 'routing', ...here])).toBe(first);
     expect(await printed(['ab', '--read', 'routing', ...here])).toBe(first);
     [id = ''] = queryStore<{ id: string }>(db, 'SELECT sweep_id AS id FROM sweeps').map((row) => row.id);
-    expect(await printed(['ab', id.slice(0, 8), ...here])).toBe(first);
-    expect(flagsIn(db)).toEqual(MARKED);
+    expect([await printed(['ab', id.slice(0, 8), ...here]), flagsIn(db)]).toEqual([first, MARKED]);
   });
 
   test('is no night: neither the newest sweep of the branch nor what a commit is like', async () => {
@@ -100,8 +95,7 @@ describe('what is stored of an experiment', () => {
       }
     }
     await printed(['import', join(folder, 'artefacts'), ...here]);
-    expect(flagsIn(db)).toEqual(MARKED);
-    expect(await printed(['ab', 'routing', ...here])).toBe(before);
+    expect([flagsIn(db), await printed(['ab', 'routing', ...here])]).toEqual([MARKED, before]);
   });
 
   test('a name that nobody knows is one line', async () => {
@@ -119,34 +113,31 @@ describe('what is stored of an experiment', () => {
   });
 });
 
-describe('trtexec cells', () => {
-  test('are measured the same way, with marks of the caller', async () => {
-    const folder = temporaryFolder();
-    const db = join(folder, 'bench.sqlite');
-    const matrix = stubMatrix(folder);
-    const args = ['--env', 'CUDA_MODULE_LOADING=EAGER', '--repeats', '2', '--upper-bound'];
-    const where = ['--trtexec', STUB, '--no-telemetry', '--db', db];
-    const out = await printed(['ab', matrix, ...args, ...where, '--json']);
-    const read = JSON.parse(out);
-    expect(OUTPUTS.ab.safeParse(read).error?.issues ?? []).toEqual([]);
-    expect(read).toMatchObject({
-      name: 'CUDA_MODULE_LOADING=EAGER',
-      marks: ['upperBound'],
-      cells: [
-        { metric: 'gpuComputeMs', runs: [2, 2], betterIs: 'lower' },
-        { metric: 'gpuComputeMs', runs: [2, 2] },
-      ],
-    });
-    const env = queryStore<{ env: string }>(
-      db,
-      `SELECT json_extract(env, '$.CUDA_MODULE_LOADING') AS env FROM runs JOIN cells USING (cell_key)
-       JOIN invocations USING (invocation_id) WHERE axis_flags LIKE '%EAGER%' GROUP BY 1`,
-    );
-    expect(env).toEqual([{ env: 'EAGER' }]);
-    const [builds] = queryStore<{ n: number }>(db, 'SELECT count(*) AS n FROM builds');
-    // One engine for all four cells: a variable on an axis changes no build.
-    expect(builds).toEqual({ n: 1 });
+test('trtexec cells: are measured the same way, with marks of the caller', async () => {
+  const folder = temporaryFolder();
+  const db = join(folder, 'bench.sqlite');
+  const matrix = stubMatrix(folder);
+  const args = ['--env', 'CUDA_MODULE_LOADING=EAGER', '--repeats', '2', '--upper-bound'];
+  const out = await printed(['ab', matrix, ...args, '--trtexec', STUB, '--no-telemetry', '--db', db, '--json']);
+  const read = JSON.parse(out);
+  expect(OUTPUTS.ab.safeParse(read).error?.issues ?? []).toEqual([]);
+  expect(read).toMatchObject({
+    name: 'CUDA_MODULE_LOADING=EAGER',
+    marks: ['upperBound'],
+    cells: [
+      { metric: 'gpuComputeMs', runs: [2, 2], betterIs: 'lower' },
+      { metric: 'gpuComputeMs', runs: [2, 2] },
+    ],
   });
+  const env = queryStore<{ env: string }>(
+    db,
+    `SELECT json_extract(env, '$.CUDA_MODULE_LOADING') AS env FROM runs JOIN cells USING (cell_key)
+       JOIN invocations USING (invocation_id) WHERE axis_flags LIKE '%EAGER%' GROUP BY 1`,
+  );
+  expect(env).toEqual([{ env: 'EAGER' }]);
+  const [builds] = queryStore<{ n: number }>(db, 'SELECT count(*) AS n FROM builds');
+  // One engine for all four cells: a variable on an axis changes no build.
+  expect(builds).toEqual({ n: 1 });
 });
 
 describe('refusals', () => {
@@ -165,14 +156,12 @@ describe('refusals', () => {
     [['ab', 'nothing.yaml', '--env', 'A=1'], 'nothing.yaml'],
     [['ab', '--read', 'x', '--env', 'A=1'], '--read shows what is stored'],
   ] as const)('%j', async (args, words) => {
-    const db = join(folder, 'bench.sqlite');
-    expect(await bench([...args, '--db', db])).toEqual(refusal(words));
+    expect(await bench([...args, '--db', join(folder, 'bench.sqlite')])).toEqual(refusal(words));
   });
 
   test('A must differ from B', async () => {
     const db = join(folder, 'bench.sqlite');
-    const args = ['ab', matrix, ...PERFECT, '--db', db];
-    const inherited = await bench(args, { env: { ENABLE_PERFECT_ROUTER: '1' } });
+    const inherited = await bench(['ab', matrix, ...PERFECT, '--db', db], { env: { ENABLE_PERFECT_ROUTER: '1' } });
     expect(inherited.code).toBe(2);
     expect(inherited.stderr).toContain(
       'ENABLE_PERFECT_ROUTER=1 is already set without the experiment, so A would equal B',
@@ -180,8 +169,7 @@ describe('refusals', () => {
     const other = fakeHarnessMatrix(temporaryFolder(), 112, ['axes: {env: {ENABLE_PERFECT_ROUTER: [unset, "1"]}}']);
     const onAxis = await bench(['ab', other, ...PERFECT, '--db', db]);
     expect(onAxis.stderr).toContain('ENABLE_PERFECT_ROUTER is already an axis of the matrix');
-    const stub = stubMatrix(temporaryFolder());
-    const trtexec = await bench(['ab', stub, ...PERFECT, '--trtexec', STUB, '--db', db]);
+    const trtexec = await bench(['ab', stubMatrix(temporaryFolder()), ...PERFECT, '--trtexec', STUB, '--db', db]);
     expect(trtexec.stderr).toContain(
       'is measured by trtexec, which does not know ENABLE_PERFECT_ROUTER: leave it out with --filter',
     );

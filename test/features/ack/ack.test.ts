@@ -71,9 +71,8 @@ beforeEach(() => {
 
 const ack = (...args: readonly string[]) => bench(['ack', ...args, '--db', db], { cwd });
 
-function marks(): readonly unknown[] {
-  return queryStore(db, 'select finding_id, reason, until, owner from acknowledgements order by finding_id');
-}
+const marks = (): readonly unknown[] =>
+  queryStore(db, 'select finding_id, reason, until, owner from acknowledgements order by finding_id');
 
 describe('which findings', () => {
   test('several at once, each by the start of its id', async () => {
@@ -105,8 +104,7 @@ describe('which findings', () => {
     ]);
     const again = await ack('--all', '--reason', 'x');
     expect([again.code, again.stderr]).toEqual([2, 'bench: there is no finding to acknowledge\n']);
-    const undone = await ack('--all', '--undo');
-    expect(undone.stdout).toMatch(/^4 findings \(.*\) are no longer acknowledged\n$/);
+    expect((await ack('--all', '--undo')).stdout).toMatch(/^4 findings \(.*\) are no longer acknowledged\n$/);
     expect(marks()).toEqual([]);
   });
 

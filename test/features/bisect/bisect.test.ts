@@ -23,10 +23,7 @@ const BUILD = ['--', './build.sh'];
 
 type Variables = Readonly<Record<string, string>>;
 
-function history(
-  sources: readonly string[],
-  folder = temporaryFolder(),
-): { repository: Repository; commits: string[] } {
+function history(sources: readonly string[], folder = temporaryFolder()) {
   const repository = new Repository(folder);
   return { repository, commits: makeHistory(repository, sources) };
 }
@@ -40,8 +37,7 @@ async function bisect({ folder: cwd }: Pick<Repository, 'folder'>, args: readonl
 /** Nothing of the worktrees is left, neither on disk nor in the user's repository. */
 function expectNoWorktrees(repository: Repository): void {
   expect(repository.git('worktree', 'list', '--porcelain').match(/^worktree /gm)).toHaveLength(1);
-  const bisections = join(repository.folder, 'bisect');
-  const left = readdirSync(bisections, { recursive: true }).map(String);
+  const left = readdirSync(join(repository.folder, 'bisect'), { recursive: true }).map(String);
   expect(left.filter((name) => /worktrees|engines|\.tmp-|\.pid$/.test(name))).toEqual([]);
 }
 
@@ -49,8 +45,7 @@ describe('bench bisect GOOD BAD -- CMD', () => {
   test('finds the commit, with the evidence; the checkout stays as it was', async () => {
     const { repository, commits } = history(slowFrom(3, 6));
     const head = repository.git('status', '--porcelain=v2', '--branch');
-    const args = [commits[0] ?? '', 'main', ...CELL, ...STUB, ...BUILD];
-    const { code, json } = await bisect(repository, args);
+    const { code, json } = await bisect(repository, [commits[0] ?? '', 'main', ...CELL, ...STUB, ...BUILD]);
     const evidence = { changePercent: expect.closeTo(5, 3) };
     const causes = [{ name: commits[3], subject: 'change 3', evidence }];
     expect([code, json]).toMatchObject([0, { status: 'found', causes, change: evidence }]);
@@ -58,8 +53,7 @@ describe('bench bisect GOOD BAD -- CMD', () => {
     // Four runs of each of two sides.
     expect(json.runs).toBe(8 + 8 * json.steps.length);
     expectNoWorktrees(repository);
-    const status = repository.git('status', '--porcelain=v2', '--branch');
-    expect(status.replace(/\n\? bench\.sqlite.*/s, '')).toBe(head);
+    expect(repository.git('status', '--porcelain=v2', '--branch').replace(/\n\? bench\.sqlite.*/s, '')).toBe(head);
     const db = join(repository.folder, 'bench.sqlite');
     const sweeps = queryStore(db, 'SELECT sweep_id AS id, git_commit, state FROM sweeps');
     expect(sweeps).toHaveLength(2 + 2 * json.steps.length);
@@ -67,8 +61,7 @@ describe('bench bisect GOOD BAD -- CMD', () => {
       expect(sweeps).toContainEqual({ id: sweepId, git_commit: candidate[0], state: 'finished' });
     }
     const names = [commits[0] ?? '', 'main', '--fail-on', 'failed'];
-    const compared = await bench(['compare', ...names], { cwd: repository.folder });
-    expect(compared.stdout).toContain('▲ slower');
+    expect((await bench(['compare', ...names], { cwd: repository.folder })).stdout).toContain('▲ slower');
   }, 60_000);
 
   test('without --matrix it takes the one with which the bad commit was measured', async () => {
@@ -89,10 +82,8 @@ describe('bench bisect GOOD BAD -- CMD', () => {
     sources[2] = 'broken\n';
     sources[4] = 'change 4 scale=0\n';
     const { repository, commits } = history(sources);
-    const args = [commits[0] ?? '', 'HEAD', ...CELL, ...STUB, ...BUILD];
-    const { code, json } = await bisect(repository, args);
-    expect([code, json.status]).toEqual([4, 'range']);
-    expect(json.causes.map(({ name }) => name)).toEqual([commits[2], commits[3]]);
+    const { code, json } = await bisect(repository, [commits[0] ?? '', 'HEAD', ...CELL, ...STUB, ...BUILD]);
+    expect([code, json.status, json.causes.map(({ name }) => name)]).toEqual([4, 'range', [commits[2], commits[3]]]);
     const skipped = json.steps.filter(({ verdict }) => verdict === 'broken');
     expect(skipped.map(({ candidate: [commit] }) => commit)).toContain(commits[2]);
     for (const { reason } of skipped) {
@@ -115,8 +106,7 @@ describe('bench bisect GOOD BAD -- CMD', () => {
     const line = `main (${bad}) is not slower than ${good}: there is nothing to find`;
     expect([code, stdout.split('\n')[0]]).toEqual([5, line]);
     const first = starts();
-    expect((await run()).stdout).toBe(stdout);
-    expect(starts()).toBe(first);
+    expect([(await run()).stdout, starts()]).toEqual([stdout, first]);
     await run('--restart');
     expect(starts()).toBeGreaterThan(first);
   });
@@ -145,8 +135,7 @@ describe('bench bisect GOOD BAD -- CMD', () => {
     change('main-1');
     change('main-2');
     repository.git('merge', '--quiet', '--no-edit', 'side');
-    const args = [good, 'HEAD', ...CELL, '--trtexec', 'tools/trtexec', ...BUILD];
-    const { json } = await bisect(repository, args);
+    const { json } = await bisect(repository, [good, 'HEAD', ...CELL, '--trtexec', 'tools/trtexec', ...BUILD]);
     expect(json.causes).toMatchObject([{ name: culprit, subject: 'side-2' }]);
   }, 60_000);
 });
@@ -175,8 +164,7 @@ describe('SIGKILL and Ctrl-C', () => {
     }
     expect(kills).toBe(3);
     const { code, json } = await bisect(repository, args.slice(1), env);
-    expect([code, json.causes[0]?.name]).toEqual([0, commits[3]]);
-    expect(json.runs).toBe(8 + 8 * json.steps.length);
+    expect([code, json.causes[0]?.name, json.runs]).toEqual([0, commits[3], 8 + 8 * json.steps.length]);
     const db = join(folder, 'bench.sqlite');
     const stored = queryStore(db, `SELECT * FROM runs WHERE role = 'timed'`).length;
     expect(stored).toBe(json.runs);
@@ -198,23 +186,17 @@ describe('SIGKILL and Ctrl-C', () => {
     expect([code, started.every(isGone)]).toEqual([130, true]);
     expect(stderr).toContain('bench: interrupted; what was measured is stored: continue with `bench bisect --resume`');
     expectNoWorktrees(repository);
-    const { json } = await bisect(repository, ['--resume']);
-    expect(json.causes).toMatchObject([{ name: commits[1] }]);
+    expect((await bisect(repository, ['--resume'])).json.causes).toMatchObject([{ name: commits[1] }]);
   }, 60_000);
 });
 
 describe('factors other than commits', () => {
   const FACTORS = `factors:
-  level:
-    env: {good: {STUB_SCALE: 1}, bad: {STUB_SCALE: 1.03}}
-  clocks:
-    before: {good: [sh, -c, "echo scale=1 > clock"], bad: [sh, -c, "echo scale=1 > clock # bad"]}
-  model:
-    model: {good: old.onnx, bad: new.onnx}
-  cache:
-    timingCache: {good: null, bad: full.cache}
-  matrix file:
-    matrix: {good: m.yaml, bad: m2.yaml}
+  level: {env: {good: {STUB_SCALE: 1}, bad: {STUB_SCALE: 1.03}}}
+  clocks: {before: {good: [sh, -c, "echo scale=1 > clock"], bad: [sh, -c, "echo scale=1 > clock # bad"]}}
+  model: {model: {good: old.onnx, bad: new.onnx}}
+  cache: {timingCache: {good: null, bad: full.cache}}
+  matrix file: {matrix: {good: m.yaml, bad: m2.yaml}}
 `;
 
   function folderWith(table: string, model = 'scale=1'): string {
@@ -237,8 +219,7 @@ axes: {precision: fp16, batch: 8}
 
   test('the one that does it is found and was tested alone', async () => {
     const cwd = folderWith(FACTORS);
-    const env = { BISECT_SCALE_FILE: join(cwd, 'clock') };
-    const { code, json, stderr } = await bisect({ folder: cwd }, ARGS, env);
+    const { code, json, stderr } = await bisect({ folder: cwd }, ARGS, { BISECT_SCALE_FILE: join(cwd, 'clock') });
     expect([code, stderr.includes('bench: ')]).toEqual([0, false]);
     const evidence = { changePercent: expect.closeTo(3, 3) };
     expect(json).toMatchObject({ status: 'found', causes: [{ name: 'level', evidence }] });
@@ -270,8 +251,7 @@ axes: {precision: fp16, batch: 8}
       'bench: factors.yaml:3:12: factors.c.env.bad is missing',
       'bench: factors.yaml:4:22: factors.d.before.good: "rm -rf x": a list is needed',
     ]);
-    const lacking = 'factors: {b: {trtexec: {good: no-such, bad: no-such-either}}}';
-    expect((await refused(lacking)).stderr).toContain(
+    expect((await refused('factors: {b: {trtexec: {good: no-such, bad: no-such-either}}}')).stderr).toContain(
       'bench: factors.yaml:1:31: b.trtexec.good: no-such: file not found',
     );
     const same = 'factors: {a: {env: {good: {A: 1}, bad: {A: 1}}}}';
@@ -321,16 +301,14 @@ describe('wrong use and hostile names', () => {
 
   test.each([
     ['between which commits?', ['bisect', 'HEAD', '--matrix', 'm.yaml']],
-
-    ['nope: not a git revision here', ['bisect', 'nope', 'HEAD', '--matrix', 'm.yaml']],
-    ['are the same commit', ['bisect', 'HEAD', 'main', '--matrix', 'm.yaml']],
-    ['GOOD must be the older commit', ['bisect', 'HEAD', 'HEAD~2', '--matrix', 'm.yaml']],
+    ['nope: ', ['bisect', 'nope', 'HEAD', '--matrix', 'm.yaml']],
+    ['both sides are commit', ['bisect', 'HEAD', 'main', '--matrix', 'm.yaml']],
+    ['name the older commit first', ['bisect', 'HEAD', 'HEAD~2', '--matrix', 'm.yaml']],
     ['has 2 cells', ['bisect', 'HEAD~2', 'HEAD', '--matrix', 'm.yaml', ...STUB, ...BUILD]],
     ['no cell x', ['bisect', 'HEAD~2', 'HEAD', '--matrix', 'm.yaml', '--cell', 'x', ...STUB, ...BUILD]],
     ['file not found', ['bisect', 'HEAD~2', 'HEAD', '--matrix', 'none.yaml', ...STUB]],
-
     ['--factors takes no commits', ['bisect', 'HEAD', '--factors', 'm.yaml', '--matrix', 'm.yaml']],
-    ['each build has only one value', ['bisect', 'HEAD~2', 'HEAD', ...CELL, '--metric', 'buildS']],
+    ['name a metric that each run has', ['bisect', 'HEAD~2', 'HEAD', ...CELL, '--metric', 'buildS']],
     ['no bisection was interrupted', ['bisect', '--resume']],
   ])('%s', async (message, args) => {
     const { code, stdout, stderr } = await bench(args, { cwd: made });
@@ -355,8 +333,7 @@ describe('wrong use and hostile names', () => {
     for (const line of `${stdout}${stderr}`.split('\n')) expect(printable(line)).toBe(line);
     expect(stdout).toContain(`first bad commit: ${commits[1]?.slice(0, 8)}`);
     expect(JSON.stringify(readdirSync(folder, { recursive: true }))).not.toContain('pwned"');
-    const broken = ['HEAD~2', 'HEAD', ...CELL, ...STUB, '--', evil];
-    const failed = await bench(['bisect', ...broken], { cwd: folder });
+    const failed = await bench(['bisect', 'HEAD~2', 'HEAD', ...CELL, ...STUB, '--', evil], { cwd: folder });
     expect(failed.code).toBe(4);
     for (const line of `${failed.stdout}${failed.stderr}`.split('\n')) expect(printable(line)).toBe(line);
     expect(JSON.stringify(readdirSync(folder, { recursive: true }))).not.toContain('pwned"');
@@ -383,8 +360,7 @@ describe('factors other than commits', () => {
         const { state, judged } = searched(named(count), (bad) => (bad.includes(culprit) ? 'bad' : 'good'));
         expect(state).toEqual({ kind: 'found', names: [culprit] });
         expect(judged.length).toBeLessThanOrEqual(Math.ceil(Math.log2(count)) + 1);
-        const alone = judged.some(({ bad }) => bad.length === 1 && bad[0] === culprit);
-        expect(alone || count === 1).toBe(true);
+        expect(judged.some(({ bad }) => bad.length === 1 && bad[0] === culprit) || count === 1).toBe(true);
       }
     }
   });

@@ -23,17 +23,14 @@ const CELLS = simulatedCells(6);
 /** Half a percent from night to night, the same for the same night. */
 const NOISE = Array.from({ length: 200 * CELLS.length }, normals(11)).map((z) => 0.005 * z);
 
-function quiet(cell: number, night: number): number {
-  return (0.5 + 0.1 * cell) * Math.exp(NOISE[night * CELLS.length + cell] ?? 0);
-}
+const quiet = (cell: number, night: number): number =>
+  (0.5 + 0.1 * cell) * Math.exp(NOISE[night * CELLS.length + cell] ?? 0);
 
 type Checked = z.infer<typeof OUTPUTS.check>;
 type Finding = Checked['findings'][number];
 
 /** Reported in the sweeps that were judged last, and still there. */
-function reportedIn({ findings }: Checked): Finding[] {
-  return findings.filter(({ state }) => state === 'new');
-}
+const reportedIn = ({ findings }: Checked): Finding[] => findings.filter(({ state }) => state === 'new');
 
 /** A store that grows night by night, as a nightly job would have it. */
 class Nights {
@@ -94,8 +91,7 @@ describe('bench check', () => {
     expect(json.findings).toMatchObject([
       { state: 'new', direction: 'slower', lasts: null, cause: null, labels: ['vit fp8 2x3x224x224 graph'] },
     ]);
-    expect(finding?.firstBad?.sweepId).toBe(sweepOfNight(40));
-    expect(finding?.lastGood?.sweepId).toBe(sweepOfNight(39));
+    expect([finding?.firstBad?.sweepId, finding?.lastGood?.sweepId]).toEqual([sweepOfNight(40), sweepOfNight(39)]);
     expect(finding?.metrics.map(({ metric }) => metric)).toContain('gpuComputeMs');
     const verdicts = json.series[0]?.cells.map(({ label, verdict }) => [label, verdict]);
     expect(verdicts?.filter(([, verdict]) => verdict !== 'same')).toEqual([['vit fp8 2x3x224x224 graph', 'slower']]);
@@ -141,15 +137,13 @@ describe('bench check', () => {
     ]);
     expect(finding).toMatchObject({ direction: 'slower', state: 'new' });
     expect(finding?.group).toContain('fp8');
-    expect(finding?.firstBad?.sweepId).toBe(sweepOfNight(40));
-    expect(finding?.lastGood?.sweepId).toBe(sweepOfNight(39));
+    expect([finding?.firstBad?.sweepId, finding?.lastGood?.sweepId]).toEqual([sweepOfNight(40), sweepOfNight(39)]);
     const gpu = finding?.details.filter(({ metric }) => metric === 'gpuComputeMs') ?? [];
     for (const { changePercent } of gpu) {
       expect(changePercent).toBeGreaterThan(4);
       expect(changePercent).toBeLessThan(8);
     }
-    expect(gpu).toHaveLength(3);
-    expect(reported.map(({ night }) => night)).toEqual([40]);
+    expect([gpu.length, reported.map(({ night }) => night)]).toEqual([3, [40]]);
     const last = await nights.check();
     expect([last.code, last.json.findings.map(({ lasts, state }) => [state, lasts])]).toEqual([
       1,
@@ -160,8 +154,7 @@ describe('bench check', () => {
   test('--as-of looks back and stores nothing', async () => {
     const nights = new Nights(STEP);
     nights.add(60);
-    const before = await nights.check('--as-of', nightDate(39));
-    expect(before.json.findings).toEqual([]);
+    expect((await nights.check('--as-of', nightDate(39))).json.findings).toEqual([]);
     const after = await nights.check('--as-of', nightDate(43));
     expect([after.code, reportedIn(after.json)[0]?.reportedSweepId]).toEqual([1, sweepOfNight(43)]);
     expect(queryStore(nights.db, 'SELECT * FROM findings')).toEqual([]);
@@ -182,8 +175,7 @@ describe('bench check', () => {
       repository.folder,
     );
     nights.add(44);
-    const { json } = await nights.check();
-    expect(reportedIn(json)[0]).toMatchObject({
+    expect(reportedIn((await nights.check()).json)[0]).toMatchObject({
       environmentChanges: ['driver 580.1 → 590.2'],
       commits: [{ commit: commits[40], subject: 'change 40' }],
     });
@@ -277,12 +269,9 @@ describe('bench ack', () => {
     const text = (await nights.run('check', '--all')).stdout.replaceAll(/\s+/g, ' ');
     expect(text).toMatch(new RegExp(`acknowledged: ${id.slice(0, 8)} .*; reason: known`));
     const accepted = await nights.check();
-    expect(accepted.code).toBe(0);
-    expect(accepted.json.findings).toMatchObject([{ id, acknowledged: { reason: 'known' } }]);
+    expect([accepted.code, accepted.json.findings]).toMatchObject([0, [{ id, acknowledged: { reason: 'known' } }]]);
     // Nothing is told as new: what was accepted is open again, against the level before it.
-    expect(await nights.live(46, 51)).toEqual([]);
-    expect((await nights.check()).code).toBe(0);
-    expect(await nights.live(51, 53)).toEqual([]);
+    expect([await nights.live(46, 51), (await nights.check()).code, await nights.live(51, 53)]).toEqual([[], 0, []]);
     const over = await nights.check();
     expect([over.code, over.json.findings]).toMatchObject([1, [{ id, state: 'open', acknowledged: null }]]);
   }, 60_000);
@@ -306,19 +295,16 @@ describe('bench ack', () => {
 test("bench db rejudge: today's rules beside what was told", async () => {
   const nights = new Nights(STEP);
   await nights.live(39, 42);
-  const same = await nights.run('db', 'rejudge');
-  expect(same.stdout).toContain("42 sweeps: today's rules report the same 3 changes");
+  expect((await nights.run('db', 'rejudge')).stdout).toContain("42 sweeps: today's rules report the same 3 changes");
 
   const late = new Nights(STEP);
   late.add(46);
   await late.check();
   const { stdout } = await late.run('db', 'rejudge', '--json');
   const parsed: { changes: { toldTodaySweepId: string; toldThenSweepId: string }[] } = JSON.parse(stdout);
-  expect(OUTPUTS.rejudge.safeParse(parsed).error?.issues ?? []).toEqual([]);
-  expect(parsed.changes).toHaveLength(3);
+  expect([OUTPUTS.rejudge.safeParse(parsed).error?.issues ?? [], parsed.changes.length]).toEqual([[], 3]);
   for (const { toldTodaySweepId, toldThenSweepId } of parsed.changes) {
-    expect(toldThenSweepId).toBe(sweepOfNight(45));
-    expect(toldTodaySweepId < sweepOfNight(43)).toBe(true);
+    expect([toldThenSweepId, toldTodaySweepId < sweepOfNight(43)]).toEqual([sweepOfNight(45), true]);
   }
   const text = await late.run('db', 'rejudge');
   expect(text.stdout).toContain('0 changes reported by both');

@@ -3,7 +3,7 @@ import { join, dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 import { expect, test, beforeAll, describe } from 'vitest';
-import { bench, temporaryFolder, sharedFolder, benchProcess, ROOT } from '../../support/bench.ts';
+import { bench, temporaryFolder, sharedFolder, benchProcess, ROOT, temporaryStore } from '../../support/bench.ts';
 import { normals, simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
 import { OUTPUTS, jsonOf } from '../../support/outputs.ts';
 import { STUB } from '../../support/stub.ts';
@@ -45,13 +45,11 @@ test('several series: a line for each, the worst first, then that one in full', 
     expect.stringMatching(/^▲ 6 of 12 cells slower by 5\.\d to 6\.\d %: all fp8, since 2026-01-19$/),
   ]);
   expect(lines.at(-2)).toBe('all details: bench check --all');
-  const all = await bench(['check', '--all'], { cwd, env });
-  expect(all.stdout.match(/^ {2}next: bench why/gm)).toHaveLength(2);
+  expect((await bench(['check', '--all'], { cwd, env })).stdout.match(/^ {2}next: bench why/gm)).toHaveLength(2);
 }, 60_000);
 
 test('an open finding: since which commit, and what to type; check and trend give it the same size', async () => {
-  const cwd = temporaryFolder();
-  const db = join(cwd, 'bench.sqlite');
+  const { folder: cwd, db } = temporaryStore();
   const normal = normals(3);
   const story = {
     cells: simulatedCells(6),
@@ -77,8 +75,7 @@ test('an open finding: since which commit, and what to type; check and trend giv
   expect(stdout).toMatch(/bench ack [0-9a-f]{8} --reason "…"$/m);
   const row = new RegExp(String.raw`^vit +fp8 +b4 +0\.8\d+ ms +\+${size} `, 'm');
   expect(stdout).toMatch(row);
-  const { stdout: rows } = await bench(['trend'], { cwd });
-  expect(rows).toMatch(row);
+  expect(await bench(['trend'], { cwd })).toMatchObject({ stdout: expect.stringMatching(row) });
   const { stdout: chart } = await bench(['trend', 'batch=4'], { cwd });
   expect(chart).toMatch(new RegExp(String.raw`^slower: \+${size} from 0\.8\d+ ms, newest sweep 0\.8\d+ ms$`, 'm'));
   expect(chart.replaceAll(/\s+/g, ' ')).toMatch(
@@ -89,8 +86,7 @@ test('an open finding: since which commit, and what to type; check and trend giv
 const BATCHES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
 
 test('a filtered run adds to its cell, and the others keep their newest values in every output', async () => {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
+  const { folder, db } = temporaryStore();
   const matrix = batchMatrix(folder, BATCHES, ['repeats: 1']);
   const run = (...args: string[]) =>
     bench(['run', matrix, '--trtexec', STUB, '--db', db, '--no-telemetry', ...args], { cwd: folder });
@@ -99,15 +95,13 @@ test('a filtered run adds to its cell, and the others keep their newest values i
   const [before] = (await checked()).series;
   await run('--filter', 'batch=3');
   const [after] = (await checked()).series;
-  expect(after?.cells).toHaveLength(12);
-  expect(after?.cells.map(({ reason }) => reason)).toEqual(BATCHES.map(() => null));
+  expect([after?.cells?.length, after?.cells.map(({ reason }) => reason)]).toEqual([12, BATCHES.map(() => null)]);
   expect(after?.cells.map(({ now }) => now)).toEqual(before?.cells.map(({ now }) => now));
   // Its interval has one more sweep of one cell in it.
   const ciPercent: unknown = before?.geometricMean?.ciPercent?.map((end) => expect.closeTo(end, 2));
   expect(after?.geometricMean).toEqual({ ...before?.geometricMean, ciPercent });
   expect(after?.notes).toEqual(['11 cells left out of this sweep: bench uses their newest values']);
-  const text = await bench(['check', '--db', db], { cwd: folder });
-  expect(text.stdout).not.toContain('missing');
+  expect((await bench(['check', '--db', db], { cwd: folder })).stdout).not.toContain('missing');
   const compared = await jsonOf(OUTPUTS.compare, ['compare', '--db', db], { cwd: folder });
   expect(compared.counts).toMatchObject({ same: 12, missing: 0 });
   const trend = await jsonOf(OUTPUTS.trend, ['trend', '--db', db], { cwd: folder });

@@ -147,13 +147,10 @@ describe('which programs are started', () => {
     });
 
     test('nothing is started for a plan without a file, a file without a program, and with --untrusted', async () => {
-      expect(await programsOf(null)).toEqual([]);
-      expect(await programsOf(join(cwd, 'gone.yaml'))).toEqual([]);
+      expect([await programsOf(null), await programsOf(join(cwd, 'gone.yaml'))]).toEqual([[], []]);
       const file = matrixIn(cwd, NOTIFY);
       expect(await programsOf(file, {}, { isUntrusted: true })).toEqual([]);
-      expect(await programsOf(file, {}, { sweeps: [] })).toEqual([]);
-      expect(await programsOf(matrixIn(cwd))).toEqual([]);
-      expect(said).toBe('');
+      expect([await programsOf(file, {}, { sweeps: [] }), await programsOf(matrixIn(cwd)), said]).toEqual([[], [], '']);
     });
 
     test('a file with mistakes is said, and no error', async () => {
@@ -184,9 +181,7 @@ describe('which programs are started', () => {
     ['./tell.sh', ['./tell.sh']],
     ['my program', ['my program']],
     ['["mail", "-s", "bench", "ops@example.org"]', ['mail', '-s', 'bench', 'ops@example.org']],
-  ])('%s', (text, argv) => {
-    expect(notifyCommand(text)).toEqual(argv);
-  });
+  ])('%s', (text, argv) => expect(notifyCommand(text)).toEqual(argv));
 
   test.each(['["mail"', '[]', '["mail", 7]', ' '])('%s is no program', (text) => {
     expect(() => notifyCommand(text)).toThrow('must be a program, or a JSON list such as ["mail", "ops@example.org"].');

@@ -21,10 +21,7 @@ interface RealRun {
   readonly ms: number;
 }
 
-interface VisitedCell {
-  readonly cell: KeyedCell;
-  readonly runs: readonly RealRun[];
-}
+type VisitedCell = { readonly cell: KeyedCell; readonly runs: readonly RealRun[] };
 
 /** Sweeps of a ResNet and a ViT on an H100; in the second and the third the ResNet has more small layers. */
 function visitedCells(): VisitedCell[] {
@@ -108,15 +105,13 @@ async function checkedPairs(columns: number, batches: readonly number[], models:
 
 test('the finding names the whole group, its sizes, and how many cells were measured in pairs', async () => {
   const { code, lines } = await checkedPairs(120, [1, 2, 4, 8, 16], ['resnet', 'vit']);
-  expect(code).toBe(1);
-  expect(lines[0]).toBe('5 cells slower: 5 new');
+  expect([code, lines[0]]).toEqual([1, '5 cells slower: 5 new']);
   expect(lines[4]).toMatch(/^▲ \w{8} 5 of 10 cells slower by 1\.4 to 2\.4 %: all resnet, since 2026-01-02$/);
   expect(lines.slice(5, 7)).toEqual([
     '  new in GPU compute time: 5 of 5 pairs with the last good engine in 3 of its 5 cells (median +2.1 %), 95 % interval',
     '    +1.6 … +3.1 % in the clearest cell',
   ]);
-  const rows = lines.filter((line) => /^(?:resnet|vit) /.test(line)).map((line) => line.split(/ {2,}/).slice(2, 5));
-  expect(rows).toEqual([
+  expect(lines.filter((line) => /^(?:resnet|vit) /.test(line)).map((line) => line.split(/ {2,}/).slice(2, 5))).toEqual([
     ['b2', '0.1785 ms', '+2.4 %'],
     ['b1', '0.1721 ms', '+2.1 %'],
     ['b16', '0.3109 ms', '+1.9 %'],

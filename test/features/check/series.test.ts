@@ -13,14 +13,13 @@ import { queryStore } from '../../support/store-dump.ts';
 type Checked = z.infer<typeof OUTPUTS.check>;
 
 /** Five runs a tenth of a percent apart. */
-function steady(cell: number, repeat: number): number {
-  return (1 + cell) * (1 + 0.001 * ((repeat * 7 + cell * 3) % 5));
-}
+const steady = (cell: number, repeat: number): number => (1 + cell) * (1 + 0.001 * ((repeat * 7 + cell * 3) % 5));
 
 /** Cell 0 is 20 % slower from this sweep on. */
-function slowFrom(from: number): SimulatedNights['value'] {
-  return (cell, night, repeat) => steady(cell, repeat) * (cell === 0 && night >= from ? 1.2 : 1);
-}
+const slowFrom =
+  (from: number): SimulatedNights['value'] =>
+  (cell, night, repeat) =>
+    steady(cell, repeat) * (cell === 0 && night >= from ? 1.2 : 1);
 
 class Store {
   readonly folder = temporaryFolder();
@@ -76,8 +75,7 @@ describe('the series of a store', () => {
         ['a', SLOWER],
       ],
     ]);
-    expect([other.code, said(other)]).toEqual([one.code, said(one)]);
-    expect((await together.check('--matrix', 'b')).code).toBe(0);
+    expect([other.code, said(other), (await together.check('--matrix', 'b')).code]).toEqual([one.code, said(one), 0]);
     expect((await together.check('--matrix', 'b')).json.series).toHaveLength(1);
     const unknown = await bench(['check', '--matrix', 'c', '--db', together.db], { cwd: together.folder });
     expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('matrix c: no sweep of it is stored')]);
@@ -89,8 +87,7 @@ describe('the series of a store', () => {
     await store.check();
     for (let sweep = 1; sweep < 4; sweep += 1) store.add(slowFrom(2));
     const { code, json } = await store.check();
-    expect(code).toBe(1);
-    expect(json.findings).toMatchObject([{ reportedSweepId: sweepOfNight(2), state: 'new' }]);
+    expect([code, json.findings]).toMatchObject([1, [{ reportedSweepId: sweepOfNight(2), state: 'new' }]]);
     expect(queryStore(store.db, 'SELECT count(*) AS n FROM judged_sweeps')).toEqual([{ n: 4 }]);
     for (let sweep = 0; sweep < 2; sweep += 1) store.add(slowFrom(2));
     const later = await store.check();
@@ -154,9 +151,7 @@ describe('the series of a store', () => {
     expect(opened.findings[0]?.lastGood?.sweepId).toBe(base);
     const again = repository.commit();
     store.add(slowFrom(2), { branch: 'faster-attention', commit: again });
-    const { code } = await run('--branch', 'faster-attention');
-    expect(code).toBe(1);
-    expect((await run('--branch', 'main')).code).toBe(0);
+    expect([(await run('--branch', 'faster-attention')).code, (await run('--branch', 'main')).code]).toEqual([1, 0]);
   });
 
   test('a pull request is not judged by another GPU than its own, also of the same model; a series goes on over them', async () => {

@@ -41,16 +41,14 @@ describe('bench choose --search', () => {
       '32 misses',
     ]);
     expect(runs()).toEqual({ runs: 5 });
-    const shown = await bench(['show', 'latest', '--db', db, '--json']);
-    expect(JSON.parse(shown.stdout).cells).toHaveLength(3);
+    expect(JSON.parse((await bench(['show', 'latest', '--db', db, '--json'])).stdout).cells).toHaveLength(3);
 
     const again = await bench(args('--max-latency', '1.5'), here);
     expect(again.stdout).toContain(
       'all known · 0 runs instead of 30 (5 for each cell) · 5 runs known from other sweeps',
     );
     expect(again.stdout).toContain('small fp16 8x3 graph: batch 8\n  1.30');
-    expect(runs()).toEqual({ runs: 5 });
-    expect(queryStore(db, 'SELECT * FROM sweeps')).toHaveLength(1);
+    expect([runs(), queryStore(db, 'SELECT * FROM sweeps').length]).toEqual([{ runs: 5 }, 1]);
     // Another limit uses them, too; the matrix is that of the newest sweep.
     const other = await bench(['choose', '--search', '--max-latency', '0.8', '--trtexec', STUB, '--db', db], here);
     expect([other.code, other.stdout.includes('batch 2\n')]).toEqual([0, true]);
@@ -59,14 +57,12 @@ describe('bench choose --search', () => {
   test('stops at --max-runs with what is known, and goes on from there', async () => {
     const { args, here, runs } = place();
     const first = await bench(args('--max-latency', '1.5', '--max-runs', '1'), here);
-    expect(first.code).toBe(4);
-    expect(first.stdout).toContain('small fp16 8x3 graph: batch 8 at least');
+    expect(first).toMatchObject({ code: 4, stdout: expect.stringContaining('small fp16 8x3 graph: batch 8 at least') });
     expect(first.stdout).toContain('stopped at 1 run: --max-runs');
     const second = await bench(args('--max-latency', '1.5', '--dry-run'), here);
     expect(second.stdout).toContain('plan · about 6 runs instead of 30 (5 for each cell) · 1 run known');
     expect(runs()).toEqual({ runs: 1 });
-    expect((await bench(args('--max-latency', '1.5'), here)).code).toBe(0);
-    expect(runs()).toEqual({ runs: 5 });
+    expect([(await bench(args('--max-latency', '1.5'), here)).code, runs()]).toEqual([0, { runs: 5 }]);
   });
 
   test('Ctrl-C keeps what is measured; --resume finishes it', async () => {
@@ -83,16 +79,14 @@ describe('bench choose --search', () => {
     const resumed = await bench(['run', '--resume', '--db', db], here);
     expect(resumed).toMatchObject({ code: 0, stdout: expect.stringContaining('batch 8\n') });
     expect(runs()).toEqual({ runs: 5 });
-    const { stderr } = await bench(['run', '--resume', '--db', db]);
-    expect(stderr).toBe('nothing to resume: no sweep was interrupted\n');
+    expect((await bench(['run', '--resume', '--db', db])).stderr).toBe('nothing to resume: no sweep was interrupted\n');
   }, 60_000);
 
   test('each precision and graph has its own answer; streams are an axis, too', async () => {
     const { args, here } = place('batch: 8, streams: [1, 2, 4], cudaGraph: [on, off]');
     const { code, stdout } = await bench(args('--max-latency', '1.4', '--metric', 'latency', '--json'), here);
     const { axis, groups } = OUTPUTS.search.parse(JSON.parse(stdout));
-    expect([code, axis]).toEqual([4, 'streams']);
-    expect(groups.map(({ highest }) => highest?.at ?? null)).toEqual([4, null]);
+    expect([code, axis, groups.map(({ highest }) => highest?.at ?? null)]).toEqual([4, 'streams', [4, null]]);
   });
 
   test('what fails is no answer: it is named, and the exit code says so', async () => {
@@ -102,8 +96,7 @@ describe('bench choose --search', () => {
       ...here,
       env: { ...here.env, STUB_RULES: rules },
     });
-    expect(code).toBe(4);
-    expect(stdout).toContain('small fp16 4x3 graph: batch 4');
+    expect({ code, stdout }).toEqual({ code: 4, stdout: expect.stringContaining('small fp16 4x3 graph: batch 4') });
     expect(stdout).toContain('batch 8 could not be measured: see `bench show');
   });
 
@@ -120,8 +113,7 @@ describe('bench choose --search', () => {
     [['--search', '--max-latency', '3', '--at', 'latest'], '--at cannot be used with --search, which measures'],
     [['--search', '--max-latency', '3', '--sure', '40'], 'must be a percentage above 50 and below 100, such as 95'],
   ])('%j', async (more, problem) => {
-    const db = join(temporaryFolder(), 'bench.sqlite');
-    expect(await bench(['choose', '--db', db, ...more])).toEqual(refusal(problem));
+    expect(await bench(['choose', '--db', join(temporaryFolder(), 'bench.sqlite'), ...more])).toEqual(refusal(problem));
   });
 
   test('a matrix without such an axis has nothing to search', async () => {

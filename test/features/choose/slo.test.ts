@@ -72,13 +72,11 @@ test('only measured timed runs count, by their median; other cells are named', (
     facts,
   );
   expect(measured).toMatchObject([{ throughputQps: 100, itemsPerS: 800, latencyMs: 10, engineMib: 3 }]);
-  expect(measured[0]?.runsQps).toEqual([100, 102, 90]);
-  expect(unmeasured).toEqual([failed]);
+  expect([measured[0]?.runsQps, unmeasured]).toEqual([[100, 102, 90], [failed]]);
   // Two runs with telemetry, 40 and 39.216 mJ: t of one degree is 12.706.
   const [{ energy = null } = {}] = measured;
   expect(energy).toMatchObject({ runs: 2 });
-  expect(energy?.perQueryMj).toBeCloseTo(39.608, 3);
-  expect(energy?.perItemMj).toBeCloseTo(39.608 / 8, 4);
+  expect(energy).toMatchObject({ perQueryMj: expect.closeTo(39.608, 3), perItemMj: expect.closeTo(39.608 / 8, 4) });
   expect(energy?.intervalPercent).toBeCloseTo((100 * 12.7062 * 0.39216) / 39.608, 2);
 });
 
@@ -107,17 +105,13 @@ describe('the front', () => {
       fp16,
       deployment(choiceCell('fp16', 32), 3, { engineMib: 10 }),
     ],
-  ])('%s', (_, first, second) => {
-    expect(dominatorsOf([first, second])).toEqual(new Map());
-  });
+  ])('%s', (_, first, second) => expect(dominatorsOf([first, second])).toEqual(new Map()));
 
   test.each([
     ['an exact FP8 beats a rounded FP16', checked(fp16, 60), checked(fp8(0.5, 5), null)],
     ['INT8 that was measured to be better', checked(fp8(2), 20), checked(int8, 30)],
     ['latencies more than 1 % apart', { ...launched(1.005, 10), latencyMs: 1.02, p99Ms: 1.03 }, fp16],
-  ])('%s', (_, worse, better) => {
-    expect(dominatorsOf([worse, better])).toEqual(new Map([[worse, better]]));
-  });
+  ])('%s', (_, worse, better) => expect(dominatorsOf([worse, better])).toEqual(new Map([[worse, better]])));
 });
 
 describe('speed-ups', () => {
@@ -154,8 +148,7 @@ describe('speed-ups', () => {
     const fp32 = measured('fp32', 8, 4);
     const fp16 = measured('fp16', 8, 2);
     const fp8 = measured('fp8', 8, 1);
-    const other = measured('fp8', 32, 1);
-    const withAll = speedUpsOf([fp32, fp16, fp8, other]);
+    const withAll = speedUpsOf([fp32, fp16, fp8, measured('fp8', 32, 1)]);
     expect([...withAll].map(([key, { reference, ratio }]) => [key, reference, ratio])).toEqual([
       [fp32.cell.key, fp16, 0.5],
       [fp8.cell.key, fp16, 2],

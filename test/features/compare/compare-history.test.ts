@@ -29,9 +29,8 @@ describe('earlier nights and a comparison', () => {
       nights: 40,
       repeats: 3,
       value: (cell, night) => {
-        const isWild = cell < 6 && night === 17;
         const isSlower = cell < 6 && night === 39;
-        return Math.exp(0.004 * normal()) * (isWild ? 1.2 : 1) * (isSlower ? 1.08 : 1);
+        return Math.exp(0.004 * normal()) * (cell < 6 && night === 17 ? 1.2 : 1) * (isSlower ? 1.08 : 1);
       },
     });
     const { code, cells: rows } = await newestCompared(db);
@@ -58,10 +57,8 @@ describe('earlier nights and a comparison', () => {
       repeats: 3,
       value: (_cell, night) => Math.exp(0.001 * normal()) * (night < 12 ? 1 : 1.23) * (night < 13 ? 1 : 0.81),
     });
-    const { cells } = await newestCompared(db);
-    for (const { verdict, noise, mdePercent } of cells) {
-      expect(verdict).toBe('faster');
-      expect(noise).toMatchObject({ from: 'runs', nights: 0 });
+    for (const { verdict, noise, mdePercent } of (await newestCompared(db)).cells) {
+      expect({ verdict, noise }).toMatchObject({ verdict: 'faster', noise: { from: 'runs', nights: 0 } });
       expect(mdePercent).toBeLessThan(1);
     }
   });
@@ -78,8 +75,7 @@ test('a slow-down of all cells is one regression, and a new driver that explains
     driver: (night) => (night === 0 ? '580.1' : '590.2'),
   });
   const { code, counts, shift, cells } = await newestCompared(db);
-  expect(code).toBe(1);
-  expect(shift).toMatchObject({ verdict: 'slower', recorded: ['driver 580.1 → 590.2'] });
+  expect({ code, shift }).toMatchObject({ code: 1, shift: { verdict: 'slower', recorded: ['driver 580.1 → 590.2'] } });
   expect(counts).toMatchObject({ slower: 0, faster: 0 });
   expect(counts.same).toBeGreaterThan(9);
   for (const { reasons } of cells) expect(reasons).toContain('commonShift');
@@ -137,8 +133,7 @@ async function hostSlows(cells: number, slowed: number, repeats: number) {
 
 test('a cell that only the host slows down is slower in throughput, in compare and in check', async () => {
   const { checked, codes, compared } = await hostSlows(3, 1, 3);
-  expect(codes).toEqual([1, 1]);
-  expect(compared.counts).toMatchObject({ slower: 1, same: 2 });
+  expect([codes, compared.counts]).toMatchObject([[1, 1], { slower: 1, same: 2 }]);
   const [cell] = compared.cells;
   expect(cell).toMatchObject({ verdict: 'slower', metric: 'throughputQps' });
   expect(cell?.changePercent).toBeCloseTo(-20, 0);
@@ -153,8 +148,7 @@ test('a cell that only the host slows down is slower in throughput, in compare a
 
 test('where all cells share it, it is one finding that names throughput', async () => {
   const { codes, compared, text } = await hostSlows(12, 12, 3);
-  expect(codes).toEqual([1, 1]);
-  expect(compared.shift).toMatchObject({ metric: 'throughputQps', sharing: 12, verdict: 'slower' });
+  expect([codes, compared.shift]).toMatchObject([[1, 1], { metric: 'throughputQps', sharing: 12, verdict: 'slower' }]);
   expect(text).toMatch(/Common shift of -20\.\d % in throughput, which fits all 12 cells: a regression by itself/);
 });
 
@@ -228,11 +222,9 @@ describe('the same engine, with clocks floating and locked', () => {
 
   test('they are not compared, and the way to do it is named', async () => {
     const { code, stdout } = await compare();
-    expect(code).toBe(4);
-    expect(stdout).toContain('2 no result');
+    expect({ code, stdout }).toEqual({ code: 4, stdout: expect.stringContaining('2 no result') });
     expect(stdout).toMatch(/clocks \w+ → locked 1590 MHz: compare them anyway with --across-clocks/);
-    const { stdout: json } = await compare('--json');
-    const output = JSON.parse(json);
+    const output = JSON.parse((await compare('--json')).stdout);
     expect(OUTPUTS.compare.safeParse(output).error?.issues ?? []).toEqual([]);
     expect(output).toMatchObject({ counts: { incomparable: 2, same: 0 }, across: [] });
   });
@@ -241,36 +233,29 @@ describe('the same engine, with clocks floating and locked', () => {
     const { code, stdout } = await compare('--across-clocks');
     expect(code).toBe(0);
     expect(stdout.split('\n')[0]).toMatch(/^compared anyway: clocks \w+ → locked 1590 MHz$/);
-    const { stdout: json } = await compare('--across-clocks', '--json');
-    const output = JSON.parse(json);
+    const output = JSON.parse((await compare('--across-clocks', '--json')).stdout);
     expect(output.across).toEqual([expect.stringMatching(/^clocks \w+ → locked 1590 MHz$/)]);
     expect(output.counts).toMatchObject({ incomparable: 0, same: 2 });
   });
 
   test('nights with other clocks are another history', async () => {
-    const { stdout } = await bench(['check', '--db', db], { cwd: gpu.folder });
-    expect(stdout).toContain('--across-clocks');
+    expect((await bench(['check', '--db', db], { cwd: gpu.folder })).stdout).toContain('--across-clocks');
   });
 });
 
 const SIDES = ['latest~1', 'latest'];
 
 async function linesOf(args: readonly string[], columns: number, env: Record<string, string> = {}) {
-  const { stdout } = await bench(args, { env: { COLUMNS: String(columns), ...env } });
-  const lines = stdout.trimEnd().split('\n');
+  const lines = (await bench(args, { env: { COLUMNS: String(columns), ...env } })).stdout.trimEnd().split('\n');
   expect(Math.max(...lines.map(textWidth))).toBeLessThanOrEqual(columns);
   return lines;
 }
 
-describe('the table of a comparison', () => {
-  test('only the change has a color, and none without colors', async () => {
-    const args = ['compare', ...SIDES, '--db', await sharedStore('pairs')];
-    const lines = await linesOf(args, 200, { FORCE_COLOR: '1' });
-    const row = lines.find((line) => line.startsWith('slower ')) ?? '';
-    const escape = String.fromCodePoint(27);
-    expect(row.split(escape).length).toBe(5);
-    expect(row).toContain(`${escape}[1m${escape}[31m+25.5 %${escape}[39m${escape}[22m`);
-    const plain = await linesOf(args, 200, { FORCE_COLOR: '1', NO_COLOR: '1' });
-    expect(plain.join('\n')).not.toContain(escape);
-  });
+test('the table of a comparison: only the change has a color, and none without colors', async () => {
+  const args = ['compare', ...SIDES, '--db', await sharedStore('pairs')];
+  const row = (await linesOf(args, 200, { FORCE_COLOR: '1' })).find((line) => line.startsWith('slower ')) ?? '';
+  const escape = String.fromCodePoint(27);
+  expect(row.split(escape).length).toBe(5);
+  expect(row).toContain(`${escape}[1m${escape}[31m+25.5 %${escape}[39m${escape}[22m`);
+  expect((await linesOf(args, 200, { FORCE_COLOR: '1', NO_COLOR: '1' })).join('\n')).not.toContain(escape);
 });

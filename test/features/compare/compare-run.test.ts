@@ -37,20 +37,14 @@ function run({ folder }: Repository, args: readonly string[], env: Readonly<Reco
   return bench(['compare', ...placed], { cwd: folder, env });
 }
 
-async function compared(
-  repository: Repository,
-  args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
-): Promise<{ code: number | null; json: Comparison; stderr: string }> {
+async function compared(repository: Repository, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const { code, stdout, stderr } = await run(repository, [...args, '--json'], env);
   expect([stdout === '' ? stderr : '']).toEqual(['']);
   return { code, json: OUTPUTS.compare.parse(JSON.parse(stdout)), stderr };
 }
 
 /** Of each cell, on both sides. */
-function runsOf({ cells }: Comparison): string {
-  return cells.map(({ runs }) => runs.join()).join(' ');
-}
+const runsOf = ({ cells }: Comparison): string => cells.map(({ runs }) => runs.join()).join(' ');
 
 function sweepsOf({ folder }: Repository): StoredSweep[] {
   return queryStore<StoredSweep>(
@@ -86,10 +80,8 @@ describe('bench compare A..B --run --build CMD', () => {
     const { repository, commits } = history(slowFrom(1, 2));
     writeInto(repository.folder, 'source', 'not committed scale=9\n');
     const status = repository.git('status', '--porcelain=v2', '--branch');
-    const args = ['HEAD~1..HEAD', ...ALL, '--filter', 'batch=8'];
-    const { code, json, stderr } = await compared(repository, args);
-    expect(code).toBe(1);
-    expect(json.cells).toMatchObject([{ verdict: 'slower', runs: [3, 3] }]);
+    const { code, json, stderr } = await compared(repository, ['HEAD~1..HEAD', ...ALL, '--filter', 'batch=8']);
+    expect([code, json.cells]).toMatchObject([1, [{ verdict: 'slower', runs: [3, 3] }]]);
     expect(json.cells[0]?.changePercent).toBeCloseTo(5, 3);
     expect([json.base.commit, json.head.commit, json.head.dirty]).toEqual([commits[0], commits[1], false]);
     const [first, second] = commits.map((commit) => commit.slice(0, 8));
@@ -106,8 +98,7 @@ describe('bench compare A..B --run --build CMD', () => {
     expect(sides).toEqual([a, 1 - a, 1 - a, a, a, 1 - a]);
     const same = { branch: '(compare --run)', state: 'finished', name: expect.stringMatching(/^compare \w{8}$/) };
     expect(sweepsOf(repository)).toEqual(commits.map((git_commit) => ({ git_commit, ...same })));
-    const later = await compared(repository, ['HEAD~1..HEAD']);
-    expect(later.json.cells).toEqual(json.cells);
+    expect((await compared(repository, ['HEAD~1..HEAD'])).json.cells).toEqual(json.cells);
   }, 60_000);
 
   test('a second call measures nothing; --force measures all again with the engines of the first', async () => {
@@ -124,11 +115,9 @@ describe('bench compare A..B --run --build CMD', () => {
     expect(again.json.base.sweepIds).not.toEqual(first.json.base.sweepIds);
     expect(sweepsOf(repository)).toHaveLength(4);
     // The comparison takes the newest pair, not all that was ever measured.
-    const later = await compared(repository, ['HEAD~1..HEAD']);
-    expect(later.json.head.sweepIds).toEqual(again.json.head.sweepIds);
+    expect((await compared(repository, ['HEAD~1..HEAD'])).json.head.sweepIds).toEqual(again.json.head.sweepIds);
     const more = await compared(repository, ['HEAD~1', ...ALL, '--repeats', '5'], env);
-    expect(runsOf(more.json)).toBe('5,5 5,5');
-    expect(more.json.head.sweepIds).toEqual(again.json.head.sweepIds);
+    expect([runsOf(more.json), more.json.head.sweepIds]).toEqual(['5,5 5,5', again.json.head.sweepIds]);
   }, 60_000);
 
   test('what two pull requests measured against one commit is not mixed', async () => {
@@ -136,10 +125,8 @@ describe('bench compare A..B --run --build CMD', () => {
     const [one = '', two = '', three = ''] = commits;
     const first = await compared(repository, [`${one}..${two}`, ...ALL]);
     const second = await compared(repository, [`${one}...${three}`, ...ALL]);
-    const later = await compared(repository, [one, two]);
-    expect(later.json.base.sweepIds).toEqual(first.json.base.sweepIds);
-    const other = await compared(repository, [one, three]);
-    expect(other.json.base.sweepIds).toEqual(second.json.base.sweepIds);
+    expect((await compared(repository, [one, two])).json.base.sweepIds).toEqual(first.json.base.sweepIds);
+    expect((await compared(repository, [one, three])).json.base.sweepIds).toEqual(second.json.base.sweepIds);
   }, 60_000);
 
   test('nightly sweeps of the same commits and it leave each other alone', async () => {
@@ -151,8 +138,7 @@ describe('bench compare A..B --run --build CMD', () => {
     await sweep();
     const pair = await compared(repository, ['HEAD~1', ...ALL]);
     await sweep();
-    const nightly = await compared(repository, ['latest~1', 'latest']);
-    expect(runsOf(nightly.json)).toBe('2,2 2,2');
+    expect(runsOf((await compared(repository, ['latest~1', 'latest'])).json)).toBe('2,2 2,2');
     // The newest sweeps of HEAD are nightly ones: what was measured together is compared.
     const later = await compared(repository, ['HEAD~1..HEAD']);
     expect(later.json).toMatchObject({ base: pair.json.base, head: pair.json.head });
@@ -165,8 +151,7 @@ describe('bench compare A..B --run --build CMD', () => {
     const { repository, commits } = history(['one scale=1\n', 'broken\n']);
     writeInto(repository.folder, 'fails.sh', '#!/bin/sh\n./build.sh || { echo "cc: no \u001b[31mway" >&2; exit 7; }\n');
     chmodSync(join(repository.folder, 'fails.sh'), 0o755);
-    const script = join(repository.folder, 'fails.sh');
-    const args = ['HEAD~1', ...MATRIX, ...STUB, '--build', script];
+    const args = ['HEAD~1', ...MATRIX, ...STUB, '--build', join(repository.folder, 'fails.sh')];
     const { code, stdout, stderr } = await run(repository, args);
     expect([code, stdout]).toEqual([4, '']);
     const second = commits[1]?.slice(0, 8) ?? '';
@@ -177,8 +162,7 @@ describe('bench compare A..B --run --build CMD', () => {
       ),
     );
     expect(lines[1]).toBe(printable('bench:   cc: no \u001b[31mway'));
-    const log = /its output is in (\S+)/.exec(stderr)?.[1] ?? '';
-    expect(existsSync(join(repository.folder, log))).toBe(true);
+    expect(existsSync(join(repository.folder, /its output is in (\S+)/.exec(stderr)?.[1] ?? ''))).toBe(true);
     expectNoWorktrees(repository);
     expect(sweepsOf(repository)).toEqual([]);
   }, 60_000);
@@ -216,8 +200,7 @@ describe('bench compare A..B --run --build CMD', () => {
     const { code, json } = await compared(repository, ['m.yaml', '--run', '--filter', 'batch=1']);
     expect([code, json.provenance]).toEqual([1, 'recorded']);
     expect(json.cells.map(({ verdict }) => verdict)).toContain('slower');
-    const again = await run(repository, [...MATRIX, '--filter', 'batch=1']);
-    expect(again.stderr).toMatch(/^already measured on/);
+    expect((await run(repository, [...MATRIX, '--filter', 'batch=1'])).stderr).toMatch(/^already measured on/);
     expectNothingLeft(repository);
   }, 60_000);
 });
@@ -227,21 +210,18 @@ describe('with', () => {
     const machine = new GpuMachine(2);
     const { repository } = history(slowFrom(1, 2));
     const args = ['HEAD~1', ...MATRIX, ...BUILD, '--trtexec', GPU_TRTEXEC, '--gpus', 'all', '--repeats', '2'];
-    const { json } = await compared(repository, args, machine.env);
-    expect(json.cells).toHaveLength(2);
+    expect((await compared(repository, args, machine.env)).json.cells).toHaveLength(2);
     const rows = queryStore<{ cell: string; gpu: string; sides: number }>(
       join(repository.folder, 'bench.sqlite'),
       `SELECT r.cell_key AS cell, e.gpu_uuid AS gpu, count(DISTINCT r.sweep_id) AS sides
        FROM runs r JOIN environments e USING (environment_id) WHERE r.role = 'timed' GROUP BY 1, 2`,
     );
     expect(rows.map(({ sides }) => sides)).toEqual([2, 2]);
-    expect(new Set(rows.map(({ gpu }) => gpu))).toEqual(new Set(machine.uuids));
-    expect(machine.overlaps).toEqual([]);
+    expect([new Set(rows.map(({ gpu }) => gpu)), machine.overlaps]).toEqual([new Set(machine.uuids), []]);
   }, 60_000);
 
   test('--budget: cells that do not fit are left out and named', async () => {
-    const { repository } = history(slowFrom(1, 2));
-    const { json, stderr } = await compared(repository, ['HEAD~1', ...ALL, '--budget', '1s']);
+    const { json, stderr } = await compared(history(slowFrom(1, 2)).repository, ['HEAD~1', ...ALL, '--budget', '1s']);
     expect(stderr.replaceAll(/\s+/g, ' ')).toContain(
       'note: the budget of 1.0 s leaves out 1 of 2 cells (about 23.4 s); they come first next time: small fp16 8x3 graph',
     );
@@ -269,8 +249,7 @@ describe('Ctrl-C and SIGKILL', () => {
     args: readonly string[] = ALL,
   ): Promise<Finished> {
     const pids = join(repository.folder, 'pids');
-    const rules = [{ when: '--shapes=input:8x3', does: 'stubborn' }];
-    const env = { STUB_RULES: JSON.stringify(rules), STUB_PIDS: pids };
+    const env = { STUB_RULES: JSON.stringify([{ when: '--shapes=input:8x3', does: 'stubborn' }]), STUB_PIDS: pids };
     const child = startBench(['compare', 'HEAD~1', ...args], { cwd: repository.folder, env });
     const ended = finished(child);
     await writtenPids(pids);
@@ -287,8 +266,7 @@ describe('Ctrl-C and SIGKILL', () => {
     expect(started.map(isGone)).toEqual(started.map(() => true));
     expectNoWorktrees(repository);
     expect(new Set(sweepsOf(repository).map(({ state }) => state))).toEqual(new Set(['interrupted']));
-    const nothing = await bench(['run', '--resume'], { cwd: repository.folder });
-    expect(nothing.stderr).toContain('nothing to resume');
+    expect((await bench(['run', '--resume'], { cwd: repository.folder })).stderr).toContain('nothing to resume');
     const { code: compares, json } = await compared(repository, ['HEAD~1', ...ALL]);
     expect([compares, runsOf(json)]).toEqual([1, '3,3 3,3']);
     expect(sweepsOf(repository).map(({ state }) => state)).toEqual(['finished', 'finished']);
@@ -297,11 +275,9 @@ describe('Ctrl-C and SIGKILL', () => {
 
   test('what a kill left is cleaned up by the next call, whichever commits it is about', async () => {
     const { repository } = history(slowFrom(1, 3));
-    const { signal } = await endedWhileMeasuring(repository, 'SIGKILL');
-    expect(signal).toBe('SIGKILL');
+    expect(await endedWhileMeasuring(repository, 'SIGKILL')).toMatchObject({ signal: 'SIGKILL' });
     expect(repository.git('worktree', 'list', '--porcelain').match(/^worktree /gm)).toHaveLength(3);
-    const { json } = await compared(repository, ['HEAD~2', ...ALL]);
-    expect(json.cells).toHaveLength(2);
+    expect((await compared(repository, ['HEAD~2', ...ALL])).json.cells).toHaveLength(2);
     expectNothingLeft(repository);
   }, 60_000);
 
@@ -330,7 +306,7 @@ describe('wrong use', () => {
 
   test.each([
     ['which matrix? Write bench compare A..B MATRIX --run, or --matrix FILE', ['--run']],
-    ['nope: not a git revision here: --run measures commits', ['nope..HEAD', ...MATRIX]],
+    ['nope: not a git revision here', ['nope..HEAD', ...MATRIX]],
 
     ['name two, as in HEAD~1..HEAD', ['HEAD', ...MATRIX]],
     ['--branch cannot be used with --run, which measures two commits', [...MATRIX, '--branch', 'main']],
@@ -344,8 +320,7 @@ describe('wrong use', () => {
     ['"model=x" matches none of the 2 cells', [...ALL, '--filter', 'model=x']],
   ])('%s', async (message, args) => {
     const { code, stdout, stderr } = await bench(['compare', ...args], { cwd: made });
-    expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toContain(message);
+    expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
     expect(stderr).not.toMatch(/^\s+at /m);
   });
 

@@ -77,9 +77,7 @@ describe('the next round', () => {
     ['without recordings for it', paired(2, NOISY, NOISY, 3), 10],
     ['whose newest run failed', paired(2, [...NOISY, null], [...NOISY, 1]), 10],
     ['without a measurement', paired(2, [null, null, null], NOISY), 10],
-  ])('not a cell %s', (_, cell, maxRepeats) => {
-    expect(nextRound([cell], { ...ENOUGH, maxRepeats })).toEqual([]);
-  });
+  ])('not a cell %s', (_, cell, maxRepeats) => expect(nextRound([cell], { ...ENOUGH, maxRepeats })).toEqual([]));
 
   test('a metric of the build has one value: no rounds beyond the repeats', () => {
     expect(nextRound([paired(2, NOISY, NOISY)], { ...ENOUGH, metric: 'engineMib' })).toEqual([]);
@@ -126,30 +124,24 @@ function reported(
   return comparedCellText(whole, makeLook(100, false));
 }
 
-describe('one compared cell', () => {
-  test.each([
-    // The interval is turned round.
-    [
-      { verdict: 'faster', changePercent: -20, ciPercent: [-25, -15] },
-      'gpuComputeMs',
-      'head is 1.250 times faster than base (1.176 to 1.333, 95 %)',
-    ],
-    // Of throughput more is better, and an engine is not fast but large.
-    [
-      { verdict: 'faster', changePercent: 150, ciPercent: null },
-      'throughputQps',
-      'head is 2.50 times faster than base',
-    ],
-    [{ changePercent: 10, ciPercent: null }, 'engineMib', 'head has 1.100 times the engine size of base'],
-    // Without a verdict nobody is called faster.
-    [
-      { verdict: 'unclear', changePercent: 1, ciPercent: [-1, 3], mdePercent: 3 },
-      'gpuComputeMs',
-      'head is 1.010 times base (0.990 to 1.030, 95 %)',
-    ],
-  ] as const)('%j of %s: %s', (comparison, metric, text) => {
-    expect(reported(comparison, metric).slice(1)).toContain(text);
-  });
+test.each([
+  // The interval is turned round.
+  [
+    { verdict: 'faster', changePercent: -20, ciPercent: [-25, -15] },
+    'gpuComputeMs',
+    'head is 1.250 times faster than base (1.176 to 1.333, 95 %)',
+  ],
+  // Of throughput more is better, and an engine is not fast but large.
+  [{ verdict: 'faster', changePercent: 150, ciPercent: null }, 'throughputQps', 'head is 2.50 times faster than base'],
+  [{ changePercent: 10, ciPercent: null }, 'engineMib', 'head has 1.100 times the engine size of base'],
+  // Without a verdict nobody is called faster.
+  [
+    { verdict: 'unclear', changePercent: 1, ciPercent: [-1, 3], mdePercent: 3 },
+    'gpuComputeMs',
+    'head is 1.010 times base (0.990 to 1.030, 95 %)',
+  ],
+] as const)('one compared cell: %j of %s: %s', (comparison, metric, text) => {
+  expect(reported(comparison, metric).slice(1)).toContain(text);
 });
 
 const CELLS = simulatedCells(4).map((cell): JudgedCell => ({

@@ -48,8 +48,7 @@ test('a sweep goes with its finding; its artefacts bring both back', async () =>
   await bench(['import', join(folder, 'artefacts'), '--db', db], { cwd: folder });
   const parent = await bench(['import', folder, '--db', db], { cwd: folder });
   expect([parent.code, queryStore(db, 'SELECT sweep_id AS id FROM sweeps')]).toEqual([2, [{ id: first }]]);
-  expect((await bench(['import', moved, '--db', db], { cwd: folder })).code).toBe(0);
-  expect(rowsOf(db)).toEqual(before);
+  expect([(await bench(['import', moved, '--db', db], { cwd: folder })).code, rowsOf(db)]).toEqual([0, before]);
   // A second time it keeps what was removed before.
   await bench(['db', 'rm', 'latest', '--db', db], { cwd: folder });
   expect(readdirSync(join(folder, 'removed')).toSorted()).toEqual(['.gitignore', second, `${second}.2`]);

@@ -8,9 +8,7 @@ import { bench, temporaryFolder, refusal } from '../../support/bench.ts';
 
 const LABELS = ['changes', 'scenario', 'sigma', 'rel', 'run_sigma', 'modal'];
 
-function linesOf(name: string, count: number): string[] {
-  return packedText(name).split('\n').slice(0, count);
-}
+const linesOf = (name: string, count: number): string[] => packedText(name).split('\n').slice(0, count);
 
 function withoutLabels(line: string): string {
   const entries = Object.entries(JSON.parse(line)).filter(([name]) => !LABELS.includes(name));
@@ -29,18 +27,15 @@ async function detected(text: string, ...args: readonly string[]): Promise<strin
   return stdout;
 }
 
-describe('labels are never read', () => {
-  test.each([
-    ['synthetic-dev', 40, []],
-    ['ab-dev', 60, ['--ab']],
-  ] as const)('%s', async (name, count, args) => {
-    const lines = linesOf(name, count);
-    const answer = await detected(lines.join('\n'), ...args);
-    expect(answer.trim().split('\n')).toHaveLength(count);
-    expect(answer).toMatch(/"slower"/);
-    expect(await detected(lines.map(withoutLabels).join('\n'), ...args)).toBe(answer);
-    expect(await detected(lines.map(mislabelled).join('\n'), ...args)).toBe(answer);
-  });
+test.each([
+  ['synthetic-dev', 40, []],
+  ['ab-dev', 60, ['--ab']],
+] as const)('labels are never read: %s', async (name, count, args) => {
+  const lines = linesOf(name, count);
+  const answer = await detected(lines.join('\n'), ...args);
+  expect([answer.trim().split('\n').length, answer]).toEqual([count, expect.stringMatching(/"slower"/)]);
+  expect(await detected(lines.map(withoutLabels).join('\n'), ...args)).toBe(answer);
+  expect(await detected(lines.map(mislabelled).join('\n'), ...args)).toBe(answer);
 });
 
 /** A history of 60 nights that becomes 10 % slower on night 40. */
@@ -63,8 +58,7 @@ describe('the same history as CSV, as JSON lines and as an array', () => {
     }
     expect(new Set(answers).size).toBe(1);
     const { id, alarms, nightly } = JSON.parse(answers[0] ?? '');
-    expect(id).toBe('nights');
-    expect(alarms).toMatchObject([{ index: 40, direction: 'slower' }]);
+    expect({ id, alarms }).toMatchObject({ id: 'nights', alarms: [{ index: 40, direction: 'slower' }] });
     expect(alarms[0].changePercent).toBeCloseTo(10, 0);
     expect(nightly).toMatchObject([{ index: 40, direction: 'slower' }]);
     expect(nightly[0].night).toBeLessThanOrEqual(43);
@@ -78,8 +72,7 @@ describe('the same history as CSV, as JSON lines and as an array', () => {
   });
 
   test('more is better: the other direction', async () => {
-    const text = JSON.stringify(VALUES);
-    expect(JSON.parse(await detected(text, '--better', 'higher')).alarms).toMatchObject([
+    expect(JSON.parse(await detected(JSON.stringify(VALUES), '--better', 'higher')).alarms).toMatchObject([
       { index: 40, direction: 'faster' },
     ]);
   });

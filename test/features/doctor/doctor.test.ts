@@ -3,10 +3,10 @@ import { delimiter, dirname, join } from 'node:path';
 
 import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
-import Database from 'better-sqlite3';
 
 import { gatherFacts } from '../../../src/features/doctor/gather.ts';
 import { testIo } from '../../support/io.ts';
+import { change } from '../../support/store-dump.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { storeIn } from '../../support/made-stores.ts';
 import { bench, ROOT, temporaryFolder } from '../../support/bench.ts';
@@ -53,8 +53,7 @@ describe('a machine without trtexec and GPU', () => {
 
   test('a matrix that replays recordings needs neither', async () => {
     const machine = new Bare();
-    const matrix = join(ROOT, 'matrices', 'quickstart.yaml');
-    const { code, stdout } = await machine.doctor(machine.env(), '--matrix', matrix);
+    const { code, stdout } = await machine.doctor(machine.env(), '--matrix', join(ROOT, 'matrices', 'quickstart.yaml'));
     expect([code, stdout.split('\n')[0]]).toEqual([0, expect.stringMatching(/^ready to replay recordings: /)]);
   });
 
@@ -77,8 +76,7 @@ describe('a machine with both', () => {
     expect(stdout).toMatch(/✓ runs +TensorRT 10\.6\.0\n/);
     expect(stdout).toMatch(/✓ visible +0: NVIDIA H200 GPU-0{8}/);
     expect(stdout).toMatch(/○ exclusive +Default: any other process/);
-    expect(stdout).toContain('→ sudo bench run MATRIX --lock-clocks base');
-    expect(gpu.changes).toEqual([]);
+    expect([stdout, gpu.changes]).toEqual([expect.stringContaining('→ sudo bench run MATRIX --lock-clocks base'), []]);
   });
 
   test('the library that the loader finds is named with its version', async () => {
@@ -99,8 +97,7 @@ describe('a machine with both', () => {
     const cached = `echo "	libnvinfer.so.10 (libc6,x86-64) => ${lib}/libnvinfer.so.10"`;
     const byCache = await machine.checks(machine.env({ ldd, ldconfig: cached }), ...args);
     expect(byCache.stateOf('trtexec.library')?.state).toBe('ok');
-    const linked = 'echo "	libnvinfer.so.8 => not found"';
-    const byLink = await machine.checks(machine.env({ ldd: linked }), ...args);
+    const byLink = await machine.checks(machine.env({ ldd: 'echo "	libnvinfer.so.8 => not found"' }), ...args);
     expect(byLink.stateOf('trtexec.library')?.evidence).toBe('the loader does not find libnvinfer.so.8');
   });
 
@@ -113,8 +110,7 @@ describe('a machine with both', () => {
     const tools = { ldd: 'echo "	libcudart.so.12 => /usr/lib/libcudart.so.12 (0x00007f00)"' };
     const withGpu = (scripts: Record<string, string>) => {
       const { PATH, ...env } = machine.env(scripts);
-      const fake = gpu.env({ report: old });
-      return { ...fake, ...env, PATH: [PATH, join(gpu.folder, 'bin')].join(delimiter) };
+      return { ...gpu.env({ report: old }), ...env, PATH: [PATH, join(gpu.folder, 'bin')].join(delimiter) };
     };
     const linked = await machine.checks(withGpu(tools), '--trtexec', STUB);
     expect(linked.code).toBe(3);
@@ -179,10 +175,9 @@ test('clocks that a bench holds are said, with the process', async () => {
 
 test('tools that hang are given up, all at once', async () => {
   const machine = new Bare();
-  const hang = 'exec sleep 600';
   const names = ['nvidia-smi', 'python3', 'nsys', 'sbatch', 'numactl', 'git', 'trtexec', 'ldd'];
   const sleep = { PATH: `${join(machine.folder, 'tools')}${delimiter}/bin${delimiter}/usr/bin` };
-  fakeTools(join(machine.folder, 'tools'), Object.fromEntries(names.map((name) => [name, hang])));
+  fakeTools(join(machine.folder, 'tools'), Object.fromEntries(names.map((name) => [name, 'exec sleep 600'])));
   const io = { ...testIo(), env: sleep, cwd: machine.folder };
   const examined = { storePath: machine.db, trtexec: undefined, matrix: null };
   const facts = await gatherFacts(examined, { toolMs: 200, trtexecMs: 300 }, io);
@@ -216,14 +211,10 @@ describe('--measure', () => {
     expect([checked.code, checked.stderr]).toEqual([2, expect.stringContaining('no sweep of a branch is stored')]);
 
     // The earlier ones were faster.
-    const db = new Database(join(cwd, 'bench.sqlite'));
-    db.exec('UPDATE time_statistics SET median_ms = median_ms / 1.05');
-    db.close();
+    change(join(cwd, 'bench.sqlite'), 'UPDATE time_statistics SET median_ms = median_ms / 1.05');
     const { code, output } = await measure(cwd);
-    expect(code).toBe(1);
-    expect(output.measured).toMatchObject({ against: 'itself', known: 4, standing: 'slower' });
-    expect(output.measured?.changePercent).toBeCloseTo(5, 6);
-    expect(output.measured?.cells).toHaveLength(1);
+    expect([code, output.measured]).toMatchObject([1, { against: 'itself', known: 4, standing: 'slower' }]);
+    expect([output.measured?.changePercent, output.measured?.cells?.length]).toEqual([expect.closeTo(5, 6), 1]);
     expect(output.checks.at(-1)).toMatchObject({
       state: 'warning',
       evidence: expect.stringMatching(

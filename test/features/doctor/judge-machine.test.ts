@@ -92,8 +92,10 @@ function withGpu(change: Partial<GpuFacts>, more: Partial<MachineFacts> = {}): M
 
 /** The checks that are not ok: `id state, id state`. */
 function notOk(facts: MachineFacts): string {
-  const found = judgeMachine(facts).filter(({ state }) => state !== 'ok');
-  return found.map(({ id, state }) => `${id} ${state}`).join(', ');
+  return judgeMachine(facts)
+    .filter(({ state }) => state !== 'ok')
+    .map(({ id, state }) => `${id} ${state}`)
+    .join(', ');
 }
 
 /** What these say, and how to mend it. */
@@ -102,14 +104,12 @@ function wordsOf(facts: MachineFacts): string {
   return found.map(({ evidence, mend }) => `${evidence}\n${mend}`).join('\n');
 }
 
-function only(facts: MachineFacts, id: string): DoctorCheck | undefined {
-  return judgeMachine(facts).find((check) => check.id === id);
-}
+const only = (facts: MachineFacts, id: string): DoctorCheck | undefined =>
+  judgeMachine(facts).find((check) => check.id === id);
 
 test('a machine that is ready has nothing to mend, and ids of its own for each check', () => {
   const checks = judgeMachine(READY);
-  expect(notOk(READY)).toBe('');
-  expect(checks.map(({ mend }) => mend).filter((mend) => mend !== null)).toEqual([]);
+  expect([notOk(READY), checks.map(({ mend }) => mend).filter((mend) => mend !== null)]).toEqual(['', []]);
   expect(new Set(checks.map(({ id }) => id)).size).toBe(checks.length);
   expect(checks.length).toBeGreaterThan(20);
   expect(lackingOf(checks)).toEqual([]);
@@ -146,20 +146,17 @@ describe('of a GPU', () => {
     [{ ...untold, temperatureC: null, ecc: null, mig: null }, '', ''],
   ])('%j', (change, expected, said) => {
     const facts = withGpu(change);
-    expect(notOk(facts)).toBe(expected);
-    expect(wordsOf(facts)).toContain(said);
+    expect([notOk(facts), wordsOf(facts)]).toEqual([expected, expect.stringContaining(said)]);
   });
 
   test('persistence mode is nothing that Windows has', () => {
-    const host = { ...READY.host, platform: 'win32' };
-    expect(notOk(withGpu({ persistence: 'off' }, { host }))).toBe('');
+    expect(notOk(withGpu({ persistence: 'off' }, { host: { ...READY.host, platform: 'win32' } }))).toBe('');
   });
 });
 
 describe('of trtexec, its library and the driver', () => {
   const trtexec = (change: object): Partial<MachineFacts> =>
     READY.trtexec.kind === 'found' ? { trtexec: { ...READY.trtexec, ...change } } : {};
-  const newer = { kind: 'found', path: '/lib/libnvinfer.so.10.9.0', version: '10.9.0' };
   const report = { kind: 'report', driver: '570.86.10', cuda: '12.8', gpus: [H200], hidden: 0 } as const;
 
   test.each<[string, Partial<MachineFacts>, string, string]>([
@@ -183,7 +180,7 @@ describe('of trtexec, its library and the driver', () => {
     ],
     [
       'library of another version',
-      trtexec({ library: newer }),
+      trtexec({ library: { kind: 'found', path: '/lib/libnvinfer.so.10.9.0', version: '10.9.0' } }),
       'trtexec.library warning',
       '/lib/libnvinfer.so.10.9.0 (10.9.0), but /opt/trtexec is version 10.6.0',
     ],
@@ -263,8 +260,7 @@ describe('of host, disk and store', () => {
     [{ walBytes: 2 * GIB }, 'warning'],
   ])('a database with %j: %s', (change, state) => {
     if (READY.store.kind !== 'opened') throw new Error('the store of a ready machine is opened');
-    const store = { ...READY.store, ...change };
-    expect(only({ ...READY, store }, 'store.database')?.state).toBe(state);
+    expect(only({ ...READY, store: { ...READY.store, ...change } }, 'store.database')?.state).toBe(state);
   });
 });
 
@@ -279,8 +275,7 @@ describe('of tools that only some commands need', () => {
 
   test('a Python without ModelOpt: what it has, and how to install the rest', () => {
     const text = '{"python": "3.11.7", "packages": {"nvidia-modelopt": null, "onnx": "1.21.0"}}';
-    const python = { ...READY.python, answer: answered(text) };
-    expect(only({ ...READY, python }, 'tools.modelopt')).toMatchObject({
+    expect(only({ ...READY, python: { ...READY.python, answer: answered(text) } }, 'tools.modelopt')).toMatchObject({
       state: 'absent',
       evidence: 'python3 3.11.7: onnx 1.21.0, no nvidia-modelopt',
       mend: 'python3 -m pip install "nvidia-modelopt[onnx]==0.47.0"   # only to make FP8, INT8 and INT4 models',
@@ -297,14 +292,12 @@ describe('of tools that only some commands need', () => {
     ['no JSON', answered('hello\n'), 'warning', 'answers: hello'],
     ['named and missing', { kind: 'missing' as const }, 'warning', '($BENCH_PYTHON): not found'],
   ])('an interpreter that is none: %s', (_, answer, state, said) => {
-    const python = { interpreter: '/x/python', isNamed: true, answer };
-    const check = only({ ...READY, python }, 'tools.modelopt');
+    const check = only({ ...READY, python: { interpreter: '/x/python', isNamed: true, answer } }, 'tools.modelopt');
     expect([check?.state, check?.evidence]).toEqual([state, expect.stringContaining(said)]);
   });
 
   test('a folder without a repository is told before results have no commit', () => {
-    const repository = { commit: null, dirty: null };
-    expect(notOk({ ...READY, repository })).toBe('tools.repository advice');
+    expect(notOk({ ...READY, repository: { commit: null, dirty: null } })).toBe('tools.repository advice');
   });
 });
 

@@ -29,19 +29,14 @@ beforeEach(() => {
   cpSync(pristine, folder, { recursive: true, preserveTimestamps: true });
 });
 
-async function engines(...args: readonly string[]) {
-  return bench(['engines', ...args, '--db', db]);
-}
+const engines = async (...args: readonly string[]) => bench(['engines', ...args, '--db', db]);
 
-function keyOf(): string {
-  return enginesBeside(db)[0]?.note.engineKey.slice(0, 8) ?? '';
-}
+const keyOf = (): string => enginesBeside(db)[0]?.note.engineKey.slice(0, 8) ?? '';
 
 /** Of a build, or of what it is linked by. */
 function file(number: number, ending: string): string {
   const engine = enginesBeside(db).find(({ note }) => note.number === number);
-  const stem = /plan|cache/.test(ending) ? engine?.note.sha256 : engine?.name;
-  return join(folder, 'engines', `${stem}${ending}`);
+  return join(folder, 'engines', `${/plan|cache/.test(ending) ? engine?.note.sha256 : engine?.name}${ending}`);
 }
 
 /** With the timing cache that is kept with it. */
@@ -50,9 +45,7 @@ function engineBytes(number: number): number {
   return files.reduce((sum, path) => sum + statSync(path).size, 0);
 }
 
-function numbers(): number[] {
-  return enginesBeside(db).map(({ note }) => note.number);
-}
+const numbers = (): number[] => enginesBeside(db).map(({ note }) => note.number);
 
 test('ls engines: what is kept, with size and build time', async () => {
   const { code, stdout } = await bench(['ls', 'engines', '--db', db, '--json']);
@@ -60,26 +53,23 @@ test('ls engines: what is kept, with size and build time', async () => {
   expect([code, listed.length]).toEqual([0, 3]);
   for (const engine of listed) {
     expect(engine).toMatchObject({ model: 'small', precision: 'fp16', buildS: 1.5, usedBy: [] });
-    expect(engine.bytes).toBe(readFileSync(engine.path).length);
-    expect(engine.state).toBe('unchecked');
+    expect(engine).toMatchObject({ bytes: readFileSync(engine.path).length, state: 'unchecked' });
     expect(Date.parse(engine.lastUsedAt)).toBeGreaterThan(0);
   }
   expect((await bench(['ls', 'engines', '--db', db])).stdout).toContain('3 engines, ');
 });
 
-describe('verify', () => {
-  test('one flipped bit is seen, though size and time are as before', async () => {
-    const path = file(2, '.plan');
-    const { atime, mtime } = statSync(path);
-    const bytes = readFileSync(path);
-    bytes.writeUInt8(bytes.readUInt8(3) ^ 4, 3);
-    writeFileSync(path, bytes);
-    utimesSync(path, atime, mtime);
-    const all = await engines('verify');
-    expect([all.code, all.stdout]).toEqual([4, expect.stringContaining('CHANGED')]);
-    const others = await engines('verify', `${keyOf()}-1`, `${keyOf()}-3`);
-    expect([others.code, others.stdout.includes('CHANGED')]).toEqual([0, false]);
-  });
+test('verify: one flipped bit is seen, though size and time are as before', async () => {
+  const path = file(2, '.plan');
+  const { atime, mtime } = statSync(path);
+  const bytes = readFileSync(path);
+  bytes.writeUInt8(bytes.readUInt8(3) ^ 4, 3);
+  writeFileSync(path, bytes);
+  utimesSync(path, atime, mtime);
+  const all = await engines('verify');
+  expect([all.code, all.stdout]).toEqual([4, expect.stringContaining('CHANGED')]);
+  const others = await engines('verify', `${keyOf()}-1`, `${keyOf()}-3`);
+  expect([others.code, others.stdout.includes('CHANGED')]).toEqual([0, false]);
 });
 
 describe('rm', () => {
@@ -93,13 +83,11 @@ describe('rm', () => {
       `bench: ${key} small fp16 is pinned: unpin it first, or use --force\n`,
     ]);
     expect(numbers()).toEqual([1, 3]);
-    expect((await engines('rm', key, '--force')).code).toBe(0);
-    expect(numbers()).toEqual([]);
+    expect([(await engines('rm', key, '--force')).code, numbers()]).toEqual([0, []]);
   });
 
   test('not one that another process uses', async () => {
-    const path = file(1, `.use-${process.pid}`);
-    writeFileSync(path, JSON.stringify({ pid: process.pid, startTicks: null, bootId: null }));
+    writeFileSync(file(1, `.use-${process.pid}`), JSON.stringify({ pid: process.pid, startTicks: null, bootId: null }));
     expect(await engines('rm', `${keyOf()}-1`)).toEqual(refusal(`is used by process ${process.pid}`));
     expect(numbers()).toEqual([1, 2, 3]);
   });
@@ -116,9 +104,7 @@ describe('gc', () => {
     }
   }
 
-  function bytesOf(...which: readonly number[]): number {
-    return which.reduce((sum, number) => sum + engineBytes(number), 0);
-  }
+  const bytesOf = (...which: readonly number[]): number => which.reduce((sum, number) => sum + engineBytes(number), 0);
 
   test('those used longest ago go first, and no more than need be', async () => {
     age();
@@ -126,8 +112,7 @@ describe('gc', () => {
     const dry = await engines('gc', '--max-size', size, ...SPARE_NONE, '--dry-run');
     expect([dry.code, numbers()]).toEqual([0, [1, 2, 3]]);
     expect(dry.stdout).toContain(`would remove ${keyOf()} small fp16`);
-    expect((await engines('gc', '--max-size', size, ...SPARE_NONE)).code).toBe(0);
-    expect(numbers()).toEqual([2, 3]);
+    expect([(await engines('gc', '--max-size', size, ...SPARE_NONE)).code, numbers()]).toEqual([0, [2, 3]]);
   });
 
   test('pinned ones stay, and are named', async () => {
@@ -135,8 +120,7 @@ describe('gc', () => {
     const key = keyOf();
     expect((await engines('pin', `${key}-1`)).stdout).toContain('is pinned: gc keeps it');
     const { stdout } = await engines('gc', '--max-size', '1', ...SPARE_NONE);
-    expect(numbers()).toEqual([1]);
-    expect(stdout).toContain(`kept ${key} small fp16`);
+    expect([numbers(), stdout]).toEqual([[1], expect.stringContaining(`kept ${key} small fp16`)]);
     expect(stdout).toContain('it is pinned');
     await engines('unpin', `${key}-1`);
     await engines('gc', '--max-size', '1', ...SPARE_NONE);
@@ -180,6 +164,4 @@ test.each([
   [['rm', 'ffffffff'], 'no engine ffffffff: `bench ls engines` shows their keys'],
   [['pin', 'a'], 'no engine a: `bench ls engines` shows their keys'],
   [['gc', '--max-size', 'much'], '--max-size'],
-])('%j is one line', async (args, said) => {
-  expect(await engines(...args)).toEqual(refusal(said));
-});
+])('%j is one line', async (args, said) => expect(await engines(...args)).toEqual(refusal(said)));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { bench, temporaryFolder } from '../../support/bench.ts';
+import { bench, temporaryFolder, temporaryStore } from '../../support/bench.ts';
 import { readFixture } from '../../support/recordings.ts';
 import { queryStore } from '../../support/store-dump.ts';
 
@@ -34,8 +34,7 @@ function writeNights(folder: string, textOf: (night: (typeof BETWEEN_SWEEPS)[num
 
 /** What each command that has an order of sweeps takes for it. */
 async function ordersIn(db: string, metric: string) {
-  const sql = 'SELECT sweep_id AS id, name FROM sweeps';
-  const stored = queryStore<{ id: string; name: string }>(db, sql);
+  const stored = queryStore<{ id: string; name: string }>(db, 'SELECT sweep_id AS id, name FROM sweeps');
   const named = (id: string | undefined) => stored.find((sweep) => sweep.id === id)?.name.slice(-7);
   const read = async (...args: string[]) => {
     const { code, stdout } = await bench([...args, '--json', '--db', db]);
@@ -66,8 +65,7 @@ const IN_ORDER = { code: 1, check: 'night12', firstBad: 'night10', asOf: 'night0
 
 describe('the date of an imported log without run.json', () => {
   test('is that of its lines: a step of +216 % on night 10 of 12 is found, whatever the order of import', async () => {
-    const folder = temporaryFolder();
-    const db = join(folder, 'bench.sqlite');
+    const { folder, db } = temporaryStore();
     const paths = writeNights(folder, ({ kind, number, stamp }) => logOf(kind, number, stamp));
     const scrambled = paths.toSorted((a, b) => (a.at(-1) ?? '').localeCompare(b.at(-1) ?? ''));
     const taken = await bench(['import', ...scrambled, ...VIT, '--db', db]);
@@ -77,11 +75,9 @@ describe('the date of an imported log without run.json', () => {
   });
 
   test('without any, the order of import counts, and check and compare say so', async () => {
-    const folder = temporaryFolder();
-    const db = join(folder, 'bench.sqlite');
+    const { folder, db } = temporaryStore();
     const paths = writeNights(folder, ({ kind, number }) => {
-      const log = logOf(kind, number, null);
-      return `${/GPU Compute Time: .*median = ([\d.]+)/.exec(log)?.[1]}\n`;
+      return `${/GPU Compute Time: .*median = ([\d.]+)/.exec(logOf(kind, number, null))?.[1]}\n`;
     });
     const taken = await bench(['import', ...paths, ...NUMBER, '--db', db]);
     expect(taken.stdout).toContain('12 sweeps without a date, in the order of import');
@@ -94,18 +90,15 @@ describe('the date of an imported log without run.json', () => {
   });
 
   test('equal stamps are kept in the order of import, also when the store is rebuilt from artefacts', async () => {
-    const folder = temporaryFolder();
-    const db = join(folder, 'bench.sqlite');
+    const { folder, db } = temporaryStore();
     const folders = ['c', 'a', 'b'];
     for (const [index, name] of folders.entries()) {
       mkdirSync(join(folder, name));
-      const log = logOf('normal', index + 1, null);
       writeFileSync(
         join(folder, name, 'run.log'),
-        log.replaceAll(/\[11\/21\/2026-\d\d:\d\d:\d\d\]/g, '[11/21/2026-07:50:24]'),
+        logOf('normal', index + 1, null).replaceAll(/\[11\/21\/2026-\d\d:\d\d:\d\d\]/g, '[11/21/2026-07:50:24]'),
       );
-      const taken = await bench(['import', join(folder, name), '--sweep', name, ...VIT, '--db', db]);
-      expect(taken.code).toBe(0);
+      expect((await bench(['import', join(folder, name), '--sweep', name, ...VIT, '--db', db])).code).toBe(0);
     }
     const again = join(folder, 'again.sqlite');
     await bench(['import', join(folder, 'artefacts'), '--db', again]);
@@ -155,8 +148,7 @@ describe('bench import --date', () => {
     const folder = temporaryFolder();
     writeFileSync(join(folder, 'run.log'), logOf('normal', 1, null));
     const { code, stderr } = await taking(folder, '--date', date);
-    expect([code, stderr.split('\n').length]).toEqual([2, 2]);
-    expect(stderr).toContain(words);
+    expect([code, stderr.split('\n').length, stderr]).toEqual([2, 2, expect.stringContaining(words)]);
     expect(stderr).not.toContain(`"${date}"`);
   });
 

@@ -34,10 +34,8 @@ describe('runs that profile', () => {
     });
     const db = join(parent, 'b.sqlite');
     for (const folder of folders) await bench(['import', folder, '--db', db]);
-    const { stdout } = await bench(['compare', '--json', '--db', db]);
-    const { cells } = JSON.parse(stdout);
-    expect(cells).toMatchObject([{ runs: [1, 1] }]);
-    expect(cells[0].base).toBeCloseTo(0.238403, 12);
+    const { cells } = JSON.parse((await bench(['compare', '--json', '--db', db])).stdout);
+    expect([cells, cells[0].base]).toMatchObject([[{ runs: [1, 1] }], expect.closeTo(0.238403, 12)]);
   });
 
   test('without it the times are those of the profiler, and `compare` says why they do not count', async () => {
@@ -46,14 +44,12 @@ describe('runs that profile', () => {
     const parent = temporaryFolder();
     const db = join(parent, 'b.sqlite');
     for (const night of ['a', 'b']) {
-      const folder = copyOf('formats/profile-combined', 'run', join(parent, night));
-      writeFileSync(join(folder, 'stderr.log'), night);
+      writeFileSync(join(copyOf('formats/profile-combined', 'run', join(parent, night)), 'stderr.log'), night);
       await bench(['import', join(parent, night), '--db', db]);
     }
     const { stdout } = await bench(['compare', 'latest~1', 'latest', '--json', '--db', db]);
     const why = 'only runs that were timed with a profiler attached, whose times do not count';
-    const reasons = [`base: ${why}`, `head: ${why}`];
-    expect(JSON.parse(stdout).cells).toMatchObject([{ verdict: 'failed', reasons }]);
+    expect(JSON.parse(stdout).cells).toMatchObject([{ verdict: 'failed', reasons: [`base: ${why}`, `head: ${why}`] }]);
   });
 
   test('a profile that was left beside a run without a profiler does not make it one', async () => {
@@ -81,14 +77,12 @@ describe('exports of another run', () => {
     expect(outcome.evidence[0]?.text).toMatch(
       /^--exportTimes: times.json belongs to another run: its median GPU compute time is [\d.]+ ms, that of the summary/,
     );
-    expect(exports.times).toBeNull();
-    expect((await onlyRead(withTimes(rows))).outcome.kind).toBe('measured');
+    expect([exports.times, (await onlyRead(withTimes(rows))).outcome.kind]).toEqual([null, 'measured']);
   });
 
   test('surplus rows are warm-up up to 8.4 only', async () => {
     const more = [...rows.slice(0, 10), ...rows];
-    const { outcome } = await onlyRead(withTimes(more));
-    expect(outcome).toMatchObject({ kind: 'unfit', reason: 'exportMissing' });
+    expect(await onlyRead(withTimes(more))).toMatchObject({ outcome: { kind: 'unfit', reason: 'exportMissing' } });
     const folder = withTimes(more);
     const log = readFixture(`${RECORDING}/stdout.log.br`).toString();
     rmSync(join(folder, 'stdout.log.br'));
@@ -111,8 +105,7 @@ describe('exports that lack', () => {
   test.each(['run0', 'profile-combined', 'a copy'])(
     'one that was left out of a copy is a note, whatever its folder is called: %s',
     async (name) => {
-      const folder = copyOf('formats/profile-combined', name);
-      const run = await onlyRead(folder);
+      const run = await onlyRead(copyOf('formats/profile-combined', name));
       expect(run.exports).toMatchObject({ missing: [], omitted: ['times.json'] });
     },
   );
@@ -134,8 +127,7 @@ test.each([
   ['--loadEngine=engines/vit_small.fp16.plan', ['--loadEngine=resnet50.int8.plan'], '--loadEngine=resnet50.int8.plan'],
 ])('a run.json that contradicts the first line of its log on %s', async (flag, others, said) => {
   const folder = join(temporaryFolder(), 'run');
-  const from = join(FIXTURES, 'pairs', 'vit_small.fp16', 'level2', 'b8.graph1', '01-normal');
-  cpSync(from, folder, { recursive: true });
+  cpSync(join(FIXTURES, 'pairs', 'vit_small.fp16', 'level2', 'b8.graph1', '01-normal'), folder, { recursive: true });
   expect((await onlyRead(folder)).outcome.kind).toBe('measured');
   const { argv } = (await onlyRead(folder)).manifest;
   expect(argv).toContain(flag);
@@ -230,8 +222,7 @@ describe('engines of imported runs', () => {
     for (const name of ['normal', 'level2']) {
       cpSync(join(TIMED, `01-${name}`, 'stdout.log.br'), join(folder, `${name}.log.br`));
     }
-    const args = ['compare', 'normal.log.br', 'level2.log.br', '--json'];
-    const { code, stdout } = await bench(args, { cwd: folder });
+    const { code, stdout } = await bench(['compare', 'normal.log.br', 'level2.log.br', '--json'], { cwd: folder });
     const note =
       /^no model is on both sides: vit_small\.fp16 against vit_small\.fp16\.level2; .*`bench import` each with the same --model/;
     expect([code, JSON.parse(stdout).base.note]).toEqual([0, expect.stringMatching(note)]);

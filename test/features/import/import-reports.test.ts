@@ -27,9 +27,7 @@ interface ComparedJson {
   readonly verdict: string;
 }
 
-function newStore(): string {
-  return join(temporaryFolder(), 'bench.sqlite');
-}
+const newStore = (): string => join(temporaryFolder(), 'bench.sqlite');
 
 async function take(db: string, ...args: string[]): Promise<string> {
   const { stdout, stderr } = await finishedImport(db, ...args);
@@ -126,8 +124,7 @@ describe("the guide's Torch-TensorRT listings", () => {
       [metric, base.toFixed(2), head.toFixed(2), changePercent.toFixed(1), verdict].join(' '),
     );
     expect(reported.toSorted()).toEqual(['latencyMs 28.90 31.11 7.6 unclear', 'latencyMs 51.98 54.18 4.2 unclear']);
-    const text = (await bench(requested)).stdout;
-    expect(text.indexOf('compared anyway: harness')).toBe(0);
+    expect((await bench(requested)).stdout.indexOf('compared anyway: harness')).toBe(0);
   });
 
   test('how the numbers were taken is stored, and that they are imported', () => {
@@ -142,8 +139,7 @@ describe("the guide's Torch-TensorRT listings", () => {
 
 describe('what a report does not say', () => {
   test('is asked for, by option, and nothing is stored', async () => {
-    const db = newStore();
-    const { code, stderr } = await bench(['import', TORCH.fp16, '--model', 'vit', '--db', db]);
+    const { code, stderr } = await bench(['import', TORCH.fp16, '--model', 'vit', '--db', newStore()]);
     expect(code).toBe(2);
     expect(stderr).toBe(
       `bench: ${TORCH.fp16} does not state its precision, nor its shapes, nor whether it used a CUDA graph; add --precision NAME --shapes input:8x3x224x224 --cuda-graph on|off\n`,
@@ -153,10 +149,8 @@ describe('what a report does not say', () => {
   test('one file of several that lacks something keeps all of them out', async () => {
     const db = newStore();
     const args = ['import', TORCH.fp16b256, TORCH.fp16, '--model', 'vit', '--cuda-graph', 'off'];
-    const { code } = await bench([...args, '--db', db]);
-    expect(code).toBe(2);
-    const { stdout } = await bench(['ls', 'sweeps', '--json', '--db', db]);
-    expect(stdout).not.toContain('"import"');
+    expect(await bench([...args, '--db', db])).toMatchObject({ code: 2 });
+    expect((await bench(['ls', 'sweeps', '--json', '--db', db])).stdout).not.toContain('"import"');
   });
 
   test('what it does say goes before the options', async () => {
@@ -168,32 +162,28 @@ describe('what a report does not say', () => {
   });
 });
 
-describe('a folder', () => {
-  test('with reports and logs of trtexec needs no --as', async () => {
-    const folder = temporaryFolder();
-    mkdirSync(join(folder, 'torch'));
-    writeFileSync(join(folder, 'torch', 'b256.txt.gz'), gzipSync(readFileSync(TORCH.fp16b256)));
-    copyFileSync(join(GUIDE, 'listing-06-fp16-summary.log'), join(folder, 'trtexec.log'));
-    writeFileSync(join(folder, 'notes.txt'), 'nothing of the kind');
-    writeFileSync(join(folder, 'other.json'), '{"a": 1}');
-    const db = newStore();
-    const { stderr } = await finishedImport(db, folder, '--model', 'vit', '--cuda-graph', 'off');
-    expect(stderr).toBe(`note: ${folder}: 1 file left out: not of trtexec\n`);
-    const rows = queryStore(db, "SELECT coalesce(harness ->> 'name', 'trtexec') AS name FROM cells ORDER BY name");
-    expect(rows).toEqual([{ name: 'torch-tensorrt' }, { name: 'trtexec' }]);
-  });
+test('a folder: with reports and logs of trtexec needs no --as', async () => {
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, 'torch'));
+  writeFileSync(join(folder, 'torch', 'b256.txt.gz'), gzipSync(readFileSync(TORCH.fp16b256)));
+  copyFileSync(join(GUIDE, 'listing-06-fp16-summary.log'), join(folder, 'trtexec.log'));
+  writeFileSync(join(folder, 'notes.txt'), 'nothing of the kind');
+  writeFileSync(join(folder, 'other.json'), '{"a": 1}');
+  const db = newStore();
+  const { stderr } = await finishedImport(db, folder, '--model', 'vit', '--cuda-graph', 'off');
+  expect(stderr).toBe(`note: ${folder}: 1 file left out: not of trtexec\n`);
+  const rows = queryStore(db, "SELECT coalesce(harness ->> 'name', 'trtexec') AS name FROM cells ORDER BY name");
+  expect(rows).toEqual([{ name: 'torch-tensorrt' }, { name: 'trtexec' }]);
 });
 
-describe('one clear line for', () => {
-  test.each([
-    ['a harness that nobody knows', ['--as', 'torch-tensort'], /--as torch-tensort.*torch-tensorrt/],
-    ['a sweep that is not there', ['--into', 'nowhere'], /--into nowhere: sweep not found/],
-    ['two sweeps', ['--into', 'a', '--sweep', 'b'], /--sweep names a new sweep, --into an existing one/],
-    ['a switch that is none', ['--cuda-graph', 'maybe'], /must be on or off/],
-  ])('%s', async (_name, options, problem) => {
-    const args = [TORCH.fp16b256, '--model', 'vit', '--cuda-graph', 'off', ...options];
-    expect(await bench(['import', ...args, '--db', newStore()])).toEqual(refusal(problem));
-  });
+test.each([
+  ['a harness that nobody knows', ['--as', 'torch-tensort'], /--as torch-tensort.*torch-tensorrt/],
+  ['a sweep that is not there', ['--into', 'nowhere'], /--into nowhere: sweep not found/],
+  ['two sweeps', ['--into', 'a', '--sweep', 'b'], /--sweep names a new sweep, --into an existing one/],
+  ['a switch that is none', ['--cuda-graph', 'maybe'], /must be on or off/],
+])('one clear line for: %s', async (_name, options, problem) => {
+  const args = [TORCH.fp16b256, '--model', 'vit', '--cuda-graph', 'off', ...options];
+  expect(await bench(['import', ...args, '--db', newStore()])).toEqual(refusal(problem));
 });
 
 describe('layers that lie alone', () => {
@@ -205,8 +195,7 @@ describe('layers that lie alone', () => {
     ]);
     const imported = await bench(['import', TRACE, ...VIT, '--db', newStore()]);
     expect([imported.code, imported.stderr]).toEqual([2, refused.stderr]);
-    const { stdout } = await bench(['layers', TRACE, '--runs', '100', '--json']);
-    const { layers } = JSON.parse(stdout);
+    const { layers } = JSON.parse((await bench(['layers', TRACE, '--runs', '100', '--json'])).stdout);
     expect(layers).toHaveLength(1);
     expect(layers[0].averageMs.toFixed(4)).toBe('0.2088');
   });
@@ -216,8 +205,7 @@ describe('layers that lie alone', () => {
     const cell = [...VIT, '--precision', 'fp8', '--cuda-graph', 'off'];
     await take(db, TORCH.fp8, '--sweep', 'guide', ...cell);
     await take(db, TRACE, '--into', 'guide', ...cell, '--runs', '100');
-    const { stdout } = await bench(['layers', 'vit_large', '--json', '--db', db]);
-    const shown = JSON.parse(stdout);
+    const shown = JSON.parse((await bench(['layers', 'vit_large', '--json', '--db', db])).stdout);
     expect(shown.layers[0].averageMs.toFixed(4)).toBe('0.2088');
     // A trace names no types: it says nothing of the precision.
     const pareto = await bench(['choose', '--at', 'guide', '--json', '--db', db]);
@@ -251,24 +239,21 @@ describe('layers that lie alone', () => {
       { model: 'resnet', precision: 'unstated', shapes: '{"x":[32,3]}', cuda_graph: 1 },
     ]);
     expect(queryStore(db, 'SELECT gpu_name FROM environments')).toEqual([{ gpu_name: 'NVIDIA A100 80GB PCIe' }]);
-    const { stdout } = await bench(['layers', 'resnet', '--json', '--db', db]);
-    expect(JSON.parse(stdout).layers).toMatchObject([
+    expect(JSON.parse((await bench(['layers', 'resnet', '--json', '--db', db])).stdout).layers).toMatchObject([
       { name: 'conv', averageMs: 0.25, type: 'CaskConvolution', precisionIn: 'fp32' },
     ]);
   });
 });
 
-describe('bench compare FILE FILE', () => {
-  test('of one harness: what one does not say is taken from the other, and said', async () => {
-    const { code, stdout } = await bench(['compare', TORCH.fp16, TORCH.fp16Graph, '--json']);
-    expect(code).toBe(0);
-    const { cells, base, head } = JSON.parse(stdout);
-    expect(cells).toHaveLength(1);
-    expect(cells[0]).toMatchObject({ metric: 'latencyMs', verdict: 'unclear', runs: [1, 1] });
-    expect(cells[0].changePercent.toFixed(2)).toBe('-0.42');
-    expect([base.note, head.note]).toEqual([
-      `${TORCH.fp16} does not state its precision: taken from ${TORCH.fp16Graph}`,
-      null,
-    ]);
-  });
+test('bench compare FILE FILE: of one harness: what one does not say is taken from the other, and said', async () => {
+  const { code, stdout } = await bench(['compare', TORCH.fp16, TORCH.fp16Graph, '--json']);
+  expect(code).toBe(0);
+  const { cells, base, head } = JSON.parse(stdout);
+  expect(cells).toHaveLength(1);
+  expect(cells[0]).toMatchObject({ metric: 'latencyMs', verdict: 'unclear', runs: [1, 1] });
+  expect(cells[0].changePercent.toFixed(2)).toBe('-0.42');
+  expect([base.note, head.note]).toEqual([
+    `${TORCH.fp16} does not state its precision: taken from ${TORCH.fp16Graph}`,
+    null,
+  ]);
 });

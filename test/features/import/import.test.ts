@@ -17,10 +17,7 @@ interface ParsedStatistics {
   percentiles: Record<string, number>;
 }
 
-interface ParsedRun {
-  readonly throughputQps: number | null;
-  readonly [metric: string]: ParsedStatistics | number | null;
-}
+type ParsedRun = { readonly throughputQps: number | null; readonly [metric: string]: ParsedStatistics | number | null };
 
 async function importInto(db: string, path: string): Promise<void> {
   const { code, stderr } = await bench(['import', path, '--db', db]);
@@ -44,8 +41,7 @@ describe('importing recorded folders', () => {
   });
 
   test('stores every number that the parser reads', async () => {
-    const { stdout } = await bench(['parse', FIXTURES, '--json']);
-    const { runs: parsed }: { runs: ParsedRun[] } = JSON.parse(stdout);
+    const { runs: parsed }: { runs: ParsedRun[] } = JSON.parse((await bench(['parse', FIXTURES, '--json'])).stdout);
     const expected = parsed
       .flatMap((run) =>
         TIMED_METRICS.flatMap((metric) => {
@@ -78,8 +74,7 @@ describe('importing recorded folders', () => {
     const copy = join(temporaryFolder(), 'moved');
     cpSync(join(FIXTURES, 'cpu-contended'), copy, { recursive: true });
     const db = await imported(join(FIXTURES, 'cpu-contended'));
-    const { stdout } = await bench(['import', copy, '--db', db]);
-    expect(stdout).toContain('4 already stored');
+    expect((await bench(['import', copy, '--db', db])).stdout).toContain('4 already stored');
     expect(queryStore(db, 'SELECT count(*) AS n FROM sweeps')).toEqual([{ n: 1 }]);
   });
 
@@ -87,8 +82,7 @@ describe('importing recorded folders', () => {
     expect(queryStore(all, 'SELECT DISTINCT provenance FROM runs')).toEqual([{ provenance: 'recorded' }]);
     const log = join(temporaryFolder(), 'mine.log');
     writeFileSync(log, readFixture('formats/default-run/stdout.log.br'));
-    const bare = await imported(log);
-    expect(queryStore(bare, 'SELECT provenance, outcome FROM runs')).toEqual([
+    expect(queryStore(await imported(log), 'SELECT provenance, outcome FROM runs')).toEqual([
       { provenance: 'imported', outcome: 'measured' },
     ]);
   });
@@ -107,14 +101,11 @@ describe('bare logs', () => {
     writeFileSync(join(folder, 'good.log'), log);
     const db = join(folder, 'bench.sqlite');
     const { code, stdout } = await bench(['import', folder, '--db', db]);
-    expect(code).toBe(0);
-    expect(stdout).toContain('3 runs stored');
-    const cut = queryStore(db, `SELECT reason, notes FROM runs WHERE outcome = 'failed'`);
-    expect(cut).toMatchObject([
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('3 runs stored') });
+    expect(queryStore(db, `SELECT reason, notes FROM runs WHERE outcome = 'failed'`)).toMatchObject([
       { reason: 'incomplete', notes: expect.stringContaining('can be read only up to byte') },
     ]);
-    const again = await bench(['import', folder, '--db', db]);
-    expect(again.stdout).toContain('3 already stored');
+    expect((await bench(['import', folder, '--db', db])).stdout).toContain('3 already stored');
   });
 
   test.each(['e.gz', 'e.log.zst'])('%s, which is no archive, is no run', async (name) => {
@@ -138,8 +129,7 @@ describe('bare logs', () => {
     expect((await bench(['import', path, '--db', db])).code).toBe(0);
     rmSync(db);
     const dated = ['import', path, '--date', '2026-01-01', '--db', db];
-    expect((await bench(dated)).code).toBe(0);
-    expect(queryStore(db, 'SELECT count(*) AS n FROM runs')).toEqual([{ n: 2 }]);
+    expect([(await bench(dated)).code, queryStore(db, 'SELECT count(*) AS n FROM runs')]).toEqual([0, [{ n: 2 }]]);
   });
 
   test('a setting for a stored run is ignored, and said so; the same setting again is not', async () => {

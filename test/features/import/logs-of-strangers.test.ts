@@ -65,8 +65,7 @@ describe('whose numbers they are', () => {
     ]);
     // The word of the tables chooses these cells, too.
     for (const word of ['precision=unknown', 'unknown']) {
-      const { cells } = await jsonOf(OUTPUTS.trend, ['trend', '--filter', word], { cwd });
-      expect(cells).toHaveLength(2);
+      expect((await jsonOf(OUTPUTS.trend, ['trend', '--filter', word], { cwd })).cells).toHaveLength(2);
     }
     expect(stderr).toContain(
       'first.log and 1 more: names neither a model nor an engine: stored as a separate cell; add --model NAME --precision P',
@@ -91,22 +90,20 @@ describe('whose numbers they are', () => {
   });
 });
 
-describe('a file that nothing can be read of', () => {
-  test('is left out with a note and exit 4 where it was named with others; alone it is a mistake', async () => {
-    const cwd = folderWith({ 'good.log': passed('--onnx=a.onnx'), 'old.log': OLD, 'other.log': 'hello\n' });
-    const parsed = await bench(['parse', 'old.log', 'good.log', 'other.log', '--json'], { cwd });
-    expect([parsed.code, JSON.parse(parsed.stdout)]).toMatchObject([
-      4,
-      { leftOut: { oldTrtexec: 1, other: 1 }, runs: [{ outcome: { kind: 'measured' } }] },
-    ]);
-    expect(parsed.stderr).toContain(
-      'note: old.log: written by trtexec of TensorRT 6 or older, whose averages are not read: left out',
-    );
-    const imported = await bench(['import', 'good.log', 'other.log'], { cwd });
-    expect([imported.code, imported.stdout]).toEqual([4, expect.stringContaining('1 run stored')]);
-    const alone = await bench(['import', 'old.log'], { cwd });
-    expect([alone.code, alone.stderr]).toEqual([2, expect.stringContaining('TensorRT 6 or older')]);
-  });
+test('a file that nothing can be read of: is left out with a note and exit 4 where it was named with others; alone it is a mistake', async () => {
+  const cwd = folderWith({ 'good.log': passed('--onnx=a.onnx'), 'old.log': OLD, 'other.log': 'hello\n' });
+  const parsed = await bench(['parse', 'old.log', 'good.log', 'other.log', '--json'], { cwd });
+  expect([parsed.code, JSON.parse(parsed.stdout)]).toMatchObject([
+    4,
+    { leftOut: { oldTrtexec: 1, other: 1 }, runs: [{ outcome: { kind: 'measured' } }] },
+  ]);
+  expect(parsed.stderr).toContain(
+    'note: old.log: written by trtexec of TensorRT 6 or older, whose averages are not read: left out',
+  );
+  const imported = await bench(['import', 'good.log', 'other.log'], { cwd });
+  expect([imported.code, imported.stdout]).toEqual([4, expect.stringContaining('1 run stored')]);
+  const alone = await bench(['import', 'old.log'], { cwd });
+  expect([alone.code, alone.stderr]).toEqual([2, expect.stringContaining('TensorRT 6 or older')]);
 });
 
 test.each(['01/01/1970-00:00:01', '02/31/2021-22:49:52', '01/01/2099-00:00:01'])(
@@ -139,8 +136,7 @@ describe('which files are logs', () => {
     const folder = temporaryFolder();
     writeFileSync(join(folder, 'stdout.log'), 'starting all runs\n');
     cpSync(CONTENDED, join(folder, 'a', 'b'), { recursive: true });
-    const found = await discoverRuns(folder);
-    expect(found.map(({ path }) => path)).toEqual([folder, join(folder, 'a', 'b')]);
+    expect((await discoverRuns(folder)).map(({ path }) => path)).toEqual([folder, join(folder, 'a', 'b')]);
   });
 
   test('the only log of a run folder counts, whatever its name', async () => {
@@ -163,9 +159,8 @@ describe('which files are logs', () => {
 
   test('a damaged archive of an export is named in the notes, and everything else is imported', async () => {
     const folder = temporaryFolder();
-    const good = join(folder, 'good');
     const damaged = join(folder, 'damaged');
-    for (const path of [good, damaged]) cpSync(CONTENDED, path, { recursive: true });
+    for (const path of [join(folder, 'good'), damaged]) cpSync(CONTENDED, path, { recursive: true });
     const packed = gzipSync(readFixture('gpu-contended/vit_small.fp8.b8.graph0/times.json.br'));
     rmSync(join(damaged, 'times.json.br'));
     writeFileSync(join(damaged, 'times.json.gz'), packed.subarray(0, packed.length / 2));

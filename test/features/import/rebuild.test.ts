@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { describe, expect, test, beforeAll } from 'vitest';
 
-import { bench, finished, startBench, temporaryFolder, sharedFolder } from '../../support/bench.ts';
+import { bench, finished, startBench, temporaryFolder, sharedFolder, temporaryStore } from '../../support/bench.ts';
 import { fakeHarnessMatrix } from '../../support/fake-harness.ts';
 import { writtenPids } from '../../support/processes.ts';
 import { FIXTURES, readFixture } from '../../support/recordings.ts';
@@ -22,29 +22,24 @@ interface Case {
 
 async function run(folder: string, args: readonly string[], rules: unknown = []): Promise<number> {
   const db = join(folder, 'bench.sqlite');
-  const env = { STUB_RULES: JSON.stringify(rules) };
-  const { code, stderr } = await bench(['run', ...args, '--db', db], { env });
+  const { code, stderr } = await bench(['run', ...args, '--db', db], { env: { STUB_RULES: JSON.stringify(rules) } });
   if (code === null || ![0, 4].includes(code)) throw new Error(stderr);
   return code;
 }
 
-function stubRun(folder: string): string[] {
-  return [stubMatrix(folder, ['repeats: 2']), '--trtexec', STUB, '--seed', '3'];
-}
+const stubRun = (folder: string): string[] => [stubMatrix(folder, ['repeats: 2']), '--trtexec', STUB, '--seed', '3'];
 
 const CASES: readonly Case[] = [
   {
     name: 'a build that left no engine',
     make: async (folder) => {
-      const rules = [{ when: '--saveEngine', does: 'noEngine' }];
-      expect(await run(folder, stubRun(folder), rules)).toBe(4);
+      expect(await run(folder, stubRun(folder), [{ when: '--saveEngine', does: 'noEngine' }])).toBe(4);
     },
   },
   {
     name: 'a run that failed',
     make: async (folder) => {
-      const rules = [{ when: '--shapes=input:8x3', does: 'fails' }];
-      expect(await run(folder, stubRun(folder), rules)).toBe(4);
+      expect(await run(folder, stubRun(folder), [{ when: '--shapes=input:8x3', does: 'fails' }])).toBe(4);
     },
   },
 
@@ -56,9 +51,8 @@ const CASES: readonly Case[] = [
   {
     name: 'logs of somebody else, with a note',
     make: async (folder) => {
-      const logs = join(FIXTURES, 'failures');
       const said = ['--note', 'from the old machine', '--commit', 'abcdef1', '--branch', 'main'];
-      const ended = await bench(['import', logs, ...said, '--db', join(folder, 'bench.sqlite')]);
+      const ended = await bench(['import', join(FIXTURES, 'failures'), ...said, '--db', join(folder, 'bench.sqlite')]);
       expect([ended.code, ended.stderr]).toEqual([0, '']);
     },
   },
@@ -79,8 +73,7 @@ const CASES: readonly Case[] = [
 /** Ctrl-C while a process whose command line has this flag hangs. */
 async function interrupted(folder: string, flag: string): Promise<void> {
   const pids = join(folder, `pids${flag}`);
-  const db = join(folder, 'bench.sqlite');
-  const child = startBench(['run', ...stubRun(folder), '--db', db], {
+  const child = startBench(['run', ...stubRun(folder), '--db', join(folder, 'bench.sqlite')], {
     env: { STUB_RULES: JSON.stringify([{ when: flag, does: 'stubborn' }]), STUB_PIDS: pids },
   });
   const ended = finished(child);
@@ -108,32 +101,27 @@ async function answers(db: string): Promise<unknown[]> {
   }));
 }
 
-describe('a store made from artefacts alone', () => {
-  test.each(CASES)('$name', { timeout: 120_000 }, async ({ make, lost = {} }) => {
-    const folder = temporaryFolder();
-    await make(folder);
-    const original = join(folder, 'bench.sqlite');
-    const moved = temporaryFolder();
-    cpSync(join(folder, 'artefacts'), join(moved, 'artefacts'), { recursive: true });
-    const rebuilt = join(moved, 'bench.sqlite');
-    const inPlace = await bench(['import', join(moved, 'artefacts'), '--db', rebuilt]);
-    expect([inPlace.code, inPlace.stderr]).toEqual([0, '']);
-    expect(tables(rebuilt, lost)).toEqual(tables(original, lost));
-    expect(await answers(rebuilt)).toEqual(await answers(original));
-    // From elsewhere, with the artefacts copied; and once more from that copy.
-    const copy = join(temporaryFolder(), 'bench.sqlite');
-    await bench(['import', join(folder, 'artefacts'), '--db', copy]);
-    expect(tables(copy, lost)).toEqual(tables(original, lost));
-    rmSync(copy);
-    await bench(['import', join(copy, '..', 'artefacts'), '--db', copy]);
-    expect(tables(copy, lost)).toEqual(tables(original, lost));
-  });
+test.each(CASES)('a store made from artefacts alone: $name', { timeout: 120_000 }, async ({ make, lost = {} }) => {
+  const folder = temporaryFolder();
+  await make(folder);
+  const original = join(folder, 'bench.sqlite');
+  const moved = temporaryFolder();
+  cpSync(join(folder, 'artefacts'), join(moved, 'artefacts'), { recursive: true });
+  const rebuilt = join(moved, 'bench.sqlite');
+  const inPlace = await bench(['import', join(moved, 'artefacts'), '--db', rebuilt]);
+  expect([inPlace.code, inPlace.stderr]).toEqual([0, '']);
+  expect([tables(rebuilt, lost), await answers(rebuilt)]).toEqual([tables(original, lost), await answers(original)]);
+  // From elsewhere, with the artefacts copied; and once more from that copy.
+  const copy = join(temporaryFolder(), 'bench.sqlite');
+  await bench(['import', join(folder, 'artefacts'), '--db', copy]);
+  expect(tables(copy, lost)).toEqual(tables(original, lost));
+  rmSync(copy);
+  await bench(['import', join(copy, '..', 'artefacts'), '--db', copy]);
+  expect(tables(copy, lost)).toEqual(tables(original, lost));
 });
 
-function tables(db: string, lost: Readonly<Record<string, readonly string[]>>): unknown {
-  const all = dumpTables(db, lost);
-  return Object.fromEntries(Object.entries(all).filter(([table]) => !lost[table]?.includes('*')));
-}
+const tables = (db: string, lost: Readonly<Record<string, readonly string[]>>): unknown =>
+  Object.fromEntries(Object.entries(dumpTables(db, lost)).filter(([table]) => !lost[table]?.includes('*')));
 
 describe('an import that was interrupted', () => {
   const LOGS = 300;
@@ -160,14 +148,12 @@ describe('an import that was interrupted', () => {
   }
 
   test.each(['SIGKILL', 'SIGINT'] as const)('%s in the middle, then the same again: the same rows', async (signal) => {
-    const folder = temporaryFolder();
-    const db = join(folder, 'bench.sqlite');
+    const { folder, db } = temporaryStore();
     const child = startBench(['import', logs, '--sweep', 'logs', '--db', db]);
     const ended = finished(child);
     while (keptIn(join(folder, 'artefacts')) < LOGS / 3) await sleep(1);
     child.kill(signal);
-    expect((await ended).code).toBe(signal === 'SIGINT' ? 130 : null);
-    expect(await imported(db)).toEqual(whole);
+    expect([(await ended).code, await imported(db)]).toEqual([signal === 'SIGINT' ? 130 : null, whole]);
   });
 
   /** Folders of runs, finished or not. */

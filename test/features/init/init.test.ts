@@ -32,9 +32,7 @@ function machine(cwd: string, tools: Readonly<Record<string, string>> = {}) {
   return { cwd, env: { PATH: path, TRTEXEC: undefined, BENCH_PYTHON: undefined } };
 }
 
-function withModels(...names: readonly string[]): string {
-  return withModel('vit_tiny.onnx', ...names);
-}
+const withModels = (...names: readonly string[]): string => withModel('vit_tiny.onnx', ...names);
 
 function withModel(of: string, ...names: readonly string[]): string {
   const cwd = temporaryFolder();
@@ -42,9 +40,7 @@ function withModel(of: string, ...names: readonly string[]): string {
   return cwd;
 }
 
-function written(cwd: string, name = 'matrix.yaml'): string {
-  return readFileSync(join(cwd, name), 'utf8');
-}
+const written = (cwd: string, name = 'matrix.yaml'): string => readFileSync(join(cwd, name), 'utf8');
 
 async function drafted(cwd: string, tools: Readonly<Record<string, string>>, version?: string) {
   const { env } = machine(cwd, tools);
@@ -58,8 +54,7 @@ describe('what it writes', () => {
   test.each(FIXTURES)('bench plan takes the matrix for %s', async (name) => {
     const { cwd, env } = machine(temporaryFolder());
     let printed = '';
-    const out = (text: string): void => void (printed += text);
-    const io = { ...testIo(), cwd, env, out };
+    const io = { ...testIo(), cwd, env, out: (text: string): void => void (printed += text) };
     expect(await init([join(ROOT, name)], { output: 'matrix.yaml' }, io)).toBe(0);
     for (const tensorrt of ['8.6', '10.6', '11.0']) {
       if (tensorrt === '8.6' && /fp8|quantized/.test(name)) continue;
@@ -71,18 +66,15 @@ describe('what it writes', () => {
 
   test('it runs at once', async () => {
     const cwd = withModels('vit.onnx');
-    const here = machine(cwd);
-    const env = { ...here.env, TRTEXEC: STUB };
+    const env = { ...machine(cwd).env, TRTEXEC: STUB };
     expect((await bench(['init', '--output', 'night.yaml'], { cwd, env })).code).toBe(0);
     const ran = await bench(['run', 'night.yaml', '--json'], { cwd, env });
-    expect(ran.code).toBe(0);
-    expect(JSON.parse(ran.stdout).cells.length).toBe(6);
+    expect([ran.code, JSON.parse(ran.stdout).cells.length]).toEqual([0, 6]);
   });
 
   test('the schema beside it, and the line that names it', async () => {
     const cwd = withModels('vit.onnx');
-    const { stdout } = await bench(['init'], machine(cwd));
-    expect(stdout).toContain('schema for editors: matrix.schema.json');
+    expect((await bench(['init'], machine(cwd))).stdout).toContain('schema for editors: matrix.schema.json');
     const [first] = written(cwd).split('\n');
     expect(first).toBe('# yaml-language-server: $schema=./matrix.schema.json');
     const shipped = readFileSync(join(ROOT, 'matrices', 'matrix.schema.json'), 'utf8');
@@ -95,8 +87,7 @@ describe('what it writes', () => {
     for (const line of [
       'batch: [1, 8, 32] # guessed, a batch',
       'x_dim1: [16] # guessed, the model does not describe this',
-      '# If (1), Loop (1): the host evaluates them, so no CUDA graph',
-      'cudaGraph: off',
+      'cudaGraph: off # the host evaluates its loops and conditions',
       'min: { batch: 1, x_dim1: 1 }',
     ])
       expect(written(cwd)).toContain(line);
@@ -104,8 +95,7 @@ describe('what it writes', () => {
 });
 
 describe('what bench makes is kept out of commits', () => {
-  const REPORTS = ['report.html', 'report.md', 'report.xml'];
-  const ALL = ['artefacts/', 'engines/', 'variants/', 'bench.sqlite*', ...REPORTS];
+  const ALL = ['artefacts/', 'engines/', 'variants/', 'bench.sqlite*', 'report.html', 'report.md', 'report.xml'];
 
   test('by a .gitignore where there is none', async () => {
     const repository = new Repository(withModels('vit.onnx'));
@@ -128,8 +118,7 @@ describe('precisions by what is there', () => {
     [undefined, {}, 'fp32=onnx'],
     [undefined, { python3: MODELOPT }, 'fp32=onnx fp16=autocast'],
   ])('trtexec %s, %o: %s', async (version, tools, expected) => {
-    const cwd = withModels('vit.onnx');
-    const { models, lacking } = await drafted(cwd, tools, version);
+    const { models, lacking } = await drafted(withModels('vit.onnx'), tools, version);
     const [{ precisions } = { precisions: [] }] = models;
     expect(precisions.map((each) => `${each.precision}=${each.source}`).join(' ')).toBe(expected);
     expect(lacking.some((what) => what.includes('trtexec'))).toBe(version === undefined);
@@ -142,8 +131,7 @@ describe('precisions by what is there', () => {
       mkdirSync(join(cwd, folder));
       copyFileSync(join(cwd, 'vit.onnx'), join(cwd, folder, 'vit.onnx'));
     }
-    const { models } = await drafted(cwd, {}, '100600');
-    expect(models.map(({ name, onnx }) => [name, onnx])).toEqual([
+    expect((await drafted(cwd, {}, '100600')).models.map(({ name, onnx }) => [name, onnx])).toEqual([
       ['vit-fp8', 'vit-fp8.onnx'],
       ['vit', 'vit.onnx'],
       ['vit_2', 'old/vit.onnx'],
@@ -210,20 +198,18 @@ function input(name: string, shape: readonly OnnxDimension[] | null, elementType
   return { name, elementType, shape };
 }
 
-describe('a size for an open dimension', () => {
-  test.each([
-    ['batch', 0, [1, 8, 32], 1, 8, 32],
-    [null, 0, [1, 8, 32], 1, 8, 32],
-    ['sequence_length', 1, [128], 1, 128, 512],
-    ['height', 2, [256], 128, 256, 512],
-    ['past_sequence_length', 2, [128], 1, 128, 512],
-    ['past_sequence_length + sequence_length', 1, [256], 2, 256, 1024],
-    ['unk__17', 1, [16], 1, 16, 64],
-    // No batch: a second dimension of that name would be one, a first of a telling name is not.
-    ['seq', 0, [128], 1, 128, 512],
-  ])('%s in place %i', (name, place, values, min, opt, max) => {
-    expect(guessSize(name, place)).toMatchObject({ values, min, opt, max });
-  });
+test.each([
+  ['batch', 0, [1, 8, 32], 1, 8, 32],
+  [null, 0, [1, 8, 32], 1, 8, 32],
+  ['sequence_length', 1, [128], 1, 128, 512],
+  ['height', 2, [256], 128, 256, 512],
+  ['past_sequence_length', 2, [128], 1, 128, 512],
+  ['past_sequence_length + sequence_length', 1, [256], 2, 256, 1024],
+  ['unk__17', 1, [16], 1, 16, 64],
+  // No batch: a second dimension of that name would be one, a first of a telling name is not.
+  ['seq', 0, [128], 1, 128, 512],
+])('a size for an open dimension: %s in place %i', (name, place, values, min, opt, max) => {
+  expect(guessSize(name, place)).toMatchObject({ values, min, opt, max });
 });
 
 describe('shapes of a model', () => {
@@ -258,7 +244,5 @@ describe('shapes of a model', () => {
     [input('x', ['batch'], 'sequence'), 'is not a tensor: its type is sequence'],
     [input('x', ['batch'], 'string'), 'holds strings'],
     [input('a,b', ['batch']), 'a comma, a quote or a space'],
-  ])('%j cannot be stated', (stated, problem) => {
-    expect(draftShapes([stated])).toContain(problem);
-  });
+  ])('%j cannot be stated', (stated, problem) => expect(draftShapes([stated])).toContain(problem));
 });

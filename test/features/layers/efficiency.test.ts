@@ -107,8 +107,7 @@ describe.skipIf(TEST_PYTHON === null)(
     });
 
     test('bench choose and the page have the share of the peak', async () => {
-      const { workloads } = OUTPUTS.pareto.parse(await typed('choose'));
-      const [one, eight] = workloads[0] ?? [];
+      const [one, eight] = OUTPUTS.pareto.parse(await typed('choose')).workloads[0] ?? [];
       expect([one?.efficiency?.flops, eight?.efficiency?.flops]).toEqual([6, 48]);
       expect(eight?.efficiency?.peakShare).toBeGreaterThan(0);
       expect([eight?.energy, eight?.efficiency?.clockFrom]).toEqual([null, 'published']);
@@ -186,9 +185,7 @@ test.each([
     'the clock, not the engine: SM clock 1980 → 1900 MHz',
   ],
   ['without telemetry nobody knows', 0.986, [null, 1980], 'no clock was recorded during both profiles'],
-] as const)('%s', (_, factor, clocks, text) => {
-  expect(said(factor, clocks)).toContain(text);
-});
+] as const)('%s', (_, factor, clocks, text) => expect(said(factor, clocks)).toContain(text));
 
 test('a CUDA graph on one side alone is a note', () => {
   const [graph, launched] = [true, false].map((cudaGraph) => ({ ...ENGINE, cudaGraph }));

@@ -36,8 +36,7 @@ describe('bench ls machines', () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/^node7 +NVIDIA H100 +10\.6\.0 +\S+ +1 +36 +2\d{3}-\d\d-\d\d$/m);
     const { machines: rows } = await listed();
-    const byGpu = Map.groupBy(rows, ({ gpuName }) => gpuName);
-    expect([...byGpu].map(([gpuName, own]) => [gpuName, own.length])).toEqual([
+    expect([...Map.groupBy(rows, ({ gpuName }) => gpuName)].map(([gpuName, own]) => [gpuName, own.length])).toEqual([
       ['NVIDIA H100', 10],
       ['NVIDIA H200', 3],
     ]);

@@ -13,7 +13,7 @@ import {
   sameAccuracyHistory,
 } from '../../../src/records/accuracy.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
-import { bench, type Finished, ROOT, temporaryFolder, refusal } from '../../support/bench.ts';
+import { bench, type Finished, ROOT, temporaryFolder, refusal, temporaryStore } from '../../support/bench.ts';
 import { writeNpy } from '../../support/npy.ts';
 import { readFixture } from '../../support/recordings.ts';
 import { NEEDS_PYTHON, TEST_PYTHON } from '../../support/python.ts';
@@ -23,9 +23,8 @@ import { accuracyOf } from '../../support/deployments.ts';
 const MODELS = join(ROOT, 'test', 'fixtures', 'accuracy');
 const model = (name: string): string => join(MODELS, `${name}.onnx`);
 
-function accuracy(...args: string[]): Promise<Finished> {
-  return bench(['model', 'accuracy', ...args], { env: { BENCH_PYTHON: TEST_PYTHON ?? 'python3' } });
-}
+const accuracy = (...args: string[]): Promise<Finished> =>
+  bench(['model', 'accuracy', ...args], { env: { BENCH_PYTHON: TEST_PYTHON ?? 'python3' } });
 
 async function compared(...args: string[]) {
   const { code, stdout, stderr } = await accuracy(...args, '--json');
@@ -47,15 +46,13 @@ describe.skipIf(TEST_PYTHON === null)(`through onnxruntime (${NEEDS_PYTHON})`, (
     const data = join(temporaryFolder(), 'rows.npy');
     writeNpy(data, ROWS);
     const { code, comparisons } = await compared(model('identity'), model('rounded'), '--data', data);
-    const top1 = { same: 3, of: 5 };
-    expect([code, comparisons[0]?.accuracy]).toMatchObject([0, { samples: 5, cosineMin: 0, top1 }]);
+    expect([code, comparisons[0]?.accuracy]).toMatchObject([0, { samples: 5, cosineMin: 0, top1: { same: 3, of: 5 } }]);
   });
 
   test('a variant that is a tenth larger has 20 dB; the opposite has −6.02 dB and a cosine of −1', async () => {
     const [scaled] = (await compared(model('identity'), model('scaled'))).comparisons;
     expect(scaled?.accuracy.sqnrDb).toBeCloseTo(20, 4);
-    expect(scaled?.accuracy.cosineMin).toBeCloseTo(1, 6);
-    expect(scaled?.accuracy.top1).toEqual({ same: 64, of: 64 });
+    expect([scaled?.accuracy.cosineMin, scaled?.accuracy.top1]).toEqual([expect.closeTo(1, 6), { same: 64, of: 64 }]);
     const [negated] = (await compared(model('identity'), model('negated'))).comparisons;
     expect(negated?.accuracy.sqnrDb).toBeCloseTo(-10 * Math.log10(4), 9);
     expect(negated?.accuracy.cosineMean).toBeCloseTo(-1, 9);
@@ -102,11 +99,9 @@ describe.skipIf(TEST_PYTHON === null)(`through onnxruntime (${NEEDS_PYTHON})`, (
     const script = `console.log('loading\\ntop-1', process.argv[1].includes('scaled') ? 0.75 : 0.76)`;
     const words = ['--', process.execPath, '-e', script, '{model}'];
     const pair = [model('identity'), model('scaled')];
-    const { stdout } = await accuracy(...pair, ...words);
-    expect(stdout).toContain('0.7600 → 0.7500');
+    expect(await accuracy(...pair, ...words)).toMatchObject({ stdout: expect.stringContaining('0.7600 → 0.7500') });
     const wrong = await accuracy(...pair, '--', process.execPath, '-e', '"{model}"');
-    expect(wrong.code).toBe(2);
-    expect(wrong.stderr).toContain('printed no number');
+    expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('printed no number') });
   });
 
   describe('a matrix, night after night', () => {
@@ -128,8 +123,7 @@ build: {opt: {batch: 8}}
     }
 
     test('each precision once, against FP32; a fall since the last time is a regression', async () => {
-      const folder = temporaryFolder();
-      const db = join(folder, 'bench.sqlite');
+      const { folder, db } = temporaryStore();
       const good = await compared(matrixIn(folder, model('scaled')), '--db', db);
       const about = { referencePrecision: 'fp32', stored: true, before: null };
       const expected = ['fp16', 'fp8'].map((precision) => ({ precision, ...about }));
@@ -155,15 +149,13 @@ build: {opt: {batch: 8}}
     });
 
     test('an import shows the accuracy of its model and precision', async () => {
-      const folder = temporaryFolder();
-      const db = join(folder, 'bench.sqlite');
+      const db = join(temporaryFolder(), 'bench.sqlite');
       const log = join(ROOT, 'test', 'fixtures', 'guide', 'listing-11-fp8-summary.log');
       const stated = ['--model', 'net', '--precision', 'fp8', '--shapes', 'x:128x4'];
       await bench(['import', log, '--sweep', 's', ...stated, '--db', db]);
       const pareto = ['choose', '--at', 's', '--db', db];
       expect((await bench(pareto)).stdout).toContain('accuracy not checked: net fp8');
-      const files = [model('identity'), model('scaled'), ...stated.slice(0, 4), '--db', db];
-      expect((await accuracy(...files)).code).toBe(0);
+      expect((await accuracy(model('identity'), model('scaled'), ...stated.slice(0, 4), '--db', db)).code).toBe(0);
       expect((await bench(pareto)).stdout).toMatch(/net +fp8 .*20\.0 dB/);
     });
   });
@@ -184,15 +176,13 @@ describe('without onnxruntime', () => {
       writeFileSync(variant, JSON.stringify([{ ...scaled, values }]));
       const [row] = (await compared(reference, variant)).comparisons;
       expect(row?.accuracy.sqnrDb).toBeCloseTo(20, 9);
-      expect(row?.accuracy.cosineMin).toBeCloseTo(1, 9);
-      expect(row?.inputs).toEqual({ kind: 'exported' });
+      expect([row?.accuracy.cosineMin, row?.inputs]).toEqual([expect.closeTo(1, 9), { kind: 'exported' }]);
       expect((await accuracy(reference, reference)).stdout).toContain('equal');
       writeFileSync(variant, JSON.stringify([{ ...scaled, name: 'other', values }]));
       expect((await accuracy(reference, variant)).stderr).toContain('the two have different outputs');
       writeFileSync(variant, recorded.replace(/-?\d+\.\d+/, 'nan'));
       const broken = await accuracy(reference, variant);
-      expect([broken.code, broken.stdout]).toEqual([2, '']);
-      expect(broken.stderr).toContain('b.json: not JSON');
+      expect(broken).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('b.json: not JSON') });
       expect((await accuracy(reference, model('identity'))).stderr).toContain('compare two ONNX files');
     },
   );
@@ -210,9 +200,7 @@ describe('without onnxruntime', () => {
     [[model('identity'), model('scaled'), '--model', 'net'], 'name both: --model and --precision'],
     [[model('identity'), model('scaled'), '--', 'python3', 'eval.py'], 'the metric command needs {model}'],
     [[join(ROOT, 'matrices', 'quickstart-pair.yaml')], 'nothing to compare'],
-  ])('wrong use: %j', async (args, problem) => {
-    expect(await accuracy(...args)).toEqual(refusal(problem));
-  });
+  ])('wrong use: %j', async (args, problem) => expect(await accuracy(...args)).toEqual(refusal(problem)));
 });
 
 describe('its figures', () => {
@@ -241,10 +229,8 @@ describe('its figures', () => {
     const good = { sqnrDb: 40, relativeError: 0.01, ...cosines, maxAbsError: 3, top1: { same: 60, of: 64 } };
     const bad = { ...good, sqnrDb: 20, relativeError: 0.1, maxAbsError: 1, top1: { same: 1, of: 2 } };
     const equal = { ...good, sqnrDb: null, relativeError: 0, top1: null };
-    const worst = { ...bad, maxAbsError: 3, samples: 64, custom: null };
-    expect(worstOutput([good, bad, equal], 64, null)).toEqual(worst);
-    expect(worstOutput([equal], 64, null)?.sqnrDb).toBeNull();
-    expect(worstOutput([], 64, null)).toBeNull();
+    expect(worstOutput([good, bad, equal], 64, null)).toEqual({ ...bad, maxAbsError: 3, samples: 64, custom: null });
+    expect([worstOutput([equal], 64, null)?.sqnrDb, worstOutput([], 64, null)]).toEqual([null, null]);
   });
 
   test.each([
@@ -257,8 +243,7 @@ describe('its figures', () => {
   ])('from %j to %j dB', (was, is, dropDb, isRegression) => {
     const drop = accuracyDrop(record(is), record(was), 1);
     expect(drop?.dropDb).toBeCloseTo(dropDb, 9);
-    expect(drop?.isRegression).toBe(isRegression);
-    expect(accuracyDrop(record(is), null, 1)).toBeNull();
+    expect([drop?.isRegression, accuracyDrop(record(is), null, 1)]).toEqual([isRegression, null]);
   });
 
   test('a history is of one model, precision and set of inputs, whatever the files', () => {
@@ -276,11 +261,7 @@ describe('its figures', () => {
   });
 
   /** Of two outputs of engines, by `python/compare_outputs.py`. */
-  function compareValues(
-    reference: readonly number[],
-    variant: readonly number[],
-    dimensions: readonly number[],
-  ): unknown {
+  function compareValues(reference: readonly number[], variant: readonly number[], dimensions: readonly number[]) {
     const path = join(temporaryFolder(), 'job.json');
     const exported = [reference, variant].map((values) => [{ name: 'y', dimensions, values }]);
     writeFileSync(path, JSON.stringify({ exported }));
@@ -317,8 +298,7 @@ describe('its figures', () => {
     for (const text of [PRINTED, `a warning of a library\n${PRINTED}`]) {
       const reading = readAnswer(text, COMPARISON);
       if ('problem' in reading) throw new Error(reading.problem);
-      expect(reading.value.samples).toBe(64);
-      expect(reading.value.versions['onnxruntime']).toBe('1.24.4');
+      expect([reading.value.samples, reading.value.versions['onnxruntime']]).toEqual([64, '1.24.4']);
       const output = reading.value.outputs['output'];
       expect(output?.top1).toEqual({ same: 57, of: 64 });
       expect(output?.sqnrDb).toBeCloseTo(-20 * Math.log10(output?.relativeError ?? 0), 9);

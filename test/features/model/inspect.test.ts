@@ -47,8 +47,7 @@ describe('bench model inspect', () => {
     writeSparse(join(folder, 'odd.onnx'), model(17, ...odd, ...valueInfo(11, 'mask', [7, 3])));
     writeSparse(join(folder, 'fixed.onnx'), model(17, ...valueInfo(11, 'x', [8, 3])));
     const suggested = async (name: string): Promise<{ shapes: string; trtexecFlag: string }> => {
-      const { stdout } = await bench(['model', 'inspect', name, '--json'], { cwd: folder });
-      return JSON.parse(stdout).suggested;
+      return JSON.parse((await bench(['model', 'inspect', name, '--json'], { cwd: folder })).stdout).suggested;
     };
     const ofOdd = await suggested('odd.onnx');
     const ofFixed = await suggested('fixed.onnx');
@@ -64,29 +63,26 @@ describe('bench model inspect', () => {
   });
 
   test('a quantized model says how much of it, and to what', async () => {
-    const { stdout } = await bench(['model', 'inspect', join(ONNX_MODELS, 'quantized.onnx')]);
-    expect(stdout).toContain(
+    expect((await bench(['model', 'inspect', join(ONNX_MODELS, 'quantized.onnx')])).stdout).toContain(
       'quantized     4 quantize and 3 dequantize: float8e4m3fn 3 · int8 2 · int4 1 · float8e5m2 1\n',
     );
   });
 });
 
-describe('what it cannot read: one line, exit code 2', () => {
-  test.each([
-    ['missing.onnx', 'file or folder not found'],
-    ['folder.onnx', 'not readable as ONNX: a folder, not a file'],
-    ['empty.onnx', 'not readable as ONNX: the file is empty'],
-    ['text.onnx', 'not readable as ONNX: byte 0: no field of a protobuf message'],
-  ])('%s', async (name, problem) => {
-    const cwd = temporaryFolder();
-    mkdirSync(join(cwd, 'folder.onnx'));
-    writeFileSync(join(cwd, 'empty.onnx'), '');
-    writeFileSync(join(cwd, 'text.onnx'), 'a model');
-    expect(await bench(['model', 'inspect', name], { cwd })).toMatchObject({
-      code: 2,
-      stdout: '',
-      stderr: `bench: ${name}: ${problem}\n`,
-    });
+test.each([
+  ['missing.onnx', 'file or folder not found'],
+  ['folder.onnx', 'not readable as ONNX: a folder, not a file'],
+  ['empty.onnx', 'not readable as ONNX: the file is empty'],
+  ['text.onnx', 'not readable as ONNX: byte 0: no field of a protobuf message'],
+])('what it cannot read: one line, exit code 2: %s', async (name, problem) => {
+  const cwd = temporaryFolder();
+  mkdirSync(join(cwd, 'folder.onnx'));
+  writeFileSync(join(cwd, 'empty.onnx'), '');
+  writeFileSync(join(cwd, 'text.onnx'), 'a model');
+  expect(await bench(['model', 'inspect', name], { cwd })).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: `bench: ${name}: ${problem}\n`,
   });
 });
 
@@ -108,8 +104,11 @@ const SHAPES = ['--shapes', 'image:2x3x4,tokens/ids:2x8'];
 
 function filesOf(folder: string): Record<string, string> {
   const hashOf = (name: string) => hash('sha256', readFileSync(join(folder, name)));
-  const names = readdirSync(folder).toSorted();
-  return Object.fromEntries(names.map((name) => [name, hashOf(name)]));
+  return Object.fromEntries(
+    readdirSync(folder)
+      .toSorted()
+      .map((name) => [name, hashOf(name)]),
+  );
 }
 
 describe('bench model make-inputs', () => {
@@ -132,8 +131,7 @@ describe('bench model make-inputs', () => {
       'mask.bool.bin',
       expect.stringMatching(/^tokens_ids-[\da-f]{8}\.int64\.bin$/),
     ]);
-    expect((await bench(args, { cwd })).code).toBe(0);
-    expect(filesOf(join(cwd, 'three-inputs'))).toEqual(files);
+    expect([(await bench(args, { cwd })).code, filesOf(join(cwd, 'three-inputs'))]).toEqual([0, files]);
     await bench([...args, '--output', 'elsewhere'], { cwd });
     expect(filesOf(join(cwd, 'elsewhere'))).toEqual(files);
     await bench([...args, '--output', 'other', '--seed', '2'], { cwd });

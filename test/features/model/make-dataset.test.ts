@@ -37,8 +37,7 @@ test('a file that is there stays, unless it may be replaced', async () => {
   await bench(['model', 'make-dataset', 'a.jsonl', ...SIZES], { cwd });
   const before = readFileSync(join(cwd, 'a.jsonl'), 'utf8');
   const refused = await bench(['model', 'make-dataset', 'a.jsonl', ...SIZES, '--seed', '2'], { cwd });
-  const stderr = 'bench: a.jsonl exists: --force replaces it\n';
-  expect(refused).toMatchObject({ code: 2, stdout: '', stderr });
+  expect(refused).toMatchObject({ code: 2, stdout: '', stderr: 'bench: a.jsonl exists: --force replaces it\n' });
   expect(readFileSync(join(cwd, 'a.jsonl'), 'utf8')).toBe(before);
   await bench(['model', 'make-dataset', 'a.jsonl', ...SIZES, '--seed', '2', '--force'], { cwd });
   expect(readFileSync(join(cwd, 'a.jsonl'), 'utf8')).not.toBe(before);
@@ -66,11 +65,7 @@ describe('its requests', () => {
     seed: 1,
   };
 
-  interface Request {
-    readonly task_id: number;
-    readonly input_ids: readonly number[];
-    readonly output_tokens: number;
-  }
+  type Request = { readonly task_id: number; readonly input_ids: readonly number[]; readonly output_tokens: number };
 
   const requestsOf = (options: typeof OPTIONS): Request[] =>
     [...tokenDataset(options)]

@@ -88,8 +88,7 @@ describe('bench model quantize', () => {
   test('external data of a model are brought along', async () => {
     const shop = new Workshop('external.onnx');
     copyFileSync(join(MODELS, 'external.weights'), shop.path('external.weights'));
-    const shapes = 'input_ids:2x8,attention_mask:2x8x16';
-    const args = ['m.onnx', '--precision', 'fp8', '--calibration-shapes', shapes];
+    const args = ['m.onnx', '--precision', 'fp8', '--calibration-shapes', 'input_ids:2x8,attention_mask:2x8x16'];
     const made = await shop.json(args);
     appendFileSync(shop.path('external.weights'), 'more');
     const other = await shop.json(args);
@@ -118,8 +117,7 @@ describe('what a variant hangs on', () => {
       [['--precision', 'fp16']],
     ];
     for (const [args, rules] of others) {
-      const made = await shop.json([model, ...args], rules);
-      expect([args, made.how]).toEqual([args, 'made']);
+      expect([args, (await shop.json([model, ...args], rules)).how]).toEqual([args, 'made']);
     }
     expect(shop.variants).toHaveLength(5);
   });
@@ -152,9 +150,7 @@ describe('what a variant hangs on', () => {
     const ended = await Promise.all(both);
     expect(ended.map(({ code }) => code)).toEqual([0, 0]);
     const hows = ended.map(({ stdout }) => OUTPUTS.quantize.parse(JSON.parse(stdout)).how);
-    expect(hows.toSorted()).toEqual(['cached', 'made']);
-    expect(shop.conversions).toHaveLength(1);
-    expect(shop.variants).toHaveLength(1);
+    expect([hows.toSorted(), shop.conversions.length, shop.variants.length]).toEqual([['cached', 'made'], 1, 1]);
   });
 });
 
@@ -191,8 +187,7 @@ describe('what is refused', () => {
   ] as const)('%s: exit code %i', async ([recorded, exitCode, words]) => {
     const shop = new Workshop();
     const { code, stderr } = await shop.quantize(['m.onnx', '--precision', 'fp8'], { case: recorded });
-    expect(code).toBe(exitCode);
-    expect(stderr.split('\n').filter((line) => line.startsWith('bench: '))).toHaveLength(1);
+    expect([code, stderr.split('\n').filter((line) => line.startsWith('bench: ')).length]).toEqual([exitCode, 1]);
     expect(stderr).toMatch(new RegExp(words));
     expect(shop.variants.filter((name) => !name.endsWith('.failed'))).toEqual([]);
   });
@@ -201,8 +196,7 @@ describe('what is refused', () => {
     const shop = new Workshop();
     await shop.quantize(['m.onnx', '--precision', 'fp8'], { case: 'err_disk_full_tmp' });
     const made = await shop.json(['m.onnx', '--precision', 'fp8']);
-    expect(made.how).toBe('made');
-    expect(shop.variants.filter((name) => name.endsWith('.failed'))).toEqual([]);
+    expect([made.how, shop.variants.filter((name) => name.endsWith('.failed'))]).toEqual(['made', []]);
   });
 
   test.for([
@@ -220,10 +214,8 @@ describe('what is refused', () => {
   ] as const)('%j', async ([args, words]) => {
     const shop = new Workshop();
     const { code, stderr } = await shop.quantize(args);
-    expect(code).toBe(2);
-    expect(stderr).toContain(words);
-    expect(stderr.split('\n').filter((line) => line.startsWith('bench: '))).toHaveLength(1);
-    expect(shop.conversions).toEqual([]);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(words) });
+    expect([stderr.split('\n').filter((line) => line.startsWith('bench: ')).length, shop.conversions]).toEqual([1, []]);
   });
 });
 

@@ -13,14 +13,11 @@ const BETWEEN_SWEEPS = 12;
 type Noise = z.infer<typeof OUTPUTS.noise>;
 type Cell = Noise['cells'][number];
 
-function visible({ visible: shown }: Cell, runs: number): number {
-  return shown.find((one) => one.runs === runs)?.percent ?? Number.NaN;
-}
+const visible = ({ visible: shown }: Cell, runs: number): number =>
+  shown.find((one) => one.runs === runs)?.percent ?? Number.NaN;
 
 /** Cells are listed by their labels: `vit fp8 4x3x224x224 graph` is the fourth that was made. */
-function placeOf(label: string): number {
-  return Number(/ (\d+)x/.exec(label)?.[1]) - 1;
-}
+const placeOf = (label: string): number => Number(/ (\d+)x/.exec(label)?.[1]) - 1;
 
 async function noise(db: string, ...args: string[]): Promise<Noise> {
   const { code, stdout, stderr } = await bench(['noise', ...args, '--json', '--db', db]);
@@ -63,14 +60,12 @@ describe('a quiet machine, with one noisy cell', () => {
   });
 
   test('names, --filter, --metric and --last choose what is looked at', async () => {
-    const named = await noise(db, 'batch=4');
-    expect(named.cells.map(({ label }) => label)).toEqual(['vit fp8 4x3x224x224 graph']);
+    expect((await noise(db, 'batch=4')).cells.map(({ label }) => label)).toEqual(['vit fp8 4x3x224x224 graph']);
     const filtered = await noise(db, '--filter', 'precision=fp16', '--metric', 'throughputQps');
     expect(filtered.cells).toHaveLength(6);
     expect(new Set(filtered.cells.map(({ metric }) => metric))).toEqual(new Set(['throughputQps']));
     const short = await noise(db, '--last', '3');
-    expect(short.sweeps).toBe(3);
-    expect(short.notes.join('\n')).toContain('needs at least 8 sweeps');
+    expect([short.sweeps, short.notes.join('\n')]).toEqual([3, expect.stringContaining('needs at least 8 sweeps')]);
     expect(short.cells.every(({ sweepPercent }) => sweepPercent === null)).toBe(true);
   });
 
@@ -94,8 +89,7 @@ test('nights that differ by more than their runs are told apart from noisy runs'
     repeats: 4,
     value: (cell, night) => Math.exp((levels[night * 12 + cell] ?? 0) + 0.001 * normal()),
   });
-  const { cells } = await noise(db);
-  for (const cell of cells) {
+  for (const cell of (await noise(db)).cells) {
     expect(cell.sweepPercent).toBeGreaterThan(5 * (cell.runPercent ?? 1));
     expect(visible(cell, 10) / visible(cell, 3)).toBeGreaterThan(0.8);
   }
@@ -125,8 +119,7 @@ test('what is visible is what a comparison of two of the nights says', async () 
   const { stdout } = await bench(['compare', '--json', '--db', store]);
   const { cells }: { cells: { mdePercent: number }[] } = JSON.parse(stdout);
   const said = cells.map(({ mdePercent }) => mdePercent).toSorted((a, b) => a - b)[20] ?? 0;
-  const shown = found.cells.map((cell) => visible(cell, 5)).toSorted((a, b) => a - b)[20] ?? 0;
-  const ratio = shown / said;
+  const ratio = (found.cells.map((cell) => visible(cell, 5)).toSorted((a, b) => a - b)[20] ?? 0) / said;
   expect(ratio).toBeGreaterThan(0.7);
   expect(ratio).toBeLessThan(1.4);
 });

@@ -13,8 +13,7 @@ test('a log from a file, and the same from standard input', async () => {
   const file = await bench(['parse', LOG, '--json']);
   const piped = await bench(['parse', '-', '--json'], { input: readFileSync(LOG, 'utf8') });
   const [fromFile, fromPipe] = [file, piped].map(({ stdout }) => JSON.parse(stdout).runs[0]);
-  expect(fromFile.file).toBe(LOG);
-  expect(fromPipe).toEqual({ ...fromFile, file: '-' });
+  expect([fromFile.file, fromPipe]).toEqual([LOG, { ...fromFile, file: '-' }]);
 });
 
 test('says what it is, the numbers, and what trtexec remarked', async () => {
@@ -22,8 +21,7 @@ test('says what it is, the numbers, and what trtexec remarked', async () => {
   const log = ['stdout', 'stderr'].map((stream) => readFixture(`${folder}/${stream}.log.br`).toString()).join('');
   const { code, stdout } = await bench(['parse', '-'], { input: log });
   const text = /GPU Compute Time: .*?median = ([\d.]+) ms/.exec(log)?.[1];
-  expect(code).toBe(0);
-  expect(stdout).toContain('NVIDIA H200');
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('NVIDIA H200') });
   expect(stdout).toMatch(/^ {2}GPU compute +[\d.]+ +ms/m);
   expect(Number(/GPU compute +([\d.]+) +ms/.exec(stdout)?.[1])).toBeCloseTo(Number(text), 3);
   expect(stdout).toContain('unstable:');
@@ -37,8 +35,7 @@ test('a failure is read without being one: exit code 0, its cause and the line',
       '&&&& FAILED TensorRT.trtexec [TensorRT v100600] [b26] # trtexec --onnx=a.onnx',
     ].join('\n'),
   });
-  expect(code).toBe(0);
-  expect(stdout).toContain('modelMissing');
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('modelMissing') });
   expect(stdout).toContain('line 2: Could not open file a.onnx');
 });
 
@@ -53,8 +50,7 @@ test('shares of layers are those that trtexec printed, also where it shows two o
 test('--min-queries decides what is enough', async () => {
   const log = readFileSync(LOG, 'utf8');
   const outcome = async (...args: string[]): Promise<unknown> => {
-    const { stdout } = await bench(['parse', '-', '--json', ...args], { input: log });
-    return JSON.parse(stdout).runs[0].outcome;
+    return JSON.parse((await bench(['parse', '-', '--json', ...args], { input: log })).stdout).runs[0].outcome;
   };
   expect(await outcome()).toMatchObject({ kind: 'measured' });
   expect(await outcome('--min-queries', '100000')).toMatchObject({ kind: 'unfit', reason: 'tooFewQueries' });
@@ -62,8 +58,7 @@ test('--min-queries decides what is enough', async () => {
 
 test('a GPU that is idle at 2 % for other reasons than its launches gets no advice about CUDA graphs', async () => {
   const input = syntheticLog({ throughputQps: 20, enqueueMs: 0.95, options: ['Inference Streams: 1'] });
-  const { stdout } = await bench(['parse', '-', '--json'], { input });
-  const { bound, flags } = JSON.parse(stdout).runs[0];
+  const { bound, flags } = JSON.parse((await bench(['parse', '-', '--json'], { input })).stdout).runs[0];
   expect(flags).toEqual([]);
   expect(bound).toMatchObject({ by: 'host', advice: expect.stringMatching(/^launches do not explain the idle GPU/) });
 });

@@ -14,9 +14,7 @@ const MODELS = ['vit_tiny.onnx', 'mlp_tiny.onnx', 'external.onnx', 'external.wei
 /** A matrix in a folder with models of this repository, and other files. */
 function folderWith(lines: readonly string[], files: Readonly<Record<string, string | Uint8Array>> = {}): string {
   const cwd = temporaryFolder();
-  for (const name of [...MODELS, 'control_flow.onnx']) {
-    copyFileSync(join(ONNX_MODELS, name), join(cwd, name));
-  }
+  for (const name of [...MODELS, 'control_flow.onnx']) copyFileSync(join(ONNX_MODELS, name), join(cwd, name));
   writeSparse(join(cwd, 'fixed.onnx'), model(17, ...valueInfo(11, 'x', [8, 3])));
   for (const [name, content] of Object.entries({ 'm.yaml': lines.join('\n'), ...files })) {
     writeFileSync(join(cwd, name), content);
@@ -24,13 +22,9 @@ function folderWith(lines: readonly string[], files: Readonly<Record<string, str
   return cwd;
 }
 
-function plan(cwd: string): Promise<Finished> {
-  return bench(['plan', 'm.yaml', '--tensorrt', '10.6'], { cwd });
-}
+const plan = (cwd: string): Promise<Finished> => bench(['plan', 'm.yaml', '--tensorrt', '10.6'], { cwd });
 
-function notesIn({ stdout }: Finished): string[] {
-  return stdout.split('\n').filter((line) => line.startsWith('note: '));
-}
+const notesIn = ({ stdout }: Finished): string[] => stdout.split('\n').filter((line) => line.startsWith('note: '));
 
 /** Notes of a plan that is made, and a path in them as `CWD`. */
 async function notesOf(lines: readonly string[], files: Readonly<Record<string, string | Uint8Array>> = {}) {
@@ -184,8 +178,7 @@ describe('what the GPU here cannot do is a note', () => {
     const folder = temporaryFolder();
     const path = join(folder, 'report.xml');
     const named = architecture === null ? '' : `<product_architecture>${architecture}</product_architecture>`;
-    const text = report.replaceAll('NVIDIA H200', gpu).replace(/<product_architecture>.*<.*>/, named);
-    writeFileSync(path, text);
+    writeFileSync(path, report.replaceAll('NVIDIA H200', gpu).replace(/<product_architecture>.*<.*>/, named));
     const smi = stubSmi({ report: path }, folder);
     const finished = await bench(['plan', 'm.yaml', '--tensorrt', '10.6'], { cwd: folderWith(lines), env: smi.env });
     expect(finished.code).toBe(0);

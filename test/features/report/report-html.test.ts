@@ -1,14 +1,13 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { openStore } from '../../../src/store/file/open.ts';
-import { bench, ROOT, sharedFolder, temporaryFolder, refusal } from '../../support/bench.ts';
+import { bench, ROOT, sharedFolder, refusal, temporaryStore } from '../../support/bench.ts';
 import { pageDataIn, sectionOf } from '../../support/page-data.ts';
 import { normals, simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
-import { queryStore } from '../../support/store-dump.ts';
+import { change, queryStore } from '../../support/store-dump.ts';
 
 const QUICKSTART = join(ROOT, 'matrices', 'quickstart.yaml');
 
@@ -70,8 +69,7 @@ describe('bench report --html', () => {
     simulateNights(nights, { cells, nights: 8, repeats: 3, value });
     const [base, head] = [sweepOfNight(1), sweepOfNight(5)];
     const { stdout } = await bench(['report', base, head, '--html', '--db', nights], { cwd });
-    expect(pageDataIn(stdout).sweeps.at(-1)?.id).toBe(head.slice(0, 12));
-    expect(pageDataIn(stdout).sweeps).toHaveLength(6);
+    expect([pageDataIn(stdout).sweeps.at(-1)?.id, pageDataIn(stdout).sweeps.length]).toEqual([head.slice(0, 12), 6]);
     const overview = sectionOf(stdout, 'overview');
     expect(overview).toContain('<span class="slower">2 of 2 cells slower</span> by 30.0 %');
     expect(overview).toContain('<b>a0000500</b> against <b>a0000100</b>');
@@ -93,13 +91,11 @@ describe('bench report --html', () => {
       value: () => 1,
       flags: (_cell, night, repeat) => (night === 2 && repeat === 1 ? [excluded] : []),
     });
-    const set = ['baseline', 'set', 'v1', sweepOfNight(1), '--db', nights];
-    expect((await bench(set, { cwd })).code).toBe(0);
-    const writer = new Database(nights);
-    writer.exec(
+    expect((await bench(['baseline', 'set', 'v1', sweepOfNight(1), '--db', nights], { cwd })).code).toBe(0);
+    change(
+      nights,
       `insert into samples select run_id, 1, x'00' from runs where sweep_id = '${sweepOfNight(3)}' and repeat = 1`,
     );
-    writer.close();
     const { code, stdout, stderr } = await bench(['report', '--html', '--db', nights], { cwd });
     expect([code, stderr]).toEqual([0, '']);
     const {
@@ -157,14 +153,12 @@ describe('bench report --html', () => {
 });
 
 test('the first screen claims nothing of cells that were not compared', async () => {
-  const cwd = temporaryFolder();
-  const db = join(cwd, 'bench.sqlite');
+  const { folder: cwd, db } = temporaryStore();
   const simulate = (cells: number, after: number) =>
     simulateNights(db, { cells: simulatedCells(cells), nights: 1, after, repeats: 1, value: (cell) => 1 + cell });
   const firstScreen = async (...args: string[]): Promise<string> => {
     await bench(['report', ...args, '--html', 'page.html', '--db', db], { cwd });
-    const page = readFileSync(join(cwd, 'page.html'), 'utf8');
-    const [screen = ''] = /<h1[^]*?<\/ul>/.exec(page) ?? [];
+    const [screen = ''] = /<h1[^]*?<\/ul>/.exec(readFileSync(join(cwd, 'page.html'), 'utf8')) ?? [];
     return screen.replaceAll(/<[^>]*>/g, '').replaceAll(/\s+/g, ' ');
   };
   simulate(2, 0);

@@ -10,11 +10,7 @@ import { pageDataIn } from '../../support/page-data.ts';
 import { simulatedCells, simulateNights, normals } from '../../support/simulated-store.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 
-interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, unknown>>;
-  readonly body: string;
-}
+type Answer = { readonly status: number; readonly headers: Readonly<Record<string, unknown>>; readonly body: string };
 
 describe('bench serve', () => {
   const cells = simulatedCells(2);
@@ -86,10 +82,7 @@ describe('bench serve', () => {
 
   test.each(['/../../../../etc/passwd', '/%2e%2e/package.json', '/dist/page.js', 'http://evil.example/'])(
     'no path is a file: %s',
-    async (path) => {
-      const { status, body } = await ask(path);
-      expect([status, body]).toEqual([404, 'not found; the report is at /\n']);
-    },
+    async (path) => expect(await ask(path)).toMatchObject({ status: 404, body: 'not found; the report is at /\n' }),
   );
 
   test('read-only', async () => {
@@ -114,8 +107,7 @@ describe('bench serve', () => {
   test('what comes into the store is there on the next look', async () => {
     const before = await ask('/version');
     simulateNights(db, { cells, nights: 2, repeats: 2, value, after: 3 });
-    const after = await ask('/version');
-    expect(after.body).not.toBe(before.body);
+    expect((await ask('/version')).body).not.toBe(before.body);
     expect(pageDataIn((await ask('/')).body).sweeps).toHaveLength(5);
   });
 
@@ -207,9 +199,7 @@ describe('bench report --upgrade', () => {
     [['trt=10.6'], '--upgrade takes two sides'],
     [['trt=10.6', 'trt=10.1'], 'trt=10.1: no finished sweep was measured there'],
     [['trt=10.6', 'trt=10.16', '--junit'], '--junit is not for --upgrade'],
-  ])('%j is one clear line', async (args, line) => {
-    expect(await upgrade(...args)).toEqual(refusal(line));
-  });
+  ])('%j is one clear line', async (args, line) => expect(await upgrade(...args)).toEqual(refusal(line)));
 
   test('driver= and gpu= choose as well, by a part of the name and whole numbers of a version', async () => {
     const { stdout, code } = await upgrade('trt=10.6,driver=580,gpu=simulated', 'latest', '--json');

@@ -13,9 +13,8 @@ import { queryStore } from '../../support/store-dump.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
 import { unzipped } from '../../support/zip.ts';
 
-function textsOf(zip: string): Map<string, string> {
-  return new Map([...unzipped(readFileSync(zip))].map(([name, bytes]) => [name, bytes.toString()]));
-}
+const textsOf = (zip: string): Map<string, string> =>
+  new Map([...unzipped(readFileSync(zip))].map(([name, bytes]) => [name, bytes.toString()]));
 
 describe('the bundle of a measured run', () => {
   let cwd: string;
@@ -67,7 +66,6 @@ describe('the bundle of a measured run', () => {
 });
 
 describe('a bundle has what an allow-list knows, and says what it left out', () => {
-  const SECRET = 'hunter2 and more';
   let folder: string;
   let texts: Map<string, string>;
   let leftOut: readonly { name: string; why: string }[];
@@ -79,7 +77,7 @@ describe('a bundle has what an allow-list knows, and says what it left out', () 
     const wrapper = join(folder, 'trtexec');
     const script = `#!/bin/sh\necho "MYCRED=$MYCRED"\necho "see $MYCRED" >&2\nexec '${process.execPath}' '${STUB}' "$@"\n`;
     writeFileSync(wrapper, script, { mode: 0o755 });
-    const env = { MYCRED: SECRET, LD_LIBRARY_PATH: '/opt/project-x/lib:/usr/project-x/lib' };
+    const env = { MYCRED: 'hunter2 and more', LD_LIBRARY_PATH: '/opt/project-x/lib:/usr/project-x/lib' };
     const run = await bench(['run', matrix, '--trtexec', wrapper, '--no-telemetry'], { cwd: folder, env });
     if (run.code !== 0) throw new Error(run.stderr);
     const { stdout } = await bench(['repro', 'latest', '--bundle', 'bug.zip', '--json'], { cwd: folder });

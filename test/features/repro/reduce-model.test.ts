@@ -46,8 +46,7 @@ describe.skipIf(TEST_PYTHON === null)(`python/reduce_model.py (${NEEDS_PYTHON})`
     const { inputs, nodes, outputs } = reduce(model, '/attn/Reshape', 0, batches);
     expect(nodes).toEqual(['/Shape', '/Constant', '/Gather', '/Constant_1', '/Concat', '/attn/Reshape']);
     const open = { type: 'float', isDynamic: true, shapes: batches.map(({ x }) => x) };
-    expect(inputs).toEqual(['b', 'x'].map((name) => ({ name, ...open })));
-    expect(outputs).toEqual(['c']);
+    expect({ inputs, outputs }).toEqual({ inputs: ['b', 'x'].map((name) => ({ name, ...open })), outputs: ['c'] });
     const fixed = reduce(model, '/attn/Reshape', 1, batches.slice(0, 1)).inputs;
     expect(fixed.map(({ isDynamic }) => isDynamic)).toEqual([false, false]);
     expect(reduce(model, '/attn/Reshape', 1, [{ z: [1] }]).problem).toMatch(/^z: the run has a shape of this input/);

@@ -58,8 +58,7 @@ describe.skipIf(TEST_PYTHON === null)(`--reduce (${NEEDS_PYTHON})`, () => {
     }
     const file = join(cwd, 'reduced', 'model.onnx');
     const cut: Inspected = JSON.parse(String(execFileSync(TEST_PYTHON ?? '', ['-c', INSPECT, file])));
-    const { reduced } = OUTPUTS['repro-bundle'].parse(JSON.parse(stdout));
-    return { cwd, cut, reduced };
+    return { cwd, cut, reduced: OUTPUTS['repro-bundle'].parse(JSON.parse(stdout)).reduced };
   }
 
   test.each([

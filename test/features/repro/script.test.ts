@@ -57,8 +57,7 @@ test('clocks that were locked are named with the words that lock them again', ()
   expect(stderr('locked 1590 MHz')).toBe(
     'repro: note: the clocks were locked 1590 MHz: nvidia-smi -lgc 1590,1590 locks them the same way\n',
   );
-  expect(stderr('locked base')).toContain('-lgc tdp,tdp');
-  expect(stderr('default')).toBe('');
+  expect([stderr('locked base'), stderr('default')]).toEqual([expect.stringContaining('-lgc tdp,tdp'), '']);
 });
 
 test('the engine and the inputs that were given are checked', () => {
@@ -68,8 +67,7 @@ test('the engine and the inputs that were given are checked', () => {
   expect([other.code, other.calls]).toEqual([2, []]);
   expect(other.stderr).toContain('not the engine that was measured');
   expect(run(reproduction(ARGV, { engine }), { ANY_MODEL: '1' }).calls).toEqual([ARGV.slice(1)]);
-  const inputs = [{ path: 'my.plan', sha256 }];
-  expect(run(reproduction(ARGV, { inputs })).stderr).toBe(
+  expect(run(reproduction(ARGV, { inputs: [{ path: 'my.plan', sha256 }] })).stderr).toBe(
     'repro: my.plan: not the input that was measured (other SHA-256)\n',
   );
   expect(run(reproduction(ARGV, { inputs: [{ path: 'no data', sha256: null }] })).code).toBe(2);
@@ -82,9 +80,7 @@ test.each([
   [['numactl', '--membind=0', './mine', '--loadEngine=/models/trtexec'], 2],
   [['./mine', '--onnx=a'], 0],
   [['python', 'serve.py'], -1],
-] as const)('trtexec in %j stands at %i', (argv, place) => {
-  expect(programPlace(argv)).toBe(place);
-});
+] as const)('trtexec in %j stands at %i', (argv, place) => expect(programPlace(argv)).toBe(place));
 
 test('what starts trtexec stays, exports go to the current folder', () => {
   const argv = ['numactl', '--membind=0', '/x/trtexec', '--loadEngine=/c/1.plan', '--exportTimes=/r/t.json'];

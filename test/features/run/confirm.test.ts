@@ -23,8 +23,7 @@ class Nights {
     this.folder = folder;
     this.db = join(folder, 'bench.sqlite');
     this.matrix = stubMatrix(this.folder, ['repeats: 5']);
-    const noise = '{"when": "", "percent": 0.2}';
-    this.env = { STUB_JOURNAL: join(this.folder, 'journal'), STUB_NOISE: noise };
+    this.env = { STUB_JOURNAL: join(this.folder, 'journal'), STUB_NOISE: '{"when": "", "percent": 0.2}' };
   }
 
   run(args: readonly string[] = [], env: Record<string, string> = {}) {
@@ -139,8 +138,7 @@ test('nothing was rebuilt: three more runs of the same engine say that it is the
   expect(stderr).toContain('small fp16 1x3 graph: nothing was rebuilt since sweep');
   expect(nights.pairs().map(({ repeat }) => repeat)).toEqual([1, 3, 5]);
   const check = await nights.bench('check', '--json');
-  expect(check.code).toBe(1);
-  expect(JSON.parse(check.stdout).findings).toMatchObject([{ state: 'new', cause: 'machine' }]);
+  expect([check.code, JSON.parse(check.stdout).findings]).toMatchObject([1, [{ state: 'new', cause: 'machine' }]]);
 });
 
 test('recovered at once: neither engine is off when they alternate', async () => {
@@ -171,8 +169,7 @@ test('an engine that is gone, or does not load, cannot be compared with: said on
   expect(stderr).toMatch(
     /not measured in pairs, as the engine of sweep \w{8} of [\d-]+ is no longer in the cache: small/,
   );
-  expect(stderr.match(/is no longer in the cache/g)).toHaveLength(1);
-  expect(gone.pairs()).toEqual([]);
+  expect([stderr.match(/is no longer in the cache/g)?.length, gone.pairs()]).toEqual([1, []]);
 
   const unloadable = twoCalmNights();
   const [engine] = enginesBeside(unloadable.db);
@@ -190,8 +187,7 @@ test('a finished sweep is measured in pairs later, and asked again nothing is me
   expect(nights.pairs()).toEqual([]);
   const [, sweepId = ''] = /^sweep ([0-9a-f]{8})/m.exec(stdout) ?? [];
   const resumed = await nights.bench('run', '--resume', sweepId, '--confirm');
-  expect(resumed.stderr.match(/: the cause is the engine$/gm)).toHaveLength(2);
-  expect(nights.pairs()).toHaveLength(12);
+  expect([resumed.stderr.match(/: the cause is the engine$/gm)?.length, nights.pairs().length]).toEqual([2, 12]);
   await nights.bench('run', '--resume', sweepId, '--confirm');
   expect(nights.pairs()).toHaveLength(12);
 });
@@ -205,8 +201,7 @@ test('killed within a pair and resumed, it goes on with that pair', async () => 
   child.kill('SIGKILL');
   await ended;
   const before = nights.pairs().length;
-  const { stderr } = await nights.bench('run', '--resume');
-  expect(stderr.match(/: the cause is the engine$/gm)).toHaveLength(2);
+  expect((await nights.bench('run', '--resume')).stderr.match(/: the cause is the engine$/gm)).toHaveLength(2);
   expect(nights.pairs().length).toBeGreaterThan(before);
   const repeats = nights.pairs().map(({ repeat }) => repeat);
   expect(repeats.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1001, 1002]);
@@ -238,9 +233,7 @@ test('recorded runs: the engine for batch 32 is 15.8 % slower with batch 8 than 
 });
 
 test('another TensorRT: the earlier program runs its own engine, as long as it is there', async () => {
-  const nights = twoCalmNights();
-  const { stderr } = await nights.run(['--confirm'], { ...SLOW, STUB_VERSION: '100800' });
-  expect(stderr).toMatch(
+  expect((await twoCalmNights().run(['--confirm'], { ...SLOW, STUB_VERSION: '100800' })).stderr).toMatch(
     /small fp16 1x3 graph: .* in 5 of 5 pairs with the engine of sweep \w{8}, TensorRT 10\.6\S* → 10\.8/,
   );
 });

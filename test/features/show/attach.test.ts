@@ -10,10 +10,7 @@ import { queryStore } from '../../support/store-dump.ts';
 
 const PAIR = join(ROOT, 'matrices', 'quickstart-pair.yaml');
 
-interface Run {
-  readonly id: string;
-  readonly sweep: string;
-}
+type Run = { readonly id: string; readonly sweep: string };
 
 function runIn(folder: string): Run {
   const [run] = queryStore<Run>(
@@ -24,9 +21,8 @@ function runIn(folder: string): Run {
   return run;
 }
 
-function placeOf(folder: string, { id, sweep }: Run, name: string): string {
-  return join(folder, 'artefacts', sweep, `${id}.attached`, name);
-}
+const placeOf = (folder: string, { id, sweep }: Run, name: string): string =>
+  join(folder, 'artefacts', sweep, `${id}.attached`, name);
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
@@ -51,8 +47,7 @@ describe('bench show RUN --attach FILE', () => {
   test('keeps files by their hash, and bench show lists them', async () => {
     const { code, stdout } = await start('show', run.id.slice(0, 10), '--attach', 'a.nsys-rep', 'notes.log', '--json');
     expect(code).toBe(0);
-    const { attached } = OUTPUTS.attach.parse(JSON.parse(stdout));
-    expect(attached).toEqual([
+    expect(OUTPUTS.attach.parse(JSON.parse(stdout)).attached).toEqual([
       { name: 'a.nsys-rep', kind: 'nsysReport', sha256: sha256('a report'), bytes: 8, attachedAt: expect.any(String) },
       expect.objectContaining({ name: 'notes.log', kind: 'text' }),
     ]);

@@ -1,24 +1,22 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import Database from 'better-sqlite3';
 import { describe, expect, test, beforeAll } from 'vitest';
 
 import { serialStatistics } from '../../../src/features/show/text.ts';
 import { runsThatShow } from '../../../src/judge/run-noise.ts';
 import { imageCell } from '../../support/image-cell.ts';
 import { simulatedCells, simulateNights } from '../../support/simulated-store.ts';
-import { bench, temporaryFolder, ROOT, sharedFolder } from '../../support/bench.ts';
+import { bench, temporaryFolder, ROOT, sharedFolder, temporaryStore } from '../../support/bench.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { FIXTURES } from '../../support/recordings.ts';
-import { queryStore } from '../../support/store-dump.ts';
+import { change, queryStore } from '../../support/store-dump.ts';
 import { storeIn, sharedStore } from '../../support/made-stores.ts';
 
 test('a cell says what limits it in its newest sweep, with evidence and advice', async () => {
   const env = { BENCH_DB: join(temporaryFolder(), 'bench.sqlite') };
   await bench(['import', join(FIXTURES, 'cpu-contended')], { env });
-  const { stdout } = await bench(['show', 'resnet_small b1 graph'], { env });
-  expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
+  expect((await bench(['show', 'resnet_small b1 graph'], { env })).stdout.replaceAll(/\s+/g, ' ')).toContain(
     'bound by the host: GPU idle 49 % of the time, 49 % in 126 stalls between queries → keep other work off the CPUs',
   );
   const json = await bench(['show', 'resnet_small b1 graph', '--json'], { env });
@@ -38,9 +36,7 @@ test('advice names its cell, and a CUDA graph that gains nothing there is not ad
     value: (cell) => [1, slow, 1, fast][cell] ?? null,
     figures: (cell) => ({ boundBy: cell % 2 === 0 ? 'compute' : 'host' }),
   });
-  const store = new Database(db);
-  store.exec('UPDATE measurements SET enqueue_ratio = 0.95, gpu_busy = 0.9');
-  store.close();
+  change(db, 'UPDATE measurements SET enqueue_ratio = 0.95, gpu_busy = 0.9');
   const shown = async (what: string): Promise<string> =>
     (await bench(['show', what, '--db', db])).stdout.replaceAll(/\s+/g, ' ');
   const helps = 'use a CUDA graph or a larger batch';
@@ -54,9 +50,7 @@ test('advice names its cell, and a CUDA graph that gains nothing there is not ad
 test('of sweeps that share a name an id is asked for', async () => {
   const db = join(temporaryFolder(), 'bench.sqlite');
   simulateNights(db, { cells: simulatedCells(1), nights: 2, repeats: 1, value: () => 1 });
-  const store = new Database(db);
-  store.exec("UPDATE sweeps SET name = 'guide'");
-  store.close();
+  change(db, "UPDATE sweeps SET name = 'guide'");
   const { stderr } = await bench(['show', 'guide', '--db', db]);
   expect(stderr).toBe('bench: guide is the name of several sweeps: take the id of one (`bench ls sweeps`)\n');
 });
@@ -87,8 +81,7 @@ describe('what comes next', () => {
 
   beforeAll(async () => {
     db = join(sharedFolder(), 'bench.sqlite');
-    const matrix = join(ROOT, 'matrices', 'quickstart.yaml');
-    await bench(['run', matrix, '--filter', 'vit_small fp16 b1', '--db', db]);
+    await bench(['run', join(ROOT, 'matrices', 'quickstart.yaml'), '--filter', 'vit_small fp16 b1', '--db', db]);
   });
 
   async function findingsOf(cudaGraph: 0 | 1): Promise<readonly string[]> {
@@ -128,8 +121,7 @@ test('a host without CPUs says nothing of what a CUDA graph gains', async () => 
     const pairs = OUTPUTS.run.parse(JSON.parse(stdout)).graphGains?.pairs ?? [];
     return pairs.map(({ gainPercent }) => Number(gainPercent.toFixed(1)));
   };
-  expect(await gains('cpu-contended')).toEqual([]);
-  expect(await gains(join('nights', '1'))).toEqual([16.2, 13.2]);
+  expect([await gains('cpu-contended'), await gains(join('nights', '1'))]).toEqual([[], [16.2, 13.2]]);
 });
 
 test('what transfers cost stands below a sweep that has a cell both ways', async () => {
@@ -172,8 +164,7 @@ describe('a finding', () => {
 });
 
 test("an application's latency stands next to that of trtexec, and the gap is named on both sides", async () => {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
+  const { folder, db } = temporaryStore();
   simulateNights(db, { cells: simulatedCells(2), nights: 2, repeats: 3, value: (_, night) => 5 + night });
   const take = async (name: string, ms: number, metric: string, shape: string): Promise<void> => {
     writeFileSync(join(folder, name), `${ms}\n`);
@@ -202,8 +193,7 @@ test("an application's latency stands next to that of trtexec, and the gap is na
   });
   const { latencyGaps } = await show(gap?.applicationKey ?? '');
   expect(latencyGaps).toEqual([{ ...gap, otherLabel: expect.stringContaining('vit fp16') }]);
-  const text = await bench(['show', first?.key ?? '', '--db', db], { env: { COLUMNS: '200' } });
-  expect(text.stdout).toMatch(
+  expect((await bench(['show', first?.key ?? '', '--db', db], { env: { COLUMNS: '200' } })).stdout).toMatch(
     /\ne2e_ms 10\.00 ms, latency of trtexec 6\.000 ms without copies: 4\.000 ms \(40\.0 %\) outside of what trtexec measures \(vit fp16 .* by command\)/,
   );
 });
@@ -220,8 +210,7 @@ test.each([
 ])('of %s: variation, autocorrelation and effective sample size', (_, value, [cv = 0, lag1 = 0, effective = 0]) => {
   const found = serialStatistics(Array.from({ length: 200 }, (__, place) => value(place)));
   expect(found.cv).toBeCloseTo(cv, 9);
-  expect(found.lag1).toBeCloseTo(lag1, 9);
-  expect(found.effective).toBeCloseTo(effective, 6);
+  expect(found).toMatchObject({ lag1: expect.closeTo(lag1, 9), effective: expect.closeTo(effective, 6) });
 });
 
 // The visible change by scipy.stats.t is 1.271, 0.897, 0.763 and 0.728 % with 1 to 4 runs.
@@ -245,8 +234,7 @@ test('of one run: how steady its queries are, and the least that shows 1 %', asy
   expect(steadiness.driftPercent).toBeCloseTo(0.0071949, 6);
   expect(steadiness.autocorrelation).toBeCloseTo(0.0887653, 6);
   expect(steadiness.effectiveQueries).toBeCloseTo(138.795798, 5);
-  const { stdout } = await bench(['show', run?.id ?? '', '--db', db]);
-  expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
+  expect((await bench(['show', run?.id ?? '', '--db', db])).stdout.replaceAll(/\s+/g, ' ')).toContain(
     'repeats at least 1 run a side shows 1 %, from its queries alone: one run does not show the noise between runs',
   );
 });

@@ -13,8 +13,7 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 describeWithSlurm('a real Slurm with accounting that loses nodes, jobs and its controller', () => {
   let cluster: SlurmCluster;
   beforeAll(async () => {
-    const settings = { DBD: '1', MAX_ARRAY: '10', MIN_JOB_AGE: '5', NODE_TIMEOUT: '5' };
-    cluster = await SlurmCluster.start(18_000, settings);
+    cluster = await SlurmCluster.start(18_000, { DBD: '1', MAX_ARRAY: '10', MIN_JOB_AGE: '5', NODE_TIMEOUT: '5' });
   });
   afterAll(() => cluster.stop());
 

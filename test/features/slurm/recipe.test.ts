@@ -32,11 +32,9 @@ describeWithSlurm('a real Slurm', () => {
     expect(queryStore(run.db, 'SELECT state, host FROM sweeps')).toEqual([{ state: 'finished', host: null }]);
     const before = dumpStore(run.db);
     const again = await run.collected();
-    expect([again.code, again.stored, again.counts.done]).toEqual([0, 0, 8]);
-    expect(dumpStore(run.db)).toEqual(before);
+    expect([again.code, again.stored, again.counts.done, dumpStore(run.db)]).toEqual([0, 0, 8, before]);
 
-    const elsewhere = join(run.folder, 'other', 'bench.sqlite');
-    const other = await run.bench(['slurm', 'collect', run.path, '--db', elsewhere]);
+    const other = await run.bench(['slurm', 'collect', run.path, '--db', join(run.folder, 'other', 'bench.sqlite')]);
     expect([other.code, other.stderr]).toEqual([2, expect.stringContaining('cannot be opened')]);
     const copy = join(run.folder, 'copy.sqlite');
     expect((await run.bench(['slurm', 'collect', run.path, '--db', copy])).code).toBe(0);
@@ -52,8 +50,7 @@ describeWithSlurm('a real Slurm', () => {
     const log = join(run.path, 'log', `collect-${collector}.out`);
     await until(() => existsSync(log) && readFileSync(log, 'utf8').includes('bench slurm resume'));
     expect(readFileSync(log, 'utf8')).toContain('2 shards: 1 done, 1 failed; 2 runs stored');
-    const timed = `SELECT outcome FROM runs WHERE role = 'timed'`;
-    expect(queryStore(run.db, timed)).toEqual([{ outcome: 'measured' }]);
+    expect(queryStore(run.db, `SELECT outcome FROM runs WHERE role = 'timed'`)).toEqual([{ outcome: 'measured' }]);
   });
 
   test('(b) one shard exits 3, one is killed: exit code 4 and a table; resumed, all is there', async () => {
@@ -61,8 +58,7 @@ describeWithSlurm('a real Slurm', () => {
     run.tell('version-2', 'kill-4');
     const { code, stdout } = await run.start('--wait');
     expect(code).toBe(4);
-    const rows = stdout.split('\n').filter((line) => /^ +\d/.test(line));
-    expect(rows).toEqual([
+    expect(stdout.split('\n').filter((line) => /^ +\d/.test(line))).toEqual([
       expect.stringMatching(/2 +failed +exit code 3: the node lacks something/),
       expect.stringMatching(/4 +failed +ended by SIGKILL/),
     ]);
@@ -95,10 +91,9 @@ describeWithSlurm('a real Slurm', () => {
   });
 
   test('(j) names with blanks, quotes and $(...); settings of somebody in the environment', async () => {
-    const runName = `run "a" $(touch pwned) 'b' %a;`;
     const run = new SlurmRun(cluster, {
       shards: 2,
-      runName,
+      runName: `run "a" $(touch pwned) 'b' %a;`,
       lines: [`name: "night's $(touch pwned) \\"x\\""`],
       slurm: { time: '1:30:00', maxParallel: 1, extraArgs: ['--mail-user=nobody $(touch pwned)'] },
       env: { SBATCH_TIMELIMIT: '7', SBATCH_PARTITION: 'none', SQUEUE_STATES: 'SUSPENDED' },
@@ -106,15 +101,11 @@ describeWithSlurm('a real Slurm', () => {
     run.tell('closed-0');
     const [job = ''] = await run.submit();
     await cluster.untilState(`${job}_0`, 'RUNNING');
-    const seen = await cluster.run('squeue', ['-h', '-j', job, '-o', '%l %P']);
-    expect(seen.split('\n')[0]).toBe('1:30:00 gpu');
+    expect((await cluster.run('squeue', ['-h', '-j', job, '-o', '%l %P'])).split('\n')[0]).toBe('1:30:00 gpu');
     run.untell('closed-0');
     const done = await run.collected('--wait');
-    expect([done.code, done.counts.done]).toEqual([0, 2]);
-    expect(existsSync(join(run.path, 'log', `${job}_1.out`))).toBe(true);
-    for (const folder of [run.folder, run.path]) {
-      expect(existsSync(join(folder, 'pwned'))).toBe(false);
-    }
+    expect([done.code, done.counts.done, existsSync(join(run.path, 'log', `${job}_1.out`))]).toEqual([0, 2, true]);
+    for (const folder of [run.folder, run.path]) expect(existsSync(join(folder, 'pwned'))).toBe(false);
   });
 
   test('a task that is preempted is measured anew: no cell has times of two attempts', async () => {

@@ -14,8 +14,7 @@ test('a profile is what stands under slurm:, with that heading or without', () =
   const settings = { partition: 'gpu', time: '1:30:00', maxParallel: 4 };
   const lines = ['partition: gpu', 'time: "1:30:00"', 'maxParallel: 4'];
   expect(readSlurmProfile('p.yaml', lines.join('\n'))).toEqual(settings);
-  const indented = lines.map((line) => `  ${line}`);
-  expect(readSlurmProfile('p.yaml', ['slurm:', ...indented].join('\n'))).toEqual(settings);
+  expect(readSlurmProfile('p.yaml', ['slurm:', ...lines.map((line) => `  ${line}`)].join('\n'))).toEqual(settings);
   expect(readSlurmSetting('extraArgs=[--licenses=trt:1, -C x]')).toEqual({ extraArgs: ['--licenses=trt:1', '-C x'] });
 });
 
@@ -34,9 +33,7 @@ test.each([
   'container={image: x, mounts: ["a:b"]}',
   'colour=red',
   'partition',
-])('%s is refused', (setting) => {
-  expect(() => readSlurmSetting(setting)).toThrow(MatrixError);
-});
+])('%s is refused', (setting) => expect(() => readSlurmSetting(setting)).toThrow(MatrixError));
 
 test('a mistake under slurm: is told with its place', () => {
   expect(mistakesIn(oneModel(...SOME, 'slurm: {partition: gpu, exclusiv: true}'))).toEqual([
@@ -47,8 +44,7 @@ test('a mistake under slurm: is told with its place', () => {
 test('without Slurm, one line says so, and nothing is left', async () => {
   const cwd = temporaryFolder();
   writeFileSync(join(cwd, 'm.yaml'), oneModel(...SOME));
-  const env = { PATH: cwd };
-  expect(await bench(['run', 'm.yaml', '--executor', 'slurm'], { cwd, env })).toMatchObject({
+  expect(await bench(['run', 'm.yaml', '--executor', 'slurm'], { cwd, env: { PATH: cwd } })).toMatchObject({
     code: 3,
     stderr: expect.stringMatching(/^bench: sbatch not found.*\n$/),
   });

@@ -55,8 +55,7 @@ test('the clock of the runs is a strip below, a value for each step', async () =
 });
 
 test('a sweep without results is a gap, not a line', async () => {
-  const folder = sharedFolder();
-  const db = join(folder, 'bench.sqlite');
+  const db = join(sharedFolder(), 'bench.sqlite');
   const valueOf = (cell: number, night: number) => (cell === 1 && night === 1 ? null : 1);
   simulateNights(db, { cells: simulatedCells(2), nights: 3, repeats: 2, value: valueOf });
   const { cells } = await jsonOf(OUTPUTS.trend, ['trend', '--by', 'sweep', '--db', db]);
@@ -70,8 +69,7 @@ test('a sweep without results is a gap, not a line', async () => {
 }, 30_000);
 
 test('marks where the level, the machine and a baseline lie', async () => {
-  const folder = sharedFolder();
-  const db = join(folder, 'bench.sqlite');
+  const db = join(sharedFolder(), 'bench.sqlite');
   const noise = normals(5);
   simulateNights(db, {
     cells: simulatedCells(2),

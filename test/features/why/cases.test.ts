@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { changeRows } from '../../../src/layers/change-rows.ts';
 import { diffLayers } from '../../../src/layers/diff-layers.ts';
@@ -14,14 +14,11 @@ import { scoreCases } from '../../support/why/score.ts';
 /** Not the seed that anything was tried with. */
 const SEED = 20_261_121;
 
-describe('cases made from recordings', () => {
-  test('the right cause comes first in at least 95 % of them', async () => {
-    const scored = await scoreCases(SEED, testIo());
-    const wrong = scored.filter(({ isRight }) => !isRight).map(({ name, said }) => `${name}: ${said}`);
-    const isEnough = wrong.length <= 0.05 * scored.length;
-    expect(isEnough ? [] : wrong).toEqual([]);
-  }, 120_000);
-});
+test('cases made from recordings: the right cause comes first in at least 95 % of them', async () => {
+  const scored = await scoreCases(SEED, testIo());
+  const wrong = scored.filter(({ isRight }) => !isRight).map(({ name, said }) => `${name}: ${said}`);
+  expect(wrong.length <= 0.05 * scored.length ? [] : wrong).toEqual([]);
+}, 120_000);
 
 function factsOf(engine: Engine) {
   const { profile, layers } = engineTexts(engine);
@@ -35,8 +32,7 @@ test('only layers whose kernels changed are named, and little is left unattribut
   expect(cases).toHaveLength(24);
   for (const { base, head } of cases) {
     if (base.layers === null || head.layers === null) throw new Error('no layers');
-    const diff = diffLayers(factsOf(base.layers.engine), factsOf(head.layers.engine));
-    const { rows, unattributed } = changeRows(diff);
+    const { rows, unattributed } = changeRows(diffLayers(factsOf(base.layers.engine), factsOf(head.layers.engine)));
     const moved = rows.reduce((sum, { deltaMs }) => sum + Math.abs(deltaMs), 0);
     expect(Math.abs(unattributed?.deltaMs ?? 0)).toBeLessThanOrEqual(0.1 * moved);
     for (const { parts } of rows.filter(({ isCause }) => isCause)) {

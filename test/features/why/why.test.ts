@@ -36,12 +36,9 @@ describe('what the recordings are known to be', () => {
   test('a host without CPUs, graph on: not the engine', async () => {
     const cell = 'resnet_small.fp16.b8.graph1';
     const { causes, metric, changes } = await why(nightOf(cell), join(FIXTURES, 'cpu-contended', cell));
-    expect(metric).toBe('throughputQps');
-    expect(causes[0]).toMatchObject({ kind: 'hostBound', certainty: 'shown' });
-    const gpu = changes.find((change) => change.metric === 'gpuComputeMs');
-    expect(gpu?.isReal).toBe(false);
-    const throughput = changes.find((change) => change.metric === 'throughputQps');
-    expect(throughput?.changePercent).toBeLessThan(-33);
+    expect([metric, causes[0]]).toMatchObject(['throughputQps', { kind: 'hostBound', certainty: 'shown' }]);
+    expect(changes.find((change) => change.metric === 'gpuComputeMs')?.isReal).toBe(false);
+    expect(changes.find((change) => change.metric === 'throughputQps')?.changePercent).toBeLessThan(-33);
   });
 
   test('the same engine on another night: no difference', async () => {
@@ -172,8 +169,7 @@ describe('stored sweeps', () => {
     [['layers', 'batch=8', '--at', 'normal', '--agg', '--group-by', 'type'], 'bench: --agg sums all chosen layers up'],
   ])('%j is one clear line', async (args, line) => {
     const { code, stderr } = await bench([...args, '--db', db]);
-    expect(code).toBe(2);
-    expect(stderr.slice(0, line.length)).toBe(line);
+    expect([code, stderr.slice(0, line.length)]).toEqual([2, line]);
     expect(stderr.split('\n').filter((one) => / at .*:\d+/.test(one))).toEqual([]);
   });
 });
@@ -235,6 +231,14 @@ describe('imports that differ in what the engine was tuned for', () => {
     expect(causes).toEqual(['options changed: notes of the imports: "opt=8" → "opt=32"']);
   });
 
+  test('as their notes say, of reports that have latencies alone', async () => {
+    const report = readFileSync(join(GUIDE, 'listing-14-torch-fp8-b128.txt'), 'utf8');
+    const slower = report.replaceAll(/\d+\.\d+/g, (ms) => (Number(ms) * 1.1).toFixed(2));
+    const graph = ['--cuda-graph', 'off'];
+    const causes = await causeBetween([report, slower], (place) => [...graph, '--note', `opt=${[8, 32][place]}`]);
+    expect(causes).toEqual(['options changed: notes of the imports: "opt=8" → "opt=32"']);
+  });
+
   test('as their command lines say, where each built its own engine', async () => {
     const command = (opt: number): string =>
       `&&&& RUNNING TensorRT.trtexec [TensorRT v100600] [b26] # trtexec --onnx=vit.onnx --optShapes=input:${opt}x3x224x224 --shapes=input:8x3x224x224\n`;
@@ -268,8 +272,7 @@ describe('an open finding', () => {
   });
 
   test('without a cell the only open finding is meant, with its sides or others', async () => {
-    const { stdout } = await here('check', '--json');
-    id = OUTPUTS.check.parse(JSON.parse(stdout)).findings[0]?.id ?? '';
+    id = OUTPUTS.check.parse(JSON.parse((await here('check', '--json')).stdout)).findings[0]?.id ?? '';
     const { sides } = await explained(id);
     expect(sides.map(({ label }) => label)).toEqual([
       'vit_small fp16 1x3x224x224 graph transfers',

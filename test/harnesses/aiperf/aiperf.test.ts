@@ -16,16 +16,13 @@ const SETTINGS = { kind: 'aiperf', url: 'http://localhost:8000', model: 'tiny', 
 const cellOf = (more: object = {}) => plannedCell(aiperfDriver, { ...SETTINGS, ...more }, place);
 const refusalOf = (more: object) => refusedBy(aiperfDriver, { ...SETTINGS, ...more }, place);
 
-describe('the command line', () => {
-  test('each setting its option', () => {
-    const load = { streaming: 'on', concurrency: 8, requestRate: 2.5, warmup: 4, seed: 7 };
-    const tokens = { inputTokens: { mean: 32, stddev: 4 }, outputTokens: { mean: 16, stddev: 0 }, tokenizer: './tok' };
-    const program = { program: './venv/bin/aiperf', config: 'aiperf.yaml', extraArgs: ['--no-server-metrics'] };
-    const all = { ...load, ...tokens, ...program, extraInputs: { ignore_eos: true, top_p: 0.9 } };
-    expect(cellOf(all).argv.join(' ')).toBe(
-      '/m/venv/bin/aiperf profile --config /m/aiperf.yaml --model tiny --url http://localhost:8000 --endpoint-type chat --streaming --concurrency 8 --request-rate 2.5 --request-count 40 --warmup-request-count 4 --synthetic-input-tokens-mean 32 --synthetic-input-tokens-stddev 4 --output-tokens-mean 16 --output-tokens-stddev 0 --random-seed 7 --tokenizer /m/tok --extra-inputs ignore_eos:true --extra-inputs top_p:0.9 --no-server-metrics --artifact-dir {runFolder} --ui none',
-    );
-  });
+test('the command line: each setting its option', () => {
+  const load = { streaming: 'on', concurrency: 8, requestRate: 2.5, warmup: 4, seed: 7 };
+  const tokens = { inputTokens: { mean: 32, stddev: 4 }, outputTokens: { mean: 16, stddev: 0 }, tokenizer: './tok' };
+  const program = { program: './venv/bin/aiperf', config: 'aiperf.yaml', extraArgs: ['--no-server-metrics'] };
+  expect(cellOf({ ...load, ...tokens, ...program, extraInputs: { ignore_eos: true, top_p: 0.9 } }).argv.join(' ')).toBe(
+    '/m/venv/bin/aiperf profile --config /m/aiperf.yaml --model tiny --url http://localhost:8000 --endpoint-type chat --streaming --concurrency 8 --request-rate 2.5 --request-count 40 --warmup-request-count 4 --synthetic-input-tokens-mean 32 --synthetic-input-tokens-stddev 4 --output-tokens-mean 16 --output-tokens-stddev 0 --random-seed 7 --tokenizer /m/tok --extra-inputs ignore_eos:true --extra-inputs top_p:0.9 --no-server-metrics --artifact-dir {runFolder} --ui none',
+  );
 });
 
 describe('the cell', () => {
@@ -137,18 +134,12 @@ describe('a report of the real AIPerf 0.13.0', () => {
   });
 });
 
-describe('a report that lies alone', () => {
-  test('says itself what was asked for: the cell of a matrix, but for the tokenizer', () => {
-    const [report, ...more] = aiperfDriver.reports(REPORT, 'night.json');
-    expect(more).toEqual([]);
-    const tokens = { inputTokens: { mean: 32, stddev: 4 }, outputTokens: { mean: 16 } };
-    const planned = cellOf({ streaming: true, concurrency: 2, ...tokens, seed: 7 });
-    const { served, ...identity } = planned.identity;
-    expect(report).toMatchObject({ model: served, identity, harness: planned.harness });
-    expect(report?.startedAt).toBeNull();
-    expect(report?.result.kind === 'read' && report.result.reading.method).toMatchObject({
-      inFlight: 2,
-      warmUpRuns: 4,
-    });
-  });
+test('a report that lies alone: says itself what was asked for: the cell of a matrix, but for the tokenizer', () => {
+  const [report, ...more] = aiperfDriver.reports(REPORT, 'night.json');
+  expect(more).toEqual([]);
+  const tokens = { inputTokens: { mean: 32, stddev: 4 }, outputTokens: { mean: 16 } };
+  const planned = cellOf({ streaming: true, concurrency: 2, ...tokens, seed: 7 });
+  const { served, ...identity } = planned.identity;
+  expect([report, report?.startedAt]).toMatchObject([{ model: served, identity, harness: planned.harness }, null]);
+  expect(report?.result.kind === 'read' && report.result.reading.method).toMatchObject({ inFlight: 2, warmUpRuns: 4 });
 });

@@ -109,19 +109,9 @@ test.skipIf(!IS_THERE)(
       join(cwd, 'serve.yaml'),
       `models:
   tiny:
-    harness:
-      kind: aiperf
-      program: ${AIPERF}
-      url: ${server.url}
-      model: tiny
-      streaming: true
-      concurrency: "{concurrency}"
-      requestCount: 12
-      inputTokens: {mean: 32, stddev: 4}
-      outputTokens: {mean: ${TOKENS}}
-      tokenizer: bench/bytes
-      config: aiperf.yaml
-      extraArgs: [--no-gpu-telemetry, --no-server-metrics]
+    harness: {kind: aiperf, program: ${AIPERF}, url: "${server.url}", model: tiny, streaming: true,
+      concurrency: "{concurrency}", requestCount: 12, inputTokens: {mean: 32, stddev: 4}, outputTokens: {mean: ${TOKENS}},
+      tokenizer: bench/bytes, config: aiperf.yaml, extraArgs: [--no-gpu-telemetry, --no-server-metrics]}
 axes: {concurrency: 2}
 repeats: 1
 `,
@@ -139,8 +129,7 @@ repeats: 1
     expect(cell.label).toMatch(
       /^tiny served=tiny endpoint=chat streaming concurrency=2 requests=12 inputTokens=32 inputStddev=4 outputTokens=16 seed=0 tokenizer=bench\/bytes config=[\da-f]{12} --no-gpu-telemetry --no-server-metrics by aiperf\/wall$/,
     );
-    const rebuilt = await bench(['import', 'artefacts', '--db', 'again.sqlite'], { cwd });
-    expect(rebuilt.stdout).toContain('1 run stored');
+    expect((await bench(['import', 'artefacts', '--db', 'again.sqlite'], { cwd })).stdout).toContain('1 run stored');
   },
   180_000,
 );

@@ -60,38 +60,36 @@ describe('what it reads', () => {
   });
 });
 
-describe('what it refuses', () => {
-  test.each([
-    ['nothing', {}, '', 'standard output is empty: a number was expected'],
-    ['no file', { file: 'r.json' }, '{}', 'r.json is empty: a number was expected'],
-    ['no object', {}, 'done\n', 'stdout.log: it contains no JSON object'],
-    ['a list', {}, '[1]', 'stdout.log: it contains no JSON object'],
-    ['a missing field', {}, '{"encod": 1}', 'stdout.log: field encode is missing'],
-    [
-      'a name of the object itself',
-      { metrics: { constructor: { unit: 'x', better: 'lower' } } },
-      '{}',
-      'stdout.log: field constructor is missing',
-    ],
-    ['a text', {}, '{"encode": "1 ms"}', 'stdout.log: encode is not a number: "1 ms"'],
-    ['null', {}, '{"encode": null}', 'stdout.log: encode is not a number: null'],
-    [
-      'a line without it',
-      { output: 'jsonl' },
-      '{"encode":1}\n{}\n',
-      'stdout.log: field encode is missing in object 2 of 2',
-    ],
-    ['a line that is none', { output: 'jsonl' }, '{"encode":1}\noops\n', 'stdout.log: line 2 is not a JSON object'],
-    [
-      'a pattern that finds nothing',
-      { metrics: { encode: { unit: 'ms', better: 'lower', pattern: 'took (\\d+) ms' } } },
-      'took ages',
-      'stdout.log: pattern of encode finds no number',
-    ],
-    ['a number of JSON that is none of ours', {}, '{"encode": 1e999}', 'stdout.log: encode is not a finite number'],
-  ])('%s', (_, settings, stdout, problem) => {
-    expect(valuesOf(readingOf(settings, stdout))).toBe(problem);
-  });
+test.each([
+  ['nothing', {}, '', 'standard output is empty: a number was expected'],
+  ['no file', { file: 'r.json' }, '{}', 'r.json is empty: a number was expected'],
+  ['no object', {}, 'done\n', 'stdout.log: it contains no JSON object'],
+  ['a list', {}, '[1]', 'stdout.log: it contains no JSON object'],
+  ['a missing field', {}, '{"encod": 1}', 'stdout.log: field encode is missing'],
+  [
+    'a name of the object itself',
+    { metrics: { constructor: { unit: 'x', better: 'lower' } } },
+    '{}',
+    'stdout.log: field constructor is missing',
+  ],
+  ['a text', {}, '{"encode": "1 ms"}', 'stdout.log: encode is not a number: "1 ms"'],
+  ['null', {}, '{"encode": null}', 'stdout.log: encode is not a number: null'],
+  [
+    'a line without it',
+    { output: 'jsonl' },
+    '{"encode":1}\n{}\n',
+    'stdout.log: field encode is missing in object 2 of 2',
+  ],
+  ['a line that is none', { output: 'jsonl' }, '{"encode":1}\noops\n', 'stdout.log: line 2 is not a JSON object'],
+  [
+    'a pattern that finds nothing',
+    { metrics: { encode: { unit: 'ms', better: 'lower', pattern: 'took (\\d+) ms' } } },
+    'took ages',
+    'stdout.log: pattern of encode finds no number',
+  ],
+  ['a number of JSON that is none of ours', {}, '{"encode": 1e999}', 'stdout.log: encode is not a finite number'],
+])('what it refuses: %s', (_, settings, stdout, problem) => {
+  expect(valuesOf(readingOf(settings, stdout))).toBe(problem);
 });
 
 describe('how it is started', () => {

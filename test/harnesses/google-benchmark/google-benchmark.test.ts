@@ -6,9 +6,8 @@ import { placeWith, plannedCell, readingOf } from '../../support/driver-place.ts
 const SETTINGS = { kind: 'google-benchmark', run: ['./copy', '{batch}'], benchmark: 'BM_copy/4096' };
 
 /** In the form of `src/json_reporter.cc` of google/benchmark; the numbers are made up. */
-function report(benchmarks: readonly object[]): string {
-  return JSON.stringify({ context: { library_version: 'v1.8.3', num_cpus: 2 }, benchmarks });
-}
+const report = (benchmarks: readonly object[]): string =>
+  JSON.stringify({ context: { library_version: 'v1.8.3', num_cpus: 2 }, benchmarks });
 
 const COPY = { name: 'BM_copy/4096', run_name: 'BM_copy/4096', run_type: 'iteration', time_unit: 'ns' };
 const REPORT = report([
@@ -56,6 +55,4 @@ test.each([
     'benchmark.json: BM_copy/4096: real_time is missing',
   ],
   ['another benchmark', report([{ name: 'BM_x', real_time: 1 }]), 'benchmark.json: no BM_copy.4096 (it has BM_x)'],
-])('%s is one line', (_, text, problem) => {
-  expect(read(text)).toEqual({ kind: 'faulty', problem });
-});
+])('%s is one line', (_, text, problem) => expect(read(text)).toEqual({ kind: 'faulty', problem }));

@@ -19,8 +19,7 @@ test('times are microseconds, stored as milliseconds; the median latency comes f
     kind: 'read',
     reading: { method: { timer: 'wall', inFlight: 4, percentileRule: 'orderStatistic' }, latencyMs: null },
   });
-  const values = result.kind === 'read' ? result.reading.values : [];
-  expect(values.map(({ metric, value }) => [metric, value])).toEqual([
+  expect((result.kind === 'read' ? result.reading.values : []).map(({ metric, value }) => [metric, value])).toEqual([
     ['latencyP50:lower:ms', 47],
     ['inferencesPerS:higher:infer/s', 84.5],
     ['clientSend:lower:ms', 0.28],
@@ -44,9 +43,7 @@ test.each([
   [`${HEADER}\n${ONE.replace('14000', 'x')}\n`, 'report.csv: line 2: latencyP50 is not a number'],
   [`${HEADER}\n1,70.5\n`, 'report.csv: line 2: clientSend is not a number'],
   ['Concurrency,Inferences/Second\n1,70\n', 'report.csv: line 2: no column "p50 latency"'],
-])('a damaged report: %j', (csv, problem) => {
-  expect(read(csv)).toEqual({ kind: 'faulty', problem });
-});
+])('a damaged report: %j', (csv, problem) => expect(read(csv)).toEqual({ kind: 'faulty', problem }));
 
 test('each row of a standalone report is a cell of its own', () => {
   const reports = perfAnalyzerDriver.reports(`${HEADER}\n${ONE}\n${FOUR}\n`, 'perf.csv');

@@ -20,8 +20,7 @@ const SETTINGS = { kind: 'polygraphy', run: ['polygraphy', 'run'], warmUpRuns: 5
 const read = (json: string | null) => readingOf(polygraphyDriver, SETTINGS, { 'results.json': json });
 
 test('the times of its iterations become statistics in milliseconds', () => {
-  const seconds = [0.004, 0.001, 0.002, 0.003, 0.005, 0.006, 0.007, 0.008, 0.009, 0.01, 0.011];
-  const result = read(results([TRT, seconds]));
+  const result = read(results([TRT, [0.004, 0.001, 0.002, 0.003, 0.005, 0.006, 0.007, 0.008, 0.009, 0.01, 0.011]]));
   expect(result).toMatchObject({
     kind: 'read',
     reading: { method: { timer: 'wall', timedRuns: 11, warmUpRuns: 5, percentileRule: 'linear' } },

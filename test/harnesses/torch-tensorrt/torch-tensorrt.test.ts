@@ -10,9 +10,8 @@ import { GUIDE } from '../../support/recordings.ts';
 const FP16 = readFileSync(join(GUIDE, 'listing-16-torch-fp16-b256.txt'), 'utf8');
 const SETTINGS = { kind: 'torch-tensorrt', run: ['python3', 'bench.py'], timer: 'wall' };
 
-function read(stdout: string, settings: object = SETTINGS) {
-  return readingOf(torchTensorrtDriver, settings, { 'stdout.log': stdout });
-}
+const read = (stdout: string, settings: object = SETTINGS) =>
+  readingOf(torchTensorrtDriver, settings, { 'stdout.log': stdout });
 
 describe('the block of latencies of a Torch-TensorRT harness', () => {
   test('every number of it, as percentiles that lie between two times', () => {

@@ -65,8 +65,7 @@ test('a second look at the same sweep says the same, and the next sweep that it 
   expect(plain(gate.again())).toEqual(plain(third));
   const fourth = gate.next();
   expect(fourth.findings).toMatchObject([{ state: 'open', findingId: third.findings[0]?.findingId }]);
-  expect(alarms(fourth, 3)).toEqual([]);
-  expect(plain(gate.again())).toEqual(plain(fourth));
+  expect([alarms(fourth, 3), plain(gate.again())]).toEqual([[], plain(fourth)]);
 });
 
 describe('the same morning, however long it was quiet before', () => {
@@ -131,8 +130,7 @@ test('a slow machine is one finding while it lasts, no level, and over with the 
   const isSlow = (sweep: number): boolean => sweep >= 25 && sweep < 29;
   const gate = gateOf(4, (cell, sweep) => (cell === 0 && isSlow(sweep) ? 1.05 : 1), { pairs: sayAll('machine') });
   gate.skip(25);
-  const states = [25, 26, 27, 28, 29].map(() => gate.next().findings.map(({ cause, state }) => `${cause} ${state}`));
-  expect(states).toEqual([
+  expect([25, 26, 27, 28, 29].map(() => gate.next().findings.map(({ cause, state }) => `${cause} ${state}`))).toEqual([
     ['machine open'],
     ['machine open'],
     ['machine open'],
@@ -156,12 +154,9 @@ test('an acknowledged level is the reference, and a worse one is reported', () =
   const [first] = gate.findings;
   gate.acknowledged.set(first?.findingId ?? '', { isOver: false });
   expect(gate.again().cells[0]?.verdict).toBe('same');
-  expect(alarms(gate.next(), 6)).toEqual([]);
-  expect(gate.again().cells[0]).toMatchObject({ verdict: 'same' });
-  expect(gate.again().cells[0]?.before).toBeCloseTo(2.1, 1);
-  expect(alarms(gate.next(), 7)).toEqual([]);
-  expect(alarms(gate.next(), 8)).toMatchObject([{ firstBadSweepId: sweepOfNight(8) }]);
-  expect(gate.findings).toHaveLength(2);
+  expect([alarms(gate.next(), 6), gate.again().cells[0]]).toMatchObject([[], { verdict: 'same' }]);
+  expect([gate.again().cells[0]?.before, alarms(gate.next(), 7)]).toEqual([expect.closeTo(2.1, 1), []]);
+  expect([alarms(gate.next(), 8), gate.findings.length]).toMatchObject([[{ firstBadSweepId: sweepOfNight(8) }], 2]);
 });
 
 test('an acknowledgement whose time is over gives the earlier reference back', () => {
@@ -172,8 +167,7 @@ test('an acknowledgement whose time is over gives the earlier reference back', (
   expect(gate.next().cells[0]?.verdict).toBe('same');
   gate.acknowledged.set(first?.findingId ?? '', { isOver: true });
   const last = gate.next();
-  expect(last.endedAcknowledgements).toEqual([first?.findingId]);
-  expect(last.cells[0]).toMatchObject({ verdict: 'slower' });
+  expect([last.endedAcknowledgements, last.cells[0]]).toMatchObject([[first?.findingId], { verdict: 'slower' }]);
   expect(last.findings).toMatchObject([{ state: 'open', findingId: first?.findingId }]);
 });
 
@@ -208,6 +202,9 @@ test.each<[string, GatedMetricId, number[], number[]]>([
   ['more is a finding at once, and once', 'engineMib', [100, 101, 104, 104, 104], [2]],
   ['the old size, and the larger one again', 'contextMib', [100, 104, 100, 100, 100, 100, 100, 104], [1, 7]],
   ['less memory is no alarm', 'engineMib', [100, 90, 90], []],
+  ['more GPU memory of the process', 'processMemoryMib', [2400, 2430, 2600, 2600], [2]],
+  ['far more host memory, after three sweeps', 'hostMemoryMib', [2300, 3500, 2400, 2350, 15_000], [4]],
+  ['a build that takes far more memory, after three', 'buildMemoryMib', [100, 180, 100, 400], [3]],
   ['five points of precision', 'precisionSharePercent', [98, 93.5, 87], [2]],
   ['a decibel of accuracy', 'sqnrDb', [40, 39.1, 37], [2]],
   ['builds only warn', 'buildS', [60, 60, 60, 60, 600], []],
@@ -218,9 +215,7 @@ test.each<[string, GatedMetricId, number[], number[]]>([
   ['a cap that holds the clock down from now on', 'powerBoundPercent', [...ZEROS, 100, 100], [13]],
   ['one sweep is none', 'hostBoundPercent', [...ZEROS, 100, 0, 0], []],
   ['a cell that waited before', 'hostBoundPercent', [33, 0, 0, 0, 100, 100, 100], []],
-])('%s', (_, metric, values, expected) => {
-  expect(alarmed(metric, values)).toEqual(expected);
-});
+])('%s', (_, metric, values, expected) => expect(alarmed(metric, values)).toEqual(expected));
 
 test('the old size again is a recovery, and no news', () => {
   const sizes = [24, 24, 41, 24];
@@ -277,8 +272,7 @@ function judgedOf(now: readonly (number | null)[]): JudgedCell[] {
 // scipy.stats.t.ppf(0.975, df)
 test('the newest values over the reference levels, with an interval from those of the cells', () => {
   const mean = meanChange(judgedOf(NOW), EVIDENCE);
-  expect(mean).toMatchObject({ cells: 4, leftOut: 0 });
-  expect(mean?.changePercent).toBeCloseTo(1.21457399, 7);
+  expect([mean, mean?.changePercent]).toMatchObject([{ cells: 4, leftOut: 0 }, expect.closeTo(1.21457399, 7)]);
   expect(mean?.ciPercent?.[0]).toBeCloseTo(0.98943781, 5);
   expect(mean?.ciPercent?.[1]).toBeCloseTo(1.44021207, 5);
 });

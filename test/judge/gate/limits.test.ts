@@ -32,9 +32,8 @@ function values(...rows: readonly (readonly [string, GatedMetricId, number])[]):
 
 test('a value at its limit holds, one beyond is broken, by its distance from the limit', () => {
   const atLeast: GateLimit = { ...atMost('sqnrDb', 25), text: 'sqnr >= 25', comparison: '>=' };
-  const rules = gateRules(gate({ limits: [atMost('p99Ms', 2), atLeast] }));
   const broken = brokenLimits(
-    rules,
+    gateRules(gate({ limits: [atMost('p99Ms', 2), atLeast] })),
     values([FIRST, 'p99Ms', 2], [SECOND, 'p99Ms', 2.5], [SECOND, 'sqnrDb', 20], [THIRD, 'sqnrDb', 25]),
   );
   expect(broken).toEqual([
@@ -240,12 +239,10 @@ test('cells that break a limit together are one finding, since the sweep after t
 
 test('an acknowledged value stays the one that later ones are held against', () => {
   const [known = []] = judged([[1, 3, 1]]);
-  const found = limitsOf([[2, 3.1, 1]], known, { accepted: known });
-  expect(briefly(found)).toEqual(['open 1: vit 3']);
+  expect(briefly(limitsOf([[2, 3.1, 1]], known, { accepted: known }))).toEqual(['open 1: vit 3']);
 });
 
 test('a limit that nobody sets any more is over', () => {
   const [known = []] = judged([[1, 3, 1]]);
-  const found = limitsOf([[2, 3, 1]], known, { settings: NO_GATE });
-  expect(briefly(found)).toEqual(['recovered 1: vit 3']);
+  expect(briefly(limitsOf([[2, 3, 1]], known, { settings: NO_GATE }))).toEqual(['recovered 1: vit 3']);
 });

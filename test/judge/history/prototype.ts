@@ -51,16 +51,11 @@ interface PrototypeCell {
 export function prototypeAlarms(
   name: 'prototype-histories' | 'prototype-labelled',
 ): Map<string, readonly (Alarm & Margin)[]> {
-  const records = jsonLines(packedText(name), historySchema);
-  return new Map(records.map(({ id, alarms }) => [id, alarms]));
+  return new Map(jsonLines(packedText(name), historySchema).map(({ id, alarms }) => [id, alarms]));
 }
 
-export function prototypeNightAlarms(): Map<string, readonly NightAlarm[]> {
-  const records = jsonLines(packedText('prototype-nightly'), nightlySchema);
-  return new Map(records.map(({ id, nightly }) => [id, nightly]));
-}
+export const prototypeNightAlarms = (): Map<string, readonly NightAlarm[]> =>
+  new Map(jsonLines(packedText('prototype-nightly'), nightlySchema).map(({ id, nightly }) => [id, nightly]));
 
-export function prototypeCells(): Map<string, PrototypeCell> {
-  const records = jsonLines(packedText('prototype-ab'), cellSchema);
-  return new Map(records.map((cell) => [cell.id, cell]));
-}
+export const prototypeCells = (): Map<string, PrototypeCell> =>
+  new Map(jsonLines(packedText('prototype-ab'), cellSchema).map((cell) => [cell.id, cell]));

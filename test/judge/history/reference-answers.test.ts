@@ -9,15 +9,10 @@ import { prototypeAlarms, prototypeCells, prototypeNightAlarms } from './prototy
 // The prototype prints margins with three decimals, shares with five; a tie may round either way.
 const MARGIN_ERROR = 0.00051;
 
-interface Place {
-  readonly index: number;
-  readonly sign: number;
-  readonly margin: number;
-}
+type Place = { readonly index: number; readonly sign: number; readonly margin: number };
 
-function placesOf(changes: readonly ChangePoint[]): Place[] {
-  return changes.map(({ place, shift, margin }) => ({ index: place, sign: Math.sign(shift), margin }));
-}
+const placesOf = (changes: readonly ChangePoint[]): Place[] =>
+  changes.map(({ place, shift, margin }) => ({ index: place, sign: Math.sign(shift), margin }));
 
 /** The margins are close to these; all else is to be equal. */
 function close(places: readonly Place[]): object[] {
@@ -35,16 +30,11 @@ describe.each([
   const histories = packedHistories(set);
   const theirs = prototypeAlarms(answers);
 
-  test('every history is there', () => {
-    expect([histories.length, theirs.size]).toEqual([count, count]);
-  });
+  test('every history is there', () => expect([histories.length, theirs.size]).toEqual([count, count]));
 
   test.each(histories.map((history) => [history.id, history] as const))(
     '%s: the places and margins of the reference',
-    (id, history) => {
-      const ours = placesOf(findChangePoints(nightlyValues(history)));
-      expect(ours).toEqual(close(theirs.get(id) ?? []));
-    },
+    (id, history) => expect(placesOf(findChangePoints(nightlyValues(history)))).toEqual(close(theirs.get(id) ?? [])),
   );
 });
 

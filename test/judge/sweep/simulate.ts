@@ -12,9 +12,10 @@ export function uniform(seed: number): () => number {
   };
 }
 
-export function gaussian(next: () => number): () => number {
-  return () => Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next());
-}
+export const gaussian =
+  (next: () => number): (() => number) =>
+  () =>
+    Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next());
 
 export interface Scene {
   readonly seed: number;

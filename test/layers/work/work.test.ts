@@ -62,9 +62,8 @@ test.skipIf(TEST_PYTHON === null)(`FLOPs of operators (${NEEDS_PYTHON})`, () => 
   expect(CASES.map(([text], place) => [text, flops[place]])).toEqual(CASES.map(([text, , known]) => [text, known]));
 });
 
-function gigaFlops(bytes: Uint8Array, batch = 1): number {
-  return (flopsOf(measuredWork(bytes, { input: [batch, 3, 224, 224] }).nodes) ?? 0) / 1e9;
-}
+const gigaFlops = (bytes: Uint8Array, batch = 1): number =>
+  (flopsOf(measuredWork(bytes, { input: [batch, 3, 224, 224] }).nodes) ?? 0) / 1e9;
 
 /**
  * torchvision's `_ops` of the same networks, at 224 x 224 (torchvision/models/resnet.py and vision_transformer.py of

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import type { CellFields } from '../../../src/matrix/matrix.ts';
 import { readFilter } from '../../../src/matrix/filter.ts';
@@ -23,71 +23,65 @@ function isKept(expression: string): boolean {
   return reading.filter(CELL);
 }
 
-describe('is kept by', () => {
-  test.each([
-    'precision=fp8',
-    'precision=fp8 & batch>=8',
-    'batch=1,8,32',
-    'batch!=1,32',
-    'cudaGraph=on',
-    'model=vit*',
-    "model='vit_small (v2)'",
-    'precision=fp16 | batch=8',
-    '!(precision=fp16)',
-    '!precision=fp16 & (batch=1 | batch=8)',
-    'memPoolSize=workspace:1GiB,dlaSRAM:1MiB',
-    'fp8',
-    'FP8 b8 graph',
-    "'vit_small (v2)' fp8",
-    'small b8',
-    'vit* 8x3x224x224',
-    'fp16,fp8',
-    'b8 batch>4',
-    'batch=8 cudaGraph=on',
-    'dead01 graph',
-    'ids:8x128,mask:8x128',
-    '!fp16 !(b1)',
-  ])('%s', (expression) => expect(isKept(expression)).toBe(true));
-});
+test.each([
+  'precision=fp8',
+  'precision=fp8 & batch>=8',
+  'batch=1,8,32',
+  'batch!=1,32',
+  'cudaGraph=on',
+  'model=vit*',
+  "model='vit_small (v2)'",
+  'precision=fp16 | batch=8',
+  '!(precision=fp16)',
+  '!precision=fp16 & (batch=1 | batch=8)',
+  'memPoolSize=workspace:1GiB,dlaSRAM:1MiB',
+  'fp8',
+  'FP8 b8 graph',
+  "'vit_small (v2)' fp8",
+  'small b8',
+  'vit* 8x3x224x224',
+  'fp16,fp8',
+  'b8 batch>4',
+  'batch=8 cudaGraph=on',
+  'dead01 graph',
+  'ids:8x128,mask:8x128',
+  '!fp16 !(b1)',
+])('is kept by: %s', (expression) => expect(isKept(expression)).toBe(true));
 
-describe('is not kept by', () => {
-  test.each([
-    'precision=fp',
-    'batch!=8',
-    'cudaGraph=off',
-    'model=small*',
-    'precision=fp16 | batch=8 & cudaGraph=off',
-    '--maxAuxStreams=4',
-    'model>5',
-    'fp8 fp16',
-    'fp16,b1',
-    '!small',
-    'no-graph',
-    'fp8 batch=1',
-  ])('%s', (expression) => expect(isKept(expression)).toBe(false));
-});
+test.each([
+  'precision=fp',
+  'batch!=8',
+  'cudaGraph=off',
+  'model=small*',
+  'precision=fp16 | batch=8 & cudaGraph=off',
+  '--maxAuxStreams=4',
+  'model>5',
+  'fp8 fp16',
+  'fp16,b1',
+  '!small',
+  'no-graph',
+  'fp8 batch=1',
+])('is not kept by: %s', (expression) => expect(isKept(expression)).toBe(false));
 
 const COMMA = '"," separates values of one field: "&" joins conditions';
 
-describe('faults tell their place', () => {
-  test.each([
-    ['', 0, 'a word or a field is needed, not the end'],
-    ['bach=8', 0, 'unknown field "bach"; did you mean "batch"?'],
-    ['batch b8', 6, 'one of = != < <= > >= is needed after "batch"'],
-    ['batch=', 6, 'a value is needed, not the end'],
-    ['batch=8 )', 8, '"&" or "|" is needed before ")"'],
-    ['fp8 fp12', 4, 'no cell has "fp12"; did you mean "fp16"?'],
-    ['vitt', 0, 'no cell has "vitt"'],
-    ['(batch=8', 8, 'a ")" is missing'],
-    ["model='vit", 6, 'a quote is not closed'],
-    ['batch=8 &', 9, 'a word or a field is needed, not the end'],
-    ['batch>=eight', 7, '>= compares numbers, and "eight" is not a number'],
-    ['model=a,precision=b', 7, `${COMMA}, as in model=a & precision=…`],
-    ['small,b8,precision=fp16', 8, `${COMMA}, as in small,b8 & precision=…`],
-    ['cudaGraph=maybe', 10, 'cudaGraph is on or off, not "maybe"'],
-  ])('%s', (expression, offset, problem) => {
-    expect(readFilter(expression, [CELL, OTHER])).toEqual({ kind: 'faulty', offset, problem });
-  });
+test.each([
+  ['', 0, 'a word or a field is needed, not the end'],
+  ['bach=8', 0, 'unknown field "bach"; did you mean "batch"?'],
+  ['batch b8', 6, 'one of = != < <= > >= is needed after "batch"'],
+  ['batch=', 6, 'a value is needed, not the end'],
+  ['batch=8 )', 8, '"&" or "|" is needed before ")"'],
+  ['fp8 fp12', 4, 'no cell has "fp12"; did you mean "fp16"?'],
+  ['vitt', 0, 'no cell has "vitt"'],
+  ['(batch=8', 8, 'a ")" is missing'],
+  ["model='vit", 6, 'a quote is not closed'],
+  ['batch=8 &', 9, 'a word or a field is needed, not the end'],
+  ['batch>=eight', 7, '>= compares numbers, and "eight" is not a number'],
+  ['model=a,precision=b', 7, `${COMMA}, as in model=a & precision=…`],
+  ['small,b8,precision=fp16', 8, `${COMMA}, as in small,b8 & precision=…`],
+  ['cudaGraph=maybe', 10, 'cudaGraph is on or off, not "maybe"'],
+])('faults tell their place: %s', (expression, offset, problem) => {
+  expect(readFilter(expression, [CELL, OTHER])).toEqual({ kind: 'faulty', offset, problem });
 });
 
 test('many stars in a pattern do not take for ever', () => {

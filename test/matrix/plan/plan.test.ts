@@ -30,9 +30,8 @@ test('the same seed gives the same order, another seed another one', () => {
 });
 
 test('pairs stay neighbours in every round, and take turns at coming first', () => {
-  const items = ['a1', 'a2', 'b1', 'b2', 'c1', 'c2', 'alone'];
   const pairOf = (item: string): string | null => (item === 'alone' ? null : item.charAt(0));
-  const order = inRounds(items, 6, 5, pairOf);
+  const order = inRounds(['a1', 'a2', 'b1', 'b2', 'c1', 'c2', 'alone'], 6, 5, pairOf);
   expect(order).toHaveLength(42);
   for (const pair of ['a', 'b', 'c']) {
     const firsts = Array.from({ length: 6 }, (_, round) => {
@@ -43,9 +42,7 @@ test('pairs stay neighbours in every round, and take turns at coming first', () 
       return order[places[0] ?? 0]?.item;
     });
     expect(new Set(firsts).size).toBe(2);
-    for (const [round, first] of firsts.entries()) {
-      expect(first === firsts[0]).toBe(round % 2 === 0);
-    }
+    for (const [round, first] of firsts.entries()) expect(first === firsts[0]).toBe(round % 2 === 0);
   }
   expect(order.filter(({ item }) => item === 'alone')).toHaveLength(6);
 });
@@ -85,8 +82,7 @@ test('what is compared is in one shard, its runs interleaved; every run is in ex
 test('a shard builds its own engine, though all could share one', () => {
   const { plan: sharded, shards } = shardPlan(SHARDED, 1, true);
   const refs = shards.map((shard) => planOfShard(sharded, shard).builds.map((build) => build.buildRef));
-  expect(refs.map((own) => own.length)).toEqual([1, 1, 1, 1]);
-  expect(new Set(refs.flat()).size).toBe(4);
+  expect([refs.map((own) => own.length), new Set(refs.flat()).size]).toEqual([[1, 1, 1, 1], 4]);
   for (const shard of shards) {
     const part = planOfShard(sharded, shard);
     const built = new Set(part.builds.map(({ buildRef }) => buildRef));
@@ -94,9 +90,7 @@ test('a shard builds its own engine, though all could share one', () => {
   }
 });
 
-test('with time enough all is one shard', () => {
-  expect(shardPlan(SHARDED, 86_400, true).shards).toHaveLength(1);
-});
+test('with time enough all is one shard', () => expect(shardPlan(SHARDED, 86_400, true).shards).toHaveLength(1));
 
 const [A, B, C] = ['GPU-a', 'GPU-b', 'GPU-c'];
 
@@ -116,8 +110,7 @@ describe('cells are shared out among GPUs', () => {
 
   test('each goes where it was measured last, whatever that costs', () => {
     const plan = planOfCells([1, 2, 4, 8].map((batch) => ({ batch, seconds: 10 })));
-    const keys = plan.cells.map(({ cell }) => cell.key);
-    const previous = new Map(keys.map((key) => [key, B]));
+    const previous = new Map(plan.cells.map(({ cell }) => cell.key).map((key) => [key, B]));
     expect(Object.values(assignGpus(plan, [A, B, C], previous))).toEqual([B, B, B, B]);
     // That GPU is not used tonight.
     expect(new Set(Object.values(assignGpus(plan, [A, C], previous)))).toEqual(new Set([A, C]));
@@ -154,17 +147,12 @@ function nights(...days: (number | null)[]): ReadonlyMap<string, string> {
   );
 }
 
-function batchesOf({ cells }: typeof PLAN): number[] {
-  return cells.map(({ cell }) => cell.shapes['input']?.[0] ?? 0);
-}
+const batchesOf = ({ cells }: typeof PLAN): number[] => cells.map(({ cell }) => cell.shapes['input']?.[0] ?? 0);
 
 describe('a plan is fitted to a time', () => {
   test('what was measured longest ago, or never, comes first', () => {
-    const measuredAt = nights(3, 3, 1, 2, null, 3);
-    const fitted = fitBudget(PLAN, 35, { ...BUILT, measuredAt }, 1);
-    expect(batchesOf(fitted.plan)).toEqual([3, 4, 5]);
-    expect(fitted.plan.runs).toHaveLength(3);
-    expect(fitted.leftOutS).toBe(30);
+    const fitted = fitBudget(PLAN, 35, { ...BUILT, measuredAt: nights(3, 3, 1, 2, null, 3) }, 1);
+    expect([batchesOf(fitted.plan), fitted.plan.runs.length, fitted.leftOutS]).toEqual([[3, 4, 5], 3, 30]);
   });
 
   test('night after night every cell gets its turn', () => {
@@ -193,8 +181,7 @@ describe('a plan is fitted to a time', () => {
     // 30 + 4, then 10; the other engine was never built: a minute is taken for it.
     const fitted = fitBudget(plan, 50, estimates, 1);
     expect(batchesOf(fitted.plan)).toEqual([1, 2]);
-    expect(fitted.plan.builds.map(({ buildRef }) => buildRef)).toEqual(['a']);
-    expect(fitted.leftOutS).toBe(70);
+    expect([fitted.plan.builds.map(({ buildRef }) => buildRef), fitted.leftOutS]).toEqual([['a'], 70]);
   });
 
   test('two GPUs measure twice as much; one cell is measured in any case', () => {

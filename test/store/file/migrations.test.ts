@@ -8,7 +8,7 @@ import { openStore } from '../../../src/store/file/open.ts';
 import { bench, benchProcess, sharedFolder, temporaryFolder } from '../../support/bench.ts';
 import { MIGRATIONS, migrationsOf, oldStore, TAGS } from '../../support/old-store.ts';
 import { simulatedCells, simulateNights } from '../../support/simulated-store.ts';
-import { queryStore } from '../../support/store-dump.ts';
+import { change, queryStore } from '../../support/store-dump.ts';
 
 /** Whoever reads without writing, as these tests do, leaves the files of the WAL. */
 function filesIn(folder: string): string[] {
@@ -41,8 +41,7 @@ describe.each(OLDER)('a store from before $tag', ({ tag, migrations }) => {
       0,
       `note: bench migrated the store; a copy of the old one is ${path}.before-${tag}\n`,
     ]);
-    expect(first.stdout).toContain('aaaaaaaa');
-    expect(queryStore(path, RUNS)).toEqual(runs);
+    expect([first.stdout, queryStore(path, RUNS)]).toEqual([expect.stringContaining('aaaaaaaa'), runs]);
     const applied = 'SELECT count(*) AS n FROM __drizzle_migrations';
     expect(queryStore(path, applied)).toEqual([{ n: TAGS.length }]);
     expect(queryStore(`${path}.before-${tag}`, RUNS)).toEqual(runs);
@@ -132,9 +131,7 @@ test('a copy of another time is not overwritten, and an empty store leaves none'
   expect(readFileSync(`${path}.before-${TAGS[2]}`, 'utf8')).toBe('of another time');
   expect(queryStore(`${path}.before-${TAGS[2]}.2`, RUNS)).toHaveLength(1);
   const empty = oldStore(2);
-  const client = new Database(empty);
-  client.exec('DELETE FROM runs; DELETE FROM sweeps');
-  client.close();
+  change(empty, 'DELETE FROM runs; DELETE FROM sweeps');
   await bench(['ls', 'sweeps', '--db', empty]);
   expect(existsSync(`${empty}.before-${TAGS[2]}`)).toBe(false);
 });
@@ -158,9 +155,7 @@ describe('a store of a newer bench, and a database of another program', () => {
       [newer, `INSERT INTO __drizzle_migrations (hash, created_at) VALUES ('x', 99999999999999)`],
       [foreign, 'CREATE TABLE theirs (a)'],
     ] as const) {
-      const client = new Database(path);
-      client.exec(sql);
-      client.close();
+      change(path, sql);
     }
     const before = readFileSync(foreign);
     for (const command of [...commands, ['db', 'merge', newer]]) {
@@ -174,8 +169,7 @@ describe('a store of a newer bench, and a database of another program', () => {
         expect([command, code, stdout, stderr]).toEqual([command, 2, '', expect.stringContaining(reported)]);
       }
     }
-    expect(readFileSync(foreign).equals(before)).toBe(true);
-    expect(filesIn(folder)).toEqual(['foreign.sqlite', 'newer.sqlite']);
+    expect([readFileSync(foreign).equals(before), filesIn(folder)]).toEqual([true, ['foreign.sqlite', 'newer.sqlite']]);
   }, 120_000);
 });
 

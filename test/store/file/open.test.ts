@@ -122,16 +122,14 @@ test('two bench run, readers, a backup and a merge at once on one store', async 
     [0, false],
     [0, false],
   ]);
-  expect((await merged).code).toBe(0);
-  expect(codes.every((code) => code === 0)).toBe(true);
+  expect([(await merged).code, codes.every((code) => code === 0)]).toEqual([0, true]);
   const timed = queryStore(
     db,
     `SELECT state, count(*) AS runs FROM sweeps JOIN runs USING (sweep_id)
      WHERE role = 'timed' AND runs.provenance = 'recorded' GROUP BY sweep_id`,
   );
   expect(timed).toEqual([1, 2].map(() => ({ state: 'finished', runs: 10 })));
-  const simulated = `SELECT 1 FROM runs WHERE provenance = 'simulated'`;
-  expect(queryStore(db, simulated)).toHaveLength(500);
+  expect(queryStore(db, `SELECT 1 FROM runs WHERE provenance = 'simulated'`)).toHaveLength(500);
   expect(copies.length).toBeGreaterThan(0);
   for (const copy of copies) {
     expect(queryStore(copy, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);

@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import Database from 'better-sqlite3';
 import { beforeAll, expect, test } from 'vitest';
 
 import { METRIC_IDS, metricDefinition, metricOf, metricWord, type OwnMetricId } from '../../../src/records/metric.ts';
 import { bench, ROOT, sharedFolder } from '../../support/bench.ts';
+import { change } from '../../support/store-dump.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { pageDataIn } from '../../support/page-data.ts';
 
@@ -66,12 +66,13 @@ beforeAll(async () => {
   const pair = join(ROOT, 'matrices', 'quickstart-pair.yaml');
   writeFileSync(join(cwd, 'm.yaml'), `extends: ${pair}\nname: m\ngate: { limits: [${limits.join(', ')}] }\n`);
   for (let sweep = 0; sweep < 2; sweep += 1) await bench(['run', 'm.yaml', '--filter', 'batch=8', '--db', db], { cwd });
-  const client = new Database(db);
-  client.exec(`UPDATE measurements SET gpu_compute_centre_ms = NULL, latency_centre_ms = NULL;
+  change(
+    db,
+    `UPDATE measurements SET gpu_compute_centre_ms = NULL, latency_centre_ms = NULL;
     UPDATE builds SET model_sha256 = 'a';
     INSERT INTO run_telemetry (run_id, samples, clock_reasons, other_processes) SELECT run_id, 9, '{}', '[]' FROM runs;
-    ${METRIC_IDS.map(statementFor).join(';')}`);
-  client.close();
+    ${METRIC_IDS.map(statementFor).join(';')}`,
+  );
 
   const { stdout: csv } = await bench(['report', '--csv', '-', '--db', db]);
   const [names = [], ...rows] = csv.split('\n').map((line) => line.split(','));

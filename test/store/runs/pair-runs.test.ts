@@ -113,8 +113,7 @@ test('no count, estimate, engine or machine of a sweep is that of its pairs', ()
     return { read, pairs };
   };
   const [without, paired] = [facts(PLAIN), facts(PAIRED)];
-  expect(paired.read).toEqual(without.read);
-  expect(without.pairs).toEqual([]);
+  expect([paired.read, without.pairs]).toEqual([without.read, []]);
   expect(paired.pairs.map(({ cellKey, outcome, repeat }) => `${cellKey} ${repeat} ${outcome.kind}`).toSorted()).toEqual(
     CELLS.flatMap(({ key }) => [`${key} 1 measured`, `${key} 2 measured`, `${key} 3 failed`]).toSorted(),
   );

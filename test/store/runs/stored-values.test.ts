@@ -28,8 +28,7 @@ test.each([
 ])('%s: %d columns come back exactly, at under %d bytes a query', (folder, columns, bytes) => {
   const times = parseTimes(readFixture(`${folder}/times.json.br`));
   const blob = encodeSamples(times);
-  expect(decodeSamples(blob)).toEqual(times);
-  expect(Object.keys(times.columns)).toHaveLength(columns);
+  expect([decodeSamples(blob), Object.keys(times.columns).length]).toEqual([times, columns]);
   expect(blob.length / times.count).toBeLessThan(bytes);
 });
 
@@ -142,8 +141,7 @@ describe('the accuracy of the file that an engine was built from', () => {
     expect(compared.code).toBe(1);
     for (const { verdict, unit, base, head } of cells) {
       expect([verdict, unit]).toEqual(['slower', '%']);
-      expect(base).toBeCloseTo(100 * 10 ** -1.5, 9);
-      expect(head).toBeCloseTo(10, 9);
+      expect({ base, head }).toEqual({ base: expect.closeTo(100 * 10 ** -1.5, 9), head: expect.closeTo(10, 9) });
     }
     const { stdout } = await bench(['trend', 'batch=8', '--by', 'sweep', ...metric]);
     const [cell] = OUTPUTS.trend.parse(JSON.parse(stdout)).cells;
@@ -165,7 +163,6 @@ describe('the accuracy of the file that an engine was built from', () => {
 
   test('of several comparisons of one file the newest counts', async () => {
     save(record(second, null, 22));
-    const { stdout } = await bench(['choose', '--db', db]);
-    expect(stdout).toMatch(/small .* equal/);
+    expect(await bench(['choose', '--db', db])).toMatchObject({ stdout: expect.stringMatching(/small .* equal/) });
   });
 });

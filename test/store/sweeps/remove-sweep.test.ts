@@ -22,7 +22,6 @@ function storeWith(findings: readonly Finding[], acknowledged: readonly string[]
     value: () => 1,
     branch: 'main',
   });
-  const pull = { name: 'nightly', number: 1 };
   simulateNights(path, {
     cells: simulatedCells(2),
     nights: 2,
@@ -30,7 +29,7 @@ function storeWith(findings: readonly Finding[], acknowledged: readonly string[]
     repeats: 1,
     value: () => 1,
     branch: 'pull',
-    matrix: pull,
+    matrix: { name: 'nightly', number: 1 },
   });
   const { db } = openStore(path, join(ROOT, 'migrations'));
   const ids = [
@@ -118,8 +117,7 @@ test('later sweeps of the series are judged again, with what they reported; earl
 test('an acknowledged finding of a later sweep stays, between the neighbors of the removed one', () => {
   const later = { firstBadSweepId: sweepOfNight(4), lastGoodSweepId: sweepOfNight(3) };
   const db = storeWith([finding('d', 4), finding('e', 5, later), finding('f', 5)], ['d', 'e', 'f']);
-  const removal = remove(db, 4);
-  expect(removal.findings.map((one) => [nameOf(one.finding), one.acknowledgement?.reason])).toEqual([
+  expect(remove(db, 4).findings.map((one) => [nameOf(one.finding), one.acknowledgement?.reason])).toEqual([
     ['d', 'tuned for batch 32'],
   ]);
   expect(

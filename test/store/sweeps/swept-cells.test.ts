@@ -9,7 +9,7 @@ import { openStore, type StoreDatabase } from '../../../src/store/file/open.ts';
 import { sweepsById } from '../../../src/store/sweeps/find-sweeps.ts';
 import { gateOf, matrixFileOf, saveSweep } from '../../../src/store/sweeps/sweeps.ts';
 import { matrixCellsOf, newestFitSweeps, withFitRuns } from '../../../src/store/sweeps/swept-cells.ts';
-import { bench, ROOT, temporaryFolder } from '../../support/bench.ts';
+import { bench, ROOT, temporaryFolder, temporaryStore } from '../../support/bench.ts';
 import { simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
 import { queryStore } from '../../support/store-dump.ts';
 import { STUB } from '../../support/stub.ts';
@@ -68,8 +68,7 @@ test('each cell has the newest sweep with a fit run of it, until the one asked f
 });
 
 test('latest and latest~1 skip a sweep without a fit run, and say so once', async () => {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
+  const { folder, db } = temporaryStore();
   const matrix = batchMatrix(folder, [1, 2, 3], ['repeats: 1']);
   const run = (rules: readonly unknown[]) =>
     bench(['run', matrix, '--trtexec', STUB, '--db', db, '--no-telemetry'], {
@@ -96,8 +95,7 @@ test('latest and latest~1 skip a sweep without a fit run, and say so once', asyn
 });
 
 test('where no sweep has a fit run, latest is the newest', async () => {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
+  const { folder, db } = temporaryStore();
   const env = { STUB_RULES: JSON.stringify([{ when: '--loadEngine', does: 'fails' }]) };
   await bench(['run', batchMatrix(folder, [1, 2]), '--trtexec', STUB, '--db', db, '--no-telemetry'], {
     cwd: folder,
@@ -108,8 +106,7 @@ test('where no sweep has a fit run, latest is the newest', async () => {
 });
 
 test('a filter, and a budget, are kept with the sweep', async () => {
-  const folder = temporaryFolder();
-  const path = join(folder, 'bench.sqlite');
+  const { folder, db: path } = temporaryStore();
   const matrix = batchMatrix(folder, [1, 2, 3], ['repeats: 1']);
   const run = (...args: string[]) =>
     bench(['run', matrix, '--trtexec', STUB, '--db', path, '--no-telemetry', ...args], { cwd: folder });
@@ -134,8 +131,7 @@ test('a filter, and a budget, are kept with the sweep', async () => {
   db.$client.close();
   const rebuilt = join(temporaryFolder(), 'bench.sqlite');
   await bench(['import', join(folder, 'artefacts'), '--db', rebuilt]);
-  const again = openStore(rebuilt, join(ROOT, 'migrations')).db;
-  expect(matrixCellsOf(again, filtered).leftOut?.size).toBe(2);
+  expect(matrixCellsOf(openStore(rebuilt, join(ROOT, 'migrations')).db, filtered).leftOut?.size).toBe(2);
 });
 
 const ID = 'a'.repeat(32);

@@ -43,12 +43,7 @@ interface Telemetry {
   readonly reasons: number;
 }
 
-export interface WhyCase {
-  readonly name: string;
-  readonly truth: Truth;
-  readonly base: Side;
-  readonly head: Side;
-}
+export type WhyCase = { readonly name: string; readonly truth: Truth; readonly base: Side; readonly head: Side };
 
 const QUIET: Telemetry = { smClockMhz: 1980, powerW: 320, temperatureC: 45, reasons: 0 };
 const POWER_CAP = 0x4;
@@ -92,8 +87,7 @@ function plain(runs: readonly Source[], random: Random): Side {
 /** Two sides of the same cell, engine and machine: several runs, or one of each night. */
 function twins(random: Random, graph: boolean): { base: Side; head: Side } {
   const cells = BETWEEN_SWEEPS.filter(([{ folder }]) => folder.endsWith('graph1') === graph);
-  const repeated = graph && random.next() < 0.6;
-  const runs = repeated ? random.pick(REPEATS) : random.pick(cells);
+  const runs = graph && random.next() < 0.6 ? random.pick(REPEATS) : random.pick(cells);
   const half = Math.floor(runs.length / 2);
   const base = plain(runs.slice(0, half), random);
   return { base, head: { ...base, runs: runs.slice(half, 2 * half) } };
@@ -183,8 +177,7 @@ function layered(
     if (cell === undefined) throw new Error(`no cell for ${source.folder}`);
     const base = { ...plain(cell.slice(0, 1), random), layers: { source, engine } };
     const head = { ...base, runs: cell.slice(1), engine: newEngine(random) };
-    const places = random.pick(of(engine, share * totalMs(engine)));
-    const after = change(engine, places, random.between(least, most));
+    const after = change(engine, random.pick(of(engine, share * totalMs(engine))), random.between(least, most));
     const changed = {
       ...head,
       change: { gpu: totalMs(after) / totalMs(engine) },
@@ -206,8 +199,7 @@ const SINGLE: readonly Maker[] = [
     return withClock(head, random, 1500, 1860, capped);
   }),
   twin('heat', ['thermal'], (head, random) => {
-    const hot = { temperatureC: Math.round(random.between(86, 92)), reasons: THERMAL };
-    return withClock(head, random, 1000, 1700, hot);
+    return withClock(head, random, 1000, 1700, { temperatureC: Math.round(random.between(86, 92)), reasons: THERMAL });
   }),
   twin('driver', ['environment'], (head, random) => withDriver(head, random, random.between(1.03, 1.15))),
   twin('enqueue', ['enqueueBound'], withEnqueue, false),
@@ -216,8 +208,7 @@ const SINGLE: readonly Maker[] = [
   layered('tactic', ['tactics'], ...TACTICS),
   layered('fusion', ['fusion'], [fusedFamilies, 0.05], [lostFusion, 1.6, 4]),
   twin('transfers', ['transfers'], (head, random) => {
-    const change = { h2d: random.between(3, 12), d2h: random.between(1, 4) };
-    return { ...head, change };
+    return { ...head, change: { h2d: random.between(3, 12), d2h: random.between(1, 4) } };
   }),
 ];
 

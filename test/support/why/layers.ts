@@ -1,12 +1,6 @@
 import type { Random } from './random.ts';
 
-export interface ProfileEntry {
-  name: string;
-  timeMs: number;
-  averageMs: number;
-  medianMs: number;
-  percentage: number;
-}
+export type ProfileEntry = { name: string; timeMs: number; averageMs: number; medianMs: number; percentage: number };
 
 export interface InfoEntry {
   Name: string;
@@ -17,11 +11,7 @@ export interface InfoEntry {
 }
 
 /** An engine as its two exports tell it, layer by layer in the same order. */
-export interface Engine {
-  readonly count: number;
-  readonly profile: ProfileEntry[];
-  readonly info: InfoEntry[];
-}
+export type Engine = { readonly count: number; readonly profile: ProfileEntry[]; readonly info: InfoEntry[] };
 
 export function parseEngine(profileText: string, infoText: string): Engine {
   const [head, ...profile]: [{ count: number }, ...ProfileEntry[]] = JSON.parse(escaped(profileText));
@@ -32,21 +22,17 @@ export function parseEngine(profileText: string, infoText: string): Engine {
 // oxlint-disable-next-line no-control-regex -- TensorRT writes them so
 const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g;
 
-function escaped(text: string): string {
-  return text.replace(CONTROL, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
-}
+const escaped = (text: string): string =>
+  text.replace(CONTROL, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 export function engineTexts({ count, profile, info }: Engine): { profile: string; layers: string } {
-  const entries = profile.map((entry) => `, ${JSON.stringify(entry)}`);
   return {
-    profile: `[\n  { "count" : ${count} }\n${entries.join('\n')}\n]\n`,
+    profile: `[\n  { "count" : ${count} }\n${profile.map((entry) => `, ${JSON.stringify(entry)}`).join('\n')}\n]\n`,
     layers: JSON.stringify({ Layers: info, Bindings: [] }),
   };
 }
 
-export function totalMs({ profile }: Engine): number {
-  return profile.reduce((sum, { averageMs }) => sum + averageMs, 0);
-}
+export const totalMs = ({ profile }: Engine): number => profile.reduce((sum, { averageMs }) => sum + averageMs, 0);
 
 /** A second build of the same network: other serial numbers in names, and the scatter of a profile. */
 export function rebuilt(engine: Engine, random: Random): Engine {
@@ -75,9 +61,8 @@ function scaledEntry(entry: ProfileEntry, factor: number): ProfileEntry {
 // oxlint-disable-next-line no-control-regex -- the separators of TensorRT
 const ORIGIN = /\[ONNX Layer: (.*?)\](?=[\u001e\u001f]|$)/g;
 
-function originsOf({ Metadata }: InfoEntry): string[] {
-  return [...(Metadata ?? '').matchAll(ORIGIN)].map((match) => match[1] ?? '');
-}
+const originsOf = ({ Metadata }: InfoEntry): string[] =>
+  [...(Metadata ?? '').matchAll(ORIGIN)].map((match) => match[1] ?? '');
 
 /** The layers that do the same in every block, as places in the engine; at least so many milliseconds together. */
 export function families(engine: Engine, leastMs: number): number[][] {

@@ -77,6 +77,4 @@ function folders(folder: string, pattern: RegExp): string[] {
     .toSorted();
 }
 
-function pair(first: string, second: string): readonly [Source, Source] {
-  return [readSource(first), readSource(second)];
-}
+const pair = (first: string, second: string): readonly [Source, Source] => [readSource(first), readSource(second)];

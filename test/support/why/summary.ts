@@ -50,13 +50,11 @@ export function changeSummary(log: string, change: SummaryChange): string {
     .replace(/queries over \S+ s$/m, `queries over ${six(walltimeS)} s`);
 }
 
-function paceMs(gpu: Line | undefined, h2d: Line | undefined): number {
-  return Math.max(gpu?.['mean'] ?? 0, h2d?.['mean'] ?? 0);
-}
+const paceMs = (gpu: Line | undefined, h2d: Line | undefined): number =>
+  Math.max(gpu?.['mean'] ?? 0, h2d?.['mean'] ?? 0);
 
-export function medianOf(log: string, name: (typeof LINES)[number]): number {
-  return readLine(log, name)['median'] ?? Number.NaN;
-}
+export const medianOf = (log: string, name: (typeof LINES)[number]): number =>
+  readLine(log, name)['median'] ?? Number.NaN;
 
 function readLine(log: string, name: string): Line {
   const text = new RegExp(`\\] \\[I\\] ${name}: (.*)$`, 'm').exec(log)?.[1] ?? '';
@@ -79,6 +77,4 @@ function numberIn(log: string, pattern: RegExp): number {
 }
 
 /** As a C++ stream prints it. */
-function six(value: number): string {
-  return String(Number(value.toPrecision(6)));
-}
+const six = (value: number): string => String(Number(value.toPrecision(6)));

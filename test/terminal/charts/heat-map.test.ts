@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import type { Cell } from '../../../src/records/cell.ts';
 import { heatMaps, mapAxes, shadeOf, type Tile, valueMap } from '../../../src/terminal/charts/heat-map.ts';
@@ -14,21 +14,18 @@ function tile(cell: Cell, number: string, sign = '░'): Tile {
   return { cell, sign, number, style: (text) => text };
 }
 
-describe('a heat map', () => {
-  test('of any two axes: the others are in the title, and an unknown one names those that there are', () => {
-    const cells = [1, 2, 10].map((streams) => choiceCell('fp16', 8, { streams, axisFlags: { 'env.MODE': 'a' } }));
-    const other = choiceCell('fp16', 8, { axisFlags: {} });
-    const tiles = [...cells, other].map((cell) => tile(cell, '1'));
-    expect(heatMaps(tiles, PLAIN, mapAxes('env.MODE,streams', tiles))).toEqual([
-      'vit fp16 8x3x224x224 graph transfers',
-      '            streams 1  streams 2  streams 10',
-      'env.MODE –        ░ 1',
-      'env.MODE a        ░ 1        ░ 1         ░ 1',
-    ]);
-    const axes = 'model, precision, batch, streams, cudaGraph, dataTransfers, spinWait, env.MODE';
-    expect(() => mapAxes('speed,batch', tiles)).toThrow(`--map speed,batch: no axis speed; there are ${axes}`);
-    expect(() => mapAxes('batch', tiles)).toThrow('name two axes, such as streams,batch');
-  });
+test('a heat map: of any two axes: the others are in the title, and an unknown one names those that there are', () => {
+  const cells = [1, 2, 10].map((streams) => choiceCell('fp16', 8, { streams, axisFlags: { 'env.MODE': 'a' } }));
+  const tiles = [...cells, choiceCell('fp16', 8, { axisFlags: {} })].map((cell) => tile(cell, '1'));
+  expect(heatMaps(tiles, PLAIN, mapAxes('env.MODE,streams', tiles))).toEqual([
+    'vit fp16 8x3x224x224 graph transfers',
+    '            streams 1  streams 2  streams 10',
+    'env.MODE –        ░ 1',
+    'env.MODE a        ░ 1        ░ 1         ░ 1',
+  ]);
+  const axes = 'model, precision, batch, streams, cudaGraph, dataTransfers, spinWait, env.MODE';
+  expect(() => mapAxes('speed,batch', tiles)).toThrow(`--map speed,batch: no axis speed; there are ${axes}`);
+  expect(() => mapAxes('batch', tiles)).toThrow('name two axes, such as streams,batch');
 });
 
 test('shades go from light to dark in four steps, and stay at their ends', () => {
@@ -57,9 +54,8 @@ function triangle(name: string, centre: number, width: number, length = 600): Qu
   return { name, runs: 3, values };
 }
 
-describe('the queries of one run', () => {
-  test('are bars over round numbers, with the median and the 99th percentile marked', () => {
-    expect(histogramChart([triangle('run', 0.42, 0.01)], makeLook(60, false))).toMatchInlineSnapshot(`
+test('the queries of one run: are bars over round numbers, with the median and the 99th percentile marked', () => {
+  expect(histogramChart([triangle('run', 0.42, 0.01)], makeLook(60, false))).toMatchInlineSnapshot(`
       [
         "│                    ▅▅▅▅████",
         "│                ▅▅▅▅████████████▁▁▁▁",
@@ -72,7 +68,6 @@ describe('the queries of one run', () => {
         "M median 0.4200 ms · P p99 0.4286 ms · 600 queries",
       ]
     `);
-  });
 });
 
 test('no line is too long, and none is empty of what it shows, at any width', () => {
@@ -89,8 +84,7 @@ test('no line is too long, and none is empty of what it shows, at any width', ()
         look,
       );
       for (const line of [...one, ...two]) expect(textWidth(line)).toBeLessThanOrEqual(columns);
-      expect(one[6]).toContain('M');
-      expect(two[6]).toContain('H');
+      expect([one[6], two[6]]).toEqual([expect.stringContaining('M'), expect.stringContaining('H')]);
     }),
     { seed: 8, numRuns: 150 },
   );

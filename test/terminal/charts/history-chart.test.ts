@@ -40,11 +40,9 @@ describe('a chart of a history', () => {
 
   test('two levels: their values at the right, the change on the axis, round labels', () => {
     const rows = chart(STEP, { starts: [30] });
-    expect(rows).toHaveLength(8);
-    expect(rows.filter((row) => row.endsWith(' 1.10 ms'))).toHaveLength(1);
+    expect([rows.length, rows.filter((row) => row.endsWith(' 1.10 ms')).length]).toEqual([8, 1]);
     expect(rows.filter((row) => row.endsWith(' 1.00 ms'))).toHaveLength(1);
-    expect(rows[6]).toMatch(/^ +└[─┬S]+$/u);
-    expect(rows[6]?.split('S')).toHaveLength(2);
+    expect([rows[6], rows[6]?.split('S')?.length]).toEqual([expect.stringMatching(/^ +└[─┬S]+$/u), 2]);
     expect(rows.slice(0, 6).flatMap((row) => /^ *([\d.]+) ┤/u.exec(row)?.[1] ?? [])).toEqual(['1.10', '1.05', '1.00']);
   });
 
@@ -80,8 +78,7 @@ describe('a chart of a history', () => {
       const rows = chart(values, { columns });
       for (const row of rows) expect(textWidth(row)).toBeLessThanOrEqual(columns);
       // The axis ends where the values of the levels begin.
-      expect(Math.max(...rows.map(textWidth))).toBe(columns);
-      expect(rows.join('\n')).not.toContain('…');
+      expect([Math.max(...rows.map(textWidth)), rows.join('\n')]).toEqual([columns, expect.not.stringContaining('…')]);
     }
   });
 });
@@ -107,13 +104,11 @@ test('scales are round: three to five labels of equal precision, in rows that ar
 test('rows share a scale: a small noise is flat, what lies beyond is a sign', () => {
   const scale = { level: 1, percent: 7 };
   expect(sparkline([1.002, 0.998, null, 1.04, 1.2, 0.96], 6, scale)).toBe('▄▄ ▆!▂');
-  expect(sparkline([1, 1, 2], 2, scale)).toBe('▄!');
-  expect(sparkline([], 5)).toBe('');
+  expect([sparkline([1, 1, 2], 2, scale), sparkline([], 5)]).toEqual(['▄!', '']);
 });
 
 test('points and units stand one below the other, whatever the digits', () => {
-  const aligned = alignPoints(['0.3583 ms', '12.5 ms', '940 ms', '–', '']);
-  expect(aligned.map((text) => text.padStart(11))).toEqual([
+  expect(alignPoints(['0.3583 ms', '12.5 ms', '940 ms', '–', '']).map((text) => text.padStart(11))).toEqual([
     '  0.3583 ms',
     ' 12.5    ms',
     '940      ms',

@@ -28,8 +28,7 @@ test('commit, branch and changes of the working tree', async () => {
 });
 
 test('no repository, or one without a commit', async () => {
-  const nothing = { commit: null, branch: null, dirty: null };
-  expect(await readGitState(temporaryFolder())).toEqual(nothing);
+  expect(await readGitState(temporaryFolder())).toEqual({ commit: null, branch: null, dirty: null });
   expect(await readGitState(new Repository(temporaryFolder()).folder)).toMatchObject({ commit: null, branch: 'main' });
   expect(await ancestors(temporaryFolder(), 'abc')).toEqual([]);
 });
@@ -62,9 +61,7 @@ describe('where a remote can be read', () => {
     ['git@bitbucket.org:acme/bench.git', 'bitbucket', 'https://bitbucket.org/acme/bench'],
     // Without user and password.
     ['https://me:ghp_secret@github.com/acme/bench.git', 'github', 'https://github.com/acme/bench'],
-  ] as const)('%s', (remote, kind, url) => {
-    expect(forgeOf(remote)).toEqual({ kind, url });
-  });
+  ] as const)('%s', (remote, kind, url) => expect(forgeOf(remote)).toEqual({ kind, url }));
 
   test.each([
     'git@notgithub.com:acme/bench.git',
@@ -75,9 +72,7 @@ describe('where a remote can be read', () => {
     'javascript:alert(1)//github.com/a/b',
     '../bench',
     '',
-  ])('no link for %j', (remote) => {
-    expect(forgeOf(remote)).toBeNull();
-  });
+  ])('no link for %j', (remote) => expect(forgeOf(remote)).toBeNull());
 });
 
 describe('links', () => {

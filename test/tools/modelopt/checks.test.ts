@@ -127,8 +127,7 @@ test('an npy for a model of two inputs, an input without data, different numbers
     'an npy file holds one array, and the model has 2 inputs: save an npz with one array for each',
   );
   expect(checkCalibration([array], both, {})).toBe('there is no array for the input "mask"');
-  const other = { name: 'mask', descr: '<f4', shape: [7, 2], notFinite: 0 };
-  expect(checkCalibration([array, other], both, {})).toBe(
+  expect(checkCalibration([array, { name: 'mask', descr: '<f4', shape: [7, 2], notFinite: 0 }], both, {})).toBe(
     'the inputs have different numbers of samples: input 8, mask 7',
   );
 });

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 
 import { readNsysExport } from '../../../src/tools/nsys/read-export.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
+import { change } from '../../support/store-dump.ts';
 import { type Capture, writeCapture } from '../../support/nsys-export.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { FIXTURES } from '../../support/recordings.ts';
@@ -53,12 +54,10 @@ describe('what a capture holds', () => {
     client.close();
     const [collection, lock] = readNsysExport(path).pauses;
     expect(collection).toMatchObject({ reason: 'garbageCollection', count: 1 });
-    expect(lock).toMatchObject({ reason: 'interpreterLock', count: 2 });
-    expect(lock?.ms).toBeCloseTo(0.06, 10);
+    expect([lock, lock?.ms]).toMatchObject([{ reason: 'interpreterLock', count: 2 }, expect.closeTo(0.06, 10)]);
     // From the first kernel on: gaps within the queries and the two pauses between them.
     expect(collection?.gpuIdleMs).toBeCloseTo(0.018 + 2 * 0.042, 10);
-    const { stdout } = await bench(['layers', '--kernels', path]);
-    expect(stdout).toMatch(
+    expect((await bench(['layers', '--kernels', path])).stdout).toMatch(
       /\nhost {5}garbage collection 1×, 0\.\d+ ms; the GPU had no work for 0\.102\d* ms of it\nhost {5}waiting for the interpreter's lock 2×, 0\.060\d* ms;/,
     );
   });
@@ -77,12 +76,11 @@ describe('what a capture holds', () => {
 
   test('a kernel has the ONNX nodes of the layers whose tactic is called as it is', async () => {
     const name = '_gemm_mha_v2_0xd95cfa64dfa848e0ce2afd6498e018fb';
-    const path = exported({ kernels: { [`${name}_kernel`]: 9, other: 1 } });
     const { stdout } = await bench([
       'layers',
       join(FIXTURES, 'nights/1-profile/vit_base.fp16.b8'),
       '--kernels',
-      path,
+      exported({ kernels: { [`${name}_kernel`]: 9, other: 1 } }),
       '--json',
     ]);
     const [attention, other] = OUTPUTS['layers-kernels'].parse(JSON.parse(stdout)).kernels;
@@ -98,9 +96,7 @@ describe('what a capture holds', () => {
 
 function changedBy(sql: string): string {
   const path = exported();
-  const client = new Database(path);
-  client.exec(sql);
-  client.close();
+  change(path, sql);
   return path;
 }
 

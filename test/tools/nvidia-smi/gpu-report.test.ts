@@ -122,9 +122,7 @@ describe('nvidia-smi -q -x', () => {
     '',
     '<html><body>404</body></html>',
     '<nvidia_smi_log><gpu',
-  ])('%j is no report', (text) => {
-    expect(() => parseGpuReport(text)).toThrow(ExportFormatError);
-  });
+  ])('%j is no report', (text) => expect(() => parseGpuReport(text)).toThrow(ExportFormatError));
 });
 
 const xml = readFileSync(H200_REPORT, 'utf8');
@@ -180,9 +178,7 @@ describe('the GPU that a process sees first', () => {
     [similar, { CUDA_VISIBLE_DEVICES: 'MIG-1' }, undefined],
     [similar, { CUDA_VISIBLE_DEVICES: '' }, undefined],
     [similar, { CUDA_VISIBLE_DEVICES: '7' }, undefined],
-  ])('%#: %j', (gpus, env, uuid) => {
-    expect(firstVisibleGpu(gpus, env)?.uuid).toBe(uuid);
-  });
+  ])('%#: %j', (gpus, env, uuid) => expect(firstVisibleGpu(gpus, env)?.uuid).toBe(uuid));
 });
 
 const BOARDS = ['GPU-e86cb44c-6756-fd30-cd4a-1e6da3caf9b0', 'GPU-60a6ff53-6756-fd30-cd4a-1e6da3caf9b0'] as const;
@@ -279,8 +275,7 @@ describe('nvidia-smi --query-gpu', () => {
   });
 
   test('columns in any order, two GPUs, a line that was cut off', () => {
-    const text = `uuid, temperature.gpu, index\nGPU-a, 30, 0\nGPU-b, 40, 1\nGPU-a, 31, 0\nGPU-b, 4`;
-    const gpus = parseQueryCsv(text);
+    const gpus = parseQueryCsv(`uuid, temperature.gpu, index\nGPU-a, 30, 0\nGPU-b, 40, 1\nGPU-a, 31, 0\nGPU-b, 4`);
     // Without a uuid, which of the two it was is not told.
     const found = ['GPU-a', 'GPU-b', null, 'GPU-c'].map((uuid) => samplesOf(gpus, uuid).map((of) => of.temperatureC));
     expect(found).toEqual([[30, 31], [40], [], []]);
@@ -330,8 +325,7 @@ function sample(facts: Partial<TelemetrySample>): TelemetrySample {
 }
 
 test('20 s of an H200 at its power cap: idle seconds before and after do not count', () => {
-  const text = readFileSync(join(SUSTAINED, 'nvidia-smi-loop.csv'), 'utf8');
-  const [gpu] = parseQueryCsv(text);
+  const [gpu] = parseQueryCsv(readFileSync(join(SUSTAINED, 'nvidia-smi-loop.csv'), 'utf8'));
   expect(gpu?.samples).toHaveLength(104);
   expect(summariseTelemetry(gpu?.samples ?? [], NOT_WATCHED)).toEqual({
     // 80 at 100 %, and the last one, in which the work ended, at 62 %.

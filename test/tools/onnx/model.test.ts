@@ -8,9 +8,7 @@ import * as writer from '../../support/onnx-writer.ts';
 
 const { bytesField, initializer, model, node, numberField, textField, toBytes, valueInfo } = writer;
 
-function factsOf(name: string) {
-  return readModel(sourceOf(onnxFixture(name)));
-}
+const factsOf = (name: string) => readModel(sourceOf(onnxFixture(name)));
 
 describe('facts of a model', () => {
   test('a graph that comes in pieces is one graph', () => {
@@ -18,8 +16,7 @@ describe('facts of a model', () => {
     const relu = node('Relu', ['input'], 'output');
     const output = valueInfo(12, 'output', ['batch', 3]);
     const whole = readModel(sourceOf(toBytes(model(17, ...input, ...relu, ...output))));
-    const cut = [...model(17, ...input), ...bytesField(7, ...relu, ...output)];
-    expect(readModel(sourceOf(toBytes(cut)))).toEqual(whole);
+    expect(readModel(sourceOf(toBytes([...model(17, ...input), ...bytesField(7, ...relu, ...output)])))).toEqual(whole);
     expect(whole).toMatchObject({ inputs: [{ name: 'input' }], outputs: [{ name: 'output' }], nodes: 1 });
   });
 
@@ -49,8 +46,7 @@ describe('facts of a model', () => {
       ],
     });
     const first = ops.slice(0, 3).map(({ count, domain, opType }) => `${domain}${opType} ${count}`);
-    expect(first).toEqual(['Add 15', 'MatMul 12', 'Gather 7']);
-    expect(ops.reduce((sum, { count }) => sum + count, 0)).toBe(69);
+    expect([first, ops.reduce((sum, { count }) => sum + count, 0)]).toEqual([['Add 15', 'MatMul 12', 'Gather 7'], 69]);
   });
 
   test('graphs inside of control flow, functions, operators that need care', () => {
@@ -113,8 +109,7 @@ describe('how a file is read', () => {
       node(i % 2 === 0 ? 'MatMul' : 'Add', [`t${i}`, `w${i % 392}`], `t${i + 1}`),
     ).flat();
     const ends = [...valueInfo(11, 't0', ['batch', 3, 224, 224]), ...valueInfo(12, 't2577', ['batch', 1000])];
-    const pieces = model(17, ...nodes, ...weights, ...ends);
-    expect(readModel(sourceOf(toBytes(pieces)))).toMatchObject({
+    expect(readModel(sourceOf(toBytes(model(17, ...nodes, ...weights, ...ends))))).toMatchObject({
       opsets: [{ domain: '', version: 17 }],
       inputs: [{ name: 't0', elementType: 'float16', shape: ['batch', 3, 224, 224] }],
       nodes: 2577,
@@ -150,9 +145,7 @@ describe('what is no ONNX model', () => {
       'version https://git-lfs.github.com/spec/v1\noid sha256:0',
       'a Git LFS pointer, not the model itself: run git lfs pull',
     ],
-  ])('%s', (_, text, problem) => {
-    expect(problemOf(new TextEncoder().encode(text))).toBe(problem);
-  });
+  ])('%s', (_, text, problem) => expect(problemOf(new TextEncoder().encode(text))).toBe(problem));
 
   test('another protobuf message', () => {
     expect(problemOf(toBytes(numberField(1, 8)))).toBe('not an ONNX model: it has no graph');
@@ -164,8 +157,7 @@ describe('a damaged model', () => {
     const bytes = onnxFixture('control_flow.onnx');
     const problems = Array.from({ length: bytes.length }, (_, end) => problemOf(bytes.slice(0, end)));
     // The graph is the large field; after it come the opsets and the functions.
-    const whole = problems.filter((problem) => problem === null).length;
-    expect(whole).toBeLessThan(10);
+    expect(problems.filter((problem) => problem === null).length).toBeLessThan(10);
     expect(problems[300]).toMatch(
       /^byte \d+: a field of \d+ bytes where \d+ are left: the file is cut off, or it is not an ONNX model$/,
     );
@@ -195,8 +187,7 @@ describe('a damaged model', () => {
   test('lengths beyond the file, up to the largest that can be written', () => {
     const huge = new Uint8Array([0x3a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 1, 2]);
     expect(problemOf(huge)).toMatch(/^byte 0: a field of 9\d+ bytes where 2 are left/);
-    const endless = new Uint8Array(30).fill(0xff);
-    expect(problemOf(endless)).toBe('byte 0: no field of a protobuf message');
+    expect(problemOf(new Uint8Array(30).fill(0xff))).toBe('byte 0: no field of a protobuf message');
   });
 
   test('graphs inside of graphs, deeper than anyone builds them', () => {

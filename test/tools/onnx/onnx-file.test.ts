@@ -2,51 +2,46 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { readOnnxFacts } from '../../../src/tools/onnx/onnx-file.ts';
 import { temporaryFolder } from '../../support/bench.ts';
 import { ONNX_MODELS } from '../../support/onnx-models.ts';
 import { initializer, model, valueInfo, writeSparse } from '../../support/onnx-writer.ts';
 
-describe('files with weights', () => {
-  test('that are not there, cut off, elsewhere, or no files', async () => {
-    const folder = temporaryFolder();
-    const path = join(folder, 'm.onnx');
-    mkdirSync(join(folder, 'folder'));
-    writeFileSync(join(folder, 'short'), 'abc');
-    const files = ['missing', 'short', '../outside', '/etc/passwd', 'folder', '', 'a/../short'];
-    writeSparse(path, model(17, ...files.flatMap((file, i) => initializer(`w${i}`, 4, file, 2))));
-    const { externalFiles } = await readOnnxFacts(path);
-    expect(externalFiles.map(({ location, bytes, problem }) => [location, bytes, problem])).toEqual([
-      ['', null, 'the model does not name it'],
-      ['../outside', null, "outside of the model's folder"],
-      ['/etc/passwd', null, "outside of the model's folder"],
-      ['a/../short', 3, 'has 3 bytes of 10: it is cut off'],
-      ['folder', null, 'not a regular file'],
-      ['missing', null, 'file not found'],
-      ['short', 3, 'has 3 bytes of 10: it is cut off'],
-    ]);
-  });
+test('files with weights: that are not there, cut off, elsewhere, or no files', async () => {
+  const folder = temporaryFolder();
+  const path = join(folder, 'm.onnx');
+  mkdirSync(join(folder, 'folder'));
+  writeFileSync(join(folder, 'short'), 'abc');
+  const files = ['missing', 'short', '../outside', '/etc/passwd', 'folder', '', 'a/../short'];
+  writeSparse(path, model(17, ...files.flatMap((file, i) => initializer(`w${i}`, 4, file, 2))));
+  const { externalFiles } = await readOnnxFacts(path);
+  expect(externalFiles.map(({ location, bytes, problem }) => [location, bytes, problem])).toEqual([
+    ['', null, 'the model does not name it'],
+    ['../outside', null, "outside of the model's folder"],
+    ['/etc/passwd', null, "outside of the model's folder"],
+    ['a/../short', 3, 'has 3 bytes of 10: it is cut off'],
+    ['folder', null, 'not a regular file'],
+    ['missing', null, 'file not found'],
+    ['short', 3, 'has 3 bytes of 10: it is cut off'],
+  ]);
 });
 
-describe('models larger than one would read', () => {
-  test('2.5 GB of weights in another file', async () => {
-    const folder = temporaryFolder();
-    const weights = Array.from({ length: 25 }, (_, i) => initializer(`w${i}`, 5e7, 'big.weights', i * 1e8)).flat();
-    writeSparse(join(folder, 'big.onnx'), model(17, ...weights, ...valueInfo(11, 'x', ['b', 3])));
-    writeFileSync(join(folder, 'big.weights'), '');
-    truncateSync(join(folder, 'big.weights'), 2.5e9);
-    const before = process.memoryUsage().arrayBuffers;
-    const facts = await readOnnxFacts(join(folder, 'big.onnx'));
-    expect(facts).toMatchObject({
-      initializers: 25,
-      externalBytes: 2.5e9,
-      inputs: [{ name: 'x', elementType: 'float16', shape: ['b', 3] }],
-      externalFiles: [{ neededBytes: 2.5e9, bytes: 2.5e9, problem: null }],
-    });
-    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(5e6);
+test('models larger than one would read: 2.5 GB of weights in another file', async () => {
+  const folder = temporaryFolder();
+  const weights = Array.from({ length: 25 }, (_, i) => initializer(`w${i}`, 5e7, 'big.weights', i * 1e8)).flat();
+  writeSparse(join(folder, 'big.onnx'), model(17, ...weights, ...valueInfo(11, 'x', ['b', 3])));
+  writeFileSync(join(folder, 'big.weights'), '');
+  truncateSync(join(folder, 'big.weights'), 2.5e9);
+  const before = process.memoryUsage().arrayBuffers;
+  expect(await readOnnxFacts(join(folder, 'big.onnx'))).toMatchObject({
+    initializers: 25,
+    externalBytes: 2.5e9,
+    inputs: [{ name: 'x', elementType: 'float16', shape: ['b', 3] }],
+    externalFiles: [{ neededBytes: 2.5e9, bytes: 2.5e9, problem: null }],
   });
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(5e6);
 });
 
 test('a folder, a pipe that nobody writes, and a model cut off in its weights are no files with a model', async () => {

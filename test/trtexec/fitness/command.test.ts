@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { describe, expect, test } from 'vitest';
 
-import { bench, finished, startBench, temporaryFolder } from '../../support/bench.ts';
+import { bench, finished, startBench, temporaryFolder, temporaryStore } from '../../support/bench.ts';
 import { FIXTURES } from '../../support/recordings.ts';
 import {
   normals,
@@ -21,8 +21,7 @@ const quiet = (cell: number, night: number, repeat = 1): number =>
   (0.5 + 0.1 * cell) * Math.exp(NOISE[(17 * night + 5 * cell + repeat) % NOISE.length] ?? 0);
 
 function store(simulated: Omit<SimulatedNights, 'cells'>): { db: string; folder: string } {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
+  const { folder, db } = temporaryStore();
   simulateNights(db, { cells: CELLS, ...simulated });
   return { db, folder };
 }
@@ -36,24 +35,22 @@ async function compared(db: string, folder: string, nights: readonly number[]): 
   return JSON.parse(stdout);
 }
 
-describe('bench compare', () => {
-  test('runs at another clock are left out, and the others compared', async () => {
-    const slow = (night: number, repeat: number): boolean => night === 1 && repeat === 2;
-    const { db, folder } = store({
-      nights: 2,
-      repeats: 4,
-      value: (cell, night, repeat) => quiet(cell, night, repeat) * (slow(night, repeat) ? 1.2 : 1),
-      clock: (_, night, repeat) => (slow(night, repeat) ? 1650 : 1980),
-    });
-    for (const cell of (await compared(db, folder, [0, 1])).cells) {
-      // With so little noise 0.3 % may be sure, and too small to be called.
-      expect(['same', 'unclear']).toContain(cell.verdict);
-      expect(cell.runs).toEqual([4, 3]);
-      expect(cell.reasons).toContain(
-        "head: 1 of 4 runs left out, clock off its level: SM clock 1650 MHz, this cell's level is 1980 MHz",
-      );
-    }
+test('bench compare: runs at another clock are left out, and the others compared', async () => {
+  const slow = (night: number, repeat: number): boolean => night === 1 && repeat === 2;
+  const { db, folder } = store({
+    nights: 2,
+    repeats: 4,
+    value: (cell, night, repeat) => quiet(cell, night, repeat) * (slow(night, repeat) ? 1.2 : 1),
+    clock: (_, night, repeat) => (slow(night, repeat) ? 1650 : 1980),
   });
+  for (const cell of (await compared(db, folder, [0, 1])).cells) {
+    // With so little noise 0.3 % may be sure, and too small to be called.
+    expect(['same', 'unclear']).toContain(cell.verdict);
+    expect(cell.runs).toEqual([4, 3]);
+    expect(cell.reasons).toContain(
+      "head: 1 of 4 runs left out, clock off its level: SM clock 1650 MHz, this cell's level is 1980 MHz",
+    );
+  }
 });
 
 interface Checked {
@@ -106,8 +103,7 @@ describe('bench check', () => {
     const reported: number[] = [];
     const without: number[] = [];
     for (let night = 30; night < 42; night += 1) {
-      const args = ['check', '--as-of', sweepOfNight(night), '--json', '--db', db];
-      const { stdout } = await bench(args, { cwd: folder });
+      const { stdout } = await bench(['check', '--as-of', sweepOfNight(night), '--json', '--db', db], { cwd: folder });
       const output: Checked = JSON.parse(stdout);
       const { alarms, failed } = reportOf(output);
       if (alarms.length > 0) reported.push(night);
@@ -122,39 +118,33 @@ describe('bench check', () => {
   }, 30_000);
 });
 
-describe('people see it', () => {
-  test('sweeps and runs', async () => {
-    const folder = temporaryFolder();
-    const db = join(folder, 'bench.sqlite');
-    await bench(['import', join(FIXTURES, 'cpu-contended'), '--db', db]);
-    const { stdout: sweeps } = await bench(['ls', 'sweeps', '--json', '--db', db]);
-    const [{ sweepId, flagged }] = JSON.parse(sweeps).sweeps;
-    expect(flagged).toBe(4);
-    const { stdout: sweep } = await bench(['show', sweepId, '--db', db], { env: { COLUMNS: '160' } });
-    expect(sweep).toMatch(/host-bound \(4 runs; this is one of them\): GPU idle \d+ % of the time/);
-    expect(sweep).toContain('→ resnet_small fp16 1x3x224x224 no-graph transfers: keep other work off the CPUs');
-    const [run] = queryStore<{ id: string }>(
-      db,
-      `SELECT run_id AS id FROM run_flags WHERE evidence LIKE 'GPU idle 49 %'`,
-    );
-    const { stdout } = await bench(['show', run?.id ?? '', '--db', db], { env: { COLUMNS: '160' } });
-    expect(stdout).toContain(
-      'measured\n  bound by the host\n  host-bound: GPU idle 49 % of the time, 49 % in 126 stalls',
-    );
-    const { stdout: json } = await bench(['show', run?.id ?? '', '--json', '--db', db]);
-    expect(JSON.parse(json).flags).toMatchObject([{ id: 'hostBound', effect: 'widened' }]);
-  });
+test('people see it: sweeps and runs', async () => {
+  const db = join(temporaryFolder(), 'bench.sqlite');
+  await bench(['import', join(FIXTURES, 'cpu-contended'), '--db', db]);
+  const [{ sweepId, flagged }] = JSON.parse((await bench(['ls', 'sweeps', '--json', '--db', db])).stdout).sweeps;
+  expect(flagged).toBe(4);
+  const { stdout: sweep } = await bench(['show', sweepId, '--db', db], { env: { COLUMNS: '160' } });
+  expect(sweep).toMatch(/host-bound \(4 runs; this is one of them\): GPU idle \d+ % of the time/);
+  expect(sweep).toContain('→ resnet_small fp16 1x3x224x224 no-graph transfers: keep other work off the CPUs');
+  const [run] = queryStore<{ id: string }>(
+    db,
+    `SELECT run_id AS id FROM run_flags WHERE evidence LIKE 'GPU idle 49 %'`,
+  );
+  const { stdout } = await bench(['show', run?.id ?? '', '--db', db], { env: { COLUMNS: '160' } });
+  expect(stdout).toContain(
+    'measured\n  bound by the host\n  host-bound: GPU idle 49 % of the time, 49 % in 126 stalls',
+  );
+  const { stdout: json } = await bench(['show', run?.id ?? '', '--json', '--db', db]);
+  expect(JSON.parse(json).flags).toMatchObject([{ id: 'hostBound', effect: 'widened' }]);
 });
 
 describe('bench run, when something disturbs a run', () => {
   type Stored = { repeat: number; outcome: string; reason: string | null };
 
   function checkout(contended: readonly number[]) {
-    const folder = temporaryFolder();
-    const db = join(folder, 'bench.sqlite');
-    const matrix = stubMatrix(folder, ['repeats: 2']);
+    const { folder, db } = temporaryStore();
     return {
-      args: ['run', matrix, '--trtexec', STUB, '--db', db],
+      args: ['run', stubMatrix(folder, ['repeats: 2']), '--trtexec', STUB, '--db', db],
       db,
       env: {
         STUB_JOURNAL: join(folder, 'journal'),
@@ -187,8 +177,7 @@ describe('bench run, when something disturbs a run', () => {
   test('once, and no more: what stays disturbed is an answer with a gap', async () => {
     const { args, env, runs } = checkout([1, 3]);
     const { code } = await bench(args, { env });
-    expect(code).toBe(4);
-    expect(runs().map(({ outcome }) => outcome)).toEqual(['unfit', 'measured', 'unfit']);
+    expect([code, runs().map(({ outcome }) => outcome)]).toEqual([4, ['unfit', 'measured', 'unfit']]);
   });
 
   test('killed in between and resumed, each is made once more and none twice', async () => {
@@ -198,8 +187,7 @@ describe('bench run, when something disturbs a run', () => {
     while (runsIfThere(db) < 5) await sleep(30);
     child.kill('SIGKILL');
     await ended;
-    const resumed = await bench(['run', '--resume', '--db', db], { env });
-    expect(resumed.code).toBe(0);
+    expect((await bench(['run', '--resume', '--db', db], { env })).code).toBe(0);
     const made = runs().map(({ repeat, outcome }) => `${repeat} ${outcome}`);
     expect(made).toEqual(['1 unfit', '2 unfit', '3 measured', '4 measured']);
   }, 30_000);

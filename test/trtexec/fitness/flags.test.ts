@@ -14,9 +14,8 @@ import { factsOf, NO_TELEMETRY, queriesOf, syntheticLog } from '../../support/fi
 import { GUIDE } from '../../support/recordings.ts';
 import { judged as judgedRun } from '../../support/whole-files.ts';
 
-function flagsOf(computeMs: readonly number[], gapsMs: readonly number[] = []): RunFlag[] {
-  return findFlags(factsOf(syntheticLog(), queriesOf(computeMs, gapsMs)));
-}
+const flagsOf = (computeMs: readonly number[], gapsMs: readonly number[] = []): RunFlag[] =>
+  findFlags(factsOf(syntheticLog(), queriesOf(computeMs, gapsMs)));
 
 const named = (flags: readonly RunFlag[]): string[] => flags.map(({ id, effect }) => `${id} ${effect}`);
 
@@ -25,9 +24,7 @@ const wobble = (query: number): number => 1 + 0.02 * ((query * 0.618_033_988_749
 const series = (count: number, of: (query: number) => number): number[] =>
   Array.from({ length: count }, (_, query) => of(query) * wobble(query));
 
-test('a quiet run has no flag', () => {
-  expect(flagsOf(series(500, () => 1))).toEqual([]);
-});
+test('a quiet run has no flag', () => expect(flagsOf(series(500, () => 1))).toEqual([]));
 
 test('AT-21: 500 queries a second of 1 ms each, enqueued in 1.9 ms', () => {
   const options = ['Inference Streams: 1', 'CUDA Graph: Disabled'];
@@ -46,8 +43,7 @@ test('AT-21: 500 queries a second of 1 ms each, enqueued in 1.9 ms', () => {
 describe('contended', () => {
   test('every tenth query waits for a time slice', () => {
     const flags = flagsOf(series(500, (query) => (query % 10 === 0 ? 8 : 1)));
-    expect(named(flags)).toEqual(['contended excluded']);
-    expect(flags[0]?.value).toBeCloseTo(71.3, 1);
+    expect([named(flags), flags[0]?.value]).toEqual([['contended excluded'], expect.closeTo(71.3, 1)]);
   });
 
   test('one very slow query is none', () => {
@@ -57,8 +53,7 @@ describe('contended', () => {
 
 test('a run that gets 15 % slower to its end is drifting, one that gets 3 % slower is not', () => {
   const flags = flagsOf(series(400, (query) => 1 + (0.15 * query) / 400));
-  expect(named(flags)).toEqual(['drifting widened']);
-  expect(flags[0]?.value).toBeCloseTo(11.1, 0);
+  expect([named(flags), flags[0]?.value]).toEqual([['drifting widened'], expect.closeTo(11.1, 0)]);
   expect(flags[0]?.evidence).toMatch(/^the last quarter of the queries is 11\.\d % slower/);
   expect(flagsOf(series(400, (query) => 1 + (0.03 * query) / 400))).toEqual([]);
 });
@@ -89,8 +84,7 @@ describe('a timer with steps', () => {
 
   test('told from 0.2 % of the median on', () => {
     const flags = flagsOf(onGrid(0.004));
-    expect(named(flags)).toEqual(['coarseTimer widened']);
-    expect(flags[0]?.value).toBeCloseTo(0.396, 2);
+    expect([named(flags), flags[0]?.value]).toEqual([['coarseTimer widened'], expect.closeTo(0.396, 2)]);
     expect(flags[0]?.evidence).toBe("the timer's step of 4 µs is 0.40 % of the median");
     expect(flagsOf(onGrid(0.001))).toEqual([]);
   });
@@ -108,8 +102,10 @@ test.each([
   ['the same gap after every query belongs to the cell', () => 0.8, []],
 ])('%s', (_, gapMs, expected) => {
   const quiet = series(500, () => 1);
-  const gaps = quiet.map((_ms, query) => gapMs(query));
-  const times = queriesOf(quiet, gaps);
+  const times = queriesOf(
+    quiet,
+    quiet.map((_ms, query) => gapMs(query)),
+  );
   expect(named(findFlags(factsOf(syntheticLog({ throughputQps: 550 }), times)))).toEqual(expected);
 });
 
@@ -153,14 +149,12 @@ describe('heat', () => {
     const late = { smClockMhz: 1200, smClockMinMhz: 1200, temperatureMaxC: 85 };
     expect(judged(late).outcome.kind).toBe('measured');
     expect(judged(late, { maxSmClockMhz: 1590 }).outcome).toMatchObject({ reason: 'throttled' });
-    const locked = { maxSmClockMhz: 1590, clockPolicy: 'locked 1200 MHz' };
-    expect(judged(late, locked).outcome.kind).toBe('measured');
+    expect(judged(late, { maxSmClockMhz: 1590, clockPolicy: 'locked 1200 MHz' }).outcome.kind).toBe('measured');
   });
 
   test('the same step in the cold is none, and heat without a step neither', () => {
     const { flags } = judged({ smClockMhz: 1590, smClockMinMhz: 1200, temperatureMaxC: 60 });
-    expect(flags).toEqual([]);
-    expect(judged({ smClockMhz: 1590, smClockMinMhz: 1575, temperatureMaxC: 85 }).flags).toEqual([]);
+    expect([flags, judged({ smClockMhz: 1590, smClockMinMhz: 1575, temperatureMaxC: 85 }).flags]).toEqual([[], []]);
   });
 
   test('with reasons only those count, and one sample in twenty spoils no run', () => {
@@ -186,15 +180,12 @@ describe('heat', () => {
   });
 });
 
-describe('power', () => {
-  test('at the cap with a swinging clock, without reasons: power-limited, and measured', () => {
-    const capped = { powerW: 690, powerMaxW: 702, smClockMhz: 1830, smClockMinMhz: 1650 };
-    const { flags, outcome } = judged({ ...capped, temperatureMaxC: 70 }, { powerLimitW: 700 });
-    const evidence = '690 of 700 W, SM clock 1830 MHz (lowest 1650)';
-    expect(flags).toEqual([{ id: 'powerLimited', effect: 'explained', value: null, evidence }]);
-    expect(outcome.kind).toBe('measured');
-    expect(judged({ ...capped, powerW: 600 }, { powerLimitW: 700 }).flags).toEqual([]);
-  });
+test('power: at the cap with a swinging clock, without reasons: power-limited, and measured', () => {
+  const capped = { powerW: 690, powerMaxW: 702, smClockMhz: 1830, smClockMinMhz: 1650 };
+  const { flags, outcome } = judged({ ...capped, temperatureMaxC: 70 }, { powerLimitW: 700 });
+  const evidence = '690 of 700 W, SM clock 1830 MHz (lowest 1650)';
+  expect(flags).toEqual([{ id: 'powerLimited', effect: 'explained', value: null, evidence }]);
+  expect([outcome.kind, judged({ ...capped, powerW: 600 }, { powerLimitW: 700 }).flags]).toEqual(['measured', []]);
 });
 
 describe('host, link and other processes', () => {
@@ -210,15 +201,13 @@ describe('host, link and other processes', () => {
     expect(judged(link, { pcieMax: '5 x16' }).flags).toMatchObject([
       { id: 'pcieReduced', value: 0.25, evidence: 'PCIe 3 x16, 5 x16 is possible' },
     ]);
-    expect(judged(link, { pcieMax: '3 x16' }).flags).toEqual([]);
-    expect(judged(link).flags).toEqual([]);
+    expect([judged(link, { pcieMax: '3 x16' }).flags, judged(link).flags]).toEqual([[], []]);
   });
 
   test('a process that the times do not show is named, and spoils nothing', () => {
     const { flags, outcome } = judged({ otherProcesses: [{ pid: 71, name: 'python3', memoryMib: 1011 }] });
     const evidence = 'another process on the GPU: python3 (71); what it did to the times is not known';
-    expect(flags).toMatchObject([{ id: 'contended', effect: 'explained', evidence }]);
-    expect(outcome.kind).toBe('measured');
+    expect([flags, outcome.kind]).toMatchObject([[{ id: 'contended', effect: 'explained', evidence }], 'measured']);
   });
 });
 
@@ -256,8 +245,7 @@ test('profiling switches together are one flag with all of them', () => {
 test('every known variable is stored when it is set, and none is a secret', () => {
   const names = KNOWN_VARIABLES.map(({ name }) => name);
   const env = Object.fromEntries([...names, 'HF_TOKEN', 'HOME'].map((name) => [name, 'value']));
-  expect(Object.keys(storedVariables(env)).toSorted()).toEqual(names.toSorted());
-  expect(names.filter(isSecretName)).toEqual([]);
+  expect([Object.keys(storedVariables(env)).toSorted(), names.filter(isSecretName)]).toEqual([names.toSorted(), []]);
 });
 
 function flagOf(text: string) {
@@ -282,11 +270,8 @@ test.each([
   'listing-16-torch-fp16-b256.txt',
   'listing-17-torch-fp8-b256.txt',
   'listing-20-torch-fp8-graph.txt',
-])('none in %s', (name) => {
-  expect(flagOf(listing(name))).toBeNull();
-});
+])('none in %s', (name) => expect(flagOf(listing(name))).toBeNull());
 
 test('of many runs more than one may lie above p99', () => {
-  const text = listing('listing-19-torch-fp16-graph.txt').replace('100 runs', '1000 runs');
-  expect(flagOf(text)).toBeNull();
+  expect(flagOf(listing('listing-19-torch-fp16-graph.txt').replace('100 runs', '1000 runs'))).toBeNull();
 });

@@ -70,8 +70,7 @@ test('TensorRT 7 multiplies the counts of explicit batches by 0: the times say h
     warmUpUnknown: true,
     derived: { queries: '2.895 s / 4.34033 ms', throughputQps: '667 queries / 3.01129 s' },
   });
-  expect(run.measurement?.throughputQps).toBeCloseTo(667 / 3.01129, 10);
-  expect(outcomeOf(run)).toBe('measured');
+  expect([run.measurement?.throughputQps, outcomeOf(run)]).toEqual([expect.closeTo(667 / 3.01129, 10), 'measured']);
 });
 
 test('the count of a rate has its formula, too', () => {
@@ -97,8 +96,7 @@ describe('an excerpt', () => {
   });
 
   test('without total or mean nobody can tell queries from images', () => {
-    const noMean = JETSON.replace(/.*mean: 4.34033 ms\n/, '');
-    expect(outcomeOf(parse(noMean))).toBe('unfit excerpt');
+    expect(outcomeOf(parse(JETSON.replace(/.*mean: 4.34033 ms\n/, '')))).toBe('unfit excerpt');
     const run = parse(without(JETSON, 'total compute time'));
     expect([outcomeOf(run), run.excerpt]).toMatchObject(['unfit excerpt', { latencyMs: { median: 4.44601 } }]);
     // Nor whether there were any images, where the line that says the batch is lost, too.

@@ -48,8 +48,7 @@ describe('bytes that a log lost', () => {
   const whole = onlyRun(LOG).measurement;
 
   function wrong(size: number): number[] {
-    const places = Array.from({ length: SUMMARY.length / 9 }, (_, index) => from + 9 * index);
-    return places.filter((at) => {
+    return Array.from({ length: SUMMARY.length / 9 }, (_, index) => from + 9 * index).filter((at) => {
       const { runs } = parseTrtexecLog(LOG.slice(0, at) + LOG.slice(at + size));
       const [run] = runs;
       if (run === undefined || runs.length > 1 || run.measurement === null || run.contradiction !== null) return false;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { readRunFolder } from '../../../src/artefacts/read/read-run.ts';
 import { type Outcome, outcomeReason } from '../../../src/records/outcome.ts';
@@ -17,17 +17,15 @@ const EXPECTED = readFileSync(join(FIXTURES, 'failures', 'expected.tsv'), 'utf8'
   .split('\n')
   .map((line) => line.split('\t'));
 
-describe('recorded failures', () => {
-  test.each(EXPECTED)('%s: %s', async (name = '', expected = '') => {
-    const runs = await readRunFolder(join(FIXTURES, 'failures', name));
-    const outcomes = runs.map(({ outcome }) => said(outcome));
-    // `-`: the log alone cannot tell; it must only not crash.
-    if (expected !== '-') {
-      expect(expected.split('|')).toContain(outcomes[0]);
-      expect(runs[0]?.outcome.evidence).not.toEqual([]);
-    }
-    expect(outcomes).toHaveLength(1);
-  });
+test.each(EXPECTED)('recorded failures: %s: %s', async (name = '', expected = '') => {
+  const runs = await readRunFolder(join(FIXTURES, 'failures', name));
+  const outcomes = runs.map(({ outcome }) => said(outcome));
+  // `-`: the log alone cannot tell; it must only not crash.
+  if (expected !== '-') {
+    expect(expected.split('|')).toContain(outcomes[0]);
+    expect(runs[0]?.outcome.evidence).not.toEqual([]);
+  }
+  expect(outcomes).toHaveLength(1);
 });
 
 test.each([
@@ -48,13 +46,10 @@ const P = '[11/21/2026-07:33:53]';
 const SUMMARY = readFileSync(join(GUIDE, 'listing-06-fp16-summary.log'), 'utf8');
 const MARKER = 'TensorRT.trtexec [TensorRT v101300] [b1] # trtexec --onnx=a.onnx';
 
-function judge(log: string | Buffer, parts: Partial<JudgedParts> = {}): string {
-  return said(judged(onlyRun(log), parts));
-}
+const judge = (log: string | Buffer, parts: Partial<JudgedParts> = {}): string => said(judged(onlyRun(log), parts));
 
-function passed(...lines: readonly string[]): string {
-  return [`&&&& RUNNING ${MARKER}`, ...lines, `&&&& PASSED ${MARKER}`].join('\n');
-}
+const passed = (...lines: readonly string[]): string =>
+  [`&&&& RUNNING ${MARKER}`, ...lines, `&&&& PASSED ${MARKER}`].join('\n');
 
 test('of a cell, a run that only built is none', () => {
   const log = readFixture('formats/build-resnet-tiny/stdout.log.br');
@@ -62,8 +57,7 @@ test('of a cell, a run that only built is none', () => {
 });
 
 test('an excerpt without markers is a measurement when its summary is whole; a log that begins must also end', () => {
-  expect(judge(SUMMARY)).toBe('measured:null');
-  expect(judge(`&&&& RUNNING ${MARKER}\n${SUMMARY}`)).toBe('failed:incomplete');
+  expect([judge(SUMMARY), judge(`&&&& RUNNING ${MARKER}\n${SUMMARY}`)]).toEqual(['measured:null', 'failed:incomplete']);
   expect(judge(passed(SUMMARY))).toBe('measured:null');
 });
 
@@ -75,8 +69,7 @@ test('every way of cutting a log off is a failure, within its summary an excerpt
     const isExcerpt = length > firstNumber + 40 && length < end;
     expect([length, judge(log.slice(0, length))]).toEqual([length, isExcerpt ? 'unfit:excerpt' : 'failed:incomplete']);
   }
-  const started = { ...UNKNOWN_PROCESS, exitCode: 0 };
-  expect(judge(log.slice(0, end - 10), { process: started })).toBe('failed:incomplete');
+  expect(judge(log.slice(0, end - 10), { process: { ...UNKNOWN_PROCESS, exitCode: 0 } })).toBe('failed:incomplete');
 });
 
 test('a build that failed without a word: exit 0, PASSED, 0 MiB', () => {
@@ -86,8 +79,7 @@ ${P} [I] Engine built in 3.5 sec.
 ${P} [I] Skipped inference phase since --skipInference is added.`);
   const exited = { ...UNKNOWN_PROCESS, exitCode: 0 };
   expect(judge(log, { process: exited })).toBe('failed:buildFailedSilently');
-  const quiet = log.replace(`${P} [E] Error[2]: no tactic\n`, '');
-  expect(judge(quiet, { process: exited })).toBe('unfit:engineEmpty');
+  expect(judge(log.replace(`${P} [E] Error[2]: no tactic\n`, ''), { process: exited })).toBe('unfit:engineEmpty');
 });
 
 test('a graph that could not be captured is not a measurement of a graph', () => {
@@ -114,8 +106,7 @@ test('too few queries, too little warm-up', () => {
   const limits = { minQueries: 61, minWarmUpQueries: 10 };
   expect(judge(few, { limits })).toBe('unfit:tooFewQueries');
   expect(judge(few, { limits: { ...limits, minQueries: 60 } })).toBe('measured:null');
-  const cold = passed(`${P} [I] Warmup completed 3 queries over 200 ms`, SUMMARY);
-  expect(judge(cold)).toBe('unfit:notWarmedUp');
+  expect(judge(passed(`${P} [I] Warmup completed 3 queries over 200 ms`, SUMMARY))).toBe('unfit:notWarmedUp');
 });
 
 test('a slow model with few warm-up queries is warm when its first queries are no slower', () => {
@@ -125,8 +116,7 @@ test('a slow model with few warm-up queries is warm when its first queries are n
     columns: { computeMs: Float64Array.from({ length: 60 }, (_, i) => (i < 10 ? first : 52)) },
   });
   const judgeTimes = (first: number): string => judge(cold, { exports: { ...NO_EXPORTS, times: times(first) } });
-  expect(judgeTimes(52.1)).toBe('measured:null');
-  expect(judgeTimes(80)).toBe('unfit:notWarmedUp');
+  expect([judgeTimes(52.1), judgeTimes(80)]).toEqual(['measured:null', 'unfit:notWarmedUp']);
 });
 
 test('errors in a run that passed are suspect, but not those about an unusable timing cache', () => {
@@ -164,8 +154,7 @@ const ON_H100: readonly (readonly [folder: string, outcome: string, evidence: st
 
 test.each(ON_H100)('on an H100: %s is %s', async (folder, expected, text) => {
   const [run] = await readRunFolder(join(H100, folder));
-  expect(run && said(run.outcome)).toBe(expected);
-  expect(run?.outcome.evidence[0]?.text).toContain(text);
+  expect([run && said(run.outcome), run?.outcome.evidence[0]?.text]).toEqual([expected, expect.stringContaining(text)]);
 });
 
 test('a missing plugin is found on a line without a prefix, too', () => {

@@ -35,30 +35,26 @@ test('banner, device and engine lines of a run from a loaded engine', () => {
     applicationComputeClockGhz: 1.98,
   });
   expect(run.build).toMatchObject({ deserializedS: 0.0199755, contextMemoryMib: 1.5 });
-  expect(run.inputBindings).toEqual({ input: [8, 3, 32, 32] });
-  expect([run.warmUpQueries, run.queries]).toEqual([2953, 14680]);
+  expect([run.inputBindings, run.warmUpQueries, run.queries]).toEqual([{ input: [8, 3, 32, 32] }, 2953, 14680]);
 });
 
 test('a build: shapes of the profile, seconds and size', () => {
   const run = recordedRun('formats/build-resnet-tiny');
-  expect(run.options.precision).toBe('Strongly Typed');
-  expect(run.options.profilingVerbosity).toBe(2);
+  expect(run.options).toMatchObject({ precision: 'Strongly Typed', profilingVerbosity: 2 });
   expect(run.options.buildShapes).toEqual({
     input: { min: [1, 3, 32, 32], opt: [8, 3, 32, 32], max: [32, 3, 32, 32] },
   });
   expect(run.build.inferenceSkipped).toBe(true);
   expect(run.build.engineBuiltS).toBeGreaterThan(0);
   expect(run.build.createdEngineMib).toBeGreaterThan(0);
-  expect(run.build.peakMemoryMib).toBe(5);
-  expect(run.measurement).toBeNull();
+  expect([run.build.peakMemoryMib, run.measurement]).toEqual([5, null]);
 });
 
 test('a captured graph, and an enqueue-bound run with its evidence', () => {
   const { cudaGraph } = recordedRun('formats/graph');
   expect(cudaGraph).toEqual({ capturesStarted: 1, capturesSucceeded: 1, captureFailed: false });
   const bound = recordedRun('formats/enqueue-bound');
-  expect(bound.hints.map(({ id }) => id)).toEqual(['enqueue_bound', 'unstable']);
-  expect(bound.hints[1]?.value).toBe(3.9241);
+  expect([bound.hints.map(({ id }) => id), bound.hints[1]?.value]).toEqual([['enqueue_bound', 'unstable'], 3.9241]);
 });
 
 test('several streams capture several graphs', () => {
@@ -68,8 +64,7 @@ test('several streams capture several graphs', () => {
 });
 
 test('two runs in one log are two runs with their own numbers and places', () => {
-  const log = readFixture('formats/two-runs-one-log/stdout.log.br');
-  const { runs } = parseTrtexecLog(log);
+  const { runs } = parseTrtexecLog(readFixture('formats/two-runs-one-log/stdout.log.br'));
   expect(runs.map(({ firstLine, lastLine }) => [firstLine, lastLine])).toEqual([
     [1, 498],
     [499, 994],
@@ -151,22 +146,18 @@ test('the FP16 listing, to the digit', () => {
 test('what follows from the FP16 listing', () => {
   const derived = derive(fp16, null);
   // 19.2498 qps for 3.11691 s are 59.9999 queries.
-  expect(derived.queries).toBe(60);
-  expect(derived.gpuBusy).toBeCloseTo(0.99998, 5);
-  expect(derived.enqueueRatio).toBeCloseTo(0.000142, 6);
-  expect(derived.enqueueClass).toBe('free');
+  expect(derived).toMatchObject({ queries: 60, gpuBusy: expect.closeTo(0.99998, 5) });
+  expect(derived).toMatchObject({ enqueueRatio: expect.closeTo(0.000142, 6), enqueueClass: 'free' });
   // 2463.97 images a second; the guide cuts instead of rounding.
   expect((fp16.measurement?.throughputQps ?? 0) * 128).toBeCloseTo(2463.97, 2);
 });
 
 test('the FP8 listing has 106 queries, so that p99 is not the maximum', () => {
   const derived = derive(fp8, null);
-  expect(derived.queries).toBe(106);
-  expect(fp8.measurement?.gpuComputeMs.percentiles['99']).toBe(28.9761);
+  expect([derived.queries, fp8.measurement?.gpuComputeMs.percentiles['99']]).toEqual([106, 28.9761]);
   expect(fp8.measurement?.gpuComputeMs.max).toBe(28.9861);
   expect(fp8.measurement?.enqueueMs?.percentiles['99']).toBe(0.0175781);
-  expect(fp8.measurement?.enqueueMs?.max).toBe(0.0180664);
-  expect(derived.gpuBusy).toBeCloseTo(0.99996, 5);
+  expect([fp8.measurement?.enqueueMs?.max, derived.gpuBusy]).toEqual([0.0180664, expect.closeTo(0.99996, 5)]);
 });
 
 test('any list of percentiles is read under its own names', () => {
@@ -176,10 +167,8 @@ test('any list of percentiles is read under its own names', () => {
 
 test('transfers are null when they were off', () => {
   const { measurement, options } = recordedRun('formats/no-transfers');
-  expect(options.dataTransfers).toBe(false);
-  expect(measurement?.h2dMs).toBeNull();
-  expect(measurement?.d2hMs).toBeNull();
-  expect(measurement?.latencyMs.median).toBe(measurement?.gpuComputeMs.median);
+  expect([options.dataTransfers, measurement?.h2dMs]).toEqual([false, null]);
+  expect([measurement?.d2hMs, measurement?.latencyMs.median]).toEqual([null, measurement?.gpuComputeMs.median]);
 });
 
 test('the report of TensorRT 7 has headings, and no mean of the enqueue times', () => {
@@ -238,8 +227,7 @@ function read(...chunks: readonly string[]): { messages: LogMessage[]; lines: nu
 const P = '[11/21/2026-07:33:53]';
 
 test('a prefix gives severity, time and whether the library spoke', () => {
-  const { messages } = read(`${P} [I] [TRT] Loaded engine size: 14 MiB\n${P} [W] * Throughput\n`);
-  expect(messages).toEqual([
+  expect(read(`${P} [I] [TRT] Loaded engine size: 14 MiB\n${P} [W] * Throughput\n`).messages).toEqual([
     {
       stream: 'stdout',
       line: 1,
@@ -279,8 +267,7 @@ test.each([1, 2, 7, 30, 64])('chunks of %i bytes give the same messages', (size)
 test('an endless line is cut and the next one is whole', () => {
   const long = 'x'.repeat(3 << 20);
   const { messages } = read(long.slice(0, 1 << 20), long.slice(1 << 20), `\n${P} [I] next\n`);
-  expect(messages[0]?.text.length).toBe(1 << 20);
-  expect(messages[1]?.text).toBe('next');
+  expect([messages[0]?.text.length, messages[1]?.text]).toEqual([1 << 20, 'next']);
 });
 
 const WHOLE = readFixture('formats/default-run/stdout.log.br').toString();
@@ -297,16 +284,12 @@ function interleaved(a: string, b: string): string {
     .join('\n');
 }
 
-function withoutMarkers(log: string): string {
-  return log.replace(/^&&&& .*\n?/gm, '');
-}
+const withoutMarkers = (log: string): string => log.replace(/^&&&& .*\n?/gm, '');
 
 describe('what else stands in a log', () => {
   test('what a script said before its run is no run, and no cause of it', () => {
-    const noise = 'error: could not open file x\nls: cannot access y: No space left on device\n';
-    const run = onlyRun(noise + WHOLE);
-    expect(run.failures).toEqual([]);
-    expect(run.measurement).toEqual(onlyRun(WHOLE).measurement);
+    const run = onlyRun('error: could not open file x\nls: cannot access y: No space left on device\n' + WHOLE);
+    expect([run.failures, run.measurement]).toEqual([[], onlyRun(WHOLE).measurement]);
   });
 
   test('a trtexec that could not even start is a run before the next one', () => {
@@ -323,29 +306,24 @@ describe('what else stands in a log', () => {
   });
 
   test('a script that quotes a marker does not end the run', () => {
-    const trace = `+ grep -q '&&&& PASSED TensorRT.trtexec' out.log\n`;
-    expect(onlyRun(ENDLESS + trace).closingMarker).toBeNull();
+    expect(onlyRun(ENDLESS + `+ grep -q '&&&& PASSED TensorRT.trtexec' out.log\n`).closingMarker).toBeNull();
   });
 
   test('a last line without a line feed is read before stderr', () => {
-    const start = WHOLE.slice(0, WHOLE.indexOf('\n'));
-    const { runs } = parseTrtexecLog(start, '[11/21/2026-07:33:53] [E] no\n');
+    const { runs } = parseTrtexecLog(WHOLE.slice(0, WHOLE.indexOf('\n')), '[11/21/2026-07:33:53] [E] no\n');
     expect(runs.map(({ errors }) => errors.length)).toEqual([1]);
   });
 });
 
-describe('two processes that wrote to one log at once', () => {
-  test.each([
-    ['of different commands', OTHER],
-    ['of the same command', WHOLE],
-    ['of which one was killed', ENDLESS],
-  ])('%s: no number is trusted', (_, second) => {
-    const { runs } = parseTrtexecLog(interleaved(second, WHOLE));
-    expect(runs).toHaveLength(2);
-    expect(runs.map(({ measurement }) => measurement)).toEqual([null, null]);
-    expect(runs.map((run) => judged(run).kind)).not.toContain('measured');
-    expect(runs.map(({ overlaps }) => overlaps)).toContain(true);
-  });
+test.each([
+  ['of different commands', OTHER],
+  ['of the same command', WHOLE],
+  ['of which one was killed', ENDLESS],
+])('two processes that wrote to one log at once: %s: no number is trusted', (_, second) => {
+  const { runs } = parseTrtexecLog(interleaved(second, WHOLE));
+  expect([runs.length, runs.map(({ measurement }) => measurement)]).toEqual([2, [null, null]]);
+  expect(runs.map((run) => judged(run).kind)).not.toContain('measured');
+  expect(runs.map(({ overlaps }) => overlaps)).toContain(true);
 });
 
 test('without markers, each banner begins a run with options of its own', () => {

@@ -56,9 +56,7 @@ ${E} [TRT] ModelImporter.cpp:777: ERROR: builtin_op_importers.cpp:1197 In functi
     `${E} Error[2]: (deserializeOnnxModel): MODEL_DESERIALIZE_FAILED: Assertion failed: model->ParseFromCodedStream(&codedInput) && "Failed to parse the ONNX model."`,
     `${E} [TRT] ModelImporter.cpp:735: Failed to parse ONNX model from file: a.onnx`,
     '[libprotobuf ERROR google/protobuf/text_format.cc:298] Error parsing text-format onnx2trt_onnx.ModelProto: 1:1: Invalid control characters encountered in text.',
-  ])('no ONNX file: %s', (line) => {
-    expect(failureOf([line, TAIL_OF_PARSER]).reason).toBe('modelInvalid');
-  });
+  ])('no ONNX file: %s', (line) => expect(failureOf([line, TAIL_OF_PARSER]).reason).toBe('modelInvalid'));
 });
 
 const FORMATS =
@@ -122,8 +120,7 @@ test('the versions of engine and library', () => {
 test('LLVM runs out of memory over a file that is no engine; in a build it may be so', () => {
   const started = (option: string): string => `&&&& RUNNING TensorRT.trtexec [TensorRT v100600] # trtexec ${option}`;
   const abort = { exitCode: 134, signal: 'SIGABRT' } as const;
-  const line = 'LLVM ERROR: out of memory';
-  const reasonAfter = (...lines: readonly string[]) => failureOf([...lines, line], abort).reason;
+  const reasonAfter = (...lines: readonly string[]) => failureOf([...lines, 'LLVM ERROR: out of memory'], abort).reason;
   expect(reasonAfter(started('--loadEngine=text.plan'))).toBe('engineInvalid');
   expect(reasonAfter(started('--onnx=a.onnx'))).toBe('outOfMemory');
   const loaded = '[09/01/2025-21:22:14] [I] Engine deserialized in 0.1 sec.';
@@ -131,8 +128,7 @@ test('LLVM runs out of memory over a file that is no engine; in a build it may b
 });
 
 test('a crash, and a log that is cut, show what was said before', () => {
-  const started = '&&&& RUNNING TensorRT.trtexec [TensorRT v100600] # trtexec --onnx=a.onnx';
-  const lines = [started, `${E} ${UNHEARD_OF}`];
+  const lines = ['&&&& RUNNING TensorRT.trtexec [TensorRT v100600] # trtexec --onnx=a.onnx', `${E} ${UNHEARD_OF}`];
   const crashed = failureOf(lines, { exitCode: 139, signal: 'SIGSEGV' });
   expect(crashed).toMatchObject({ reason: 'unknown', evidence: [UNHEARD_OF, 'crashed by SIGSEGV'] });
   const cut = failureOf(lines);

@@ -20,9 +20,8 @@ function replay(args: readonly string[], cwd: string, set = NIGHT1, index = 0) {
   return { status, stdout, stderr: stderr.toString() };
 }
 
-function packed(folder: string, file: string, set = NIGHT1): Buffer {
-  return brotliDecompressSync(readFileSync(join(set, folder, `${file}.br`)));
-}
+const packed = (folder: string, file: string, set = NIGHT1): Buffer =>
+  brotliDecompressSync(readFileSync(join(set, folder, `${file}.br`)));
 
 const BUILD = [
   '--onnx=/models/vit_small_fp16.onnx',
@@ -39,8 +38,7 @@ describe('a replayed trtexec', () => {
   test('builds a small marked token, and gives the log and the exports of the recording to the byte', () => {
     const folder = temporaryFolder();
     const built = replay([...BUILD, '--exportLayerInfo=l.json'], folder);
-    expect(built.status).toBe(0);
-    expect(built.stdout.equals(packed('builds_vit_small.fp16', 'stdout.log'))).toBe(true);
+    expect([built.status, built.stdout.equals(packed('builds_vit_small.fp16', 'stdout.log'))]).toEqual([0, true]);
     expect(readFileSync(join(folder, 'l.json')).equals(packed('builds_vit_small.fp16', 'layers.json'))).toBe(true);
     expect(statSync(join(folder, 'vit.plan')).size).toBeLessThan(200);
 
@@ -68,9 +66,7 @@ describe('a replayed trtexec', () => {
     const folder = temporaryFolder();
     replay(BUILD, folder);
     const { status, stderr, stdout } = replay([...RUN, '--infStreams=2'], folder);
-    expect(status).toBe(2);
-    expect(stdout).toHaveLength(0);
-    expect(stderr).toMatch(/^replay error: .*streams: 1/);
+    expect([status, stdout.length, stderr]).toEqual([2, 0, expect.stringMatching(/^replay error: .*streams: 1/)]);
   });
 
   test('an engine that is none of its own is refused', () => {

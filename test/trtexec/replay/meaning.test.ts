@@ -26,9 +26,7 @@ describe('a command line by its meaning', () => {
     ['--infStreams=2', { streams: 2 }],
     ['--exportProfile=p.json', { kind: 'profile' }],
     ['--useManagedMemory', { flags: ['--useManagedMemory'] }],
-  ])('%s does', (flag, expected) => {
-    expect(meaningOf([...RUN, flag])).toMatchObject(expected);
-  });
+  ])('%s does', (flag, expected) => expect(meaningOf([...RUN, flag])).toMatchObject(expected));
 
   test('a build is told by its model and all that decides the engine', () => {
     expect(

@@ -41,8 +41,7 @@ test('in a store it is the same number by number, and nothing else is taken for 
 });
 
 test.each([1, PIECE_ROWS, PIECE_ROWS + 5])('%i queries of the warm-up are cut off', (warmUp) => {
-  const logged = { queries: QUERIES - warmUp, tensorrtVersion: null, measurement: null };
-  const timed = timesOfRun(read, logged);
+  const timed = timesOfRun(read, { queries: QUERIES - warmUp, tensorrtVersion: null, measurement: null });
   expect({ count: timed.count, columns: { ...timed.columns } }).toEqual({
     count: QUERIES - warmUp,
     columns: { startEnqMs: startEnqMs.slice(warmUp), computeMs: computeMs.slice(warmUp) },

@@ -184,7 +184,7 @@ async function namedCommit(ref: string, io: Io): Promise<NamedCommit> {
   if (commit !== null) return { ref, commit };
   const why = (await isShallow(io.cwd))
     ? 'not in this shallow clone: fetch the whole history (git fetch --unshallow; fetch-depth: 0 in CI)'
-    : 'not a git revision here: --run measures commits';
+    : 'not a git revision here';
   throw new UsageError(`${printable(ref)}: ${why}`);
 }
 
