@@ -60,7 +60,7 @@ function refuseWithResume(options: RunOptions): void {
   const isRefused = (name: string): boolean => PLANNED.test(name) || (name === 'gpus' && options.anyway !== true);
   const stated = Object.entries(options).find(([name, value]) => isRefused(name) && value !== undefined)?.[0];
   if (stated === undefined) return;
-  throw new UsageError(`${flagOf(stated)} does not go with --resume: a resumed sweep keeps its plan`);
+  throw new UsageError(`${flagOf(stated)} cannot be used with --resume: a resumed sweep keeps its plan`);
 }
 
 function required(path: string | undefined): string {
@@ -194,7 +194,7 @@ function wantedLock(matrix: Matrix, program: TrtexecProgram, options: SweepOptio
   const requested = options.lockClocks ?? matrix.lockClocks;
   if (requested === null || program.recordings === null) return requested;
   if (options.lockClocks !== undefined) {
-    throw new UsageError('--lock-clocks and recordings exclude each other: no GPU will run');
+    throw new UsageError('--lock-clocks and recordings cannot be used together: no GPU will run');
   }
   io.err('note: recordings need no GPU: lockClocks of the matrix has no effect\n');
   return null;
