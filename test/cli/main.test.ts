@@ -23,7 +23,7 @@ test('one process runs many command lines, and none leaves anything behind', asy
     expect(await typed(['compare'], folder)).toMatchObject({
       code: 2,
       out: '',
-      err: expect.stringMatching(/no such store/),
+      err: expect.stringMatching(/store not found/),
     });
     const wrong = await typed(['trend', '--lst', '3'], folder);
     expect(wrong).toMatchObject({ code: 2, out: '', err: expect.stringMatching(/did you mean --last\?/) });
@@ -37,7 +37,7 @@ test('options of every command are taken in front of it, too', async () => {
   const db = join(folder, 'a b.sqlite');
   const behind = await typed(['ls', 'sweeps', '--json', '--db', db], folder);
   expect(behind.err).toBe(
-    `bench: ${db}: no such store; \`bench run --db '${db}'\` or \`bench import --db '${db}'\` makes one\n`,
+    `bench: ${db}: store not found; \`bench run --db '${db}'\` or \`bench import --db '${db}'\` makes one\n`,
   );
   expect(await typed(['--no-color', '--db', db, '-q', '--json', 'ls', 'sweeps'], folder)).toEqual(behind);
   expect(await typed([`--db=${db}`, 'ls', 'sweeps'], folder)).toEqual(behind);

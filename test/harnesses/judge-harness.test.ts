@@ -3,13 +3,13 @@ import { expect, test } from 'vitest';
 import { judgeHarness } from '../../src/artefacts/read/read-harness.ts';
 
 const ENDED = { exitCode: 1, signal: null, timedOut: false, limit: null, cancelled: false, logTooLong: false };
-const FAULTY = { kind: 'faulty', problem: 'report.json: the process wrote none' } as const;
+const FAULTY = { kind: 'faulty', problem: 'report.json: the process did not write it' } as const;
 
 test('a process that failed without a word on standard error: what its driver saw', () => {
   expect(judgeHarness(FAULTY, ENDED, null, [])).toMatchObject({
     kind: 'failed',
     reason: 'unknown',
-    evidence: [{ text: 'exit code 1: report.json: the process wrote none' }],
+    evidence: [{ text: 'exit code 1: report.json: the process did not write it' }],
   });
 });
 

@@ -121,7 +121,7 @@ describe('--gpus', () => {
     const wrong = await night(machine, ['--gpus', '7']);
     expect([wrong.code, wrong.stderr]).toEqual([
       2,
-      `bench: --gpus 7: no such GPU; there is GPU 0 (${machine.uuids[0]}), GPU 1 (${machine.uuids[1]})\n`,
+      `bench: --gpus 7: GPU not found; there is GPU 0 (${machine.uuids[0]}), GPU 1 (${machine.uuids[1]})\n`,
     ]);
     const replayed = await bench([
       'run',
@@ -133,7 +133,7 @@ describe('--gpus', () => {
     ]);
     expect([replayed.code, replayed.stderr]).toEqual([
       2,
-      'bench: --gpus and recordings exclude each other: no GPU will run\n',
+      'bench: --gpus and recordings cannot be used together: no GPU will run\n',
     ]);
   });
 });

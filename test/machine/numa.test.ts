@@ -48,14 +48,14 @@ describe('the NUMA node of a GPU', () => {
     });
     expect(await bindToNode(7, 1, env)).toEqual({
       prefix: [],
-      note: 'there is no NUMA node 7: runs are bound to none',
+      note: 'NUMA node 7 does not exist: runs are not bound to a NUMA node',
     });
   });
 
   test('without numactl runs are measured all the same', async () => {
     expect(await bindToNode('auto', 1, { PATH: temporaryFolder() })).toEqual({
       prefix: [],
-      note: 'numactl is not installed: runs are bound to no NUMA node',
+      note: 'numactl is not installed: runs are not bound to a NUMA node',
     });
   });
 

@@ -129,7 +129,7 @@ describe('what names nothing is refused before anything runs', () => {
   };
 
   test.each([
-    [['--commit', 'nosuch'], '--commit nosuch: no such commit in this repository'],
+    [['--commit', 'nosuch'], '--commit nosuch: commit not found in this repository'],
     [['--commit', ''], 'It is empty: is its shell variable set?'],
     [['--branch', ' '], 'It is empty: is its shell variable set?'],
   ])('run %j', async (args, words) => {
@@ -146,7 +146,7 @@ describe('what names nothing is refused before anything runs', () => {
     const wrong = await run('v1.2');
     expect([wrong.code, wrong.stderr]).toEqual([
       2,
-      'bench: --commit v1.2: here is no repository; give the id of a commit\n',
+      'bench: --commit v1.2: there is no git repository here; give the id of a commit\n',
     ]);
     expect((await run('deadbeef')).code).toBe(0);
     expect(queryStore(join(cwd, 'bench.sqlite'), 'SELECT git_commit AS id FROM sweeps')).toEqual([{ id: 'deadbeef' }]);

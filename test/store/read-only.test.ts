@@ -112,7 +112,7 @@ describe('a store that may not be written', () => {
     setTemporaryFolder('/nowhere/at/all');
     expect(() => openStoreToRead(path, MIGRATIONS, MAY_NOT)).toThrow(StoreAccessError);
     expect(() => openStoreToRead(path, MIGRATIONS, MAY_NOT)).toThrow(
-      /\/nowhere\/at\/all takes none \(ENOENT\): set TMPDIR to a folder with room$/,
+      /\/nowhere\/at\/all cannot hold one \(ENOENT\): set TMPDIR to a folder with free space$/,
     );
   });
 });
@@ -192,7 +192,7 @@ describe.skipIf(PREFIX === null)('as a user who may read it and nothing else', (
     if (!isBeside) expect(same(theirs.stdout)).toBe(same(own.stdout));
     expect(same(theirs.stderr)).toBe(
       line.startsWith('check')
-        ? `note: the store may only be read here: bench did not store this check\n${same(own.stderr)}`
+        ? `note: the store is read-only here: bench did not store this check\n${same(own.stderr)}`
         : same(own.stderr),
     );
     expect(readdirSync(join(copy, '..'))).toEqual(['bench.sqlite']);
@@ -204,7 +204,7 @@ describe.skipIf(PREFIX === null)('as a user who may read it and nothing else', (
     expect([code, stdout, stderr]).toEqual([
       3,
       '',
-      `bench: ${copy}: is read-only: this command needs write access to the file and its folder; ask for it, or name another store with --db\n`,
+      `bench: ${copy} is read-only: this command needs write access to the file and its folder; ask for it, or name another store with --db\n`,
     ]);
   });
 });

@@ -53,9 +53,9 @@ function refuseMixed(words: readonly string[], options: ProfileOptions): void {
       'which profiler? --nsys captures kernels, calls and copies, --ncu prints the command for one layer; layer times need neither: `bench run MATRIX --profile`, `bench layers CELL`',
     );
   }
-  if (nsys === true && ncu !== undefined) throw new UsageError('--nsys and --ncu exclude each other');
+  if (nsys === true && ncu !== undefined) throw new UsageError('--nsys and --ncu cannot be used together');
   if (preset === undefined) {
-    if (window !== undefined) throw new UsageError('--window goes with --preset trtllm');
+    if (window !== undefined) throw new UsageError('--window needs --preset trtllm');
     if (words.length > 1) {
       throw new UsageError('name one cell; a command after -- needs --preset trtllm');
     }
@@ -66,7 +66,7 @@ function refuseMixed(words: readonly string[], options: ProfileOptions): void {
     throw new UsageError('--tensorrt is for --dry-run: a capture needs trtexec');
   }
   if (tensorrt !== undefined && matrix === undefined) {
-    throw new UsageError('--tensorrt goes with --matrix: a stored cell has the version of its sweep');
+    throw new UsageError('--tensorrt needs --matrix: a stored cell has the version of its sweep');
   }
 }
 
@@ -86,7 +86,7 @@ async function layerLine(
   const engine = target.build.enginePath ?? cached?.path ?? null;
   const model = fileName(target.cell.model);
   const chosen = chosenLayer(target, store, layer);
-  const is11 = (parseTensorrtVersion(target.tensorrt)?.major ?? 0) >= 11;
+  const is11 = (parseTensorrtVersion(target.plan.tensorrt)?.major ?? 0) >= 11;
   const argv = layerNcuArgs(
     chosen,
     options.output ?? `${model}_layer`,
@@ -99,7 +99,7 @@ async function layerLine(
     ...NOT_CAPTURED,
     cell: target.cell.key,
     label: cellLabel(target.cell),
-    tensorrt: target.tensorrt,
+    tensorrt: target.plan.tensorrt,
     nsysVersion: null,
     engine,
     steps: [{ kind: 'capture', variables: target.run.env, argv: ['ncu', ...argv] }],
@@ -120,7 +120,7 @@ function chosenLayer({ cell }: CaptureTarget, store: OpenStore | null, name: str
   if (chosen !== undefined) return chosen.name;
   throw new UsageError(
     name === true
-      ? `no layers of ${printable(cellLabel(cell))} are known: \`bench run --profile\` takes them, or name one with --ncu LAYER`
+      ? `no layers of ${printable(cellLabel(cell))} are known: \`bench run --profile\` records them, or name one with --ncu LAYER`
       : `no layer ${printable(name)}: \`bench layers\` lists them`,
   );
 }
@@ -181,7 +181,7 @@ export function captureText(report: ProfileOutput, look: Look): string[] {
   return [
     ...wrapHanging(printable(title), columns, 2).map(style.strong),
     ...shown,
-    ...(engine === null ? [] : [`engine: there, ${printable(engine)}`]),
+    ...(engine === null ? [] : [`engine: found, ${printable(engine)}`]),
     // On one line, so that it can be copied.
     ...steps.flatMap(({ argv, kind, variables }) => [
       '',

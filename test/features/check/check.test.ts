@@ -265,7 +265,9 @@ describe('bench ack', () => {
     // On the day of the night before.
     const io = { ...testIo(), now: () => new Date(nightDate(45)), out: (text: string) => (printed += text) };
     await ack([id.slice(0, 8)], { reason: 'known', until: nightDate(50), db: nights.db }, io);
-    expect(printed).toContain(`is acknowledged until ${nightDate(50)}`);
+    expect(printed).toContain(`is acknowledged until ${nightDate(50)}: known; --undo reverts this`);
+    const text = (await nights.run('check', '--all')).stdout.replaceAll(/\s+/g, ' ');
+    expect(text).toMatch(new RegExp(`acknowledged: ${id.slice(0, 8)} .*; reason: known`));
     const accepted = await nights.check();
     expect([accepted.code, accepted.json.findings]).toMatchObject([0, [{ id, acknowledged: { reason: 'known' } }]]);
     // Nothing is told as new: what was accepted is open again, against the level before it.

@@ -133,7 +133,7 @@ test('a matrix file names whose sweeps are checked', async () => {
   const both = await check('m.yaml', '--matrix', 'm');
   expect([both.code, both.stderr]).toEqual([
     2,
-    'bench: --matrix and a matrix file exclude each other: the file has the name\n',
+    'bench: --matrix and a matrix file cannot be used together: the file has the name\n',
   ]);
   const never = await check(join(MATRICES, 'quickstart.yaml'));
   expect([never.code, never.stderr]).toEqual([
