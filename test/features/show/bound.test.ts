@@ -156,6 +156,19 @@ test('what a CUDA graph gains has an interval and a verdict, and a larger batch 
   expect(await findings(8)).toContain('this sweep has no larger batch of this cell');
 });
 
+test('what each neighbor on the GPU costs a cell, the largest cost first', async () => {
+  const db = join(temporaryFolder(), 'bench.sqlite');
+  const cells = [{}, { with: 'bert' }, { with: 'vit' }].map((axisFlags) =>
+    imageCell({ model: 'vit', precision: 'fp16', batch: 8, axisFlags }),
+  );
+  const value = (cell: number, _: number, repeat: number): number => ([1, 1.25, 2][cell] ?? 0) * (1 + repeat / 1000);
+  simulateNights(db, { cells, nights: 1, repeats: 5, value });
+  const { stdout } = await bench(['show', 'latest', '--db', db], { env: { COLUMNS: '240' } });
+  expect(stdout).toMatch(
+    /a neighbor on the GPU: -35\.0 % queries\/s in the middle of 2 pairs, most -50\.0 % queries\/s \(-50\.\d … -49\.\d %, 95 %: slower\).*: vit fp16 .*with=vit/,
+  );
+});
+
 test('what transfers cost stands below a sweep that has a cell both ways', async () => {
   const db = join(temporaryFolder(), 'bench.sqlite');
   await bench(['import', join(FIXTURES, 'formats'), '--sweep', 'one', '--db', db]);
