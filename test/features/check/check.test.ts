@@ -267,7 +267,7 @@ describe('bench ack', () => {
     await ack([id.slice(0, 8)], { reason: 'known', until: nightDate(50), db: nights.db }, io);
     expect(printed).toContain(`is acknowledged until ${nightDate(50)}: known; --undo reverts this`);
     const text = (await nights.run('check', '--all')).stdout.replaceAll(/\s+/g, ' ');
-    expect(text).toMatch(new RegExp(`acknowledged: ${id.slice(0, 8)} .*; reason: known`));
+    expect(text).toMatch(new RegExp(`acknowledged in GPU compute time: ${id.slice(0, 8)} .*; reason: known`));
     const accepted = await nights.check();
     expect([accepted.code, accepted.json.findings]).toMatchObject([0, [{ id, acknowledged: { reason: 'known' } }]]);
     // Nothing is told as new: what was accepted is open again, against the level before it.
