@@ -24,7 +24,7 @@ test('evidence is the medians of the runs that have it', () => {
   expect(boundOf(GRAPH, [...runs, run('compute', { gpuBusy: 0.95 })])).toEqual({
     by: 'h2d',
     evidence: 'a copy takes 0.351 ms, GPU compute 0.316 ms, GPU busy 87 % of the time',
-    advice: 'send smaller inputs, or keep them on the GPU; look at the PCIe link',
+    advice: 'send smaller inputs, keep them on the GPU, or read them there (GPUDirect); look at the PCIe link',
   });
 });
 

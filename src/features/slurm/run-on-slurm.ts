@@ -166,30 +166,6 @@ async function submitAll(plan: RunPlan, client: SlurmClient, io: Io): Promise<Su
   }
 }
 
-const ONLY_SLURM = ['slurmProfile', 'slurm', 'runDir', 'wait', 'collectJob'] as const;
-/** Options that need results during the sweep, or choose GPUs, which Slurm assigns. */
-const ONLY_LOCAL = ['untilSure', 'budget', 'confirm', 'resume', 'gpus', 'rebalance'] as const;
-
-/** Options of `bench run` that belong to only one executor. */
-type ExecutorOptions = {
-  readonly [Name in (typeof ONLY_SLURM)[number] | (typeof ONLY_LOCAL)[number]]?: unknown;
-} & { readonly executor?: 'local' | 'slurm' };
-
-export function refuseSlurmOptions(options: ExecutorOptions): void {
-  const isSlurm = options.executor === 'slurm';
-  const wrong = (isSlurm ? ONLY_LOCAL : ONLY_SLURM).find((name) => {
-    const value = options[name];
-    return value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0);
-  });
-  if (wrong === undefined) return;
-  const flag = `--${wrong.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-  throw new UsageError(
-    isSlurm
-      ? `${flag} cannot be used with --executor slurm${wrong === 'resume' ? ': write `bench slurm resume RUN`' : ''}`
-      : `${flag} needs --executor slurm`,
-  );
-}
-
 /** Resubmits shards that are neither finished nor running. */
 export async function resumeRun(path: string, options: ResumeOptions, io: Io): Promise<ExitCode> {
   const plan = await new RunFolder(resolve(io.cwd, path)).readPlan();
