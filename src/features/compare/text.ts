@@ -144,7 +144,7 @@ function verdictTable(cells: readonly ShownCell[], look: Look): string[] {
     { before: [verdict] },
   );
   const hasChange = cells.some(({ changePercent }) => changePercent !== null);
-  return [...table, ...(hasChange ? [style.dim('change: relative change of the mean of the runs')] : [])];
+  return [...table, ...(hasChange ? [style.dim('change: change of the mean of the runs')] : [])];
 }
 
 /** Items/s of both sides. */

@@ -159,7 +159,7 @@ describe('bench check', () => {
     expect([after.code, reportedIn(after.json)[0]?.reportedSweepId]).toEqual([1, sweepOfNight(43)]);
     expect(queryStore(nights.db, 'SELECT * FROM findings')).toEqual([]);
     const early = await nights.run('check', '--as-of', '2025-01-01');
-    expect([early.code, early.stderr]).toEqual([2, expect.stringContaining('no sweep had been')]);
+    expect([early.code, early.stderr]).toEqual([2, expect.stringContaining('there was no sweep at that time')]);
   });
 
   test('what else changed on that night is likelier; commits between come from git', async () => {
@@ -267,7 +267,7 @@ describe('bench ack', () => {
     await ack([id.slice(0, 8)], { reason: 'known', until: nightDate(50), db: nights.db }, io);
     expect(printed).toContain(`is acknowledged until ${nightDate(50)}: known; --undo reverts this`);
     const text = (await nights.run('check', '--all')).stdout.replaceAll(/\s+/g, ' ');
-    expect(text).toMatch(new RegExp(`acknowledged: ${id.slice(0, 8)} .*; reason: known`));
+    expect(text).toMatch(new RegExp(`acknowledged in GPU compute time: ${id.slice(0, 8)} .*; reason: known`));
     const accepted = await nights.check();
     expect([accepted.code, accepted.json.findings]).toMatchObject([0, [{ id, acknowledged: { reason: 'known' } }]]);
     // Nothing is told as new: what was accepted is open again, against the level before it.
