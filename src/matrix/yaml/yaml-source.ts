@@ -235,10 +235,13 @@ function allowedWords(issue: $ZodIssue): string[] {
   return [...new Set(issue.errors.flatMap((alternative) => alternative.flatMap(allowedWords)))];
 }
 
+/** The kinds of zod that read otherwise with an article, or in YAML. */
+const KIND_WORDS: Readonly<Record<string, string>> = { array: 'a list', int: 'a whole number', object: 'a map' };
+
 function expectation(issue: $ZodIssue): string {
   switch (issue.code) {
     case 'invalid_type':
-      return `a ${issue.expected === 'array' ? 'list' : issue.expected} is needed`;
+      return `${KIND_WORDS[issue.expected] ?? `a ${issue.expected}`} is needed`;
     case 'too_small':
       return issue.origin === 'array'
         ? 'the list is empty'
