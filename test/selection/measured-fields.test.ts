@@ -47,10 +47,10 @@ describe('cells by what their newest runs show', () => {
   });
 
   test.each([
-    ['bound=hots', /"hots" is no bound; did you mean "host"\?/],
+    ['bound=hots', /"hots" is not a value of bound; did you mean "host"\?/],
     ['flag=hostBound', /did you mean "host-bound"/],
-    ['flag=loud', /"loud" is no flag .*known: power-limited, thermal-slowdown/],
-    ['hint=h2d-bound', /"h2d-bound" is no hint; did you mean "h2d_bound"\?/],
+    ['flag=loud', /"loud" is not a value of flag .*known: power-limited, thermal-slowdown/],
+    ['hint=h2d-bound', /"h2d-bound" is not a value of hint; did you mean "h2d_bound"\?/],
     ['bund=host', /unknown field "bund"; did you mean "bound"\?/],
   ])('%s: what there is', async (filter, message) => {
     const { code, stderr } = await bench(['ls', 'cells', '--filter', filter, '--db', db]);

@@ -170,5 +170,5 @@ function judged(measured: Measured | null): Judged {
   const evidence = `${what}, ${formatPercent(changePercent)} against ${count(known, 'earlier sweep')} of this machine`;
   if (standing !== 'slower') return ['ok', evidence];
   const mend = 'bench ls machines   # compare its driver and TensorRT with before';
-  return ['warning', `${evidence}: slower than those sweeps differ`, mend];
+  return ['warning', `${evidence}: slower, beyond the variation of those sweeps`, mend];
 }

@@ -218,7 +218,7 @@ describe('--measure', () => {
     expect(output.checks.at(-1)).toMatchObject({
       state: 'warning',
       evidence: expect.stringMatching(
-        /^0\.4\d+ ms, \+5\.0 % against 4 earlier sweeps of this machine: slower than those sweeps differ$/,
+        /^0\.4\d+ ms, \+5\.0 % against 4 earlier sweeps of this machine: slower, beyond the variation of those sweeps$/,
       ),
     });
   });
