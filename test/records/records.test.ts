@@ -1,5 +1,3 @@
-import { expect, test } from 'vitest';
-
 import { metricNames } from '../../src/records/gated-metric.ts';
 import {
   gateMetric,

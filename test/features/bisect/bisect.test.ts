@@ -3,7 +3,6 @@ import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, writeFileSy
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { beforeAll, describe, expect, test } from 'vitest';
 import * as fc from 'fast-check';
 
 import { STEP } from '../../../src/features/bisect/commits.ts';

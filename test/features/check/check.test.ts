@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 
-import { describe, expect, test } from 'vitest';
 import type * as z from 'zod';
 
 import { ack } from '../../../src/features/ack/ack.ts';

@@ -2,7 +2,6 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:f
 import { join, dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-import { expect, test, beforeAll, describe } from 'vitest';
 import { bench, temporaryFolder, sharedFolder, benchProcess, ROOT, temporaryStore } from '../../support/bench.ts';
 import { normals, simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
 import { OUTPUTS, jsonOf } from '../../support/outputs.ts';

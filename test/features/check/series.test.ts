@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 
 import Database from 'better-sqlite3';
-import { describe, expect, test } from 'vitest';
 import type * as z from 'zod';
 
 import { bench, temporaryFolder } from '../../support/bench.ts';

@@ -2,8 +2,6 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { describe, expect, test } from 'vitest';
-
 import { bench, finished, startBench, temporaryFolder, refusal } from '../../support/bench.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';

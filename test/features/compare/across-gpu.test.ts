@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { beforeAll, describe, expect, test } from 'vitest';
 import type * as z from 'zod';
 
 import { bench, ROOT, sharedFolder } from '../../support/bench.ts';

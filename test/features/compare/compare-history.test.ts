@@ -1,8 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, test, beforeAll } from 'vitest';
-
 import type { RunFlag } from '../../../src/records/run-flag.ts';
 import { median } from '../../../src/statistics/order-statistics.ts';
 import { textWidth } from '../../../src/terminal/text-width.ts';

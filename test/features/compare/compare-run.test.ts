@@ -2,8 +2,6 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { beforeAll, describe, expect, test } from 'vitest';
-
 import type { Comparison } from '../../../src/features/compare/index.ts';
 import { printable } from '../../../src/text/printable.ts';
 import { BISECT_TRTEXEC, makeHistory, slowFrom, writeInto } from '../../support/bisect-repository.ts';

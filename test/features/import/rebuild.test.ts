@@ -2,8 +2,6 @@ import { cpSync, rmSync, existsSync, mkdirSync, readdirSync, writeFileSync } fro
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { describe, expect, test, beforeAll } from 'vitest';
-
 import { bench, finished, startBench, temporaryFolder, sharedFolder, temporaryStore } from '../../support/bench.ts';
 import { fakeHarnessMatrix } from '../../support/fake-harness.ts';
 import { writtenPids } from '../../support/processes.ts';

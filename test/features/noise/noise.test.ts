@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 
-import { beforeAll, describe, expect, test } from 'vitest';
 import type * as z from 'zod';
 
 import { OUTPUTS } from '../../support/outputs.ts';

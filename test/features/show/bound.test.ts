@@ -1,8 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, test, beforeAll } from 'vitest';
-
 import { serialStatistics } from '../../../src/features/show/text.ts';
 import { runsThatShow } from '../../../src/judge/run-noise.ts';
 import { imageCell } from '../../support/image-cell.ts';

@@ -1,5 +1,3 @@
-import { expect, test } from 'vitest';
-
 import { SimulatedGate } from '../../support/gate-evidence.ts';
 import { normals, simulatedCells } from '../../support/simulated-store.ts';
 

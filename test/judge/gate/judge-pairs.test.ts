@@ -1,5 +1,3 @@
-import { expect, test } from 'vitest';
-
 import { judgePairs, judgeSameEngine, type MeasuredPairs, runSigmas } from '../../../src/judge/gate/judge-pairs.ts';
 import { normals } from '../../support/simulated-store.ts';
 

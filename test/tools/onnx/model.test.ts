@@ -1,5 +1,4 @@
 import * as fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
 
 import { readModel } from '../../../src/tools/onnx/onnx-file.ts';
 import { OnnxFormatError } from '../../../src/tools/onnx/wire-reader.ts';

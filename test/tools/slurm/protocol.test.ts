@@ -1,5 +1,3 @@
-import { describe, expect, test } from 'vitest';
-
 import { arraySpec, chunkShards, sbatchArgs, TASK_SCRIPT } from '../../../src/features/slurm/sbatch-args.ts';
 import { parseJobId, refusalOf } from '../../../src/tools/slurm/slurm-client.ts';
 import {
