@@ -2,9 +2,10 @@
 
     python3 compare_outputs.py JOB.json
 
-Needs numpy and onnxruntime; numpy alone for {"exported": [reference, variant]}, the outputs that two engines wrote, each
-[{"name", "dimensions", "values"}]. Prints one JSON object on standard output: {"outputs": ...}, or {"problem": "..."} for what
-a person can mend. It is an emulation: an engine's own kernels round differently.
+Needs numpy and onnxruntime; only numpy for {"exported": [reference, variant]}, the outputs of two engines, each
+[{"name", "dimensions", "values"}]. Prints one JSON object on standard output: {"outputs": ...}, or {"problem":
+"..."} for a problem that the user can fix. The result is only an emulation: the kernels of an engine round
+differently.
 """
 
 import json
@@ -20,11 +21,11 @@ FLOATS = {
 
 
 class Problem(Exception):
-    """One line for a person."""
+    """A problem that the user can fix, in one line."""
 
 
 class Lacking(Problem):
-    """Something is not installed."""
+    """A package is not installed."""
 
 
 def main(path):
@@ -86,7 +87,7 @@ def open_model(onnxruntime, path):
     options.log_severity_level = 4
     try:
         return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # onnxruntime's own classes have no common base but this
+    except Exception as error:  # onnxruntime's classes have no other common base
         raise Problem(f"{path}: onnxruntime cannot load it: {first_line(error)}")
 
 
@@ -179,7 +180,7 @@ def run(model, inputs):
 
 
 class Comparison:
-    """Of one output, over all batches, in double precision."""
+    """Compares one output over all batches, in double precision."""
 
     def __init__(self, numpy):
         self.numpy = numpy

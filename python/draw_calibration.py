@@ -4,7 +4,6 @@
 
 Needs numpy. INPUTS: [{"name", "descr", "shape"}], shapes of one calibration step; SAMPLES are rounded up to whole steps.
 Floats are distributed like normalized images (mean 0, deviation 1); integers are 0 or 1, which are always valid indices.
-It is also a part of the scripts of `bench repro --script`.
 """
 
 import json, math, struct, sys, zlib
@@ -19,7 +18,7 @@ drawn = 0
 
 
 def draws(count):
-    """mulberry32: uniform from 0 to 1."""
+    """Uniform values from 0 to 1, by mulberry32."""
     global drawn
     places = numpy.arange(drawn + 1, drawn + count + 1, dtype=numpy.uint64)
     drawn += count
@@ -30,7 +29,7 @@ def draws(count):
 
 
 def spread(count):
-    """The sum of four uniform values: avoids functions whose last bit differs between machines."""
+    """The sum of four uniform values: this avoids functions whose last bit differs between machines."""
     a, b, c, d = draws(4 * count).reshape(count, 4).T
     return (a + b + c + d - 2) * math.sqrt(3)
 

@@ -1,21 +1,21 @@
-"""Counts the operations of ONNX models, and what each node reads and writes, at given shapes of the inputs.
+"""Counts the operations of ONNX models, and what each node reads and writes, for given input shapes.
 
     python3 measure_work.py JOB.json
 
-Needs onnx, whose shape inference tells the shapes. JOB: {"jobs": [{"model", "shapes": {input: dims}}]}; dims of static
-inputs may be left out. Prints one JSON object on standard output: {"networks": [...]} in the order of the jobs, each
-{"nodes": ...} or {"problem": "..."}, or {"problem": "..."} for what a person can mend.
+Needs onnx, for its shape inference. JOB: {"jobs": [{"model", "shapes": {input: dims}}]}; static inputs need no dims.
+Prints one JSON object on standard output: {"networks": [...]} in the order of the jobs, each {"nodes": ...} or
+{"problem": "..."}, or {"problem": "..."} for a problem that the user can fix.
 """
 
 import json
 import math
 import sys
 
-# They change how a tensor is seen, or its type: an engine has no tensor of its own for what they put out.
+# These only change the view or the type of a tensor: in an engine their output is not a separate tensor.
 VIEWS = set("Cast Dropout Flatten Identity QuantizeLinear DequantizeLinear Reshape Squeeze Unsqueeze".split())
-# They read only what they put out of their first input.
+# These read as much of their first input as they write.
 PICKS = {"Gather", "GatherElements", "GatherND", "Slice"}
-# What they do lies in other graphs, or hangs on values.
+# Their work is in other graphs, or depends on values.
 UNKNOWN = set("Attention ConvInteger DeformConv DFT If Loop QLinearConv QLinearMatMul Scan SequenceMap STFT".split())
 MOST_VALUES = 1024
 
@@ -31,7 +31,7 @@ def main(path):
     for job in jobs:
         try:
             networks.append(network(onnx, job["model"], job["shapes"]))
-        except Exception as error:  # protobuf, the file system and shape inference have no common base but this
+        except Exception as error:  # protobuf, files and shape inference have no other common base
             reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:400]
             networks.append({"problem": f"onnx cannot infer its shapes: {reason}"})
     return {"networks": networks}
@@ -43,7 +43,7 @@ def network(onnx, path, shapes):
     weights = {tensor.name: list(tensor.dims) for tensor in graph.initializer}
     types = {tensor.name: tensor.data_type for tensor in graph.initializer}
     for tensor in graph.initializer:
-        if math.prod(tensor.dims) > MOST_VALUES:  # shapes are computed from small ones
+        if math.prod(tensor.dims) > MOST_VALUES:  # small ones are kept: shapes are computed from them
             tensor.ClearField("raw_data")
     named = set_inputs(graph, shapes)
     for node in graph.node:
@@ -76,7 +76,7 @@ def set_inputs(graph, shapes):
     for value in graph.input:
         dims, given = value.type.tensor_type.shape.dim, shapes.get(value.name)
         if given is None or len(given) != len(dims):
-            continue  # trtexec gives shapes to shape tensors, too: their values
+            continue  # for shape tensors, trtexec's shapes are their values
         for dim, size in zip(dims, given):
             if dim.dim_param:
                 named[dim.dim_param] = size
@@ -89,7 +89,7 @@ def described(onnx, node, sizes, sources):
     picked = math.prod(sizes[node.output[0]]) if node.op_type in PICKS and node.output[0] in sizes else None
     inputs = [] if is_view else [sources.get(name, name) for name in node.input if name]
     return {
-        # TensorRT's parser names a node without a name after what it puts out.
+        # TensorRT's parser names a node without a name after its first output.
         "name": node.name or f"node_of_{node.output[0]}",
         "operator": f"{node.domain}::{node.op_type}" if node.domain not in ("", "ai.onnx") else node.op_type,
         "flops": flops(onnx, node, [sizes.get(name) for name in node.input], sizes.get(node.output[0])),
@@ -100,7 +100,7 @@ def described(onnx, node, sizes, sources):
 
 
 def flops(onnx, node, inputs, output):
-    """Of matrix products and convolutions, a multiplication with its addition is two; None where they are not known."""
+    """Floating-point operations: two for a multiply-add. Nodes without products count 0; None if unknown."""
     operator = node.op_type
     if node.domain not in ("", "ai.onnx") or operator in UNKNOWN:
         return None
@@ -110,7 +110,7 @@ def flops(onnx, node, inputs, output):
     attributes = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
     try:
         return formula(attributes, output, *inputs)
-    except (IndexError, TypeError, ValueError):  # a shape that is not known
+    except (IndexError, TypeError, ValueError):  # a shape is unknown
         return None
 
 

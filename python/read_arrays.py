@@ -1,9 +1,10 @@
-"""Says what calibration data are: the arrays of an npz or npy file.
+"""Describes calibration data: the arrays of an npz or npy file.
 
     python3 read_arrays.py JOB.json
 
-Needs numpy. JOB: {"path"}. Prints one JSON object on standard output: {"arrays": [{"name", "descr", "shape", "notFinite"}]},
-the name empty for the only array of an npy, or {"problem": "..."} for what a person can mend.
+Needs numpy. JOB: {"path"}. Prints one JSON object on standard output: {"arrays": [{"name", "descr", "shape",
+"notFinite"}]}, the name empty for the only array of an npy, or {"problem": "..."} for a problem that the user can
+fix.
 """
 
 import json
@@ -21,7 +22,7 @@ def main(path):
         loaded = numpy.load(source, allow_pickle=False)
         names = [""] if isinstance(loaded, numpy.ndarray) else loaded.files
         return {"arrays": [facts(numpy, name, loaded) for name in names]}
-    except Exception:  # zipfile, zlib and numpy have no common base but this
+    except Exception:  # zipfile, zlib and numpy have no other common base
         problem = "it is no npz file (numpy.savez writes them) and no npy file, or it is damaged"
         return {"problem": problem, "isLacking": False}
 

@@ -1,10 +1,11 @@
-"""Cuts the nodes of some engine layers out of an ONNX model, with their neighbors, as a model of its own.
+"""Cuts the nodes of some engine layers out of an ONNX model, with their neighbors, as a separate model.
 
     python3 reduce_model.py JOB.json
 
-Needs onnx. JOB: {"model", "output", "layers": [[names of ONNX nodes]], "wanted": [places in layers], "around": layers to
-take on each side, "shapes": [{input: dims}]}; dims of the cut are fixed where they are equal for all shapes. Prints one
-JSON object on standard output: {"nodesBefore": ...}, or {"problem": "..."} for what a person can mend.
+Needs onnx. JOB: {"model", "output", "layers": [[names of ONNX nodes]], "wanted": [places in layers], "around":
+layers to take on each side, "shapes": [{input: dims}]}; dims of the cut are fixed where they are equal for all
+shapes. Prints one JSON object on standard output: {"nodesBefore": ...}, or {"problem": "..."} for a problem that the
+user can fix.
 """
 
 import json
@@ -13,15 +14,15 @@ import sys
 
 
 class Problem(Exception):
-    """One line for a person."""
+    """A problem that the user can fix, in one line."""
 
 
 class Lacking(Problem):
-    """Something is not installed."""
+    """A package is not installed."""
 
 
 class Graph:
-    """Who makes and who reads each tensor. Nodes are their places in the file."""
+    """The producer and the readers of each tensor. Nodes are numbered by their position in the file."""
 
     def __init__(self, graph):
         self.nodes = graph.node
@@ -53,9 +54,9 @@ class Graph:
         return set().union(*(self.readers.get(name, ()) for name in self.nodes[place].output))
 
     def between(self, chosen):
-        """The chosen nodes with all on a way from one of them to another."""
+        """The chosen nodes and all nodes on a path between two of them."""
         down, up = set(chosen), set(chosen)
-        for place in range(min(chosen), max(chosen) + 1):  # nodes are in order: what is read is made before
+        for place in range(min(chosen), max(chosen) + 1):  # nodes are in order: a producer comes before its readers
             if place not in down and self.before(place) & down:
                 down.add(place)
         for place in range(max(chosen), min(chosen) - 1, -1):
@@ -70,7 +71,7 @@ class Graph:
         )
 
     def read_outside(self, chosen):
-        """Outputs that others need. A shape alone is none: that would end a fusion that goes on."""
+        """Outputs that other nodes need. Reading only the shape does not count: an extra output would end a fusion."""
         needed, ends = [], []
         for place in sorted(chosen):
             for name in self.nodes[place].output:
@@ -86,7 +87,7 @@ SHAPES = {"Shape", "Size"}
 
 
 def read_by(node):
-    """Names that a node reads, also in the graphs of If, Loop and Scan."""
+    """Names that a node reads, including the graphs of If, Loop and Scan."""
     names = [name for name in node.input if name]
     for attribute in node.attribute:
         for graph in [attribute.g, *attribute.graphs]:
@@ -107,7 +108,7 @@ def main(path):
         return reduce(onnx, job)
     except Problem:
         raise
-    except Exception as error:  # onnx and protobuf have no common class
+    except Exception as error:  # onnx and protobuf have no other common base
         raise Problem(f"{job['model']}: onnx cannot reduce it: {first_line(error)}")
 
 
@@ -131,7 +132,7 @@ def reduce(onnx, job):
     for name in [*inputs, *outputs]:
         if name not in types or not types[name].type.tensor_type.HasField("shape"):
             raise Problem(f"onnx knows no shape of {name}, where the model would be cut: try another --around")
-    model.ir_version = max(model.ir_version, 4)  # before that, weights had to be inputs
+    model.ir_version = max(model.ir_version, 4)  # older versions require weights to be inputs
     del model.graph.value_info[:]
     del model.graph.output[:]
     own = {value.name for value in model.graph.input}
@@ -165,7 +166,7 @@ def reduce(onnx, job):
 
 
 def grown(graph, layers, chosen, around):
-    """With the nodes of so many layers on each side: whole layers, so that what was fused can be fused again."""
+    """Adds the nodes of `around` layers on each side: whole layers, so that they can be fused as before."""
     for _ in range(around):
         edge = set().union(*(graph.before(place) | graph.after(place) for place in chosen)) - chosen
         chosen = chosen | edge | set().union(*(layer for layer in layers if layer & edge))
@@ -173,8 +174,8 @@ def grown(graph, layers, chosen, around):
 
 
 def completed(graph, types, chosen):
-    """With what must not be cut off: sizes that are computed from a shape, which would be any numbers as an input, and
-    the other half of a quantization, as no engine reads or writes its type."""
+    """Adds nodes that must not be cut off: computed sizes, which would have random values as inputs, and the other half
+    of a quantization, because engines do not read or write its type."""
     chosen = set(chosen)
     while True:
         more = {
@@ -198,13 +199,13 @@ def is_quantized(value):
     return value is not None and value.type.tensor_type.elem_type not in PLAIN
 
 
-# Of TensorProto.DataType: int32 and int64; these with float, bool, float16 and bfloat16.
+# Numbers of TensorProto.DataType: int32 and int64; PLAIN adds float, bool, float16 and bfloat16.
 INTEGERS = {6, 7}
 PLAIN = INTEGERS | {1, 9, 10, 16}
 
 
 def inferred(onnx, model, all_shapes):
-    """Types by name with the dimensions' own names, and sizes by name for each of the shapes."""
+    """Types by name that keep the names of dimensions, and sizes by name for each set of shapes."""
     bare = onnx.ModelProto()
     bare.CopyFrom(model)
     for tensor in bare.graph.initializer:
@@ -239,7 +240,7 @@ def types_of(model):
 
 
 def fix_dims(value, all_dims):
-    """A size where all shapes have the same, else a name."""
+    """Fixes a dimension that is equal for all shapes, and names any other one."""
     shape = value.type.tensor_type.shape
     for place, dim in enumerate(shape.dim):
         sizes = {dims[place].dim_value for dims in all_dims if dims and dims[place].HasField("dim_value")}

@@ -108,7 +108,7 @@ export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
   return exitCode;
 }
 
-/** The common options may precede the command, too; the command receives them. */
+/** Moves common options from the front of a command line behind its command. */
 function behindCommand(argv: readonly string[], program: CommandUnknownOpts): string[] {
   const common = program.commands
     .flatMap(({ options }) => options)
@@ -128,7 +128,7 @@ function behindCommand(argv: readonly string[], program: CommandUnknownOpts): st
     command = inner;
     behind += 1;
   }
-  // A word that is no command is the mistake to report, not the options in front of it.
+  // If the first word is not a command, report that word rather than the options in front of it.
   const moved = behind === first ? [] : argv.slice(0, first);
   return [...argv.slice(first, behind), ...moved, ...argv.slice(behind)];
 }
@@ -182,7 +182,6 @@ function firstScreen(this: Help, command: CommandUnknownOpts): CommandUnknownOpt
   return FIRST_SCREEN.flatMap((name) => visible.find((each) => each.name() === name) ?? []);
 }
 
-/** Puts the common options last. */
 function commonLast<Item extends Command | Option>(
   this: Help,
   unsorted: Item[],

@@ -5,7 +5,7 @@ import type { FailureReason } from './records/outcome.ts';
 export abstract class BenchError extends Error {
   abstract readonly exitCode: ExitCode;
 
-  /** Each line is complete in itself: what is wrong, where, and what to do. */
+  /** Each line is complete on its own: what is wrong, where, and what to do. */
   get lines(): readonly string[] {
     return [this.message];
   }
@@ -16,19 +16,19 @@ export class UsageError extends BenchError {
   readonly exitCode = EXIT_CODES.wrongUse;
 }
 
-/** A file larger than any real one: reading it would fill the memory, or take hours. */
+/** A file larger than any real one. Reading it would fill the memory or take hours. */
 export class TooLargeError extends UsageError {}
 
-/** Something the work needs is not on this machine: trtexec, a GPU, a newer Node. */
+/** This machine lacks something that the work needs: trtexec, a GPU, a newer Node. */
 export class EnvironmentLackingError extends BenchError {
   override readonly name = 'EnvironmentLackingError';
   readonly exitCode = EXIT_CODES.environmentLacking;
 }
 
-/** Nothing measured is lost; the work can be resumed. */
+/** No measurement is lost, and the work can be resumed. */
 export class DiskFullError extends EnvironmentLackingError {}
 
-/** The machine spoils every run: the sweep stopped, and can be resumed. */
+/** The machine disturbs every run, so the sweep stopped. It can be resumed. */
 export class UnfitSweepError extends BenchError {
   override readonly name = 'UnfitSweepError';
   readonly exitCode = EXIT_CODES.incomplete;
@@ -48,7 +48,7 @@ export class StoreAccessError extends StoreError {
   override readonly exitCode = EXIT_CODES.environmentLacking;
 }
 
-/** Transient: the same conversion may succeed later. */
+/** Transient reasons: the same conversion may succeed later. */
 const MISHAPS: readonly FailureReason[] = ['timeout', 'killed', 'outOfMemory', 'diskFull'];
 
 export class ConversionError extends BenchError {
@@ -78,7 +78,7 @@ export interface Mistake {
   readonly at: SourcePosition;
   /** What is wrong and what to do, without the place. */
   readonly problem: string;
-  /** An unknown key: other mistakes may follow from it, so it comes first. */
+  /** Set for an unknown key, which may cause other mistakes and therefore comes first. */
   readonly isCause?: boolean;
 }
 
@@ -88,7 +88,10 @@ export function formatMistake({ at, problem }: Mistake): string {
   return `${at.file}:${at.line}:${at.column}: ${problem}`;
 }
 
-/** Every mistake found in a matrix: unknown keys first, then in file order. Its lines are the first ones. */
+/**
+ * Every mistake found in a matrix: unknown keys first, then in the order of the file. `lines` holds only the first
+ * ones.
+ */
 export class MatrixError extends BenchError {
   override readonly name = 'MatrixError';
   readonly exitCode = EXIT_CODES.wrongUse;
@@ -106,17 +109,17 @@ export class MatrixError extends BenchError {
   }
 }
 
-/** The caller names the file. */
+/** An export in an unexpected format. The caller adds the name of the file. */
 export class ExportFormatError extends Error {
   override readonly name = 'ExportFormatError';
 }
 
-/** The code of an error of the system or of SQLite, such as `ENOENT`; empty for any other. */
+/** The code of a system or SQLite error, such as `ENOENT`; empty for any other. */
 export function errorCode(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
-/** What an error says; anything else that was thrown, as text. */
+/** The message of an error; any other thrown value as text. */
 export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,6 +1,5 @@
 import { isOneOf } from './text/unknown-values.ts';
 
-/** What `bench` tells its caller. */
 export const EXIT_CODES = {
   fine: 0,
   regression: 1,
@@ -8,14 +7,14 @@ export const EXIT_CODES = {
   environmentLacking: 3,
   incomplete: 4,
   unclear: 5,
-  /** A defect in bench itself (EX_SOFTWARE of sysexits.h); never used for anything a user did. */
+  /** A defect in bench itself (EX_SOFTWARE of sysexits.h), never a mistake of the user. */
   internalError: 70,
   interrupted: 130,
 } as const;
 
 export type ExitCode = (typeof EXIT_CODES)[keyof typeof EXIT_CODES];
 
-/** Each code in a few words, for `bench --help`, and in full, for docs/reference/commands.md. */
+/** Each code in a few words for `bench --help`, and in full for docs/reference/commands.md. */
 export const EXIT_CODE_TEXTS: Readonly<Record<ExitCode, readonly [short: string, full: string]>> = {
   0: ['fine', 'Nothing got slower, or there was nothing to judge.'],
   1: ['regression', 'Something got slower, or broke a limit, and nobody acknowledged it. Takes precedence over 4.'],
@@ -33,7 +32,7 @@ export const EXIT_CODE_TEXTS: Readonly<Record<ExitCode, readonly [short: string,
   130: ['interrupted', '`bench run --resume` continues.'],
 };
 
-/** As `bench help` prints them; `70` is no code that a user can cause. */
+/** The list in `bench help`. It omits `70`, which no user can cause. */
 export const EXIT_CODE_WORDS = Object.entries(EXIT_CODE_TEXTS)
   .filter(([code]) => Number(code) !== EXIT_CODES.internalError)
   .map(([code, [short]]) => `${code} ${short}`);
@@ -42,7 +41,7 @@ export const FAIL_ON_WORDS = ['regression', 'new', 'failed', 'unclear', 'warning
 
 export type FailOnWord = (typeof FAIL_ON_WORDS)[number];
 
-/** Words of the version before, and what they are taken as in this one. */
+/** Words of the previous version, and their meaning in this one. */
 export const EARLIER_WORDS = ['open', 'suspected'] as const;
 export type EarlierWord = (typeof EARLIER_WORDS)[number];
 const TAKEN_AS: Readonly<Record<EarlierWord, FailOnWord>> = { open: 'regression', suspected: 'unclear' };
@@ -50,7 +49,7 @@ const TAKEN_AS: Readonly<Record<EarlierWord, FailOnWord>> = { open: 'regression'
 /** `--fail-on`: findings that set the exit code. */
 type FailOn = readonly (FailOnWord | EarlierWord)[];
 
-/** What is said of words of the version before; empty where there are none. */
+/** A note about words of the previous version; empty if none was used. */
 export function earlierWordsNote(requested: readonly string[] = []): string {
   const taken = EARLIER_WORDS.filter((word) => requested.includes(word)).map((word) => `${word} as ${TAKEN_AS[word]}`);
   return taken.length === 0 ? '' : `note: --fail-on takes ${taken.join(', and ')}, in this version only\n`;
@@ -58,10 +57,10 @@ export function earlierWordsNote(requested: readonly string[] = []): string {
 
 export const DEFAULT_FAIL_ON: FailOn = ['regression', 'failed', 'limit'];
 
-/** What is no failed or unclear result is something that is worse than it should be. */
+/** Words for results that are worse than they should be; the others are for failed and unclear results. */
 const WORSE: readonly FailOnWord[] = ['regression', 'new', 'warning', 'limit'];
 
-/** Something worse takes precedence over failed runs, and these over unclear results. */
+/** Worse results take precedence over failed runs, and failed runs over unclear results. */
 export function failOn(requested: FailOn | undefined, found: Readonly<Partial<Record<FailOnWord, boolean>>>): ExitCode {
   const asked = (requested ?? DEFAULT_FAIL_ON).map((word) => (isOneOf(EARLIER_WORDS, word) ? TAKEN_AS[word] : word));
   const words = asked.filter((word) => found[word] === true);

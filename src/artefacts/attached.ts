@@ -87,8 +87,8 @@ interface AttachContext {
 }
 
 /**
- * Copies a file into the artefacts of a run and writes it down. The same file again changes nothing.
- * @throws UsageError when there is another one of its name
+ * Copies a file into the artefacts of a run and records it. Attaching the same file again changes nothing.
+ * @throws UsageError if the run has another attachment of this name
  */
 export async function attachFile(
   { db, artefactsFolder, now }: AttachContext,
@@ -126,7 +126,10 @@ export async function attachFile(
   return attachment;
 }
 
-/** Imports attachments of runs that are already in the store; used when a lost store is rebuilt. */
+/**
+ * Adds the attachments under a folder to runs that are already in the store, as when a lost store is rebuilt. Returns
+ * how many it added.
+ */
 export async function takeAttached(
   { db, artefactsFolder }: Pick<AttachContext, 'db' | 'artefactsFolder'>,
   folder: string,

@@ -25,8 +25,8 @@ import {
 import { writePrunedNote, writeSweepManifest } from './sweep-manifest.ts';
 
 /**
- * Copies the artefacts of merged sweeps from the other store to this one. Folders that are here stay; a
- * kill at any moment leaves whole folders, and doing it again brings the others. Missing are folders that the other lacks, too.
+ * Copies the artefacts of merged sweeps from the other store to this one. Existing folders stay. A kill leaves only
+ * whole folders, and a second call copies the rest. `missing` also counts folders that the other store lacks.
  */
 export async function copyArtefacts(
   db: StoreDatabase,
@@ -101,7 +101,7 @@ export function runFoldersIn(sweepFolder: string): Set<string> {
 }
 
 /**
- * Atomic; uses hard links on the same file system, as its contents never change.
+ * Copies the folder of a run atomically. Uses hard links within a file system, because the contents never change.
  * @returns the bytes of its files
  */
 function copyRunFolder(source: string, target: string): Promise<number> {
@@ -118,7 +118,7 @@ function copyRunFolder(source: string, target: string): Promise<number> {
   });
 }
 
-/** Another file system, no support for hard links, or too many links to a file. */
+/** Error codes for another file system, no support for hard links, or too many links to a file. */
 const NO_LINK = ['EXDEV', 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK', 'EACCES'];
 
 function linkOrCopy(source: string, target: string): void {
@@ -131,10 +131,10 @@ function linkOrCopy(source: string, target: string): void {
 }
 
 /**
- * Renames the artefacts of a sweep into `removed/SWEEP`, a folder that is there; nothing is deleted. What lies there from
- * an earlier removal keeps its content, as `removed/SWEEP.2`. After a kill, doing it again ends it.
- * @param shared runs that other stores of the folder name, whose artefacts stay; null if none names the sweep
- * @returns the folder where they lie now; null if there were none
+ * Renames the artefacts of a sweep into the existing folder `removed/SWEEP`; deletes nothing. Artefacts of an earlier
+ * removal stay as `removed/SWEEP.2`. After a kill, a second call completes the move.
+ * @param shared runs whose artefacts stay because other stores of the folder name them; null if none names the sweep
+ * @returns the new folder of the artefacts; null if there were none
  */
 export function moveToRemoved(
   artefactsFolder: string,
@@ -145,7 +145,7 @@ export function moveToRemoved(
   const removed = removedFolderOf(artefactsFolder);
   const target = sweepFolderOf(removed, sweepId);
   if (!existsSync(from)) return existsSync(target) ? target : null;
-  // Folders of runs, and of what is attached to them, that no other store names.
+  // The folders of runs that no other store names, and of their attachments.
   const own = new Set([...runFoldersIn(from)].filter((runId) => shared?.has(runId) !== true));
   const isOwn = (name: string): boolean => own.has(name) || own.has(runOfAttached(name) ?? '');
   const names = shared === null ? null : namesIn(from).filter(isOwn);

@@ -19,14 +19,14 @@ const findingsFileSchema = z.object({
   schemaVersion: z.literal(2),
   sweepId: idSchema,
   judged: judgedSweepSchema.nullable(),
-  /** Reported in this sweep, with what became of them. */
+  /** Findings reported in this sweep, in their current state. */
   findings: z.array(findingSchema).max(MAX_FINDINGS),
   acknowledgements: z.array(acknowledgementSchema).max(MAX_FINDINGS),
 });
 
 type FindingsFile = Immutable<z.infer<typeof findingsFileSchema>>;
 
-/** As migration 0016 does in a store. */
+/** The form of findings before migration 0016, which makes the same change in a store. */
 const earlierFindingSchema = findingSchema
   .omit({ lasts: true })
   .extend({
@@ -48,7 +48,7 @@ const earlierFindingSchema = findingSchema
     ];
   });
 
-/** Written by a version of bench that did not compare with reference levels. */
+/** The form written by versions of bench that did not compare with reference levels. */
 const earlierFileSchema = findingsFileSchema.extend({
   schemaVersion: z.literal(1),
   judged: judgedSweepSchema.extend({ judgedBy: z.string().transform(() => 'earlierRules' as const) }).nullable(),
@@ -60,7 +60,10 @@ const earlierFileSchema = findingsFileSchema.extend({
 
 const storedFileSchema = z.discriminatedUnion('schemaVersion', [findingsFileSchema, earlierFileSchema]);
 
-/** Writes next to the artefacts of sweeps what the gate and people said of them: a store can be rebuilt from it. */
+/**
+ * Writes findings and acknowledgements next to the artefacts of their sweeps, so that a store can be rebuilt from the
+ * artefacts.
+ */
 export async function writeFindings(
   db: StoreDatabase,
   artefactsFolder: string,
@@ -88,11 +91,14 @@ export async function writeFindings(
   }
 }
 
-/** After all sweeps, as a finding refers to several. What is stored already stays. Returns the sweeps that have some. */
+/**
+ * Call this after all sweeps are in the store, because a finding refers to several. Keeps findings that are already
+ * stored. Returns the sweeps that have findings.
+ */
 export function readFindings(db: StoreDatabase, sweepFolders: readonly { readonly path: string }[]): SweepId[] {
   const restored: SweepId[] = [];
   for (const { path } of sweepFolders) {
-    // A damaged one is left out: the results are there anyway.
+    // Skip a damaged file: the results do not depend on it.
     const file = readJson(join(path, FINDINGS_FILE), storedFileSchema);
     if (file === null) continue;
     restoreFindings(db, file);
@@ -101,7 +107,7 @@ export function readFindings(db: StoreDatabase, sweepFolders: readonly { readonl
   return restored;
 }
 
-/** Also keeps them next to the artefacts here. */
+/** Reads findings into the store and also writes them next to the artefacts here. */
 export async function takeFindings(
   db: StoreDatabase,
   sweepFolders: readonly { readonly path: string }[],

@@ -14,7 +14,7 @@ import { folderFiles } from './run-files.ts';
 import { RUN_MANIFEST_VERSION, type RunManifest, parseRunManifest } from './run-manifest.ts';
 
 const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 3 } };
-/** Below this a stream costs more than it saves in memory. */
+/** Below this size a stream costs more time than it saves memory. */
 const SMALL_BYTES = 1 << 20;
 
 export function manifestText(manifest: RunManifest): string {
@@ -44,8 +44,8 @@ export async function compressFolder(folder: string): Promise<void> {
  * Copies the files of a run into the artefacts, compressed, with a normalized `run.json`. The folder appears
  * atomically.
  * @param files target name by source path
- * @param isContentHash its id is that of its content: what is there already is the same
- * @throws UsageError if another run has this id, as a run may state its own
+ * @param isContentHash true if the ID is the hash of the content, so that a folder with this ID has the same content
+ * @throws UsageError if another run has this id; a run may state its own id
  */
 export async function keepRun(
   target: string,
@@ -88,7 +88,7 @@ function startOf(text: string): string | null {
   return JSON.stringify([argv, startedAt, exitCode, wallS, logIndex]);
 }
 
-/** Corrects what was stated of a kept run. */
+/** Corrects the stated facts in `run.json` of a kept run. */
 export async function restateKept(folder: string, stated: Partial<RunManifest>): Promise<void> {
   for (const own of [dirname(folder), folder]) refuseLink(own);
   const path = join(folder, RUN_MANIFEST);
@@ -106,9 +106,9 @@ async function compressTo(source: string, target: string): Promise<void> {
 
 /** Shorter values occur as ordinary words. */
 const LEAST_SECRET = 6;
-/** Longer values are not secrets: a certificate has 8 KiB. */
+/** Longer values are not secrets: a certificate may have 8 KiB. */
 const MOST_SECRET = 1 << 16;
-/** What a switch is set to is in any log, and is no secret. */
+/** Settings of switches, which occur in any log and are not secrets. */
 const WORDS = /^(?:default|disabled|enabled|optional|required|tensorrt|trtexec)$/i;
 const CHUNK_BYTES = 1 << 18;
 
@@ -162,14 +162,14 @@ function patternOf(secrets: readonly string[]): RegExp {
   return new RegExp(secrets.map((secret) => secret.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)).join('|'), 'g');
 }
 
-/** A file without the secrets, piece by piece, and whether any was in a piece. */
+/** The content of a file without the secrets, in pieces, and whether each piece had one. */
 async function* parts(path: string, secrets: readonly string[]): AsyncGenerator<{ text: string; isFound: boolean }> {
   const pattern = patternOf(secrets);
   let rest = '';
   const stream: AsyncIterable<Buffer> = createReadStream(path, { highWaterMark: CHUNK_BYTES });
   for await (const chunk of stream) {
     const text = rest + chunk.toString('latin1');
-    // What begins later may go on in the next chunk.
+    // A secret that begins after this place may continue in the next chunk.
     const end = text.length - (secrets[0]?.length ?? 0);
     let [scrubbed, taken] = ['', 0];
     for (const { 0: secret, index } of text.matchAll(pattern)) {

@@ -7,7 +7,7 @@ import { parseRunManifest } from './run-manifest.ts';
 import { TooLargeError } from '../errors.ts';
 import type { StoredArtefact } from '../records/run.ts';
 
-/** Real file names by plain name. The uncompressed file wins over a compressed one. */
+/** Real file names by plain name. An uncompressed file takes precedence over a compressed one. */
 export async function folderFiles(folder: string): Promise<Map<string, string>> {
   const files = new Map<string, string>();
   for (const entry of await readdir(folder, { withFileTypes: true })) {
@@ -46,7 +46,7 @@ export class RunFiles {
     return new RunFiles(folder, await folderFiles(folder), new Map(), signal);
   }
 
-  /** @param stored bytes of all files by real name, already read */
+  /** @param stored bytes of all files by real name, which the caller has already read */
   static read(folder: string, stored: ReadonlyMap<string, Buffer>): RunFiles {
     const files = new Map<string, string>();
     for (const name of stored.keys()) addName(files, name);
@@ -95,7 +95,7 @@ interface FileProblem {
 
 const KEPT_LOG = 'stdout.log';
 
-/** Which files of a run are missing, or have not the content that the store knows by its hash. */
+/** Which files of a run are missing, or differ from the hash in the store. */
 export async function verifyRunFolder(
   folder: string,
   stored: readonly StoredArtefact[],
@@ -108,7 +108,7 @@ export async function verifyRunFolder(
     const file = files.get(artefact.name) ?? (only === artefact ? files.get(KEPT_LOG) : undefined);
     if (file === undefined) problems.push({ kind: 'missing', file: artefact.name });
     if (file === undefined || isQuick) continue;
-    // A truncated log is stored by the hash of its readable part: an early end is not damage by itself.
+    // The store holds the hash of the readable part of a truncated log, so that an early end alone is not damage.
     const { bytes, sha256 } = await feed(readChunks(join(folder, file)));
     if (bytes !== artefact.bytes || sha256 !== artefact.sha256) problems.push({ kind: 'damaged', file });
   }

@@ -39,7 +39,7 @@ const standaloneSchema = z.discriminatedUnion('kind', [
     file: z.string(),
     index: z.number().int().min(0),
     timer: z.enum(TIMERS),
-    /** The metric, where only the user stated it. */
+    /** The metric, if only the user stated it. */
     metric: z.string().refine(isCustomMetric).nullable().default(null),
     pattern: z.string().max(LONGEST_PATTERN).nullable().default(null),
   }),
@@ -57,7 +57,7 @@ const runManifestSchema = z.object({
   sweepId: idSchema.nullable().default(null),
   runId: idSchema.nullable().default(null),
   role: z.enum(RUN_ROLES).nullable().default(null),
-  /** Index of the run in a log with several runs; null if there is only one. */
+  /** Index of the run in a log with several runs; null for the only one. */
   logIndex: z.number().int().min(0).nullable().default(null),
   repeat: z.number().int().min(1).nullable().default(null),
   cell: z.union([cell, looseCellSchema]).nullable().default(null),
@@ -73,16 +73,16 @@ const runManifestSchema = z.object({
     .default(null),
   /** The timing cache at the start of the build; null if it was empty. */
   timingCacheSha256: z.string().nullable().default(null),
-  /** Null for a model that bench did not convert. */
+  /** Null if bench did not convert the model. */
   variant: variantRecord.nullable().default(null),
-  /** Why the model could not be converted; then nothing was built. */
+  /** Why the model could not be converted; no engine was built then. */
   conversionFailure: conversionFailureSchema.nullable().default(null),
   /** The harness in the form its driver reads; null for trtexec. */
   harness: z
     .object({ driver: z.string(), settings: z.unknown().transform(withoutSecretEnv) })
     .nullable()
     .default(null),
-  /** For a standalone report or export: what the user stated at import. */
+  /** For a standalone report or export: the facts that the user stated at import. */
   lone: standaloneSchema.nullable().default(null),
   // Invalid ids are dropped.
   buildId: idSchema.nullable().default(null).catch(null),
@@ -99,7 +99,7 @@ const runManifestSchema = z.object({
   signal: z.string().nullable().default(null),
   timedOut: z.boolean().default(false),
   limit: timeLimitSchema.nullable().default(null),
-  /** How the process next to it ended before it did; null if that did not, or there was none. */
+  /** How the neighbor process ended, if it ended first; null otherwise, and without a neighbor. */
   neighborEnded: z.string().nullable().default(null),
   /** Attempt number, from 1, counting interrupted ones. Null: unknown. */
   attempt: z.number().int().min(1).nullable().default(null),
@@ -108,7 +108,10 @@ const runManifestSchema = z.object({
   logTooLong: z.boolean().default(false),
   startedAt: z.string().nullable().default(null),
   wallS: z.number().nullable().default(null),
-  /** Facts of the machine that only the moment of the run knew; its samples lie in `telemetry.csv`. Null: nobody watched. */
+  /**
+   * Facts about the machine that can only be read during the run. The samples lie in `telemetry.csv`. Null: bench took
+   * no samples.
+   */
   watched: z
     .object({
       hostLoad: z.number().nullable().default(null),

@@ -39,7 +39,7 @@ export async function writeSweepManifest(
   await writeNote(sweepManifestPath(artefactsFolder, sweep.sweepId), content);
 }
 
-/** Null when there is none, or when it is damaged: the runs are there anyway. */
+/** Null when the file is missing or damaged: the runs can be read without it. */
 export function readSweepManifest(path: string): SweepManifest | null {
   const note = readJson(path, sweepManifestSchema);
   if (note === null) return null;

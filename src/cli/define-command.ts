@@ -40,9 +40,9 @@ interface Definition<Arguments extends unknown[], Options extends OptionValues> 
   /** Shown without `--help --all`. */
   readonly mainOptions?: readonly string[];
   readonly isHidden?: true;
-  /** Hides the common options: the command uses no store and has one form of output. */
+  /** Hides the common options: the command uses no store and has only one output format. */
   readonly isPlain?: true;
-  /** Whether printed names are hidden (default: `--redact`). Commands that write files redact by themselves. */
+  /** Whether printed names are hidden (default: `--redact`). Commands that write files redact them on their own. */
   readonly redact?: (options: Options) => boolean;
   readonly outputs?: Outputs;
   /** Declares arguments and options; `run` takes its types from it. */
@@ -71,7 +71,7 @@ export function defineCommand<Arguments extends unknown[], Options extends Commo
   };
 }
 
-/** Leaves other options to `--help --all`. */
+/** Hides all but the named and the common options until `--help --all`. */
 function showFirst(command: CommandUnknownOpts, names: readonly string[]): void {
   command
     .optionsGroup('Options:')
@@ -123,17 +123,19 @@ function addExamples(command: CommandUnknownOpts, examples: readonly string[]): 
   command.addHelpText('after', `\nExamples:\n${examples.map((line) => `  $ ${line}`).join('\n')}`);
 }
 
-/** Lists of commands have the summary, the help of each its notes, too. */
+/** Lists of commands show the summary; the help of each command also shows its notes. */
 function described(summary: string, notes: string | undefined): string {
   return notes === undefined ? summary : `${summary}\n\n${notes}`;
 }
 
-/** The commands below one, whatever its help shows first; commander's own `help` of a group says what `--help` says. */
+/**
+ * The subcommands of a command, including hidden ones. Omits commander's own `help`, which prints the same as `--help`.
+ */
 export function commandsOf(command: CommandUnknownOpts): CommandUnknownOpts[] {
   return new Help().visibleCommands(command).filter((each) => command.commands.includes(each));
 }
 
-/** All options, whatever the help shows first. */
+/** All options, including those that the help hides. */
 export function optionsOf(command: CommandUnknownOpts): Option[] {
   return new Help().visibleOptions(command);
 }
@@ -151,7 +153,7 @@ export function helpText(command: CommandUnknownOpts): string {
   return text;
 }
 
-/** Finds `baseline set`; null where the words are not a command. */
+/** Finds a command by its words, such as `baseline set`; null if there is none. */
 export function commandNamed(program: CommandUnknownOpts, words: readonly string[]): CommandUnknownOpts | null {
   let command = program;
   for (const word of words) {

@@ -43,7 +43,7 @@ function shown(io: Io, { color, db, quiet }: CommonOptions): Io {
   return quiet === true ? quietly(plain) : plain;
 }
 
-/** Errors begin with `bench:`; all else on standard error is progress or a note. */
+/** Suppresses all standard error output except errors, which begin with `bench:`. */
 function quietly(io: Io): Io {
   const isError = (text: string): boolean => text.startsWith('bench: ') || io.env['BENCH_DEBUG'] !== undefined;
   return { ...io, isInteractive: false, err: (text) => (isError(text) ? io.err(text) : undefined) };

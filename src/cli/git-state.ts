@@ -5,8 +5,8 @@ import { ciBranch, readGitState, resolveRevision } from '../tools/git/git.ts';
 import type { Io } from './io.ts';
 
 /**
- * The checked-out commit, or the one named.
- * @throws UsageError when it is not in the repository, or there is none
+ * The checked-out commit, or the named one.
+ * @throws UsageError when the commit is not in the repository, or there is no repository
  */
 export async function gitStateOf(
   options: { readonly commit?: string; readonly branch?: string },

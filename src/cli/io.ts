@@ -15,12 +15,12 @@ export interface Io {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   readonly stdin: AsyncIterable<Buffer>;
-  /** Lines on standard error may be redrawn. */
+  /** Whether lines on standard error may be redrawn. */
   readonly isInteractive: boolean;
   readonly look: Look;
   readonly errLook: Look;
   readonly spawn: Spawn;
-  /** The store as it was named on the command line. */
+  /** The store as named on the command line. */
   readonly db?: string;
   /** Aborted by Ctrl-C and termination signals. */
   readonly signal: AbortSignal;
@@ -33,8 +33,8 @@ const MIN_COLUMNS = 40;
 const SAME_SIGNAL_MS = 1000;
 
 /**
- * Output errors never stop the work. A closed reader (`bench trend | head`) is no error; a full disk or a lost terminal
- * sets exit code 3 in place of 0, with one line on standard error.
+ * Output errors never stop the work. A closed reader (`bench trend | head`) is not an error. A full disk or a lost
+ * terminal changes exit code 0 to 3 and prints one line on standard error.
  */
 export function ignoreEpipe(): void {
   let problem: string | null = null;
@@ -54,17 +54,17 @@ export function ignoreEpipe(): void {
   });
 }
 
-/** Signals abort it: call it once. */
+/** Call it once: signals abort its `signal`. */
 export function processIo(): Io {
   const { stdout, stderr, env } = process;
   const abort = new AbortController();
   let abortedMs: number | null = null;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    // The handler stays: a library that cleans up at exit would otherwise treat the signal as the last one.
+    // Do not remove the handler: a library that cleans up at exit would treat the signal as the last one.
     process.on(signal, () => {
       const now = Date.now();
-      // `timeout`, CI and Ctrl-C signal the whole group: a launcher that forwards the signal must not make it a second
-      // one.
+      // `timeout`, CI and Ctrl-C signal the whole process group. A launcher that forwards the signal must not make it
+      // count twice.
       if (abortedMs !== null && now - abortedMs > SAME_SIGNAL_MS) {
         process.exit(EXIT_CODES.interrupted);
       }
@@ -80,7 +80,7 @@ export function processIo(): Io {
     err: (text) => void stderr.write(text),
     stdin: process.stdin,
     isInteractive: stderr.isTTY === true && env['TERM'] !== 'dumb' && !env['CI'],
-    // `bench ls cells | head` in a terminal: its width, which standard error still knows.
+    // If standard output is a pipe, as in `bench ls cells | head`, standard error still has the width.
     look: lookOf({ columns: stdout.columns ?? stderr.columns, isTTY: stdout.isTTY }, env),
     errLook: makeLook(
       () => columnsOf(stderr.columns, env),
@@ -98,12 +98,15 @@ interface OutputStream {
   readonly isTTY?: boolean;
 }
 
-/** Width and color by the terminal, or by the environment. */
+/** Takes width and color from the terminal, or from the environment. */
 export function lookOf({ columns, isTTY }: OutputStream, env: Io['env']): Look {
   return makeLook(columnsOf(columns, env), wantsColour(env, isTTY === true), isAscii(env, isTTY === true));
 }
 
-/** By the locale, as the C library reads it. A terminal that says nothing has Unicode, and so have files. */
+/**
+ * Whether a terminal gets ASCII only, by the locale as the C library reads it. Files get Unicode, and so do terminals
+ * without a locale.
+ */
 function isAscii(env: Io['env'], isTty: boolean): boolean {
   const locale = [env['LC_ALL'], env['LC_CTYPE'], env['LANG']].find((name) => name !== undefined && name !== '');
   return env['TERM'] === 'dumb' || (isTty && locale !== undefined && !/utf-?8/i.test(locale));
@@ -143,7 +146,7 @@ export function printLines(io: Io, lines: readonly string[]): void {
   if (lines.length > 0) io.out(`${io.look.isAscii ? asciiText(text) : text}\n`);
 }
 
-/** @returns the exit code of a command that has nothing else to say */
+/** @returns exit code 0 */
 export function printResult<Output>(
   io: Io,
   { json = false }: { readonly json?: boolean },

@@ -4,9 +4,9 @@ import { errorCode } from '../errors.ts';
 import { isRecord } from '../text/unknown-values.ts';
 
 /**
- * What a file of JavaScript (`./name.js`) exports by default, or an npm package that is installed for `from`.
- * @param from the absolute path of the file that names it
- * @throws Error, or whatever its code throws
+ * The default export of a JavaScript file (`./name.js`), or of an npm package that is installed for `from`.
+ * @param from absolute path of the file that names the module
+ * @throws Error if it cannot be loaded, or whatever its code throws
  */
 export function loadModule(stated: string, from: string): unknown {
   const requireFrom = createRequire(from);

@@ -57,12 +57,12 @@ function percentUpTo(most: number): (text: string) => number {
   }, 'must be a percentage above 0, such as 1 or 0.5.');
 }
 
-/** Of a change, which may exceed 100 %. */
+/** The percentage of a change, which may exceed 100 %. */
 export const positivePercent = percentUpTo(Number.MAX_VALUE);
 
 const sharePercent = percentUpTo(100);
 
-/** `10%` of a sweep, or a time as `20m`. */
+/** `10%` of a sweep, or a time such as `20m`. */
 export const confirmBudget = parser((text): ConfirmBudget | null => {
   const share = /^(\d+(?:\.\d+)?)\s*%$/.exec(text);
   if (share !== null) return { kind: 'share', percent: Number(share[1]) };
@@ -111,12 +111,12 @@ export const integerRange = parser((text): IntegerRange | null => {
 const FILTER_HELP =
   "only these cells: words as tables print them ('vit_small fp8 b8'), FIELD = != < <= > >= VALUE, joined with & | ! ( )";
 
-/** Of cells in a matrix, which may not be measured yet. */
+/** Filters cells of a matrix, including those not measured yet. */
 export function matrixFilterOption() {
   return new Option('--filter <expression>', FILTER_HELP);
 }
 
-/** Of cells in the store. */
+/** Filters cells of the store. */
 export function filterOption() {
   return new Option(
     '--filter <cells>',
@@ -124,7 +124,7 @@ export function filterOption() {
   );
 }
 
-/** Rejects an empty value, as an unset CI variable gives it. */
+/** Rejects an empty value, which an unset CI variable produces. */
 export const notEmpty = parser((text) => (text.trim() === '' ? null : text), 'It is empty: is its shell variable set?');
 
 export function branchOption(says = 'only sweeps of this branch (default: checked out, or of the CI job)') {
@@ -161,7 +161,7 @@ export const notifyCommand = parser((text): readonly string[] | null => {
   }
 }, 'must be a program, or a JSON list such as ["mail", "ops@example.org"].');
 
-/** Its names are in `bench help metrics`; those of other harnesses in the store. */
+/** `bench help metrics` lists the names. Metrics of other harnesses come from the store. */
 export function metricOption(says = 'the metric to compare') {
   return new Option(
     '--metric <name>',
@@ -190,13 +190,13 @@ export function ownMetric(text: string): CustomMetricId {
   );
 }
 
-/** Text with a name in braces where the number is. */
+/** Text with a name in braces in place of the number. */
 export const numberPattern = parser(
   (text) => (patternName(text) === null ? null : text),
   'must be text with one name in braces, such as "latency: {ms} ms".',
 );
 
-/** A program and its arguments, for no shell. */
+/** A program and its arguments, run without a shell. */
 export function commandLine(text: string): readonly string[] {
   const words = commandWords(text);
   if (typeof words === 'string') throw new InvalidArgumentError(`It ${words}.`);
@@ -225,7 +225,7 @@ export function precisionShareOption() {
   ).argParser((text) => sharePercent(text) / 100);
 }
 
-/** `--max-runs` of `maxRuns`. */
+/** Returns `--max-runs` for `maxRuns`. */
 export function flagOf(name: string): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
@@ -272,12 +272,12 @@ export function watchOptions<A extends unknown[], O extends OptionValues>(watchi
     .addOption(every('--late-files <time>', 'how long to wait for files of finished jobs', 75, '75s'));
 }
 
-/** What only a shell understands, as a word of its own. */
+/** Words that only a shell understands. */
 const OF_SHELL = new Set(['&&', '||', '|', ';', '&', '>', '>>', '<', '2>&1']);
 
 /**
- * The words of a command line as a shell splits them: by blanks, with '…' and "…" and a backslash. Nothing is expanded.
- * @returns what is wrong with it, as a text, where there are no words, an open quote, or something for a shell
+ * Splits a command line into words like a shell: by blanks, with '…', "…" and a backslash. Expands nothing.
+ * @returns a text for a problem: no words, an open quote, or something for a shell
  */
 export function commandWords(text: string): readonly string[] | string {
   const words: string[] = [];

@@ -7,7 +7,7 @@ import { printable } from '../text/printable.ts';
 import { yieldToEventLoop, type Io } from './io.ts';
 
 interface Place {
-  /** Renamed to `target` at the end where the two differ. */
+  /** Renamed to `target` at the end if the two differ. */
   readonly path: string;
   readonly target: string;
   readonly kept: number | null;

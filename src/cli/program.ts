@@ -21,7 +21,7 @@ export interface ChosenProgram {
   readonly set: RecordingSet | null;
 }
 
-/** Recordings are used only when a flag or the matrix requests them. */
+/** Uses recordings only when an option or the matrix requests them. */
 export function chooseProgram(
   options: ProgramOptions,
   matrix: Pick<Matrix, 'replay' | 'trtexec'>,

@@ -7,7 +7,10 @@ import { isRecord } from '../text/unknown-values.ts';
 
 export const STORE_NAME = 'bench.sqlite';
 
-/** `--db`, else `$BENCH_DB`, else `bench.sqlite` found upwards from here, else in this folder. */
+/**
+ * Returns `--db`, else `$BENCH_DB`, else `bench.sqlite` in this folder or the nearest parent that has one, else
+ * `bench.sqlite` in this folder.
+ */
 export function storePath(stated: string | undefined, io: Io): string {
   const named = stated ?? io.env['BENCH_DB'];
   if (named !== undefined && named !== '') return resolve(io.cwd, named);

@@ -1,7 +1,7 @@
 import { nearest } from '../text/nearest.ts';
 import { printable } from '../text/printable.ts';
 
-/** What to type for names of other tools, for former names, and for what is no command but belongs to one. */
+/** Commands to suggest for names of other tools, for former names, and for words that belong to another command. */
 const MEANT: ReadonlyMap<string, string> = new Map([
   ['accuracy', 'model accuracy'],
   ['attach', 'show RUN --attach FILE'],
@@ -40,7 +40,7 @@ const MEANT: ReadonlyMap<string, string> = new Map([
   ['version', '--version'],
 ]);
 
-/** @param usages of the commands of bench, by their names */
+/** @param usages usage lines of the commands of bench, by name */
 export function wrongUseLine(text: string, usages: ReadonlyMap<string, string>): string {
   const commands = [...usages.keys()];
   const [, what = text, hint] = /^error: (.*?)(?:\n\(Did you mean (.*)\?\))?\n*$/s.exec(text) ?? [];
@@ -54,7 +54,7 @@ export function wrongUseLine(text: string, usages: ReadonlyMap<string, string>):
   return `bench: ${printable(what).replace(/\.$/, '').replace(' is invalid. ', ' is invalid: ')}${suggestion} (${help})\n`;
 }
 
-/** @param hint what commander suggests, which knows the commands of a group, and suggests too much */
+/** @param hint suggestions of commander, which include the subcommands of a group and are too many */
 function commandMeant(word: string, commands: readonly string[], hint: string | undefined): string | null {
   const others = [...commands, ...(hint?.split(', ') ?? [])].filter((command) => command !== word);
   const found = nearest(word, [...others, ...MEANT.keys()]);
@@ -72,15 +72,15 @@ function choiceMeant(what: string): string | null {
 }
 
 interface Removed {
-  /** Words of the command, as in `ls machines`. */
+  /** Words of the command, such as `ls machines`. */
   readonly command: string;
-  /** Where only an option of the command went. */
+  /** Set if only an option of the command was removed. */
   readonly option?: string;
-  /** What to do now. */
+  /** What to use now. */
   readonly instead: string;
 }
 
-/** Commands and options that the version before had; a row stays for one release. */
+/** Commands and options of the previous version; a row stays for one release. */
 const REMOVED: readonly Removed[] = [
   { command: 'noise', option: '--want', instead: 'its table shows the change that 1, 3, 5 and 10 runs detect' },
   { command: 'ls machines', option: '--cells', instead: 'bench compare gpu=A gpu=B --across-gpu compares GPUs' },
@@ -90,7 +90,7 @@ const REMOVED: readonly Removed[] = [
   { command: 'help man', instead: '`bench help` and --help of each command document all options' },
 ];
 
-/** One line for a command or an option that is gone; null for all else. */
+/** One line for a removed command or option; null otherwise. */
 export function removedLine(argv: readonly string[]): string | null {
   const typed = argv.filter((word) => !word.startsWith('-')).join(' ');
   const found = REMOVED.find(

@@ -86,20 +86,21 @@ export async function buildEngine(
   } finally {
     await rm(temporary, { force: true });
     await rm(timingPath, { force: true });
-    // TensorRT locks the file by one next to it, and leaves that.
+    // TensorRT locks the file with another file next to it, and leaves that one behind.
     await rm(`${timingPath}.lock`, { force: true });
   }
 }
 
 interface BuildTiming extends TimingCopy {
-  /** Whether other builds can use what this build learns. */
+  /** Whether other builds can use the timings of this build. */
   readonly isShared: boolean;
   readonly notes: readonly string[];
 }
 
 /**
- * The timing cache that a build writes into: a copy, so that no two write the same file and a given one stays as it
- * is. Several builds of one engine begin empty, each for itself: with a common cache they would all choose the same.
+ * The timing cache that a build writes into. It is a copy, so that no two builds write the same file and a given file
+ * stays unchanged. Several builds of one engine begin with empty caches: with a common cache they would all choose the
+ * same tactics.
  */
 async function timingFor(context: SweepContext, build: PlannedBuild, to: string): Promise<BuildTiming> {
   if (build.timingCachePath !== null) return givenTiming(context, build, build.timingCachePath, to);
@@ -111,7 +112,7 @@ async function timingFor(context: SweepContext, build: PlannedBuild, to: string)
   return { ...copy, isShared: true, notes: [] };
 }
 
-/** The file itself tells nothing that bench could read: what is known of it is in the note next to it. */
+/** Copies a given timing cache. bench cannot read the file itself; its note says on which GPU it was made. */
 async function givenTiming(context: SweepContext, build: PlannedBuild, from: string, to: string): Promise<BuildTiming> {
   const shown = printable(from);
   const { onEvent, program } = context;
@@ -146,14 +147,14 @@ const NAMES = [
   ['lockedClocks', 'clocks'],
 ] as const satisfies readonly (readonly [keyof TimedOn, string])[];
 
-/** Fields known on both sides that differ; a newer driver alone does not prevent use. */
+/** Fields known on both sides that differ. A newer driver alone does not prevent use. */
 function differences(a: TimedOn, b: TimedOn): string[] {
   return NAMES.flatMap(([field, name]) =>
     a[field] === null || b[field] === null || a[field] === b[field] ? [] : [`${name} ${a[field]}, here ${b[field]}`],
   );
 }
 
-/** Of a sweep, what an engine depends on besides its build and its model. */
+/** Facts of a sweep that decide an engine, in addition to its build and its model. */
 interface EngineConditions {
   readonly environment: Partial<Environment>;
   readonly plan: Pick<SweepContext['plan'], 'tensorrt'>;
@@ -161,8 +162,9 @@ interface EngineConditions {
 }
 
 /**
- * Everything that decides an engine, apart from the luck of the build. The library that trtexec loads is known only
- * when it has run: it is in the engine's note and is compared before use. What the timing cache holds is luck, too.
+ * Everything that decides an engine, except chance in the build. The library that trtexec loads is known only after a
+ * run: the note of the engine holds it, and bench compares it before use. The content of the timing cache counts as
+ * chance, too.
  */
 export async function engineKeyOf(
   context: EngineConditions,
@@ -172,7 +174,7 @@ export async function engineKeyOf(
   const { environment, plan } = context;
   return hashOf({
     modelSha256,
-    // Files named by flags, such as plugins, count by content: the path may differ.
+    // Files named by options, such as plugins, count by content, because the path may differ.
     flags: await flagsWith(build, ({ name }, sha256) => `${name}=sha256:${sha256}`),
     tensorrt: plan.tensorrt,
     driverMajor: majorOf(environment.driver),
@@ -180,7 +182,10 @@ export async function engineKeyOf(
   });
 }
 
-/** What a frozen engine represents: it stays when model, driver or TensorRT change. */
+/**
+ * Hash of the facts that a frozen engine represents. It stays the same when the content of the model, the driver or
+ * TensorRT changes.
+ */
 export function definitionOf(context: SweepContext, build: PlannedBuild): string {
   const { flags, model, precision } = build;
   return hashOf({ model, precision, flags, ...gpuIdentity(context) });
@@ -193,7 +198,7 @@ function gpuIdentity({ environment, program }: EngineConditions) {
   return {
     gpu: gpuName ?? null,
     computeCapability: computeCapability ?? null,
-    // Without a known GPU, or with part of one, engines are not shared between machines.
+    // Without a known GPU, or on a part of one, machines do not share engines.
     part: isWhole
       ? null
       : { host: host ?? null, memoryMib: gpuMemoryMib ?? null, visible: program.env['CUDA_VISIBLE_DEVICES'] ?? null },
@@ -213,7 +218,7 @@ function timedOn({ environment, library, plan }: SweepContext): TimedOn {
   };
 }
 
-/** The content of the model; for recordings, what their manifest says represents it. */
+/** The content of the model; for recordings, the stand-in that their manifest names. */
 export async function modelIdentity({ program }: SweepContext, build: PlannedBuild): Promise<string> {
   const path = build.onnxPath ?? '';
   if (program.recordings !== null) return `recorded ${build.model} ${build.precision}`;

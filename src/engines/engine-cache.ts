@@ -1,5 +1,5 @@
 import { constants, existsSync, renameSync, rmSync } from 'node:fs';
-import { access, copyFile, rename, rm, stat } from 'node:fs/promises';
+import { access, copyFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { sha256OfFile } from '../files/files.ts';
@@ -27,7 +27,7 @@ import { printable } from '../text/printable.ts';
 import { formatTensorrtVersion } from '../text/version.ts';
 
 export interface CachedEngine {
-  /** In the index; two builds of one key have two. */
+  /** Name in the index; two builds of one key have two names. */
   readonly name: string;
   readonly path: string;
   readonly note: EngineNote;
@@ -41,11 +41,11 @@ type EngineFinding =
 const BUILDING = '.building-';
 /** Extension of the timing cache of a build in progress. */
 export const TIMING = '.timing';
-const CHANGED = '.changed';
 
 /**
- * Engines next to the store. A file is named by the hash of its content, and linked in the index by everything that
- * decides the engine. One with flipped bytes can run and report numbers, so its hash is checked before each use.
+ * Engines next to the store. A file is named by the hash of its content. The index links the name of an engine, the
+ * hash of everything that decides it, to that file. An engine with flipped bits can run and report numbers, so bench
+ * checks its hash before each use.
  */
 export class EngineCache {
   readonly folder: string;
@@ -61,7 +61,7 @@ export class EngineCache {
     this.timing = new TimingCaches(folder);
   }
 
-  /** Everything that looks at or makes an engine of this name happens in here, one at a time over all processes. */
+  /** Runs all work that reads or makes an engine of this name, one at a time across processes. */
   async hold<Result>(name: string, waiting: LockWait, work: () => Promise<Result>): Promise<Result> {
     await this.prepare();
     return this.uses.hold(name, waiting, work);
@@ -78,7 +78,7 @@ export class EngineCache {
     return note === undefined ? { kind: 'absent' } : this.look(name, note);
   }
 
-  /** The engine of this build, under whichever name; null when it is gone or its bytes have changed. */
+  /** The engine of this build, under any name; null when it is gone or its content has changed. */
   async findBuild(buildId: BuildId): Promise<CachedEngine | null> {
     for (const [name, note] of Object.entries((await this.index.read()).links)) {
       const found = note.buildId === buildId ? await this.look(name, note) : null;
@@ -95,8 +95,8 @@ export class EngineCache {
   }
 
   /**
-   * Links the file of a finished build. Null when another process was faster, as its runs have begun with its engine,
-   * or when no file has this content. After a kill the next bench finds the file by its hash.
+   * Links the file of a finished build. Returns null if another process was faster: runs already use its engine. Also
+   * null if no file has this content. After a kill, the next bench finds the file by its hash.
    */
   async link(note: EngineNote): Promise<CachedEngine | null> {
     const name = engineName(note.engineKey, note.number);
@@ -112,7 +112,7 @@ export class EngineCache {
         if (sha256 !== note.sha256) continue;
         const whole = { ...note, flags: [...note.flags], bytes };
         await this.index.change((index) => {
-          // A whole file stays: another key of the same bytes may be read at this moment.
+          // Keep an existing whole file: an engine of another key with the same content may be in use.
           if (file !== path && (isThere || !existsSync(path))) renameSync(file, path);
           index.links[name] = engineNoteSchema.parse(whole);
         });
@@ -122,7 +122,7 @@ export class EngineCache {
     });
   }
 
-  /** Links a copy of a given engine, as its file may be replaced or written into. */
+  /** Links a copy of a given engine, because its file may be replaced or overwritten. */
   async linkCopy(path: string, note: EngineNote): Promise<void> {
     if (note.engineKey in (await this.index.read()).links) return;
     const copy = await this.temporaryPath(note.engineKey);
@@ -131,7 +131,7 @@ export class EngineCache {
     await rm(copy, { force: true });
   }
 
-  /** Makes room for another build of the same key: this one stays, under the name of its build. */
+  /** Adds the build ID to the name of an engine, so that the name is free for another build of the same key. */
   async relink({ name, note: { buildId }, path }: CachedEngine): Promise<string> {
     await this.index.change(({ links }) => {
       const { [name]: note } = links;
@@ -161,17 +161,15 @@ export class EngineCache {
     });
   }
 
-  /** @returns where the file with the changed bytes is now */
-  async unlinkChanged(name: string, { sha256 }: EngineNote): Promise<string> {
-    const path = this.pathOf(sha256);
-    await rename(path, path + CHANGED);
+  /** For an engine whose bytes have changed: there is nothing to keep. */
+  async unlinkChanged(name: string, { sha256 }: EngineNote): Promise<void> {
     await this.index.change(({ links }) => {
+      rmSync(this.pathOf(sha256), { force: true });
       delete links[name];
     });
-    return path + CHANGED;
   }
 
-  /** Copies of given engines that no store compares anything with any more. */
+  /** Unlinks the copies of given engines that no store compares with any more. */
   async unlinkGiven(storePath: string, lastGood: readonly BuildId[]): Promise<void> {
     await this.keepFor(storePath, lastGood);
     const { lastGood: wanted, links } = await this.index.read();
@@ -181,7 +179,10 @@ export class EngineCache {
     }
   }
 
-  /** What a store may compare newer engines with: `gc` of another store leaves it alone. Forgets stores that are gone. */
+  /**
+   * Keeps the engines that a store may compare newer ones with, so that `gc` of another store does not remove them.
+   * Forgets stores that no longer exist.
+   */
   async keepFor(storePath: string, lastGood: readonly BuildId[]): Promise<void> {
     await this.index.change((index) => {
       index.lastGood[storePath] = [...lastGood];
@@ -189,7 +190,7 @@ export class EngineCache {
     });
   }
 
-  /** Files that nothing names, as the index says now. */
+  /** Removes files that nothing in the current index names. */
   async removeLoose(loose: EngineFolder['loose']): Promise<void> {
     await this.index.change(({ links }) => {
       const linked = new Set(Object.values(links).map(({ sha256 }) => this.pathOf(sha256)));
@@ -204,18 +205,18 @@ export class EngineCache {
     return path;
   }
 
-  /** Removes leftovers of builds whose process is gone. */
+  /** Removes leftovers of builds whose process has ended. */
   async sweepUp(): Promise<void> {
     removeStaleUses(this.folder);
     for (const entry of namesIn(this.folder)) {
       const [, name = '', pid] = /^(.+?)(?:\.building-|\.json\.tmp-|\.cache\.tmp-)(\d+)/.exec(entry) ?? [];
-      // In containers process ids are soon reused: a build holds its lock as well.
+      // Containers reuse process ids soon, so a build also holds its lock.
       const isAtWork = isPidRunning(Number(pid)) && (Number(pid) !== process.pid || this.uses.isHeld(name));
       if (pid !== undefined && !isAtWork) await rm(join(this.folder, entry), { force: true });
     }
   }
 
-  /** @throws UsageError for a folder that cannot be written */
+  /** @throws UsageError if the folder cannot be written */
   async prepare(): Promise<void> {
     try {
       await makeOwnFolder(this.folder);
@@ -231,7 +232,7 @@ export class EngineCache {
     return join(this.folder, `${sha256}.plan`);
   }
 
-  /** All that is in the folder, engines used last first. */
+  /** The content of the folder; the engines last used come first. */
   async contents({ hashes }: { readonly hashes: boolean }): Promise<EngineFolder> {
     const { folder } = this;
     const { frozen, links, pins } = await this.index.read();
@@ -258,8 +259,8 @@ export class EngineCache {
     }
     const known = new Set(engines.map(({ sha256 }) => sha256));
     const loose = names.filter((entry) => {
-      const [, stem = ''] = /^([0-9a-f]{32,64}.*?)\.(?:plan|cache(?:\.json)?)$/.exec(entry) ?? [];
-      return entry.endsWith(`.plan${CHANGED}`) || (stem !== '' && !known.has(stem));
+      const [, stem = ''] = /^([0-9a-f]{32,64}.*?)\.(?:plan|cache(?:\.json)?|plan\.changed)$/.exec(entry) ?? [];
+      return stem !== '' && !known.has(stem);
     });
     const timing = names.filter((entry) => /^timing-.*\.cache$/.test(entry));
     return {
@@ -291,7 +292,7 @@ export async function fileBytes(path: string): Promise<number | null> {
   }
 }
 
-/** Everything that the note of an engine says is in `run.json` and in the log of its build. */
+/** Links an engine from `run.json` and the log of its build, which hold all facts of its note. */
 export async function linkBuilt(cache: EngineCache, { log, manifest, outcome }: ReadRun): Promise<void> {
   const { build, buildId, engineKey, engineSha256, environment, role } = manifest;
   if (role !== 'build' || !isFine(outcome)) return;

@@ -14,7 +14,6 @@ import { variantRecord } from '../records/conversion.ts';
 const textOrUnknown = z.string().nullable().default(null);
 const numberOrUnknown = z.number().nullable().default(null);
 
-/** What is known of an engine. */
 export const engineNoteSchema = z.object({
   schemaVersion: z.literal(1),
   engineKey: idSchema,
@@ -29,7 +28,7 @@ export const engineNoteSchema = z.object({
   flags: z.array(z.string()).default([]),
   gpuName: textOrUnknown,
   computeCapability: textOrUnknown,
-  /** Versions of trtexec, and of the library that it loaded. */
+  /** The version of trtexec, and of the library that it loaded. */
   tensorrt: textOrUnknown,
   tensorrtLibrary: textOrUnknown,
   driver: textOrUnknown,
@@ -41,36 +40,42 @@ export const engineNoteSchema = z.object({
   /** The timing cache at the start of the build; null if it was empty. */
   timingCacheSha256: textOrUnknown,
   variant: variantRecord.nullable().default(null),
-  /** A copy of a file that the matrix names; its key is the start of its hash. */
+  /** A copy of a file that the matrix names. Its key is the start of its hash. */
   isGiven: z.boolean().default(false),
 });
 
 export type EngineNote = Immutable<z.infer<typeof engineNoteSchema>>;
 
-/** Key, the build number if not 1, and the build if another one has taken its place. */
+/** Key, the build number if not 1, and the build ID if another build has taken its place. */
 const ENGINE_NAME = /^[0-9a-f]{32}(?:-\d+)?(?:@[0-9a-f]{8})?$/;
 
 const frozenSchema = z.object({ name: z.string().regex(ENGINE_NAME), buildId: z.string(), since: z.string() });
 
 const indexSchema = z.object({
   schemaVersion: z.literal(1),
-  /** By name: what an engine is. Without one a file is no engine. */
+  /** Facts by engine name. A file without an entry is not an engine. */
   links: z.record(z.string().regex(ENGINE_NAME), engineNoteSchema),
-  /** Since when, by name. */
+  /** Time of pinning, by name. */
   pins: z.record(z.string(), z.string()),
-  /** By build definition: the engine that represents it, whatever else changes. */
+  /** The engine that represents a build definition, whatever else changes. */
   frozen: z.record(z.string(), frozenSchema),
-  /** By the path of a store: builds that it may compare newer ones with. */
+  /** Builds with which a store may compare newer ones, by the path of the store. */
   lastGood: z.record(z.string(), z.array(idSchema)),
 });
 
 type Index = z.infer<typeof indexSchema>;
 
 const INDEX = 'index.json';
-/** What a build leaves: the engine, and the timing cache that it ended with. Files are named by the engine's hash. */
+/**
+ * Extensions of the files that a build leaves: the engine, the timing cache at its end, and the note of that cache. The
+ * hash of the engine names them.
+ */
 export const ENDINGS = ['.plan', '.cache', '.cache.json'] as const;
 
-/** `index.json`: which engines a folder has, and what may not be removed. Read as a whole, written under a lock. */
+/**
+ * `index.json`: the engines of a folder, and which of them may not be removed. It is read as a whole and written under
+ * a lock.
+ */
 export class EngineIndex {
   private readonly folder: string;
 
@@ -84,7 +89,7 @@ export class EngineIndex {
     return this.now();
   }
 
-  /** @param edit changes the index and the files that it names; what it throws leaves the index as it was */
+  /** @param edit changes the index and the files that it names; if it throws, the index stays unchanged */
   async change<Result>(edit: (index: Index) => Promise<Result> | Result): Promise<Result> {
     await makeOwnFolder(this.folder);
     const lock = await acquire(join(this.folder, 'index.lock'), {
@@ -112,14 +117,17 @@ function emptyIndex(): Index {
   return { schemaVersion: 1, links: {}, pins: {}, frozen: {}, lastGood: {} };
 }
 
-/** Of the version before, which kept a note for each engine: `KEY.plan`, `KEY.json`, `KEY.pin`, `frozen-…`, `gone-…`. */
+/**
+ * Files of the previous version, which kept a note for each engine: `KEY.plan`, `KEY.json`, `KEY.pin`, `frozen-…`,
+ * `gone-…`.
+ */
 const OLDER = /^(?:([0-9a-f]{32}(?:-\d+)?(?:@[0-9a-f]{8})?)\.(json|pin)|(frozen|gone)-([0-9a-f]+)\.json)$/;
 
 function olderNotes(folder: string): string[] {
   return namesIn(folder).filter((name) => OLDER.test(name));
 }
 
-/** Every engine keeps its name: nothing is built again. */
+/** Reads the notes of the previous version. Every engine keeps its name, so that nothing is built again. */
 function takenFromOlder(folder: string): Index {
   const index = emptyIndex();
   for (const entry of olderNotes(folder)) {
@@ -141,10 +149,10 @@ function takenFromOlder(folder: string): Index {
   return index;
 }
 
-/** Fewer digits could be a slip that removes something. */
+/** Fewer digits could be a typing mistake that removes an engine. */
 const SHORTEST_NAME = 4;
 
-/** By the start of its key or build id; `KEY-2` for one of several builds. */
+/** Matches the start of a key or build ID; `KEY-2` for one of several builds. */
 export function isNamed(stated: string, name: string, buildId: string): boolean {
   const [, key = stated, number] = /^([^-]*)-(\d+)$/.exec(stated) ?? [];
   if (key.length < SHORTEST_NAME) return false;
@@ -162,9 +170,8 @@ const USE = '.use-';
 const USED = '.used';
 
 /**
- * Who works with an engine now, and when it was last worked with: a lock for each name, across processes and within this
- * one, and empty files next to the engine, so that nothing is rewritten for it. A mark whose process is gone counts for
- * nothing.
+ * Who uses an engine now, and when it was last used. Each name has a lock, across processes and within this one. Marks
+ * are empty files next to the engine, so that nothing is rewritten. A mark whose process has ended does not count.
  */
 export class EngineUses {
   private readonly folder: string;
@@ -175,7 +182,7 @@ export class EngineUses {
     this.folder = folder;
   }
 
-  /** @throws InterruptedError when the wait is broken off */
+  /** @throws InterruptedError when the wait is interrupted */
   async hold<Result>(name: string, waiting: LockWait, work: () => Promise<Result>): Promise<Result> {
     const lock = await acquire(this.pathOf(name, LOCK), waiting);
     this.held.add(name);
@@ -203,7 +210,7 @@ export class EngineUses {
     return lockHolder(this.pathOf(name, LOCK)) !== null;
   }
 
-  /** Call before looking at the engine: from then on it is not removed. */
+  /** Call this before you look at the engine: from then on it is not removed. */
   mark(name: string, now: Date): void {
     if (this.marked.has(name)) return;
     this.marked.add(name);

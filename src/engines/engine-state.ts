@@ -36,7 +36,7 @@ export function loadableEngine({ path, note }: CachedEngine): LoadableEngine {
   return { path, sha256, engineKey, buildId, variant, variantPath: null, notes: [] };
 }
 
-/** Rejected before anything ran: the runs of its cells are skipped, others go on. */
+/** Rejects an engine before anything ran. The runs of its cells are skipped, and the others go on. */
 export function refusedEngine(
   { onEvent }: SweepContext,
   build: PlannedBuild,
@@ -49,7 +49,7 @@ export function refusedEngine(
   return { kind: 'failed', outcome };
 }
 
-/** The flags that bench fills in itself; what a user's own flag says stays as it is. */
+/** The options that bench completes with a path. It leaves options of the user as they are. */
 const FILLED = {
   '--onnx': 'variant',
   '--refitFromOnnx': 'variant',
@@ -58,7 +58,7 @@ const FILLED = {
   '--timingCacheFile': 'timingCache',
 } as const;
 
-/** A planned command line with its paths; a placeholder without one stays. */
+/** A planned command line with its paths. A placeholder without a path stays. */
 export function filledArgs(
   args: readonly string[],
   paths: Partial<Record<(typeof FILLED)[keyof typeof FILLED], string | null>>,
@@ -82,7 +82,7 @@ export function lockWait({ onEvent, signal }: Pick<SweepContext, 'onEvent' | 'si
   };
 }
 
-/** Failures by cell key, for cells of which every build failed. */
+/** Failures by cell key, for cells without a run whose engines all exist. */
 export function cellsWithoutEngine(
   db: SweepContext['db'],
   sweep: SweepContext['sweep'],
@@ -119,7 +119,7 @@ export function failedBuilds(
   );
 }
 
-/** Rebuilds happen only when an engine is gone, so there are few. */
+/** A rebuild happens only after an engine was lost, so there are few builds. */
 const MOST_BUILDS = 20;
 
 export function plannedBuildOf({ builds }: SweepContext['plan'], sweepId: SweepId, runId: RunId): PlannedBuild | null {
@@ -143,7 +143,7 @@ export function earlierBuild(
     const runId = buildRunId(sweep.sweepId, build.buildRef, number, otherModel);
     const outcome = findOutcome(db, runId);
     if (outcome === null) return { runId, failed: null };
-    // Built, but the engine is gone: build again under the next number.
+    // Built, but the engine was lost: build again under the next number.
     if (!isFine(outcome)) return { runId, failed: outcome };
   }
 }

@@ -33,7 +33,10 @@ export async function givenEngine(context: SweepContext, build: PlannedBuild, pa
   };
 }
 
-/** The last good engine is needed when the file is another one. What cannot be copied is only not there then. */
+/**
+ * Copies a given engine, so that it can serve as the last good one after its file changes. If the copy fails, only that
+ * comparison is lost.
+ */
 async function keepGiven(
   { cache, environment, library, now, onEvent, plan }: SweepContext,
   build: PlannedBuild,
@@ -61,7 +64,7 @@ async function keepGiven(
   }
 }
 
-/** Null if none. A frozen engine that is lost or no longer loads is never replaced silently. */
+/** Null if there is none. A frozen engine that is lost or no longer loads is never replaced silently. */
 export async function frozenEngine(context: SweepContext, build: PlannedBuild): Promise<EngineState | null> {
   const { cache, now, onEvent } = context;
   const { [definitionOf(context, build)]: frozen } = (await cache.index.read()).frozen;
@@ -97,7 +100,7 @@ export async function frozenEngine(context: SweepContext, build: PlannedBuild): 
   return readyEngine(engine, engine.note.variant, [`frozen engine, since ${frozen.since}`]);
 }
 
-/** From now on this engine represents the build. */
+/** From now on this engine represents its build definition. */
 export async function freeze(context: SweepContext, build: PlannedBuild, { name, note }: CachedEngine): Promise<void> {
   const { cache, now, onEvent } = context;
   const { buildId } = note;
@@ -108,7 +111,7 @@ export async function freeze(context: SweepContext, build: PlannedBuild, { name,
   onEvent({ kind: 'note', text: `${build.label} is frozen to this engine from now on` });
 }
 
-/** Why an engine cannot be loaded, or null if unknown: one short process instead of failing every run. */
+/** Why an engine cannot be loaded; null if unknown. One short process replaces the failure of every run. */
 async function loadProblem(
   { library, onEvent, plan, program, signal, spawn }: SweepContext,
   path: string,

@@ -12,7 +12,7 @@ import { engineKeysOf } from '../store/runs/runs.ts';
 import { printable } from '../text/printable.ts';
 import { storeFailedVariant, Variants } from '../variants/sweep-variants.ts';
 
-/** Engines of a sweep: each is provided once per GPU model, by the first worker, and shared by the others. */
+/** Engines of a sweep. The first worker provides each engine once per GPU model, and the others share it. */
 export class EnginePool {
   private readonly builds: ReadonlyMap<string, PlannedBuild>;
   private readonly variants: Variants;
@@ -42,7 +42,7 @@ export class EnginePool {
       known === undefined
         ? this.provide(context, build)
         : known.then((state) => intactEngine(context, build, state, this.variants));
-    // Waiters see the error; without this it would end the program first.
+    // Waiters receive the error; without this line it would end the program first.
     providing.catch(() => {});
     this.states.set(name, providing);
     return providing;
@@ -85,9 +85,9 @@ async function intactEngine(
 }
 
 /**
- * What happens to a cached engine after a run. One that trtexec could not load, though its bytes are those
- * that were built, is moved aside: the next sweep builds it anew, and the other runs of this one, which would fail
- * equal, are left out. A given or a frozen engine stays where it is.
+ * State of a cached engine after a run. If trtexec could not load it although its content is unchanged, bench moves it
+ * aside. The next sweep then builds it again, and the other runs of this sweep are skipped, because they would fail
+ * equally. A given or frozen engine stays.
  */
 async function engineAfterRun(
   { cache, onEvent, plan, program }: SweepContext,
@@ -146,7 +146,7 @@ export async function provideEngine(
       return readyEngine(cached, variant?.record ?? null, [], variant?.path ?? null);
     }
     refuseOtherEngine(context, build, engineKey);
-    // Check again: it may have been built, or have failed, during the wait.
+    // Check again: during the wait it may have been built, or its build may have failed.
     const { failed, runId } = earlierBuild(context, build);
     if (failed !== null) return { kind: 'failed', outcome: failed };
     const state = await buildEngine(context, build, { runId, engineKey, modelSha256, variant });
@@ -156,7 +156,7 @@ export async function provideEngine(
   });
 }
 
-/** A cached engine that may be loaded; others are set aside with a warning. */
+/** A cached engine that may be loaded. Others are set aside with a warning. */
 async function usableEngine(
   { cache, library, onEvent }: SweepContext,
   build: PlannedBuild,
@@ -165,8 +165,8 @@ async function usableEngine(
   const found = await cache.find(name);
   if (found.kind === 'absent') return null;
   if (found.kind === 'changed') {
-    const aside = await cache.unlinkChanged(name, found.note);
-    const text = `the bytes of the engine ${build.label} changed after its build, so bench rebuilds it; it is now ${aside}`;
+    await cache.unlinkChanged(name, found.note);
+    const text = `the bytes of the engine ${build.label} changed after its build, so bench rebuilds it`;
     onEvent({ kind: 'note', text });
     return null;
   }
@@ -181,7 +181,7 @@ async function usableEngine(
   return found.engine;
 }
 
-/** A resumed sweep must not mix runs of two engines: it measures the model as it was at its start. */
+/** A resumed sweep must not mix runs of two engines. It measures the model as it was at its start. */
 function refuseOtherEngine(
   { db, mayChangeEngines, plan, sweep }: SweepContext,
   build: PlannedBuild,

@@ -15,7 +15,7 @@ const machineSchema = z.object({
   tensorrtLibrary: z.string().nullable(),
   driverMajor: z.string().nullable(),
   cudaMajor: z.string().nullable(),
-  /** The locked frequency; null for floating clocks. */
+  /** The locked clock frequency; null for floating clocks. */
   lockedClocks: z.string().nullable(),
 });
 
@@ -36,7 +36,10 @@ export interface TimingCopy {
   readonly sha256: string | null;
 }
 
-/** One timing cache per GPU model and version. A build writes a copy, which replaces it on success. */
+/**
+ * Keeps one timing cache per GPU model and TensorRT version. A build writes a copy, which replaces the cache on
+ * success.
+ */
 export class TimingCaches {
   private readonly folder: string;
 
@@ -55,7 +58,10 @@ export class TimingCaches {
     return { path: to, sha256: null };
   }
 
-  /** Replaces the shared cache after a successful build. Of two concurrent ones the last stays; a mixed one is not used. */
+  /**
+   * Replaces the shared cache after a successful build. Of two concurrent copies, the last one stays; a cache that does
+   * not match its note is not used.
+   */
   async takeIn(timedOn: TimedOn, copy: TimingCopy): Promise<void> {
     if (sizeOf(copy.path) === 0) return;
     const name = nameOf(timedOn);
@@ -64,7 +70,7 @@ export class TimingCaches {
     await writeNote(this.notePath(name), { schemaVersion: 1, ...mine, timedOn } satisfies TimingCacheNote);
   }
 
-  /** Keeps what a build ended with next to its engine, of this hash. */
+  /** Keeps the timing cache at the end of a build next to its engine, under the hash of the engine. */
   async keep(engine: string, { path }: TimingCopy, timedOn: TimedOn): Promise<void> {
     if (!existsSync(path)) return;
     const kept = join(this.folder, `${engine}.cache`);
@@ -73,13 +79,13 @@ export class TimingCaches {
       const note: TimingCacheNote = { schemaVersion: 1, ...(await sha256OfFile(kept)), timedOn };
       await writeNote(`${kept}.json`, note);
     } catch {
-      // A full disk: the engine is there, only this cannot be pinned.
+      // On a full disk, the engine exists; only its timing cache cannot be pinned.
     }
   }
 
   /**
-   * Copies what the build of an engine ended with, with its note, for `build.timingCache`.
-   * @returns its bytes; null if nothing whole was kept
+   * Copies the kept timing cache of an engine, with its note, for `build.timingCache`.
+   * @returns its size in bytes; null if no whole cache was kept
    */
   async copyKept(engine: string, to: string): Promise<number | null> {
     const kept = join(this.folder, `${engine}.cache`);
@@ -99,20 +105,22 @@ export class TimingCaches {
   }
 }
 
-/** What the note next to a timing cache says of a file with these bytes; null: nothing. */
+/** The note next to a timing cache, if it describes a file with these bytes; otherwise null. */
 export function timingNoteOf(path: string, sha256: string): TimingCacheNote | null {
   const notes = [`${path}.json`, path.replace(/\.cache$/, '.json')].map((file) => readJson(file, noteSchema));
   return notes.find((note) => note?.sha256 === sha256) ?? null;
 }
 
-/** What a note says of a file that has the bytes of the note; null if it has others, or one of them is not there. */
+/** The note of a file; null if the note or the file is missing, or the hash differs. */
 async function noteIfWhole(path: string, notePath: string): Promise<TimingCacheNote | null> {
   const note = readJson(notePath, noteSchema);
   const found = await sha256OfFile(path).catch(() => null);
   return note !== null && found?.sha256 === note.sha256 ? note : null;
 }
 
-/** The library is unknown until a process has loaded it: compared, but not part of the name. */
+/**
+ * Names a cache. The library is unknown until a process has loaded it, so that it is compared but not part of the name.
+ */
 function nameOf(timedOn: TimedOn): string {
   return hashOf({ ...timedOn, tensorrtLibrary: null });
 }

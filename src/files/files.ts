@@ -17,13 +17,13 @@ const MAX_UNPACKED_BYTES = 4 * 2 ** 30;
 const MAX_DOCUMENT_BYTES = 256 << 20;
 const MAX_VALUES = 16_000_000;
 
-/** `stdout.log` for `stdout.log.gz`. */
+/** Returns `stdout.log` for `stdout.log.gz`. */
 export function plainName(name: string): string {
   return name.replace(/\.(?:gz|zst|br|xz|bz2)$/, '');
 }
 
 /**
- * The bytes of a file, decompressed, as UTF-8.
+ * The content of a file, decompressed, as UTF-8.
  * @param packed stored bytes, if already read
  * @param signal checked between chunks
  * @throws TooLargeError when an archive or a device yields more than any real file
@@ -50,7 +50,7 @@ async function isPlainFile(path: string, bytes: number): Promise<boolean> {
   return info.isFile() && info.size >= bytes;
 }
 
-/** The first stored bytes of a file; empty if it cannot be read. A pipe is not waited for. */
+/** The first stored bytes of a file; empty if it cannot be read. Does not wait for a pipe. */
 export function headOfFile(path: string, bytes: number): Buffer {
   const buffer = Buffer.allocUnsafe(bytes);
   try {
@@ -67,7 +67,7 @@ export function headOfFile(path: string, bytes: number): Buffer {
 }
 
 /**
- * The first bytes of a file once it is unpacked, and whether they are all; null if they cannot be read.
+ * The first bytes of the unpacked content of a file, and whether they are all of it; null if they cannot be read.
  * @throws the reason of `signal` once it is aborted
  */
 export async function unpackedHead(
@@ -90,7 +90,7 @@ export async function unpackedHead(
   }
 }
 
-/** The end of a file as text, at most `most` bytes of it; empty if it cannot be read. */
+/** The last `most` bytes of a file as text; empty if it cannot be read. */
 export function tailOfFile(path: string, most: number): string {
   try {
     const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -123,13 +123,16 @@ function mib(bytes: number): string {
   return `${Math.floor(bytes / (1 << 20))} MiB`;
 }
 
-/** Stored bytes, unpacked once by the ending of the path: an archive that bench compressed is still one. */
+/**
+ * Stored bytes, unpacked once according to the extension of the path. An archive that bench compressed stays an
+ * archive.
+ */
 function storedChunks(path: string, packed: Buffer | null): Readable {
   const stored = packed === null ? createReadStream(path, { highWaterMark: READ_BYTES }) : Readable.from([packed]);
   const decompress = DECOMPRESSORS.get(extname(path));
   if (decompress === undefined) return stored;
   return pipeline(stored, decompress(), () => {
-    // Errors are thrown by the reader.
+    // The reader throws the error.
   });
 }
 
@@ -145,8 +148,8 @@ export async function readWhole(path: string, signal?: AbortSignal): Promise<Buf
 }
 
 /**
- * @param path for the message
- * @throws TooLargeError when it cannot be parsed in any memory
+ * @param path named in the error message
+ * @throws TooLargeError when no amount of memory suffices to parse it
  */
 export async function wholeOf(chunks: AsyncIterable<Buffer>, path: string): Promise<Buffer> {
   const copies: Buffer[] = [];
@@ -155,7 +158,7 @@ export async function wholeOf(chunks: AsyncIterable<Buffer>, path: string): Prom
     bytes += chunk.length;
     if (bytes > MAX_DOCUMENT_BYTES) throw tooLarge(path, `holds more than ${mib(MAX_DOCUMENT_BYTES)}`);
     copies.push(chunk);
-    // Fewer bytes than that cannot hold too many, and most files have few.
+    // So few bytes cannot hold too many values.
     if (bytes <= MAX_VALUES) continue;
     for (const copy of copies.slice(counted)) values += valuesIn(copy);
     counted = copies.length;
@@ -169,7 +172,7 @@ const COMMA = 0x2c;
 const LIST = 0x5b;
 const MAP = 0x7b;
 
-/** An upper bound for the number of values that a JSON parser creates. */
+/** Returns an upper bound for the number of values that a JSON parser creates. */
 function valuesIn(chunk: Buffer): number {
   let count = 0;
   for (const byte of chunk) if (byte === COMMA || byte === LIST || byte === MAP) count += 1;
@@ -190,11 +193,11 @@ export async function digestOf(chunks: AsyncIterable<Buffer>): Promise<Digest> {
 
 interface Fed extends Digest {
   readonly error: unknown;
-  /** Why the file could not be read to its end; null if it was. */
+  /** Why the file could not be read to its end; null if it could. */
   readonly problem: string | null;
 }
 
-/** A file that cannot be read to its end counts as truncated: what was read is used. */
+/** Hashes chunks. A file that cannot be read to its end counts as truncated, and the part that was read is used. */
 export async function feed(chunks: AsyncIterable<Buffer>, take: (chunk: Buffer) => void = () => {}): Promise<Fed> {
   const hash = createHash('sha256');
   let bytes = 0;
@@ -212,12 +215,12 @@ export async function feed(chunks: AsyncIterable<Buffer>, take: (chunk: Buffer) 
   return { sha256: hash.digest('hex'), bytes, error, problem };
 }
 
-/** Of what is in a file once it is unpacked. */
+/** Hashes the unpacked content of a file. */
 export function sha256OfFile(path: string): Promise<Digest> {
   return digestOf(readChunks(path));
 }
 
-/** As `readJson` reads it. */
+/** Writes a JSON file for `readJson`. */
 export function writeNote(path: string, value: object): Promise<void> {
   return writeAtomically(path, `${JSON.stringify(value, null, 1)}\n`);
 }
@@ -228,11 +231,14 @@ export function sha256OfFileSync(path: string): { sha256: string; bytes: number;
   return { sha256: createHash('sha256').update(bytes).digest('hex'), bytes: bytes.length, isZeros };
 }
 
-/** Writes next to the target and renames: a reader sees the old file or the whole new one, also after a crash. */
+/**
+ * Writes to a temporary file and renames it. A reader sees either the old file or the whole new one, even after a
+ * crash.
+ */
 export async function writeAtomically(path: string, data: string | Buffer): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const temporary = temporaryPath(path);
-  // The name is predictable: do not write through a link placed there.
+  // The temporary name is predictable: do not write through a link placed there.
   const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants;
   const file = await open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o666);
   try {

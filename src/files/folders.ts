@@ -33,7 +33,10 @@ export function refuseLink(folder: string): void {
 
 const MAX_NOTE_BYTES = 64 << 20;
 
-/** A small file of JSON; null when it is not there, is a link or no file, is cut off, or is not as the schema says. */
+/**
+ * Reads a small JSON file. Returns null when it is missing, a link, not a file, truncated, or does not match the
+ * schema.
+ */
 export function readJson<Value>(path: string, schema: z.ZodType<Value>): Value | null {
   try {
     const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
@@ -49,7 +52,7 @@ export function readJson<Value>(path: string, schema: z.ZodType<Value>): Value |
   }
 }
 
-/** Makes a file or a folder under another name, and gives it its own when it is whole: it appears so or not at all. */
+/** Makes a file or a folder under a temporary name and renames it when it is complete. */
 export async function putInPlace<Result>(
   target: string,
   make: (temporary: string) => Promise<Result> | Result,
@@ -66,7 +69,7 @@ export async function putInPlace<Result>(
   }
 }
 
-/** Makes a folder of bench's own if it is not there; git ignores it. */
+/** Makes a folder that belongs to bench if it is missing; git ignores it. */
 export async function makeOwnFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   const ignore = join(folder, '.gitignore');
@@ -78,7 +81,7 @@ interface FolderSize {
   readonly bytes: number;
 }
 
-/** Files at any depth and their bytes; 0 if the folder does not exist. Links are not followed. */
+/** Counts the files at any depth and their bytes; 0 if the folder does not exist. Does not follow links. */
 export async function folderSize(folder: string): Promise<FolderSize> {
   const total = { files: 0, bytes: 0 };
   const entries = await opendir(folder).catch(() => null);
@@ -98,7 +101,7 @@ export async function folderSize(folder: string): Promise<FolderSize> {
 }
 
 /**
- * Removes a folder: hidden from readers at once, then deleted.
+ * Hides a folder from readers at once, then deletes it.
  * @returns what was in it
  */
 export async function removeFolder(folder: string): Promise<FolderSize> {

@@ -4,12 +4,12 @@ import { dirname, join, resolve, sep } from 'node:path';
 
 import { sha256OfFile } from './files.ts';
 
-/** A protobuf string entry `key: "location"`, followed by the tag of its value. */
+/** A protobuf string entry `key: "location"`, and the tag of the value that follows. */
 const LOCATION = Buffer.from([0x0a, 0x08, ...Buffer.from('location'), 0x12]);
 const LONGEST_ENTRY = LOCATION.length + 2 + 255;
 
 /**
- * SHA-256 over an ONNX file and its external data, found in the raw bytes: no model is held in memory.
+ * SHA-256 over an ONNX file and its external data. Searches the raw bytes, so that no model is held in memory.
  * @throws when the model cannot be read
  */
 export async function hashModel(path: string): Promise<string> {
@@ -35,7 +35,7 @@ export async function hashModel(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** A larger file contains its weights, and is not searched for external data. */
+/** A larger file contains its weights, so it is not searched for external data. */
 const SEARCHED_BYTES = 64 << 20;
 
 export function modelBytes(path: string): number {
@@ -66,22 +66,22 @@ function locationsIn(bytes: Buffer): string[] {
   return names;
 }
 
-/** External data lie next to the model or below: ONNX allows nothing else. */
+/** ONNX allows external data only next to the model or below it. */
 function isExternalDataOf(model: string, data: string): boolean {
   return resolve(data).startsWith(dirname(resolve(model)) + sep);
 }
 
-/** Another one when a file is written or replaced. Resetting its times still changes ctime. */
+/** Changes when the file is written or replaced. Resetting the times of the file still changes ctime. */
 function stampOf(path: string): string | null {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false });
   return found === undefined ? null : [found.ino, found.size, found.mtimeNs, found.ctimeNs].join(' ');
 }
 
-/** Hashes by unchanged file: a gigabyte engine must not be read for each of a hundred runs. */
+/** Caches the hashes of unchanged files, so that an engine of a gigabyte is not read for each of a hundred runs. */
 export class KnownHashes {
   private readonly known = new Map<string, { readonly stamp: string; readonly sha256: string }>();
 
-  /** Null if the file cannot be read, or changes while it is read. */
+  /** Returns null if the file cannot be read, or changes while it is read. */
   async sha256Of(path: string): Promise<string | null> {
     const stamp = stampOf(path);
     if (stamp === null) return null;

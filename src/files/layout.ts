@@ -8,24 +8,24 @@ import { count, id, instant } from '../records/output-parts.ts';
 import { type RunId, type SweepId, isId } from '../records/scalars.ts';
 import { printable } from '../text/printable.ts';
 
-/** Everything that processes print and write lies next to the store, so that the store can be rebuilt from it. */
+/** Output of processes lies next to the store, so that the store can be rebuilt from it. */
 export function artefactsFolderOf(storePath: string): string {
   return join(dirname(storePath), 'artefacts');
 }
 
-/** Artefacts of sweeps that `bench db rm` took back: next to the others, on the same disk. */
+/** Artefacts of sweeps that `bench db rm` removed. They lie next to the others, on the same disk. */
 export function removedFolderOf(artefactsFolder: string): string {
   const real = existsSync(artefactsFolder) ? realpathSync(artefactsFolder) : artefactsFolder;
   return join(dirname(real), 'removed');
 }
 
-/** The cache of built engines, next to the store, too. */
+/** The cache of built engines, also next to the store. */
 export function enginesFolderOf(storePath: string): string {
   return join(dirname(storePath), 'engines');
 }
 
 /**
- * Only ids become part of a path, never a model, branch or file name.
+ * Only ids become part of a path, never the name of a model, branch or file.
  * @throws StoreError for anything else
  */
 export function sweepFolderOf(artefactsFolder: string, sweepId: SweepId): string {
@@ -41,7 +41,7 @@ export function sweepManifestPath(artefactsFolder: string, sweepId: SweepId): st
   return join(sweepFolderOf(artefactsFolder, sweepId), SWEEP_MANIFEST);
 }
 
-/** Next to the run's own files, which it left itself: what people attached to it. */
+/** The folder of a run's attachments, next to the folder of its own files. */
 export function attachedFolderOf(artefactsFolder: string, sweepId: SweepId, runId: RunId): string {
   return runFolderOf(artefactsFolder, sweepId, runId) + ATTACHED;
 }
@@ -68,7 +68,7 @@ export const RUN_MANIFEST = 'run.json';
 
 export const ATTEMPT_PREFIX = '.attempt-';
 
-/** Written here first, then renamed; a kill can leave it behind. */
+/** Path of a file that is written first and then renamed. A kill can leave it behind. */
 export function temporaryPath(path: string): string {
   return `${path}.tmp-${process.pid}`;
 }
@@ -90,7 +90,7 @@ export const ATTACHMENT_KINDS = ['nsysReport', 'nsysExport', 'ncuReport', 'json'
 
 type AttachmentKind = (typeof ATTACHMENT_KINDS)[number];
 
-/** A file that somebody attached to a run. It says nothing of the run's numbers, and no statistic looks at it. */
+/** A file that somebody attached to a run. It does not affect the numbers of the run, and no statistic uses it. */
 export const attachment = z.strictObject({
   runId: id,
   name: z.string(),

@@ -5,13 +5,13 @@ import { filterThrough, isInstalled } from '../process/ask.ts';
 
 const HEAD_BYTES = 6;
 
-/** Archives that Node cannot unpack, by their first bytes, with the program that does and its package. */
+/** Archives that Node cannot unpack: their first bytes, the program that can, and its package. */
 const FOREIGN_ARCHIVES = [
   { program: 'xz', magic: [0xfd, 0x37, 0x7a, 0x58, 0x5a], from: 'xz-utils' },
   { program: 'bzip2', magic: [0x42, 0x5a, 0x68], from: 'bzip2' },
 ] as const;
 
-/** The program that would unpack it and is not here, and its package; null if it can be read. */
+/** The missing program that would unpack the data, and its package; null if bench can read the data. */
 export function lackingUnpacker(head: Buffer): { program: string; from: string } | null {
   const found = foreignArchive(head);
   return found === undefined || isInstalled(found.program) ? null : found;
@@ -21,7 +21,10 @@ function foreignArchive(head: Buffer) {
   return FOREIGN_ARCHIVES.find(({ magic }) => begins(head, magic));
 }
 
-/** As UTF-8, unpacked if gzip or Zstandard, or if xz or bzip2 and their program is there. PowerShell redirects UTF-16 with a byte order mark, others without. */
+/**
+ * Content as UTF-8. Unpacks gzip and Zstandard, and xz and bzip2 if their programs exist. Reads UTF-16 with a byte
+ * order mark, as PowerShell redirects it, and without one.
+ */
 export async function* recoded(source: AsyncIterable<Buffer>, mayBeArchive = true): AsyncGenerator<Buffer> {
   const chunks = source[Symbol.asyncIterator]();
   try {
@@ -36,7 +39,7 @@ export async function* recoded(source: AsyncIterable<Buffer>, mayBeArchive = tru
       return;
     }
     const unpacked = pipeline(Readable.from(all, { objectMode: false }), decoder, () => {
-      // Errors are thrown by the reader below.
+      // The reader below throws the error.
     });
     // An archive may contain UTF-16, but not another archive.
     if (archive === null) yield* unpacked;
@@ -62,7 +65,7 @@ function unpackerOf(head: Buffer): Duplex | null {
 }
 
 function decoderOf(head: Buffer): Transform | null {
-  // Other files may begin with the same two bytes: the second character must be Latin.
+  // Other files may begin with the same two bytes, so the second character must be Latin.
   if (begins(head, [0xff, 0xfe]) && head[2] !== 0 && head[3] === 0) return fromUtf16('utf-16le');
   if (begins(head, [0xfe, 0xff]) && head[2] === 0 && head[3] !== 0) return fromUtf16('utf-16be');
   if (isUnmarkedUtf16(head, 1)) return fromUtf16('utf-16le');
@@ -72,7 +75,7 @@ function decoderOf(head: Buffer): Transform | null {
 
 const MOST_CHARACTERS = 2048;
 const LEAST_CHARACTERS = 16;
-/** Below 1: a path may be in another script. */
+/** Less than 1, because a path may be in another script. */
 const LATIN_SHARE = 0.9;
 
 /** @param zeroAt index of the NUL byte of a Latin character: 1 for little endian, 0 for big endian */

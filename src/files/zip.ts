@@ -7,7 +7,7 @@ export interface FileToZip {
   readonly isDeflated?: boolean;
 }
 
-/** 1 January 1980, the earliest date in a zip file: equal files give equal bytes on any day. */
+/** 1 January 1980, the earliest date in a zip file. A constant date makes equal files give equal bytes. */
 const DOS_DATE = 0x21;
 const VERSION = 20;
 const UTF8_NAMES = 0x800;
@@ -38,7 +38,7 @@ export function* zipped(files: Iterable<FileToZip>): Generator<Buffer> {
     };
     if (at + entry.storedBytes > MAX_BYTES) throw new RangeError('a zip file holds no more than 4 GB');
     const facts = factsOf(entry);
-    // No comment, the first disk, no attributes.
+    // No comment, first disk, no attributes.
     const end = packed([2, 0], [2, 0], [2, 0], [4, 0], [4, at]);
     directory.push(Buffer.concat([packed([4, 0x0201_4b50], [2, VERSION]), facts, end, entry.name]));
     const header = Buffer.concat([packed([4, 0x0403_4b50]), facts, entry.name]);
@@ -63,7 +63,10 @@ function packed(...fields: readonly (readonly [bytes: 2 | 4, value: number])[]):
   return buffer;
 }
 
-/** What both headers of a file say: flags, method, time, date, checksum, sizes, lengths of its name and of extra fields. */
+/**
+ * The fields that both headers of a file contain: flags, method, time, date, checksum, sizes, and lengths of its name
+ * and of extra fields.
+ */
 function factsOf({ bytes, crc, method, name, storedBytes }: Entry): Buffer {
   const flags = packed([2, VERSION], [2, UTF8_NAMES], [2, method], [2, 0], [2, DOS_DATE]);
   return Buffer.concat([flags, packed([4, crc], [4, storedBytes], [4, bytes], [2, name.length], [2, 0])]);

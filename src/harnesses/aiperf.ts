@@ -91,7 +91,7 @@ const inputConfig = z
   .partial();
 
 /**
- * `profile_export_aiperf.json` of AIPerf 0.13.0, its schema 1.4: `JsonExportData` in
+ * `profile_export_aiperf.json` of AIPerf 0.13.0, schema 1.4. Source: `JsonExportData` in
  * aiperf/common/models/export_models.py. Fields that depend on streaming or on tokens are optional.
  */
 const aiperfReport = z.object({
@@ -120,7 +120,7 @@ const aiperfReport = z.object({
 
 type AiperfReport = z.infer<typeof aiperfReport>;
 
-/** At a fixed request rate throughput is an input, so latency decides. */
+/** At a fixed request rate, throughput is an input, so the cell is judged by latency. */
 function judgedBy(isStreamed: boolean, areTokens: boolean, hasRate: boolean): MetricId {
   if (hasRate) return isStreamed ? TTFT : REQUEST_LATENCY;
   return areTokens ? OUTPUT_THROUGHPUT : REQUEST_THROUGHPUT;
@@ -131,9 +131,9 @@ export const aiperfDriver = defineHarness({
   kind: 'aiperf',
   settings: aiperfSettings,
   defaultEstimateS: 60,
-  // time.perf_counter_ns around each request, in the client: aiperf/transports/aiohttp_trace.py.
+  // time.perf_counter_ns around each request, in the client. Source: aiperf/transports/aiohttp_trace.py.
   timer: 'wall',
-  // Interpolated, numpy's default: metric_result_from_array in aiperf/metrics/metric_dicts.py.
+  // Interpolated, the default of numpy. Source: metric_result_from_array in aiperf/metrics/metric_dicts.py.
   percentileRule: 'linear',
   transfers: true,
   metric: REQUEST_THROUGHPUT,
@@ -170,7 +170,7 @@ export const aiperfDriver = defineHarness({
   ),
 });
 
-/** A header may be `Authorization`. */
+/** Options with secrets; a header may be `Authorization`. */
 const SECRET_ARGS = ['--api-key', '--header', '-H'];
 const KEY_PLACE =
   'name a variable instead of the key in a file of AIPerf, config: FILE with api_key: ${OPENAI_API_KEY}';
@@ -219,7 +219,7 @@ function runOf(settings: AiperfSettings, resolve: (path: string) => string): str
   ];
 }
 
-/** With what holds where nothing is stated. Without a concurrency requests are sent at their rate. */
+/** The settings with defaults. With a request rate and no concurrency, requests are sent at that rate. */
 function filled(settings: AiperfSettings) {
   const { endpointType = 'chat', program = 'aiperf', requestRate, seed = 0 } = settings;
   const concurrency = settings.concurrency ?? (requestRate === undefined ? 1 : undefined);
@@ -249,8 +249,8 @@ function flawOf(report: AiperfReport): string | null {
 }
 
 /**
- * AIPerf repeats in its report what it was asked for: nearly the cell of a matrix.
- * When it started is there in the time of its host, without the zone: it is not taken.
+ * AIPerf's report repeats its settings, which are nearly the cell of a matrix. Its start time is local without a zone
+ * and therefore not used.
  */
 function reportOf(report: AiperfReport): FoundReport {
   const flaw = flawOf(report);
@@ -297,7 +297,7 @@ function reportOf(report: AiperfReport): FoundReport {
   };
 }
 
-/** What is asked of the server, as a matrix states it and as a report repeats it. */
+/** The workload for the server, from a matrix or from the report that repeats it. */
 function workload(
   asked: Pick<AiperfSettings, 'concurrency' | 'endpointType' | 'inputTokens' | 'outputTokens' | 'requestRate' | 'seed'>,
   requests: number | string | undefined,

@@ -71,7 +71,7 @@ const commandSettings = z
 
 export type CommandSettings = z.infer<typeof commandSettings>;
 
-/** Any program that prints one JSON object, JSON lines, or numbers that a pattern extracts. */
+/** Any program that prints a JSON object, JSON lines, or numbers that a pattern extracts. */
 export const commandDriver = defineDriver({
   kind: 'command',
   settings: commandSettings,
@@ -100,7 +100,7 @@ function plan(settings: CommandSettings, { resolve }: DriverPlace): DriverPlan {
   });
 }
 
-/** The first one is the primary metric of the cell. */
+/** The metrics of a cell; the first one is primary. */
 function metricsOf({ metrics }: CommandSettings): CustomMetricId[] {
   return Object.entries(metrics).map(([name, { better, unit }]) => customMetric(name, better, unit));
 }
@@ -167,7 +167,7 @@ function missing(path: string, found: readonly unknown[]): string {
     : `${path} is no number${line}: ${JSON.stringify(value).slice(0, 60)}`;
 }
 
-/** One object per line for JSON lines; otherwise the whole text, or its last line that is an object. */
+/** The objects of a text: one per line for JSON lines, otherwise the whole text or its last line that is an object. */
 function objectsIn(text: string, isLines: boolean): object[] | string {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   if (isLines) {
@@ -189,7 +189,7 @@ function parsed(text: string): object | null {
   return isRecord(value) ? value : null;
 }
 
-/** The name of a field may contain dots. */
+/** Looks up a field by path; its name may contain dots. */
 function at(value: unknown, path: string): unknown {
   if (isRecord(value) && Object.hasOwn(value, path)) return value[path];
   let inner = value;
@@ -199,12 +199,12 @@ function at(value: unknown, path: string): unknown {
   return inner;
 }
 
-/** As 12,75: its comma separates no thousands. */
+/** Matches 12,75, whose comma cannot separate thousands. */
 const DECIMAL_COMMA = /^[-+]?\d+,(?!\d{3}$)\d+$/;
 
 /**
- * A user's pattern may backtrack without end: it is then aborted.
- * @returns what is wrong, as text
+ * The numbers that a pattern finds. Aborts a user's pattern that backtracks without end.
+ * @returns a text if something is wrong
  */
 function byPattern(text: string, pattern: MetricSettings['pattern']): number[] | string {
   if (pattern === undefined) return [];
@@ -224,9 +224,9 @@ function byPattern(text: string, pattern: MetricSettings['pattern']): number[] |
 }
 
 /**
- * Externally measured numbers, one per line, the metric's field in JSON or JSON lines, or what a pattern finds. Their
- * median counts.
- * @param pattern as `latency: {ms} ms`
+ * Reads measured numbers from a file: one per line, the field of the metric in JSON or JSON lines, or the matches of a
+ * pattern. Their median counts.
+ * @param pattern such as `latency: {ms} ms`
  */
 function readNumbers(text: string, metric: CustomMetricId, pattern: string | null): HarnessResult {
   const { betterIs, label, unit } = metricOf(metric);

@@ -17,7 +17,7 @@ import {
   wrong,
 } from './driver.ts';
 
-/** A text that is not empty. */
+/** A setting with text that is not empty. */
 export function textSetting(description: string) {
   return z.string().min(1).describe(description);
 }
@@ -82,7 +82,7 @@ function limitsOf(
   };
 }
 
-/** The cell of a program of the user's own: what is started, where, with what, and for how long. */
+/** The plan of a user's program: command line, folder, environment and time limits. */
 export function plannedProgram(
   settings: Parameters<typeof limitsOf>[0] & {
     readonly cwd?: string | undefined;
@@ -112,12 +112,12 @@ export function plannedProgram(
   } as const satisfies DriverPlan;
 }
 
-/** One report of a file: its numbers, or in one line what is wrong with it; and what it states of its cell. */
+/** One report in a file: its numbers or its problem in one line, and what it states about its cell. */
 export interface FoundReport extends Partial<Pick<Method, 'harnessVersion' | 'inFlight' | 'warmUpRuns' | 'timedRuns'>> {
   readonly problem?: string;
   readonly latencyMs?: TimeStatistics;
   readonly values?: readonly HarnessValue[];
-  /** What its cell is judged by; that of the harness where it says nothing. */
+  /** The metric of its cell; default: that of the harness. */
   readonly metric?: MetricId;
   readonly stated?: Partial<Omit<StandaloneReport, 'harness' | 'result'>>;
 }
@@ -128,40 +128,40 @@ interface HarnessRow<Settings extends z.ZodObject>
   readonly defaultEstimateS: number;
   readonly inFlight?: number;
   readonly transfers?: boolean;
-  /** What a cell is judged by. Default: the median latency. */
+  /** The metric by which a cell is judged. Default: the median latency. */
   readonly metric?: MetricId;
-  /** Files whose content is part of the cell: setting, path, and what to do where it cannot be read. */
+  /** Files whose content is part of the cell: setting, path, and advice if it cannot be read. */
   readonly hashed?: (settings: z.infer<Settings>) => readonly (readonly [string, string | undefined, string?])[];
-  /** Setting and problem of what the program would refuse, or take and ignore. */
+  /** Setting and problem of a value that the program would refuse, or accept and ignore. */
   readonly refused?: (settings: z.infer<Settings>) => readonly [string, string] | null;
-  /** Arguments that bench sets itself: `extraArgs` may not. */
+  /** Arguments that bench sets itself, so that `extraArgs` may not. */
   readonly ownArgs?: readonly string[];
-  /** @param place with the hashes of the files, by setting */
+  /** @param place includes the hashes of the files by setting */
   readonly started: (
     settings: z.infer<Settings>,
     place: Pick<DriverPlace, 'model' | 'resolve'> & { readonly hashes: Readonly<Record<string, string | undefined>> },
   ) => {
     readonly run: readonly (string | number)[];
-    /** Settings that are part of the cell; unset ones are left out. */
+    /** Settings that are part of the cell; unset ones are omitted. */
     readonly identity?: Readonly<Record<string, string | number | undefined>>;
     readonly metric?: MetricId;
     readonly gpus?: number;
   };
-  /** File of the run folder that has the numbers. */
+  /** File in the run folder that holds the numbers. */
   readonly report: string;
-  /** What to do where there is none. */
+  /** Advice for a missing report. */
   readonly advice?: string;
-  /** @returns null where the text is no such report, or not all of it */
+  /** @returns null if the text is not such a report, or not all of it */
   readonly found: (text: string, isStandalone: boolean) => readonly FoundReport[] | null;
-  /** Values without which a run is none, by their names. */
+  /** Names of the values without which a run is invalid. */
   readonly expected?: (settings: z.infer<Settings>) => readonly string[];
-  /** What the settings say of the method. */
+  /** Facts about the method from the settings. */
   readonly stated?: (settings: z.infer<Settings>) => Pick<CommonSettings, 'inFlight' | 'warmUpRuns'>;
-  /** Of several reports in a run the last one counts. */
+  /** True if a run may print reports of warm-ups, so that its last report counts. */
   readonly hasWarmUps?: boolean;
   /** A line of standard output that says why there is no report. */
   readonly errorLine?: RegExp;
-  /** Text in the first MiB of each report; without one `bench import` takes none. */
+  /** Pattern that the first MiB of each report matches; without one, `bench import` accepts no reports. */
   readonly mark?: RegExp;
 }
 
@@ -172,14 +172,14 @@ const commonSettings = z
     transfers: z.boolean(),
     warmUpRuns: z.number(),
     inFlight: z.number(),
-    /** More arguments; they are part of the cell. */
+    /** Further arguments, which are part of the cell. */
     extraArgs: z.array(z.string()),
   })
   .partial();
 
 type CommonSettings = z.infer<typeof commonSettings>;
 
-/** A harness that leaves a report: how it is started, and where its numbers are. */
+/** Defines a harness that leaves a report: how to start it, and where its numbers are. */
 export function defineHarness<Settings extends z.ZodObject>(row: HarnessRow<Settings>): Driver {
   const { advice, kind, metric: usual = 'latencyMs', report: name } = row;
   const resultOf = (found: FoundReport, stated: CommonSettings): HarnessResult =>
@@ -264,11 +264,11 @@ export function defineHarness<Settings extends z.ZodObject>(row: HarnessRow<Sett
   });
 }
 
-/** This many digits of a hash tell the files of one project apart. */
+/** This many digits of a hash distinguish the files of a project. */
 const HASH_DIGITS = 12;
 const MAX_SAID = 200;
 
-/** Undefined if it is not JSON. */
+/** Undefined if the text is not JSON. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -278,10 +278,10 @@ export function parsedJson(text: string): unknown {
 }
 
 /**
- * The reports of a JSON file.
+ * Returns a function that reads the reports of a JSON file.
  * @param hint question for a wrong form: `is it a report of …?`
- * @param isOwn whether a standalone file is such a report, whole or not: then it is said what is missing; by its text,
- * also one that is cut off
+ * @param isOwn recognizes a standalone file as such a report, whose problems are then reported; a pattern also
+ * recognizes a truncated file
  */
 export function inJson<Data>(
   schema: z.ZodType<Data>,
@@ -329,7 +329,7 @@ function identityOfArgs(args: readonly string[]): Record<string, string> {
   return identity;
 }
 
-/** Of these arguments the first that is there; a value may be joined to it. */
+/** The first of the refused arguments that is present, also as `--name=value`. */
 export function firstOf(args: readonly string[], refused: readonly string[]): string | null {
   return args.map((arg) => arg.replace(/=.*$/, '')).find((arg) => refused.includes(arg)) ?? null;
 }

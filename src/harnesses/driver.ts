@@ -9,29 +9,29 @@ export interface DriverPlace {
   readonly model: string;
   /** Axes and dimensions of this point by name, such as the batch. */
   readonly parameters: Readonly<Record<string, string | number>>;
-  /** Resolves a path against the folder of the file that states it. */
+  /** Resolves a path against the folder of the file that contains it. */
   readonly resolve: (path: string) => string;
-  /** SHA-256 of a file's content; null if it cannot be read. The path is absolute. */
+  /** SHA-256 of the content of a file; null if it cannot be read. The path is absolute. */
   readonly sha256Of: (path: string) => string | null;
 }
 
-/** One cell of a harness: how it is started, and which part belongs to the cell. */
+/** One cell of a harness: how to start it, and what belongs to the cell. */
 export interface DrivenCell {
   readonly harness: CellHarness;
-  /** The settings that are part of the cell besides its axes, such as the hash of a data set. */
+  /** Settings that are part of the cell in addition to its axes, such as the hash of a data set. */
   readonly identity: Readonly<Record<string, string>>;
-  /** The program and its arguments; `{runFolder}` represents the folder of the run. */
+  /** The program and its arguments; `{runFolder}` represents the run folder. */
   readonly argv: readonly [string, ...string[]];
   /** Null for the run folder. */
   readonly cwd: string | null;
   /** Merged into the environment of bench; null removes a variable. */
   readonly env: Readonly<Record<string, string | null>>;
-  /** Files in the folder of the run that `read` needs besides what was printed. */
+  /** Files in the run folder that `read` needs in addition to the output. */
   readonly resultFiles: readonly string[];
-  /** Limit for the whole process; null for the default. */
+  /** Time limit of the process in seconds; null for the default. */
   readonly timeoutS: number | null;
   readonly estimateS: number;
-  /** GPUs that it uses together; one where it says nothing. */
+  /** Number of GPUs that it uses together. Default: 1. */
   readonly gpus?: number;
 }
 
@@ -53,11 +53,11 @@ export interface StandaloneReport {
   readonly cudaGraph: boolean | null;
   readonly identity: Readonly<Record<string, string>>;
   readonly startedAt: string | null;
-  /** What else is there for people. */
+  /** Further notes for people. */
   readonly notes?: readonly string[];
 }
 
-/** Of a standalone report that says nothing of its cell. */
+/** The cell of a standalone report that states nothing. */
 export const NOTHING_STATED = {
   model: null,
   precision: null,
@@ -69,29 +69,31 @@ export const NOTHING_STATED = {
 
 export type NeededField = 'precision' | 'shapes' | 'cudaGraph';
 
-/** A harness other than trtexec. Drivers are pure: bench starts the process and reads its files. */
+/** A harness other than trtexec. Drivers are pure: bench starts the process, and the driver reads its files. */
 export interface Driver {
-  /** `harness: {kind: NAME}` in the matrix. */
+  /** NAME in `harness: {kind: NAME}` of the matrix. */
   readonly kind: string;
-  /** What is next to `kind`. Texts may name axes: `"{batch}"`. */
+  /** Settings in addition to `kind`. Texts may name axes: `"{batch}"`. */
   readonly settings: z.ZodObject;
   /** Paths of files that are hashed before `plan` is called. */
   readonly files: (settings: unknown) => readonly string[];
   /** @param settings with the axes filled in */
   readonly plan: (settings: unknown, place: DriverPlace) => DriverPlan;
   readonly read: (settings: unknown, files: HarnessFiles) => HarnessResult;
-  /** What it will measure besides latencies; null where only its reports tell. */
+  /** Metrics in addition to latencies; null if only the reports tell. */
   readonly metrics: (settings: unknown) => readonly MetricId[] | null;
-  /** For `bench import`: the reports in a file, or none. `metric` and `pattern` are the stated ones, if any. */
+  /** For `bench import`: the reports in a file, if any. `metric` and `pattern` are the stated ones, if any. */
   readonly reports: (
     text: string,
     fileName: string,
     metric?: CustomMetricId | null,
     pattern?: string | null,
   ) => readonly StandaloneReport[];
-  /** Text in the first MiB of each report: other files are not read whole. Null: nothing does. */
+  /**
+   * Pattern that the first MiB of each report matches, so that other files are not read whole. Null if there is none.
+   */
   readonly mark: RegExp | null;
-  /** What somebody has to say of a standalone report that does not say it itself; the model always. */
+  /** Fields that the user must state if a standalone report lacks them; the model is always one. */
   readonly needs: readonly NeededField[];
 }
 
@@ -156,13 +158,13 @@ export function orAxis<Schema extends z.ZodType>(schema: Schema) {
   return z.union([schema, z.string().regex(/^\{[A-Za-z_]\w*\}$/)]);
 }
 
-/** Metrics of language model harnesses; one name has one meaning in all of them. */
+/** Metrics of language model harnesses. One name has the same meaning in all of them. */
 export const OUTPUT_THROUGHPUT = customMetric('outputThroughput', 'higher', 'tok/s');
 export const REQUEST_THROUGHPUT = customMetric('requestThroughput', 'higher', 'req/s');
 export const REQUEST_LATENCY = customMetric('requestLatencyMean', 'lower', 'ms');
 export const TTFT = customMetric('ttftMean', 'lower', 'ms');
 
-/** Whether tokens are sent as they come. */
+/** Whether tokens are sent as they are generated. */
 export const streamingSetting = orAxis(z.union([z.boolean(), z.enum(['on', 'off'])]));
 
 export function isStreaming({ streaming }: { readonly streaming?: boolean | string | undefined }): boolean {
@@ -180,12 +182,12 @@ interface Times {
 
 const number = z.number();
 
-/** Percentiles as reports of language model harnesses have them. */
+/** Percentiles in reports of language model harnesses. */
 export const PERCENTILES = { p50: number, p90: number, p95: number, p99: number } as const;
 
 /**
- * Numbers of a report; those that it lacks are left out.
- * @param timesMs mean and percentiles become metrics of their own: `ttftMean`, `ttftP50`, … `ttftP99`
+ * Numbers of a report. Omits those that it lacks.
+ * @param timesMs mean and percentiles become separate metrics: `ttftMean`, `ttftP50`, … `ttftP99`
  */
 export function llmValues(
   requestsPerS: number,

@@ -6,7 +6,7 @@ import { defineHarness, inJson, programSettings, runSetting, textSetting } from 
 
 const NS = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 };
 
-/** `src/json_reporter.cc` of google/benchmark, from 1.5 on; aggregates follow from the repetitions. */
+/** Format of `src/json_reporter.cc` in google/benchmark since 1.5. Aggregates follow from the repetitions. */
 const reportSchema = z.object({
   context: z.object({ library_version: z.string().optional() }).optional(),
   benchmarks: z.array(
@@ -22,7 +22,7 @@ const reportSchema = z.object({
   ),
 });
 
-/** Programs linked with google-benchmark, by the JSON of `--benchmark_out`. */
+/** Programs linked with google-benchmark, read from the JSON of `--benchmark_out`. */
 export const googleBenchmarkDriver = defineHarness({
   kind: 'google-benchmark',
   settings: z
@@ -66,7 +66,7 @@ export const googleBenchmarkDriver = defineHarness({
   ),
 });
 
-/** `BM_copy/4096` as `BM_copy.4096:lower:ns`: names of metrics have no slashes. */
+/** Returns `BM_copy.4096:lower:ns` for `BM_copy/4096`, because names of metrics have no slashes. */
 function metricIdOf(name: string): CustomMetricId {
   const plain = name.replaceAll(/[^\w.-]+/g, '.').replaceAll(/^[^A-Za-z]+|\.$/g, '');
   return customMetric((plain === '' ? 'benchmark' : plain).slice(0, 60), 'lower', 'ns');

@@ -3,8 +3,9 @@ const NUMBER = String.raw`([-+]?\d[\d_,]*(?:\.\d+)?(?:[eE][-+]?\d+)?)`;
 const UNIT = /^(?:ms|us|ns|s)$/;
 
 /**
- * The name in a pattern such as `latency: {ms} ms`: of the metric, or of its unit, as which it is the latency.
- * @returns null when there is not just one name in braces, or nothing else
+ * The name in a pattern such as `latency: {ms} ms`. It is the name of a metric, or a unit that makes it the latency in
+ * this unit.
+ * @returns null unless there is exactly one name in braces, and some other text
  */
 export function patternName(pattern: string): string | null {
   const [head = '', name, tail = '', ...more] = pattern.split(PLACEHOLDER);
@@ -12,7 +13,10 @@ export function patternName(pattern: string): string | null {
   return UNIT.test(name) ? `latency_${name}` : name;
 }
 
-/** Its text matches itself, each space for any white space, the name for a number. */
+/**
+ * Turns a pattern into a regular expression: text matches itself, a space matches any white space, and the name matches
+ * a number.
+ */
 export function expressionOf(pattern: string): string {
   const [head = '', , tail = ''] = pattern.split(PLACEHOLDER);
   return `${literal(head)}${NUMBER}${literal(tail)}`;

@@ -29,7 +29,7 @@ const PARTS: Readonly<Record<string, string>> = {
   'Avg latency': 'latencyMean',
 };
 
-/** NVIDIA's perf_analyzer, by the CSV that its `-f` writes: one row per load, times in microseconds. */
+/** NVIDIA's perf_analyzer, read from the CSV of its `-f`: one row per load, times in microseconds. */
 export const perfAnalyzerDriver = defineHarness({
   kind: 'perf-analyzer',
   settings: z

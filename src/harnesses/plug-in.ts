@@ -7,7 +7,9 @@ import { isRecord } from '../text/unknown-values.ts';
 import { defineDriver, type Driver, faulty, orAxis, wrong } from './driver.ts';
 import { plannedProgram, programSettings } from './define-harness.ts';
 
-/** What a plug-in is called with, so that it needs to install nothing: its types alone come from `trtbench`. */
+/**
+ * The API that a plug-in is called with, so that it needs no installed package. Only its types come from `trtbench`.
+ */
 export const API = { z, customMetric, defineDriver, faulty, orAxis, plannedProgram, programSettings, wrong } as const;
 
 const texts = z.array(z.string());
@@ -54,8 +56,8 @@ const driverShape = z.custom<Driver>(
 );
 
 /**
- * The driver that a plug-in makes; what it does wrong later is a problem of its cell or run.
- * @throws Error
+ * The driver that a plug-in makes. If it fails later, that is a problem of its cell or run.
+ * @throws Error if it is not a valid driver
  */
 export function outsideDriver(exported: unknown): Driver {
   const { data: driver, success } = driverShape.safeParse(calledWithApi(exported));
@@ -83,14 +85,14 @@ export function outsideDriver(exported: unknown): Driver {
 const nothing = () => [];
 const unknown = () => null;
 
-/** The kind is bench's, not one of the settings that a plug-in states. */
+/** Removes `kind`, which belongs to bench and is not a setting of the plug-in. */
 function own(settings: unknown): unknown {
   if (!isRecord(settings)) return settings;
   const { kind: _, ...others } = settings;
   return others;
 }
 
-/** @throws Error when it is no function of the API */
+/** @throws Error when the export is not a function of the API */
 export function calledWithApi(exported: unknown): unknown {
   if (typeof exported !== 'function') throw new Error('its default export is not a function');
   return exported(API);
@@ -104,7 +106,7 @@ function guarded<Value>(instead: (problem: string) => Value, work: () => Value):
   }
 }
 
-/** In one line; of a value of the wrong form the first place. */
+/** A problem in one line; for a value of the wrong form, its first place. */
 export function plugInProblem(error: unknown): string {
   if (error instanceof z.ZodError) {
     const [issue] = error.issues;

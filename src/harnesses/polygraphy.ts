@@ -4,14 +4,14 @@ import type { TimeStatistics } from '../records/harness.ts';
 import { quantileSorted } from '../statistics/order-statistics.ts';
 import { defineHarness, inJson, programSettings, runSetting } from './define-harness.ts';
 
-/** `--save-outputs`: polygraphy's RunResults; the outputs themselves are ignored. */
+/** Format of `--save-outputs`: polygraphy's RunResults. The outputs themselves are ignored. */
 const resultsSchema = z.object({
   lst: z.array(z.tuple([z.string(), z.array(z.object({ runtime: z.number().positive().describe('Seconds') })).min(1)])),
 });
 
 const MARK = /^\s*\{\s*"lst"\s*:\s*\[/;
 
-/** `polygraphy run`, by the times in the file of its `--save-outputs`. */
+/** `polygraphy run`, read from the times in the file of `--save-outputs`. */
 export const polygraphyDriver = defineHarness({
   kind: 'polygraphy',
   settings: z
@@ -43,7 +43,7 @@ export const polygraphyDriver = defineHarness({
   ),
 });
 
-/** Percentiles only where this many times were taken that they are not the largest one. */
+/** Adds a percentile only if there are enough times for it to differ from the largest one. */
 function statisticsOf(timesMs: readonly number[]): TimeStatistics {
   const sorted = timesMs.toSorted((a, b) => a - b);
   const percents = [90, 95, 99].filter((percent) => sorted.length >= 100 / (100 - percent));

@@ -18,10 +18,10 @@ export const DRIVERS: readonly [Driver, ...Driver[]] = [
   googleBenchmarkDriver,
 ];
 
-/** Drivers of plug-ins by kind, as matrices name them. */
+/** Drivers of plug-ins, by the kind in matrices. */
 const outside = new Map<string, Driver>();
 
-/** @throws Error for a kind of bench itself */
+/** @throws Error for a kind that bench itself has */
 export function addDriver(driver: Driver): void {
   if (DRIVERS.some(({ kind }) => kind === driver.kind)) throw new Error(`bench already has a driver ${driver.kind}`);
   outside.set(driver.kind, driver);

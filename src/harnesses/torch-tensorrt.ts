@@ -18,8 +18,8 @@ const COMMENT = /^\s*#\s*(.*)$/;
 const ROWS = ['Mean', 'Median', 'Min', 'Max', 'P90', 'P95', 'P99'] as const;
 
 /**
- * What the conversion logs of each engine that it builds, from `torch_tensorrt.dynamo.conversion._TRTInterpreter`. A graph
- * that is not converted as a whole becomes several engines: of these the sum counts.
+ * Metrics from the conversion's log of each engine, printed by `torch_tensorrt.dynamo.conversion._TRTInterpreter`. If a
+ * graph becomes several engines, their sum counts.
  */
 const CONVERSION = [
   [customMetric('networkConstruction', 'lower', 's'), /TRT INetwork construction elapsed time: (\S+)/g, secondsOf],
@@ -33,12 +33,12 @@ const CONVERSION = [
 ] as const satisfies readonly (readonly [CustomMetricId, RegExp, (text: string) => number])[];
 const ENGINE_BUILD = CONVERSION[1][0];
 
-/** Used where the timer is not stated. */
+/** The harness of a cell whose timer is not stated. */
 export const TORCH_CELL: CellHarness = { name: 'torch-tensorrt', timer: 'unknown', metric: 'latencyMs' };
 
 /**
- * A Torch-TensorRT harness as in TensorRT's benchmarking guide, which prints one block of latencies; it calls
- * numpy.percentile, which interpolates. Blocks during warm-up come before that of its result.
+ * A Torch-TensorRT harness as in TensorRT's benchmarking guide, which prints one block of latencies. It calls
+ * numpy.percentile, which interpolates. Blocks of warm-ups precede the block of the result.
  */
 export const torchTensorrtDriver = defineHarness({
   kind: 'torch-tensorrt',
@@ -94,12 +94,12 @@ function conversionIn(text: string): HarnessValue[] {
   });
 }
 
-/** `0:01:12.345678`, as Python prints a duration. */
+/** Parses a duration as Python prints it: `0:01:12.345678`. */
 function secondsOf(text: string): number {
   return text.split(':').reduce((seconds, part) => 60 * seconds + Number(part), 0);
 }
 
-/** Without their `#`. */
+/** The comments above a line, without their `#`. */
 function commentsAbove(lines: readonly string[], header: number): string[] {
   const comments: string[] = [];
   for (let place = header - 1; place >= 0; place -= 1) {
@@ -135,7 +135,7 @@ function statisticsBelow(lines: readonly string[], header: number): TimeStatisti
   };
 }
 
-/** The cell as stated by the comments above a block: `# FP8, batch size 256, CUDA graph on`. */
+/** The cell according to the comments above a block: `# FP8, batch size 256, CUDA graph on`. */
 function statedIn(comments: readonly string[]): {
   readonly precision: Precision | null;
   readonly shapes: Shapes | null;
@@ -148,7 +148,7 @@ function statedIn(comments: readonly string[]): {
   const batch = /\bbatch(?:[ _-]?size)?\s*[:=]?\s*(\d+)/.exec(text)?.[1];
   const graph = /\bcuda[ _-]?graphs?\b\s*[:=]?\s*(on|off|enabled|disabled|true|false)?/.exec(text);
   return {
-    // Two of them are ambiguous.
+    // Two precisions are ambiguous.
     precision: precisions.length === 1 ? (precision ?? null) : null,
     shapes: batch === undefined ? null : { input: [Number(batch)] },
     cudaGraph: graph === null ? null : graphOf(text, graph),

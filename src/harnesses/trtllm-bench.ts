@@ -66,21 +66,24 @@ const trtllmSettings = z
 
 type TrtllmSettings = z.infer<typeof trtllmSettings>;
 
-/** TensorRT-LLM keeps nanoseconds but reports milliseconds: `PercentileStats` of statistics.py. */
+/**
+ * In milliseconds. TensorRT-LLM measures in nanoseconds but reports milliseconds: `PercentileStats` of statistics.py.
+ */
 const number = z.number();
 const statistics = z
   .object({ minimum: number, maximum: number, average: number, ...PERCENTILES })
   .transform(({ average, maximum, minimum, ...times }) => ({ mean: average, min: minimum, max: maximum, ...times }));
 
 /**
- * The file of `--report_json`: `ReportUtility.get_statistics_dict` in tensorrt_llm/bench/dataclasses/reporting.py of
- * NVIDIA/TensorRT-LLM 1.2.0rc3 (commit 0249976). Unused fields are left out, those added later are optional.
+ * The file of `--report_json`. Source: `ReportUtility.get_statistics_dict` in
+ * tensorrt_llm/bench/dataclasses/reporting.py of NVIDIA/TensorRT-LLM 1.2.0rc3 (commit 0249976). Unused fields are
+ * omitted, and fields added later are optional.
  */
 const trtllmReport = z.object({
   engine: z.object({
     model: z.string(),
     version: z.string(),
-    /** `TRT`, or `Pytorch` for the other two. */
+    /** `TRT`, or `Pytorch` for the other two backends. */
     backend: z.string(),
     dtype: z.string().nullish(),
     quantization: z.string().nullish(),
@@ -119,14 +122,14 @@ const trtllmReport = z.object({
 
 type TrtllmReport = z.infer<typeof trtllmReport>;
 
-/** TensorRT-LLM, measured by its own `trtllm-bench`. */
+/** TensorRT-LLM, measured by `trtllm-bench`. */
 export const trtllmBenchDriver = defineHarness({
   kind: 'trtllm-bench',
   settings: trtllmSettings,
   defaultEstimateS: 120,
-  // time.perf_counter_ns around each request: tensorrt_llm/bench/benchmark/utils/asynchronous.py.
+  // time.perf_counter_ns around each request. Source: tensorrt_llm/bench/benchmark/utils/asynchronous.py.
   timer: 'wall',
-  // sorted[int(n * 0.99)] in PercentileStats.from_iterable: tensorrt_llm/bench/dataclasses/statistics.py.
+  // sorted[int(n * 0.99)]. Source: PercentileStats.from_iterable in tensorrt_llm/bench/dataclasses/statistics.py.
   percentileRule: 'orderStatistic',
   transfers: true,
   metric: OUTPUT_THROUGHPUT,
@@ -144,7 +147,7 @@ export const trtllmBenchDriver = defineHarness({
   ownArgs: ['--model', '--model_path', '--dataset', '--report_json', '--backend'],
   started: (settings, { hashes, resolve }) => ({
     ...(settings.mode === 'latency' ? { metric: REQUEST_LATENCY } : {}),
-    // Expert parallelism splits the ranks of tensor parallelism again.
+    // Expert parallelism reuses the ranks of tensor parallelism.
     gpus: Number(settings.tp ?? 1) * Number(settings.pp ?? 1),
     identity: {
       mode: settings.mode,
@@ -191,7 +194,7 @@ function refused(settings: TrtllmSettings): [string, string] | null {
     : ['engineDir', `engineDir is for backend: tensorrt, not for ${backend}`];
 }
 
-/** Settings that are options of the subcommand and part of the cell, in the order of both. */
+/** Settings that are options of the subcommand and part of the cell, in the order of the command line and the cell. */
 const CELL_OPTIONS = [
   ['concurrency', '--concurrency'],
   ['requests', '--num_requests'],
@@ -205,7 +208,7 @@ const CELL_OPTIONS = [
 ] as const satisfies readonly (readonly [keyof TrtllmSettings, string])[];
 
 /**
- * The command line, as in tensorrt_llm/commands/bench.py and tensorrt_llm/bench/benchmark/{throughput,low_latency}.py
+ * The command line. Source: tensorrt_llm/commands/bench.py and tensorrt_llm/bench/benchmark/{throughput,low_latency}.py
  * of NVIDIA/TensorRT-LLM 1.2.0rc3.
  */
 function runOf(settings: TrtllmSettings, resolve: (path: string) => string): string[] {
@@ -228,7 +231,7 @@ function runOf(settings: TrtllmSettings, resolve: (path: string) => string): str
   ];
 }
 
-/** A report has request sizes but no mode, concurrency or data set: the cell is named by the sizes. */
+/** A report has request sizes but no mode, concurrency or data set, so the sizes name the cell. */
 function reportOf(report: TrtllmReport): FoundReport {
   const { engine, performance, request_info: requests, streaming_metrics: streamed } = report;
   const latency = performance.request_latency_percentiles_ms;
@@ -270,7 +273,7 @@ function identityOf({ engine, request_info: info, streaming_metrics, world_info 
 
 const PRECISION_OF_TYPE: Readonly<Record<string, string>> = { float32: 'fp32', float16: 'fp16', bfloat16: 'bf16' };
 
-/** Null for a quantization that bench does not know. */
+/** Null for a quantization unknown to bench. */
 function precisionOf({ dtype, quantization }: TrtllmReport['engine']): string | null {
   if (quantization === 'FP8') return 'fp8';
   if (quantization !== null && quantization !== undefined) return null;

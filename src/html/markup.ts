@@ -1,6 +1,6 @@
 import { printable } from '../text/printable.ts';
 
-/** HTML that is safe to print: made by `markup`, which escapes every value. */
+/** HTML that is safe to print. `markup` makes it and escapes every value. */
 export class Markup {
   readonly text: string;
 
@@ -11,7 +11,7 @@ export class Markup {
 
 export type Part = Markup | string | number | null | readonly Part[];
 
-/** HTML template tag: texts are escaped, markup is not, `null` is empty. Attributes must be quoted. */
+/** HTML template tag. Escapes texts but not markup; `null` is empty. Attributes must be quoted. */
 export function markup(strings: TemplateStringsArray, ...parts: readonly Part[]): Markup {
   const text = strings.reduce(
     (sum, literal, place) => sum + (place === 0 ? '' : htmlOf(parts[place - 1] ?? null)) + literal,
@@ -40,7 +40,7 @@ function escapeHtml(text: string): string {
   return printable(text).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 }
 
-/** A text in which the options of command lines are code, so that none breaks after its dashes. */
+/** Marks options of command lines in a text as code, so that they do not wrap after their dashes. */
 export function withOptions(text: string): Markup {
   return markup`${text.split(/(--\S+)/).map((word, place) => (place % 2 === 1 ? markup`<code>${word}</code>` : word))}`;
 }
@@ -48,11 +48,11 @@ export function withOptions(text: string): Markup {
 export interface HtmlColumn<Row> {
   readonly header: string;
   readonly show: (row: Row) => Part;
-  /** Class of its cells. */
+  /** CSS class of its cells. */
   readonly kind?: string;
 }
 
-/** A table that scrolls by itself where the page is narrow; its first column names the rows. */
+/** A table that scrolls separately on a narrow page. Its first column names the rows. */
 export function htmlTable<Row>(label: string, columns: readonly HtmlColumn<Row>[], rows: readonly Row[]): Markup {
   const heads = columns.map(({ header, kind = '' }) => markup`<th scope="col" class="${kind}">${header}</th>`);
   const body = rows.map((row) => {
@@ -73,7 +73,7 @@ export function shortened(text: string, longest = LONGEST_TEXT): string {
   return text.length <= longest ? text : `${text.slice(0, longest - 1)}…`;
 }
 
-/** Of an id its first eight digits, which are enough to type. */
+/** The first eight digits of an ID, which suffice in commands. */
 export function shortRef(ref: string): string {
   return /^[0-9a-f]{9,64}$/.test(ref) ? ref.slice(0, 8) : shortened(ref, 60);
 }
@@ -86,7 +86,10 @@ function shown(_: string, value: unknown): unknown {
   return typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(DIGITS)) : value;
 }
 
-/** JSON for a `<script>` element: cannot end the element or begin a comment. Numbers have six digits, texts no hidden characters. */
+/**
+ * JSON for a `<script>` element, which can neither end the element nor begin a comment. Numbers have six digits, and
+ * texts have no hidden characters.
+ */
 export function scriptJson(value: unknown): Markup {
   return new Markup(
     JSON.stringify(value, shown)

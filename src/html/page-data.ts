@@ -2,7 +2,7 @@ import type { Immutable, RunId } from '../records/scalars.ts';
 import { type Bins, binsOver, countIn } from '../statistics/histogram.ts';
 import { quantileSorted, trtexecPercentile } from '../statistics/order-statistics.ts';
 
-/** One entry per sweep; null where no valid measurement exists. */
+/** One entry per sweep; null for a sweep without a valid measurement. */
 type SweepColumn = readonly (number | null)[];
 
 /** Over the runs of each sweep, in the unit of the metric. */
@@ -11,7 +11,7 @@ export interface SweepColumns {
   readonly least: SweepColumn;
   readonly most: SweepColumn;
   readonly runs: SweepColumn;
-  /** Index of the environment; null if unknown, too. */
+  /** Index of the environment; null if unknown. */
   readonly environments: SweepColumn;
 }
 
@@ -24,7 +24,7 @@ export interface LeftOut {
 export interface CellSamples {
   /** Index of the sweep of these runs; null if the cell was never measured. */
   readonly sweep: number | null;
-  /** That of the runs before the last level change, else the one before `sweep`; null if there is none. */
+  /** Index of the sweep before the last change of level, else of the one before `sweep`; null if there is none. */
   readonly before: number | null;
   /** Null if no run of `sweep` has samples. */
   readonly histogram: SampleHistogram | null;
@@ -39,7 +39,7 @@ export interface ReportLayers {
   readonly totalMs: number;
   readonly layers: readonly ReportLayer[];
   readonly rest: { readonly layers: number; readonly ms: number };
-  /** How much of the GPU is used, in sentences; empty without the ONNX model. */
+  /** Sentences about the use of the GPU; empty without the ONNX model. */
   readonly efficiency: readonly string[];
   readonly notes: readonly string[];
 }
@@ -51,7 +51,7 @@ export interface ReportLayer {
   readonly type: string;
   readonly precision: string;
   readonly tactic: string;
-  /** Share of the GPU's peak, as text; empty where it is not known. */
+  /** Share of the peak of the GPU as text; empty if unknown. */
   readonly peak: string;
   /** `compute`, `memory`, or empty. */
   readonly limit: string;
@@ -59,7 +59,7 @@ export interface ReportLayer {
 }
 
 export interface ReportLayersDiff {
-  /** What is against what, in words. */
+  /** The two compared profiles in words. */
   readonly title: string;
   readonly baseMs: number;
   readonly headMs: number;
@@ -77,7 +77,6 @@ interface ReportLayerChange {
   readonly headMs: number;
 }
 
-/** What became of the line at a sweep. */
 export interface SweepMark {
   readonly step: number;
   readonly kind: 'slower' | 'faster' | 'bound' | 'environment' | 'baseline';
@@ -85,7 +84,7 @@ export interface SweepMark {
   readonly breaksLine: boolean;
 }
 
-/** What is drawn of a cell. */
+/** The data of a cell for its charts. */
 export interface DrawnCell extends SweepColumns {
   readonly marks: readonly SweepMark[];
   readonly leftOut: readonly LeftOut[];
@@ -95,10 +94,10 @@ export interface DrawnCell extends SweepColumns {
   readonly diffs: readonly ReportLayersDiff[];
 }
 
-/** Data for the page's script. */
+/** Data for the script of the page. */
 export interface PageData {
   readonly provenance: string;
-  /** The oldest first; `start` is `2026-03-04 02:00`, or empty if the time is unknown. */
+  /** Oldest first. `start` is `2026-03-04 02:00`, or empty if the time is unknown. */
   readonly sweeps: readonly { readonly id: string; readonly start: string; readonly commit: string }[];
   readonly environments: readonly string[];
   readonly cells: readonly PageCell[];
@@ -108,12 +107,12 @@ export interface PageData {
 export interface PageCell extends DrawnCell {
   readonly key: string;
   readonly label: string;
-  /** The words that tell it from the others. */
+  /** The words that distinguish the cell from the others. */
   readonly name: string;
   readonly metric: string;
   readonly unit: string;
   readonly betterIs: 'lower' | 'higher';
-  /** The largest value that there can be; null where there is none. */
+  /** Upper limit of the values; null if there is none. */
   readonly whole: number | null;
 }
 
@@ -124,7 +123,7 @@ export interface PagePoint {
   readonly latencyMs: number;
   readonly itemsPerS: number;
   readonly accuracy: 'checked' | 'reference' | 'notChecked';
-  /** Another one is better in something and worse in nothing. */
+  /** True if another configuration is better in something and worse in nothing. */
   readonly isDominated: boolean;
 }
 
@@ -137,9 +136,9 @@ export interface RunSamples {
 
 const BINS = 48;
 /**
- * In bins that all of them share.
- * @param what the samples are: `GPU compute time` or `latency`
- * @param earlier runs to compare them with: counted together
+ * Histograms of runs with common bins.
+ * @param what kind of samples: `GPU compute time` or `latency`
+ * @param earlier runs to compare with, counted together
  * @returns null when no run has a sample
  */
 export function histogramOf(what: string, runs: readonly RunSamples[], earlier: readonly RunSamples[] = []) {
@@ -168,9 +167,9 @@ function counted(sorted: readonly number[], bins: Bins) {
   return {
     queries: sorted.length,
     counts,
-    /** Queries above the last bin. */
+    /** Number of queries above the last bin. */
     beyond,
-    /** Percentiles by trtexec's rule, to match the other numbers of the page. */
+    /** Percentiles by trtexec's rule, as in the other numbers of the page. */
     statistics: {
       min: sorted[0] ?? Number.NaN,
       median: quantileSorted(sorted, 0.5),

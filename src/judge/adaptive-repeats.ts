@@ -12,8 +12,8 @@ import { type CellKey, type Immutable, numberOrNull } from '../records/scalars.t
 import { valueRule } from './value-rule.ts';
 
 /**
- * A cell whose runs are still being made: `head` are those of the newest sweep so far, `base` those to compare with, none when
- * there is nothing to compare with.
+ * A cell that still gets runs. `head` holds the runs of the newest sweep so far; `base` holds those to compare with, if
+ * any.
  */
 export interface GrowingCell extends TwoSides {
   readonly runS: number;
@@ -23,7 +23,7 @@ export type RoundRun = Pick<CellRun, 'centres' | 'outcome' | 'repeat' | 'role' |
 
 /**
  * A cell with the runs of both sides so far.
- * @param past values of earlier sweeps at the level of those of the base
+ * @param past values of earlier sweeps at the level of the base
  */
 export function growingCell(
   cell: KeyedCell,
@@ -44,30 +44,31 @@ export function newestRun<Run extends Pick<CellRun, 'repeat'>>(runs: readonly Ru
   return runs.toSorted((a, b) => a.repeat - b.repeat).at(-1);
 }
 
-/** 0 without a run. */
+/** The highest repeat; 0 without a run. */
 export function highestRepeat(runs: readonly Pick<CellRun, 'repeat'>[]): number {
   return newestRun(runs)?.repeat ?? 0;
 }
 
-/** One of the timed runs of a cell, which differ by their repeat only; null where none is planned. */
+/** One of the timed runs of a cell, which differ only in their repeat; null if none is planned. */
 export function timedRunOf({ runs }: Pick<Plan, 'runs'>, cellKey: CellKey): PlannedRun | null {
   return runs.find((run) => run.role === 'timed' && run.cellKey === cellKey) ?? null;
 }
 
-/** Seconds that a run of a cell is planned to take. */
+/** Planned duration of a run of a cell in seconds. */
 export function plannedRunS(plan: Pick<Plan, 'runs'>, cellKey: CellKey): number {
   return timedRunOf(plan, cellKey)?.estimateS ?? 1;
 }
 
-/** Another timed run of a cell after those that were made. */
+/** The next timed run of a cell. */
 export function anotherRun(plan: Plan, cellKey: CellKey, made: readonly CellRun[]): PlannedRun[] {
   const planned = timedRunOf(plan, cellKey);
   return planned === null ? [] : [{ ...planned, repeat: highestRepeat(made) + 1 }];
 }
 
 /**
- * What still fits into a time that begins now, in this order: each takes its part, whether it fits or not.
- * @param budgetS null: all fits
+ * Returns a filter of items that fit into a time that begins now, in order. Each item uses up its time, whether it fits
+ * or not.
+ * @param budgetS seconds; null for no limit
  */
 export function timeBudget(budgetS: number | null, now: () => Date) {
   const startMs = now().getTime();
@@ -80,23 +81,26 @@ export function timeBudget(budgetS: number | null, now: () => Date) {
   };
 }
 
-/** The detectable effect aimed at. */
+/** The detectable effect to aim at. */
 export interface Goal {
   readonly percent: number;
-  /** In a noisy cell this many deviations of a single run, where that is more; 0: the same for every cell. */
+  /**
+   * For a noisy cell: this many standard deviations of a single run, if that is more. With 0 the goal is the same for
+   * every cell.
+   */
   readonly deviations: number;
 }
 
 const EARLY_Q = 0.01;
 
 /**
- * A cell is done when its change is called at this look, or when the 95 % interval that a comparison gives of its change
- * does not reach the goal any more. Only the first of the two could call more false changes than one look does, so only
- * it spends: 1 % over all looks (alpha spending). The second is a stop for want of prospects, which calls nothing
- * (Lachin 2005). Where sweeps are the larger part of the error, and alone keep the interval open, runs are of no use.
- * @param look counts from 1: how often the growing runs have been looked at
- * @returns keys of the cells: `open` are those that one more run should go to, those that gain most for their time first;
- * `limitedBySweeps` those that stay open, as sweeps differ by more than runs can say
+ * Selects cells for one more run. A cell is done when its change is significant at this look, or when its 95 % interval
+ * no longer reaches the goal. Only the first rule could increase the number of false changes, so it alone spends 1 %
+ * over all looks (alpha spending). The second rule is stopping for futility, which reports nothing (Lachin 2005). More
+ * runs do not help if sweep-to-sweep noise dominates the error and alone keeps the interval open.
+ * @param look number of this look at the growing runs, from 1
+ * @returns keys of cells: `open` need one more run, most useful for their time first; `limitedBySweeps` stay open
+ * because of sweep-to-sweep noise
  */
 export function cellsToRepeat(cells: readonly GrowingCell[], look: number, goal: Goal) {
   const { cells: compared, noises } = compareCells(cells, { q: alphaSpent(look, EARLY_Q) });
@@ -108,7 +112,7 @@ export function cellsToRepeat(cells: readonly GrowingCell[], look: number, goal:
     if (decided.has(cell.cellKey)) continue;
     const { variance = 0, assumed = null, degrees = 1 } = noises.get(cell.cellKey) ?? {};
     const comparison = comparisons.get(cell.cellKey);
-    // Without a base: against a sweep with as many runs.
+    // Without a base, assumes a sweep with as many runs.
     const others = cell.base.length === 0 ? cell.head.length : cell.base.length;
     const byRuns = Math.sqrt(variance * (1 / cell.head.length + 1 / others));
     const bySweeps = Math.log1p((comparison?.noise?.nightPercent ?? 0) / 100);
@@ -133,14 +137,14 @@ export function cellsToRepeat(cells: readonly GrowingCell[], look: number, goal:
 
 /** Runs beyond the plan: stored with it, so that `--resume` continues them. */
 export const moreRunsSchema = z.object({
-  /** Until a change of this percentage is detectable or reported in each cell; null: not requested. */
+  /** Runs continue until a change of this percentage is detectable or reported in each cell; null if not requested. */
   untilSurePercent: numberOrNull,
-  /** Time limit of the whole sweep, seconds; null: none. */
+  /** Time limit of the whole sweep in seconds; null for none. */
   budgetS: numberOrNull,
   maxRepeats: z.number(),
   /** Sweeps to compare with, newest first. */
   baseSweepIds: z.array(z.string()),
-  /** Whether their runs are pooled, or each cell uses the newest one that has it. */
+  /** Whether their runs are pooled, or each cell uses the newest sweep that has it. */
   baseIs: z.enum(['together', 'newestOfCell']).default('together'),
 });
 

@@ -19,14 +19,18 @@ interface BoundRun {
   readonly values: Pick<MetricValues, Shown>;
 }
 
-/** The bottleneck of most of the runs; of equally frequent ones that of the newest. Null where none is known. */
+/** The bottleneck of most runs; among equally frequent ones, the one of the newest run. Null if none is known. */
 export function usualBound(bounds: readonly (BoundBy | null)[]): BoundBy | null {
   const known = bounds.filter((by) => by !== null);
   const counts = [...Map.groupBy(known.toReversed(), (by) => by)].map(([by, own]) => ({ by, count: own.length }));
   return counts.toSorted((a, b) => b.count - a.count)[0]?.by ?? null;
 }
 
-/** @param cell null where it is not known; @param runs of it, in the order of time; @param gpuName null: of any GPU */
+/**
+ * @param cell null if unknown
+ * @param runs runs of the cell in order of time
+ * @param gpuName null for any GPU
+ */
 export function boundOf(
   cell: Launches | null,
   runs: readonly BoundRun[],
@@ -45,7 +49,7 @@ export function boundOfRead({ derived, flags, log: { device, measurement, option
   return boundOf(options, [run], device.name);
 }
 
-/** A cell that turned from one bottleneck to another: reported even when its time did not move. */
+/** Reports a cell whose bottleneck changed, even if its time did not. */
 export function boundReasons(base: readonly BoundRun[], head: readonly BoundRun[]): string[] {
   const [was, is] = [base, head].map((runs) => usualBound(runs.map(({ boundBy }) => boundBy)));
   if (!was || !is || was === is) return [];
@@ -53,7 +57,7 @@ export function boundReasons(base: readonly BoundRun[], head: readonly BoundRun[
   return [`now bound by ${BOUND_WORDS[is]}, before by ${BOUND_WORDS[was]}: ${evidenceOf(is, own)}`];
 }
 
-/** The flag with which a run says it, too. */
+/** The flag of a run that reports the same bottleneck. */
 export const FLAG_OF_BOUND: Readonly<Partial<Record<BoundBy, RunFlagId>>> = {
   host: 'hostBound',
   power: 'powerLimited',
@@ -105,7 +109,7 @@ const PAUSE_ADVICE = 'launches do not explain the idle GPU: look for pauses, and
 
 const BUSY = 0.965;
 
-/** Without a CUDA graph GPU times hold the gaps between launches. */
+/** Without a CUDA graph, GPU times include the gaps between launches. */
 const NEAR_LAUNCH_ADVICE = 'a CUDA graph may make it faster: its launches take more than half of the GPU time';
 
 const SHARED_MEMORY_ADVICE =
@@ -113,7 +117,7 @@ const SHARED_MEMORY_ADVICE =
 
 const LEAST_GRAPH_GAIN = 1;
 
-/** @param gainPercent of the same cell with a CUDA graph, measured */
+/** @param gainPercent measured gain of the same cell with a CUDA graph */
 export function withGraphGain(bound: CellBound | null, gainPercent: number): CellBound | null {
   if (bound === null || gainPercent >= LEAST_GRAPH_GAIN) return bound;
   if (bound.advice === NEAR_LAUNCH_ADVICE && bound.by === 'compute') return { ...bound, advice: BOUND_ADVICE.compute };

@@ -55,7 +55,7 @@ export const deploymentSchema = z.strictObject({
   costs: costsSchema.describe('Build, load, refit and memory costs'),
   energy: energySchema.nullable().describe('Energy of the GPU; null without telemetry'),
   efficiency: engineEfficiencySchema.nullable().describe('Share of the peaks of the GPU; null without the ONNX model'),
-  /** Null when unchecked. */
+  /** Null if unchecked. */
   accuracy: accuracySchema.nullable(),
   realPrecisionShare: z
     .record(z.string(), z.number().min(0).max(1))
@@ -63,13 +63,12 @@ export const deploymentSchema = z.strictObject({
     .describe('Actual precision: share of the layer time by precision'),
 });
 
-/** One way to run a model. */
 export interface Deployment extends Immutable<z.infer<typeof deploymentSchema>> {
   readonly cell: KeyedCell;
   readonly runsQps: readonly number[];
 }
 
-/** What is known of a cell besides its runs. */
+/** Facts about a cell in addition to its runs. */
 export interface DeploymentFacts {
   readonly accuracy: ReadonlyMap<string, Accuracy>;
   readonly realPrecisionShare: ReadonlyMap<string, Readonly<Record<string, number>>>;
@@ -80,8 +79,8 @@ export interface DeploymentFacts {
 export type Deployments = ReturnType<typeof deploymentsOf>;
 
 /**
- * Precisions of one batch follow each other.
- * @returns `unmeasured`: cells without a run that is a measurement; `ineligible`: cells that are never a choice, with why
+ * Deployments, with the precisions of a batch next to each other.
+ * @returns `unmeasured`: cells without a measured run; `ineligible`: cells that are never a choice, with the reason
  */
 export function deploymentsOf(cells: readonly KeyedCell[], runs: readonly ChoiceRun[], facts: DeploymentFacts) {
   const byCell = Map.groupBy(runs.filter(isMeasured), ({ cellKey }) => cellKey);
@@ -157,8 +156,8 @@ function precisionPlace({ precision }: KeyedCell): number {
 }
 
 /**
- * Groups of comparable deployments: one model and item shape, measured by the same method. Batch, precision, CUDA
- * graph, streams and flags are the choice; harness, transfers, spin wait and inputs are the method.
+ * Groups of comparable deployments: one model and item shape, measured by one method. Batch, precision, CUDA graph,
+ * streams and flags are choices; harness, transfers, spin wait and inputs belong to the method.
  */
 export function workloadsOf(deployments: readonly Deployment[]): Deployment[][] {
   return [...Map.groupBy(deployments, ({ cell }) => workloadKey(cell)).values()];

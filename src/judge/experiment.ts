@@ -14,15 +14,14 @@ import { fitSide } from './compare/assemble-sides.ts';
 import { singleRunReason } from '../records/verdict.ts';
 import { valueRule } from './value-rule.ts';
 
-/** A is the cell as it is, B has environment variables set. */
+/** A is the unchanged cell, and B has environment variables set. */
 export const experimentSchema = z.object({
   name: z.string(),
   variables: textByName,
   /** Percent by which B must be better to indicate a bottleneck. */
   significantPercent: z.number(),
-  /** As requested; null: each cell's own metric. */
+  /** The requested metric; null for each cell's own metric. */
   metric: textOrNull,
-  /** Of the runs of B. */
   marks: z.array(z.enum(RUN_MARKS)),
   pairs: z.array(z.object({ a: z.string(), b: z.string() })),
   notes: z.array(z.string()),
@@ -34,7 +33,7 @@ const AB_VERDICTS = ['significant', 'notABottleneck', 'unclear', 'failed'] as co
 
 export type AbVerdict = (typeof AB_VERDICTS)[number];
 
-/** How much better B is than A, judged against the threshold. */
+/** The improvement of B over A, judged against the threshold. */
 export const abJudgementSchema = z.strictObject({
   verdict: z
     .enum(AB_VERDICTS)
@@ -48,8 +47,8 @@ export const abJudgementSchema = z.strictObject({
 type AbJudgement = Immutable<z.infer<typeof abJudgementSchema>>;
 
 /**
- * Whether B (head) is better than A (base) by more than the threshold, by less, or open: the comparison of two sides, and
- * the mean of their cells, held against the threshold in place of 0.
+ * Whether B (head) is better than A (base) by more than the threshold, by less, or unclear. The comparison of two sides
+ * and the mean of their cells are tested against the threshold instead of 0.
  * @returns `cells` in the order of the sides; `overall`: the mean over measured cells
  */
 export function judgeExperiment(sides: readonly TwoSides[], significantPercent: number) {
@@ -60,7 +59,7 @@ export function judgeExperiment(sides: readonly TwoSides[], significantPercent: 
     const counts = [base.length, head.length] as const;
     return [
       {
-        /** Log scale, positive where B is better. */
+        /** Log scale; positive when B is better. */
         ratio: { ...ratio, logRatio: betterIs === 'higher' ? ratio.logRatio : -ratio.logRatio },
         runs: { ...noise, runs: counts, systematicError, sweepVariance: 0 },
         reasons: [singleRunReason(counts), noise.assumed].filter((reason) => reason !== null),
@@ -117,7 +116,8 @@ function meanRuns(evidence: readonly Evidence[]): ComparedRuns {
 }
 
 /**
- * The runs of A and B of one cell, and which do not count. Flags that bar B from baselines do not exclude its runs here.
+ * The runs of A and B of one cell, and those that do not count. Flags that make B ineligible for baselines are ignored,
+ * because the experiment sets them.
  */
 export function abSides(cell: KeyedCell, bKey: string, requested: MetricId | null, runs: readonly CellRun[]) {
   const metric = gateMetric(requested, cell);

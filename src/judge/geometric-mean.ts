@@ -11,21 +11,21 @@ export interface Noise {
 
 /** Head over base in one cell. */
 export interface CellRatio {
-  /** Natural log of head over base; null: it failed, or is on one side only. */
+  /** Natural log of head over base; null if a side failed or is missing. */
   readonly logRatio: number | null;
-  /** Of the log ratio, by its runs and by how its own sweeps differ; null where nothing says it. */
+  /** Noise of the log ratio, from its runs and its own sweeps; null if unknown. */
   readonly noise: Noise | null;
-  /** The noise is that of other cells: its error is the same in all of them. */
+  /** True if the noise comes from other cells, so that its error is the same in all of them. */
   readonly isBorrowed?: boolean;
 }
 
 const UNCERTAINTY = 0.05;
 
 /**
- * Geometric mean of head over base, and its interval for these cells: other cells may differ more. The cells' own noise
- * averages out over them, while what a sweep does to all cells at once does not. Degrees of freedom of the sum of both:
- * Satterthwaite 1946. It is a summary and no verdict.
- * @param shared noise of the difference that all cells have in common: `sharedNoise`
+ * Geometric mean of head over base with its interval, for these cells only. The noise of single cells averages out, but
+ * the effect of a sweep on all cells does not. Degrees of freedom of the sum: Satterthwaite 1946. The mean is a
+ * summary, not a verdict.
+ * @param shared noise of the difference that all cells have in common, from `sharedNoise`
  * @returns null when no cell has a ratio
  */
 export function geometricMean(cells: readonly CellRatio[], shared: Noise): GeometricMean | null {
@@ -59,7 +59,7 @@ function scaled({ variance, degrees }: Noise, factor: number): Noise {
   return { variance: variance * factor, degrees };
 }
 
-/** Sum of variances that are wrong by the same factor. */
+/** Sum of variances whose errors have a common factor. */
 function joined(noises: readonly Noise[]): Noise {
   return {
     variance: noises.reduce((sum, { variance }) => sum + variance, 0),
@@ -68,26 +68,26 @@ function joined(noises: readonly Noise[]): Noise {
 }
 
 const SHARED = {
-  /** Standard deviation of what a sweep does to all cells, log scale, where no history says it, */
+  /** Prior standard deviation of the effect of a sweep on all cells, on the log scale. */
   sigma: 0.001,
-  /** its degrees of freedom, and the number of steps that it weighs as much as. */
+  /** Degrees of freedom of the prior; `steps` is its weight in steps. */
   degrees: 4,
   steps: 6,
-  /** The median of fewer cells is that of a cell, not of the sweep. */
+  /** With fewer cells, the median change is that of a cell rather than of the sweep. */
   leastCells: 4,
-  /** Degrees of freedom of each step: a median has 0.37 of those of a mean of squares, and steps overlap. */
+  /** Degrees of freedom of each step: 0.37 for a median relative to a mean square, less because steps overlap. */
   degreesOfStep: 0.25,
 } as const;
 
-/** No sweep lies between both sides: they are of one sweep, or were measured in turns. */
+/** Both sides are from one sweep, or were measured in turns. */
 export const NO_SHARED_NOISE: Noise = { variance: 0, degrees: Infinity };
 
 /**
- * Noise that two sweeps differ by in all cells at once, as clocks and temperature do: by the median change of the cells
- * from each sweep to the next one, less what the cells' own noise does to that median; together with a stated prior. The
- * median over sweeps ignores the few in which something changed.
- * @param histories values of each cell by sweep, oldest first, before both sides; null where it has none
- * @param levelSweeps sweeps behind the base: 1, or the number that its level is made of
+ * Noise of the difference of two sweeps that affects all cells at once, such as that of clocks and temperature. It
+ * comes from the median change of the cells from each sweep to the next, less the part from the noise of single cells,
+ * combined with a prior. The median over sweeps ignores the few sweeps with real changes.
+ * @param histories values of each cell by sweep, oldest first, before both sides; null for a missing value
+ * @param levelSweeps number of sweeps in the level of the base
  */
 export function sharedNoise(histories: readonly (readonly (number | null)[])[], levelSweeps: number = 1): Noise {
   const sweeps = Math.max(0, ...histories.map(({ length }) => length));
@@ -96,21 +96,21 @@ export function sharedNoise(histories: readonly (readonly (number | null)[])[], 
   );
   const size = 1.4826 * (median(steps.map(({ change }) => Math.abs(change))) ?? 0);
   const byCells = median(steps.map(({ variance }) => variance)) ?? 0;
-  // Of one sweep: a step has that of two.
+  // Per sweep, because a step has the variance of two.
   const seen = Math.max(0, size ** 2 - byCells) / 2;
   const variance = (SHARED.steps * SHARED.sigma ** 2 + steps.length * seen) / (SHARED.steps + steps.length);
   const degrees = SHARED.degrees + SHARED.degreesOfStep * steps.length;
   return { variance: variance * (1 + 1 / levelSweeps), degrees };
 }
 
-/** The values of a history with the gaps of the sweeps that have none. */
+/** The values of a history, with null for sweeps without one. */
 export function valuesByPlace({ places, values }: CellHistory): (number | null)[] {
   const byPlace = Array.from({ length: (places.at(-1) ?? -1) + 1 }, (): number | null => null);
   for (const [index, place] of places.entries()) byPlace[place] = values[index] ?? null;
   return byPlace;
 }
 
-/** Median change from a sweep to the next one, log scale, and its variance by the scatter of the cells. */
+/** Median change from one sweep to the next on the log scale, and its variance from the spread of the cells. */
 function stepOf(histories: readonly (readonly (number | null)[])[], sweep: number) {
   const changes = histories.flatMap((values) => {
     const [before = null, after = null] = [values[sweep], values[sweep + 1]];
@@ -119,6 +119,6 @@ function stepOf(histories: readonly (readonly (number | null)[])[], sweep: numbe
   const change = median(changes);
   if (change === null || changes.length < SHARED.leastCells) return null;
   const apart = 1.4826 * (median(changes.map((value) => Math.abs(value - change))) ?? 0);
-  // 1.571: variance of a median relative to a mean, for normal values.
+  // 1.571: ratio of the variance of a median to that of a mean, for normal values.
   return { change, variance: (1.571 * apart ** 2) / changes.length };
 }

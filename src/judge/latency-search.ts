@@ -12,29 +12,29 @@ export const SEARCH_AXES = ['batch', 'streams'] as const;
 
 export type SearchAxis = (typeof SEARCH_AXES)[number];
 
-/** A cell on the axis of its group. */
+/** A cell at a point of its group's axis. */
 export interface SearchPoint {
   readonly cellKey: CellKey;
-  /** Its batch, or its streams. */
+  /** Its batch or its number of streams. */
   readonly at: number;
   readonly values: readonly number[];
   readonly past: readonly number[];
   readonly kind: string;
-  /** It gets no more runs: it has had them, or failed. */
+  /** True if the cell gets no more runs, because it had all of them or failed. */
   readonly isSpent: boolean;
 }
 
-/** What is searched for, as stored with its sweep. */
+/** The request of a search, stored with its sweep. */
 export const latencySearchSchema = z.object({
   axis: z.enum(SEARCH_AXES),
   maxLatencyMs: z.number(),
   metric: z.enum(['p99Ms', 'latencyMs']),
-  /** That a point is on the side of the limit that is said, percent. */
+  /** Required certainty, in percent, that a point is on its side of the limit. */
   surePercent: z.number(),
-  /** Runs of the search; null: no limit. */
+  /** Largest number of runs of the search; null for no limit. */
   maxRuns: numberOrNull,
   maxRepeats: z.number(),
-  /** Sweeps of the same commit and machine, oldest first: what they measured is not measured again. */
+  /** Sweeps of the same commit and machine, oldest first, whose runs are not repeated. */
   knownSweepIds: z.array(z.string()),
 });
 
@@ -42,28 +42,28 @@ export type LatencySearch = Immutable<z.infer<typeof latencySearchSchema>>;
 
 export interface LatencyLimit {
   readonly ms: number;
-  /** Error of all looks at a point together, such as 0.05. */
+  /** Error probability over all looks at a point, such as 0.05. */
   readonly error: number;
 }
 
 export interface JudgedPoint extends SearchPoint {
-  /** `open`: more runs are needed; `lost`: no run counts, and there will be none. */
+  /** `open`: more runs are needed; `lost`: no run counts, and there will be no more. */
   readonly state: 'holds' | 'misses' | 'open' | 'lost' | 'notMeasured';
-  /** Its runs are on both sides of the limit by their noise: the median decided. */
+  /** The interval of its runs includes the limit, so that the median decided. */
   readonly isClose: boolean;
   /** Standard error of the mean, log scale. */
   readonly error: number;
 }
 
-/** Weight of the assumed noise, in runs, as long as no history of the cell says more. */
+/** Weight of the assumed noise in degrees of freedom, while the cell has no history. */
 const ASSUMED_DEGREES = 4;
 const EDGE_RUNS = 2;
-/** Of its errors a latency must fall from a point to the next above. */
+/** Least decrease of a latency from one point to the next larger one, in standard errors, that counts as falling. */
 const FALLING_ERRORS = 4;
 
 /**
- * Whether each point is within the limit: decided when an interval of its mean, by the noise of runs, is on one side.
- * Each look spends a part of the error (Lan and DeMets 1983).
+ * Decides whether each point is within the limit: an interval of its mean, from the run noise, must be on one side.
+ * Each look spends a part of the error probability (Lan and DeMets 1983).
  */
 export function judgePoints(groups: readonly (readonly SearchPoint[])[], limit: LatencyLimit): JudgedPoint[][] {
   const sides = new Map(groups.flat().map((point) => [point, { ...point, base: [], head: point.values }]));
@@ -89,16 +89,16 @@ export function judgePoints(groups: readonly (readonly SearchPoint[])[], limit: 
 
 export interface SearchStep {
   readonly next: JudgedPoint | null;
-  /** The highest point so far that holds the limit. */
+  /** The largest point so far that holds the limit. */
   readonly best: JudgedPoint | null;
-  /** A larger point is faster than a smaller one, or holds where that one does not. */
+  /** False if a larger point is faster than a smaller one, or holds the limit while the smaller one does not. */
   readonly isMonotone: boolean;
 }
 
 /**
- * Bisects for the highest point that holds the limit. The point above the first that misses it is looked at as well:
- * where latencies turn out not to grow, all above the highest one are measured, from the largest down.
- * @param points of one group, the smallest first
+ * Bisects for the largest point that holds the limit, and also measures the point above the first miss. If latencies do
+ * not grow along the axis, it measures all points above the best one, from the largest down.
+ * @param points points of one group, smallest first
  */
 export function searchStep(points: readonly JudgedPoint[]): SearchStep {
   const isMonotone = growsAlong(points);
@@ -130,18 +130,18 @@ function growsAlong(points: readonly JudgedPoint[]): boolean {
   });
 }
 
-/** Where a cell is on an axis; null if it has no batch. */
+/** The value of a cell on an axis; null if it has no batch. */
 export function placeOn(axis: SearchAxis, { shapes, streams }: KeyedCell): number | null {
   return axis === 'streams' ? streams : batchOf(shapes);
 }
 
-/** Equal for cells that differ in nothing but this axis. */
+/** Equal for cells that differ only on this axis. */
 export function axisTwinKey(axis: SearchAxis, { key: _key, ...cell }: KeyedCell): string {
   if (axis === 'streams') return canonicalJson({ ...cell, streams: 1 });
   const { shapes, axisFlags, ...rest } = cell;
   const samples = Object.entries(shapes).map(([input, dims]) => [input, dims.slice(1)]);
   const batch = String(batchOf(shapes));
-  // A harness may be given the batch by a parameter of its own.
+  // A harness may receive the batch as a parameter of its own.
   const flags = Object.entries(axisFlags).filter(([name, value]) => name !== 'batch' || value !== batch);
   return canonicalJson({ ...rest, samples, flags });
 }

@@ -1,12 +1,12 @@
 import type { Cell } from '../records/cell.ts';
 import type { Method, PercentileRule, Timer } from '../records/harness.ts';
 
-/** This many queries of each stream trtexec keeps under way: one runs, the next is enqueued already. */
+/** Queries that trtexec keeps in flight per stream: one runs, and the next one is already enqueued. */
 const QUERIES_AHEAD = 2;
 
 /**
- * How trtexec measures (sampleInference.cpp and sampleReporting.cpp of NVIDIA/TensorRT): CUDA events, percentiles from
- * sorted times, one query enqueued ahead unless `--exposeDMA` is set.
+ * The method of trtexec. Source: sampleInference.cpp and sampleReporting.cpp of NVIDIA/TensorRT. It uses CUDA events
+ * and percentiles of sorted times, and enqueues one query ahead unless `--exposeDMA` is set.
  */
 export function trtexecMethod(
   cell: Pick<Cell, 'dataTransfers' | 'streams'> | null,
@@ -38,7 +38,7 @@ const RULE_WORDS: Readonly<Record<PercentileRule, string>> = {
   unknown: 'rule not known',
 };
 
-/** Each fact of a method in words, one a line; those of two methods are side by side in the same order. */
+/** The facts of a method in words, one per line and in the same order for every method. */
 export function methodWords(method: Method): Readonly<Record<string, string>> {
   const { harness, harnessVersion, inFlight, transfers, warmUpRuns } = method;
   return {

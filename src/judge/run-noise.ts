@@ -5,37 +5,40 @@ import { type SampleVariance, typicalVariance, variancePrior } from '../statisti
 import { findChangePoints } from './history/lasting-changes.ts';
 import type { CellHistory } from './history/noise.ts';
 
-/** Variance of single runs, log scale. */
+/** Variance of single runs on the log scale. */
 export interface NoiseEstimate {
   readonly variance: number;
-  /** Of Student's t. */
+  /** Degrees of freedom for Student's t. */
   readonly degrees: number;
-  /** Source of a variance that is not the cell's own; else null. */
+  /** Source of the variance if it is not the cell's own; else null. */
   readonly assumed: string | null;
   readonly from: NoiseSource;
   readonly sweeps: number;
   /**
-   * Excess variance of a run implied by past sweeps over `variance`; negative where sweeps differ less, 0 without a
+   * Excess of the variance implied by past sweeps over `variance`, per run. Negative if sweeps vary less; 0 without a
    * past.
    */
   readonly beyond: number;
 }
 
-/** One positive value per run, the unit of evidence. */
+/** Two sides with one positive value per run, the unit of evidence. */
 export interface NoisySides {
   readonly base: readonly number[];
   readonly head: readonly number[];
   /** Values of earlier sweeps at the level of the base, for the sweep effect. */
   readonly past?: readonly number[];
-  /** Cells of one kind have similar noise: with a CUDA graph, and without. */
+  /** Cells of one kind have similar noise, such as cells with or without a CUDA graph. */
   readonly kind?: string;
 }
 
 export const LEAST_PAST_SWEEPS = 8;
 const LEAST_VARIANCE = 1e-12;
-/** From this many cells of a kind on they say how cells of that kind scatter. */
+/** Least number of cells of a kind from which their noise is estimated. */
 const CELLS_FOR_NOISE = 5;
-/** Without repeats, history or other cells: between the quietest and the noisiest cells of the recorded sweeps. */
+/**
+ * Standard deviation without repeats, history or other cells: between the quietest and the noisiest cells of the
+ * recorded sweeps.
+ */
 export const ASSUMED_SIGMA = 0.01;
 const ASSUMED_DEGREES = 4;
 
@@ -49,9 +52,9 @@ const UNKNOWN: NoiseEstimate = {
 };
 
 /**
- * Run-to-run noise of each cell. With repeats a cell's variance is shrunk towards that of its kind; known earlier
- * sweeps of the cell take the place of the other cells. Without repeats it is estimated, generously, from the
- * differences between the sides over cells of its kind, most of which did not change.
+ * Run noise of each cell. With repeats, the variance of a cell is shrunk towards that of its kind, or of its own
+ * earlier sweeps if there are any. Without repeats, it is estimated generously from the differences between the sides
+ * over the cells of its kind, most of which did not change.
  */
 export function estimateNoise(cells: readonly NoisySides[]): (cell: NoisySides) => NoiseEstimate {
   const kindOf = ({ kind = '' }: NoisySides): string => kind;
@@ -74,7 +77,10 @@ export function estimateNoise(cells: readonly NoisySides[]): (cell: NoisySides) 
   return (cell) => estimates.get(cell) ?? UNKNOWN;
 }
 
-/** Prior from the cells with repeats, and the noise of a cell without; null where the cells are too few. */
+/**
+ * `prior` from the cells with repeats, and `unrepeated`, the noise of a cell without repeats; null if there are too few
+ * cells.
+ */
 function ofOthers(cells: readonly NoisySides[]) {
   const repeated = cells.map(pooledVariance).filter(({ degrees }) => degrees > 0);
   const typical = typicalVariance(repeated);
@@ -85,7 +91,7 @@ function ofOthers(cells: readonly NoisySides[]) {
   };
 }
 
-/** From this many times the typical variance on a cell is of another sort, and the others say less of it. */
+/** With this many times the typical variance, a cell is of another sort, and the prior counts less. */
 const WILD_RATIO = 2;
 
 function moderated(own: SampleVariance, prior: SampleVariance): SampleVariance {
@@ -93,7 +99,10 @@ function moderated(own: SampleVariance, prior: SampleVariance): SampleVariance {
   return pooled([own, { ...prior, degrees: prior.degrees * share }]);
 }
 
-/** Weighted by degrees of freedom, the second limited to `most`; degrees by Satterthwaite 1946. */
+/**
+ * Mean weighted by degrees of freedom, with those of the second limited to `most`. Resulting degrees: Satterthwaite
+ * 1946.
+ */
 function pooled([a, b]: readonly [SampleVariance, SampleVariance], most = Infinity): SampleVariance {
   const weight = Math.min(b.degrees, most);
   const sum = a.degrees + weight;
@@ -111,15 +120,15 @@ function pooledVariance({ base, head }: Pick<NoisySides, 'base' | 'head'>): Samp
 }
 
 const PAST = {
-  /** Share of sweeps on either side that may lie anywhere: what went wrong once is no noise. */
+  /** Share of sweeps at each end that may have any value, because a single disturbance is not noise. */
   share: 0.15,
-  /** Normal deviations between the quantiles of both shares. */
+  /** Distance between the quantiles of both shares, in standard deviations of the normal distribution. */
   deviations: 2 * 1.0364,
-  /** Degrees of freedom of a distance of quantiles, as a share of those of a mean square. */
+  /** Degrees of freedom of a distance of quantiles, relative to those of a mean square. */
   degrees: 0.7,
 } as const;
 
-/** From the distance of two quantiles (Pearson and Tukey 1965). */
+/** Variance from the distance of two quantiles (Pearson and Tukey 1965). */
 function pastVariance(past: readonly number[]): SampleVariance {
   const logs = past.map(Math.log).toSorted((a, b) => a - b);
   const [low, high] = [quantileSorted(logs, PAST.share), quantileSorted(logs, 1 - PAST.share)];
@@ -127,7 +136,7 @@ function pastVariance(past: readonly number[]): SampleVariance {
   return { variance: Math.max(variance, LEAST_VARIANCE), degrees: PAST.degrees * (past.length - 1) };
 }
 
-/** Of the logarithms, around their mean. */
+/** Sum of squares of the logarithms around their mean. */
 export function squaresAround(values: readonly number[]): number {
   const logs = values.map(Math.log);
   const mean = logs.reduce((sum, value) => sum + value, 0) / logs.length;
@@ -141,7 +150,7 @@ function withoutRepeats(cells: readonly NoisySides[]): NoiseEstimate | null {
   if (changes.length < CELLS_FOR_NOISE) return null;
   const centre = median(changes) ?? 0;
   const apart = changes.map((value) => Math.abs(value - centre)).toSorted((a, b) => a - b);
-  // 1.645 standard deviations hold 90 % of a normal; a difference has the noise of two runs.
+  // 90 % of a normal distribution lie within 1.645 standard deviations, and a difference has the noise of two runs.
   const sigma = quantileSorted(apart, 0.9) / (1.645 * Math.SQRT2);
   return {
     ...UNKNOWN,
@@ -152,17 +161,17 @@ function withoutRepeats(cells: readonly NoisySides[]): NoiseEstimate | null {
   };
 }
 
-/** Sweeps searched for steps, and the newest of their level that count. */
+/** Number of sweeps searched for steps. Of those at their level, the newest `PAST_SWEEPS` count. */
 export const PAST_WINDOW_SWEEPS = 40;
 const PAST_SWEEPS = 24;
-/** A level is that of the base within this many deviations of a sweep, or where they are closer than this. */
+/** A level equals that of the base within this many standard deviations of a sweep, or within `least`. */
 const SAME_LEVEL = { deviations: 4, least: 0.005 } as const;
 
 /**
- * Earlier sweeps of a cell as the prior of a comparison: sweep-to-sweep scatter limits a comparison whatever the number
- * of runs. A sweep's value is the center of several runs, while the prior is one of single runs, which is divided by
- * their number again: deviations are scaled to those of a run.
- * @param runsPerSweep runs per value of the history
+ * Values of earlier sweeps of a cell for the prior of a comparison, because sweep-to-sweep noise limits a comparison
+ * regardless of the number of runs. The value of a sweep is the center of several runs, but the prior is for single
+ * runs and is divided by their number. Deviations are therefore scaled to those of a run.
+ * @param runsPerSweep number of runs for each value of the history
  * @param base only sweeps at the level of these runs count
  * @returns one value per sweep, oldest first; empty when there are too few
  */
@@ -199,14 +208,14 @@ export const FALSE_SHARE = 0.03;
 /** Smaller changes are never reported. */
 export const LEAST_PERCENT = 0.5;
 
-/** 90 % quantile of a normal. */
+/** 90 % quantile of the normal distribution. */
 const POWER_ERRORS = 1.2816;
 
 /**
- * Detectable effect at a power of 90 %, in standard errors of the difference: the critical t value plus the scatter of
- * difference and error (noncentral t; within 3 % from six degrees of freedom on).
+ * Detectable effect at a power of 90 %, in standard errors of the difference. It is the critical t value plus the
+ * variation of the difference and of its error (noncentral t; within 3 % from six degrees of freedom).
  * @param limit critical t value
- * @param degrees of freedom of the error
+ * @param degrees degrees of freedom of the error
  */
 export function detectableErrors(limit: number, degrees: number): number {
   const scatter = (POWER_ERRORS * limit) ** 2 / (2 * degrees);
@@ -232,26 +241,26 @@ export function detectableChange(error: number, degrees: number, limit: number):
 
 /** Noise of a cell: standard deviations, log scale. */
 export interface KnownNoise {
-  /** Of a run; null without repeats. */
+  /** Standard deviation of a run; null without repeats. */
   readonly run: number | null;
-  /** Of a sweep beyond its runs; null with few sweeps. */
+  /** Standard deviation of a sweep in addition to its runs; null with few sweeps. */
   readonly sweep: number | null;
   readonly degrees: number;
 }
 
 /**
- * The smallest change of one cell among many that two sweeps with this many runs of it show nine times in ten, log scale;
- * null where the noise of a run is not known.
+ * The smallest change of one cell that a comparison of two sweeps with this many runs shows nine times in ten, on the
+ * log scale. The cell is one of many that are judged together. Null if the run noise is unknown.
  */
 export function visibleChange({ run, sweep, degrees }: KnownNoise, runs: number, cells: number): number | null {
-  // Of a sweep of one run it is not known which part of its noise more runs would reduce.
+  // With one run per sweep, it is unknown which part of the noise more runs would reduce.
   if (run === null && (sweep === null || runs > 1)) return null;
   const error = Math.sqrt(2 * ((run ?? 0) ** 2 / runs + (sweep ?? 0) ** 2));
   const free = Math.max(2 * (runs - 1), degrees);
   return detectableChange(error, free, callLimit(FALSE_SHARE, 0, cells, free));
 }
 
-/** The fewest runs a side of one cell that show a change of this size; null where `MOST_RUNS` do not. */
+/** The smallest number of runs per side that shows a change of this size in one cell; null if `MOST_RUNS` do not. */
 export function runsThatShow(noise: KnownNoise, percent: number): number | null {
   const wanted = Math.log1p(percent / 100);
   for (let runs = 1; runs <= MOST_RUNS; runs += 1) {
@@ -261,13 +270,16 @@ export function runsThatShow(noise: KnownNoise, percent: number): number | null 
   return null;
 }
 
-/** Runs of a cell that are compared, and what they scatter by; log scale. */
+/** Compared runs of a cell and their noise on the log scale. */
 export interface ComparedRuns {
-  /** Of one run. */
+  /** Variance of one run. */
   readonly variance: number;
   readonly degrees: number;
   readonly runs: readonly [number, number];
-  /** Errors of the difference that more runs do not reduce: standard deviation, and variance between sweeps. */
+  /**
+   * Errors of the difference that more runs do not reduce: a standard deviation, and `sweepVariance`, a variance between
+   * sweeps.
+   */
   readonly systematicError: number;
   readonly sweepVariance: number;
 }
@@ -276,8 +288,8 @@ const LEAST_RUNS = 3;
 const MOST_RUNS = 10_000;
 
 /**
- * More runs a side until the error of the difference is small enough; null when no number does. The variance estimate
- * is rough: it is raised so that the number suffices in four cases of five.
+ * Number of further runs per side until the error of the difference is small enough; null when no number suffices. The
+ * variance estimate is rough, so it is raised such that the number suffices in four cases of five.
  */
 export function moreRunsUntil(
   { variance, degrees, runs: [a, b], systematicError, sweepVariance }: ComparedRuns,

@@ -3,14 +3,14 @@ import type { RunFlag } from '../records/run-flag.ts';
 import { median } from '../statistics/order-statistics.ts';
 import type { CellRun } from '../records/run.ts';
 
-/** What does not depend on the machine's state during the run. */
+/** Whether a metric does not depend on the state of the machine during the run. */
 function isOfEngine(metric: MetricId): boolean {
   return isOfBuild(metric) || metric === 'contextMib' || metric === 'loadS';
 }
 
 /**
- * The flag that excludes a run for this metric; null when the run counts. What another process on the GPU did to the
- * times of a run is not known: it counts for none of them.
+ * The flag that excludes a run for this metric; null when the run counts. A run with another process on the GPU counts
+ * for no time, because the effect of that process is unknown.
  */
 export function leftOutFor<Flag extends Pick<RunFlag, 'id' | 'effect'>>(
   flags: readonly Flag[],
@@ -20,17 +20,17 @@ export function leftOutFor<Flag extends Pick<RunFlag, 'id' | 'effect'>>(
   return flags.find(({ effect, id }) => effect === 'excluded' || effect === 'barred' || id === 'contended') ?? null;
 }
 
-/** Whether the host sometimes failed to feed the GPU: the throughput is then not what the engine allows. */
+/** Whether the host sometimes failed to feed the GPU. The throughput is then below what the engine allows. */
 export function isStarved({ flags }: { readonly flags: readonly Pick<RunFlag, 'id' | 'effect'>[] }): boolean {
   return flags.some(({ id, effect }) => id === 'hostBound' && effect === 'widened');
 }
 
-/** Flags whose value is the width, in percent, of the band around the true value. */
+/** Flags whose value is the width of the band around the true value, in percent. */
 const WIDTHS: readonly RunFlag['id'][] = ['coarseTimer', 'drifting', 'bimodal'];
 
 /**
- * Possible error of a flagged run: standard deviation, log scale, of a uniform distribution over the widest band. More
- * runs do not reduce it: the next may be off the same way.
+ * Possible error of a flagged run: standard deviation, on the log scale, of a uniform distribution over the widest
+ * band. More runs do not reduce it, because all may have the same error.
  */
 export function systematicErrorOf(flags: readonly RunFlag[], metric: MetricId): number {
   if (isOfEngine(metric)) return 0;
@@ -40,19 +40,25 @@ export function systematicErrorOf(flags: readonly RunFlag[], metric: MetricId): 
 
 export const CLOCK_LEVEL = {
   leastKnown: 3,
-  /** Relative distance that is another state of the GPU: clocks wander by one or two steps of 15 MHz. */
+  /**
+   * Relative distance that indicates another state of the GPU. Smaller differences are usual: one or two clock steps of
+   * 15 MHz.
+   */
   off: 0.04,
-  /** Sweeps on either side that define the level: a lasting clock becomes the level. */
+  /** Number of sweeps on either side that define the level, so that a lasting clock becomes the level. */
   neighborSweeps: 5,
 } as const;
 
-/** MHz; null when too few runs know their clock. */
+/** Clock level in MHz; null when too few runs have a clock. */
 export function clockLevelMhz(clocks: readonly (number | null)[]): number | null {
   const known = clocks.filter((clock) => clock !== null);
   return known.length < CLOCK_LEVEL.leastKnown ? null : median(known);
 }
 
-/** A run at another clock than its cell's. Under a power cap the clock wanders, and the cap explains it. */
+/**
+ * The flag of a run at another clock than the level of its cell; null if there is none. Under a power cap the clock
+ * varies, and the cap explains it.
+ */
 export function clockOffLevel(
   run: Pick<CellRun, 'smClockMhz'> & { readonly flags: readonly Pick<RunFlag, 'id'>[] },
   levelMhz: number | null,
@@ -77,7 +83,7 @@ const DISTURBANCES: readonly string[] = ['throttled', 'contended'];
 
 /**
  * Cells of a sweep with disturbed runs.
- * @param repeats planned per cell: higher numbers are replacements
+ * @param repeats planned repeats per cell; runs with a higher repeat are replacements
  */
 export function disturbedCells(runs: readonly RepeatedRun[], repeats: number) {
   const timed = runs.filter(({ role }) => role === 'timed');
@@ -91,7 +97,7 @@ export function disturbedCells(runs: readonly RepeatedRun[], repeats: number) {
     return [
       {
         cellKey,
-        /** Planned runs that the machine spoilt, and that no run beyond the plan replaces yet. */
+        /** Planned runs that the machine disturbed and that have no replacement yet. */
         missing: Math.max(0, disturbed - beyond.length),
         replaced: Math.min(disturbed, measured),
         highestRepeat: Math.max(...own.map(({ repeat }) => repeat)),

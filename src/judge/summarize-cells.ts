@@ -17,7 +17,7 @@ type SummarizedRun = Pick<
   'boundBy' | 'cellKey' | 'centres' | 'derivedQps' | 'environmentId' | 'flags' | 'outcome' | 'role' | 'values'
 >;
 
-/** In the order of the cells. */
+/** Summaries in the order of the cells. */
 export function summarizeCells(
   cells: readonly KeyedCell[],
   runs: readonly SummarizedRun[],
@@ -32,7 +32,7 @@ export function summarizeCells(
     const all = byCell.get(cell.key) ?? [];
     const measured = all.filter(isMeasured);
     const timed = all.filter(({ role }) => role === 'timed');
-    // With several streams, too: the spread of the GPU's time is what the table shows next to it.
+    // GPU compute time even with several streams, because the table shows its spread next to it.
     const metric = cell.harness?.metric ?? 'gpuComputeMs';
     const values = valuesOf(measured, metric);
     const low = Math.min(...values);
@@ -51,7 +51,7 @@ export function summarizeCells(
       latencyMs: median(valuesOf(measured, 'latencyMs')),
       throughputQps,
       throughputFrom: isDerived ? ('medianLatency' as const) : ('counted' as const),
-      // A run of a starved host does not show the gain of a graph.
+      // Runs in which the host starved the GPU do not count, because they do not show the gain of a graph.
       runsQps: counted.length > 0 ? trustedQps : trusted.flatMap(({ derivedQps }) => derivedQps ?? []),
       itemsPerS: itemsPerS(cell.shapes, throughputQps),
       p99Ms: median(valuesOf(measured, 'p99Ms')),
@@ -101,23 +101,23 @@ export interface SwitchedCell {
   readonly latencyMs: number | null;
 }
 
-/** What a cell may have or not: a CUDA graph, or the copies of its inputs and outputs. */
+/** A switch of a cell: a CUDA graph, or the copies of its inputs and outputs. */
 export type Switch = 'cudaGraph' | 'dataTransfers';
 
-/** The same cell with and without one of them. */
+/** The same cell with the switch on and off. */
 export interface SwitchPair<Row extends SwitchedCell> {
   readonly without: Row;
   readonly with: Row;
   readonly gainPercent: number;
-  /** Of the median latency: below 0 it is shorter with it. */
+  /** Change of the median latency; below 0 when it is shorter with the switch. */
   readonly latencyChangePercent: number | null;
   readonly verdict: CellComparison['verdict'];
   readonly reasons: readonly string[];
 }
 
 /**
- * What CUDA graphs gain, or transfers cost, from cells that differ in nothing else: a large gain of graphs means that
- * launching, not computing, is the limit without one. The largest gain comes first, and the largest cost.
+ * The gain of CUDA graphs, or the cost of transfers, from cells that differ in nothing else. A large gain of graphs
+ * means that launching rather than computing is the limit without one. Largest gain or largest cost first.
  */
 export function switchGains<Row extends SwitchedCell>(cells: readonly Row[], by: Switch) {
   const byTwinKey = Map.groupBy(cells, ({ cell }) => twinKey(cell, by));

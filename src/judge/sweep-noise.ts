@@ -3,7 +3,7 @@ import { median, quantileSorted } from '../statistics/order-statistics.ts';
 import { tQuantile } from '../statistics/special-functions.ts';
 import { twoGroups } from '../statistics/two-groups.ts';
 
-/** Difference between two sides of a cell, log scale; above 0 where head is worse. */
+/** Difference between two sides of a cell on the log scale; above 0 when head is worse. */
 interface Change {
   readonly difference: number;
   readonly error: number;
@@ -15,31 +15,36 @@ interface Difference extends Change {
 }
 
 const BETWEEN_SWEEPS = {
-  /** From this many cells on their differences say how much two sweeps differ, */
+  /** Least number of cells whose differences show the noise between two sweeps. */
   leastCells: 20,
-  /** and this many of them must be left without those that changed. */
+  /** Least number of them that must remain without those that changed. */
   leastUnchanged: 8,
-  /** Cells reported as changed are left out, unless they exceed this share: then the sweep effect causes it. */
+  /**
+   * Cells reported as changed are left out, unless they exceed this share; then the sweep effect causes the changes.
+   */
   changedShare: 0.25,
-  /** A mean difference of this many of its errors is no chance: cells changed, or sweeps differ in what all share; */
+  /**
+   * A mean difference of this many standard errors is significant: either cells changed, or the sweeps differ for all
+   * cells.
+   */
   oneWayErrors: 3,
-  /** the former if two groups are likelier than one by this log likelihood. */
+  /** Cells changed if two groups are likelier than one by this log likelihood. */
   leastGain: 1,
-  /** This many cells with a history say by how much their sweeps differ. */
+  /** Least number of cells with a history that show the noise between their sweeps. */
   leastWithPast: 5,
-  /** Cells with up to this many times the error of the quietest quarter: the others hide what sweeps do. */
+  /** Cells with up to this many times the error of the quietest quarter count; the others hide the sweep effect. */
   quietRatio: 2,
-  /** Each cell is held against this many others: all pairs of a large matrix would say no more. */
+  /** Each cell is compared with this many others; all pairs of a large matrix would add nothing. */
   mostPartners: 40,
-  /** Upper bound, log scale; cells that differ by more have changed. */
+  /** Upper bound on the log scale; cells that differ by more have changed. */
   mostError: 0.01,
 } as const;
 
 /**
- * Variance of the sweep effect, which no number of runs reduces: the scatter of the cells' differences beyond what runs
- * explain (empirical null: Efron 2004). Estimated from the nearest quarter of all pairs of cells (scale Qn: Rousseeuw
- * and Croux 1993), so that a shared shift is not included. If cells moved one way, and two groups are likelier than
- * one, it is the scatter within groups. 0 with fewer than twenty cells.
+ * Variance of the sweep effect, which no number of runs reduces: the spread of the cells' differences beyond that of
+ * the runs (empirical null: Efron 2004). It is estimated from the nearest quarter of all pairs of cells (scale Qn:
+ * Rousseeuw and Croux 1993), which excludes a shared shift. If cells moved in one direction and two groups are likelier
+ * than one, it is the spread within the groups. 0 with fewer than twenty cells.
  * @param called keys of cells reported as changed without it
  */
 export function varianceBetweenSweeps(cells: readonly Difference[], called: ReadonlySet<string>): number {
@@ -48,13 +53,13 @@ export function varianceBetweenSweeps(cells: readonly Difference[], called: Read
   if (count < leastCells) return 0;
   const rest = cells.filter(({ cellKey }) => !called.has(cellKey));
   const areChanges = count - rest.length <= changedShare * count && rest.length >= leastUnchanged;
-  // By key, a hash: partners are random, and independent of the order of cells.
+  // Sorts by the key, which is a hash, so that partners are random and independent of the order of cells.
   const drawn = quietest(areChanges ? rest : cells).toSorted((a, b) => (a.cellKey < b.cellKey ? -1 : 1));
   const degrees = median(drawn.map((cell) => cell.degrees)) ?? 1;
   const nearest = tQuantile(0.75, 2 * degrees);
   const needed = drawn.flatMap((a, place) =>
     drawn.slice(place + 1, place + 1 + mostPartners).map((b) => {
-      // With this added variance they would be as near as a quarter of all pairs.
+      // With this added variance, the pair would be as close as a quarter of all pairs.
       const explained = a.error ** 2 + b.error ** 2;
       return (((a.difference - b.difference) / nearest) ** 2 - explained) / 2;
     }),
@@ -72,8 +77,8 @@ export function varianceBetweenSweeps(cells: readonly Difference[], called: Read
 }
 
 /**
- * Sweep effect beyond the errors of cells with a history: the median, which ignores wild histories.
- * @param cells `beyond`: variance between sweeps beyond the error; negative where they differ less
+ * Sweep effect beyond the errors of cells with a history. The median ignores erratic histories.
+ * @param cells `beyond`: variance between sweeps beyond the error; negative if they differ less
  */
 export function pastVarianceBetweenSweeps(cells: readonly (Difference & { readonly beyond: number })[]): number {
   return cells.length < BETWEEN_SWEEPS.leastWithPast
@@ -94,31 +99,31 @@ function quietest<Cell extends Change>(cells: readonly Cell[]): readonly Cell[] 
 const SHIFT = {
   /** With fewer cells there is no common shift. */
   leastCells: 10,
-  /** Believed from this many of its own errors on, */
+  /** Least size of the shift in its standard errors. */
   errors: 3,
-  /** Share of cells that must be near it. */
+  /** Share of cells that must be close to it. */
   share: 0.8,
-  /** lies within this many of their errors of it, */
+  /** A cell is close to the shift within this many of its standard errors. */
   nearErrors: 2.5,
-  /** and the mean square of those is not above this, in squares of errors: two groups lie on both sides of a median. */
+  /** Largest mean square of the close cells, in squared errors; two groups on both sides of a median exceed it. */
   meanSquare: 1.4,
 } as const;
 
-/** A change that cells share and its standard error, log scale; above 0 where head is worse. */
+/** A change that cells share, with its standard error, on the log scale; above 0 when head is worse. */
 export interface Shift {
   readonly size: number;
   readonly error: number;
 }
 
 /**
- * The change that nearly all cells share; null where there is none. A change of half the cells does not count: the
- * other half would look changed.
+ * The change that nearly all cells share; null if there is none. A change of half the cells does not count, because the
+ * other half would appear changed.
  */
 export function commonShift(changes: readonly Change[]): Shift | null {
   if (changes.length < SHIFT.leastCells) return null;
   const size = median(changes.map(({ difference }) => difference)) ?? 0;
   const typicalError = median(changes.map((change) => change.error)) ?? 0;
-  // 1.2533: error of a median relative to a mean, for normal values.
+  // 1.2533: ratio of the error of a median to that of a mean, for normal values.
   const error = (1.2533 * typicalError) / Math.sqrt(changes.length);
   const near = changes.map((change) => errorsOff(change, size)).filter((errors) => errors <= SHIFT.nearErrors);
   const squares = near.reduce((sum, errors) => sum + errors ** 2, 0);

@@ -25,7 +25,7 @@ interface TrendRun extends TrendSweep {
 }
 
 export const trendStepSchema = z.strictObject({
-  /** Date, commit, sweep or run: source of the label. */
+  /** Date, commit, sweep or run, from which the label is made. */
   id: z.string(),
   sweepId: idSchema.nullable(),
   startedAt: z.string().nullable().describe('Start of the first sweep of this step'),
@@ -44,8 +44,8 @@ export function chooseUnit(runs: readonly Pick<TrendRun, 'sweepId'>[]): TrendUni
 }
 
 /**
- * @param runs of one cell, oldest first
- * @param planned sweeps that planned the cell: those without a result are gaps
+ * @param runs runs of one cell, oldest first
+ * @param planned sweeps that planned the cell; those without a result are gaps
  */
 export function trendSteps(
   runs: readonly TrendRun[],
@@ -77,7 +77,10 @@ interface TrendEntry extends TrendSweep {
   readonly value: number | null;
 }
 
-/** Inserts planned sweeps without a run, by time (ISO 8601 in UTC sorts as text); runs without one keep the store's order. */
+/**
+ * Inserts planned sweeps without a run by time (ISO 8601 in UTC sorts as text). Runs without a time keep the order of
+ * the store.
+ */
 function withGaps(runs: readonly TrendRun[], planned: readonly TrendSweep[]): TrendEntry[] {
   const measured = new Set(runs.map(({ sweepId }) => sweepId));
   const first = runs.find(({ startedAt }) => startedAt !== null)?.startedAt ?? '~';
@@ -94,7 +97,10 @@ function withGaps(runs: readonly TrendRun[], planned: readonly TrendSweep[]): Tr
 /** Longest span of a sweep counted as one day: imports may span months. */
 const LONGEST_SWEEP_MS = 36 * 3_600_000;
 
-/** UTC date of the sweep's start, so that a sweep over midnight is one step. Without any times all share one. */
+/**
+ * UTC date of the start of the sweep, so that a sweep over midnight is one step. Without times, all runs share one
+ * step.
+ */
 function dayOf({ startedAt }: TrendSweep, start: string | undefined): string {
   if (start === undefined) return 'unknown';
   const isOwnDay = startedAt !== null && Date.parse(startedAt) - Date.parse(start) > LONGEST_SWEEP_MS;
@@ -116,7 +122,7 @@ function withMissingDays(steps: readonly TrendStep[]): TrendStep[] {
   return days;
 }
 
-/** A change of level that was reported. */
+/** A reported change of level. */
 export interface ReportedChange {
   readonly id: string;
   readonly state: ReturnType<typeof saidState>;
@@ -126,8 +132,8 @@ export interface ReportedChange {
 }
 
 /**
- * What was reported of a metric of a cell.
- * @param said acknowledgements by the id of their finding, and ids of the sweeps that were judged last
+ * The reported changes of one metric of a cell.
+ * @param said acknowledgements by finding ID, and IDs of the sweeps that were judged last
  */
 export function reportedChanges(
   findings: readonly Finding[],
@@ -145,12 +151,12 @@ export function reportedChanges(
 
 type MarkedStep = Pick<TrendStep, 'sweepId' | 'value'>;
 
-/** What happened to a cell over the steps: changes of its level, of the machine, and baselines. */
+/** Marks of a cell over the steps: changes of level, changes of the machine, bottlenecks and baselines. */
 export function trendMarks(
   steps: readonly MarkedStep[],
   runs: readonly Pick<CellRun, 'boundBy' | 'environmentId' | 'sweepId'>[],
   known: {
-    /** Null for steps that are single runs: what was not reported is not looked for. */
+    /** Null for steps that are single runs, for which only reported changes are shown. */
     readonly betterIs: 'lower' | 'higher' | null;
     readonly environments: ReadonlyMap<string, Environment>;
     readonly reported: readonly ReportedChange[];
@@ -171,17 +177,17 @@ export function trendMarks(
 export const trendMarkSchema = z.strictObject({
   step: count.describe('Index of the point, from 0'),
   kind: z.enum(['slower', 'faster', 'bound', 'environment', 'baseline']),
-  /** What changed, or the name of the baseline; the finding that was reported of a change. */
+  /** The change with its reported finding, or the name of the baseline. */
   text: z.string(),
-  /** Another GPU model or TensorRT major: the line ends. */
+  /** True for another GPU model or TensorRT major version, at which the line ends. */
   breaksLine: z.boolean(),
 });
 
 export type TrendMark = Immutable<z.infer<typeof trendMarkSchema>>;
 
 /**
- * Changes of level: those that were reported, as they were, and lasting ones that were not.
- * @param places of the sweeps in the order of time
+ * Changes of level: the reported ones as reported, and lasting ones that were not reported.
+ * @param places indices of the sweeps in order of time
  */
 function changeMarks(
   steps: readonly MarkedStep[],
@@ -191,7 +197,7 @@ function changeMarks(
 ): TrendMark[] {
   const placed = reported.flatMap((change) => {
     const place = places.get(change.firstBadSweepId) ?? -1;
-    // A step may be several sweeps, or one of several runs of a sweep.
+    // A step may hold several sweeps, or one of several runs of a sweep.
     const last = steps.findLast(({ sweepId }) => (places.get(sweepId ?? '') ?? Infinity) <= place);
     const step = steps.findIndex(({ sweepId }) => last !== undefined && sweepId === last.sweepId);
     const note = `, finding ${change.id.slice(0, 8)}: ${change.state}`;
@@ -218,7 +224,7 @@ function changeMarks(
   });
 }
 
-/** Where the bottleneck turned to another one, and had not turned back at the next step. */
+/** Steps at which the bottleneck changed and did not change back at the next step. */
 function boundMarks(steps: readonly MarkedStep[], runs: readonly Pick<CellRun, 'boundBy' | 'sweepId'>[]): TrendMark[] {
   const bySweep = Map.groupBy(runs, ({ sweepId }) => sweepId);
   const known = steps.flatMap(({ sweepId }, step) => {
@@ -239,7 +245,7 @@ function majorOf({ tensorrt }: Environment): string | undefined {
   return tensorrt?.split('.')[0];
 }
 
-/** @param environments of each step; null where it is not known */
+/** @param environments environment of each step; null if unknown */
 export function environmentMarks(environments: readonly (Environment | null)[]): TrendMark[] {
   const known = environments.flatMap((environment, step) => (environment === null ? [] : [{ environment, step }]));
   return known.slice(1).flatMap(({ environment: after, step }, place): TrendMark[] => {

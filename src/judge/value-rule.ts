@@ -2,7 +2,7 @@ import type { MetricId } from '../records/metric.ts';
 import type { RunFlag } from '../records/run-flag.ts';
 import type { CellRun } from '../records/run.ts';
 
-/** The center of a run's samples, or the printed statistic. */
+/** The center of the samples of a run, or the printed statistic. */
 export type ValueKind = 'centre' | 'printed';
 
 interface ValuedRun {
@@ -11,9 +11,9 @@ interface ValuedRun {
 }
 
 /**
- * Which value of runs counts. Centers of samples are steadier than printed medians and lie below them: only one kind is
- * compared, centers only where every run with a value has one. Values must be above 0.
- * @param runs of one cell, on all compared sides
+ * The kind of values that count. Centers of samples vary less than printed medians and are lower, so that only one kind
+ * is compared: centers if every run with a value has one. Values must be above 0.
+ * @param runs runs of one cell on all compared sides
  */
 export function valueKind(runs: readonly ValuedRun[], metric: MetricId): ValueKind {
   const isKept = ({ centres, values }: ValuedRun): boolean =>
@@ -21,7 +21,7 @@ export function valueKind(runs: readonly ValuedRun[], metric: MetricId): ValueKi
   return runs.every(isKept) ? 'centre' : 'printed';
 }
 
-/** @returns null for a run without such a value */
+/** @returns reads a value of this kind from a run; null if the run has none */
 export function valueRule(
   runs: readonly ValuedRun[],
   metric: MetricId,
@@ -34,7 +34,7 @@ export function valueRule(
   };
 }
 
-/** The values that are shown of a cell, by the same rule; 0 is one of them. */
+/** The values to show for a cell, by the same rule; includes 0. */
 export function valuesOf(runs: readonly ValuedRun[], metric: MetricId): number[] {
   const isCentre = valueKind(runs, metric) === 'centre';
   return runs.flatMap(({ centres, values }) => (isCentre ? centres[metric] : null) ?? values[metric] ?? []);

@@ -14,18 +14,18 @@ export interface ChangeRow {
   readonly deltaMs: number;
   /** How the kernels changed; null if there is nothing to report. */
   readonly detail: string | null;
-  /** The kernels changed, and more time moved than equal kernels vary by chance. Only these are causes. */
+  /** The kernels changed, and the time changed by more than that of equal kernels varies. Only such rows are causes. */
   readonly isCause: boolean;
 }
 
 export interface ChangeRows {
   /** Largest contribution first. */
   readonly rows: readonly ChangeRow[];
-  /** Layers whose kernels nobody named, on one side at least: their times do not tell what they do. */
+  /** Layers with unknown kernels on at least one side, whose times do not show the reason. */
   readonly unknown: ChangeRow | null;
-  /** Layers with the same kernel on both sides: the profiler's scatter, or what moves all layers by the same factor. */
+  /** Layers with the same kernel on both sides: the noise of the profiler, or an effect that scales all layers. */
   readonly unchanged: ChangeRow | null;
-  /** Layers on one side only that no ONNX node links to others: not attributable. */
+  /** Layers on one side only that no ONNX node links to others, so that they cannot be attributed. */
   readonly unattributed: ChangeRow | null;
 }
 
@@ -57,7 +57,7 @@ function rowKey(part: ChangedLayers): string {
   return `${part.change}\0${namesOf(part.base, true).join('\0')}\0\0${namesOf(part.head, true).join('\0')}`;
 }
 
-/** What some layers are called, each once; as a pattern it is the same for every block. */
+/** The names of some layers, each once. As a pattern, a name is equal for every block. */
 function namesOf(layers: readonly LayerFacts[], isPattern: boolean): string[] {
   const names = layers.flatMap((layer) => {
     const known = knownNodes(layer);
@@ -72,7 +72,7 @@ export function partRows({ parts }: ChangeRow): ChangeRow[] {
     .toSorted((a, b) => Math.abs(b.deltaMs) - Math.abs(a.deltaMs));
 }
 
-/** The node names of a single part; for several, what they have in common. */
+/** The node names of a single part; for several parts, their common names. */
 function labelOf(parts: readonly ChangedLayers[]): string {
   const [first] = parts;
   if (first === undefined) return '';
@@ -131,11 +131,11 @@ function tacticChange({ base, head }: ChangedLayers): string {
   return describeTacticChange(base[0]?.tactic ?? '', head[0]?.tactic ?? '');
 }
 
-/** Kernels with this share of a row describe it. */
+/** Kernel changes with this share of a row suffice to describe it. */
 const MOST_OF_ROW = 0.75;
 const NAMED = 2;
 
-/** The kernel changes that cost most: number of layers, and share of the row. */
+/** The most expensive kernel changes, with their number of layers and share of the row. */
 function costliest(parts: readonly ChangedLayers[], textOf: (part: ChangedLayers) => string): string | null {
   const whole = sumOf(parts);
   const groups = [...Map.groupBy(parts, textOf)]
@@ -146,7 +146,7 @@ function costliest(parts: readonly ChangedLayers[], textOf: (part: ChangedLayers
   const named = groups.slice(0, first.share >= MOST_OF_ROW ? 1 : NAMED);
   return named
     .map(({ text, layers, share }) => {
-      // Without times, or if the parts cancel out, shares mean nothing.
+      // Without times, or if the parts cancel out, shares are meaningless.
       const part = share > 0 && share <= 1 ? `, ${Math.round(share * 100)} % of it` : '';
       return `${text} (${layers} of ${parts.length}${part})`;
     })
@@ -157,14 +157,14 @@ function sumOf(parts: readonly ChangedLayers[]): number {
   return parts.reduce((sum, { deltaMs }) => sum + deltaMs, 0);
 }
 
-/** Layers as short as a launch vary by one timer step. */
+/** Layers as short as a launch vary by one step of the timer. */
 const LEAST_MS = 0.003;
 const LEAST_LAYERS = 8;
-/** Default if too few layers kept their kernels: equal layers of the recordings differ by 1 to 2 %. */
+/** Default if too few layers kept their kernels. Equal layers of the recordings differ by 1 to 2 %. */
 const USUAL_SCATTER = 0.02;
-/** This many standard deviations are no chance, */
+/** Number of standard deviations that is significant. */
 const DEVIATIONS = 4;
-/** and at least this share of the layer's own time. */
+/** Least share of the time of the layer that is significant. */
 const LEAST_SHARE = 0.01;
 
 /** Relative standard deviation of equal layers, from the median absolute change. */

@@ -30,9 +30,12 @@ export interface LayersDiff {
   readonly baseMs: number;
   readonly headMs: number;
   readonly deltaMs: number;
-  /** Every layer of both sides is in exactly one part: the deltas add up to the total. */
+  /** Every layer of both sides is in exactly one part, so that the deltas add up to the total. */
   readonly parts: readonly ChangedLayers[];
-  /** Median change in percent of the layers that kept their kernels, if they changed by the same factor, as by a clock; else null. */
+  /**
+   * Median change, in percent, of the layers that kept their kernels, if all changed by the same factor, such as with a
+   * clock; else null.
+   */
   readonly commonPercent: number | null;
 }
 
@@ -64,7 +67,7 @@ function changeOf({ base, head }: LayerMatch): LayerChange {
   if (base.length > 1 && head.length > 1) return 'regrouped';
   if (head.length > 1) return 'split';
   if (base.length > 1) return 'merged';
-  // Names only: the kernels are unknown.
+  // Only names are known; the kernels are not.
   if (was.type === null || is.type === null) return 'unknown';
   if (was.precisionIn !== is.precisionIn && was.precisionIn !== null && is.precisionIn !== null) {
     return 'precision';
@@ -74,10 +77,13 @@ function changeOf({ base, head }: LayerMatch): LayerChange {
   return tactics === 'other hash' ? 'otherHash' : 'tactic';
 }
 
-/** Shorter layers are dominated by the launch: their time does not show a clock change. */
+/** The launch dominates shorter layers, so that their time does not show a change of the clock. */
 const LEAST_MS = 0.003;
 const LEAST_LAYERS = 8;
-/** A clock moves all layers by the same factor: this many of them within this of the median, or this share of the shift. */
+/**
+ * A clock changes all layers by the same factor: this share of them is within `UNIFORM` of the median, or within
+ * `UNIFORM_SHARE` of the shift.
+ */
 const UNIFORM_LAYERS = 0.75;
 const UNIFORM = 0.03;
 const UNIFORM_SHARE = 0.4;

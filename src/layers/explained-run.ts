@@ -7,7 +7,7 @@ import type { BuildId } from '../records/scalars.ts';
 export interface EngineIdentity {
   readonly buildId: BuildId | null;
   readonly sha256: string | null;
-  /** As in the command line; the only identification of an engine that bench did not build. */
+  /** Path in the command line; the only identification of an engine that bench did not build. */
   readonly path: string | null;
   readonly modelSha256: string | null;
   /** Build flags without paths; null if the build is unknown. */
@@ -25,7 +25,7 @@ export interface ExplainedRun extends Pick<CellRun, 'boundBy' | 'flags' | 'outco
   readonly h2dMs: number | null;
   readonly d2hMs: number | null;
   readonly cvPercent: number | null;
-  /** Share of wall time with the GPU computing; one stream only. */
+  /** Share of the wall time in which the GPU computed; only with one stream. */
   readonly gpuBusy: number | null;
   readonly hints: readonly string[];
   readonly telemetry: RunTelemetry | null;
@@ -34,6 +34,6 @@ export interface ExplainedRun extends Pick<CellRun, 'boundBy' | 'flags' | 'outco
   /** Flags of the timed run without paths, exports and durations. */
   readonly runFlags: readonly string[];
   readonly inputs: CellInputs;
-  /** What was stated of an imported run; none of another. Untrusted. */
+  /** Notes stated for an imported run; empty for others. Untrusted. */
   readonly importNotes: readonly string[];
 }

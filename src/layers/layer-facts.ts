@@ -19,7 +19,7 @@ export const layerFactsSchema = z.strictObject({
   precisionIn: textOrNull,
   precisionOut: textOrNull,
   channels: z.tuple([z.number(), z.number()]).nullable(),
-  /** As the inspector says; where it says none, those in the name. */
+  /** ONNX nodes according to the inspector; without them, those in the name. */
   origins: z.array(z.string()).describe('The ONNX nodes that it came from'),
   nodes: z.array(z.string()).describe('The same without Q/DQ nodes and added casts'),
   block: textOrNull,
@@ -34,7 +34,7 @@ type LayerNames = Pick<LayerFacts, 'stableName' | 'kind' | 'origins' | 'nodes' |
 
 export function layerFactsOf(layers: readonly JoinedLayer[]): LayerFacts[] {
   const byName = new Map<string, LayerNames>();
-  // If the inspector states origins at all, a layer without one has none: its name is made up.
+  // If the inspector gives origins for any layer, a layer without them has none, and its name is invented.
   const areNamesNodes = layers.every(({ origins }) => origins.length === 0);
   return layers.map((layer) => {
     const isInspected = layer.type !== null || layer.origins.length > 0;
@@ -66,7 +66,7 @@ function namesOf(layer: JoinedLayer, isNameNode: boolean): LayerNames {
   const kind = kindOf(layer);
   const named = isNameNode ? originsInName(name) : [];
   const stated = layer.origins.length > 0 ? layer.origins : named;
-  // A copy is named after the layer it is made for, but is not that layer.
+  // A copy has the name of the layer that it is made for, but is not that layer.
   const origins = kind === 'reformat' && layer.origins.length === 0 ? [] : stated;
   const nodes = origins.filter((origin) => !isQuantizeNode(origin) && !isAddedCast(origin));
   return {
@@ -99,7 +99,7 @@ function mostFrequent(values: readonly string[]): string | null {
   return best;
 }
 
-/** What a layer is known by: the nodes that the network has in every precision, else whatever it came from. */
+/** The nodes that identify a layer: those of the network in every precision, else all origins. */
 export function knownNodes({ nodes, origins }: Pick<LayerFacts, 'nodes' | 'origins'>): readonly string[] {
   return nodes.length > 0 ? nodes : origins;
 }
@@ -116,13 +116,13 @@ export function nodesLabel(nodes: readonly string[]): string {
     .join(' + ');
 }
 
-/** Display name: the ONNX nodes, or else the name without the parts that differ between builds. */
+/** Display name: the ONNX nodes, else the name without the parts that differ between builds. */
 export function layerLabel(layer: LayerFacts): string {
   const known = knownNodes(layer);
   return known.length > 0 ? nodesLabel(known) : layer.stableName;
 }
 
-/** The layer's own name if TensorRT made it up (`_gemm_mha_v2`), else the last part of the node. */
+/** The name that TensorRT invented for a layer (`_gemm_mha_v2`), else the last part of the node. */
 export function kernelName(layer: LayerFacts): string {
   const [node] = originsInName(layer.name);
   return node === undefined ? layer.stableName : (node.split('/').at(-1) ?? node);

@@ -1,13 +1,13 @@
 /**
- * Layer names contain numbers that differ between builds: `__mye58075+__mye58063_myl3_4`, `_gemm_mha_v2_myl0_153`,
- * `cast_hvar^80753i64_myl3_6`. Without them they are comparable.
+ * Removes numbers from a layer name that differ between builds, so that names are comparable:
+ * `__mye58075+__mye58063_myl3_4`, `_gemm_mha_v2_myl0_153`, `cast_hvar^80753i64_myl3_6`.
  */
 export function stableName(name: string): string {
   return (
     doubledKey(name)
       .replace(/ \[profile \d+\]$/, '')
       .replace(/_myl\d+(?:_\d+)?(?=\+|$)/g, '')
-      // A copy is made for a region, whose end differs between builds.
+      // The name of a copy includes its region, whose end differs between builds.
       .replace(/^(Reformatting CopyNode .*)\{ForeignNode\[.*$/, '$1{ForeignNode}')
       .replace(/__mye\d+(?:_\d+)?/g, '__mye#')
       .replace(/__myln_k_arg__\w+/g, '__myln_k_arg#')
@@ -39,17 +39,17 @@ function isMadeUp(part: string): boolean {
   return /^(?:__my|_gemm_mha|cast_hvar|__tran|\{|\(Unnamed)/.test(part);
 }
 
-/** One engine layer for a whole region, whose content is not visible. */
+/** Whether a name is that of one layer for a whole region, whose content is not visible. */
 export function isOpaque(name: string): boolean {
   return /^\{?ForeignNode\[/.test(stableName(name));
 }
 
-/** Added by quantization: they differ between the precisions of a network. */
+/** Whether quantization added a node. Such nodes differ between the precisions of a network. */
 export function isQuantizeNode(origin: string): boolean {
   return /(?:Quantize|Dequantize)Linear(?:_\d+)?$/.test(origin);
 }
 
-/** Casts added by a precision tool: part of the variant, not of the network. */
+/** Whether a precision tool added a cast. It belongs to the variant, not to the network. */
 export function isAddedCast(origin: string): boolean {
   return /_cast_to_(?:fp16|bf16|fp32|float16|float)\w*$/i.test(origin);
 }
@@ -71,7 +71,10 @@ export function scopeOf(origin: string, depth: number): string {
   return parts.slice(0, Math.max(1, Math.min(depth, parts.length - 1))).join('/');
 }
 
-/** First numbered part of the path and the next, as `layer.21/attention` or `layer0.0/conv1`, else the first part. */
+/**
+ * First numbered part of the path with the next part, such as `layer.21/attention` or `layer0.0/conv1`; else the first
+ * part.
+ */
 export function blockOf(origin: string): string {
   const scope = scopeParts(origin).slice(0, -1);
   const numbered = scope.findIndex((part) => /\d$/.test(part));
@@ -84,7 +87,7 @@ export function withoutNumbers(name: string): string {
   return name.replace(/(?<=[a-z])\d+(?=\.\d+(?:[./]|$))/gi, '*').replace(/(?<=[./_])\d+(?=[./_]|$)/g, '*');
 }
 
-/** Parts of a kernel name; null where it lacks them. */
+/** Parts of a kernel name; null for a missing part. */
 export function parseTactic(text: string) {
   const hashed = /^(.*?)_?(0x[0-9a-f]{8,})(_\w+)?$/i.exec(text);
   const name = hashed === null ? text : `${hashed[1]}${hashed[3] ?? ''}`;
@@ -94,12 +97,12 @@ export function parseTactic(text: string) {
     return found === null ? null : Number(found);
   };
   return {
-    /** Without the hash of a generated kernel, which differs from build to build and by itself proves nothing. */
+    /** Without the hash of a generated kernel, which differs between builds and proves nothing alone. */
     name: name === '' ? text : name,
     hash: hashed?.[2] ?? null,
-    /** Compute capability of the kernel: `90` of `sm90_xmma_gemm_…`. */
+    /** Compute capability of the kernel, such as `90` of `sm90_xmma_gemm_…`. */
     architecture: number(/^sm(\d{2,3})_/),
-    /** Of operands, accumulator and output: `f16f16_f16f32_f32`. */
+    /** Types of operands, accumulator and output: `f16f16_f16f32_f32`. */
     types: match(
       /_((?:(?:e4m3|e5m2|bf16|tf32|f16|f32|i8|i32|s8|u8)+)(?:_(?:e4m3|e5m2|bf16|tf32|f16|f32|i8|i32|s8|u8)+)*)_/,
     ),
@@ -117,7 +120,7 @@ export function compareTactics(a: string | null, b: string | null): TacticChange
   return was.hash === is.hash ? 'same' : 'other hash';
 }
 
-/** Such as `tile 64x64x64 → 256x64x32, stages 4 → 3`. */
+/** Describes changes such as `tile 64x64x64 → 256x64x32, stages 4 → 3`. */
 export function describeTacticChange(a: string, b: string): string {
   const [was, is] = [parseTactic(a), parseTactic(b)];
   if (was.name === is.name) return 'another generated kernel of the same kind';

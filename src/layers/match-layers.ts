@@ -7,9 +7,12 @@ export interface LayerMatch {
   readonly head: readonly LayerFacts[];
 }
 
-/** Matches layers by ONNX nodes, as each build chooses its own names and fusions. Each is in exactly one match. */
+/**
+ * Matches layers by ONNX nodes, because each build invents names and fuses differently. Each layer is in exactly one
+ * match.
+ */
 export function matchLayers(base: readonly LayerFacts[], ofHead: readonly LayerFacts[]): LayerMatch[] {
-  // A layer is recognized by its identity, and the same object may have been handed in on both sides.
+  // Layers are compared by identity, and both sides may contain the same object.
   const head = ofHead.map((layer) => ({ ...layer }));
   const groups = groupByNodes(base, head).flatMap(splitGroup);
   const known = new Set(groups.flatMap(({ base: a, head: b }) => [...a, ...b]));
@@ -17,7 +20,7 @@ export function matchLayers(base: readonly LayerFacts[], ofHead: readonly LayerF
   return [...groups, ...matchByPlace(rest(base), rest(head), groups, base, head)];
 }
 
-/** Layers of both sides that are linked by common nodes, directly or through others. */
+/** Layers of both sides that common nodes link, directly or through others. */
 function groupByNodes(base: readonly LayerFacts[], head: readonly LayerFacts[]): LayerMatch[] {
   const links = new Links<LayerFacts>();
   const baseOwners = nodeOwners(base);
@@ -26,7 +29,7 @@ function groupByNodes(base: readonly LayerFacts[], head: readonly LayerFacts[]):
     const other = headOwners.byNode.get(node);
     if (other !== undefined) links.join(owner, other);
   }
-  // A layer that owns no node helps the owner of its nodes: the copy before a product, half of a norm.
+  // A layer that owns no node belongs to the owner of its nodes, such as the copy before a product, or half of a norm.
   for (const [helper, owner] of [...baseOwners.helpers, ...headOwners.helpers]) {
     links.join(helper, owner);
   }
@@ -39,7 +42,7 @@ function groupByNodes(base: readonly LayerFacts[], head: readonly LayerFacts[]):
     }));
 }
 
-/** Extracts pairs of obviously equal layers; the rest was fused differently. */
+/** Extracts pairs of clearly equal layers; the others were fused differently. */
 function splitGroup(group: LayerMatch): LayerMatch[] {
   if (group.base.length <= 1 && group.head.length <= 1) return [group];
   const keys: readonly ((layer: LayerFacts) => string)[] = [
@@ -54,7 +57,7 @@ function splitGroup(group: LayerMatch): LayerMatch[] {
     rest = found.rest;
   }
   if (rest.base.length + rest.head.length === 0) return pairs;
-  // Layers that only one side has next to such pairs were split off, or fused in: that is one change, not two.
+  // Layers of only one side next to such pairs were split off or fused in, which is one change rather than two.
   return isOneSided(rest) ? [group] : [...pairs, rest];
 }
 
@@ -66,7 +69,7 @@ function nodesKey(layer: LayerFacts): string {
   return knownNodes(layer).toSorted().join('\0');
 }
 
-/** For layers without an origin: same name before the same neighbor, then anywhere, in engine order. */
+/** Matches layers without an origin: same name before the same neighbor, then anywhere, in the order of the engine. */
 function matchByPlace(
   base: readonly LayerFacts[],
   head: readonly LayerFacts[],
@@ -95,12 +98,12 @@ function matchByPlace(
   ];
 }
 
-/** A cast is called by the node that a tool added, or by nothing: what comes after it tells it. */
+/** The name of a cast is that of an added node or empty, so the layer after it identifies it. */
 function isCast({ kind, origins }: LayerFacts): boolean {
   return kind === 'cast' || (origins.length > 0 && origins.every(isAddedCast));
 }
 
-/** The group of the nearest later layer that has one; -1 at the end. */
+/** For each layer, the group of the next layer that has one, starting with the layer itself; -1 at the end. */
 function nextPlaces(layers: readonly LayerFacts[], places: ReadonlyMap<LayerFacts, number>): Map<LayerFacts, number> {
   const next = new Map<LayerFacts, number>();
   let place = -1;
@@ -159,7 +162,7 @@ class Links<Member> {
 }
 
 interface NodeOwners {
-  /** The layer that does most of a node's work. */
+  /** The layer that does most of the work of a node. */
   readonly byNode: ReadonlyMap<string, LayerFacts>;
   /** Layers that own no node, with the owner of their nodes. */
   readonly helpers: ReadonlyMap<LayerFacts, LayerFacts>;

@@ -10,9 +10,8 @@ import type { ParsedRun } from '../trtexec/run-facts.ts';
 /** One engine layer from profile and inspector. Times are null without a profile. */
 export type JoinedLayer = OutputOf<typeof layer>;
 
-/** What an engine ran on. */
 export interface EngineConditions extends Pick<Environment, 'gpuName' | 'maxSmClockMhz' | 'mig'> {
-  /** Measured while it ran. */
+  /** SM clock measured during the run, in MHz. */
   readonly smClockMhz: number | null;
 }
 
@@ -21,22 +20,22 @@ export interface ProfiledEngine {
   readonly runId: RunId;
   /** Null for files outside a store. */
   readonly sweepId: SweepId | null;
-  /** Cell of the profile; null for files, and for builds, which belong to no single cell. */
+  /** Cell of the profile; null for files and for builds, which belong to no single cell. */
   readonly cellKey: CellKey | null;
   readonly cellLabel: string | null;
-  /** Launched as a CUDA graph; null where that is not known. */
+  /** Launched as a CUDA graph; null if unknown. */
   readonly cudaGraph: boolean | null;
   readonly provenance: Provenance;
   readonly startedAt: string | null;
   readonly layers: readonly JoinedLayer[];
-  /** All layers of one query, if not all of them are listed. */
+  /** Sum over all layers of one query, if not all of them are listed. */
   readonly total?: LayerProfile['total'] | undefined;
-  /** Null if nothing was timed: only names and kernels are known. */
+  /** Null if nothing was timed, so that only names and kernels are known. */
   readonly iterations: number | null;
-  /** Median GPU compute time without the profiler, of the same run or of the cell's timed runs. */
+  /** Median GPU compute time without the profiler in ms, of the same run or of the timed runs of the cell. */
   readonly gpuComputeMs: number | null;
   readonly notes: readonly string[];
-  /** Of files outside a store, which say it themselves. */
+  /** Conditions that files outside a store contain. */
   readonly stated?: { readonly conditions: EngineConditions; readonly shapes: Shapes };
 }
 
@@ -52,7 +51,9 @@ export function layersOf({ log, exports }: Pick<ParsedRun, 'log' | 'exports'>): 
   return joinLayers(profile?.layers ?? null, info?.layers ?? []);
 }
 
-/** Median against median: as the last row of a printed table states it, else the sum of the layers' medians. */
+/**
+ * Overhead of the profiler, from medians: that of the last row of a printed table, else the sum of the layers' medians.
+ */
 export function overheadOf({ layers, total, gpuComputeMs }: Pick<ProfiledEngine, 'layers' | 'total' | 'gpuComputeMs'>) {
   const ofLayers = layers.reduce<number | null>(
     (sum, { medianMs }) => (sum === null || medianMs === null ? null : sum + medianMs),
@@ -63,7 +64,10 @@ export function overheadOf({ layers, total, gpuComputeMs }: Pick<ProfiledEngine,
   return { medianMs, overheadPercent };
 }
 
-/** Names repeat: the n-th of a name in the profile is the n-th of that name in the layer information. */
+/**
+ * Joins layers by name. Names repeat, so the n-th layer of a name in the profile is the n-th of that name in the layer
+ * information.
+ */
 export function joinLayers(profile: readonly LayerTime[] | null, layers: readonly EngineLayer[]): JoinedLayer[] {
   if (profile === null) {
     const untimed = { timeMs: null, averageMs: null, medianMs: null, percentage: null };
@@ -89,12 +93,12 @@ function inspected(layer: EngineLayer | undefined) {
   };
 }
 
-/** Those of Myelin are `correlation`. */
+/** Matches convolutions; those of Myelin have the type `correlation`. */
 export function isConvolution(type: string | null): boolean {
   return /conv|correlation/i.test(type ?? '');
 }
 
-/** Products of Myelin are of type `gemm`, or `fusion` with a kernel of that name. */
+/** Channels of convolutions and products. Products of Myelin have the type `gemm`, or `fusion` with such a kernel. */
 function channelsOf({ type, tactic, inputs, outputs }: EngineLayer): [number, number] | null {
   const isProduct = /gemm|matrixmultiply/i.test(type === 'fusion' ? (tactic ?? '') : (type ?? ''));
   if (!isConvolution(type) && !isProduct) return null;
@@ -103,7 +107,7 @@ function channelsOf({ type, tactic, inputs, outputs }: EngineLayer): [number, nu
   return from === undefined || to === undefined ? null : [from, to];
 }
 
-/** Types of indices and shapes: not the precision that a layer computes in. */
+/** Types of indices and shapes, which are not the precision that a layer computes in. */
 const INDEX_TYPES = new Set(['int64', 'int32', 'bool']);
 
 function precisionOf(tensors: readonly LayerTensor[]): string | null {

@@ -14,8 +14,8 @@ export interface LayerGroup {
 }
 
 /**
- * Groups layers by all of the groupings, the longest first.
- * @param depth of `scope`, in parts of the path
+ * Groups layers by all of the groupings together, longest time first.
+ * @param depth depth of `scope` in parts of the path
  */
 export function groupLayers(
   layers: readonly LayerFacts[],
@@ -53,23 +53,23 @@ export const layersSummarySchema = z.strictObject({
   layers: count,
   totalMs: z.number(),
   overheadMs: z.strictObject({ reformat: z.number(), cast: z.number(), shape: z.number() }),
-  /** Of the time, in layers of which nothing within can be seen. */
+  /** Share of the time in layers whose content is not visible. */
   opaqueShare: shareOfTime,
-  /** Of the time, by the type that layers take in. */
+  /** Shares of the time by the input type of the layers. */
   precisionShares: z.array(z.strictObject({ precision: z.string(), share: shareOfTime })),
-  /** Of the time, in kernels that were written for an older GPU architecture than the newest in use. */
+  /** Share of the time in kernels for an older GPU architecture than the newest one in use. */
   olderKernelShare: shareOfTime,
   newestArchitecture: numberOrNull,
-  /** Minimum and maximum host time of the launches without a CUDA graph: 5 to 15 µs each. */
+  /** Minimum and maximum host time of the launches without a CUDA graph, in ms: 5 to 15 µs each. */
   launchFloorMs: z.tuple([z.number(), z.number()]),
 });
 
 export type LayersSummary = Immutable<z.infer<typeof layersSummarySchema>>;
 
-/** TensorRT's guide: a launch takes 5 to 15 µs of the host. */
+/** Host time of a launch according to TensorRT's guide: 5 to 15 µs. */
 const LAUNCH_MS = [0.005, 0.015] as const;
 
-/** @param totalMs of all layers, if not all of them are listed */
+/** @param totalMs time of all layers, if not all of them are listed */
 export function summarizeLayers(layers: readonly LayerFacts[], totalMs = sumMs(layers)): LayersSummary {
   const share = (chosen: (layer: LayerFacts) => boolean): number =>
     totalMs > 0 ? sumMs(layers.filter(chosen)) / totalMs : 0;
@@ -99,7 +99,7 @@ export function summarizeLayers(layers: readonly LayerFacts[], totalMs = sumMs(l
 
 const ISLAND_SHARE = 0.02;
 
-/** Groups that compute in 16 bits or more with a notable share of the time: islands in a quantized network. */
+/** Groups that compute in 16 bits or more with a considerable share of the time: islands in a quantized network. */
 export function precisionIslands(layers: readonly LayerFacts[]): LayerGroup[] {
   const wide = layers.filter(
     ({ kind, precisionIn }) => kind === 'compute' && /^(?:fp|bf|tf)(?:16|32)$/.test(precisionIn ?? ''),
@@ -119,15 +119,15 @@ export function sumMs(layers: readonly LayerFacts[]): number {
 /** Types that an engine computes in: shares from 0 to 1 by `fp32 fp16 bf16 fp8 int8 …`. */
 export type RealPrecision = ReturnType<typeof realPrecision>;
 
-/** Copies, casts and shape work are left out. */
+/** Actual precisions of an engine, without copies, casts and shape work. */
 export function realPrecision(layers: readonly LayerFacts[]) {
   const computing = layers.filter(({ kind }) => kind === 'compute');
   const byType = Map.groupBy(computing, computedIn);
   const totalMs = sumMs(computing);
   return {
-    /** Of the time in compute layers; empty without a profile. */
+    /** Shares of the time in compute layers; empty without a profile. */
     timeShares: totalMs > 0 ? sharesOf(byType, (members) => sumMs(members) / totalMs) : {},
-    /** Of the number of compute layers. */
+    /** Shares of the number of compute layers. */
     layerShares: sharesOf(byType, (members) => members.length / computing.length),
   };
 }
@@ -150,7 +150,9 @@ const OPERAND_TYPES: Readonly<Record<string, string>> = {
   f32: 'fp32',
 };
 
-/** For matrix products from the kernel name; for other layers from the input type. */
+/**
+ * The type that a layer computes in: for matrix products from the kernel name, for other layers from the input type.
+ */
 export function computedIn({ tactic, precisionIn }: LayerFacts): string {
   const types = tactic === null ? null : parseTactic(tactic).types;
   const operand = types === null ? null : (/^(e4m3|e5m2|bf16|tf32|f16|f32|i8|s8)/.exec(types)?.[1] ?? null);
@@ -161,14 +163,18 @@ export function computedIn({ tactic, precisionIn }: LayerFacts): string {
 
 const CHANNEL_MULTIPLES: Readonly<Record<string, number>> = { fp16: 8, bf16: 8, fp8: 16, int8: 16 };
 
-/** Tensor cores work on this many channels at once (trt-engine-explorer's linter); 1 for types that they do not take. */
+/**
+ * Number of channels that tensor cores process at once (source: the linter of trt-engine-explorer); 1 for types that
+ * they do not support.
+ */
 export function channelMultiple(layer: LayerFacts): number {
   return CHANNEL_MULTIPLES[computedIn(layer)] ?? 1;
 }
 
 /**
- * Convolutions and matrix products whose channels are no multiple of that.
- * @returns without the first convolution if only its input is none, as images have three channels: that is `image`
+ * Convolutions and matrix products whose channels are not a multiple of that number.
+ * @returns `unaligned` excludes the first convolution if only its input is not aligned, because images have three
+ * channels; that layer is `image`
  */
 export function unalignedLayers(layers: readonly LayerFacts[]) {
   const unaligned = layers.filter((layer) => layer.channels?.some((channels) => isOff(layer, channels)) === true);
@@ -184,13 +190,13 @@ function isOff(layer: LayerFacts, channels = -1): boolean {
 /** Precisions that occur only where a tool or the builder chose them. */
 const LOWERED: readonly Cell['precision'][] = ['fp16', 'bf16', 'fp8', 'int8', 'int4'];
 
-/** Half of the time: the FP8 and INT8 networks of the recordings have 61 to 94 %. */
+/** Half of the time. The FP8 and INT8 networks of the recordings reach 61 to 94 %. */
 export const LEAST_PRECISION_SHARE = 0.5;
 
 /**
- * How much of an engine computes in the precision that its cell is named after.
- * @param least share of the time, or of the layers without a profile, from which the cell is what its name says
- * @returns null for precisions that every network has, and where the engine does not tell its types
+ * The share of an engine that computes in the precision in the name of its cell.
+ * @param least share of the time, or of the layers without a profile, for which the cell deserves its name
+ * @returns null for precisions that every network has, and if the types of the engine are unknown
  */
 export function precisionShare({ precision }: Cell, real: RealPrecision | null, least: number) {
   if (real === null || !LOWERED.includes(precision)) return null;

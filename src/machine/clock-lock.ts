@@ -21,7 +21,7 @@ import {
 import { type ChosenClocks, type ClockRequest, type SupportedClocks, chooseClocks } from './requests.ts';
 
 export interface ClockLock {
-  /** As stored with each run: `locked 1590 MHz`. */
+  /** As stored with each run, such as `locked 1590 MHz`. */
   readonly policy: string;
   /** Resets the clocks; idempotent. */
   readonly release: () => void;
@@ -35,10 +35,11 @@ interface ClockLockContext {
 }
 
 /**
- * Locks the clocks of a GPU through nvidia-smi until they are released or this process ends. A record is written first:
- * if this process is killed, a later bench releases them.
- * @throws UsageError for a frequency that the GPU does not have
- * @throws EnvironmentLackingError without permission, when another bench has locked them, or when they do not hold
+ * Locks the clocks of a GPU through nvidia-smi until they are released or this process ends. A record is written first,
+ * so that a later bench releases them if this process is killed.
+ * @throws UsageError for a frequency that the GPU does not support
+ * @throws EnvironmentLackingError without permission, when another bench has locked the clocks, or when they do not
+ * hold
  */
 export function lockClocks(gpu: LockableGpu, request: ClockRequest, around: ClockLockContext): ClockLock {
   if (!isGpuUuid(gpu.gpuUuid)) {
@@ -66,7 +67,7 @@ export function lockClocks(gpu: LockableGpu, request: ClockRequest, around: Cloc
       );
     }
   };
-  // A second Ctrl-C and an unexpected error exit immediately.
+  // A second Ctrl-C and unexpected errors exit without further cleanup.
   process.on('exit', release);
   const refusal = lockGraphics(ask, gpu, clocks);
   if (refusal !== null) {
@@ -100,7 +101,7 @@ function claim(path: string, record: ClockRecord): void {
   }
   try {
     const other = readRecord(path);
-    // A lock left by a dead bench is replaced, and released with the new one.
+    // A lock of a bench that has ended is replaced, and released with the new one.
     if (other !== null && ownerState(other.owner) !== 'gone') throw heldBy(other, path);
     writeRecord(path, record);
   } finally {
@@ -120,14 +121,16 @@ function heldBy(other: ClockRecord, path: string): EnvironmentLackingError {
   );
 }
 
-/** nvidia-smi exits with 0 even for a GPU that cannot do it: only its output confirms that the clocks are set. */
+/**
+ * nvidia-smi exits with 0 even for a GPU without this function, so only its output confirms that the clocks are set.
+ */
 const IS_SET = /clocks set to/i;
 const NEEDS_RIGHTS = /permission/i;
 const NO_PERMISSION = 4;
 const LOOKS = 5;
 
 interface LockRefusal {
-  /** Whether nvidia-smi may have changed the clocks anyway. */
+  /** Whether nvidia-smi may have changed the clocks in spite of the refusal. */
   readonly kind: 'unchanged' | 'perhapsChanged';
   readonly problem: string;
 }
@@ -152,7 +155,7 @@ function lockGraphics(
   }
   if (limitMhz === null) return null;
   let nowMhz: number | null = null;
-  // The change takes a moment; until then the old clock may be read.
+  // The change takes a moment, during which the old clock may be read.
   for (let look = 0; look < LOOKS; look += 1) {
     nowMhz = graphicsClockMhz(ask, gpu);
     if (nowMhz === null || nowMhz <= limitMhz) return null;
@@ -163,7 +166,9 @@ function lockGraphics(
   };
 }
 
-/** Many boards have only one memory clock under load, or cannot lock it: reported, but no error. */
+/**
+ * Locks the memory clock. Many boards have only one under load, or cannot lock it, which is reported but not an error.
+ */
 function lockMemory(
   ask: AskNvidiaSmi,
   gpu: LockableGpu,
@@ -194,7 +199,7 @@ function supportedClocks(ask: AskNvidiaSmi, gpu: LockableGpu): SupportedClocks {
   return parseSupportedClocks(text);
 }
 
-/** `3201, 1980`, one combination per line; anything else (`[N/A]`, an error) lists no clocks. */
+/** Parses `3201, 1980`, one combination per line. Any other text (`[N/A]`, an error) lists no clocks. */
 export function parseSupportedClocks(text: string): SupportedClocks {
   const found = [...text.matchAll(/^\s*(\d+)\s*,\s*(\d+)\s*$/gm)];
   const pairs = found.map(([, memory, graphics]) => [Number(memory), Number(graphics)] as const);

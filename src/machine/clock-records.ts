@@ -14,15 +14,15 @@ import { type AskNvidiaSmi, nvidiaSmi } from '../tools/nvidia-smi/nvidia-smi.ts'
 
 const GPU_UUID = /^GPU-[\w-]{1,64}$/;
 
-/** As it is written: with the owner among the other fields. */
+/** The form of the file, with the owner among the other fields. */
 const recordSchema = ownerSchema
   .extend({ gpuUuid: z.string().regex(GPU_UUID), gpuName: z.string(), policy: z.string(), lockedAt: z.string() })
   .transform(({ gpuUuid, gpuName, policy, lockedAt, ...owner }) => ({ gpuUuid, gpuName, policy, lockedAt, owner }));
 
-/** Who locked the clocks of a GPU: written before locking, so that they can always be released. */
+/** Who locked the clocks of a GPU. It is written before locking, so that they can always be released. */
 export type ClockRecord = Immutable<z.infer<typeof recordSchema>>;
 
-/** Every user may release the clocks of a dead bench, and update its record. */
+/** Every user may release the clocks of a bench that has ended, and update its record. */
 const SHARED_MODE = 0o666;
 
 export function newRecord(gpu: Pick<ClockRecord, 'gpuUuid' | 'gpuName' | 'policy'>, lockedAt: Date): ClockRecord {
@@ -32,7 +32,7 @@ export function newRecord(gpu: Pick<ClockRecord, 'gpuUuid' | 'gpuName' | 'policy
 export function writeRecord(path: string, { owner, ...record }: ClockRecord): void {
   const text = `${JSON.stringify({ schemaVersion: 1, ...record, ...owner }, null, 1)}\n`;
   try {
-    // Without O_CREAT, which the kernel refuses for another user's file in a sticky folder.
+    // Omits O_CREAT, which the kernel refuses for another user's file in a sticky folder.
     writeFileSync(path, text, { flag: 'r+' });
     truncateSync(path, Buffer.byteLength(text));
   } catch {
@@ -41,17 +41,17 @@ export function writeRecord(path: string, { owner, ...record }: ClockRecord): vo
   }
 }
 
-/** Null if missing, emptied or truncated: then nothing was locked yet. */
+/** Null if the record is missing, empty or truncated; nothing was locked then. */
 export function readRecord(path: string): ClockRecord | null {
   return readJson(path, recordSchema);
 }
 
-/** The UUID becomes an argument of nvidia-smi and a file name. */
+/** Checked because the UUID becomes an argument of nvidia-smi and a file name. */
 export function isGpuUuid(text: string): boolean {
   return GPU_UUID.test(text);
 }
 
-/** Removes the record, or empties another user's. */
+/** Removes the record; empties a record of another user. */
 export function dropRecord(path: string): void {
   try {
     rmSync(path, { force: true });
@@ -60,7 +60,7 @@ export function dropRecord(path: string): void {
   }
 }
 
-/** Returns why it failed, or null. Errors for the memory clocks count only if they were locked. */
+/** Returns why the reset failed, or null. Errors for the memory clocks count only if these were locked. */
 export function resetClocks(ask: AskNvidiaSmi, gpuUuid: string, isMemoryLocked: boolean): string | null {
   const graphics = ask(['-i', gpuUuid, '-rgc']).problem;
   const memory = ask(['-i', gpuUuid, '-rmc']).problem;
@@ -71,7 +71,7 @@ export function resetByHand(gpuUuid: string): string {
   return `sudo nvidia-smi -i ${gpuUuid} -rgc; sudo nvidia-smi -i ${gpuUuid} -rmc`;
 }
 
-/** Releases clocks left locked by a killed bench. Never throws: the command goes on. */
+/** Releases clocks that a killed bench left locked. Never throws, so that the command continues. */
 export function releaseLeftClocks(env: EnvironmentVariables, say: (line: string) => void): void {
   const ask = nvidiaSmi(env);
   for (const name of clockRecordNames(env)) {
@@ -87,7 +87,7 @@ export function releaseLeftClocks(env: EnvironmentVariables, say: (line: string)
   }
 }
 
-/** Under a lock: another process could lock the GPU again in between. */
+/** Holds a lock, because another process could lock the GPU again in between. */
 function releaseRecord(path: string, ask: AskNvidiaSmi, say: (line: string) => void): void {
   const guard = takeGuard(path);
   if (guard.kind !== 'taken') return;
@@ -98,7 +98,7 @@ function releaseRecord(path: string, ask: AskNvidiaSmi, say: (line: string) => v
       return;
     }
     if (ownerState(record.owner) !== 'gone') return;
-    // A killed bench may not have recorded whether it locked the memory clocks.
+    // A killed bench may not have recorded that it locked the memory clocks.
     const problem = resetClocks(ask, record.gpuUuid, false);
     if (problem !== null) {
       say(stillLocked(record, path, problem));

@@ -7,7 +7,7 @@ const LOOK_EVERY_MS = 1000;
 const LONGEST_MS = 300_000;
 
 export interface CooledGpu {
-  /** In degrees Celsius; null if unknown. */
+  /** Temperature in degrees Celsius; null if unknown. */
   readonly temperatureC: () => Promise<number | null>;
   readonly onNote: (note: string) => void;
 }

@@ -5,15 +5,15 @@ import { type Lock, type LockWait, acquire, makeLockFolder } from '../process/lo
 import { endOrphans, thisOwner } from '../process/process-identity.ts';
 import type { Invocation, Spawn } from '../process/spawn.ts';
 
-/** Lock of a GPU: one process at a time may load it, for any user and store. */
+/** Lock of a GPU. Only one process at a time may use the GPU, across users and stores. */
 export class GpuLock {
   private readonly path: string;
   private readonly env: EnvironmentVariables;
   private readonly onNote: (text: string) => void;
 
   /**
-   * @param name UUID of the GPU or MIG device, or its substitute without nvidia-smi
-   * @param onNote called with leftovers of a killed bench that were ended
+   * @param name UUID of the GPU or MIG device, or a substitute without nvidia-smi
+   * @param onNote called with the processes of a killed bench that were ended
    */
   constructor(name: string, env: EnvironmentVariables, onNote: (text: string) => void) {
     const folder = makeLockFolder(env);
@@ -31,9 +31,9 @@ export class GpuLock {
   }
 }
 
-/** Host and number, as other machines may share the lock folder. `number` is null if not stated. */
+/** Name from host and number, because other machines may share the lock folder. `number` is null if not stated. */
 export function unnamedGpu(number: number | null, env: EnvironmentVariables): string {
-  // Slurm may show each task one GPU as number 0. These are the numbers on the node.
+  // Slurm may show each task its GPU as number 0. These variables hold the numbers on the node.
   const slurm = env['SLURM_STEP_GPUS'] || env['SLURM_JOB_GPUS'];
   const { bootId, host } = thisOwner();
   return `device-${number ?? (slurm || env['CUDA_VISIBLE_DEVICES'] || 0)}-of-${bootId ?? host}`;

@@ -1,7 +1,7 @@
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
 import { PrintedLines } from '../process/printed-lines.ts';
 
-/** `nvidia-smi --help-query-gpu` of driver 580 lists all; before 535 the reasons have their older name. */
+/** Fields of `nvidia-smi --help-query-gpu` in driver 580. Before driver 535, the reasons have an older name. */
 const FIELDS = [
   'timestamp',
   'index',
@@ -24,7 +24,7 @@ const OLDER_NAMES: Readonly<Record<string, string>> = {
 
 const NOT_A_FIELD = /Field "([^"]+)" is not a valid field/;
 
-/** Never faster: each sample causes work on the GPU that is being timed. */
+/** Not shorter, because each sample causes work on the GPU during timing. */
 const INTERVAL_S = 1;
 const FIRST_LINE_MS = 10_000;
 
@@ -34,12 +34,12 @@ export interface GpuSampler extends Pick<PrintedLines, 'take' | 'hasEnded' | 'st
 
 export type SamplerStart =
   | { readonly kind: 'sampling'; readonly sampler: GpuSampler }
-  /** `reason` is nvidia-smi's message, or bench's own. */
+  /** `reason` is the message of nvidia-smi or of bench. */
   | { readonly kind: 'none'; readonly reason: string };
 
 /**
- * Starts nvidia-smi to print how much memory each process on the GPU holds. Times are UTC. A loop of
- * `--query-compute-apps` prints nothing while there is no process, and so does not end with bench after a kill.
+ * Starts nvidia-smi to print the memory of each process on the GPU. Times are UTC. A loop of `--query-compute-apps`
+ * prints nothing while there is no process, so that it would not end after bench is killed.
  */
 export function sampleProcesses(gpuUuid: string | null, env: EnvironmentVariables): PrintedLines {
   const args = ['pmon', '-s', 'm', '-o', 'DT', '-d', String(INTERVAL_S)];
@@ -47,8 +47,8 @@ export function sampleProcesses(gpuUuid: string | null, env: EnvironmentVariable
 }
 
 /**
- * Starts nvidia-smi and waits for its first line, so that its start disturbs no run. Timestamps are UTC. A field
- * unknown to this driver is queried by its older name, or left out.
+ * Starts nvidia-smi and waits for its first line, so that its start disturbs no run. Times are UTC. A field unknown to
+ * this driver is queried under its older name, or omitted.
  * @param gpuUuid null for all GPUs of the machine
  */
 export async function startSampler(

@@ -5,7 +5,7 @@ import { basename } from 'node:path';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
 import type { Environment } from '../records/environment.ts';
 
-/** Facts from the operating system. Null where it has no such thing. */
+/** Facts from the operating system. Null if it does not have them. */
 export function hostFacts(env: EnvironmentVariables): Partial<Environment> {
   return {
     host: hostname(),
@@ -16,7 +16,7 @@ export function hostFacts(env: EnvironmentVariables): Partial<Environment> {
   };
 }
 
-/** The GPU's NUMA node; null if there is only one. `busId` as in nvidia-smi: `00000000:17:00.0`. */
+/** The NUMA node of the GPU; null if there is only one node. `busId` has the form of nvidia-smi: `00000000:17:00.0`. */
 export function numaNodeOf(busId: string | null): number | null {
   const [, domain, place] = /^(?:0000)?([\da-f]{4}):([\da-f:.]+)$/i.exec(busId ?? '') ?? [];
   if (domain === undefined || place === undefined) return null;
@@ -26,8 +26,8 @@ export function numaNodeOf(busId: string | null): number | null {
 }
 
 /**
- * A container knows its image only if the runtime states it: Podman in a file, Apptainer in a variable, others on
- * request (`-e CONTAINER_IMAGE=...`).
+ * The image of this container. The runtime must state it: Podman in a file, Apptainer in a variable, others on request
+ * (`-e CONTAINER_IMAGE=...`).
  * @param containerenv content of /run/.containerenv
  */
 export function containerImage(env: EnvironmentVariables, containerenv: string | null): string | null {
@@ -45,7 +45,7 @@ export function hostLoad(): number | null {
   return Number((minute / count).toFixed(3));
 }
 
-/** Null for a file that is not there, cannot be read or is empty. */
+/** Null for a missing, unreadable or empty file. */
 function textOf(path: string): string | null {
   try {
     return readFileSync(path, 'utf8').trim() || null;
@@ -67,7 +67,7 @@ export function hostState(env: EnvironmentVariables) {
     memoryBytes: totalmem(),
     cpuGovernor: hostFacts(env).cpuGovernor ?? null,
     numaNodes: numaNodes(),
-    /** Its nvidia-smi says little, or is not there. */
+    /** On a Jetson, nvidia-smi reports little or does not exist. */
     isJetson: existsSync('/etc/nv_tegra_release'),
   };
 }
@@ -81,17 +81,20 @@ function numaNodes(): number | null {
   }
 }
 
-/** The loader takes milliseconds; `--useRuntime` loads later, and from a cold network disk later still. */
+/** The loader takes milliseconds, but `--useRuntime` loads later, and even later from a cold network disk. */
 const LOOK_AFTER_MS = [250, 1_000, 4_000] as const;
 
 const MAPPED_LIBRARY = /\/libnvinfer(?:_lean|_dispatch)?\.so\.(\d+(?:\.\d+)*)(?: \(deleted\))?$/m;
 
-/** Version in the file name of the mapped TensorRT library; the kernel has resolved symbolic links. */
+/** Version in the file name of the mapped TensorRT library. The kernel has resolved symbolic links. */
 export function libraryVersion(maps: string): string | null {
   return MAPPED_LIBRARY.exec(maps)?.[1] ?? null;
 }
 
-/** From /proc while trtexec runs; null without /proc. Looked up once: all runs use the same program. */
+/**
+ * The library that trtexec loaded, read from /proc while it runs; null without /proc. Read only once, because all runs
+ * use the same program.
+ */
 export class LoadedLibrary {
   private found: string | null = null;
   private timers: readonly NodeJS.Timeout[] = [];
@@ -105,7 +108,7 @@ export class LoadedLibrary {
     this.timers = LOOK_AFTER_MS.map((ms) => setTimeout(() => this.look(pid), ms).unref());
   }
 
-  /** Call when it has ended: its id may be reused soon. */
+  /** Call this when the process has ended, because its ID may be reused soon. */
   stop(): void {
     for (const timer of this.timers) clearTimeout(timer);
   }
@@ -117,19 +120,19 @@ export class LoadedLibrary {
   }
 }
 
-/** trtexec may have been started by a script. */
+/** A script may have started trtexec. */
 function processTree(pid: number, depth = 3): number[] {
   if (depth === 0) return [];
   const children = textOf(`/proc/${pid}/task/${pid}/children`)?.split(/\s+/) ?? [];
   return [pid, ...children.flatMap((child) => processTree(Number(child), depth - 1))];
 }
 
-/** A run of a third of a second takes less than one in all. */
+/** Short enough to sample a run of a third of a second. */
 const INTERVAL_MS = 200;
 
-/** Memory of the host that a process takes, with those that it starts: read from /proc several times a second. */
+/** Host memory of a process and of those that it starts, read from /proc several times a second. */
 export class ProcessMemory {
-  /** All that were seen, the process itself first. */
+  /** IDs of all processes that were seen, the process itself first. */
   readonly pids = new Set<number>();
   private peakKib = 0;
   private timer: NodeJS.Timeout | undefined;
@@ -141,12 +144,12 @@ export class ProcessMemory {
     this.timer = setInterval(() => this.look(pid), INTERVAL_MS).unref();
   }
 
-  /** Call when it has ended: its id may be reused soon. */
+  /** Call this when the process has ended, because its ID may be reused soon. */
   stop(): void {
     clearInterval(this.timer);
   }
 
-  /** The peak of the largest of its processes, in MiB; null where none was seen, as without /proc. */
+  /** The peak of the largest of its processes in MiB; null if none was seen, such as without /proc. */
   get peakMib(): number | null {
     return this.peakKib === 0 ? null : this.peakKib / 1024;
   }
@@ -159,7 +162,10 @@ export class ProcessMemory {
   }
 }
 
-/** The kernel's own record of the most that a process had resident, in KiB; 0 for a process that has ended. See proc_pid_status(5). */
+/**
+ * The kernel's record of the peak resident memory of a process in KiB; 0 for a process that has ended. Source:
+ * proc_pid_status(5).
+ */
 function peakResidentKib(status: string): number {
   return Number(/^VmHWM:\s*(\d+) kB$/m.exec(status)?.[1] ?? 0);
 }

@@ -10,7 +10,7 @@ import type { HostState } from './host-facts.ts';
 export interface GpuFacts extends Omit<GpuState, 'busId' | 'clocks' | 'memoryTotalMib' | 'vbios'> {
   readonly clocks: Pick<GpuState['clocks'], 'smMhz' | 'maxSmMhz'>;
   readonly numaNode: number | null;
-  /** The bench that holds its clocks now: `locked 1590 MHz by process 12`. */
+  /** The bench that currently locks its clocks: `locked 1590 MHz by process 12`. */
   readonly clockLock: string | null;
 }
 
@@ -21,7 +21,7 @@ export type GpusFacts =
       /** The newest CUDA version that the driver supports. */
       readonly cuda: string | null;
       readonly gpus: readonly GpuFacts[];
-      /** GPUs that `CUDA_VISIBLE_DEVICES` hides. */
+      /** Number of GPUs that `CUDA_VISIBLE_DEVICES` hides. */
       readonly hidden: number;
     }
   | { readonly kind: 'none'; readonly answer: NoAnswer };
@@ -41,7 +41,7 @@ export type StoreHealth =
     };
 
 export interface MachineFacts {
-  /** The matrix is replayed from recordings: neither trtexec nor a GPU is needed. */
+  /** The matrix is replayed from recordings, so that neither trtexec nor a GPU is needed. */
   readonly isReplay: boolean;
   readonly trtexec: TrtexecFacts;
   /** Major CUDA version that TensorRT was built for; null if unknown. */
@@ -58,7 +58,9 @@ export interface MachineFacts {
   readonly repository: { readonly commit: string | null; readonly dirty: boolean | null };
 }
 
-/** Network file systems by the type number from `statfs` (linux/magic.h; Lustre, GPFS, BeeGFS: coreutils). */
+/**
+ * Network file systems by the type number of `statfs`. Source: linux/magic.h; for Lustre, GPFS and BeeGFS: coreutils.
+ */
 const NETWORK: ReadonlyMap<number, string> = new Map([
   [0x6969, 'NFS'],
   [0x517b, 'SMB'],
@@ -74,7 +76,7 @@ const NETWORK: ReadonlyMap<number, string> = new Map([
 
 export type FolderFacts = Readonly<Awaited<ReturnType<typeof folderFacts>>>;
 
-/** @param holds what is kept there */
+/** @param holds name of the content of the folder */
 export async function folderFacts(holds: string, path: string) {
   const isWritable = await access(path, constants.W_OK).then(
     () => true,
@@ -88,19 +90,19 @@ export async function folderFacts(holds: string, path: string) {
     isWritable,
     /** Null if unknown. */
     freeBytes: system === null ? null : system.bavail * system.bsize,
-    /** Name of the file system if it is a network one. */
+    /** Name of the file system if it is a network file system. */
     networkFileSystem: system === null ? null : (NETWORK.get(system.type >>> 0) ?? null),
   };
 }
 
 export interface PythonFacts {
   readonly interpreter: string;
-  /** `$BENCH_PYTHON` named it. */
+  /** True if `$BENCH_PYTHON` named it. */
   readonly isNamed: boolean;
   readonly answer: Answer;
 }
 
-/** Queries versions without importing anything: an import of ModelOpt takes seconds. */
+/** Queries versions without importing anything, because an import of ModelOpt takes seconds. */
 const PYTHON_VERSIONS = `
 import json, platform, sys
 from importlib import metadata

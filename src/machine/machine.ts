@@ -19,17 +19,17 @@ import type { EnvironmentVariables } from '../process/environment-variables.ts';
 
 export interface Machine {
   readonly environment: Partial<Environment>;
-  /** What is missing, for the user; null if nothing is. */
+  /** What is missing, in words for the user; null if nothing is. */
   readonly note: string | null;
-  /** False: runs cannot be monitored. */
+  /** False if runs cannot be monitored. */
   readonly hasSmi: boolean;
   /** The device of its processes; null if unknown, and for recordings. */
   readonly device: GpuDevice | null;
-  /** The visible devices in CUDA's order, which `--device=N` indexes. */
+  /** The visible devices in the order of CUDA, which `--device=N` indexes. */
   readonly visible: readonly GpuDevice[];
-  /** All that runs of several GPUs may have: the visible ones, or those that the user named. */
+  /** All devices that runs with several GPUs may use: the visible ones, or those that the user named. */
   readonly pool: readonly GpuDevice[];
-  /** Requested by the user: its processes see no other. */
+  /** True if the user requested the device; its processes see no other. */
   readonly isChosen: boolean;
 }
 
@@ -37,7 +37,7 @@ interface MachineIo {
   readonly env: EnvironmentVariables;
 }
 
-/** Facts known before anything runs. Recordings state those of the machine they were made on. */
+/** Facts known before anything runs. Recordings contain those of their own machine. */
 export async function machineOf(program: TrtexecProgram, io: MachineIo): Promise<Machine> {
   const nothing = { device: null, visible: [], pool: [], isChosen: false };
   if (program.recordings !== null) {
@@ -58,7 +58,7 @@ export async function machineOf(program: TrtexecProgram, io: MachineIo): Promise
 
 /**
  * One machine for each GPU that `--gpus` names.
- * @param requested `all`, or numbers of nvidia-smi and UUIDs with commas between them
+ * @param requested `all`, or comma-separated numbers of nvidia-smi and UUIDs
  */
 export async function machinesOf(requested: string, io: MachineIo): Promise<Machine[]> {
   const report = await readReport(io.env);
@@ -90,14 +90,14 @@ function machineWith(
   const environment = {
     ...hostFacts(io.env),
     ...environmentOf(report, gpu),
-    // A MIG partition has only part of the GPU's memory.
+    // A MIG partition has only part of the memory of the GPU.
     ...(isDivided ? { gpuName: device.name, gpuUuid: device.uuid, gpuMemoryMib: null } : {}),
     numaNode: numaNodeOf(gpu?.busId ?? null),
   };
   return { ...rest, environment, device, note: null, hasSmi: true };
 }
 
-/** MIG devices appear only in the list, which is queried only if there may be some. */
+/** Only the list contains MIG devices, and it is queried only if there may be some. */
 async function devicesOf(report: GpuReport, { env }: MachineIo): Promise<GpuDevice[]> {
   const isDivided = report.gpus.some(({ mig }) => mig === 'on');
   const answer = isDivided ? await askForDevices(env) : null;

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { EnvironmentLackingError, UsageError } from '../errors.ts';
 import type { Immutable } from '../records/scalars.ts';
 
-/** The clock that the board holds at its power limit, its highest one, or a frequency in MHz. */
+/** The clock that the board sustains at its power limit, its highest clock, or a frequency in MHz. */
 export const clockRequestSchema = z.union([z.enum(['base', 'max']), z.number()]);
 
 export type ClockRequest = z.infer<typeof clockRequestSchema>;
@@ -23,10 +23,11 @@ export interface SupportedClocks {
 export type ChosenClocks = ReturnType<typeof chooseClocks>;
 
 /**
- * The clocks to ask nvidia-smi for: bounds for `-lgc`, and the upper limit of the SM clock, null for `base`. `base` is NVML's limit `tdp`: only the driver knows its frequency, and the default
- * applications clock is another one on newer boards (on an H200 it is the highest).
+ * The clocks to request from nvidia-smi: bounds for `-lgc`, and the upper limit of the SM clock, null for `base`.
+ * `base` is NVML's limit `tdp`, whose frequency only the driver knows. The default applications clock differs on newer
+ * boards: on an H200 it is the highest.
  * @param which GPU, in messages
- * @throws UsageError for a frequency that the GPU does not have
+ * @throws UsageError for a frequency that the GPU does not support
  * @throws EnvironmentLackingError when the driver lists no clocks, so that nothing can be checked
  */
 export function chooseClocks(request: ClockRequest, supported: SupportedClocks, which: string) {
@@ -57,7 +58,7 @@ export function lockOf(policy: string | null): string | null {
 /** Wait before each timed run, so that the previous one does not heat it up. */
 export const coolDownSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('pause'), seconds: z.number() }),
-  /** Until the GPU is this cool, in degrees Celsius. */
+  /** Wait until the GPU is this cool, in degrees Celsius. */
   z.object({ kind: z.literal('temperature'), maxC: z.number() }),
 ]);
 

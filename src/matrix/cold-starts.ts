@@ -2,16 +2,16 @@ import { keyedCell } from '../records/cell.ts';
 import { COLD_START, isColdStart } from '../records/harness.ts';
 import type { MatrixCell } from './matrix.ts';
 
-/** The first of them is the first inference; the summary needs some more. */
+/** The first query is the first inference, and the summary needs some more. */
 const QUERIES = 10;
 
-/** What the numbers are about, as a run cannot see it. */
+/** States what the numbers include, which a run cannot know. */
 const NOTE =
   'cold start of a process: its engine file is in the memory of the host (caches are not dropped), the driver and its kernel cache are warm';
 
 /**
- * Cells of their own for what happens once in a process, so that it is never among the steady times. Without a CUDA
- * graph, whose capture comes after an inference, and with one stream: cells that differ only in these have one.
+ * Separate cells for the events that happen once in a process, so that they are never among the steady times. They have
+ * no CUDA graph, whose capture follows an inference, and only one stream. Cells that differ only in these share one.
  */
 export function coldStarts(cells: readonly MatrixCell[], repeats: number | null): MatrixCell[] {
   if (repeats === null) return [];
@@ -39,7 +39,7 @@ export function coldStarts(cells: readonly MatrixCell[], repeats: number | null)
   return [...new Map(cold.map((entry) => [entry.cell.key, entry])).values()];
 }
 
-/** Nobody recorded any. */
+/** Recordings have no cold starts. */
 export function withoutColdStarts<Entry extends Pick<MatrixCell, 'cell'>>(cells: readonly Entry[]): Entry[] {
   return cells.filter(({ cell }) => !isColdStart(cell));
 }

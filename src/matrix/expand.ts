@@ -27,19 +27,19 @@ import type { MistakeList, SourcePath } from './yaml/source-node.ts';
 import { type ModelPoints, pointsOf, shapePlaces, templatesOf } from './points/points.ts';
 import type { MatrixFile } from './schema/schema.ts';
 
-/** More cells are a mistake in the file. */
+/** A file with more cells is a mistake. */
 const MAX_CELLS = 20_000;
 
 /** Files that a matrix names. */
 export interface NamedFiles {
   readonly hashFiles: (paths: readonly string[]) => HashedFiles;
-  /** For a model that states no shapes. */
+  /** Reads the inputs of a model without stated shapes. */
   readonly readInputs: ReadInputs;
 }
 
 /**
- * Turns a checked file into its cells. Mistakes of meaning go to the list; what is free of them is expanded anyway,
- * so that all of them are found at once.
+ * Turns a checked file into its cells. Mistakes of meaning go to the list. Correct parts are expanded anyway, so that
+ * all mistakes are found at once.
  */
 export function expandMatrix(
   file: MatrixFile,
@@ -105,7 +105,7 @@ function modulesOf(key: 'drivers' | 'reporters', file: MatrixFile, list: Mistake
 interface Expansion {
   readonly file: MatrixFile;
   readonly hashed: HashedFiles;
-  /** Cells that the model has nothing for: mistakes, unless they are excluded. */
+  /** Cells for which the model lacks something. They are mistakes unless the matrix excludes them. */
   readonly lacking: Map<CellKey, Unreachable>;
   readonly list: MistakeList;
 }
@@ -129,7 +129,7 @@ function modelCells({ model, points }: ModelPoints, all: Expansion): MatrixCell[
     const isInside = first === undefined || shapes === null || profileFor(shapes, profiles) !== -1;
     const outside = isInside ? null : outsideProfile(shapes, first);
     if (outside !== null) {
-      // Where the dimension's value is on an axis.
+      // The dimension may have its value from an axis.
       const symbol = shaped.template?.[outside.input]?.[outside.place ?? -1];
       const at = typeof symbol === 'string' ? point.get(symbol)?.at : undefined;
       const others = profiles.length > 1 ? `, and no other of the ${profiles.length} profiles has it` : '';
@@ -157,7 +157,7 @@ function modelCells({ model, points }: ModelPoints, all: Expansion): MatrixCell[
   });
 }
 
-/** How it is built and measured: of another harness without flags of trtexec. */
+/** How a cell is built and measured. Another harness gets no options of trtexec. */
 function settingsOf(
   { point }: ShapedPoint,
   model: MatrixModel,
@@ -188,7 +188,7 @@ function cellOfPoint(model: MatrixModel, point: Point, { hashed, lacking, list }
     precision: model.engine === null ? precision : 'unstated',
     precisionVia: isLacking ? 'onnx' : reached.via,
     shapes,
-    // The DLA takes no launches by graph: trtexec 10.10 and newer disables them.
+    // From trtexec 10.10, graphs are disabled on the DLA, which cannot be launched by graph.
     cudaGraph: isOn('cudaGraph') && !isOnDla(point),
     dataTransfers: isOn('dataTransfers'),
     streams: typeof streams === 'number' ? streams : 1,
@@ -208,7 +208,7 @@ function namesOf(entries: readonly ModelPoints[]) {
   return { dimensions: [...new Set(names)], inputs: [...new Set(sets.flatMap((set) => Object.keys(set)))] };
 }
 
-/** Position of a profile's limits. */
+/** Position of the limits of a profile. */
 function limitsPath(file: MatrixFile, model: MatrixModel): SourcePath {
   const [isOwn, isCommon] = [model.build, file.build ?? {}].map((build) =>
     ['min', 'opt', 'max', 'profiles'].some((key) => key in build),
@@ -216,7 +216,7 @@ function limitsPath(file: MatrixFile, model: MatrixModel): SourcePath {
   return isOwn === true ? [...model.path, 'build'] : isCommon === true ? ['build'] : model.path;
 }
 
-/** A rule that excludes nothing is a mistake. */
+/** An exclude rule that excludes nothing is a mistake. */
 function applyExclude(file: MatrixFile, cells: readonly MatrixCell[], list: MistakeList): MatrixCell[] {
   const known = cells.map(({ cell, dimensions }) => cellFields(cell, dimensions));
   let kept = [...cells];
@@ -241,13 +241,13 @@ function applyExclude(file: MatrixFile, cells: readonly MatrixCell[], list: Mist
   return kept;
 }
 
-/** Its neighbor is the first cell of the model that `with` names in the same precision, excluded or not. */
+/** Adds the neighbor: the first cell of the model that `with` names in the same precision, excluded or not. */
 function withNeighbor(entry: MatrixCell, all: readonly MatrixCell[], list: MistakeList): MatrixCell {
   const { model, precision } = entry.cell;
   const name = entry.cell.axisFlags[NEIGHBOR];
   if (name === undefined || entry.harness !== null) return entry;
   const ofModel = all.filter(({ cell, harness }) => cell.model === name && harness === null);
-  // An engine that was given has the precision that it has.
+  // The precision of a given engine may be unstated: then any precision fits.
   const neighbor = ofModel.find(
     ({ cell }) => [precision, cell.precision].includes('unstated') || cell.precision === precision,
   );
@@ -262,7 +262,7 @@ export function matches({ cell, dimensions }: MatrixCell, filter: Filter): boole
   return filter(cellFields(cell, dimensions));
 }
 
-/** Above this, trtexec's float32 stamps are too coarse for short inferences. */
+/** With a longer duration, trtexec's float32 stamps are too coarse for short inferences. */
 const LONG_DURATION_S = 8;
 
 function notesOf(file: MatrixFile, cells: readonly MatrixCell[]): string[] {

@@ -2,15 +2,15 @@ import { didYouMean } from '../text/nearest.ts';
 import { CELL_FIELDS, type CellFields, type FieldValue } from './matrix.ts';
 
 /**
- * The one small language in which cells are chosen: `--filter`, `exclude`, and cells named on a command line.
+ * The language that selects cells: `--filter`, `exclude`, and cells named on a command line.
  *
  *     expression = and { "|" and }
  *     and        = unary { [ "&" ] unary }
  *     unary      = "!" unary | "(" expression ")" | comparison | word { "," word }
  *     comparison = field ( "=" | "!=" | "<" | "<=" | ">" | ">=" ) value { "," value }
  *
- * A value may be quoted; `*` in it matches any text. `a=1,2` is true for either, `a!=1,2` for neither. A word is one
- * that tables print of a cell (`fp8`, `b8`, `no-graph`), a part of a model's name, or the start of a key.
+ * A value may be quoted, and `*` in it matches any text. `a=1,2` is true for either value, `a!=1,2` for neither. A word
+ * is one of a cell in tables (`fp8`, `b8`, `no-graph`), a part of the name of a model, or the start of a key.
  */
 export type Filter = (cell: CellFields) => boolean;
 
@@ -28,7 +28,7 @@ interface Token {
 const TOKEN = /\s*(?:("(?:[^"\\]|\\.)*"|'[^']*')|(!=|<=|>=|[=<>&|!(),])|([^\s=<>&|!(),"']+))/y;
 const COMPARISONS = ['=', '!=', '<', '<=', '>', '>='] as const;
 
-/** The shortest start of a key that is taken for one. */
+/** Matches a word that may be the start of a key. */
 const KEY_START = /^[0-9a-f]{4,}$/;
 
 class FilterFault extends Error {
@@ -40,10 +40,10 @@ class FilterFault extends Error {
   }
 }
 
-/** The words that a field may have; those of other fields are not known. */
+/** The possible words of a field; those of other fields are unknown. */
 export type FieldWords = ReadonlyMap<string, readonly string[]>;
 
-/** @param cells all that there are: another field or word than theirs is a fault */
+/** @param cells all cells; a field or word that none of them has is an error */
 export function readFilter(
   expression: string,
   cells: readonly CellFields[],
@@ -134,7 +134,10 @@ class FilterParser {
     return kind === 'word' || kind === 'quoted' || text === '(' || text === '!';
   }
 
-  /** Several with commas are either of them, or one: the shapes of several inputs. */
+  /**
+   * Words separated by commas match if any of them does. They may also be one word, such as the shapes of several
+   * inputs.
+   */
   private words(first: Token): Filter {
     const terms = [first];
     while (this.takeComma(terms.map(({ text }) => text).join(','))) terms.push(this.next());
@@ -173,7 +176,7 @@ class FilterParser {
     while (this.takeComma(`${field.text}${comparison}${values.join(',')}`)) {
       values.push(this.value(field.text, comparison));
     }
-    // Some values have commas: `memPoolSize=workspace:1GiB,dlaSRAM:1MiB`.
+    // Some values contain commas: `memPoolSize=workspace:1GiB,dlaSRAM:1MiB`.
     return compare(field.text, comparison, values.length > 1 ? [...values, values.join(',')] : values);
   }
 
@@ -196,7 +199,7 @@ class FilterParser {
     return text;
   }
 
-  /** @param before what is in front of it */
+  /** @param before text in front of the comma */
   private takeComma(before: string): boolean {
     const { offset } = this.peek();
     if (!this.takeOperator(',')) return false;

@@ -22,7 +22,7 @@ type LimitReading =
   /** `offset` in characters, 0-based. */
   | { readonly kind: 'faulty'; readonly offset: number; readonly problem: string };
 
-/** Families of units, each in multiples of its first one. */
+/** Families of units in multiples of the first one. */
 const UNITS: readonly Readonly<Record<string, number>>[] = [
   { ms: 1, s: 1000, us: 1e-3, µs: 1e-3, ns: 1e-6 },
   { MiB: 1, GiB: 1024, KiB: 1 / 1024, MB: 1e6 / 1024 ** 2, GB: 1e9 / 1024 ** 2, kB: 1e3 / 1024 ** 2 },
@@ -32,8 +32,8 @@ const UNITS: readonly Readonly<Record<string, number>>[] = [
 const LIMIT = /^(\s*)(.*?)(\s*)(<=|>=|[<>=≤≥]+)(\s*)(\S*?)(\s*)([^\s\d.]*)\s*$/;
 
 /**
- * `p99 <= 2 ms`: a metric, `<=` or `>=`, and a number in any unit of its kind; without one it is that of the metric.
- * @param names what a metric may be called
+ * Reads `p99 <= 2 ms`: a metric, `<=` or `>=`, and a number in any unit of its kind; default: the unit of the metric.
+ * @param names names of the metrics
  */
 export function readLimit(text: string, names: ReadonlyMap<string, GatedMetricId>): LimitReading {
   const [, before = '', name = '', space = '', operator = '', between = '', number = '', gap = '', unit = ''] =
@@ -65,7 +65,7 @@ function familyOf(unit: string): Readonly<Record<string, number>> | undefined {
   return UNITS.find((family) => unit in family);
 }
 
-/** How much one of `unit` is in `own`; null when they measure different things. */
+/** Factor from `unit` to `own`; null when they measure different things. */
 function scaleOf(unit: string, own: string): number | null {
   if (unit === own) return 1;
   const family = familyOf(own);
@@ -79,7 +79,10 @@ function faulty(offset: number, problem: string): LimitReading {
 
 type GateFile = NonNullable<MatrixFile['gate']>;
 
-/** What an entry is about: keys of cells, null for all; a faulty one is added to the list and is about none. */
+/**
+ * Reads the gate settings. Each entry gets the keys of its cells, or null for all. A faulty entry becomes a mistake and
+ * applies to no cell.
+ */
 export function readGate(file: MatrixFile, cells: readonly MatrixCell[], list: MistakeList): GateSettings {
   const { against, confirm, confirmBudget, limits, minChange, owners, renamedFrom, warn } = file.gate ?? {};
   const reader = new EntryReader(cells, list);
@@ -115,10 +118,10 @@ export function readGate(file: MatrixFile, cells: readonly MatrixCell[], list: M
   };
 }
 
-/** The Node that runs bench, as a program to start. */
+/** Placeholder for the Node that runs bench. */
 export const THIS_NODE = '{node}';
 
-/** Calls a module with what is on standard input. Its arguments: the file that names it, and its name. */
+/** Calls a module with the text of standard input. Its arguments are the file that names the module, and its name. */
 const CALL_MODULE = [
   "import { createRequire } from 'node:module'; import { text } from 'node:stream/consumers';",
   'const [, from, name] = process.argv;',
@@ -127,7 +130,7 @@ const CALL_MODULE = [
   'catch (error) { console.error(String(error?.message ?? error).split("\\n")[0]); process.exitCode = 1; }',
 ].join('\n');
 
-/** The program of `notify:`, or what calls its module; paths are relative to the file that states it. */
+/** The program of `notify:`, or a program that calls its module. Paths are relative to the file that contains them. */
 export function readNotify({ gate }: MatrixFile, list: MistakeList): Placed<readonly string[]> | null {
   const stated = gate?.notify ?? [];
   if (!Array.isArray(stated)) {
@@ -141,7 +144,7 @@ export function readNotify({ gate }: MatrixFile, list: MistakeList): Placed<read
   return { value: [program.includes('/') ? list.pathFrom(at, program) : program, ...args], at };
 }
 
-/** `engines.keepLastGood` in bytes. */
+/** The value of `engines.keepLastGood` in bytes. */
 export function readKeptBytes({ engines }: MatrixFile, list: MistakeList): number {
   if (engines?.keepLastGood === undefined) return MATRIX_DEFAULTS.keptLastGoodBytes;
   const bytes = readByteSize(engines.keepLastGood);
@@ -149,7 +152,7 @@ export function readKeptBytes({ engines }: MatrixFile, list: MistakeList): numbe
   return bytes ?? MATRIX_DEFAULTS.keptLastGoodBytes;
 }
 
-/** The schema has checked its form. */
+/** The schema has already checked the form. */
 function budgetOf(text: string): ConfirmBudget {
   if (text.endsWith('%')) return { kind: 'share', percent: percentOf(text) };
   return { kind: 'time', seconds: readDurationS(text) ?? 0 };
@@ -176,7 +179,7 @@ class EntryReader {
   readonly names: ReadonlyMap<string, GatedMetricId>;
   private readonly cells: readonly { readonly cell: KeyedCell; readonly fields: CellFields }[];
   private readonly list: MistakeList;
-  /** Without other mistakes: only then is no match a mistake of the filter. */
+  /** True without other mistakes; only then is a filter without matches a mistake. */
   private readonly areCellsWhole: boolean;
 
   constructor(cells: readonly MatrixCell[], list: MistakeList) {
@@ -216,7 +219,7 @@ class EntryReader {
     this.list.addAt({ ...at, column: at.column + offset }, problem);
   }
 
-  /** For a value that no cell has, the nearest one of its field. */
+  /** For a value that no cell has, the most similar value of the field. */
   private nearestValue(filter: string): string {
     for (const [, field = '', value = ''] of filter.matchAll(/([\w.-]+)\s*=\s*["']?([^"'&|,()\s]+)/g)) {
       const values = [...new Set(this.cells.map(({ fields }) => String(fields.values.get(field) ?? '')))];

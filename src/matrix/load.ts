@@ -11,7 +11,7 @@ import { matrixSchema, matrixSchemaWith } from './schema/schema.ts';
 import { readSchema, readYaml } from './yaml/yaml-source.ts';
 
 interface Rule {
-  /** From the top of a matrix; `*` is any name, a leading `**` any path. */
+  /** Path from the top of a matrix. `*` matches any name, and a leading `**` any path. */
   readonly path: readonly string[];
   readonly key: RegExp;
   readonly what: string;
@@ -49,7 +49,7 @@ export const CODE_RULES: readonly Rule[] = [
   { path: ['include', '*'], key: /^env$/, what: 'sets variables, such as LD_PRELOAD' },
 ];
 
-/** What a matrix would start or load, including what it extends. */
+/** Everything that a matrix would start or load, including the files that it extends. */
 function executedCode(root: SourceNode): Mistake[] {
   return [...codeUnder(root, [])];
 }
@@ -99,16 +99,16 @@ function texts(node: SourceNode): string[] {
 }
 
 export interface MatrixFiles extends NamedFiles {
-  /** What relative paths of matrix files are relative to. */
+  /** Folder to which relative paths of matrix files refer. */
   readonly cwd: string;
   /**
-   * Null when it is not there.
-   * @throws UsageError for no text file, or one too large for a matrix; without the path
+   * Null when the file is missing.
+   * @throws UsageError if it is not a text file, or too large for a matrix; the message omits the path
    */
   readonly readText: (path: string) => string | null;
   /**
-   * The default export of a plug-in; without it there are none.
-   * @param from the absolute path of the file that names it
+   * Returns the default export of a plug-in; without this function there are no plug-ins.
+   * @param from absolute path of the file that names it
    */
   readonly loadModule?: (stated: string, from: string) => unknown;
 }
@@ -116,15 +116,15 @@ export interface MatrixFiles extends NamedFiles {
 const MAX_EXTENDS = 10;
 const MOST_TYPOS = 3;
 export const NO_MATRIX = 'is this a matrix? For a model: `bench init FILE`; for a log: `bench parse FILE`';
-/** The first line that is no comment, where it is a key. */
+/** Matches a text whose first line without a comment is a key. */
 const BEGINS_WITH_KEY = /^(?:\s*(?:#.*|---.*)?\n)*(?:\{|["']?\w+["']?\s*:)/;
 const KNOWN_KEY = new RegExp(`^(${Object.keys(matrixSchema.shape).join('|')})\\s*:`, 'm');
 
 /**
  * Reads, checks and expands a matrix.
- * @param shownPath as the user wrote it, for messages
- * @throws UsageError for a file that is not there, or no matrix
- * @throws MatrixError with every mistake, or everything that an untrusted matrix would execute
+ * @param shownPath the path as the user wrote it, for messages
+ * @throws UsageError if the file is missing or not a matrix
+ * @throws MatrixError with every mistake, or with everything that an untrusted matrix would execute
  */
 export function loadMatrix(
   shownPath: string,
@@ -154,7 +154,7 @@ export function loadMatrix(
   return { ...matrix, executes };
 }
 
-/** Registers the drivers of plug-ins; what is no name of one is left to the schema. */
+/** Registers the drivers of plug-ins. The schema reports values that are not names. */
 function loadDrivers(root: SourceNode, { cwd, loadModule }: MatrixFiles, mistakes: Mistake[]): Driver[] {
   const stated = root.kind === 'map' ? root.entries.get('drivers')?.node : undefined;
   if (stated === undefined || loadModule === undefined) return [];
@@ -213,7 +213,7 @@ function readLayers(
   return base === null ? null : mergeNodes(base, root);
 }
 
-/** Shown relative to where the extending file is shown from. */
+/** The path of an extended file, relative like the shown path of the extending file. */
 function relativeTo(path: string, stated: string): string {
   if (isAbsolute(stated)) return stated;
   const folder = dirname(path);

@@ -17,7 +17,7 @@ export interface Placed<Value> {
   readonly at: SourcePosition;
 }
 
-/** Values per flag, mostly one; `''` for a flag without a value. Paths are absolute. */
+/** Values per option, usually one; `''` for an option without a value. Paths are absolute. */
 export type Flags = Readonly<Record<string, Placed<readonly string[]>>>;
 
 /** How a cell is measured; not part of its identity. */
@@ -27,15 +27,15 @@ export interface RunMethod extends FitnessLimits {
   readonly iterations: number;
   readonly percentiles: readonly number[];
   readonly exportTimes: boolean;
-  /** Null: the sum of its parts' limits. */
+  /** Null for the sum of the limits of its parts. */
   readonly timeoutS: number | null;
-  /** As stated; null where the default applies. */
+  /** Limits of the file; null for a default. */
   readonly limits: PhaseLimits;
   readonly flags: Flags;
 }
 
 export type EngineSource =
-  /** Other harnesses bring their own. */
+  /** No source: another harness names its model in its settings. */
   | { readonly kind: 'none' }
   | { readonly kind: 'onnx'; readonly onnx: Placed<string> }
   | { readonly kind: 'engine'; readonly engine: Placed<string> }
@@ -52,7 +52,7 @@ export function onnxOf(source: EngineSource): Placed<string> | null {
 
 export interface PlacedFile extends Placed<string> {
   readonly bytes: number;
-  /** It holds nothing but zero bytes. */
+  /** True if the file holds only zero bytes. */
   readonly isZeros: boolean;
 }
 
@@ -64,14 +64,14 @@ export type HashedFiles = ReadonlyMap<
 
 export interface ShapePlaces {
   readonly whole: SourcePosition;
-  /** By input: its name, and each dimension, which may be on an axis. */
+  /** Each input by name, with its dimensions, which may be on an axis. */
   readonly inputs: Readonly<
     Record<string, { readonly name: SourcePosition; readonly dimensions: readonly SourcePosition[] }>
   >;
 }
 
 export type TimingCacheChoice =
-  /** One next to the store, for each GPU model and version. */
+  /** `shared` is a cache next to the store for each GPU model and version. */
   { readonly kind: 'shared' } | { readonly kind: 'none' } | { readonly kind: 'file'; readonly file: Placed<string> };
 
 export interface Plugins {
@@ -85,9 +85,9 @@ export interface BuildRequest {
   /** Optimization profiles; empty for static shapes. */
   readonly profiles: readonly BuildShapes[];
   readonly timingCache: TimingCacheChoice;
-  /** The first engine is kept, whatever else changes. */
+  /** The first engine is kept, even if anything else changes. */
   readonly isFrozen: boolean;
-  /** Verbose builder log; not part of the engine's identity. */
+  /** Verbose log of the builder; it does not affect the identity of the engine. */
   readonly isVerbose: boolean;
   readonly plugins: Plugins;
   readonly flags: Flags;
@@ -103,7 +103,7 @@ export interface MatrixHarness extends PlannedHarness {
 export interface MatrixCell {
   readonly cell: KeyedCell;
   readonly harness: MatrixHarness | null;
-  /** Axis variables; null unsets one. */
+  /** Variables on axes; null unsets one. */
   readonly env: Readonly<Record<string, string | null>>;
   /** Values of named dimensions, such as the batch. */
   readonly dimensions: Readonly<Record<string, number>>;
@@ -113,17 +113,17 @@ export interface MatrixCell {
   readonly inputFiles: Readonly<Record<string, PlacedFile>>;
   readonly at: SourcePosition;
   readonly precisionAt: SourcePosition;
-  /** Notes on its model: stored with runs, not part of identity. */
+  /** Notes of its model, which are stored with runs and do not affect identity. */
   readonly notes: readonly string[];
-  /** Of an A/B experiment: A and B of the same pair are measured one right after the other. */
+  /** Side of an A/B experiment. A and B of the same pair are measured one right after the other. */
   readonly side?: { readonly pair: string; readonly marks: readonly RunMark[] };
-  /** Runs of its own number: of a cold start. */
+  /** Number of repeats if it differs: for a cold start. */
   readonly repeats?: number;
-  /** Runs on the same GPU while this one is measured; its own neighbor does not. */
+  /** The cell that runs on the same GPU meanwhile. A neighbor has no neighbor. */
   readonly neighbor?: MatrixCell;
 }
 
-/** The cells, and those that run next to them. */
+/** The cells with their neighbors, each cell once. */
 export function withNeighbors(cells: readonly MatrixCell[]): MatrixCell[] {
   const all = [...cells, ...cells.flatMap(({ neighbor }) => neighbor ?? [])];
   return [...new Map(all.map((entry) => [entry.cell.key, entry])).values()];
@@ -138,44 +138,43 @@ export interface Matrix {
   readonly builds: number;
   readonly profile: boolean;
   readonly seed: number | null;
-  /** Null: clocks are left alone. */
+  /** Null to leave the clocks unchanged. */
   readonly lockClocks: ClockRequest | null;
-  /** Of transient failures. */
   readonly retries: Retries;
-  /** Null: no wait before timed runs. */
+  /** Null for no wait before timed runs. */
   readonly coolDown: CoolDown | null;
   readonly numa: NumaPolicy;
   readonly slurm: SlurmSettings;
   readonly gate: GateSettings;
   /** A program and its arguments; null for none. */
   readonly notify: Placed<readonly string[]> | null;
-  /** Plug-ins, each by its name and the file that states it. */
+  /** Plug-ins, each with its name and the file that contains it. */
   readonly drivers: readonly Placed<string>[];
   readonly reporters: readonly Placed<string>[];
-  /** Space for the last good engines. */
+  /** Space for the last good engines in bytes. */
   readonly keptLastGoodBytes: number;
   readonly cells: readonly MatrixCell[];
-  /** Points that are equal to an earlier cell. */
+  /** Points that equal an earlier cell. */
   readonly merged: readonly { readonly key: string; readonly times: number }[];
   readonly notes: readonly string[];
   readonly executes: readonly Mistake[];
 }
 
-/** Every cell as A, and as B with the variables set. */
+/** Every cell as side A, and as side B with the variables set. */
 export interface TwoSidedCells {
   readonly cells: readonly MatrixCell[];
   readonly experiment: AbExperiment;
 }
 
-/** Of several, any one may be meant. */
+/** A list matches if any of its values does. */
 export type FieldValue = string | number | boolean | readonly string[];
 
-/** A cell as filter expressions read it. */
+/** A cell in the form for filter expressions. */
 export interface CellFields {
   readonly values: ReadonlyMap<string, FieldValue>;
-  /** Fields that not every cell has: dimensions of the matrix, and flags on axes. */
+  /** Fields that not every cell has: dimensions of the matrix, and options on axes. */
   readonly names: readonly string[];
-  /** Its words in tables, in lower case. */
+  /** The words of the cell in tables, in lower case. */
   readonly words: readonly string[];
 }
 
@@ -192,7 +191,7 @@ export const CELL_FIELDS = [
   'key',
 ] as const;
 
-/** @param dimensions the matrix's named dimensions, where known */
+/** @param dimensions the named dimensions of the matrix, if known */
 export function cellFields(
   cell: Cell & { readonly key?: string },
   dimensions: Readonly<Record<string, number>> = {},

@@ -9,12 +9,12 @@ export type Answer = { readonly kind: 'answered'; readonly text: string; readonl
 
 export type NoAnswer = { readonly kind: 'missing' } | { readonly kind: 'silent'; readonly afterS: number } | Refusal;
 
-/** It failed, was ended by a signal, or could not be started. */
+/** A program that failed, was ended by a signal, or could not be started. */
 export interface Refusal {
   readonly kind: 'refused';
-  /** The last line that it printed, or why it could not be started. */
+  /** The last printed line, or why the program could not be started. */
   readonly problem: string;
-  /** Null if there is none: see `signal`. */
+  /** Null if there is no exit code; see `signal`. */
   readonly exitCode: number | null;
   /** The signal that ended it; null if none did. */
   readonly signal: string | null;
@@ -26,7 +26,7 @@ export interface AskOptions {
   /** Default: the environment of this process. */
   readonly env?: EnvironmentVariables;
   readonly cwd?: string;
-  /** 0: no limit. */
+  /** 0 for no limit. */
   readonly timeoutMs?: number;
   /** Ends the program; the answer is then a refusal. */
   readonly signal?: AbortSignal;
@@ -35,7 +35,10 @@ export interface AskOptions {
 const MAX_OUTPUT_BYTES = 256 << 20;
 const MAX_PROBLEM = 300;
 
-/** An argument list, never a shell line. Never throws. Without execa, which loads longer than most answers take. */
+/**
+ * Runs a program with an argument list, never a shell line. Never throws. It does not use execa, which takes longer to
+ * load than most programs to answer.
+ */
 export function ask(file: string, args: readonly string[], options: AskOptions = {}): Promise<Answer> {
   const { cwd, signal, timeoutMs = 0 } = options;
   return new Promise((resolve) => {
@@ -50,7 +53,7 @@ export function ask(file: string, args: readonly string[], options: AskOptions =
         resolve({ kind: 'refused', problem, exitCode, signal: error.signal ?? null, text, stderr });
       }
     });
-    // A program that reads from a terminal would wait for input.
+    // Close standard input, because a program that reads from a terminal would wait.
     child.stdin?.end();
   });
 }
@@ -62,7 +65,7 @@ export interface AskNowOptions {
   readonly descriptor?: number;
 }
 
-/** Synchronous `ask`, usable while this process exits. */
+/** Synchronous `ask`, which also works while this process exits. */
 export function askNow(file: string, args: readonly string[], options: AskNowOptions = {}): Answer {
   const { descriptor, timeoutMs = 0 } = options;
   const done = spawnSync(file, [...args], {
@@ -70,7 +73,7 @@ export function askNow(file: string, args: readonly string[], options: AskNowOpt
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe', ...(descriptor === undefined ? [] : [descriptor])],
   });
-  // Null if it could not be started.
+  // The output is null if the program could not be started.
   const [text, stderr] = [done.stdout ?? '', done.stderr ?? ''];
   if (done.status === 0) return { kind: 'answered', text, stderr };
   const code = done.error !== undefined && 'code' in done.error ? done.error.code : null;
@@ -105,8 +108,8 @@ export function isInstalled(program: string): boolean {
 }
 
 /**
- * What a program makes of what is written to it, such as `xz -dc`. It ends with the stream.
- * @throws as an error of the stream: when it cannot be started, or fails
+ * A stream through a program such as `xz -dc`. The program ends with the stream.
+ * @throws as an error of the stream: when the program cannot be started, or fails
  */
 export function filterThrough(program: string, args: readonly string[]): Duplex {
   const child = spawn(program, [...args], { stdio: ['pipe', 'pipe', 'ignore'] });
@@ -120,7 +123,7 @@ export function filterThrough(program: string, args: readonly string[]): Duplex 
     },
   });
   const fail = (what: string): void => void stream.destroy(new EnvironmentLackingError(`${program}: ${what}`));
-  // Its exit code says why it takes no more.
+  // The exit code of the program explains this error.
   child.stdin.on('error', () => {});
   child.stdout.on('data', (chunk: Buffer) => {
     if (!stream.push(chunk)) child.stdout.pause();

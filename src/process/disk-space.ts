@@ -4,15 +4,15 @@ import { dirname, resolve } from 'node:path';
 
 import { orNull } from './process-identity.ts';
 
-/** Space available to the user on the disk of a folder, which need not exist yet; null if unknown. */
+/** Space available to the user on the disk of a folder, in bytes; null if unknown. The folder need not exist yet. */
 export async function freeBytesOf(folder: string): Promise<number | null> {
   const path = existingParent(resolve(folder));
   const system = await statfs(path).catch(() => null);
-  // Some network and overlay file systems report 0 for all blocks.
+  // Some network and overlay file systems report 0 for the number of blocks.
   return system === null || system.blocks === 0 ? null : system.bavail * system.bsize;
 }
 
-/** With less left, the last writes may be truncated. */
+/** With less space left, the last writes may be truncated. */
 const FULL_BYTES = 2 << 20;
 
 /** Why the disk of a folder is full; null while there is room. */

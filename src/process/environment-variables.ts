@@ -15,9 +15,9 @@ const slows = (name: string, kind: KnownVariable['kind'], because: string): Know
 });
 
 /**
- * The first six are from TensorRT-LLM: docs/source/developer-guide/perf-analysis.md of its repository (the part on the
- * perfect router is of 2025-12-26, pull request 10303). NVIDIA's profilers set theirs in the programs that they start;
- * GROMACS checks the same ones (src/gromacs/gpu_utils/gpu_utils.cpp).
+ * The first six are from TensorRT-LLM. Source: docs/source/developer-guide/perf-analysis.md of its repository (the part
+ * on the perfect router is from 2025-12-26, pull request 10303). NVIDIA's profilers set theirs in the programs that
+ * they start; GROMACS checks the same ones (src/gromacs/gpu_utils/gpu_utils.cpp).
  */
 export const KNOWN_VARIABLES: readonly KnownVariable[] = [
   {
@@ -40,7 +40,7 @@ export const KNOWN_VARIABLES: readonly KnownVariable[] = [
   slows('CUDA_INJECTION64_PATH', 'set', 'a tool sits between the program and CUDA'),
 ];
 
-/** `off`: nobody samples the GPU during the run. */
+/** With `off`, bench does not sample the GPU during the run. */
 export const TELEMETRY_VARIABLE = 'BENCH_TELEMETRY';
 
 const OFF = new Set(['', '0', 'false', 'off', 'no']);
@@ -61,7 +61,7 @@ export function definedVariables(env: EnvironmentVariables): Record<string, stri
   return Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
 
-/** Only variables that affect measurements and hold no secret are stored. */
+/** Variables that affect measurements and hold no secret; only these are stored. */
 const STORED = [
   'CUDA_VISIBLE_DEVICES',
   'CUDA_DEVICE_ORDER',

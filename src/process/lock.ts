@@ -26,17 +26,20 @@ import type { EnvironmentVariables } from './environment-variables.ts';
 import { orNull } from './process-identity.ts';
 import { otherSystem } from './system.ts';
 
-/** A process with a lock, for messages: only the kernel knows whether it is held. Null where the file does not state it. */
+/**
+ * A process with a lock, for messages only; the kernel alone knows whether it holds the lock. Null if the file does not
+ * state it.
+ */
 const holderSchema = z.object({ pid: z.number().nullable(), host: z.string().nullable() });
 
 export type LockHolder = Readonly<z.infer<typeof holderSchema>>;
 
 export interface LockOptions {
-  /** The folder is for all users, so the file is, too. */
+  /** The folder is shared by all users, and so is the file. */
   readonly isShared?: boolean;
-  /** Makes the folder of the lock where it is gone; without it that is an error. */
+  /** Makes the folder of the lock if it is missing; without this function, a missing folder is an error. */
   readonly makeFolder?: () => void;
-  /** Ends processes left by a killed bench, which may hold the lock. */
+  /** Ends processes of a killed bench, which may hold the lock. */
   readonly endLeft?: () => void;
 }
 
@@ -51,22 +54,22 @@ export type LockAttempt =
   | { readonly kind: 'held'; readonly holder: LockHolder };
 
 /**
- * A file lock (`flock`), held by the kernel for this process and for those that inherit its descriptor: released when
- * the last of them ends, in any way. It works between all processes of a machine, in any container, that see the same
- * file. The file stays; its one line of JSON is for messages only.
+ * A file lock (`flock`) that the kernel holds for this process and for those that inherit its descriptor. It is
+ * released when the last of them ends, in any way. It works between all processes of a machine that see the same file,
+ * in any container. The file stays; its line of JSON is for messages only.
  */
 export class Lock {
-  /** For a process started under the lock: it holds the lock as well, while it lives. */
+  /** For a process that is started under the lock and then also holds it. */
   readonly descriptor: number;
   private isHeld = true;
 
-  /** @param descriptor of the file, already locked */
+  /** @param descriptor descriptor of the locked file */
   constructor(descriptor: number) {
     this.descriptor = descriptor;
     this.noteHolder(process.pid);
   }
 
-  /** A process started under the lock is what others wait for, also when this one is killed. */
+  /** Others wait for the process started under the lock, even if this process is killed. */
   noteHolder(pid: number): void {
     this.write(JSON.stringify({ pid, host: hostname() } satisfies LockHolder));
   }
@@ -79,7 +82,7 @@ export class Lock {
     closeSync(this.descriptor);
   }
 
-  /** May fail on a full disk, or in another user's file. */
+  /** May fail on a full disk, or in a file of another user. */
   private write(holder: string): void {
     orNull(() => {
       ftruncateSync(this.descriptor, 0);
@@ -88,10 +91,13 @@ export class Lock {
   }
 }
 
-/** Looking whether a lock is held takes it for a moment, too. */
+/** Number of tries, because a check for a holder takes the lock for a moment. */
 const LOOKS = 10;
 
-/** @throws EnvironmentLackingError if locking fails there; its folder must exist */
+/**
+ * The folder of the lock must exist.
+ * @throws EnvironmentLackingError if locking fails there
+ */
 export function tryAcquire(path: string, options: LockOptions = {}): LockAttempt {
   const descriptor = openLockFile(path, options);
   let isTaken = false;
@@ -100,7 +106,7 @@ export function tryAcquire(path: string, options: LockOptions = {}): LockAttempt
       isTaken = flock('exclusive', descriptor, path);
       const holder = readHolder(descriptor);
       if (isTaken) {
-        // One that did not take its name out was killed.
+        // A process that left its name in the file was killed.
         if (holder.pid !== null) options.endLeft?.();
         return { kind: 'taken', lock: new Lock(descriptor) };
       }
@@ -124,7 +130,7 @@ export async function acquire(path: string, wait: LockWait, options: LockOptions
     if (wait.signal.aborted) throw new InterruptedError('interrupted', { cause: wait.signal.reason });
     const attempt = tryAcquire(path, options);
     if (attempt.kind === 'taken') return attempt.lock;
-    // Another user's processes must end by themselves.
+    // Ends leftover processes of this user; those of another user must end on their own.
     if (waitMs === FIRST_WAIT_MS) options.endLeft?.();
     // Jitter: waiters should not all retry at once.
     await sleep(waitMs * (0.5 + Math.random()), undefined, { signal: wait.signal }).catch(() => {});
@@ -134,14 +140,14 @@ export async function acquire(path: string, wait: LockWait, options: LockOptions
   }
 }
 
-/** The current holder of a lock; null if it is free. Changes nothing. */
+/** The current holder of a lock; null if it is free. */
 export function lockHolder(path: string): LockHolder | null {
   const descriptor = orNull(() => openSync(path, constants.O_RDONLY | SAFELY));
   if (descriptor === null) return null;
   try {
     return flock('shared', descriptor, path) ? null : readHolder(descriptor);
   } catch (error) {
-    // It cannot be determined: use what the file states.
+    // The state cannot be determined, so use the content of the file.
     if (error instanceof EnvironmentLackingError) return readHolder(descriptor);
     throw error;
   } finally {
@@ -149,7 +155,7 @@ export function lockHolder(path: string): LockHolder | null {
   }
 }
 
-/** `process 12`, with its host if that differs. */
+/** Returns `process 12`, with the host if it differs. */
 export function holderText({ host, pid }: LockHolder): string {
   if (pid === null) return 'another process';
   return host === null || host === hostname() ? `process ${pid}` : `process ${pid} on ${host}`;
@@ -169,11 +175,11 @@ const SHARED_FILE_MODE = 0o666;
 
 function openLockFile(path: string, options: LockOptions): number {
   try {
-    // Without O_CREAT, which the kernel refuses for another user's file in a sticky folder.
+    // Omits O_CREAT, which the kernel refuses for another user's file in a sticky folder.
     return regular(openSync(path, constants.O_RDWR | SAFELY), path);
   } catch (error) {
     const code = errorCode(error);
-    // A file of another user that only he may write can be locked anyway.
+    // A file that only another user may write can still be locked.
     const mayWrite = orNull(() => accessSync(dirname(path), constants.W_OK | constants.X_OK)) !== null;
     if (code === 'EACCES' && mayWrite) return regular(openSync(path, constants.O_RDONLY | SAFELY), path);
     if (['EISDIR', 'ELOOP', 'ENXIO'].includes(code)) throw notALock(path, error);
@@ -185,7 +191,7 @@ function openLockFile(path: string, options: LockOptions): number {
     if (options.isShared === true) fchmodSync(descriptor, SHARED_FILE_MODE);
     return descriptor;
   } catch (error) {
-    // Another process has made it meanwhile.
+    // Another process made it in the meantime.
     if (errorCode(error) === 'EEXIST') return openLockFile(path, options);
     throw error;
   }
@@ -201,14 +207,15 @@ function notALock(path: string, cause: unknown): EnvironmentLackingError {
   return new EnvironmentLackingError(`${printable(path)}: cannot be opened as a lock; remove it by hand`, { cause });
 }
 
-/** Exit code of util-linux and busybox if another process has the lock. */
+/** Exit code of util-linux and busybox when another process has the lock. */
 const IS_HELD = 1;
 const TRIES_AFTER_SIGNAL = 3;
 
 /**
- * Node has no flock. The program locks the inherited open file description, which this process shares: so the lock
- * persists when the program ends. SQLite's and fcntl locks belong to one process and are not inherited.
- * @returns false if another process has it
+ * Runs `flock`, because Node has no such function. The program locks the inherited open file description, which this
+ * process shares, so that the lock persists when the program ends. Locks of SQLite and fcntl belong to one process and
+ * are not inherited.
+ * @returns false if another process has the lock
  */
 function flock(kind: 'exclusive' | 'shared', descriptor: number, path: string): boolean {
   const env = { PATH: [process.env['PATH'] ?? '', '/usr/bin', '/bin'].join(':') };
@@ -221,18 +228,18 @@ function flock(kind: 'exclusive' | 'shared', descriptor: number, path: string): 
       throw otherSystem() ?? new EnvironmentLackingError(what);
     }
     if (answer.exitCode === IS_HELD && answer.stderr.trim() === '') return false;
-    // A Ctrl-C at the terminal ends it as well.
+    // A Ctrl-C in the terminal also ends the program.
     if (answer.signal !== null && tries < TRIES_AFTER_SIGNAL) continue;
     throw new EnvironmentLackingError(`${printable(path)}: cannot be locked: ${answer.problem}`);
   }
 }
 
-/** Folder of locks that hold across processes, users and stores: `$BENCH_LOCK_DIR`, else one per machine. */
+/** Folder of locks across processes, users and stores: `$BENCH_LOCK_DIR`, else one per machine. */
 export function lockFolder(env: EnvironmentVariables): string {
   return env['BENCH_LOCK_DIR'] || join(tmpdir(), 'trtbench-locks');
 }
 
-/** Sticky: every user may add a lock, and remove only their own. */
+/** Sticky: every user may add a lock, but may remove only their own. */
 const SHARED_FOLDER_MODE = 0o1777;
 
 /** @throws EnvironmentLackingError if the folder cannot be created or written */
@@ -251,14 +258,14 @@ export function makeLockFolder(env: EnvironmentVariables): string {
   return folder;
 }
 
-/** `mkdirSync` with `recursive` never returns where the kernel forbids folders, as in /proc. */
+/** `mkdirSync` with `recursive` never returns if the kernel forbids folders, as in /proc. */
 function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   makeFolder(dirname(folder));
   try {
     mkdirSync(folder);
   } catch (error) {
-    // Another process has made it meanwhile.
+    // Another process may have made it in the meantime.
     if (!existsSync(folder)) throw error;
   }
 }
@@ -269,7 +276,7 @@ export function clockRecordName(gpuUuid: string): string {
   return `clocks-${gpuUuid}.json`;
 }
 
-/** Records of locked clocks. Every command looks, so this must be cheap. */
+/** Names of records of locked clocks. Every command reads them, so this must be fast. */
 export function clockRecordNames(env: EnvironmentVariables): string[] {
   return (orNull(() => readdirSync(lockFolder(env))) ?? []).filter((name) => CLOCK_RECORD.test(name));
 }

@@ -3,7 +3,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { definedVariables, type EnvironmentVariables } from './environment-variables.ts';
 import { orNull } from './process-identity.ts';
 
-/** Has its own process group: this program forwards Ctrl-C. Its output is a pipe, which ends it after a kill. */
+/**
+ * A program whose lines are read. It has its own process group, and this program forwards Ctrl-C. Its output is a pipe,
+ * which ends it if this program is killed.
+ */
 export class PrintedLines {
   private readonly child: ChildProcess;
   private lines: string[] = [];
@@ -19,11 +22,11 @@ export class PrintedLines {
     this.child.on('exit', () => (this.isOver = true));
     this.child.on('error', () => (this.isOver = true));
     this.child.stdout?.setEncoding('utf8').on('data', (text: string) => this.push(text));
-    // A child that cannot be ended must not keep this program alive.
+    // A child that cannot be ended must not keep this program running.
     this.child.unref();
   }
 
-  /** The first line; null if it ends or the signal aborts before. */
+  /** The first line; null if the program ends or the signal aborts first. */
   async first(signal: AbortSignal): Promise<string | null> {
     await new Promise<void>((resolve) => {
       const settle = (): void => resolve();
@@ -38,7 +41,7 @@ export class PrintedLines {
     return this.lines.shift() ?? null;
   }
 
-  /** Complete lines since the last call, without empty ones. */
+  /** Complete lines since the last call, except empty ones. */
   take(): readonly string[] {
     const taken = this.lines;
     this.lines = [];
@@ -49,7 +52,7 @@ export class PrintedLines {
     return this.isOver;
   }
 
-  /** Kills it and its child processes; idempotent. */
+  /** Kills the program and its child processes; idempotent. */
   stop(): void {
     this.child.stdout?.destroy();
     const { pid } = this.child;

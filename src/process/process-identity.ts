@@ -22,13 +22,13 @@ export function identityOf(pid: number): ProcessIdentity {
   return { pid, startTicks: startTicksOf(pid), bootId: currentBootId() };
 }
 
-/** False without /proc, where it cannot be determined. */
+/** False without /proc, because it cannot be determined. */
 function isStillRunning(identity: ProcessIdentity): boolean {
   if (identity.startTicks === null || identity.bootId !== currentBootId()) return false;
   return startTicksOf(identity.pid) === identity.startTicks;
 }
 
-/** As `isStillRunning`, but without /proc any process with that id counts: right for locks. */
+/** Like `isStillRunning`, but without /proc any process with that ID counts, as locks need it. */
 export function isProbablyRunning(identity: ProcessIdentity): boolean {
   if (identity.startTicks !== null) return isStillRunning(identity);
   try {
@@ -39,7 +39,7 @@ export function isProbablyRunning(identity: ProcessIdentity): boolean {
   }
 }
 
-/** The same of a process of which only the number is known. */
+/** Like `isProbablyRunning`, for a process of which only the ID is known. */
 export function isPidRunning(pid: number): boolean {
   return isProbablyRunning({ pid, startTicks: null, bootId: null });
 }
@@ -49,12 +49,12 @@ function processNumbers(): number[] {
   return (orNull(() => readdirSync('/proc')) ?? []).filter((name) => /^\d+$/.test(name)).map(Number);
 }
 
-/** Ends a process left by a killed bench, with its group. */
+/** Ends a process of a killed bench, with its group. */
 export function endOrphan(identity: ProcessIdentity): boolean {
   return isStillRunning(identity) && orNull(() => process.kill(-identity.pid, 'SIGKILL')) === true;
 }
 
-/** Null where the system does not say it, or does not do it. */
+/** The result of a system call; null if it fails. */
 export function orNull<Value>(ask: () => Value): Value | null {
   try {
     return ask();
@@ -66,7 +66,7 @@ export function orNull<Value>(ask: () => Value): Value | null {
 /** Null for a process that has ended, including a zombie. */
 function startTicksOf(pid: number): string | null {
   const stat = orNull(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  // The name in parentheses may contain anything: count from behind it.
+  // The name in parentheses may contain anything, so count from its end.
   const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
   return fields[0] === 'Z' || fields[0] === 'X' ? null : (fields[19] ?? null);
 }
@@ -75,10 +75,10 @@ function currentBootId(): string | null {
   return orNull(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim());
 }
 
-/** A process, and where its id is valid: other machines or containers may see the same files. */
+/** A process and the scope of its ID, because other machines or containers may see the same files. */
 export const ownerSchema = identitySchema.extend({
   host: z.string(),
-  /** Process ids are valid only within it; null if the system has none. */
+  /** Process IDs are valid only in this namespace; null if the system has none. */
   pidNamespace: knownOrNull,
 });
 
@@ -100,9 +100,9 @@ function currentPidNamespace(): string | null {
 }
 
 /**
- * Environment variable that identifies everything a run started, including processes that left its process group by
- * setsid or were orphaned: it is inherited, and visible in /proc. Only a process that clears its environment and leaves
- * the group escapes. It names the owning bench, so that no other bench's processes are ended.
+ * Environment variable that identifies every process of a run. It is inherited and visible in /proc, so it also finds
+ * processes that left the group by setsid or were orphaned. Only a process that clears its environment and leaves the
+ * group escapes. The mark names the owning bench, so that no processes of another bench are ended.
  */
 export const MARK_VARIABLE = 'BENCH_ATTEMPT';
 
@@ -111,10 +111,10 @@ export function markOf(sweepId: SweepId, runId: RunId): string {
   return [sweepId, runId, pid, startTicks ?? '', currentPidNamespace() ?? ''].join('/');
 }
 
-/** Ample for a program that starts new processes while its own are ended. */
+/** Ample for a program that starts new processes while its processes are being ended. */
 const MAX_ROUNDS = 20;
 
-/** Ends all processes of this user with such a mark; none without /proc. */
+/** Ends all processes of this user with a chosen mark; none without /proc. */
 export function endMarked(isChosen: (mark: string) => boolean): number {
   const ended = new Set<number>();
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
@@ -122,7 +122,7 @@ export function endMarked(isChosen: (mark: string) => boolean): number {
       const mark = pid === process.pid ? null : markOfProcess(pid);
       return mark !== null && isChosen(mark);
     });
-    // Do not wait for one that the kernel has not removed yet.
+    // Do not wait for processes that the kernel has not removed yet.
     if (found.every((pid) => ended.has(pid))) return ended.size;
     for (const pid of found) {
       orNull(() => process.kill(pid, 'SIGKILL'));
@@ -132,14 +132,14 @@ export function endMarked(isChosen: (mark: string) => boolean): number {
   return ended.size;
 }
 
-/** True if the bench with this mark is gone; false for another container, which is not visible from here. */
+/** True if the bench of this mark has ended; false for another container, which is not visible from here. */
 function isOrphanMark(mark: string): boolean {
   const [, , pid = '', startTicks = '', namespace = ''] = mark.split('/');
   if (!/^\d+$/.test(pid) || startTicks === '' || namespace !== currentPidNamespace()) return false;
   return identityOf(Number(pid)).startTicks !== startTicks;
 }
 
-/** Ends processes left by a killed bench, of any sweep or store, and reports it. */
+/** Ends processes of a killed bench, of any sweep or store, and reports them. */
 export function endOrphans(onNote: (text: string) => void): void {
   const ended = endMarked(isOrphanMark);
   if (ended === 0) return;

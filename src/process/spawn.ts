@@ -19,19 +19,19 @@ import { omittedLine } from '../text/printable.ts';
 import { type EnvironmentVariables, definedVariables } from './environment-variables.ts';
 import { MARK_VARIABLE, endMarked, orNull } from './process-identity.ts';
 
-/** A longer log keeps the first and the last half of this. */
+/** A longer log keeps the first and the last half of this size. */
 const LOG_CAP_BYTES = 64 << 20;
-/** The process with a longer one is ended. */
+/** A process with a longer log is ended. */
 const LONGEST_LOG_BYTES = 1 << 30;
 
 const COPY_BYTES = 1 << 20;
-/** A line cut by the boundary is dropped, unless it is longer than this. */
+/** A line at the cut is dropped, unless it is longer than this. */
 const LINE_SEARCH_BYTES = 1 << 16;
 const READ_BYTES = 1 << 18;
 
 /**
- * A log that a process writes directly to the file: its output survives whatever happens to bench, and does not pass
- * through bench while something is timed. It is trimmed once the process has ended.
+ * A log that a process writes directly to a file. The output survives a kill of bench, and does not pass through bench
+ * during timing. It is trimmed after the process has ended.
  */
 export class CappedLog {
   readonly fd: number;
@@ -47,7 +47,7 @@ export class CappedLog {
     this.fd = openSync(path, 'a+');
   }
 
-  /** Output since the last call, at most its last 256 KiB, and the size of all. */
+  /** Output since the last call, limited to its last 256 KiB, and the total size. */
   take(): { readonly text: string; readonly size: number } {
     const { size } = fstatSync(this.fd);
     const bytes = Math.min(Math.max(0, size - this.seen), READ_BYTES);
@@ -63,7 +63,7 @@ export class CappedLog {
     }
   }
 
-  /** Drops the middle, at ends of lines. */
+  /** Drops the middle at ends of lines. */
   private trim(size: number): void {
     const half = Math.floor(this.capBytes / 2);
     const searched = Math.min(half, LINE_SEARCH_BYTES);
@@ -97,7 +97,7 @@ export class CappedLog {
   }
 }
 
-/** Decides when a limit is exceeded: see `PhaseWatch`. Times in seconds since the start. */
+/** Reads output and decides when a limit is exceeded: see `PhaseWatch`. Times are in seconds since the start. */
 interface OutputReader {
   read(text: string, stream: 'stdout' | 'stderr', elapsedS: number): void;
   passed(elapsedS: number): TimeLimit | null;
@@ -106,7 +106,7 @@ interface OutputReader {
 const LOOK_MS = 1000;
 const FIRST_LOOK_MS = 100;
 
-/** Once a second two `fstat` calls and a read of new output: all that bench does while something is timed. */
+/** Watches output with two `fstat` calls and a read per second, the only work of bench during timing. */
 class OutputWatch {
   private readonly logs: { readonly stdout: CappedLog; readonly stderr: CappedLog };
   private readonly reader: OutputReader | null;
@@ -137,37 +137,37 @@ class OutputWatch {
     const limit = this.reader?.passed(elapsedS) ?? null;
     if (limit !== null) this.onLimit(limit);
     if (Math.max(stdout.size, stderr.size) > LONGEST_LOG_BYTES) this.onLimit('logTooLong');
-    // After a limit the process has some seconds to end.
+    // Keep looking, because the process has some seconds to end after a limit.
     this.timer = setTimeout(() => this.look(), LOOK_MS);
   }
 }
 
-/** One process to start: an argument list, never a shell line. */
+/** A process to start: an argument list, never a shell line. */
 export interface Invocation {
   readonly file: string;
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: EnvironmentVariables;
-  /** A file that it reads as standard input; without one there is nothing to read. */
+  /** A file for standard input; without one, standard input is empty. */
   readonly stdinPath?: string;
   readonly stdoutPath: string;
   readonly stderrPath: string;
-  /** For the whole process; 0 for no limit. */
+  /** Limit for the whole process; 0 for none. */
   readonly timeoutMs: number;
   readonly reader?: OutputReader;
-  /** For each log; a longer one loses its middle. */
+  /** Limit for each log; a longer log loses its middle. */
   readonly logCapBytes?: number;
-  /** Environment variable that identifies all processes it starts: see `marked-processes.ts`. */
+  /** Value of the environment variable that identifies all processes it starts: see `process-identity.ts`. */
   readonly mark?: string;
-  /** Descriptors of locks that it inherits, from number 3 on: see `lock.ts`. */
+  /** Descriptors of locks that it inherits, as numbers from 3: see `lock.ts`. */
   readonly locks?: readonly number[];
-  /** GPUs that it uses together; one where it says nothing. */
+  /** Number of GPUs that it uses together. Default: 1. */
   readonly gpus?: number;
-  /** It is being measured: nothing may disturb it. */
+  /** True while it is being measured, so that nothing may disturb it. */
   readonly isTimed?: boolean;
-  /** Runs inference on the same GPU meanwhile: see `spawnWithNeighbor`. */
+  /** A process that runs inference on the same GPU meanwhile: see `spawnWithNeighbor`. */
   readonly neighbor?: Pick<Invocation, 'args' | 'stdoutPath' | 'stderrPath'> & {
-    /** Another one than that of the measured process, with which that one's are ended. */
+    /** Differs from the mark of the measured process: everything with that mark is killed when that process ends. */
     readonly mark: string;
     readonly limits: PhaseLimits;
   };
@@ -178,16 +178,16 @@ export interface ProcessResult {
   readonly exitCode: number | null;
   readonly signal: string | null;
   readonly timedOut: boolean;
-  /** The reader's limit that ended it; null if none. */
+  /** The limit of the reader that ended it; null if none did. */
   readonly limit: TimeLimit | null;
   readonly cancelled: boolean;
-  /** It was ended as it printed more than 1 GiB. */
+  /** True if it was ended because it printed more than 1 GiB. */
   readonly logTooLong: boolean;
   /** Why it could not be started; null if it was. */
   readonly startProblem: string | null;
   readonly startedAt: Date;
   readonly wallS: number;
-  /** How its neighbor ended before it did; null if that did not. */
+  /** How its neighbor ended, if it ended first; otherwise null. */
   readonly neighborEnded?: string | null;
 }
 
@@ -197,10 +197,13 @@ export type Spawn = (
   onStart: (pid: number) => void,
 ) => Promise<ProcessResult>;
 
-/** Between SIGTERM and SIGKILL. */
+/** Time between SIGTERM and SIGKILL. */
 const FORCE_KILL_AFTER_MS = 5_000;
 
-/** In its own group, so that all its processes can be ended; writes directly to files, which survive a kill. */
+/**
+ * Starts a process in its own group, so that all its processes can be ended. It writes directly to files, which survive
+ * a kill.
+ */
 export const spawnProcess: Spawn = async (invocation, signal, onStart) => {
   const { locks = [], mark, stdinPath } = invocation;
   const stdout = new CappedLog(invocation.stdoutPath, invocation.logCapBytes);
@@ -236,18 +239,19 @@ export const spawnProcess: Spawn = async (invocation, signal, onStart) => {
     if (group !== undefined) onStart(group);
     const result = await subprocess;
     const wallS = (performance.now() - start) / 1000;
-    // Processes left behind must not load the machine during the next one.
+    // Remaining processes must not load the machine during the next run.
     if (group !== undefined) orNull(() => process.kill(-group, 'SIGKILL'));
     if (mark !== undefined) endMarked((found) => found === mark);
     const didStart = result.exitCode !== undefined || result.signal !== undefined;
     const logTooLong = passedLimit === 'logTooLong';
     const limit = passedLimit === 'logTooLong' ? null : passedLimit;
     const timedOut = result.timedOut || limit !== null;
-    // By users or schedulers; a shell around the program exits with 128 plus the number of the signal.
+    // Signals from users or schedulers. A shell around the program exits with 128 plus the number of the signal.
     const isFromOutside = OUTSIDE_SIGNALS.some(
       (name) => result.signal === name || result.exitCode === 128 + system.signals[name],
     );
-    // systemd, scancel or `kill` of a group may end the process before bench: it was interrupted, and did not fail.
+    // systemd, scancel or `kill` of a group may signal the process before bench. Wait for the signal, which makes the
+    // run interrupted rather than failed.
     if (!timedOut && !result.isCanceled && isFromOutside) {
       await sleep(SIGNAL_TO_TREE_MS, undefined, { signal }).catch(() => {});
     }
@@ -276,7 +280,7 @@ export const spawnProcess: Spawn = async (invocation, signal, onStart) => {
 const OUTSIDE_SIGNALS = ['SIGHUP', 'SIGINT', 'SIGKILL', 'SIGTERM'] as const;
 const SIGNAL_TO_TREE_MS = 2_000;
 
-/** A stream with a descriptor is passed to the process directly: the bytes do not go through bench. */
+/** A stream with a descriptor is passed directly to the process, so that its bytes do not go through bench. */
 function streamOf(fd: number, path: string): WriteStream {
   return createWriteStream(path, { fd, autoClose: false });
 }

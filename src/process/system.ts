@@ -4,10 +4,10 @@ import { EnvironmentLackingError } from '../errors.ts';
 
 const NAMES: Readonly<Partial<Record<NodeJS.Platform, string>>> = { darwin: 'macOS', win32: 'Windows' };
 
-/** Commands that need a store, a matrix or logs, and nothing of the system that measured. */
+/** Commands that need only a store, a matrix or logs, not the machine that measured. */
 export const PORTABLE_COMMANDS = ['plan', 'import', 'parse', 'compare', 'check', 'trend', 'report'] as const;
 
-/** Why nothing is measured here; null on Linux. */
+/** Why this machine cannot measure; null on Linux. */
 export function otherSystem(platform: NodeJS.Platform = process.platform): EnvironmentLackingError | null {
   if (platform === 'linux') return null;
   return new EnvironmentLackingError(

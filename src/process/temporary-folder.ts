@@ -24,7 +24,7 @@ export async function inTemporaryFolder<Result>(
   }
 }
 
-/** @param why the system's reason */
+/** @param why the reason from the operating system */
 export function temporaryFolderProblem(why: string): string {
   return `${printable(tmpdir())}: the temporary folder cannot be used (${why}): make room there, or set TMPDIR to another folder`;
 }

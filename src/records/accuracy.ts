@@ -28,23 +28,23 @@ export const INPUT_DISTRIBUTIONS = ['normal', 'uniform'] as const;
 
 export type InputDistribution = (typeof INPUT_DISTRIBUTIONS)[number];
 
-/** Inputs of both models. Accuracies on different inputs are not comparable. */
+/** The inputs for both models. Accuracies on different inputs are not comparable. */
 export const accuracyInputsSchema = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('random'),
     seed: count,
     distribution: z.enum(INPUT_DISTRIBUTIONS),
-    /** For open dimensions. */
+    /** Sizes for open dimensions. */
     shapes: shapesSchema,
   }),
   z.strictObject({ kind: z.literal('file'), sha256: sha256Schema }),
-  /** Unknown inputs of the engines whose outputs were exported. */
+  /** Unknown inputs of the engines that exported their outputs. */
   z.strictObject({ kind: z.literal('exported') }),
 ]);
 
 export type AccuracyInputs = Immutable<z.infer<typeof accuracyInputsSchema>>;
 
-/** A stored comparison. It holds for every engine built from the variant's file. */
+/** A stored comparison. It applies to every engine built from the file of the variant. */
 export interface AccuracyRecord {
   readonly accuracyId: string;
   /** The newest sweep of the matrix at the time of the comparison; null without one. */
@@ -52,29 +52,29 @@ export interface AccuracyRecord {
   readonly model: string;
   readonly precision: Precision;
   readonly precisionVia: PrecisionRoute;
-  /** Hashes include external data. */
+  /** SHA-256 including external data. */
   readonly referenceSha256: string;
   readonly variantSha256: string;
   readonly inputs: AccuracyInputs;
   readonly accuracy: Accuracy;
-  /** Of Python, numpy and onnxruntime. */
+  /** Versions of Python, numpy and onnxruntime. */
   readonly versions: Readonly<Record<string, string>>;
   readonly provenance: Provenance;
   readonly measuredAt: string;
 }
 
-/** A larger drop of the SQNR is a regression. There is no noise: this is a tolerance in dB. */
+/** Tolerance in dB. A larger drop of the SQNR is a regression, because there is no noise. */
 export const MAX_DROP_DB = 1;
 
 export type AccuracyDrop = NonNullable<ReturnType<typeof accuracyDrop>>;
 
 /**
- * The same model on the same inputs gives the same outputs: no runs, no noise, only a limit of what is accepted.
- * Negative when it is better.
+ * The drop in accuracy in dB; negative when it improved. The same model on the same inputs gives the same outputs, so
+ * there is no noise, only a limit.
  */
 export function accuracyDrop(now: Pick<AccuracyRecord, 'accuracy'>, before: AccuracyRecord | null, maxDropDb: number) {
   if (before === null) return null;
-  // Identical outputs exceed every ratio.
+  // The ratio of identical outputs is infinite.
   const [was, is] = [before.accuracy.sqnrDb ?? Infinity, now.accuracy.sqnrDb ?? Infinity];
   const dropDb = was === is ? 0 : was - is;
   return { before, dropDb, isRegression: dropDb > maxDropDb };

@@ -1,13 +1,13 @@
 import { isOneOf } from '../text/unknown-values.ts';
 
-/** Flags of trtexec with their values, as in a cell; `''` for a flag without a value. */
+/** Options of trtexec with their values, as in a cell; `''` for an option without a value. */
 export type AxisFlags = Readonly<Record<string, string>>;
 
-/** A matrix key that represents trtexec flags. A cell stores the flags; users read the word. */
+/** A matrix key for options of trtexec. A cell stores the options, and users read the word. */
 export interface NamedAxis {
-  /** The first one shows that the axis was stated; the others come with it. */
+  /** The first option shows that the axis is set; the others accompany it. */
   readonly flags: readonly [string, ...string[]];
-  /** The word of a cell without these flags; null if TensorRT decides. */
+  /** The word for a cell without these options; null if TensorRT decides. */
   readonly byDefault: string | null;
   readonly takes: string;
   /** Null for an invalid word. */
@@ -20,15 +20,15 @@ export const WEIGHTS = ['full', 'stripped', 'refittable'] as const;
 export const ALLOCATION_STRATEGIES = ['static', 'profile', 'runtime'] as const;
 export const SPARSITIES = ['disable', 'enable', 'force'] as const;
 export const LOADERS = ['default', 'async'] as const;
-/** bench builds with `detailed`, so that layers have their kernels; trtexec's default only names them. */
+/** bench builds with `detailed`, so that layers have kernels; trtexec's default only gives names. */
 export const PROFILING_VERBOSITIES = ['detailed', 'layer_names_only', 'none'] as const;
 
-/** Among the flags of a cell: the model that runs next to it on its GPU. */
+/** The flag of a cell that names its neighbor, the model that runs on the same GPU. */
 export const NEIGHBOR = 'with';
 
 const same = (value: string): string => value;
 
-/** An axis whose words are the values of one flag; the first word is the default. */
+/** An axis whose words are the values of one option; the first word is the default. */
 function oneFlag(flag: string, words: readonly [string, ...string[]]): NamedAxis {
   return {
     flags: [flag],
@@ -108,7 +108,7 @@ export const NAMED_AXES = {
     },
     wordOf: (core, flags) => `dla${core}${flags['--allowGPUFallback'] === undefined ? '-alone' : ''}`,
   },
-  /** No flag: a second process. */
+  /** Starts a second process; not a flag of trtexec. */
   with: {
     flags: [NEIGHBOR],
     byDefault: 'none',
@@ -138,7 +138,7 @@ export function namedWords(flags: AxisFlags): { name: string; word: string }[] {
   });
 }
 
-/** Flags as shown in a label: the words of named axes, and the other flags unchanged. */
+/** Options in the form of a label: the words of named axes, and other options unchanged. */
 export function flagWords(flags: AxisFlags): string[] {
   const named = namedWords(flags);
   const known = new Set(named.flatMap(({ name }) => BY_NAME.get(name)?.flags ?? []));
@@ -149,13 +149,13 @@ export function flagWords(flags: AxisFlags): string[] {
   ];
 }
 
-/** trtexec's own codes: -2 streams nothing, -1 lets TensorRT decide; a plain number is bytes in every version. */
+/** trtexec's codes: -2 streams nothing, -1 lets TensorRT decide. A plain number is bytes in every version. */
 function budgetCode(word: string): string | null {
   if (word === 'off') return '-2';
   if (word === 'auto') return '-1';
   const share = /^(\d+(?:\.\d+)?)%$/.exec(word)?.[1];
   if (share !== undefined) return Number(share) <= 100 ? word : null;
-  // Ambiguous: bytes to trtexec, but perhaps a percentage without its sign.
+  // Ambiguous: trtexec reads bytes, but the user may mean a percentage.
   const bytes = /^\d+$/.test(word) ? null : bytesOf(word, 1);
   return bytes === null ? null : String(bytes);
 }
@@ -175,7 +175,7 @@ const UNITS = [
   ['K', 2 ** 10],
 ] as const;
 
-/** @param plain bytes of a number without a unit */
+/** @param plain bytes for a number without a unit */
 function bytesOf(text: string, plain: number): number | null {
   const match = /^(\d+)(?:([BKMG])(?:iB)?)?$/.exec(text);
   if (match === null) return null;
@@ -188,8 +188,8 @@ const POOLS = ['workspace', 'tacticSharedMem', 'dlaSRAM', 'dlaLocalDRAM', 'dlaGl
 const MIB = 2 ** 20;
 
 /**
- * In MiB without a suffix: versions read suffixes differently. Shared memory for tactics is less than a MiB, and that
- * pool came with 10.0.
+ * Pools in MiB without a suffix, because versions read suffixes differently. Shared memory for tactics is less than a
+ * MiB, and that pool exists since 10.0.
  */
 function poolsInMib(word: string): string | null {
   const pools = word.split(',').map((part) => {

@@ -2,16 +2,16 @@ import * as z from 'zod';
 
 import { keysOf } from '../text/unknown-values.ts';
 
-/** What limits the throughput of a cell: its bottleneck, as it is called in a sentence. */
+/** The bottleneck of a cell, as a phrase in a sentence. */
 export const BOUND_WORDS = {
   compute: 'GPU compute',
-  /** GPU compute at a clock that the power cap holds down. */
+  /** GPU compute with a clock that the power cap limits. */
   power: 'the power limit',
   /** Launches take longer than the work, or the GPU waits for a CPU. */
   host: 'the host',
   h2d: 'copies to the GPU (H2D)',
   d2h: 'copies from the GPU (D2H)',
-  /** The run was asked to pause between queries. */
+  /** The run pauses between queries on request. */
   paced: 'the requested pauses',
   contended: 'other work on the GPU',
 } satisfies Readonly<Record<string, string>>;

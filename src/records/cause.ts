@@ -33,7 +33,7 @@ export const causeSchema = z.strictObject({
     .nullable()
     .describe('Share of the change; above 100 if other layers gained time; null if unknown'),
   gainedPercent: z.number().nullable().describe('Share that other layers gained, if sharePercent is above 100'),
-  /** What would confirm it, or the command that does. */
+  /** How to confirm the cause, or a command that does. */
   confirm: z.string(),
   rank: z.number().describe('Strength of the suspicion, up to 100'),
 });
@@ -68,12 +68,12 @@ export const valueChangeSchema = z.strictObject({
   ciPercent: z.tuple([z.number(), z.number()]).nullable(),
   runs: z.tuple([count, count]),
   isReal: z.boolean(),
-  /** The runs are too noisy to decide. */
+  /** True if the runs are too noisy to decide. */
   isUnclear: z.boolean(),
   leastPercent: z
     .number()
     .describe('The detectable effect: the smallest change that would have been found nine times in ten'),
-  /** What says so. */
+  /** The evidence for it. */
   basis: z.string(),
 });
 

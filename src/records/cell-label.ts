@@ -4,7 +4,7 @@ import { flagWords } from './axis.ts';
 import { type MetricId, metricOf } from './metric.ts';
 
 /**
- * A cell in one line: `vit_small fp16 8x3x224x224 graph`. Defaults that are on are omitted. Not safe to print: names
+ * A cell in one line: `vit_small fp16 8x3x224x224 graph`. Omits defaults that are on. Not safe to print, because names
  * are untrusted.
  */
 export function cellLabel(cell: Cell): string {
@@ -24,18 +24,18 @@ export function cellLabel(cell: Cell): string {
     .join(' ');
 }
 
-/** What tables print of it: what a program of another kind measures may have none. */
+/** The precision in tables; empty for a program of another kind without one. */
 export function precisionName({ harness, precision }: Cell): string {
   return precision !== 'unstated' ? precision : harness === undefined ? 'unknown' : '';
 }
 
-/** Of a cell that is stored; else the start of its key. */
+/** Label of a stored cell; else the start of its key. */
 export function labelIn(cells: ReadonlyMap<string, Cell>, key: string): string {
   const cell = cells.get(key);
   return cell === undefined ? key.slice(0, 8) : cellLabel(cell);
 }
 
-/** By label, numbers by value: batch 8 before batch 32. */
+/** Sorts by label, with numbers by value: batch 8 before batch 32. */
 export function inLabelOrder(cells: readonly KeyedCell[]): KeyedCell[] {
   const collator = new Intl.Collator('en', { numeric: true });
   return cells
@@ -44,12 +44,12 @@ export function inLabelOrder(cells: readonly KeyedCell[]): KeyedCell[] {
     .map(({ cell }) => cell);
 }
 
-/** Which cell a row of an output is about, and by which metric. */
+/** The cell and metric of a row in an output. */
 export function aboutCell(cell: KeyedCell, metric: MetricId) {
   return { key: cell.key, label: cellLabel(cell), metric, unit: metricOf(metric).unit };
 }
 
-/** Those of graph, transfers, spin wait, streams and inputs that are worth a word. */
+/** Words for graph, transfers, spin wait, streams and inputs, if they differ from the usual. */
 export function optionWords(cell: Cell): string[] {
   return [
     graphWords(cell),

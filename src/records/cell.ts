@@ -10,17 +10,17 @@ export const PRECISIONS = ['fp32', 'tf32', 'fp16', 'bf16', 'int8', 'fp8', 'int4'
 export type Precision = (typeof PRECISIONS)[number];
 
 /**
- * How a precision is reached:
+ * The route to a precision:
  * - `flag`: a trtexec flag on a weakly typed network (TensorRT up to 10.x),
- * - `onnx`: an ONNX file that already has it (strongly typed where the version can),
+ * - `onnx`: an ONNX file that already has it (strongly typed if the version supports that),
  * - `autocast`, `modelopt`: the base ONNX converted by ModelOpt,
- * - `engine`: a built engine was given.
+ * - `engine`: a given engine.
  */
 export const PRECISION_ROUTES = ['flag', 'onnx', 'autocast', 'modelopt', 'engine'] as const;
 
 export type PrecisionRoute = (typeof PRECISION_ROUTES)[number];
 
-/** Without flags, as TensorRT 11 has no precision flags. fp32 and tf32 are the base model itself. */
+/** Routes without options, because TensorRT 11 has no precision options. fp32 and tf32 are the base model itself. */
 export const DEFAULT_ROUTE: Readonly<Record<Precision, PrecisionRoute>> = {
   fp32: 'onnx',
   tf32: 'onnx',
@@ -37,7 +37,7 @@ export const shapesSchema = z.record(z.string(), z.array(z.number().int()));
 /** Dimensions by input name. Empty for a model with static shapes that were not stated. */
 export type Shapes = Immutable<z.infer<typeof shapesSchema>>;
 
-/** `input:8x3x224x224,mask:8x1`; null for other text. */
+/** Parses `input:8x3x224x224,mask:8x1`; null for other text. */
 export function parseShapes(text: string): Shapes | null {
   const shapes = text.split(',').map((part): [string, number[]] => {
     const [, input = '', dims = ''] = /^(.+):(\d+(?:x\d+)*)$/.exec(part.trim()) ?? [];
@@ -46,7 +46,7 @@ export function parseShapes(text: string): Shapes | null {
   return shapes.some(([input]) => input === '') ? null : Object.fromEntries(shapes);
 }
 
-/** What is at the inputs: trtexec's own uniform random values, or files distinguished by their content. */
+/** The data at the inputs: trtexec's uniform random values, or files distinguished by their content. */
 export const cellInputsSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('random') }),
   z.object({ kind: z.literal('files'), sha256ByInput: textByName }),
@@ -54,22 +54,25 @@ export const cellInputsSchema = z.discriminatedUnion('kind', [
 
 export type CellInputs = Immutable<z.infer<typeof cellInputsSchema>>;
 
-/** Its fields are its identity: not the model's content, build options, warmup, duration, repeats or paths. */
+/**
+ * A cell, whose fields are its identity. It excludes the content of the model, build options, warm-up, duration,
+ * repeats and paths.
+ */
 export const cellSchema = z.object({
   model: z.string(),
-  /** `unstated` for imported runs of loaded engines that do not state it. */
+  /** `unstated` for imported runs that load an engine and do not state it. */
   precision: z.enum([...PRECISIONS, 'unstated']),
   precisionVia: z.enum(PRECISION_ROUTES),
   shapes: shapesSchema,
-  /** These three are null if an excerpt of a log does not state them. */
+  /** These three are null if an excerpt of a log lacks them. */
   cudaGraph: flagOrNull,
   dataTransfers: flagOrNull,
   streams: z.number().int(),
   spinWait: flagOrNull,
   inputs: cellInputsSchema,
   /**
-   * What else is on an axis, with its value: flags (`''` for one without a value), variables of the environment
-   * (`env.NAME`), parameters of a harness.
+   * All other values on axes: options (`''` for one without a value), environment variables (`env.NAME`), parameters of
+   * a harness.
    */
   axisFlags: textByName,
   harness: cellHarnessSchema.describe('Absent where trtexec measures').exactOptional(),
@@ -77,7 +80,7 @@ export const cellSchema = z.object({
 
 export type Cell = Immutable<z.infer<typeof cellSchema>>;
 
-/** Changes with the definition of a cell's key: keys of different versions are never equal. */
+/** Version of the definition of a cell's key. Keys of different versions are never equal. */
 export const CELL_KEY_VERSION = 1;
 
 export interface KeyedCell extends Cell {
@@ -92,13 +95,13 @@ export function batchOf(shapes: Shapes): number | null {
   return leading.size === 1 && batch !== undefined ? batch : null;
 }
 
-/** Items per second (the guide's images per second). Null if the inputs share no leading dimension. */
+/** Items per second (images per second in NVIDIA's guide). Null if the inputs have no common leading dimension. */
 export function itemsPerS(shapes: Shapes, throughputQps: number | null): number | null {
   const batch = batchOf(shapes);
   return batch === null || throughputQps === null ? null : batch * throughputQps;
 }
 
-/** Before the name of a variable that is on an axis. */
+/** Prefix for the name of a variable on an axis. */
 export const ENV_AXIS = 'env.';
 
 export function variablesOf(axisFlags: Cell['axisFlags']): Record<string, string> {
@@ -109,14 +112,14 @@ export function variablesOf(axisFlags: Cell['axisFlags']): Record<string, string
   );
 }
 
-/** Cells of one kind have similar noise: without a CUDA graph it includes host time, and a neighbor makes its own. */
+/** Cells of one kind have similar noise: without a CUDA graph it includes host time, and a neighbor adds noise. */
 export function noiseKindOf({ axisFlags, cudaGraph }: Pick<Cell, 'axisFlags' | 'cudaGraph'>): string {
   if (axisFlags[NEIGHBOR] !== undefined) return 'neighbor';
   if (cudaGraph === null) return 'unstated';
   return cudaGraph ? 'graph' : 'noGraph';
 }
 
-/** The cell with its key: the first 128 bits of SHA-256 over its canonical JSON and the key's version. */
+/** The cell with its key: the first 128 bits of SHA-256 over its canonical JSON and the version of the key. */
 export function keyedCell(cell: Cell): KeyedCell {
   const identity: Cell = cellSchema.parse(cell);
   return { ...identity, key: hashOf({ keyVersion: CELL_KEY_VERSION, ...identity }) };
@@ -159,7 +162,10 @@ export function outsideProfile(shapes: Shapes, profile: BuildShapes): Outside | 
   return null;
 }
 
-/** Index of the profile in which shapes run: of those that have them, the one with the nearest `opt`. -1: none has them. */
+/**
+ * Index of the profile that shapes run in: of those that include them, the one with the nearest `opt`. -1: none
+ * includes them.
+ */
 export function profileFor(shapes: Shapes, profiles: readonly BuildShapes[]): number {
   const distances = profiles.map((profile) =>
     outsideProfile(shapes, profile) === null ? distance(shapes, profile) : Number.POSITIVE_INFINITY,
@@ -168,14 +174,14 @@ export function profileFor(shapes: Shapes, profiles: readonly BuildShapes[]): nu
   return Number.isFinite(least) ? distances.indexOf(least) : -1;
 }
 
-/** Half and twice of `opt` are equally near. */
+/** Distance on the log scale, so that half and twice `opt` are equally near. */
 function distance(shapes: Shapes, profile: BuildShapes): number {
   return Object.entries(shapes)
     .flatMap(([input, shape]) => shape.map((value, place) => [value, profile[input]?.opt[place] ?? value] as const))
     .reduce((sum, [value, opt]) => sum + Math.abs(Math.log(Math.max(value, 1) / Math.max(opt, 1))), 0);
 }
 
-/** The profiles of an engine, from the flags that it was built with. */
+/** The profiles of an engine, from the options of its build. */
 export function profilesIn(flags: readonly string[]): BuildShapes[] {
   const [mins, opts, maxs] = (['min', 'opt', 'max'] as const).map((limit) =>
     flags

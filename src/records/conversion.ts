@@ -16,7 +16,7 @@ export const CALIBRATION_METHODS = ['max', 'entropy', 'awq_clip', 'rtn_dq'] as c
 
 export type CalibrationMethod = (typeof CALIBRATION_METHODS)[number];
 
-/** ModelOpt silently treats a method of another mode as `max`. */
+/** ModelOpt silently treats a method that does not fit the precision as `max`. */
 export const METHODS_BY_PRECISION: Readonly<Record<string, readonly CalibrationMethod[]>> = {
   fp8: ['max', 'entropy'],
   int8: ['max', 'entropy'],
@@ -28,20 +28,20 @@ export const HIGH_PRECISIONS = ['fp32', 'fp16', 'bf16'] as const;
 export type HighPrecision = (typeof HIGH_PRECISIONS)[number];
 
 export interface CalibrationOptions {
-  /** An npz, or an npy for a model with one input; null: seeded random data of bench's own. */
+  /** An npz file, or an npy file for a model with one input; null for bench's seeded random data. */
   readonly data: string | null;
   readonly method: CalibrationMethod | null;
-  /** Of one calibration step, by input; unnamed inputs have the shape that the engine is tuned for. */
+  /** Shapes of one calibration step, by input; other inputs have the shape that the engine is tuned for. */
   readonly shapes: Shapes;
   /** Minimum number of random samples along the first dimension. */
   readonly samples: number;
   readonly seed: number;
 }
 
-/** User options for making a variant. Null or empty: the program's default. */
+/** User options for making a variant; null or empty takes the program's default. */
 export interface ConversionOptions {
   readonly highPrecision: HighPrecision | null;
-  /** Nodes that are not converted; regular expressions. */
+  /** Regular expressions for nodes that are not converted. */
   readonly exclude: readonly string[];
   readonly excludeOpTypes: readonly string[];
   readonly opTypes: readonly string[];
@@ -71,7 +71,7 @@ export const variantRecord = z.object({
   precision: z.enum(PRECISIONS),
   sha256: z.string().describe('Hash of the variant with its external data'),
   baseSha256: z.string(),
-  /** Nodes with the new precision, as the program reported. */
+  /** Number of nodes with the new precision, as the program reported. */
   converted: z.object({ nodes: z.number().int(), of: z.number().int().nullable() }),
   /** Null without calibration. */
   calibration: z
@@ -103,7 +103,7 @@ export function variantNotes(variant: VariantRecord): string[] {
   const version = packages['nvidia-modelopt'] ?? 'of unknown version';
   return [
     `${precision} by ${tool} ${version}: ${nodes}, variant ${sha256.slice(0, 12)}`,
-    // AutoCast only looks for values that are too large, so its data hardly matter.
+    // AutoCast only looks for values that are too large, so its data hardly matters.
     ...(calibration === null || by === 'autocast'
       ? []
       : calibration.kind === 'random'
@@ -112,7 +112,7 @@ export function variantNotes(variant: VariantRecord): string[] {
   ];
 }
 
-/** Why there is no variant: as it is stored with the log. */
+/** The reason for a missing variant, in the form that is stored with the log. */
 export const conversionFailureSchema = z.object({
   reason: z.enum(FAILURE_REASONS),
   evidence: z.array(evidenceSchema).min(1),

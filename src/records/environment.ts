@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 import { type Immutable, numberOrNull, textOrNull } from './scalars.ts';
 
-/** Conditions that a number depends on. A change splits a history. Null: unknown. */
+/** Conditions that affect a number. A change splits a history. Null: unknown. */
 export const environmentSchema = z.object({
   gpuName: textOrNull,
   gpuUuid: textOrNull,
@@ -10,12 +10,12 @@ export const environmentSchema = z.object({
   gpuMemoryMib: numberOrNull,
   driver: textOrNull,
   cuda: textOrNull,
-  /** Version of the trtexec binary, from its marker. */
+  /** Version of the trtexec binary, from the marker line in its log. */
   tensorrt: textOrNull,
   host: textOrNull,
   cpu: textOrNull,
   os: textOrNull,
-  /** Version of the library that trtexec loaded: the marker only states what it was compiled with. */
+  /** Version of the library that trtexec loaded. The marker only gives the version that it was compiled with. */
   tensorrtLibrary: textOrNull,
   /** `floating`, or `locked 1590 MHz`. */
   clockPolicy: textOrNull,
@@ -28,7 +28,7 @@ export const environmentSchema = z.object({
   /** `WDDM`, `TCC` or `MCDM`, on Windows. */
   driverModel: textOrNull,
   vbios: textOrNull,
-  /** Generation and width that card and slot support: `5 x16`. */
+  /** Generation and width that both card and slot support: `5 x16`. */
   pcieMax: textOrNull,
   cpuGovernor: textOrNull,
   numaNode: z.number().int().nullable(),
@@ -38,8 +38,8 @@ export const environmentSchema = z.object({
 export type Environment = Immutable<z.infer<typeof environmentSchema>>;
 
 /**
- * How data comes to the GPU: within the one memory of a board (Jetson, DRIVE, GB10), by NVLink-C2C next to a Grace CPU, else
- * by PCIe. Known by the GPU's name.
+ * The path of data to the GPU, by the name of the GPU: the common memory of a board (Jetson, DRIVE, GB10), NVLink-C2C
+ * next to a Grace CPU, else PCIe.
  */
 export function hostLinkOf(gpuName: string | null | undefined): 'sharedMemory' | 'c2c' | 'pcie' {
   if (/\b(?:Orin|Thor|Xavier|Tegra|Jetson|GB10)\b/i.test(gpuName ?? '')) return 'sharedMemory';

@@ -6,18 +6,21 @@ import { count, idSchema, type Immutable, textOrNull } from './scalars.ts';
 
 export const FINDING_KINDS = ['change', 'limit'] as const;
 export const FINDING_STATES = ['open', 'recovered'] as const;
-/** What shows that a finding is no single sweep: pairs with the last good engine, further sweeps, or a metric without noise. */
+/**
+ * Evidence that a finding is more than a single sweep: pairs with the last good engine, further sweeps, or a metric
+ * without noise.
+ */
 export const LASTING_EVIDENCE = ['pairs', 'history', 'measured'] as const;
 export const FINDING_CAUSES = ['engine', 'buildLuck', 'environment', 'version', 'machine'] as const;
-/** As every output says it: `new` in the sweeps that were judged last, then `open` until it is one of the others. */
+/** States in outputs: `new` in the sweeps that were judged last, then `open` until one of the others applies. */
 export const SAID_STATES = ['new', 'open', 'acknowledged', 'recovered'] as const;
 /**
- * `earlierRules`: by a version of bench that did not compare with reference levels; `earlierRulesReported`: and it was said what
- * that means for its findings.
+ * `earlierRules`: judged by a version of bench that did not compare with reference levels. `earlierRulesReported`: the
+ * same, after a note on the effect for its findings.
  */
 export const JUDGED_BY = ['reference', 'first', 'earlierRules', 'earlierRulesReported'] as const;
 
-/** @param batch ids of the sweeps that were judged last */
+/** @param batch IDs of the sweeps that were judged last */
 export function saidState(
   { reportedSweepId, state }: Pick<Finding, 'reportedSweepId' | 'state'>,
   isAcknowledged: boolean,
@@ -83,7 +86,7 @@ export const judgedSweepSchema = z.object({
   sweepId: idSchema,
   judgedAt: z.string(),
   judgedBy: z.enum(JUDGED_BY),
-  /** Planned cells without a result; null: judged before this was kept. */
+  /** Number of planned cells without a result; null for sweeps judged by versions that did not store it. */
   failedCells: z.number().int().min(0).nullable().default(null),
 });
 

@@ -6,16 +6,16 @@ import type { BoundBy } from './bound.ts';
 import { METRIC_IDS, type Metric, type MetricId, metricOf, metricSchema, metricWord } from './metric.ts';
 import { type Immutable, idSchema, textOrNull } from './scalars.ts';
 
-/** What the gate also judges, and no run states by itself. */
+/** Metrics that only the gate judges, because no run has them. */
 const JUDGED_ONLY = {
-  /** Shares of the runs of a sweep that have this bottleneck. */
+  /** Shares of the runs of a sweep with this bottleneck. */
   hostBoundPercent: { word: 'host-bound', label: 'host-bound runs', unit: '%', betterIs: 'lower' },
   h2dBoundPercent: { word: 'h2d-bound', label: 'H2D-bound runs', unit: '%', betterIs: 'lower' },
   d2hBoundPercent: { word: 'd2h-bound', label: 'D2H-bound runs', unit: '%', betterIs: 'lower' },
   powerBoundPercent: { word: 'power-bound', label: 'power-bound runs', unit: '%', betterIs: 'lower' },
-  /** Share of the time in the precision asked for. */
+  /** Share of the time in the requested precision. */
   precisionSharePercent: { word: 'precision-share', label: 'actual precision', unit: '%', betterIs: 'higher' },
-  /** Signal to noise ratio of the outputs of a variant. */
+  /** Signal-to-noise ratio of the outputs of a variant. */
   sqnrDb: { word: 'sqnr', label: 'SQNR', unit: 'dB', betterIs: 'higher' },
 } as const satisfies Readonly<Record<string, Omit<Metric, 'id'> & { readonly word: string }>>;
 
@@ -29,7 +29,7 @@ export function isJudgedOnly(id: string): id is JudgedOnly {
   return Object.hasOwn(JUDGED_ONLY, id);
 }
 
-/** Bottlenecks that the gate judges, by the share of the runs that have them. */
+/** Bottlenecks that the gate judges by the share of the runs that have them. */
 export const BOUND_SHARES = {
   hostBoundPercent: 'host',
   h2dBoundPercent: 'h2d',
@@ -51,7 +51,7 @@ export function gatedMetricOf(id: GatedMetricId): Omit<Metric, 'id'> & { readonl
   return isJudgedOnly(id) ? { id, ...JUDGED_ONLY[id] } : metricOf(id);
 }
 
-/** The largest value that there can be, of a share; else null. */
+/** Upper limit of a share; else null. */
 export function wholeOf(id: GatedMetricId): number | null {
   if (id === 'gpuBusy') return 1;
   return isJudgedOnly(id) && JUDGED_ONLY[id].unit === '%' ? 100 : null;
@@ -61,12 +61,12 @@ function wordOf(id: GatedMetricId): string {
   return isJudgedOnly(id) ? JUDGED_ONLY[id].word : metricWord(id);
 }
 
-/** `engine` for engineMib, as older matrices say it: an id without its unit. */
+/** Returns `engine` for engineMib, the form of older matrices: an ID without its unit. */
 function shortName(id: string): string {
   return id.replace(/(?:Ms|S|Mib|Qps|Percent|Db)$/, '');
 }
 
-/** Each name that people may write, and the metric that it is; of another harness also its own names. */
+/** Metrics by every name that people may write; for other harnesses, their own names too. */
 export function metricNames(ofHarnesses: readonly MetricId[] = []): ReadonlyMap<string, GatedMetricId> {
   const own = [...METRIC_IDS, ...JUDGED_ONLY_IDS];
   return new Map<string, GatedMetricId>(
@@ -79,18 +79,18 @@ export function unknownMetric(name: string, names: ReadonlyMap<string, GatedMetr
   return `unknown metric "${name}"${didYouMean(name, words) || ` (known: ${words.join(', ')})`}`;
 }
 
-/** Keys of the cells that an entry is about: its filter, applied to the matrix. Null: all of them. */
+/** Keys of the cells of an entry: its filter applied to the matrix. Null for all cells. */
 const cells = z.array(idSchema).nullable();
 
-/** Null: every metric. */
+/** Null for every metric. */
 const metric = gatedMetricSchema.nullable();
 
 const limitSchema = z.object({
-  /** As the matrix states it, without its filter. */
+  /** Text in the matrix, without the filter. */
   text: z.string(),
   filter: textOrNull,
   metric: gatedMetricSchema,
-  /** The value of a cell is to be at most, or at least, this; in the unit of the metric. */
+  /** The value of a cell must be at most, or at least, `value`, in the unit of the metric. */
   comparison: z.enum(['<=', '>=']),
   value: z.number(),
   cells,
@@ -105,19 +105,21 @@ const confirmBudgetSchema = z.discriminatedUnion('kind', [
 
 export type ConfirmBudget = z.infer<typeof confirmBudgetSchema>;
 
-/** `gate:` of a matrix as kept with its sweeps; no program is part of it. Of several entries the last that fits holds. */
+/**
+ * `gate:` of a matrix, as stored with its sweeps; excludes programs. Of several matching entries, the last one applies.
+ */
 export const gateSettingsSchema = z.object({
-  /** Slower cells are measured in pairs with the last good engine. */
+  /** Whether slower cells are measured in pairs with the last good engine. */
   confirm: z.boolean().default(false),
-  /** Null: a tenth of the sweep, and always enough for three cells. */
+  /** Null for a tenth of the sweep, and always enough for three cells. */
   confirmBudget: confirmBudgetSchema.nullable().default(null),
   minChange: z.array(z.object({ metric, cells, percent: z.number() })).default([]),
   limits: z.array(limitSchema).default([]),
-  /** The baseline that is the reference. */
+  /** Name of the baseline that is the reference. */
   against: textOrNull.default(null),
-  /** The name that the matrix had before. */
+  /** Previous name of the matrix. */
   renamedFrom: textOrNull.default(null),
-  /** What only warns. */
+  /** Metrics and cells that only warn. */
   warn: z.array(z.object({ metric, cells })).default([]),
   owners: z.array(z.object({ owner: z.string(), cells })).default([]),
 });
@@ -126,17 +128,17 @@ export type GateSettings = Immutable<z.infer<typeof gateSettingsSchema>>;
 
 export const NO_GATE: GateSettings = gateSettingsSchema.parse({});
 
-/** A suspect of a sweep, to be measured alternately with its newest and its last good engine. Kept with the plan. */
+/** A suspect of a sweep, to be measured alternately with its newest and its last good engine. Stored with the plan. */
 export const plannedPairsSchema = z.object({
   cellKey: idSchema,
   metric: gatedMetricSchema,
   lastGoodSweepId: idSchema,
   newestBuildId: textOrNull,
-  /** Equal to the newest where nothing was rebuilt: then only that one is measured again. */
+  /** Equal to the newest if nothing was rebuilt; then only the newest is measured again. */
   lastGoodBuildId: textOrNull,
-  /** Eight pairs in place of five. */
+  /** True for eight pairs instead of five. */
   isUnsteady: z.boolean(),
-  /** Why there is nothing to measure; null if there is. */
+  /** Why there is nothing to measure; null otherwise. */
   problem: textOrNull,
 });
 

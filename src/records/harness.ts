@@ -3,22 +3,22 @@ import * as z from 'zod';
 import { type ReadMetricId, metricSchema } from './metric.ts';
 import { type Immutable, flagOrNull, numberOrNull, textOrNull } from './scalars.ts';
 
-/** What measures time: the host's clock, or events that the GPU stamps. */
+/** The timer: the clock of the host, or events that the GPU stamps. */
 export const TIMERS = ['wall', 'cudaEvent', 'unknown'] as const;
 
 export type Timer = (typeof TIMERS)[number];
 
-/** An element of the sorted times (trtexec) or interpolated (numpy's default). Never compared with each other. */
+/** An element of the sorted times (trtexec), or interpolated (numpy's default). The two are never compared. */
 export const PERCENTILE_RULES = ['orderStatistic', 'linear', 'unknown'] as const;
 
 export type PercentileRule = (typeof PERCENTILE_RULES)[number];
 
-/** The part of the method that belongs to a cell, where that is not trtexec: another timer is another history. */
+/** The part of the method that belongs to a cell of a harness other than trtexec. Another timer is another history. */
 export const cellHarnessSchema = z.object({ name: z.string(), timer: z.enum(TIMERS), metric: metricSchema });
 
 export type CellHarness = Immutable<z.infer<typeof cellHarnessSchema>>;
 
-/** trtexec too, but what happens once in a process: such a cell has no steady times. */
+/** trtexec, measuring what happens once in a process; such a cell has no steady times. */
 export const COLD_START: CellHarness = { name: 'cold-start', timer: 'cudaEvent', metric: 'firstInferenceMs' };
 
 export function isColdStart({ harness }: { readonly harness?: CellHarness | null }): boolean {
@@ -40,7 +40,7 @@ export const methodSchema = z.object({
 
 export type Method = Immutable<z.infer<typeof methodSchema>>;
 
-/** A number that is not one of bench's own metrics; its id contains unit and direction. */
+/** A metric that bench does not define. Its ID contains unit and direction. */
 export interface HarnessValue {
   readonly metric: ReadMetricId;
   readonly value: number;
@@ -48,17 +48,17 @@ export interface HarnessValue {
 
 export interface HarnessReading {
   readonly method: Method;
-  /** Of one query, whole batch; null if the harness prints none. */
+  /** Latency of one query with the whole batch; null if the harness prints none. */
   readonly latencyMs: TimeStatistics | null;
   readonly values: readonly HarnessValue[];
 }
 
 export type HarnessResult =
   | { readonly kind: 'read'; readonly reading: HarnessReading }
-  /** One line: what is missing or wrong, and in which file. */
+  /** One line with the missing or wrong thing and its file. */
   | { readonly kind: 'faulty'; readonly problem: string };
 
-/** As trtexec prints them: `{"99": 0.4175, "99.9": 0.4179}`. */
+/** Percentiles in the form of trtexec: `{"99": 0.4175, "99.9": 0.4179}`. */
 export const percentilesSchema = z.record(z.string(), z.number()).describe('By percentile: {"99": 0.4175}');
 
 export const timeStatisticsSchema = z
@@ -74,29 +74,29 @@ export const timeStatisticsSchema = z
 
 export type TimeStatistics = Immutable<z.infer<typeof timeStatisticsSchema>>;
 
-/** Of a block of which lines are lost: null where a number was not printed. */
+/** Statistics of a block with missing lines; null for a number that was not printed. */
 export type PartialStatistics = { readonly [Name in keyof TimeStatistics]: TimeStatistics[Name] | null } & {
   readonly percentiles: TimeStatistics['percentiles'];
 };
 
-/** The numbers of a summary that is not whole: not a measurement. */
+/** The numbers of an incomplete summary, which is not a measurement. */
 export type Excerpt = Readonly<Record<TimedMetric, PartialStatistics | null>> & {
   readonly [Total in 'throughputQps' | 'hostWalltimeS' | 'gpuTotalS']: number | null;
 };
 
-/** A query is one execution of the whole batch, as trtexec counts; multiply by the batch for items/s. */
+/** A query is one execution of the whole batch, as in trtexec. Multiply by the batch for items/s. */
 export interface Measurement {
   readonly throughputQps: number;
   /** H2D + GPU compute + D2H of the same query, without waiting for the previous one. */
   readonly latencyMs: TimeStatistics;
   /** Host time of one enqueue (or one graph launch). Not printed by TensorRT 7.0. */
   readonly enqueueMs: TimeStatistics | null;
-  /** Null if data transfers were off: trtexec then prints zeros. */
+  /** Null if data transfers were off, for which trtexec prints zeros. */
   readonly h2dMs: TimeStatistics | null;
   readonly gpuComputeMs: TimeStatistics;
   readonly d2hMs: TimeStatistics | null;
   readonly hostWalltimeS: number;
-  /** Mean GPU compute time times the number of queries; not a measured sum. */
+  /** Mean GPU compute time multiplied by the number of queries; not a measured sum. */
   readonly gpuTotalS: number | null;
 }
 

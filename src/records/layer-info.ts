@@ -3,7 +3,7 @@ export interface LayerTensor {
   readonly name: string;
   /** -1 for a dynamic dimension. */
   readonly dimensions: readonly number[];
-  /** `fp32 fp16 bf16 fp8 fp4 int64 int32 int8 int4 uint8 bool`, or what the inspector printed. */
+  /** `fp32 fp16 bf16 fp8 fp4 int64 int32 int8 int4 uint8 bool`, or the inspector's text. */
   readonly type: string | null;
   /** Memory layout in the inspector's words; null if it printed only the type. */
   readonly format: string | null;
@@ -21,7 +21,9 @@ export interface EngineLayer {
   readonly origins: readonly string[];
 }
 
-/** `--exportLayerInfo`. `names` if the engine was not built with `--profilingVerbosity=detailed`. */
+/**
+ * Content of `--exportLayerInfo`. The kind is `names` if the engine was not built with `--profilingVerbosity=detailed`.
+ */
 export interface LayerInfo {
   readonly detail: 'names' | 'detailed';
   readonly layers: readonly EngineLayer[];

@@ -1,9 +1,9 @@
 import type { Precision } from './cell.ts';
 
 /**
- * Every value that a matrix may leave out, in one place. Graph, transfers and spin wait are what trtexec does by
- * itself from 11.0 on, so that the same matrix measures the same on every version. Warm-up, duration and iterations
- * are trtexec's own; they are written into each command line anyway.
+ * Defaults of a matrix, in one place. Graph, transfers and spin wait are trtexec's defaults from 11.0, so that a matrix
+ * measures the same on every version. Warm-up, duration and iterations are trtexec's defaults and are nevertheless
+ * written into each command line.
  */
 export const MATRIX_DEFAULTS = {
   precision: ['fp32'] satisfies readonly Precision[],
@@ -18,7 +18,7 @@ export const MATRIX_DEFAULTS = {
   exportTimes: true,
   minQueries: 30,
   minWarmUpQueries: 10,
-  /** A verdict needs two runs a side; three are the least that is useful. */
+  /** A verdict needs two runs per side, and three are the smallest useful number. */
   repeats: 3,
   builds: 1,
   profile: false,

@@ -6,7 +6,7 @@ import { keysOf } from '../text/unknown-values.ts';
 export interface Metric {
   readonly id: MetricId;
   readonly label: string;
-  /** One of bench's own, or a unit named by a harness: untrusted text. */
+  /** A unit of bench, or of a harness: untrusted text. */
   readonly unit: string;
   readonly betterIs: Direction;
 }
@@ -36,35 +36,35 @@ export type StoredAs =
         | 'smClockMhz'
         | 'powerW';
     }
-  /** The median power of the run's samples over a rate. */
+  /** The median power of the run's samples, divided by a rate. */
   | { readonly table: 'energy'; readonly over: 'throughputQps' | 'itemsPerS' }
   | {
       readonly table: 'runHints';
       readonly hint: 'engine_loaded_s' | 'engine_refitted_ms';
       readonly of: 'run' | 'build';
     }
-  /** Among the numbers of a harness, by its own name. */
+  /** A number of a harness, under its own name. */
   | { readonly table: 'runValues' }
-  /** The newest accuracy of the file that the engine was built from. */
+  /** The newest accuracy of the file from which the engine was built. */
   | { readonly table: 'accuracies' };
 
 interface MetricDefinition {
-  /** A word is what people write; the id is for programs. */
+  /** People write the word; programs use the ID. */
   readonly shown: readonly [word: string, label: string, unit: string, betterIs: Direction];
   readonly stored: StoredAs;
-  /** The robust center of a run's own samples, if they were kept. */
+  /** The robust center of the samples of a run, if they were kept. */
   readonly centre?: 'gpuComputeCentreMs' | 'latencyCentreMs';
-  /** One value per build, however often its engine runs. */
+  /** One value per build, regardless of the number of runs of its engine. */
   readonly isOfBuild?: true;
-  /** As a measure of Bencher. `nativeScale` converts to Bencher's ns, operations/s, seconds or bytes. */
+  /** The measure for Bencher. `nativeScale` converts to Bencher's ns, operations/s, seconds or bytes. */
   readonly bencher?: { readonly slug: string; readonly nativeScale?: number };
-  /** As an OpenMetrics family; the name ends with the base unit. */
+  /** The OpenMetrics family; the name ends with the base unit. */
   readonly openMetrics?: { readonly name: string; readonly help: string };
-  /** The source is the line of trtexec's log, as 10.x prints it, or another one. */
+  /** `source` is a line of trtexec's log as 10.x prints it, or something else. */
   readonly help: readonly [source: string, says: string, caveats: string];
 }
 
-/** To add a metric: one entry here; for a new number also its column in `schema.ts` and `save-run.ts`. */
+/** To add a metric, add an entry here; for a new number also its column in `schema.ts` and `save-run.ts`. */
 const METRICS = {
   gpuComputeMs: {
     shown: ['gpu', 'GPU compute time', 'ms', 'lower'],
@@ -343,32 +343,32 @@ export function isOwnMetric(id: string): id is OwnMetricId {
 
 export const METRIC_IDS = keysOf(METRICS);
 
-/** `gpu` for gpuComputeMs; of another harness its own name. */
+/** Returns `gpu` for gpuComputeMs; for another harness, the name that it gives. */
 export function metricWord(id: MetricId): string {
   return isOwnMetric(id) ? METRICS[id].shown[0] : metricOf(id).label;
 }
 
 export const METRIC_WORDS = METRIC_IDS.map(metricWord);
 
-/** By its word or its id. */
+/** Finds a metric by its word or its ID. */
 export function ownMetricNamed(name: string): OwnMetricId | undefined {
   if (name === 'qps') return 'throughputQps';
   return METRIC_IDS.find((id) => id === name || METRICS[id].shown[0] === name);
 }
 
-/** A harness's own number: `ttft:lower:ms`. With another unit or direction it is another metric. */
+/** A metric of a harness: `ttft:lower:ms`. With another unit or direction it is another metric. */
 export type CustomMetricId = `${string}:${Direction}:${string}`;
 
 export type MetricId = OwnMetricId | CustomMetricId;
 
-/** Of a harness other than trtexec, or of a cold start. */
+/** A metric of a harness other than trtexec, or of a cold start. */
 export type ReadMetricId = CustomMetricId | 'firstInferenceMs';
 
 export const metricSchema = z
   .union([z.enum(METRIC_IDS), z.templateLiteral([z.string(), ':', z.enum(DIRECTIONS), ':', z.string()])])
   .describe('One of bench, or NAME:lower|higher:UNIT of another harness');
 
-/** The values of a run; another harness may supply only custom metrics. */
+/** The values of a run. Another harness may have only custom metrics. */
 export type MetricValues = Readonly<Record<OwnMetricId, number | null>> &
   Readonly<Partial<Record<CustomMetricId, number>>>;
 
@@ -401,7 +401,10 @@ export function isMetric(id: string): id is MetricId {
   return isOwnMetric(id) || isCustomMetric(id);
 }
 
-/** `name`: letters, digits and `_.-`; `unit`: without spaces and colons. */
+/**
+ * @param name letters, digits and `_.-`
+ * @param unit without spaces and colons
+ */
 export function customMetric(name: string, betterIs: Direction, unit: string): CustomMetricId {
   return `${name}:${betterIs}:${unit}`;
 }
@@ -415,7 +418,7 @@ export function metricOf(id: MetricId): Metric {
   return { id, label, unit, betterIs: betterIs === 'higher' ? 'higher' : 'lower' };
 }
 
-/** With several streams latencies overlap and only throughput is meaningful. */
+/** The metric by which a cell is judged. With several streams, latencies overlap and only throughput is meaningful. */
 export function gateMetric(
   requested: MetricId | null,
   cell: { readonly streams: number; readonly harness?: { readonly metric: MetricId } },

@@ -68,7 +68,7 @@ export const evidenceSchema = z.object({
 
 export type Evidence = Immutable<z.infer<typeof evidenceSchema>>;
 
-/** `built`: an engine was built, and nothing timed. */
+/** `built`: an engine was built, but nothing was timed. */
 export const OUTCOME_KINDS = ['measured', 'built', 'unfit', 'failed'] as const;
 
 export type Outcome =
@@ -76,12 +76,12 @@ export type Outcome =
   | { readonly kind: 'unfit'; readonly reason: UnfitReason; readonly evidence: readonly Evidence[] }
   | { readonly kind: 'failed'; readonly reason: FailureReason; readonly evidence: readonly Evidence[] };
 
-/** The request was fulfilled: a measurement, or an engine. */
+/** Whether the request was fulfilled with a measurement or an engine. */
 export function isFine({ kind }: Outcome): boolean {
   return kind === 'measured' || kind === 'built';
 }
 
-/** A log line may be a megabyte long. */
+/** A line of a log may be a megabyte long, so evidence is shortened. */
 const LONGEST_EVIDENCE = 400;
 
 /** Why runs failed, each reason once with its first evidence: `outOfMemory: CUDA error …`. */

@@ -19,7 +19,7 @@ export { metricSchema as metric };
 export const role = z.enum(RUN_ROLES);
 export const unit = z.string().describe('ms, qps, s, MiB or %; for another harness, the unit in the matrix');
 
-/** Which cell a row is about, and by which metric. */
+/** The cell of a row, and its metric. */
 export const aboutCell = { key: idSchema, label: z.string(), metric: metricSchema, unit };
 
 export const cell = z.strictObject({
@@ -51,13 +51,13 @@ export const layer = z.strictObject({
   index: count,
   name: z.string(),
   timeMs: z.number().nullable(),
-  /** Of one query. */
+  /** Time of one query. */
   averageMs: z.number().nullable(),
   medianMs: z.number().nullable(),
   percentage: z.number().nullable(),
   type: z.string().nullable(),
   tactic: z.string().nullable(),
-  /** Type of the first tensor that is neither an index nor a shape; null if the inspector states none. */
+  /** Type of the first tensor that is neither an index nor a shape; null if the inspector gives none. */
   precisionIn: z.string().nullable(),
   precisionOut: z.string().nullable(),
   channels: z

@@ -8,7 +8,7 @@ import { RUN_MARKS } from './run-flag.ts';
 import { type Immutable, textOrNull } from './scalars.ts';
 import { NO_PHASE_LIMITS, phaseLimitsSchema } from './time-limit.ts';
 
-/** Paths known only when a run starts: `{engine}` etc. is replaced per argument, never in a joined string. */
+/** Paths known only when a run starts. `{engine}` and others are replaced per argument, never in a joined string. */
 export const PLACEHOLDERS = {
   engine: '{engine}',
   timingCache: '{timingCache}',
@@ -16,11 +16,11 @@ export const PLACEHOLDERS = {
   variant: '{variant}',
 } as const;
 
-/** Replaces the version if no cell is measured by trtexec. */
+/** Used as the version if trtexec measures no cell. */
 export const NO_TENSORRT = 'none';
 
 const texts = z.array(z.string());
-/** null removes a variable. */
+/** Null removes a variable. */
 const variables = z.record(z.string(), textOrNull);
 const notes = texts.default([]);
 
@@ -29,7 +29,7 @@ const calibrationSchema = z.discriminatedUnion('kind', [
     kind: z.literal('random'),
     seed: z.number(),
     samples: z.number(),
-    /** Of one step; a missing input has the static shape that its model states. */
+    /** Shapes of one step. A missing input has its static shape from the model. */
     shapes: shapesSchema,
   }),
   z.object({ kind: z.literal('file'), path: z.string(), shapes: shapesSchema }),
@@ -38,7 +38,7 @@ const calibrationSchema = z.discriminatedUnion('kind', [
 export type PlannedCalibration = Immutable<z.infer<typeof calibrationSchema>>;
 
 const variantSchema = z.object({
-  /** Identifies the variants of one plan; contains no content hash. */
+  /** Identifies a variant within one plan; contains no content hash. */
   variantRef: z.string(),
   label: z.string(),
   by: z.enum(CONVERTERS),
@@ -47,7 +47,7 @@ const variantSchema = z.object({
   opTypes: texts,
   /** Null without calibration. */
   calibration: calibrationSchema.nullable(),
-  /** Arguments after the interpreter; its files are in the folder where it is started. */
+  /** Arguments after the interpreter. Its files are in the folder in which it starts. */
   args: texts,
   timeoutS: z.number(),
 });
@@ -56,7 +56,7 @@ export type PlannedVariant = Immutable<z.infer<typeof variantSchema>>;
 
 const harnessSchema = z.object({
   driver: z.string(),
-  /** Settings of that driver, with the axes filled in. */
+  /** Settings for that driver, with the axes filled in. */
   settings: z.unknown(),
   argv: texts,
   /** Null for the run folder. */
@@ -64,43 +64,43 @@ const harnessSchema = z.object({
   /** Merged into the environment of bench. */
   env: variables,
   resultFiles: texts,
-  /** Used together; one where it is not stated. */
+  /** Number of GPUs used together. Default: 1. */
   gpus: z.number().int().min(1).exactOptional(),
 });
 
 export type PlannedHarness = Immutable<z.infer<typeof harnessSchema>>;
 
-/** Limits of the parts of a process. `wholeS`, if stated, is the limit for all of them together. */
+/** Limits of the parts of a process. `wholeS` is the limit for all of them together, if there is one. */
 const limitsSchema = phaseLimitsSchema.extend({ wholeS: z.number().nullable() });
 
 export type PlannedLimits = Immutable<z.infer<typeof limitsSchema>>;
 
-/** Plans of an older bench have only a limit for the whole. */
+/** Plans of older versions have only a limit for the whole process. */
 const limits = limitsSchema.default({ ...NO_PHASE_LIMITS, wholeS: null });
 
 const buildSchema = z.object({
-  /** The variant that is built; null if the model is built unchanged. */
+  /** The variant to build from; null if the model is built unchanged. */
   variantRef: textOrNull.default(null),
-  /** Identifies the engines of one plan, without the machine and the model's content. */
+  /** Identifies an engine within one plan, without the machine and the content of the model. */
   buildRef: z.string(),
   model: z.string(),
   precision: z.string().default('unstated'),
   label: z.string(),
-  /** Which of several builds of the same engine, from 1: `builds:` measures how much they differ. */
+  /** Number of one of several builds of the same engine, from 1: `builds:` measures how much they differ. */
   number: z.number().default(1),
   of: z.number().default(1),
-  /** The engine is kept, whatever else changes. */
+  /** The engine is kept, even if anything else changes. */
   isFrozen: z.boolean().default(false),
-  /** A timing cache of the user's own; null for those next to the store, or none. */
+  /** A timing cache of the user; null for those next to the store, or for none. */
   timingCachePath: textOrNull.default(null),
-  /** Used even if it was made on another GPU. */
+  /** True to use it even if it was made on another GPU. */
   forcesTimingCache: z.boolean().default(false),
-  /** Null if the engine was given: nothing is built. */
+  /** Null if the engine was given, so that nothing is built. */
   onnxPath: textOrNull,
   enginePath: textOrNull,
-  /** Flags that determine the engine, without paths. */
+  /** Options that determine the engine, without paths. */
   flags: texts,
-  /** Arguments after the program's name, with placeholders. */
+  /** Arguments after the name of the program, with placeholders. */
   args: texts,
   timeoutS: z.number(),
   limits,
@@ -117,15 +117,15 @@ const runSchema = z.object({
   cellKey: z.string(),
   /** `''` if nothing is built. */
   buildRef: z.string(),
-  /** Null where trtexec measures. */
+  /** Null if trtexec measures. */
   harness: harnessSchema.nullable().default(null),
   /** Environment variables from axes. */
   env: variables.default({}),
   marks: z.array(z.enum(RUN_MARKS)).default([]),
-  /** From 1 within its cell and role. */
+  /** Repeat within its cell and role, from 1. */
   repeat: z.number(),
   args: texts,
-  /** For the whole run, without the extra time that a large engine may take to load. */
+  /** Limit for the whole run, without the additional time for loading a large engine. */
   timeoutS: z.number(),
   limits,
   requested: requestedSchema,
@@ -138,7 +138,7 @@ const runSchema = z.object({
 
 export type PlannedRun = Immutable<z.infer<typeof runSchema>>;
 
-/** The engines that a run loads: its own, and that of its neighbor. */
+/** The builds whose engines a run loads: its own, and that of its neighbor. */
 export function buildRefsOf({ buildRef, neighbor }: PlannedRun): string[] {
   return [buildRef, ...(neighbor === undefined ? [] : [neighbor.buildRef])];
 }
@@ -153,17 +153,17 @@ export type PlannedCell = Immutable<z.infer<typeof plannedCellSchema>>;
 
 const retriesSchema = z.object({
   times: z.number(),
-  /** Before the first; each further wait is four times as long. */
+  /** Wait before the first retry; each further wait is four times as long. */
   waitS: z.number(),
 });
 
 export type Retries = Immutable<z.infer<typeof retriesSchema>>;
 
-/** Everything that a sweep will do, in order. Defaults apply to older plans. */
+/** Everything that a sweep will do, in order. Defaults apply to plans of older versions. */
 export const planSchema = z.object({
   schemaVersion: z.literal(1),
   matrix: z.string(),
-  /** `none` if no cell is measured by trtexec. */
+  /** `none` if trtexec measures no cell. */
   tensorrt: z.string(),
   seed: z.number(),
   repeats: z.number(),

@@ -3,47 +3,44 @@ import * as z from 'zod';
 import { keysOf } from '../text/unknown-values.ts';
 import { type Immutable, numberOrNull } from './scalars.ts';
 
-/**
- * What may be wrong with the number of a run that did run, or explains it, as it is called in a table and among the
- * reasons of a verdict.
- */
+/** What may be wrong with the number of a run, or explains it, in words for tables and for the reasons of a verdict. */
 export const FLAG_LABELS = {
-  /** The software power cap held the clock down: large networks always run so. */
+  /** The software power cap limited the clock, which is always so for large networks. */
   powerLimited: 'power-limited',
   /** The GPU was too hot, or the board slowed it down. */
   thermalSlowdown: 'thermal slowdown',
   hardwareSlowdown: 'hardware slowdown',
-  /** The SM clock differs from this cell's other sweeps. */
+  /** The SM clock differs from that of the other sweeps of this cell. */
   clockOffLevel: 'clock off its level',
-  /** Query times still change over the run. */
+  /** Query times change during the whole run. */
   drifting: 'drifting',
   /** Something else used the GPU. */
   contended: 'contended',
-  /** The GPU waited for the host: throughput does not describe the engine. */
+  /** The GPU waited for the host, so that throughput does not describe the engine. */
   hostBound: 'host-bound',
-  /** The host took long for some launches, and GPU times include it. */
+  /** Some launches took the host long, and GPU times include that. */
   hostJitter: 'host jitter',
   /** Other work kept the host's CPUs busy. */
   hostLoaded: 'host loaded',
   /** Query times have two levels. */
   bimodal: 'two levels',
-  /** The timer's steps are visible in the times: float32 events, six printed digits. */
+  /** The steps of the timer are visible in the times: float32 events, six printed digits. */
   coarseTimer: 'coarse timer',
   /** One query took far longer than all others. */
   loneOutlier: 'single outlier',
-  /** Debug tensors: layers are not fused around them, and they are copied out. */
+  /** Debug tensors: layers are not fused across them, and they are copied to the host. */
   debugTensors: 'debug tensors',
-  /** The log does not say how many queries warmed up. */
+  /** The log does not show the number of warm-up queries. */
   warmUpUnknown: 'warmup unknown',
   /** The PCIe link was slower than card and slot support. */
   pcieReduced: 'PCIe reduced',
-  /** Something was idealized: the number is the best case, not the real one. */
+  /** Something was idealized, so that the number is the best case rather than the real one. */
   upperBound: 'upper bound',
-  /** The computed output is wrong: only its speed means anything. */
+  /** The computed output is wrong, so that only the speed is meaningful. */
   invalidOutput: 'invalid output',
-  /** A profiler or a debugging switch slowed it down. */
+  /** A profiler or a debugging switch slowed the run down. */
   profilingOn: 'profiling on',
-  /** A number of queries without a warm-up, for a profiler. */
+  /** A fixed number of queries without a warm-up, for a profiler. */
   capture: 'capture',
 } satisfies Readonly<Record<string, string>>;
 
@@ -56,8 +53,8 @@ export const RUN_MARKS = ['upperBound', 'invalidOutput'] as const satisfies read
 export type RunMark = (typeof RUN_MARKS)[number];
 
 /**
- * What analysis does with a flag: leaves the run out, trusts it less, or only names it as an explanation. A run that is
- * 'barred' measures the cell under conditions that nobody deploys: never a baseline, never the best.
+ * Effect of a flag on analysis: it leaves the run out, trusts it less, or only explains it. A 'barred' run measures the
+ * cell under conditions that nobody deploys. It is never a baseline and never the best.
  */
 export const FLAG_EFFECTS = ['excluded', 'barred', 'widened', 'explained'] as const;
 
@@ -69,13 +66,13 @@ export const runFlagSchema = z.object({
       'Effect on judging: excluded from comparisons, ineligible as baseline or best (barred), less weight, or explanation only',
     ),
   value: numberOrNull.describe('The value that raised it, in the unit of the evidence'),
-  /** One line with the numbers: `SM clock 1200 MHz in 8 of 20 samples, thermal slowdown at 85 °C`. */
+  /** One line with numbers: `SM clock 1200 MHz in 8 of 20 samples, thermal slowdown at 85 °C`. */
   evidence: z.string(),
 });
 
 export type RunFlag = Immutable<z.infer<typeof runFlagSchema>>;
 
-/** Why a run is never a baseline and never the best; usually empty. */
+/** Flags because of which a run is never a baseline and never the best; usually empty. */
 export function ineligibleFlags<Flag extends Pick<RunFlag, 'effect'>>(flags: readonly Flag[]): Flag[] {
   return flags.filter(({ effect }) => effect === 'barred');
 }

@@ -10,7 +10,9 @@ import { type Immutable, textOrNull, type BuildId, type CellKey, type RunId, typ
 import type { Provenance } from './sweep.ts';
 import type { ProcessFacts, ParsedRun } from '../trtexec/run-facts.ts';
 
-/** `pair`: the newest or the last good engine of a suspect, measured alternately; never a run of its sweep. */
+/**
+ * `pair`: the newest or the last good engine of a suspect, measured alternately. Such a run never counts for its sweep.
+ */
 export const RUN_ROLES = ['build', 'timed', 'profile', 'pair'] as const;
 
 export type RunRole = (typeof RUN_ROLES)[number];
@@ -18,13 +20,13 @@ export type RunRole = (typeof RUN_ROLES)[number];
 export const buildSchema = z.object({
   model: z.string(),
   modelSha256: textOrNull,
-  /** Build flags without paths. */
+  /** Build options without paths. */
   flags: z.array(z.string()),
 });
 
 export type BuildRecord = Immutable<z.infer<typeof buildSchema>>;
 
-/** One file of a run, by the hash of its uncompressed bytes. */
+/** One file of a run, with the hash of its uncompressed bytes. */
 export interface StoredArtefact {
   readonly name: string;
   readonly sha256: string;
@@ -32,19 +34,19 @@ export interface StoredArtefact {
 }
 
 export const runTrySchema = z.object({
-  /** From 1, counting interrupted attempts. */
+  /** Number of the attempt, from 1, including interrupted ones. */
   attempt: z.number().int().min(1),
   startedAt: z.string(),
   endedAt: z.string(),
   outcome: z.enum(OUTCOME_KINDS),
   reason: textOrNull,
-  /** The line that shows why; null for a measurement. */
+  /** The line that shows the reason; null for a measurement. */
   evidence: textOrNull,
 });
 
 export type RunTry = Immutable<z.infer<typeof runTrySchema>>;
 
-/** One run with all that is known of it, in the form that the store accepts from any source. */
+/** One run with all known facts, in the form that the store accepts from any source. */
 export interface RunRecord
   extends
     Omit<ParsedRun, 'path'>,
@@ -59,7 +61,7 @@ export interface RunRecord
   readonly argv: readonly string[] | null;
   readonly env: Readonly<Record<string, string>>;
   readonly process: ProcessFacts;
-  /** Finished attempts in order; empty if not counted. */
+  /** Finished attempts in order; empty if they were not counted. */
   readonly tries: readonly RunTry[];
   readonly artefacts: readonly StoredArtefact[];
   /** Relative to the artefacts folder of the store; null if they were not kept. */
@@ -71,7 +73,7 @@ export interface CellRun {
   readonly sweepId: SweepId;
   readonly cellKey: CellKey;
   readonly role: RunRole;
-  /** Counts from 1 within its cell and sweep. */
+  /** Repeat within its cell and sweep, from 1. */
   readonly repeat: number;
   readonly startedAt: string | null;
   readonly wallS: number | null;
@@ -85,12 +87,12 @@ export interface CellRun {
   /** Null if the machine was not monitored. */
   readonly smClockMhz: number | null;
   readonly flags: readonly RunFlag[];
-  /** What limited its throughput; null where that is not known. */
+  /** The bottleneck of the run; null if unknown. */
   readonly boundBy: BoundBy | null;
-  /** From the median latency, if a harness runs one query at a time and reports no throughput; else null. */
+  /** Throughput from the median latency, if a harness runs one query at a time and reports none; else null. */
   readonly derivedQps: number | null;
   readonly values: MetricValues;
-  /** Robust centers of the run's samples, if they were kept. */
+  /** Robust centers of the samples of the run, if they were kept. */
   readonly centres: Readonly<Partial<Record<MetricId, number | null>>>;
 }
 

@@ -6,14 +6,17 @@ export function isId(text: string): boolean {
   return ID.test(text);
 }
 
-/** Strict, as ids become names of folders and files. */
+/** Strict, because IDs become names of folders and files. */
 export const idSchema = z.string().regex(ID, 'is no id: 32 hexadecimal digits');
 
 export const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/);
-/** An id that the compiler does not confuse with another: a run's id is not a sweep's. Plain text fits each of them. */
+/**
+ * An ID that the compiler distinguishes from other kinds: a run ID is not a sweep ID. Plain text is accepted as any of
+ * them.
+ */
 type Id<Of extends string> = string & { readonly idOf?: Of };
 
-/** 32 hexadecimal digits of what makes two cells equal. */
+/** 32 hexadecimal digits, equal for equal cells. */
 export type CellKey = Id<'cell'>;
 export type SweepId = Id<'sweep'>;
 export type RunId = Id<'run'>;

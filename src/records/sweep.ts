@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 import { flagOrNull, idSchema, type Immutable, numberOrNull, textOrNull } from './scalars.ts';
 
-/** Results of different provenance are never compared or charted together unless requested by name. */
+/** Results of different provenance are never compared or charted together unless the user names one. */
 export const PROVENANCES = ['measured', 'recorded', 'simulated', 'imported'] as const;
 
 export type Provenance = (typeof PROVENANCES)[number];
@@ -11,7 +11,7 @@ export const SWEEP_STATES = ['running', 'finished', 'interrupted'] as const;
 
 export type SweepState = (typeof SWEEP_STATES)[number];
 
-/** The measured commit. All null outside a repository. */
+/** The measured commit. All fields are null outside a repository. */
 const gitSchema = z.object({ commit: textOrNull, branch: textOrNull, dirty: flagOrNull });
 
 export type GitState = Immutable<z.infer<typeof gitSchema>>;
@@ -22,19 +22,19 @@ export const DATE_SOURCES = ['runJson', 'logStamps', 'option'] as const;
 
 export type DateSource = (typeof DATE_SOURCES)[number];
 
-/** Bisect sweeps are on no branch, so that the gate ignores them. Not a valid git branch name. */
+/** Bisect sweeps are on no branch, so that the gate ignores them. This is not a valid name of a git branch. */
 const BISECT_BRANCH = '(no branch, bisect)';
 
-/** Like bisect sweeps, A/B experiments do not belong to the branch's series. */
+/** Like bisect sweeps, A/B experiments do not belong to the series of the branch. */
 export const AB_BRANCH = '(no branch, A/B)';
 
-/** The two sweeps of `bench compare --run` have a name in common: they were measured in turns. */
+/** The two sweeps of `bench compare --run`, measured in turns, have a common name. */
 export const COMPARE_BRANCH = '(compare --run)';
 
 /** Health checks of a machine: `bench doctor --measure`. */
 export const DOCTOR_BRANCH = '(no branch, doctor)';
 
-/** Sweeps of their commits, but in no history. */
+/** Sweeps that have a commit but belong to no history. */
 export const OFF_BRANCHES: readonly (string | null)[] = [BISECT_BRANCH, COMPARE_BRANCH, DOCTOR_BRANCH];
 
 /** One `bench run`, or one imported folder. */
@@ -42,7 +42,7 @@ export const sweepSchema = z.object({
   sweepId: idSchema,
   source: z.enum(['run', 'import']),
   name: textOrNull,
-  /** `name` of the matrix; sweeps of the same name form one series. */
+  /** `name` of the matrix; sweeps with the same name form one series. */
   matrix: textOrNull,
   provenance: z.enum(PROVENANCES),
   recordingSet: textOrNull,
@@ -61,7 +61,7 @@ export type Sweep = Immutable<z.infer<typeof sweepSchema>>;
 
 type StatedSweep = Pick<Sweep, 'sweepId' | 'source' | 'provenance' | 'toolVersion'> & Partial<Sweep>;
 
-/** A sweep that has just begun; unstated fields are unknown. */
+/** A sweep that has just begun. Omitted fields are unknown. */
 export function newSweep(stated: StatedSweep): Sweep {
   return {
     ...NO_GIT,

@@ -4,7 +4,10 @@ import { count, type Immutable, numberOrNull } from './scalars.ts';
 
 const share = z.number().min(0).max(1).exactOptional();
 
-/** In the order of NVML's bits (nvml.h, `nvmlClocksEventReason…`). Before driver 535: throttle reasons. */
+/**
+ * In the order of the bits of NVML (nvml.h, `nvmlClocksEventReason…`). Before driver 535 they are called throttle
+ * reasons.
+ */
 const clockReasonsSchema = z.object({
   gpuIdle: share,
   applicationsClocks: share,
@@ -21,7 +24,7 @@ export const CLOCK_REASONS = clockReasonsSchema.keyof().options;
 
 export type ClockReason = (typeof CLOCK_REASONS)[number];
 
-/** One nvidia-smi sample of a GPU. Null: not supported by this driver or GPU. */
+/** One sample of a GPU from nvidia-smi. Null: not supported by this driver or GPU. */
 export interface TelemetrySample {
   /** UTC, ISO 8601; null if the tool prints no time (`dmon` without `-o T`). */
   readonly at: string | null;
@@ -58,7 +61,7 @@ export const telemetrySchema = z.object({
   hostMemoryMaxMib: numberOrNull.describe('Peak resident memory of that process on the host'),
   /** Reasons that were never active are absent. */
   clockReasons: clockReasonsSchema.describe('Share of the samples in which each reason lowered the clock'),
-  /** Lowest observed value: a link may drop under load. */
+  /** Lowest observed value, because a link may drop under load. */
   pcieGeneration: count.nullable(),
   pcieWidth: count.nullable(),
   otherProcesses: z.array(otherProcessSchema).describe('Other processes on the GPU at the end of the run'),

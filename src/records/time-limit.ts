@@ -15,15 +15,15 @@ export const RUN_PHASES = [
 
 export type RunPhase = (typeof RUN_PHASES)[number];
 
-/** Maximum time of each phase, in seconds. Null: only the whole is limited. */
+/** Maximum time of each phase in seconds. Null: only the whole process has a limit. */
 export const phaseLimitsSchema = z.object({
-  /** From the start to the first byte of output: libraries are loaded from a possibly slow disk. */
+  /** From the start to the first byte of output, while libraries load from a possibly slow disk. */
   firstOutputS: numberOrNull,
-  /** Then until `Starting inference`: CUDA starts, the engine is loaded. */
+  /** Until `Starting inference`, while CUDA starts and the engine loads. */
   loadS: numberOrNull,
-  /** Then until the end of the last timed query. */
+  /** Until the end of the last timed query. */
   timedPartS: numberOrNull,
-  /** Then until the end: exports, and the second pass of a profile run. */
+  /** Until the end of the process: exports, and the second pass of a profile run. */
   endS: numberOrNull,
 });
 
@@ -52,7 +52,7 @@ export function timeLimitText({ phase, of, limitS, inPhaseS, lastLine }: TimeLim
   return `ended ${phase} by ${which}; ${lastWords}`;
 }
 
-/** Slowest speed at which an engine of many gigabytes may load, from a network disk. */
+/** Slowest assumed speed for loading an engine of many gigabytes from a network disk. */
 const SLOWEST_LOAD_BYTES_PER_S = 20e6;
 
 export function withEngineOf(limits: PhaseLimits, engineBytes: number): PhaseLimits {

@@ -29,12 +29,12 @@ export const cellComparisonSchema = z.object({
     'Raw change of the mean of the runs; +16: 16 % more milliseconds, or queries per second',
   ),
   ciPercent: z.tuple([z.number(), z.number()]).nullable().describe('95 % interval'),
-  /** With a power of 90 %. */
+  /** At a power of 90 %. */
   mdePercent: numberOrNull.describe(
     'The detectable effect: the smallest change that would have been found nine times in ten',
   ),
   runs: z.tuple([count, count]),
-  /** Null if nothing is unclear, or no number of runs would settle it. */
+  /** Null if nothing is unclear, or if no number of runs would help. */
   moreRunsNeeded: count.nullable().describe('More runs per side that settle an unclear cell four times in five'),
   /** Null if nothing was compared. */
   noise: cellNoiseSchema.nullable().describe('Noise used for the interval'),
@@ -43,10 +43,10 @@ export const cellComparisonSchema = z.object({
 
 export type CellComparison = Immutable<z.infer<typeof cellComparisonSchema>>;
 
-/** Start of a reason of every unclear cell. */
+/** Start of one of the reasons of every unclear cell. */
 export const DETECTABLE_FROM = 'detectable from ';
 
-/** Null for sides with several runs: one run does not show its own noise. */
+/** Null if both sides have several runs. A single run does not show its noise. */
 export function singleRunReason([base, head]: readonly [number, number]): string | null {
   if (Math.min(base, head) > 1) return null;
   return `no verdict: one run ${base === head ? 'per' : 'on one'} side`;
@@ -64,8 +64,8 @@ export function isCalled({ verdict }: Pick<CellComparison, 'verdict'>): boolean 
 }
 
 /**
- * Whether a cell that is judged by its GPU time is shown by its throughput, which the host may slow down alone: where that
- * is slower and the GPU time is not, or where it alone changed.
+ * Whether to show a cell by its throughput although it is judged by its GPU time, because the host alone may slow down
+ * the throughput. True if the throughput is slower and the GPU time is not, or if only the throughput changed.
  */
 export function isShownByThroughput(gpuTime: string, throughput: string): boolean {
   if (throughput === 'slower') return gpuTime !== 'slower';
@@ -74,7 +74,7 @@ export function isShownByThroughput(gpuTime: string, throughput: string): boolea
 
 /** A change that at least four of five cells share: clocks, driver, or another common cause. */
 export const commonShiftSchema = z.strictObject({
-  /** For metrics of both directions: of those where less is better. */
+  /** If the metrics have both directions, the change of those whose lower values are better. */
   percent: z.number(),
   metric: metricSchema.optional().describe('Metric of the shift, if it is not the metric of the cells'),
   cells: count.describe('Cells that were compared'),
@@ -90,7 +90,7 @@ export const commonShiftSchema = z.strictObject({
 
 export type CommonShift = Immutable<z.infer<typeof commonShiftSchema>>;
 
-/** Over the cells of one metric: a summary without a verdict. */
+/** A summary over the cells of one metric, which never leads to a verdict. */
 export const geometricMeanSchema = z.strictObject({
   changePercent: z.number().describe('Raw change of the value'),
   ciPercent: z

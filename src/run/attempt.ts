@@ -39,21 +39,21 @@ import { printable } from '../text/printable.ts';
 import { PhaseWatch } from '../trtexec/log/phase-watch.ts';
 import type { RunId } from '../records/scalars.ts';
 
-/** Who is working in a folder: lets a later bench end leftover processes. */
+/** The process that works in a folder, so that a later bench can end leftover processes. */
 export const ATTEMPT_FILE = 'attempt.json';
 
-/** A process that has ended. `--resume` stores its results if this process does not. */
+/** A process that has ended but whose results are not stored yet. After a kill, `--resume` stores them. */
 export interface EndedAttempt {
-  /** It ended with exit code 0. */
+  /** True for exit code 0. */
   readonly isWell: boolean;
-  /** Reads and stores what it left; to be called once. */
+  /** Reads and stores the results; call it once. */
   readonly store: () => Promise<RunRecord>;
 }
 
 /**
- * Runs one process in its own folder. The folder gets its name only when the process has ended and everything is
- * written: after a kill there is a finished run or none. Transient failures are retried as often as the plan says.
- * @throws DiskFullError without enough room, before or after the process
+ * Runs one process in its own folder. The folder gets its final name only when the process has ended and everything is
+ * written, so that a kill leaves a finished run or none. Transient failures are retried as often as the plan allows.
+ * @throws DiskFullError without enough space, before or after the process
  */
 export async function startAttempt(context: SweepContext, attempt: Attempt): Promise<EndedAttempt> {
   const { sweep } = context;
@@ -72,7 +72,7 @@ export async function startAttempt(context: SweepContext, attempt: Attempt): Pro
       refuseFullDisk(context, attempt);
       const manifest = { ...started.manifest, attempt: number, tries: [...tries] };
       if (started.isWell) {
-        // Before the next run starts: from here on a kill cuts off only that one.
+        // Written before the next run starts, so that a kill from here on only interrupts the next run.
         await writeManifest(folder, manifest, before, null);
         const store = async (): Promise<RunRecord> => {
           const watched = await started.watched();
@@ -83,7 +83,7 @@ export async function startAttempt(context: SweepContext, attempt: Attempt): Pro
       }
       manifest.watched = await started.watched();
       const lastOutcome = await outcomeIn(folder);
-      // If it is a disk of ours, the next run would fail as well; otherwise only this run failed.
+      // If a disk of bench is full, the next run would also fail; otherwise only this run failed.
       if (outcomeReason(lastOutcome.outcome) === 'diskFull') await requireRoom(context, attempt);
       const passed = await passedFailureOf(context, manifest, lastOutcome);
       if (passed === null || passed.waitS === null) {
@@ -97,7 +97,9 @@ export async function startAttempt(context: SweepContext, attempt: Attempt): Pro
   });
 }
 
-/** A run cut off by Ctrl-C, a full disk or a missing program is no result: `--resume` repeats it from the start. */
+/**
+ * A run that Ctrl-C, a full disk or a missing program cut short is not a result: `--resume` repeats it from the start.
+ */
 async function orRemoved<Result>(folder: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
@@ -117,7 +119,10 @@ async function writeManifest(
   await writeAtomically(join(folder, RUN_MANIFEST), manifestText({ ...manifest, notes }));
 }
 
-/** Starts the process once; stores nothing. `watched` is that of the manifest, with the other processes on the GPU if there are any. */
+/**
+ * Starts the process once; stores nothing. `watched` returns the facts of the manifest, with the other processes on the
+ * GPU if there are any.
+ */
 export async function startOnce(context: SweepContext, attempt: Attempt, folder: string) {
   const { library, signal, sweep } = context;
   const limits = withEngineOf(attempt.limits, engineBytesOf(attempt));
@@ -133,7 +138,7 @@ export async function startOnce(context: SweepContext, attempt: Attempt, folder:
       env,
       stdoutPath: join(folder, 'stdout.log'),
       stderrPath: join(folder, 'stderr.log'),
-      // The reader enforces the limits, as it knows the phase.
+      // The reader enforces the limits, because it knows the phase.
       timeoutMs: 0,
       reader: new PhaseWatch(limits, wholeS),
       mark: markOf(sweep.sweepId, attempt.runId),
@@ -162,7 +167,7 @@ export async function startOnce(context: SweepContext, attempt: Attempt, folder:
   return { isWell, manifest, watched };
 }
 
-/** With the program and the variables of the measured process. */
+/** The neighbor has the program and the variables of the measured process. */
 function neighborOf(context: SweepContext, attempt: Attempt, folder: string): Pick<Invocation, 'neighbor'> {
   const { neighborArgs } = attempt;
   if (neighborArgs === undefined) return {};
@@ -206,7 +211,7 @@ async function manifestAfter(
     signal: result.signal,
     timedOut: result.timedOut,
     logTooLong: result.logTooLong,
-    // Its last line was captured during the run, before scrubbing.
+    // The last line was captured during the run, before scrubbing.
     limit: limit?.lastLine ? { ...limit, lastLine: scrubText(limit.lastLine, env) } : limit,
     neighborEnded: result.neighborEnded ? scrubText(result.neighborEnded, env) : null,
     startedAt: result.startedAt.toISOString(),
@@ -233,14 +238,14 @@ function noteOf({ tries }: RunManifest, before: string | null, last: PassedFailu
   return before === null ? [] : [`started ${tries.length + 1} times: ${before} before`];
 }
 
-/** Moves the folder of an ended process into place and stores the run. Idempotent after a kill in between. */
+/** Moves the folder of an ended process to its place and stores the run. Idempotent after a kill in between. */
 export async function finishRun(context: SweepContext, folder: string, runId: RunId): Promise<RunRecord> {
   const { artefactsFolder, sweep } = context;
   await rm(join(folder, ATTEMPT_FILE), { force: true });
   await rm(join(folder, REPLAY_REPORT), { force: true });
   const [read] = await readRunFolder(folder);
   if (read === undefined) throw new Error(`${folder}: no run in it`);
-  // Before the build is stored: a kill would otherwise leave a stored build without an engine.
+  // Link before the build is stored: otherwise a kill would leave a stored build without an engine.
   await linkBuilt(context.cache, read);
   await compressFolder(folder);
   const target = runFolderOf(artefactsFolder, sweep.sweepId, runId);

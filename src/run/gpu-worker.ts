@@ -37,7 +37,7 @@ interface WorkerSettings {
   readonly numa: NumaPolicy;
 }
 
-/** How processes on one GPU are started and monitored. Recordings use no GPU. */
+/** Decides how processes on one GPU are started and monitored. Recordings use no GPU. */
 async function openGpuWorker(
   machine: Machine,
   program: TrtexecProgram,
@@ -72,9 +72,9 @@ function watchOf(
   onNote: (note: string) => void,
 ): RunWatch {
   const isWhole = device === null || device.uuid === device.boardUuid;
-  // A process on another MIG partition is irrelevant.
+  // Processes on other MIG partitions are irrelevant.
   const boards = gpusTogether(gpus, device, pool)?.map(({ boardUuid }) => boardUuid);
-  // nvidia-smi takes a list with commas.
+  // nvidia-smi accepts a comma-separated list.
   const ofWhole = { gpuUuid: boards?.join(',') ?? null, asksForProcesses: isWhole };
   return new RunWatch({ env, ...ofWhole, hasSmi, program: basename(file), signal, onNote, now });
 }
@@ -87,7 +87,7 @@ function spawnOn(
   io: Io,
   onNote: (note: string) => void,
 ): Spawn {
-  // Fails here, before anything is measured.
+  // Fail here, before anything is measured.
   makeLockFolder(io.env);
   const locks = new Map<string, GpuLock>();
   const lockNamed = (name: string): GpuLock => {
@@ -100,7 +100,7 @@ function spawnOn(
     const used = number === null ? device : (visible[number] ?? null);
     return used?.uuid ?? unnamedGpu(number, io.env);
   };
-  // MIG devices have no temperature sensor of their own.
+  // MIG devices do not have a temperature sensor.
   const board = device?.boardUuid ?? null;
   const temperatureC = async () => (board === null ? null : askForTemperature(board, io.env));
   const cooled = { temperatureC, onNote };
@@ -126,7 +126,7 @@ function spawnOn(
     const together = gpusTogether(gpus, device, pool);
     const names =
       together?.map(({ uuid }) => uuid) ?? Array.from({ length: gpus }, (_, gpu) => unnamedGpu(gpu, io.env));
-    // All take their locks in one order, so that none waits for another that waits for it.
+    // All locks are taken in the same order, so that no two processes wait for each other.
     const [last = '', ...first] = names.toSorted().toReversed();
     const innermost = lockedSpawn(io.spawn, () => lockNamed(last), onWait, settle);
     const start = first.reduce(
@@ -139,7 +139,7 @@ function spawnOn(
 }
 
 /**
- * The GPU of a worker, and the next ones of the pool; null where no GPU is known.
+ * The GPU of a worker, followed by the next ones of the pool; null if no GPU is known.
  * @throws EnvironmentLackingError if there are fewer
  */
 function gpusTogether(gpus: number, device: GpuDevice | null, pool: readonly GpuDevice[]): readonly GpuDevice[] | null {
@@ -152,7 +152,7 @@ function gpusTogether(gpus: number, device: GpuDevice | null, pool: readonly Gpu
   return [device, ...pool.filter(({ uuid }) => uuid !== device.uuid)].slice(0, gpus);
 }
 
-/** @throws EnvironmentLackingError before anything runs, for a cell that needs more GPUs together than there are */
+/** @throws EnvironmentLackingError before anything runs, if a cell needs more GPUs together than there are */
 export function refuseTooFewGpus({ runs }: Plan, [{ device, pool }]: readonly [Machine, ...Machine[]]): void {
   gpusTogether(mostGpus(runs), device, pool);
 }
@@ -166,7 +166,7 @@ export function numberOfDevice(args: readonly string[]): number | null {
   return flag === undefined ? null : Number(flag.slice('--device='.length));
 }
 
-/** `--device=N` in a command line would be wrong if the process sees only one device. */
+/** Rejects `--device=N`, which would be wrong because the process sees only one device. */
 export function refuseOwnDevices(plan: SweepContext['plan']): void {
   const own = [...plan.builds, ...plan.runs].find(({ args }) => numberOfDevice(args) !== null);
   if (own === undefined) return;
@@ -184,8 +184,8 @@ interface OpenedSweep {
 }
 
 /**
- * The workers of a sweep that writes to this store, one for each GPU, without runs beyond its plan.
- * @param onEvent gets the name of the GPU where there are several
+ * The workers of a sweep that writes to this store, one per GPU, without runs beyond its plan.
+ * @param onEvent receives the name of the GPU if there are several
  */
 export async function openWorkers(
   store: OpenStore,
@@ -225,15 +225,15 @@ export async function openWorkers(
   return workers;
 }
 
-/** Machines of one kind share engines; every part of a divided GPU is its own kind. */
+/** Machines of one kind share engines. Every part of a divided GPU is a kind of its own. */
 function engineKind({ device, environment }: Machine): string | null {
   const isPart = device !== null && device.uuid !== device.boardUuid;
   return isPart ? device.uuid : (environment.gpuName ?? null);
 }
 
 /**
- * The machine as seen by each of its GPUs.
- * @param gpus from `--gpus`; null for the first visible one
+ * One machine for each GPU.
+ * @param gpus value of `--gpus`; null for the first visible one
  */
 export async function machinesFor(
   program: TrtexecProgram,
@@ -251,7 +251,7 @@ export async function machinesFor(
 
 /**
  * Assigns cells to GPUs.
- * @param previous UUID by cell key, of cells that were measured before
+ * @param previous UUID by cell key, for cells that were measured before
  */
 export function shareOut(
   plan: Plan,
@@ -272,8 +272,8 @@ export function shareOut(
 const ANSWER_MS = 5_000;
 
 /**
- * What is before a command line, empty when nothing is bound, and a note for the user.
- * @param gpuNode node that the GPU is attached to; null if there is only one
+ * The prefix of a command line, empty if nothing is bound, and a note for the user.
+ * @param gpuNode node of the GPU; null if there is only one
  */
 export async function bindToNode(policy: NumaPolicy, gpuNode: number | null, env: EnvironmentVariables) {
   const node = policy === 'auto' ? gpuNode : policy === 'off' ? null : policy;

@@ -25,7 +25,7 @@ class RedrawnLines {
     this.drawn = lines;
   }
 
-  /** A terminal that became narrower has wrapped the lines. */
+  /** A terminal that became narrower wraps the lines. */
   private eraser(): string {
     const { columns } = this.io.errLook;
     const rows = this.drawn.reduce((sum, line) => sum + Math.max(1, Math.ceil(textWidth(line) / columns)), 0);
@@ -52,12 +52,12 @@ export class LiveProgress {
   take(event: SweepEvent, gpu: string | null = null): void {
     const line = this.progress.take(event, gpu);
     if (this.io.isInteractive) {
-      // On a terminal only failures stay above; the final table has the rest.
+      // On a terminal only failures stay above; the final table lists the rest.
       this.redraw(isTrouble(event) ? line : null);
     } else if (line !== null) this.io.err(`${line}\n`);
   }
 
-  /** Replaces the redrawn lines by one that stays. */
+  /** Replaces the redrawn lines with a permanent one. */
   end(): void {
     if (this.timer !== null) clearInterval(this.timer);
     if (!this.screen.isEmpty) this.screen.draw([this.progress.end(this.io.now().getTime())], []);

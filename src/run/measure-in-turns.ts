@@ -21,10 +21,11 @@ type MutableCounts = { -readonly [Kind in keyof SweepCounts]: number };
 type Rounds = Iterable<readonly Turn[]> | AsyncIterable<readonly Turn[]>;
 
 /**
- * Measures one or more sides in turns, each cell on one GPU, round by round: a round ends on all GPUs before the next one
- * begins. Its engines are there before its first run, as a build heats the GPU, and each run is stored at once.
- * @param gpuOfCell UUID by cell key; a cell that is not in it goes to the first worker
- * @param rounds what comes next, by what is stored: after a kill it goes on where it stopped
+ * Measures one or more sides in turns, each cell on one GPU, round by round. A round ends on all GPUs before the next
+ * one begins. Engines are built before the first run of a round, because a build heats the GPU. Each run is stored at
+ * once.
+ * @param gpuOfCell UUID by cell key; other cells go to the first worker
+ * @param rounds the next rounds, computed from the store so that they continue after a kill
  * @throws UnfitRoundError after a whole round of unfit runs
  */
 export async function measureInTurns(
@@ -37,7 +38,7 @@ export async function measureInTurns(
   return turns.counts;
 }
 
-/** Nothing is lost, and the sweep can be resumed: what the caller says. */
+/** Nothing is lost, and the caller says how to resume the sweep. */
 export class UnfitRoundError extends Error {
   override readonly name = 'UnfitRoundError';
   readonly round: UnfitRound;
@@ -50,10 +51,10 @@ export class UnfitRoundError extends Error {
   }
 }
 
-/** After this many consecutive failures caused by the GPU it is taken out. */
+/** After this many consecutive failures caused by the GPU, it gets no more runs. */
 const FAILURES_TO_CLOSE = 3;
 const GPU_FAILURES: readonly (string | null)[] = ['cudaError', 'noGpu', 'deviceInvalid'];
-/** A build that has fewer CPUs for itself slows the host side of what is timed next to it. */
+/** A build with fewer CPUs slows down the host side of a concurrent timed run. */
 const CPUS_FOR_BUILD_AND_RUN = 8;
 
 /** Runs on one or more GPUs in parallel, sequential on each. */
@@ -63,10 +64,10 @@ class Turns {
   private readonly gpus: readonly number[];
   private readonly queues: Queues;
   private readonly engines: ReadonlyMap<Side, EnginePool>;
-  /** What goes wrong on one GPU ends the work on the others, and is reported. */
+  /** An error on one GPU ends the work on the others, and is reported. */
   private readonly failure = new AbortController();
   private readonly signal: AbortSignal;
-  /** Why no more runs are started. */
+  /** The reason to start no more runs. */
   private unfit: UnfitRound | null = null;
 
   constructor(sides: readonly [Side, ...Side[]], gpuOfCell: Readonly<Record<string, string>>) {
@@ -86,7 +87,7 @@ class Turns {
     this.first.unfitRounds?.begin(fresh.map(({ run }) => run.cellKey));
     this.queues.add(round);
     await this.onEachGpu((place) => this.provideEngines(place));
-    // The workers that have ended begin again when another one's runs were moved to them.
+    // Workers that have ended start again when runs of another worker were moved to them.
     while (!this.queues.isEmpty) await this.onEachGpu((place) => this.drain(place));
     if (this.unfit !== null) throw new UnfitRoundError(this.unfit, this.counts);
   }
@@ -95,7 +96,10 @@ class Turns {
     return { ...(workers[place] ?? workers[0]), signal: this.signal };
   }
 
-  /** The builds that this GPU needs and nobody has begun; with CPUs enough, its runs do not wait for the others' builds. */
+  /**
+   * Makes the builds that this GPU needs and nobody has begun. With enough CPUs, its runs do not wait for the builds of
+   * others.
+   */
   private async provideEngines(place: number): Promise<void> {
     const waiting = this.queues.waiting(place).filter((turn) => turn.pair === undefined && !isStored(turn));
     for (const [side, engines] of this.engines) {
@@ -109,7 +113,10 @@ class Turns {
     if (this.first.cpuCount >= CPUS_FOR_BUILD_AND_RUN * this.gpus.length) await this.drain(place);
   }
 
-  /** While a run is measured, what the one before left is read and stored: its first half second is trtexec's start. */
+  /**
+   * Reads and stores the previous run while the next one is measured, because its first half second is the start of
+   * trtexec.
+   */
   private async drain(place: number): Promise<void> {
     const failed: Turn[] = [];
     let storing: Promise<unknown> = Promise.resolve();
@@ -120,12 +127,12 @@ class Turns {
         await storing;
         const stored = ended.store();
         storing = stored;
-        // Its error is that of the next await.
+        // The next await throws the error.
         stored.catch(() => {});
         const isOfGpu = !ended.isWell && GPU_FAILURES.includes(outcomeReason((await stored).outcome));
         if (isOfGpu) failed.push(turn);
         else failed.length = 0;
-        // Two sides that are compared stay on their GPU.
+        // Two compared sides stay on their GPU.
         const mayMove = this.queues.open > 1 && this.engines.size === 1 && turn.pair === undefined;
         if (failed.length >= FAILURES_TO_CLOSE && mayMove) {
           this.close(place, failed);
@@ -133,7 +140,7 @@ class Turns {
         }
       }
     } finally {
-      // After Ctrl-C too: it was measured.
+      // Store the run even after Ctrl-C, because it was measured.
       await storing;
     }
   }
@@ -185,7 +192,7 @@ class Turns {
     const { kind } = stored.outcome;
     if (kind !== 'built') this.counts[kind] += 1;
     this.unfit ??= this.first.unfitRounds?.take(cellKey, stored) ?? null;
-    // What is being measured now is stored, too.
+    // Runs in progress are still stored.
     if (this.unfit !== null) this.queues.clear();
     return stored;
   }
@@ -211,7 +218,7 @@ class Turns {
         }
       }),
     );
-    // The first error is the cause of the others.
+    // The first error caused the others.
     if (this.failure.signal.aborted) throw this.failure.signal.reason;
     this.signal.throwIfAborted();
   }
@@ -229,7 +236,7 @@ function nextRepeat({ run: { cellKey, role }, side: { workers } }: Turn): number
   return 1 + Math.max(stored, ...planned.map(({ repeat }) => repeat));
 }
 
-/** A run that is thrown away: the first one after other engines loads files and code from the disk. */
+/** A discarded run, because the first one after other engines loads files and code from the disk. */
 async function warmUp(context: SweepContext, engine: CachedEngine, run: PlannedRun): Promise<void> {
   if (context.program.recordings !== null) return;
   const folder = join(sweepFolderOf(context.artefactsFolder, context.sweep.sweepId), `${ATTEMPT_PREFIX}warm-up`);
@@ -257,7 +264,7 @@ class Queues {
   private readonly placeOf: (cellKey: CellKey) => number;
   private readonly closed = new Set<number>();
 
-  /** @param placeOf that of the GPU that measures a cell */
+  /** @param placeOf returns the index of the GPU for a cell */
   constructor(gpus: number, placeOf: (cellKey: CellKey) => number) {
     this.queues = Array.from({ length: gpus }, () => []);
     this.placeOf = placeOf;
@@ -295,7 +302,7 @@ class Queues {
     return this.queues[place]?.shift();
   }
 
-  /** A GPU takes no more runs: what waits for it goes to the others. */
+  /** Closes a GPU and moves its waiting runs to the others. */
   close(place: number, again: readonly Turn[]): readonly Turn[] {
     const left = [...(this.queues[place] ?? []), ...again];
     this.queues[place] = [];

@@ -14,10 +14,10 @@ import { type LoadableEngine, filledArgs } from '../engines/engine-state.ts';
 import type { RunId, SweepId } from '../records/scalars.ts';
 
 /**
- * Measures one run, which is to be stored then. @throws as `startAttempt`
- * @param engine null for another harness than trtexec
+ * Measures one run; the caller stores it. @throws as `startAttempt`
+ * @param engine null for a harness other than trtexec
  * @param index counts from 0; recordings of the same cell are used in turn
- * @param neighbor engine of the process next to it, where the run has one
+ * @param neighbor engine of the neighbor, if the run has one
  */
 export async function startRun(
   context: SweepContext,
@@ -84,7 +84,7 @@ function enginePaths(args: readonly string[], { path, variantPath }: LoadableEng
   return filledArgs(args, { engine: path, variant: variantPath });
 }
 
-/** Layers on auxiliary streams overlap: the profiler's times cannot be summed. */
+/** Notes that layers on auxiliary streams overlap, so that their times cannot be summed. */
 function overlapNotes({ role, buildRef }: PlannedRun, { builds }: SweepContext['plan']): string[] {
   const flags = builds.find((build) => build.buildRef === buildRef)?.flags ?? [];
   const hasAuxiliaryStreams = flags.some((flag) => /^--maxAuxStreams=[1-9]/.test(flag));
@@ -93,10 +93,10 @@ function overlapNotes({ role, buildRef }: PlannedRun, { builds }: SweepContext['
     : [];
 }
 
-/** More runs in one sweep are rare. */
+/** Largest number of previous runs to read; more in one sweep are rare. */
 const LAST_RUNS = 20;
 
-/** The cell's value in the previous sweep on such a machine that has it; null if none. */
+/** The value of the cell in the newest previous sweep on an equivalent machine; null if there is none. */
 function valueBefore(
   db: SweepContext['db'],
   { cellKey, harness }: PlannedRun,
@@ -121,7 +121,7 @@ function readingOf({ harness }: RunRecord, metric: MetricId) {
   return value === undefined ? null : { metric, value };
 }
 
-/** Deterministic for a run of a sweep: `--resume` uses it to find stored runs. */
+/** The ID of a run, which follows from its plan, so that `--resume` finds stored runs. */
 export function runIdOf(sweepId: SweepId, { role, cellKey, repeat }: PlannedRun): string {
   return hashOf({ sweepId, role, cellKey, repeat });
 }

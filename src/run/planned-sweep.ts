@@ -16,12 +16,12 @@ import type { TrtexecProgram } from '../trtexec/program/find-trtexec.ts';
 import type { ConverterPython } from '../variants/variants.ts';
 import type { StoredPlan } from './stored-plan.ts';
 
-/** Null with recordings, and where no cell needs it. */
+/** Null with recordings, and if no cell needs it. */
 export function trtexecOf({ tensorrt }: Plan, { file, recordings }: TrtexecProgram): string | null {
   return recordings === null && tensorrt !== NO_TENSORRT ? file : null;
 }
 
-/** The sweep that a plan begins: what plan and program say, and what is stated. */
+/** The sweep that begins with a plan, with facts from the plan, the program and `stated`. */
 export function plannedSweep(
   plan: Plan,
   program: TrtexecProgram,
@@ -41,13 +41,13 @@ export function plannedSweep(
   });
 }
 
-/** Keys of the cells of a matrix that a plan does not have. */
+/** Keys of the cells of a matrix that a plan lacks. */
 export function leftOutOf({ cells }: { readonly cells: readonly Pick<PlannedCell, 'cell'>[] }, plan: Plan): CellKey[] {
   const planned = new Set(plan.cells.map(({ cell }) => cell.key));
   return cells.flatMap(({ cell }) => (planned.has(cell.key) ? [] : cell.key));
 }
 
-/** The plan of a sweep as stored with it; by itself nothing is checked again, and no runs follow. */
+/** The plan in its stored form; without further settings, nothing is checked again and no runs follow. */
 export function storedPlanOf(
   plan: Plan,
   program: TrtexecProgram,

@@ -34,7 +34,7 @@ export class Progress {
   private runsLeftS: number;
   private spentS = 0;
   private estimatedS = 0;
-  /** When the steps that remain were last fewer; null until the next drawing. */
+  /** Time at which the number of remaining steps last fell; null until the next drawing. */
   private countedMs: number | null = null;
 
   constructor(plan: Plan, isReplay: boolean, look: Look, nowMs: number) {
@@ -50,8 +50,8 @@ export class Progress {
   }
 
   /**
-   * The line that an event leaves in a log; null for none.
-   * @param gpu null where there is only one
+   * The line of an event in a log; null for none.
+   * @param gpu null if there is only one
    */
   take(event: SweepEvent, gpu: string | null): string | null {
     const line = this.lineOf(event, gpu);
@@ -105,7 +105,7 @@ export class Progress {
         return null;
       case 'runDone': {
         this.finish(event.run, event.wallS);
-        // Of several, those that are at work are shown.
+        // With several GPUs, show the busy ones.
         if (gpu !== null) this.current.delete(gpu);
         if (event.outcome.kind !== 'measured') {
           this.bad += 1;
@@ -191,7 +191,7 @@ export class Progress {
     return this.look.style.dim(truncate(this.summary(nowMs), this.look.columns - 1));
   }
 
-  /** Runs are scaled by their actual durations; within a step the time counts down. */
+  /** Estimates of runs are scaled by their actual durations, and the time counts down within a step. */
   private leftText(nowMs: number): string {
     const scale = this.estimatedS > 0 ? this.spentS / this.estimatedS : 1;
     const leftS = this.secondsOf({ builds: this.builds, variants: this.variants }) + this.runsLeftS * scale;

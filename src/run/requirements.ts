@@ -14,17 +14,19 @@ import { flagValue } from '../trtexec/flags/flag-table.ts';
 
 const MIB = 1 << 20;
 const RUN_BYTES = 16 * MIB;
-/** Next to the engine: its log, the timing cache, layer information. */
+/** Space for the files next to an engine: its log, the timing cache and layer information. */
 const BUILD_BYTES = 32 * MIB;
-/** Weights in other precisions and copies for several tactics: an engine can be larger than its model. */
+/**
+ * Ratio of engine to model size. Weights in other precisions and copies for several tactics can make the engine larger.
+ */
 const ENGINE_TO_MODEL = 1.5;
-/** The next build with the same model and flags is about as large as the last one. */
+/** Ratio of the next engine to the last one of the same model and options. */
 const ENGINE_TO_LAST = 1.2;
 
 type Room = Pick<SweepContext, 'artefactsFolder' | 'db' | 'sweep'>;
 
 /**
- * Checks for room before a process is started, when stopping loses nothing.
+ * Checks for free space before a process starts, when stopping loses nothing.
  * @throws DiskFullError
  */
 export async function requireRoom(context: Room, attempt: Attempt): Promise<void> {
@@ -37,7 +39,7 @@ export async function requireRoom(context: Room, attempt: Attempt): Promise<void
 }
 
 /**
- * trtexec does not report failed exports, and a log may be truncated: on a full disk nothing is a result.
+ * On a full disk nothing is a result, because trtexec does not report failed exports and a log may be truncated.
  * @throws DiskFullError
  */
 export function refuseFullDisk(context: Room, attempt: Attempt): void {
@@ -54,7 +56,10 @@ export function refuseFullDisk(context: Room, attempt: Attempt): void {
 
 const NO_ROOM = new Set(['ENOSPC', 'EDQUOT']);
 
-/** One line that says how to continue after bench's own write failed on a full disk; other errors unchanged. */
+/**
+ * An error that says in one line how to continue after a failed write of bench on a full disk. Other errors stay
+ * unchanged.
+ */
 export function asDiskFull(context: Room, error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof DiskFullError) return error;
   const code = errorCode(error);
@@ -106,14 +111,14 @@ export function engineBytesOf({ args }: Attempt): number {
   return path === null ? 0 : (statSync(path, { throwIfNoEntry: false })?.size ?? 0);
 }
 
-/** @throws StoreLostError if the store's file is gone; runs are not lost, they are in their folders */
+/** @throws StoreLostError if the file of the store is gone; the runs are still in their folders */
 export function requireStore(context: Pick<SweepContext, 'artefactsFolder' | 'db' | 'storeFile' | 'sweep'>): void {
   const { artefactsFolder, db, storeFile, sweep } = context;
   const loss = storeFile.loss();
   if (loss === null) return;
   if (loss.kind === 'deleted' || loss.kind === 'replaced') storeFile.dropWal();
   const store = printable(db.$client.name);
-  // The next attempt recreates the folder itself.
+  // The next attempt recreates the folder.
   if (!existsSync(sweepManifestPath(artefactsFolder, sweep.sweepId))) {
     throw new StoreLostError(
       `${store}: ${loss.what} while bench wrote into it, and the artefacts of this sweep are gone, too`,

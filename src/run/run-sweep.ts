@@ -32,12 +32,11 @@ import { lockSweep } from './planned-sweep.ts';
 import { measureInTurns } from './measure-in-turns.ts';
 
 /**
- * Does what a plan says, skipping what is stored already. Each result is stored the moment it is there, and a cell
- * that fails stops no other.
- * @param workers one for each GPU; the first speaks for the sweep where it makes no difference
- * @throws InterruptedError on Ctrl-C, after the running processes have been ended
- * @throws DiskFullError when there is no room for more
- * @throws StoreLostError when the store was deleted, replaced or damaged meanwhile
+ * Executes a plan and skips stored runs. Each result is stored at once, and a failed cell does not stop the others.
+ * @param workers one for each GPU; the first one represents the sweep if all are equal
+ * @throws InterruptedError on Ctrl-C, after the running processes have ended
+ * @throws DiskFullError when there is no more space
+ * @throws StoreLostError when the store was deleted, replaced or damaged in the meantime
  * @throws UsageError when another process measures the same sweep
  */
 export async function runSweep(workers: Side['workers'], stored: StoredPlan): Promise<SweepCounts> {
@@ -45,7 +44,7 @@ export async function runSweep(workers: Side['workers'], stored: StoredPlan): Pr
 }
 
 /**
- * Measures a sweep while no other process does, and closes it. It stays open when that fails.
+ * Measures a sweep under its lock, and closes it. After a failure it stays open.
  * @throws as `runSweep`
  */
 export async function inSweep<Result>(
@@ -55,7 +54,7 @@ export async function inSweep<Result>(
 ): Promise<Result> {
   const [{ artefactsFolder, sweep }] = workers;
   const unlock = lockSweep(artefactsFolder, sweep.sweepId);
-  // Their first lines take a moment, as does what follows.
+  // The first lines of the samplers take a moment, during which the sweep opens.
   for (const { watch } of workers) void watch?.begin();
   try {
     await openSweep(workers[0], stored);
@@ -75,7 +74,7 @@ export async function inSweep<Result>(
   }
 }
 
-/** The plan, then what the machine spoilt once more, then what the results so far are not enough for. */
+/** The runs of the plan, then replacements of disturbed runs, then further runs where the results do not suffice. */
 function executeRuns(workers: Side['workers'], stored: StoredPlan): Promise<SweepCounts> {
   const [first] = workers;
   const side = { workers };
@@ -96,7 +95,7 @@ function executeRuns(workers: Side['workers'], stored: StoredPlan): Promise<Swee
   });
 }
 
-/** The sweep is finished when its suspects are looked for, and again when they are measured. */
+/** The sweep is marked as finished before its suspects are chosen, and again after they are measured. */
 async function measureSuspects(workers: Side['workers'], stored: StoredPlan): Promise<void> {
   const [first] = workers;
   const { suspects, sweep } = first;
@@ -126,7 +125,7 @@ async function closeSweep(context: SweepContext, stored: StoredPlan): Promise<vo
   await saveState(context, stored, { ...context.sweep, state: 'finished', finishedAt: context.now().toISOString() });
 }
 
-/** First on disk, then in the store: what the store knows can always be restored. */
+/** Writes to the disk first and then to the store, so that the store can always be restored. */
 export async function saveState(
   { artefactsFolder, db }: Pick<SweepContext, 'artefactsFolder' | 'db'>,
   stored: StoredPlan,
@@ -163,8 +162,8 @@ async function recoverAttempt(context: SweepContext, folder: string, runId: RunI
 }
 
 /**
- * One more run for each one that the machine disturbed, counted from the store: a resume adds none twice.
- * @param recorded runs available per cell; null for a real trtexec
+ * One more run for each disturbed run, counted from the store so that a resume does not add runs twice.
+ * @param recorded number of recorded runs per cell; null for a real trtexec
  */
 export function runsToMeasureAgain(
   db: StoreDatabase,
@@ -188,11 +187,11 @@ type Machines = readonly [Machine, ...Machine[]];
 interface WantedLock {
   /** Null if not requested. */
   readonly request: ClockRequest | null;
-  /** Where a run is one of many, only what goes wrong is reported. */
+  /** False for one of many runs, which only reports problems. */
   readonly isVerbose: boolean;
 }
 
-/** Runs `work` with locked clocks, and always releases them. It gets the machines with their clock policy. */
+/** Runs `work` with locked clocks, and always releases them. `work` receives the machines with their clock policy. */
 export async function withLockedClocks<Result>(
   { request, isVerbose }: WantedLock,
   machines: Machines,

@@ -12,23 +12,23 @@ import { ProcessMemory, hostLoad } from '../machine/host-facts.ts';
 
 export interface WatchedMachine {
   readonly env: EnvironmentVariables;
-  /** Null if the GPU is unknown: then all are sampled. */
+  /** Null if the GPU is unknown; all are sampled then. */
   readonly gpuUuid: string | null;
   readonly asksForProcesses: boolean;
   readonly hasSmi: boolean;
-  /** Name of the file that runs. */
+  /** File name of the program. */
   readonly program: string;
   readonly signal: AbortSignal;
   readonly onNote: (note: string) => void;
   readonly now: () => Date;
 }
 
-/** trtexec takes longer from its start to its first use of the GPU. */
+/** trtexec takes longer than this from its start to its first use of the GPU. */
 const SOON_MS = 100;
 
 /**
- * Watches the machine during the runs of one sweep: one nvidia-smi for all of them, whose lines are cut into the runs
- * by their time. It starts before the first run, and everything else is asked while the next one starts.
+ * Watches the machine during the runs of one sweep with a single nvidia-smi, whose lines are assigned to runs by time.
+ * It starts before the first run. All other queries happen while the next run starts.
  */
 export class RunWatch {
   private readonly machine: WatchedMachine;
@@ -36,11 +36,11 @@ export class RunWatch {
   private processes: PrintedLines | null = null;
   private readonly memory = new ProcessMemory();
   private starting: Promise<void> | null = null;
-  /** The question for other processes, asked when a run has ended, while the next one starts. */
+  /** The query for other processes, made after a run while the next one starts. */
   private asking: Promise<unknown> = Promise.resolve();
   private isSlow = false;
   private header = '';
-  /** Already read, but from after the end of the last run. */
+  /** Lines already read but later than the end of the last run. */
   private later: string[] = [];
   private asksForProcesses: boolean;
 
@@ -50,8 +50,8 @@ export class RunWatch {
   }
 
   /**
-   * Call before each run; earlier if there is time for it.
-   * @param samples false for a run without nvidia-smi, among others that have it
+   * Call this before each run, or earlier if there is time.
+   * @param samples false for a run without nvidia-smi among others that use it
    */
   async begin(samples = true): Promise<void> {
     if (this.isSlow) await this.asking;
@@ -80,12 +80,12 @@ export class RunWatch {
     this.memory.watch(pid);
   }
 
-  /** Call when the run has ended. `csvPath`: file for its samples. */
+  /** Call when the run has ended. @param csvPath file for its samples */
   async end(from: Date, to: Date, csvPath: string): Promise<RunManifest['watched']> {
     const load = hostLoad();
     this.memory.stop();
     const { peakMib, pids } = this.memory;
-    // Before, it loads its engine: an H200 was seen to show 14 of 600 MiB then.
+    // The first second is left out, because the engine loads: an H200 then showed 14 of 600 MiB.
     const loaded = new Date(from.getTime() + SAMPLE_S * 1000);
     const samples = this.cut(loaded, to);
     if (samples.length > 0) {
@@ -117,7 +117,7 @@ export class RunWatch {
     return samples;
   }
 
-  /** Call when the run has ended: processes left on the GPU are not its own. */
+  /** Call when the run has ended, so that remaining processes on the GPU are others. */
   async otherProcesses(): Promise<OtherProcess[]> {
     const { env, gpuUuid, now } = this.machine;
     if (!this.asksForProcesses || gpuUuid === null) return [];
@@ -125,18 +125,18 @@ export class RunWatch {
     const asking = askForProcesses(gpuUuid, env);
     this.asking = asking;
     const answer = await asking;
-    // A query that hangs or fails would do so after each run.
+    // A query that hangs or fails would do so after every run.
     if (answer.kind !== 'answered') this.asksForProcesses = false;
     if (answer.kind !== 'answered') return [];
     const others = parseComputeApps(answer.text);
     if (this.isSlow || now().getTime() - askedAt <= SOON_MS) return others;
-    // What came so late may be of the next run; from now on that one waits.
+    // A late answer may belong to the next run; from now on, the next run waits for it.
     this.isSlow = true;
     return others.filter(({ name }) => basename(name) !== this.machine.program);
   }
 }
 
-/** A sample describes the second before it: power is a mean, and so is utilization on some GPUs. */
+/** A sample describes the second before it: the power is a mean, and on some GPUs the utilization is one, too. */
 const SAMPLE_S = 1;
 
 function linesBetween(lines: readonly string[], fromMs: number, toMs: number): string[] {

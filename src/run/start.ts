@@ -27,16 +27,16 @@ export interface Attempt {
   readonly runId: RunId;
   readonly label: string;
   readonly args: readonly string[];
-  /** The program if it is not trtexec; its arguments are `args`. */
+  /** The program if it is not trtexec; `args` are its arguments. */
   readonly harness: PlannedHarness | null;
-  /** Arguments of the process that runs next to it. */
+  /** Arguments of the neighbor process. */
   readonly neighborArgs?: readonly string[];
-  /** Axis variables; null unsets one. */
+  /** Variables on axes; null unsets one. */
   readonly env: Readonly<Record<string, string | null>>;
-  /** For the whole process, if `limits` do not set it. */
+  /** Limit for the whole process if `limits` do not set one. */
   readonly timeoutS: number;
   readonly limits: PlannedLimits;
-  /** Counts from 0; recordings of the same cell are used in turn. */
+  /** Number of the run from 0; recordings of a cell are used in turn. */
   readonly index: number;
   readonly manifest: Partial<RunManifest>;
   readonly inspect?: () => Promise<Partial<RunManifest>>;
@@ -47,7 +47,7 @@ export interface Start {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: EnvironmentVariables;
-  /** For the store, with the program's public name. */
+  /** The command line for the store, with the public name of the program. */
   readonly argv: readonly string[];
 }
 
@@ -87,7 +87,7 @@ export function overlay(env: Attempt['env']): EnvironmentVariables {
   return Object.fromEntries(Object.entries(env).map(([name, value]) => [name, value ?? undefined]));
 }
 
-/** The variables of an axis, which are no secrets: they are stored with the run. */
+/** Variables on axes, which are not secret and are stored with the run. */
 export function axisVariables({ env }: Attempt): Record<string, string> {
   return definedVariables(overlay(env));
 }
@@ -109,7 +109,7 @@ const replaySchema = z.object({
   omitted: z.array(z.string()).catch([]),
 });
 
-/** What a replay adds to `run.json`: the recording, and exports that it never had. Empty for a real trtexec. */
+/** The additions of a replay to `run.json`: the recording, and exports that it never had. Empty for a real trtexec. */
 export function readReplayReport(folder: string): Partial<RunManifest> {
   const report = readJson(join(folder, REPLAY_REPORT), replaySchema);
   if (report === null) return {};
@@ -118,8 +118,8 @@ export function readReplayReport(folder: string): Partial<RunManifest> {
 }
 
 /**
- * Starts a process next to its neighbor, where it has one: the neighbor is started first, runs inference before the
- * process starts, and is ended after it, whatever happens. Both hold the lock of the GPU.
+ * Starts a process with its neighbor, if it has one. The neighbor starts first, runs inference before the process
+ * starts, and ends after it in any case. Both hold the lock of the GPU.
  */
 export function spawnWithNeighbor(spawn: Spawn): Spawn {
   return async ({ neighbor, ...measured }, signal, onStart) => {
@@ -200,7 +200,7 @@ export async function passedFailureOf(
   };
 }
 
-/** Keeps the logs of a start next to those of the next one, and waits. @throws InterruptedError on Ctrl-C */
+/** Keeps the logs of a failed start next to those of the next one, and waits. @throws InterruptedError on Ctrl-C */
 export async function waitForNextTry(
   { db, onEvent, plan, signal, sweep }: SweepContext,
   { label, runId }: Attempt,
@@ -225,7 +225,7 @@ export async function waitForNextTry(
   }
 }
 
-/** True if another process uses GPU memory now. Not checked without nvidia-smi or a known GPU. */
+/** True if another process uses memory of the GPU now. Not checked without nvidia-smi or a known GPU. */
 async function othersOnGpu({ environment, program }: SweepContext, { watched }: RunManifest): Promise<boolean> {
   if (watched !== null && watched.otherProcesses.length > 0) return true;
   const { gpuUuid } = environment;

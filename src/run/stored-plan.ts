@@ -9,42 +9,42 @@ import { gateSettingsSchema, plannedPairsSchema } from '../records/gated-metric.
 import { planSchema } from '../records/plan.ts';
 import { type Immutable, textByName, textOrNull } from '../records/scalars.ts';
 
-/** The plan of a sweep as kept with it, for `--resume`. Defaults apply to older plans. */
+/** The plan of a sweep as stored with it, for `--resume`. Defaults apply to plans of older versions. */
 export const storedPlanSchema = z.object({
   plan: planSchema,
   program: z.object({
     trtexec: textOrNull,
-    /** Hash of that file when the sweep began. */
+    /** Hash of that file at the start of the sweep. */
     trtexecSha256: textOrNull.default(null),
     replayFolder: textOrNull,
-    /** The interpreter that makes variants; null if none are needed. */
+    /** The interpreter that makes variants; null if there are none. */
     python: textOrNull.default(null),
   }),
-  /** The matrix file and the meaning it had; null if it is not checked again. */
+  /** The matrix file and its meaning at that time; null if it is not checked again. */
   matrix: z.object({ file: z.string(), identity: z.string() }).nullable().default(null),
   telemetry: z.boolean().default(true),
   /** Null if there are no runs beyond the plan. */
   more: moreRunsSchema.nullable().default(null),
-  /** What `bench choose --search` looks for: its runs are some of those of the plan. */
+  /** Request of `bench choose --search`, which needs only some of the runs of the plan. */
   search: latencySearchSchema.nullable().default(null),
-  /** Null: clocks are left alone. */
+  /** Null to leave the clocks unchanged. */
   lockClocks: clockRequestSchema.nullable().default(null),
-  /** GPUs by UUID, and the cells of each; null if none were named: then the first visible one is used. */
+  /** GPUs by UUID, and the cells of each; null if none were named, so that the first visible one is used. */
   gpus: z
     .object({ uuids: z.array(z.string()), cells: textByName })
     .nullable()
     .default(null),
   coolDown: coolDownSchema.nullable().default(null),
   numa: numaSchema.default('off'),
-  /** The folder of a run submitted to Slurm; null if this process does all of it. */
+  /** The folder of a run submitted to Slurm; null if this process does all the work. */
   slurmRun: textOrNull.default(null),
   experiment: experimentSchema.nullable().default(null),
   gate: gateSettingsSchema.prefault({}),
-  /** Suspects that are measured in pairs, decided when the other runs were done; null before. */
+  /** Suspects to measure in pairs, chosen after the other runs; null before. */
   pairs: z.array(plannedPairsSchema).nullable().default(null),
-  /** Keys of cells of the matrix that are not in the plan, by `--filter` or `--budget`; null: not known. */
+  /** Keys of cells of the matrix that the plan lacks because of `--filter` or `--budget`; null: unknown. */
   leftOut: z.array(z.string()).nullable().default(null),
-  /** Space for the last good engines. */
+  /** Space for the last good engines in bytes. */
   keptLastGoodBytes: z.number().default(MATRIX_DEFAULTS.keptLastGoodBytes),
 });
 

@@ -18,7 +18,7 @@ import type { VariantContext } from '../variants/variants.ts';
 import type { RunId, SweepId } from '../records/scalars.ts';
 import type { UnfitRounds } from './unfit-rounds.ts';
 
-/** All that a sweep uses on one GPU. Clock, process and store are arguments, so that tests can replace them. */
+/** Everything that a sweep uses on one GPU. Clock, process and store are arguments, so that tests can replace them. */
 export interface SweepContext {
   readonly db: StoreDatabase;
   readonly writer: RunWriter;
@@ -28,9 +28,9 @@ export interface SweepContext {
   /** Makes variants of base models; null if the plan has none, and for recordings. */
   readonly variants: VariantContext | null;
   readonly program: TrtexecProgram;
-  /** Null for recordings, and if it is unknown. */
+  /** Null for recordings, and if the GPU is unknown. */
   readonly gpu: { readonly label: string; readonly uuid: string } | null;
-  /** Model of this GPU where it is another than that of the first worker: then its engines are others, too. */
+  /** Model of this GPU if it differs from that of the first worker, so that its engines also differ. */
   readonly otherModel: string | null;
   readonly mayChangeEngines: boolean;
   readonly cpuCount: number;
@@ -41,50 +41,50 @@ export interface SweepContext {
   readonly plan: Plan;
   /** Facts known before any run; logs add to them. */
   readonly environment: Partial<Environment>;
-  /** Finds the TensorRT library that trtexec loads; null if no trtexec runs, as with recordings. */
+  /** Finds the TensorRT library that trtexec loads; null if no trtexec runs. */
   readonly library: LoadedLibrary | null;
-  /** Watches the machine during each run; null when nobody shall. */
+  /** Watches the machine during each run; null to disable that. */
   readonly watch: RunWatch | null;
-  /** Replacements for unfit runs; requested once, when the plan is done. */
+  /** Replacements for unfit runs; called once, after the plan. */
   readonly againRuns: () => readonly PlannedRun[];
-  /** The next runs beyond the plan, according to what is stored; empty if there is enough. */
+  /** The next runs beyond the plan, computed from the store; empty if there are enough. */
   readonly moreRuns: () => readonly PlannedRun[];
-  /** Ends the sweep after a whole round of unfit runs; null: nothing does. */
+  /** Ends the sweep after a whole round of unfit runs; null to disable that. */
   readonly unfitRounds: UnfitRounds | null;
-  /** Slower cells are measured in pairs with their last good engines; null: none are. */
+  /** Measures slower cells in pairs with their last good engines; null to disable that. */
   readonly suspects: SuspectPairs | null;
   readonly onEvent: (event: SweepEvent) => void;
 }
 
-/** What takes turns on each GPU: a sweep alone, or one of two. */
+/** A side that takes turns on each GPU: a single sweep, or one of two. */
 export interface Side {
-  /** One for each GPU, in the order of the other sides. */
+  /** One worker for each GPU, in the order of the other sides. */
   readonly workers: readonly [SweepContext, ...SweepContext[]];
-  /** Sets the machine up, before each build and run. */
+  /** Prepares the machine before each build and run. */
   readonly beforeRun?: (() => Promise<void>) | undefined;
 }
 
 export interface Turn {
   readonly side: Side;
   readonly run: PlannedRun;
-  /** Of a pair: an engine that is there already. */
+  /** The existing engine of a run in a pair. */
   readonly pair?: PairEngine;
 }
 
-/** How one of two engines is run. */
+/** How to run one of the two engines of a pair. */
 export interface PairEngine {
-  /** With the program that loads this engine. */
+  /** Context with the program that loads this engine. */
   readonly context: SweepContext;
   readonly engine: CachedEngine;
-  /** Other engines were loaded before it. */
+  /** True if other engines were loaded before it. */
   readonly isCold: boolean;
 }
 
-/** Decides what is measured in pairs after the runs of a sweep. */
+/** Chooses what to measure in pairs after the runs of a sweep. */
 export interface SuspectPairs {
-  /** All that was decided so far, with what is new; empty if nothing is slower. */
+  /** Everything chosen so far, including new choices; empty if nothing is slower. */
   readonly decide: () => Promise<readonly PlannedPairs[]>;
-  /** @param byGpu what each worker of the side measures */
+  /** @param byGpu pairs for each worker of the side */
   readonly rounds: (side: Side, byGpu: readonly (readonly PlannedPairs[])[]) => AsyncIterable<readonly Turn[]>;
 }
 
@@ -106,7 +106,7 @@ export type SweepEvent =
       readonly kind: 'variantFailed';
       readonly variant: PlannedVariant;
       readonly problem: string;
-      /** Folder of its log; null if nothing was run. */
+      /** Folder of its log; null if nothing ran. */
       readonly folder: string | null;
     }
   | { readonly kind: 'buildStarted'; readonly build: PlannedBuild }
@@ -122,7 +122,7 @@ export type SweepEvent =
       readonly build: PlannedBuild;
       readonly outcome: Outcome;
       readonly folder: string | null;
-      /** Null when nothing was run. */
+      /** Null when nothing ran. */
       readonly runId: RunId | null;
     }
   | { readonly kind: 'runStarted'; readonly run: PlannedRun }
@@ -134,19 +134,19 @@ export type SweepEvent =
       readonly gpuComputeMs: number | null;
       readonly throughputQps: number | null;
       readonly boundBy: BoundBy | null;
-      /** Reading of another harness, by the metric of the cell; null for trtexec. */
+      /** Value of another harness in the metric of the cell; null for trtexec. */
       readonly reading: { readonly metric: MetricId; readonly value: number } | null;
-      /** The value in the previous sweep of the series that has the cell. */
+      /** The value in the newest previous sweep of the series that has the cell. */
       readonly before: ValueBefore | null;
       readonly wallS: number;
     }
-  /** Repeats of unfit runs, after the plan is done. */
+  /** Repeats of unfit runs after the plan. */
   | { readonly kind: 'measuredAgain'; readonly runs: readonly PlannedRun[] }
-  /** Runs beyond the plan: the results so far are not enough. */
+  /** Runs beyond the plan, because the results do not suffice. */
   | { readonly kind: 'moreRuns'; readonly runs: readonly PlannedRun[] }
   | { readonly kind: 'runSkipped'; readonly run: PlannedRun }
   | { readonly kind: 'runKept'; readonly run: PlannedRun }
-  /** A GPU failed repeatedly: its runs, and those that failed on it, go to the other GPUs. */
+  /** A GPU failed repeatedly, so that its runs, including those that failed, go to the other GPUs. */
   | {
       readonly kind: 'gpuTakenOut';
       readonly failures: number;

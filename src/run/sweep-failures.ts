@@ -8,7 +8,7 @@ import { type FailedRun, failedRunsOf } from '../store/runs/runs.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import type { SweepId } from '../records/scalars.ts';
 
-/** @param plan null for imports, which have none */
+/** @param plan null for imports, which have no plan */
 export function sweepFailures(db: StoreDatabase, sweepId: SweepId, plan: Plan | null): SweepFailure[] {
   const failed = failedRunsOf(db, sweepId);
   const keys = failed.flatMap(({ cellKey }) => cellKey ?? []);

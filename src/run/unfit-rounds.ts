@@ -2,29 +2,29 @@ import type { UnfitReason } from '../records/outcome.ts';
 import type { CellKey } from '../records/scalars.ts';
 import type { RunRecord } from '../records/run.ts';
 
-/** A whole round of runs that the machine spoilt, or that were started otherwise than asked for. */
+/** A whole round of runs that the machine disturbed, or that trtexec started with other options than requested. */
 export interface UnfitRound {
   readonly reason: SharedReason;
-  /** In a row, of all GPUs together. */
+  /** Consecutive runs over all GPUs. */
   readonly runs: number;
   readonly cells: number;
-  /** Of the last one; null if nothing shows it. */
+  /** Evidence of the last run; null if there is none. */
   readonly evidence: string | null;
 }
 
-/** Reasons that are not of the cell: the next run will have them, too. */
+/** Reasons that do not depend on the cell, so that the next run will also have them. */
 export const SHARED_REASONS = ['contended', 'throttled', 'optionsDiffer'] as const satisfies readonly UnfitReason[];
 
 type SharedReason = (typeof SHARED_REASONS)[number];
 
-/** Fewer say nothing of the machine. */
+/** Fewer runs or cells do not show a problem of the machine. */
 const LEAST = { runs: 5, cells: 3 };
 
 type EndedRun = Pick<RunRecord, 'flags' | 'outcome' | 'role'>;
 
 /**
- * Counts unfit runs in a row. A run that failed, or was not started, says nothing of the machine: it neither counts nor
- * ends the row, and its cell is not waited for.
+ * Counts consecutive unfit runs. A run that failed or did not start says nothing about the machine. It does not count
+ * and does not interrupt the sequence, and the round does not need its cell.
  */
 export class UnfitRounds {
   private cells: ReadonlySet<CellKey> = new Set();
@@ -32,7 +32,7 @@ export class UnfitRounds {
   private row: (Pick<UnfitRound, 'evidence' | 'reason' | 'runs'> & { readonly cells: ReadonlySet<CellKey> }) | null =
     null;
 
-  /** @param cellKeys of the runs that come now: a round has each of them */
+  /** @param cellKeys cells of the next runs, all of which a round includes */
   begin(cellKeys: Iterable<CellKey>): void {
     this.cells = new Set(cellKeys);
   }
@@ -41,7 +41,7 @@ export class UnfitRounds {
     this.silent.add(cellKey);
   }
 
-  /** @returns the round that this run completes, if all of it is unfit for one reason */
+  /** @returns the round that this run completes, if all its runs are unfit for one reason */
   take(cellKey: CellKey, run: EndedRun): UnfitRound | null {
     if (run.role !== 'timed') return null;
     if (run.outcome.kind === 'failed') this.skip(cellKey);
@@ -68,7 +68,7 @@ function sharedReason({ flags, outcome }: EndedRun): Pick<UnfitRound, 'evidence'
     const reason = SHARED_REASONS.find((each) => each === outcome.reason);
     return reason === undefined ? null : { reason, evidence: outcome.evidence[0]?.text ?? null };
   }
-  // Another process on the GPU: what it did to the times of a measured run is not known.
+  // A measured run with another process on the GPU counts too, because the effect on its times is unknown.
   const flag = flags.find(({ id }) => id === 'contended');
   return flag === undefined ? null : { reason: 'contended', evidence: flag.evidence };
 }

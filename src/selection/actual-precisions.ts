@@ -11,9 +11,8 @@ import type { SweepId } from '../records/scalars.ts';
 type EngineRun = Pick<CellRun, 'buildId' | 'cellKey'>;
 
 /**
- * What the engines of some cells really compute in, by the key of the cell. Shares of time need a profile of the cell
- * itself; shares of layers are known from the build, or from another cell of the same network. Cells of which nothing
- * tells the layers are absent.
+ * Actual precisions of the engines of some cells, by cell key. Shares of time need a profile of the cell itself. Shares
+ * of layers come from the build, or from another cell of the same network. Omits cells whose layers are unknown.
  */
 export function realPrecisions(
   db: StoreDatabase,
@@ -33,13 +32,13 @@ export function realPrecisionsOf(sources: LayerSources, cells: readonly KeyedCel
   );
 }
 
-/** Where the layers of a cell's engine are known from. */
+/** Finds the run from which the layers of a cell's engine are known. */
 export class LayerSources {
   private readonly db: StoreDatabase;
   private readonly sweepIds: readonly SweepId[];
   private readonly buildOfCell: ReadonlyMap<string, string | null>;
   private readonly ofBuild: ReadonlyMap<string, readonly LayerRun[]>;
-  /** One engine serves many cells. */
+  /** Cached by run, because one engine serves many cells. */
   private readonly read = new Map<string, RealPrecision | null>();
 
   constructor(db: StoreDatabase, runs: readonly EngineRun[], sweepIds: readonly SweepId[]) {
@@ -56,7 +55,7 @@ export class LayerSources {
     return found === null || run?.isOwn === true ? found : { ...found, timeShares: {} };
   }
 
-  /** The run whose layers are those of the cell's engine. `isOwn`: a profile of the cell itself. */
+  /** The run with the layers of the cell's engine. `isOwn`: it is a profile of the cell itself. */
   runOf(cell: KeyedCell): (LayerRun & { readonly isOwn: boolean }) | null {
     const buildId = this.buildOfCell.get(cell.key);
     if (buildId === undefined) return null;
@@ -72,7 +71,7 @@ export class LayerSources {
     if (known !== undefined) return known;
     const stored = runLayers(this.db, runId);
     const real = stored === null ? null : realPrecision(layerFactsOf(joinLayers(stored.profile, stored.layers)));
-    // A profile without the inspector's layers may name no type at all.
+    // A profile without the layers of the inspector may have no types.
     const found = real !== null && Object.keys(real.layerShares).some(isKnown) ? real : null;
     this.read.set(runId, found);
     return found;

@@ -41,12 +41,12 @@ import { median } from '../statistics/order-statistics.ts';
 import { type NewestRun, newestRunsOf } from '../store/runs/cell-runs.ts';
 import { HINT_RULES } from '../trtexec/log/hints.ts';
 
-/** `host-bound`: as tables print it, in one word. */
+/** Returns `host-bound`: the words of tables as one word. */
 function flagWord(id: RunFlagId): string {
   return FLAG_LABELS[id].replaceAll(' ', '-').toLowerCase();
 }
 
-/** Fields of a cell that its newest runs fill, with their words. Its metrics are fields, too: numbers. */
+/** Fields of a cell that come from its newest runs, with their words. The metrics of the cell are numeric fields. */
 const MEASURED_WORDS: FieldWords = new Map([
   ['bound', BOUNDS],
   ['flag', RUN_FLAGS.map(flagWord)],
@@ -57,7 +57,7 @@ const MEASURED_FIELDS = [...MEASURED_WORDS.keys(), ...METRIC_IDS, ...METRIC_WORD
 
 const NAMES_ONE = new RegExp(String.raw`\b(?:${MEASURED_FIELDS.join('|')})\s*[!=<>]`);
 
-/** @param fields of each cell; with those of its newest runs where the expression has one of them */
+/** Adds the fields of the newest runs to each entry if the expression uses one of them. */
 function withMeasured<Entry extends { readonly cell: KeyedCell; readonly fields: CellFields }>(
   db: StoreDatabase,
   entries: readonly Entry[],
@@ -87,7 +87,7 @@ function measuredIn(runs: readonly NewestRun[]): [string, FieldValue][] {
   ];
 }
 
-/** @param db where `bound`, `flag`, `hint` and metrics of the cells are looked up; null: nowhere */
+/** @param db store for `bound`, `flag`, `hint` and metrics of the cells; null for none */
 export function chooseCells(
   db: StoreDatabase | null,
   cells: readonly KeyedCell[],
@@ -99,7 +99,7 @@ export function chooseCells(
   throw new UsageError(`${printable(expression)}, at character ${chosen.offset + 1}: ${printable(chosen.problem)}`);
 }
 
-/** Of a mistake that is not at the beginning. */
+/** Place of a mistake that is not at the start. */
 function placeOf({ offset }: { readonly offset: number }): string {
   return offset === 0 ? '' : `, at character ${offset + 1}`;
 }
@@ -113,7 +113,7 @@ function filtered(cells: readonly KeyedCell[], expression: string, db: StoreData
   return read.filter(({ fields }) => reading.filter(fields)).map(({ cell }) => cell);
 }
 
-/** Cells that some sweeps planned or ran, and that pass `--filter`. */
+/** Cells that some sweeps planned or ran and that match `--filter`. */
 export function cellsOfSweeps(
   db: StoreDatabase,
   sweepIds: readonly SweepId[],
@@ -124,9 +124,10 @@ export function cellsOfSweeps(
 }
 
 /**
- * Cells by name: a label, a model, the words that tables print (`vit_small b8`), the start of a key, an expression.
- * Several names are words of the same cells where there are such, else each names its own. No names mean all.
- * @param others what else can be typed there, for a suggestion
+ * Cells by name: a label, a model, words of tables (`vit_small b8`), the start of a key, or an expression. Several
+ * names select cells that match all of them, if there are any; otherwise each name selects its own cells. No names
+ * select all.
+ * @param others other valid words, for a suggestion
  */
 export function namedCells(
   cells: readonly KeyedCell[],
@@ -139,8 +140,8 @@ export function namedCells(
 }
 
 /**
- * @param others what else can be typed there, for a suggestion
- * @throws UsageError unless the name is one cell's
+ * @param others other valid words, for a suggestion
+ * @throws UsageError unless the name matches exactly one cell
  */
 export function namedCell(cells: readonly KeyedCell[], name: string, others: readonly string[] = []): KeyedCell {
   return onlyCell(namedCells(cells, [name], others), `${printable(name)} is`, cells);
@@ -149,11 +150,10 @@ export function namedCell(cells: readonly KeyedCell[], name: string, others: rea
 const LISTED = 5;
 
 /**
- * The cell itself, and not its cold starts, where it has them.
- *
- * @param what begins the sentence: `b8 is`
- * @param all the cells from which these were chosen
- * @throws UsageError that lists the first few as they can be typed
+ * The only cell, apart from its cold starts.
+ * @param what start of the error message: `b8 is`
+ * @param all all cells from which these were chosen
+ * @throws UsageError that lists the first few cells as they can be typed
  */
 export function onlyCell(cells: readonly KeyedCell[], what: string, all: readonly KeyedCell[]): KeyedCell {
   const steady = cells.filter((cell) => !isColdStart(cell));
@@ -166,7 +166,7 @@ export function onlyCell(cells: readonly KeyedCell[], what: string, all: readonl
 function typed(cells: readonly KeyedCell[], all: readonly KeyedCell[]): string {
   const nameOf = shortNames(all);
   const names = all.map(nameOf);
-  // Those that share a name go by their key.
+  // Cells with a common name are listed by key.
   const isOwn = (name: string): boolean => names.indexOf(name) === names.lastIndexOf(name);
   const typedName = (cell: KeyedCell): string => (isOwn(nameOf(cell)) ? nameOf(cell) : cell.key.slice(0, 8));
   return cells.map((cell) => shellQuote(printable(typedName(cell)))).join(', ');
@@ -188,7 +188,7 @@ function wordsOf(cells: readonly KeyedCell[]): string[] {
   return [...new Set(cells.flatMap((cell) => cellFields(cell).words))];
 }
 
-/** Those that have most of the words. */
+/** Cells that match the most words. */
 function nearestCells(cells: readonly KeyedCell[], name: string): string {
   const words = name.toLowerCase().split(/[\s&]+/);
   const shared = cells.map((cell) => {
@@ -208,13 +208,13 @@ export function storedRun(db: StoreDatabase, runId: RunId): ShownRun {
 
 export const SHORTEST_ID = 4;
 
-/** The one run whose id starts so; null for none, and for several. */
+/** The only run whose ID starts with the prefix; null for none or several. */
 export function runByPrefix(db: StoreDatabase, prefix: string): RunId | null {
   const [runId = null, ...more] = prefix.length < SHORTEST_ID ? [] : findRunsByPrefix(db, prefix);
   return more.length > 0 ? null : runId;
 }
 
-/** The one finding whose id starts so; null for none. @throws UsageError for several */
+/** The only finding whose ID starts with the prefix; null for none. @throws UsageError for several */
 export function findingByPrefix(db: StoreDatabase, prefix: string): Finding | null {
   const [finding = null, ...more] = prefix.length < SHORTEST_ID ? [] : findFindingsByPrefix(db, prefix);
   if (more.length > 0) throw new UsageError(`${printable(prefix)} is the start of several findings: write more of it`);
@@ -222,7 +222,7 @@ export function findingByPrefix(db: StoreDatabase, prefix: string): Finding | nu
 }
 
 /**
- * The run whose id starts so; for a cell the fastest timed run of its newest sweep.
+ * The run whose ID starts with the name; for a cell, the fastest timed run of its newest sweep.
  * @throws UsageError when there is none, or more than one
  */
 export function namedRun(db: StoreDatabase, name: string): string {
@@ -251,9 +251,9 @@ export function namedRun(db: StoreDatabase, name: string): string {
 const SHOWN = 10;
 
 /**
- * The metric of that name: built in, or measured by a harness in this store.
+ * The metric with a name: built in, or measured by a harness in this store.
  * @returns null without a name
- * @throws UsageError when none matches, or several do
+ * @throws UsageError when none or several match
  */
 export function metricNamed(db: StoreDatabase, name: string | undefined): MetricId | null {
   if (name === undefined) return null;
@@ -279,14 +279,14 @@ export function metricNamed(db: StoreDatabase, name: string | undefined): Metric
 const RUN_FILES = /^(?:run\.json|stdout\.log|profile\.json|layers\.json)(?:\.(?:gz|zst|br))?$/;
 
 /**
- * True for what looks like a path, or is a folder with a run.
- * @throws UsageError when it looks like one and does not exist
+ * True for a text that looks like a path, or that is a folder with a run.
+ * @throws UsageError when it looks like a path and does not exist
  */
 export function isPath(name: string, io: Io): boolean {
   const path = resolve(io.cwd, name);
   if (/[/\\]|\.(?:json|log|txt|csv|trace)(?:\.(?:gz|zst|br))?$|^\.{1,2}$/.test(name)) {
     if (existsSync(path)) return true;
-    // Branches have slashes, too; expressions may.
+    // Branches may also contain slashes, and so may expressions.
     if (/^[./~]|[/\\]$|\.(?:json|log|txt|csv|trace)(?:\.\w+)?$/.test(name)) {
       throw new UsageError(`${printable(name)}: no such file or folder`);
     }

@@ -17,15 +17,15 @@ import { unfinishedSweeps } from '../store/sweeps/sweeps.ts';
 import { printable } from '../text/printable.ts';
 
 export interface CellHistory extends CellSweeps {
-  /** Sweeps with values of the other kind only. */
+  /** Number of sweeps that have values of the other kind only. */
   readonly sweepsOfOtherKind: number;
 }
 
 /**
  * The histories of cells in some sweeps.
  * @param sweeps oldest first
- * @param machines `newest`: only sweeps on the newest one's machine
- * @param kinds which value of a run counts, by cell key; default: the one that all sweeps of the cell have
+ * @param machines `newest`: only sweeps on the machine of the newest one
+ * @param kinds kind of value by cell key; default: the kind that all sweeps of the cell have
  */
 export function cellHistories(
   db: StoreDatabase,
@@ -48,7 +48,7 @@ export function cellHistories(
   });
 }
 
-/** Sweeps of a series but those that are counted, oldest first. */
+/** Sweeps of a series without the counted ones, oldest first. */
 export function earlierSweeps(db: StoreDatabase, sweep: Sweep, counted: readonly string[]): Sweep[] {
   return seriesOf(db, sweep, PAST_WINDOW_SWEEPS + counted.length)
     .filter(({ sweepId }) => !counted.includes(sweepId))
@@ -56,8 +56,8 @@ export function earlierSweeps(db: StoreDatabase, sweep: Sweep, counted: readonly
 }
 
 /**
- * Values of earlier sweeps at the level of values of a cell.
- * @param cells with the runs that they are compared with
+ * Values of earlier sweeps at the same level as given values of a cell.
+ * @param cells cells with the runs to compare with
  */
 export function pastOf(
   db: StoreDatabase,
@@ -79,8 +79,8 @@ export function pastOf(
 }
 
 /**
- * Runs that count, and sweeps with values of the other kind only.
- * @param kind default: the one that all runs have
+ * Runs that count, and the number of sweeps with values of the other kind only.
+ * @param kind default: the kind that all runs have
  */
 function ofOneKind(runs: readonly MeasuredRun[], metric: MetricId, kind: ValueKind = valueKind(runs, metric)) {
   const valueOf = valueRule(runs, metric, kind);
@@ -100,7 +100,10 @@ function sweepsOf(runs: readonly Pick<ValueRun, 'sweepId'>[]): Set<string> {
 
 type Placed = Pick<ValueRun, 'environmentId' | 'sweepId'>;
 
-/** Keeps sweeps on the GPU model, TensorRT major and locked clock of the newest one. @param ofCard also on its very GPU */
+/**
+ * Keeps sweeps on the GPU model, TensorRT major version and locked clock of the newest one.
+ * @param ofCard if true, only sweeps on the same GPU, too
+ */
 export function machineFilter(environments: ReadonlyMap<string, Environment>, ofCard = false) {
   const machines = new Map([...environments].map(([id, environment]) => [id, machineKey(environment)]));
   const machineOf = ({ environmentId }: Placed): string | undefined => machines.get(environmentId);
@@ -122,8 +125,8 @@ export function machineFilter(environments: ReadonlyMap<string, Environment>, of
 }
 
 /**
- * Why there is nothing to show: nothing was measured, or no sweep finished.
- * @param branch null where none was requested
+ * The error for a store without results: nothing was measured, or no sweep finished.
+ * @param branch null if none was requested
  */
 export function nothingStored(db: StoreDatabase, branch: string | null = null): UsageError {
   const [begun] = unfinishedSweeps(db);

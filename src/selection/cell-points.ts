@@ -13,10 +13,10 @@ import type { Io } from '../cli/io.ts';
 import { resolveSide, resolveSides } from './sides.ts';
 import type { RunId } from '../records/scalars.ts';
 
-/** One cell in some sweeps, or one run of it. */
+/** One cell in some sweeps, or a single run of it. */
 export interface CellPoint {
   readonly ref: string;
-  /** Whether `ref` chooses among cells, and not where they were measured. */
+  /** Whether `ref` selects a cell rather than a sweep. */
   readonly isOfCells: boolean;
   readonly cell: KeyedCell;
   readonly sweeps: readonly Sweep[];
@@ -28,9 +28,9 @@ export interface CellPoint {
 type Place = Omit<CellPoint, 'cell'> & { readonly cells: readonly KeyedCell[] };
 
 /**
- * Two sides of a cell. Each is a reference as for `compare` (a commit, a sweep, `latest~1`, `baseline:NAME`), a run's
- * id, or words or an expression that pick a cell (`fp8`, `precision=fp8`) in its newest sweep.
- * @param name of one cell or more; null for all
+ * Two sides of a cell. Each is a reference as for `compare` (a commit, a sweep, `latest~1`, `baseline:NAME`), the ID of
+ * a run, or a cell in its newest sweep, by words or an expression (`fp8`, `precision=fp8`).
+ * @param name name of one cell or more; null for all
  */
 export async function resolvePoints(
   db: StoreDatabase,
@@ -55,7 +55,7 @@ export async function resolvePoints(
   };
 }
 
-/** Two cells are best compared in the newest sweep that measured both, preferably with profiles. */
+/** Moves two cells to the newest sweep that measured both, preferably with profiles. */
 function inOneSweep(db: StoreDatabase, base: CellPoint, head: CellPoint): { base: CellPoint; head: CellPoint } {
   const free = [base, head].filter(({ isOfCells }) => isOfCells);
   const stated = [base, head].find(({ isOfCells }) => !isOfCells);
@@ -77,7 +77,7 @@ function inOneSweep(db: StoreDatabase, base: CellPoint, head: CellPoint): { base
 
 const SEARCHED_SWEEPS = 100;
 
-/** Where one cell was last measured, or its place in the named sweeps. */
+/** The newest sweep of one cell, or the cell in the named sweeps. */
 export async function resolvePoint(db: StoreDatabase, name: string, ref: string | null, io: Io): Promise<CellPoint> {
   const cells = allCells(db);
   const named = namedCells(cells, [name]);
@@ -119,7 +119,7 @@ async function placeOf(db: StoreDatabase, cells: readonly KeyedCell[], ref: stri
   }
 }
 
-/** The cells that all of these words name; empty where one of them is no word of a cell. */
+/** The cells that match all of these words; empty if one of them matches no cell. */
 export function cellsInWords(cells: readonly KeyedCell[], words: readonly string[]): KeyedCell[] {
   try {
     return words.reduce((left, word) => chooseCells(null, left, word), [...cells]);

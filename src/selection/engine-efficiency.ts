@@ -36,7 +36,7 @@ export interface EngineModel {
 const NO_MODEL = 'the ONNX model is not known here';
 export const UNNAMED_MODEL = `${NO_MODEL}: --onnx FILE names it`;
 
-/** @throws UsageError for a file that is no ONNX model */
+/** @throws UsageError for a file that is not an ONNX model */
 export async function namedModel(named: string, cwd: string): Promise<EngineModel> {
   const path = resolve(cwd, named);
   try {
@@ -48,8 +48,8 @@ export async function namedModel(named: string, cwd: string): Promise<EngineMode
 }
 
 /**
- * The ONNX file that bench built the engine of a run from, as long as it is the same one.
- * @returns or why it is not known, in words
+ * The ONNX file from which bench built the engine of a run, if it is unchanged.
+ * @returns a text if it is unknown
  */
 async function modelOfRun(db: StoreDatabase, runId: RunId): Promise<EngineModel | string> {
   const built = showRun(db, buildRunOf(db, runId)?.runId ?? runId);
@@ -68,12 +68,12 @@ async function modelOfRun(db: StoreDatabase, runId: RunId): Promise<EngineModel 
     : `the ONNX model changed since the engine was built: ${printable(path)}`;
 }
 
-/** What is known of a profiled engine besides its layers. */
+/** Facts about a profiled engine in addition to its layers. */
 export interface EngineCircumstances {
   readonly model: EngineModel | string;
   readonly shapes: Shapes;
   readonly conditions: EngineConditions;
-  /** Of the timed runs of its cell and sweep. */
+  /** Median of the timed runs of its cell and sweep in ms. */
   readonly gpuComputeMs: number | null;
 }
 
@@ -83,7 +83,7 @@ export function statedCircumstances({ stated }: ProfiledEngine, model: EngineMod
   return { shapes: {}, conditions: UNKNOWN, gpuComputeMs: null, ...stated, model: model ?? UNNAMED_MODEL };
 }
 
-/** @param cell that was asked for, where the profile is of none */
+/** @param cell the requested cell, used if the profile belongs to none */
 export async function storedCircumstances(
   db: StoreDatabase,
   { cellKey, runId, sweepId }: Pick<ProfiledEngine, 'cellKey' | 'runId' | 'sweepId'>,
@@ -114,8 +114,8 @@ const MEASURING = {
 const TIMEOUT_MS = 120_000;
 
 /**
- * Asks the user's Python, once, for what models do at all of these shapes.
- * @returns how much of its GPU an engine uses, for one of these circumstances and the time of a query
+ * Asks the user's Python once for the work of all models at these shapes.
+ * @returns a function that computes the efficiency of an engine from its circumstances and the time of a query
  * @throws InterruptedError on Ctrl-C
  */
 export async function efficiencyReader(all: readonly EngineCircumstances[], io: Io) {
@@ -159,8 +159,8 @@ type EfficiencyRun = Pick<
 >;
 
 /**
- * How much of its GPU each cell uses, by its key: the layers of its engine, and the times of its own runs. Cells whose ONNX
- * model is not here are absent.
+ * Efficiency of the engine of each cell, by cell key, from the layers of its engine and the times of its own runs.
+ * Omits cells whose ONNX model is not here.
  */
 export async function cellEfficiencies(
   db: StoreDatabase,
@@ -182,7 +182,7 @@ export async function cellEfficiencies(
     if (stored === null) continue;
     const profiled = layerFactsOf(joinLayers(stored.profile, stored.layers));
     for (const { cell, source } of together) {
-      // Times of another cell say nothing of this one.
+      // Layer times of another cell do not apply to this one.
       const layers = source.isOwn ? profiled : profiled.map((layer) => ({ ...layer, averageMs: 0 }));
       const own = byCell.get(cell.key) ?? [];
       const environment = environments.get(own[0]?.environmentId ?? '');
@@ -199,7 +199,7 @@ export async function cellEfficiencies(
   return new Map(asked.map(({ key, layers, known, ms }) => [key, efficiencyOf(layers, known, ms).engine]));
 }
 
-/** Of the GPU; with several streams the time from one query to the next, as theirs overlap. */
+/** GPU time of a query; with several streams the time from one query to the next, because queries overlap. */
 function queryMs({ streams }: KeyedCell, runs: readonly EfficiencyRun[]): number | null {
   if (streams === 1) return median(valuesOf(runs, 'gpuComputeMs'));
   const throughputQps = median(valuesOf(runs, 'throughputQps'));

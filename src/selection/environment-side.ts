@@ -24,9 +24,9 @@ interface Condition {
 }
 
 /**
- * `trt=10.6`, `driver=580,gpu=H200`: what all runs of a sweep were made on. A version has as many numbers as are
- * written; of other names a part is enough, in any case.
- * @returns null for another text
+ * Reads `trt=10.6` or `driver=580,gpu=H200`, conditions on all runs of a sweep. A version matches to the given number
+ * of parts; another name matches a part of the value, ignoring case.
+ * @returns null for any other text
  */
 function conditionsOf(ref: string): readonly Condition[] | null {
   const conditions = ref.split(',').flatMap((part): Condition[] => {
@@ -45,11 +45,11 @@ function isField(word: string): word is keyof typeof FIELDS {
 }
 
 /**
- * The newest finished sweep that was measured wholly there.
- * @param like of the same matrix and provenance, where there is one
+ * The newest finished sweep whose runs all meet the conditions.
+ * @param like prefers its matrix and provenance
  * @param branch null for any
- * @returns null where the text names no environment
- * @throws UsageError where no sweep was measured there
+ * @returns null if the text names no environment
+ * @throws UsageError if no sweep meets the conditions
  */
 export function sweepInEnvironment(
   db: StoreDatabase,
@@ -63,7 +63,7 @@ export function sweepInEnvironment(
   const isThere = ({ sweepId }: Sweep): boolean => {
     const environments = environmentsOfSweep(sweepId);
     return conditions.every(({ field, matches }) => {
-      // A run that ended early may not know it.
+      // A run that ended early may lack the field.
       const known = environments.flatMap((environment) => environment[field] ?? []);
       return known.length > 0 && known.every((value) => matches(String(value)));
     });

@@ -19,7 +19,7 @@ export function nothingIn(path: string): string {
   return `${printable(path)}: nothing of trtexec in it, nor of another harness that bench knows${hint}`;
 }
 
-/** Number of files of each kind that nothing was read of; filled on the way. */
+/** Number of unreadable files of each kind; filled while reading. */
 export type LeftOut = Partial<Record<LeftOutKind, number>>;
 
 export const leftOutSchema = z
@@ -32,9 +32,9 @@ export function leftOutOutput(leftOut: LeftOut): { readonly leftOut?: LeftOut } 
 }
 
 /**
- * Reads each path that somebody named; of several, those with nothing to read are left out with a note.
+ * Reads each named path. If there are several, those without content are left out with a note.
  * @returns whether all of them were read
- * @throws UsageError where nothing was read of any
+ * @throws UsageError if nothing was read from any
  */
 export async function readNamed(
   paths: readonly string[],
@@ -71,8 +71,8 @@ function leftOutText(files: readonly LeftOutKind[]): string {
 const MOST_NAMED = 5;
 
 /**
- * Runs under a path, or a line about a missing path. It stays as typed where it is relative to the folder of the
- * process.
+ * Runs under a path, or a line about a missing path. A relative path stays as typed if it is relative to the current
+ * folder of the process.
  */
 export async function findRuns(
   typed: string,

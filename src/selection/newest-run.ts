@@ -12,7 +12,7 @@ import { compareTexts } from '../text/canonical-json.ts';
 import { printable } from '../text/printable.ts';
 import type { Io } from '../cli/io.ts';
 
-/** As `namedRun`, and of a sweep or of several cells the newest timed run, which is said. */
+/** As `namedRun`; for a sweep or several cells the newest timed run, with a note. */
 export async function newestRun(db: StoreDatabase, name: string, io: Io): Promise<RunId> {
   const runs = name.length >= SHORTEST_ID && findRunsByPrefix(db, name).length > 0 ? [] : await runsOf(db, name, io);
   const [newest] = runs.toSorted((a, b) => compareTexts(b.startedAt ?? '', a.startedAt ?? ''));

@@ -22,14 +22,13 @@ import { cellRunsOf, pairRunsOf } from '../store/runs/cell-runs.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { plannedPairsOf } from '../store/sweeps/sweeps.ts';
 
-/** Sweeps that say how the runs of a cell scatter, and those of them that say its level. */
+/** Number of sweeps for the run noise of a cell; `LEVEL_SWEEPS` is the number for its level. */
 const NOISE_SWEEPS = 30;
 const LEVEL_SWEEPS = 7;
 
 /**
- * What the pairs that were measured after a sweep say; null if none were planned. Suspects that were not reached are
- * left out.
- * @param sweeps of the series, oldest first; the last one is the one in question
+ * Results of the pairs measured after a sweep; null if none were planned. Omits suspects that were not reached.
+ * @param sweeps sweeps of the series, oldest first; the pairs belong to the last one
  */
 export function pairResultsOf(
   db: StoreDatabase,
@@ -49,7 +48,7 @@ export function pairResultsOf(
 class PastRuns {
   private readonly sweepIds: readonly SweepId[];
   private readonly ofCells: ReadonlyMap<CellKey, readonly CellRun[]>;
-  /** Of every cell in the newest sweep: how a cell scatters whose own runs are too few. */
+  /** Runs of every cell in the newest sweep, for the noise of a cell with too few runs. */
   private readonly newest: ReadonlyMap<CellKey, readonly CellRun[]>;
 
   constructor(db: StoreDatabase, sweepIds: readonly SweepId[], cellKeys: readonly CellKey[]) {
@@ -63,7 +62,7 @@ class PastRuns {
     return (this.ofCells.get(cellKey) ?? []).filter(({ flags }) => leftOutFor(flags, metric) === null);
   }
 
-  /** @param valueOf which of a run's values of the metric counts */
+  /** @param valueOf selects the value of a run that counts */
   valuesOf(
     cellKey: CellKey,
     metric: MetricId,
@@ -78,7 +77,7 @@ class PastRuns {
     );
   }
 
-  /** @param pairs values of either engine */
+  /** @param pairs values of runs of either engine */
   sigmaOf(
     cellKey: CellKey,
     own: ReadonlyMap<SweepId, readonly number[]>,
@@ -93,7 +92,7 @@ class PastRuns {
     return runSigmas(cells, pairs)(cellKey);
   }
 
-  /** Values of up to seven sweeps until the last good one. */
+  /** Level from up to seven sweeps that end with the last good one. */
   levelOf(own: ReadonlyMap<SweepId, readonly number[]>, lastGood: SweepId): number | null {
     const until = this.sweepIds.slice(0, this.sweepIds.indexOf(lastGood) + 1).slice(-LEVEL_SWEEPS);
     return median(until.flatMap((id) => median(own.get(id) ?? []) ?? []));
@@ -109,7 +108,7 @@ function resultOf(
   const { cellKey, isUnsteady, metric, problem } = planned;
   const nothing = { cellKey, metric, count: 0, agreeing: 0, changePercent: 0, outcome: 'notComparable' } as const;
   if (problem !== null) return nothing;
-  // The next resume measures the others.
+  // The next resume measures the missing runs.
   if (nextPairRun(planned, runs) !== null) return null;
   const fit = fitPairRuns(planned, runs);
   const seen = isJudgedOnly(metric) ? boundValues(metric) : measuredValues(metric, planned, fit, past);
@@ -133,13 +132,13 @@ function resultOf(
   return { metric, ...judged };
 }
 
-/** How the values of a suspect's metric are read, and what they were before. */
+/** How to read the values of a suspect's metric, and its values before the pairs. */
 interface SeenValues {
   readonly valueOf: (run: CellRun) => number | null;
-  /** The level that was expected, and the value of the sweep. */
+  /** The expected level; `now` is the value of the sweep. */
   readonly before: number;
   readonly now: number;
-  /** Standard deviation of a run, log scale. */
+  /** Standard deviation of a run on the log scale. */
   readonly sigma: number;
 }
 
@@ -159,13 +158,13 @@ function measuredValues(
   return { valueOf, before, now, sigma: past.sigmaOf(cellKey, values, metric, pairs) };
 }
 
-/** A run either has a bottleneck or not: 2 or 1, without noise. Other facts of a sweep need no pairs. */
+/** A run either has a bottleneck or not, so its values are 2 or 1 without noise. Other gate metrics need no pairs. */
 function boundValues(metric: PlannedPairs['metric']): SeenValues | null {
   if (!isBoundShare(metric)) return null;
   return { valueOf: ({ boundBy }) => (boundBy === BOUND_SHARES[metric] ? 2 : 1), before: 1, now: 2, sigma: 0 };
 }
 
-/** Two builds of one key are made of the same sources, for the same GPU, by the same TensorRT. */
+/** Whether all runs have one engine key: same sources, GPU and TensorRT. */
 function isOneKey(runs: readonly CellRun[]): boolean {
   const keys = new Set(runs.map(({ engineKey }) => engineKey));
   return keys.size === 1 && !keys.has(null);

@@ -28,7 +28,7 @@ import { runsUnder } from './runs-of-paths.ts';
 import type { RunId, SweepId } from '../records/scalars.ts';
 import { isOpaque } from '../layers/layer-name.ts';
 
-/** Layers of a run's profile, with what weakens them; null without one. */
+/** Layers of a run's profile, with notes on what weakens them; null without one. */
 export function profiledLayers(
   db: StoreDatabase,
   run: LayerRun,
@@ -44,7 +44,7 @@ export function profiledRun(db: StoreDatabase, runId: RunId, ref: string): Profi
   return run === null ? null : profiledFrom(db, run, ref, []);
 }
 
-/** @param isSameCell whether the other side is of the same cell: then another sweep's profile is no answer */
+/** @param isSameCell true if the other side is the same cell; then no profile of another sweep is used */
 export function profiledPoint(
   db: StoreDatabase,
   { cell, sweeps, runId, ref }: CellPoint,
@@ -56,9 +56,9 @@ export function profiledPoint(
 }
 
 /**
- * Layers of a cell's engine in some sweeps: from its own profile, else another profile of the same engine, else of the
- * same network in another cell of these sweeps.
- * @param anywhere falls back to the cell's newest profile in any sweep
+ * Layers of a cell's engine in some sweeps: from its own profile, else from another profile of the same engine, else of
+ * the same network in another cell of these sweeps.
+ * @param anywhere falls back to the newest profile of the cell in any sweep
  * @param sweepIds null for the newest profile in any sweep
  */
 export function profiledCell(
@@ -90,11 +90,11 @@ export function profiledCell(
   ]);
 }
 
-/** For imported runs: layers listed by the build that saved their engine. */
+/** Layers for imported runs, listed by the build that saved their engine. */
 function builtLayers(db: StoreDatabase, cell: KeyedCell, sweepIds: readonly SweepId[]): LayerRun | null {
   const loaded = loadedEngines(db, sweepIds).filter(({ cellKey }) => cellKey === cell.key);
   const [path, ...others] = new Set(loaded.map((engine) => engine.path));
-  // With two engines in one cell, neither is the cell's.
+  // With two engines in one cell, it is unclear which one is meant.
   if (path === undefined || others.length > 0) return null;
   const build = importedBuilds(db, sweepIds).get(path);
   return build === undefined ? null : layerRun(db, build.runId);
@@ -145,14 +145,14 @@ const HINT_NOTES: Readonly<Record<string, string>> = {
   profiler_miss: 'the profiler missed layers: do not trust these times',
 };
 
-/** Remarks by trtexec on why layer times may be too small. */
+/** Notes from trtexec on layer times that may be too small. */
 function overlapNotes(hints: readonly string[]): string[] {
   return [...new Set(hints)].flatMap((hint) => HINT_NOTES[hint] ?? []);
 }
 
 /**
- * For a profile run without a summary: the timed runs of its cell and sweep. An excerpt does not state its options: those
- * of the only cell there that is otherwise the same.
+ * Median GPU time for a profile run without a summary, from the timed runs of its cell and sweep. If an excerpt does
+ * not state its options, the only cell that is otherwise equal counts.
  */
 function timedMedianMs(db: StoreDatabase, { sweepId }: LayerRun, cell: KeyedCell): number | null {
   const measured = cellRunsOf(db, [sweepId], cell.cudaGraph === null ? undefined : [cell.key]).filter(isMeasured);
@@ -227,8 +227,8 @@ function engineOf(run: ReadRun, ref: string): ProfiledEngine | null {
 }
 
 /**
- * What a profile says of the DLA. It runs whole regions, `{ForeignNode[a...b]}` of the log's "Layers Running on DLA"; a
- * region of Myelin has the same name, and its type.
+ * Notes of a profile on the DLA. The DLA runs whole regions, `{ForeignNode[a...b]}` of the log's "Layers Running on
+ * DLA". A region of Myelin has a similar name, but its type differs.
  */
 export function dlaNotes(cell: Pick<Cell, 'axisFlags'> | null, layers: readonly JoinedLayer[]): string[] {
   if (cell?.axisFlags['--useDLACore'] === undefined) return [];

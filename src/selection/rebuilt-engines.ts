@@ -39,10 +39,13 @@ export interface LayerCount {
   readonly of: number;
 }
 
-/** Another hash of the same kernel is what every version has. */
+/** Changes that do not count: every version has another hash for the same kernel. */
 const KEPT: readonly string[] = ['same', 'unknown', 'otherHash'];
 
-/** Layers of the second build with another fusion, tactic or precision; null where one has none stored. Each pair is compared once. */
+/**
+ * Counts layers of the second build with another fusion, tactic or precision; null if a build has no stored layers.
+ * Compares each pair once.
+ */
 function layerCounts(db: StoreDatabase): (base: BuildId | null, head: BuildId | null) => LayerCount | null {
   const known = new Map<string, LayerCount | null>();
   const factsOfBuild = (build: BuildId) => {
@@ -70,8 +73,8 @@ function countChanged(before: Facts, after: Facts): LayerCount {
 }
 
 /**
- * Engines of a sweep that were built anew since the previous sweep, where layers of both are stored and differ, and
- * what that did. Cells with several builds on a side are left to `bench noise`.
+ * Engines of a sweep that were rebuilt since the previous sweep and whose stored layers differ, with the effect on
+ * time. Excludes cells with several builds on a side, which `bench noise` covers.
  */
 export function rebuiltEngines(
   db: StoreDatabase,
@@ -111,7 +114,7 @@ export function rebuiltEngines(
   });
 }
 
-/** Measured runs of one build; null without any, or of several. */
+/** Measured runs of one build; null without any, or with several builds. */
 function built(runs: readonly CellRun[] = []) {
   const measured = runs.filter((run) => isMeasured(run) && run.buildId !== null);
   const [run] = measured;
@@ -123,7 +126,7 @@ const MOST_NAMED = 3;
 interface MixedEngines {
   readonly sweepId: SweepId;
   readonly cell: KeyedCell;
-  /** Engine files as in the command lines. */
+  /** Engine files from the command lines. */
   readonly paths: readonly string[];
 }
 

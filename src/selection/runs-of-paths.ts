@@ -17,7 +17,7 @@ import { hashOf } from '../text/canonical-json.ts';
 import { printable } from '../text/printable.ts';
 import { findRuns, nothingIn } from './find-runs.ts';
 
-/** Imports the runs under some paths into a temporary store, one sweep per path. */
+/** Imports the runs under some paths into a temporary store, as one sweep per path. */
 export async function withRunsOf<Result>(
   paths: readonly string[],
   io: Io,
@@ -59,7 +59,7 @@ async function comparableRuns(paths: readonly string[], io: Io): Promise<readonl
   return note === null ? aligned : aligned.map((side, place) => (place === 0 ? { ...side, note } : side));
 }
 
-/** Which parts of two paths cannot be compared, as a model is in one of them only; null where all are in both. */
+/** A note on models that only one of two paths has, so that they cannot be compared; null if there are none. */
 function otherModels(base: readonly ReadRun[], head: readonly ReadRun[]): string | null {
   const [was, is] = [modelsOf(base), modelsOf(head)];
   if (was.size === 0 || is.size === 0) return null;
@@ -87,7 +87,7 @@ async function likeOther(side: PathRuns, other: PathRuns, io: Io): Promise<PathR
 
 /**
  * Every run in a folder, a log, a report, or a file of layers.
- * @param standalone hints about files that are in no run folder
+ * @param standalone hints for files outside of run folders
  */
 export async function runsUnder(
   named: string,
@@ -115,11 +115,11 @@ export async function runsUnder(
   }
   if (runs.length === 0) throw new UsageError(nothingIn(named));
   const ofSweeps = runs.filter((run) => roleOf(run) !== 'pair');
-  // Unless somebody names the folder of just that run.
+  // Exclude runs of pairs, unless the user named the folder of just that run.
   return ofSweeps.length === 0 ? runs : ofSweeps;
 }
 
-/** Two logs that name no model are of one cell here: who compares their files says so. */
+/** Two logs without a model share a cell here, because whoever compares two files means that. */
 function withoutFileName(run: ReadRun): ReadRun {
   if (!isUnnamed(run)) return run;
   return { ...run, manifest: { ...run.manifest, cell: { ...run.manifest.cell, model: 'unnamed' } } };
@@ -144,7 +144,7 @@ function saveRuns(writer: RunWriter, { sweepId }: Sweep, runs: readonly ReadRun[
     repeats.set(key, repeat);
     writer.saveRun(
       toRunRecord(run, {
-        // The same file may be named on both sides.
+        // The same file may be named on both sides, so each side gets its own ID.
         runId: hashOf({ sweepId, place, run: run.contentId }),
         sweepId,
         repeat,
@@ -155,8 +155,8 @@ function saveRuns(writer: RunWriter, { sweepId }: Sweep, runs: readonly ReadRun[
 }
 
 /**
- * Standalone reports say little about their cells. Of two that are compared, one takes precision and shapes from the
- * other; null where there is nothing to take.
+ * Standalone reports state little about their cells. One of two compared reports takes precision and shapes from the
+ * other; null if there is nothing to take.
  */
 function borrowedFor(name: string, runs: readonly ReadRun[], otherName: string, others: readonly ReadRun[]) {
   if (![...runs, ...others].every(({ manifest }) => manifest.lone?.kind === 'report')) return null;

@@ -26,7 +26,7 @@ import { nothingStored } from './cell-histories.ts';
 export interface Side {
   readonly ref: string;
   readonly sweeps: readonly Sweep[];
-  /** What was chosen instead; null when the request was found. */
+  /** Note on a substitute; null when the requested sweep was found. */
   readonly note: string | null;
 }
 
@@ -39,16 +39,16 @@ interface Sides {
 }
 
 export interface SideOptions {
-  /** May be started before the store is opened, which takes as long. */
+  /** May start before the store is opened, which takes equally long. */
   readonly git?: Promise<GitState>;
-  /** The branch of `latest`; default: the one checked out, or that of the CI job. */
+  /** The branch of `latest`; default: the checked-out branch, or that of the CI job. */
   readonly branch?: string | undefined;
 }
 
 /**
- * Resolves `BASE` and `HEAD`: a git revision, `a..b`, a sweep's id or name, `baseline:NAME` (`NAME` alone, where nothing
- * else has it), `latest`, `latest~N`, or what it was measured on: `trt=10.6`, `driver=580`, `container=tensorrt:25.10`, `gpu=H200`, `host=node7`.
- * Default: the last two sweeps of this branch.
+ * Resolves `BASE` and `HEAD`: a git revision, `a..b`, the ID or name of a sweep, `baseline:NAME` (or `NAME` if it is
+ * unambiguous), `latest`, `latest~N`, or conditions: `trt=10.6`, `driver=580`, `container=tensorrt:25.10`, `gpu=H200`,
+ * `host=node7`. Default: the last two sweeps of this branch.
  */
 export async function resolveSides(
   db: StoreDatabase,
@@ -65,7 +65,7 @@ export async function resolveSides(
 }
 
 /**
- * @param isBaseAlone the head was not named
+ * @param isBaseAlone true if head was not named
  * @throws UsageError when a sweep would be compared with itself
  */
 export function refuseSharedSweep(
@@ -84,7 +84,7 @@ export function refuseSharedSweep(
 
 function withNotes(sides: Sides): Sides {
   const note = joined(sides.head.note, undatedNote([...sides.base.sweeps, ...sides.head.sweeps]));
-  // A note on both sides is printed once.
+  // Print a note on both sides once.
   const base = sides.base.note === sides.head.note ? { ...sides.base, note: null } : sides.base;
   return { base, head: { ...sides.head, note } };
 }
@@ -112,8 +112,8 @@ async function sidesOf(resolver: SideResolver, base?: string, head?: string): Pr
 }
 
 /**
- * A revision, `latest` or a branch may have sweeps of several matrices: where the newest of both sides differ, one side
- * takes the other's.
+ * A revision, `latest` or a branch may have sweeps of several matrices. If the newest sweeps of the two sides differ in
+ * that, one side takes the matrix of the other.
  */
 async function alignMatrices(resolver: SideResolver, sides: Sides): Promise<Sides> {
   const [base, head] = [sides.base.sweeps[0], sides.head.sweeps[0]];
@@ -132,12 +132,12 @@ function isComparable(a: Sweep, b: Sweep): boolean {
   return a.matrix === b.matrix && a.provenance === b.provenance && pairOf(a) === pairOf(b);
 }
 
-/** What the two sweeps of `bench compare --run` have in common; null for any other sweep. */
+/** The common name of the two sweeps of `bench compare --run`; null for any other sweep. */
 function pairOf({ branch, name }: Sweep): string | null {
   return branch === COMPARE_BRANCH ? name : null;
 }
 
-/** With both sides named a branch has no effect: a misspelled one would go unnoticed. */
+/** With both sides named, a branch has no effect, so that a misspelled one would go unnoticed. */
 function refuseUnknownBranch(db: StoreDatabase, { branch }: SideOptions): void {
   if (branch !== undefined && newestOfBranch(db, branch, null) === null) {
     throw nothingStored(db, branch);
@@ -155,7 +155,7 @@ export function splitRange(text: string): { from: string; to: string; symmetric:
   return { from: match[1] || 'HEAD', to: match[3] || 'HEAD', symmetric: match[2] === '...' };
 }
 
-/** More sweeps in a row without a fit run are looked through by nobody. */
+/** At most this many consecutive sweeps without a fit run are skipped. */
 const MOST_SKIPPED = 400;
 
 class SideResolver {
@@ -174,7 +174,7 @@ class SideResolver {
     this.like = like;
   }
 
-  /** The same side for the matrix and provenance of another sweep; null where it has none, or means one sweep. */
+  /** The same side for the matrix and provenance of another sweep; null if it has none, or refers to a single sweep. */
   async sideLike({ ref }: Side, like: Sweep): Promise<Side | null> {
     const options = { git: this.git, branch: this.branch ?? undefined };
     const resolver = new SideResolver(this.db, this.io, options, like);
@@ -220,7 +220,7 @@ class SideResolver {
   }
 
   /**
-   * Default HEAD: the newest results at or before the checked-out commit, else the newest; for a named branch its
+   * Default head: the newest results at or before the checked-out commit, else the newest ones; for a named branch its
    * newest.
    */
   async defaultHead(): Promise<Side> {
@@ -237,7 +237,7 @@ class SideResolver {
     const all = seriesOf(this.db, newest, back + 1 + MOST_SKIPPED);
     const ids = all.map(({ sweepId }) => sweepId);
     const fit = withFitRuns(this.db, ids);
-    // Where no sweep has a result, each is as good as any other.
+    // If no sweep has a result, all are equally good.
     const series = fit.size === 0 ? all : all.filter(({ sweepId }) => fit.has(sweepId));
     const chosen = series[back];
     if (chosen === undefined) {
@@ -250,7 +250,10 @@ class SideResolver {
     return { ref, sweeps: [chosen], note: joined(note, skips) };
   }
 
-  /** Without a branch, as on a detached head or with a copied store, the newest sweep says which series it is. */
+  /**
+   * The newest sweep of the series. Without a branch, such as on a detached head or with a copied store, the newest
+   * sweep of all decides.
+   */
   private async newestOfSeries(): Promise<{ newest: Sweep; note: string | null }> {
     const branch = this.branch ?? (await this.git).branch ?? ciBranch(this.io.env);
     if (branch === null) {
@@ -296,7 +299,7 @@ class SideResolver {
         );
   }
 
-  /** The results of a commit, else of its nearest ancestor with results. */
+  /** The results of a commit, or of its nearest ancestor with results. */
   private async nearest(ref: string, commit: string): Promise<Side | null> {
     const here = together(sweepsAtCommit(this.db, commit), this.like);
     if (here.length > 0) return { ref, sweeps: here, note: dirtyNote(ref, here) };
@@ -333,8 +336,8 @@ class SideResolver {
 }
 
 /**
- * Sweeps at one commit that are pooled with the newest: same matrix, provenance and TensorRT. Runs of a modified tree
- * do not count, unless there are no others.
+ * Sweeps at one commit to pool with the newest: same matrix, provenance and TensorRT. Runs of a modified tree count
+ * only if there are no others.
  */
 function together(sweeps: readonly Sweep[], like: Sweep | null): Sweep[] {
   const wanted = like === null ? [] : sweeps.filter((sweep) => isComparable(sweep, like));
@@ -362,7 +365,9 @@ export function provenancesOf(side: Side): Set<Provenance> {
   return new Set(side.sweeps.map(({ provenance }) => provenance));
 }
 
-/** By the start of an id, or a reference as for `compare`: `latest`, `latest~N`, `HEAD~N`, `baseline:NAME`. */
+/**
+ * Sweeps by the start of an ID, or by a reference as for `compare`: `latest`, `latest~N`, `HEAD~N`, `baseline:NAME`.
+ */
 export async function sweepsOfName(db: StoreDatabase, name: string, io: Io): Promise<readonly Sweep[]> {
   return /^latest(?:~\d+)?$|^HEAD(?:[~^]\d*)*$|^baseline:/.test(name)
     ? (await resolveSide(db, name, io)).sweeps.slice(0, 1)

@@ -4,7 +4,7 @@ import type { CellKey } from '../records/scalars.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { findBuilds } from '../store/sweeps/environments.ts';
 
-/** By cell the batch that its newest engine is tuned for: `opt` of the optimization profile in which it runs. */
+/** The batch by cell that its newest engine is tuned for: `opt` of the optimization profile in use. */
 export function tunedBatches(
   db: StoreDatabase,
   cells: readonly KeyedCell[],
@@ -20,7 +20,7 @@ export function tunedBatches(
   );
 }
 
-/** @param flags that the engine was built with */
+/** @param flags options of the engine's build */
 export function tunedBatch(flags: readonly string[], shapes: KeyedCell['shapes']): number | null {
   const profiles = profilesIn(flags);
   const profile = Object.entries(profiles[profileFor(shapes, profiles)] ?? {});

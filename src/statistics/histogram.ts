@@ -7,11 +7,11 @@ export interface Bins {
   readonly count: number;
 }
 
-/** Bins extend to this quantile, and two more: one outlier must not squeeze the others into one bin. */
+/** Bins extend to this quantile and two bins further, so that one outlier does not squeeze the others into one bin. */
 const REACH_QUANTILE = 0.995;
 const REACH_BINS = 2;
 const LEAST_BINS = 8;
-/** Values that are nearer to each other, relative to the least, are equal. */
+/** Values closer than this, relative to the least, are equal. */
 const LEAST_SPAN = 1e-7;
 
 /** Bins that several samples share. @param samples each sorted ascending, not empty */
@@ -23,7 +23,7 @@ export function binsOver(samples: readonly (readonly number[])[], count: number)
   return { from, width: span / (count - REACH_BINS), count };
 }
 
-/** How many values are in each bin, and how many lie above the last one. */
+/** The number of values in each bin, and the number above the last one. */
 export function countIn(values: readonly number[], { from, width, count }: Bins) {
   const counts = Array.from({ length: count }, () => 0);
   let beyond = 0;
@@ -37,7 +37,7 @@ export function countIn(values: readonly number[], { from, width, count }: Bins)
 }
 
 /**
- * At most `most` bins that samples share, and no narrower ones than show more than noise: Freedman and Diaconis 1981.
+ * At most `most` common bins, not so narrow that they show noise (Freedman and Diaconis 1981).
  * @param samples each sorted ascending, not empty
  */
 export function binsFor(samples: readonly (readonly number[])[], most: number): Bins {
@@ -51,7 +51,7 @@ export function binsFor(samples: readonly (readonly number[])[], most: number): 
   return binsOver(samples, Math.max(LEAST_BINS, wanted));
 }
 
-/** A range below the resolution of its numbers has no end of steps. */
+/** Limits the steps for a range below the resolution of its numbers. */
 const MOST_TICKS = 3;
 
 /** Round numbers that divide a range into about this many steps. */

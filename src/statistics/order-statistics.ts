@@ -1,9 +1,9 @@
 /**
- * Order statistics in typed arrays by selection, not sorting: most of the history detector's work. Functions reorder
- * their `scratch` array.
+ * Order statistics in typed arrays, which are most of the work of the history detector. They use selection rather than
+ * sorting. Functions reorder their `scratch` array.
  */
 
-/** Linear interpolation (Hyndman and Fan 1996, type 7; numpy's default). 0 of nothing. */
+/** Linear interpolation (Hyndman and Fan 1996, type 7; numpy's default). 0 for an empty array. */
 function quantile(scratch: Float64Array, p: number): number {
   if (scratch.length === 0) return 0;
   const place = p * (scratch.length - 1);
@@ -12,7 +12,7 @@ function quantile(scratch: Float64Array, p: number): number {
   return place === below ? low : low + (place - below) * (leastFrom(scratch, below + 1) - low);
 }
 
-/** Median; 0 of nothing. */
+/** Median; 0 for an empty array. */
 export function middleOf(scratch: Float64Array): number {
   const middle = scratch.length >> 1;
   if (scratch.length === 0) return 0;
@@ -21,7 +21,7 @@ export function middleOf(scratch: Float64Array): number {
   return (lower + leastFrom(scratch, middle)) / 2;
 }
 
-/** Median of `values[from, to)`, which is unchanged. */
+/** Median of `values[from, to)`; does not change the array. */
 export function medianIn(values: Float64Array, from: number, to: number): number {
   return middleOf(values.slice(from, to));
 }
@@ -35,18 +35,18 @@ export function differences(values: Float64Array, lag: number, from = 0, to = va
   return found;
 }
 
-/** Quantiles of |z| of a standard normal. */
+/** Quantiles of |z| for a standard normal distribution. */
 const NORMAL_QUANTILES = { 0.5: 0.6745, 0.6: 0.8416, 0.75: 1.1503, 0.9: 1.645 } as const;
 
 /**
- * Standard deviation of single values from a quantile of their differences: steps between levels affect few of them. 0
+ * Standard deviation of single values from a quantile of their differences, few of which are steps between levels. 0
  * for fewer than two.
  */
 export function scaleOf(scratch: Float64Array, q: keyof typeof NORMAL_QUANTILES): number {
   return scratch.length < 2 ? 0 : quantile(scratch, q) / (NORMAL_QUANTILES[q] * Math.SQRT2);
 }
 
-/** The k-th smallest value; no value before it is larger then (Hoare's selection). */
+/** The k-th smallest value. Afterwards no value before it is larger (Hoare's selection). */
 function select(scratch: Float64Array, k: number): number {
   let left = 0;
   let right = scratch.length - 1;
@@ -78,7 +78,8 @@ function leastFrom(values: Float64Array, from: number): number {
 }
 
 /**
- * Checked index. For one kind of array only: the detector's innermost loops take a third longer if it meets others.
+ * Checked index. It accepts one kind of array only, because other kinds slow down the innermost loops of the detector
+ * by a third.
  * @throws RangeError when out of bounds
  */
 export function at(values: Float64Array, place: number): number {
@@ -86,17 +87,17 @@ export function at(values: Float64Array, place: number): number {
   return value === undefined ? missing(values.length, place) : value;
 }
 
-/** Separate, so that `at` stays small enough to be inlined. */
+/** A separate function, so that `at` stays small enough to be inlined. */
 function missing(length: number, place: number): never {
   throw new RangeError(`no number at ${place} of ${length}`);
 }
 
-/** The usual number of runs, and the gate has half a million of them. */
+/** A fast path for the usual number of runs; the gate has half a million of them. */
 export function middleOfThree(a: number, b: number, c: number): number {
   return Math.max(Math.min(a, b), Math.min(Math.max(a, b), c));
 }
 
-/** Null of nothing. */
+/** Null for an empty list. */
 export function median(values: readonly number[] | Float64Array): number | null {
   const sorted = values instanceof Float64Array ? values.toSorted() : values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;

@@ -3,7 +3,8 @@ import { erfc } from './special-functions.ts';
 /**
  * Two-sided p value of the Mann-Whitney U test: normal approximation with corrections for ties and continuity
  * (scipy.stats.mannwhitneyu, method 'asymptotic').
- * @param a and b, neither empty
+ * @param a not empty
+ * @param b not empty
  */
 export function mannWhitneyP(a: ArrayLike<number>, b: ArrayLike<number>): number {
   const n = a.length;
@@ -42,8 +43,8 @@ export function rejectedByBenjaminiHochberg(pValues: readonly number[], q: numbe
 }
 
 /**
- * Error to spend at the k-th look of repeated looks: all shares add up to `total` (alpha spending, Lan and DeMets 1983,
- * with the union bound: 1/(1*2) + 1/(2*3) + ... = 1).
+ * Error probability for the k-th of repeated looks; all add up to `total` (alpha spending, Lan and DeMets 1983, with
+ * the union bound: 1/(1*2) + 1/(2*3) + ... = 1).
  * @param look 1-based
  */
 export function alphaSpent(look: number, total = 0.03): number {

@@ -32,7 +32,7 @@ const PRECISION = 1e-15;
 export function incompleteBeta(a: number, b: number, x: number): number {
   if (x <= 0) return 0;
   if (x >= 1) return 1;
-  // The fraction converges quickly below the mean; above it the other tail is used.
+  // The fraction converges fast below the mean; above it, use the other tail.
   if (x > (a + 1) / (a + b + 2)) return 1 - incompleteBeta(b, a, 1 - x);
   const front = Math.exp(logGamma(a + b) - logGamma(a) - logGamma(b) + a * Math.log(x) + b * Math.log1p(-x));
   let c = 1;
@@ -102,7 +102,7 @@ export function twoSidedP(t: number, degrees: number): number {
 
 const BISECTIONS = 200;
 
-/** The t with a two-sided p value of `p`, by bisection. @param p in (0, 1) */
+/** The t value with a two-sided p value of `p`, by bisection. @param p in (0, 1) */
 export function tQuantile(p: number, degrees: number): number {
   let low = 0;
   let high = 1;

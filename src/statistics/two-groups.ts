@@ -1,19 +1,18 @@
-/** A difference and its standard error, log scale. */
+/** A difference and its standard error on the log scale. */
 interface Change {
   readonly difference: number;
   readonly error: number;
 }
 
-/** The likelihood hardly moves after this many rounds. */
+/** The likelihood hardly changes after this many rounds. */
 const ROUNDS = 20;
-/** Neither group becomes empty, so that cells can return to it. */
+/** Least share of a group, so that cells can return to it. */
 const LEAST_SHARE = 0.02;
 
 /**
- * Two groups of cells, one around 0 and one around a change of its own, fitted by expectation and maximization
- * (Dempster, Laird and Rubin 1977).
- * @returns what cells scatter by beyond their errors, squared; and by how much likelier this is than one group around its
- * mean, as a natural logarithm
+ * Fits two groups of cells, one around 0 and one around an unknown change, by expectation maximization (Dempster, Laird
+ * and Rubin 1977).
+ * @returns the variance of cells beyond their errors; and the log likelihood ratio to one group around its mean
  */
 export function twoGroups(changes: readonly Change[]) {
   const count = changes.length;

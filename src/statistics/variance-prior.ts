@@ -6,17 +6,17 @@ export interface SampleVariance {
   readonly degrees: number;
 }
 
-/** Variances needed to estimate their spread. */
+/** Number of variances needed to estimate their spread. */
 const LEAST_CELLS = 3;
-/** Degrees of freedom that a prior may have, from cells that differ by factors to cells that are all equal. */
+/** Possible degrees of freedom of a prior, from cells that differ by factors to cells that are all equal. */
 const DEGREES = [0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64] as const;
-/** Prior of those degrees, log scale: recorded matrices have cells with 0.1 % and with 2 % of noise. */
+/** Prior of those degrees on the log scale: recorded matrices have cells with 0.1 % and with 2 % of noise. */
 const BELIEF = { degrees: 2, spread: 1.5 } as const;
 
 /**
- * Prior of a cell's variance from those of all cells: the typical variance, with the most likely degrees of freedom of
- * an inverse chi-square (moderated variance: Smyth 2004, whose closed form fails for few or wild cells). Null for fewer
- * than three.
+ * Prior of a cell's variance from those of all cells: the typical variance, with the likeliest degrees of freedom of an
+ * inverse chi-square (moderated variance: Smyth 2004, whose closed form fails for few or erratic cells). Null for fewer
+ * than three cells.
  */
 export function variancePrior(samples: readonly SampleVariance[]): SampleVariance | null {
   const variance = typicalVariance(samples);
@@ -29,7 +29,7 @@ export function variancePrior(samples: readonly SampleVariance[]): SampleVarianc
   return { variance, degrees: best.degrees };
 }
 
-/** Samples over the prior's variance have an F distribution; constant terms are omitted. */
+/** Ratios of samples to the variance of the prior have an F distribution; constant terms are omitted. */
 function logLikelihood(samples: readonly SampleVariance[], prior: SampleVariance): number {
   const { degrees } = prior;
   const normalizers = new Map<number, number>();
@@ -45,7 +45,10 @@ function logLikelihood(samples: readonly SampleVariance[], prior: SampleVariance
   }, 0);
 }
 
-/** Median of the log variances, corrected for the skew of a chi-square (Wilson and Hilferty 1931). */
+/**
+ * The typical variance: the median of the log variances, corrected for the skew of a chi-square (Wilson and Hilferty
+ * 1931).
+ */
 export function typicalVariance(samples: readonly SampleVariance[]): number | null {
   const logVariance = median(samples.map(({ variance }) => Math.log(variance)));
   const degrees = median(samples.map((entry) => entry.degrees));

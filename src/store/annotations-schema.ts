@@ -53,7 +53,7 @@ export const accuracies = sqliteTable(
     customName: text('custom_name'),
     customVariant: real('custom_variant'),
     customReference: real('custom_reference'),
-    /** Of Python, numpy and onnxruntime. */
+    /** Versions of Python, numpy and onnxruntime. */
     versions: json<AccuracyRecord['versions']>('versions', textByName, 'versions').notNull(),
     provenance: text('provenance', { enum: PROVENANCES }).notNull(),
     measuredAt: text('measured_at').notNull(),
@@ -66,7 +66,7 @@ export const accuracies = sqliteTable(
 
 const texts = z.array(z.string());
 
-/** What the gate reports: see `records/finding.ts`. */
+/** Findings of the gate: see `records/finding.ts`. */
 export const findings = sqliteTable(
   'findings',
   {
@@ -88,14 +88,14 @@ export const findings = sqliteTable(
       .$type<SweepId>()
       .notNull()
       .references(() => sweeps.sweepId, { onDelete: 'cascade' }),
-    /** The last sweep that was off; null while that is not known. */
+    /** The last sweep with the change; null while unknown. */
     lastBadSweepId: text('last_bad_sweep_id').$type<SweepId>(),
     reportedSweepId: text('reported_sweep_id')
       .$type<SweepId>()
       .notNull()
       .references(() => sweeps.sweepId, { onDelete: 'cascade' }),
     owner: text('owner'),
-    /** When a program was started because of it; null: no program was, or it failed. */
+    /** Time at which a program was started for it; null if none was, or if it failed. */
     notifiedAt: text('notified_at'),
   },
   (table) => [
@@ -104,7 +104,7 @@ export const findings = sqliteTable(
   ],
 );
 
-/** Of a row that goes with its finding. */
+/** Reference of a row that is deleted with its finding. */
 const ofFinding = () =>
   text('finding_id')
     .notNull()
@@ -131,7 +131,7 @@ export const findingCells = sqliteTable(
   ],
 );
 
-/** Somebody said that a finding may stay; its accepted level is the `after` of its cells. */
+/** Acknowledgements by people; the accepted level of a finding is the `after` of its cells. */
 export const acknowledgements = sqliteTable('acknowledgements', {
   findingId: ofFinding().primaryKey(),
   reason: text('reason').notNull(),
@@ -140,7 +140,7 @@ export const acknowledgements = sqliteTable('acknowledgements', {
   createdAt: text('created_at').notNull(),
 });
 
-/** Sweeps that the gate judged. Those judged in one check have the same time. */
+/** Sweeps that the gate judged. Those of one check have the same time. */
 export const judgedSweeps = sqliteTable('judged_sweeps', {
   sweepId: ofSweep().primaryKey(),
   judgedAt: text('judged_at').notNull(),

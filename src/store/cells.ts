@@ -33,7 +33,7 @@ export function plannedCells(db: StoreDatabase, sweepIds: readonly SweepId[]): S
   return new Set(rows.map(({ cellKey }) => cellKey));
 }
 
-/** Those of some cells that no run, plan or finding names. */
+/** Removes those of some cells that no run, plan or finding refers to. */
 export function removeUnusedCells(db: StoreDatabase, cellKeys: readonly CellKey[]): void {
   const used = ['runs WHERE cell_key IS NOT NULL', 'sweep_cells', 'finding_cells'].map(
     (table) => `SELECT cell_key FROM ${table}`,

@@ -11,18 +11,18 @@ import type { StoreDatabase } from './file/open.ts';
 import { prunedRuns, runs } from './schema.ts';
 import { newestFirstSql } from './sweeps/sweep-order.ts';
 
-/** Retention rules: a sweep stays if any of them keeps it. */
+/** Retention rules. A sweep stays if any of them keeps it. */
 export interface KeepRules {
-  /** Keeps sweeps that ended at this time or later; null: age keeps nothing. */
+  /** Keeps sweeps that ended at this time or later; null: the age keeps none. */
   readonly endedSince: string | null;
-  /** This many of the newest sweeps of each series stay. */
+  /** Number of newest sweeps of each series that stay. */
   readonly sweepsOfSeries: number;
   readonly layers: boolean;
-  /** False: only samples go, and layers with `layers`. */
+  /** False: removes only samples, and layers if `layers` is set. */
   readonly artefacts: boolean;
 }
 
-/** `bench compare` needs the last two in any case. */
+/** `bench compare` always needs the last two. */
 export const LEAST_KEPT_SWEEPS = 2;
 
 export interface PrunableSweep {
@@ -35,7 +35,10 @@ export interface PrunableSweep {
   readonly folders: number;
 }
 
-/** Oldest first. Baselines, sweeps of open findings, and undated ones if age decides are never included. */
+/**
+ * Sweeps to prune, oldest first. Never includes baselines, sweeps of open findings, and, if the age decides, undated
+ * ones.
+ */
 export function prunableSweeps({ $client }: StoreDatabase, rules: KeepRules): PrunableSweep[] {
   const statement = $client.prepare<[number, string | null, string | null], PrunableSweep>(`
     WITH placed AS (
@@ -73,7 +76,7 @@ export function prunableSweeps({ $client }: StoreDatabase, rules: KeepRules): Pr
 }
 
 /**
- * Records the pruning first: after a kill the remaining folders are known to be obsolete.
+ * Prunes a sweep. It records that first, so that remaining folders are known to be obsolete after a kill.
  * @param keptFolders runs whose artefacts stay
  */
 export function pruneSweep(
@@ -129,7 +132,7 @@ export function vacuumPays(db: StoreDatabase): boolean {
   return freeBytes(db) >= Math.max(PAYS_BYTES, PAYS_SHARE * all);
 }
 
-/** Returns free space to the disk. Blocks other connections meanwhile. */
+/** Returns free space to the disk. This blocks other connections. */
 export function vacuum({ $client }: StoreDatabase): void {
   $client.exec('VACUUM');
   $client.pragma('wal_checkpoint(TRUNCATE)');
@@ -143,7 +146,7 @@ export function prunedFrom(db: StoreDatabase, runId: RunId): typeof prunedRuns.$
   return db.select().from(prunedRuns).where(eq(prunedRuns.runId, runId)).get() ?? null;
 }
 
-/** The runs of a sweep that have, or had, a folder of artefacts; `isPruned` where its files went on purpose. */
+/** The runs of a sweep that have, or had, a folder of artefacts. `isPruned`: the files were pruned. */
 export function runFoldersOf(db: StoreDatabase, sweepId: SweepId) {
   return db
     .select({ runId: runs.runId, startedAt: runs.startedAt, pruned: prunedRuns.artefacts })
@@ -155,7 +158,7 @@ export function runFoldersOf(db: StoreDatabase, sweepId: SweepId) {
     .map(({ pruned, ...run }) => ({ ...run, isPruned: pruned === true }));
 }
 
-/** Several stores in one folder share the folder of artefacts next to them. Backups are none of them. */
+/** Other stores in the same folder, which share the folder of artefacts. Excludes backups. */
 export class SiblingStores {
   private readonly clients: Database.Database[] = [];
 
@@ -194,7 +197,7 @@ function openStoreAt(path: string): Database.Database | null {
     client = openToRead(path);
     if (appliedMigration(client) > 0) return client;
   } catch {
-    // Not a store: irrelevant for our artefacts.
+    // Not a store, so it does not refer to artefacts.
   }
   client?.close();
   return null;

@@ -31,7 +31,10 @@ import { type RunTelemetry, telemetrySchema } from '../records/telemetry.ts';
 import { printable } from '../text/printable.ts';
 import type { Banner } from '../trtexec/log/printed-facts.ts';
 
-/** JSON of one schema, checked when read, as SQLite data is untrusted. `what` names it: `shapes of a cell`. */
+/**
+ * A JSON column with one schema. It is checked on reading, because SQLite data is untrusted. `what` names it: `shapes
+ * of a cell`.
+ */
 export function json<Value>(name: string, schema: z.ZodType<Value>, what: string) {
   return customType<{ data: Value; driverData: string }>({
     dataType: () => 'text',
@@ -48,8 +51,9 @@ export function json<Value>(name: string, schema: z.ZodType<Value>, what: string
 }
 
 /**
- * One SQLite file. Numbers are REAL in the unit of their name, times are UTC in ISO 8601. Every id is a content hash or
- * 128 random bits, so that stores can be merged. After a change here: `npm run migration`.
+ * The schema of the store, one SQLite file. Numbers are REAL in the unit of their name; times are UTC in ISO 8601.
+ * Every ID is a content hash or 128 random bits, so that stores can be merged. After a change here, run `npm run
+ * migration`.
  */
 
 export const sweeps = sqliteTable(
@@ -82,21 +86,23 @@ export const sweeps = sqliteTable(
   ],
 );
 
-/** Of a row that goes with its sweep. */
+/** Reference of a row that is deleted with its sweep. */
 export const ofSweep = () =>
   text('sweep_id')
     .$type<SweepId>()
     .notNull()
     .references(() => sweeps.sweepId, { onDelete: 'cascade' });
 
-/** Of a row that goes with its run. */
+/** Reference of a row that is deleted with its run. */
 const ofRun = () =>
   text('run_id')
     .$type<RunId>()
     .notNull()
     .references(() => runs.runId, { onDelete: 'cascade' });
 
-/** Orders sweeps without a date; strictly increasing. Its own table, as a column after `plan` is slow to read. */
+/**
+ * Orders sweeps without a date; strictly increasing. A separate table, because a column after `plan` is slow to read.
+ */
 export const sweepImports = sqliteTable('sweep_imports', {
   sweepId: ofSweep().primaryKey(),
   importedAt: text('imported_at').notNull(),
@@ -132,7 +138,7 @@ export const environments = sqliteTable('environments', {
 
 const UNSTATED_SWITCH = 2;
 
-/** 0 off, 1 on, 2 if a log excerpt does not state it: the column is NOT NULL in older stores. */
+/** 0 off, 1 on, 2 if an excerpt of a log does not state it: the column is NOT NULL in stores of older versions. */
 const statedSwitch = customType<{ data: boolean | null; driverData: number }>({
   dataType: () => 'integer',
   toDriver: (value) => (value === null ? UNSTATED_SWITCH : Number(value)),
@@ -155,11 +161,11 @@ export const cells = sqliteTable('cells', {
   spinWait: statedSwitch('spin_wait').notNull(),
   inputs: json<CellInputs>('inputs', cellInputsSchema, 'inputs of a cell').notNull(),
   axisFlags: json<Cell['axisFlags']>('axis_flags', textByName, 'flags of a cell').notNull(),
-  /** Null where trtexec measures. */
+  /** Null if trtexec measures. */
   harness: json<CellHarness>('harness', cellHarnessSchema, 'facts of a harness'),
 });
 
-/** Planned cells of a sweep, so that a cell without runs is not forgotten. */
+/** Planned cells of a sweep, which include cells without runs. */
 export const sweepCells = sqliteTable(
   'sweep_cells',
   {
@@ -174,7 +180,7 @@ export const sweepCells = sqliteTable(
   (table) => [primaryKey({ columns: [table.sweepId, table.cellKey] })],
 );
 
-/** One built engine. Builds of the same key differ by chance: their ids distinguish them. */
+/** One built engine. Builds of the same key differ by chance, and their IDs distinguish them. */
 export const builds = sqliteTable(
   'builds',
   {
@@ -182,26 +188,26 @@ export const builds = sqliteTable(
     engineKey: text('engine_key'),
     model: text('model').notNull(),
     modelSha256: text('model_sha256'),
-    /** Without paths. */
+    /** Options without paths. */
     flags: json<readonly string[]>('flags', texts, 'build flags').notNull(),
     engineSha256: text('engine_sha256'),
     engineBytes: integer('engine_bytes'),
     engineMib: real('engine_mib'),
     buildS: real('build_s'),
-    /** Of TensorRT's own allocators on the GPU. */
+    /** Peak memory of TensorRT's allocators on the GPU. */
     peakMemoryMib: real('peak_memory_mib'),
   },
   (table) => [index('builds_by_model').on(table.model)],
 );
 
-/** Command line and reported options. Equal in every sweep, so stored once. */
+/** Command line and reported options. They are equal in every sweep and therefore stored once. */
 export const invocations = sqliteTable('invocations', {
   invocationId: text('invocation_id').primaryKey(),
   /** Null for a bare log. */
   argv: json<readonly string[]>('argv', texts, 'arguments'),
   /** The allow-listed environment variables that were set. */
   env: json<Readonly<Record<string, string>>>('env', textByName, 'variables of an environment').notNull(),
-  /** trtexec's options banner; for a bare log also the flags of its command line. */
+  /** The options banner of trtexec; for a bare log also the options of its command line. */
   banner: json<Banner>('banner', z.record(z.string(), textByName), 'sections of a banner').notNull(),
 });
 
@@ -253,7 +259,7 @@ export const measurements = sqliteTable('measurements', {
   cvPercent: real('cv_percent'),
   enqueueRatio: real('enqueue_ratio'),
   gpuBusy: real('gpu_busy'),
-  /** Robust center of the run's own samples, used by comparisons; null without samples, or where they have two levels. */
+  /** Robust center of the samples of the run, for comparisons; null without samples, or if they have two levels. */
   gpuComputeCentreMs: real('gpu_compute_centre_ms'),
   latencyCentreMs: real('latency_centre_ms'),
   contextMemoryMib: real('context_memory_mib'),
@@ -276,7 +282,7 @@ export const timeStatistics = sqliteTable(
   (table) => [primaryKey({ columns: [table.runId, table.metric] })],
 );
 
-/** Method of a run by another harness; trtexec's own method follows from its options. */
+/** Method of a run by another harness. The method of trtexec follows from its options. */
 export const runMethods = sqliteTable('run_methods', {
   runId: ofRun().primaryKey(),
   harness: text('harness').notNull(),
@@ -289,7 +295,7 @@ export const runMethods = sqliteTable('run_methods', {
   timedRuns: integer('timed_runs'),
 });
 
-/** Values other than bench's own metrics; the metric's id contains unit and direction. */
+/** Values of metrics that bench does not define. The ID of the metric contains unit and direction. */
 export const runValues = sqliteTable(
   'run_values',
   {
@@ -349,7 +355,7 @@ export const runFlags = sqliteTable(
   (table) => [primaryKey({ columns: [table.runId, table.flag] }), index('run_flags_by_flag').on(table.flag)],
 );
 
-/** trtexec's hints by id, for filters; some have the number in them: see `trtexec/log/hints.ts`. */
+/** Hints of trtexec by ID, for filters. Some have a number: see `trtexec/log/hints.ts`. */
 export const runHints = sqliteTable(
   'run_hints',
   { runId: ofRun(), hint: text('hint').notNull(), value: real('value') },
@@ -375,7 +381,7 @@ export const artefacts = sqliteTable(
   (table) => [primaryKey({ columns: [table.runId, table.name] })],
 );
 
-/** Files that people attached to a run, such as captures of Nsight Systems. No statistic looks at them. */
+/** Files that people attached to a run, such as captures of Nsight Systems. No statistic uses them. */
 export const attachments = sqliteTable(
   'attachments',
   {
@@ -385,17 +391,17 @@ export const attachments = sqliteTable(
     sha256: text('sha256').notNull(),
     bytes: integer('bytes').notNull(),
     attachedAt: text('attached_at').notNull(),
-    /** When `bench db prune` removed the file; null while it exists. */
+    /** Time at which `bench db prune` removed the file; null while it exists. */
     prunedAt: text('pruned_at'),
   },
   (table) => [primaryKey({ columns: [table.runId, table.name] })],
 );
 
-/** What `bench db prune` removed from a run; its summaries stay. */
+/** Data of a run that `bench db prune` removed. Its summaries stay. */
 export const prunedRuns = sqliteTable('pruned_runs', {
   runId: ofRun().primaryKey(),
   prunedAt: text('pruned_at').notNull(),
-  /** True if the run had them, and they were removed. */
+  /** True if the run had samples and they were removed. */
   samples: integer('samples', { mode: 'boolean' }).notNull(),
   layers: integer('layers', { mode: 'boolean' }).notNull(),
   artefacts: integer('artefacts', { mode: 'boolean' }).notNull(),

@@ -8,7 +8,7 @@ import { formatMs, formatNumber, intervalText } from './numbers.ts';
 import { type Column, renderTable } from './table.ts';
 import { wrapWords } from './text-width.ts';
 
-/** The columns that name a cell, in every table. What all rows share is stated once in the caption. */
+/** The columns that name a cell in every table. The caption states once what all rows share. */
 export function cellColumns<Row>(rows: readonly Row[], cellOf: (row: Row) => KeyedCell) {
   const cells = rows.map(cellOf);
   const { common, tail, withVia } = sharedBy(cells);
@@ -51,7 +51,7 @@ export function cellColumns<Row>(rows: readonly Row[], cellOf: (row: Row) => Key
 interface Shared {
   readonly common: readonly string[];
   readonly tail: string | null;
-  /** A precision is reached in two ways, so that its name does not say which. */
+  /** True if one precision has two routes, so that its name does not show which. */
   readonly withVia: boolean;
 }
 
@@ -62,7 +62,7 @@ function sharedBy(cells: readonly Cell[]): Shared {
   return { common, tail: commonTail(cells), withVia: ways !== names };
 }
 
-/** Each cell as tables of all of them print it, in one line, which a command line takes. Not safe to print. */
+/** Names of cells in one line without what all share, as in tables; command lines accept them. Not safe to print. */
 export function shortNames(all: readonly Cell[]): (cell: Cell) => string {
   const { common, tail, withVia } = sharedBy(all);
   return (cell) => {
@@ -82,8 +82,9 @@ export function withCells<Row extends { readonly key: string }>(
 }
 
 /**
- * A table of rows about cells: which cell comes first (behind `before`), and below the table what all cells share.
- * @param all the rows of which some are shown
+ * A table of rows about cells. The name of the cell comes first (after `before`), and a caption states what all cells
+ * share.
+ * @param all all rows, of which some are shown
  */
 export function cellTable<Row extends { readonly cell: KeyedCell }>(
   rows: readonly Row[],
@@ -106,7 +107,7 @@ function commonTail(cells: readonly Cell[]): string | null {
   return tails.size === 1 && tail ? tail : null;
 }
 
-/** Dimensions after the batch of the only input; empty for several inputs. */
+/** Dimensions after the batch of a single input; empty for several inputs. */
 export function tailOf({ shapes }: Cell): string {
   const [only, ...others] = Object.values(shapes);
   return only !== undefined && others.length === 0 ? only.slice(1).join('x') : '';
@@ -117,7 +118,7 @@ export function precisionText(cell: Cell, withVia = true): string {
   return withVia && cell.precisionVia === 'flag' ? `${name} (flag)` : name;
 }
 
-/** `8x3x224x224`, or `b8` where the caption has the rest; several inputs by name. */
+/** `8x3x224x224`, or `b8` if the caption has the rest; several inputs by name. */
 export function shapeText({ shapes }: Cell, tail: string | null): string {
   const [only, ...others] = Object.entries(shapes);
   if (only === undefined) return '';
@@ -140,7 +141,7 @@ interface SideRow {
   readonly ciPercent: readonly [number, number] | null;
 }
 
-/** Two sides of cells, and the change between them with its interval; a unit that all share is in the header. */
+/** Columns for two sides of cells and the change between them with its interval. A common unit is in the header. */
 export function sideColumns<Row extends SideRow>(
   rows: readonly Row[],
   names: readonly [string, string],

@@ -2,10 +2,10 @@ import type { EngineEfficiency } from '../layers/work/efficiency.ts';
 import { printable } from '../text/printable.ts';
 import { formatNumber, formatPercent } from './numbers.ts';
 
-/** Of the time. */
+/** Least share of the time that is mentioned. */
 const NOTABLE = 0.1;
 
-/** How much of the GPU is used, or in one line why that is not known. */
+/** Lines about the use of the GPU, or one line that says why it is unknown. */
 export function efficiencyLines(efficiency: EngineEfficiency): string[] {
   const { clockFrom, flops, gpu, knownShare, missing, onnx, peakShare, smClockMhz, tflopsPerS, timeShares } =
     efficiency;
@@ -34,7 +34,7 @@ export function efficiencyLines(efficiency: EngineEfficiency): string[] {
   ];
 }
 
-/** Of a share from 0 to 1. */
+/** Text of a share from 0 to 1. */
 function shareText(share: number): string {
   return formatPercent(share * 100, false);
 }

@@ -26,13 +26,13 @@ export function failureOf(run: {
   return { runId, role, label, kind, reason: outcomeReason(outcome), evidence: outcome.evidence[0] ?? null };
 }
 
-/** What the machine did to a run is among the flags, with its numbers. */
+/** Reasons that the section on flags already shows with numbers. */
 const FLAGGED: readonly (string | null)[] = ['contended', 'throttled', 'debugTensors'];
 const LISTED = 6;
-/** Of many equal failures one is named. */
+/** Maximum number of lines for a failure, which represents all equal ones. */
 const LONGEST_LINES = 2;
 
-/** Each kind of failure once: what failed, the first line of evidence, and the command for details. */
+/** Each kind of failure once: what failed, the first line of evidence, and the next command. */
 export function failureSection(failures: readonly SweepFailure[], look: Look): string[] {
   const { style, columns } = look;
   const shown = failures.filter(({ reason }) => !FLAGGED.includes(reason));

@@ -3,7 +3,7 @@ import picocolors from 'picocolors';
 export interface Look {
   readonly columns: number;
   readonly style: Style;
-  /** The terminal has no other characters: charts are made of ASCII. */
+  /** True for a terminal without Unicode; charts then consist of ASCII. */
   readonly isAscii: boolean;
 }
 
@@ -22,7 +22,7 @@ export function plain(text: string): string {
   return text;
 }
 
-/** @param columns a function where the width may change */
+/** @param columns a function if the width may change */
 export function makeLook(columns: number | (() => number), colour: boolean, isAscii: boolean = false): Look {
   const colours = picocolors.createColors(colour);
   return {

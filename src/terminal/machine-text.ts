@@ -6,7 +6,7 @@ import { textWidth, truncate } from './text-width.ts';
 
 type Facts = Readonly<Record<string, string | number | null>>;
 
-/** Words for facts of an environment, except those in the line above. */
+/** Facts of an environment in words, except those in the line above. */
 const SETTINGS: readonly (readonly [field: string, text: (value: string) => string])[] = [
   ['clockPolicy', (value) => (value === 'floating' ? 'clocks floating' : value)],
   ['maxSmClockMhz', (value) => `up to ${value} MHz`],
@@ -23,7 +23,7 @@ const SETTINGS: readonly (readonly [field: string, text: (value: string) => stri
   ['container', (value) => `image ${value}`],
 ];
 
-/** What a run depends on and what was seen during it: lines of `bench show RUN`. */
+/** Lines of `bench show RUN` on the conditions of a run and its telemetry. */
 export function machineLines(environment: Facts, telemetry: RunTelemetry | null, look: Look): string[] {
   return [
     ...parts('machine', identity(environment), look),
@@ -63,7 +63,7 @@ const REASON_WORDS: Readonly<Record<ClockReason, string>> = {
   displayClocks: 'display clocks',
 };
 
-/** What was seen during a run: none when nothing was. */
+/** Lines on the telemetry of a run; empty without any. */
 export function telemetryLines(telemetry: RunTelemetry, look: Look): string[] {
   const { clockReasons, hostLoad, hostMemoryMaxMib, otherProcesses } = telemetry;
   const reasons = CLOCK_REASONS.flatMap((reason) => {
@@ -112,14 +112,14 @@ function sampledParts(telemetry: RunTelemetry): string[] {
   ];
 }
 
-/** nvidia-smi's precision is limited. */
+/** nvidia-smi prints few significant digits. */
 function rounded(value: number): string {
   return String(Number(value.toFixed(1)));
 }
 
 const NAME_WIDTH = 8;
 
-/** ` name one, two, three`, wrapped. */
+/** Wrapped lines of ` name one, two, three`. */
 function parts(name: string, texts: readonly string[], { columns }: Look): string[] {
   const lines: string[] = [];
   let line = '';
@@ -135,7 +135,7 @@ function parts(name: string, texts: readonly string[], { columns }: Look): strin
   return lines.map((each, index) => truncate(`  ${(index === 0 ? name : '').padEnd(NAME_WIDTH)} ${each}`, columns));
 }
 
-/** A library of a wheel may only have `10` in its name, which matches 10.6.0. */
+/** The library of a wheel may have only `10` in its name, which matches 10.6.0. */
 function isVersionOf(library: unknown, tensorrt: unknown): boolean {
   const [part, whole] = [String(library), String(tensorrt)];
   return whole === part || whole.startsWith(`${part}.`);

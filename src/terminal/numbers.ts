@@ -2,10 +2,10 @@ import type { Cause } from '../records/cause.ts';
 import type { GeometricMean } from '../records/verdict.ts';
 
 const NOTHING = '–';
-/** Finer than 10 ns is no property of an inference. */
+/** Digits below 10 ns are not meaningful for an inference. */
 const MS_DECIMALS = 5;
 
-/** Four significant digits, without an exponent for usual magnitudes. */
+/** Formats four significant digits, without an exponent for usual magnitudes. */
 export function formatNumber(value: number | null, digits = 4): string {
   if (value === null || !Number.isFinite(value)) return NOTHING;
   if (value === 0) return '0';
@@ -37,7 +37,7 @@ export function formatPercent(value: number | null, signed = true): string {
   return `${sign}${isZero ? rounded.replace('-', '') : rounded} %`;
 }
 
-/** `, accounts for 121 % of it, others gained 78.0 %`; nothing where it cannot be counted. */
+/** `, accounts for 121 % of it, others gained 78.0 %`; empty if the share is unknown. */
 export function shareText(
   { explainsPercent, gainedPercent }: Pick<Cause, 'explainsPercent' | 'gainedPercent'>,
   before: string,
@@ -48,7 +48,7 @@ export function shareText(
   return `${before} ${formatPercent(explainsPercent, false)}${of === '' ? '' : ` ${of}`}${gained}`;
 }
 
-/** `+14.2 … +16.0 %`; nothing where there is no interval. */
+/** `+14.2 … +16.0 %`; empty without an interval. */
 export function intervalText(percents: readonly [number, number] | null): string {
   if (percents === null) return '';
   const [from, to] = percents.map((percent) => formatPercent(percent));
@@ -61,7 +61,7 @@ export function meanText(mean: GeometricMean): string {
   return `${meanChangeText(mean)}, ${count(mean.cells, 'cell')}${without}`;
 }
 
-/** `+1.2 % (0.9 to 1.5)`; both bounds have the same decimals. */
+/** `+1.2 % (0.9 to 1.5)`; both bounds have equal decimals. */
 export function meanChangeText({ changePercent, ciPercent }: GeometricMean): string {
   if (ciPercent === null) return formatPercent(changePercent);
   const decimals = Math.max(...ciPercent.map(Math.abs)) >= 1 ? 1 : 2;
@@ -73,7 +73,7 @@ export function count(number: number, noun: string, plural = `${noun}s`): string
   return `${number} ${number === 1 ? noun : plural}`;
 }
 
-/** `10 runs + 1 build`, `9 of 10 runs + 1 build`: what is done of what was planned or begun. */
+/** `10 runs + 1 build`, `9 of 10 runs + 1 build`: the finished part of the planned or begun runs. */
 export function runsAndBuilds({ runs, measured = runs, builds, built = builds }: Counted): string {
   return [doneOf(measured, runs, 'run'), ...(builds === 0 ? [] : [doneOf(built, builds, 'build')])].join(' + ');
 }
@@ -120,7 +120,7 @@ export function isDerived({ throughputFrom }: Throughput): boolean {
   return throughputFrom === 'medianLatency';
 }
 
-/** `~` marks a derived number. */
+/** Marks a derived number with `~`. */
 export function derivedText(one: Throughput, value: number | null, digits?: number): string {
   return `${isDerived(one) ? '~' : ''}${formatNumber(value, digits)}`;
 }
@@ -130,7 +130,7 @@ export const DERIVED_LEGEND =
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** `24 Feb`. @param date begins with year, month and day: ISO 8601; empty without one */
+/** Returns `24 Feb`. @param date begins with year, month and day (ISO 8601); without one the result is empty */
 export function dayText(date: string | null): string {
   const [, month, day] = /^\d{4}-(\d{2})-(\d{2})/.exec(date ?? '') ?? [];
   return month === undefined || day === undefined ? '' : `${Number(day)} ${MONTHS[Number(month) - 1] ?? month}`;

@@ -15,7 +15,7 @@ import { renderTable, numberColumn } from './table.ts';
 
 const MAX_EVIDENCE_LINES = 5;
 
-/** One run: what it is, its validity, its numbers, remarks of trtexec. */
+/** A run with its outcome, its numbers and remarks of trtexec. */
 export function runText(run: ParsedRun, look: Look): string[] {
   const { log, derived, outcome } = run;
   const { style } = look;
@@ -63,7 +63,7 @@ function numbers({ log, derived, harness }: ParsedRun, look: Look): string[] {
   const { throughputQps } = statistics;
   const { itemsPerS, queries } = derived;
   const computed = new Set(Object.keys(log.derived));
-  // Of an excerpt nobody knows what trtexec counted: queries, images, or nothing at all.
+  // In an excerpt, it is unknown what trtexec counted: queries, images, or nothing.
   const rateUnit = log.measurement === null ? 'qps' : 'queries/s';
   const shown = { throughputQps, itemsPerS, queries, streams: options.streams ?? 1, statistics, computed, rateUnit };
   return statisticsTable(shown, look);
@@ -88,7 +88,7 @@ function harnessLines({ method, latencyMs, values }: HarnessReading, look: Look)
   ];
 }
 
-/** Below this share, gaps between queries are shown. */
+/** Below this busy share, gaps between queries are shown. */
 const UNDERUSED = 0.95;
 
 function busyText({ gpuBusy, idleGapMs }: ParsedRun['derived']): string {
@@ -98,7 +98,10 @@ function busyText({ gpuBusy, idleGapMs }: ParsedRun['derived']): string {
   return `${busy}${gap}`;
 }
 
-/** Of a run that has both: sums of layers are larger, as the profiler waits after each. */
+/**
+ * The sum of the layers compared with the query, for a run with both. It is larger, because the profiler waits after
+ * each layer.
+ */
 function overheadLine(run: ParsedRun): string[] {
   const gpuComputeMs = run.log.measurement?.gpuComputeMs.median ?? null;
   const { medianMs, overheadPercent } = overheadOf({
@@ -114,7 +117,7 @@ function overheadLine(run: ParsedRun): string[] {
 
 const SHOWN_LAYERS = 8;
 
-/** @param total of all layers, if not all of them are listed */
+/** @param total time of all layers, if not all of them are listed */
 export function layersTable(layers: readonly JoinedLayer[], look: Look, total?: ProfiledEngine['total']): string[] {
   const timed = layers.filter(({ averageMs }) => averageMs !== null);
   if (timed.length === 0) return [];

@@ -12,13 +12,13 @@ const METRIC_NAMES: Readonly<Record<TimedMetric, string>> = {
   d2hMs: 'D2H',
 };
 
-/** p99 of few queries is their maximum: trtexec does not interpolate. */
+/** The p99 of at most this many queries is their maximum, because trtexec does not interpolate. */
 const P99_IS_MAXIMUM = 100;
 
 interface ShownStatistics {
   readonly throughputQps: number | null;
   readonly rateUnit?: string;
-  /** Throughput times the batch; null where there is none. */
+  /** Throughput multiplied by the batch; null without one. */
   readonly itemsPerS: number | null;
   readonly queries: number | null;
   readonly streams: number;
@@ -87,7 +87,7 @@ export function statisticsOf(stored: Readonly<Record<string, TimeStatistics>>): 
   return statistics;
 }
 
-/** Summary of one cell's runs: center, spread and range. */
+/** Summary of the runs of one cell: center, spread and range. */
 interface ValueSpread {
   /** Standard deviation; null with fewer than two runs. */
   readonly deviation: number | null;
@@ -108,7 +108,7 @@ export function spreadOf(values: readonly number[]): ValueSpread | null {
   };
 }
 
-/** `± 0.0007`: no more decimals than the value next to it has. */
+/** Returns `± 0.0007`, with at most as many decimals as the value next to it. */
 export function deviationText(deviation: number | null, value: number, formatted: string): string {
   if (deviation === null) return '';
   const decimals = (/\.(\d+)/.exec(formatted)?.[1] ?? '').length;

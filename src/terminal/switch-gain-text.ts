@@ -17,7 +17,7 @@ const TEXTS = {
   dataTransfers: { gains: 'transfers:', with: 'transfers' },
 } as const satisfies Readonly<Record<Switch, unknown>>;
 
-/** What CUDA graphs gain, and what transfers cost, where cells have both ways. */
+/** Lines about the gain of CUDA graphs or the cost of transfers, for cells measured both ways. */
 export function switchGainLines(cells: readonly GainRow[], by: Switch, { columns, style }: Look): string[] {
   const words = TEXTS[by];
   const [counted = null, timed = null] = [true, false].map((isCounted) => {
@@ -44,7 +44,7 @@ export function switchGainLines(cells: readonly GainRow[], by: Switch, { columns
   return texts.flatMap((text) => wrapHanging(text, columns, 4)).map(style.dim);
 }
 
-/** Where only latencies are known each pair is reported, with how sure that is. */
+/** Text for a pair with latencies only, with its certainty. */
 function latencyText(
   { without, with: graph, latencyChangePercent, verdict }: SwitchPair<GainRow>,
   withIt: string,

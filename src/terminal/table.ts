@@ -18,21 +18,21 @@ export interface Column<Row> {
   readonly text: (row: Row) => string;
   readonly style?: (row: Row) => (text: string) => string;
   readonly align?: 'left' | 'right';
-  /** On a narrow terminal columns with a lower number find room first; 0 is always shown. */
+  /** On a narrow terminal, columns with a lower rank come first; 0 is always shown. */
   readonly dropRank?: number;
-  /** May be cut with an ellipsis down to this width. */
+  /** The column may be truncated with an ellipsis down to this width. */
   readonly minWidth?: number;
-  /** Words and no name: cut at the end. */
+  /** Text that is not a name, so that it is truncated at the end. */
   readonly isSentence?: true;
-  /** Text without room goes on in the next line in place of being cut. */
+  /** Long text wraps to the next line instead of being truncated. */
   readonly wraps?: true;
-  /** Identifies a row: two rows must not have the same texts in all of these. */
+  /** Identifies a row: no two rows may have the same texts in all such columns. */
   readonly isIdentity?: true;
-  /** Shown only if the identities of two rows, as truncated, would be equal. */
+  /** Shown only if the truncated identities of two rows would be equal. */
   readonly onlyIfAmbiguous?: true;
 }
 
-/** A column of numbers, flush right. */
+/** A right-aligned column of numbers. */
 export function numberColumn<Row>(
   header: string,
   text: (row: Row) => string,
@@ -52,14 +52,14 @@ export function textColumn<Row>(
 }
 
 const GAP = '  ';
-/** Between columns that identify a row, where room is short. */
+/** Gap between columns that identify a row, if there is little room. */
 const TIGHT_GAP = ' ';
-/** Columns of a higher rank are left out where texts would have to be cut for them. */
+/** Columns of a higher rank are omitted if texts would have to be truncated for them. */
 const LAST_CUTTING_RANK = 4;
 
 /**
- * Rows under their headers, never wider than the terminal: a line each where no column wraps. Texts must be printable. Empty columns are
- * left out, decimal points are aligned, and columns without room are named below.
+ * Rows under their headers, never wider than the terminal; one line each, unless a column wraps. Texts must be
+ * printable. Empty columns are omitted, decimal points are aligned, and columns without room are named below.
  */
 export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[], look: Look): string[] {
   const filled = columns
@@ -96,7 +96,7 @@ function inAscii<Row>(column: Column<Row>): Column<Row> {
   return { ...column, header: asciiText(column.header), text: (row) => asciiText(column.text(row)) };
 }
 
-/** How a text of a column is printed. */
+/** Returns a function that prints the text of a column in lines. */
 function linesIn<Row>({ column, width }: LaidColumn<Row>, rows: readonly Row[]): (row: Row) => readonly string[] {
   if (column.wraps === true) return (row) => wrapWords(column.text(row), width);
   if (column.isSentence === true) return (row) => [truncate(column.text(row), width)];
@@ -106,7 +106,7 @@ function linesIn<Row>({ column, width }: LaidColumn<Row>, rows: readonly Row[]):
 
 function layOut<Row>(columns: readonly Column<Row>[], rows: readonly Row[], available: number): LaidColumn<Row>[] {
   const usual = columns.filter(({ onlyIfAmbiguous }) => onlyIfAmbiguous !== true);
-  // Whole texts before more columns, and the key only where neither tells two rows apart.
+  // Prefer complete texts to more columns. Show the key only if neither distinguishes two rows.
   for (const lastCuttingRank of [LAST_CUTTING_RANK, 0]) {
     const laid = fit(usual, rows, available, lastCuttingRank).map(shortened);
     if (!areAmbiguous(columns, laid, rows)) return laid;
@@ -142,7 +142,7 @@ function leftOut<Row>(columns: readonly Column<Row>[], laid: readonly LaidColumn
     .map(({ header }) => header);
 }
 
-/** A column with a short header is no wider than that header and its texts. */
+/** A column with a short header needs no more width than that header and its texts. */
 function shortened<Row>(laid: LaidColumn<Row>): LaidColumn<Row> {
   const { column, width, content } = laid;
   return column.short === undefined || textWidth(column.header) <= width
@@ -170,13 +170,13 @@ function pointed<Row>(column: Column<Row>, rows: readonly Row[]): Column<Row> {
 
 interface LaidColumn<Row> {
   readonly column: Column<Row>;
-  /** Before it. */
+  /** Gap before the column. */
   readonly gap: string;
   readonly width: number;
   readonly content: number;
 }
 
-/** @param lastCuttingRank texts are cut for columns up to this rank */
+/** @param lastCuttingRank highest rank of columns for which texts are truncated */
 function fit<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
@@ -226,14 +226,14 @@ function cutWidth<Row>(entry: LaidColumn<Row>): number {
   return minWidth === undefined ? wholeWidth(entry) : Math.min(wholeWidth(entry), minWidth);
 }
 
-/** Cuts excess width: from headers, then from texts, the widest first. */
+/** Removes excess width from headers first and then from texts, the widest first. */
 function shrink<Row>(laid: readonly LaidColumn<Row>[], excess: number): LaidColumn<Row>[] {
   let left = excess;
   const limits = [
     ({ column, content }: LaidColumn<Row>) => Math.max(column.minWidth ?? Infinity, content),
     (entry: LaidColumn<Row>) => (entry.column.minWidth === undefined ? wholeWidth(entry) : Infinity),
     ({ column }: LaidColumn<Row>) => column.minWidth ?? Infinity,
-    // Last, headers wider than the least width of their column.
+    // Last, from headers wider than the least width of their column.
     ({ column, content }: LaidColumn<Row>) =>
       column.minWidth === undefined ? Infinity : Math.min(column.minWidth, Math.max(1, content)),
   ];

@@ -1,9 +1,9 @@
 import fastStringWidth from 'fast-string-width';
 
-/** Columns of a text in a terminal. */
+/** The number of terminal columns that a text takes. */
 export const textWidth = (text: string): number => fastStringWidth(text);
 
-/** Cuts text to `width` columns, with an ellipsis in front of its last `tail` columns. */
+/** Truncates text to `width` columns, with an ellipsis before its last `tail` columns. */
 export function truncate(text: string, width: number, tail = 0): string {
   if (textWidth(text) <= width) return text;
   if (width < 1) return '';
@@ -12,7 +12,10 @@ export function truncate(text: string, width: number, tail = 0): string {
   return `${fitting(graphemes, head).join('')}…${fitting(graphemes.toReversed(), tail).toReversed().join('')}`;
 }
 
-/** Cuts each of the texts to `width` columns where the fewest of them become equal: at the end, in the middle, or at the beginning. */
+/**
+ * Truncates each text to `width` columns at the end, in the middle or at the beginning, whichever makes the fewest
+ * texts equal.
+ */
 export function truncateDistinct(texts: readonly string[], width: number): ReadonlyMap<string, string> {
   const distinct = [...new Set(texts)];
   const ways = [0, Math.ceil((width - 1) / 2), Math.max(0, width - 1)].map((tail) =>
@@ -46,7 +49,7 @@ export function padStart(text: string, width: number): string {
 
 const DOT = ' · ';
 
-/** Wraps between what `dotted` joins, else at words, and within words longer than `width`. */
+/** Wraps text between items that `dotted` joined, else at words, and within words longer than `width`. */
 export function wrapWords(text: string, width: number): string[] {
   const items = text.split(DOT);
   const words = items.flatMap((item, place) => {
@@ -67,14 +70,14 @@ export function wrapWords(text: string, width: number): string[] {
   return [...lines, line];
 }
 
-/** The same, with what follows the first line set in by this many columns. */
+/** Like `wrapWords`, with the lines after the first indented by this many columns. */
 export function wrapHanging(text: string, width: number, indent: number): string[] {
   const lead = /^ */.exec(text)?.[0] ?? '';
   const [first = '', ...more] = wrapWords(text.slice(lead.length), width - Math.max(indent, lead.length));
   return [lead + first, ...more.map((line) => ' '.repeat(indent) + line)];
 }
 
-/** A label, and the text behind it, below which its other lines are set in. */
+/** A label followed by its text, whose further lines are indented below it. */
 export function labelled(label: string, text: string, columns: number): string[] {
   const width = textWidth(label);
   const [first = '', ...more] = wrapWords(text, columns - width);
@@ -95,7 +98,7 @@ function pieces(word: string, width: number): string[] {
   return [...found, piece];
 }
 
-/** What is known, on one line: `recorded · main · sweep 1a2b3c4d`. */
+/** The known parts on one line: `recorded · main · sweep 1a2b3c4d`. */
 export function dotted(parts: readonly (string | null)[]): string {
   return parts.filter(Boolean).join(DOT);
 }
@@ -103,8 +106,8 @@ export function dotted(parts: readonly (string | null)[]): string {
 const NUMBER = /^(?<whole>[~>]?[+-]?\d+|–)(?<part>\.\d+)?(?<unit>.*)$/;
 
 /**
- * Pads texts on the right so that decimal points and units align when set flush right. Texts without exactly one number
- * are unchanged.
+ * Pads texts on the right so that decimal points and units align when they are right-aligned. Texts without exactly one
+ * number stay unchanged.
  */
 export function alignPoints(texts: readonly string[]): string[] {
   const parts = texts.map((text) => (text === '' ? null : (NUMBER.exec(text)?.groups ?? undefined)));
@@ -120,7 +123,7 @@ export function alignPoints(texts: readonly string[]): string[] {
   );
 }
 
-/** One column each, but for those that everybody writes with more. */
+/** ASCII for signs: one column each, except for those that are usually written with more. */
 const SIGNS: Readonly<Record<string, string>> = {
   '→': '->',
   '±': '+/-',
@@ -152,7 +155,7 @@ const SIGNS: Readonly<Record<string, string>> = {
   '┤': '|',
 };
 
-/** For a terminal without Unicode: the signs of bench in ASCII; names keep their letters. */
+/** Replaces the signs of bench by ASCII for a terminal without Unicode. Names keep their letters. */
 export function asciiText(text: string): string {
   return text.replaceAll(/[^\p{ASCII}\p{L}]|µ/gu, (sign) => SIGNS[sign] ?? sign);
 }

@@ -68,7 +68,7 @@ const COMPARISON_REASONS = {
 
 const WORDS = new Map<string, string>(Object.entries({ ...REASON_TEXT, ...COMPARISON_REASONS }));
 
-/** `head: outOfMemory: CUDA error …` with words for the reason; evidence follows. */
+/** Replaces the name of a reason, as in `head: outOfMemory: CUDA error …`, by its words; evidence follows. */
 export function reasonWords(reason: string): string {
   return reason.replace(
     /^((?:(?:base|head): )?)(\w+)(?=$|: )/,
@@ -76,7 +76,7 @@ export function reasonWords(reason: string): string {
   );
 }
 
-/** The words without evidence; null for an unknown reason. */
+/** The words for a reason without evidence; null for an unknown reason. */
 export function reasonTitle(reason: string): string | null {
   const [found, side = '', name = ''] = /^((?:base|head): )?(\w+)(?=: )/.exec(reason) ?? [];
   const words = WORDS.get(name);
@@ -96,10 +96,10 @@ export function outcomeText(outcome: Outcome, style: Style): string {
 }
 
 const LONGEST_EVIDENCE_LINES = 4;
-/** A log line may be a megabyte long. */
+/** A line of a log may be a megabyte long. */
 const LONGEST_EVIDENCE = 1000;
 
-/** The first line, which says why, is wrapped; the others are cut. */
+/** Lines of evidence. The first one, which gives the reason, is wrapped; the others are truncated. */
 export function evidenceLines(evidence: Outcome['evidence'], { columns }: Look): string[] {
   return evidence.flatMap(({ line, text }, index) => {
     const shown = `    ${line > 0 ? `line ${line}: ` : ''}${printable(text.slice(0, LONGEST_EVIDENCE))}`;
@@ -130,7 +130,7 @@ const ADVICE: Readonly<Record<RunFlagId, string>> = {
   warmUpUnknown: 'keep the whole log: a cold GPU is slower at first',
 };
 
-/** @param bound of the same runs: what it advises holds for the flag that says the same */
+/** @param bound bottleneck of the same runs, whose advice also applies to the corresponding flag */
 export function adviceOf({ id, effect }: Pick<RunFlag, 'id' | 'effect'>, bound: CellBound | null): string {
   if (bound !== null && FLAG_OF_BOUND[bound.by] === id) return bound.advice;
   return id === 'hostBound' && effect === 'explained' ? LAUNCH_ADVICE : ADVICE[id];
@@ -150,8 +150,8 @@ export function flagLines(
 }
 
 /**
- * `bound by the host: GPU busy 53 % of the time`, then the advice; neither where a flag says it.
- * @param flags those that are shown with it
+ * `bound by the host: GPU busy 53 % of the time`, then the advice; empty if a flag already says so.
+ * @param flags flags shown next to it
  */
 export function boundLines(
   bound: CellBound | null,
@@ -168,7 +168,7 @@ export function boundLines(
   return [...wrapHanging(`${says}${because}`, columns, 4), ...what];
 }
 
-/** Each verdict has a sign of its own, so that none is recognized by color alone. */
+/** Each verdict has its own sign, so that none depends on color alone. */
 export const VERDICT_SIGNS: Readonly<Record<Verdict, string>> = {
   slower: '▲',
   faster: '▼',
@@ -179,12 +179,12 @@ export const VERDICT_SIGNS: Readonly<Record<Verdict, string>> = {
   incomparable: '≠',
 };
 
-/** The verdict as text says it: why there is no result is a reason. */
+/** The verdict in text; the missing result is explained by a reason. */
 export function verdictWord(verdict: Verdict): string {
   return verdict === 'missing' || verdict === 'failed' || verdict === 'incomparable' ? 'no result' : verdict;
 }
 
-/** What the numbers of a table are: `GPU compute time, median of runs`; empty without any. */
+/** The meaning of the numbers in a table: `GPU compute time, median of runs`; empty without any. */
 export function estimateWords(metrics: Iterable<MetricId>): string {
   const [first, ...others] = new Set(metrics);
   if (first === undefined) return '';
@@ -192,7 +192,7 @@ export function estimateWords(metrics: Iterable<MetricId>): string {
   return `${what}, median of ${[first, ...others].every(isOfBuild) ? 'builds' : 'runs'}`;
 }
 
-/** Of a change: only a number with a verdict has a color. */
+/** Style of a change; only a number with a verdict has a color. */
 export function changeStyle(verdict: Verdict, { bad, good, strong }: Style): (text: string) => string {
   if (verdict === 'slower') return (text) => strong(bad(text));
   return verdict === 'faster' ? (text) => strong(good(text)) : (text) => text;
@@ -225,6 +225,6 @@ export function describeCommit({ branch, commit, dirty }: Pick<Sweep, 'branch' |
   if (commit === null) return printable(branch ?? '');
   const short = `${commit.slice(0, 8)}${dirty === true ? '+dirty' : ''}`;
   if (branch === null) return short;
-  // Its two sweeps differ in the commit, which a narrow column must not cut off.
+  // The two sweeps differ in the commit, which a narrow column must not truncate.
   return branch === COMPARE_BRANCH ? `${short} ${branch}` : `${printable(branch)} ${short}`;
 }

@@ -1,6 +1,6 @@
 export function nearest(word: string, allowed: readonly string[]): string | null {
   let best: string | null = null;
-  // A third of the letters may be wrong, and at least one.
+  // A third of the letters may be wrong, but at least one.
   let limit = Math.max(1, Math.floor(word.length / 3)) + 1;
   for (const candidate of allowed) {
     const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
@@ -12,13 +12,15 @@ export function nearest(word: string, allowed: readonly string[]): string | null
   return best;
 }
 
-/** `; did you mean "fp16"?`, or nothing. */
+/** `; did you mean "fp16"?`, or empty. */
 export function didYouMean(word: string, allowed: readonly string[]): string {
   const guess = nearest(word, allowed);
   return guess === null ? '' : `; did you mean "${guess}"?`;
 }
 
-/** Insertions, deletions, substitutions and swaps of neighbours (optimal string alignment, Damerau 1964). */
+/**
+ * Edit distance: insertions, deletions, substitutions and swaps of neighbors (optimal string alignment, Damerau 1964).
+ */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);

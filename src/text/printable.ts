@@ -1,11 +1,11 @@
 const UNSAFE =
-  // oxlint-disable-next-line no-control-regex -- these are what must not reach a terminal
+  // oxlint-disable-next-line no-control-regex -- these must not reach a terminal
   /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g;
 const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
 /**
- * Makes untrusted text safe to print: control characters, terminal escapes and bidirectional marks become visible.
- * Names of models, branches, files and layers, and log lines go through here.
+ * Makes untrusted text safe to print: control characters, terminal escapes and bidirectional marks become visible. Use
+ * it for names of models, branches, files and layers, and for lines of logs.
  */
 export function printable(text: string): string {
   return text.replace(UNSAFE, (c) => SHORT[c] ?? unicodeEscape(c));
@@ -20,7 +20,7 @@ function unicodeEscape(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/** JSON for standard output: escapes the characters that `JSON.stringify` leaves raw and terminals act on. */
+/** JSON for standard output. Escapes characters that `JSON.stringify` leaves unchanged and terminals act on. */
 export function jsonText(value: unknown): string {
   return escapedJson(JSON.stringify(value, null, 1));
 }
@@ -37,7 +37,7 @@ function escapedJson(text: string): string {
   );
 }
 
-/** The first names, and how many more there are: `a, b, 3 more`. */
+/** The first names and the number of the others: `a, b, 3 more`. */
 export function shortList(names: readonly string[], most: number, between = ', ', last = between): string {
   const more = names.length - most;
   return names.slice(0, most).join(between) + (more > 0 ? `${last}${more} more` : '');
@@ -45,7 +45,10 @@ export function shortList(names: readonly string[], most: number, between = ', '
 
 const OMITTED = /^\[bench\] at least (\d+) bytes were left out here$/;
 
-/** Is in a log in place of its middle. The number is the least: what a writer adds while it is cut is not counted. */
+/**
+ * The line in a log that replaces its middle. The number is a lower bound, because output during the cut is not
+ * counted.
+ */
 export function omittedLine(bytes: number): string {
   return `[bench] at least ${bytes} bytes were left out here`;
 }

@@ -1,47 +1,50 @@
 import { printable } from './printable.ts';
 import { isRecord } from './unknown-values.ts';
 
-/** Names that must not leave the house. Serial numbers and ids of GPUs are recognized by their form. */
+/** Names to hide. Serial numbers and IDs of GPUs are recognized by their form. */
 export interface PrivateNames {
   readonly hosts: readonly string[];
   readonly users: readonly string[];
   readonly home: string | null;
 }
 
-/** Not inside of a longer word: `node-1` is not in `node-12`. Underscores, dots and dashes divide. */
+/** Not within a longer word: `node-1` is not in `node-12`. Underscores, dots and dashes separate words. */
 const BEFORE = '(?<![\\p{L}\\p{N}])';
 const AFTER = '(?![\\p{L}\\p{N}])';
 
 const GPU_ID = '(?:MIG-)?(?:GPU|MIG)-[0-9a-f](?:[0-9a-f-]{6,}|[0-9a-f-]*…)';
 const SERIAL = '(?<=serial(?:[ _]?(?:number|no\\.?))?"?\\s*[:=]?\\s*"?)[\\p{L}\\p{N}]*\\p{N}[\\p{L}\\p{N}]{5,}';
-/** `/home/NAME`, `/Users/NAME`, `C:\Users\NAME`: also of other machines. */
+/** `/home/NAME`, `/Users/NAME`, `C:\Users\NAME`, also of other machines. */
 const HOME = /(?:[/\\](?:home|Users)[/\\])([^/\\\s"'`,;:)\]]+)/gu;
 
-/** The user that every machine has. */
+/** The user that exists on every machine. */
 const NOBODY = 'root';
 
-/** Fields with words of a closed list: a user called `build` is no reason to change them. */
+/** Fields with words of a closed list, which are not changed even if a user is called `build`. */
 const OWN_WORDS =
   /^(?:betterIs|boundBy|by|effect|enqueueClass|kind|metric|precision|precisionVia|provenances?|role|source|state|stream|transferBound|unit|verdict)$/;
 
 /**
- * Puts other names in place of private ones in what a command prints, the same for the same within one output: what
- * differs still differs. A short name is masked wherever it is a word of its own, however much that garbles.
+ * Replaces private names in the output of a command, each always by the same name within one output. A short name is
+ * masked wherever it is a whole word, even if that garbles the output.
  */
 export class Redaction {
   private readonly pattern: RegExp;
   private readonly home: string | null;
-  /** By name in lower case, as hosts are not distinguished by case: what it is, and the whole name that it represents. */
+  /**
+   * The kind of each name and the whole name that it abbreviates. Keys are in lower case, because the case of hosts
+   * does not matter.
+   */
   private readonly known = new Map<string, { kind: 'host' | 'user'; whole: string }>();
   private readonly pseudonyms = new Map<string, string>();
   private readonly counts = new Map<string, number>();
 
-  /** @param output all that will be printed: home folders in it reveal further users */
+  /** @param output everything that will be printed; its home folders reveal further users */
   constructor({ hosts, users, home }: PrivateNames, output: string) {
     this.home = home !== null && home.length > 1 ? home : null;
     const homes = [...output.matchAll(HOME)].flatMap(([, name]) => name ?? []);
     for (const name of [...users, ...homes]) this.know(name, 'user');
-    // Whole names first: the first part of one represents it, but in an address.
+    // Whole names first. The first part of a name also identifies it, except in an address.
     for (const name of hosts.toSorted((a, b) => b.length - a.length)) {
       this.know(name, 'host');
       const [label = ''] = name.split('.');
@@ -58,7 +61,7 @@ export class Redaction {
     return text.replace(this.pattern, (found) => this.replacement(found));
   }
 
-  /** Values only, not names of fields. */
+  /** Redacts values but not names of fields. */
   json(value: unknown, field = ''): unknown {
     if (typeof value === 'string') {
       if (OWN_WORDS.test(field)) return value;
@@ -102,7 +105,7 @@ function escaped(name: string): string {
 
 const TELLING_LETTERS = 3;
 
-/** A narrow terminal cuts names: `gpu-node-0…`. */
+/** A narrow terminal truncates names: `gpu-node-0…`. */
 function cutShort(name: string): string {
   const letters = [...name];
   const prefixes = letters
@@ -116,16 +119,16 @@ export const SECRETS_ARE_INHERITED =
 
 /** Words between underscores that mark a variable as secret. */
 const SECRET_WORDS = /^(?:auth|authorization|bearer|cookie|creds|dsn|jwt|pass|pat|private|tokens|webhooks)$/;
-/** Without underscores: GITHUBTOKEN, DBPASSWORD. */
+/** Parts of names without underscores, such as GITHUBTOKEN or DBPASSWORD. */
 const SECRET_PARTS =
   /(?:token|apikey|accesskey|privatekey|secretkey|sshkey|webhook)$|secret|passw|passphrase|credential/;
-/** Addresses of servers: most hold a password. */
+/** Servers whose addresses mostly contain a password. */
 const SERVERS =
   /^(?:amqp|broker|celery|clickhouse|couchdb|database|db|elasticsearch|mongo|mongodb|mssql|mysql|pg|postgres|postgresql|rabbitmq|redis|sentry|sql|sqlalchemy)$/;
 const ADDRESSES = new Set(['url', 'uri', 'connection', 'conn']);
-/** Counts of tokens, as of language models, are no secrets. */
+/** Counts of tokens, such as those of language models, are not secrets. */
 const AMOUNTS = new Set(['batched', 'input', 'max', 'min', 'new', 'num', 'output', 'total']);
-/** `https://user:password@host`. */
+/** Matches `https://user:password@host`. */
 const ADDRESS_WITH_PASSWORD = /^[a-z][a-z0-9+.-]*:\/\/[^/\s:@]*:([^/\s@]+)@/i;
 
 export function isSecretName(variable: string): boolean {
@@ -142,7 +145,7 @@ export function isSecretName(variable: string): boolean {
   return words.some((word) => SECRET_WORDS.test(word) || SECRET_PARTS.test(word));
 }
 
-/** Whether a variable may be stored with its value: neither name nor value reveals a secret. */
+/** Whether a variable must not be stored with its value, because its name or value reveals a secret. */
 export function isSecret(variable: string, value: string): boolean {
   return isSecretName(variable) || ADDRESS_WITH_PASSWORD.test(value);
 }

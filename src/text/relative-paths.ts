@@ -1,20 +1,20 @@
 import { win32 } from 'node:path';
 
-/** From its root, from the home folder, or with a drive; not inside of a word or of a relative path. */
+/** Matches an absolute path from the root, the home folder or a drive, but not within a word or a relative path. */
 const PATH = /(?<![\w.\-~/\\])(?:~|[A-Za-z]:)?[\\/][^\s"'`<>|:;,=()[\]{}*?$&#]+/;
-/** The whole of a text, or of the value of an option: a space in it belongs to it. */
+/** Matches a whole text, or the value of an option, which may contain spaces. */
 const WHOLE = /^(?:-[\w-]+=)?((?:~|[A-Za-z]:)?[\\/].+)$/s;
 const LIST = /[:;,](?=[~/\\])(?<!\b[A-Za-z]:)/;
-/** Files whose names are those that the command lines are about. Others may be folders. */
+/** Files whose names the command lines need. Other names may be folders. */
 const FILE =
   /^(?:trtexec|[^\\/]*\.(?:bin|cache|csv|data|dll|engine|exe|json|log|np[yz]|onnx|plan|py|so|trt|weights|ya?ml)[\d.]*)$/i;
 
-/** In place of absolute paths `folder-1/model.onnx`, of one folder always the same. */
+/** Replaces absolute paths by `folder-1/model.onnx`, with one number per folder. */
 export class RelativePaths {
   readonly #folders = new Map<string, string>();
   readonly #pattern: RegExp;
 
-  /** @param known values with paths, which may have spaces */
+  /** @param known values with paths that may contain spaces */
   constructor(known: unknown) {
     const parts = textsIn(known).flatMap((text) => text.split(LIST));
     const whole = parts.flatMap((part) => WHOLE.exec(part)?.[1] ?? []);
@@ -34,7 +34,7 @@ export class RelativePaths {
     });
   }
 
-  /** A copy with other texts. */
+  /** A copy with paths replaced in its texts. */
   copy<Value>(value: Value): Value {
     const copy = structuredClone(value);
     this.#change(copy);

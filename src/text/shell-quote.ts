@@ -3,8 +3,8 @@ import { printable } from './printable.ts';
 const PLAIN = /^[\w@%+=:,./^-][\w@%+=:,./~^-]*$/;
 
 /**
- * One argument for any POSIX shell: line ends stay as they are, any other character that a terminal would act on is
- * made by `printf`. A script with it can be read and printed without harm.
+ * Quotes one argument for any POSIX shell. Line ends stay, and `printf` makes any other character that a terminal would
+ * act on. A script with it can be read and printed safely.
  */
 export function scriptQuote(text: string): string {
   if (PLAIN.test(text)) return text;
@@ -14,7 +14,7 @@ export function scriptQuote(text: string): string {
     .join('');
 }
 
-/** The same on one line: an argument with line ends is written in bash's `$'…'`. */
+/** Quotes an argument on one line: with line ends, it uses bash's `$'…'`. */
 export function shellQuote(argument: string): string {
   if (!argument.includes('\n')) return scriptQuote(argument);
   const escaped = Array.from(argument, (character) => {
@@ -45,12 +45,12 @@ function octal(text: string): string {
   return [...Buffer.from(text)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join('');
 }
 
-/** A command line to copy into a shell. For people: nothing is ever passed to one. */
+/** A command line for people to copy into a shell. bench never passes one to a shell. */
 export function shellLine(argv: readonly string[]): string {
   return argv.map(shellQuote).join(' ');
 }
 
-/** `NAME=1 ` before a command line; a variable to unset is named as a shell would. */
+/** `NAME=1 ` before a command line; for variables to unset, `env -u NAME `. */
 export function envText(env: Readonly<Record<string, string | null>>): string {
   const entries = Object.entries(env);
   const set = entries.flatMap(([name, value]) => (value === null ? [] : [`${name}=${shellQuote(value)}`]));
@@ -59,16 +59,16 @@ export function envText(env: Readonly<Record<string, string | null>>): string {
   return set.map((each) => `${each} `).join('');
 }
 
-/** A variable of a script with a default; a value from the environment wins. */
+/** A line that sets a variable of a script to a default, unless the environment has a value. */
 export function defaultOf(variable: string, value: string): string {
   return `[ -n "\${${variable}-}" ] || ${variable}=${scriptQuote(value)}`;
 }
 
 const NOT_TEXT = /^(?:true|false|null|yes|no|on|off|y|n)$/i;
 
-/** A name or path on one line: plain where YAML reads it back, else in double quotes. */
+/** A name or path on one line: plain if YAML reads it back unchanged, else in double quotes. */
 export function yamlText(text: string): string {
   const isPlain = (/^[A-Za-z_][\w./-]*$/.test(text) || /^\.{0,2}\/[\w./-]+$/.test(text)) && !NOT_TEXT.test(text);
-  // Escapes what JSON leaves raw and YAML does not take inside of quotes.
+  // Also escapes characters that JSON allows but YAML does not in quotes.
   return isPlain ? text : printable(JSON.stringify(text));
 }

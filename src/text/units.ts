@@ -1,6 +1,6 @@
 /**
  * A number with its unit, such as `90s`, `1.5 h` or `20GB`, in the unit of the scales; null for anything else.
- * @param scales what each unit represents, in small letters
+ * @param scales factor of each unit, by its name in lower case
  */
 export function readQuantity(text: string, scales: ReadonlyMap<string, number>): number | null {
   const [, number, unit = ''] = /^(\d+(?:\.\d+)?)\s*([a-z]*)$/.exec(text.trim()) ?? [];
@@ -16,7 +16,7 @@ const BYTE_UNITS = new Map<string, number>([
   ]),
 ]);
 
-/** `20GB`, `512MiB`, `1.5T`: in bytes; null for anything else. */
+/** Reads `20GB`, `512MiB` or `1.5T` in bytes; null for anything else. */
 export function readByteSize(text: string): number | null {
   const bytes = readQuantity(text.trim().toLowerCase().replace(/b$/, ''), BYTE_UNITS);
   return bytes === null ? null : Math.round(bytes);
@@ -28,7 +28,7 @@ const DURATION_UNITS = new Map([
   ['h', 3600],
 ]);
 
-/** `90s`, `30m`, `1.5h`: in seconds; null for anything else, and for no time at all. */
+/** Reads `90s`, `30m` or `1.5h` in seconds; null for anything else, including 0. */
 export function readDurationS(text: string): number | null {
   return readQuantity(text, DURATION_UNITS) || null;
 }

@@ -12,13 +12,13 @@ export function isOneOf<const Word extends string>(words: readonly Word[], value
   return words.some((word) => word === value);
 }
 
-/** Of a table that is written down: its keys are those of its type. */
+/** Keys of a literal table, whose keys are exactly those of its type. */
 export function keysOf<Table extends object>(table: Table): (keyof Table & string)[];
 export function keysOf(table: object): string[] {
   return Object.keys(table);
 }
 
-/** Without what is undefined. */
+/** The object without undefined values. */
 export function defined<T extends object>(value: T): { [Key in keyof T]: Exclude<T[Key], undefined> };
 export function defined(value: object): object {
   return Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== undefined));

@@ -2,7 +2,7 @@ const FORM =
   /^(?<day>\d{4}-\d\d-\d\d)(?:[T ](?<time>\d\d:\d\d)(?<seconds>:\d\d(?:\.\d{1,9})?)?(?<zone>Z|[+-]\d\d:\d\d)?)?$/;
 
 /**
- * A date, or date and time; UTC without a zone.
+ * Reads a date, or date and time; UTC without a zone.
  * @returns ISO 8601 in UTC with milliseconds; null for a time that does not exist
  */
 export function readInstant(text: string): string | null {
@@ -15,7 +15,7 @@ export function readInstant(text: string): string | null {
   return exists && !Number.isNaN(instant.getTime()) ? instant.toISOString() : null;
 }
 
-/** What a program or a file states, in any form that `Date.parse` reads; null where it is none. */
+/** A time from a program or a file, in any form that `Date.parse` reads; null for other text. */
 export function instantOf(text: string | null): string | null {
   const time = text === null ? Number.NaN : Date.parse(text);
   return Number.isNaN(time) ? null : new Date(time).toISOString();

@@ -25,12 +25,12 @@ export function formatTensorrtVersion({ major, minor, patch }: TensorrtVersion):
   return `${major}.${minor}.${patch}`;
 }
 
-/** Negative when `a` is older, 0 for the same release. */
+/** Negative when `a` is older; 0 for the same release. */
 export function compareTensorrtVersions(a: TensorrtVersion, b: TensorrtVersion): number {
   return a.major - b.major || a.minor - b.minor || a.patch - b.patch;
 }
 
-/** @param text a constant such as `9.1` */
+/** @param text a version such as `9.1` */
 export function isAtLeast(version: TensorrtVersion, text: string): boolean {
   const other = parseTensorrtVersion(text);
   if (other === null) throw new TypeError(`not a TensorRT version: ${text}`);

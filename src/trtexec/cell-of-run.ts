@@ -13,7 +13,7 @@ import { CELL_FLAGS, findFlag, flagsOf } from './flags/flag-table.ts';
 import { shapesOf, type TrtexecRun } from './log/parsed-log.ts';
 import { isOneOf } from '../text/unknown-values.ts';
 
-/** The part of a cell stated in external files; the rest is derived. */
+/** The part of a cell that external files state; the rest is derived. */
 export interface StatedCell {
   readonly model?: string | undefined;
   readonly precision?: string | undefined;
@@ -23,7 +23,7 @@ export interface StatedCell {
 }
 
 /**
- * From the recorder's statement, trtexec's banner and its flags, without paths.
+ * Builds the cell from the recorder's statement, trtexec's banner and its flags, without paths.
  * @param argv only if known as a list; @param fileName model of a log that names neither a model nor an engine
  */
 export function cellOfRun(
@@ -34,7 +34,7 @@ export function cellOfRun(
 ): Cell {
   const flags = statedFlags(argv, log);
   const { options } = log;
-  // Without marker and command line, a missing flag is unknown, not unset.
+  // Without a marker and a command line, a missing flag is unknown rather than unset.
   const isExcerpt = argv === null && log.commandLine === null;
   const newDefaults = (log.tensorrtVersion?.major ?? 0) >= 11;
   const { precision, precisionVia } = precisionOf(stated, flags, options.precision, argv !== null);
@@ -55,7 +55,7 @@ export function cellOfRun(
   };
 }
 
-/** From the summary's times: without transfers it prints zeros, and no latency. */
+/** Read from the times of the summary: without transfers trtexec prints zeros for them and no latency. */
 function copiesOf({ measurement }: TrtexecRun): boolean | null {
   if (measurement === null) return null;
   const { h2dMs, d2hMs, latencyMs, gpuComputeMs } = measurement;
@@ -70,7 +70,7 @@ function shapesOr(log: TrtexecRun, stated: Shapes = {}): Shapes {
 
 type Flags = ReadonlyMap<string, string>;
 
-/** trtexec joins its command line without quotes: split only where a flag begins. */
+/** trtexec joins its command line without quotes, so it is split only where a flag begins. */
 function statedFlags(argv: readonly string[] | null, log: TrtexecRun): Flags {
   const parts = argv ?? (log.commandLine ?? '').split(/ (?=--)/);
   return flagsOf(parts.filter((part) => part.startsWith('--')));
@@ -81,10 +81,10 @@ function requested(flags: Flags, on: string, off: string, byDefault: boolean): b
   return flags.has(on) || byDefault;
 }
 
-/** Flags that name a model or an engine: of ONNX, Caffe and UFF. */
+/** Flags that name a model or an engine, for ONNX, Caffe and UFF. */
 const MODEL_FLAGS = ['--onnx', '--loadEngine', '--deploy', '--uff', '--model'];
 
-/** Null where neither a model nor an engine is named. */
+/** Null if neither a model nor an engine is named. */
 export function modelOfLog(argv: readonly string[] | null, log: TrtexecRun): string | null {
   return modelName(statedFlags(argv, log), log);
 }
@@ -97,10 +97,13 @@ function modelName(flags: Flags, { banner, options }: TrtexecRun): string | null
   return name === '' ? null : name;
 }
 
-/** In the order of meaning: with `--best` others are implied; fp8 and int4 come with fp16. */
+/** Strongest first: `--best` implies the others; fp8 and int4 come with fp16. */
 const PRECISION_FLAGS: readonly Precision[] = ['best', 'int4', 'fp8', 'int8', 'bf16', 'fp16'];
 
-/** @param printed the banner's words, as `FP32+FP16`; @param isWhole a flag that is missing was not passed */
+/**
+ * @param printed the words of the banner, such as `FP32+FP16`
+ * @param isWhole true if a missing flag means that it was not passed
+ */
 function precisionOf(
   stated: StatedCell,
   flags: Flags,
@@ -119,12 +122,12 @@ function precisionOf(
   const byBanner = PRECISION_FLAGS.find((precision) => words.includes(precision));
   if (byBanner !== undefined) return { precision: byBanner, precisionVia: 'flag' };
   const isBuilt = isWhole && MODEL_FLAGS.some((flag) => flags.has(flag));
-  // Only what was built without a word is of the default; a log that prints none may be of any.
+  // The default is certain only for a build without a precision flag. A log that prints no precision may have any.
   if (!isBuilt && !words.includes('fp32')) return { precision: 'unstated', precisionVia: 'onnx' };
   return { precision: flags.has('--noTF32') ? 'fp32' : 'tf32', precisionVia: 'onnx' };
 }
 
-/** Only the names of the files are known here, not their content. */
+/** Only the names of the files are available here, not their content. */
 function inputsOf(flags: Flags): CellInputs {
   const files = flags.get('--loadInputs');
   if (files === undefined) return { kind: 'random' };
@@ -136,7 +139,10 @@ function inputsOf(flags: Flags): CellInputs {
   return { kind: 'files', sha256ByInput };
 }
 
-/** Flags for duration, outputs and verbosity, which do not change what is measured. */
+/**
+ * Flags that are not part of the cell's flags: those with a field of their own, and those for duration, outputs and
+ * verbosity.
+ */
 const NOT_IDENTITY = new Set<string>([
   ...CELL_FLAGS,
   '--loadInputs',
@@ -168,7 +174,7 @@ function identityFlags(flags: Flags): Record<string, string> {
 type ClaimedCell = Partial<Pick<Cell, 'cudaGraph' | 'dataTransfers' | 'spinWait' | 'streams'>> &
   Pick<StatedCell, 'shapes'>;
 
-/** The first contradiction of `run.json` and log, or null. Unknown values contradict nothing. */
+/** The first contradiction between `run.json` and the log, or null. An unknown value contradicts nothing. */
 export function contradictedCell(stated: ClaimedCell, log: TrtexecRun): string | null {
   const ran = cellOfRun({}, null, log);
   const pairs: readonly (readonly [name: string, claimed: ClaimedValue, ran: ClaimedValue])[] = [
@@ -198,7 +204,10 @@ function wordOf(claimed: boolean | number | string): string {
 
 const ID = /^[0-9a-f]{32}$/;
 
-/** Set if the model's name and the file name in the log differ completely; names are free, so this may be fine. */
+/**
+ * Describes a model name and a file name in the log that differ completely. Names are free, so this may be fine. Null
+ * otherwise.
+ */
 export function otherModel({ model }: Pick<StatedCell, 'model'>, log: TrtexecRun): string | null {
   const loaded = log.options.loadEngine ?? log.options.onnx;
   const [claimed, ran] = [plainWord(model ?? ''), plainWord(cellOfRun({}, null, log).model)];

@@ -10,7 +10,7 @@ const NAMES = [
 /** The library that a program's loader did not find; null if its message names none. */
 export function missingLibrary(evidence: readonly Evidence[]): string | null {
   for (const { text } of evidence) {
-    // A plugin library is named in the matrix: not part of the installation.
+    // The matrix names a plugin library, so it is not part of the installation.
     if (text.includes('IPluginRegistry::loadLibrary')) continue;
     for (const pattern of NAMES) {
       const name = pattern.exec(text)?.[1];
@@ -27,13 +27,16 @@ export function missingLibraryText(name: string): string {
 interface PassingFailure {
   readonly what: string;
   readonly pattern: RegExp;
-  /** Only if another process held GPU memory: otherwise the run needs more than there is, and always fails. */
+  /** Only if another process held GPU memory. Otherwise the run needs more memory than there is, and always fails. */
   readonly onlyOnSharedGpu?: true;
-  /** Gone when the process has ended: waiting does not help. */
+  /** The cause is gone when the process has ended: waiting does not help. */
   readonly isOverAtOnce?: true;
 }
 
-/** Others recur at every attempt. Texts of the CUDA runtime and driver: in words, by name and by number. */
+/**
+ * Failures that may pass; any other failure recurs at every attempt. The patterns are texts of the CUDA runtime and
+ * driver: words, names and numbers.
+ */
 const PASSING_FAILURES: readonly PassingFailure[] = [
   {
     what: 'the GPU was busy',
@@ -69,7 +72,7 @@ const PASSING_FAILURES: readonly PassingFailure[] = [
   },
 ];
 
-/** For these reasons a log line may name a transient failure; a build reports it in a separate line. */
+/** Only with these reasons may a log line name a transient failure. A build reports it in a separate line. */
 const MAY_PASS: readonly FailureReason[] = [
   'cudaError',
   'noGpu',
@@ -82,7 +85,10 @@ const MAY_PASS: readonly FailureReason[] = [
   'unknown',
 ];
 
-/** Null if a retry changes nothing. `lines` mention errors, whether or not they are evidence. */
+/**
+ * The transient cause of a failure; null if a retry changes nothing. `lines` mention errors, whether or not they are
+ * evidence.
+ */
 export function passingFailure(outcome: Outcome, lines: readonly string[], sharesGpu: boolean) {
   if (outcome.kind !== 'failed' || !MAY_PASS.includes(outcome.reason)) return null;
   const found = PASSING_FAILURES.find(

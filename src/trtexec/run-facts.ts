@@ -10,7 +10,7 @@ import type { RunTelemetry } from '../records/telemetry.ts';
 import type { TimeLimit } from '../records/time-limit.ts';
 import type { LayerProfile, TrtexecRun } from './log/parsed-log.ts';
 
-/** Columns of `--exportTimes`, under trtexec's names from 8.0 on. All in milliseconds. */
+/** Columns of `--exportTimes` under the names that trtexec has used since 8.0; all in milliseconds. */
 export const QUERY_TIME_COLUMNS = [
   'startEnqMs',
   'endEnqMs',
@@ -29,8 +29,8 @@ export const QUERY_TIME_COLUMNS = [
 export type QueryTimeColumn = (typeof QUERY_TIME_COLUMNS)[number];
 
 /**
- * The times of each query of one run, in the order of the file. Each column has `count` entries; a column missing in
- * the file is absent. Start and end stamps have only six significant digits: take durations from `computeMs` and
+ * The times of each query of one run, in the order of the file. Each column has `count` entries; a column that the file
+ * lacks is absent. Start and end stamps have only six significant digits, so take durations from `computeMs` and
  * `latencyMs`, never from differences of stamps.
  */
 export interface QueryTimes {
@@ -43,13 +43,13 @@ export interface ProcessFacts {
   readonly exitCode: number | null;
   readonly signal: string | null;
   readonly timedOut: boolean;
-  /** Which limit ended it; null if none, or not recorded. */
+  /** The limit that ended it; null if none did, or not recorded. */
   readonly limit: TimeLimit | null;
   /** True if bench itself ended it, on Ctrl-C. */
   readonly cancelled: boolean;
-  /** True if bench ended it as its log grew beyond 1 GiB. */
+  /** True if bench ended it because its log grew beyond 1 GiB. */
   readonly logTooLong: boolean;
-  /** How the process next to it ended before it did. */
+  /** How its neighbor ended, if it ended first. */
   readonly neighborEnded?: string | null;
 }
 
@@ -64,7 +64,7 @@ export interface RunExports {
   readonly profile: LayerProfile | null;
   readonly layerInfo: LayerInfo | null;
   readonly missing: readonly ExportProblem[];
-  /** Left out of this copy on purpose; not a fault of the run. */
+  /** Files left out of this copy on purpose, which is no fault of the run. */
   readonly omitted: readonly string[];
   /** Size of the file named by `--saveEngine`; null if not requested or not checked. */
   readonly engineBytes: number | null;
@@ -86,7 +86,7 @@ export const requestedSchema = z.object({
   spinWait: z.boolean().exactOptional(),
   streams: z.number().int().exactOptional(),
   shapes: shapesSchema.exactOptional(),
-  /** A word required in the banner's `Precision:` line, such as `FP16`. */
+  /** A word that the `Precision:` line of the banner must contain, such as `FP16`. */
   precisionWord: z.string().exactOptional(),
 });
 
@@ -101,31 +101,31 @@ export const DEFAULT_FITNESS_LIMITS: FitnessLimits = { minQueries: 30, minWarmUp
 
 export type EnqueueClass = 'free' | 'near' | 'bound';
 
-/** trtexec's own limit for its hint is 0.8. */
+/** trtexec gives its own hint from a ratio of 0.8 on. */
 export function enqueueClass(ratio: number): EnqueueClass {
   if (ratio > 0.8) return 'bound';
   return ratio >= 0.5 ? 'near' : 'free';
 }
 
-/** Values derived from the output; null if their inputs were not printed. */
+/** Values derived from the output; null if the numbers they need were not printed. */
 export interface DerivedValues {
   readonly queries: number | null;
-  /** Population standard deviation over mean of the GPU compute times, in percent. */
+  /** Standard deviation (population) over mean of the GPU compute times, in percent. */
   readonly cvPercent: number | null;
   /** Median enqueue time over median GPU compute time. */
   readonly enqueueRatio: number | null;
   readonly enqueueClass: EnqueueClass | null;
-  /** Share of wall time with the GPU computing; one stream only, as streams overlap. */
+  /** Share of the wall time in which the GPU computes. Only for one stream, because streams overlap. */
   readonly gpuBusy: number | null;
-  /** Time between the ends of two queries minus the mean GPU compute time; one stream only. */
+  /** Time between the ends of two queries minus the mean GPU compute time. Only for one stream. */
   readonly idleGapMs: number | null;
-  /** The copy direction whose median exceeds that of the GPU compute time: the bus is the bottleneck. */
+  /** The direction whose copies take longer than the GPU computes, by the medians: the bus is the bottleneck. */
   readonly transferBound: 'h2d' | 'd2h' | null;
   /** Throughput times the batch; null if the inputs share no leading dimension. */
   readonly itemsPerS: number | null;
-  /** What limits throughput; null until its flags are known. */
+  /** What limits the throughput; null until its flags are known. */
   readonly boundBy: BoundBy | null;
-  /** Robust centers of the run's own samples, used by comparisons. */
+  /** Robust centers of the run's own samples, for comparisons. */
   readonly gpuComputeCentreMs: number | null;
   readonly latencyCentreMs: number | null;
 }
@@ -138,7 +138,7 @@ export interface ParsedRun {
   readonly exports: RunExports;
   readonly derived: DerivedValues;
   readonly flags: readonly RunFlag[];
-  /** Null when nobody watched the machine during the run. */
+  /** Null if nobody watched the machine during the run. */
   readonly telemetry: RunTelemetry | null;
   readonly outcome: Outcome;
   readonly notes: readonly string[];

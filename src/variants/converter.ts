@@ -28,7 +28,7 @@ export async function converterFor(
  */
 export async function findConverter(stated: string | null, io: ConverterIo): Promise<ConverterPython> {
   const named = stated ?? (io.env['BENCH_PYTHON'] || 'python3');
-  // Absolute, as it is started in another folder.
+  // Made absolute, because it is started in another folder.
   const path = named.includes('/') ? resolve(io.cwd, named) : named;
   const { answer, interpreter } = await pythonFacts(io.env, PATIENCE_MS, path);
   const name = printable(interpreter);

@@ -19,7 +19,7 @@ export type IntegerRange = readonly [number, number];
 export interface InputRecipe {
   readonly distribution: Distribution;
   readonly seed: number;
-  /** Null: trtexec's default range. */
+  /** Null takes trtexec's default range. */
   readonly integers: IntegerRange | null;
 }
 
@@ -35,13 +35,16 @@ interface MadeInput extends WantedInput {
   readonly sha256: string;
 }
 
-/** The file next to them that says how they were made. */
+/** This file next to the inputs says how they were made. */
 const INPUTS_MANIFEST = 'inputs.json';
 
-/** Changes when the same recipe gives other bytes. */
+/** Must change when the same recipe gives other bytes. */
 const RECIPE_VERSION = 1;
 
-/** Existing files are kept, and never overwritten if their bytes differ. `model` is shown in the manifest. */
+/**
+ * Writes the inputs and their manifest, which shows `model`. Keeps existing files, and never overwrites one whose bytes
+ * differ.
+ */
 export async function makeInputs(
   folder: string,
   model: string,
@@ -100,7 +103,7 @@ async function writeParts(path: string, parts: Iterable<Buffer>, signal: AbortSi
   return { bytes, sha256: hash.digest('hex') };
 }
 
-/** trtexec takes no path with a comma or a colon in it; names that become equal are distinguished by a hash. */
+/** trtexec accepts no path with a comma or a colon. A hash keeps names apart that become equal. */
 function fileName(name: string, elementType: string): string {
   const plain = name.replaceAll(/[^\w.-]/g, '_').replace(/^\.+/, '_');
   const hash = createHash('sha256').update(name).digest('hex').slice(0, 8);
@@ -108,12 +111,12 @@ function fileName(name: string, elementType: string): string {
   return `${short === name ? name : `${short}-${hash}`}.${elementType}.bin`;
 }
 
-/** Elements per part; even, so that no byte of two four-bit values is split. */
+/** Elements per part. An even number, so that no byte with two four-bit values is split. */
 const PART_ELEMENTS = 1 << 16;
 
 /**
- * The bytes of an input, part by part: row by row, the lowest byte first, of four-bit values the first one in the lower
- * half. An input's values follow from its name, the seed and the recipe: other inputs change nothing.
+ * The bytes of an input in parts. Elements are row by row, with the lowest byte first; of two four-bit values the first
+ * is in the lower half. The values depend on the input's name, the seed and the recipe only, not on other inputs.
  * @throws RangeError for a type without a coding
  */
 export function* inputBytes(input: WantedInput, recipe: InputRecipe): Generator<Buffer> {
@@ -149,7 +152,7 @@ function write(buffer: Buffer, index: number, coding: ElementCoding, value: numb
   else buffer[index] = pattern & 0xff;
 }
 
-/** Endless; integers for an integer type. */
+/** An endless source of values; integers for an integer type. */
 function valuesOf(name: string, coding: ElementCoding, { distribution, integers, seed }: InputRecipe): () => number {
   if (distribution === 'ones') return () => 1;
   if (distribution === 'zeros') return () => 0;
@@ -169,7 +172,7 @@ function seedOf(name: string, seed: number): number {
   return createHash('sha256').update(`${seed}\0${name}`).digest().readUInt32LE(0);
 }
 
-/** Mean 0, deviation 1: the sum of twelve uniform values. Logarithms and sines differ between machines. */
+/** Mean 0 and deviation 1, as the sum of twelve uniform values: logarithms and sines differ between machines. */
 function normal(random: () => number): number {
   let sum = -6;
   for (let draw = 0; draw < 12; draw += 1) sum += random();
@@ -223,7 +226,7 @@ export const ELEMENT_CODINGS: Readonly<Record<string, ElementCoding>> = {
   bool: integer(8, false, [0, 1]),
 };
 
-/** The bits of the nearest value of a small format; ties to even. For values in its range. */
+/** The bits of the nearest value of a small format, with ties to even. Only for values within its range. */
 export function smallFloatBits(value: number, { exponentBits, fractionBits }: SmallFloat): number {
   const sign = value < 0 ? 1 << (exponentBits + fractionBits) : 0;
   const size = Math.abs(value);

@@ -13,7 +13,7 @@ import { recordAttempt } from '../store/runs/runs.ts';
 import { problemOf, provideVariant, type VariantState } from './variants.ts';
 import type { RunId } from '../records/scalars.ts';
 
-/** The variants of one sweep: each is provided once, however many engines need it. */
+/** The variants of one sweep. Each is made at most once, however many engines need it. */
 export class Variants {
   private readonly context: Pick<SweepContext, 'onEvent' | 'plan' | 'variants'>;
   private readonly states = new Map<string, Promise<VariantState>>();
@@ -22,10 +22,10 @@ export class Variants {
     this.context = context;
   }
 
-  /** Several workers may ask at the same time: it is made for the first of them. */
+  /** Several workers may ask at the same time: the first one starts it, and all wait for it. */
   provide(variantRef: string): Promise<VariantState> {
     const known = this.states.get(variantRef) ?? this.make(variantRef);
-    // Waiters see the error; without this it would end the program first.
+    // Every caller gets the error. Without this line an unhandled rejection would end the program.
     known.catch(() => {});
     this.states.set(variantRef, known);
     return known;
@@ -49,7 +49,7 @@ export class Variants {
   }
 }
 
-/** Stored as a failed build with the conversion log, so that its cells show why they have no engine. */
+/** Stores a failed build with the conversion log, so that the cells show why they have no engine. */
 export async function storeFailedVariant(
   context: SweepContext,
   build: PlannedBuild,

@@ -27,8 +27,8 @@ const MAKING = '.making-';
 const LOGS: readonly string[] = ['stdout.log', 'stderr.log'];
 
 /**
- * Variants next to the store, each in a folder that is named by everything that decides it: the model with its external
- * data, a note of what it is, and the log of how it was made.
+ * Variants next to the store. Each has a folder named by the hash of everything that determines it. The folder holds
+ * the model with its external data, a note of what it is, and the log of the conversion.
  */
 export class VariantCache {
   private readonly folder: string;
@@ -59,7 +59,7 @@ export class VariantCache {
     return found.toSorted((a, b) => b.madeMs - a.madeMs).map(({ variant }) => variant);
   }
 
-  /** A permanent failure: another attempt would only cost time. */
+  /** A permanent failure: another attempt would only waste time. */
   findFailure(key: string): ConversionFailure | null {
     const failure = readJson(join(this.failedFolder(key), FAILURE), conversionFailureSchema);
     return failure?.reason === 'nothingConverted' ? failure : null;
@@ -73,12 +73,15 @@ export class VariantCache {
     return folder;
   }
 
-  /** Atomic. `files` belong to the variant, as names in its folder; the log is added. */
+  /**
+   * Moves a variant into the cache atomically. `files` are names in the folder `work` that belong to it; the log is
+   * added.
+   */
   async adopt(key: string, work: string, files: readonly string[], record: VariantRecord): Promise<CachedVariant> {
     await keepOnly(work, [...files, ...LOGS]);
     await writeNote(join(work, NOTE), record);
     const folder = join(this.folder, key);
-    // An existing folder has bytes that differ from its note.
+    // If the folder exists, its bytes differ from its note.
     await rm(folder, { recursive: true, force: true });
     await rename(work, folder);
     await rm(this.failedFolder(key), { recursive: true, force: true });

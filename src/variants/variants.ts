@@ -32,7 +32,7 @@ import type { EnvironmentVariables } from '../process/environment-variables.ts';
 import { acquire, holderText } from '../process/lock.ts';
 import type { ProcessResult, Spawn } from '../process/spawn.ts';
 
-/** The user's Python, and the versions that decide the bytes of a variant. */
+/** The user's Python, with the package versions that determine the bytes of a variant. */
 export interface ConverterPython {
   readonly interpreter: string;
   readonly python: string;
@@ -55,7 +55,7 @@ export type VariantState =
       readonly path: string;
       readonly record: VariantRecord;
       readonly how: 'made' | 'cached';
-      /** Null when nothing was run. */
+      /** Null if nothing was run. */
       readonly wallS: number | null;
     }
   | {
@@ -92,7 +92,7 @@ export async function provideVariant(context: VariantContext, variant: PlannedVa
   }
 }
 
-/** Made by any package versions; the newest of several. Null if there is none, or the base model is unreadable. */
+/** The newest variant made with any package versions. Null if there is none, or if the base model is unreadable. */
 export async function findMade(cache: VariantCache, variant: PlannedVariant): Promise<CachedVariant | null> {
   const base = await readBase(variant).catch(() => null);
   if (base === null || !('facts' in base)) return null;
@@ -112,9 +112,9 @@ async function knownState(cache: VariantCache, key: string): Promise<VariantStat
 interface Base {
   readonly facts: OnnxFacts;
   readonly sha256: string;
-  /** Of one calibration step; empty without calibration. */
+  /** Inputs of one calibration step; empty without calibration. */
   readonly inputs: readonly CalibrationInput[];
-  /** Hash of the user's data; null for random ones. */
+  /** Hash of the user's data; null for random data. */
   readonly dataSha256: string | null;
 }
 
@@ -143,7 +143,7 @@ async function readBase(variant: PlannedVariant): Promise<Base | ConversionMista
   return 'problem' in inputs ? inputs : { facts, sha256, inputs, dataSha256: null };
 }
 
-/** Everything that determines the bytes of a variant: never names or paths of the user's files. */
+/** Hash of everything that determines the bytes of a variant, but no names or paths of the user's files. */
 export function variantKey(
   packages: ConverterPython['packages'],
   { args, by, calibration, precision }: PlannedVariant,
@@ -162,7 +162,7 @@ export function variantKey(
   });
 }
 
-/** Conversion logs are shorter, unless something is wrong. */
+/** Maximum size that is kept of a conversion log; only a faulty one is longer. */
 const LOG_BYTES = 8 << 20;
 
 async function makeVariant(
@@ -202,7 +202,7 @@ async function makeVariant(
   }
 }
 
-/** ModelOpt rewrites its input in place, and two of them would corrupt one file. */
+/** ModelOpt rewrites its input in place, so each conversion needs a copy: two would corrupt one file. */
 async function copyModel(path: string, facts: OnnxFacts, work: string): Promise<void> {
   await copyFile(path, join(work, BASE_FILE));
   for (const { location } of facts.externalFiles) {
@@ -212,7 +212,7 @@ async function copyModel(path: string, facts: OnnxFacts, work: string): Promise<
   }
 }
 
-/** Changes when the same seed gives other values: part of a variant's identity. */
+/** Must change when the same seed gives other values. Part of a variant's identity. */
 const RANDOM_CALIBRATION_VERSION = 1;
 
 const ARRAYS = { script: 'read_arrays.py', needs: 'numpy', answer: z.object({ arrays: z.array(arrayFactsSchema) }) };
@@ -243,7 +243,7 @@ async function bringCalibration(
   return { kind: 'file', sha256: dataSha256 ?? '' };
 }
 
-/** ModelOpt's own random values differ each time. Returns why there are none. */
+/** Draws random calibration data, because ModelOpt's own values differ each time. Returns the problem, or null. */
 async function drawCalibration(
   interpreter: string,
   inputs: readonly CalibrationInput[],
@@ -266,7 +266,7 @@ async function convert(
   const temporary = join(work, 'tmp');
   await mkdir(temporary);
   const paths = { cwd: work, stdoutPath: join(work, 'stdout.log'), stderrPath: join(work, 'stderr.log') };
-  // Leftovers there are removed with the folder, however the process ends.
+  // The folder is removed however the process ends, and its temporary files with it.
   const own = { ...env, TMPDIR: temporary };
   const invocation = { file: python.interpreter, args, env: own, ...paths, timeoutMs: timeoutS * 1000 };
   const result = await spawn(invocation, signal, () => {});
@@ -281,7 +281,7 @@ type Judged =
   | { readonly converted: ConvertedNodes; readonly files: readonly string[] }
   | { readonly failure: ConversionFailure; readonly lacks: boolean };
 
-/** Exit code, log and the file itself must agree. */
+/** Exit code, log and file must agree. */
 async function judge(
   { python }: VariantContext,
   { by, onnxPath, precision }: PlannedVariant,

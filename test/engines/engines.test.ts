@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -81,7 +81,7 @@ describe('several processes that want the same engine', () => {
   }, 60_000);
 });
 
-test('an engine whose bytes change during a sweep is moved aside and built anew', async () => {
+test('an engine whose bytes change during a sweep is built anew', async () => {
   const { args, db, journal } = place(['repeats: 4']);
   const ended = finished(startBench(args, { env: { STUB_JOURNAL: journal, STUB_DELAY_MS: '150' } }));
   await until(() => startsWith(journal, '--loadEngine') === 2);
@@ -94,8 +94,9 @@ test('an engine whose bytes change during a sweep is moved aside and built anew'
   expect(code).toBe(0);
   expect(stderr).toContain('changed after its build, so bench rebuilds it');
   expect(startsWith(journal, '--saveEngine')).toBe(2);
-  expect([existsSync(`${path}.changed`), enginesBeside(db).map(({ isWhole }) => isWhole)]).toEqual([true, [true]]);
-  expect(queryStore(db, `SELECT DISTINCT build_id FROM runs WHERE role = 'timed'`)).toHaveLength(2);
+  expect(enginesBeside(db).map(({ isWhole }) => isWhole)).toEqual([true]);
+  const builds = queryStore(db, `SELECT DISTINCT build_id FROM runs WHERE role = 'timed'`);
+  expect(builds).toHaveLength(2);
 }, 60_000);
 
 test('an engine that does not load fails one run, and the next sweep builds it anew', async () => {

@@ -18,9 +18,9 @@ import {
   TRTEXEC,
 } from './recognise.ts';
 
-/** A file inside a folder is taken as a log if its name matches and it contains trtexec output. */
+/** A file inside a folder counts as a log if its name matches and it contains trtexec output. */
 const LOG_NAME = /\.(?:log|txt|out|err)(?:\.\d+)?$/;
-/** Programs and scripts have no extension either: such a file must look like a log. */
+/** Programs and scripts also have no extension, so such a file must look like a log. */
 const NO_ENDING = /^[^.]+$/;
 const LOOKS_LIKE_LOG = /^(?:&&&& RUNNING TensorRT\.trtexec|\[\d\d\/\d\d\/\d{4}-[\d:]{8}\] \[I\] === Model Options)/m;
 const STAMP = /\[\d\d\/\d\d\/\d{4}-[\d:]{8}\] \[[FEWIV]\] /;
@@ -36,7 +36,7 @@ export interface OnTheWay {
   readonly link?: (path: string) => void;
   readonly damaged?: (path: string) => void;
   readonly archive?: (path: string, program: string, from: string) => void;
-  /** A file that is called as a log, and holds nothing that can be read. */
+  /** Called for a file whose name is that of a log, but that holds nothing readable. */
   readonly leftOut?: (path: string, kind: LeftOutKind) => void;
 }
 
@@ -44,10 +44,10 @@ export const LEFT_OUT_KINDS = ['oldTrtexec', 'empty', 'other'] as const;
 
 export type LeftOutKind = (typeof LEFT_OUT_KINDS)[number];
 
-/** Up to TensorRT 6: averages alone. */
+/** Output of TensorRT 6 and earlier, which has only averages. */
 const OLD_TRTEXEC = /Average over \d+ runs is [\d.]+ ms \(host walltime is/;
 
-/** What a file is of which nothing can be read. */
+/** Why nothing could be read from a file. */
 export function leftOutKind(path: string): LeftOutKind {
   if (headOfFile(path, 1).length === 0) return 'empty';
   return isOld(path) ? 'oldTrtexec' : 'other';
@@ -58,9 +58,9 @@ function isOld(path: string): boolean {
 }
 
 /**
- * Finds the runs under a path: run folders at any depth, bare logs, reports of other harnesses. A file that is named
- * itself may have any name if it has output of trtexec or of a failed start of it, and may hold layers. Symbolic links
- * in a folder are not followed: they may lead anywhere.
+ * Finds the runs under a path: run folders at any depth, bare logs, and reports of other harnesses. A file that the
+ * user names may have any name if it holds output of trtexec, or of a failed start of it; it may also hold layers.
+ * Symbolic links in a folder are not followed, because they may lead anywhere.
  * @throws when the path does not exist, or when the signal aborts
  */
 export async function discoverRuns(
@@ -104,7 +104,7 @@ async function discoverFolder(folder: string, hints: ImportHints, onTheWay: OnTh
       else if (LOG_NAME.test(plainName(entry.name))) onTheWay.leftOut?.(path, leftOutKind(path));
     }
   }
-  // Of several logs it is not known which one was watched.
+  // With several logs it is unknown during which one nvidia-smi ran.
   const [log, ...logs] = found.filter(({ kind, path }) => kind === 'log' && dirname(path) === folder);
   const [telemetry, ...more] = watched;
   if (log?.kind === 'log' && telemetry !== undefined && logs.length + more.length === 0) {
@@ -123,7 +123,7 @@ function isForeign(path: string, { archive }: OnTheWay): boolean {
 /** First bytes of each format; Brotli has none. */
 const MAGIC = { gz: [0x1f, 0x8b], zst: [0x28, 0xb5, 0x2f, 0xfd] } as const;
 
-/** True if the name promises compressed data and not even the beginning can be read. */
+/** Returns true if the name promises compressed data but not even the beginning can be read. */
 async function isGarbage(path: string, { damaged }: OnTheWay): Promise<boolean> {
   const magic = path.endsWith('.gz') ? MAGIC.gz : path.endsWith('.zst') ? MAGIC.zst : null;
   if (magic === null) return false;
@@ -133,7 +133,7 @@ async function isGarbage(path: string, { damaged }: OnTheWay): Promise<boolean> 
     for await (const chunk of readChunks(path)) if (chunk.length > 0) break;
     return false;
   } catch (error) {
-    // A refusal by the system is not damage.
+    // An error from the operating system is not damage.
     if (error instanceof TooLargeError || (error instanceof Error && 'syscall' in error)) {
       return false;
     }
@@ -142,7 +142,10 @@ async function isGarbage(path: string, { damaged }: OnTheWay): Promise<boolean> 
   }
 }
 
-/** Layers alone are taken from a folder only where it was said whose they are: they may belong to a log next to them. */
+/**
+ * Takes layers without a log from a folder only if the user stated their cell, because they may belong to a log next to
+ * them.
+ */
 async function discoverFile(
   path: string,
   name: string,
@@ -159,7 +162,7 @@ async function discoverFile(
   return EXPLORER_GRAPH.test(name) || (as !== null && as !== TRTEXEC) ? recogniseLayers(path, as, signal) : null;
 }
 
-/** An excerpt may have nothing of trtexec but the stamps of its logger. */
+/** The only trace of trtexec in an excerpt may be the time stamps of its logger. */
 async function isLogOfTrtexec(path: string): Promise<boolean> {
   if (await speaksTrtexec(path)) return true;
   return STAMP.test(headOfFile(path, HEAD_BYTES).toString('latin1')) && (await readBareLog(path)).length > 0;
@@ -171,7 +174,7 @@ async function speaksTrtexec(path: string): Promise<boolean> {
   return head === null ? plainName(path) !== path : SPEAKS.test(head.head.toString('latin1'));
 }
 
-/** A damaged file without an extension may be anything. */
+/** A damaged file without an extension may hold anything. */
 async function looksLikeLog(path: string): Promise<boolean> {
   const head = await unpackedHead(path, SNIFFED_BYTES);
   return head !== null && LOOKS_LIKE_LOG.test(head.head.toString('latin1'));

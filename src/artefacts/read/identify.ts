@@ -74,14 +74,14 @@ export function cellOf(run: ReadRun): KeyedCell {
   return keyedCell(cellOfRun(cell ?? {}, argv, log, fileNameOf(run)));
 }
 
-/** A log that names neither a model nor an engine, and of which nobody said it: its cell is called as its file. */
+/** Whether neither the log nor the user names a model or an engine. The cell then takes the name of the file. */
 export function isUnnamed(run: ReadRun): boolean {
   const { log, manifest } = run;
   const isOfModel = manifest.cell?.model !== undefined || modelOfLog(manifest.argv, log) !== null;
   return fileNameOf(run) !== undefined && !isOfModel;
 }
 
-/** A run folder and standard input have no name of their own. */
+/** A run folder and standard input have no file name. */
 function fileNameOf({ artefacts, harness, path, sources }: ReadRun): string | undefined {
   const name = plainName(basename(path));
   const isAlone = artefacts.length === 1 && artefacts[0]?.name === name;
@@ -113,7 +113,9 @@ function known(facts: {
   return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== null && value !== undefined));
 }
 
-/** ISO 8601, UTC. A plain log has local time without a zone: taken as UTC, as order matters more than the hour. */
+/**
+ * ISO 8601, UTC. A plain log has local time without a zone, which counts as UTC: the order matters more than the hour.
+ */
 export function startOf({ manifest, log }: ReadRun): string | null {
   return statedStart(manifest) ?? (log.startedAtLocal === null ? null : `${log.startedAtLocal}.000Z`);
 }

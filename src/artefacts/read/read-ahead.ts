@@ -1,7 +1,7 @@
-/** Files are waited for longer than they are worked on: this many are read while one is stored. */
+/** Waiting for files takes longer than parsing them, so this many are read while one is stored. */
 const READ_AHEAD = 8;
 
-/** Results in the order of the items; what is thrown comes in that order too. */
+/** Returns results in the order of the items, and throws in that order too. */
 export async function* readAhead<Item, Result>(
   items: Iterable<Item>,
   read: (item: Item) => Promise<Result>,

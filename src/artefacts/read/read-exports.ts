@@ -48,7 +48,7 @@ export async function readExports(files: RunFiles, manifest: RunManifest, log: T
       read.push(await readOne(flag, files, name, log));
     } catch (error) {
       const problem = problemOf(name, error);
-      // Without the times that it was asked for a run is not what was asked; nothing else is part of the measurement.
+      // A run that lacks its requested times is incomplete. The other exports are not part of the measurement.
       if (flag === '--exportTimes' && requested !== null) missing.push({ flag, problem });
       else notes.push(`${problem}; it is left out`);
     }
@@ -66,10 +66,13 @@ function problemOf(name: string, error: unknown): string {
   return error instanceof OtherRunError ? `${name} is of another run: ${reason}` : `${name} is damaged: ${reason}`;
 }
 
-/** Both name the layers of one engine; a printed excerpt may omit some that took no time. */
+/**
+ * Least share of the timed layers that must be in the layer information of the same engine. A printed excerpt may omit
+ * layers that took no time.
+ */
 const LEAST_KNOWN = 0.5;
 
-/** Why the times of layers cannot be those of the layers next to them; null when they can. */
+/** Why the profile cannot belong to the engine of the layer information; null when it can. */
 function otherEngine({ profile, layerInfo }: RunExports): string | null {
   if (profile === null || layerInfo === null || layerInfo.layers.length === 0) return null;
   const names = new Set(layerInfo.layers.map(({ name }) => name));
@@ -87,9 +90,9 @@ function requestedPath(flag: ExportFlag, { argv }: RunManifest, log: TrtexecRun)
 }
 
 /**
- * Whether a file that lacks was left out of this copy. trtexec writes nothing, and says nothing, where it may not write:
- * into a device, or a folder that nobody made. A folder below another one (`runs/7/times.json`) was made for the run by
- * whoever started it, so the file was there. A standalone log, without a `run.json`, says nothing of the files next to it.
+ * Whether a missing file was left out of this copy. trtexec silently writes nothing to a device or into a missing
+ * folder. Whoever started the run made a nested folder (`runs/7/times.json`) for it, so that the file once existed. A
+ * standalone log without `run.json` says nothing about the files next to it.
  */
 function isOmitted(requested: string, name: string, { argv, omitted }: RunManifest): boolean {
   if (omitted.includes(name)) return true;

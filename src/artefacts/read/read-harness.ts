@@ -18,7 +18,7 @@ export interface DrivenFiles {
 const MAX_BYTES = 64 << 20;
 const MAX_EVIDENCE_CHARACTERS = 500;
 
-/** What the driver reads from a run's files; null for trtexec. */
+/** What the driver reads from the files of a run; null for trtexec. */
 export async function readHarness(
   files: RunFiles,
   { cell, harness, lone: standalone }: RunManifest,
@@ -42,7 +42,7 @@ export async function readHarness(
   return { result, lastError: lastLineOf(texts.get('stderr.log') ?? '') };
 }
 
-/** A reading without the number that its cell is judged by is no measurement. */
+/** A reading without the metric that its cell is judged by is not a measurement. */
 function withItsMetric(result: HarnessResult, metric: MetricId = 'latencyMs'): HarnessResult {
   const isLacking =
     result.kind === 'read' && isCustomMetric(metric) && !result.reading.values.some((value) => value.metric === metric);
@@ -53,7 +53,7 @@ function withItsMetric(result: HarnessResult, metric: MetricId = 'latencyMs'): H
 
 type StandaloneReport = Extract<RunManifest['lone'], { kind: 'report' }>;
 
-/** One report of a standalone file. The user may have stated its timer. */
+/** One report in a standalone file. The user may have stated its timer. */
 async function readStandalone(files: RunFiles, standalone: StandaloneReport): Promise<HarnessResult> {
   const driver = findDriver(standalone.driver);
   if (driver === null) return { kind: 'faulty', problem: `this bench has no driver ${standalone.driver}` };
@@ -85,7 +85,7 @@ async function tailOf(files: RunFiles, name: string): Promise<string> {
       }
     }
   } catch {
-    // What could be read is judged; truncation is noted where the hash is taken.
+    // Judge the part that could be read. The code that takes the hash notes the truncation.
   }
   return Buffer.concat(kept).toString('utf8');
 }
@@ -98,7 +98,7 @@ function lastLineOf(text: string): Evidence | null {
   return { stream: 'stderr', line: place + 1, text: line.slice(0, MAX_EVIDENCE_CHARACTERS) };
 }
 
-/** A bad exit code is a failure whatever was printed. `lastError` is the last line on standard error. */
+/** A nonzero exit code is a failure regardless of the output. `lastError` is the last line on standard error. */
 export function judgeHarness(
   result: HarnessResult,
   process: ProcessFacts,

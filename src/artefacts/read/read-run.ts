@@ -39,13 +39,13 @@ export interface ReadRun extends ParsedRun {
   readonly artefacts: readonly StoredArtefact[];
   /** Equal for equal bytes, at any path. */
   readonly contentId: string;
-  /** Source paths with the names to keep them under; absent for a run folder or a log. */
+  /** Source paths with the names under which they are kept; absent for a run folder or a log. */
   readonly sources?: ReadonlyMap<string, string>;
 }
 
 export interface ReadOptions {
   readonly limits?: Partial<FitnessLimits>;
-  /** Files from elsewhere may be made to exhaust memory: reject the whole run then. */
+  /** A file from elsewhere may be made to exhaust memory; then reject the whole run. */
   readonly isForeign?: boolean;
   readonly signal?: AbortSignal;
 }
@@ -71,7 +71,7 @@ export async function readRunFolder(folder: string, options: ReadOptions = {}): 
   return runs;
 }
 
-/** As `readRunFolder`, with the contents of `run.json` given. */
+/** Like `readRunFolder`, with a given content of `run.json`. */
 export async function readStatedRun(
   files: RunFiles,
   manifest: RunManifest,
@@ -100,7 +100,8 @@ export async function readStatedRun(
   if (isOfLayers) return [layersRun({ ...common, log: first, index: 0 }, read.notes)];
   const judgedLogs = logs.map((log, index) => judged({ ...common, log, index }, options));
   const { attempt, cell, logIndex } = manifest;
-  // A manifest that counts attempts describes one process: where several ran in it, it is unknown whose numbers and exports count.
+  // A manifest that counts attempts describes one process. If trtexec ran several times in it, it is unknown which
+  // numbers and exports count.
   const several =
     logIndex === null && !isAlone && attempt !== null && processes > 1
       ? `trtexec ran ${processes} times in one process: it is unknown which run printed these numbers`
@@ -131,14 +132,14 @@ function harnessRun(reading: LogReading, { result, lastError }: DrivenFiles): Re
   return built(reading, { harness, flags, outcome }, manifest.lone?.kind === 'report' ? manifest.lone.index : 0);
 }
 
-/** @param problems why there are none */
+/** @param problems reasons for missing layers */
 function layersRun(reading: LogReading, problems: readonly string[]): ReadRun {
   const { exports, manifest } = reading;
   const outcome: Outcome =
     exports.profile === null && exports.layerInfo === null
       ? failed('incomplete', syntheticEvidence(problems[0] ?? 'no layers in it'))
       : { kind: 'measured', evidence: [] };
-  // The same trace over another number of runs is another measurement.
+  // The same trace summed over another number of runs is another measurement.
   return built(reading, { flags: [], outcome }, manifest.lone?.kind === 'layers' ? (manifest.lone.runs ?? 0) : 0);
 }
 
@@ -147,7 +148,7 @@ type LogReading = Pick<
   'artefacts' | 'exports' | 'index' | 'log' | 'manifest' | 'notes' | 'path' | 'telemetry'
 >;
 
-/** @param number what tells runs with the same files apart */
+/** @param number distinguishes runs with the same files */
 function built(
   reading: LogReading,
   found: Pick<ReadRun, 'flags' | 'outcome'> & Partial<ReadRun>,
@@ -164,7 +165,9 @@ function built(
   };
 }
 
-/** Everything that the process left, by name. @param streams files of a log, which is parsed in this order */
+/**
+ * Hashes all files that the process left, sorted by name. @param streams files of a log, which is parsed in this order
+ */
 async function hashAll(
   files: RunFiles,
   streams: ReadonlyMap<string, LogStream>,
@@ -188,7 +191,7 @@ async function hashAll(
 
 /**
  * Reads a standalone log, with stdout and stderr merged or stdout only. Empty if it has no trtexec output.
- * @param watched file of what nvidia-smi printed next to it: of a log with several runs it is of none of them
+ * @param watched file with the output of nvidia-smi; belongs to no run if the log has several
  * @throws TooLargeError as `readRunFolder` does
  */
 export async function readBareLog(
@@ -216,7 +219,7 @@ export async function readBareLog(
   const { artefact: samples, files } = await telemetryNextTo(watched);
   const { notes: said, telemetry } = await readTelemetry(files, common.manifest, first);
   const run = judged({ ...common, notes: [...notes, ...said], telemetry, log: first }, options);
-  // The same log without it is the same run.
+  // The same log without this file is the same run.
   const sources = new Map([
     [path, STDOUT_LOG],
     [watched, samples.name],
@@ -228,7 +231,7 @@ function inOrder(artefacts: readonly StoredArtefact[]): StoredArtefact[] {
   return artefacts.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Of a file that lies alone. */
+/** The reading of a standalone file, for which there is no run folder. */
 const NOTHING_READ = {
   index: 0,
   manifest: emptyManifest(),
@@ -243,7 +246,7 @@ export function readExportsAlone(path: string, exports: RunExports): ReadRun {
   return judged({ ...NOTHING_READ, path, exports }, {});
 }
 
-/** `stdout.log` and `stderr.log`; without the first, the only other file named like a log. */
+/** Returns `stdout.log` and `stderr.log`; without the first, the only other file whose name is that of a log. */
 function logStreams(files: RunFiles): ReadonlyMap<string, LogStream> {
   const others = files.names.filter(
     (name) => /\.(?:log|txt|out)$/.test(name) && name !== STDERR_LOG && !isTelemetryName(name),
@@ -310,7 +313,7 @@ function judged(reading: LogReading, options: ReadOptions): ReadRun {
   );
 }
 
-/** What it did once; its few queries are no steady times. */
+/** The values of a single cold start. Its few queries are not a measurement of steady state. */
 function coldStart(log: TrtexecRun, exports: RunExports): Pick<ReadRun, 'derived' | 'exports' | 'harness' | 'log'> {
   const value = exports.times?.columns.latencyMs?.[0] ?? null;
   const own = { ...log, measurement: null };

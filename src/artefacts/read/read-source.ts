@@ -61,7 +61,7 @@ type LayersSource = Extract<RunSource, { kind: 'layers' }>;
 
 /**
  * Reads layers without a log: trtexec exports, `get_layer_info()`, traces, tables as CSV, trt-engine-explorer files.
- * @throws UsageError if the file is damaged, or something is unknown
+ * @throws UsageError if the file is damaged, or if a required fact is unknown
  */
 async function readLayersFile(
   source: LayersSource,
@@ -101,11 +101,11 @@ function trtexecCell(path: string, { stated, isStrict }: StandaloneReading): Run
   return { model, precision, shapes };
 }
 
-/** Extensions of models and engines, which trt-engine-explorer keeps in its file names. */
+/** Extensions of models and engines. trt-engine-explorer keeps them in its file names. */
 const ENDINGS = /(?:\.(?:onnx|engine|plan|trt))+$/;
 
 /**
- * Reads what trt-engine-explorer left of one engine: `X.graph.json`, and next to it `X.profile.json` and
+ * Reads the files that trt-engine-explorer wrote for one engine: `X.graph.json`, and next to it `X.profile.json` and
  * `X.profile.metadata.json`.
  * @param path of the graph
  * @throws UsageError when one of them is damaged
@@ -150,13 +150,13 @@ async function metadataIn(path: string): Promise<ExplorerMetadata> {
   }
 }
 
-/** Names under which layer information lies next to a profile. */
+/** Names of layer information next to a profile. */
 const INFO_NAMES = ['layers.json', 'layers.json.gz', 'layers.json.zst', 'layers.json.br'] as const;
 
 /**
- * Reads one file of `--exportProfile` or `--exportLayerInfo` by itself; next to a profile also the layer information of
- * the same folder.
- * @returns null when it is neither
+ * Reads a single file of `--exportProfile` or `--exportLayerInfo`. Next to a profile, it also reads the layer
+ * information of the same folder.
+ * @returns null when the file is neither
  */
 export async function readLayerFile(path: string): Promise<ReadRun | null> {
   if (!plainName(path).endsWith('.json')) return null;
@@ -168,7 +168,7 @@ export async function readLayerFile(path: string): Promise<ReadRun | null> {
   return readExportsAlone(path, { ...NO_EXPORTS, profile: isProfile ? profile : null, layerInfo });
 }
 
-/** Null for a file of something else. */
+/** Null if the file holds something else. */
 function exportIn<Export>(path: string, parse: (text: string) => Export): Promise<Export | null> {
   return readWhole(path)
     .then((bytes) => parse(bytes.toString('utf8')))

@@ -17,14 +17,14 @@ import type { RunSource } from './recognise.ts';
 
 export interface StandaloneReading {
   readonly stated: StatedCell;
-  /** False: unknown fields stay open, as nothing is stored. */
+  /** False if unknown fields may stay open, because nothing is stored. */
   readonly isStrict: boolean;
   /** Number of runs that the times of a trace are summed over. */
   readonly runs: number | null;
   readonly as: string | null;
   readonly metric: CustomMetricId | null;
   readonly pattern: string | null;
-  /** File of what nvidia-smi printed with the only log. */
+  /** File with the output of nvidia-smi for the only log. */
   readonly watched?: string | undefined;
 }
 
@@ -37,7 +37,7 @@ export const NOTHING_STATED: StandaloneReading = {
   pattern: null,
 };
 
-/** What a file may not say of its cell, and the option that says it. */
+/** Fields of a cell that a file may not state, with the option that states each. */
 const FIELDS = {
   model: { words: 'its model', option: '--model NAME' },
   precision: { words: 'its precision', option: '--precision NAME' },
@@ -96,7 +96,7 @@ export async function readKeptFiles(
   const files = RunFiles.read(dirname(path), contents);
   const [run] = await readStatedRun(files, { ...emptyManifest(), ...stated });
   if (run === undefined || run.outcome.kind === 'failed') {
-    // Replace the name it would be kept under: the user does not know it.
+    // Replaces the name under which the file would be kept, which the user does not know.
     const problem = run?.outcome.evidence[0]?.text.replace(/^\S+ is damaged: /, '') ?? 'nothing in it';
     throw new UsageError(`${printable(path)}: ${problem}`);
   }
@@ -131,7 +131,7 @@ export function reportCell(
   throw new UsageError(`${printable(path)}: does not say ${words}; add ${options}`);
 }
 
-/** The cell as a report states it; null where it does not. */
+/** The cell according to a report; null for facts that it lacks. */
 type ReportedCell = Pick<StandaloneReport, 'harness' | 'model' | 'precision' | 'shapes' | 'cudaGraph' | 'identity'> & {
   readonly transfers: boolean | null;
 };
@@ -140,7 +140,7 @@ type ReportCell =
   | { readonly kind: 'complete'; readonly cell: KeyedCell }
   | { readonly kind: 'lacking'; readonly fields: readonly ('model' | NeededField)[] };
 
-/** The cell of a standalone report. What the report states takes precedence over the user's statement. */
+/** The cell of a standalone report. The report takes precedence over statements of the user. */
 function cellOfReport(report: ReportedCell, stated: StatedCell, needs: readonly NeededField[]): ReportCell {
   const known = {
     model: report.model ?? stated.model,
@@ -169,12 +169,12 @@ function cellOfReport(report: ReportedCell, stated: StatedCell, needs: readonly 
   };
 }
 
-/** The user may state a timer that the report does not. */
+/** The user may state a timer if the report does not. */
 function harnessOf(harness: CellHarness, { timer }: StatedCell): CellHarness {
   return harness.timer === 'unknown' && timer !== undefined ? { ...harness, timer } : harness;
 }
 
-/** A report may state only its batch; the remaining dimensions are then the stated ones. */
+/** A report may state only its batch; the user states the remaining dimensions. */
 function shapesOf(own: Shapes | null, stated: Shapes | undefined): Shapes | undefined {
   const batch = own === null ? null : batchOf(own);
   const isBatchOnly = own !== null && Object.values(own).every((dims) => dims.length === 1);

@@ -15,10 +15,10 @@ import {
 } from '../../tools/nvidia-smi/gpu-samples.ts';
 import type { TrtexecRun } from '../../trtexec/log/parsed-log.ts';
 
-/** What nvidia-smi printed during a run of bench. */
+/** The output of nvidia-smi during a run of bench. */
 export const TELEMETRY_FILE = 'telemetry.csv';
 
-/** Names under which people keep what nvidia-smi printed during a run. */
+/** Names under which people keep the output of nvidia-smi. */
 const QUERY_NAME = /^nvidia-smi.*\.csv$/;
 const DMON_NAME = /^(?:nvidia-smi-)?dmon.*\.(?:txt|log|csv)$/;
 
@@ -27,12 +27,12 @@ export function isTelemetryName(name: string): boolean {
   return name === TELEMETRY_FILE || QUERY_NAME.test(name) || DMON_NAME.test(name);
 }
 
-/** Whether a text begins with the line by which dmon names its columns. */
+/** Whether a text begins with the column names of dmon. */
 export function isDmon(text: string): boolean {
   return /^#.*\sgpu\s/.test(text);
 }
 
-/** A text of dmon under a name of its own; undefined where there is none. */
+/** Output of dmon in a file of any name; undefined if there is none. */
 async function dmonIn(files: RunFiles): Promise<string | undefined> {
   const others = files.names.filter(
     (name) => /\.(?:txt|log|csv|out)$/.test(name) && !/^std(?:out|err)\.log$/.test(name),
@@ -46,7 +46,10 @@ async function dmonIn(files: RunFiles): Promise<string | undefined> {
   return undefined;
 }
 
-/** The file of a log without a folder of its own that has what nvidia-smi printed with it, as it will be kept. */
+/**
+ * Reads the output of nvidia-smi for a log outside of any run folder, under the name that it will have in the run
+ * folder.
+ */
 export async function telemetryNextTo(path: string) {
   const bytes = await readWhole(path);
   const name = isDmon(bytes.toString('utf8')) ? 'dmon.txt' : 'nvidia-smi.csv';
@@ -54,16 +57,14 @@ export async function telemetryNextTo(path: string) {
   return { artefact, files: RunFiles.read(dirname(path), new Map([[name, bytes]])) };
 }
 
-/** What another GPU did during the run; its samples are in the same file. */
+/** Summarizes the samples of another GPU in the same file. */
 function otherGpuNote({ samples, uuid }: GpuSamples): string[] {
   if (uuid === null) return [];
   const { powerW, smClockMhz } = summariseTelemetry(samples, NOT_WATCHED);
   return [`telemetry of ${uuid}: SM clock ${smClockMhz ?? 'not known'} MHz, ${powerW ?? 'not known'} W`];
 }
 
-/**
- * What was watched during a run: bench's own samples, else those that somebody else's nvidia-smi left in the folder.
- */
+/** Telemetry of a run: bench's own samples, else the output of somebody else's nvidia-smi in the folder. */
 export async function readTelemetry(files: RunFiles, { environment, watched }: RunManifest, { device }: TrtexecRun) {
   const notes: string[] = [];
   const names = files.names.filter(isTelemetryName).toSorted();
@@ -77,7 +78,7 @@ export async function readTelemetry(files: RunFiles, { environment, watched }: R
       notes.push(`${name} is damaged: ${errorText(error)}`);
     }
   }
-  // Another harness does not say its GPU; of several used together that of its worker speaks for the run.
+  // Another harness does not state its GPU. If the run used several GPUs, the one of its worker represents it.
   const uuid = device.uuid ?? (gpus.length > 1 ? (environment.gpuUuid ?? null) : null);
   const samples = samplesOf(gpus, uuid);
   if (device.uuid === null && uuid !== null && samples.length > 0)

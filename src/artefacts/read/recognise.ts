@@ -8,7 +8,7 @@ import { knownDrivers } from '../../harnesses/registry.ts';
 import type { CustomMetricId } from '../../records/metric.ts';
 import { isLayerCsv } from '../../trtexec/exports/layer-csv.ts';
 
-/** How layers are written where no log lies next to them. */
+/** Formats of layers without a log. */
 const LAYER_FORMATS = ['trtexec', 'trace', 'csv', 'trt-engine-explorer'] as const;
 
 export type RunSource =
@@ -17,7 +17,7 @@ export type RunSource =
   | { readonly kind: 'report'; readonly path: string; readonly driver: string }
   | { readonly kind: 'layers'; readonly path: string; readonly format: (typeof LAYER_FORMATS)[number] };
 
-/** Values of `--as` besides the drivers. */
+/** A value of `--as` in addition to the drivers. */
 export const TRTEXEC = 'trtexec';
 export const ENGINE_EXPLORER = 'trt-engine-explorer';
 
@@ -26,7 +26,7 @@ export const REPORT_NAME = /\.(?:json|jsonl|csv|txt|log|out|trace)$/;
 const HEAD_BYTES = 1 << 20;
 const UNMARKED_BYTES = 4 << 20;
 
-/** A file of trt-engine-explorer: `resnet.onnx.engine.graph.json`, with others of that name next to it. */
+/** A file of trt-engine-explorer: `resnet.onnx.engine.graph.json`, next to others with the same prefix. */
 export const EXPLORER_GRAPH = /\.graph\.json$/;
 const LAYERS = /"LayerType"\s*:|"Layers"\s*:\s*\[|"averageMs"\s*:/;
 const LAYER_OWNERS = [TRTEXEC, ENGINE_EXPLORER, 'torch-tensorrt'];
@@ -35,7 +35,7 @@ const TRACE = /"ph"\s*:\s*"X"/;
 export interface ImportHints {
   readonly as: string | null;
   readonly metric: CustomMetricId | null;
-  /** Where the metric is in a line, as `latency: {ms} ms`. */
+  /** Marks the metric in a line, such as `latency: {ms} ms`. */
   readonly pattern?: string | null;
 }
 
@@ -55,7 +55,7 @@ export async function recogniseReport(
   const mayReport = (await stat(path)).size <= UNMARKED_BYTES && /^\s*[[{]/.test(head);
   const candidates = knownDrivers().filter(({ kind, mark }) => {
     if (as !== null && as !== kind) return false;
-    // For drivers without a mark, only small JSON files are tried.
+    // Tries drivers without a mark only on small JSON files.
     return mark === null ? as !== null || mayReport : mark.test(head);
   });
   if (candidates.length === 0) return null;

@@ -72,7 +72,7 @@ function sweepOf(db: StoreDatabase, ref: string): Sweep {
   return sweep;
 }
 
-/** Refuses, before anything is measured, a metric that no cell will have; a harness may have any. */
+/** Rejects a metric that no cell will have before anything is measured. Harnesses may have any metric. */
 function checkRequestedMetric(name: string | null, cells: readonly MatrixCell[]): void {
   if (name === null || isMetric(name) || ownMetricNamed(name) !== undefined) return;
   if (cells.some(({ harness }) => harness !== null)) return;
@@ -83,7 +83,7 @@ function checkRequestedMetric(name: string | null, cells: readonly MatrixCell[])
 
 /**
  * @param env environment of bench
- * @throws UsageError where A and B would be equal, or A is unknown
+ * @throws UsageError if A and B would be equal, if a variable is on an axis, or if trtexec does not know the variables
  */
 function twoSided(cells: readonly MatrixCell[], request: ExperimentRequest, env: EnvironmentVariables): TwoSidedCells {
   const { isForTrtexec, marks, variables, ...about } = request;
@@ -106,7 +106,7 @@ function twoSided(cells: readonly MatrixCell[], request: ExperimentRequest, env:
   };
 }
 
-/** Refuses a variable that A has already. */
+/** Rejects a variable that is already an axis, or that has the same value in A. */
 function refuseInA({ cell, env: onAxis, harness }: MatrixCell, name: string, value: string, env: EnvironmentVariables) {
   if (typeof onAxis[name] === 'string') {
     throw new UsageError(
@@ -120,16 +120,16 @@ function refuseInA({ cell, env: onAxis, harness }: MatrixCell, name: string, val
   );
 }
 
-/** What is to be tried, before the cells are known. */
+/** The requested experiment, before the cells are known. */
 interface ExperimentRequest extends Omit<AbExperiment, 'pairs'> {
-  /** False where trtexec reads none of the variables. */
+  /** False if trtexec reads none of the variables. */
   readonly isForTrtexec: boolean;
 }
 
 const SIGNIFICANT_PERCENT = 10;
 const NAME = /^[^\p{C}]{1,100}$/u;
 
-/** @throws UsageError when no variable is set, or one that cannot be */
+/** @throws UsageError when no variable is set, or one cannot be set */
 function readExperiment(options: AbOptions): ExperimentRequest {
   const preset = options.experiment === undefined ? null : NAMED_EXPERIMENTS[options.experiment];
   const stated = Object.fromEntries((options.env ?? []).map(readVariable));
@@ -173,9 +173,9 @@ const NAMED_EXPERIMENTS: Readonly<
   Record<NonNullable<AbOptions['experiment']>, Omit<ExperimentRequest, 'metric' | 'name'>>
 > = {
   /**
-   * TensorRT-LLM's perfect router: docs/source/developer-guide/perf-analysis.md of its repository, the part added on
-   * 2025-12-26 (pull request 10303), with its threshold of 10 %; models as in a later copy. Each model needs code of
-   * its own for it.
+   * The perfect router of TensorRT-LLM. Source: docs/source/developer-guide/perf-analysis.md of its repository, added
+   * on 2025-12-26 (pull request 10303), with a threshold of 10 %; the models are from a later copy. Each model needs
+   * special code for it.
    */
   'perfect-router': {
     variables: { ENABLE_PERFECT_ROUTER: '1' },
@@ -186,7 +186,7 @@ const NAMED_EXPERIMENTS: Readonly<
       'TensorRT-LLM documents it for GPT-OSS and DeepSeek-V3/R1 (perf-analysis.md); a model that ignores the switch shows no difference',
     ],
   },
-  /** What watching the GPU costs the runs that are watched. */
+  /** The cost of telemetry for the runs that it watches. */
   telemetry: {
     variables: { [TELEMETRY_VARIABLE]: 'off' },
     significantPercent: 1,

@@ -72,7 +72,7 @@ function chosenFindings(db: StoreDatabase, names: readonly string[], options: Ac
   return chosen;
 }
 
-/** One by the start of its id, or all of a group by a word of it: `fp8`. */
+/** A finding by the start of its ID, or all findings of a group by a word of it, such as `fp8`. */
 function findingsNamed(db: StoreDatabase, name: string): readonly Finding[] {
   const [finding, ...more] = findFindingsByPrefix(db, name);
   if (more.length > 0) throw new UsageError(`${printable(name)} is the start of several findings`);
@@ -87,7 +87,7 @@ function findingsNamed(db: StoreDatabase, name: string): readonly Finding[] {
 }
 
 interface Said {
-  /** What was written; none after --undo. */
+  /** The rows that were written; none after --undo. */
   readonly rows: readonly Acknowledgement[];
   readonly line: string;
 }
@@ -121,7 +121,7 @@ function areOrIs({ length }: readonly Finding[]): string {
   return length === 1 ? 'is' : 'are';
 }
 
-/** A date stays a date; a revision becomes its commit. */
+/** A date stays a date, and a revision becomes its commit. */
 async function untilOf(until: string | undefined, io: Io): Promise<string | null> {
   if (until === undefined) return null;
   if (/^\d{4}-\d\d-\d\d$/.test(until)) {

@@ -60,7 +60,10 @@ export async function setNamed(
   });
 }
 
-/** Cells whose runs are all ineligible are no part of a baseline; a sweep of nothing else cannot be one. */
+/**
+ * Warns about cells whose runs are all ineligible, because they are not part of a baseline. Rejects a sweep that has no
+ * others.
+ */
 function refuseIneligible(db: StoreDatabase, sweepId: SweepId, io: Io): void {
   const runs = cellRunsOf(db, [sweepId]).filter(isMeasured);
   const byCell = [...Map.groupBy(runs, ({ cellKey }) => cellKey).values()];

@@ -9,14 +9,13 @@ import { storePath } from '../../cli/store-location.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { BenchError, InterruptedError, UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { holderText } from '../../process/lock.ts';
-import { isMetric, isOfBuild, METRIC_WORDS, type MetricId, ownMetricNamed } from '../../records/metric.ts';
+import { isMetric, isOfBuild, type MetricId, ownMetricNamed } from '../../records/metric.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
-import { lockSweep, sweepLockHolder } from '../../run/planned-sweep.ts';
+import { lockSweep } from '../../run/planned-sweep.ts';
 import { resolveSide } from '../../selection/sides.ts';
 import { planOf } from '../../store/sweeps/sweeps.ts';
 import { printable } from '../../text/printable.ts';
-import { resolveRevision } from '../../tools/git/git.ts';
+import { inTurns } from '../compare/index.ts';
 import type { BisectOptions } from './command.ts';
 import { bisectCommits } from './commits.ts';
 import { bisectFactors } from './factors.ts';
@@ -34,16 +33,11 @@ export async function bisect(
   const all = join(dirname(path), 'bisect');
   const isResumed = options.resume === true && good === undefined && options.factors === undefined;
   const request = isResumed ? newestUnfinished(all) : await requestOf(path, [good, bad, command], options, io);
-  if (!existsSync(request.cwd)) {
-    throw new UsageError(`${printable(request.cwd)}: the run started in this folder, which no longer exists`);
-  }
   const { search } = request;
   const bisectId = idOfRequest(request);
   const folder = join(all, bisectId);
   const settings = { request, bisectId, folder, db: path, telemetry: options.telemetry !== false };
   await makeOwnFolder(all);
-  const holder = sweepLockHolder(all, bisectId);
-  if (holder !== null) throw new UsageError(`${holderText(holder)} works on this bisection already`);
   const unlock = lockSweep(all, bisectId);
   const there: Io = { ...io, cwd: request.cwd };
   try {
@@ -64,7 +58,7 @@ export async function bisect(
   }
 }
 
-/** Only an answer is a success: a script must not mistake "nothing to find" for one. */
+/** Only an answer is a success: a script must not take "nothing to find" for one. */
 const EXITS: Readonly<Record<BisectOutput['status'], ExitCode>> = {
   found: EXIT_CODES.fine,
   together: EXIT_CODES.unclear,
@@ -100,12 +94,16 @@ async function requestOf(
   if (good === undefined || bad === undefined) {
     throw new UsageError('between which commits? bench bisect GOOD BAD --matrix FILE -- CMD...');
   }
-  const commits = { good: await revision(good, io), bad: await revision(bad, io), goodRef: good, badRef: bad };
+  const { base, head } = await (await inTurns()).twoCommits(good, bad, io);
+  const commits = { good: base.commit, bad: head.commit, goodRef: good, badRef: bad };
   if (matrix === null) throw new UsageError('which matrix? --matrix FILE');
   return { ...request, search: { kind: 'commits', ...commits, command: [...command] } };
 }
 
-/** The file with which one of these revisions, or one before it, was measured; null where none is known. */
+/**
+ * The matrix file with which one of these revisions was measured; the first revision that has one counts. Null if none
+ * has.
+ */
 async function matrixOf(refs: readonly (string | undefined)[], path: string, io: Io): Promise<string | null> {
   if (!existsSync(path)) return null;
   return withStore({ db: path }, io, async ({ db }) => {
@@ -129,19 +127,8 @@ function nullIfUnknown(error: unknown): null {
 function metricOf(name: string | undefined): MetricId | null {
   if (name === undefined) return null;
   const metric = ownMetricNamed(name) ?? name;
-  if (!isMetric(metric)) {
-    throw new UsageError(
-      `--metric ${printable(metric)}: one of ${METRIC_WORDS.join(', ')}, or NAME:lower|higher:UNIT of another harness`,
-    );
-  }
-  if (isOfBuild(metric)) {
-    throw new UsageError(`--metric ${printable(name)}: each build has only one value of it`);
-  }
-  return metric;
-}
-
-async function revision(ref: string, io: Io): Promise<string> {
-  const commit = await resolveRevision(io.cwd, ref);
-  if (commit === null) throw new UsageError(`${printable(ref)}: no git revision here`);
-  return commit;
+  if (isMetric(metric) && !isOfBuild(metric)) return metric;
+  throw new UsageError(
+    `--metric ${printable(name)}: name a metric that each run has, or NAME:lower|higher:UNIT of another harness`,
+  );
 }

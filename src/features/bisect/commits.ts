@@ -14,9 +14,9 @@ import { type BisectOutput, type Settings, evidenceOf, measureOptions, outputOf,
 import type { CommitRequest } from './request.ts';
 
 /**
- * What `git bisect run` starts, in a worktree where git keeps its state and no files: the commit is compared with GOOD
- * by the rest of the arguments. Exit code 0 is a good commit, 1 a bad one; what failed (4) or stays unclear (5) is
- * skipped, and all else ends the search.
+ * The script that `git bisect run` starts in a worktree that holds git's state but no files. It compares the commit
+ * with GOOD by the command in the remaining arguments. Exit code 0 means a good commit and 1 a bad one. Codes 4
+ * (failed) and 5 (unclear) skip the commit, and any other code ends the search.
  */
 export const STEP = `
 commit=$(git rev-parse BISECT_HEAD) || exit 255
@@ -35,7 +35,11 @@ esac`;
 export async function bisectCommits(settings: Settings, search: CommitRequest, io: Io): Promise<BisectOutput> {
   const { bisectId, db: path, folder, request } = settings;
   const { bad, badRef, command, good, goodRef } = search;
-  const repository = await checkedRepository(search, io);
+  const repository = await repositoryFolder(io.cwd);
+  if (repository === null || !(await contains(io.cwd, bad, good))) {
+    const names = `${printable(goodRef)} is no ancestor of ${printable(badRef)}`;
+    throw new UsageError(`${names}: name the older commit first, or their merge base (git merge-base)`);
+  }
   const options = {
     ...measureOptions(settings, request.matrix ?? '', io),
     ...(command.length === 0 ? {} : { build: command }),
@@ -88,21 +92,6 @@ export async function bisectCommits(settings: Settings, search: CommitRequest, i
   });
 }
 
-/** @throws UsageError where GOOD does not lead to BAD */
-async function checkedRepository({ bad, badRef, good, goodRef }: CommitRequest, { cwd }: Io): Promise<string> {
-  const repository = await repositoryFolder(cwd);
-  if (repository === null) throw new UsageError('there is no git repository here');
-  const shown = `${printable(goodRef)} (${good.slice(0, 8)})`;
-  const shownBad = `${printable(badRef)} (${bad.slice(0, 8)})`;
-  if (good === bad) throw new UsageError(`${shown} and ${shownBad} are the same commit`);
-  if (await contains(cwd, bad, good)) return repository;
-  throw new UsageError(
-    (await contains(cwd, good, bad))
-      ? `${shown} comes after ${shownBad}: GOOD is the older one`
-      : `${shown} is no ancestor of ${shownBad}: use their merge base (git merge-base)`,
-  );
-}
-
 function compareCommand({ build, force, telemetry, ...options }: MeasureOptions): string[] {
   const { db, filter, matrix, maxRepeats, metric, repeats, replay, trtexec } = options;
   const stated = { db, filter, matrix, metric, replay, trtexec, 'max-repeats': maxRepeats, repeats };
@@ -119,7 +108,7 @@ function compareCommand({ build, force, telemetry, ...options }: MeasureOptions)
   ];
 }
 
-/** As `--build` takes words apart: nothing is expanded. */
+/** Quotes a word so that `--build` splits it again without expanding anything. */
 function quoted(word: string): string {
   return `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
@@ -127,13 +116,16 @@ function quoted(word: string): string {
 interface GitSearch {
   readonly repository: string;
   readonly folder: string;
-  /** Worktree with git's state. */
+  /** Worktree with the state of git. */
   readonly state: string;
-  /** Compares GOOD with a commit, lacking the commits. */
+  /** Command that compares GOOD with a commit, without the commits. */
   readonly compare: readonly string[];
 }
 
-/** Begins or goes on: git knows what was judged. The names are the first bad commit, or those that it may be. */
+/**
+ * Starts the search or resumes it, because git keeps the verdicts. `names` holds the first bad commit, or all
+ * candidates if commits were skipped.
+ */
 async function gitAnswer({ bad, good }: CommitRequest, { compare, folder, repository, state }: GitSearch, io: Io) {
   let log = existsSync(state) ? await git(state, ['bisect', 'log']) : null;
   if (log === null) {
@@ -150,7 +142,7 @@ async function gitAnswer({ bad, good }: CommitRequest, { compare, folder, reposi
       (error: unknown) => error,
     );
     log = (await git(state, ['bisect', 'log'])) ?? '';
-    // It fails where commits that were skipped are left, too.
+    // It also fails if only skipped commits remain.
     if (failure !== null && (namesIn(log).length === 0 || !(failure instanceof BrokenSubjectError))) throw failure;
   }
   const steps = [...log.matchAll(/^# (good|bad|skip): \[(\w+)\] (.*)$/gm)]

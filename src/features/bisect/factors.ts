@@ -23,24 +23,19 @@ type NextFactors =
   | { readonly kind: 'test'; readonly candidate: readonly string[] }
   | { readonly kind: 'found' | 'range' | 'together'; readonly names: readonly string[] };
 
-/** These factors at their bad value, all others at their good one. */
+/** A verdict with these factors at their bad value and all others at their good value. */
 export interface JudgedFactors {
   readonly bad: readonly string[];
   readonly verdict: StepVerdict;
 }
 
-/** Consecutive unclear candidates after which the noise is too great to go on. */
-const HOPELESS_IN_ROW = 6;
-
 /**
- * Which factors to set to bad next: half of the suspects. A factor left over at the end is tested alone, unless it was:
- * one that acts only together with others is not the cause. A half that cannot be judged is replaced by the other one,
- * then by single factors.
+ * Chooses the factors to set to bad next: half of the suspects. It tests the last remaining factor alone, unless it was
+ * tested already: a factor that acts only together with others is not the cause. If a half cannot be judged, the other
+ * half replaces it, then single factors.
  */
 export function searchFactors(factors: readonly string[], judged: readonly JudgedFactors[]): NextFactors {
   const verdictAt = (bad: readonly string[]) => judged.find((one) => one.bad.join('\0') === bad.join('\0'))?.verdict;
-  const last = judged.slice(-HOPELESS_IN_ROW);
-  const isHopeless = last.length === HOPELESS_IN_ROW && last.every(({ verdict }) => verdict === 'unclear');
   let suspects = factors;
   while (suspects.length > 1) {
     const half = Math.ceil(suspects.length / 2);
@@ -48,22 +43,22 @@ export function searchFactors(factors: readonly string[], judged: readonly Judge
     const candidate = parts.find((part) => [undefined, 'bad', 'good'].includes(verdictAt(part)));
     if (candidate === undefined) return { kind: 'range', names: suspects };
     const verdict = verdictAt(candidate);
-    if (verdict === undefined) return isHopeless ? { kind: 'range', names: suspects } : { kind: 'test', candidate };
+    if (verdict === undefined) return { kind: 'test', candidate };
     suspects = verdict === 'bad' ? candidate : suspects.filter((factor) => !candidate.includes(factor));
   }
-  // All factors bad is the bad end, which was measured first.
+  // All factors at bad are the bad end, which was measured first.
   const verdict = factors.length === 1 ? 'bad' : verdictAt(suspects);
   if (verdict === undefined) return { kind: 'test', candidate: suspects };
   if (verdict === 'good') return { kind: 'together', names: factors };
   return { kind: verdict === 'bad' ? 'found' : 'range', names: suspects };
 }
 
-/** What a factor switches is not the same on both sides. */
+/** The two sides differ in the factors, so that these conditions need not match. */
 const ACROSS = { acrossClocks: true, acrossGpu: true, acrossProvenance: true, acrossTensorrt: true } as const;
 
 const VERDICTS = { slower: 'bad', notSlower: 'good', unclear: 'unclear', failed: 'broken' } as const;
 
-/** Everything but commits that may cause the change: some factors at their bad value against all at their good one. */
+/** Bisects all possible causes except commits: some factors at their bad value against all at their good value. */
 export async function bisectFactors(settings: Settings, file: string, io: Io): Promise<BisectOutput> {
   const { folder, request } = settings;
   const factors = readFactors(file, readText(resolve(io.cwd, file), file), { cwd: io.cwd, isThere: existsSync });
@@ -142,7 +137,7 @@ function factorSide(
   file: string,
   io: Io,
 ): Pick<TurnSide, 'beforeRun' | 'cacheFor' | 'plan'> {
-  // No two factors set the same thing, except variables and commands.
+  // No two factors set the same key, except variables and commands.
   const value: FactorSetting = Object.assign({}, ...values);
   const variables = values.flatMap(({ env = {} }) => Object.entries(env));
   const env = { ...io.env, ...Object.fromEntries(variables.map(([name, text]) => [name, text ?? undefined])) };
@@ -171,7 +166,7 @@ function factorSide(
   };
 }
 
-/** A copy: the build writes into it. Null for the shared one. */
+/** A copy, because the build writes into it. Null for the shared cache. */
 async function ownTimingCache(source: string | null | undefined, copy: string): Promise<string | null> {
   if (source === undefined) return null;
   await mkdir(join(copy, '..'), { recursive: true });

@@ -26,19 +26,19 @@ import type { BisectRequest } from './request.ts';
 export interface Settings {
   readonly request: BisectRequest;
   readonly bisectId: string;
-  /** Next to the store: what git and the factors need. */
+  /** Folder next to the store for the state of git and of the factors. */
   readonly folder: string;
-  /** Of the store. */
+  /** Path of the store. */
   readonly db: string;
   readonly telemetry: boolean;
 }
 
-/** From this many runs a side the variance of one cell alone keeps its promise (3.0 % false ones in 20,000 trials). */
+/** With this many runs per side, the variance of a single cell is reliable: 3.0 % false positives in 20,000 trials. */
 const LEAST_RUNS = 4;
 
 /**
- * How both ends and every candidate are measured: one cell, in turns with the good end.
- * @throws UsageError where the matrix has no such cell, or several
+ * Options for both ends and every candidate: one cell, measured in turns with the good end.
+ * @throws UsageError if the matrix has no such cell, or several
  */
 export function measureOptions({ db, request, telemetry }: Settings, matrix: string, io: Io) {
   const { cell: name, maxRuns, metric, replay, trtexec } = request;
@@ -75,7 +75,7 @@ export function evidenceOf(compared: Compared): BisectOutput['change'] {
 
 type Found = Pick<BisectOutput, 'bad' | 'causes' | 'good' | 'kind' | 'notes' | 'status' | 'steps'>;
 
-/** @param ends the bad end against the good one; null where one of them could not be measured */
+/** @param ends comparison of the bad end with the good one; null if one of them could not be measured */
 export function outputOf({ bisectId, request }: Settings, ends: Compared, found: Found): BisectOutput {
   const [cell] = ends?.output.cells ?? [];
   const metric = metricOf(cell?.metric ?? gateMetric(request.metric, { streams: 1 }));
@@ -186,7 +186,7 @@ function stepTable(report: BisectOutput, look: Look): string[] {
   );
 }
 
-/** `unclear` after the maximum of runs, `broken` when it could not be measured. */
+/** `unclear` after the maximum number of runs, `broken` when it could not be measured. */
 const STEP_VERDICTS = ['good', 'bad', 'unclear', 'broken'] as const;
 
 const evidenceSchema = cellComparisonSchema

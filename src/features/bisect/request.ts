@@ -12,7 +12,7 @@ import { printable } from '../../text/printable.ts';
 
 const commits = { good: z.string(), bad: z.string(), goodRef: z.string(), badRef: z.string() };
 
-/** What was asked for; kept until there is an answer, so that `--resume` can ask it again. */
+/** The request. It is kept until there is an answer, so that `--resume` can repeat it. */
 const requestSchema = z.object({
   startedAt: z.string(),
   cwd: z.string(),
@@ -22,7 +22,7 @@ const requestSchema = z.object({
   trtexec: textOrNull,
   replay: textOrNull,
   maxRuns: z.number(),
-  /** Measures again what is stored. */
+  /** Measures again although results are stored. */
   restart: z.boolean(),
   search: z.discriminatedUnion('kind', [
     z.object({ kind: z.literal('commits'), ...commits, command: z.array(z.string()) }),
@@ -33,7 +33,7 @@ const requestSchema = z.object({
 export type BisectRequest = z.infer<typeof requestSchema>;
 export type CommitRequest = Extract<BisectRequest['search'], { kind: 'commits' }>;
 
-/** The same for the same question; revisions count by commit, not by the name given. */
+/** Equal for equal requests. Revisions count by commit, not by the given name. */
 export function idOfRequest({ search, ...request }: BisectRequest): string {
   const asked = { ...request, startedAt: '', restart: false };
   return hashOf({ ...asked, search: search.kind === 'commits' ? { ...search, goodRef: '', badRef: '' } : search });
@@ -43,16 +43,16 @@ export function requestFile(folder: string): string {
   return join(folder, 'request.json');
 }
 
-/** What the version before wrote. */
+/** The form of the previous version. */
 const earlierSchema = z.object({
   isFinished: z.literal(false),
   request: z.object({ search: z.union([z.object(commits), z.object({ file: z.string() })]) }),
 });
 
 /**
- * The newest question without an answer.
+ * The newest request without an answer.
  * @param all folder of all bisections
- * @throws UsageError where there is none, which names one that an earlier version began
+ * @throws UsageError if there is none; it names one that an earlier version began
  */
 export function newestUnfinished(all: string): BisectRequest {
   const folders = existsSync(all) ? readdirSync(all).map((name) => join(all, name)) : [];

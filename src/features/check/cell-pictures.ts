@@ -15,10 +15,10 @@ import { printable } from '../../text/printable.ts';
 import type { CheckedFinding } from './output.ts';
 import { levelText, ownClearest } from './sentences.ts';
 
-/** A cell over time, by what the gate says of it. */
+/** A cell over time, with the verdict of the gate. */
 export interface CellRow {
   readonly cell: KeyedCell;
-  /** Null where the gate does not judge its metric: then its change is that of its newest two sweeps. */
+  /** Null if the gate does not judge its metric; the change is then that of its newest two sweeps. */
   readonly verdict: CellVerdict | null;
   readonly reason: JudgedCell['reason'];
   readonly metric: GatedMetricId;
@@ -26,19 +26,22 @@ export interface CellRow {
   readonly before: number | null;
   readonly now: number | null;
   readonly changePercent: number | null;
-  /** In place of its own change: that of the metric that moved. */
+  /** The change of the metric that moved, shown instead of that of the cell's own metric. */
   readonly otherChange?: string;
   /** Oldest first; null for a gap. */
   readonly values: readonly (number | null)[];
-  /** Why it is never a baseline. */
+  /** Why the cell is never part of a baseline. */
   readonly flags?: string;
 }
 
-/** Columns of what is left of a row's picture. */
+/** Columns of a row without its picture. */
 const ROW_COLUMNS = 50;
 const LEAST_PICTURE = 12;
 
-/** A line a cell, the largest change first, all on one scale. @param steps what the pictures are made of: `sweeps` */
+/**
+ * One line per cell on a common scale, the largest change first.
+ * @param steps what the pictures consist of, such as `sweeps`
+ */
 export function cellRows(shown: readonly CellRow[], all: readonly CellRow[], steps: string, look: Look): string[] {
   const changes = all.filter(hasMoved).map(({ changePercent }) => changePercent);
   const scale = scalePercent(changes);
@@ -117,11 +120,11 @@ export function countsText(
 type Mark = Pick<TrendMark, 'kind' | 'step' | 'text'> & Partial<Pick<TrendMark, 'breaksLine'>>;
 
 export interface CellChart extends Pick<CellRow, 'metric' | 'unit' | 'values'> {
-  /** Of each step; empty where it has none. */
+  /** One for each step; empty for a step without a label. */
   readonly labels: readonly string[];
-  /** In the order of time. */
+  /** In order of time. */
   readonly marks: readonly Mark[];
-  /** Where another level begins, beyond the marks. */
+  /** Steps where another level begins, in addition to the marks. */
   readonly starts?: readonly number[];
   readonly height?: number;
   /** Another metric of the same steps, drawn below. */
@@ -129,18 +132,18 @@ export interface CellChart extends Pick<CellRow, 'metric' | 'unit' | 'values'> {
 }
 
 const HEIGHT = 6;
-/** Of the environment: more say only that two machines take turns. */
+/** Number of environment changes named; more of them only say that two machines take turns. */
 const NAMED_CHANGES = 4;
 const SIGNS: Readonly<Record<Mark['kind'], string>> = {
   slower: 'S',
   faster: 'F',
-  /** Turned from one bottleneck to another. */
+  /** The bottleneck turned into another one. */
   bound: 'T',
   environment: 'E',
   baseline: 'B',
 };
 
-/** A cell over time with its levels, and what each mark on the axis is. */
+/** A chart of a cell over time with its levels, and a legend of the marks on its axis. */
 export function cellChart(
   { height = HEIGHT, labels, strip, marks, starts = [], values, ...about }: CellChart,
   look: Look,
@@ -177,12 +180,15 @@ function paintOf(kind: Mark['kind'] | null, { style }: Look): (text: string) => 
   ];
 }
 
-/** Sweeps of a chart, at most. */
+/** Maximum number of sweeps in a chart. */
 const SHOWN_SWEEPS = 90;
-/** Two values are in the text already. */
+/** The text already gives two values. */
 const LEAST_VALUES = 3;
 
-/** Values of a metric of a cell by sweep, oldest first; null where it has none. Undefined of a metric that is not measured. */
+/**
+ * Values of one metric of a cell by sweep, oldest first; null for a sweep without one. Undefined if the metric is not
+ * measured.
+ */
 export function valuesOf({ metrics }: CellEvidence, metric: GatedMetricId, sweeps: readonly unknown[]) {
   const measured = metrics.find((history) => history.metric === metric);
   if (measured === undefined) return undefined;
@@ -191,7 +197,7 @@ export function valuesOf({ metrics }: CellEvidence, metric: GatedMetricId, sweep
 }
 
 /**
- * The clearest cell of a finding, with what its levels and its marks are; nothing where it has no history.
+ * A chart of the clearest cell of a finding, with its levels and marks; empty if it has no history.
  * @param all findings of the series
  */
 export function findingChart(

@@ -48,14 +48,14 @@ function refuseReferences(files: readonly string[], { cwd }: Io): void {
   throw new UsageError(`${printable(other)}: no such matrix file; an earlier sweep is judged by \`${typed}\``);
 }
 
-/** What a program gets is hidden as what is printed. */
+/** Hides the same names in the input of a program as in the printed output. */
 async function hiding(options: CheckOptions, io: Io): Promise<(output: Checked) => unknown> {
   if (options.redact !== true) return (output) => output;
   const { redactionFor } = await import('../../cli/redacted.ts');
   return (output) => redactionFor(io, options, jsonText(output)).json(output);
 }
 
-/** A series without a sweep for longer than this, before the newest of all, is not judged. */
+/** A series is not judged if its newest sweep is older than this, relative to the newest sweep of all. */
 const STALE_MS = 30 * 86_400_000;
 
 async function checkedStore(store: OpenStore, options: CheckOptions & SeriesOptions, io: Io) {
@@ -89,7 +89,7 @@ async function checkedStore(store: OpenStore, options: CheckOptions & SeriesOpti
   return { checked, output, isStored, newest };
 }
 
-/** A baseline that is not there; once after an update, that what was reported before makes an exit code from now on. */
+/** Notes a missing baseline. Once after an update, also notes that open findings set the exit code from now on. */
 function announce({ judged, standing }: CheckedSweep, io: Io): void {
   const note = baselineNote(judged);
   if (note !== null) io.err(`note: ${note}\n`);
@@ -99,7 +99,7 @@ function announce({ judged, standing }: CheckedSweep, io: Io): void {
   io.err(`note: open findings make exit code 1 until they are acknowledged: ${command}\n`);
 }
 
-/** What the gate said also lies next to the artefacts, which another user may own. */
+/** Writes the findings next to the artefacts, which may belong to another user. */
 async function keep(store: OpenStore, changed: readonly string[], io: Io): Promise<void> {
   if (changed.length === 0) return;
   try {
@@ -146,7 +146,7 @@ function shown(
     finding.details.some((change) => (metric === null || change.metric === metric) && keys.has(change.key));
   return all.map(({ findings, series, ...one }) => ({
     ...one,
-    // A mean of all cells says nothing of some.
+    // The mean over all cells does not describe a selection.
     series: { ...series, cells: series.cells.filter(({ key }) => keys.has(key)), geometricMean: null },
     findings: findings.filter(isShown),
   }));

@@ -15,7 +15,7 @@ import { type JudgedSeries, judgeSeries } from './gather.ts';
 import type { CheckedFinding, CheckedSeries } from './output.ts';
 import { isOfSpeed } from './sentences.ts';
 
-/** The gate's report of a series, and the data that it uses. */
+/** The gate's report of a series, with the data that it uses. */
 export interface CheckedSweep {
   readonly judged: JudgedSeries;
   readonly series: CheckedSeries;
@@ -23,7 +23,10 @@ export interface CheckedSweep {
   readonly standing: Standing;
 }
 
-/** As `bench check` says it; stores nothing. @param onlyThis a sweep of long ago: those before it are not judged with it */
+/**
+ * The result of `bench check` for a sweep; stores nothing.
+ * @param onlyThis an old sweep: earlier sweeps are not judged with it
+ */
 export async function checkedSweep(
   db: StoreDatabase,
   sweep: Sweep,
@@ -90,13 +93,13 @@ function notesOf(judged: JudgedSeries): string[] {
   ].filter((note) => typeof note === 'string');
 }
 
-/** A baseline that the matrix names and that is not set; null where there is none. */
+/** Note on a baseline that the matrix names but that is not set; null if there is none. */
 export function baselineNote({ missingBaseline: name }: JudgedSeries): string | null {
   if (name === null) return null;
   return `gate.against: no baseline ${printable(name)} is set: the reference is the last accepted level`;
 }
 
-/** What counts for the exit code. @param findings of one series */
+/** Counts that decide the exit code. @param findings of one series */
 export function standingOf(
   findings: readonly CheckedFinding[],
   cells: readonly Pick<JudgedCell, 'reason' | 'verdict'>[],
@@ -106,13 +109,13 @@ export function standingOf(
   const fresh = present.filter(({ state }) => state === 'new');
   const numberOf = (isIt: (cell: (typeof cells)[number]) => boolean): number => cells.filter(isIt).length;
   return {
-    /** Slower than the reference and not acknowledged, new or open. */
+    /** Slower than the reference and not acknowledged; new or open. */
     slower: worse.filter(({ kind }) => kind !== 'limit'),
     limits: worse.filter(({ kind }) => kind === 'limit'),
     warnings: fresh.filter(({ direction, isWarning }) => direction === 'slower' && isWarning),
     faster: fresh.filter(({ direction }) => direction === 'faster'),
     acknowledged: findings.filter(({ direction, state }) => direction === 'slower' && state === 'acknowledged'),
-    /** Numbers of cells; `compared`: with a value and a reference. */
+    /** Numbers of cells. `compared` counts cells with a value and a reference. */
     compared: numberOf(({ reason }) => reason === null),
     missing: numberOf(({ reason }) => reason === 'missing'),
     fresh: numberOf(({ reason }) => reason === 'new'),
@@ -123,7 +126,7 @@ export function standingOf(
 
 export type Standing = ReturnType<typeof standingOf>;
 
-/** For `failOn`. */
+/** Input of `failOn`. */
 export function foundIn(standings: readonly Standing[]) {
   const slower = standings.flatMap((standing) => standing.slower);
   return {
@@ -148,12 +151,12 @@ function verdictOf(standing: Standing, isFirst: boolean): CheckedSeries['verdict
 }
 
 /**
- * The first line about a series: `2 cells slower: 1 new, 2 open; 1 cell faster`.
- * @param base what it was compared with, besides what was last accepted
+ * The first line about a series: `2 cells slower: 1 new, 2 open`.
+ * @param base base branch or baseline of the comparison; null if the last accepted levels are the reference
  */
 function headlineOf(standing: Standing, isFirst: boolean, base: string | null): string {
   const { acknowledged, compared, failed, faster, fresh, limits, missing, slower, unclear, warnings } = standing;
-  // Where no cell has a result and a reference, nothing is known to be slower or not.
+  // If no cell has a result and a reference, it is unknown whether any is slower.
   const isQuiet = slower.length + limits.length === 0 && compared > 0;
   const apart = [fresh > 0 && `${fresh} new`, missing > 0 && `${missing} missing`].filter(Boolean).join(', ');
   return [
@@ -172,7 +175,10 @@ function headlineOf(standing: Standing, isFirst: boolean, base: string | null): 
     .join('; ');
 }
 
-/** `2 cells slower: 1 new, 2 open`, by the newest finding of each cell; what is no time and no throughput is counted apart. */
+/**
+ * `2 cells slower: 1 new, 2 open`, by the newest finding of each cell. Metrics other than times and throughput are
+ * counted separately.
+ */
 function bySpeed(findings: readonly CheckedFinding[], ofSpeed: string, ofOthers: string): string[] {
   const cellsIn = (some: typeof findings): number => new Set(some.flatMap(({ cells }) => cells)).size;
   return [true, false].flatMap((isSpeed) => {

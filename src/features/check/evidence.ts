@@ -23,12 +23,15 @@ import type { Series } from './series.ts';
 
 export interface SeriesCells {
   readonly cells: readonly KeyedCell[];
-  /** Of the newest sweep; what a filter left out of it. */
+  /** Cells of the newest sweep; `leftOut` has those that a filter left out. */
   readonly planned: ReadonlySet<CellKey>;
   readonly leftOut: ReadonlySet<CellKey>;
 }
 
-/** The histories of the cells of a series, in one pass over its runs. @param gated metrics besides each cell's own */
+/**
+ * The histories of the cells of a series, read in one pass over its runs. @param gated metrics in addition to the
+ * cell's own
+ */
 export function readEvidence(
   db: StoreDatabase,
   series: Series,
@@ -46,9 +49,9 @@ export function readEvidence(
     if (buildId !== null) buildIds.add(buildId);
   }
   const environments = findEnvironments(db, [...environmentIds]);
-  // What a pull request is judged by is one comparison, which two GPUs would spoil; a series goes on over them.
+  // A pull request is judged by one comparison, which a change of GPU would spoil. A series continues across GPUs.
   const sameMachine = machineFilter(environments, series.baseBranch !== null);
-  // What each build was made of, where that is known.
+  // The known sources of each build.
   const sources = new Map(
     [...findBuilds(db, [...buildIds])].flatMap(([id, { flags, modelSha256 }]) =>
       modelSha256 === null ? [] : [[id, hashOf({ modelSha256, flags })] as const],
@@ -140,7 +143,7 @@ function historyOf(metric: GatedMetricId, values: readonly Value[]): MetricHisto
   };
 }
 
-/** Shares of the fit runs of each sweep with each bottleneck, in percent. @param all in the order of the sweeps */
+/** Percentage of the fit runs of each sweep with each bottleneck. @param all in the order of the sweeps */
 function boundHistories(all: readonly MeasuredRun[], sweepIds: readonly SweepId[]): MetricHistory[] {
   const own = all.filter(({ flags }) => leftOutFor(flags, 'gpuComputeMs') === null);
   const bySweep = Map.groupBy(own, ({ sweepId }) => sweepId);
@@ -150,7 +153,7 @@ function boundHistories(all: readonly MeasuredRun[], sweepIds: readonly SweepId[
   });
   if (measured.length === 0) return [];
   const found = new Set(own.map(({ boundBy }) => boundBy));
-  // Most cells have none of them, and there are thousands.
+  // Most of the thousands of cells have none of them, so that they share one history.
   const zeros = measured.map(({ place }) => ({ place, value: 0 }));
   const none = historyOf('hostBoundPercent', zeros);
   return BOUND_SHARE_IDS.map((metric) => {
@@ -166,8 +169,8 @@ function boundHistories(all: readonly MeasuredRun[], sweepIds: readonly SweepId[
 }
 
 /**
- * Share of the precision asked for in the newest sweep, and in the baseline or the one before, where the newest engine is
- * another build: the same build computes as before.
+ * Share of the requested precision in the newest sweep, and in the baseline or the previous sweep. Only for cells whose
+ * newest engine is another build, because the same build computes the same.
  */
 function precisionHistories(
   db: StoreDatabase,
@@ -210,12 +213,12 @@ function precisionHistories(
   );
 }
 
-/** In place of the infinite ratio of outputs that do not differ. */
+/** Replaces the infinite ratio of identical outputs, in decibels. */
 export const IDENTICAL_DB = 200;
 
 /**
- * Accuracies of the newest sweep's files next to those of the baseline, or of the last sweep on which there were any, on
- * the same inputs: a model is as accurate in every run, so that one sweep is enough.
+ * Accuracies of the files of the newest sweep, with those of the baseline or of the last sweep that has some, on the
+ * same inputs. One sweep is enough, because a model is equally accurate in every run.
  */
 function accuracyHistories(db: StoreDatabase, { baselinePlace, sweeps }: Series): Map<CellKey, MetricHistory> {
   const newest = sweeps.length - 1;

@@ -23,10 +23,10 @@ import { seriesAt } from './series.ts';
 type Edges = ReturnType<typeof sentences>['edges'];
 
 const SHOWN_CELLS = 12;
-/** Ended findings are shown for this number of sweeps. */
+/** Number of sweeps for which ended findings are shown. */
 const SHOWN_ENDED = 10;
 
-/** A finding in full: how sure it is, its causes and commits, its clearest cell over time, and what to type next. */
+/** A finding in full: its certainty, causes, commits, a chart of its clearest cell, and the next commands. */
 export function findingText(
   finding: CheckedFinding,
   all: readonly CheckedFinding[],
@@ -65,7 +65,7 @@ function titleLines({ direction, id, isWarning }: CheckedFinding, title: string,
   return wrapHanging(`${sign} ${id.slice(0, 8)} ${title}`, columns, 2).map(isWarning ? style.warn : paint);
 }
 
-/** Findings that are acknowledged, over, or faster since an earlier sweep. */
+/** Findings that are acknowledged or over, or that show faster cells since an earlier sweep. */
 export function earlierText(
   findings: readonly CheckedFinding[],
   evidence: SweepEvidence,
@@ -82,7 +82,7 @@ export function earlierText(
   return lines.length === 0 ? [] : ['', style.strong('reported before'), ...lines];
 }
 
-/** Of limits, and of metrics that the table of cells does not have: what they were and are. */
+/** Changes of limits, and of metrics that the table of cells lacks: values before and after. */
 function otherMetrics(finding: CheckedFinding, evidence: SweepEvidence, look: Look): string[] {
   const mains = new Map(evidence.cells.map(({ cell, metrics: [main] }) => [cell.key, main?.metric]));
   const isLimit = finding.kind === 'limit';
@@ -93,7 +93,7 @@ function otherMetrics(finding: CheckedFinding, evidence: SweepEvidence, look: Lo
   return [...table, ...rest].map((line) => `  ${line}`);
 }
 
-/** What some of the metrics of its cells were and are. */
+/** Values before and after for some metrics of its cells. */
 function changesTable(
   { kind }: CheckedFinding,
   shown: CheckedFinding['details'],
@@ -115,7 +115,7 @@ function changesTable(
   );
 }
 
-/** The other metrics, each with the range of its changes. */
+/** The other metrics of its cells, each with the range of its changes. */
 function alsoText(finding: CheckedFinding): string[] {
   const first = new Set(firstOfEach(finding));
   const others = finding.details.filter((change) => !first.has(change));
@@ -125,7 +125,7 @@ function alsoText(finding: CheckedFinding): string[] {
   return texts.length === 0 ? [] : [`also: ${texts.join(', ')}`];
 }
 
-/** Where it begins: commits where they are known, else sweeps. A slow machine is nobody's commit. */
+/** Where a finding begins: commits if they are known, otherwise sweeps. No commit makes a machine slow. */
 function beginText({ cause, commits, firstBad, lastGood }: CheckedFinding, edges: Edges): string[] {
   if (lastGood === null || firstBad === null || cause === 'machine') return [];
   const isCommits = lastGood.commit !== null && firstBad.commit !== null;
@@ -140,7 +140,7 @@ function beginText({ cause, commits, firstBad, lastGood }: CheckedFinding, edges
   return [`${edges.first} ${bad}${subject}, ${edges.last} ${good}${number}`];
 }
 
-/** A stored finding in full, over the sweeps of its series until now, whatever its size and however long ago it ended. */
+/** A stored finding in full, over the sweeps of its series until now. It may be of any size and age. */
 export async function showFinding(
   db: StoreDatabase,
   stored: Finding,

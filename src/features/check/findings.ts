@@ -17,27 +17,26 @@ import type { CheckedFinding } from './output.ts';
 type FindingCell = Finding['cells'][number];
 type Cells = ReadonlyMap<string, KeyedCell>;
 
-/** What is known of the findings of a series. */
+/** Input for the findings of a series. */
 interface Known extends Pick<JudgedSeries, 'acknowledgements' | 'batch' | 'evidence'> {
   readonly findings: readonly Finding[];
 }
 
-/** It is there, and nobody said that it may stay. */
+/** Whether the finding is present and nobody acknowledged it. */
 export function isPresent({ state }: Pick<CheckedFinding, 'state'>): boolean {
   return state === 'new' || state === 'open';
 }
 
-/** What there is to read of a finding in the morning: the others are one line each. */
+/** Whether a finding is shown in full. The others get one line each. */
 export function isShownWhole({ direction, state }: Pick<CheckedFinding, 'direction' | 'state'>): boolean {
   return state === 'new' || (state === 'open' && direction === 'slower');
 }
 
-/** What is new comes first. */
 export function newFirst<Found extends Pick<CheckedFinding, 'state'>>(findings: readonly Found[]): Found[] {
   return findings.toSorted((a, b) => Number(b.state === 'new') - Number(a.state === 'new'));
 }
 
-/** The findings of a series as they are printed: slower before faster, many cells before few, then by evidence. */
+/** Findings of a series in the order of printing: slower before faster, many cells before few, then by evidence. */
 export async function checkedFindings(
   db: StoreDatabase,
   { acknowledgements, batch, evidence, findings }: Known,
@@ -91,7 +90,7 @@ export async function checkedFindings(
   return shown;
 }
 
-/** Those that are there, or were in these sweeps, and are no smaller than what matters by now. */
+/** Findings that are open or began in these sweeps, without changes that are now below the smallest relevant one. */
 export function shownFindings(findings: readonly Finding[], { rules, sweeps }: SweepEvidence): Finding[] {
   const inSeries = new Set(sweeps.map(({ sweepId }) => sweepId));
   return findings.filter(({ cells, firstBadSweepId, kind, state }) => {
@@ -115,7 +114,7 @@ function clearest(changes: readonly FindingCell[]): FindingCell[] {
   return changes.toSorted((a, b) => b.margin - a.margin).slice(0, 1);
 }
 
-/** Of builds: what only warns comes last. */
+/** Metrics of builds come last, because they only warn. */
 const ORDER: readonly string[] = [
   'gpuComputeMs',
   'throughputQps',
@@ -125,7 +124,7 @@ const ORDER: readonly string[] = [
   'engineMib',
 ];
 
-/** Cells by evidence; of each cell its own metric first. */
+/** Cells in order of evidence; the own metric of each cell comes first. */
 function inOrder(changes: Finding['cells'], cells: Cells, rules: GateRules): FindingCell[] {
   const rankOf = ({ cellKey, metric }: FindingCell): number => {
     const cell = cells.get(cellKey);
@@ -162,7 +161,7 @@ async function commitsOf(lastGood: Sweep | null, firstBad: Sweep | null, cwd: st
   return from === null || to === null || from === to ? [] : commitsBetween(cwd, from, to, LISTED_COMMITS);
 }
 
-/** What is recorded of the engines of its clearest cell. */
+/** Recorded changes between the engines of its clearest cell. */
 function buildChangesOf(
   db: StoreDatabase,
   { cells, sweeps }: SweepEvidence,

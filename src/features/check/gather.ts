@@ -28,20 +28,33 @@ import type { Io } from '../../cli/io.ts';
 import { judgeSweep } from '../../judge/gate/judge-sweep.ts';
 import { ALERTING } from '../../judge/history/noise.ts';
 
-/** Judged in every cell that has them, besides its own metric. */
-const GATED: readonly MetricId[] = ['gpuComputeMs', 'throughputQps', 'p99Ms', 'engineMib', 'contextMib', 'buildS'];
+/** Metrics judged in every cell that has them, in addition to its own metric. */
+const GATED: readonly MetricId[] = [
+  'gpuComputeMs',
+  'throughputQps',
+  'p99Ms',
+  'engineMib',
+  'contextMib',
+  'processMemoryMib',
+  'hostMemoryMib',
+  'buildMemoryMib',
+  'buildS',
+];
 
 export interface GatherOptions {
-  /** What is known before this sweep, besides what an earlier look at it reported; default: what the store says was reported until then. */
+  /**
+   * Findings known before this sweep, without those that an earlier judgment of it reported. Default: those that the
+   * store had at that time.
+   */
   readonly findings?: readonly Finding[] | undefined;
-  /** Pairs of the judged sweep, where they are not stored yet. */
+  /** Pairs of the judged sweep that are not stored yet. */
   readonly pairs?: readonly PairResult[] | null;
   readonly minChangePercent?: number | undefined;
-  /** The baseline that is the reference, in place of what the matrix says. */
+  /** The reference baseline; replaces the one of the matrix. */
   readonly against?: string | undefined;
 }
 
-/** Everything that a sweep is judged by. */
+/** Collects all data by which a sweep is judged. */
 export async function gather(
   db: StoreDatabase,
   ofBranch: Series,
@@ -50,7 +63,7 @@ export async function gather(
 ) {
   const { baseBranch, sweep } = ofBranch;
   const settings = gateOf(db, sweep.sweepId);
-  // A pull request is judged against its merge base.
+  // A pull request is judged against its merge base, not against the baseline of the matrix.
   const name = options.against ?? (baseBranch === null ? settings.against : null);
   const [baseline] = name === null ? [] : sweepsById(db, [baselineSweep(db, name) ?? '']);
   if (baseline === undefined && options.against !== undefined) {
@@ -79,20 +92,23 @@ export async function gather(
   return {
     series,
     evidence,
-    /** Name of the baseline that it is judged against; of one that the matrix names and that is not set here. */
+    /**
+     * Name of the baseline against which the sweep is judged. `missingBaseline` is one that the matrix names but that
+     * is not set here.
+     */
     baseline: baseline === undefined ? null : name,
     missingBaseline: baseline === undefined ? name : null,
-    /** Cells under a profiling switch or as an upper bound: never judged. */
+    /** Number of cells under a profiling switch or an upper bound, which are never judged. */
     ineligible: chosen.ineligible,
-    /** The most sweeps of a cell that were measured on another machine, and do not count. */
+    /** The largest number of sweeps of one cell that do not count because another machine measured them. */
     sweepsOfOtherMachine,
   };
 }
 
 /**
- * Of the newest sweep's matrix, and of the one before it. Of what a filter left out the newest values count, but not on a
- * pull request, whose cells were not measured then. Cells that are ineligible because of a variable on an axis have no
- * history to keep.
+ * Cells of the matrices of the newest two sweeps. The newest values of cells that a filter left out count, except on a
+ * pull request, where they were not measured. Cells that are ineligible because of a variable on an axis have no
+ * history.
  */
 function cellsOf(db: StoreDatabase, { baseBranch, sweep, sweeps }: Series) {
   const { planned, leftOut } = matrixCellsOf(db, sweep.sweepId);
@@ -109,7 +125,7 @@ function cellsOf(db: StoreDatabase, { baseBranch, sweep, sweeps }: Series) {
   return { cells, planned, leftOut: new Set(leftOut), ineligible };
 }
 
-/** A pull request is judged against its base, and by no finding of an earlier push. */
+/** Findings reported before this sweep. Empty for a pull request, which is judged against its base alone. */
 function knownFindings(db: StoreDatabase, { baseBranch, sweep, matrices }: Series): Finding[] {
   if (baseBranch !== null) return [];
   const stored = findingsOf(db, { ...sweep, matrices });
@@ -118,7 +134,7 @@ function knownFindings(db: StoreDatabase, { baseBranch, sweep, matrices }: Serie
   return stored.filter(({ reportedSweepId }) => until.has(reportedSweepId) && reportedSweepId !== sweep.sweepId);
 }
 
-/** By finding; whether an acknowledgement is over by its date, or by a commit that the sweep has. */
+/** Acknowledgements by finding. `isOver`: its date has passed, or the sweep contains its commit. */
 async function acknowledgedOf(db: StoreDatabase, findings: readonly Finding[], sweep: Sweep, cwd: string) {
   const acknowledged = new Map<string, { readonly isOver: boolean }>();
   const ids = findings.map(({ findingId }) => findingId);
@@ -134,7 +150,7 @@ async function acknowledgedOf(db: StoreDatabase, findings: readonly Finding[], s
 
 type Place = Pick<Io, 'cwd' | 'env'>;
 
-/** A sweep, the data that judges it, and the gate's report. Stores nothing. */
+/** Judges a sweep and returns the gate's report with the data; stores nothing. */
 export async function judgedSweep(db: StoreDatabase, sweep: Sweep, io: Place, options: GatherOptions = {}) {
   const gathered = await gather(db, await seriesAt(db, sweep, io), io, options);
   return { ...gathered, verdict: judgeSweep(gathered.evidence) };
@@ -142,18 +158,21 @@ export async function judgedSweep(db: StoreDatabase, sweep: Sweep, io: Place, op
 
 export type JudgedSweep = Awaited<ReturnType<typeof judgedSweep>>;
 
-/** The newest sweep of a series, judged together with those before it that were not. */
+/** The newest sweep of a series, judged together with the unjudged sweeps before it. */
 export interface JudgedSeries extends JudgedSweep {
-  /** Ids of the sweeps that were judged together with the newest: what they reported is new. */
+  /** IDs of the sweeps judged together with the newest. The findings that they reported are new. */
   readonly batch: ReadonlySet<string>;
   readonly acknowledgements: ReadonlyMap<string, Acknowledgement>;
   /** Ids of the sweeps whose stored findings changed. */
   readonly changed: readonly string[];
-  /** The newest judged sweep was judged by rules of an earlier version: what was open then makes an exit code now. */
+  /**
+   * True if an earlier version judged the newest judged sweep by other rules. Findings that were open then set the exit
+   * code from now on.
+   */
   readonly isFirstByReference: boolean;
 }
 
-/** @param judgedAt null: nothing is stored */
+/** @param judgedAt null to store nothing */
 export async function judgeSeries(
   db: StoreDatabase,
   newest: Sweep,
@@ -182,12 +201,18 @@ export async function judgeSeries(
   };
 }
 
-/** Ids of the sweeps that were judged together with the newest of a series, if it was: what they reported is new. */
+/**
+ * IDs of the sweeps judged together with the newest of a series, if it was judged. The findings that they reported are
+ * new.
+ */
 export function newestBatch(db: StoreDatabase, newest: Sweep | undefined): ReadonlySet<string> {
   return new Set(newest === undefined ? [] : pendingOf(db, newest).before?.batch);
 }
 
-/** Sweeps to be judged, oldest first: those that are not, or the newest again, as runs, pairs or marks may have come. */
+/**
+ * Sweeps to judge, oldest first: the unjudged ones, or the newest again, because it may have new runs, pairs or
+ * acknowledgements.
+ */
 function pendingOf(db: StoreDatabase, newest: Sweep) {
   const sweeps = seriesUntil(db, newest, ALERTING.windowSweeps);
   const ids = sweeps.map(({ sweepId }) => sweepId);
@@ -198,13 +223,13 @@ function pendingOf(db: StoreDatabase, newest: Sweep) {
   const isOfEarlierRules = isFirstByReference || last?.judgedBy === 'earlierRulesReported';
   if (newestJudged === 0 && last !== undefined) {
     const together = sweeps.filter(({ sweepId }) => judged.get(sweepId)?.judgedAt === last.judgedAt);
-    // What was reported before an update is not reported as new after it.
+    // A finding reported before an update is not new after it.
     const batch = isOfEarlierRules ? [] : together.map(({ sweepId }) => sweepId);
     const judgedBy = isOfEarlierRules ? { judgedBy: 'earlierRulesReported' as const } : {};
     const before = { judgedAt: last.judgedAt, batch, ...judgedBy };
     return { pending: [newest], before, isFirstByReference };
   }
-  // A series that was never judged before begins with its newest sweep.
+  // Judging a series for the first time starts with its newest sweep.
   const unjudged = newestJudged === -1 ? 1 : newestJudged;
   return { pending: sweeps.slice(0, unjudged).toReversed(), before: null, isFirstByReference };
 }
@@ -230,7 +255,10 @@ function store(
   return [sweepId, ...findings.map(({ reportedSweepId }) => reportedSweepId)];
 }
 
-/** Each push of a pull request is judged by itself: what an earlier one found and this one does not is over. */
+/**
+ * Each push of a pull request is judged separately. A finding of an earlier push that this one does not confirm is
+ * over.
+ */
 function superseded(db: StoreDatabase, { baseBranch, matrices, sweep }: Series, own: readonly Finding[]): Finding[] {
   if (baseBranch === null) return [];
   return findingsOf(db, { ...sweep, matrices }).flatMap((finding): Finding[] => {

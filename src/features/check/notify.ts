@@ -17,12 +17,13 @@ import { isOfSeries } from './checked.ts';
 import type { Checked } from './output.ts';
 
 const LIMIT_S = 30;
-/** Of what the program printed: enough for its last line. */
+/** Size of the kept output of the program; enough for its last line. */
 const LOG_BYTES = 64 << 10;
 const LONGEST_LINE = 200;
 
 /**
- * Starts a program with a text as its standard input. Its failure is said on standard error and has no other effect.
+ * Starts a program with a text as its standard input. A failure prints a line on standard error and has no other
+ * effect.
  * @param argv a program and its arguments, from a matrix file or the command line
  * @returns whether it ended well
  */
@@ -54,19 +55,22 @@ export async function startProgram(argv: readonly string[], text: string, io: Io
   return false;
 }
 
-/** Where the programs come from. */
+/** Sources of the programs to start. */
 export interface NotifySources {
-  /** From the command line: then no matrix names one. */
+  /** Programs of the command line; a program of the command line replaces those of the matrices. */
   readonly stated: readonly string[] | undefined;
-  /** Read from the files that the command line names; null when it names none. */
+  /** Matrices of the files that the command line names; null when it names none. */
   readonly matrices: readonly Matrix[] | null;
   /** The newest sweeps, one for each series. */
   readonly sweeps: readonly Sweep[];
-  /** No program of a file that the command line does not name. */
+  /** Starts no program of a file that the command line does not name. */
   readonly isUntrusted: boolean;
 }
 
-/** Starts the programs for findings that none was started for. @param hide removes private names from what they get */
+/**
+ * Starts the programs for findings of which they were not notified yet. @param hide removes private names from their
+ * input
+ */
 export async function notifyOfNews(
   db: StoreDatabase,
   output: Checked,
@@ -89,9 +93,9 @@ export async function notifyOfNews(
 }
 
 /**
- * The programs to start, each once, with the sweeps that it is started for. They are read from files that the user named,
- * or that lie in the current folder or its repository and were measured here: never from a store, an import or an
- * artefact, which only names the file.
+ * The programs to start, each once, with its sweeps. They come from files that the user named, or that lie in the
+ * current folder or its repository and were measured here. They never come from a store, an import or an artefact,
+ * which only name the file.
  */
 export async function notifyPrograms(
   db: StoreDatabase,

@@ -65,7 +65,7 @@ const finding = z.strictObject({
     .nullable(),
 });
 
-/** The worst first. */
+/** Worst first. */
 export const SERIES_VERDICTS = [
   'slower',
   'limit',

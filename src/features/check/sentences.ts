@@ -9,13 +9,13 @@ import type { CheckedFinding, CheckedSeries } from './output.ts';
 type Change = CheckedFinding['details'][number];
 type Levels = Pick<Change, 'metric' | 'changePercent' | 'before' | 'after'>;
 
-/** The cells and sweeps of the series of a finding, oldest first. */
+/** The cells and sweeps of a finding's series, oldest first. */
 export interface Around {
   readonly cells: readonly { readonly cell: KeyedCell }[];
   readonly sweeps: readonly { readonly sweepId: string }[];
 }
 
-/** What is said of a finding, in the words of every output. Safe to print. */
+/** Phrases about a finding, equal in every output and safe to print. */
 export function sentences(finding: CheckedFinding, { cells: all, sweeps }: Around) {
   const { cells, details, direction, group, isWarning, kind, labels, state } = finding;
   const own = new Set(cells);
@@ -27,26 +27,28 @@ export function sentences(finding: CheckedFinding, { cells: all, sweeps }: Aroun
   const titled = (many: string): string =>
     `${which ?? many} ${word}${size}${shared === '' || which !== null ? '' : `: ${shared}`}, ${span}`;
   return {
-    /** `12 cells slower`, and ` by 4.9 to 5.3 %`. */
+    /** `12 cells slower`; `size` is ` by 4.9 to 5.3 %`. */
     what: `${count(cells.length, 'cell')} ${word}`,
     size,
     /** `slower`, `worse`, `beyond a limit`. */
     word,
-    /** `all fp8 of vit_base`; empty where they share nothing that others lack. */
+    /** `all fp8 of vit_base`; empty if the cells share nothing that others lack. */
     group: shared,
     span,
     /** `new`, `open, a broken limit`. */
     state: `${state}${isWarning ? ', a warning' : kind === 'limit' ? ', a broken limit' : ''}`,
-    /** Of its clearest cell. */
+    /** Metric of its clearest cell. */
     metric: details[0] === undefined ? '' : printable(gatedMetricOf(details[0].metric).label),
     evidence: evidenceOf(finding, sweeps),
     causes: causesOf(finding),
-    /** What its first sweep or commit is called, and the last one before it. */
+    /** Labels of its first sweep or commit, and of the last one before it. */
     edges:
       direction === 'faster'
         ? { first: 'first faster', last: 'last before' }
         : { first: 'first bad', last: 'last good' },
-    /** `12 cells slower by 4.9 to 5.3 %: all fp8, since 2026-02-24`; and with how many cells there are. */
+    /**
+     * `12 cells slower by 4.9 to 5.3 %: all fp8, since 2026-02-24`. `titleOfAll` also gives the number of all cells.
+     */
     title: titled(`${cells.length} cells`),
     titleOfAll: titled(
       all.length === cells.length ? `${cells.length} cells` : `${cells.length} of ${all.length} cells`,
@@ -56,7 +58,8 @@ export function sentences(finding: CheckedFinding, { cells: all, sweeps }: Aroun
 
 /**
  * `all fp8 of vit_base and vit_small`, `all cells`; empty without a group.
- * @param own models of its cells; @param all those of the series
+ * @param own models of its cells
+ * @param all models of the series
  */
 export function groupText(group: readonly string[], own: readonly string[] = [], all: readonly string[] = []): string {
   if (group.length === 0) return '';
@@ -66,12 +69,12 @@ export function groupText(group: readonly string[], own: readonly string[] = [],
   return printable(`all ${group.join(' ')}${isNamed ? '' : ` of ${[...models].toSorted().join(' and ')}`}`);
 }
 
-/** Of each cell the metric by which it is shown, the clearest cell first. */
+/** The displayed metric of each cell, clearest cell first. */
 export function firstOfEach({ details }: Pick<CheckedFinding, 'details'>): Change[] {
   return [...Map.groupBy(details, ({ key }) => key).values()].flatMap(([first]) => first ?? []);
 }
 
-/** What happened to its cells: `slower`, ` by 4.9 to 5.3 %`. */
+/** The change of its cells: `slower` and ` by 4.9 to 5.3 %`. */
 function sizeOf(finding: CheckedFinding): readonly [word: string, size: string] {
   const [first, ...others] = firstOfEach(finding);
   const isLimit = finding.kind === 'limit';
@@ -80,12 +83,12 @@ function sizeOf(finding: CheckedFinding): readonly [word: string, size: string] 
   if (first === undefined) return [word, ''];
   const own = [first, ...others.filter(({ metric }) => metric === first.metric)];
   const size = rangeText(own);
-  // Without a percentage, and for `worse`, the text names the metric.
+  // The text names the metric if the size is not a percentage, or if the word is `worse`.
   const isNamed = size.includes('→') || (!isLimit && !isOfSpeed(finding));
   return [word, isNamed ? `: ${gatedMetricOf(first.metric).label} ${rangeText(own, true)}` : ` by ${size}`];
 }
 
-/** `15.8 to 25.5 %` of one metric in several cells, without a sign, if the words next to it say the direction. */
+/** `15.8 to 25.5 %` of one metric in several cells. Without a sign, because the words around it give the direction. */
 export function rangeText(changes: readonly Levels[], isSigned = false): string {
   const sorted = changes.toSorted((a, b) => Math.abs(a.changePercent) - Math.abs(b.changePercent));
   const [least = '', most = ''] = [sorted[0], sorted.at(-1)].map((change) => {
@@ -95,14 +98,14 @@ export function rangeText(changes: readonly Levels[], isSigned = false): string 
   return least === most || least.includes('→') ? most : `${least.replace(/ %$/, '')} to ${most}`;
 }
 
-/** `since 2026-02-10`; of what is over `from 2026-02-10 to 2026-02-11`, or `on 2026-02-10 only`. */
+/** `since 2026-02-10`; for a finding that is over, `from 2026-02-10 to 2026-02-11` or `on 2026-02-10 only`. */
 function spanOf({ firstBad, lastBad, state }: CheckedFinding): string {
   const [from = 'an unknown date', to = from] = [firstBad?.startedAt?.slice(0, 10), lastBad?.startedAt?.slice(0, 10)];
   if (state !== 'recovered') return `since ${from}`;
   return from === to ? `on ${from} only` : `from ${from} to ${to}`;
 }
 
-/** What shows that it lasts, and the size of its clearest cell. */
+/** Evidence that the change lasts, and the size of the change of its clearest cell. */
 function evidenceOf(
   { cells, details, firstBad, lastBad, lasts, pairs }: CheckedFinding,
   sweeps: Around['sweeps'],
@@ -132,22 +135,24 @@ const CAUSES: Readonly<Record<string, string>> = {
   version: 'another version of TensorRT',
 };
 
-/** What caused it, as far as that is known, and what changed with it. */
+/** The known causes, and what changed at the same time. */
 function causesOf({ buildChanges, cause, environmentChanges, likeliestCause: likeliest }: CheckedFinding) {
   const share = likeliest === null ? '' : shareText(likeliest, ', accounts for');
-  // What the likeliest cause names already is not said again.
+  // Omit changes that the title of the likeliest cause contains.
   const changes = [...environmentChanges, ...buildChanges].filter(
     (change) => likeliest?.title.includes(change) !== true,
   );
   return [
-    // Of the environment the likeliest cause says more.
+    // The likeliest cause of an environment change is more specific.
     { term: 'cause', says: cause === null || cause === likeliest?.kind ? '' : (CAUSES[cause] ?? cause) },
     { term: 'likeliest cause', says: likeliest === null ? '' : `${likeliest.title} (${likeliest.certainty}${share})` },
     { term: 'in the same sweep', says: changes.length === 0 ? '' : `${changes.join('; ')} (likelier than a commit)` },
   ].flatMap(({ says, term }) => (says === '' ? [] : [[term, printable(says)] as const]));
 }
 
-/** The clearest change of a finding whose cell is in no other one: its history has one step. Else its clearest. */
+/**
+ * The clearest change in a cell that no other finding has, so that its history has one step; else the clearest change.
+ */
 export function ownClearest<Detail extends { readonly key: string }>(
   finding: CheckedFinding,
   details: readonly Detail[],
@@ -157,7 +162,7 @@ export function ownClearest<Detail extends { readonly key: string }>(
   return details.find(({ key }) => !others.has(key)) ?? details[0];
 }
 
-/** What to type next about a finding of a series. */
+/** The next commands for a finding of a series. */
 export function nextCommands(
   { cause, direction, firstBad, id, kind, lastGood, lasts, pairs, state }: CheckedFinding,
   { canConfirm, sweepId }: Pick<CheckedSeries, 'canConfirm' | 'sweepId'>,
@@ -165,7 +170,7 @@ export function nextCommands(
   const [own, good, bad] = [id, lastGood?.sweepId, firstBad?.sweepId].map((one) => one?.slice(0, 8));
   const isExplained = kind !== 'limit' && cause !== 'machine' && good !== undefined && bad !== undefined;
   const isUnpaired = state === 'new' && lasts === null && pairs === null && direction === 'slower';
-  // What got faster, or is over, needs no excuse.
+  // A finding that is faster or over needs no acknowledgement.
   const isToAccept = direction === 'slower' && (state === 'new' || state === 'open');
   return [
     ...(isUnpaired && canConfirm ? [`bench run --resume ${sweepId.slice(0, 8)} --confirm`] : []),
@@ -174,7 +179,7 @@ export function nextCommands(
   ];
 }
 
-/** What is no time and no throughput is worse or better, not slower or faster. */
+/** Metrics that are neither times nor throughput; they get worse or better, not slower or faster. */
 const NO_SPEEDS: readonly GatedMetricId[] = [
   'buildMemoryMib',
   'contextMib',
@@ -182,9 +187,11 @@ const NO_SPEEDS: readonly GatedMetricId[] = [
   'energyPerQueryMj',
   'engineMib',
   ...BOUND_SHARE_IDS,
+  'hostMemoryMib',
   'memoryMib',
   'outputErrorPercent',
   'precisionSharePercent',
+  'processMemoryMib',
   'sqnrDb',
 ];
 
@@ -192,7 +199,7 @@ export function isOfSpeed({ details: [first] }: { readonly details: readonly Pic
   return first === undefined || !NO_SPEEDS.includes(first.metric);
 }
 
-/** Shares and ratios in decibels have no relative change that says anything. */
+/** The relative change of a share, or of a ratio in decibels, is not meaningful. */
 export function changeText({ after, before, changePercent, metric }: Levels): string {
   if (metric === 'sqnrDb') return `${decibelText(before)} → ${decibelText(after)}`;
   if (isBoundShare(metric) || metric === 'precisionSharePercent') {

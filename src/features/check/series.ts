@@ -16,16 +16,16 @@ import { gateOf } from '../../store/sweeps/sweeps.ts';
 import { printable } from '../../text/printable.ts';
 import { ancestors, ciBranch, readGitState, targetBranch } from '../../tools/git/git.ts';
 
-/** What a sweep is judged by. */
+/** The sweeps by which a sweep is judged. */
 export interface Series {
   readonly sweep: Sweep;
-  /** Oldest first; the last one is the one that is judged. */
+  /** Oldest first; the last one is judged. */
   readonly sweeps: readonly Sweep[];
-  /** The names that its matrix has, or had. */
+  /** The current and former names of its matrix. */
   readonly matrices: readonly (string | null)[];
-  /** The branch that a pull request is judged against; null for a branch with a history of its own. */
+  /** The branch against which a pull request is judged; null for a branch with its own history. */
   readonly baseBranch: string | null;
-  /** Place of a named baseline among the sweeps; null where what was last accepted is the reference. */
+  /** Index of a named baseline among the sweeps; null if the last accepted level is the reference. */
   readonly baselinePlace: number | null;
 }
 
@@ -37,7 +37,7 @@ export interface SeriesOptions {
 }
 
 /**
- * The newest sweep of each series of the branch that is checked out, and of those without a branch; the newest first.
+ * The newest sweep of each series of the checked-out branch, and of series without a branch; newest first.
  * @throws UsageError when there is none
  */
 export async function newestSweeps(db: StoreDatabase, options: SeriesOptions, io: Io): Promise<readonly Sweep[]> {
@@ -48,7 +48,7 @@ export async function newestSweeps(db: StoreDatabase, options: SeriesOptions, io
   const all = newestOfSeries(db, isDate ? endOf(asOf) : null);
   const own = branch ?? (await checkedOutBranch(io));
   const ofOwn = all.filter((sweep) => sweep.branch === own);
-  // A branch without a sweep of its own, or none at all: every series.
+  // If the branch has no sweeps, or no branch is checked out, take every series.
   const ofBranch =
     branch !== undefined ? ofOwn : ofOwn.length === 0 ? all : all.filter((sweep) => (sweep.branch ?? own) === own);
   const found = ofBranch.filter(({ matrix }) => names === undefined || names.includes(matrix ?? ''));
@@ -60,7 +60,7 @@ export async function newestSweeps(db: StoreDatabase, options: SeriesOptions, io
   throw new UsageError(`matrix ${printable(names.join(', '))}: no sweep of it is stored; see \`bench ls sweeps\``);
 }
 
-/** The newest sweep of the series that `latest` means, or that of a date or reference. */
+/** The newest sweep of the series that `latest` names, or the sweep of a date or reference. */
 export async function latestSweep(
   db: StoreDatabase,
   { asOf, branch }: SeriesOptions,
@@ -88,7 +88,10 @@ function endOf(date: string): string {
   return `${date}T23:59:59.999Z`;
 }
 
-/** Without git everything of a series counts, as the order of commits is not known. */
+/**
+ * The sweeps by which a sweep is judged. Without git, all sweeps of the series count, because the order of commits is
+ * unknown.
+ */
 export async function seriesAt(db: StoreDatabase, sweep: Sweep, io: Pick<Io, 'cwd' | 'env'>): Promise<Series> {
   const matrices = matrixNames(db, sweep);
   const own = seriesUntil(db, sweep, ALERTING.windowSweeps, matrices);
@@ -116,13 +119,13 @@ function matrixNames(db: StoreDatabase, { matrix, sweepId }: Sweep): (string | n
   return before === null || before === matrix ? [matrix] : [matrix, before];
 }
 
-/** Others that a branch may have begun on, whatever was measured first. */
+/** Names of main branches. A branch may have begun on one of them even if another was measured first. */
 const MAIN_BRANCHES = ['main', 'master', 'trunk', 'develop'];
 
 /**
- * The branch that this one began on, where it was measured at commits that this one has.
+ * The branch from which this one began, if it was measured at ancestors of this one.
  * @param own newest first
- * @param others sweeps of other branches at commits that this one has
+ * @param others sweeps of other branches at ancestors of this branch
  */
 function baseBranchOf(own: readonly Sweep[], others: readonly Sweep[], target: string | null): string | null {
   const [newest] = own;

@@ -12,16 +12,16 @@ import { isShownWhole, newFirst } from './findings.ts';
 import { type CheckedSeries, SERIES_VERDICTS } from './output.ts';
 import { changeText, isOfSpeed } from './sentences.ts';
 
-/** A series as it is shown; null what is known only of one that was judged. */
+/** A series to show; null for facts that only a judged series has. */
 export interface ShownSeries extends Pick<CheckedSweep, 'findings' | 'series'> {
   readonly judged: Pick<CheckedSweep['judged'], 'evidence'> | null;
   readonly standing?: CheckedSweep['standing'];
 }
 
-/** Rows of cells that moved, unless all are asked for. */
+/** Maximum number of rows of cells that moved, unless all are requested. */
 const SHOWN_ROWS = 12;
 
-/** A line a cell, the largest change first; the others are folded. */
+/** One line per cell, the largest change first; the others are folded. */
 function cellsText(all: readonly CellRow[], isAll: boolean, look: Look): string[] {
   const rows = worstFirst(all);
   const moved = rows.filter(hasMoved);
@@ -34,12 +34,18 @@ function cellsText(all: readonly CellRow[], isAll: boolean, look: Look): string[
   return ['', ...cellRows(shown, rows, 'sweeps', look), ...(fold === '' ? [] : [look.style.dim(`${fold}: --all`)])];
 }
 
-/** The first line of `bench check`, at the end of another command. @param of `sweep 1a2b3c4d`, where it is not the newest */
+/**
+ * The headline of `bench check`, printed at the end of another command.
+ * @param of `sweep 1a2b3c4d`, if it is not the newest
+ */
 export function closingText({ series }: Pick<CheckedSweep, 'series'>, look: Look, of: string = ''): string[] {
   return headlineLines(series, `bench check${of === '' ? '' : ` of ${of}`}: ${series.headline}`, look);
 }
 
-/** Of several series a line for each, the worst first; then the worst in full, or all of them. @param isAll every finding in full, and every cell */
+/**
+ * One line per series, the worst first, followed by the worst series in full or by all of them.
+ * @param isAll shows every finding in full, and every cell
+ */
 export function checkText(all: readonly ShownSeries[], isAll: boolean, look: Look): string[] {
   const sorted = all.toSorted((a, b) => rankOf(a.series) - rankOf(b.series));
   const [only, ...others] = sorted;
@@ -60,23 +66,23 @@ function hint({ columns, style }: Look): string[] {
   return wrapHanging('each in full: bench check --all', columns, 2).map(style.dim);
 }
 
-/** Of equal verdicts the one with more slower cells is worse. */
+/** Among equal verdicts, the one with more slower cells is worse. */
 function rankOf({ cells, verdict }: CheckedSeries): number {
   const slower = cells.filter((cell) => cell.verdict === 'slower').length;
   return SERIES_VERDICTS.indexOf(verdict) + 1 / (1 + slower);
 }
 
-/** The headline of such a series is all that there is to say. */
+/** For these verdicts the headline says everything. */
 const SAYS_ALL: readonly CheckedSeries['verdict'][] = ['same', 'first'];
 
-/** `nightly · main`, and the provenance where the series have several. */
+/** The name of a series, `nightly · main`, with the provenance if the series have several. */
 function nameOf({ series }: ShownSeries, all: readonly ShownSeries[]): string {
   const { branch, matrix, provenance } = series;
   const isOne = all.every((one) => one.series.provenance === provenance);
   return printable(dotted([matrix ?? 'no matrix', branch ?? 'no branch', isOne ? '' : provenance]));
 }
 
-/** GPU and TensorRT of the newest sweep, where all its cells have the same. */
+/** GPU and TensorRT of the newest sweep, if all its cells have the same. */
 function machineOf({ cells, environments }: SweepEvidence): string[] {
   const newest = cells.flatMap(({ environmentIds }) => environments.get(environmentIds.at(-1) ?? '') ?? []);
   return [
@@ -121,7 +127,10 @@ function seriesText({ findings, judged, series }: ShownSeries, isAll: boolean, h
 
 const FIRST = 'next: measure again (bench run), the second sweep is compared with this one';
 
-/** By its own metric: a cell that moved in another one says so, and what is no speed leaves it as it is. */
+/**
+ * Rows by the cell's own metric. A cell that moved in another metric shows that change, unless the metric is neither a
+ * time nor throughput.
+ */
 function rowsOf({ findings, series }: ShownSeries, { cells, sweeps }: SweepEvidence): CellRow[] {
   const evidence = new Map(cells.map((one) => [one.cell.key, one]));
   return series.cells.flatMap((checked): CellRow[] => {
@@ -157,7 +166,7 @@ function aboutText(series: CheckedSeries, evidence: SweepEvidence): string {
 
 const SHOWN_CELLS = 12;
 
-/** Cells that are new, or were in the sweep before only; those without a result with what happened to them. */
+/** Lists cells that are new, or that only the previous sweep had, and what happened to cells without a result. */
 function reasonText({ cells, judgedBy }: CheckedSeries, { columns, style }: Look): string[] {
   const listed = (['new', 'missing'] as const).flatMap((reason) => {
     const names = cells.flatMap((cell) => (cell.reason === reason ? printable(cell.label) : []));

@@ -22,7 +22,7 @@ function limitedLatency(name: string): LimitedLatency {
   throw new InvalidArgumentError('--max-latency limits p99, or latency (the median).');
 }
 
-/** Half is a guess, and no number of runs makes it all. */
+/** 50 % is a guess, and no number of runs gives 100 %. */
 function surePercent(text: string): number {
   const percent = positivePercent(text);
   if (percent > 50 && percent < 100) return percent;

@@ -30,7 +30,7 @@ export interface ChosenDeployments extends Deployments {
   readonly notes: readonly string[];
 }
 
-/** Cells of the newest sweep, or of the `--at` sweeps together, as deployments. */
+/** Cells of the newest sweep, or of all `--at` sweeps together, as deployments. */
 export async function chosenDeployments(
   db: StoreDatabase,
   { at, branch, filter }: DeploymentOptions,
@@ -72,7 +72,7 @@ export async function chosenDeployments(
   };
 }
 
-/** Of the time where there is a profile, else of the layers. */
+/** Shares of the time if there is a profile, else shares of the layers. */
 function sharesOf(real: ReadonlyMap<string, RealPrecision>) {
   return new Map(
     [...real].map(([key, { timeShares, layerShares }]) => [
@@ -97,7 +97,7 @@ export function aboutSweeps({ notes, sweeps }: ChosenDeployments) {
 
 export function deploymentOutput(deployment: Deployment): DeploymentOutput {
   const { cell, runsQps, accuracy, realPrecisionShare, ...numbers } = deployment;
-  // FP32 is the reference of accuracy.
+  // FP32 is the reference for accuracy.
   const unchecked = cell.precision === 'fp32' ? 'reference' : 'notChecked';
   return {
     key: cell.key,
@@ -113,7 +113,7 @@ export function deploymentOutput(deployment: Deployment): DeploymentOutput {
   };
 }
 
-/** `34.2 dB`, or that it is unchecked: the speed of a lossy variant is always shown with one of them. */
+/** `34.2 dB`, or the words for an unchecked variant. The speed of a lossy variant is always shown with one of them. */
 export function accuracyText({ accuracy, accuracyState }: DeploymentOutput): string {
   if (accuracy === null) return accuracyState === 'reference' ? 'reference' : 'not checked';
   return formatDecibels(accuracy.sqnrDb);
@@ -121,7 +121,7 @@ export function accuracyText({ accuracy, accuracyState }: DeploymentOutput): str
 
 const QUANTIZED = ['fp8', 'int8', 'int4'];
 
-/** `fp8 62 %`: actual precision share, of the time with a profile, else of the layers. `✗` below half. */
+/** `fp8 62 %`: actual precision share, of the time with a profile, else of the layers. `✗` marks less than half. */
 export function shareText({ precision, realPrecisionShare }: DeploymentOutput): string {
   if (realPrecisionShare === null || !QUANTIZED.includes(precision)) return '';
   const share = realPrecisionShare[precision] ?? 0;
@@ -129,13 +129,13 @@ export function shareText({ precision, realPrecisionShare }: DeploymentOutput): 
   return `${sign}${precision} ${formatPercent(share * 100, false)}`;
 }
 
-/** `26.6 %` of the dense peak; empty where it is not known. */
+/** `26.6 %` of the dense peak; empty if unknown. */
 export function peakText({ efficiency }: Pick<DeploymentOutput, 'efficiency'>): string {
   const share = efficiency?.peakShare ?? null;
   return share === null ? '' : formatPercent(share * 100, false);
 }
 
-/** `68.3 ±0.4 %`: millijoules of an item, else of a query. */
+/** `68.3 ±0.4 %`: millijoules per item, else per query. */
 export function energyText({ energy }: Pick<DeploymentOutput, 'energy'>): string {
   if (energy === null) return '';
   const { intervalPercent, perItemMj, perQueryMj } = energy;

@@ -13,10 +13,10 @@ import { type Column, renderTable, numberColumn } from '../../terminal/table.ts'
 import { changeStyle } from '../../terminal/words.ts';
 import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 
-/** Shown in the text, not part of `--json`. */
+/** Shown in the text but not in `--json`. */
 interface ParetoDetails {
   readonly sweeps: readonly Sweep[];
-  /** Measured ones. */
+  /** The measured cells. */
   readonly cells: ReadonlyMap<string, KeyedCell>;
   readonly chart: boolean;
   readonly showsScaling: boolean;
@@ -80,7 +80,7 @@ function tableOf(measured: readonly Row[], drawn: ParetoOutput['workloads'], loo
   ];
 }
 
-/** What tables say of choices, in the terminal and on the page: empty columns are left out. */
+/** Columns of tables of choices, in the terminal and on the page. Empty columns are left out. */
 export function choiceColumns(choices: readonly Row[]): Column<Row>[] {
   const stated = new Set<string>(choices.flatMap(({ cell }) => namedWords(cell.axisFlags).map(({ name }) => name)));
   const costs = COSTS.filter(([, , axes]) => axes.some((axis) => stated.has(axis)));
@@ -102,7 +102,7 @@ export function choiceColumns(choices: readonly Row[]): Column<Row>[] {
   ];
 }
 
-/** Where no accuracy is known, a line below the table says so. */
+/** If no accuracy is known, a line below the table says so. */
 function isAnyChecked(choices: readonly Choice[]): boolean {
   return choices.some((one) => accuracyText(one) !== 'not checked');
 }
@@ -140,14 +140,14 @@ function speedUpText(speedUp: Choice['speedUp']): string {
   return `${ratioText(speedUp.ratio)}${speedUp.verdict === 'unclear' ? '?' : ''}`;
 }
 
-/** None without a verdict: from single runs it would rest on other cells' noise. */
+/** Empty without a verdict: an interval from single runs would rest on the noise of other cells. */
 function intervalText(speedUp: Choice['speedUp']): string {
   const interval = speedUp?.interval ?? null;
   if (interval === null || speedUp?.verdict === 'unclear') return '';
   return `${interval[0].toFixed(2)} … ${ratioText(interval[1])}`;
 }
 
-/** Workloads with enough points for a chart, a few at most. */
+/** Workloads with enough points for a chart; none if there are too many. */
 function drawnOf(workloads: ParetoOutput['workloads']): ParetoOutput['workloads'] {
   const drawn = workloads.filter((workload) => workload.length > 2);
   return drawn.length <= MAX_CHARTS ? drawn : [];
@@ -183,10 +183,10 @@ function tallyLines(tally: ParetoOutput['precisions'][number], look: Look): stri
   return wrapWords(words, look.columns).map((line) => line.replaceAll(RATIO, paint));
 }
 
-/** The part of {@link tallyText} that has a color. */
+/** Matches the colored part of {@link tallyText}. */
 export const RATIO = /[\d.]+×/g;
 
-/** A lower precision that is slower costs accuracy and gains nothing. */
+/** Counts of one precision against its reference. A lower precision that is slower costs accuracy for nothing. */
 export function tallyText(tally: ParetoOutput['precisions'][number]) {
   const { precision, reference, pairs, slower, faster, unclear, leastRatio, mostRatio } = tally;
   const [least, most] = [ratioText(leastRatio), ratioText(mostRatio)];

@@ -54,15 +54,15 @@ function speedUpOutput(speedUp: SpeedUp | undefined) {
   return { referenceKey: reference.cell.key, ...numbers };
 }
 
-/** Smallest relative gain that counts: below it is scatter between runs. */
+/** Smallest relative gain that counts; less is noise between runs. */
 const LEAST_GAIN = 0.01;
 
-/** Precisions by what they lose: equal levels lose in different ways. */
+/** Rank of the accuracy loss of each precision. Precisions of equal rank lose accuracy in different ways. */
 const LOSS: Readonly<Record<string, number>> = { fp32: 0, tf32: 1, fp16: 2, bf16: 2, int8: 3, fp8: 3, int4: 4 };
 
 /**
- * The deployment that dominates each one (better in something, worse in nothing); of several, that with the most
- * throughput. The Pareto front is the rest.
+ * Maps each dominated deployment to the one that dominates it: better in something and worse in nothing. Of several, it
+ * takes the one with the most throughput. The Pareto front is the rest.
  */
 export function dominatorsOf(workload: readonly Deployment[]): Map<Deployment, Deployment> {
   const fastest = workload.toSorted((a, b) => speedOf(b) - speedOf(a));
@@ -74,7 +74,7 @@ export function dominatorsOf(workload: readonly Deployment[]): Map<Deployment, D
   );
 }
 
-/** Items/s; queries/s where batches are unknown. */
+/** Items/s; queries/s if the batch is unknown. */
 export function speedOf({ itemsPerS, throughputQps }: Pick<Deployment, 'itemsPerS' | 'throughputQps'>): number {
   return itemsPerS ?? throughputQps;
 }
@@ -94,7 +94,7 @@ function dominates(a: Deployment, b: Deployment): boolean {
   return gains.some((value) => typeof value === 'number' && value > LEAST_GAIN);
 }
 
-/** Relative gain. A number missing on one side proves nothing; missing on both, it is left out. */
+/** Relative gain. A number missing on one side proves nothing; missing on both sides, it counts as equal. */
 function gain(better: number | null, worse: number | null): number | 'unknown' {
   if (better === null && worse === null) return 0;
   if (better === null || worse === null) return 'unknown';
@@ -103,7 +103,9 @@ function gain(better: number | null, worse: number | null): number | 'unknown' {
 
 type AccuracyOrder = 'more' | 'same' | 'less' | 'unknown';
 
-/** By measured accuracy; else a wider precision counts as no less accurate, others as incomparable. */
+/**
+ * Orders by measured accuracy. Without it, a wider precision counts as no less accurate, and others are incomparable.
+ */
 function accuracyOrder(a: Deployment, b: Deployment): AccuracyOrder {
   if (samePrecision(a.cell, b.cell)) return 'same';
   if (a.accuracy !== null && b.accuracy !== null) {
@@ -122,12 +124,12 @@ function samePrecision(a: KeyedCell, b: KeyedCell): boolean {
 /** The first available one is the reference. */
 const REFERENCE_PRECISIONS = ['fp16', 'fp32', 'tf32'] as const;
 
-/** Throughput next to that of the same deployment in the reference precision. */
+/** Throughput relative to that of the same deployment in the reference precision. */
 export type SpeedUp = Omit<NonNullable<ParetoOutput['workloads'][number][number]['speedUp']>, 'referenceKey'> & {
   readonly reference: Deployment;
 };
 
-/** By cell key; none for the reference itself. */
+/** Speed-ups by cell key; the reference has none. */
 export function speedUpsOf(deployments: readonly Deployment[]): Map<string, SpeedUp> {
   const pairs = pairsOf(deployments);
   const { cells } = compareCells(
@@ -179,7 +181,7 @@ function directionOf({ ratio, verdict }: SpeedUp): 'slower' | 'faster' | null {
   return ratio < 1 ? 'slower' : 'faster';
 }
 
-/** How one precision does next to another, over all pairs of cells that differ in nothing else. */
+/** Compares one precision with another over all pairs of cells that differ in nothing else. */
 export function tallyPrecisions(
   deployments: readonly Deployment[],
   speedUps: ReadonlyMap<string, SpeedUp>,

@@ -16,7 +16,7 @@ interface ScalingStep extends Pick<Step, 'fromBatch' | 'toBatch' | 'itemsPerSCha
   readonly to: Deployment;
 }
 
-/** What a larger batch gains an item, in cells that differ only in batch. */
+/** Gain in items/s from a larger batch, between cells that differ only in batch. */
 export function scalingOf(deployments: readonly Deployment[]): Step[] {
   const steps = stepsOf(deployments);
   const { cells } = compareCells(
@@ -65,7 +65,7 @@ interface StepRow extends Step {
   readonly to: DeploymentOutput;
 }
 
-/** Neighbors may differ by little. */
+/** Enough digits to distinguish neighbors. */
 const DIGITS = 5;
 
 export function scalingLines(

@@ -9,12 +9,12 @@ import { planOf } from '../../store/sweeps/sweeps.ts';
 import { type SearchRequest, showSearch, startSweep } from '../run/index.ts';
 import type { ChooseOptions } from './command.ts';
 
-/** They are about what is stored, or about the table. */
+/** Options about stored results or about the table, which do not go with `--search`. */
 const NOT_SEARCHED = ['at', 'minSqnr', 'scaling'] as const;
 
 const SURE_PERCENT = 95;
 
-/** `bench choose --search`: measures until it is known which batch or number of streams is the highest within the limit. */
+/** `bench choose --search`: measures until it finds the highest batch or number of streams within the limit. */
 export async function search(options: ChooseOptions & { readonly search: string | true }, io: Io): Promise<ExitCode> {
   const { maxLatency, maxRepeats, maxRuns, metric, over, sure } = options;
   if (maxLatency === undefined) throw new UsageError('--search needs a limit: add --max-latency MS');

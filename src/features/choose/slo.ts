@@ -19,7 +19,7 @@ type Answer = SloOutput['models'][number];
 type Candidate = NonNullable<Answer['winner']>;
 
 /**
- * `bench choose --max-latency MS`: per model the highest throughput within the limits. Exit code `incomplete` when a
+ * `bench choose --max-latency MS`: the highest throughput within the limits, per model. Exit code `incomplete` when a
  * model has none.
  */
 export function slo(options: ChooseOptions & { readonly maxLatency: number }, io: Io): Promise<ExitCode> {
@@ -34,7 +34,10 @@ export function slo(options: ChooseOptions & { readonly maxLatency: number }, io
   });
 }
 
-/** The fastest within the limits; without one, the one that misses by least: accuracy first, then latency. Deployments without a latency are no candidates. */
+/**
+ * The fastest deployment within the limits; without one, the one that misses them by least: accuracy first, then
+ * latency. Deployments without a latency are not candidates.
+ */
 export function answerSlo(workload: readonly Deployment[], limits: Limits): Answer | null {
   const [example] = workload;
   if (example === undefined) return null;
@@ -62,7 +65,7 @@ export function answerSlo(workload: readonly Deployment[], limits: Limits): Answ
 }
 
 function accuracyUnder({ cell, accuracy }: Deployment, minSqnrDb: number | null): Candidate['accuracyLimit'] {
-  // FP32 is the reference of accuracy.
+  // FP32 is the reference for accuracy.
   if (minSqnrDb === null || cell.precision === 'fp32') return 'kept';
   if (accuracy === null) return 'notChecked';
   return (accuracy.sqnrDb ?? Infinity) >= minSqnrDb ? 'kept' : 'missed';

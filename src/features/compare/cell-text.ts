@@ -12,7 +12,7 @@ import type { JudgedCell } from '../../judge/compare/compare-matrix.ts';
 import type { RunQueries } from '../../store/runs/show-run.ts';
 import type { Side } from '../../selection/sides.ts';
 
-/** A single cell: its verdict, both sides below each other, and how many times as fast one of them is. */
+/** A single cell: its verdict, both sides below each other, and the ratio of the two. */
 export function comparedCellText(compared: ShownCell, look: Look): string[] {
   const { label: name, metric, verdict, changePercent, ciPercent, mdePercent } = compared;
   const { label } = metricOf(metric);
@@ -33,7 +33,7 @@ export function comparedCellText(compared: ShownCell, look: Look): string[] {
     .flatMap((line, place) => (place === 0 ? [line] : wrapHanging(line, look.columns, 2)));
 }
 
-/** The queries of both sides over each other. */
+/** Distributions of the queries of both sides, above each other. */
 export function comparedQueriesText(queries: ComparedDetails['queries'], look: Look): string[] {
   if (queries === null) return [];
   const [base, head] = queries;
@@ -97,7 +97,7 @@ function sideTable({ metric, base, head, values }: ShownCell, look: Look): strin
   );
 }
 
-/** `base is 1.158 times faster than head (1.155 to 1.160, 95 %)`; only the ratio without a verdict. */
+/** `base is 1.158 times faster than head (1.155 to 1.160, 95 %)`; without a verdict only the ratio. */
 function ratioText({ verdict, changePercent, ciPercent }: ComparedCell, metric: Metric): string {
   if (changePercent === null || changePercent <= -100) return '';
   const factor = 1 + changePercent / 100;
@@ -129,11 +129,11 @@ export interface Compared {
   readonly details: ComparedDetails;
 }
 
-/** Shown in the text, not part of `--json`. */
+/** Shown in the text but not in `--json`. */
 export interface ComparedDetails {
   readonly sides: { readonly base: Side; readonly head: Side };
   readonly cells: ReadonlyMap<string, CellDetails>;
-  /** Of base and head, where one cell is shown; null where one of them kept none. */
+  /** Queries of base and head when a single cell is shown; null if one of them kept none. */
   readonly queries: readonly [RunQueries, RunQueries] | null;
 }
 

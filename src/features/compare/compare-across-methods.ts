@@ -14,15 +14,15 @@ export interface Paired {
   readonly base: RunSide;
   readonly head: RunSide;
   readonly cells: readonly KeyedCell[];
-  /** By the key of the base's cell. */
+  /** Metric by the key of the base cell. */
   readonly metrics: ReadonlyMap<string, MetricId>;
-  /** Differences of the two methods, printed before any number. */
+  /** Differences between the two methods, printed before any number. */
   readonly differences: readonly string[];
 }
 
 type RunSide = Omit<ComparedSide, 'runs'> & { readonly runs: readonly CellRun[] };
 
-/** Maps the head's cells of another method to those of the base, so that they compare as one. */
+/** Maps cells of head to those of base that another method measured, so that they can be compared. */
 export function acrossMethods(
   db: StoreDatabase,
   cells: readonly KeyedCell[],
@@ -59,8 +59,8 @@ interface MethodPair {
 }
 
 /**
- * Pairs cells of one side only with cells of the other that measure the same workload of the same model by another
- * method. The most similar one wins; each cell is in at most one pair.
+ * Pairs cells that only one side has with cells of the other side that measure the same workload of the same model by
+ * another method. The most similar pair wins, and each cell is in at most one pair.
  */
 export function pairsOf(cells: readonly KeyedCell[], base: ComparedSide, head: ComparedSide): MethodPair[] {
   const [inBase, inHead] = [base, head].map(
@@ -98,7 +98,8 @@ function differencesOf(db: StoreDatabase, pair: MethodPair, sides: readonly RunS
     const runs = sides[place]?.runs ?? [];
     const newest = runs.findLast(({ cellKey, role }) => cellKey === cell.key && role === 'timed');
     const method = newest === undefined ? null : methodOf(db, newest.runId, cell);
-    // Options recorded for one of them only, such as a CUDA graph, without what the two methods differ in anyway.
+    // Options that were recorded for only one method, such as a CUDA graph, without those that always differ between
+    // methods.
     const { harness: _, ...bare } = cell;
     const cells = printable(cellLabel({ ...bare, precisionVia: 'onnx' }));
     const own = cell.harness?.metric ?? 'latencyMs';
@@ -109,7 +110,7 @@ function differencesOf(db: StoreDatabase, pair: MethodPair, sides: readonly RunS
   return differing.map((name) => `${name}: ${a[name] ?? ''} against ${b[name] ?? ''}`);
 }
 
-/** What an application measures of its own in milliseconds is its latency, where it prints none. */
+/** If an application prints no latency, its own metric in milliseconds takes that place. */
 function withLatency(run: CellRun, cell: KeyedCell | undefined): CellRun {
   const metric = cell?.harness?.metric;
   if (metric === undefined || (run.values.latencyMs ?? null) !== null) return run;
@@ -118,7 +119,7 @@ function withLatency(run: CellRun, cell: KeyedCell | undefined): CellRun {
   return isTime ? { ...run, values: { ...run.values, latencyMs: run.values[metric] ?? null } } : run;
 }
 
-/** The metric that both methods have, else the median latency. */
+/** The metric of both methods if it is the same, else the median latency. */
 function sharedMetric({ base, head }: MethodPair): MetricId {
   const [a, b] = [base.harness?.metric, head.harness?.metric];
   return a !== undefined && a === b ? a : 'latencyMs';

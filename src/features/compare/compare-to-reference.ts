@@ -4,7 +4,10 @@ import { countsOf, VERDICTS } from '../../records/verdict.ts';
 import type { CheckedSweep } from '../check/index.ts';
 import type { ComparedCell, Comparison } from './output.ts';
 
-/** The judgement of a sweep in the form of a comparison: the base are the reference levels. @param note why it is this sweep */
+/**
+ * The verdicts of the gate in the form of a comparison; base holds the reference levels.
+ * @param note why this sweep was chosen
+ */
 export function comparedToReference({ findings, judged, series }: CheckedSweep, note: string | null): Comparison {
   const { commit, dirty, sweepId } = judged.series.sweep;
   const cells = series.cells.flatMap((cell): ComparedCell[] => {

@@ -55,7 +55,7 @@ export async function compare(
   io: Io,
 ): Promise<ExitCode> {
   if (base !== undefined && head !== undefined && isPath(base, io) && isPath(head, io)) {
-    // Only files need what reads logs and exports.
+    // Only files need the code that reads logs and exports.
     const { withRunsOf } = await import('../../selection/runs-of-paths.ts');
     return withRunsOf([base, head], io, async ({ db }, [a, b], notes) => {
       const [baseNote = null, headNote = null] = notes;
@@ -74,7 +74,7 @@ export async function compare(
       const checked = options.json === true ? null : await judgedHead(store.db, sides.head, io);
       return printReport(await compareReport(store.db, sides, options), options, io, checked);
     }
-    // Nothing was chosen: the question is what is slower than it should be, which has one answer.
+    // Without a choice, the only question is which cells are slower than their reference.
     const { checkedSweep, checkText, foundIn } = await import('../check/index.ts');
     const { comparedToReference } = await import('./compare-to-reference.ts');
     const checked = await checkedSweep(store.db, newest, io);
@@ -87,7 +87,7 @@ export async function compare(
   });
 }
 
-/** What makes it a comparison of two sides. */
+/** Options that ask for a comparison of two sides. */
 const CHOICES = [
   'filter',
   'map',
@@ -100,7 +100,7 @@ const CHOICES = [
   'acrossTensorrt',
 ] as const;
 
-/** What `bench check` says of the sweep of a side, where it is one that was judged. */
+/** The headline of `bench check` for the sweep of a side, if that sweep was judged. */
 async function judgedHead(db: StoreDatabase, { sweeps }: Side, io: Io) {
   const [sweep, ...others] = sweeps;
   if (sweep === undefined || others.length > 0 || judgedAmong(db, [sweep.sweepId]).size === 0) return null;
@@ -122,7 +122,7 @@ export function printReport(
   ]);
   const { counts, shift } = output;
   const regression = counts.slower > 0 || shift?.verdict === 'slower';
-  // Where nothing could be compared, a gate does not pass.
+  // If nothing could be compared, a gate fails.
   const isNothing = counts.incomparable > 0 && counts.slower + counts.faster + counts.same + counts.unclear === 0;
   const failed = counts.failed > 0 || isNothing;
   return failOn(options.failOn, { regression, failed, unclear: counts.unclear > 0 });
@@ -191,7 +191,7 @@ export async function compareReport(
   };
 }
 
-/** Read for the view of one cell only. */
+/** Only the view of a single cell needs the queries. */
 function queriesOf(
   db: StoreDatabase,
   cells: readonly JudgedCell[],
@@ -207,7 +207,7 @@ function queriesOf(
   return a && b ? [a, b] : null;
 }
 
-/** More runs do not change the picture. */
+/** More runs do not change the chart. */
 const MOST_POOLED = 20;
 
 function sideOutput({ sweeps, note }: Side): Comparison['base'] {
@@ -222,7 +222,7 @@ function cellOutput(
 ): ComparedCell {
   const { cellKey: _, reasons, ...numbers } = comparison;
   const otherKind = past?.sweepsOfOtherKind ?? 0;
-  // Its noise lacks earlier sweeps, as they have no numbers of the kind that its sides have.
+  // Earlier sweeps are missing from its noise because they lack the kind of values that both sides have.
   const note = `${count(otherKind, 'earlier sweep')} without a center of samples left out, as base and head have one`;
   return {
     ...aboutCell(cell, metric),
@@ -235,8 +235,8 @@ function cellOutput(
 }
 
 /**
- * Medians, as `bench run` and `bench trend` show them. A change that is no chance is that of the means, which is the
- * better estimate; within noise it is that of what is shown, whose direction a mean may not have.
+ * Shows medians, as `bench run` and `bench trend` do. A significant change is that of the means, which estimate it
+ * better. A change within noise is that of the shown medians, because the means may have the opposite sign.
  */
 function shownChange(comparison: CellComparison, values: readonly [readonly number[], readonly number[]]) {
   const [base, head] = [median(values[0]), median(values[1])];
@@ -245,7 +245,7 @@ function shownChange(comparison: CellComparison, values: readonly [readonly numb
   return { base, head, ...(isChance && base && head !== null ? { changePercent: (head / base - 1) * 100 } : {}) };
 }
 
-/** This many changed cells, the largest first, are explained: more than anybody reads. */
+/** Number of changed cells that are explained, the largest change first. */
 const EXPLAINED_CELLS = 24;
 
 async function causesOf(
@@ -255,7 +255,7 @@ async function causesOf(
 ): Promise<ReadonlyMap<JudgedCell, FirstCause | null>> {
   const changed = cells.filter(({ comparison }) => isCalled(comparison)).slice(0, EXPLAINED_CELLS);
   if (changed.length === 0) return new Map();
-  // Most comparisons have nothing to explain and start faster without it.
+  // Most comparisons have nothing to explain and start faster without this module.
   const { firstCauseOf } = await import('../why/index.ts');
   const [a, b] = [base, head].map(({ sweeps, ref }) => (cell: KeyedCell): WhyPoint => {
     return { cell, sweepIds: sweeps.map(({ sweepId }) => sweepId), runId: null, name: ref };
@@ -265,7 +265,7 @@ async function causesOf(
   );
 }
 
-/** Earlier sweeps of the base's series; empty when they are too few. */
+/** Earlier sweeps of the base's series; empty when there are too few. */
 function pastOf(
   db: StoreDatabase,
   cells: readonly KeyedCell[],
@@ -275,17 +275,17 @@ function pastOf(
 ): CellHistory[] {
   const compared = new Set([...base.sweeps, ...head.sweeps].map(({ sweepId }) => sweepId));
   const oldest = base.sweeps.at(-1);
-  // Measured in turns: what differs from sweep to sweep is on both sides.
+  // Both sides were measured in turns, so that sweep-to-sweep noise affects both equally.
   if (oldest?.branch === COMPARE_BRANCH) return [];
   const before = oldest === undefined ? [] : seriesUntil(db, oldest, PAST_WINDOW_SWEEPS + 1);
   const sweeps = before.filter(({ sweepId }) => !compared.has(sweepId)).toReversed();
   return sweeps.length < LEAST_PAST_SWEEPS ? [] : cellHistories(db, sweeps, cells, metric, 'newest', kinds);
 }
 
-/** By the keys of cells. */
+/** By cell key. */
 type Past = ReadonlyMap<string, CellHistory>;
 
-/** SM clock of each cell, from the base and the sweeps just before it. */
+/** SM clock of each cell in MHz, from the base and the sweeps just before it. */
 function clockLevelsOf(baseRuns: readonly CellRun[], past: Past): Map<string, number> {
   const byCell = Map.groupBy(baseRuns, ({ cellKey }) => cellKey);
   const levels = [...byCell].flatMap(([key, runs]): [string, number][] => {
@@ -296,7 +296,7 @@ function clockLevelsOf(baseRuns: readonly CellRun[], past: Past): Map<string, nu
   return new Map(levels);
 }
 
-/** Sweep-to-sweep noise by cell key, from earlier sweeps. */
+/** Values of earlier sweeps by cell key, for sweep-to-sweep noise. */
 function pastValuesOf(past: Past, assembled: readonly AssembledCell[]): Map<string, readonly number[]> {
   return new Map(
     assembled.flatMap(({ cell, sides }): [string, readonly number[]][] => {
@@ -307,7 +307,7 @@ function pastValuesOf(past: Past, assembled: readonly AssembledCell[]): Map<stri
   );
 }
 
-/** What two sweeps differ by in all cells, by the earlier sweeps. */
+/** The noise that all cells of a sweep share, estimated from the earlier sweeps. */
 function sharedNoiseOf(past: Past, { base, head }: { readonly base: Side; readonly head: Side }): Noise {
   const isInTurns = base.sweeps.some(({ branch }) => branch === COMPARE_BRANCH);
   const isOneSweep = base.sweeps[0]?.sweepId === head.sweeps[0]?.sweepId;
@@ -317,7 +317,7 @@ function sharedNoiseOf(past: Past, { base, head }: { readonly base: Side; readon
 
 type Mean = Comparison['geometricMeans'][number];
 
-/** Of the cells of each metric: all, and each model and precision where there are several. */
+/** Geometric means for each metric: over all cells, and over each model and precision if there are several. */
 export function geometricMeans(
   cells: readonly JudgedCell[],
   ratios: ReadonlyMap<string, CellRatio>,
@@ -337,7 +337,7 @@ export function geometricMeans(
   });
 }
 
-/** @throws UsageError where neither side has a cell */
+/** @throws UsageError if neither side has a cell */
 function readSides(
   db: StoreDatabase,
   { base, head }: { readonly base: Side; readonly head: Side },

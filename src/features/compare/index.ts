@@ -4,5 +4,5 @@ export { compareText, shiftSize, shiftText } from './text.ts';
 export type { TurnSide, TwoCommits } from './run/commit-side.ts';
 export type { MeasureOptions } from './run/compare-run.ts';
 
-/** Loaded where something is measured: most comparisons only read. */
+/** Loaded only to measure, because most comparisons only read. */
 export const inTurns = async () => import('./run/compare-run.ts');

@@ -20,7 +20,7 @@ import {
 import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 import type { Column } from '../../terminal/table.ts';
 
-/** @param map axes of a map of the changes, in place of a row per cell */
+/** @param map axes of a map of the changes, which replaces the rows of cells */
 export function compareText(
   comparison: Comparison,
   details: ComparedDetails,
@@ -76,7 +76,7 @@ export function shiftText(shift: CommonShift): string {
   return `${shiftSize(shift)}; ${why}`;
 }
 
-/** `Common shift of +3.0 %, which fits all 12 cells: a regression by itself`; rows have their own verdicts. */
+/** `Common shift of +3.0 %, which fits all 12 cells: a regression by itself`. Rows keep their own verdicts. */
 export function shiftSize({ percent, cells, metric, sharing, verdict }: CommonShift): string {
   const who = sharing === cells ? `all ${cells} cells` : `${sharing} of ${cells} cells`;
   const regression = verdict === 'slower' ? ': a regression by itself' : '';
@@ -95,7 +95,7 @@ function sideLine(name: string, side: Side, provenance: string): string {
   const ids = side.sweeps.map(({ sweepId }) => sweepId.slice(0, 8)).join('+');
   const set = sweep?.recordingSet ?? null;
   const parts = [
-    // First, so that a narrow terminal never cuts it.
+    // First, so that a narrow terminal never truncates it.
     set === null ? provenance : `recorded (${printable(set)})`,
     printable(side.ref),
     `sweep ${ids}`,
@@ -139,12 +139,12 @@ function itemsText({ cell, base, head }: ShownCell): string {
   return [base, head].map((qps) => formatNumber(itemsPerS(cell.shapes, qps))).join(' → ');
 }
 
-/** Of a row without a change: what these runs would have shown. */
+/** The detectable effect, for a row without a change. */
 function detectableText({ verdict, mdePercent }: ComparedCell): string {
   return mdePercent === null || isCalled({ verdict }) ? '' : formatPercent(mdePercent, false);
 }
 
-/** What an unclear row lacks. */
+/** What an unclear row needs for a verdict. */
 function lackText({ moreRunsNeeded: more, runs, verdict }: ComparedCell): string {
   if (verdict !== 'unclear') return '';
   return singleRunReason(runs) ?? (more === null ? '' : `about ${count(more, 'more run')}`);
@@ -173,10 +173,10 @@ function causeLines(cells: readonly ShownCell[], { columns, style }: Look): stri
   ];
 }
 
-/** Below it is not worth a line. */
+/** A smaller share of sweep-to-sweep noise gets no line. */
 const LEAST_SWEEP_PERCENT = 0.05;
 
-/** Where noise comes from other sources than the cell's own runs. */
+/** Says where noise includes more than the cell's own runs. */
 function noiseLines(cells: readonly ShownCell[], { style, columns }: Look): string[] {
   const noises = cells.flatMap(({ noise }) => noise ?? []);
   const withPast = noises.filter(({ nights }) => nights > 0);
@@ -193,21 +193,21 @@ function noiseLines(cells: readonly ShownCell[], { style, columns }: Look): stri
   return texts.filter((text) => text !== '').flatMap((text) => wrapHanging(text, columns, 2).map(style.dim));
 }
 
-/** `17`, or `12 to 17`. */
+/** Returns `17`, or `12 to 17`. */
 function rangeOf(counts: readonly number[]): string {
   return [...new Set([Math.min(...counts), Math.max(...counts)])].join(' to ');
 }
 
 const MAX_REASON_LINES = 8;
-/** What follows is specific to the cell. */
+/** Matches the point after which a reason is specific to the cell. */
 const DETAIL = /(?<=contended|left out[^:]*|clock [^:]*): /;
 
-/** What is behind the verdicts, each reason once with the number of cells that have it. */
+/** Reasons for the verdicts, each once with its number of cells. */
 function reasonLines(cells: readonly ShownCell[], { style, columns }: Look): string[] {
   const reasoned = cells.flatMap(({ reasons, cause }) =>
     reasons
       .filter((reason) => !reason.startsWith(DETECTABLE_FROM))
-      // What is named as the cause is not repeated.
+      // Omit a reason that the cause already names.
       .filter((reason) => cause === null || !cause.title.endsWith(reason)),
   );
   const group = Map.groupBy(reasoned, (reason) => reasonTitle(reason) ?? headOf(reason));
@@ -256,10 +256,13 @@ function adviceLines({ cells, baseRef, headRef }: Comparison, { columns }: Look)
   return lines;
 }
 
-/** More models than this are in `--json` only. */
+/** More models than this appear only in `--json`. */
 const SHOWN_GROUPS = 6;
 
-/** `geometric mean +1.2 % (0.9 to 1.5), 48 cells`, and a line for models and for precisions; none of a single cell. */
+/**
+ * `geometric mean +1.2 % (0.9 to 1.5), 48 cells`, with one line for models and one for precisions. Empty for a single
+ * cell.
+ */
 export function geometricMeanLines(means: Comparison['geometricMeans'], { columns, style }: Look): string[] {
   const metrics = Map.groupBy(means, ({ metric }) => metric);
   return [...metrics].flatMap(([metric, own]) => {

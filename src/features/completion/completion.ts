@@ -5,7 +5,6 @@ import type { Io } from '../../cli/io.ts';
 import { storePath } from '../../cli/store-location.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { METRIC_IDS, metricOf, metricWord } from '../../records/metric.ts';
 import { allCells } from '../../store/cells.ts';
 import { peekIntoStore } from '../../store/sweeps/find-sweeps.ts';
 import { cellLabel } from '../../records/cell-label.ts';
@@ -30,12 +29,12 @@ interface Candidate {
 }
 
 /**
- * `bench completion --complete SHELL -- bench WORD...`, the last word being that at the cursor: what may stand there, one
- * a line with its meaning. Where nothing is known the shell offers files.
+ * `bench completion --complete SHELL -- bench WORD...`: the last word is the one at the cursor. Prints the possible
+ * words, one per line with its meaning. If none is known, the shell offers files.
  */
 export function complete(program: Program, words: readonly string[], io: Io): ExitCode {
   const found = candidates(program, words.slice(1, -1), words.at(-1) ?? '', io);
-  // Those that are unsafe to print can be named by their keys.
+  // Names that are unsafe to print are omitted; their keys remain.
   const safe = found.filter(({ value }) => value !== '' && printable(value) === value);
   const lines = new Map(safe.map(({ meaning, value }) => [value, `${value}\t${printable(meaning)}\n`]));
   io.out([...lines.values()].join(''));
@@ -64,27 +63,21 @@ function candidates(program: Program, words: readonly string[], current: string,
   const names = command.registeredArguments.map((argument) => argument.name());
   return [
     ...namesOf(command),
-    ...(names.includes('topic') ? [...namesOf(program), ...metrics()] : []),
+    ...(names.includes('topic') ? namesOf(program) : []),
     ...(names.some((name) => CELLS.has(name)) ? stored() : []),
   ];
 }
 
-/** Arguments and options that take a cell, and the options that take a metric. */
+/** Arguments and options that take a cell. */
 const CELLS = new Set(['cell', 'cells', 'what', '--cell', '--filter']);
-const METRIC = '--metric';
 
 function valuesOf(option: Option, stored: () => Candidate[]): Candidate[] {
   if (option.argChoices !== undefined) return option.argChoices.map((value) => ({ value, meaning: '' }));
-  const name = optionName(option);
-  return name === METRIC ? metrics() : CELLS.has(name) ? stored() : [];
+  return CELLS.has(optionName(option)) ? stored() : [];
 }
 
 function namesOf(command: Program): Candidate[] {
   return commandsOf(command).map((each) => ({ value: each.name(), meaning: each.summary() }));
-}
-
-function metrics(): Candidate[] {
-  return METRIC_IDS.map((id) => ({ value: metricWord(id), meaning: metricOf(id).label }));
 }
 
 const MOST = 200;
@@ -102,7 +95,7 @@ const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
 type Shell = (typeof SHELLS)[number];
 
-/** `PROGRAM` represents the command line of this installation, for those who have no `bench` on their PATH. */
+/** `PROGRAM` is the command line of this installation, because `bench` may not be on the PATH. */
 const SCRIPTS: Readonly<Record<Shell, string>> = {
   bash: `# Completion of bench for bash. In ~/.bashrc:  eval "$(bench completion bash)"
 _bench_ask() {

@@ -26,7 +26,7 @@ export function backup(file: string | undefined, options: BackupOptions, io: Io)
   });
 }
 
-/** A second backup within the same second is refused, not overwritten. */
+/** A second backup within the same second is an error and does not overwrite the first. */
 function defaultName(path: string, io: Io): string {
   const time = io.now().toISOString().slice(0, 19).replaceAll(':', '').replace('T', '-');
   return `${path.replace(/\.sqlite$/, '')}-${time}Z.backup.sqlite`;
@@ -43,7 +43,7 @@ function alreadyThere(target: string): UsageError {
   return new UsageError(`${target}: exists; --force overwrites it`);
 }
 
-/** Verified before it is renamed: an existing backup is a good one. */
+/** Verified before the rename, so that an existing backup is always valid. */
 async function copyTo({ db }: OpenStore, target: string, force: boolean, io: Io): Promise<{ runs: number }> {
   const temporary = temporaryPath(target);
   const ticker = new Ticker(io);

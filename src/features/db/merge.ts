@@ -29,10 +29,10 @@ export async function mergeStores(others: readonly string[], options: MergeOptio
   const stores: MergedStore[] = [];
   const paths = others.map((other) => {
     const path = resolve(io.cwd, other);
-    // A folder represents the store in it.
+    // A folder means the store in it.
     return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true ? join(path, STORE_NAME) : path;
   });
-  // Before a store is created: a mistyped name must not leave an empty one.
+  // Checked before a store is created, so that a mistyped name does not leave an empty one.
   for (const path of paths) refuseOther(path, ownPath);
   const store = warnIfMigrated(openStore(ownPath, migrationsFolder()), io);
   await usingStore(store, async () => {
@@ -98,7 +98,7 @@ function storeLines({ added, alreadyThere, artefacts, conflicts, path, updatedSw
   ].filter((line) => line !== false);
 }
 
-/** @throws StoreError if it is not a store of this program, or is newer */
+/** @throws StoreError if it is not a store of this program, or is newer than this program */
 function refuseOther(path: string, ownPath: string): void {
   inOneLine(path, () => {
     if (!existsSync(path)) throw new StoreError(`${path}: no such store`);
@@ -116,7 +116,7 @@ function refuseOther(path: string, ownPath: string): void {
 }
 
 /**
- * Makes another store readable without writing to it: itself, or a migrated copy next to the store that it is merged into,
+ * Opens another store for reading without writing to it: the store itself, or a migrated copy next to the target store,
  * where there should be room.
  */
 function openOther(path: string, ownPath: string) {
@@ -129,7 +129,7 @@ function openOther(path: string, ownPath: string) {
       mkdirSync(folder);
       const copy = join(folder, basename(path));
       readFrom(path, (client) => {
-        // With query_only SQLite refuses to write the copy, too.
+        // With query_only, SQLite would also refuse to write the copy.
         client.pragma('query_only = OFF');
         client.prepare('VACUUM INTO ?').run(copy);
       });
@@ -152,7 +152,7 @@ function inOneLine<Result>(path: string, work: () => Result): Result {
   }
 }
 
-/** False for an older one. */
+/** False for a store of an older version. */
 function isCurrent(path: string): boolean {
   return readFrom(path, (client) => {
     refuseForeign(client, path, migrationsFolder());

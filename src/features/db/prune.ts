@@ -59,7 +59,7 @@ interface Pruning {
   readonly io: Io;
 }
 
-/** What takes more comes first. None when only attachments are removed. */
+/** Rules of retention; the rule that removes more comes first. Empty when only attachments are removed. */
 function rulesOf(options: PruneOptions, io: Io): KeepRules[] {
   const { attachmentsOlderThan, keep, keepSweeps, layers, samplesOlderThan } = options;
   const rules: KeepRules[] = [];
@@ -85,7 +85,7 @@ function rulesOf(options: PruneOptions, io: Io): KeepRules[] {
   return rules;
 }
 
-/** An age before the epoch is the epoch. */
+/** The time `ageS` seconds ago, in ISO 8601; not before the epoch. */
 function before(ageS: number, io: Io): string {
   return new Date(Math.max(0, io.now().getTime() - ageS * 1000)).toISOString();
 }
@@ -113,7 +113,7 @@ async function pruneAll(
   }
   const attachments = await pruneAttachments(pruning, options.attachmentsOlderThan);
   if (!isDryRun) await removeLeftFolders(db, artefacts);
-  // Rewriting the file must not block a running measurement.
+  // Rewriting the file must not block a measurement in progress.
   const isMeasuring = unfinishedSweeps(db).some(({ sweepId }) => sweepLockHolder(artefacts, sweepId) !== null);
   const vacuumed = !isDryRun && (options.vacuum === true || (!isMeasuring && vacuumPays(db)));
   if (vacuumed) vacuum(db);
@@ -128,7 +128,7 @@ async function pruneAll(
   };
 }
 
-/** Captures are large and lose value with age: they have an age limit of their own, by request only. */
+/** Captures are large and lose value with age, so they have an age limit of their own, which is off by default. */
 async function pruneAttachments(
   { artefacts, siblings, db, io, isDryRun }: Pruning,
   olderThanS: number | undefined,
@@ -170,7 +170,7 @@ async function pruneOne(
   return { sweepId, startedAt, runs, sampleBytes, layerBytes, artefactBytes, sharedFolders: shared.size };
 }
 
-/** What a killed prune left. */
+/** Removes the leftovers of a killed prune. */
 async function removeLeftFolders(db: StoreDatabase, artefacts: string): Promise<void> {
   for (const [sweepId, runIds] of prunedFolders(db)) {
     const there = runFoldersIn(sweepFolderOf(artefacts, sweepId));

@@ -21,7 +21,9 @@ import { judgedSweep } from '../check/index.ts';
 import type { RejudgeOptions } from './command.ts';
 import type { RejudgeOutput } from './output.ts';
 
-/** `bench db rejudge`: judge the stored sweeps by today's rules, next to what was reported. Stores nothing. */
+/**
+ * `bench db rejudge`: judges the stored sweeps by today's rules and compares with what was reported. Stores nothing.
+ */
 export async function rejudgeStore(options: RejudgeOptions, io: Io): Promise<ExitCode> {
   return withStoreToWrite(options, io, async (store) => {
     const { output, names } = await rejudged(store.db, options, io);
@@ -67,7 +69,7 @@ async function rejudged(
   };
 }
 
-/** Labels for the ids of the output. */
+/** Labels of the cells and sweeps in the output. */
 interface RejudgedNames {
   readonly cells: ReadonlyMap<string, KeyedCell>;
   readonly startedAt: ReadonlyMap<string, string | null>;
@@ -103,9 +105,12 @@ function rejudgeText({ nights, changes }: RejudgeOutput, names: RejudgedNames, l
 /** A finding, with the change of one of its cells. */
 type ReportedOfCell = Pick<Finding, 'direction' | 'firstBadSweepId' | 'reportedSweepId'> & Finding['cells'][number];
 
-/** A change as today's rules tell it, as it was reported then, or both. */
+/** A change under today's rules, as reported at the time, or both. */
 interface Rejudged extends Pick<ReportedOfCell, 'cellKey' | 'changePercent' | 'direction' | 'firstBadSweepId'> {
-  /** Sweeps that reported it; null: today's rules do not, or it was not reported then. */
+  /**
+   * The sweep that reports it under today's rules; null if none does. `reportedThen` is the sweep that reported it at
+   * the time.
+   */
   readonly reportedToday: SweepId | null;
   readonly reportedThen: SweepId | null;
 }
@@ -115,7 +120,10 @@ function reportedOfCells(findings: readonly Finding[]): ReportedOfCell[] {
   return changes.flatMap((finding) => finding.cells.map((cell): ReportedOfCell => ({ ...finding, ...cell })));
 }
 
-/** What today's rules tell next to what was reported: the same change where it begins in about the same sweep. */
+/**
+ * Compares findings under today's rules with those reported at the time. A change is the same if it begins in about the
+ * same sweep.
+ */
 function rejudge(
   today: readonly ReportedOfCell[],
   then: readonly ReportedOfCell[],

@@ -27,7 +27,7 @@ import type { RmOutput } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count } from '../../terminal/numbers.ts';
 
-/** Takes sweeps back: what they said goes from the store, and their artefacts to `removed/`. */
+/** Removes sweeps: deletes their rows and what they reported, and moves their artefacts to `removed/`. */
 export function rm(names: readonly string[], options: RmOptions, io: Io): Promise<ExitCode> {
   return withStoreToWrite(options, io, async (store) => {
     const chosen = new Map<string, Sweep>();
@@ -36,7 +36,7 @@ export function rm(names: readonly string[], options: RmOptions, io: Io): Promis
       chosen.set(sweep.sweepId, sweep);
     }
     const sweeps = [...chosen.values()];
-    // All or none: before the first one goes.
+    // Check all before removing the first, so that all or none are removed.
     for (const sweep of sweeps) refuse(store, sweep);
     const isDryRun = options.dryRun === true;
     const siblings = new SiblingStores(store.path);
@@ -53,7 +53,10 @@ export function rm(names: readonly string[], options: RmOptions, io: Io): Promis
   });
 }
 
-/** Git revisions and baselines may mean several sweeps, or other ones tomorrow. */
+/**
+ * The sweep of a name. Git revisions and baselines are not accepted, because they may name several sweeps, or others
+ * later.
+ */
 async function namedSweep(db: StoreDatabase, name: string, io: Io): Promise<Sweep> {
   const isOther = name.startsWith('baseline:') || /^HEAD\b/.test(name);
   const found = isOther || name.length < SHORTEST_ID ? [] : await sweepsOfName(db, name, io);
@@ -65,7 +68,7 @@ async function namedSweep(db: StoreDatabase, name: string, io: Io): Promise<Swee
   return only;
 }
 
-/** @throws UsageError for a sweep that somebody measures, or relies on */
+/** @throws UsageError for a sweep that is being measured or that something refers to */
 function refuse({ db, path }: OpenStore, { state, sweepId }: Sweep): void {
   const short = sweepId.slice(0, 8);
   const holder = sweepLockHolder(artefactsFolderOf(path), sweepId);
@@ -95,8 +98,9 @@ interface Removed {
 }
 
 /**
- * The artefacts are moved before the rows are gone for good: after a kill between the two the sweep is still known, and
- * doing it again ends it. One that is being measured keeps both, as does one of which either cannot go.
+ * Moves the artefacts before the rows are committed. After a kill between the two, the sweep is still in the store and
+ * a second call completes the removal. A sweep that is being measured keeps both, and so does a sweep for which either
+ * step fails.
  */
 async function removeOne(
   { db, path }: OpenStore,
@@ -128,7 +132,7 @@ async function removeOne(
   }
 }
 
-/** Of several sweeps in a dry run the same finding may go with each. */
+/** In a dry run of several sweeps, each may remove the same finding, so findings count once. */
 function outputOf(removed: readonly Removed[], dryRun: boolean): RmOutput {
   const removals = removed.map(({ removal }) => removal);
   const ids = new Set(removals.map(({ sweepId }) => sweepId));

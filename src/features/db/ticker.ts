@@ -1,6 +1,6 @@
 import type { Io } from '../../cli/io.ts';
 
-/** Shorter work shows no progress. */
+/** Work shorter than this shows no progress. */
 const SILENT_MS = 1000;
 const LIVE_EVERY_MS = 200;
 const LINE_EVERY_MS = 10_000;

@@ -58,7 +58,7 @@ async function lookAt(path: string, { quick, rebuild }: VerifyOptions, ticker: T
   if ('kind' in client) return { runs: 0, sweeps: 0, found: [client], rebuilt: null };
   try {
     const found = verifyFile(client, path, migrationsFolder(), quick === true);
-    // Rows of a damaged file, or of another schema, would only repeat it.
+    // Rows of a damaged file, or of another schema, would only repeat the problem.
     if (found.some(({ kind }) => kind !== 'foreignKey')) return { runs: 0, sweeps: 0, found, rebuilt: null };
     found.push(...(await verifyFolder(client, path, quick === true, ticker, io)));
     const compared = rebuild === undefined ? null : await compareWithArtefacts(client, path, rebuild, ticker, io);
@@ -142,7 +142,7 @@ interface StoredFile {
   readonly bytes: number;
 }
 
-/** A backup, or a store merged without artefacts, has none of them. */
+/** Artefacts in the store against the files; a backup, or a store merged without artefacts, has none. */
 async function verifyArtefacts(
   client: VerifiedStore,
   folder: string,
@@ -186,7 +186,7 @@ async function verifyArtefacts(
   return found;
 }
 
-/** One line each, never cut: paths are to be copied. */
+/** One line per problem. Lines are never truncated, so that paths can be copied. */
 function verifyText({ found, rebuilt, runs, sweeps, quick }: VerifyOutput, { style }: Look): string[] {
   const damages = found.filter((one) => !isHarmless(one));
   const looked = `${count(sweeps, 'sweep')}, ${count(runs, 'run')}${quick ? ', nothing hashed' : ''}`;

@@ -42,7 +42,10 @@ interface Alarm {
   readonly changePercent: number;
 }
 
-/** What is new of each cell, sweep by sweep with only the past; all cells of a matrix are judged together. */
+/**
+ * Detects what is new in each cell, sweep by sweep, with only the sweeps up to that one. All cells of a matrix are
+ * judged together.
+ */
 function detectSweeps(text: string, io: Io): void {
   const records = readJson(text, recordSchema);
   const alarms = records.map((): Alarm[] => []);
@@ -93,16 +96,16 @@ async function readText(path: string, io: Io): Promise<string> {
   }
 }
 
-/** By what is in the file, not by its name: JSON begins with a bracket. */
+/** Decides by the content rather than the file name: JSON begins with a bracket. */
 function readSeries(path: string, text: string): SeriesRecord[] {
   const name = path === '-' ? 'series' : basename(path).replace(/\.\w+$/, '');
   return /^\s*[[{]/.test(text) ? readSeriesJson(text, name) : readSeriesCsv(text, name);
 }
 
 /**
- * One history: `alarms` as the whole history shows them, `nightly` as they were known to last with only the past. `index`
- * is the first sweep at the new level, `night` the one in which that became known. `buildLuck` is no alarm: a new build
- * of the same sources.
+ * One history. `alarms` uses the whole history; `nightly` uses only the past of each sweep. `index` is the first sweep
+ * at the new level, and `night` the one in which it became known. `buildLuck` is not an alarm: a new build of the same
+ * sources.
  */
 function seriesLine(record: SeriesRecord, { better }: DetectOptions): string {
   const history = historyOf(record);
@@ -140,7 +143,7 @@ function historyOf({ values, clock, build, sources }: SeriesRecord): CellHistory
   };
 }
 
-/** Cells of a matrix are judged together and printed in file order. */
+/** The cells of a matrix are judged together and printed in the order of the file. */
 function compareAll(records: readonly AbRecord[], { better }: DetectOptions, io: Io): void {
   const groups = Map.groupBy(records, ({ matrix }) => matrix);
   for (const group of groups.values()) {

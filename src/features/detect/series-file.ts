@@ -5,10 +5,10 @@ import type { Immutable } from '../../records/scalars.ts';
 
 const positive = z.number().positive();
 const nights = z.array(positive.nullable());
-/** Null where it is not known. */
+/** Null where unknown. */
 const facts = z.array(z.number().nullable()).nullish();
 
-/** Build that ran, and what it was made of. */
+/** The build that ran, and its sources. */
 const ids = z.array(z.string().nullable()).nullish();
 
 const seriesSchema = z.object({ id: z.coerce.string(), values: nights, clock: facts, build: ids, sources: ids });
@@ -89,15 +89,16 @@ function checked<Record>(record: unknown, schema: z.ZodType<Record>, line: numbe
 
 const ID_COLUMN = /^(?:id|series|cell|name|benchmark|test)$/i;
 const TIME_COLUMN = /^(?:time|timestamp|date|night|index|commit|sha|revision|build|run)$/i;
-/** Columns that belong to the value next to them. */
+/** Columns with facts about the value column. */
 const FACT_COLUMNS = ['spread', 'count', 'clock'] as const;
 
 type Row = Readonly<Record<string, string>>;
 
 /**
- * CSV with or without a header, comments with `#`. A row is a sweep; an empty field or NaN has no value. Every numeric
- * column is a history; with a column `id` (or series, cell, name ...) the rows of each id are.
- * @param fallbackId id of an unnamed history
+ * CSV with or without a header; comments start with `#`. A row is a sweep, and an empty field or NaN has no value.
+ * Every numeric column is a history. With a column `id` (or series, cell, name ...), the rows of each ID form a history
+ * per numeric column.
+ * @param fallbackId ID of an unnamed history
  * @throws SeriesFormatError
  */
 export function readSeriesCsv(text: string, fallbackId: string): SeriesRecord[] {
@@ -125,7 +126,7 @@ export function readSeriesCsv(text: string, fallbackId: string): SeriesRecord[] 
 
 function readRows(text: string): Row[] {
   const [first = [], ...others] = readTable(text);
-  // A header has no numbers: a first row with numbers is data, and columns go by position.
+  // A header has no numbers. If the first row has numbers, it is data, and columns get names by position.
   const hasNumber = first.some((field) => field !== '' && Number.isFinite(Number(field)));
   const names = hasNumber ? first.map((_, place) => `column ${place + 1}`) : first;
   return (hasNumber ? [first, ...others] : others).map((fields) =>

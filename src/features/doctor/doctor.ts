@@ -48,7 +48,7 @@ const WORDS: Readonly<Record<CheckState, string>> = {
   absent: 'not here',
 };
 
-/** @param isReplay recordings answer: no GPU is needed */
+/** @param isReplay recordings answer, so that no GPU is needed */
 function doctorText({ checks }: DoctorOutput, isReplay: boolean, look: Look): string[] {
   const width = Math.max(...checks.map(({ title }) => textWidth(title)));
   const groups = Map.groupBy(checks, ({ group }) => group);
@@ -90,11 +90,11 @@ function checkLines({ title, state, evidence, mend }: DoctorCheck, width: number
     const [start = '', ...rest] = remarkLines;
     return [...lines, `  ${style.accent('→')} ${start}`, ...rest.map((line) => `    ${line}`)];
   }
-  // The whole command, however long: it is there to be copied.
+  // Never truncate the command, so that it can be copied.
   return [...lines, `  ${style.accent(`→ ${command}`)}`, ...remarkLines.map((line) => style.dim(`    ${line}`))];
 }
 
-/** The rest is a shell comment. */
+/** Matches the start of a shell comment. */
 const REMARK = /(?:^|\s+)# /;
 
 function legend(checks: readonly DoctorCheck[]): string {

@@ -26,7 +26,10 @@ import type { EnvironmentVariables } from '../../process/environment-variables.t
 import { clockRecordName, lockFolder } from '../../process/lock.ts';
 import { ownerState } from '../../process/process-identity.ts';
 
-/** Within time limits: tools hang where a driver, a file server or a license server does; trtexec may load gigabytes. */
+/**
+ * Gathers facts within time limits. Tools hang when a driver, a file server or a license server hangs, and trtexec may
+ * load gigabytes.
+ */
 export async function gatherFacts(
   { matrix, storePath, trtexec: named }: { matrix: Matrix | null; storePath: string; trtexec: string | undefined },
   { toolMs, trtexecMs }: { readonly toolMs: number; readonly trtexecMs: number },
@@ -75,7 +78,7 @@ async function foldersOf(storePath: string): Promise<FolderFacts[]> {
   const disks = new Set<number>();
   const facts: FolderFacts[] = [];
   for (const [holds, path] of places) {
-    // Folders that do not exist yet will be created in the first.
+    // Skip other folders that do not exist yet: they will be created in the first one.
     if (path !== folder && !existsSync(path)) continue;
     const device = statSync(path, { throwIfNoEntry: false })?.dev;
     if (device !== undefined && disks.has(device)) continue;
@@ -85,7 +88,7 @@ async function foldersOf(storePath: string): Promise<FolderFacts[]> {
   return facts;
 }
 
-/** GPUs visible to processes started from here, by nvidia-smi. */
+/** GPUs visible to processes started from here, according to nvidia-smi. */
 export async function gpusFacts(env: EnvironmentVariables, timeoutMs: number): Promise<GpusFacts> {
   const answer = await ask('nvidia-smi', ['-q', '-x'], { env, timeoutMs });
   if (answer.kind !== 'answered') return { kind: 'none', answer };
@@ -105,11 +108,11 @@ export async function gpusFacts(env: EnvironmentVariables, timeoutMs: number): P
   }
 }
 
-/** CUDA may order GPUs of several models differently from nvidia-smi. */
+/** CUDA may order GPUs of different models differently from nvidia-smi. */
 function isVisible({ index, uuid }: GpuState, visible: string | undefined): boolean {
   if (visible === undefined) return true;
   const names = visible.split(',').map((name) => name.trim());
-  // MIG slices are not in the report: their GPU is unknown.
+  // The report does not list MIG slices, so their GPU is unknown.
   if (names.some((name) => name.startsWith('MIG-'))) return true;
   return names.some((name) => name === String(index) || (name.startsWith('GPU-') && uuid?.startsWith(name) === true));
 }

@@ -5,10 +5,10 @@ import type { DoctorCheck } from './output.ts';
 
 type State = DoctorCheck['state'];
 
-/** What is found, and how to mend it. */
+/** The result of a check, and how to fix it. */
 export type Judged = readonly [state: State, evidence: string, mend?: string];
 
-/** The id of a check, behind that of its group; its title; null where there is nothing to say of it. */
+/** The ID of a check within its group, its title, and its result; null if there is nothing to say. */
 export type CheckRow = readonly [id: string, title: string, judged: Judged | null, essential?: boolean];
 
 export function checksOf(group: string, prefix: string, rows: readonly CheckRow[]): DoctorCheck[] {
@@ -25,7 +25,8 @@ export function noAnswer(answer: NoAnswer): string {
 }
 
 /**
- * The oldest driver for each CUDA major, on Linux: NVIDIA, CUDA Compatibility, "Minor Version Compatibility", table 1.
+ * The oldest driver for each CUDA major version on Linux. Source: NVIDIA, CUDA Compatibility, "Minor Version
+ * Compatibility", table 1.
  */
 const OLDEST_DRIVER: Readonly<Record<number, number>> = { 11: 450, 12: 525, 13: 580 };
 
@@ -68,9 +69,9 @@ function driverOf(gpus: GpusFacts, builtForCuda: number | null): Judged | null {
   return ['failed', `${evidence}, which needs ${oldest} or newer`, mend];
 }
 
-/** More load than this while nothing is measured is other work. */
+/** More load than this without a measurement is other work. */
 const IDLE_PERCENT = 5;
-/** Below this, memory is the driver's or a desktop's. */
+/** Less memory than this belongs to the driver or a desktop. */
 const IDLE_MIB = 500;
 const NEAR_SLOWDOWN_C = 5;
 const LONGEST_NAME = 60;
@@ -87,11 +88,11 @@ const SLOWED: Readonly<Partial<Record<ClockReason, readonly [State, string]>>> =
 interface GpuCheck<Value> {
   readonly id: string;
   readonly title: string;
-  /** Null where the GPU does not tell it: then nothing is said. */
+  /** Null if the GPU does not report the value; the check is then omitted. */
   readonly read: (gpu: GpuFacts, platform: string) => Value | null;
-  /** Not null. `smi` is the command that changes a setting of this GPU. */
+  /** `value` is not null. `smi` returns the command that changes a setting of this GPU. */
   readonly judge: (value: Value, gpu: GpuFacts, smi: (setting: string) => string) => Judged;
-  /** Nothing can be measured while it has failed. */
+  /** Nothing can be measured while this check fails. */
   readonly isEssential?: boolean;
 }
 

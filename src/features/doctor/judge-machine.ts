@@ -10,14 +10,14 @@ import type { DoctorCheck } from './output.ts';
 const GIB = 2 ** 30;
 const WARN_BYTES = 10 * GIB;
 const LEAST_BYTES = GIB;
-/** A WAL this long was never checkpointed: something keeps the database open. */
+/** A WAL of this length was never checkpointed: some process keeps the database open. */
 const LONG_WAL_BYTES = GIB;
 /** Above this share of busy CPUs, launches are delayed. */
 const BUSY_SHARE = 0.5;
-/** A build holds its model, its weights and the engine at once. */
+/** A build holds its model, weights and engine in memory at once. */
 const LEAST_MEMORY_BYTES = 4 * GIB;
 
-/** In the order in which a newcomer fixes them. */
+/** Checks in the order in which a newcomer fixes them. */
 export function judgeMachine(facts: MachineFacts): DoctorCheck[] {
   const { folders, git, host, nsys, python, slurm, store } = facts;
   return [

@@ -27,17 +27,20 @@ import type { DoctorOptions } from './command.ts';
 import type { DoctorOutput } from './output.ts';
 import { defined } from '../../text/unknown-values.ts';
 
-/** A year: what was measured before it says nothing of today. */
+/** Older measurements say nothing about the present state. */
 const DAYS = 365;
 const MAX_REPEATS = 20;
-/** Earlier sweeps of this machine, below which nothing is said. */
+/** With fewer earlier sweeps of this machine, there is no comparison. */
 const LEAST = 3;
 const LEAST_PERCENT = 1;
 const ALPHA = 0.01;
-/** What sweeps of a machine differ by: standard deviation, log scale, and how many of them this weighs as much as. */
+/**
+ * Prior for the differences between sweeps of a machine: standard deviation on the log scale, and its weight in degrees
+ * of freedom.
+ */
 const PRIOR = { sigma: 0.005, degrees: 3 } as const;
 
-/** Measures the reference, stores it in no history, and compares it with earlier sweeps of this machine. */
+/** Measures the reference and compares it with earlier sweeps of this machine. The sweep is part of no history. */
 export async function measureReference(options: DoctorOptions, io: Io) {
   const { db, filter, matrix, trtexec } = options;
   const path = matrix ?? join(packageFolder(), 'matrices', 'reference.yaml');
@@ -60,7 +63,7 @@ export async function measureReference(options: DoctorOptions, io: Io) {
 
 type Measured = NonNullable<DoctorOutput['measured']>;
 
-/** Of the sweep that was just measured; null where no run of it counts. */
+/** The comparison for the newest sweep of the doctor; null if no run of it counts. */
 function standingOf(db: StoreDatabase): Measured | null {
   const sweep = newestOfBranch(db, DOCTOR_BRANCH);
   if (sweep === null) return null;
@@ -104,18 +107,18 @@ function standingOf(db: StoreDatabase): Measured | null {
 
 /** The median of a cell in a sweep on one GPU of one host. */
 interface Value {
-  /** What people call the machine. */
+  /** The common name of the machine. */
   readonly name: string;
   readonly gpuName: string;
   readonly sweepId: SweepId;
   readonly cell: KeyedCell;
   readonly metric: MetricId;
   readonly value: number;
-  /** What must be the same: cell, machine, TensorRT, locked clocks, MIG, model file and build options. */
+  /** Conditions that must match: cell, machine, TensorRT, locked clocks, MIG, model file and build options. */
   readonly place: string;
 }
 
-/** Of its cells, the newest sweep first. */
+/** Values of the cells of a sweep, newest sweep first. */
 function valuesLike(db: StoreDatabase, sweep: Sweep): Value[] {
   const since = Date.parse(sweep.startedAt ?? '') - DAYS * 86_400_000;
   const sweeps = sweepsOfMachines(db).filter(
@@ -145,7 +148,7 @@ function valuesLike(db: StoreDatabase, sweep: Sweep): Value[] {
     .toSorted((a, b) => ids.indexOf(a.sweepId) - ids.indexOf(b.sweepId));
 }
 
-/** Two-sided, of one more value from where the others come from. */
+/** Two-sided p-value that a value comes from the same distribution as the others (log scale). */
 function differenceP(value: number, others: readonly number[]): number {
   const mean = others.reduce((sum, one) => sum + one, 0) / others.length;
   const squares = others.reduce((sum, one) => sum + (one - mean) ** 2, 0);

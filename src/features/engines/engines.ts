@@ -35,7 +35,7 @@ export interface EnginesOptions {
   readonly db?: string;
 }
 
-/** As the matrix of the newest sweep says. */
+/** The limit for kept engines in bytes, from the matrix of the newest sweep. */
 function keptBytes({ db }: OpenStore): number {
   const [newest] = listSweeps(db, 1);
   const stated = newest === undefined ? null : keptLastGoodBytesOf(db, newest.sweepId);
@@ -86,7 +86,7 @@ export function pinEngines(keys: readonly string[], isPinned: boolean, options: 
   });
 }
 
-/** Of a build or another run that an id names, as `bench show` prints it. */
+/** The build of a run by the start of its ID, as `bench show` prints it. */
 function buildOfRun({ db }: OpenStore, key: string): BuildId | null {
   const runId = runByPrefix(db, key);
   return runId === null ? null : (showRun(db, runId)?.buildId ?? null);
@@ -110,7 +110,7 @@ async function writeTimingCache(cache: EngineCache, engines: readonly KeptEngine
   );
 }
 
-/** Also releases models frozen to them. */
+/** Removes engines, and unfreezes models that were frozen to them. */
 export function removeEngines(keys: readonly string[], options: RemoveOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async (store) => {
     const cache = enginesCache(store);
@@ -140,7 +140,7 @@ async function removeOne(cache: EngineCache, name: string): Promise<void> {
   if (removed === null) throw new UsageError(`${shownName(name)} is being built or read by another process: try again`);
 }
 
-/** Removes those used longest ago until the others fit. */
+/** Removes the engines unused for longest until the others fit. */
 export function collectEngines(options: GcOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async (store) => {
     const cache = enginesCache(store);
@@ -185,8 +185,9 @@ export function collectEngines(options: GcOptions, io: Io): Promise<ExitCode> {
 }
 
 /**
- * Why an engine may not go; null when it may.
- * @param lastGood what this store may compare newer engines with, the newest first: as many as fit into `spareBytes` stay
+ * Why an engine may not be removed; null when it may.
+ * @param lastGood builds with which this store may compare newer ones, newest first; those that fit into `spareBytes`
+ * stay
  */
 async function reasonsToKeep(
   cache: EngineCache,

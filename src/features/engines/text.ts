@@ -74,12 +74,11 @@ function minute(instant: string | null): string {
   return (instant ?? '').slice(0, 16).replace('T', ' ');
 }
 
-/** `1a2b3c4d-2@5e6f7a8b`: the second build of a key, which another build has replaced. */
+/** `1a2b3c4d-2@5e6f7a8b`: the second build of a key, replaced by another build. */
 export function shownName(name: string): string {
   return name.replace(/^([0-9a-f]{8})[0-9a-f]{24}/, '$1');
 }
 
-/** With the timing cache that goes with it. */
 export function heldBytes({ bytes, timingCacheBytes }: KeptEngine): number {
   return bytes + timingCacheBytes;
 }

@@ -19,10 +19,10 @@ type Status = Row['status'];
 const MAX_CHARACTERS = 60_000;
 const MAX_NAME = 120;
 const MAX_OPEN_UNCLEAR = 10;
-/** Of a trend, the newest. */
+/** Maximum number of sweeps in a trend, newest last. */
 const SHOWN_SWEEPS = 20;
 
-/** In order; changes are open. */
+/** Sections in order; those with changes are open. */
 const SECTIONS: readonly (readonly [status: Status, sign: string, words: string, isOpen: boolean])[] = [
   ['slower', '▲ slower', 'slower', true],
   ['failed', '✗ no result', 'without a result', true],
@@ -35,7 +35,7 @@ const SECTIONS: readonly (readonly [status: Status, sign: string, words: string,
   ['missing', '∅ missing', 'on one side only', false],
 ];
 
-/** Of these nobody knows whether they are slower. */
+/** It is unknown whether these cells are slower. */
 const UNJUDGED: ReadonlySet<Status> = new Set(['failed', 'unclear', 'incomparable', 'missing']);
 
 function rowOf(cell: ReportedCell) {
@@ -48,12 +48,12 @@ function rowOf(cell: ReportedCell) {
   };
 }
 
-/** For a pull request comment: changes first, the rest folded. */
+/** Markdown for a comment on a pull request: changes first, the rest folded. */
 export function markdownText(report: ReportedSweep): string {
   const rows = report.cells.map(rowOf);
   const title = `### ${titleOf(report, rows)}`;
   const about = aboutLine(report);
-  // The largest number of lines per section that fits.
+  // Use the largest number of lines per section that fits.
   for (const most of [500, 200, 100, 50, 20, 10, 3]) {
     const text = [title, '', about, '', ...bodyLines(report, rows, most)].join('\n');
     if (text.length <= MAX_CHARACTERS || most === 3) return text;
@@ -126,10 +126,10 @@ function commitText(commit: string | null): string {
   return commit === null ? '' : ` \`${commit.replace(/[^\w-]/g, '').slice(0, 8)}\``;
 }
 
-/** Escaped texts. */
+/** A column of escaped texts. */
 type Column = readonly [header: string, rule: '---' | '--:', text: (row: Row) => string];
 
-/** @param most rows that are shown */
+/** @param most rows to show */
 function tableOf(rows: readonly Row[], sign: string, most: number): string[] {
   const isJudged = rows[0]?.kind === 'judged';
   const percent = scalePercent(rows.map(({ changePercent }) => changePercent));
@@ -172,7 +172,7 @@ function tableOf(rows: readonly Row[], sign: string, most: number): string[] {
     .concat(more > 0 ? ['', `and ${count(more, 'more cell', 'more cells')}`] : []);
 }
 
-/** Numbers that are no results get a warning. */
+/** Numbers that are not results get a warning. */
 function nameText({ marks, name }: Row): string {
   const short = name.length <= MAX_NAME ? name : `${name.slice(0, MAX_NAME - 1).toWellFormed()}…`;
   return `${markdown(short)}${marks === '' ? '' : ` **✗ ${marks}**`}`;
@@ -188,7 +188,7 @@ function intervalText({ ciPercent }: Row): string {
   return `${formatPercent(low).replace(/ %$/, '')} to ${formatPercent(high)}`;
 }
 
-/** Each cause once, with the number of cells it is the likeliest for. */
+/** Each cause once, with the number of cells whose likeliest cause it is. */
 function causesOf(rows: readonly Row[]): string[] {
   const byTitle = Map.groupBy(
     rows.flatMap(({ cause }) => cause ?? []),
@@ -211,7 +211,7 @@ export function markdown(text: string): string {
 
 /**
  * Workflow commands (docs.github.com, "Workflow commands for GitHub Actions"): one for each cell that needs attention,
- * one for a shared slow-down, one for each finding. GitHub shows ten of each kind per step; all are in the log.
+ * for a shared slow-down, and for each finding. GitHub shows ten of each kind per step; the log has all.
  */
 export function githubAnnotations({ cells, gate, shift }: ReportedSweep): string[] {
   const findings = gate?.findings ?? [];

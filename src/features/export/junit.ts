@@ -15,8 +15,9 @@ import {
 type Kind = 'passed' | 'failure' | 'error' | 'skipped';
 
 /**
- * A test case per cell: without a result it is an error. What the gate says fails by finding, new or open, in a case of
- * its own; the property `new` distinguishes them. Between two sides a slower cell fails, and a shared slow-down.
+ * JUnit XML with one test case per cell; a cell without a result is an error. Each finding of the gate is a failed case
+ * of its own, new or open, and the property `new` distinguishes the two. Between two sides, a slower cell fails, and so
+ * does a shared slow-down.
  */
 export function junitXml(report: ReportedSweep): string {
   const { baseRef, cells, gate, shift, sweeps } = report;
@@ -44,7 +45,7 @@ export function junitXml(report: ReportedSweep): string {
   return `${['<?xml version="1.0" encoding="UTF-8"?>', ...all].join('\n')}\n`;
 }
 
-/** A case of no cell. */
+/** A test case without a cell. */
 function failure(name: string, about: Attributes, message: string, text: string) {
   return testCase('failure', { classname: 'trtbench', name, seconds: 0 }, about, message, `${text}\n`);
 }
@@ -98,7 +99,10 @@ function testCase(
 
 type Attributes = Readonly<Record<string, string | number | null>>;
 
-/** Lines, without attributes that are null. @param content a text, or lines of elements; an element alone for none */
+/**
+ * Lines of an element; omits attributes that are null.
+ * @param content a text, or lines of elements; without either, the element is empty
+ */
 function element(name: string, attributes: Attributes, content: string | readonly string[] = []): string[] {
   const stated = Object.entries(attributes).flatMap(([attribute, value]) =>
     value === null ? [] : [` ${attribute}="${xml(String(value))}"`],
@@ -125,12 +129,12 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '\t': '&#9;',
 };
 
-/** Safe between tags and in attributes; characters that XML 1.0 cannot hold become U+FFFD. */
+/** Escapes text for tags and attributes. Characters that XML 1.0 cannot hold become U+FFFD. */
 function xml(text: string): string {
   return (
     text
       .toWellFormed()
-      // oxlint-disable-next-line no-control-regex -- they are what XML forbids
+      // oxlint-disable-next-line no-control-regex -- XML forbids these characters
       .replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ufffe\uffff]/g, '\ufffd')
       .replace(/[&<>"'\n\t]/g, (character) => ENTITIES[character] ?? character)
   );

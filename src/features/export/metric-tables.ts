@@ -22,7 +22,7 @@ function rounded(value: number): number {
 type Value = string | number | boolean | null;
 type Column = readonly [name: string, value: (cell: ReportedCell, run: CellRun) => Value];
 
-/** One line per timed run, RFC 4180; units are in the names of columns. */
+/** One line per timed run, RFC 4180. Column names carry the units. */
 export function csvText({ cells, environments, sweeps }: ReportedSweep): string {
   const sweepOf = ({ sweepId }: CellRun) => sweeps.find((sweep) => sweep.sweepId === sweepId);
   const ofSweep = (['matrix', 'provenance', 'commit', 'branch'] as const).map((name): Column => [
@@ -86,7 +86,7 @@ function joined<Inner>(
     .join(by);
 }
 
-/** Text that a spreadsheet would read as a formula gets an apostrophe (OWASP, CSV injection); numbers are ours. */
+/** Text that a spreadsheet would read as a formula gets an apostrophe (OWASP, CSV injection). Numbers are safe. */
 function csvCell(value: Value): string {
   if (value === null) return '';
   if (typeof value !== 'string') return String(value);
@@ -101,7 +101,7 @@ interface Measure {
   readonly scale: number;
 }
 
-/** Bencher's own measures come first. */
+/** Measures that Bencher defines come first. */
 const BENCHER = METRIC_IDS.flatMap((metric) => {
   const { bencher } = metricDefinition(metric);
   if (bencher === undefined) return [];
@@ -109,7 +109,7 @@ const BENCHER = METRIC_IDS.flatMap((metric) => {
   return [{ name: slug, metric, scale: nativeScale ?? 1, isNative: nativeScale !== undefined }];
 }).toSorted((a, b) => Number(b.isNative) - Number(a.isNative));
 
-/** Of a benchmark's name, in characters. */
+/** Longest name of a benchmark, in characters. */
 const MAX_NAME = 1024;
 
 /**
@@ -137,7 +137,7 @@ export function bencherJson({ cells }: ReportedSweep) {
   return Object.fromEntries(entries.filter(([, measures]) => Object.keys(measures).length > 0));
 }
 
-/** Base units of the specification; other units keep name and value. */
+/** Base units of the specification. Metrics in other units keep their name and value. */
 const BASE_UNITS: Readonly<Record<string, { readonly unit: string; readonly scale: number }>> = {
   s: { unit: 'seconds', scale: 1 },
   ms: { unit: 'seconds', scale: 1e-3 },
@@ -156,9 +156,9 @@ const FAMILIES = METRIC_IDS.flatMap((metric) => {
 type Labels = Readonly<Record<string, string>>;
 
 /**
- * OpenMetrics 1.0 text (prometheus.io/docs/specs/om/open_metrics_spec): medians over the runs of a cell. No time
- * stamps, which node_exporter's textfile collector and the push gateway refuse: the time is a value of its own. What other
- * harnesses measured is one family, distinguished by labels.
+ * OpenMetrics 1.0 text (prometheus.io/docs/specs/om/open_metrics_spec) with medians over the runs of a cell. Has no
+ * time stamps, because node_exporter's textfile collector and the push gateway refuse them; the time is a separate
+ * value. The metrics of other harnesses form one family, distinguished by labels.
  */
 export function openMetricsText(report: ReportedSweep): string {
   const { cells, sweeps } = report;
@@ -201,13 +201,13 @@ export function openMetricsText(report: ReportedSweep): string {
   return `${lines.join('\n')}\n# EOF\n`;
 }
 
-/** @param scale null for a number that is as it is */
+/** @param scale factor to the base unit; null for an unscaled number */
 function sample(of: Labels | undefined, value: number | null, scale: number | null = null): string[] {
   const pairs = Object.entries(of ?? {}).map(([name, label]) => `${name}="${escaped(label)}"`);
   return value === null ? [] : [`{${pairs.join(',')}} ${scale === null ? value : rounded(value * scale)}`];
 }
 
-/** @param unit a base unit of the specification, which ends the name; null for others */
+/** @param unit base unit of the specification, used as a suffix of the name; null for others */
 function family(of: string, type: 'gauge' | 'info', help: string, unit: string | null, samples: readonly string[]) {
   if (samples.length === 0) return [];
   const name = ['trtbench', of, unit].filter((part) => part !== null).join('_');
@@ -219,7 +219,7 @@ function family(of: string, type: 'gauge' | 'info', help: string, unit: string |
   return [...head, ...samples.map((text) => `${name}${type === 'info' ? '_info' : ''}${text}`)];
 }
 
-/** Constant from sweep to sweep: a commit as a label would start a new series each time. */
+/** Labels that stay constant from sweep to sweep. A commit as a label would start a new series each time. */
 function labelsOf(cell: ReportedCell, { environments, sweeps }: ReportedSweep): Labels {
   const { cell: about } = cell;
   return {

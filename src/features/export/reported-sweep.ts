@@ -14,7 +14,7 @@ import { type CheckedFinding, verdictText } from '../check/index.ts';
 import type { ComparedCell } from '../compare/index.ts';
 import type { CommonShift, GeometricMean, Verdict } from '../../records/verdict.ts';
 
-/** What is said of a cell besides its values: against another side, by the gate, or nothing. */
+/** The verdict on a cell: from a comparison with another side, from the gate, or none. */
 export type CellJudgement =
   | { readonly kind: 'values' }
   | ({ readonly kind: 'compared' } & Pick<
@@ -23,31 +23,31 @@ export type CellJudgement =
     >)
   | ({
       readonly kind: 'judged';
-      /** Reference level, and value of the sweep. */
+      /** Reference level; `head` is the value of the sweep. */
       readonly base: number | null;
       readonly head: number | null;
       readonly reasons: readonly string[];
-      /** Those that are there, in its metric. */
+      /** Present findings in its metric. */
       readonly findings: readonly Pick<CheckedFinding, 'id' | 'state' | 'isWarning'>[];
     } & Pick<JudgedCell, 'verdict' | 'reason' | 'metric' | 'changePercent' | 'ciPercent' | 'mdePercent'>);
 
 export interface ReportedCell {
   readonly cell: KeyedCell;
-  /** Label of the cell; with the start of its key where labels collide. Not safe to print. */
+  /** Label of the cell, with the start of its key if labels collide. Not safe to print. */
   readonly name: string;
   readonly metric: MetricId;
-  /** Who looks after it, as the matrix says; null for nobody. */
+  /** The owner of the cell according to the matrix; null if there is none. */
   readonly owner: string | null;
-  /** In order. */
+  /** In order of measurement. */
   readonly runs: readonly CellRun[];
   readonly judgement: CellJudgement;
-  /** Of the last sweeps, oldest first, including this one. */
+  /** Values of the last sweeps, oldest first, including this one. */
   readonly recent: readonly number[];
 }
 
 export interface ReportedGate {
   readonly headline: string;
-  /** Those that make an exit code, new ones first, one line each. Not safe to print. */
+  /** Findings that affect the exit code, one line each, new ones first. Not safe to print. */
   readonly findings: readonly (Pick<CheckedFinding, 'id' | 'state'> & { readonly text: string })[];
 }
 
@@ -56,14 +56,14 @@ export interface ReportedSweep {
   /** Newest first. */
   readonly sweeps: readonly [Sweep, ...Sweep[]];
   readonly ref: string;
-  /** Null where no two sides are compared. */
+  /** Null without a comparison of two sides. */
   readonly baseRef: string | null;
   readonly baseSweep: Sweep | null;
   readonly shift: CommonShift | null;
-  /** Over all cells; null where nothing is compared, or by several metrics. */
+  /** Over all cells; null without a comparison, or with several metrics. */
   readonly geometricMean: GeometricMean | null;
   readonly notes: readonly string[];
-  /** What the gate says of the sweep; null where two sides were named. */
+  /** The answer of the gate for the sweep; null if two sides were named. */
   readonly gate: ReportedGate | null;
   readonly cells: readonly ReportedCell[];
   readonly environments: ReadonlyMap<string, Environment>;
@@ -84,36 +84,36 @@ export function measuredRuns({ runs }: ReportedCell): CellRun[] {
   return runs.filter(({ outcome }) => outcome.kind === 'measured');
 }
 
-/** Why its values are excluded from baselines and from the best: `upper bound, invalid output`; mostly empty. */
+/** Why the values are excluded from baselines and from the best: `upper bound, invalid output`. Mostly empty. */
 export function marksOf({ runs }: Pick<ReportedCell, 'runs'>): string {
   const ids = runs.flatMap(({ flags }) => ineligibleFlags(flags).map(({ id }) => FLAG_LABELS[id]));
   return [...new Set(ids)].join(', ');
 }
 
-/** For tools with histories of their own: without excluded cells. */
+/** The report without excluded runs, for tools that keep their own histories. */
 export function withoutIneligible(report: ReportedSweep): ReportedSweep {
   const cells = report.cells.map((cell) => ({ ...cell, runs: cell.runs.filter(({ flags }) => !isIneligible(flags)) }));
   return { ...report, cells };
 }
 
-/** Metrics of other harnesses in any of the runs; names carry unit and direction. */
+/** Metrics of other harnesses in any of the runs. Their names carry unit and direction. */
 export function harnessMetrics(cells: readonly ReportedCell[]): CustomMetricId[] {
   const names = cells.flatMap(({ runs }) => runs.flatMap(({ values }) => Object.keys(values)));
   return [...new Set(names.filter(isCustomMetric))];
 }
 
-/** Median over measured runs; null when none has it. */
+/** Median over the measured runs; null if none has the metric. */
 export function valueOf(cell: ReportedCell, metric: MetricId): number | null {
   return median(measuredRuns(cell).flatMap(({ values }) => values[metric] ?? []));
 }
 
-/** Of its newest measured run, else of any. */
+/** The environment of its newest measured run, else of its newest run. */
 export function environmentOf(cell: ReportedCell, environments: ReadonlyMap<string, Environment>): Environment | null {
   const run = measuredRuns(cell).at(-1) ?? cell.runs.at(-1);
   return run === undefined ? null : (environments.get(run.environmentId) ?? null);
 }
 
-/** In the words of its judgment; `failed` also when nothing ran, as without an engine. */
+/** The status in the words of its judgment. `failed` also when nothing ran, such as without an engine. */
 export function statusOf(cell: ReportedCell): Verdict | 'new' | 'measured' {
   const { judgement } = cell;
   if (judgement.kind === 'values') return measuredRuns(cell).length > 0 ? 'measured' : 'failed';
@@ -123,7 +123,7 @@ export function statusOf(cell: ReportedCell): Verdict | 'new' | 'measured' {
 
 const NO_NUMBERS = { base: null, head: null, changePercent: null, ciPercent: null, mdePercent: null, reasons: [] };
 
-/** What each format says of a cell. */
+/** The verdict on a cell in the form that every format uses. */
 export function judgementOf(cell: ReportedCell) {
   const { judgement, metric } = cell;
   const status = statusOf(cell);
@@ -138,7 +138,7 @@ export function judgementOf(cell: ReportedCell) {
     metric: gatedMetricOf(isJudged ? judgement.metric : metric),
     findings,
     cause: judgement.kind === 'compared' ? judgement.cause : null,
-    /** It is slower, and that makes an exit code. */
+    /** The cell is slower, and that affects the exit code. */
     isRegression: judgement.kind !== 'values' && judgement.verdict === 'slower' && fails,
   };
 }

@@ -60,11 +60,11 @@ export async function exportRun(name: string, options: ExportOptions, io: Io): P
 
 type Facts = Readonly<Record<string, string | number>>;
 
-/** Slices in order, which do not overlap; times in milliseconds from the start of the trace. */
+/** Slices in order that do not overlap. Times are in milliseconds from the start of the trace. */
 interface Track {
   readonly name: string;
   readonly count: number;
-  /** Large runs are never held as objects. */
+  /** A generator, because a large run must not be held as objects. */
   readonly slices: () => Iterable<{
     readonly name: string;
     readonly startMs: number;
@@ -81,8 +81,8 @@ export interface Trace {
 const CHUNK_CHARACTERS = 1 << 16;
 
 /**
- * Chrome's Trace Event Format (JSON object form): complete events (`X`) and metadata (`M`), times in microseconds.
- * Streamed, as a run may have millions of events.
+ * Chrome's Trace Event Format (JSON object form): complete events (`X`) and metadata (`M`), with times in microseconds.
+ * Streamed, because a run may have millions of events.
  */
 export function* chromeTrace(trace: Trace): Generator<string> {
   let text = `{"displayTimeUnit":"ms","otherData":${jsonLine(trace.facts)},"traceEvents":[`;
@@ -115,13 +115,13 @@ function* events({ groups }: Trace): Generator<object> {
   }
 }
 
-/** To the nanosecond: the rest is conversion noise. */
+/** Rounds to nanoseconds; the rest is conversion noise. */
 function microseconds(ms: number): number {
   return Number((ms * 1000).toFixed(3));
 }
 
 /**
- * The queries of a run, and the layers of its engine from it or from another run.
+ * The queries of a run, and the layers of its engine from this run or another one.
  * @throws UsageError when neither is known
  */
 function runTrace(db: StoreDatabase, runId: RunId) {
@@ -171,7 +171,7 @@ function timedLayers(db: StoreDatabase, run: ShownRun): ProfiledEngine | null {
   return other === undefined ? null : profiledRun(db, other.runId, run.runId);
 }
 
-/** Mean layer times in engine order: where time goes, not when. */
+/** Mean layer times in the order of the engine. They show how long each layer takes, not when it runs. */
 function layerSlices(layers: readonly JoinedLayer[]) {
   let at = 0;
   return layers
@@ -188,7 +188,7 @@ function layerSlices(layers: readonly JoinedLayer[]) {
     });
 }
 
-/** The length by the difference of stamps, or by a duration, which is more exact. */
+/** The length comes from a duration, which is more exact, or else from the difference of stamps. */
 const KINDS: readonly (readonly [
   name: string,
   start: QueryTimeColumn,
@@ -202,8 +202,8 @@ const KINDS: readonly (readonly [
 ];
 
 /**
- * Each part of a query on a track of its own; overlapping queries (several streams) get further tracks. None where the
- * export has no stamps.
+ * Each part of a query has its own track. Overlapping queries (several streams) get more tracks. Empty if the export
+ * has no stamps.
  */
 export function queryTracks({ columns }: QueryTimes): Track[] {
   return KINDS.flatMap(([name, start, end, duration]) => {
@@ -224,7 +224,7 @@ function tracksOf(name: string, startMs: Float64Array, endMs: Float64Array): Tra
     const from = startMs[query] ?? 0;
     const track = tracks.find((queries) => (endMs[queries.at(-1) ?? query] ?? 0) <= from + roundingMs(from));
     const last = track?.at(-1);
-    // Stamps are rounded, durations are not: their disagreement is no overlap.
+    // Stamps are rounded and durations are not, so a small disagreement is not an overlap.
     if (last !== undefined) endMs[last] = Math.min(endMs[last] ?? from, from);
     if (track === undefined) tracks.push([query]);
     else track.push(query);
@@ -242,7 +242,7 @@ function tracksOf(name: string, startMs: Float64Array, endMs: Float64Array): Tra
 
 const STAMP_DIGITS = 6;
 
-/** trtexec prints six significant digits: two stamps may each be half a step off. */
+/** Largest rounding error of the difference of two stamps, in ms: trtexec prints six significant digits. */
 export function roundingMs(stampMs: number): number {
   return 2 * 10 ** (Math.floor(Math.log10(Math.max(stampMs, 1))) + 1 - STAMP_DIGITS);
 }

@@ -1,5 +1,4 @@
 import { commandNamed, defineCommand, helpText } from '../../cli/define-command.ts';
-import { printLines } from '../../cli/io.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';
 
 export const helpCommand = defineCommand({
@@ -20,8 +19,6 @@ export const helpCommand = defineCommand({
       return (await import('./help.ts')).writeHelp(text, program, io);
     }
     io.out(helpText(command));
-    const { wordLines } = await import('./help.ts');
-    printLines(io, wordLines(topic.join(' '), io.look));
     return EXIT_CODES.fine;
   },
 });

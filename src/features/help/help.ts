@@ -20,7 +20,7 @@ const WORDS = join('reference', 'words.md');
 export function writeHelp(topic: string | undefined, program: CommandUnknownOpts, io: Io): ExitCode {
   const { look } = io;
   const number = numberNamed(topic ?? '');
-  // `buildS` is a metric, `builds` is several of a build.
+  // `buildS` is a metric, while `builds` is the plural of a build.
   const isNumber = number !== undefined && [number, metricText(number).word].includes(topic ?? '');
   const found = isNumber || topic === undefined ? null : inDocuments(topic, look);
   if (topic === undefined) printLines(io, overviewPage(program, look));
@@ -35,12 +35,6 @@ export function writeHelp(topic: string | undefined, program: CommandUnknownOpts
     throw new UsageError(`no help on ${printable(topic)}${guess} (bench help lists what there is)`);
   }
   return EXIT_CODES.fine;
-}
-
-/** What a word that is also a command means; nothing for other commands. */
-export function wordLines(topic: string, look: Look): string[] {
-  const found = wordRow(topic, look);
-  return found === null ? [] : ['', 'As a word:', '', ...found];
 }
 
 /** The files of `docs/`, that of the words first. */
@@ -70,8 +64,8 @@ function inDocuments(topic: string, look: Look): string[] | null {
   return null;
 }
 
-/** By a word, in the singular or plural; case and hyphens do not matter. */
-function wordRow(topic: string, look: Look): string[] | null {
+/** The row of a word, in the singular or plural; ignores case and hyphens. */
+export function wordRow(topic: string, look: Look): string[] | null {
   const wanted = plain(topic);
   if (wanted === '') return null;
   for (const line of documents()[0]?.lines ?? []) {
@@ -83,7 +77,7 @@ function wordRow(topic: string, look: Look): string[] | null {
   return null;
 }
 
-/** Those in bold at the beginning of an entry. */
+/** The words in bold at the beginning of an entry. */
 function wordsOf(line: string): string[] {
   return /^- \*\*(.+?)\*\*: /.exec(line)?.[1]?.split(', ') ?? [];
 }
@@ -99,18 +93,11 @@ function formsOf(word: string): string[] {
   return [word, `${word}s`, word.replace(/y$/, 'ies'), word.replace(/([sx])$/, '$1es')];
 }
 
-/** By its word, by its id, by trtexec's name, or by an unambiguous prefix; case-insensitive. */
+/** A metric by its word, its ID, trtexec's name, or an unambiguous prefix; ignores case. */
 function numberNamed(topic: string): ExplainedNumber | undefined {
   const word = topic.toLowerCase();
-  const begun = EXPLAINED_NUMBERS.filter((id) =>
-    [id, metricText(id).word].some((name) => name.toLowerCase().startsWith(word)),
-  );
-  if (/^p\d\d$/.test(word) && begun.length === 0) return 'percentiles';
-  return (
-    ownMetricNamed(word) ??
-    EXPLAINED_NUMBERS.find((id) => namesOf(id).some((name) => name.toLowerCase() === word)) ??
-    (begun.length === 1 ? begun[0] : undefined)
-  );
+  const named = EXPLAINED_NUMBERS.find((id) => namesOf(id).some((name) => name.toLowerCase() === word));
+  return ownMetricNamed(word) ?? named ?? (/^p\d\d$/.test(word) ? 'percentiles' : undefined);
 }
 
 function namesOf(id: ExplainedNumber): string[] {
@@ -126,7 +113,7 @@ function metricsPage(look: Look): string[] {
   return [...definitions(rows, look), '', ...paragraph(where, look), 'Each of them: bench help gpu'];
 }
 
-/** `: GPU compute time, ms`; `, ms` where the word says it all. */
+/** `: GPU compute time, ms`, or `, ms` if the word already says it. */
 function meaning(id: ExplainedNumber): string {
   const { label, unit, word } = metricText(id);
   return word.replaceAll('-', ' ') === label ? `, ${unit}` : `: ${label}, ${unit}`;
@@ -159,7 +146,7 @@ function overviewPage(program: CommandUnknownOpts, look: Look): string[] {
   ];
 }
 
-/** Names with their texts next to them; below them where the terminal is narrow. */
+/** Names with their texts to the right, or below on a narrow terminal. */
 function definitions(rows: readonly (readonly [string, string])[], look: Look, indent = ''): string[] {
   const width = Math.max(...rows.map(([name]) => textWidth(name))) + 2;
   const room = Math.min(look.columns, WIDEST) - width - indent.length;

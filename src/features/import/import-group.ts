@@ -27,17 +27,17 @@ import { type RestoreContext, otherSweep, refuseOtherSweep, restoreSweep } from 
 export interface ImportContext extends RestoreContext {
   readonly toolVersion: string;
   readonly git: GitState | null;
-  /** For runs whose `run.json` has no start time; ISO 8601 in UTC. */
+  /** Date for runs whose `run.json` has no start time; ISO 8601 in UTC. */
   readonly date: string | null;
   /** Hints for runs that do not state these facts themselves. */
   readonly standalone: StandaloneReading;
   readonly note: string | null;
-  /** The sweep for runs that state none; null for a new one. */
+  /** The sweep for runs that name none; null for a new one. */
   readonly into: Sweep | null;
   readonly onNote: (text: string) => void;
-  /** False: nothing is written next to the artefacts. */
+  /** False: writes nothing next to the artefacts. */
   readonly keeps: boolean;
-  /** Ends an import between two runs; imported runs stay. */
+  /** Ends an import between two runs. Runs that were already imported stay. */
   readonly signal: AbortSignal;
 }
 
@@ -45,23 +45,23 @@ export interface ImportedSweep {
   readonly sweep: Sweep;
   stored: number;
   alreadyStored: number;
-  /** Stored runs that took a hint. */
+  /** Number of stored runs that took a hint. */
   noted: number;
   readonly outcomes: Record<Outcome['kind'], number>;
   readonly datesFrom: DateSource[];
-  /** Already stored runs whose date changed. */
+  /** Number of stored runs whose date changed. */
   redated: number;
 }
 
 export interface NamedSource {
   readonly source: RunSource;
-  /** Runs of one folder form one sweep of this name, unless they state another. */
+  /** Runs of one folder form one sweep of this name, unless they name another. */
   readonly sweepName: string;
 }
 
 /**
- * Names the sweep of each source: the last two parts of the path given, then the way down. `../logs/nights/1` gives
- * `nights/1` wherever it is called from.
+ * Names the sweep of each source: the last two parts of the given path, then the path below it. `../logs/nights/1`
+ * gives `nights/1` from any current folder.
  */
 export function nameSources(given: string, sources: readonly RunSource[]): NamedSource[] {
   const root = resolve(given);
@@ -77,14 +77,14 @@ interface DatedRun extends ReadRun {
   readonly isDatedByUser?: boolean;
 }
 
-/** trtexec is of 2017. */
+/** The first trtexec is from 2017. */
 const FIRST_TENSORRT_MS = Date.UTC(2017, 0);
-/** Clocks and time zones of two machines differ by less. */
+/** Clocks and time zones of two machines differ by less than this. */
 export const AHEAD_MS = 86_400_000;
 
-/** This many runs are looked at before the sweep of a group is settled. */
+/** Number of runs read before the sweep of a group is decided. */
 const PEEKED_RUNS = 200;
-/** Artefacts are compressed side by side, and their runs stored in one transaction. */
+/** Artefacts are compressed in parallel, and their runs are stored in one transaction. */
 const STORED_AT_ONCE = 64;
 const WAITING_BYTES = 16 << 20;
 
@@ -112,7 +112,7 @@ export class GroupImport {
     const peeked: DatedRun[] = [];
     for await (const runs of this.read(sources.slice(0, PEEKED_RUNS))) peeked.push(...runs);
     const sweepId = this.settleSweep(peeked);
-    // Before anything of the group is stored: a refused run leaves no empty sweep.
+    // Check before anything of the group is stored, so that a rejected run leaves no empty sweep.
     for (const run of peeked) await this.refuseTaken(run, sweepId);
     try {
       for (let run = peeked.shift(); run !== undefined; run = peeked.shift()) await this.take(run, sweepId);
@@ -164,7 +164,7 @@ export class GroupImport {
       this.context.onNote(`${first}${names.length > 1 ? ` and ${names.length - 1} more` : ''}: ${what}`);
   }
 
-  /** What others state may be of a clock that was never set. */
+  /** Drops an impossible date, as other programs may report one from a clock that was never set. */
   private withPossibleDate(run: ReadRun): ReadRun {
     const { log, manifest, path } = run;
     const start = startOf(run);
@@ -175,7 +175,7 @@ export class GroupImport {
     return { ...run, manifest: { ...manifest, startedAt: null }, log: { ...log, startedAtLocal: null } };
   }
 
-  /** Once per pair of names; a matrix named the runs of bench itself. */
+  /** Notes a log that names another model, once per pair of names. A matrix named the models of bench's own runs. */
   private noteOtherModel({ path, manifest, log, harness }: ReadRun): void {
     const isOwn = Object.keys(manifest.requested).length > 0 || manifest.runId !== null;
     if (manifest.cell === null || harness !== null || isOwn) return;
@@ -186,8 +186,8 @@ export class GroupImport {
   }
 
   /**
-   * The sweep for runs that state none: the one of this name that some of them are in, or a new one. Runs stored under
-   * another name stay there.
+   * Decides the sweep for runs that name none: the one of this name that some of them are in, or a new one. Runs stored
+   * under another name stay there.
    */
   private settleSweep(runs: readonly ReadRun[]): string {
     const { db, into } = this.context;
@@ -202,11 +202,11 @@ export class GroupImport {
     return hashOf({ import: ids.toSorted()[0] ?? '' });
   }
 
-  /** @throws UsageError when another run is kept in its place */
+  /** @throws UsageError when the artefacts of another run are in its place */
   private async refuseTaken(run: DatedRun, settled: string): Promise<void> {
     const { artefactsFolder, writer } = this.context;
     const { runId } = run.manifest;
-    // Equal content has an equal id: what another store of this folder kept of it serves both.
+    // Equal content has an equal ID, so that artefacts kept by another store of this folder serve both.
     if (runId === null || writer.hasRun(runId) || isInside(artefactsFolder, run.path)) return;
     const folder = runFolderOf(artefactsFolder, run.manifest.sweepId ?? settled, runId);
     await refuseOther(folder, { ...run.manifest, logIndex: logIndexOf(run) });
@@ -270,14 +270,14 @@ export class GroupImport {
     const isContent = run.manifest.runId === null;
     const keep = async (): Promise<void> => keepRun(folder, await filesOf(run), { ...manifest, omitted }, isContent);
     const kept = isInside(artefactsFolder, run.path) ? Promise.resolve() : keep();
-    // Thrown in order.
+    // A rejection is thrown later, in order.
     kept.catch(() => {});
     this.waiting.set(runId, { record, kept });
     this.waitingBytes += run.artefacts.reduce((sum, { bytes }) => sum + bytes, 0);
     if (this.waiting.size >= STORED_AT_ONCE || this.waitingBytes >= WAITING_BYTES) await this.storeKept();
   }
 
-  /** A run is in the store only once its artefacts are kept, and those before it are stored. */
+  /** Stores a run only after its artefacts are kept and the runs before it are stored. */
   private async storeKept(): Promise<void> {
     const waiting = [...this.waiting.values()];
     this.waiting.clear();
@@ -288,7 +288,7 @@ export class GroupImport {
     await waiting[refused]?.kept;
   }
 
-  /** Sets the date of a foreign run that had none, or a corrected one. */
+  /** Sets the date of a foreign run that had none, or corrects it. */
   private async redate(run: ReadRun, runId: RunId, sweepId: SweepId): Promise<boolean> {
     const { artefactsFolder, date, db } = this.context;
     const startedAt = startOf(run);
@@ -298,7 +298,7 @@ export class GroupImport {
     return true;
   }
 
-  /** A stored run whose log names no model goes to the cell that is stated now. */
+  /** Moves a stored run whose log names no model to the cell that is stated now. */
   private async join(run: ReadRun, runId: RunId, sweepId: SweepId): Promise<void> {
     const { artefactsFolder, db, onNote, standalone, writer } = this.context;
     const unstated = { ...run, manifest: { ...run.manifest, cell: null } };
@@ -332,7 +332,7 @@ export class GroupImport {
     entry.outcomes[run.outcome.kind] += 1;
   }
 
-  /** An imported sweep's times follow from its runs. */
+  /** The times of an imported sweep follow from its runs. */
   private async finish(entry: ImportedSweep): Promise<void> {
     const { sweep, stored, redated } = entry;
     if (stored + redated === 0 || sweep.source !== 'import') return;
@@ -364,14 +364,14 @@ function logIndexOf({ index, manifest }: ReadRun): number | null {
   return index > 0 || manifest.logIndex !== null ? index : null;
 }
 
-/** The same bare number in another sweep is another run. */
+/** The same standalone number in another sweep is another run. */
 function inSweep(run: ReadRun, name: string): ReadRun {
   const { lone: standalone } = run.manifest;
   const isBare = standalone?.kind === 'report' && standalone.metric !== null;
   return isBare ? { ...run, contentId: hashOf({ run: run.contentId, sweep: name }) } : run;
 }
 
-/** Runs of bench itself keep their own notes. */
+/** Adds a note; runs of bench itself keep theirs. */
 function withNote(run: ReadRun, note: string | null): ReadRun {
   if (note === null || run.manifest.runId !== null) return run;
   const manifest = { ...run.manifest, notes: [note, ...run.manifest.notes] };
@@ -383,7 +383,7 @@ function dateSourceOf(run: DatedRun): DateSource | null {
   return startOf(run) === null ? null : 'logStamps';
 }
 
-/** `run.json` takes precedence over hints, and those over stamps of the log. */
+/** `run.json` takes precedence over hints, and hints take precedence over stamps of the log. */
 function withDate(run: DatedRun, date: string | null): DatedRun {
   if (date === null || statedStart(run.manifest) !== null) return run;
   return { ...run, manifest: { ...run.manifest, startedAt: date }, isDatedByUser: true };
@@ -400,8 +400,8 @@ async function filesOf(run: ReadRun): Promise<ReadonlyMap<string, string>> {
 }
 
 /**
- * From here on the heap is collected when it is half more than what is in use, and its young part grows no more: without
- * this, a loop over many files holds several times what it needs.
+ * Makes V8 collect the heap when it exceeds the used part by half, and keeps the young generation small. Otherwise a
+ * loop over many files uses several times the memory that it needs.
  */
 function keepHeapSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1');

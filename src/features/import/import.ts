@@ -50,7 +50,7 @@ import { loadModule } from '../../cli/load-module.ts';
 import { warnIfMigrated, usingStore } from '../../cli/with-store.ts';
 import type { ImportOptions } from './command.ts';
 
-/** Imports logs and folders of any trtexec, reports of other harnesses, or artefacts of a lost store. */
+/** Imports logs and folders of any trtexec, reports of other harnesses, or the artefacts of a lost store. */
 export async function importRuns(paths: readonly string[], stated: ImportOptions, io: Io): Promise<ExitCode> {
   const options = /^[./]/.test(stated.as ?? '') ? { ...stated, as: plugInKind(stated.as ?? '', io) } : stated;
   const sources: NamedSource[] = [];
@@ -115,13 +115,13 @@ export async function importRuns(paths: readonly string[], stated: ImportOptions
   return isWhole ? code : EXIT_CODES.incomplete;
 }
 
-/** `bench import` of run folders that state their sweep. */
+/** `bench import` of run folders that name their sweep. */
 export function importRunFolders(folders: readonly string[], store: OpenStore, io: Io): Promise<ImportedSweep[]> {
   const sources = folders.map((path) => ({ source: { kind: 'folder' as const, path }, sweepName: '' }));
   return new GroupImport(contextOf(store.db, artefactsFolderOf(store.path), io), '').import(sources);
 }
 
-/** An import to which nothing is stated but `stated`. */
+/** The context of an import without hints, apart from `stated`. */
 function contextOf(
   db: OpenStore['db'],
   artefactsFolder: string,
@@ -147,8 +147,8 @@ function contextOf(
 }
 
 /**
- * Stores what the artefacts of sweeps give; nothing of them is written.
- * @param folders of sweeps, in the folder of all artefacts
+ * Stores the content of artefacts and writes nothing next to them.
+ * @param folders folders of sweeps, within the artefacts folder
  */
 export async function restoreArtefacts(
   { db }: OpenStore,
@@ -176,7 +176,7 @@ function outputOf(imported: ImportedSweep): ImportOutput['sweeps'][number] {
   return { sweepId, name, provenance, stored, alreadyStored, outcomes, startedAt, datesFrom };
 }
 
-/** Warns of runs that do not belong together, or that stayed in another sweep. */
+/** Warns about runs that do not belong together, or that stayed in another sweep. */
 function mixedNotes(imported: readonly ImportedSweep[], name: string | undefined, { db }: OpenStore): string[] {
   return imported.flatMap(({ sweep, stored, alreadyStored }) => {
     const notes = stored > 0 ? engineNotes(db, sweep.sweepId) : [];
@@ -186,7 +186,7 @@ function mixedNotes(imported: readonly ImportedSweep[], name: string | undefined
   });
 }
 
-/** Sweeps without runs: their cells were planned and are missing. */
+/** Restores sweeps without runs, whose cells were planned and are missing. */
 async function restoreOthers(
   context: ImportContext,
   found: readonly FoundSweep[],
@@ -226,7 +226,7 @@ function dateOf({ date }: ImportOptions, io: Io): string | null {
   return date ?? null;
 }
 
-/** Loads the driver of a plug-in: the kind that it is of. */
+/** Loads the driver of a plug-in and returns its kind. */
 function plugInKind(file: string, { cwd }: Io): string {
   try {
     const driver = outsideDriver(loadModule(file, join(cwd, 'from')));
@@ -243,10 +243,10 @@ function checkOwner(as: string | undefined): void {
   throw new UsageError(`--as ${printable(as)}${printable(didYouMean(as, owners))}: is one of ${owners.join(', ')}`);
 }
 
-/** Custom metrics are read by the driver for any command. */
+/** The driver for any command also reads custom metrics. */
 const OWN_NUMBERS = 'command';
 
-/** @throws UsageError when its name does not say the unit */
+/** @throws UsageError when the name does not give the unit */
 function metricOfPattern(pattern: string): CustomMetricId {
   const name = patternName(pattern) ?? '';
   const metric = customMetricOf(name);
@@ -256,7 +256,7 @@ function metricOfPattern(pattern: string): CustomMetricId {
   );
 }
 
-/** @throws UsageError where a metric is required but missing, or given but not needed */
+/** @throws UsageError if a metric is required but missing, or given but not needed */
 function hintsOf({ as, metric: named, pattern }: ImportOptions): ImportHints {
   const metric = named ?? (pattern === undefined ? undefined : metricOfPattern(pattern));
   if (metric !== undefined && as !== undefined && as !== OWN_NUMBERS) {
@@ -276,7 +276,7 @@ function standaloneOf(
   return { stated, isStrict: true, runs: runs ?? null, ...hints, pattern: hints.pattern ?? null };
 }
 
-/** Before anything is stored: a mistake in one of many files leaves the store unchanged. */
+/** Checked before anything is stored, so that a mistake in one of many files leaves the store unchanged. */
 async function checkStandalone(sources: readonly NamedSource[], standalone: StandaloneReading, io: Io): Promise<void> {
   if (standalone.watched !== undefined) await checkWatched(sources, standalone);
   for (const { source } of sources) {
@@ -286,7 +286,7 @@ async function checkStandalone(sources: readonly NamedSource[], standalone: Stan
   }
 }
 
-/** @throws UsageError unless it is known what it watched, and that it watched this GPU */
+/** @throws UsageError unless the telemetry belongs to a single log and to the GPU of that log */
 async function checkWatched(sources: readonly NamedSource[], standalone: StandaloneReading) {
   const named = `--telemetry ${printable(basename(standalone.watched ?? ''))}`;
   const [only, ...more] = sources;
@@ -319,7 +319,7 @@ async function prunedWords(path: string): Promise<string | null> {
   return `${printable(path)}: the artefacts of these runs were pruned; only their original store has their results (bench db merge copies them)`;
 }
 
-/** Pruned runs cannot be rebuilt from artefacts, which must not pass silently. */
+/** Notes on pruned runs, which cannot be rebuilt from artefacts. The user must learn of this. */
 async function prunedNotes(path: string, { db }: OpenStore): Promise<string[]> {
   return readPrunedNotes(path).flatMap(({ sweepId, runIds }) => {
     const lacking = runIds.filter((runId) => sweepOfRun(db, runId) === null).length;
@@ -328,7 +328,10 @@ async function prunedNotes(path: string, { db }: OpenStore): Promise<string[]> {
   });
 }
 
-/** Imports of a parent folder skip the store's own artefacts, and those of removed sweeps; naming them brings them back. */
+/**
+ * An import of a parent folder skips the store's own artefacts and those of removed sweeps. Naming them explicitly
+ * restores them.
+ */
 function withoutOwnArtefacts<Found extends { readonly path: string }>(
   given: string,
   found: readonly Found[],

@@ -33,7 +33,7 @@ export interface FoundSweep {
   readonly path: string;
 }
 
-/** Sweeps under a path, by folders named after their ids, also those without runs. */
+/** Sweeps under a path, found by folders named after their IDs; includes sweeps without runs. */
 export async function findSweepFolders(path: string, sources: readonly RunSource[]): Promise<FoundSweep[]> {
   const parents = sources.map((source) => dirname(dirname(source.path)));
   const roots = new Set([path, ...parents.filter((parent) => isInside(path, parent))]);
@@ -57,8 +57,8 @@ async function isPruned(sweepFolder: string): Promise<boolean> {
 }
 
 /**
- * Stores a sweep with its plan, so that unmeasured cells are known; a stored one is unchanged.
- * @throws UsageError when another sweep has its id, in the store or among the artefacts
+ * Stores a sweep with its plan, so that unmeasured cells are known. A stored sweep stays unchanged.
+ * @throws UsageError when another sweep has its ID, in the store or among the artefacts
  */
 export async function restoreSweep(
   { db, writer, artefactsFolder, now }: RestoreContext,
@@ -67,7 +67,7 @@ export async function restoreSweep(
   const { sweep, plan } = manifest;
   const stored = findSweep(db, sweep.sweepId);
   const isOwn = isInside(artefactsFolder, path);
-  // Its folder may be all that is left of a sweep.
+  // The folder may be all that is left of the sweep.
   const left = readSweepManifest(sweepManifestPath(artefactsFolder, sweep.sweepId));
   const there = stored ?? left?.sweep ?? null;
   if (!isOwn && there !== null) refuseOtherSweep(sweep, there, path);
@@ -80,7 +80,7 @@ export async function restoreSweep(
     }
   }
   const known = readStoredPlan(planOf(db, sweep.sweepId))?.plan;
-  // Whether pruned runs were measured is unknown.
+  // It is unknown whether pruned runs were measured.
   if (known !== undefined && !(await isPruned(path))) {
     const cells = known.cells.map(({ cell }) => keyedCell(cell));
     savePlannedCells({ db, writer }, sweep.sweepId, cells, known.repeats);
@@ -88,14 +88,14 @@ export async function restoreSweep(
   return stored ?? sweep;
 }
 
-/** A run joins a sweep only with a `sweep.json` of the same one. */
+/** The error for a run that may not join a sweep: its `sweep.json` must be of the same sweep. */
 export function otherSweep(path: string, { sweepId }: Sweep, why: string): UsageError {
   return new UsageError(
     `${printable(path)}: has the id of sweep ${sweepId.slice(0, 8)}, which is here already, but ${why}; import it into a separate store (--db)`,
   );
 }
 
-/** @throws UsageError when the sweep stated in a folder is not the one of its id that is there */
+/** @throws UsageError when the `sweep.json` of a folder differs from the existing sweep of the same ID */
 export function refuseOtherSweep(stated: Sweep, there: Sweep, path: string): void {
   const areImports = stated.source === 'import' && there.source === 'import';
   const isSame = areImports ? stated.provenance === there.provenance : settledOf(stated) === settledOf(there);

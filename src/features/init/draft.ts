@@ -4,7 +4,7 @@ import { CELL_FIELDS } from '../../matrix/matrix.ts';
 import { AXIS_NAMES } from '../../matrix/schema/schema.ts';
 import type { Precision } from '../../records/cell.ts';
 import { isAtLeast, type TensorrtVersion } from '../../text/version.ts';
-import { opCountsText, type OnnxDimension, type OnnxFacts, type OnnxTensorInfo } from '../../tools/onnx/facts.ts';
+import type { OnnxDimension, OnnxFacts, OnnxTensorInfo } from '../../tools/onnx/facts.ts';
 import { isFlagIn } from '../../trtexec/flags/flag-table.ts';
 import type { InitOutput } from './output.ts';
 
@@ -22,18 +22,17 @@ export interface FoundModel {
 export interface DraftModel extends Model {
   /** Run shapes by input; null for a model without open dimensions. */
   readonly shapes: Readonly<Record<string, readonly (number | string)[]>> | null;
-  readonly remarks: readonly string[];
   /** False where graph capture would fail. */
   readonly cudaGraph: boolean;
 }
 
 export interface Possibilities {
-  /** Null when unknown: then only what every version supports is proposed. */
+  /** Null when unknown; the draft then contains only what every version supports. */
   readonly version: TensorrtVersion | null;
   readonly hasModelopt: boolean;
 }
 
-/** Each file is a model; its name is free in the matrix. */
+/** Drafts a model for each file, under a name that is not taken. */
 export function draftModels(found: readonly FoundModel[], possibilities: Possibilities) {
   const models: DraftModel[] = [];
   const skipped: SkippedFile[] = [];
@@ -53,14 +52,14 @@ export function draftModels(found: readonly FoundModel[], possibilities: Possibi
   return { models, skipped };
 }
 
-/** The name, with a number when it is taken. */
+/** The name itself, or with a number if it is taken. */
 function firstFree(wanted: string, taken: readonly string[]): string {
   let name = wanted;
   for (let number = 2; taken.includes(name); number += 1) name = `${wanted}_${number}`;
   return name;
 }
 
-/** @returns why no matrix can use the model, else its draft */
+/** @returns the draft, or the reason why no matrix can use the model */
 function draftModel(facts: OnnxFacts, possibilities: Possibilities): Omit<DraftModel, 'name' | 'onnx'> | string {
   const shapes = draftShapes(facts.inputs);
   if (typeof shapes === 'string') return shapes;
@@ -68,10 +67,10 @@ function draftModel(facts: OnnxFacts, possibilities: Possibilities): Omit<DraftM
   if (own === null) return 'it is quantized to a type that no precision of a matrix represents';
   if (!canRun(own, possibilities.version)) return `this version of TensorRT cannot run ${own}`;
   const cudaGraph = facts.controlFlowOps.length === 0;
-  return { ...shapes, precisions: proposals(own, possibilities), remarks: remarksOn(facts), cudaGraph };
+  return { ...shapes, precisions: proposals(own, possibilities), cudaGraph };
 }
 
-/** A model's own precision; null where trtexec supports none such. */
+/** The precision of a model; null if trtexec does not support it. */
 function ownPrecision(facts: OnnxFacts): Precision | null {
   const [quantized] = facts.quantizedTypes;
   if (facts.quantizeNodes + facts.dequantizeNodes > 0 && quantized !== undefined) {
@@ -92,7 +91,7 @@ function canRun(precision: Precision, version: TensorrtVersion | null): boolean 
   return version.major >= 11 || isFlagIn(`--${precision}`, version);
 }
 
-/** The model itself first. */
+/** Proposed precisions of a model, its own first. */
 function proposals(own: Precision, { version, hasModelopt }: Possibilities): DraftPrecision[] {
   const self: DraftPrecision = { precision: own, source: 'onnx', why: 'the model as it is' };
   if (own !== 'fp32') return [self];
@@ -104,24 +103,6 @@ function proposals(own: Precision, { version, hasModelopt }: Possibilities): Dra
   } as const;
   const cast = { precision: 'fp16', source: 'autocast', why: "made by ModelOpt's AutoCast" } as const;
   return [self, ...(hasFlags ? [byFlag] : hasModelopt ? [cast] : [])];
-}
-
-function remarksOn({ controlFlowOps, customOps, dataDependentOps, externalFiles, inputs }: OnnxFacts): string[] {
-  const integers = inputs.filter(({ elementType }) => /^int(?:32|64)$/.test(elementType));
-  const namesOf = (isWanted: (rank: number) => boolean, unknown: number) =>
-    integers.flatMap(({ name, shape }) => (isWanted(shape?.length ?? unknown) ? [name] : [])).join(', ');
-  const [lists, indices] = [namesOf((rank) => rank <= 1, 2), namesOf((rank) => rank > 1, 0)];
-  const lost = externalFiles.filter(({ problem }) => problem !== null);
-  return [
-    controlFlowOps.length > 0 && `${opCountsText(controlFlowOps)}: the host evaluates them, so no CUDA graph`,
-    dataDependentOps.length > 0 &&
-      `${opCountsText(dataDependentOps)}: the amount of work depends on the values; give real inputs: {INPUT: FILE}`,
-    customOps.length > 0 && `${opCountsText(customOps)}: needs a plugin, build: {flags: {--dynamicPlugins: [FILE]}}`,
-    lists !== '' && `${lists}: if its values are a shape, write the values here, not its dimensions`,
-    indices !== '' &&
-      `${indices}: random integers are from -128 to 127; if these are indices, give real ones, inputs: {INPUT: FILE}`,
-    ...lost.map(({ location, problem }) => `data file ${location}: ${problem}`),
-  ].filter((remark) => remark !== false);
 }
 
 type SizeGuess = Omit<Dimension, 'name'>;
@@ -160,10 +141,16 @@ export function guessSize(name: string | null, place: number): SizeGuess {
   return around(sum('opt'), sum('min'), sum('max'), 'the sum of the others in its name');
 }
 
-/** Names that mean something else where an axis or a filter is; a dimension `batch` is the field of that name. */
+/**
+ * Names with another meaning as an axis or in a filter. A dimension `batch` is allowed, because it is the field of that
+ * name.
+ */
 const TAKEN = new Set<string>([...AXIS_NAMES, ...CELL_FIELDS, 'model'].filter((name) => name !== 'batch'));
 
-/** Shapes for inputs with open dimensions, with sizes: one axis per name, and per dimension without one; or why there are none. */
+/**
+ * Shapes for inputs with open dimensions: one axis per name, and one per unnamed dimension. Returns a text if they
+ * cannot be given.
+ */
 export function draftShapes(inputs: readonly OnnxTensorInfo[]): Pick<DraftModel, 'shapes' | 'dimensions'> | string {
   const open: { readonly input: string; readonly shape: readonly OnnxDimension[] }[] = [];
   for (const { elementType, name, shape } of inputs) {
@@ -180,7 +167,7 @@ export function draftShapes(inputs: readonly OnnxTensorInfo[]): Pick<DraftModel,
   }
   if (open.length === 0) return { shapes: null, dimensions: [] };
   const first = new Set(open.flatMap(({ shape: [size] }) => (typeof size === 'string' ? [size] : [])));
-  // An unnamed first dimension is the one that other inputs name, if they agree.
+  // An unnamed first dimension takes the name that other inputs give theirs, if they agree.
   const [leading = null] = first.size === 1 ? first : [];
   const axes = new Map<string, Dimension>();
   const axisOf = (input: string, dimension: string | null, place: number): string => {

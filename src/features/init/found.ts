@@ -29,7 +29,6 @@ export async function lookAround(stated: string | undefined, io: Io) {
   const refusal = version === null ? null : new Dialect(version).refusal;
   const names = gpus.kind === 'report' ? gpus.gpus.map(({ name }) => name ?? 'a GPU') : [];
   const answer = python.answer.kind === 'answered' ? readPythonVersions(python.answer.text) : null;
-  const modelopt = answer?.packages.find(([name]) => name === 'nvidia-modelopt')?.[1] ?? null;
   const lacking = [
     ...(trtexec.kind === 'missing' ? [trtexec.problem] : []),
     ...(help?.kind === 'failed' ? [help.problem] : []),
@@ -37,29 +36,19 @@ export async function lookAround(stated: string | undefined, io: Io) {
     ...(names.length === 0 ? ['a GPU: nvidia-smi shows none'] : []),
   ];
   return {
-    possibilities: { version, hasModelopt: modelopt !== null },
+    possibilities: { version, hasModelopt: answer?.packages.some(([name]) => name === 'nvidia-modelopt') === true },
     trtexec:
       trtexec.kind === 'missing' ? null : { path: trtexec.path, version: version && formatTensorrtVersion(version) },
-    // Absolute, when named by a flag: it would not be found by itself.
+    // Absolute if stated by an option, because a search would not find it.
     statedTrtexec: stated === undefined || trtexec.kind === 'missing' ? null : resolve(cwd, stated),
     gpus: names,
-    found: [
-      version === null
-        ? `trtexec: ${help === null ? 'none was found' : 'it did not say its version'}, so the matrix uses only features of every version`
-        : `trtexec ${formatTensorrtVersion(version)}`,
-      names.length === 0 ? 'GPU: none was seen' : `GPU: ${names.join(', ')}`,
-      ...(names.length > 1 ? ['Several GPUs at the same time: bench run --gpus all'] : []),
-      modelopt === null
-        ? 'ModelOpt: none, so no FP8, INT8 or INT4 is made here'
-        : `ModelOpt ${modelopt}: makes FP16, FP8, INT8 and INT4 from a base model`,
-    ],
     lacking,
   };
 }
 
 /**
- * Reads the ONNX files of the places given.
- * @param matrixFolder paths are written relative to it, so that both can move together
+ * Reads the ONNX files of the given places.
+ * @param matrixFolder paths are relative to it, so that both can move together
  * @throws UsageError when there is none
  */
 export async function findModels(places: readonly string[], matrixFolder: string, io: Io) {
@@ -89,11 +78,11 @@ export async function findModels(places: readonly string[], matrixFolder: string
   return { models, skipped };
 }
 
-/** Folders of other programs, and those of bench's own output. */
+/** Folders of other programs and folders of bench's own output. */
 const NOT_LOOKED_INTO = new Set(['node_modules', 'site-packages', 'variants', 'artefacts', '__pycache__']);
 const MAX_DEPTH = 6;
 
-/** ONNX files in a folder, then those below it. Links to folders are not followed, nor what cannot be read. */
+/** ONNX files in a folder, then in its subfolders. Skips links to folders and unreadable folders. */
 function onnxFilesIn(folder: string, depth = 1): string[] {
   const sorted = entriesOf(folder).toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const files = sorted.filter((entry) => !entry.isDirectory() && /\.onnx$/i.test(entry.name));

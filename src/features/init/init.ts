@@ -33,11 +33,10 @@ export async function init(places: readonly string[], options: InitOptions, io: 
     throw new UsageError(`no model that a matrix can use: ${problems.join('; ')}`);
   }
   const { statedTrtexec } = here;
-  // A comment marks every guess.
+  // Every guessed value has a comment that says so.
   const draft = [
     `# yaml-language-server: $schema=./${SCHEMA_NAME}`,
     '# Written by `bench init`. Comments mark guesses: correct them. All keys: bench help matrix',
-    ...here.found.map((line) => comment(line)),
     comment(`Run it: ${shellLine(['bench', 'run', options.output])}`),
     '',
     ...(statedTrtexec === null ? [] : [`trtexec: ${yamlText(statedTrtexec)}`, '']),
@@ -80,7 +79,7 @@ function write(path: string, text: string, { force, output }: InitOptions): void
   }
 }
 
-/** False when one exists: it may be of another version, and is left unchanged. */
+/** False when a schema file exists. It may be of another version and stays unchanged. */
 function writeSchema(folder: string): boolean {
   const path = join(folder, SCHEMA_NAME);
   if (existsSync(path)) return false;
@@ -88,10 +87,10 @@ function writeSchema(folder: string): boolean {
   return true;
 }
 
-/** What bench makes next to the store, and reports by the names that they have in the documents: patterns for git. */
+/** Patterns for git: files that bench makes next to the store, and reports under the names used in the documents. */
 const MADE = ['artefacts/', 'engines/', 'variants/', 'bench.sqlite*', 'report.html', 'report.md', 'report.xml'];
 
-/** False where there is a `.gitignore`, and for a store elsewhere, which has a folder of its own. */
+/** False if there is a `.gitignore`, or if the store is in another folder. */
 function writeIgnore(io: Io): boolean {
   const path = join(io.cwd, '.gitignore');
   if (dirname(storePath(undefined, io)) !== io.cwd || existsSync(path)) return false;
@@ -148,14 +147,13 @@ gate: # what \`bench check\` reports
 `;
 
 function modelLines(model: DraftModel): string[] {
-  const { cudaGraph, dimensions, name, onnx, precisions, remarks, shapes } = model;
+  const { cudaGraph, dimensions, name, onnx, precisions, shapes } = model;
   const limits = (['min', 'opt', 'max'] as const).map((limit) => {
     const sizes = dimensions.map((dimension) => `${yamlText(dimension.name)}: ${dimension[limit]}`);
     return `      ${limit}: { ${sizes.join(', ')} }`;
   });
   return [
     `  ${yamlText(name)}:`,
-    ...remarks.map((line) => comment(line, '    ')),
     `    onnx: ${yamlText(onnx)}`,
     shapes === null ? '    shapes: static' : '    shapes: # axes lists the values of named dimensions',
     ...Object.entries(shapes ?? {}).map(([input, shape]) => {
@@ -166,7 +164,7 @@ function modelLines(model: DraftModel): string[] {
     ...precisions.map(({ precision, source, why }) => `      ${precision}: ${source} # ${why}`),
     '    axes:',
     `      precision: [${precisions.map(({ precision }) => precision).join(', ')}]`,
-    ...(cudaGraph ? [] : ['      cudaGraph: off']),
+    ...(cudaGraph ? [] : ['      cudaGraph: off # the host evaluates its loops and conditions']),
     ...dimensions.map((axis) => `      ${yamlText(axis.name)}: [${axis.values.join(', ')}] # guessed, ${axis.why}`),
     ...(dimensions.length === 0
       ? []

@@ -7,11 +7,11 @@ import { count, formatMs, formatNumber, formatPercent, signedMs } from '../../te
 import { type Column, renderTable, numberColumn, textColumn } from '../../terminal/table.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 
-/** Shown in the text, not part of `--json`. */
+/** Shown in the text but not in `--json`. */
 export interface LayersDiffDetails {
-  /** Each row with its parts below it; null for rows alone. */
+  /** The parts of each row, shown below it; null to show rows only. */
   readonly opened: readonly (readonly DiffRow[])[] | null;
-  /** Most rows; the rest is summed up. */
+  /** Maximum number of rows; the rest is summed. */
   readonly top: number;
   /** Median SM clock of each profile; null where it was not recorded. */
   readonly smClockMhz: readonly [number | null, number | null];
@@ -155,11 +155,13 @@ function sumLines(
   return lines;
 }
 
-/** Layers of equal names are listed whose times differ by this factor: the three largest changes. */
+/** Lists layers with equal names whose times differ by this factor: the three largest changes. */
 const NAMED_FROM = 1.1;
 const NAMED = 3;
 
-/** Pairs that a name alone makes, as of two harnesses: the kernel is called by it, whatever it computes in. */
+/**
+ * Pairs of layers that share only a name, such as those of two harnesses. The kernel has that name in any precision.
+ */
 function namedEqually({ parts }: DiffRow): string[] {
   return parts
     .flatMap(({ base: [was, ...more], head: [is, ...others], baseMs, headMs, deltaMs }) => {
@@ -175,10 +177,10 @@ function namedEqually({ parts }: DiffRow): string[] {
     .map(({ line }) => line);
 }
 
-/** Clocks move in steps of 15 MHz: one step is no change. */
+/** Clocks move in steps of 15 MHz, and one step is not a change. */
 const CLOCK_MOVED = 0.01;
 
-/** A clock is named as the cause only where it moved in that direction. */
+/** Names the clock as the cause only if it moved in the direction that explains the change. */
 function clockText(commonPercent: number, [was, is]: readonly [number | null, number | null]): string {
   if (was === null || is === null || was <= 0) {
     return 'a clock or the noise of the profiler; no clock was recorded during both profiles';

@@ -35,7 +35,7 @@ export async function showKernels(
   options: KernelsOptions,
   io: Io,
 ): Promise<ExitCode> {
-  // `--kernels CELL`: the option consumed the argument.
+  // For `--kernels CELL`, the option consumed the argument.
   const isName = kernels !== true && named === undefined && !existsSync(resolve(io.cwd, kernels));
   const isCell = isName && !/[./]/.test(kernels);
   const name = isCell ? kernels : named;
@@ -96,14 +96,17 @@ function attachedExport(
   return attachedPathOf(artefactsFolderOf(path), newest);
 }
 
-/** @throws UsageError for a file that is no export */
+/** @throws UsageError for a file that is not an export */
 export function readKernels(file: string, engine: ProfiledEngine | null): Captured {
   const work = readNsysExport(file);
   const layers = engine === null ? [] : layerFactsOf(engine.layers).filter(({ tactic }) => tactic !== null);
   return { ...work, kernels: work.kernels.map((kernel) => ({ ...kernel, nodes: nodesOf(kernel.name, layers) })) };
 }
 
-/** A tactic is called as its kernel, or either has an addition: `_kernel_trt`, `_by_fusion_tactic`. */
+/**
+ * Nodes of the layers with this kernel. The name of the tactic equals that of the kernel, or either has a suffix:
+ * `_kernel_trt`, `_by_fusion_tactic`.
+ */
 function nodesOf(kernel: string, layers: readonly LayerFacts[]): string[] {
   const named = layers.filter(
     ({ tactic }) => tactic !== null && (kernel.startsWith(tactic) || tactic.startsWith(kernel)),
@@ -118,7 +121,7 @@ const PAUSES: Readonly<Record<CapturedWork['pauses'][number]['reason'], string>>
   interpreterLock: "waiting for the interpreter's lock",
 };
 
-/** @param top lines of the table; the rest is summed up */
+/** @param top lines of the table; the rest is summed */
 export function kernelsText(
   report: Captured & { readonly label: string | null; readonly file: string; readonly notes: readonly string[] },
   top: number,
@@ -180,8 +183,8 @@ function sumOf(rows: readonly { readonly count: number; readonly ms: number }[])
 type Selectable = Pick<LayerFacts, 'name' | 'origins' | 'tactic' | 'type'>;
 
 /**
- * Layers with a text in their names, ONNX nodes, types or tactics, case-insensitive.
- * @throws UsageError for a bad regular expression, or one that takes too long
+ * Layers with a text in their names, ONNX nodes, types or tactics; ignores case.
+ * @throws UsageError for an invalid regular expression, or one that takes too long
  */
 export function selectLayers<Layer extends Selectable>(
   layers: readonly Layer[],
@@ -209,7 +212,7 @@ function holdsInOrder(text: string, parts: readonly string[]): boolean {
 
 const PATIENCE_MS = 2000;
 
-/** A catastrophic pattern (`(a+)+$`) can only be stopped from outside. */
+/** Only another context with a timeout can stop a catastrophic pattern such as `(a+)+$`. */
 const MATCH = new Script(
   'const expression = new RegExp(pattern, "iu"); texts.map((of) => of.some((text) => expression.test(text)))',
 );
@@ -222,7 +225,7 @@ function matchingLayers<Layer extends Selectable>(layers: readonly Layer[], patt
     const found: readonly unknown[] = Array.isArray(answers) ? answers : [];
     return layers.filter((_, place) => found[place] === true);
   } catch (error) {
-    // Errors of the other context are not instances of this one's classes.
+    // An error of the other context is not an instance of a class of this one.
     if (!isRecord(error) || error['code'] !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
     throw new UsageError(
       `--select ${shown}: not done after ${PATIENCE_MS / 1000} s: nested repetitions such as (a+)+ take too long`,

@@ -130,7 +130,7 @@ async function showDiff(
         const { db } = store;
         const [was = null, is = null] =
           name === undefined ? await Promise.all(refs.map((ref) => buildNamed(store, ref))) : [];
-        // Builds are of no cell.
+        // Builds belong to no cell.
         if (was !== null && is !== null) return [profiledRun(db, was, refs[0]), profiledRun(db, is, refs[1])] as const;
         const { base, head } = await resolvePoints(db, name ?? null, refs, io);
         const isSameCell = base.cell.key === head.cell.key;
@@ -152,18 +152,18 @@ async function showDiff(
   return EXIT_CODES.fine;
 }
 
-/** The build that the id of its run names, or the key of an engine that is kept; null for anything else. */
+/** A build named by the ID of its run, or by the key of a kept engine; null for anything else. */
 async function buildNamed({ db, path }: OpenStore, ref: string): Promise<RunId | null> {
   const runId = runByPrefix(db, ref);
   if (runId !== null) return layerRun(db, runId)?.role === 'build' ? runId : null;
   const { links } = await new EngineIndex(enginesFolderOf(path)).read();
   const named = Object.entries(links).flatMap(([name, note]) => (isNamed(ref, name, note.buildId) ? [note] : []));
-  // KEY alone is what the first of several builds is listed as.
+  // The list shows the first of several builds under KEY without a number.
   const [engine, ...others] = named.length > 1 ? named.filter(({ number }) => number === 1) : named;
   return engine === undefined || others.length > 0 ? null : runOfBuild(db, engine.buildId);
 }
 
-/** A profile without a CUDA graph has the gaps between launches in its times. */
+/** Notes that a profile without a CUDA graph includes the gaps between launches in its times. */
 export function withGraphNote(head: ProfiledEngine, base: ProfiledEngine): ProfiledEngine {
   if (head.cudaGraph === null || base.cudaGraph === null || head.cudaGraph === base.cudaGraph) return head;
   const side = head.cudaGraph ? 'head' : 'base';
@@ -211,8 +211,8 @@ interface LayersAsked extends Pick<LayersOutput, 'efficiency'> {
 }
 
 /**
- * @param layers the chosen ones, in the order that was requested
- * @param groups null when each layer has a line of its own; `isSummedUp`: one line for all of the chosen ones
+ * @param layers the chosen layers, in the requested order
+ * @param groups null if each layer has its own line; `isSummedUp` asks for a single line
  */
 function layersOutput(
   engine: ProfiledEngine,

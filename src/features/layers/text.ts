@@ -16,12 +16,12 @@ import { count, formatMs, formatNumber, formatPercent } from '../../terminal/num
 import { type Column, renderTable, numberColumn } from '../../terminal/table.ts';
 import { truncate, wrapHanging } from '../../terminal/text-width.ts';
 
-/** Shown in the text, not part of `--json`. */
+/** Shown in the text but not in `--json`. */
 export interface LayersDetails {
-  /** Kinds of layers in 16 bits or more with a considerable share of time, largest first. */
+  /** Kinds of layers in 16 bits or more with a considerable share of the time, largest first. */
   readonly islands: readonly LayerGroup[];
   readonly alignment: ReturnType<typeof unalignedLayers>;
-  /** Most lines; the rest is summed up. */
+  /** Maximum number of lines; the rest is summed. */
   readonly top: number;
 }
 
@@ -75,7 +75,7 @@ function selectionLine({ layers, summary, totalMs }: LayersOutput): string {
   return `${count(layers.length, 'layer')} of ${summary.layers} chosen${share}`;
 }
 
-/** Up to this many layers are shown in detail. */
+/** Maximum number of layers that are shown in detail. */
 const DETAILED = 3;
 
 function details(layer: LayerFacts, look: Look): string[] {
@@ -245,9 +245,9 @@ function islandLines(islands: readonly LayerGroup[], summary: Summary): string[]
   ];
 }
 
-/** Most kinds of layers that are named. */
+/** Maximum number of kinds of layers that are named. */
 const NAMED = 3;
-/** Share of the time from which the first convolution is worth a word. */
+/** Least share of the time for which the first convolution is mentioned. */
 const WORTH_A_WORD = 0.02;
 
 function alignmentLines(
@@ -279,7 +279,7 @@ function alignmentLines(
   return lines;
 }
 
-/** Percent: a sum this close to the time without profiler needs no explanation. */
+/** In percent. A sum this close to the time without the profiler needs no explanation. */
 const EQUAL_WITHIN = 2;
 
 function overheadLines({ gpuComputeMs, medianMs, overheadPercent, summary }: LayersOutput): string[] {

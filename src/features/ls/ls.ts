@@ -66,7 +66,7 @@ export function listStoredSweeps(options: SweepsOptions, io: Io): Promise<ExitCo
 
 type ListedSweep = SweepsOutput['sweeps'][number];
 
-/** Runs of those that are not done, as planned. */
+/** Planned runs of unfinished sweeps. */
 function plannedRuns(db: StoreDatabase, sweeps: readonly Sweep[]): ReadonlyMap<SweepId, number> {
   const unfinished = sweeps.filter(({ state }) => state !== 'finished');
   return new Map(
@@ -112,7 +112,7 @@ function sweepsText(
   return sweeps.length < stored ? [...table, look.style.dim(more)] : table;
 }
 
-/** Experiments are found by name. */
+/** Experiments are known by name rather than by matrix. */
 function matrixText({ branch, matrix, name }: ListedSweep): string {
   return branch === AB_BRANCH ? `${matrix}: ${name}` : (matrix ?? name ?? '');
 }

@@ -26,7 +26,7 @@ export function listMachines(options: MachinesOptions, io: Io): Promise<ExitCode
   );
 }
 
-/** A machine is one GPU of one host, with what it measured under the provenance of the newest sweep. */
+/** Machines, each one GPU of one host, with their results under the provenance of the newest sweep. */
 function machinesOf(db: StoreDatabase, { filter, since = DEFAULT_AGE_S }: MachinesOptions): MachinesOutput {
   const [newest, ...older] = sweepsOfMachines(db);
   if (newest === undefined) return { schemaVersion: 1, provenance: null, machines: [] };
@@ -76,7 +76,7 @@ function identityOf({ gpuName, gpuUuid, host }: Environment): string {
 
 const SHORT_UUID = 12;
 
-/** By `identityOf`: as short as no other is named; without those that nothing names. */
+/** The shortest unique name of each machine, by `identityOf`. Omits machines without a unique name. */
 function machineNames(environments: readonly Environment[]): ReadonlyMap<string, string> {
   const machines = new Map(environments.map((environment) => [identityOf(environment), namesOf(environment)]));
   const times = Map.groupBy([...machines.values()].flat(), (name) => name);
@@ -88,7 +88,7 @@ function machineNames(environments: readonly Environment[]): ReadonlyMap<string,
   );
 }
 
-/** The shorter first. */
+/** Shorter names first. */
 function namesOf({ gpuName, gpuUuid, host }: Environment): string[] {
   const uuid = gpuUuid?.slice(0, SHORT_UUID) ?? null;
   const known = [host, uuid].filter((part) => part !== null).join(' ');

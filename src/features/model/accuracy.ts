@@ -24,8 +24,8 @@ import { warnIfMigrated, usingStore } from '../../cli/with-store.ts';
 import type { AccuracyOptions } from './command.ts';
 
 /**
- * `bench model accuracy MATRIX`, or `REFERENCE.onnx VARIANT.onnx`. Results with a model and a precision are stored; a
- * drop beyond the limit is a regression.
+ * `bench model accuracy MATRIX`, or `REFERENCE.onnx VARIANT.onnx`. Stores results with a model and a precision. A drop
+ * beyond the limit is a regression.
  */
 export async function compareAccuracy(
   first: string,
@@ -72,7 +72,9 @@ interface Compared {
   readonly found: Awaited<ReturnType<typeof comparePair>>;
 }
 
-/** With the name of the matrix, null for two files, and the user's own command. */
+/**
+ * The pairs to compare. `matrix` is the name of the matrix, null for two files; `metricCommand` is the user's command.
+ */
 async function requestedPairs(
   first: string,
   words: readonly string[],
@@ -147,7 +149,7 @@ async function keep(
   });
 }
 
-/** @param drop against the newest accuracy on the same inputs; null without one */
+/** @param drop change from the newest accuracy on the same inputs; null without one */
 function rowOutput({ pair, found }: Compared, stored: boolean, drop: AccuracyDrop | null): AccuracyRow {
   const { model, precision, referencePrecision, reference, variant } = pair;
   if ('problem' in found) return { kind: 'failed', model, precision, reference, variant, ...found };

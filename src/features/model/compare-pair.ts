@@ -23,13 +23,13 @@ import type { ComparedRow } from './output.ts';
 interface CompareJob {
   readonly reference: string;
   readonly variant: string;
-  /** npz or npy; null for random values. */
+  /** An npz or npy file; null for random values. */
   readonly data: string | null;
   /** Null for all samples of the file. */
   readonly samples: number | null;
   readonly seed: number;
   readonly distribution: InputDistribution;
-  /** For an open batch. */
+  /** Size of an open batch. */
   readonly batch: number;
   readonly shapes: Shapes;
 }
@@ -73,8 +73,8 @@ interface Failure {
 const DEFAULT_SAMPLES = 64;
 
 /**
- * Compares the outputs of two ONNX files, or what two engines wrote with `--exportOutput`.
- * @throws UsageError for other files of outputs, or outputs that differ in names or shapes
+ * Compares the outputs of two ONNX files, or two files that engines wrote with `--exportOutput`.
+ * @throws UsageError for files that hold no outputs, or outputs that differ in names or shapes
  * @throws EnvironmentLackingError without Python or onnxruntime, InterruptedError on Ctrl-C
  */
 export async function comparePair(
@@ -99,7 +99,7 @@ export async function comparePair(
   const [referenceSha256, variantSha256] = [await hashModel(reference), await hashModel(variant)];
   const same = { referenceSha256, variantSha256, accuracy };
   if (isExported) return { ...same, inputs: { kind: 'exported' }, versions: {} };
-  // Without the first dimension, which counts samples.
+  // Omits the first dimension, which counts samples.
   const sampleShapes = Object.fromEntries(Object.entries(shapes).map(([input, dims]) => [input, dims.slice(1)]));
   return {
     ...same,
@@ -130,7 +130,7 @@ async function customMetric(
   return { name: metricCommand.join(' '), variant: ofVariant, reference: ofReference };
 }
 
-/** The last word of the last line, as a number; null when it is none. */
+/** The last word of the last line as a number; null if it is not a number. */
 export function readMetric(text: string): number | null {
   const word = text.trim().split(/\s+/).at(-1) ?? '';
   return word === '' || !Number.isFinite(Number(word)) ? null : Number(word);
@@ -159,7 +159,7 @@ function readOutputs(path: string): ExportedOutput[] {
 
 type Figures = Omit<Accuracy, 'samples' | 'custom'>;
 
-/** For several outputs: the worst of each figure. */
+/** The worst of each figure over several outputs. */
 export function worstOutput(
   outputs: readonly Figures[],
   samples: number,
@@ -182,13 +182,13 @@ export function worstOutput(
 
 export interface AccuracyPair {
   readonly model: string;
-  /** Null when unknown: then nothing is stored. */
+  /** Null when unknown; nothing is stored then. */
   readonly precision: Precision | null;
   readonly precisionVia: PrecisionRoute;
   readonly referencePrecision: Precision | null;
   readonly reference: string;
   readonly variant: string;
-  /** For open dimensions. */
+  /** Sizes for open dimensions. */
   readonly shapes: Shapes;
 }
 
@@ -198,10 +198,10 @@ export interface MatrixPairs {
   readonly notes: readonly string[];
 }
 
-/** ONNX file of a cell's engine; null where there is none yet. */
+/** Returns the ONNX file of a cell's engine; null if there is none yet. */
 type VariantFile = (entry: MatrixCell) => string | null;
 
-/** Files of the matrix, and variants that `bench run` made with the cell's options. */
+/** Files of the matrix, and variants that `bench run` made with the options of the cell. */
 export async function filesOfCells(cells: readonly MatrixCell[], cache: VariantCache): Promise<VariantFile> {
   const made = new Map<string, string | null>();
   for (const entry of cells) {
@@ -218,7 +218,7 @@ export async function filesOfCells(cells: readonly MatrixCell[], cache: VariantC
 
 const REFERENCES: readonly Precision[] = ['fp32', 'tf32', 'fp16'];
 
-/** Each model's variants next to its reference: the base model or its FP32 file, without one that of FP16. */
+/** Pairs the variants of each model with its reference: the base model or its FP32 file, else its FP16 file. */
 export function pairsOfMatrix(cells: readonly MatrixCell[], cwd: string, fileOf: VariantFile): MatrixPairs {
   const pairs = new Map<string, AccuracyPair>();
   const notes = new Set<string>();

@@ -15,7 +15,7 @@ import { count, formatBytes } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { labelled } from '../../terminal/text-width.ts';
 
-/** `bench model inspect MODEL.onnx`: what the model takes and gives, and what is in it. */
+/** `bench model inspect MODEL.onnx`: the inputs and outputs of a model, and its content. */
 export async function inspect(file: string, options: InspectOptions, io: Io): Promise<ExitCode> {
   const facts = await readModelFile(file, io);
   const [suggested, warnings] = [suggestedShapes(facts), inspectWarnings(facts)];
@@ -59,7 +59,7 @@ function suggestedShapes({ inputs }: OnnxFacts) {
   return { shapes: `{${templates.join(', ')}}`, trtexecFlag: shellQuote(`--shapes=${filled.join(',')}`) };
 }
 
-/** A valid axis name; an unnamed leading dimension is most likely the batch. */
+/** A valid axis name for a dimension. An unnamed first dimension is most likely the batch. */
 function matrixDimension(dimension: OnnxDimension, place: number): string {
   if (typeof dimension === 'number') return String(dimension);
   if (dimension === null) return place === 0 ? 'batch' : `dim${place}`;
@@ -95,7 +95,7 @@ function inspectText(facts: InspectOutput, look: Look): string[] {
     '',
     ...factLines(facts).flatMap(([name, text]) => labelled(`${name.padEnd(13)} `, printable(text), columns)),
     '',
-    // Whole, however long: they are there to be copied.
+    // Never truncate these lines, so that they can be copied.
     ...suggestion.map((line) => style.accent(printable(line))),
     ...facts.warnings.flatMap((warning, index) => [
       ...(index === 0 ? [''] : []),

@@ -60,7 +60,7 @@ async function inputsOf(model: string, shapes: Shapes, io: Io): Promise<readonly
   return wanted;
 }
 
-/** A number out of a type's range would wrap in the file. */
+/** Rejects ranges beyond a type, because such a number would wrap in the file. */
 function refuseRange(inputs: readonly WantedInput[], { distribution, integers }: InputRecipe): void {
   if (integers === null) return;
   if (distribution === 'ones' || distribution === 'zeros') {
@@ -100,7 +100,7 @@ function makeInputsText(made: MakeInputsOutput, look: Look): string[] {
     '',
     ...table,
     '',
-    // Whole, however long: they are there to be copied.
+    // Never truncate the line, so that it can be copied.
     look.style.accent(`in a matrix:   inputs: {${matrix.join(', ')}}`),
     look.style.accent(`with trtexec:  ${printable(shellQuote(flag))}`),
   ];
@@ -112,7 +112,7 @@ function recipeText({ distribution, integers, seed }: MakeInputsOutput): string 
   return `${distribution}, seed ${seed}${range}`;
 }
 
-/** The inputs with whole shapes: the stated ones, where the model leaves any open; a text says what is wrong. */
+/** The inputs with complete shapes, with stated sizes for open ones. Returns a text for a problem. */
 function wantedInputs(
   inputs: readonly OnnxTensorInfo[],
   stated: Shapes,
@@ -140,7 +140,7 @@ function wantedInputs(
   return `the model leaves sizes open: add --shapes ${printable(all.join(','))}`;
 }
 
-/** Null where a size is open; text describes a mistake. */
+/** Null if a size is open; a text describes a mistake. */
 function wholeShape(
   { name, shape }: OnnxTensorInfo,
   stated: readonly number[] | undefined,
@@ -178,7 +178,7 @@ export async function makeDataset(file: string, options: MakeDatasetOptions, io:
   const outputTokens = { mean: options.outputMean, stdev: options.outputStdev };
   const lines = tokenDataset({ requests, input: inputTokens, output: outputTokens, vocabSize, seed });
   try {
-    // One folder only: more is a slip, and Node hangs when making some in /proc.
+    // Makes one folder only: more would be a typing mistake, and Node hangs when it makes some in /proc.
     if (!existsSync(dirname(path))) mkdirSync(dirname(path));
   } catch (error) {
     throw cannotWrite(file, error);
@@ -204,9 +204,9 @@ interface TokenDataset {
 }
 
 /**
- * Requests for trtllm-bench in pieces of some lines, one JSON object per line, as `generate_text_dataset` in
- * tensorrt_llm/bench/dataset/utils.py of NVIDIA/TensorRT-LLM writes them. Tokens are uniform over the vocabulary. Equal
- * options give equal bytes.
+ * Requests for trtllm-bench: one JSON object per line, in pieces of several lines. The format is that of
+ * `generate_text_dataset` in tensorrt_llm/bench/dataset/utils.py of NVIDIA/TensorRT-LLM. Tokens are uniform over the
+ * vocabulary. Equal options give equal bytes.
  */
 export function* tokenDataset({ input, output, requests, seed, vocabSize }: TokenDataset): Generator<string> {
   const random = seededRandom(seed);
@@ -229,7 +229,7 @@ function lengthOf({ mean, stdev }: TokenLengths, random: () => number): number {
 
 /** Standard normal by the Box-Muller transform (1958). */
 function normal(random: () => number): number {
-  // 1 - random() is never 0, where the logarithm is undefined.
+  // 1 - random() is never 0, for which the logarithm is undefined.
   return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 }
 

@@ -25,7 +25,7 @@ import { problemOf, provideVariant } from '../../variants/variants.ts';
 import type { QuantizeOptions } from './command.ts';
 import type { QuantizeOutput } from './output.ts';
 
-/** Makes one variant, through the cache that sweeps use. */
+/** Makes one variant through the cache that sweeps also use. */
 export async function quantize(model: string, options: QuantizeOptions, io: Io): Promise<ExitCode> {
   const variant = plannedVariant(model, options, io);
   const output = options.output === undefined ? null : resolve(io.cwd, options.output);
@@ -75,7 +75,7 @@ function plannedVariant(model: string, options: QuantizeOptions, io: Io): Planne
   });
 }
 
-/** Options as a matrix would state them, so that both report the same mistakes. */
+/** Options in the form of a matrix, so that both report the same mistakes. */
 function statedOptions(via: Converter, options: QuantizeOptions): ConversionFile {
   const { attention, calibration, calibrationShapes, dqOnly, exclude, excludeOpTypes, highPrecision } = options;
   const { keepIoTypes, method, opset, opTypes, samples, seed, timeout } = options;
@@ -95,7 +95,7 @@ function statedOptions(via: Converter, options: QuantizeOptions): ConversionFile
   };
 }
 
-/** `input:8x3x224x224,mask:8x128`; the last colon separates: names may contain others. */
+/** Reads `input:8x3x224x224,mask:8x128`. The last colon separates, because names may contain colons. */
 function readShapes(text: string): Record<string, string> {
   return Object.fromEntries(
     text.split(',').map((part): [string, string] => {
@@ -108,7 +108,7 @@ function readShapes(text: string): Record<string, string> {
   );
 }
 
-/** External data files keep their names: the model refers to them. */
+/** External data files keep their names, because the model refers to them. */
 async function copyVariant(path: string, output: string): Promise<void> {
   try {
     await mkdir(dirname(output), { recursive: true });

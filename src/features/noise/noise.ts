@@ -34,7 +34,7 @@ import { aboutCell, inLabelOrder } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import type { NoiseOptions } from './command.ts';
 
-/** `bench noise [CELL...]`: the noise of each cell, and what is visible in spite of it. */
+/** `bench noise [CELL...]`: the noise of each cell, and the change that it lets one detect. */
 export async function noise(names: readonly string[], options: NoiseOptions, io: Io): Promise<ExitCode> {
   const { branch, metric } = options;
   if (metric !== undefined && isMetric(metric) && isOfBuild(metric)) {
@@ -83,13 +83,13 @@ export async function noise(names: readonly string[], options: NoiseOptions, io:
 
 type NoisyRow = NoisyCell & { readonly cell: KeyedCell };
 
-/** The noise of a cell by the newest sweeps of a sweep's series. */
+/** The noise of a cell in the newest sweeps of a series. */
 export function noiseOfCell(db: StoreDatabase, cell: KeyedCell, metric: MetricId, series: Sweep): KnownNoise {
   const sweeps = seriesOf(db, series, NEWEST_SWEEPS).toReversed();
   return noiseOfSweeps(measuredCells(db, sweeps, [cell], metric).measured.flatMap((one) => one.sweeps));
 }
 
-/** The noise of a cell, and its detectable changes among this many cells. */
+/** The noise of a cell, and the changes that are detectable among `cells` cells. */
 function noisyCell({ cell, metric, sweeps }: MeasuredCell, cells: number): NoisyCell {
   const known = noiseOfSweeps(sweeps);
   return {
@@ -102,7 +102,7 @@ function noisyCell({ cell, metric, sweeps }: MeasuredCell, cells: number): Noisy
   };
 }
 
-/** Runs a sweep that the first line speaks of. */
+/** Runs per sweep in the headline. */
 const TYPICAL_RUNS = 3;
 const SHOWN_CELLS = 24;
 
@@ -166,11 +166,11 @@ function percentText(percent: number | null): string {
   return percent === null ? '–' : `${formatNumber(percent, 2)} %`;
 }
 
-/** The runs of a cell that count in one sweep. */
+/** The runs of a cell in one sweep, without those that do not count. */
 interface SweepRuns {
   /** Index of the sweep, oldest first. */
   readonly place: number;
-  /** Positive values. */
+  /** All positive. */
   readonly values: readonly number[];
 }
 
@@ -181,8 +181,8 @@ export interface MeasuredCell {
 }
 
 /**
- * The runs of each cell by sweep. A sweep with the very same runs as an earlier one is left out: recordings replayed twice
- * would look like a machine without noise.
+ * The runs of each cell by sweep. A sweep that has the same runs as an earlier one is left out, because two replays of
+ * one recording would look like a machine without noise.
  * @param sweeps oldest first
  * @returns `copies`: number of sweeps left out
  */
@@ -215,7 +215,10 @@ export function measuredCells(
 /** Excess variance of a median over a mean, for normal values. */
 const MEDIAN_VARIANCE = Math.PI / 2;
 
-/** Of single runs around the mean of their sweep, and of the values of sweeps beyond them, without lasting changes. */
+/**
+ * Standard deviation of single runs around the mean of their sweep, and of the values of sweeps beyond that; lasting
+ * changes are removed.
+ */
 export function noiseOfSweeps(sweeps: readonly SweepRuns[]): KnownNoise {
   const squares = sweeps.reduce((sum, { values }) => sum + squaresAround(values), 0);
   const within = sweeps.reduce((sum, { values }) => sum + values.length - 1, 0);
@@ -230,8 +233,8 @@ export function noiseOfSweeps(sweeps: readonly SweepRuns[]): KnownNoise {
 }
 
 /**
- * Relative standard deviation of what a timer rounds, from the least gap of the values (a uniform error: step / √12); 0
- * where their many different values show none.
+ * Relative standard deviation of a timer's rounding error, from the smallest gap of the values: a uniform error, step /
+ * √12. It is 0 if many different values show no rounding.
  */
 function timerNoise(values: Float64Array): number {
   const sorted = values.toSorted();
@@ -243,7 +246,7 @@ function timerNoise(values: Float64Array): number {
   return isCoarse ? Math.min(...gaps) / medianIn(sorted, 0, sorted.length) / Math.sqrt(12) : 0;
 }
 
-/** Runs of a sweep for which the table says what they show. */
+/** Numbers of runs per sweep for which the table shows the detectable change. */
 const SHOWN_RUNS = [1, 3, 5, 10] as const;
 
 const percent = z.number().min(0).nullable();

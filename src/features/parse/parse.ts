@@ -50,7 +50,7 @@ export async function parse(paths: readonly string[], options: ParseOptions, io:
   return isWhole ? code : EXIT_CODES.incomplete;
 }
 
-/** Times are null where not printed or not measured (transfers off). */
+/** Times are null if not printed or not measured, such as with transfers off. */
 function outputOf(run: ParsedRun): ParseOutput['runs'][number] {
   const { path, log, exports, harness, derived, telemetry, flags, outcome, notes } = run;
   const measurement = log.measurement ?? log.excerpt;
@@ -124,7 +124,7 @@ const harnessMethod = z.strictObject({
   warmUpRuns: count.nullable(),
   timedRuns: count.nullable(),
 });
-/** Null in it: a number that an excerpt does not have. */
+/** Null for a number that an excerpt lacks. */
 const times = z
   .strictObject({
     ...statistics.shape,

@@ -21,10 +21,10 @@ export interface CheckedModels {
 
 export const NOTHING_CHECKED: CheckedModels = { mistakes: [], lacking: [], notes: [] };
 
-/** Every GPU takes more: none has to be asked for what is smaller. */
+/** Every GPU holds this much, so that smaller inputs need no check. */
 const SMALL_BYTES = 1 << 30;
 
-/** What the GPU here cannot do, as far as nvidia-smi tells: another one may be meant. */
+/** Requests that exceed the GPU here according to nvidia-smi. These are notes, because another GPU may be meant. */
 async function gpuNotes(cells: readonly MatrixCell[], models: ReadonlyMap<string, OnnxFacts>, io: Io) {
   const sized = cells.map((entry) => ({ entry, bytes: inputBytes(entry, models) }));
   const large = sized.filter(({ bytes }) => bytes > SMALL_BYTES).toSorted((a, b) => b.bytes - a.bytes);
@@ -51,7 +51,10 @@ async function gpuNotes(cells: readonly MatrixCell[], models: ReadonlyMap<string
   return notes.map(formatMistake);
 }
 
-/** Checks the matrix against its models. An ONNX file that bench cannot read is only a remark: trtexec decides. */
+/**
+ * Checks the matrix against its models. An ONNX file that bench cannot read only gives a remark, because trtexec
+ * decides.
+ */
 export async function checkModels(cells: readonly MatrixCell[], io: Io): Promise<CheckedModels> {
   const models = new Map<string, OnnxFacts>();
   const lacking: Mistake[] = [];

@@ -10,15 +10,15 @@ import { matrixFileOf } from '../../store/sweeps/sweeps.ts';
 import { repositoryFolder } from '../../tools/git/git.ts';
 import { readMatrix } from './prepare.ts';
 
-/** Where a matrix file may lie that the command line does not name. */
+/** Folders in which a matrix file may lie that the command line does not name. */
 export async function placesOf({ cwd }: Io): Promise<readonly string[]> {
   return [cwd, await repositoryFolder(cwd)].flatMap((folder) => folder ?? []);
 }
 
 /**
- * The matrix that a sweep was made with, which may execute code: null unless it was measured here and lies in one of
+ * The matrix of a sweep, which may execute code. Null unless the sweep was measured here and the file lies in one of
  * the folders; links are followed.
- * @throws BenchError when it cannot be read any more
+ * @throws BenchError when the file can no longer be read
  */
 export function matrixOfSweep(db: StoreDatabase, sweep: Sweep, folders: readonly string[], io: Io): Matrix | null {
   const { host, provenance, source } = sweep;

@@ -94,7 +94,7 @@ function runArgv(run: PlannedRun, trtexec: string): string[] {
   return run.harness === null ? [trtexec, ...shownArgs(run.args, run.buildRef)] : [...run.harness.argv];
 }
 
-/** Names under which a person could keep the files; a sweep keeps them next to the store. */
+/** Replaces placeholders by names under which a person could keep the files. A sweep keeps them next to the store. */
 function shownArgs(args: readonly string[], buildRef: string, variantRef: string | null = null): string[] {
   const variant = `variants/${variantRef?.slice(0, 8) ?? ''}/variant.onnx`;
   const engine = `engines/${buildRef.slice(0, 8)}.plan`;
@@ -110,7 +110,7 @@ function shownArgs(args: readonly string[], buildRef: string, variantRef: string
 type PlannedCell = PlanOutput['cells'][number];
 type ShownRun = PlanOutput['runs'][number];
 
-/** @param prepared for dimensions of the cells, which are not part of the output */
+/** @param prepared gives dimensions of the cells, which the output lacks */
 function planText(
   shown: PlanOutput,
   { cells, isSeedDrawn }: Pick<Prepared, 'cells' | 'isSeedDrawn'>,
@@ -152,7 +152,7 @@ function planText(
   return lines;
 }
 
-/** Models made first, each in its own folder with a copy of its base model. */
+/** Models to make first, each in its own folder with a copy of its base model. */
 function variantLines({ variants }: PlanOutput, { style }: Look): string[] {
   if (variants.length === 0) return [];
   return [
@@ -197,7 +197,7 @@ function cellTable({ cells: shown }: PlanOutput, cells: Prepared['cells'], look:
   return [...table, ...captionLines(caption, look)];
 }
 
-/** Each round is shuffled: the first one shows the idea. */
+/** Every round is shuffled, so the first one serves as an example. */
 function orderLine({ cells, repeats, seed, runs }: PlanOutput, isSeedDrawn: boolean): string {
   const colds = new Set(cells.filter(isColdStart).map(({ key }) => key));
   const cold = runs.filter(({ cellKey }) => colds.has(cellKey)).length;

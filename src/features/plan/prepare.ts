@@ -47,16 +47,16 @@ export interface PrepareOptions extends Partial<Omit<PlanOptions, 'profile'>>, P
   readonly forceCache?: boolean;
 }
 
-/** A missing model is a remark for `plan`, and a mistake for `run`. */
+/** For `plan` a missing model is a remark, and for `run` it is an error. */
 export type ModelsNeeded = 'models needed' | 'models maybe later';
 
 /** Changes the cells of a matrix for an experiment. */
 export type Trial = (cells: readonly MatrixCell[]) => TwoSidedCells;
 
-/** A plan that is only shown is reproducible. */
+/** A plan that is only shown must be reproducible. */
 const SHOWN_SEED = 1;
 const MAX_MATRIX_BYTES = 8 << 20;
-// With a byte order mark, or letters with a zero byte each.
+// Matches UTF-16: a byte order mark, or letters with a zero byte each.
 const UTF_16 = /^(?:\xff\xfe|\xfe\xff|(?:[\s!-~]\0){2}|(?:\0[\s!-~]){2})/;
 
 export interface Prepared {
@@ -67,7 +67,7 @@ export interface Prepared {
   readonly program: TrtexecProgram | null;
   readonly set: RecordingSet | null;
   readonly experiment: AbExperiment | null;
-  /** No seed was stated. */
+  /** True when no seed was given. */
   readonly isSeedDrawn: boolean;
 }
 
@@ -92,10 +92,10 @@ export function readMatrix(path: string, io: Io, isUntrusted = false): Matrix {
   );
 }
 
-/** For matrices without trtexec cells. */
+/** Version for matrices without trtexec cells. */
 const NEWEST = { major: 11, minor: 0, patch: 0 };
 
-/** @param onProgram called before the program is asked what it is, which takes a moment */
+/** @param onProgram called before the version of the program is read, which takes a moment */
 export async function prepare(
   path: string,
   options: PrepareOptions,
@@ -145,7 +145,7 @@ export async function prepare(
   return { matrix, cells: planned, plan: noted, program, set, experiment, isSeedDrawn };
 }
 
-/** Printed before anything runs: a foreign matrix executes foreign programs. */
+/** Printed before anything runs, because a foreign matrix may execute foreign programs. */
 function executionNotes({ executes }: Matrix): string[] {
   return executes.map((each) => `executes what the matrix names: ${formatMistake(each)}`);
 }
@@ -238,7 +238,7 @@ function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory();
   } catch {
-    // Reported where it is read.
+    // The code that reads the file reports the error.
     return false;
   }
 }
@@ -247,7 +247,7 @@ function freshSeed(io: Io): number {
   return io.now().getTime() % 2 ** 31;
 }
 
-/** The matrix in the same folder whose name is nearest. */
+/** The matrix in the same folder with the most similar name. */
 function nearFile(path: string, { cwd }: Io): string {
   const folder = resolve(cwd, dirname(path));
   const names = isFolder(folder) ? readdirSync(folder).filter((name) => /\.ya?ml$/.test(name)) : [];

@@ -95,7 +95,7 @@ export async function captureOfCell(
 
 const NOTHING = { kind: 'measured', evidence: [] } as const;
 
-/** In its newest sweep, newest last. */
+/** Timed runs of the cell in its newest sweep, newest last. */
 function runsOf({ cell, measured }: CaptureTarget, store: OpenStore | null): CellRun[] {
   if (store === null || measured === null) return [];
   return cellRunsOf(store.db, [measured.sweep.sweepId], [cell.key])
@@ -103,7 +103,7 @@ function runsOf({ cell, measured }: CaptureTarget, store: OpenStore | null): Cel
     .toSorted((a, b) => ((a.startedAt ?? '') < (b.startedAt ?? '') ? -1 : 1));
 }
 
-/** The trtexec of a command line that is only shown. */
+/** The trtexec for a command line that is only shown. */
 export function trtexecShown({ measured, prepared }: CaptureTarget, { trtexec }: ProfileOptions): string {
   if (trtexec !== undefined) return trtexec;
   if (prepared !== null) return prepared.program?.shownAs ?? 'trtexec';
@@ -125,7 +125,7 @@ const NOT_STATED = { replay: null, trtexec: null };
 
 type Captured = Pick<ProfileOutput, 'files' | 'kernels' | 'notes'>;
 
-/** @throws CaptureError with the last words of nsys */
+/** @throws CaptureError with the last lines of nsys's output */
 export async function captured(
   args: readonly string[],
   output: string,
@@ -139,7 +139,7 @@ async function fileOf(path: string) {
   return { path, bytes: (await stat(path)).size, attached: false };
 }
 
-/** Exports and reads a capture. What is too large or not readable is a remark: the report exists. */
+/** Exports and reads a capture. If it is too large or cannot be read, a note says so: the report itself exists. */
 export async function readCapture(
   output: string,
   engine: ProfiledEngine | null,
@@ -162,7 +162,7 @@ export async function readCapture(
   }
 }
 
-/** Files that are small enough, to the newest measured run. */
+/** Attaches the files that are small enough to the newest measured run. */
 async function attach(
   { files, notes, ...read }: Captured,
   runs: readonly CellRun[],
@@ -188,7 +188,7 @@ function sizeWarning(path: string, bytes: number, mostBytes: number): string {
   return `${path} has ${formatBytes(bytes)}, more than --max-size ${formatBytes(mostBytes)}: it is neither read nor attached; fewer --iterations make it smaller`;
 }
 
-/** Captures of one run are distinguished by when they were taken: `vit_profile-20261121T223344Z.nsys-rep`. */
+/** The time of capture distinguishes captures of one run: `vit_profile-20261121T223344Z.nsys-rep`. */
 function stampedName(path: string, io: Io): string {
   const [, base = '', ending = ''] = /([^/]*?)(\.[^./]+)$/.exec(path) ?? [];
   const stamp = io
@@ -215,7 +215,7 @@ class CaptureError extends BenchError {
 
 /**
  * Builds the engine of a cell unless it is cached, and captures only its queries. The build belongs to the sweep that
- * measured the cell; the capture is not a run, so no statistic uses it.
+ * measured the cell. The capture is not a run, so no statistic uses it.
  * @returns the path of the engine
  */
 async function captureCell(

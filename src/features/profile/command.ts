@@ -2,7 +2,7 @@ import { Option } from '@commander-js/extra-typings';
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
 import { byteSize, positiveInteger } from '../../cli/options.ts';
 
-/** Harnesses other than trtexec, with the capture options of their documentation. */
+/** Harnesses other than trtexec with the capture options from their documentation. */
 const CAPTURE_PRESETS = ['trtllm'] as const;
 
 const define = (command: PlainCommand) =>

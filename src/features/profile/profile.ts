@@ -39,7 +39,7 @@ async function capture(words: readonly string[], options: ProfileOptions, io: Io
   }
 }
 
-/** A matrix needs no store for `--dry-run`. */
+/** With a matrix, `--dry-run` needs no store. */
 function storeOf(options: ProfileOptions, io: Io): OpenStore | null {
   const path = storePath(options.db, io);
   if (!existsSync(path) && options.matrix !== undefined) return null;
@@ -70,7 +70,10 @@ function refuseMixed(words: readonly string[], options: ProfileOptions): void {
   }
 }
 
-/** Nsight Compute for one layer. Only printed: replaying kernels takes long, and mostly needs root. */
+/**
+ * The Nsight Compute command for one layer. It is only printed, because replaying kernels takes long and mostly needs
+ * root.
+ */
 async function layerLine(
   name: string | undefined,
   layer: string | true,
@@ -107,7 +110,7 @@ async function layerLine(
   };
 }
 
-/** The longest of the layers that the name selects, else of all; a name stays as it is where no layers are known. */
+/** The slowest of the layers that the name selects, or of all layers. If no layers are known, the name itself. */
 function chosenLayer({ cell }: CaptureTarget, store: OpenStore | null, name: string | true): string {
   const engine = store === null ? null : profiledCell(store.db, cell, null, '');
   const layers = layerFactsOf(engine?.layers ?? []).toSorted((a, b) => b.averageMs - a.averageMs);
@@ -122,14 +125,14 @@ function chosenLayer({ cell }: CaptureTarget, store: OpenStore | null, name: str
   );
 }
 
-/** Captures a window of another harness, or prints the steps. */
+/** Captures a time window of another harness, or prints the steps. */
 async function captureOfCommand(words: readonly string[], options: ProfileOptions, io: Io): Promise<ProfileOutput> {
   const { force, maxSize, output = 'trace', window: stated = '' } = options;
   if (words.length === 0) {
     throw new UsageError('add a command: bench profile --nsys --preset trtllm --window 100-150 -- trtllm-bench ...');
   }
   const window = readWindow(stated);
-  // It bounds the capture of a server.
+  // The window limits the capture of a server.
   if (window === null) {
     throw new UsageError(`--window ${stated}: write the first and the last iteration to capture, such as 100-150`);
   }
@@ -179,7 +182,7 @@ export function captureText(report: ProfileOutput, look: Look): string[] {
     ...wrapHanging(printable(title), columns, 2).map(style.strong),
     ...shown,
     ...(engine === null ? [] : [`engine: there, ${printable(engine)}`]),
-    // On one line: it is copied.
+    // On one line, so that it can be copied.
     ...steps.flatMap(({ argv, kind, variables }) => [
       '',
       style.accent(kind),
@@ -203,14 +206,14 @@ export function readWindow(text: string): ProfilingWindow | null {
 /** Trace options for a Python harness, from TensorRT-LLM's page on performance analysis. */
 const TRTLLM_TRACE = 'cuda,nvtx,python-gil';
 
-/** Set in the environment of nsys, which passes it on. */
+/** Variables for the environment of nsys, which passes them on. */
 export function trtllmVariables({ from, to }: ProfilingWindow): Record<string, string> {
   return { TLLM_PROFILE_START_STOP: `${from}-${to}` };
 }
 
 /**
- * The command line behind `nsys` for a harness of TensorRT-LLM: only the window is captured, with the garbage collector
- * and the interpreter's lock next to it.
+ * The arguments of `nsys` for a harness of TensorRT-LLM. They limit the capture to the window, and record the garbage
+ * collector and the interpreter lock.
  */
 export function trtllmArgs(output: string, command: readonly string[]): string[] {
   const variables = [

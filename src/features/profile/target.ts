@@ -43,9 +43,9 @@ interface CapturedCell {
 
 export interface CaptureTarget extends CapturedCell {
   readonly plan: Plan;
-  /** The newest sweep that measured the cell by a plan; null when there is none. */
+  /** The newest sweep that measured the cell and has a plan; null when there is none. */
   readonly measured: { readonly sweep: Sweep; readonly stored: StoredPlan } | null;
-  /** From the matrix named; null for a cell of the store. */
+  /** From the named matrix; null for a cell of the store. */
   readonly prepared: Prepared | null;
 }
 
@@ -120,13 +120,13 @@ function ofPlan({ cells, builds, runs, tensorrt }: Plan, { key }: KeyedCell): Ca
   return { cell: planned.cell, build, run, tensorrt };
 }
 
-/** The engine that the cell was measured with, if it is cached and its build is unchanged. */
+/** The engine with which the cell was measured, if it is cached and its build is unchanged. */
 export async function engineInCache(
   { build, cell, measured }: CaptureTarget,
   store: OpenStore | null,
 ): Promise<CachedEngine | null> {
   if (store === null || measured === null) return null;
-  // That of a recording only represents one.
+  // The engine of a recording is only a placeholder.
   if (measured.sweep.provenance !== 'measured') return null;
   const isSame = measured.stored.plan.builds.some(({ buildRef }) => buildRef === build.buildRef);
   if (!isSame) return null;
@@ -138,7 +138,7 @@ export async function engineInCache(
   return null;
 }
 
-/** @param hasGraph whether a graph is really launched, not only requested */
+/** @param hasGraph whether a graph is launched, not only requested */
 export function captureRequest({ cell }: CaptureTarget, hasGraph: boolean, options: ProfileOptions): CaptureRequest {
   const dla = options.dla === true;
   return {
@@ -151,7 +151,7 @@ export function captureRequest({ cell }: CaptureTarget, hasGraph: boolean, optio
   };
 }
 
-/** In order. A cached engine is not built. */
+/** Steps in order; omits the build of a cached engine. */
 export function captureSteps(
   { build, cell, run }: CaptureTarget,
   request: CaptureRequest,
@@ -201,5 +201,5 @@ export type ProfileOutput = OutputOf<typeof profileOutput>;
 /** Variables and command line of a step. */
 export type CaptureStep = ProfileOutput['steps'][number];
 
-/** What a capture begins with: nothing was done yet. */
+/** Output before anything was captured. */
 export const NOT_CAPTURED = { schemaVersion: 1, dryRun: true, files: [], runId: null, kernels: null } as const;

@@ -17,7 +17,7 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { runSamples } from '../../store/runs/show-run.ts';
 import type { SweepId } from '../../records/scalars.ts';
 
-/** One entry for each sweep of the series. @param environmentIds those of the page, in its order */
+/** One entry for each sweep of the series. @param environmentIds environments of the page, in order */
 export function sweepColumns(
   { history, runs }: CellSweeps,
   sweeps: readonly Sweep[],
@@ -59,10 +59,10 @@ export function leftOutRuns({ leftOut }: CellSweeps, sweeps: readonly Sweep[]): 
     .toSorted((a, b) => a.sweep - b.sweep);
 }
 
-/** More runs than this are not distinguishable in a chart. */
+/** Maximum number of runs that can be distinguished in a chart. */
 const SHOWN_RUNS = 6;
 
-/** Query times of the newest runs of each cell, and of those before its last level change, by key. */
+/** By cell key: query times of the newest runs, and of those before the last change of level. */
 export function newestSamples(
   db: StoreDatabase,
   cells: readonly Pick<ReportCell, 'cell' | 'values' | 'marks'>[],
@@ -108,7 +108,7 @@ function samplesOf(db: StoreDatabase, runs: readonly CellRun[]) {
       if (columns?.computeMs !== undefined) compute.push({ runId: runId.slice(0, 8), values: columns.computeMs });
       if (columns?.latencyMs !== undefined) latency.push({ runId: runId.slice(0, 8), values: columns.latencyMs });
     } catch {
-      // A blob that was not written by this program, or was damaged: the rest of the report is valid.
+      // A blob of another program, or a damaged one. The rest of the report stays valid.
       unreadable += 1;
     }
   }

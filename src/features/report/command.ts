@@ -55,7 +55,7 @@ export const reportCommand = defineCommand({
     'report-html': async () => (await import('./output.ts')).reportHtml,
   },
   define: reportOptions,
-  // Files and other formats redact by themselves.
+  // Writing to files and other formats redacts on its own.
   redact: ({ redact, upgrade }) => upgrade === true && redact === true,
   run: async ([base, head], options, io) => (await import('./report.ts')).report(base, head, options, io),
 });

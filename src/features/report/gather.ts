@@ -25,7 +25,7 @@ import { comparedCells, gateOf, judgedCells, type Judgements } from './judgement
 
 type GatherOptions = Pick<ReportOptions, 'metric' | 'filter' | 'branch' | 'asOf'> & Across;
 
-/** What is said of each cell, and of the whole. */
+/** The judgments of all cells, and the notes on the whole. */
 type Judged = Pick<ReportedSweep, 'shift' | 'geometricMean' | 'notes'> & {
   readonly cells: Judgements;
   readonly head: Side;
@@ -51,7 +51,7 @@ export async function gatherReport(
   const keys = new Set([...said.keys(), ...plannedCells(db, sweepIds), ...cellKeysOf(db, sweepIds)]);
   const cells = inLabelOrder(chooseCells(db, [...findCells(db, [...keys]).values()], options.filter));
   const kept = new Set(cells.map(({ key }) => key));
-  // What a filter left out of the sweep is reported by its newest one, as it is judged.
+  // Cells that a filter left out of the sweep use their newest sweep, as in their judgment.
   const { leftOut } = matrixCellsOf(db, newest.sweepId);
   const cellKeys = checked === null ? [] : [...(leftOut ?? [])].filter((key) => said.has(key));
   const earlier = newestFitSweeps(db, newest, { cellKeys });
@@ -93,13 +93,13 @@ function byGate(checked: CheckedSweep, metric: MetricId | null, { asOf, filter }
     head: { ref: asOf ?? 'latest', sweeps: [judged.series.sweep], note: null },
     base: null,
     shift: null,
-    // A mean of all cells says nothing of some.
+    // The mean over all cells does not describe a selection.
     geometricMean: filter === undefined && metric === null ? series.geometricMean : null,
     notes: series.notes,
   };
 }
 
-/** Against the base; only values where that was not measured. */
+/** Judgments against the base; only values if the base was not measured. */
 async function bySides(
   db: StoreDatabase,
   { base, head }: Pick<PageSides, 'base' | 'head'>,
@@ -128,7 +128,7 @@ async function bySides(
   }
 }
 
-/** Of the last sweeps, oldest first. */
+/** Values of the last sweeps, oldest first. */
 function recentValues(
   db: StoreDatabase,
   newest: Sweep,

@@ -35,24 +35,24 @@ async function nullIfRefused<Output>(make: () => Promise<Output>): Promise<Outpu
 
 export type HtmlReportOptions = Pick<ReportOptions, 'db' | 'metric' | 'filter' | 'branch' | 'asOf' | 'last'> & Across;
 
-/** Of two sides: whether TensorRT majors are compared. */
+/** Option for two sides: whether to compare different TensorRT major versions. */
 export interface Across {
   readonly acrossTensorrt?: true;
 }
 
 export interface PageSides {
   readonly base: string;
-  /** Undefined: the checkout, as in `bench compare BASE`. */
+  /** Undefined for the checkout, as in `bench compare BASE`. */
   readonly head: string | undefined;
 }
 
-/** Two sides, or a sweep as the gate says it. */
+/** Two sides, or a sweep that the gate judged. */
 export type PageAbout = PageSides | { readonly checked: CheckedSweep };
 
-/** More than a year of nightly sweeps. */
+/** Maximum number of sweeps in a report: more than a year of nightly ones. */
 const LAST_SWEEPS = 400;
 
-/** Reads the store only. */
+/** Gathers the data of the HTML report; reads the store only. */
 export async function htmlReportData(
   db: StoreDatabase,
   options: HtmlReportOptions,
@@ -101,7 +101,7 @@ export async function htmlReportData(
   };
 }
 
-/** Of more series only the names are shown: each is judged for its line. */
+/** Maximum number of other series that are judged for their headline. For the rest, the page shows only the names. */
 const JUDGED_SERIES = 8;
 
 async function otherSeries(
@@ -125,7 +125,7 @@ async function otherSeries(
   return judged;
 }
 
-/** Cells that some sweep of the series measured or planned. */
+/** Cells that any sweep of the series measured or planned. */
 function cellsOf(db: StoreDatabase, sweeps: readonly Sweep[], filter: string | undefined): KeyedCell[] {
   const ids = sweeps.map(({ sweepId }) => sweepId);
   const cells = inLabelOrder(cellsOfSweeps(db, ids, filter));
@@ -179,7 +179,7 @@ async function gatherCells(
   return { reportCells, environments: environmentIds.flatMap((id) => known.get(id) ?? []) };
 }
 
-/** A change in many cells, once. */
+/** Environment changes, each once even if it is in many cells. */
 function environmentChangesOf(cells: readonly ReportCell[]): EnvironmentChange[] {
   const marks = cells.flatMap((cell) => cell.marks.filter(({ kind }) => kind === 'environment'));
   const groups = Map.groupBy(marks, ({ step, text }) => `${step} ${text}`);
@@ -193,7 +193,7 @@ function environmentChangesOf(cells: readonly ReportCell[]): EnvironmentChange[]
     .toSorted((a, b) => a.sweep - b.sweep || b.cells - a.cells);
 }
 
-/** Null where no cell of the sweep has a measurement. */
+/** The Pareto data; null if no cell of the sweep has a measurement. */
 async function choiceOf(
   db: StoreDatabase,
   sweep: Sweep,

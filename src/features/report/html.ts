@@ -51,8 +51,8 @@ export async function writeHtml(
 }
 
 /**
- * For `bench serve`.
- * @param version of the store; the page polls it
+ * The report for `bench serve`.
+ * @param version version of the store, which the page polls
  */
 export async function liveReport(
   db: StoreDatabase,
@@ -64,7 +64,7 @@ export async function liveReport(
   return reportPage(redacted(data, options, io), pageAssets(), version);
 }
 
-/** Before the work, not after it. @param named null for standard output */
+/** Checks before the work that the file can be written. @param named null for standard output */
 export function refuseUnwritable(named: string | null, { cwd }: Pick<Io, 'cwd'>): void {
   if (named === null) return;
   const path = resolve(cwd, named);
@@ -78,7 +78,7 @@ export function refuseUnwritable(named: string | null, { cwd }: Pick<Io, 'cwd'>)
   }
 }
 
-/** The script and the style of the page, which the build lays next to the program. */
+/** The script and style of the page, which the build puts next to the program. */
 export function pageAssets(): PageAssets {
   const folder = join(packageFolder(), 'dist');
   return {
@@ -92,6 +92,6 @@ function redacted(data: ReportData, options: ReportHtmlOptions, io: Io): ReportD
   const text = JSON.stringify(data);
   const redaction = redactionFor(io, options, text);
   const copy: ReportData = JSON.parse(JSON.stringify(redaction.json(JSON.parse(text))));
-  // A link would name the host and the owner of the repository.
+  // A link would reveal the host and the owner of the repository.
   return { ...copy, forge: null };
 }

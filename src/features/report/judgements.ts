@@ -7,10 +7,10 @@ import type { Comparison } from '../compare/index.ts';
 import type { CellJudgement, ReportedGate } from '../export/index.ts';
 import type { ReportOptions } from './command.ts';
 
-/** What is said of each cell, by key. */
+/** Judgments by cell key. */
 export type Judgements = ReadonlyMap<CellKey, CellJudgement>;
 
-/** The sweep that a report is about where no sides are named, as `bench check` says it. */
+/** The checked sweep for a report without named sides, as in `bench check`. */
 export async function newestChecked(
   db: StoreDatabase,
   options: Pick<ReportOptions, 'asOf' | 'branch'>,
@@ -22,7 +22,7 @@ export async function newestChecked(
   return note === null ? checked : { ...checked, series: { ...series, notes: [note, ...series.notes] } };
 }
 
-/** @param metric null: of each cell the one that it is compared by; none of cells whose metric the gate does not judge */
+/** @param metric null for the compared metric of each cell; cells are omitted if the gate does not judge the metric */
 export function judgedCells({ findings, judged }: CheckedSweep, metric: MetricId | null): Judgements {
   const { evidence, verdict } = judged;
   const cells =
@@ -45,7 +45,7 @@ export function comparedCells({ cells }: Pick<Comparison, 'cells'>): Judgements 
   return new Map(cells.map((cell) => [cell.key, { kind: 'compared', ...cell }]));
 }
 
-/** @param isShown whether a report of some cells is about a finding */
+/** @param isShown whether a report of selected cells includes a finding */
 export function gateOf(
   { judged, series, standing }: CheckedSweep,
   isShown: (finding: CheckedSweep['findings'][number]) => boolean,

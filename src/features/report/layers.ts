@@ -23,7 +23,7 @@ import { CHANGE_WORDS } from '../layers/index.ts';
 import { layersBetween } from '../why/index.ts';
 import { shortened } from '../../html/markup.ts';
 
-/** This many of a cell are drawn, and of all cells together; the smaller ones are drawn as one. */
+/** Maximum number of layers drawn for a cell; `ALL_LAYERS` is the limit over all cells. Smaller layers are merged. */
 const DRAWN_LAYERS = 240;
 const ALL_LAYERS = 12_000;
 const LEAST_LAYERS = 40;
@@ -92,7 +92,7 @@ function dayOf(run: LayerRun | undefined): string {
   return run?.startedAt?.slice(0, 10) ?? 'before';
 }
 
-/** At most two with times, of different sweeps, newest first; else one with names only. */
+/** At most two timed profiles of different sweeps, newest first; without times, one with names only. */
 function profilesOf(db: StoreDatabase, runs: readonly LayerRun[]): Profile[] {
   const timed = runs.filter(({ iterations }) => iterations !== null);
   const [newest = runs[0]] = timed;
@@ -147,7 +147,7 @@ function diffOf(title: string, base: Profile | undefined, head: Profile): Report
   return [reportedDiff(title, diff, changeRows(diff))];
 }
 
-/** The largest change first. */
+/** Largest change first. */
 function reportedDiff(
   title: string,
   { baseMs, headMs }: LayersDiff,
@@ -178,12 +178,12 @@ function reportedDiff(
   };
 }
 
-/** Cells of a finding in which profiles are looked for. */
+/** Maximum number of cells of a finding that are searched for profiles. */
 const TRIED_CELLS = 12;
 
 /**
- * The clearest cell of a finding with a layer profile before the change and one since, as `bench why` takes them; null
- * without one, or where a sweep of the change is not in the report.
+ * The clearest cell of a finding with a layer profile before and after the change, chosen as in `bench why`. Null
+ * without one, or if the report lacks a sweep of the change.
  */
 export function layersOfFinding(
   db: StoreDatabase,

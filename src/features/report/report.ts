@@ -33,7 +33,7 @@ import { newestChecked } from './judgements.ts';
 import { refuseUnwritable, reportHtml, writeHtml } from './html.ts';
 import type { ReportOptions } from './command.ts';
 
-/** To add one: its name here and below, and an option of that name in `command.ts`. */
+/** To add a format, add its name here and below, and an option of that name in `command.ts`. */
 const FORMATS = {
   md: markdownText,
   junit: junitXml,
@@ -93,7 +93,7 @@ export async function report(
   });
 }
 
-/** Of two sides. */
+/** Input of `failOn` for two sides. */
 function foundBetween(gathered: ReportedSweep) {
   const counts = countsOf(gathered);
   const has = (status: string): boolean => (counts[status] ?? 0) > 0;
@@ -101,7 +101,7 @@ function foundBetween(gathered: ReportedSweep) {
   return { regression, failed: has('failed'), unclear: has('unclear') };
 }
 
-/** `--md main...HEAD`: commander takes the range for the file of the option. */
+/** Handles `--md main...HEAD`, because commander takes the range for the file of the option. */
 function withRange(base: string | undefined, options: ReportOptions) {
   const name = (['html', ...FORMAT_NAMES] as const).find((format) => isRange(options[format]));
   const range = name === undefined ? undefined : options[name];
@@ -110,12 +110,12 @@ function withRange(base: string | undefined, options: ReportOptions) {
     : { base: range, options: { ...options, [name]: true } };
 }
 
-/** `a..b` and `a...b`, but no path with a folder `..`. */
+/** Matches `a..b` and `a...b`, but not a path with a folder `..`. */
 function isRange(text: string | boolean | undefined): boolean {
   return typeof text === 'string' && /[^./]\.{2,3}(?:[^./]|$)/.test(text);
 }
 
-/** `NAME=FILE`, or `NAME`. */
+/** Splits `NAME=FILE`, or `NAME`. */
 function namedFile(text: string): { readonly name: string; readonly file: string | true } {
   const place = text.indexOf('=');
   return place === -1 ? { name: text, file: true } : { name: text.slice(0, place), file: text.slice(place + 1) };
@@ -177,7 +177,6 @@ function reportOutput(gathered: ReportedSweep, files: ReportOutput['files']): Re
 }
 
 interface Reporter {
-  /** What `--reporter` asks for. */
   readonly name: string;
   readonly render: (report: ReportedSweep) => string | Promise<string>;
 }
@@ -188,7 +187,7 @@ function isFunction(value: unknown): boolean {
   return typeof value === 'function';
 }
 
-/** The reporters that the matrix of a sweep names. @throws MatrixError for one that cannot be loaded */
+/** The reporters that the matrix of a sweep names. @throws MatrixError if one cannot be loaded */
 async function reportersOf(db: StoreDatabase, sweep: Sweep, io: Io): Promise<readonly Reporter[]> {
   const matrix = matrixOfSweep(db, sweep, await placesOf(io), io);
   return (matrix?.reporters ?? []).map(({ value, at }) => {
@@ -201,7 +200,7 @@ async function reportersOf(db: StoreDatabase, sweep: Sweep, io: Io): Promise<rea
   });
 }
 
-/** @throws UsageError when there is none of this name, or it fails */
+/** @throws UsageError when there is no reporter of this name, or it fails */
 async function rendered(name: string, reporters: readonly Reporter[], gathered: ReportedSweep): Promise<string> {
   const found = reporters.find((reporter) => reporter.name === name);
   if (found === undefined) {

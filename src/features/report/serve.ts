@@ -24,7 +24,7 @@ export function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
     const start = io.now().getTime().toString(36);
     const version = (): string => `${start}-${dataVersion(db)}`;
     const live = { version, page: remembered(version, (made) => liveReport(db, options, made, io)) };
-    // An empty store is reported here, not in a browser.
+    // Report an empty store here rather than in a browser.
     await live.page();
     const { createServer } = await import('node:http');
     const server = createServer();
@@ -44,7 +44,7 @@ export function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
   });
 }
 
-/** One computation per version, shared by concurrent requests; failures are not kept. */
+/** Computes once per version and shares the result among concurrent requests. Does not keep failures. */
 function remembered(version: () => string, make: (version: string) => Promise<string>): () => Promise<string> {
   let known: { readonly version: string; readonly page: Promise<string> } | null = null;
   return async () => {
@@ -68,7 +68,8 @@ interface Served {
 }
 
 /**
- * A name that a stranger's web page has pointed at this machine is no way in (DNS rebinding), and no path is ever a file.
+ * Answers a request. Rejects other host names, which a web page could point at this machine (DNS rebinding). A path
+ * never names a file.
  */
 async function answer(request: IncomingMessage, response: ServerResponse, served: Served): Promise<void> {
   const { live, io, policy, port } = served;
@@ -115,7 +116,7 @@ async function listening(server: Server, requested: number): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : requested;
 }
 
-/** Other machines cannot connect. */
+/** Only this machine can connect. */
 const LOOPBACK = '127.0.0.1';
 
 function hostsOf(port: number): string[] {

@@ -18,7 +18,7 @@ import { gatherReport } from './gather.ts';
 import { refuseUnwritable, writeHtml } from './html.ts';
 import type { UpgradeOutput } from './output.ts';
 
-/** `bench report --upgrade OLD NEW`: `bench compare` across versions of TensorRT, and what speaks against moving. */
+/** `bench report --upgrade OLD NEW`: `bench compare` across versions of TensorRT, with reasons against the upgrade. */
 export async function reportUpgrade(
   base: string | undefined,
   head: string | undefined,
@@ -68,10 +68,10 @@ export async function reportUpgrade(
   });
 }
 
-/** Cells that are named of those that are less accurate. */
+/** Maximum number of less accurate cells that are named. */
 const NAMED = 3;
 
-/** Of the files that the engines were built from, on the same inputs: `vit fp8 30.0 dB → 24.0 dB`. */
+/** Accuracies of the files from which the engines were built, on the same inputs: `vit fp8 30.0 dB → 24.0 dB`. */
 function fallenAccuracies(
   db: StoreDatabase,
   { base, head }: { readonly base: Side; readonly head: Side },
@@ -101,7 +101,7 @@ function answerText({ against, counts }: Pick<UpgradeOutput, 'against' | 'counts
   return isJudged ? 'no measured result is against an upgrade' : 'not known yet: no cell has a verdict';
 }
 
-/** Null for standard output, undefined where it is not asked for. */
+/** The file of an option; null for standard output, undefined if the option is absent. */
 function fileOf(option: string | true | undefined): string | null | undefined {
   return option === true || option === '-' ? null : option;
 }

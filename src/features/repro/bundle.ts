@@ -36,16 +36,19 @@ import type { Reduced, ReproBundle, ReproOutput } from './output.ts';
 import { reduceModel, type Side } from './reduce.ts';
 import { reproScript } from './script.ts';
 
-/** Of a run folder: a manifest, logs, and names and numbers of layers and queries. */
+/**
+ * The logs and the other files that a bundle takes from a run folder: a manifest, and names and numbers of layers and
+ * queries.
+ */
 const LOGS = ['stdout.log', 'stderr.log'];
 const TAKEN = [RUN_MANIFEST, ...LOGS, 'layers.json', 'profile.json', 'telemetry.csv', 'times.json'];
-/** What a manifest says of the process, without text that somebody wrote. */
+/** Facts about the process in a manifest, without text that a person wrote. */
 const RUN_FACTS =
   'schemaVersion role repeat requested limits buildId engineKey engineSha256 engineBytes timingCacheSha256 argv marks provenance exitCode signal timedOut attempt cancelled startedAt wallS'.split(
     ' ',
   );
 
-/** What goes into a bundle: what is not known, or no longer fits, is left out, and said. */
+/** The files of a bundle. Unknown files and files that no longer fit are left out and listed. */
 export class BundleFiles {
   readonly files: { readonly name: string; readonly content: string | Buffer }[] = [];
   readonly leftOut: { readonly name: string; readonly why: string }[] = [];
@@ -59,7 +62,7 @@ export class BundleFiles {
     this.#room = maxMib * 2 ** 20;
   }
 
-  /** @param value a text, the bytes of a file, or what becomes JSON with relative paths */
+  /** @param value a text, the bytes of a file, or a value that becomes JSON with relative paths */
   add(name: string, value: unknown): void {
     const isFile = typeof value === 'string' || Buffer.isBuffer(value);
     const content = isFile ? value : `${jsonText(this.#paths.copy(value))}\n`;
@@ -76,7 +79,7 @@ export class BundleFiles {
     this.leftOut.push({ name: printable(name), why: printable(why) });
   }
 
-  /** The logs, manifests and exports of a run. @param to its folder in the bundle */
+  /** Adds the logs, manifests and exports of a run. @param to its folder in the bundle */
   async addRun(to: string, folder: string, signal: AbortSignal): Promise<void> {
     const run = await RunFiles.of(folder, signal).catch(() => null);
     if (!run?.names.length) return this.leaveOut(`${to}/`, 'the files of this run are not kept any more');
@@ -101,7 +104,10 @@ export class BundleFiles {
   }
 }
 
-/** One zip file to attach to a bug report: equal bytes for equal results, of what is known to be fit, of a limited size. */
+/**
+ * Writes one zip file for a bug report. It holds only facts and files of an allow-list, up to a limited size. Equal
+ * results give equal bytes.
+ */
 export async function writeBundle(name: string, file: string, options: ReproOptions, io: Io): Promise<ExitCode> {
   const { base: ref, force, maxMib, reduce: layer, script } = options;
   if (script !== undefined) throw new UsageError('the script is in the bundle: leave --script out');
@@ -174,7 +180,7 @@ async function sidesOf(store: OpenStore, runId: RunId, ref: string | undefined, 
   return [newer, { name: 'base', repro: await gatherReproduction(store, baseRun, io.cwd), engine, point: base }];
 }
 
-/** Without what an allow-list does not have. */
+/** The facts that an allow-list contains; the rest becomes `withheld`. */
 function knownOf(repro: ReproOutput): ReproOutput {
   const { environment, git, start } = repro;
   const { known = [], unknown = [] } = Object.groupBy(Object.entries(start?.env ?? {}), ([name]) =>
@@ -190,7 +196,7 @@ function knownOf(repro: ReproOutput): ReproOutput {
   };
 }
 
-/** What was run and how, and the layers of the engines. */
+/** Adds what was run and how, and the layers of the engines. */
 function addSides(bundle: BundleFiles, sides: readonly Side[]): void {
   for (const { engine, name, repro } of sides) {
     bundle.add(`${name}/repro.json`, repro);
@@ -209,7 +215,7 @@ function addSides(bundle: BundleFiles, sides: readonly Side[]): void {
   bundle.add('layers-diff.json', layersDiffOutput(base, head, diff, changeRows(diff)));
 }
 
-/** The runs that the sides are about, each once, with their folders in the bundle. */
+/** The runs of the sides, each once, with their folders in the bundle. */
 function runsOf(sides: readonly Side[]): (readonly [to: string, runId: RunId])[] {
   const folders = new Map<RunId, string>();
   for (const { engine, name, repro } of sides) {

@@ -35,7 +35,7 @@ export const reproCommand = defineCommand({
     'repro-bundle': async () => (await import('./output.ts')).reproBundle,
   },
   define,
-  // Redacts by itself, also in files.
+  // Redacts on its own, also in files.
   redact: ({ redact, script }) => redact === true && typeof script !== 'string',
   run: async ([name], options, io) => {
     if (options.bundle === undefined) return (await import('./repro.ts')).reproduce(name, options, io);

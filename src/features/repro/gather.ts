@@ -24,7 +24,7 @@ import { readOnnxFacts } from '../../tools/onnx/onnx-file.ts';
 import { flagValue } from '../../trtexec/flags/flag-table.ts';
 import type { ReproOutput } from './output.ts';
 
-/** All that the store, the artefacts and the recording say of how to repeat a run. */
+/** Gathers everything that the store, the artefacts and the recording contain about repeating a run. */
 export async function gatherReproduction(store: OpenStore, runId: RunId, cwd: string): Promise<ReproOutput> {
   const { db } = store;
   const own = await startedFor(store, storedRun(db, runId));
@@ -90,7 +90,7 @@ export async function gatherReproduction(store: OpenStore, runId: RunId, cwd: st
             sha256: own.isReplayed ? null : hashOrNull(modelHash),
             external: external?.toSorted() ?? null,
           },
-    // A replay writes a placeholder, which is not an engine.
+    // A replay wrote only a placeholder for the engine.
     engine: { sha256: own.isReplayed ? null : hashOrNull(own.run.engineSha256), isGiven },
     trtexec:
       own.isReplayed || !isTrtexec || program === null
@@ -120,7 +120,7 @@ export async function gatherReproduction(store: OpenStore, runId: RunId, cwd: st
   };
 }
 
-/** Facts that a repetition would need but nothing recorded. */
+/** Facts that a repetition would need but that were not recorded. */
 function unknownsOf(repro: ReproOutput): string[] {
   const { build, commandLine, conversion, engine, environment, git, harness, model, run, trtexec } = repro;
   const isBare = build === null && run === null;
@@ -145,7 +145,10 @@ function unknownsOf(repro: ReproOutput): string[] {
 
 type Started = Awaited<ReturnType<typeof startedFor>>;
 
-/** What store, artefacts and recording say of the process of a run; argv is null where only text is known, or nothing. */
+/**
+ * Facts about the process of a run from the store, the artefacts and the recording. `argv` is null if only a text is
+ * known, or nothing.
+ */
 async function startedFor({ db, path }: OpenStore, run: ShownRun) {
   const plan = readStoredPlan(planOf(db, run.sweepId));
   const artefacts = artefactsFolderOf(path);
@@ -164,7 +167,7 @@ async function startedFor({ db, path }: OpenStore, run: ShownRun) {
     isReplayed: recording !== null || replayFolder !== null,
     source,
   };
-  // Plain names only: an untrusted file must not name files elsewhere.
+  // Only plain names: an untrusted file must not lead elsewhere.
   if (recording === null || ![recording.set, recording.id].every((name) => /^(?!\.+$)[\w.-]+$/.test(name)))
     return stored;
   const shipped = join(packageFolder(), 'recordings', recording.set);
@@ -182,7 +185,7 @@ async function readFirst(folder: string) {
   return runs[0] ?? null;
 }
 
-/** What the plan states of a run and its build. Runs added during the sweep are not in it: they equal the others of their cell. */
+/** The planned run and its build. The plan lacks runs added during the sweep, which equal the others of their cell. */
 function plannedFor(plan: StoredPlan | null, { argv, cellKey, repeat, role }: ShownRun) {
   const { builds, cells, runs } = plan?.plan ?? { builds: [], cells: [], runs: [] };
   const ofCell = runs.filter((run) => run.cellKey === cellKey && run.role === role);
@@ -198,7 +201,7 @@ function plannedFor(plan: StoredPlan | null, { argv, cellKey, repeat, role }: Sh
 
 const VARIABLE = /^[A-Za-z_]\w*$/;
 
-/** How another harness is started, as its plan states it. */
+/** How to start another harness, according to its plan. */
 function startOf(planned: PlannedRun | null, argv: readonly string[] | null): ReproOutput['start'] {
   const harness = planned?.harness ?? null;
   if (harness === null) return null;
@@ -223,7 +226,7 @@ function conversionOf(own: Started, builder: Started | null, build: PlannedBuild
   return { record: isHashed ? stated : null, basePath: variant?.onnxPath ?? null, argv };
 }
 
-/** Whatever else is in a file that somebody wrote is no hash. */
+/** A hash, or null for other text in a file that somebody wrote. */
 function hashOrNull(text: string | null | undefined): string | null {
   return text && /^[0-9a-f]{64}$/.test(text) ? text : null;
 }
@@ -238,7 +241,7 @@ function inputFiles(cell: KeyedCell | null, argv: readonly string[]): ReproOutpu
   });
 }
 
-/** What becomes a variable of the script, and its name in the current folder; null: the name stays as it is. */
+/** Options whose path becomes a variable of the script, with the name in the current folder; null keeps the name. */
 const FILES: Readonly<Record<string, readonly [variable: string, name: string | null]>> = {
   '--onnx=': ['MODEL', null],
   '--refitFromOnnx=': ['MODEL', null],
@@ -248,8 +251,9 @@ const FILES: Readonly<Record<string, readonly [variable: string, name: string | 
 };
 
 /**
- * Arguments with names in the current folder for the paths of trtexec; words of another program are its own. `head` is
- * what is before the text (`--loadEngine=`), `variable` that of a script in whose place the text is.
+ * Arguments with the paths of trtexec replaced by names in the current folder; arguments of another program stay.
+ * `head` is the part before the text (`--loadEngine=`), and `variable` is the variable of a script that replaces the
+ * text.
  */
 export function localWords(
   argv: readonly string[],
@@ -274,7 +278,7 @@ export function localWords(
 const FIRST_OPTION = /^--(?:onnx|loadEngine)=/;
 const PROGRAM = /(?:^|[/\\])[^/\\]*trtexec[^/\\]*$/;
 
-/** Index of trtexec behind launchers such as `numactl`; -1 for another program. */
+/** Index of trtexec after launchers such as `numactl`; -1 for another program. */
 export function programPlace(argv: readonly string[]): number {
   const option = argv.findIndex((argument) => FIRST_OPTION.test(argument));
   const named = argv.findIndex((argument) => PROGRAM.test(argument));

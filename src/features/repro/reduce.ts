@@ -22,7 +22,7 @@ import { selectLayers } from '../layers/index.ts';
 import type { ReproOptions } from './command.ts';
 import type { Reduced, ReproOutput } from './output.ts';
 
-/** The build that a bug report is about, or the good one that it is compared with. */
+/** The build of a bug report, or the good build to compare it with. */
 export interface Side {
   readonly name: 'head' | 'base';
   readonly repro: ReproOutput;
@@ -51,8 +51,9 @@ const TIMEOUT_MS = 600_000;
 const LIMITS = ['--minShapes', '--optShapes', '--maxShapes'];
 
 /**
- * Cuts the changed layer out of the model, with its neighbors, and says how to build the cut as either side was built.
- * @param name of a layer, or a part of an ONNX node's name: of several that fit, the one that changed most is taken
+ * Cuts the changed layer with its neighbors out of the model, and gives the commands that build the cut like either
+ * side.
+ * @param name a layer, or part of the name of an ONNX node; of several matches, the one that changed most is taken
  * @throws UsageError when there is no such layer or model, or the model cannot be cut there
  */
 export async function reduceModel(
@@ -112,7 +113,7 @@ export async function reduceModel(
   return { output, model };
 }
 
-/** Layers of exactly that name, else those that it selects; what changed most comes first. */
+/** Parts with a layer of exactly this name, else those that the name selects. The largest change comes first. */
 function partsNamed({ parts }: LayersDiff, name: string): readonly ChangedLayers[] {
   const exact = parts.filter((part) => layersOf(part).some((layer) => [layer.name, layer.stableName].includes(name)));
   const found = exact.length > 0 ? exact : parts.filter((part) => selectLayers(layersOf(part), name, false).length > 0);
@@ -137,22 +138,22 @@ function modelPath({ build, conversion, model }: ReproOutput, named: string | un
   throw new UsageError(`${printable(path)}: no such model${named === undefined ? advice : ''}`);
 }
 
-/** Min, opt and max that the engine was built for. @param run where they are not known */
+/** The min, opt and max shapes of the engine. @param run shapes of the run, used if the others are unknown */
 function limitsOf({ build }: ReproOutput, run: Shapes): Shapes[] {
   const flags = flagsOf(build?.argv ?? []);
   const known = LIMITS.map((flag) => parseShapes(flags.get(flag) ?? '')).filter((shapes) => shapes !== null);
   return known.length < LIMITS.length ? LIMITS.map(() => run) : known;
 }
 
-/** These notes are rewritten for the reduced model. */
+/** Flags that the command of the cut sets itself. */
 const REPLACED =
   '--onnx --saveEngine --loadEngine --timingCacheFile --skipInference --buildOnly --verbose --minShapes --optShapes --maxShapes --shapes --dumpProfile --separateProfileRun --profilingVerbosity --loadInputs'.split(
     ' ',
   );
 
 /**
- * One command that builds and profiles the cut as one side did, without bench.
- * @param limits where min, opt and max of the side begin among the shapes of an input
+ * One command that builds and profiles the cut like one side, without bench.
+ * @param limits index of the min shape of this side among the shapes of an input; opt and max follow
  */
 function trtexecLine({ build, run }: ReproOutput, inputs: CutInputs, limits: number): string[] {
   const flags = [...flagsOf([...(build?.argv ?? []), ...(run?.argv ?? [])])].filter(

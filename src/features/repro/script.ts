@@ -6,9 +6,9 @@ import { localWords } from './gather.ts';
 import type { ReproOutput } from './output.ts';
 
 /**
- * A POSIX shell script that builds and runs with trtexec alone. Untrusted values are quoted; comments hold one line of
- * printable text each.
- * @throws UsageError when no process of trtexec is known that could be started again
+ * A POSIX shell script that builds and runs with trtexec alone. It quotes untrusted values, and a comment holds one
+ * line of printable text.
+ * @throws UsageError if no process of trtexec is known that could be started again
  */
 export function reproScript(repro: ReproOutput): string {
   const { build, commandLine, harness, run, runId } = repro;
@@ -46,7 +46,7 @@ function trtexecSections(repro: ReproOutput): string[][] {
   const otherEngine = engine.isGiven
     ? `${ANY_MODEL} || die 2 'not the engine that was measured (other SHA-256); ANY_MODEL=1 takes it'`
     : saying('not the measured engine: kernels may differ by build luck');
-  // The environment may name other files.
+  // Environment variables may name other files.
   const words = [build, run].flatMap((command) => localWords(command?.argv ?? [], repro));
   const named = words.flatMap(({ text, variable }) => (variable === null ? [] : [[variable, text] as const]));
   const names = new Map([['TRTEXEC', 'trtexec'], ...named]);
@@ -68,7 +68,7 @@ function trtexecSections(repro: ReproOutput): string[][] {
       return [needed(scriptQuote(path), `${name}: no such input`), ...orElse(scriptQuote(path), sha256, other)];
     }),
     unlessSkipped(modelLines(repro)),
-    // Up to here, a message that ends the script is its only output.
+    // Checks before this line print nothing unless they end the script.
     orElse('"$(command -v "$TRTEXEC")"', trtexec?.sha256, saying('this trtexec has other bytes than the one measured')),
     environmentLines(repro.env),
     clockLines(repro.clockPolicy),
@@ -93,12 +93,12 @@ function titleLines({ git, label, provenance, role, runId, source, startedAt, to
   return ['#!/bin/sh', ...lines.map((line) => `# ${printable(line)}`), '#'];
 }
 
-/** @param file as the shell is to read it, quoted */
+/** @param file quoted for the shell */
 function needed(file: string, refusal: string): string {
   return `[ -r ${file} ] || die 2 ${scriptQuote(refusal)}`;
 }
 
-/** What is done when a file has another hash, if one is known. @param file as the shell is to read it, quoted */
+/** Runs an action if a file has another hash than the known one. @param file quoted for the shell */
 function orElse(file: string, sha256: string | null | undefined, action: string): string[] {
   return sha256 ? [`has ${file} ${scriptQuote(sha256)} || ${action}`] : [];
 }
@@ -107,7 +107,7 @@ function saying(note: string): string {
   return `say ${scriptQuote(`note: ${note}`)}`;
 }
 
-/** A converted model is not made here: it is named, and how it was made is said. */
+/** The lines of the model. The script does not convert a model: it asks for the result and says how it was made. */
 function modelLines({ build, conversion, model, run }: ReproOutput): string[] {
   if (conversion !== null) {
     const made = conversion.argv === null ? '' : ` (made by: ${printable(shellLine(conversion.argv))})`;
@@ -120,7 +120,7 @@ function modelLines({ build, conversion, model, run }: ReproOutput): string[] {
   const readable = needed('"$MODEL"', 'no such model: name it, MODEL=/path/to/model.onnx');
   const { external, sha256 } = model;
   if (sha256 === null) return [readable, saying('the hash of the model that was measured is not known')];
-  // As bench hashes a model: the file, then each name between zero bytes with its data.
+  // The hash of a model in bench: the file, then each name between zero bytes with its data.
   const externalData = (external ?? []).flatMap((name) => [
     `  printf '\\0%s\\0' ${scriptQuote(name)}`,
     `  cat <"$(dirname -- "$MODEL")"/${scriptQuote(name)}`,
@@ -136,7 +136,7 @@ function modelLines({ build, conversion, model, run }: ReproOutput): string[] {
   ];
 }
 
-/** The environment wins over what was stored. */
+/** The environment takes precedence over stored values. */
 function environmentLines(env: ReproOutput['env']): string[] {
   return Object.entries(env).flatMap(([name, value]) => [
     `[ -n "\${${name}+set}" ] || ${name}=${scriptQuote(value)}`,
@@ -149,7 +149,7 @@ function clockLines(policy: string | null): string[] {
   return bounds === null ? [] : [saying(`the clocks were ${policy}: nvidia-smi -lgc ${bounds} locks them so`)];
 }
 
-/** For `nvidia-smi -lgc`; null for clocks that were not locked, or nobody knows how. */
+/** Bounds for `nvidia-smi -lgc`; null if the clocks were not locked, or the policy is unknown. */
 export function clockBounds(policy: string | null): string | null {
   const lock = lockOf(policy);
   if (lock === 'locked base') return 'tdp,tdp';
@@ -157,7 +157,7 @@ export function clockBounds(policy: string | null): string | null {
   return mhz === undefined ? null : `${mhz},${mhz}`;
 }
 
-/** The matrix's value wins over the environment. */
+/** Values of the matrix take precedence over the environment. */
 function settingLines(variables: Readonly<Record<string, string | null>>): string[] {
   return Object.entries(variables).flatMap(([name, value]) =>
     value === null ? [`unset ${name}`] : [`${name}=${scriptQuote(value)}`, `export ${name}`],

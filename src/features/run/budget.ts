@@ -18,7 +18,7 @@ import type { Plan } from '../../records/plan.ts';
 import { fitBudget } from '../../matrix/plan/assign-gpus.ts';
 import { lastBuildOf, pastRunsOf } from '../../store/runs/time-estimates.ts';
 
-/** Runs requested beyond the plan; null for none. */
+/** The request for runs beyond the plan; null for none. */
 export async function wantedMoreRuns(
   db: StoreDatabase,
   sweep: Sweep,
@@ -44,10 +44,10 @@ export async function wantedMoreRuns(
   };
 }
 
-/** Older sweeps say little about the machine's present state. */
+/** Maximum number of sweeps searched; older ones say little about the present state of the machine. */
 const LOOKED_BACK = 60;
 
-/** Of each cell, the newest sweep of the series that measured it: the previous one may have had other cells. */
+/** The newest sweep of the series that measured each cell, because the previous sweep may have had other cells. */
 function newestOfEach(db: StoreDatabase, sweep: Sweep, cells: readonly KeyedCell[]): Sweep[] {
   const wanted = new Set(cells.map(({ key }) => key));
   return seriesOf(db, sweep, LOOKED_BACK).filter((earlier) => {
@@ -75,8 +75,8 @@ function reportUnknown(db: StoreDatabase, base: readonly Sweep[], cells: readonl
 }
 
 /**
- * Leaves out cells until the rest fits into the time, and says so.
- * @param sides how often each run is made: the time is divided by it
+ * Removes cells until the rest fits into the time, and returns a note on them.
+ * @param sides number of sides that each run is made for; the time is divided by it
  */
 export async function withinBudget(
   store: OpenStore,

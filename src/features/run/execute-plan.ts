@@ -86,7 +86,7 @@ function showFound(found: SearchRuns, of: Parameters<typeof searchOutput>[1], op
   return isAnswered(output) ? EXIT_CODES.fine : EXIT_CODES.incomplete;
 }
 
-/** `sweep 1a2b3c4d in bench.sqlite: 10 runs + 1 build, about 1.1 s`; of one that goes on, what is done. */
+/** `sweep 1a2b3c4d in bench.sqlite: 10 runs + 1 build, about 1.1 s`; a resumed sweep also says what is done. */
 function startText(store: OpenStore, { sweep, stored, program }: PreparedSweep, io: Io): string {
   const { plan } = stored;
   const where = relative(io.cwd, store.path);
@@ -107,7 +107,7 @@ async function doSweep(
   options: SweepOptions,
   io: Io,
 ): Promise<ExitCode> {
-  // The runs of a search are chosen one by one.
+  // A search chooses its runs one by one.
   const begun = search === null ? stored.plan : { ...stored.plan, runs: [] };
   const progress = new LiveProgress(begun, program, io);
   const artefactsFolder = artefactsFolderOf(store.path);
@@ -134,7 +134,7 @@ async function doSweep(
     };
     counts = await runSweep([{ ...first, ...own }, ...others.map((worker) => ({ ...worker, ...own }))], stored);
     if (search !== null) {
-      // What was not needed is no part of the sweep.
+      // Cells that the search did not need do not belong to the sweep.
       const measured = new Set(cellRunsOf(store.db, [sweep.sweepId]).map(({ cellKey }) => cellKey));
       const finished = { ...sweep, state: 'finished' as const, finishedAt: io.now().toISOString() };
       const needed = planOfCells(plan, measured);
@@ -148,7 +148,7 @@ async function doSweep(
     if (!io.signal.aborted && !isUnfit) throw error;
     requireStore({ artefactsFolder, db: store.db, storeFile: store.file, sweep });
     const interrupted = { ...sweep, state: 'interrupted' as const };
-    // With the pairs that were decided meanwhile.
+    // Includes the pairs that were chosen in the meantime.
     const latest = readStoredPlan(planOf(store.db, sweep.sweepId)) ?? stored;
     await saveState({ artefactsFolder, db: store.db }, latest, interrupted);
     const left = `go on with \`bench run --resume ${sweep.sweepId.slice(0, 8)}\``;
@@ -176,7 +176,7 @@ function roundText({ cells, evidence, reason, runs }: UnfitRound): string {
   return `stopped: ${count(runs, 'run')} in a row, of ${count(cells, 'cell')}, are unfit: ${reasonWords(reason)}${what}`;
 }
 
-/** True when nothing could start because a library is missing; prints which, and what to do. */
+/** True when nothing could start because a library is missing. Prints its name and what to do. */
 function lacksLibrary({ db }: OpenStore, { sweepId }: Sweep, io: Io): boolean {
   const failed = failedRunsOf(db, sweepId);
   const isAll = failed.every(({ outcome }) => outcomeReason(outcome) === 'libraryMissing');
@@ -202,9 +202,9 @@ function numbersOf({ db }: OpenStore, { sweepId }: Sweep): SweepNumbers {
 }
 
 interface Shown {
-  /** What `bench check` says now, without an experiment; null of what was stopped. */
+  /** The result of `bench check`; null for an experiment and for a stopped sweep. */
   readonly gate: CheckedSweep | null;
-  /** Of an experiment. */
+  /** Verdict of an experiment. */
   readonly verdict: AbVerdict | null;
 }
 

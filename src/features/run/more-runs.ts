@@ -24,19 +24,19 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { earlierSweeps, pastOf } from '../../selection/cell-histories.ts';
 import type { CellKey } from '../../records/scalars.ts';
 
-/** A cell whose timed runs grow until enough is known of it. */
+/** A cell whose timed runs grow until there are enough for a verdict. */
 export interface GrowingRuns<Run extends RoundRun = RoundRun> {
   readonly cell: KeyedCell;
-  /** To compare with: of the other side, or of sweeps before; none where there is nothing. */
+  /** Runs of the other side or of earlier sweeps; empty if there is nothing to compare with. */
   readonly base: readonly Run[];
   readonly head: readonly Run[];
-  /** Rounds that it has. */
+  /** Number of finished rounds. */
   readonly rounds: number;
-  /** Rounds that it can have; infinite for a real trtexec. */
+  /** Number of available rounds; infinite for a real trtexec. */
   readonly capacity: number;
-  /** Wall time of another round, seconds. */
+  /** Wall time of another round in seconds. */
   readonly roundS: number;
-  /** Another round would not be measured either. */
+  /** True if another round would not yield a measurement. */
   readonly isOver: boolean;
 }
 
@@ -46,14 +46,14 @@ export interface Enough {
   readonly maxRepeats: number;
   /** Cells are repeated until a change of this size would be detected. */
   readonly goal: Goal;
-  /** Null: of each cell its own. */
+  /** Null for each cell's own metric. */
   readonly metric: MetricId | null;
 }
 
 /**
- * The cells that another round beyond the repeats should go to, those that gain most for their time first, and those in
- * which sweeps differ by more than runs can settle.
- * @param past values of earlier sweeps at the level of these; none where both sides have the same sweep
+ * `open`: cells that need another round beyond the repeats, most useful for their time first. `limited`: cells whose
+ * sweep-to-sweep noise is larger than more runs can resolve.
+ * @param past values of earlier sweeps at the same level; none if both sides were measured in the same sweep
  */
 export function undecided<Cell extends GrowingRuns>(
   cells: readonly Cell[],
@@ -73,7 +73,7 @@ export function undecided<Cell extends GrowingRuns>(
   return { open: named(open), limited: named(limitedBySweeps) };
 }
 
-/** With a budget alone: the detectable effect aimed at, by the noise of the cell. */
+/** The detectable effect to aim at when only a budget is given; depends on the noise of the cell. */
 const WORTH_TELLING = { percent: 0.8, deviations: 2 };
 const NAMED = 3;
 
@@ -89,8 +89,8 @@ export interface MoreRunsContext {
 }
 
 /**
- * The next round of runs beyond the plan, from what is stored: after a kill it goes on where it stopped. Empty when
- * enough is known, or the time is over.
+ * The next round of runs beyond the plan, computed from the store, so that it continues after a kill. Empty when there
+ * are enough runs, or the time is over.
  */
 export function moreRuns({ db, now, plan, recorded, sweep, wanted, note }: MoreRunsContext): () => PlannedRun[] {
   const { baseSweepIds, budgetS, maxRepeats, untilSurePercent } = wanted;
@@ -120,7 +120,7 @@ export function moreRuns({ db, now, plan, recorded, sweep, wanted, note }: MoreR
     const round = fitting(open, ({ roundS }) => roundS);
     const runs = round.flatMap(({ cell, head }) => anotherRun(plan, cell.key, head));
     const number = Math.max(0, ...runs.map(({ repeat }) => repeat));
-    // Cells that gain most first when time is short; else shuffled per round, as in the plan.
+    // With a time limit, the most useful cells come first; otherwise each round is shuffled, as in the plan.
     return budgetS === null ? shuffled(runs, seededRandom(plan.seed + number)) : runs;
   };
 }

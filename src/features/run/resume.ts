@@ -22,9 +22,9 @@ import { builtModelsOf, environmentsOf } from '../../store/sweeps/environments.t
 import type { Machine } from '../../machine/machine.ts';
 
 /**
- * The sweep to resume: the one named, else the newest unfinished one (of this matrix, if given). Null when all are
+ * The sweep to resume: the named one, else the newest unfinished one, of this matrix if given. Null when all are
  * finished.
- * @param confirms pairs are measured after a finished sweep, too
+ * @param confirms whether a finished sweep also counts, because its pairs are to be measured
  */
 export function resumable(
   { db, path }: OpenStore,
@@ -66,16 +66,16 @@ function namedSweep(db: StoreDatabase, prefix: string, takesFinished: boolean): 
 
 function newestUnfinished(db: StoreDatabase, artefactsFolder: string, name: string | null): Sweep | null {
   const unfinished = unfinishedSweeps(db).filter(
-    // `bench bisect --resume` and `bench compare --run` go on with their own.
+    // `bench bisect --resume` and `bench compare --run` resume their own sweeps.
     ({ branch, sweepId }) => !OFF_BRANCHES.includes(branch) && sweepLockHolder(artefactsFolder, sweepId) === null,
   );
   return unfinished.find(({ matrix }) => name === null || matrix === name) ?? null;
 }
 
-/** The position of a value in its file does not change its meaning. */
+/** Keys with positions in the file, which do not affect the meaning. */
 const PLACES: ReadonlySet<string> = new Set(['at', 'shapesAt', 'precisionAt']);
 
-/** Equal for files that mean the same: ignores comments and the order of keys. */
+/** Equal for files with the same meaning: ignores comments and the order of keys. */
 export function matrixIdentity({ cells, profile, repeats }: Matrix): string {
   const bare = JSON.stringify({ cells, profile, repeats }, (key, value: unknown) =>
     PLACES.has(key) ? undefined : value,
@@ -97,7 +97,7 @@ export async function changedSince(
   ];
 }
 
-/** @throws UsageError that names them, unless the user wants to go on anyway */
+/** @throws UsageError that lists the changes, unless the user wants to continue anyway */
 export function refuseChanges(sweep: Sweep, changes: readonly string[], anyway: boolean, io: Io) {
   if (changes.length === 0) return;
   const what = changes.join('; ');
@@ -124,7 +124,7 @@ async function changedModels(db: StoreDatabase, sweep: Sweep, { plan }: StoredPl
   const changes: string[] = [];
   const seen = new Set<string>();
   for (const { model, onnxPath, variantRef } of plan.builds) {
-    // A variant is rebuilt when its base has changed.
+    // A changed base only means that the variant is made again.
     if (onnxPath === null || variantRef !== null || seen.has(onnxPath)) continue;
     seen.add(onnxPath);
     const hashes = before.get(model);

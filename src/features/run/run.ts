@@ -51,7 +51,7 @@ export async function run(path: string | undefined, options: RunOptions, io: Io,
     : resumeSweep(path, options.resume, options, io);
 }
 
-/** What is decided when a sweep is planned. */
+/** Options that are fixed when a sweep is planned. */
 const PLANNED =
   /^(?:filter|repeats|builds|forceCache|seed|profile|trtexec|replay|untilSure|budget|against|commit|branch|lockClocks|rebalance|coolDown|numa|dryRun|untrusted)$/;
 
@@ -70,7 +70,7 @@ function required(path: string | undefined): string {
 
 /**
  * @param trial changes the cells of the matrix for an experiment
- * @param search measures only what it needs
+ * @param search limits the runs to those that a search needs
  */
 export async function startSweep(
   path: string,
@@ -82,7 +82,7 @@ export async function startSweep(
   let asked: Promise<[Machine, ...Machine[]]> | null = null;
   const machinesOf = (program: TrtexecProgram) => {
     asked = machinesFor(program, options.gpus ?? null, io);
-    // Its error is that of the await below.
+    // The await below throws the error.
     asked.catch(() => {});
     return asked;
   };
@@ -96,7 +96,7 @@ export async function startSweep(
   }
   const lockClocks = wantedLock(made.matrix, program, options, io);
   const trtexec = trtexecOf(made.plan, program);
-  // Each takes a moment; the reports of nvidia-smi take the longest.
+  // Each of these takes a moment; nvidia-smi takes longest.
   const [machines, git, trtexecSha256] = await Promise.all([
     asked ?? machinesOf(program),
     gitStateOf(options, io),
@@ -112,7 +112,7 @@ export async function startSweep(
   }
   if (options.gpus !== undefined) refuseOwnDevices(made.plan);
   refuseTooFewGpus(made.plan, machines);
-  // Reported before there is a store: without its Python nothing of the sweep can be made.
+  // Reported before there is a store, because without this Python no variant can be made.
   const converter = await converterFor(made.plan, options.python ?? null, io);
   const sweep = plannedSweep(made.plan, program, {
     ...git,
@@ -146,7 +146,7 @@ export async function startSweep(
   return usingStore(store, work);
 }
 
-/** What the command line says of pairs is kept with the sweep, as if its matrix said so. */
+/** The pair options of the command line are stored with the sweep, as if its matrix had them. */
 function confirmedBy(gate: GateSettings, { confirm, confirmBudget }: SweepOptions): GateSettings {
   return { ...gate, confirm: confirm ?? gate.confirm, confirmBudget: confirmBudget ?? gate.confirmBudget };
 }

@@ -22,10 +22,10 @@ import { isColdStart } from '../../records/harness.ts';
 import type { ShownCell } from './output.ts';
 
 export interface ListedRun extends StoredRun {
-  /** Medians; null where nothing was measured. */
+  /** Median; null if nothing was measured. */
   readonly gpuComputeMs: number | null;
   readonly throughputQps: number | null;
-  /** In the metric of its cell, for a harness other than trtexec. */
+  /** Value in the metric of its cell, for a harness other than trtexec. */
   readonly value: number | null;
 }
 
@@ -66,7 +66,7 @@ export function cellRunsText(
   ];
 }
 
-/** Median, spread and range of the newest sweep's timed runs. */
+/** Median, spread and range of the timed runs of the newest sweep. */
 function newestLines(runs: readonly ListedRun[], driven: Metric | null, look: Look): string[] {
   const timed = runs.filter(isMeasured);
   const newest = timed.filter(({ sweepId }) => sweepId === timed[0]?.sweepId);
@@ -92,7 +92,10 @@ const NAME_WIDTH = 10;
 
 type LatencyGap = ShownCell['latencyGaps'][number];
 
-/** The latency of an application, or of another harness, next to trtexec's of the same model, precision and shapes. */
+/**
+ * The latency of an application or another harness compared with that of trtexec, for the same model, precision and
+ * shapes.
+ */
 export function latencyGapsOf(db: StoreDatabase, cell: KeyedCell, cells: readonly KeyedCell[]): LatencyGap[] {
   const isOwn = cell.harness === undefined;
   const own = isColdStart(cell) ? null : newestLatency(db, cell);
@@ -123,7 +126,7 @@ export function latencyGapsOf(db: StoreDatabase, cell: KeyedCell, cells: readonl
   });
 }
 
-/** Median over the measured runs of the newest sweep, ms; null where the cell is judged by something else. */
+/** Median over the measured runs of the newest sweep in ms; null if the metric of the cell is not a time. */
 function newestLatency(db: StoreDatabase, { harness, key }: KeyedCell): number | null {
   const metric = metricOf(harness?.metric ?? 'latencyMs');
   if (metric.unit !== 'ms' || metric.betterIs !== 'lower') return null;

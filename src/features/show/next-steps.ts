@@ -31,7 +31,7 @@ import { type RunParts, profileArgs, runParts } from '../../trtexec/arguments/ru
 import type { ShowOptions } from './command.ts';
 import type { ExplainOutput, ProfilerStep } from './output.ts';
 
-/** What the run shows, and the profiler to use next. */
+/** `bench show RUN --explain`: the findings of a run, and the profiler to use next. */
 export async function explainRun(name: string, options: Pick<ShowOptions, 'json' | 'db'>, io: Io): Promise<ExitCode> {
   return withStore(options, io, ({ db }) => {
     return printResult(io, options, explainedRun(db, storedRun(db, namedRun(db, name))), explainText);
@@ -58,7 +58,7 @@ function explainedRun(db: StoreDatabase, stored: ShownRun): ExplainOutput {
         is11: (parseTensorrtVersion(String(environment['tensorrt'] ?? ''))?.major ?? 0) >= 11,
         isOurs: provenance === 'measured',
         waits: ['host', 'h2d', 'd2h'].includes(run.bound?.by ?? ''),
-        // The engine of a recording only represents one.
+        // The engine of a recording is only a placeholder.
         parts: parts !== null && provenance === 'recorded' ? { ...parts, engine: null } : parts,
       });
   return {
@@ -79,7 +79,7 @@ interface Known {
   /** bench can capture runs of a sweep on this machine. */
   readonly isOurs: boolean;
   readonly parts: RunParts | null;
-  /** The GPU waits for the host or for copies: its layers do not say why. */
+  /** The GPU waits for the host or for copies, so its layers do not explain the time. */
   readonly waits: boolean;
 }
 
@@ -89,7 +89,7 @@ function ladderOf(cell: KeyedCell | null, { hottest, is11, isCaptured, isOurs, p
   const engine = parts?.engine ?? `${model}.plan`;
   const buildArgs = parts?.buildArgs ?? null;
   const builds = parts === null || buildArgs === null ? [] : [[parts.program, ...shownBuildArgs(buildArgs, engine)]];
-  // Variables on an axis of the cell are set by a program, so that a command line stays a list of arguments.
+  // `env` sets variables on an axis of the cell, so that the command line stays a list of arguments.
   const variables = Object.entries(variablesOf(cell?.axisFlags ?? {})).map(([name, value]) => `${name}=${value}`);
   const set = variables.length === 0 ? [] : ['env', ...variables];
   const lines = (line: (own: RunParts) => readonly string[]): (readonly string[])[] =>
@@ -143,7 +143,7 @@ function ladderOf(cell: KeyedCell | null, { hottest, is11, isCaptured, isOurs, p
   ];
 }
 
-/** What a run says of itself, in sentences. @param summary of its layers; null without a profile */
+/** Findings of a run in sentences. @param summary summary of its layers; null without a profile */
 function findingsOf(
   { bound, measurement, outcome, statistics }: ShownRun,
   cell: KeyedCell | null,
@@ -161,7 +161,7 @@ function findingsOf(
     ratio === null ? null : `enqueue takes ${formatNumber(ratio, 2)} of that`,
     bound === null ? null : `bound by ${BOUND_WORDS[bound.by]}: ${bound.evidence}; ${bound.advice}`,
     ...remedies,
-    // A measured enqueue time is that of the launches.
+    // A measured enqueue time replaces the estimate.
     summary === null || cell?.cudaGraph === true || ratio !== null
       ? null
       : `launching ${summary.layers} layers takes the host about ${formatNumber(least, 2)} to ${formatNumber(most, 2)} ms, estimated at 5 to 15 µs each`,
@@ -200,18 +200,18 @@ function stepLines({ tool, state, says, commands }: ProfilerStep, { columns, sty
     ...wrapHanging(`${mark} ${TOOL_NAMES[tool]}: ${says}`, columns, 4).map((line) =>
       state === 'next' ? style.accent(line) : line,
     ),
-    // On one line whatever the width: they are copied.
+    // On one line at any width, so that they can be copied.
     ...commands.map((argv) => `    ${shellLine(argv)}`),
   ];
 }
 
-/** What the sweep, the engine and the copies of a run say of what would make its cell faster. */
+/** Ways to make the cell of a run faster, from its sweep, its engine and its copies. */
 function remediesOf(db: StoreDatabase, run: ShownRun, cell: KeyedCell | null): string[] {
   if (cell === null || cell.harness !== undefined || run.measurement === null) return [];
   return [...graphRemedy(db, run, cell), ...tunedShape(db, run, cell), ...overlap(run, cell)];
 }
 
-/** The cell of the same sweep that has a CUDA graph already, and what it gained. */
+/** Advice to use a CUDA graph, with the gain of the same cell with a graph if the sweep has one. */
 function graphRemedy(db: StoreDatabase, { bound, sweepId }: ShownRun, cell: KeyedCell): string[] {
   if (bound?.advice.includes('CUDA graph') !== true || cell.cudaGraph !== false) return [];
   const gained = graphPair(db, sweepId, cell);
@@ -222,7 +222,7 @@ function graphRemedy(db: StoreDatabase, { bound, sweepId }: ShownRun, cell: Keye
   ];
 }
 
-/** Advice that the cell of the same sweep with a CUDA graph disproves is not given. */
+/** Drops advice that the same cell with a CUDA graph disproves. */
 export function provenBound(
   db: StoreDatabase,
   sweepId: SweepId,
@@ -243,7 +243,7 @@ function graphPair(db: StoreDatabase, sweepId: SweepId, cell: KeyedCell) {
   return switchGains(cells, 'cudaGraph')?.pairs.find(({ without }) => without.cell.key === cell.key);
 }
 
-/** An engine is as fast as it can be at the shapes of its optimum. */
+/** An engine is fastest at the shapes that it is tuned for. */
 function tunedShape(db: StoreDatabase, { buildId }: ShownRun, cell: KeyedCell): string[] {
   const batch = batchOf(cell.shapes);
   const tuned = buildId === null ? null : tunedBatch(buildFlagsOf(db, buildId), cell.shapes);

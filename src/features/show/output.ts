@@ -219,7 +219,7 @@ export type ShownRun = OutputOf<typeof shownRun>;
 
 const argv = z.array(z.string());
 
-/** What a tool would show of the run, and its command; coarse tools first. */
+/** A tool, its command and its use for this run; coarse tools come first. */
 const profilerStep = z.strictObject({
   tool: z.enum(['trtexec', 'nsys', 'ncu']),
   state: z.enum(['done', 'next', 'later']),

@@ -95,7 +95,7 @@ function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io
   const failures = sweepFailures(db, sweep.sweepId, stored?.plan ?? null);
   const skipped = stored === null ? 0 : skippedRuns(db, sweep, stored);
   const tally = { measured: 0, unfit: 0, failed: 0, skipped, kept: 0, replaced };
-  // Builds are not runs of a cell.
+  // Builds are not runs of any cell.
   const builds = failures.filter(({ role }) => role === 'build');
   for (const { kind } of [...runs.map(({ outcome }) => outcome), ...builds]) {
     if (kind !== 'built') tally[kind] += 1;
@@ -139,21 +139,21 @@ function showOneRun(db: StoreDatabase, runId: RunId, options: ShowOptions, io: I
   printResult(io, options, output, (_, look) => shownRunText(output, look, queries));
 }
 
-/** GPU compute time unless a metric is named; else latency, as of runs without it. */
+/** The requested metric; by default GPU compute time, or latency for runs without it. */
 function queriesOf(db: StoreDatabase, { runId }: ShownRun, { metric: requested }: ShowOptions): RunQueries | null {
   const metric = metricNamed(db, requested);
   const [first, ...others] = metric === null ? (['gpuComputeMs', 'latencyMs'] as const) : ([metric] as const);
   return queryTimes(db, [runId], first) ?? others.map((other) => queryTimes(db, [runId], other))[0] ?? null;
 }
 
-/** By the sweep's plan; for an import, by the model's name. */
+/** The label in the plan of the sweep; for an import, the name of the model. */
 function buildLabel(db: StoreDatabase, { runId, sweepId, buildModel }: ShownRun): string | null {
   const plan = readStoredPlan(planOf(db, sweepId))?.plan;
   const build = plan === undefined ? null : plannedBuildOf(plan, sweepId, runId);
   return build?.label ?? buildModel;
 }
 
-/** CSV with the columns of `--exportTimes`, numbers as trtexec wrote them. */
+/** Prints CSV with the columns of `--exportTimes` and the numbers as trtexec wrote them. */
 function printSamples(db: StoreDatabase, run: ShownRun, options: ShowOptions, io: Io): void {
   const samples = runSamples(db, run.runId);
   if (samples === null) {
@@ -195,7 +195,7 @@ function showCell(db: StoreDatabase, cells: readonly KeyedCell[], name: string, 
 
 const LISTED_SWEEPS = 10;
 
-/** Failed builds that left the cell without a run in a planned sweep. */
+/** Failed builds in the planned sweeps of a cell. */
 function failedBuildsOf(db: StoreDatabase, cellKey: CellKey): StoredRun[] {
   const planned = plannedSweeps(db, null)(cellKey, LISTED_SWEEPS).map(({ sweepId }) => sweepId);
   return sweepsById(db, planned).flatMap((sweep): StoredRun[] => {
@@ -219,7 +219,7 @@ function withFirstLine(db: StoreDatabase, runs: readonly StoredRun[]): StoredRun
   return runs.map((run) => ({ ...run, outcome: outcomes.get(run.runId) ?? run.outcome }));
 }
 
-/** Of the newest sweep that measured the cell; null for another harness, too. */
+/** Bottleneck in the newest sweep that measured the cell; null if unknown or for another harness. */
 function newestBound(db: StoreDatabase, cell: KeyedCell, runs: readonly CellRun[]): CellBound | null {
   const measured = runs.filter(isMeasured);
   const newest = measured.at(-1);

@@ -32,8 +32,8 @@ type SweepCell = ShownSweep['cells'][number];
 type CellRow = SweepCell & { readonly cell: KeyedCell };
 
 /**
- * @param numbers of the sweep in the store
- * @param mapped metric of a map, in place of a row per cell
+ * @param numbers numbers of the sweep in the store
+ * @param mapped metric of a map, which replaces the rows of cells
  */
 export function sweepText(
   shown: ShownSweep,
@@ -65,7 +65,10 @@ export function sweepText(
   ];
 }
 
-/** What a builder chose otherwise than for the previous sweep, and what it cost. */
+/**
+ * Tactics and fusions that the builder chose differently than for the previous sweep, and the change in GPU compute
+ * time.
+ */
 function rebuiltLines({ rebuilt }: ShownSweep, { columns, style }: Look): string[] {
   return rebuilt.flatMap(({ base, changePercent, head, isSameInputs, layers, layersChanged, model, precision }) => {
     const how = isSameInputs ? 'rebuilt' : 'built from other inputs';
@@ -76,7 +79,7 @@ function rebuiltLines({ rebuilt }: ShownSweep, { columns, style }: Look): string
   });
 }
 
-/** trtexec's cells, then those of other harnesses with other metrics. */
+/** A table for trtexec's cells, then tables for other harnesses with other metrics. */
 function cellTables(cells: readonly CellRow[], look: Look): string[] {
   const driven = cells.filter(({ cell }) => cell.harness !== undefined);
   const own = cells.filter(({ cell }) => cell.harness === undefined);
@@ -108,9 +111,9 @@ function harnessTable(cells: readonly CellRow[], look: Look): string[] {
   return [...table, ...legend];
 }
 
-/** Dropped before any number. */
+/** Rank of a column that a narrow table drops before any number. */
 const FLAGS_RANK = 6;
-/** Any that is not the GPU is explained below the table. */
+/** Lines below the table explain every bottleneck except the GPU. */
 const BOUND_RANKS = { compute: 7, explained: 2.5 };
 
 function remarkColumns(style: Style): Column<CellRow>[] {
@@ -163,7 +166,7 @@ function trtexecTable(cells: readonly CellRow[], look: Look): string[] {
   return table;
 }
 
-/** Its batch over that which its engine is tuned for. */
+/** Ratio of its batch to the batch that its engine is tuned for. */
 function optText({ cell, tunedBatch }: CellRow): string {
   const batch = batchOf(cell.shapes);
   return batch === null || tunedBatch === null ? '' : formatNumber(batch / tunedBatch, 2);
@@ -173,7 +176,7 @@ function unfitText({ unfit, replaced }: ShownSweep['counts']): string {
   return replaced === 0 ? `${unfit} not fit` : `${unfit} not fit, ${replaced} of them measured again`;
 }
 
-/** A sweep that lacks only profiles has all its numbers: `bench why` lacks layers. */
+/** A sweep that lacks only profiles has all its numbers; only `bench why` lacks the layers. */
 function failedText({ counts: { failed, unfit, skipped }, failures }: ShownSweep): string {
   const lost = failures.filter(({ kind }) => kind === 'failed');
   const isProfilesOnly = lost.length > 0 && lost.every(({ role }) => role === 'profile');
@@ -197,7 +200,7 @@ function dash(value: number | null, format: (value: number) => string): string {
   return value === null ? '–' : format(value);
 }
 
-/** `~`: with several streams, times overlap. */
+/** With several streams, times overlap, which `~` marks. */
 function timeText({ cell }: CellRow, ms: number | null): string {
   return `${cell.streams > 1 && ms !== null ? '~' : ''}${dash(ms, formatMs)}`;
 }
@@ -216,7 +219,7 @@ function othersText({ others, noEngine }: SweepCell): string {
   ].join('; ');
 }
 
-/** Those of runs that count: what made a run unfit is in the next column. */
+/** Flags of runs that count. The next column says what made a run unfit. */
 function flagsText({ flags, measured }: SweepCell): string {
   return flags
     .filter(({ effect }) => effect !== 'excluded')
@@ -227,12 +230,12 @@ function flagsText({ flags, measured }: SweepCell): string {
 
 const QUANTIZED = ['fp8', 'int8', 'int4'];
 
-/** Only where it is in doubt: the actual precision of quantized cells. */
+/** Shows the actual precision of quantized cells, and wherever it is in doubt. */
 function hasShare({ precisionShare }: SweepCell): boolean {
   return precisionShare !== null && (QUANTIZED.includes(precisionShare.asked) || !precisionShare.isReal);
 }
 
-/** What all cells that have a share agree on, and none of them in doubt; null where they differ. */
+/** The share if all cells that have one agree and none is in doubt; else null. */
 function commonShare(cells: readonly SweepCell[]): string | null {
   const sharing = cells.filter(hasShare);
   const texts = new Set(sharing.map(({ precisionShare }) => shareText(precisionShare)));
@@ -266,7 +269,7 @@ function boundStyle(style: Style) {
   return ({ bound }: SweepCell) => (bound === null || bound.by === 'compute' ? style.dim : (text: string) => text);
 }
 
-/** One cell of each bottleneck that is not the GPU, and that no flag says, with evidence and advice. */
+/** For each bottleneck other than the GPU that no flag covers: one cell, with evidence and advice. */
 function boundSection(cells: readonly SweepCell[], look: Look): string[] {
   const unflagged = cells.filter(
     ({ bound, flags }) =>

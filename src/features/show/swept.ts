@@ -20,7 +20,7 @@ import { type CellRun, isMeasured } from '../../records/run.ts';
 
 export type CellSummary = ReturnType<typeof summarizeCells>[number];
 
-/** @param plan null where a sweep has none, as an import */
+/** @param plan null for a sweep without one, such as an import */
 export function summariesOf(
   db: StoreDatabase,
   sweep: Sweep,
@@ -40,7 +40,7 @@ export function summariesOf(
   );
 }
 
-/** For `bench run` and `bench show SWEEP`. */
+/** The sweep in the form of `bench run` and `bench show SWEEP`. */
 export function shownSweepOf(
   sweep: Sweep,
   counts: ShownSweep['counts'],
@@ -86,7 +86,7 @@ function gainsOf(cells: readonly CellSummary[], by: Switch): ShownSweep['graphGa
 }
 
 /**
- * Values of a map: the requested metric, else that of the table.
+ * Values of a map: the requested metric, else the metric of the table.
  * @throws UsageError when no cell has the metric
  */
 export function mappedCells(

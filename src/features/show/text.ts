@@ -58,7 +58,7 @@ export function shownRunText(run: DescribedRun, look: Look, queries: RunQueries 
     ...run.notes.flatMap((note) => field('note', note, look)),
     ...attemptLines(run.attempts).flatMap((text) => field('start', text, look)),
     ...field('files', run.artefacts.map(({ name, bytes }) => `${name} (${formatBytes(bytes)})`).join(', '), look),
-    // Whole, as it is copied.
+    // Never truncate the path, so that it can be copied.
     run.artefactFolder === null ? '' : `  kept in  artefacts/${run.artefactFolder}`,
     ...run.attachments.flatMap((attachment) => field('attached', attachedText(attachment), look)),
     ...(run.attachments.some(({ prunedAt }) => prunedAt === null)
@@ -76,7 +76,7 @@ function attachedText({ name, bytes, sha256, attachedAt, prunedAt }: ShownRun['a
 
 const FIELD_INDENT = 11;
 
-/** A single attempt is the run itself; of several, each with its outcome. */
+/** Several attempts, each with its outcome. A single attempt is the run itself. */
 function attemptLines(attempts: ShownRun['attempts']): string[] {
   if (attempts.length < 2) return [];
   return attempts.map(({ attempt, startedAt, outcome, reason, evidence }) => {
@@ -135,7 +135,7 @@ const LEAST_QUERIES = 8;
 /** Standard error of a median over that of a mean, for normal values. */
 const MEDIAN_ERROR = Math.sqrt(Math.PI / 2);
 
-/** How steady the queries of a run are, and how many such runs show a change; null for too few queries. */
+/** How steady the queries of a run are, and the number of such runs that shows a change; null for too few queries. */
 export function steadinessOf(
   db: StoreDatabase,
   sweepId: string,
@@ -148,7 +148,7 @@ export function steadinessOf(
   const [sweep] = sweepsById(db, [sweepId]);
   const known = cell === null || sweep === undefined ? null : noiseOfCell(db, cell, metric, sweep);
   const isKnown = known !== null && known.run !== null;
-  // Runs differ by more than the error of their medians.
+  // A lower bound: runs differ by more than the error of their medians.
   const least = { run: (MEDIAN_ERROR * cv) / Math.sqrt(effective), sweep: null, degrees: Math.max(1, effective - 1) };
   const noise: KnownNoise = isKnown ? known : least;
   return {
@@ -188,17 +188,20 @@ function steadinessLines(found: ShownRun['steadiness'], { columns }: Look): stri
   );
 }
 
-/** Correlations beyond this lag are not looked at: a run has tens of thousands of queries. */
+/** Largest lag with a computed correlation; a run has tens of thousands of queries. */
 const MOST_LAG = 1000;
 
-/** @returns `cv`: standard deviation (n - 1) over the mean; `lag1`: autocorrelation; `effective`: independent values that say as much of the mean */
+/**
+ * @returns `cv`: standard deviation (n - 1) over the mean; `lag1`: autocorrelation; `effective`: number of independent
+ * values with the same information about the mean
+ */
 export function serialStatistics(values: readonly number[]) {
   const n = values.length;
   const mean = values.reduce((sum, value) => sum + value, 0) / n;
   const centred = Float64Array.from(values, (value) => value - mean);
   const squares = lagged(centred, 0);
   const correlation = (lag: number): number => (squares === 0 ? 0 : lagged(centred, lag) / squares);
-  // Initial positive sequence: pairs of lags are summed until a pair is noise (Geyer 1992).
+  // Initial positive sequence: sums pairs of lags until a pair is noise (Geyer 1992).
   let sum = 0;
   for (let lag = 0; lag < Math.min(n - 1, MOST_LAG); lag += 2) {
     const pair = correlation(lag) + correlation(lag + 1);

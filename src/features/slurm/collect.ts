@@ -43,10 +43,9 @@ export async function collect(path: string, options: CollectOptions, io: Io): Pr
   return usingStore(store, work);
 }
 
-async function followOrLeave(watch: ShardWatch, plan: RunPlan, options: CollectOptions, io: Io): Promise<void> {
-  const { folder, shards } = plan;
+async function followOrLeave(watch: ShardWatch, { folder }: RunPlan, options: CollectOptions, io: Io): Promise<void> {
   try {
-    await follow(watch, { shards: shards.length, pollS: options.poll, maxPendingS: options.maxPending }, io);
+    await follow(watch, options, io);
   } catch (error) {
     if (!io.signal.aborted) throw error;
     const run = shellQuote(folder.path);
@@ -57,41 +56,25 @@ async function followOrLeave(watch: ShardWatch, plan: RunPlan, options: CollectO
   }
 }
 
-/** Seconds between looks for finished folders, at first and at last. */
-const FOLDERS_S = { first: 1, last: 5 };
-const FIRST_POLL_S = 2;
-/** Tasks submitted together must not poll together. */
-const JITTER = 0.2;
-
-interface FollowSettings {
-  readonly shards: number;
-  /** How often Slurm is polled. */
-  readonly pollS: number;
-  readonly maxPendingS: number;
-}
+/** Seconds before the second look; each wait is twice as long as the last, up to `--poll`. */
+const FIRST_POLL_S = 1;
 
 /** Follows a run until it can make no more progress, with a line for each change. */
-async function follow(watch: ShardWatch, settings: FollowSettings, io: Io): Promise<void> {
-  const newsIn = newsOf(settings.maxPendingS, io);
-  let [foldersS, pollS] = [FOLDERS_S.first, Math.min(FIRST_POLL_S, settings.pollS)];
-  let nextPollMs = 0;
-  for (;;) {
+async function follow(watch: ShardWatch, { maxPending, poll }: CollectOptions, io: Io): Promise<void> {
+  const newsIn = newsOf(maxPending, io);
+  for (let pollS = Math.min(FIRST_POLL_S, poll); ; pollS = Math.min(poll, pollS * 2)) {
+    const statuses = await watch.look();
     io.signal.throwIfAborted();
-    const areAllIn = (await watch.lookAtFolders()) === settings.shards;
-    if (areAllIn || performance.now() >= nextPollMs) {
-      const statuses = await watch.look();
-      io.signal.throwIfAborted();
-      for (const line of newsIn(statuses)) io.err(`${line}\n`);
-      if (statuses.every((status) => isOver(status) || status.state === 'planned')) return;
-      nextPollMs = performance.now() + pollS * 1000 * (1 + JITTER * (Math.random() - 0.5));
-      pollS = Math.min(settings.pollS, pollS * 2);
-    }
-    await sleep(Math.min(foldersS, settings.pollS) * 1000, undefined, { signal: io.signal });
-    foldersS = Math.min(FOLDERS_S.last, foldersS * 1.5);
+    for (const line of newsIn(statuses)) io.err(`${line}\n`);
+    if (statuses.every((status) => isOver(status) || status.state === 'planned')) return;
+    await sleep(pollS * 1000, undefined, { signal: io.signal });
   }
 }
 
-/** What is new since the last look: shards that ended badly, reasons to wait for ever, numbers of each state. */
+/**
+ * News since the last check: shards that ended badly, reasons that may hold forever, and the number of shards in each
+ * state.
+ */
 function newsOf(maxPendingS: number, io: Io): (statuses: readonly ShardStatus[]) => string[] {
   let counts = '';
   const states = new Map<number, string>();
@@ -118,7 +101,10 @@ function newsOf(maxPendingS: number, io: Io): (statuses: readonly ShardStatus[])
   };
 }
 
-/** Network file systems may list folders a minute late: looks once more after 15 s, then after the rest. */
+/**
+ * Network file systems may list folders a minute late, so this checks once more after 15 s, then after the rest of the
+ * time.
+ */
 async function settledStatuses(watch: ShardWatch, { lateFiles }: CollectOptions, io: Io): Promise<ShardStatus[]> {
   const firstS = Math.min(15, lateFiles);
   let statuses = await watch.look();
@@ -132,7 +118,7 @@ async function settledStatuses(watch: ShardWatch, { lateFiles }: CollectOptions,
   return statuses;
 }
 
-/** The store named, else the one the sweep was written to. */
+/** The named store, else the store to which the sweep was written. */
 function storeOf(plan: RunPlan, options: CollectOptions, io: Io): string {
   const isNamed = options.db !== undefined || Boolean(io.env['BENCH_DB']);
   return !isNamed && existsSync(dirname(plan.storePath)) ? plan.storePath : storePath(options.db, io);
@@ -149,7 +135,7 @@ async function lockCollector(store: OpenStore, plan: RunPlan): Promise<() => voi
   throw new UsageError(`${holderText(attempt.holder)} is collecting this run: wait for it`);
 }
 
-/** Does nothing where the store has it. */
+/** Saves the sweep unless the store has it. */
 export async function saveNewSweep({ sweep, stored }: RunPlan, { db, path }: OpenStore): Promise<void> {
   if (findSweep(db, sweep.sweepId) !== null) return;
   const artefactsFolder = artefactsFolderOf(path);
@@ -198,7 +184,7 @@ async function collectInto(
   });
 }
 
-/** Imports what the store lacks of the runs of finished shards. Safe to repeat. */
+/** Imports the runs of finished shards that the store lacks. Safe to repeat. */
 async function importShards(store: OpenStore, plan: RunPlan, io: Io) {
   const { sweepId } = plan.sweep;
   const writer = new RunWriter(store.db);

@@ -6,14 +6,7 @@ import { lastLinesOf } from '../../files/files.ts';
 import type { Io } from '../../cli/io.ts';
 import { printable } from '../../text/printable.ts';
 import { SlurmClient } from '../../tools/slurm/slurm-client.ts';
-import {
-  type ShardStatus,
-  type TaskRow,
-  isLiving,
-  isUnknownState,
-  reconcileShard,
-  signalName,
-} from '../../tools/slurm/states.ts';
+import { type ShardStatus, type TaskRow, isLiving, reconcileShard, signalName } from '../../tools/slurm/states.ts';
 import { type RunFolder, type RunPlan, finishedShards, readAttempts } from './run-folder.ts';
 
 const jobShape = { at: z.string(), jobId: z.string().regex(/^\d+$/), cluster: z.string().nullable() };
@@ -33,7 +26,7 @@ export function recordJob({ jobsPath }: RunFolder, entry: JobEntry): void {
   appendFileSync(jobsPath, `${JSON.stringify(entry)}\n`, { flush: true });
 }
 
-/** Ignores a line cut off by a crash. */
+/** Ignores a line that a crash truncated. */
 export function readJobs({ jobsPath }: RunFolder): JobEntry[] {
   if (!existsSync(jobsPath)) return [];
   return readFileSync(jobsPath, 'utf8')
@@ -51,7 +44,7 @@ export function submittedArrays(entries: readonly JobEntry[]): SubmittedArray[] 
   return entries.filter((entry) => entry.kind === 'submitted');
 }
 
-/** Shards cancelled and not resubmitted. */
+/** Shards that were cancelled and not submitted again. */
 function cancelledShards(entries: readonly JobEntry[]): Set<number> {
   const cancelled = new Set<number>();
   for (const entry of entries) {
@@ -61,7 +54,7 @@ function cancelledShards(entries: readonly JobEntry[]): Set<number> {
   return cancelled;
 }
 
-/** The task of a shard in its newest array; null before it was submitted. */
+/** The task of a shard in its newest array; null if it was never submitted. */
 export function taskOf(
   arrays: readonly SubmittedArray[],
   shard: number,
@@ -104,10 +97,10 @@ export async function askSlurm(
     const since = members.map(({ at }) => Date.parse(at)).toSorted((a, b) => a - b)[0] ?? 0;
     const day = new Date(since - DAY_MS).toISOString().slice(0, 10);
     for (const row of await client.past(ids, day, cluster)) {
-      // squeue wins for living tasks: accounting lags.
+      // squeue takes precedence for active tasks, because accounting lags.
       if (!rows.has(row.task) && row.state !== 'PENDING') rows.set(row.task, row);
     }
-    // Only a controller that answers can have lost a job.
+    // Only a controller that answers can report a job as lost.
     if (!(await client.isAnswering(cluster))) isAnswering = false;
   }
   return { rows, living, isAnswering };
@@ -138,9 +131,6 @@ async function explainEnded(
 
 const TAIL_LINES = 3;
 
-/** Without cgroups, Slurm reports it in the log only. */
-const OUT_OF_MEMORY = /slurmstepd.*(?:exceeded .*memory limit|oom.kill)/i;
-
 /** State of every shard: a finished folder is the truth, Slurm only explains missing ones. */
 export class ShardWatch {
   private readonly folder: RunFolder;
@@ -152,7 +142,7 @@ export class ShardWatch {
   private readonly seenMs = new Map<number, number>();
   private readonly noted = new Set<string>();
 
-  /** @param lostAfter a shard that Slurm has not listed for this many seconds is lost */
+  /** @param lostAfter seconds after which a shard that Slurm does not list counts as lost */
   constructor(plan: RunPlan, { lostAfter }: { readonly lostAfter: number }, io: Io) {
     this.folder = plan.folder;
     this.plan = plan;
@@ -161,18 +151,9 @@ export class ShardWatch {
     this.io = io;
   }
 
-  /**
-   * Checks folders only, without load on the controller.
-   * @returns how many are done
-   */
-  async lookAtFolders(): Promise<number> {
-    this.done = new Set(await finishedShards(this.plan));
-    return this.done.size;
-  }
-
   /** By its folder, else by Slurm. */
   async look(): Promise<ShardStatus[]> {
-    await this.lookAtFolders();
+    this.done = new Set(await finishedShards(this.plan));
     const entries = readJobs(this.folder);
     const arrays = submittedArrays(entries);
     const cancelled = cancelledShards(entries);
@@ -181,7 +162,7 @@ export class ShardWatch {
     const isDone = (shard: number): boolean => this.done.has(shard);
     const answer = await askSlurm(this.client, [...arrayIds], isDone, (text) => this.note(text));
     // A shard may have finished during the query.
-    await this.lookAtFolders();
+    this.done = new Set(await finishedShards(this.plan));
     const nowMs = this.io.now().getTime();
     const statuses: ShardStatus[] = [];
     for (const { index } of this.plan.shards) {
@@ -207,14 +188,10 @@ export class ShardWatch {
     const attempts = readAttempts(folder, shard);
     const own = attempts.findLast((attempt) => attempt.task === base.task) ?? null;
     if (row !== null && answer.living.has(row.task) && isLiving(row.state)) this.seenMs.set(shard, nowMs);
-    if (row !== null && isUnknownState(row.state)) {
-      this.note(`Slurm says ${printable(row.state)}, which bench does not know: taken as running`);
-    }
     const { state, reason } = reconcileShard(
       {
         isSubmitted: task !== null,
         isCancelled,
-        isAbandoned: own?.outcome === 'abandoned',
         endedWith: own?.exitCode ?? null,
         lastSeenMs: Math.max(
           this.seenMs.get(shard) ?? 0,
@@ -234,11 +211,10 @@ export class ShardWatch {
     const isBad = state === 'failed' || state === 'timeout' || state === 'lost';
     const lines = isBad && base.log !== null ? lastLinesOf(base.log, TAIL_LINES).map(printable) : [];
     const problem = state === 'failed' && own?.problem ? `: ${own.problem}` : '';
-    const isMemory = state === 'failed' && lines.some((line) => OUT_OF_MEMORY.test(line));
     return {
       ...base,
       state,
-      reason: isMemory ? 'out of memory' : `${reason}${problem}`,
+      reason: `${reason}${problem}`,
       node: row?.node ?? own?.node ?? null,
       restarts: row?.restarts ?? own?.restart ?? null,
       exitCode: row?.exitCode ?? own?.exitCode ?? null,

@@ -16,7 +16,7 @@ import { COLLECT_SCRIPT, TASK_SCRIPT } from './sbatch-args.ts';
 
 const RUN_PLAN_VERSION = 2;
 
-/** `plan.json`: all that a task needs. Written before submission, never changed. */
+/** `plan.json`: everything that a task needs. It is written before submission and never changed. */
 const runPlanSchema = z.object({
   schemaVersion: z.literal(RUN_PLAN_VERSION),
   sweep: sweepSchema,
@@ -32,7 +32,7 @@ export interface RunPlan extends WrittenPlan {
   readonly folder: RunFolder;
 }
 
-/** Names are numbers and ids only. */
+/** The files and folders of a run on Slurm. Their names contain only numbers and IDs. */
 export class RunFolder {
   readonly path: string;
   readonly planPath: string;
@@ -55,18 +55,18 @@ export class RunFolder {
     return join(this.path, 'attempts', String(shard));
   }
 
-  /** The first attempt to finish is renamed to the folder of the shard. */
+  /** Folder of an attempt. The first attempt to finish is renamed to the folder of the shard. */
   attempt({ shard, jobId, restart }: Pick<ShardAttempt, 'shard' | 'jobId' | 'restart'>): string {
     return join(this.attempts(shard), `${jobId}.${restart}`);
   }
 
-  /** Of a task such as `8_3`. */
+  /** Log of a task such as `8_3`. */
   log(task: string): string {
     return join(this.path, 'log', `${task}.out`);
   }
 
   async create(plan: WrittenPlan): Promise<void> {
-    // Slurm creates no folder for a log: without it a task fails silently before it starts.
+    // Slurm does not create the folder of a log: without it, a task fails silently before it starts.
     for (const name of ['shards', 'attempts', 'log']) await mkdir(join(this.path, name), { recursive: true });
     await writeFile(join(this.path, '.gitignore'), '*\n');
     await writeFile(join(this.path, 'task.sh'), TASK_SCRIPT, { mode: 0o755 });
@@ -75,7 +75,7 @@ export class RunFolder {
     await writeNote(this.planPath, content);
   }
 
-  /** @throws UsageError when this is no folder of a run */
+  /** @throws UsageError when this is not the folder of a run */
   async readPlan(): Promise<RunPlan> {
     const text = await readFile(this.planPath, 'utf8').catch(() => null);
     if (text === null) {
@@ -107,8 +107,8 @@ const attemptSchema = z.object({
   node: z.string(),
   startedAt: z.string(),
   endedAt: z.string().nullable(),
-  /** `abandoned`: restarted too often, so that it did nothing. `late`: another attempt was done first. */
-  outcome: z.enum(['working', 'done', 'late', 'abandoned', 'interrupted', 'failed']),
+  /** `late`: another attempt was done first. */
+  outcome: z.enum(['working', 'done', 'late', 'interrupted', 'failed']),
   signal: z.string().nullable(),
   exitCode: z.number().int().nullable(),
   problem: z.string().nullable(),
@@ -128,7 +128,7 @@ export function readAttempts(folder: RunFolder, shard: number): ShardAttempt[] {
     .toSorted((a, b) => Number(a.jobId) - Number(b.jobId) || a.restart - b.restart);
 }
 
-/** Shards whose folder is there, in order: an attempt is renamed to it when it is whole. */
+/** Shards whose folder exists, in order. An attempt gets the name of the folder when it is complete. */
 export async function finishedShards({ folder, shards }: Pick<RunPlan, 'folder' | 'shards'>): Promise<number[]> {
   // Listing the folder again refreshes the cache of a network file system.
   const entries = await readdir(folder.shards, { withFileTypes: true }).catch(() => []);

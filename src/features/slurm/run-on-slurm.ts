@@ -20,8 +20,8 @@ import { storedPlanSchema } from '../../run/stored-plan.ts';
 import { type OpenStore, openStore } from '../../store/file/open.ts';
 import { printable } from '../../text/printable.ts';
 import { rangesOf, unfitRunFolder } from './sbatch-args.ts';
-import { SlurmClient, isUnreachable, lastWords } from '../../tools/slurm/slurm-client.ts';
-import { type ShardStatus, isLiving, isOver, isSettling } from '../../tools/slurm/states.ts';
+import { SlurmClient, isPassing, lastWords } from '../../tools/slurm/slurm-client.ts';
+import { NO_ANSWER, type ShardStatus, isLiving, isOver, isSettling } from '../../tools/slurm/states.ts';
 import { type PrepareOptions, type Prepared, prepare } from '../plan/index.ts';
 import { collect, saveNewSweep } from './collect.ts';
 import type { CollectOptions, ResumeOptions, SettingsOptions } from './command.ts';
@@ -44,10 +44,10 @@ export interface SlurmRunOptions extends PrepareOptions, SettingsOptions, Collec
 
 const DEFAULT_SHARD_MINUTES = 15;
 
-/** Plans, splits the plan into shards, submits them, and returns or follows. */
+/** Plans a sweep, splits the plan into shards, submits them, and returns or follows them. */
 export async function runOnSlurm(path: string, options: SlurmRunOptions, io: Io): Promise<ExitCode> {
   const client = new SlurmClient(io.env, io.signal);
-  // First of all: nothing works without Slurm.
+  // Check this first, because nothing works without Slurm.
   await client.ask('sbatch', ['--version']);
   const made = await prepareForNodes(path, options, io);
   if (made.matrix.drivers.length > 0) {
@@ -77,7 +77,7 @@ export async function runOnSlurm(path: string, options: SlurmRunOptions, io: Io)
       gate: made.matrix.gate,
       leftOut: leftOutOf(made.matrix, plan),
       keptLastGoodBytes: made.matrix.keptLastGoodBytes,
-      // Nodes have files of their own, and Slurm chooses GPUs: no matrix, no GPUs.
+      // Files and GPUs are unknown, because nodes have their own files and Slurm chooses the GPUs.
       coolDown: options.coolDown ?? made.matrix.coolDown,
       numa: options.numa ?? made.matrix.numa,
     });
@@ -99,7 +99,7 @@ export async function runOnSlurm(path: string, options: SlurmRunOptions, io: Io)
   return collect(folder.path, { ...options, db: store.path }, io);
 }
 
-/** A login node mostly has neither trtexec nor GPU: the version is stated, and the program is found on the nodes. */
+/** A login node usually has neither trtexec nor a GPU. The user states the version, and each node finds the program. */
 async function prepareForNodes(path: string, options: SlurmRunOptions, io: Io): Promise<Prepared> {
   if (options.tensorrt !== undefined && options.replay !== undefined) {
     throw new UsageError('--tensorrt and --replay exclude each other');
@@ -122,7 +122,7 @@ function programOf({ matrix, program }: Prepared, options: SlurmRunOptions, io: 
   return stated ?? 'trtexec';
 }
 
-/** Each run states its host. */
+/** The sweep has no host; each run has one. */
 async function submittedSweep({ matrix, plan, program }: Prepared, options: SlurmRunOptions, io: Io): Promise<Sweep> {
   const sweep = plannedSweep(plan, program ?? noTrtexec(io), {
     ...(await gitStateOf(options, io)),
@@ -135,7 +135,7 @@ async function submittedSweep({ matrix, plan, program }: Prepared, options: Slur
   return { ...sweep, trtexec };
 }
 
-/** @throws UsageError when it is not empty, or cannot be passed to Slurm */
+/** @throws UsageError when the folder is not empty, or cannot be passed to Slurm */
 function runFolderFor(stated: string | undefined, store: OpenStore, { sweepId }: Sweep, io: Io): RunFolder {
   const path =
     stated === undefined ? join(dirname(store.path), 'bench-slurm', sweepId.slice(0, 8)) : resolve(io.cwd, stated);
@@ -160,7 +160,7 @@ async function submitAll(plan: RunPlan, client: SlurmClient, io: Io): Promise<Su
   try {
     return await submitShards(plan, plan.settings, all, client, io);
   } catch (error) {
-    // Nothing was submitted.
+    // At this point nothing was submitted.
     await rm(plan.folder.path, { recursive: true, force: true });
     throw error;
   }
@@ -170,7 +170,7 @@ const ONLY_SLURM = ['slurmProfile', 'slurm', 'runDir', 'wait', 'collectJob'] as 
 /** Options that need results during the sweep, or choose GPUs, which Slurm assigns. */
 const ONLY_LOCAL = ['untilSure', 'budget', 'confirm', 'resume', 'gpus', 'rebalance'] as const;
 
-/** Options of `bench run` of which each belongs to one executor. */
+/** Options of `bench run` that belong to only one executor. */
 type ExecutorOptions = {
   readonly [Name in (typeof ONLY_SLURM)[number] | (typeof ONLY_LOCAL)[number]]?: unknown;
 } & { readonly executor?: 'local' | 'slurm' };
@@ -190,12 +190,12 @@ export function refuseSlurmOptions(options: ExecutorOptions): void {
   );
 }
 
-/** Resubmits shards that are neither done nor at work. */
+/** Resubmits shards that are neither finished nor running. */
 export async function resumeRun(path: string, options: ResumeOptions, io: Io): Promise<ExitCode> {
   const plan = await new RunFolder(resolve(io.cwd, path)).readPlan();
   const settings = settingsOf(plan.settings, options, io);
   const statuses = await new ShardWatch(plan, options, io).look();
-  if (statuses.some(({ reason, state }) => state === 'running' && /no answer/.test(reason))) {
+  if (statuses.some(({ reason }) => reason === NO_ANSWER)) {
     throw new EnvironmentLackingError(
       'Slurm does not answer, so the states of the shards are unknown; try again when `scontrol ping` says UP',
     );
@@ -223,7 +223,7 @@ function shardsOf(statuses: readonly ShardStatus[]): number[] {
   return statuses.map(({ shard }) => shard);
 }
 
-/** Cancels queued and running tasks; finished shards stay. */
+/** Cancels queued and running tasks. Finished shards stay. */
 export async function cancel(path: string, options: { readonly json?: true }, io: Io): Promise<ExitCode> {
   const plan = await new RunFolder(resolve(io.cwd, path)).readPlan();
   const { folder } = plan;
@@ -241,7 +241,7 @@ export async function cancel(path: string, options: { readonly json?: true }, io
     if (queue.kind === 'unreachable') throw noAnswer(queue.problem);
     for (const { state, task } of queue.rows) if (isLiving(state)) living.add(task);
     const reply = await client.cancel(ids, cluster);
-    if (isUnreachable(reply.stderr)) throw noAnswer(lastWords(reply.stderr));
+    if (isPassing(reply.stderr)) throw noAnswer(lastWords(reply.stderr));
   }
   const shards = plan.shards
     .map(({ index }) => index)

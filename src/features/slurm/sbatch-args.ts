@@ -1,23 +1,29 @@
 import type { SlurmSettings } from '../../matrix/schema/slurm-schema.ts';
 import type { Immutable } from '../../records/scalars.ts';
 
-/** `exec` makes the worker the batch process, so that it gets Slurm's signals. No values, so nothing is quoted. */
+/**
+ * The script of a task. `exec` makes the worker the batch process, so that it receives Slurm's signals. It contains no
+ * values, so nothing needs quotes.
+ */
 export const TASK_SCRIPT = `#!/bin/bash
 set -u; umask 022
 run=$1 offset=$2; shift 2
 exec "$@" slurm worker --run "$run" --shard-offset "$offset"
 `;
 
-/** The collector as a job: its command line is passed as arguments. */
+/** The script of the collector job, whose command line is passed as arguments. */
 export const COLLECT_SCRIPT = `#!/bin/bash
 set -u; umask 022
 exec "$@"
 `;
 
-/** Seconds before the limit at which the worker gets its signal. Slurm is imprecise: less may be too late. */
+/**
+ * Seconds before the time limit at which the worker gets its signal. A shorter time may be too late, because Slurm is
+ * imprecise.
+ */
 const WARNING_S = 120;
 
-/** Required variables, and those that change what is measured. */
+/** Required variables, and variables that affect measurements. */
 const EXPORTED = `PATH HOME USER LOGNAME LANG TZ SLURM_CONF LD_LIBRARY_PATH TRTEXEC BENCH_PYTHON BENCH_LOCK_DIR
   CUDA_DEVICE_ORDER CUDA_MODULE_LOADING CUDA_DEVICE_MAX_CONNECTIONS NVIDIA_TF32_OVERRIDE`.split(/\s+/);
 
@@ -28,7 +34,7 @@ interface TaskSubmission {
   readonly chunk: ArrayChunk;
   /** The job that must end first; null if none. */
   readonly afterJob: string | null;
-  /** Node and the program itself. */
+  /** Node.js and the script of bench. */
   readonly program: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
 }
@@ -39,7 +45,8 @@ export function sbatchArgs(settings: SlurmSettings, task: TaskSubmission): strin
     ...commonArgs(settings, task, '%A_%a'),
     `--array=${arraySpec(task.chunk)}`,
     ...(task.afterJob === null ? [] : [`--dependency=afterany:${task.afterJob}`]),
-    // srun forwards signals; a signal to the script alone would end it before its task receives it.
+    // In a container, srun forwards signals. A signal to the script alone would end it before its task receives the
+    // signal.
     container === undefined ? `--signal=B:TERM@${WARNING_S}` : `--signal=TERM@${WARNING_S}`,
     ...stated(settings, RESOURCES),
     ...(settings.exclusive === false ? [] : ['--exclusive']),
@@ -54,43 +61,43 @@ export function sbatchArgs(settings: SlurmSettings, task: TaskSubmission): strin
 type Submission = Pick<TaskSubmission, 'env' | 'name' | 'runFolder' | 'token'>;
 
 interface CollectSubmission extends Submission {
-  /** Ids of the arrays to wait for, whatever their outcome. */
+  /** IDs of the arrays to wait for, regardless of their outcome. */
   readonly after: readonly string[];
   readonly command: readonly string[];
 }
 
-/** It needs no GPU and no exclusive node. */
+/** Arguments for the collector, which needs neither a GPU nor an exclusive node. */
 export function collectArgs(settings: SlurmSettings, job: CollectSubmission): string[] {
   return [
     ...commonArgs(settings, { ...job, name: `${job.name}-collect` }, 'collect-%j'),
     // afterok would wait forever if a task fails.
     `--dependency=afterany:${job.after.join(':')}`,
-    // Where memory must be requested, the default may be very small.
+    // If memory must be requested, the default may be very small.
     ...(settings.mem === undefined ? [] : ['--mem=1G']),
     `${job.runFolder}/collect.sh`,
     ...job.command,
   ];
 }
 
-/** @param log name of the log, without its ending */
+/** @param log name of the log without its extension */
 function commonArgs(settings: SlurmSettings, { env, name, runFolder, token }: Submission, log: string): string[] {
   const { cluster, env: more = [] } = settings;
   const exported = [...EXPORTED, ...more].filter((variable) => env[variable] !== undefined);
   return [
     '--parsable',
     `--chdir=${runFolder}`,
-    // An explicit list: other variables of the submitting machine must not affect a benchmark.
+    // An explicit list, because other variables of the submitting machine must not affect a benchmark.
     `--export=${[...new Set(exported)].join(',')}`,
     ...(cluster === undefined ? [] : [`--clusters=${cluster}`]),
     ...stated(settings, ['partition', 'account', 'qos', 'reservation', 'nice']),
-    // Other tools show the name: letters, digits and a few signs.
+    // Other tools show the name, so it has only letters, digits and a few signs.
     `--job-name=${name.replaceAll(/[^A-Za-z0-9._-]+/g, '_').slice(0, 60)}`,
     `--comment=${token}`,
     // sbatch expands `%` in file names.
     `--output=${runFolder.replaceAll('%', '%%')}/log/${log}.out`,
-    // Otherwise the second attempt truncates the log of the first.
+    // Otherwise the second attempt would truncate the log of the first.
     '--open-mode=append',
-    // A site may disable it by default.
+    // A site may disable requeueing by default.
     '--requeue',
   ];
 }
@@ -99,7 +106,7 @@ const RESOURCES = ['time', 'gres', 'gpusPerNode', 'cpusPerTask', 'mem', 'constra
 
 type Option = (typeof RESOURCES)[number] | 'partition' | 'account' | 'qos' | 'reservation' | 'nice';
 
-/** `gpusPerNode` as `--gpus-per-node`. */
+/** Options such as `--gpus-per-node` for `gpusPerNode`. */
 function stated(settings: SlurmSettings, names: readonly Option[]): string[] {
   return names.flatMap((name) => {
     const option = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
@@ -107,7 +114,7 @@ function stated(settings: SlurmSettings, names: readonly Option[]): string[] {
   });
 }
 
-/** The command of the task: bench, possibly in a container. Pyxis flags belong to srun. */
+/** The command of the task: bench, possibly in a container. The options of Pyxis belong to srun. */
 function launcher({ container }: SlurmSettings, program: readonly string[]): string[] {
   if (container === undefined) return [...program];
   const { image, mounts = [], bench = 'bench' } = container;
@@ -124,17 +131,17 @@ function launcher({ container }: SlurmSettings, program: readonly string[]): str
 export function unfitRunFolder(path: string): string | null {
   // oxlint-disable-next-line no-control-regex -- these end lines and strings
   if (/[\u0000-\u001f\u007f]/.test(path)) return 'its path has a line break or control character';
-  // With a backslash sbatch takes the name of the log literally, and all tasks write to one file.
+  // With a backslash, sbatch takes the name of the log literally, so that all tasks would write to one file.
   return path.includes('\\') ? 'its path has a backslash' : null;
 }
 
-/** One job array: its tasks count from 0, the offset maps them to shards. */
+/** One job array. Its tasks count from 0, and the offset maps them to shards. */
 type ArrayChunk = Immutable<ReturnType<typeof chunkShards>[number]>;
 
 /**
- * Divides shards into arrays within Slurm's limit. A limit on concurrent tasks applies to one array only, so it is
- * divided; with more arrays than that, some wait for others.
- * @param maxTasks of one array: its indices go from 0 to one less
+ * Divides shards into arrays within Slurm's limit. A limit on concurrent tasks applies to each array alone, so that it
+ * is divided among them. If there are more arrays than that limit, some wait for others.
+ * @param maxTasks largest number of tasks in an array, whose indices start at 0
  */
 export function chunkShards(shards: readonly number[], maxTasks: number, maxParallel: number | null) {
   const groups = [...Map.groupBy(shards, (shard) => Math.floor(shard / maxTasks)).entries()];
@@ -149,18 +156,18 @@ export function chunkShards(shards: readonly number[], maxTasks: number, maxPara
   }));
 }
 
-/** 5 among 2: 3 and 2. */
+/** A share of a total: 5 in 2 parts are 3 and 2. */
 function shareOf(total: number, parts: number, place: number): number {
   return Math.floor(total / parts) + (place < total % parts ? 1 : 0);
 }
 
-/** `0-7%2`, `3,7,9-12`: the format of `sbatch --array`. */
+/** Returns `0-7%2` or `3,7,9-12`: the format of `sbatch --array`. */
 export function arraySpec({ offset, parallel, shards }: ArrayChunk): string {
   const limit = parallel === null || parallel >= shards.length ? '' : `%${parallel}`;
   return `${rangesOf(shards.map((shard) => shard - offset))}${limit}`;
 }
 
-/** `3,7,9-12` */
+/** Returns `3,7,9-12`. */
 export function rangesOf(numbers: readonly number[]): string {
   const ranges: { from: number; to: number }[] = [];
   for (const number of numbers.toSorted((a, b) => a - b)) {

@@ -11,10 +11,10 @@ import type { SettingsOptions } from './command.ts';
 import type { SubmitOutput } from './text.ts';
 import { recordJob, type SubmittedArray } from './jobs.ts';
 import { chunkShards, collectArgs, sbatchArgs } from './sbatch-args.ts';
-import { type JobId, lastWords, parseJobId, refusalOf, type SlurmClient } from '../../tools/slurm/slurm-client.ts';
+import { type JobId, lastWords, parseJobId, isPassing, type SlurmClient } from '../../tools/slurm/slurm-client.ts';
 import type { RunPlan } from './run-folder.ts';
 
-/** Waits between tries, in seconds: Slurm gets five minutes to take a job, and no more. */
+/** Waits between tries, in seconds. Slurm gets five minutes to accept a job. */
 const BACK_OFF_S = [2, 5, 10, 20, 40, 60, 60, 60, 43];
 
 export interface Submission {
@@ -24,9 +24,9 @@ export interface Submission {
 }
 
 /**
- * Submits shards in as many arrays as needed. Each job carries a random word: before a retry, a submission that timed
- * out is searched for by it.
- * @throws UsageError when Slurm refuses the first one permanently
+ * Submits shards in as many arrays as needed. Each job carries a random word. After a timeout, bench searches for that
+ * word before it tries again.
+ * @throws UsageError when Slurm permanently refuses the first submission
  */
 export async function submitShards(
   plan: RunPlan,
@@ -72,7 +72,7 @@ export async function submitShards(
   return { jobs, left: [], problem: null };
 }
 
-/** @param submitted default: all shards */
+/** @param submitted shards that were submitted; default: all */
 export function submitOutput(
   { folder, sweep, shards }: RunPlan,
   { jobs, left, problem }: Submission,
@@ -93,7 +93,10 @@ export function submitOutput(
   };
 }
 
-/** Submits the collector as a dependent job. It compares shards with the plan: being started proves nothing. */
+/**
+ * Submits the collector as a dependent job. It compares shards with the plan, because a started shard may not have
+ * finished.
+ */
 export async function submitCollector(
   { folder, settings, storePath, sweep }: RunPlan,
   jobs: readonly SubmittedArray[],
@@ -138,7 +141,7 @@ async function submitOne(
     const problem = lastWords(reply.stderr) || 'sbatch printed no job id';
     const found = await client.jobOfToken(token, cluster);
     if (found !== null) return { jobId: found, cluster };
-    const isFinal = reply.kind === 'refused' && refusalOf(reply.stderr) === 'final';
+    const isFinal = reply.kind === 'refused' && !isPassing(reply.stderr);
     const waitS = BACK_OFF_S[round];
     if (isFinal || waitS === undefined) return { isFinal, problem };
     io.err(`note: Slurm did not accept the job (${problem}); next try in ${waitS} s\n`);
@@ -152,7 +155,7 @@ function refusalError({ isFinal, problem }: Refusal): Error {
     : new EnvironmentLackingError(`Slurm accepts no jobs now: ${problem}`);
 }
 
-/** Matrix or plan, then the profile, then single settings: the last wins. */
+/** Settings of the matrix or plan, then of the profile, then single settings. The last one wins. */
 export function settingsOf(below: SlurmSettings, { slurmProfile, slurm = [] }: SettingsOptions, io: Io): SlurmSettings {
   const profile = slurmProfile === undefined ? null : resolve(io.cwd, slurmProfile);
   const text = profile !== null && existsSync(profile) ? readFileSync(profile, 'utf8') : null;
@@ -160,7 +163,7 @@ export function settingsOf(below: SlurmSettings, { slurmProfile, slurm = [] }: S
   return Object.assign({}, below, stated, ...slurm.map(readSlurmSetting));
 }
 
-/** Node by its path: a compute node's PATH may differ. */
+/** Names Node by its path, because a compute node may have another PATH. */
 function benchProgram(): string[] {
   return [process.execPath, join(packageFolder(), 'bin', 'bench.js')];
 }

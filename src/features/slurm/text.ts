@@ -124,7 +124,7 @@ export function changeLine({ node, reason, shard, state }: ShardStatus): string 
   return `shard ${shard}: ${state}${where}${reason === '' ? '' : ` (${printable(reason)})`}`;
 }
 
-/** Tasks that may wait forever. */
+/** A line about tasks that may wait forever. */
 export function pendingLine(waiting: readonly ShardStatus[], reason: string): string {
   const shards = rangesOf(waiting.map(({ shard }) => shard));
   return `note: shard ${shards} may wait for ever (${reason}): \`bench slurm cancel\` ends that`;

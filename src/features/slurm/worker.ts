@@ -29,12 +29,12 @@ import { printable } from '../../text/printable.ts';
 import { type ShardAttempt, writeAttempt, RunFolder, type RunPlan } from './run-folder.ts';
 import type { WorkerOptions } from './command.ts';
 
-/** A shard that breaks nodes must not be requeued forever. */
+/** A shard that crashes nodes must not be requeued forever. */
 const MAX_RESTARTS = 3;
 
-/** Measures one shard inside a Slurm job. Leaves the folder of a finished shard, or none. */
+/** Measures one shard inside a Slurm job. Leaves either the folder of a finished shard or no such folder. */
 export async function worker(options: WorkerOptions, io: Io): Promise<ExitCode> {
-  // Slurm starts a job even if its folder is missing.
+  // Fails if the folder is missing, because Slurm starts a job even then.
   const plan = await new RunFolder(resolve(io.cwd, options.run)).readPlan();
   const identity = taskIdentity(io.env);
   if (identity === null) {
@@ -83,8 +83,7 @@ async function measureOnce(plan: RunPlan, attempt: ShardAttempt, io: Io): Promis
     return writeAttempt(folder, ended(attempt, io, { outcome: 'late' }));
   }
   if (attempt.restart >= MAX_RESTARTS) {
-    io.err(`${name}: given up, it was restarted ${attempt.restart} times\n`);
-    return writeAttempt(folder, ended(attempt, io, { outcome: 'abandoned' }));
+    throw new EnvironmentLackingError(`${name}: given up, it was restarted ${attempt.restart} times`);
   }
   await writeAttempt(folder, attempt).catch((error: unknown) => {
     throw new EnvironmentLackingError(
@@ -96,7 +95,7 @@ async function measureOnce(plan: RunPlan, attempt: ShardAttempt, io: Io): Promis
   if (!isFirst) io.err(`${name}: another attempt finished first: bench uses its results\n`);
 }
 
-/** Measures a shard as an ordinary sweep, into a store and artefacts of its own. */
+/** Measures a shard as an ordinary sweep, with its own store and artefacts. */
 async function measure(plan: RunPlan, attempt: ShardAttempt, io: Io): Promise<void> {
   const shard = plan.shards[attempt.shard];
   if (shard === undefined) return;
@@ -112,7 +111,8 @@ async function measure(plan: RunPlan, attempt: ShardAttempt, io: Io): Promise<vo
     const cache = nodeCache(settings.cacheFolder ?? null, local);
     const progress = new LiveProgress(stored.plan, program, io);
     const onEvent: SweepContext['onEvent'] = (event) => progress.take(event);
-    // SQLite over a network file system is unsafe: the store is local, its run folders are what counts.
+    // SQLite over a network file system is unsafe. The store is local and temporary, and its run folders are the
+    // result.
     const store = openStore(join(local, STORE_NAME), migrationsFolder());
     try {
       const engines = new EngineCache(join(cache, 'engines'));
@@ -138,19 +138,19 @@ function ended(attempt: ShardAttempt, io: Io, how: Partial<ShardAttempt>): Shard
   return { ...attempt, exitCode: EXIT_CODES.fine, endedAt: io.now().toISOString(), ...how };
 }
 
-/** Which attempt this process is, by what Slurm says in its environment; null outside a job array. */
+/** Shard and attempt of this process, from Slurm's environment variables; null outside a job array. */
 function taskIdentity(env: EnvironmentVariables) {
   const number = (name: string): string | undefined => /^\d+$/.exec(env[name] ?? '')?.[0];
   const [jobId, array, index] = ['SLURM_JOB_ID', 'SLURM_ARRAY_JOB_ID', 'SLURM_ARRAY_TASK_ID'].map(number);
   if (jobId === undefined || index === undefined) return null;
   const task = array === undefined ? null : `${array}_${index}`;
-  // The first attempt has no count.
+  // Slurm does not set the count for the first attempt.
   const restart = Number(number('SLURM_RESTART_COUNT') ?? 0);
   return { arrayIndex: Number(index), attempt: { jobId, restart, task, node: env['SLURMD_NODENAME'] || hostname() } };
 }
 
 /**
- * Renames the attempt's folder to the shard's: atomic.
+ * Renames the folder of the attempt to that of the shard, atomically.
  * @returns false when another attempt finished first
  */
 export async function finishShard(folder: RunFolder, attempt: ShardAttempt): Promise<boolean> {
@@ -167,11 +167,11 @@ export async function finishShard(folder: RunFolder, attempt: ShardAttempt): Pro
   }
 }
 
-/** This node's trtexec, which must match the planned version. */
+/** The trtexec of this node, whose version must be the planned one. */
 async function programOfNode({ plan, program: planned }: StoredPlan, node: string, io: Io): Promise<TrtexecProgram> {
   const { replayFolder, trtexec } = planned;
   if (plan.tensorrt === NO_TENSORRT) return noTrtexec(io);
-  // A bare name is looked for on each node.
+  // Each node searches for a bare name.
   const named = trtexec?.includes('/') === true ? { trtexec } : {};
   const options = replayFolder === null ? named : { replay: replayFolder };
   const { program } = chooseProgram(options, { replay: null, trtexec: null }, io);
@@ -187,10 +187,10 @@ async function programOfNode({ plan, program: planned }: StoredPlan, node: strin
 }
 
 /**
- * A folder on the node's disk that outlives the job, for engines and variants: locks over network file systems are
- * unsafe. If another user created it in a shared folder, a private one is used.
+ * A folder on the disk of the node for engines and variants, which outlives the job. Locks over network file systems
+ * are unsafe. If another user created the folder in a shared place, a private one is used.
  * @param stated `cacheFolder` of the settings
- * @param otherwise a private folder, gone with the job
+ * @param otherwise a private folder that ends with the job
  */
 function nodeCache(stated: string | null, otherwise: string): string {
   if (stated !== null) {
@@ -200,12 +200,12 @@ function nodeCache(stated: string | null, otherwise: string): string {
   const uid = process.getuid?.() ?? 0;
   const folder = join(tmpdir(), `trtbench-cache-${uid}`);
   try {
-    // Its mode is that of the first job; who made it is looked at below.
+    // The folder may already exist, so check its owner and mode below.
     mkdirSync(folder, { mode: 0o700, recursive: true });
     const facts = lstatSync(folder);
     if (facts.isDirectory() && facts.uid === uid && (facts.mode & 0o022) === 0) return folder;
   } catch {
-    // As for a folder of another user.
+    // Handled like a folder of another user.
   }
   return otherwise;
 }

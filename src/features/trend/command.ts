@@ -4,7 +4,7 @@ import { filterOption, metricOption, notEmpty, positiveInteger } from '../../cli
 import { TREND_UNITS } from '../../judge/trend.ts';
 import { PROVENANCES } from '../../records/sweep.ts';
 
-/** Words of metrics that may explain a change. */
+/** Names of metrics that may explain a change. */
 const STRIPS = ['temperature', 'sm-clock', 'power'] as const;
 
 const define = (command: PlainCommand) =>

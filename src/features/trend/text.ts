@@ -18,14 +18,14 @@ import { dotted, wrapHanging } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 import { type CellRow, cellChart, cellRows, countsText, levelText, worstFirst } from '../check/index.ts';
 
-/** Shown in the text, not part of `--json`. */
+/** Shown in the text but not in `--json`. */
 interface TrendDetails {
   readonly cells: ReadonlyMap<string, KeyedCell>;
   readonly together: boolean;
   readonly height: number;
 }
 
-/** This many cells get a chart each; more become a line each. */
+/** Maximum number of cells with a chart each; of more cells, each gets a line. */
 const MAX_CHARTS = 4;
 
 export function trendText(output: TrendOutput, { cells, height, together }: TrendDetails, look: Look): string[] {
@@ -72,7 +72,7 @@ function chartOf(series: TrendSeries, height: number, look: Look): string[] {
 
 const MARK_WORDS = { slower: 'slower ', faster: 'faster ', bound: '', environment: '', baseline: 'baseline ' } as const;
 
-/** Of few sweeps each is a level of its own. */
+/** First steps of each sweep, which begin a level of their own if there are few sweeps. */
 function sweepStarts(points: readonly TrendStep[]): number[] {
   const starts = points.flatMap(({ sweepId }, step) => (sweepId === points[step - 1]?.sweepId ? [] : [step]));
   return starts.length < ENOUGH_STEPS ? starts : [];
@@ -92,7 +92,7 @@ function changeLine(series: TrendSeries): string {
   return `${verdict}: ${change} from ${level}, ${newest}`;
 }
 
-/** A line a cell, as in `bench check`. */
+/** One line per cell, as in `bench check`. */
 function rowsText(
   { cells: all, provenance }: TrendOutput,
   cells: ReadonlyMap<string, KeyedCell>,
@@ -119,7 +119,10 @@ function rowsText(
 const SHORT_ID = 8;
 const ENOUGH_DATES = 3;
 
-/** Dates where there are some; of runs only the first of each sweep has a label. */
+/**
+ * Labels of steps: dates if there are enough different ones, else IDs. With runs as steps, only the first run of each
+ * sweep has a label.
+ */
 function labelsOf(points: readonly TrendStep[], by: TrendSeries['by']): string[] {
   const hasDates = new Set(points.flatMap(({ startedAt }) => startedAt?.slice(0, 10) ?? [])).size >= ENOUGH_DATES;
   return points.map(({ id, sweepId, startedAt }, step) => {

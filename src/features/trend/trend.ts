@@ -31,7 +31,7 @@ import { withStore } from '../../cli/with-store.ts';
 import { nothingStored } from '../../selection/cell-histories.ts';
 import type { TrendOptions } from './command.ts';
 
-/** A step may contain all repeats of a sweep. */
+/** Maximum number of runs in a step, which may contain all repeats of a sweep. */
 const RUNS_PER_STEP = 20;
 
 export function trend(names: readonly string[], options: TrendOptions, io: Io): Promise<ExitCode> {
@@ -58,7 +58,7 @@ export function trend(names: readonly string[], options: TrendOptions, io: Io): 
   });
 }
 
-/** The requested provenance, else the newest in the store, else whatever these cells have. */
+/** Series of the requested provenance, else of the newest one in the store, else of any that these cells have. */
 async function measuredSeries(
   db: StoreDatabase,
   cells: readonly KeyedCell[],
@@ -80,7 +80,10 @@ async function measuredSeries(
   throw new UsageError(`no ${kind}run of these cells${value} is stored`);
 }
 
-/** What the gate says of a metric of a cell in the newest sweep of its series, each series judged once; null where it is not judged. */
+/**
+ * Returns the judgment of a metric of a cell in the newest sweep of its series; null if it is not judged. Judges each
+ * series once.
+ */
 function gateOf(db: StoreDatabase, io: Io) {
   const newestOf = new Map<SweepId, Sweep | undefined>();
   const checkedOf = new Map<SweepId, Promise<CheckedSweep>>();
@@ -102,7 +105,7 @@ function gateOf(db: StoreDatabase, io: Io) {
   };
 }
 
-/** What is stored of cells, asked for in statements that are prepared once for all of them. */
+/** Reads the runs of cells with statements that are prepared once for all of them. */
 class History {
   readonly planned: ReturnType<typeof plannedSweeps>;
   readonly runsOf: (cellKey: CellKey, metric: MetricId) => ValuedRun[];
@@ -142,7 +145,7 @@ async function trendOf(
     betterIs: step === 'run' ? null : betterIs,
     environments: findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]),
     reported: judged?.reported ?? [],
-    // A baseline excludes such cells.
+    // A baseline excludes ineligible cells.
     baselines: ineligible.length === 0 ? listBaselines(db) : [],
   });
   const { verdict, reason, before, now, changePercent } = judged?.cell ?? {
@@ -168,7 +171,7 @@ async function trendOf(
   }
 }
 
-/** Medians of the newest sweep and the previous one; their change is that of the mean logarithms, as `bench compare` has it. */
+/** Medians of the newest two sweeps. The change is that of the mean logarithms, as in `bench compare`. */
 function lastTwoSweeps(runs: readonly { readonly sweepId: string; readonly value: number }[]) {
   const [now = [], before = []] = [...Map.groupBy(runs, ({ sweepId }) => sweepId).values()]
     .toReversed()

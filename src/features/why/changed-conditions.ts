@@ -4,8 +4,8 @@ import { type CauseDetector, type WhySides, cause, diffCommand, newest } from '.
 import type { EngineIdentity, ExplainedRun } from '../../layers/explained-run.ts';
 
 /**
- * Differences in conditions that may be the cause, without a known size. Ranked by how often such a change is the
- * cause; evidence that explains most of the change ranks higher.
+ * Changed conditions that may be the cause but whose effect is unknown. They rank by how often such a change is the
+ * cause, below evidence that explains most of the change.
  */
 export const changedConditions: CauseDetector = ({ sides }) => {
   const [was, is] = [newest(sides.base), newest(sides.head)];
@@ -73,16 +73,16 @@ function without(flags: readonly string[], others: readonly string[]): string[] 
   return flags.filter((flag) => !others.includes(flag));
 }
 
-/** Whether two engines are the same file; null where unknown. */
+/** Whether two engines are the same file; null if unknown. */
 export function sameEngine(a: EngineIdentity, b: EngineIdentity): boolean | null {
   if (a.sha256 !== null && b.sha256 !== null) return a.sha256 === b.sha256;
   if (a.buildId !== null && b.buildId !== null) return a.buildId === b.buildId;
-  // Two machines may give different engines the same name; one that is named otherwise is another.
+  // Two machines may give different engines the same name, so that only different names prove something.
   if (a.path !== null && b.path !== null && a.path !== b.path) return false;
   return null;
 }
 
-/** Differences between the builds of the engines, from base to head; none when its inputs are the same, as far as known. */
+/** Differences between the inputs of the two builds, from base to head. Empty if the known inputs are equal. */
 function buildInputChanges(base: ExplainedRun, head: ExplainedRun): string[] {
   const [a, b] = [base.engine, head.engine];
   const changes = buildDifferences(
@@ -96,7 +96,7 @@ function buildInputChanges(base: ExplainedRun, head: ExplainedRun): string[] {
   return changes;
 }
 
-/** Why the engines differ, in one line; null when they are the same, or nothing is known. */
+/** Why the engines differ, in one line; null when they are equal, or nothing is known. */
 export function engineRoot({ base, head, isSameCell }: WhySides): string | null {
   if (!isSameCell) return null;
   const [was, is] = [newest(base), newest(head)];

@@ -8,7 +8,7 @@ import type { ClockReason } from '../../records/telemetry.ts';
 import { median } from '../../statistics/order-statistics.ts';
 import { shellLine } from '../../text/shell-quote.ts';
 
-/** A change with its two sides ordered by which of them is slower: what explains slower explains faster the other way. */
+/** A change with its two sides ordered by speed, so that the same rules explain slower and faster. */
 export interface WhyContext {
   readonly sides: WhySides;
   readonly change: ValueChange;
@@ -17,9 +17,9 @@ export interface WhyContext {
   readonly headIsSlow: boolean;
   /** Log of the ratio of slow to fast; above 0. */
   readonly slowdown: number;
-  /** Growth of the GPU time of a query, ms; 0 when it did not grow. */
+  /** Growth of the GPU time of a query in ms; 0 if it did not grow. */
   readonly gpuGrewMs: number;
-  /** Share of the change that is GPU time, 0 to 1: the rest is copies, host, or waiting. */
+  /** Share of the change that is GPU time, from 0 to 1. The rest is copies, host or waiting. */
   readonly gpuPart: number;
 }
 
@@ -53,13 +53,13 @@ function gpuGrowth(
   return { gpuGrewMs, gpuPart: whole > 0 ? Math.min(1, gpuGrewMs / whole) : 0 };
 }
 
-/** `1980 → 1650 MHz`, base to head whichever is slow. */
+/** `1980 → 1650 MHz`, always from base to head. */
 export function arrow({ headIsSlow }: WhyContext, fast: string | number, slow: string | number, unit = ''): string {
   const [base, head] = headIsSlow ? [fast, slow] : [slow, fast];
   return `${base} → ${head}${unit === '' ? '' : ` ${unit}`}`;
 }
 
-/** Percent of the slowdown that a factor explains; above 100 where others made up for it. */
+/** Percentage of the slowdown that a factor explains; above 100 if other changes compensated for some of it. */
 export function shareOfSlowdown({ slowdown }: WhyContext, factor: number): number {
   if (slowdown <= 0 || !(factor > 0)) return 0;
   return Math.max(0, (Math.log(factor) / slowdown) * 100);
@@ -76,11 +76,11 @@ export function diffCommand({ cell, base, head }: WhySides['names']): string {
 export interface WhyLayers {
   readonly diff: LayersDiff;
   readonly rows: ChangeRows;
-  /** False where layers are only listed on a side: the times in `diff` and `rows` then say nothing. */
+  /** False if a side only lists its layers; the times in `diff` and `rows` are then meaningless. */
   readonly isTimed: boolean;
-  /** The cells of the profiles, where those asked about have none: times of other queries. */
+  /** The cell of the profiles if the requested cells have none; the times are then those of other queries. */
   readonly otherCell: string | null;
-  /** Share of the base's time in opaque regions. */
+  /** Share of the time of base in opaque regions. */
   readonly opaqueShare: number;
 }
 
@@ -88,26 +88,26 @@ export interface WhySides {
   readonly base: readonly ExplainedRun[];
   readonly head: readonly ExplainedRun[];
   readonly cudaGraph: boolean;
-  /** Two different cells differ in their builds by intent. */
+  /** Two different cells differ in their builds by intention. */
   readonly isSameCell: boolean;
   /** `no-graph → graph`; empty for the same cell. */
   readonly cellDifference: string;
-  /** Null where the layers of a side are not known, or for the same engine. */
+  /** Null if the layers of a side are unknown, or for the same engine. */
   readonly layers: WhyLayers | null;
-  /** Sides without a layer profile of their own, and why. */
+  /** Sides without a layer profile, and why. */
   readonly missingProfiles: readonly { readonly text: string; readonly hasFailed: boolean }[];
-  /** What weakens the evidence: a profile of another cell, disturbed runs. */
+  /** What weakens the evidence, such as a profile of another cell or disturbed runs. */
   readonly notes: readonly string[];
   /** Arguments for `bench layers`: the cell (empty for files) and both sides. */
   readonly names: { readonly cell: string; readonly base: string; readonly head: string };
 }
 
-/** Over runs with a value. */
+/** Median over the runs with a value. */
 export function medianOf(runs: readonly ExplainedRun[], value: (run: ExplainedRun) => number | null): number | null {
   return median(runs.flatMap((run) => value(run) ?? []));
 }
 
-/** Median of what was watched during the runs that know it. */
+/** Median of a telemetry value over the runs that have it. */
 export function watchedMedian(
   runs: readonly ExplainedRun[],
   field:
@@ -122,7 +122,7 @@ export function watchedMedian(
   return medianOf(runs, ({ telemetry }) => telemetry?.[field] ?? null);
 }
 
-/** Share of the runs, from 0 to 1. */
+/** Share of the runs that fulfil a condition, from 0 to 1. */
 export function shareOf(runs: readonly ExplainedRun[], holds: (run: ExplainedRun) => boolean): number {
   return runs.length === 0 ? 0 : runs.filter(holds).length / runs.length;
 }
@@ -150,15 +150,15 @@ export function evidenceOf(runs: readonly ExplainedRun[], flag: RunFlagId): stri
   ].slice(0, 2);
 }
 
-/** The newest run of a side represents what does not differ between its runs. */
+/** The newest run of a side represents the facts that are equal in all its runs. */
 export function newest(runs: readonly ExplainedRun[]): ExplainedRun | null {
   return runs.at(-1) ?? null;
 }
 
 /**
- * Every cause that is named, with its rank: for each percent of the change that it accounts for, or the whole rank of one
- * of which that cannot be counted. What accounts for most of a change ranks above what only changed; the latter are
- * ranked by how often such a change is the cause.
+ * All causes with their kind, certainty and rank. The rank of a shown cause counts for each percent of the change that
+ * it explains; other ranks are absolute. A cause that explains most of a change ranks above a condition that only
+ * changed. Conditions rank by how often such a change is the cause.
  */
 const CAUSES = {
   graphNotCaptured: ['graphNotCaptured', 'shown', 1],
@@ -186,18 +186,18 @@ const CAUSES = {
   cellsDiffer: ['options', 'possible', 40],
 } as const satisfies Readonly<Record<string, readonly [Cause['kind'], Cause['certainty'], number]>>;
 
-/** Above an engine of which no more is known than that it was built again, below options that changed. */
+/** Ranks above an engine that was only built again, and below changed options. */
 const OTHER_CELL_RANK = CAUSES.engineBuild[2] + 1;
 
 interface CauseText {
   readonly title: string;
   readonly evidence?: readonly string[];
   readonly gainedPercent?: number | null;
-  /** What would confirm it. */
+  /** How to confirm the cause. */
   readonly confirm: string;
 }
 
-/** @param explainsPercent share of the change that it accounts for; null where that cannot be counted */
+/** @param explainsPercent share of the change that the cause explains; null if unknown */
 export function cause(name: keyof typeof CAUSES, explainsPercent: number | null, text: CauseText): Cause {
   const [kind, certainty, rank] = CAUSES[name];
   const { title, evidence = [], gainedPercent = null, confirm } = text;
@@ -205,7 +205,7 @@ export function cause(name: keyof typeof CAUSES, explainsPercent: number | null,
   return { kind, certainty, title, evidence, explainsPercent, gainedPercent, confirm, rank: rank * weight };
 }
 
-/** A profile of another batch may or may not behave in the same way. */
+/** The profile of another batch may behave differently, so the cause is only possible. */
 export function seenInOtherCell(seen: Cause, otherCell: string): Cause {
   return {
     ...uncounted(seen),
@@ -215,7 +215,7 @@ export function seenInOtherCell(seen: Cause, otherCell: string): Cause {
   };
 }
 
-/** Seen in the layers, of which nobody knows how long they take in this cell. */
+/** A cause that the layers show, while their times in this cell are unknown. */
 export function uncounted(seen: Cause): Cause {
   const rank = OTHER_CELL_RANK + seen.rank / 10;
   return { ...seen, certainty: 'possible', explainsPercent: null, gainedPercent: null, rank };

@@ -12,7 +12,7 @@ import { compareCells } from '../../judge/compare/compare-cells.ts';
 import { meanLog, percentOfLog } from '../../statistics/special-functions.ts';
 import { median } from '../../statistics/order-statistics.ts';
 
-/** To add a cause: its detector here, its rank in `causes.ts`, its kind in `records/cause.ts`. */
+/** To add a cause, add its detector here, its rank in `context.ts` and its kind in `records/cause.ts`. */
 const DETECTORS: readonly CauseDetector[] = [
   graphCauses,
   contentionCauses,
@@ -24,13 +24,13 @@ const DETECTORS: readonly CauseDetector[] = [
   changedConditions,
 ];
 
-/** Below this a cause is not named. */
+/** A cause with a lower rank is not named. */
 const LEAST_RANK = 12;
 
 /**
- * The likeliest causes, ranked: those that explain most of the change, then changed conditions. States when the change
- * may be chance, or when nothing known explains it.
- * @param isKnownReal the caller judged the change, with more cells or sweeps
+ * The likeliest causes in order: those that explain most of the change, then changed conditions. Says when the change
+ * may be chance, or when no known cause explains it.
+ * @param isKnownReal true if the caller judged the change with more cells or sweeps
  * @param metric null for the first that changed: GPU compute time before throughput and latency
  */
 export function explainChange(
@@ -66,11 +66,11 @@ function rankedCauses(context: WhyContext): Cause[] {
     .toSorted((a, b) => b.rank - a.rank);
 }
 
-/** Another value must change by this much more than GPU time to be explained instead. */
+/** Another value is explained instead of GPU time only if it changed by this factor more. */
 const FAR_MORE = 2;
 const FAR_MORE_LOG = 0.03;
 
-/** GPU time, unless another value changed by far more; host time alone is never the subject. */
+/** GPU time, unless another value changed by far more. Host time alone is never explained. */
 function subjectOf(changes: readonly ValueChange[]): ValueChange | null {
   const [first, ...others] = changes.length === 1 ? changes : changes.filter(({ metric }) => metric !== 'enqueueMs');
   if (first === undefined) return null;
@@ -87,8 +87,8 @@ const LAYER_KINDS = new Set(['tactics', 'fusion', 'precision']);
 const ENGINE_KINDS = new Set(['model', 'options', 'engineBuild']);
 
 /**
- * Layers that account for most of a change name what made the engine another in their own evidence: a rebuilt engine is
- * then not causes of their own: options or model are behind them.
+ * If layers explain most of a change, the causes of a different engine (options or model) rank directly below them,
+ * because they are behind the layers. A rebuild is not listed.
  */
 function mechanismFirst(causes: readonly Cause[]): Cause[] {
   const ofLayers = causes.filter(({ kind }) => LAYER_KINDS.has(kind));
@@ -104,7 +104,7 @@ function mechanismFirst(causes: readonly Cause[]): Cause[] {
 
 const MOST_PERCENT = 50;
 
-/** What did not change. */
+/** Conditions that stayed equal. */
 function sameThings({ base, head, layers }: WhySides): string[] {
   const [was, is] = [newest(base), newest(head)];
   if (was === null || is === null) return [];
@@ -125,7 +125,7 @@ function haveSameKernels({ rows, unattributed, unknown }: ChangeRows): boolean {
   return rows.length === 0 && unattributed === null && unknown === null;
 }
 
-/** Above this share, layers say too little. */
+/** With a larger share of opaque regions, layers say too little. */
 const MOST_OPAQUE = 0.5;
 
 function unknownThings({ base, head, layers, missingProfiles }: WhySides): string[] {
@@ -134,7 +134,7 @@ function unknownThings({ base, head, layers, missingProfiles }: WhySides): strin
   if (all.some(({ telemetry }) => telemetry === null)) unknown.push('clocks and power during the runs');
   const [was, is] = [newest(base), newest(head)];
   const engines = was === null || is === null ? null : sameEngine(was.engine, is.engine);
-  // Layers of the same engine matter little, but a requested profile that is missing is worth a note.
+  // Layers of the same engine matter little, but a failed profile is worth a note.
   const missing = missingProfiles.filter(({ hasFailed }) => hasFailed || engines !== true);
   unknown.push(...missing.map(({ text }) => text));
   if (engines === null) unknown.push('whether the engines are the same');
@@ -150,22 +150,22 @@ function unknownThings({ base, head, layers, missingProfiles }: WhySides): strin
 }
 
 /**
- * Sweep-to-sweep difference of single runs without a cause, percent: the worst of 42 cells over three recorded sweeps,
- * .7 % with a CUDA graph and 3.8 % without.
+ * Sweep-to-sweep difference of single runs without a cause, in percent. Source: the worst of 42 cells over three
+ * recorded sweeps, 0.7 % with a CUDA graph and 3.8 % without.
  */
 const ONE_RUN_PERCENT = { graph: 1, noGraph: 4 } as const;
-/** Means have no robust center, and host time depends on the host. */
+/** Means are not robust, and host time depends on the host. */
 const WILD_ONE_RUN_PERCENT: Readonly<Partial<Record<ExplainedMetric, number>>> = {
   gpuComputeMeanMs: 10,
   enqueueMs: 50,
 };
 const WILD_PERCENT: Readonly<Partial<Record<ExplainedMetric, number>>> = { enqueueMs: 20 };
-/** Smaller ones are never reported. */
+/** Smaller changes are never reported. */
 const LEAST_PERCENT = 0.5;
 /** An unclear change of this size is worth a note. */
 const UNCLEAR_PERCENT = 2;
 
-/** Changes with significance. Values missing on a side are left out. */
+/** Changes with their significance. Omits values that a side lacks. */
 function valueChanges(base: readonly ExplainedRun[], head: readonly ExplainedRun[], cudaGraph: boolean): ValueChange[] {
   return EXPLAINED_METRICS.flatMap((metric) => {
     const [a, b] = [valuesOf(base, metric), valuesOf(head, metric)];
@@ -189,7 +189,7 @@ function changeOf(
   const [was, is] = [median(base) ?? 0, median(head) ?? 0];
   const changePercent = percentOfLog(meanLog(head) - meanLog(base));
   const common = { metric, base: was, head: is, runs: [base.length, head.length] as const };
-  // Within noise the change is that of what is shown, as `bench compare` has it.
+  // Within noise, the change is that of the shown medians, as in `bench compare`.
   const changeIf = (isReal: boolean) => ({ isReal, changePercent: isReal ? changePercent : (is / was - 1) * 100 });
   const size = Math.abs(changePercent);
   if (Math.min(base.length, head.length) >= 2) {

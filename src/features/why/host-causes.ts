@@ -16,10 +16,10 @@ export const graphCauses: CauseDetector = ({ fast, slow, headIsSlow }) => {
   ];
 };
 
-/** From this ratio of enqueue to GPU time the GPU may wait for launches. */
+/** With this ratio of enqueue time to GPU time or more, the GPU may wait for launches. */
 const NEAR = 0.5;
 
-/** Launching takes as long as computing: GPU times include the gaps between launches. */
+/** Launching takes as long as computing, so that GPU times include the gaps between launches. */
 export const enqueueCauses: CauseDetector = (context) => {
   const { fast, slow, change, sides } = context;
   const enqueue = (runs: typeof fast): number | null => medianOf(runs, (run) => run.enqueueMs);
@@ -43,7 +43,7 @@ export const enqueueCauses: CauseDetector = (context) => {
   ];
 };
 
-/** Per query, above 0. */
+/** Change per query in ms, above 0. */
 function changeMs({ metric, base, head }: ValueChange): number {
   const change = metric === 'throughputQps' ? 1000 / head - 1000 / base : head - base;
   return Math.max(Math.abs(change), 1e-12);

@@ -26,20 +26,20 @@ const KINDS: readonly (readonly [LayerKind | 'newLayers', readonly LayerChange[]
 
 /** Least share of the end-to-end change that a profile must show. */
 const LEAST_PROFILE_SHARE = 0.2;
-/** Of the change: each kind is named that is seen in addition to a larger one. */
+/** Least share of the change for a kind to be named in addition to a larger one. */
 const LEAST_SHARE = 0.02;
 const LISTED = 10;
 
 interface LayerGroup {
   readonly kind: LayerKind;
-  /** By cost, the largest first. */
+  /** By cost, largest first. */
   readonly rows: readonly ChangeRow[];
-  /** Shares of the change: what these cost, and what all others gained. */
+  /** Share of the change that these rows cost; `gained` is the share that all others gained. */
   readonly share: number;
   readonly gained: number;
 }
 
-/** Layers with other kernels or fusions: by ONNX origin, largest contribution first. */
+/** Layers with other kernels or fusions, by ONNX origin, largest contribution first. */
 export const layerCauses: CauseDetector = (context) => {
   const { layers } = context.sides;
   if (layers === null) return [];
@@ -50,7 +50,7 @@ export const layerCauses: CauseDetector = (context) => {
   });
 };
 
-/** Changed layers that no cause names, by cost. */
+/** Changed layers that no cause names, largest cost first. */
 export function otherChangedLayers(context: WhyContext, isExplained: boolean): string[] {
   const { layers, names } = context.sides;
   if (layers === null) return [];
@@ -71,7 +71,7 @@ function layersIn(rows: readonly ChangeRow[]): number {
   return rows.reduce((sum, { headLayers }) => sum + headLayers, 0);
 }
 
-/** Without times by number of layers. */
+/** Rows by cost, largest first; without times, by number of layers. */
 function byCost({ isTimed, rows }: WhyLayers, sign: number): readonly ChangeRow[] {
   const costOf = (row: ChangeRow): number => (isTimed ? sign * row.deltaMs : Math.max(row.baseLayers, row.headLayers));
   return rows.rows.toSorted((a, b) => costOf(b) - costOf(a));
@@ -81,7 +81,7 @@ function groupsOf(context: WhyContext, layers: WhyLayers): LayerGroup[] {
   return layers.isTimed ? costingGroups(context, layers) : listedGroups(layers);
 }
 
-/** Of engines without layer times: other kernels, but not those that were only generated again. */
+/** Groups of engines without layer times: layers with other kernels, except those that were only generated again. */
 function listedGroups(layers: WhyLayers): LayerGroup[] {
   const changed = byCost(layers, 1).filter(({ change }) => change !== 'otherHash');
   return KINDS.flatMap(([kind, changes]) => {
@@ -96,7 +96,7 @@ function costingGroups(context: WhyContext, layers: WhyLayers): LayerGroup[] {
   const ofProfile = sign * layers.diff.deltaMs;
   const pace = Math.abs(Math.log(layers.diff.headMs / layers.diff.baseMs));
   if (ofProfile <= 0 || pace < LEAST_PROFILE_SHARE * context.gpuPart * context.slowdown) return [];
-  // A profile may show more or less than the query.
+  // The profile may show a larger or smaller growth than the query.
   const wholeMs = Math.max(ofProfile, layers.otherCell === null ? context.gpuGrewMs : 0);
   const { rows: changed, unattributed, unchanged, unknown } = layers.rows;
   const all = [...changed, unattributed, unchanged, unknown].filter((row) => row !== null);
@@ -105,7 +105,7 @@ function costingGroups(context: WhyContext, layers: WhyLayers): LayerGroup[] {
   return KINDS.flatMap(([kind, changes]) => {
     const ofKind = causing.filter(({ change }) => changes.includes(change));
     const rows = ofKind.filter(({ deltaMs }) => sign * deltaMs > 0);
-    // Removed and new layers are the same work: only their difference is a change.
+    // Removed and new layers do the same work, so only their difference is a change.
     const counted = kind === 'newLayers' ? ofKind : rows;
     const costMs = sumOf(counted, sign);
     const gainedMs = sumOf(
@@ -118,7 +118,7 @@ function costingGroups(context: WhyContext, layers: WhyLayers): LayerGroup[] {
   });
 }
 
-/** Of the whole change of the profile. */
+/** New layers are named only if their net cost is at least this share of the whole change of the profile. */
 const LEAST_NET_SHARE = 0.1;
 
 function sumOf(rows: readonly ChangeRow[], sign: number): number {
@@ -147,7 +147,7 @@ function titleOf(kind: LayerKind, rows: readonly ChangeRow[]): string {
   if (kind === 'fusion') return fusionTitle(first);
   const layers = layersIn(rows);
   const what = kind === 'precision' ? 'other precision' : 'other tactics';
-  // The place of the largest part: `blocks.*.mlp.fc1`.
+  // The scope of the largest part, such as `blocks.*.mlp.fc1`.
   const where = short(first.label.split(' + ')[0]?.split(':')[0] ?? first.label);
   return `${what} in ${count(layers, 'layer')}: ${where}`;
 }
@@ -172,7 +172,7 @@ function fusionTitle({ change, parts, label }: ChangeRow): string {
   }
 }
 
-/** Of a millisecond. */
+/** Decimals of a millisecond that give nanoseconds. */
 const NS_DECIMALS = 6;
 
 function rowLine({ deltaMs, label, detail, headLayers, isCause }: ChangeRow, isTimed: boolean): string {
@@ -182,7 +182,7 @@ function rowLine({ deltaMs, label, detail, headLayers, isCause }: ChangeRow, isT
   return `${size}${short(label)}${layers}${how}${isTimed && !isCause ? ' (within noise)' : ''}`;
 }
 
-/** Names of layers may have thousands of characters. */
+/** Names of layers may have thousands of characters, so they are shortened. */
 const LONGEST_NAME = 120;
 
 function short(name: string): string {

@@ -18,12 +18,12 @@ import {
   watchedMedian,
 } from './context.ts';
 
-/** Smaller clock differences do not matter. */
+/** Smaller ratios of clocks do not matter. */
 const CLOCK_FACTOR = 1.005;
-/** A reason changed when its share of samples grew by this. */
+/** Growth of a reason's share of samples that counts as a change. */
 const REASON_SHARE = 0.25;
 
-/** Clocks and their limits: power, heat, or unknown. */
+/** Clocks and their limits: power, temperature, or unknown. */
 export const clockCauses: CauseDetector = (context) => {
   const { fast, slow, sides } = context;
   const sm = factorOf(context, 'smClockMhz');
@@ -113,13 +113,13 @@ function smClockCause(context: WhyContext, { fast, slow, factor }: Factor): Caus
   });
 }
 
-/** Of a change that is not all GPU time, a clock explains at most that part. */
+/** If only part of a change is GPU time, a clock explains at most that part. */
 function gpuShare(context: WhyContext, factor: number): number {
   const share = shareOfSlowdown(context, factor);
   return context.gpuPart < 1 ? Math.min(share, context.gpuPart * 100) : share;
 }
 
-/** Whether a reason held the clock down in visibly more samples of the slow side. */
+/** Whether a reason limited the clock in considerably more samples of the slow side. */
 function heldMore({ fast, slow }: WhyContext, reasons: readonly ClockReason[]): boolean {
   const [before, after] = [reasonShare(fast, reasons), reasonShare(slow, reasons)];
   return after !== null && after - (before ?? 0) >= REASON_SHARE;
@@ -132,7 +132,7 @@ function evenLayers({ sides }: WhyContext): string[] {
     : [`layers that kept their kernels changed by ${round(common, 3)} %, all of them`];
 }
 
-/** Without a recorded clock, equally slower layers indicate one. */
+/** Without a recorded clock, equally slower layers suggest a lower one. */
 function unrecordedClockCause(context: WhyContext): Cause[] {
   const common = context.sides.layers?.diff.commonPercent ?? null;
   if (common === null || Math.abs(common) < 2) return [];

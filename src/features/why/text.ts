@@ -46,14 +46,14 @@ export function whyText(explained: WhyOutput, look: Look): string[] {
   if (same.length > 0) {
     lines.push('', ...wrapWords(`the same on both sides: ${printable(same.join(', '))}`, columns).map(style.dim));
   }
-  // What is not explained says so already.
+  // An unexplained change already lists the unknown facts.
   if (unknown.length > 0 && explained.outcome !== 'notExplained') {
     lines.push(...wrapWords(`not known: ${printable(unknown.join('; '))}`, columns).map(style.dim));
   }
   return lines;
 }
 
-/** First, so that nothing cuts it off. */
+/** The headline comes first, so that nothing truncates it. */
 function headline(explained: WhyOutput): string {
   const change = explainedChange(explained);
   if (change === undefined) return 'no difference beyond noise';
@@ -63,7 +63,7 @@ function headline(explained: WhyOutput): string {
   return `${what}: ${cause === undefined ? 'not explained' : printable(cause.title)}`;
 }
 
-/** Null where nothing differs beyond noise. */
+/** The explained change; undefined if nothing differs beyond noise. */
 function explainedChange({ changes, metric }: WhyOutput): Change | undefined {
   return changes.find((change) => change.metric === metric);
 }
@@ -81,7 +81,7 @@ function sideLine(name: string, side: WhyOutput['base'], other: WhyOutput['base'
   return `${name}  ${dotted(parts)}`;
 }
 
-/** What became of each value; only the change that is explained and other real ones have a color. */
+/** The change of each value. Only the explained change and other real ones have a color. */
 function changeTable({ changes, metric }: WhyOutput, look: Look): string[] {
   const median = changes.find((change) => change.metric === 'gpuComputeMs');
   const shown = changes.filter((change) => change.metric === metric || !isRepeated(change, median));
@@ -102,7 +102,7 @@ function changeTable({ changes, metric }: WhyOutput, look: Look): string[] {
   return [...renderTable(columns, shown, look), ...remarkLines(shown, look)];
 }
 
-/** A mean that is printed as the median is says nothing more. */
+/** A mean that prints like the median adds nothing. */
 function isRepeated(change: Change, median: Change | undefined): boolean {
   const [own, of] = [change, median].map(
     (one) => one && [one.base, one.head].map(formatMs).concat(formatPercent(one.changePercent)).join(' '),
@@ -213,5 +213,5 @@ export const why = output('bench why --json', {
 
 export type WhyOutput = OutputOf<typeof why>;
 
-/** The texts about two sides, without their names. */
+/** The explanation of two sides, without their names. */
 export type Explanation = Omit<WhyOutput, 'schemaVersion' | 'base' | 'head'>;

@@ -20,7 +20,7 @@ import type { MetricId } from '../../records/metric.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
 import type { RunId, SweepId } from '../../records/scalars.ts';
 
-/** One cell in some sweeps, or one run of it. */
+/** One cell in some sweeps, or a single run of it. */
 export interface WhyPoint {
   readonly cell: KeyedCell;
   readonly sweepIds: readonly SweepId[];
@@ -51,7 +51,7 @@ export function whySides(db: StoreDatabase, base: WhyPoint, head: WhyPoint, isSt
 
 type StoredRun = ReturnType<typeof explainedRuns>[number];
 
-/** The times that count are of one kind on both sides, as in a comparison. */
+/** Uses one kind of times for both sides, as in a comparison. */
 function withValues(sides: readonly (readonly StoredRun[])[]): ExplainedRun[][] {
   const valued = sides.map((runs) =>
     runs.map(({ gpuCompute, latency, ...run }) => ({
@@ -72,10 +72,7 @@ function usableRuns(db: StoreDatabase, { cell, sweepIds, runId }: WhyPoint): Sto
   return measured.length > 0 ? measured : all.filter(({ outcome }) => outcomeReason(outcome) !== 'suspectErrors');
 }
 
-/**
- * Whether its runs are measurements, and what is flagged on them, each thing once: it may explain a change, or hide
- * one.
- */
+/** Whether the runs are measurements, and their flags, each once: a flag may explain a change or hide one. */
 function runNotes(db: StoreDatabase, side: string, point: WhyPoint, runs: readonly ExplainedRun[]): string[] {
   const isValid = runs.length === 0 || runs.some(({ outcome }) => outcome.kind === 'measured');
   const reasons = isValid ? '' : unmeasuredReasons(db, point);
@@ -90,7 +87,7 @@ function runNotes(db: StoreDatabase, side: string, point: WhyPoint, runs: readon
   ];
 }
 
-/** Reasons why timed runs are invalid, each once with evidence; empty where there are none. */
+/** Reasons why timed runs are invalid, each once with evidence; empty if there are none. */
 export function unmeasuredReasons(db: StoreDatabase, { cell, sweepIds, runId }: WhyPoint): string {
   const own = failedRunsOfCell(db, sweepIds, cell.key)
     .filter(({ role }) => role === 'timed')
@@ -98,7 +95,7 @@ export function unmeasuredReasons(db: StoreDatabase, { cell, sweepIds, runId }: 
   return failureSentences(own.map(({ outcome }) => outcome)).join('; ');
 }
 
-/** For each side without a profile: whether one was made, and its result. */
+/** For each side without a profile: whether one was tried, and its result. */
 function missingProfiles(
   db: StoreDatabase,
   base: WhyPoint,
@@ -116,7 +113,7 @@ function missingProfiles(
   });
 }
 
-/** Null where there was none. */
+/** Null if no profile failed. */
 function failedProfile(db: StoreDatabase, { cell, sweepIds }: WhyPoint): string | null {
   const [own] = layerRunsOfCell(db, cell.key, sweepIds);
   if (own !== undefined && own.iterations !== null) return 'measured';
@@ -130,7 +127,7 @@ interface LayersBetween extends Pick<WhySides, 'layers' | 'notes'> {
   readonly profiles: readonly [ProfiledEngine, ProfiledEngine] | null;
 }
 
-/** The layers of both sides; null where those of one are not known, or for one engine. */
+/** The layers of both sides; null if those of one are unknown, or for the same engine. */
 export function layersBetween(db: StoreDatabase, base: WhyPoint, head: WhyPoint): LayersBetween {
   const isSameCell = base.cell.key === head.cell.key;
   const before = profiledCell(db, base.cell, base.sweepIds, base.name, !isSameCell);
@@ -168,12 +165,12 @@ function layerNotes(base: readonly string[], head: readonly string[]): string[] 
   return [...sides].map(([note, side]) => `layers of ${side}: ${note}`);
 }
 
-/** The layers that a build listed are of no cell. */
+/** Layers listed by a build belong to no cell. */
 function isOwn({ cellKey }: ProfiledEngine, { cell }: WhyPoint): boolean {
   return cellKey === null || cellKey === cell.key;
 }
 
-/** Layer times at another batch do not explain a change. */
+/** Layer times at another batch cannot explain a change. */
 function haveSameShapes(db: StoreDatabase, a: ProfiledEngine, b: ProfiledEngine): boolean {
   if (a.cellKey === b.cellKey || a.cellKey === null || b.cellKey === null) return true;
   const cells = findCells(db, [a.cellKey, b.cellKey]);
@@ -181,7 +178,7 @@ function haveSameShapes(db: StoreDatabase, a: ProfiledEngine, b: ProfiledEngine)
   return shapes(a.cellKey) === shapes(b.cellKey);
 }
 
-/** The likeliest cause of a change already judged; null when nothing explains it, or the metric has no known causes. */
+/** The likeliest cause of a judged change; null when nothing explains it, or the metric has no known causes. */
 export function firstCauseOf(db: StoreDatabase, base: WhyPoint, head: WhyPoint, metric: MetricId): FirstCause | null {
   if (!isOneOf(EXPLAINED_METRICS, metric)) return null;
   const explanation = explainChange(whySides(db, base, head), metric, true);

@@ -21,7 +21,7 @@ import { unmeasuredReasons, whySides } from './why-sides.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { WhyOptions } from './command.ts';
 
-/** `bench why [CELL] [A] [B]`, or the id of a finding: sides are sweeps or folders of runs. */
+/** `bench why [CELL] [A] [B]`, or with the ID of a finding. Sides are sweeps or folders of runs. */
 export async function why(words: readonly string[], options: WhyOptions, io: Io): Promise<ExitCode> {
   const paths = words.length > 1 ? pathsIn(words, io) : null;
   const output =
@@ -42,7 +42,7 @@ interface AskedSides {
   readonly refs: readonly [string, string];
 }
 
-/** Two paths, perhaps behind a cell; null where the sides are in the store. */
+/** Two paths, with or without a cell in front; null if the sides are in the store. */
 function pathsIn(words: readonly string[], io: Io): AskedSides | null {
   const [base, head] = words.slice(-2);
   if (base === undefined || head === undefined || words.length > 3) return null;
@@ -50,7 +50,10 @@ function pathsIn(words: readonly string[], io: Io): AskedSides | null {
   return areBoth ? { cell: words.length === 3 ? (words[0] ?? null) : null, refs: [base, head] } : null;
 }
 
-/** What the words name: a finding; a cell, perhaps with its sides; or the sides alone. Without a cell it is that of the only open finding. */
+/**
+ * What the words select: a finding, a cell (with or without sides), or only two sides. Two sides without a cell belong
+ * to the cell of the only open finding.
+ */
 function askedSides(
   db: StoreDatabase,
   words: readonly string[],
@@ -58,7 +61,7 @@ function askedSides(
 ): Omit<AskedSides, 'refs'> & { readonly refs: AskedSides['refs'] | null } {
   const cells = allCells(db);
   const [a, b, c] = words;
-  // Words that all name the same cells are a cell; otherwise the last two are its sides.
+  // If all words together match cells, they name a cell; otherwise the last two are its sides.
   const isCell = (...named: readonly string[]): boolean => cellsInWords(cells, named).length > 0;
   if (a !== undefined && isCell(...words)) return { cell: words.join(' '), refs: null };
   if (c !== undefined && b !== undefined && a !== undefined) {

@@ -12,7 +12,7 @@ export interface Plot {
 
 type Place = readonly [x: number, y: number];
 
-/** A line of a picture, upright or level as its ends say. */
+/** A vertical or horizontal line. */
 export function svgLine(name: string, [x1, y1]: Place, [x2, y2]: Place): SVGLineElement {
   return svg('line', { class: name, x1, x2, y1, y2 });
 }
@@ -21,7 +21,7 @@ export function axisText(text: string, [x, y]: Place, anchor: 'start' | 'middle'
   return svg('text', { class: 'axis', x, y, 'text-anchor': anchor }, text);
 }
 
-/** Level lines of the grid with their numbers. */
+/** Horizontal grid lines with their numbers. */
 export function levels(values: readonly number[], y: Scale, { left, right }: Plot): SVGElement[] {
   return values.flatMap((value) => [
     svgLine('grid', [left, y.at(value)], [right, y.at(value)]),
@@ -29,7 +29,10 @@ export function levels(values: readonly number[], y: Scale, { left, right }: Plo
   ]);
 }
 
-/** @param kind with a label, for those who do not see it: `img`, or `group` with controls in it; null where its stage says it */
+/**
+ * @param kind role and label for screen readers: `img`, or `group` if it contains controls; null if the element around
+ * it has them
+ */
 export function picture(
   name: string,
   [width, height]: Place,
@@ -42,13 +45,13 @@ export function picture(
 
 const LEAST_WIDTH = 280;
 
-/** Draws at the width of the page, and again when that changes. */
+/** Draws at the width of the page, and again when the width changes. */
 export function sized<Stage extends HTMLElement>(stage: Stage, draw: (width: number) => Element): Stage {
   new ResizeObserver(() => stage.replaceChildren(draw(Math.max(LEAST_WIDTH, stage.clientWidth)))).observe(stage);
   return stage;
 }
 
-/** A picture in which keys and the pointer move; `kind` and `label` are for those who do not see it. */
+/** A focusable chart that reacts to keys and the pointer. `kind` and `label` are for screen readers. */
 export function pictureStage(kind: string, label: string, ...children: readonly Node[]): HTMLElement {
   const role = { role: 'application', 'aria-roledescription': kind, 'aria-label': label };
   const stage = element('div', { class: 'stage', tabindex: 0, ...role }, ...children);
@@ -56,7 +59,7 @@ export function pictureStage(kind: string, label: string, ...children: readonly 
   return stage;
 }
 
-/** @param movesBy what each key does; `far` is the number of steps */
+/** @param movesBy action of each key; `far` is the number of steps */
 export function onKeys(stage: HTMLElement, movesBy: (far: number) => Readonly<Record<string, () => void>>): void {
   stage.addEventListener('keydown', (event) => {
     const move = movesBy(event.shiftKey ? 10 : 1)[event.key];
@@ -69,8 +72,8 @@ export function onKeys(stage: HTMLElement, movesBy: (far: number) => Readonly<Re
 const MARGIN = 14;
 
 /**
- * Lines next to the pointer, or next to a place on the page.
- * @param floor where they go if neither side of `x` has room: below what they explain
+ * Shows lines next to the pointer, or next to a place on the page.
+ * @param floor position of the lines if there is no room on either side of `x`: below the thing that they explain
  */
 export function showTip(lines: readonly string[], x: number, y: number, floor = y): void {
   const tip = byId('tip');
@@ -93,7 +96,7 @@ export function hideTip(): void {
   if (tip !== null) tip.hidden = true;
 }
 
-/** At a part of a picture; for screen readers too. */
+/** Shows lines at a part of a chart, and announces them to screen readers. */
 export function tell(lines: readonly string[], { left, top, width, height }: DOMRect): void {
   showTip(lines, left + width / 2, top + height / 2, top + height);
   byId('said')?.replaceChildren(lines.join(', '));

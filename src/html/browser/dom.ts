@@ -18,7 +18,7 @@ export function svg<Tag extends keyof SVGElementTagNameMap>(
   return filled(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children);
 }
 
-/** `kind` is one of the colors that tell things apart. */
+/** Adds attributes and children. `kind` selects one of the colors of kinds. */
 function filled<Kind extends HTMLElement | SVGElement>(
   node: Kind,
   { kind = null, ...attributes }: Attributes,
@@ -57,7 +57,7 @@ export function colorKey(names: Iterable<readonly [kind: number, name: string]>)
   return element('p', { class: 'key' }, ...swatches);
 }
 
-/** A select control; `choose` gets the index. */
+/** A select control; `choose` receives the index. */
 function picker(label: string, names: readonly string[], choose: (place: number) => void): HTMLElement {
   const options = names.map((name, place) => element('option', { value: place }, name));
   const select = element('select', {}, ...options);
@@ -65,7 +65,7 @@ function picker(label: string, names: readonly string[], choose: (place: number)
   return element('label', { class: 'picker' }, `${label} `, select);
 }
 
-/** One of some things, and the picture of it: the first at once, a choice where there are more. */
+/** The picture of one thing: initially the first, with a select control if there are more. */
 export function picked<Thing>(
   label: string,
   things: readonly Thing[],
@@ -100,7 +100,7 @@ export function textTable(
   return element('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': caption }, table);
 }
 
-/** The numbers of a picture, made when they are opened. */
+/** A table with the numbers of a chart, made when it is opened. */
 export function showAsTable(make: () => readonly HTMLElement[]): HTMLElement {
   const details = element('details', { class: 'behind' }, element('summary', {}, 'Show as table'));
   details.addEventListener('toggle', () => {

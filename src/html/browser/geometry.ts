@@ -1,6 +1,6 @@
 import type { PagePoint } from '../page-data.ts';
 
-/** From values to pixels, and back. */
+/** Converts values to pixels, and back. */
 export interface Scale {
   readonly at: (value: number) => number;
   readonly back: (pixel: number) => number;
@@ -30,10 +30,10 @@ function padded(values: readonly number[]): Range {
   return [least - room, most + room];
 }
 
-/** Least vertical range, relative to the value: with less, noise would look like a change. */
+/** Least vertical range relative to the value; with a smaller one, noise would look like a change. */
 const LEAST_SPAN = 0.01;
 
-/** Of a vertical axis. @param most the largest value that there can be; null where there is none */
+/** Range of a vertical axis. @param most upper limit of the values; null if there is none */
 export function rangeOf(values: readonly number[], most: number | null): Range {
   if (values.length === 0) return [0, 1];
   const [low, high] = padded(values);
@@ -48,7 +48,7 @@ export function clamp(value: number, least: number, most: number): number {
 
 const LEAST_SWEEPS = 4;
 
-/** Which sweeps a chart shows: both ends are included, and counted from 0 to `last`. */
+/** The sweeps that a chart shows, both ends included, counted from 0 to `last`. */
 export class SweepRange {
   readonly last: number;
   from: number;
@@ -66,12 +66,12 @@ export class SweepRange {
     this.to = this.from + span;
   }
 
-  /** @param around one of them, which stays where it is */
+  /** @param around sweep that keeps its position */
   zoom(factor: number, around: number): void {
     this.show(around - (around - this.from) * factor, around + (this.to - around) * factor);
   }
 
-  /** Moves, as wide as it is, to where a sweep is in it. */
+  /** Moves the range without changing its width, so that it includes a sweep. */
   reach(sweep: number): void {
     const span = this.to - this.from;
     if (sweep < this.from) this.show(sweep, sweep + span);
@@ -79,7 +79,7 @@ export class SweepRange {
   }
 }
 
-/** The fastest configurations for each latency, from left to right: items/s rises with the latency. */
+/** The fastest configurations for each latency, from left to right, with rising items/s. */
 export function staircase(points: readonly PagePoint[]): PagePoint[] {
   const corners: PagePoint[] = [];
   const byLatency = points.toSorted((a, b) => a.latencyMs - b.latencyMs || b.itemsPerS - a.itemsPerS);
@@ -143,7 +143,7 @@ function sum(areas: readonly number[], from: number, to: number): number {
   return total;
 }
 
-/** The URL fragment after `#`: the selected cell and sweeps, so that links can be shared. */
+/** The selected cell and sweeps in the URL fragment after `#`, so that links can be shared. */
 export interface Place {
   readonly cell: string | null;
   readonly from: number | null;

@@ -12,7 +12,7 @@ const COLORS = [
   ['roofline', 'limit'],
 ] as const;
 
-/** Nothing without a profile. */
+/** Empty without a profile. */
 export function layersView(data: PageData, { diffs, layers }: PageCell): HTMLElement[] {
   if (layers === null) return [];
   const sweep = layers.sweep === null ? 'an unknown sweep' : sweepName(data, layers.sweep);
@@ -86,7 +86,7 @@ function diffTable(diff: ReportLayersDiff): HTMLElement {
   return textTable(caption, ['ONNX nodes', 'change', 'how', 'slower is right', 'time', 'ms', 'layers'], rows, 4);
 }
 
-/** To the right for more time, to the left for less. */
+/** A bar to the right for more time, to the left for less. */
 function bar(share: number): SVGElement {
   const width = Math.abs(share) * 40;
   const area = { x: share > 0 ? 42 : 42 - width, y: 3, width, height: 8 };
@@ -95,15 +95,15 @@ function bar(share: number): SVGElement {
 }
 
 const HEIGHT = 400;
-/** Width of a letter in pixels, and the shortest label worth drawing. */
+/** Width of a letter in pixels; `LEAST` is the shortest label worth drawing. */
 const LETTER = 8.4;
 const LEAST_LETTERS = 5;
 
 const msOf = (layers: readonly ReportLayer[]): number => layers.reduce((sum, { ms }) => sum + ms, 0);
 
 /**
- * The layers as areas, by their share of the time.
- * @param nameOf what they are colored by
+ * The layers as areas in proportion to their share of the time.
+ * @param nameOf property that sets the color
  */
 function layerMap({ layers, rest, totalMs }: ReportLayers, nameOf: (layer: ReportLayer) => string): HTMLElement {
   const byName = Map.groupBy(layers, (layer) => nameOf(layer) || 'not known');
@@ -165,7 +165,7 @@ function placeOf(tile: Element): number {
   return Number(tile.getAttribute('data-place') ?? 0);
 }
 
-/** The end of the scope distinguishes layers: `…mlp.fc1` of `blocks.3.mlp.fc1: Add, MatMul`. */
+/** Keeps the end of the scope, which distinguishes layers: `…mlp.fc1` of `blocks.3.mlp.fc1: Add, MatMul`. */
 function shortName(label: string, fits: number): string {
   if (label.length <= fits) return label;
   const [scope = label] = label.split(/[:,+]/, 1);

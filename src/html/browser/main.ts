@@ -9,13 +9,13 @@ import { drawFirstChart, trendChart } from './trend.ts';
 
 const tableBody = document.querySelector('#cells-table > tbody');
 const data: PageData = JSON.parse(byId('data')?.textContent ?? '');
-/** The row below that of the opened cell. */
+/** The row below the opened cell's row. */
 const opened = element('tr', { class: 'opened' });
 let shown: Place | null = null;
 
 document.documentElement.classList.add('scripted');
 
-/** Opens the cell of the address below its row, or closes what is open. */
+/** Opens the cell in the address below its row, or closes the open one. */
 function follow(): void {
   const place = readPlace(location.hash);
   if (!location.hash.startsWith('#cell')) return;
@@ -46,7 +46,7 @@ function rowOf({ cell }: Place): HTMLElement | null {
   return document.querySelector<HTMLElement>(`#cells-table > tbody > tr[data-key="${cell ?? ''}"]`);
 }
 
-/** Next to its row, wherever that is now. */
+/** Keeps the opened cell next to its row after sorting or filtering. */
 function keepOpened(): void {
   if (shown === null) return;
   const row = rowOf(shown);
@@ -71,12 +71,12 @@ function cellNodes(cell: PageCell, place: Place): HTMLElement[] {
   ];
 }
 
-/** Commands are folded where there is little room, and can be copied. */
+/** Folds the commands on a narrow page, and adds copy buttons. */
 function showCommands(): void {
   document.querySelector('details.commands')?.toggleAttribute('open', matchMedia('(width >= 760px)').matches);
   for (const code of document.querySelectorAll('.commands code')) {
     const copy = (): void => {
-      // What cannot be copied, as the browser forbids it, is selected.
+      // If the browser forbids copying, select the text.
       getSelection()?.selectAllChildren(code);
       void navigator.clipboard.writeText(code.textContent).then(() => made.replaceChildren('Copied'));
     };
@@ -87,7 +87,7 @@ function showCommands(): void {
 
 const EVERY_MS = 15_000;
 
-/** A served report announces new data in the store; it never changes by itself. */
+/** A served report announces new data in the store but does not reload by itself. */
 function watchStore(version: string): void {
   if (version === '') return;
   const ask = async (): Promise<void> => {
@@ -131,7 +131,7 @@ function bodyOfCells(): HTMLElement | null {
   return document.querySelector('#cells-table > tbody');
 }
 
-/** Rows that have all of the words. @param changed the rows are others, or in another order */
+/** Hides rows that lack one of the words. @param changed called when the visible rows or their order change */
 function listenToFilter(changed: () => void): void {
   const [field, output] = [byId('filter'), byId('filter-count')];
   if (!(field instanceof HTMLInputElement) || output === null) return;
@@ -155,7 +155,10 @@ const NEXT: ReadonlyMap<string | null, string> = new Map([
   ['descending', 'ascending'],
 ]);
 
-/** A click on the head of a column sorts by it, the next one the other way round, the third as it was. */
+/**
+ * The first click on a column head sorts by it, the second reverses the order, and the third restores the original
+ * order.
+ */
 function listenToSorting(changed: () => void): void {
   const heads = [...document.querySelectorAll('#cells-table > thead th')];
   for (const [column, head] of heads.entries()) {

@@ -31,7 +31,7 @@ function chart(points: readonly PagePoint[], width: number): SVGElement {
     const corners = staircase(own);
     const kind = place % 8;
     return {
-      // Of few configurations a line says nothing.
+      // A line through few configurations is meaningless.
       line:
         own.length < LEAST_OF_LINE
           ? []
@@ -59,7 +59,7 @@ function chart(points: readonly PagePoint[], width: number): SVGElement {
 
 const LINE_HEIGHT = 16;
 
-/** From top to bottom, none over another. */
+/** Moves labels apart so that none overlaps another. */
 function apart(names: readonly { readonly text: string; readonly y: number }[]) {
   let least = -Infinity;
   return names
@@ -71,7 +71,7 @@ function apart(names: readonly { readonly text: string; readonly y: number }[]) 
     });
 }
 
-/** Each corner holds until the next one, the last to the end. */
+/** Path of steps: each corner holds until the next one, and the last one until the end. */
 function stairs(corners: readonly PagePoint[], x: Scale, y: Scale, end: number): string {
   const steps = corners.map(({ latencyMs, itemsPerS }, place) => {
     const [across, up] = [x.at(latencyMs).toFixed(1), y.at(itemsPerS).toFixed(1)];
@@ -80,7 +80,7 @@ function stairs(corners: readonly PagePoint[], x: Scale, y: Scale, end: number):
   return `${steps.join('')}H${end}`;
 }
 
-/** Over a range this wide, logarithmic steps are better than linear ones. */
+/** Over a range with this ratio, logarithmic steps are better than linear ones. */
 const WIDE = 8;
 
 /** 1, 2 and 5 times powers of ten; more of them for a narrow range. */
@@ -93,7 +93,7 @@ function roundNumbers(least: number, most: number): number[] {
     .filter((value) => value >= least && value <= most);
 }
 
-/** Of what can be pointed at, in pixels. */
+/** Radius of the pointer target in pixels. */
 const REACH = 12;
 
 function dot(point: PagePoint, kind: number, x: Scale, y: Scale): SVGElement {

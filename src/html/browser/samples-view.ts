@@ -10,7 +10,7 @@ const HEIGHT = 130;
 const SIDE = 8;
 const AXIS = 24;
 
-/** Nothing where the runs kept no samples. */
+/** Empty if the runs kept no samples. */
 export function samplesView(data: PageData, { samples }: PageCell): HTMLElement[] {
   const { before, histogram, sweep, unreadable } = samples;
   if (histogram === null && unreadable === 0) return [];
@@ -34,7 +34,7 @@ function wordsOf({ before, medianMs, runs, what }: SampleHistogram, then: string
   return `Median ${formatMs(was)} in ${count(before.runs, 'run')} of ${then} (line), ${ofNow} (filled): ${formatPercent((medianMs / was - 1) * 100)}.`;
 }
 
-/** All runs together as bars, over them those before the last change as a line. */
+/** All runs together as bars, with a line for the runs before the last change. */
 function chart({ before, binMs, fromMs, runs, what }: SampleHistogram, width: number): SVGElement {
   const queries = runs.reduce((sum, run) => sum + run.queries, 0);
   const shares = (runs[0]?.counts ?? []).map(

@@ -36,7 +36,7 @@ function sweepLines(data: PageData, cell: PageCell, sweep: number): string[] {
   ];
 }
 
-/** What is as in the sweep before is not said again. */
+/** Omits facts that are equal in the previous sweep. */
 function sweepTable(data: PageData, cell: PageCell): HTMLElement {
   let before: readonly string[] = [];
   const rows = cell.values.map((value, sweep) => {
@@ -56,11 +56,14 @@ interface Shown {
   readonly to: number;
 }
 
-/** From one date to the next, in pixels; half of one. */
+/** Least distance between two dates in pixels; `HALF_DATE` is half the width of one. */
 const LEAST_GAP = 66;
 const HALF_DATE = 24;
 
-/** Of some sweeps, the newest included: day, time or id, whichever tells the ends apart. @param width from first to last, in pixels */
+/**
+ * Labels for some sweeps, including the newest: day, time or ID, the first of them that differs between the ends.
+ * @param width distance from the first to the last sweep in pixels
+ */
 function dateLabels({ sweeps }: PageData, { from, to }: Shown, width: number) {
   const textOf = (sweep: number): string[] => {
     const { id = '', start = '' } = sweeps[sweep] ?? {};
@@ -105,7 +108,7 @@ function drawTrend(data: PageData, cell: PageCell, shown: Shown, width: number):
     axisText(cell.unit, [plot.left - 6, plot.top - 10], 'end'),
     ...levels(ticks(range[0], range[1], 5), y, plot),
     ...dates,
-    // A picture inside the picture cuts off what lies outside it.
+    // A nested SVG clips content outside of its area.
     svg(
       'svg',
       { class: 'plot', ...area, viewBox: `${area.x} ${area.y} ${area.width} ${area.height}` },
@@ -117,10 +120,10 @@ function drawTrend(data: PageData, cell: PageCell, shown: Shown, width: number):
   return { drawn, plot, x, y };
 }
 
-/** Fewer sweeps are points: a line between two would say what lies between them. */
+/** With fewer sweeps, only points: a line would suggest values between them. */
 const LEAST_OF_LINE = 3;
 
-/** Line of each run of sweeps without a gap, on one machine. */
+/** Lines through the sweeps without a gap and on one machine. */
 function valueLines(cell: PageCell, shown: Shown, x: Scale, y: Scale): SVGElement[] {
   const { least, most, values } = cell;
   const at = (sweep: number, column: PageCell['values']) => [x.at(sweep), y.at(column[sweep] ?? 0)] as const;
@@ -152,7 +155,7 @@ function pieces({ marks, values }: PageCell, { from, to }: Shown): number[][] {
   const breaks = new Set(marks.filter((mark) => mark.breaksLine).map(({ step }) => step));
   const found: number[][] = [];
   let isOpen = false;
-  // One more at each end, so that the line extends beyond the chart.
+  // One more sweep at each end, so that the line extends beyond the chart.
   for (let sweep = Math.max(0, from - 1); sweep <= Math.min(values.length - 1, to + 1); sweep += 1) {
     const isThere = (values[sweep] ?? null) !== null;
     if (!isThere || breaks.has(sweep)) isOpen = false;
@@ -168,7 +171,7 @@ function isChange({ kind }: SweepMark): boolean {
   return kind === 'slower' || kind === 'faster';
 }
 
-/** Median of the sweeps between two change points, none if nothing changed; and the value of each baseline, from it on. */
+/** Medians of the sweeps between change points, if there are any, and the value of each baseline from its sweep on. */
 function levelLines(cell: PageCell, { from, to }: Shown, x: Scale, y: Scale): SVGElement[] {
   const changes = cell.marks.filter(isChange).map(({ step }) => step);
   const ends = changes.length === 0 ? [] : [...changes, cell.values.length];
@@ -186,11 +189,11 @@ function levelLines(cell: PageCell, { from, to }: Shown, x: Scale, y: Scale): SV
   );
 }
 
-/** Width of a letter of a label, at the most, in pixels. */
+/** Largest width of a letter of a label in pixels. */
 const LETTER = 8.6;
 const LONGEST = 32;
 
-/** Lines of the sweeps at which something changed. Labels: newest change first, as many as have room. */
+/** Vertical lines at sweeps with changes. Labels go to the newest changes first while there is room. */
 function markLines({ sweeps }: PageData, cell: PageCell, { from, to }: Shown, plot: Plot, x: Scale): SVGElement[] {
   const taken: (readonly [row: number, from: number, to: number])[] = [];
   const shown = cell.marks.filter(({ step }) => step >= from && step <= to);
@@ -218,10 +221,10 @@ function markLines({ sweeps }: PageData, cell: PageCell, { from, to }: Shown, pl
   });
 }
 
-/** More sweeps than this would hide the newest ones; the cell's own chart has all. */
+/** Maximum number of sweeps in the first chart; more would hide the newest ones. */
 const FIRST_SWEEPS = 90;
 
-/** The chart of the first screen: no controls, and a link to the cell's own chart. */
+/** The chart of the first screen, which has no controls and links to the cell. */
 export function drawFirstChart(data: PageData): void {
   const figure = document.querySelector<HTMLElement>('.first-chart');
   const cell = data.cells.find(({ key }) => key === figure?.dataset['cell']);
@@ -234,7 +237,7 @@ export function drawFirstChart(data: PageData): void {
 
 const LEAST_DRAG = 6;
 
-/** The sweeps of one cell: zoom by dragging, buttons or keys. */
+/** The chart of one cell, with zoom by dragging, buttons or keys. */
 export function trendChart(
   data: PageData,
   cell: PageCell,

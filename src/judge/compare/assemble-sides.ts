@@ -23,26 +23,26 @@ export interface ComparedSide {
 interface Facts {
   readonly environments: ReadonlyMap<string, Environment>;
   readonly builds: ReadonlyMap<string, ComparedBuild>;
-  /** SM clocks in MHz by cell key, where known. */
+  /** SM clocks in MHz by cell key, if known. */
   readonly clockLevels: ReadonlyMap<string, number>;
 }
 
 export interface AssembledCell {
   readonly cell: KeyedCell;
   readonly metric: MetricId;
-  /** Null when `settled` says why there is nothing to compare. */
+  /** Null when `settled` holds the reason why nothing can be compared. */
   readonly sides: TwoSides | null;
   readonly settled: CellComparison | null;
   readonly reasons: readonly string[];
-  /** Recorded differences of clocks, power, heat, driver and machine between the two sides. */
+  /** Recorded differences in clocks, power, temperature, driver and machine between the two sides. */
   readonly machine: readonly string[];
-  /** Differences that would make it incomparable unless requested. */
+  /** Differences that make the cell incomparable unless the user allows them. */
   readonly across: readonly string[];
 }
 
 /**
- * Pairs the runs of each cell, and settles what cannot be compared.
- * @param metrics of cells compared by another metric than their own, by key
+ * Pairs the runs of each cell, and decides which cells cannot be compared.
+ * @param metrics metrics of cells that are compared by another metric than their own, by cell key
  */
 export function assembleSides(
   cells: readonly KeyedCell[],
@@ -127,7 +127,7 @@ function sideOf(
     environment: facts.environments.get(run?.environmentId ?? '') ?? null,
     build: facts.builds.get(run?.buildId ?? '') ?? null,
   });
-  // Runs of one side are pooled when their engines have the same options and the machine is of the same kind.
+  // Runs of one side are pooled if their engines have the same options and their machines are of the same kind.
   const poolOf = (run: CellRun | undefined): string => {
     const { build, environment } = madeOn(run);
     const lock = lockOf(environment?.clockPolicy ?? null);
@@ -153,7 +153,7 @@ function sideOf(
     ...madeOn(newest),
     isPlanned: side.planned.has(cell.key) || runs.length > 0,
     isIneligible: kept.length === 0 && timed.some(({ flags }) => isIneligible(flags)),
-    /** It was measured, without this number. */
+    /** The cell was measured, but without this metric. */
     lacksMetric,
     runs: units,
     values: units.flatMap((run) => valueOf(run) ?? []),
@@ -163,7 +163,7 @@ function sideOf(
   };
 }
 
-/** Profiled runs have other times. */
+/** Profiled runs have different times. */
 export function isTimed({ role }: Pick<CellRun, 'role'>): boolean {
   return role === 'timed';
 }
@@ -171,10 +171,10 @@ export function isTimed({ role }: Pick<CellRun, 'role'>): boolean {
 type FlaggedRun = Pick<CellRun, 'flags' | 'smClockMhz'>;
 
 /**
- * Leaves out the runs of one side that say nothing of this metric.
- * @param all its timed runs, measured or not
- * @returns why runs are left out, one line for each kind of flag with its first evidence; and the doubt of the typical run
- * that is kept, as a standard deviation in logarithms
+ * Leaves out the runs of one side that are not valid for this metric.
+ * @param all all timed runs of the side, measured or not
+ * @returns why runs are left out, one line per kind of flag with its first evidence; and the systematic error of a
+ * typical kept run: standard deviation on the log scale
  */
 export function fitSide<Run extends FlaggedRun & { readonly outcome: { readonly kind: string } }>(
   all: readonly Run[],
@@ -195,7 +195,7 @@ export function fitSide<Run extends FlaggedRun & { readonly outcome: { readonly 
   return { kept, leftOut, systematicError: median(kept.map((run) => systematicErrorOf(run.flags, metric))) ?? 0 };
 }
 
-/** Flags on runs that count: suspicions on either side, and explanations on one side only. */
+/** Reasons from flags of runs that count: suspicions on either side, and explanations that only one side has. */
 export function flagReasons(base: readonly FlaggedRun[], head: readonly FlaggedRun[]): string[] {
   const sides = [
     { side: 'base', runs: base },
@@ -217,7 +217,7 @@ export function flagReasons(base: readonly FlaggedRun[], head: readonly FlaggedR
         ? []
         : [{ evidence, isDoubted, of: `${flags.length} of ${runs.length} runs of ${side}` }];
     });
-    // Of either side: the level that a median is of may be the change itself.
+    // One side is enough: the other level within its runs may be the change.
     if (id === 'bimodal')
       return having.map(
         ({ evidence, isDoubted, of }) =>
@@ -230,7 +230,7 @@ export function flagReasons(base: readonly FlaggedRun[], head: readonly FlaggedR
   });
 }
 
-/** Flags of the machine, shared by its cells. */
+/** Flags of the machine, which its cells share. */
 const OF_MACHINE: readonly RunFlagId[] = [
   'powerLimited',
   'thermalSlowdown',
@@ -241,7 +241,7 @@ const OF_MACHINE: readonly RunFlagId[] = [
 const CLOCK_SHARE = 0.005;
 
 /**
- * Machine states of one side only, without numbers, so that cells with the same cause have the same words: `thermal
+ * Machine states of only one side, without numbers, so that cells with the same cause have equal texts: `thermal
  * slowdown in head`, `SM clock lower in head`.
  */
 function machineStates(base: readonly FlaggedRun[], head: readonly FlaggedRun[]): string[] {

@@ -21,15 +21,14 @@ import {
   sharesShift,
 } from '../sweep-noise.ts';
 
-/** Two sides of a cell that are compared. */
 export interface TwoSides extends NoisySides {
   readonly cellKey: CellKey;
-  /** Error of the difference that more runs do not reduce: standard deviation, log scale. */
+  /** Error of the difference that more runs do not reduce: standard deviation on the log scale. */
   readonly systematicError?: number;
   readonly betterIs: 'lower' | 'higher';
 }
 
-/** A cell in which a change of this size would have been detected is the same. */
+/** A cell counts as the same if a change of this size would have been detected. */
 const SAME_PERCENT = 2;
 const INTERVAL_P = 0.05;
 
@@ -37,25 +36,26 @@ interface Evidence {
   readonly cell: TwoSides;
   readonly cellKey: CellKey;
   readonly noise: NoiseEstimate;
-  /** One run on a side shows no noise of its own: no verdict. */
+  /** True if there is no verdict, because a single run on a side shows no noise. */
   readonly isUnjudged: boolean;
-  /** Difference of mean logs; above 0 where head is worse. */
+  /** Difference of mean logs; above 0 when head is worse. */
   readonly difference: number;
-  /** The part of it that is judged: without the common shift, and never of the other direction. */
+  /** The judged part of the difference: without the common shift, and never with the opposite sign. */
   readonly judged: number;
   readonly error: number;
   readonly degrees: number;
-  /** Variance between two sweeps beyond their runs. */
+  /** Variance between two sweeps in addition to that of their runs. */
   readonly sweepVariance: number;
 }
 
 /**
- * Compares the two sides of many cells at once: the noise of each is steadied by that of all, what sweeps differ by is
- * read from all, and the share of false calls is held over the whole matrix. A change that nearly all cells share is one
- * finding, and each cell is judged without it. No random numbers: the same runs give the same verdicts.
- * @param settings `q`: false discovery rate; `sameSweep`: two sides of one sweep: no sweep effect, and a common shift is the answer
+ * Compares the two sides of many cells together. All cells moderate the noise of each cell and show the sweep-to-sweep
+ * noise, and the false discovery rate holds for the whole matrix. A change that nearly all cells share is one finding,
+ * and each cell is judged without it. There are no random numbers: the same runs give the same verdicts.
+ * @param settings `q`: false discovery rate; `sameSweep`: both sides are from one sweep, so that there is no sweep
+ * effect and a common shift is a result
  * @returns `sharing`: keys of the cells that share the shift; `ratios`: head over base by key, for a mean over cells;
- * `noises`: how single runs of each cell scatter, by its key, also of cells with runs on one side only
+ * `noises`: run noise by cell key, also for cells with runs on one side only
  */
 export function compareCells(
   cells: readonly TwoSides[],
@@ -92,7 +92,7 @@ export function compareCells(
   );
   const tested = evidence.filter(isTestable).length;
   const limits = new Map<number, number>();
-  /** The t value with this many degrees of freedom from which one more cell would be called. */
+  /** The critical t value for reporting one more cell, with this many degrees of freedom. */
   const limitAt = (degrees: number): number => {
     const limit = limits.get(degrees) ?? callLimit(q, called.size, Math.max(tested, 1), degrees);
     limits.set(degrees, limit);
@@ -106,12 +106,12 @@ export function compareCells(
     const reach = tQuantile(INTERVAL_P, degrees) * error;
     const isSure = Math.abs(entry.judged) > reach;
     const detectable = detectableChange(error, degrees, limitAt(degrees));
-    // An unreported change in the row cannot be of a detectable size.
+    // A change that is not reported cannot be larger than the detectable effect.
     const mde = isUnjudged ? Math.max(detectable, Math.abs(change)) : detectable;
     const isPrecise = percentOfLog(mde) <= SAME_PERCENT;
     const isCalled = called.has(cellKey) && !isUnjudged;
     const isUnclear = !isCalled && (isUnjudged || isSure || !isPrecise);
-    // Until the detectable effect reaches what counts as the same, or the observed change.
+    // Repeat until the detectable effect reaches the limit for "same", or the observed change.
     const isSmall = isSure && !isUnjudged && !isLarge(signed(cell, entry.judged));
     const wanted = isPrecise && isSure && !isUnjudged ? Math.abs(entry.judged) : Math.log1p(SAME_PERCENT / 100);
     const more =
@@ -132,7 +132,7 @@ export function compareCells(
     }
     if (shift !== null && !isUnjudged) {
       if (!sharing.has(cellKey)) reasons.push('unlikeShift');
-      // Its change as it is leaves 0 out.
+      // The interval of its unadjusted change excludes 0.
       else if (Math.abs(difference) > reach) reasons.push('commonShift');
     }
     return {
@@ -173,7 +173,7 @@ function ratioOf({ cell, degrees, difference, error, noise }: Evidence): CellRat
 
 const LOOKS = 4;
 
-/** Adds the sweep effect: from a cell's earlier sweeps, else from the differences of all cells. */
+/** Adds the sweep effect, estimated from a cell's earlier sweeps, else from the differences of all cells. */
 function withSweepVariance(evidence: readonly Evidence[], q: number) {
   const testable = evidence.filter(isTestable);
   const old = testable.filter(({ noise }) => noise.sweeps > 0);
@@ -209,7 +209,7 @@ function hasSingleRun({ base, head }: TwoSides): boolean {
 
 const NEVER_SURE = 1;
 
-/** Takes the common shift off, and finds the cells that changed without it, by their keys. */
+/** Subtracts the common shift, and returns the keys of the cells that changed without it. */
 function calledAmong(
   all: readonly Evidence[],
   q: number,
@@ -219,7 +219,7 @@ function calledAmong(
   const tested = evidence.filter(isTestable);
   const positions = rejectedByBenjaminiHochberg(
     tested.map(({ cell, judged, error, degrees }) =>
-      // What is never reported must not help others through, however significant.
+      // A change that is never reported must not lower the threshold for others, however significant it is.
       !hasSingleRun(cell) && isLarge(signed(cell, judged)) ? twoSidedP(Math.abs(judged) / error, degrees) : NEVER_SURE,
     ),
     q,
@@ -227,7 +227,7 @@ function calledAmong(
   return { evidence, shift, called: new Set(tested.flatMap(({ cellKey }, at) => (positions.has(at) ? cellKey : []))) };
 }
 
-/** Judged is the smaller of the change and of what is left of it without the shift; nothing where they disagree. */
+/** The judged change is the smaller of the change and the rest without the shift; 0 if their signs differ. */
 function withoutShift(entry: Evidence, { size, error }: Shift): Evidence {
   const { difference } = entry;
   const left = difference - size;

@@ -16,10 +16,10 @@ export interface JudgedCell extends Pick<AssembledCell, 'cell' | 'metric'> {
 }
 
 /**
- * Judges all cells together: noise, shift and the share of false calls belong to the matrix, not to a cell.
- * @param past values of earlier sweeps, one a sweep, by the key of the cell
- * @param rules smallest changes that matter
- * @returns `across`: differences in spite of which cells were compared, as that was asked for by name
+ * Judges all cells together, because noise, shift and the false discovery rate belong to the matrix.
+ * @param past values of earlier sweeps, one per sweep, by cell key
+ * @param rules smallest relevant changes
+ * @returns `across`: differences that the user allowed, so that the cells were compared in spite of them
  */
 export function compareMatrix(
   assembled: readonly AssembledCell[],
@@ -62,7 +62,8 @@ export function compareMatrix(
 type ComparedMatrix = ReturnType<typeof compareMatrix>;
 
 /**
- * @param own by the metric of each cell
+ * Shows a cell by its throughput if that says more.
+ * @param own compared by the metric of each cell
  * @param throughput of the cells whose own metric is GPU time
  */
 export function withThroughput(own: ComparedMatrix, throughput: ComparedMatrix): ComparedMatrix {
@@ -80,14 +81,18 @@ export function withThroughput(own: ComparedMatrix, throughput: ComparedMatrix):
   };
 }
 
-/** What is unclear in throughput only counts if it is as large as what is detectable: more runs would decide it. */
+/**
+ * An unclear throughput counts only if its change is as large as the detectable one: then more runs would decide it.
+ */
 function saysMore(own: CellComparison, { changePercent, mdePercent, verdict }: CellComparison): boolean {
   const [change, detectable] = [changePercent, mdePercent].map((percent) => Math.abs(Math.log1p((percent ?? 0) / 100)));
   const isSmall = verdict === 'unclear' && (change ?? 0) < (detectable ?? 0) - 1e-9;
   return !isSmall && isShownByThroughput(own.verdict, verdict);
 }
 
-/** A change that is too small to matter is none, and neither is one whose interval is within it. */
+/**
+ * A change below the smallest relevant change becomes "same", and so does an unclear one whose interval lies within it.
+ */
 function withMinChange(comparison: CellComparison, least: number): CellComparison {
   const { changePercent, ciPercent, verdict } = comparison;
   const isWithin = verdict === 'unclear' && ciPercent !== null && Math.max(-ciPercent[0], ciPercent[1]) < least;
@@ -95,7 +100,7 @@ function withMinChange(comparison: CellComparison, least: number): CellCompariso
   return isSmall ? { ...comparison, verdict: 'same' } : comparison;
 }
 
-/** What this many of the cells that share a shift have may be why they do. */
+/** A recorded difference may be the cause of a shift if this share of the affected cells has it. */
 const SHARED_SHARE = 0.8;
 
 function recordedCauses(assembled: readonly AssembledCell[], sharing: ReadonlySet<string>): string[] {

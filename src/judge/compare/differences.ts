@@ -4,7 +4,7 @@ import type { Environment } from '../../records/environment.ts';
 
 export type ComparedBuild = Pick<BuildRecord, 'modelSha256' | 'flags'>;
 
-/** The fields of an environment with their names and units, in the order in which a machine is described. */
+/** The fields of an environment with their names and units, in the order of a machine's description. */
 export const ENVIRONMENT_FIELDS = [
   ['gpuName', 'GPU', ''],
   ['gpuUuid', 'GPU UUID', ''],
@@ -32,7 +32,9 @@ export const ENVIRONMENT_FIELDS = [
   ['container', 'container', ''],
 ] as const satisfies readonly (readonly [keyof Environment, string, string])[];
 
-/** Named first among differences: they matter most. What follows from the GPU's name is not named. */
+/**
+ * Differences that are named first because they matter most. Facts that follow from the name of the GPU are not named.
+ */
 const FIRST: readonly string[] = ['clockPolicy', 'tensorrt', 'tensorrtLibrary', 'driver', 'cuda', 'host'];
 const OF_GPU_NAME: readonly string[] = ['computeCapability', 'gpuMemoryMib'];
 const DIFFERING_FIELDS = ENVIRONMENT_FIELDS.filter(([field]) => !OF_GPU_NAME.includes(field)).toSorted(
@@ -43,7 +45,7 @@ function rankOf(field: string): number {
   return FIRST.includes(field) ? FIRST.indexOf(field) : FIRST.length;
 }
 
-/** Known differences of the machine, in words: `driver 580.1 → 580.2`. */
+/** Known differences between two machines in words: `driver 580.1 → 580.2`. */
 export function environmentDifferences(before: Environment, after: Environment): string[] {
   return DIFFERING_FIELDS.flatMap(([field, name, unit]) =>
     before[field] !== after[field] && before[field] !== null && after[field] !== null
@@ -64,7 +66,7 @@ export function buildDifferences(a: ComparedBuild | null, b: ComparedBuild | nul
   ];
 }
 
-/** Differences that make two sides incomparable unless overridden. */
+/** Options that allow differences which otherwise make two sides incomparable. */
 export interface Across {
   readonly provenance: boolean;
   readonly gpu: boolean;
@@ -72,7 +74,10 @@ export interface Across {
   readonly clocks: boolean;
 }
 
-/** Histories do not continue, and sides are not compared, across these; a MIG device's name has its profile. */
+/**
+ * Facts across which histories do not continue and sides are not compared. The name of a MIG device includes its
+ * profile.
+ */
 const MACHINE = [
   ['gpu', 'GPU', 'gpuName', (gpuName) => gpuName],
   ['tensorrt', 'TensorRT', 'tensorrt', (version) => version?.split('.')[0] ?? null],
@@ -88,7 +93,7 @@ export function machineKey(environment: Environment | undefined): string {
   return JSON.stringify(MACHINE.map(([, , field, keyOf]) => keyOf(environment?.[field] ?? null)));
 }
 
-/** Two GPUs of one model differ by some percent; where one of them is not known, they are taken as one. */
+/** Two GPUs of one model differ by a few percent. If one of them is unknown, they count as the same. */
 export function isOtherCard(a: string | null | undefined, b: string | null | undefined): boolean {
   return Boolean(a) && Boolean(b) && a !== b;
 }
@@ -99,8 +104,7 @@ interface MadeOn {
 }
 
 /**
- * What differs between two sides of a cell, of the machine and of the engine's making, and what keeps them from being
- * compared.
+ * Differences between the two sides of a cell, of the machine and of the build, and those that prevent a comparison.
  */
 export function differencesOf(
   { environment: a, build: was }: MadeOn,

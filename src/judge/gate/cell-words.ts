@@ -2,21 +2,23 @@ import { flagWords } from '../../records/axis.ts';
 import { harnessWords, optionWords } from '../../records/cell-label.ts';
 import type { SweepEvidence } from './evidence.ts';
 
-/** What a finding of every cell is of. */
+/** The group of a finding that covers every cell. */
 export const ALL_CELLS = 'all cells';
-/** Fewer cells than this are no group by being all there are. */
+/** Fewer cells than this do not form a group, even if they are all cells. */
 const LEAST_CELLS = 4;
-/** Number of cells of a group, those that vary least, are measured in pairs for all of it. */
+/** Number of cells measured in pairs for a whole group: those with the least variation. */
 export const CALMEST = 3;
 
-/** Words by the key of the cell, and what some of the cells share and others lack. */
+/** Words by cell key, and the words that some cells share and others lack. */
 export class CellWords {
-  /** Model, precision, shapes, options, flags, and of the judged sweep a new engine and the GPU. */
+  /**
+   * Words of a cell: model, precision, shapes, options and flags; in the judged sweep also a new engine and the GPU.
+   */
   readonly #words: ReadonlyMap<string, ReadonlySet<string>>;
 
   constructor({ cells, environments }: SweepEvidence) {
     const gpus = cells.map(({ environmentIds }) => environments.get(environmentIds.at(-1) ?? '')?.gpuUuid ?? '');
-    // Where all were measured on one, it says nothing.
+    // With only one GPU, its name does not distinguish cells.
     const isOne = new Set(gpus.filter((gpu) => gpu !== '')).size < 2;
     this.#words = new Map(
       cells.map(({ cell, metrics: [main] }, place) => {
@@ -44,7 +46,7 @@ export class CellWords {
     return group.length > 0 && group.every((word) => word === ALL_CELLS || this.of(key).has(word));
   }
 
-  /** Of one cell nothing: its name says more. */
+  /** Words that the cells share and others lack; empty for a single cell, whose name is more specific. */
   sharedBy(keys: ReadonlySet<string>): string[] {
     if (keys.size < 2) return [];
     if (keys.size === this.#words.size) return keys.size < LEAST_CELLS ? [] : [ALL_CELLS];
@@ -56,9 +58,9 @@ export class CellWords {
   }
 
   /**
-   * Groups of which at least half of the cells are among these, the largest first; no cell is in two of them, and cells
-   * that share nothing are no group.
-   * @returns the cells among these, with all that they share
+   * Groups of which at least half of the cells are among `keys`, largest first. No cell is in two groups, and cells
+   * that share no word are not a group.
+   * @returns for each group, its cells among `keys` and all words that they share
    */
   groupsAmong(keys: ReadonlySet<string>): { readonly group: readonly string[]; readonly keys: ReadonlySet<string> }[] {
     const pairs = [...this.#words].flatMap(([key, words]) => [...words].map((word) => ({ key, word })));

@@ -9,53 +9,53 @@ import type { CellHistory } from '../history/noise.ts';
 /** One metric of a cell over the sweeps of its series. */
 export interface MetricHistory {
   readonly metric: GatedMetricId;
-  /** One value for each sweep that has one; `places` are their places among the sweeps. Shares may be 0. */
+  /** One value for each sweep that has one. `places` holds the indices of these sweeps. Shares may be 0. */
   readonly history: CellHistory;
   readonly runs: readonly (readonly number[])[];
 }
 
 export interface CellEvidence {
   readonly cell: KeyedCell;
-  /** Every gated metric that it has values of. The first one is its own, by which it is shown. */
+  /** Every gated metric with values. The first one is the cell's own, which is shown. */
   readonly metrics: readonly MetricHistory[];
-  /** Environment of its newest run in each sweep, by place; null where it has none. */
+  /** Environment of its newest run in each sweep, by index; null for a sweep without one. */
   readonly environmentIds: readonly (string | null)[];
   /** False for a cell of the previous sweep that is not part of this one. */
   readonly isPlanned: boolean;
-  /** In the matrix, but left out of this sweep by a filter: its newest values count. */
+  /** True if a filter left the cell of the matrix out of this sweep; its newest values then count. */
   readonly isLeftOut?: boolean;
-  /** Why the judged sweep has no value of its own metric; empty where it has one. */
+  /** Why the judged sweep has no value of the cell's own metric; empty if it has one. */
   readonly failures: readonly string[];
 }
 
-/** What pairs of the newest and the last good engine said of a cell. */
+/** Result of pairs of the newest and the last good engine for a cell. */
 export interface PairResult {
   readonly cellKey: CellKey;
-  /** By which the cell was suspected. */
+  /** Metric by which the cell was suspected. */
   readonly metric: GatedMetricId;
   readonly outcome: 'confirmed' | 'machine' | 'cleared' | 'buildLuck' | 'notComparable';
   readonly count: number;
   readonly agreeing: number;
-  /** Of the median pair; above 0 where the newest engine has the larger value. */
+  /** Change of the median pair; above 0 when the newest engine has the larger value. */
   readonly changePercent: number;
 }
 
 export interface SweepEvidence {
   /** Oldest first; the last one is judged. */
   readonly sweeps: readonly Sweep[];
-  /** Of these, those of the base of a pull request; null for a series of its own. */
+  /** Number of them that belong to the base of a pull request; null for a series of its own. */
   readonly baseSweeps: number | null;
-  /** Place of the sweep whose runs are the reference; null or not stated: what was last accepted. */
+  /** Index of the sweep whose runs are the reference; null or undefined for the last accepted level. */
   readonly baselinePlace?: number | null;
-  /** Of the judged sweep, and of the one before it. */
+  /** Cells of the judged sweep and of the previous one. */
   readonly cells: readonly CellEvidence[];
   readonly environments: ReadonlyMap<string, Environment>;
-  /** Everything that was reported of this series, whatever became of it. */
+  /** All findings of this series, in any state. */
   readonly findings: readonly Finding[];
-  /** Acknowledgements by finding: whether their time is over. */
+  /** Acknowledgements by finding. `isOver`: they have ended. */
   readonly acknowledged: ReadonlyMap<string, { readonly isOver: boolean }>;
   readonly rules: GateRules;
-  /** Of each cell that was measured in pairs after the judged sweep; null when it was made without pairs. */
+  /** Results for the cells that were measured in pairs after the judged sweep; null when it had no pairs. */
   readonly pairs: readonly PairResult[] | null;
 }
 
@@ -63,7 +63,7 @@ export const CELL_VERDICTS = ['slower', 'faster', 'same', 'unclear', 'noResult']
 
 export type CellVerdict = (typeof CELL_VERDICTS)[number];
 
-/** Why a cell is not compared: its first sweep, not planned in this sweep, or no fit run. */
+/** Why a cell is not compared: this is its first sweep, it is not planned in this sweep, or no run counts. */
 export const CELL_REASONS = ['new', 'missing', 'failed'] as const;
 
 /** A metric of a cell in the judged sweep, compared with its reference level. */
@@ -72,55 +72,58 @@ export interface JudgedCell {
   readonly verdict: CellVerdict;
   readonly reason: (typeof CELL_REASONS)[number] | null;
   readonly metric: GatedMetricId;
-  /** Reference level and value of this sweep, in the unit of the metric. */
+  /** Reference level in the unit of the metric; `now` is the value of this sweep. */
   readonly before: number | null;
   readonly now: number | null;
-  /** Of the value against the reference, with the interval of 95 % of that estimate. */
+  /** Change of the value from the reference; `ciPercent` is its 95 % interval. */
   readonly changePercent: number | null;
   readonly ciPercent: readonly [number, number] | null;
-  /** Smallest change that would be reported in this sweep nine times in ten. */
+  /** Smallest change that this sweep would report nine times in ten. */
   readonly mdePercent: number | null;
-  /** Two known levels, in the unit of the metric. */
+  /** Two known levels of the cell, in the unit of the metric. */
   readonly levels: readonly [number, number] | null;
   readonly runs: number;
   readonly referenceSweeps: number;
-  /** What else there is to say: why it has no value, or why it is unclear. */
+  /** Why there is no value, or why the verdict is unclear. */
   readonly notes: readonly string[];
 }
 
-/** What is worth pairs with the last good engine, as it lies off its reference on the worse side. */
+/** A cell or group that is worse than its reference, so that pairs with the last good engine are worthwhile. */
 export interface Candidate {
   readonly group: readonly string[];
-  /** The cell, or the three calmest ones of the group. */
+  /** The cell, or the three calmest cells of the group. */
   readonly cellKeys: readonly CellKey[];
   readonly metric: GatedMetricId;
   readonly changePercent: number;
   readonly deviations: number;
   readonly lastGoodSweepId: SweepId | null;
-  /** Cells with two known levels, or whose builds of the same sources differed: eight pairs, of which seven agree. */
+  /**
+   * True for cells with two known levels, or with different builds of the same sources: eight pairs, seven of which
+   * must agree.
+   */
   readonly isUnsteady: boolean;
 }
 
 export interface SweepVerdict {
   readonly judgedBy: (typeof JUDGED_BY)[number];
-  /** Every known finding with its state after this sweep, and every new one: those whose `reportedSweepId` it is. */
+  /** Every known finding in its state after this sweep, and the new ones, whose `reportedSweepId` is this sweep. */
   readonly findings: readonly Finding[];
   readonly endedAcknowledgements: readonly string[];
-  /** By the metric that each cell is compared by, in the order of the evidence. */
+  /** Each cell in its own metric, in the order of the evidence. */
   readonly cells: readonly JudgedCell[];
   readonly judged: (cellKey: CellKey, metric: GatedMetricId) => JudgedCell | null;
-  /** Groups before cells; those further off first. */
+  /** Groups before cells; larger deviations first. */
   readonly candidates: readonly Candidate[];
 }
 
-/** A build is slower for many reasons, and nobody waits for it at night. */
+/** Slower builds only warn: they have many causes, and nobody waits for a nightly build. */
 const ONLY_WARNS: GatedMetricId = 'buildS';
 
 export type GateRules = ReturnType<typeof gateRules>;
 
 /**
- * The settings of a gate by cell and metric. Of several entries that fit the last holds.
- * @param minChangePercent of the command line: in place of what the settings say
+ * The settings of a gate by cell and metric. Of several matching entries, the last one applies.
+ * @param minChangePercent value of the command line, which overrides the settings
  */
 export function gateRules(settings: GateSettings, minChangePercent: number | null = null) {
   const stated = minChangePercent === null ? [] : [{ metric: null, cells: null, percent: minChangePercent }];
@@ -129,7 +132,7 @@ export function gateRules(settings: GateSettings, minChangePercent: number | nul
   const warn = settings.warn.map(fitted);
   const owners = settings.owners.map((entry) => fitted({ ...entry, metric: null }));
   return {
-    /** Smaller changes are not reported, in percent; 0 where nothing is stated. */
+    /** Smallest relevant change in percent; 0 if not set. */
     minChangeOf: (cell: CellKey, metric: GatedMetricId): number => {
       const found = minChange.findLast(
         ({ entry, fits }) => fits(cell, metric) && (entry.metric !== null || !isJudgedOnly(metric)),
@@ -138,14 +141,14 @@ export function gateRules(settings: GateSettings, minChangePercent: number | nul
     },
     isWarning: (cell: CellKey, metric: GatedMetricId): boolean =>
       metric === ONLY_WARNS || warn.some(({ fits }) => fits(cell, metric)),
-    /** Everybody who looks after one of the cells; null for nobody. */
+    /** The owners of the cells; null if there are none. */
     ownerOf: (cells: readonly CellKey[]): string | null => {
       const found = cells.flatMap((cell) => owners.findLast(({ fits }) => fits(cell, null))?.entry.owner ?? []);
       return found.length === 0 ? null : [...new Set(found)].toSorted().join(', ');
     },
     limitOf: (cell: CellKey, metric: GatedMetricId): GateLimit | null =>
       limits.findLast(({ entry, fits }) => entry.metric === metric && fits(cell, metric))?.entry ?? null,
-    /** Metrics that have a limit in some cell: their values are needed beyond those that the gate judges anyway. */
+    /** Metrics with a limit in some cell. Their values are needed in addition to those that the gate judges. */
     limited: [...new Set(settings.limits.map(({ metric }) => metric))],
     limits: settings.limits,
   };
@@ -162,10 +165,13 @@ function fitted<Entry extends { readonly metric: GatedMetricId | null; readonly 
   };
 }
 
-/** Values of the cells of a sweep by metric, in its unit. */
+/** Values of the cells of a sweep by metric, in the unit of the metric. */
 export type NewestValues = ReadonlyMap<CellKey, ReadonlyMap<GatedMetricId, number>>;
 
-/** Values beyond their limits, in the order of the cells; how far, in percent of the limit: null for a limit of 0. */
+/**
+ * Values beyond their limits, in the order of the cells. `beyondPercent` is relative to the limit; null for a limit of
+ * 0.
+ */
 export function brokenLimits(rules: GateRules, values: NewestValues) {
   return [...values].flatMap(([cell, ofCell]) =>
     rules.limited.flatMap((metric) => {
@@ -179,14 +185,14 @@ export function brokenLimits(rules: GateRules, values: NewestValues) {
 
 export type BrokenLimit = ReturnType<typeof brokenLimits>[number];
 
-/** Limits that none of their cells has a value for: they say nothing, which their owner should know. */
+/** Limits for which no cell has a value, so that their owner learns of it. */
 export function limitsWithoutValue({ limits }: GateRules, values: NewestValues): GateLimit[] {
   return limits.filter(({ metric, cells }) =>
     (cells ?? [...values.keys()]).every((cell) => values.get(cell)?.has(metric) !== true),
   );
 }
 
-/** `p99 <= 2 ms (model=vit*)`. */
+/** Returns `p99 <= 2 ms (model=vit*)`. */
 export function limitText({ filter, text }: GateLimit): string {
   return filter === null ? text : `${text} (${filter})`;
 }

@@ -16,8 +16,8 @@ export interface LeftOutRun {
 }
 
 /**
- * The runs of each sweep that count: what is flagged as excluded, or ran at another clock, does not; suspect runs count
- * only where a sweep has no others. One entry for each sweep.
+ * The runs of each sweep that count, one entry per sweep. Leaves out runs with an excluding flag or at another clock.
+ * Doubtful runs count only if a sweep has no others.
  * @param runs in the order of the sweeps
  */
 export function fitRuns<Run extends FitRun>(sweeps: readonly Sweep[], runs: readonly Run[], metric: MetricId) {
@@ -54,7 +54,7 @@ function atTheirClock<Run extends FitRun>(
       most = Math.max(most, smClockMhz ?? most);
     }
   }
-  // The usual case: no run is off any level.
+  // Usually all clocks are close, so that no run is off its level.
   if (most - least <= CLOCK_LEVEL.off * least) return runsBySweep;
   const clocks = runsBySweep.map(clockOf);
   const { neighborSweeps: near } = CLOCK_LEVEL;
@@ -84,7 +84,7 @@ export interface CellSweeps {
   readonly leftOut: readonly LeftOutRun[];
 }
 
-/** @param sweeps oldest first, indexed by `places` */
+/** @param sweeps oldest first; `places` are indices of them */
 export function cellSweeps(
   cell: KeyedCell,
   metric: MetricId,
@@ -97,19 +97,22 @@ export function cellSweeps(
   return { cell, metric, leftOut, history: { places, values, clock }, runs };
 }
 
-/** Sweeps with runs that count, and what does not depend on the metric. @param bySweep runs that count, one entry per sweep */
+/**
+ * Sweeps with runs that count, and their facts that do not depend on the metric.
+ * @param bySweep runs that count, one entry per sweep
+ */
 export function measuredSweeps<Run extends FitRun>(bySweep: readonly (readonly Run[])[]) {
   const places = bySweep.flatMap(({ length }, place) => (length === 0 ? [] : [place]));
   const runs = bySweep.filter(({ length }) => length > 0);
   return { places, runs, clock: runs.map(clockOf) };
 }
 
-/** One value for each sweep: the median of its runs. */
+/** The median of the runs of each sweep. */
 export function medianValues<Run>(runs: readonly (readonly Run[])[], valueOf: (run: Run) => number): Float64Array {
   const values = new Float64Array(runs.length);
   for (const [place, kept] of runs.entries()) {
     const [a, b, c] = kept;
-    // Most sweeps have three runs.
+    // A fast path, because most sweeps have three runs.
     const isThree = kept.length === 3 && a !== undefined && b !== undefined && c !== undefined;
     values[place] = isThree ? middleOfThree(valueOf(a), valueOf(b), valueOf(c)) : (median(kept.map(valueOf)) ?? NaN);
   }

@@ -5,19 +5,19 @@ import { ASSUMED_SIGMA } from '../run-noise.ts';
 import { leftOutFor } from '../run-trust.ts';
 import type { PairResult } from './evidence.ts';
 
-/** Chosen by simulation: a median pair beyond chance, and nearly all pairs on its side. */
+/** Chosen by simulation: the median pair is significant, and nearly all pairs agree with it. */
 const RULE = {
-  /** Standard errors of a median difference, */
+  /** Least size of the median difference in standard errors. */
   deviations: 3.5,
-  /** whose variance exceeds that of a mean by this factor, */
+  /** Ratio of the variance of a median to that of a mean. */
   medianVariance: 1.57,
-  /** and a change of at least this, in percent. */
+  /** Least change in percent. */
   leastPercent: 0.5,
-  /** A pair agrees beyond this share of the median pair. */
+  /** A pair agrees if it exceeds this share of the median pair. */
   agreeShare: 0.35,
 } as const;
 
-/** How many pairs of a suspect are measured, and how many of them must agree. */
+/** The number of pairs to measure for a suspect, and the number of them that must agree. */
 export function pairsNeeded({ isUnsteady }: { readonly isUnsteady: boolean }) {
   return isUnsteady ? { count: 8, agreeing: 7 } : { count: 5, agreeing: 4 };
 }
@@ -32,21 +32,21 @@ interface PairValues {
 export interface MeasuredPairs extends Pick<PairResult, 'cellKey'> {
   readonly pairs: readonly PairValues[];
   readonly sigma: number;
-  /** The level that was expected, and the value of the sweep. */
+  /** The expected level; `now` is the value of the sweep. */
   readonly before: number;
   readonly now: number;
-  /** Known states, or builds of the same sources that differed. */
+  /** The cell has two known levels, or its builds of the same sources differed. */
   readonly isUnsteady: boolean;
   readonly isSameSources: boolean;
-  /** The smallest change that matters to the user, in percent; 0 where nothing is stated. */
+  /** The smallest relevant change in percent; 0 if not set. */
   readonly minChangePercent: number;
 }
 
 /**
- * What alternating runs of the newest and the last good engine say of a suspect. The newest one differs when the
- * median pair is beyond max(3.5 sigma sqrt(2 x 1.57 / n), the smallest change worth reporting) on the suspect's side,
- * and all pairs but one are beyond .35 of it. If not, the last good engine tells the machine from chance. Fewer pairs than
- * were to be measured compare nothing.
+ * The result of alternating runs of the newest and the last good engine of a suspect. The newest engine differs under
+ * two conditions. The median pair exceeds max(3.5 sigma sqrt(2 x 1.57 / n), the smallest relevant change) in the
+ * direction of the suspect. All pairs but one exceed 0.35 of the median pair. Otherwise the runs of the last good
+ * engine distinguish a slow machine from chance. With fewer pairs than planned, nothing is compared.
  */
 export function judgePairs(measured: MeasuredPairs): JudgedPairs {
   const { before, cellKey, isSameSources, minChangePercent, now, sigma } = measured;
@@ -66,7 +66,7 @@ export function judgePairs(measured: MeasuredPairs): JudgedPairs {
   return { ...counts, agreeing: side * middle > 0 ? agreeing : 0, outcome: machineOrCleared(lastGood, measured) };
 }
 
-/** More runs of the engine itself, where the last good sweep had the same: nothing is paired against itself. */
+/** Judges more runs of the same engine: if the last good sweep had it too, there are no pairs. */
 export function judgeSameEngine(
   runs: readonly number[],
   suspect: Pick<MeasuredPairs, 'before' | 'cellKey' | 'now'>,
@@ -76,7 +76,7 @@ export function judgeSameEngine(
   return { cellKey: suspect.cellKey, outcome, count: 0, agreeing: 0, changePercent };
 }
 
-/** The machine where these values, too, are nearer to the suspect's than to the level. */
+/** The machine is the cause if these values are also closer to the value of the suspect than to the level. */
 function machineOrCleared(
   values: readonly number[],
   { before, now }: Pick<MeasuredPairs, 'before' | 'now'>,
@@ -89,11 +89,11 @@ const LEAST_DIFFERENCES = 10;
 const LEAST_SIGMA = 1e-4;
 
 /**
- * Standard deviation of a single run of each cell, log scale: from the differences of runs within a sweep, of which a
- * quarter may be disturbed; in a cell with two states the larger quantile is their distance. Cells with one run a sweep
- * are judged by the differences of neighboring sweeps, cells with neither by the typical cell, and where all are young by
- * the runs of all of them together; where these, too, are few, with the runs of the pairs.
- * @param cells values of the runs that count, above 0, by sweep in order
+ * Standard deviation of a single run of each cell on the log scale, from the differences of runs within a sweep, of
+ * which a quarter may be disturbed. In a cell with two states, the larger quantile is their distance. A cell with one
+ * run per sweep uses the differences of neighboring sweeps; a cell with neither uses the typical cell. If all cells are
+ * young, their runs are pooled, and if these are few, the runs of the pairs are added.
+ * @param cells values above 0 of the runs that count, by sweep in order
  * @param pairs such values of either engine
  */
 export function runSigmas<Key>(
@@ -131,13 +131,13 @@ function scaleOfAll(differences: readonly number[]): number | null {
 export type PairSide = 'newest' | 'lastGood';
 type PairRun = Pick<CellRun, 'flags' | 'outcome' | 'repeat'>;
 
-/** Where the last good sweep had the same engine, it is measured as often as this. */
+/** Number of runs of an engine that the last good sweep also had. */
 const SAME_ENGINE_RUNS = 3;
-/** A pair with a disturbed or failed run counts for nothing: at most this number of others take their place. */
+/** Largest number of extra pairs. They replace pairs with a disturbed or failed run, which do not count. */
 const SPARE_PAIRS = 3;
 const PROFILE_PAIR = 500;
 
-/** The newest engine has the odd numbers, the last good one the even ones. */
+/** The newest engine has odd repeats, and the last good one has even repeats. */
 function repeatOf(pair: number, side: PairSide): number {
   return 2 * pair + (side === 'newest' ? 1 : 2);
 }
@@ -146,7 +146,7 @@ export function sideOf(repeat: number): PairSide {
   return repeat % 2 === 1 ? 'newest' : 'lastGood';
 }
 
-/** Counts from 0. */
+/** Index of the pair, from 0. */
 export function pairOf(repeat: number): number {
   return (repeat - 1) >> 1;
 }
@@ -155,7 +155,7 @@ export function profileRepeat(side: PairSide): number {
   return repeatOf(PROFILE_PAIR, side);
 }
 
-/** `pair 2, last good engine` */
+/** Returns `pair 2, last good engine`. */
 export function pairRunName(repeat: number): string {
   const engine = sideOf(repeat) === 'newest' ? 'newest engine' : 'last good engine';
   return pairOf(repeat) === PROFILE_PAIR ? `profile, ${engine}` : `pair ${pairOf(repeat) + 1}, ${engine}`;
@@ -165,13 +165,13 @@ export function isSameEngine({ lastGoodBuildId, newestBuildId }: PlannedPairs): 
   return newestBuildId !== null && newestBuildId === lastGoodBuildId;
 }
 
-/** Runs that are wanted in the best case. */
+/** Number of runs if every pair counts. */
 export function wantedRuns(planned: PlannedPairs): number {
   if (planned.problem !== null) return 0;
   return isSameEngine(planned) ? SAME_ENGINE_RUNS : 2 * pairsNeeded(planned).count;
 }
 
-/** Those that count for the metric of the suspect. */
+/** Runs that count for the metric of the suspect. */
 export function fitPairRuns<Run extends PairRun>({ metric }: PlannedPairs, runs: readonly Run[]): Run[] {
   return runs.filter(
     ({ flags, outcome, repeat }) =>
@@ -181,7 +181,7 @@ export function fitPairRuns<Run extends PairRun>({ metric }: PlannedPairs, runs:
   );
 }
 
-/** Complete pairs in the order in which they were measured. */
+/** Complete pairs in the order of measurement. */
 export function pairsAmong<Run extends PairRun>(
   runs: readonly Run[],
   valueOf: (run: Run) => number | null,
@@ -196,14 +196,14 @@ export function pairsAmong<Run extends PairRun>(
   });
 }
 
-/** Engines that one side cannot load: nothing can be compared. */
+/** Whether one side cannot load its engine, so that nothing can be compared. */
 export function doesNotLoad(runs: readonly PairRun[]): boolean {
   return runs.some(({ outcome }) => outcome.kind === 'failed' && outcome.reason === 'engineInvalid');
 }
 
 /**
- * Number of the next run of a suspect, given those that are stored: after a kill nothing is measured twice. The first of
- * each pair alternates. Null when enough is known, or nothing can be.
+ * The repeat of the next run of a suspect, computed from the stored runs, so that nothing is repeated after a kill. The
+ * engine that runs first alternates from pair to pair. Null when there are enough runs, or no comparison is possible.
  */
 export function nextPairRun(planned: PlannedPairs, runs: readonly PairRun[]): number | null {
   if (planned.problem !== null || doesNotLoad(runs)) return null;

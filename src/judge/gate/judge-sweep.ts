@@ -22,8 +22,8 @@ import {
 import { reduceFindings } from './reduce-findings.ts';
 
 /**
- * What is slower or faster in the newest sweep than its reference level, and what became of the findings of earlier
- * sweeps. The same evidence gives the same verdict.
+ * Judges the newest sweep: cells slower or faster than their reference level, and the new state of earlier findings.
+ * The same evidence gives the same verdict.
  */
 export function judgeSweep(evidence: SweepEvidence): SweepVerdict {
   const { acknowledged, cells, rules } = evidence;
@@ -47,7 +47,7 @@ export function judgeSweep(evidence: SweepEvidence): SweepVerdict {
     const isOther = own !== null && other?.reason === null && isShownByThroughput(own.verdict, other.verdict);
     return (isOther ? other : own) ?? [];
   });
-  // On another machine every cell starts a new history.
+  // On another machine, every history starts again.
   const isFirst = judged === 0 || (mains.length > 0 && mains.every(({ history }) => history.places[0] === judged));
   return {
     judgedBy: isFirst ? 'first' : 'reference',
@@ -59,19 +59,19 @@ export function judgeSweep(evidence: SweepEvidence): SweepVerdict {
   };
 }
 
-/** Off the reference by this number of standard errors, what no finding says is reported in a later sweep, too. */
+/** A cell off its reference by this many standard errors without a finding is reported in a later sweep, too. */
 const UNREPORTED_ERRORS = 5;
 
 /**
- * What is reported in this sweep, and what is off its reference without a finding that says so: against the reference, or,
- * on top of an open finding, against the level before the newest step.
+ * Changes reported in this sweep, and cells that are off their reference without a finding. A size is relative to the
+ * reference; for a cell that already has an open finding, to the level before the newest step.
  */
 function changesOf(cellKey: string, { history, metric }: MetricHistory, facts: JudgedFacts): CellChange[] {
   const about = { cellKey, metric };
   const state = facts.stateOf(about);
   if (state === null || state.verdict === 'same' || state.verdict === 'unclear') return [];
   const { change, reported, verdict } = state;
-  // A step towards the reference is no finding of its own: that of the way there ends, or goes on.
+  // A step towards the reference is not a new finding: the earlier finding ends or continues.
   const isStep = reported !== null && Math.sign(reported.change.log) === Math.sign(change.log);
   const isKnown = facts.known.some(
     (finding) => finding.state === 'open' && finding.direction === verdict && cellIn(finding, about) !== undefined,
@@ -112,7 +112,7 @@ function withPairs(changes: readonly CellChange[], facts: JudgedFacts): CellChan
   return [...weighed, ...only];
 }
 
-/** Whether the history of the clearest cell shows that a finding lasts. */
+/** Marks a finding as lasting if the history of its clearest cell shows that. */
 function withHistory(finding: Finding, facts: JudgedFacts): Finding {
   const { cells, direction, firstBadSweepId, lasts, state } = finding;
   const [clearest] = cells.toSorted((a, b) => b.margin - a.margin);
@@ -128,8 +128,8 @@ function withHistory(finding: Finding, facts: JudgedFacts): Finding {
 }
 
 /**
- * What an earlier look at this sweep reported goes on by its id in what is found of its cells now. Where nothing is, it
- * is no finding; an acknowledged one is over then, unless its cells have no value.
+ * Gives findings of this judgment the IDs that an earlier judgment of the same sweep reported for the same cells.
+ * Earlier findings without a match are dropped. An acknowledged one is then over, unless its cells have no value.
  */
 function withEarlierIds(found: readonly Finding[], facts: JudgedFacts): Finding[] {
   const { acknowledged, findings, sweeps } = facts.evidence;
@@ -155,13 +155,14 @@ function withEarlierIds(found: readonly Finding[], facts: JudgedFacts): Finding[
   return [...after.values(), ...lost];
 }
 
-/** Off the reference by this number of standard errors: less is worth no pairs. */
+/** Least number of standard errors off the reference that is worth measuring in pairs. */
 const LEAST_DEVIATIONS = 3;
 
 /**
- * Cells off their reference for the worse, by the metric that shows it most clearly; its own one first.
- * @param findings after the judged sweep: an older one explains its cells, unless pairs are still to be measured
- * @returns groups, of which the three calmest cells speak, before cells, the farthest off first
+ * Cells that are worse than their reference, by the metric that shows it most clearly; the cell's own metric wins ties.
+ * @param findings state after the judged sweep; an older one explains its cells, unless its pairs are still to be
+ * measured
+ * @returns groups before cells, largest deviation first; the three calmest cells represent a group
  */
 function candidatesOf(facts: JudgedFacts, findings: readonly Finding[]): readonly Candidate[] {
   const { cells, sweeps } = facts.evidence;
@@ -217,7 +218,7 @@ function candidateOf(cellKey: string, { history, metric }: MetricHistory, facts:
   const { builds = [], places, sources = [] } = history;
   const index = reported === null ? -1 : places.indexOf(reported.first);
   const lastGood = index > 0 ? places[index - 1] : places.at(-2);
-  // Builds of the same sources differed before: their tactics may differ again.
+  // If builds of the same sources differed before, their tactics may differ again.
   const source = sources.at(-1) ?? null;
   const same = builds.slice(0, -1).filter((_, place) => source !== null && sources[place] === source);
   return [

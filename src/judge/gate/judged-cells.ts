@@ -23,9 +23,9 @@ const NOTHING = {
 } as const;
 
 /**
- * One metric of a cell in the judged sweep, or, of a cell that was left out of it, in its newest one. Null for a metric
+ * One metric of a cell in the judged sweep. If a filter left the cell out, its newest values count. Null for a metric
  * that it does not have.
- * @param findings after the sweep
+ * @param findings state after the sweep
  */
 export function judgedCell(
   cellKey: CellKey,
@@ -51,11 +51,11 @@ export function judgedCell(
   const value = values.at(-1) ?? null;
   if (value === null || values.length === 1) return { ...about, verdict: 'unclear', reason: 'new', now: value };
   const small = facts.evidence.rules.minChangeOf(cellKey, metric);
-  // A change that is too small to matter is none.
+  // A change below the smallest relevant change counts as the same level.
   const verdictOf = (verdict: JudgedCell['verdict'], changePercent: number): JudgedCell['verdict'] =>
     Math.abs(changePercent) < small && (verdict === 'slower' || verdict === 'faster') ? 'same' : verdict;
   if (state === null) {
-    // A metric that hardly varies is as its findings say.
+    // The verdict on a metric that hardly varies follows from its findings.
     const found = mark === undefined ? undefined : cellIn(mark, about)?.before;
     const before = baselineValue(measured, facts) ?? found ?? levelOf(values.slice(0, -1)) ?? value;
     const changePercent = changePercentOf(metric, { before, after: value });
@@ -68,7 +68,7 @@ export function judgedCell(
     };
   }
   const { change, detectable, isOnlyRunFarOff, levels, now, reference, verdict } = state;
-  // What pairs took back is not what the runs of the sweep say.
+  // If pairs cleared a finding, the verdict of the sweep's runs does not hold.
   const isCleared = own.some(({ direction, pairs }) => pairs?.outcome === 'cleared' && direction === verdict);
   const before = accepted?.after ?? state.before;
   const sign = gatedMetricOf(metric).betterIs === 'lower' ? 1 : -1;
@@ -91,14 +91,14 @@ function levelOf(values: readonly number[]): number | null {
   return median(values.slice(-LEVEL_SWEEPS));
 }
 
-/** Half of an interval of 95 % of a normal, in standard deviations. */
+/** Half the width of a 95 % interval of the normal distribution, in standard deviations. */
 const INTERVAL_SDS = 1.96;
 
 /**
- * Geometric mean of the judged sweep over the reference levels that `check` compares with. Of the metric that most cells
- * are shown by; the others are left out, as are cells without a value.
- * @param cells as `judgeSweep` returns them
- * @param evidence of the same cells
+ * Geometric mean of the judged sweep over the reference levels that `check` compares with. Uses the most common metric
+ * of the cells. Omits cells with another metric or without a value.
+ * @param cells result of `judgeSweep`
+ * @param evidence evidence of the same cells
  * @returns null when no cell has a level and a value
  */
 export function meanChange(cells: readonly JudgedCell[], evidence: readonly CellEvidence[]): GeometricMean | null {

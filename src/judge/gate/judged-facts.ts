@@ -7,32 +7,37 @@ import { CellWords } from './cell-words.ts';
 import type { CellEvidence, MetricHistory, SweepEvidence } from './evidence.ts';
 import { type About, cellIn, isSteady } from './metric-changes.ts';
 
-/** A metric of a cell, and what is known of the cell. */
+/** A metric of a cell, with the evidence of the cell. */
 interface Measured extends MetricHistory {
   readonly of: CellEvidence;
 }
 
-/** Logs are of 1 / value for a metric of which more is better, so that above 0 is worse. */
+/** For a metric with higher values better, logs are of 1 / value, so that above 0 is worse. */
 export interface MetricState extends CellJudgement {
-  /** In the unit of the metric: reference level, and level of the newest sweeps that agree with the judged one. */
+  /**
+   * Reference level in the unit of the metric; `now` is the level of the newest sweeps that agree with the judged one.
+   */
   readonly before: number;
   readonly now: number;
-  /** Of the sweep that it is judged in: the newest with a value. */
+  /** Index of the newest sweep with a value, in which the metric was judged. */
   readonly place: number;
 }
 
-/** Standard deviation of a sweep where nothing is known yet, log scale: a p99 is 10 % higher in one of 44 short runs. */
+/**
+ * Standard deviation of a sweep on the log scale without further knowledge: a p99 is 10 % higher in one of 44 short
+ * runs.
+ */
 const TYPICAL_SD: Readonly<Partial<Record<GatedMetricId, { readonly typicalSd: number }>>> = {
   p99Ms: { typicalSd: 0.01 },
 };
 
-/** What is known of the judged sweep: every metric that varies from run to run is judged, all sweeps in their order. */
+/** Facts for judging a sweep: judges every metric that varies from run to run, over all sweeps in order. */
 export class JudgedFacts {
   readonly evidence: SweepEvidence;
   readonly judged: number;
-  /** Changes that earlier sweeps reported: a broken limit says nothing of where a level began. */
+  /** Changes that earlier sweeps reported. Excludes broken limits, which do not show where a level began. */
   readonly known: readonly Finding[];
-  /** Findings that may stay: ids of the acknowledged ones. */
+  /** IDs of the acknowledged findings. */
   readonly accepted: ReadonlySet<string>;
   readonly words: CellWords;
   readonly #places: ReadonlyMap<SweepId, number>;
@@ -43,7 +48,7 @@ export class JudgedFacts {
     const { acknowledged, cells, findings, sweeps } = evidence;
     this.evidence = evidence;
     this.judged = sweeps.length - 1;
-    // What an earlier look at this sweep reported is found again, by its id.
+    // This judgment reports the findings of an earlier judgment of the same sweep again, by their IDs.
     const newest = sweeps[this.judged]?.sweepId;
     this.known = findings.filter(({ kind, reportedSweepId }) => kind !== 'limit' && reportedSweepId !== newest);
     this.accepted = new Set([...acknowledged].flatMap(([id, { isOver }]) => (isOver ? [] : [id])));
@@ -55,7 +60,7 @@ export class JudgedFacts {
     for (const [metric, own] of Map.groupBy(noisy, (one) => one.metric)) this.#judge(metric, own, noisy.length);
   }
 
-  /** -1 for one before the first known. */
+  /** Index of a sweep; -1 if it is before the first known one. */
   placeOf(sweepId: SweepId | null): number {
     return this.#places.get(sweepId ?? '') ?? -1;
   }
@@ -69,7 +74,7 @@ export class JudgedFacts {
     return this.#measured.get(idOf(about));
   }
 
-  /** Null for what has no value in the judged sweep, and for a metric that hardly varies. */
+  /** Null without a value in the judged sweep, and for a metric that hardly varies. */
   stateOf(about: About): MetricState | null {
     const state = this.newestOf(about);
     return state?.place === this.judged ? state : null;
@@ -109,7 +114,10 @@ export class JudgedFacts {
     }
   }
 
-  /** By place. What is acknowledged is the reference from the next sweep on; of the judged sweep nothing is known yet. */
+  /**
+   * Controls of the judge by sweep index. An acknowledged level is the reference from the next sweep. No finding
+   * controls the judged sweep itself.
+   */
   #controlsOf(
     { history: { places }, metric, of, runs }: Measured,
     timesOf: (values: readonly number[]) => readonly number[],
@@ -119,7 +127,7 @@ export class JudgedFacts {
     const own = this.known.filter(({ cells }) => cells.some((cell) => cell.cellKey === cellKey));
     const controls = new Map<number, Control>();
     for (const finding of own) {
-      // The machine was slow, or pairs took back what was chance: no part of a level.
+      // A sweep on a slow machine, or one that pairs cleared, belongs to no level.
       if (finding.cause !== 'machine' && finding.pairs?.outcome !== 'cleared') continue;
       const [first, last] = this.placesOf(finding);
       for (let place = Math.max(0, first); place <= Math.min(last, this.judged - 1); place += 1)
@@ -131,10 +139,10 @@ export class JudgedFacts {
     }
     const baseline = runs[places.indexOf(baselinePlace ?? -1)];
     const newest = places.at(-1) ?? -1;
-    // A named baseline is the reference of what is judged, whatever was accepted since.
+    // A named baseline is the reference of the judged sweep, regardless of later acknowledgements.
     if (baseline !== undefined && newest !== baselinePlace)
       controls.set(newest, { ...controls.get(newest), reference: timesOf(baseline) });
-    // The level at the merge base is what a pull request is compared with.
+    // A pull request is compared with the level at its merge base.
     else if (baseSweeps !== null) controls.set(baseSweeps, { accept: true });
     return controls;
   }

@@ -10,7 +10,7 @@ import {
   brokenLimits,
 } from './evidence.ts';
 
-/** Values of some metrics in one of the sweeps, or each in the newest that has one. */
+/** Values of some metrics in one of the sweeps, or in the newest sweep that has each. */
 export function valuesAt(
   cells: readonly CellEvidence[],
   metrics: readonly GatedMetricId[],
@@ -25,9 +25,9 @@ export function valuesAt(
 }
 
 /**
- * What the limits that people set say of the last sweep, which may be the first one: known findings with their state
- * after it, and a new one for each limit that other cells break. A finding is open while one of its cells breaks its limit
- * or has no value, and over without a limit; its values are the newest, those that were acknowledged stay.
+ * Findings of limits in the last sweep, which may be the first one: earlier findings in their new state, and a new one
+ * for each limit that other cells break. A finding is open while one of its cells breaks the limit or has no value. It
+ * is over when there is no limit. Its values are the newest ones; acknowledged values stay.
  */
 export function limitFindings(evidence: SweepEvidence): Finding[] {
   const { acknowledged, cells, findings, rules, sweeps } = evidence;
@@ -36,7 +36,7 @@ export function limitFindings(evidence: SweepEvidence): Finding[] {
   if (judged === undefined || (rules.limited.length === 0 && earlier.length === 0)) return [];
   const values = valuesAt(cells, rules.limited, sweeps.length - 1);
   const broken = new Map(brokenLimits(rules, values).map((each) => [idOf(each.cell, each.limit.metric), each]));
-  // What an earlier look at this sweep reported is found again.
+  // This judgment reports the findings of an earlier judgment of the same sweep again.
   const known = earlier.filter(({ reportedSweepId, state }) => reportedSweepId !== judged.sweepId && state === 'open');
   const continued = known.map((finding): Finding => {
     const newest = finding.cells.map((cell) => {
@@ -98,7 +98,9 @@ function newFinding(
   };
 }
 
-/** The last sweep in which all of the cells kept their limits, and the first one after it: a limit may be newer than both. */
+/**
+ * The last sweep in which all cells kept their limits, and the first one after it. The limit may be newer than both.
+ */
 function sinceWhen(
   { cells, rules, sweeps }: SweepEvidence,
   keys: ReadonlySet<CellKey>,

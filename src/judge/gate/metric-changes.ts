@@ -12,10 +12,9 @@ export type FindingCell = Finding['cells'][number];
 export type About = Pick<FindingCell, 'cellKey' | 'metric'>;
 type Levels = Pick<FindingCell, 'before' | 'after'>;
 
-/** A metric of a cell that moved. */
 export interface CellChange extends FindingCell {
   readonly direction: Finding['direction'];
-  /** Places of the first sweep at the new level, and of the last one at the old one (null: unknown). */
+  /** Index of the first sweep at the new level; `lastGood` is that of the last one at the old level (null: unknown). */
   readonly place: number;
   readonly lastGood: number | null;
   readonly lasts: Finding['lasts'];
@@ -48,20 +47,20 @@ export function cellIn({ cells }: Finding, { cellKey, metric }: About): FindingC
   return cells.find((cell) => cell.cellKey === cellKey && cell.metric === metric);
 }
 
-/** In percent of the value before; of shares in percent the difference in points. */
+/** Percentage of the value before; for shares the difference in percentage points. */
 export function changePercentOf(metric: GatedMetricId, { before, after }: Levels): number {
   if (isJudgedOnly(metric)) return after - before;
   return before === 0 ? 100 : percentOfLog(Math.log(after / before));
 }
 
-/** At least half of the change is there at a value. */
+/** Whether at least half of the change remains at a value. */
 export function isMostlyLeft({ after, before, metric }: Levels & Pick<FindingCell, 'metric'>, value: number): boolean {
   const isRelative = !isJudgedOnly(metric) && before > 0 && after > 0 && value > 0;
   const left = isRelative ? Math.log(value / before) / Math.log(after / before) : (value - before) / (after - before);
   return left >= 0.5;
 }
 
-/** Raw change of a value, in percent, with its interval of 95 %, for a log on the scale where above 0 is worse. */
+/** Change of the raw value in percent with its 95 % interval, from a log whose positive values are worse. */
 export function rawChange(metric: GatedMetricId, log: number, reach: number) {
   const sign = gatedMetricOf(metric).betterIs === 'lower' ? 1 : -1;
   const ends = [percentOfLog(sign * (log - reach)), percentOfLog(sign * (log + reach))] as const;
@@ -69,7 +68,7 @@ export function rawChange(metric: GatedMetricId, log: number, reach: number) {
   return { changePercent: percentOfLog(sign * log), ciPercent };
 }
 
-/** A change as it is shown, from a level in the unit of the metric. */
+/** A change in the form for output, from a level in the unit of the metric. */
 export function sizeOf(metric: GatedMetricId, before: number, { error, log, reach }: CellJudgement['change']) {
   const raw = rawChange(metric, log, reach);
   const after = before * (1 + raw.changePercent / 100);
@@ -83,23 +82,27 @@ interface Margin {
 }
 
 /**
- * Metrics that hardly vary from run to run: a value beyond all of its recent past is a change by itself, and measuring
- * again would give it again. The margin is a share of the value, or a difference in its unit.
+ * Metrics that hardly vary from run to run. A value beyond all of its recent past is a change, and another measurement
+ * would give it again. The margin is a share of the value, or a difference in its unit.
  */
 const MARGINS: Readonly<Partial<Record<GatedMetricId, Margin>>> = {
   engineMib: { share: 0.02, difference: 0.1 },
   contextMib: { share: 0.02, difference: 0.1 },
+  processMemoryMib: { share: 0.05, difference: 32 },
+  hostMemoryMib: { share: 0.25, difference: 128, leastPast: 3 },
+  // It depends on the tactics that the builder tries: fewer with a timing cache.
+  buildMemoryMib: { share: 0.5, difference: 64, leastPast: 3 },
   precisionSharePercent: { difference: 5 },
   sqnrDb: { difference: MAX_DROP_DB },
-  // A build takes as long as its machine has other work: only a far longer one is worth a line.
+  // The time of a build depends on other work of the machine, so only a much longer build is reported.
   buildS: { share: 1, difference: 10, leastPast: 3 },
 };
 
 const RECENT_SWEEPS = 20;
 const BOUND = {
-  /** A cell that never had this bottleneck in this many sweeps, */
+  /** The cell never had this bottleneck in this many sweeps before. */
   calmSweeps: 10,
-  /** and has it in every run of the first number of sweeps, or in some runs of each of the second. */
+  /** A change needs the bottleneck in every run of `sweeps` sweeps, or in some runs of each of `mostSweeps` sweeps. */
   sweeps: 2,
   mostSweeps: 4,
 } as const;
@@ -120,7 +123,7 @@ interface Reported {
   readonly placeOf: (sweepId: SweepId) => number;
 }
 
-/** The value of the sweep whose runs are the reference; undefined where none is, or it has no value. */
+/** The value of the sweep whose runs are the reference; undefined without a reference or a value. */
 export function baselineValue(
   { history: { places, values } }: Pick<MetricHistory, 'history'>,
   { evidence, judged }: Pick<Reported, 'evidence' | 'judged'>,
@@ -129,14 +132,14 @@ export function baselineValue(
   return place === judged ? undefined : values[places.indexOf(place)];
 }
 
-/** How far a value is from another, in margins: up to 1 it is the same. A bottleneck is there, or is not. */
+/** Distance between two values in margins; up to 1 they are the same. A bottleneck is either present or not. */
 export function marginBetween(metric: GatedMetricId, from: number, to: number): number {
   if (isBoundShare(metric)) return from === 0 && to > 0 ? Infinity : 0;
   const { share = 0, difference = 0 } = MARGINS[metric] ?? {};
   return Math.abs(to - from) / Math.max(share * Math.abs(from), difference);
 }
 
-/** What the judged sweep says of a metric that is steady. @param reported in earlier sweeps */
+/** Changes of a steady metric in the judged sweep. @param reported changes that earlier sweeps reported */
 export function steadyChanges(cellKey: CellKey, measured: MetricHistory, reported: Reported): CellChange[] {
   const { history, metric } = measured;
   if (history.places.at(-1) !== reported.judged || !isSteady(metric)) return [];
@@ -151,9 +154,10 @@ export function steadyChanges(cellKey: CellKey, measured: MetricHistory, reporte
     const change = finding.state === 'recovered' ? undefined : cellIn(finding, { cellKey, metric });
     return change !== undefined && isMostlyLeft(whole, change.after) && !isMostlyLeft(whole, change.before);
   });
-  // A named baseline is what is expected, until the whole change from it is reported.
+  // A named baseline is the expected value until the whole change from it is reported.
   const isAgainst = baseline !== undefined && !isReported;
-  // The values that are expected after what was reported: those since it began, or the others where it is over, or now.
+  // The expected values: those since a reported change began. If the change is over, or ends with this value, the
+  // values before it or without it.
   let past = entries.slice(0, -1);
   for (const finding of reported.known) {
     const change = cellIn(finding, { cellKey, metric });
@@ -170,7 +174,7 @@ export function steadyChanges(cellKey: CellKey, measured: MetricHistory, reporte
   const isMore = now > Math.max(...values);
   const edge = isMore ? Math.max(...values) : Math.min(...values);
   const margin = marginBetween(metric, edge, now);
-  // A better value is no news of a metric that only warns.
+  // An improvement of a metric that only warns is not reported.
   if (!(margin > 1) || (!isMore && (now > edge || metric === 'buildS'))) return [];
   const good = (isAgainst ? entries.findLast((entry) => !isMostlyLeft(whole, entry.value)) : last) ?? last;
   const first = isAgainst ? entries.find((entry) => entry.place > good.place) : undefined;
@@ -179,7 +183,10 @@ export function steadyChanges(cellKey: CellKey, measured: MetricHistory, reporte
   return [cellChange(cellKey, metric, { before: last.value, after: now }, facts)];
 }
 
-/** From no run in all of the last sweeps to every run of the newest ones; some runs of each need more sweeps. */
+/**
+ * A bottleneck that changed from no run of the last sweeps to every run of the newest ones; with some runs of each,
+ * more sweeps are needed.
+ */
 function boundChanges(
   cellKey: CellKey,
   metric: GatedMetricId,

@@ -15,16 +15,16 @@ import {
   marginBetween,
 } from './metric-changes.ts';
 
-/** Changes of the same cells that begin within this number of sweeps have one cause; */
+/** Changes of the same cells that begin within this many sweeps have one cause. */
 const SAME_CAUSE_SWEEPS = 3;
-/** so have those of other cells, which begin within this one. */
+/** Changes of other cells have one cause if they begin within this many sweeps. */
 const TOGETHER_SWEEPS = 1;
 
 /**
- * Findings after a sweep, from those before it and what changed. A change is part of an open finding of the same cells
- * and direction that began about then, or of one whose cause is the machine; any other is a finding of its own, also a
- * further step of a cell whose finding is open. A finding is over when none of its cells is off its reference, or all
- * lie nearer to the level before.
+ * Findings after a sweep, from the earlier ones and the changes. A change belongs to an open finding of the same cells
+ * and direction that began at about the same time, or whose cause is the machine. Any other change starts a new
+ * finding, including a further step of a cell with an open finding. A finding is over when no cell is off its
+ * reference, or all are closer to the level before.
  */
 export function reduceFindings(changes: readonly CellChange[], facts: JudgedFacts): Finding[] {
   const { known } = facts;
@@ -39,12 +39,13 @@ function covers(finding: Finding, change: CellChange, facts: JudgedFacts): boole
   if (finding.state === 'recovered' || finding.direction !== change.direction) return false;
   const isOfCell = finding.cells.some(({ cellKey }) => cellKey === change.cellKey);
   if (!isOfCell && !facts.words.hasAll(change.cellKey, finding.group)) return false;
-  // What is not reported in this sweep is where it was reported before; a bottleneck has no further step.
+  // A change that this sweep does not report has the place of its earlier report. A bottleneck has no further step.
   const state = facts.stateOf(change);
   const known = cellIn(finding, change);
   const isReported = state === null ? !isBoundShare(change.metric) || known === undefined : state.reported !== null;
   if (!isReported || finding.cause === 'machine') return true;
-  // A step on top of the known one begins at its level; one that begins at the reference is the known one, found again.
+  // A further step starts from the level of the known change. A change that starts from the reference is the known
+  // change itself.
   const isFurther = known !== undefined && isMostlyLeft(known, change.before);
   return Math.abs(facts.placeOf(finding.firstBadSweepId) - change.place) <= SAME_CAUSE_SWEEPS && !isFurther;
 }
@@ -63,11 +64,12 @@ function continued(finding: Finding, attached: readonly CellChange[], facts: Jud
       return (baseline !== undefined && marginBetween(cell.metric, baseline, value) <= 1) || !isMostlyLeft(cell, value);
     }
     if (state.verdict === 'unclear') return null;
-    // What is acknowledged is at its reference, and what only pairs show may be: both go on until the level before is back.
+    // After an acknowledgement the cell is at its reference, and so it may be if only pairs show the change. Such a
+    // finding stays open until the level before returns.
     const isByLevel = accepted.has(findingId) || lasts === 'pairs';
     return (!isByLevel && state.verdict !== direction) || !isMostlyLeft(cell, state.now);
   };
-  // Where a cell changed in the metric that it is compared by, that one speaks for it: the others scatter more.
+  // If a cell changed in its own metric, that metric decides, because the others vary more.
   const isOwn = (cell: FindingCell): boolean => facts.measured(cell)?.of.metrics[0]?.metric === cell.metric;
   const inOwn = new Set(finding.cells.filter(isOwn).map(({ cellKey }) => cellKey));
   const standing = finding.cells.filter((cell) => !inOwn.has(cell.cellKey) || isOwn(cell)).map(isBack);
@@ -83,7 +85,7 @@ function continued(finding: Finding, attached: readonly CellChange[], facts: Jud
     return { ...finding, state: 'recovered', lastBadSweepId };
   }
   const isMachine = cause === 'machine' && (attached.length > 0 || standing.includes(false));
-  // The size of a change is the newest estimate of it, wherever it is shown; of several open ones each keeps its step.
+  // The size of a change is its newest estimate. If a cell has several open findings, each keeps its step.
   const updated = finding.cells.map((cell) => {
     const state = facts.stateOf(cell);
     const isStacked = known.some(
@@ -111,6 +113,8 @@ const FAMILIES: Readonly<Partial<Record<GatedMetricId, string>>> = {
   buildMemoryMib: 'memory',
   contextMib: 'memory',
   memoryMib: 'memory',
+  processMemoryMib: 'memory',
+  hostMemoryMib: 'memory',
   precisionSharePercent: 'precision',
   sqnrDb: 'accuracy',
   outputErrorPercent: 'accuracy',
@@ -121,7 +125,7 @@ function familyOf({ metric }: CellChange): string {
   return FAMILIES[metric] ?? 'time';
 }
 
-/** Changes of one direction and place, most likely of one cause: of one family of metrics, or of cells in common. */
+/** Groups changes of one direction and begin that likely have one cause: one family of metrics, or common cells. */
 function clustersOf(changes: readonly CellChange[]): readonly (readonly CellChange[])[] {
   const same = Map.groupBy(changes, (change) => `${change.direction} ${outcomeOf(change)}`);
   return [...same.values()].flatMap((own) => {
@@ -189,7 +193,7 @@ function newFinding(cluster: readonly CellChange[], { evidence, judged: place, w
   };
 }
 
-/** Changes of the machine recorded for all of these cells between two sweeps, in words: `driver 580.1 → 580.2`. */
+/** Machine changes between two sweeps that are recorded for all of these cells, in words: `driver 580.1 → 580.2`. */
 function environmentChanges(
   { cells, environments }: SweepEvidence,
   places: readonly number[],
@@ -205,7 +209,7 @@ function environmentChanges(
   return first.filter((change) => others.every((changes) => changes.includes(change)));
 }
 
-/** A machine that changed as recorded is the environment; without a record it is the machine. */
+/** The cause is the environment if a change of the machine is recorded; otherwise the machine. */
 function causeOf(
   changes: readonly CellChange[],
   recorded: readonly string[],
@@ -218,7 +222,7 @@ function causeOf(
   return changes.some(({ lasts }) => lasts === 'pairs') ? 'engine' : null;
 }
 
-/** Of several measured cells the one with the largest change. */
+/** The pairs of the cell with the largest change. */
 function pairsOf(changes: readonly CellChange[]): Finding['pairs'] {
   const all = changes.flatMap(({ pairs }) => pairs ?? []);
   const [largest] = all.toSorted((a, b) => Math.abs(b.changePercent) - Math.abs(a.changePercent));

@@ -4,26 +4,26 @@ import { ALERTING, type CellHistory, HISTORY, isBuildLuck, logsOf, noiseOf } fro
 
 /** A change of level that is known to last. */
 interface LastingChange extends ChangePoint {
-  /** The sweep in which that became known, as in `places`. */
+  /** The sweep in which it became known that the change lasts; an index as in `places`. */
   readonly knownAt: number;
-  /** It began with a new build of the same sources: named as such, and no alarm. */
+  /** True if it began with a new build of the same sources; this is not an alarm. */
   readonly isBuildLuck: boolean;
 }
 
 type CutHistory = ReturnType<typeof cutHistory>;
 
 /**
- * The changes that last, each as of the first sweep from `since` on that shows it with only the past: a sweep that is
- * asked alone shows all that are known in it, whenever that became so. The direction of one: `directionOf(shift)`.
- * @param since as in `places`; the newest sweep costs one look where nothing changed
+ * The lasting changes, each as of the first sweep from `since` that shows it with only the past. With `since` at the
+ * last sweep, these are all changes known in it. `directionOf(shift)` gives the direction.
+ * @param since index as in `places`; for the newest sweep, a history without a change needs one look
  */
 export function lastingChanges(history: CellHistory, since = 0): readonly LastingChange[] {
   const { places, values } = history;
-  // Such a history has no level but one; most sizes are so.
+  // A constant history has one level; most sizes are constant.
   if (values.every((value) => value === at(values, 0))) return [];
   const found: LastingChange[] = [];
   const looks = new Map<number, CutHistory>();
-  /** The past until this many measured sweeps, limited to the window. */
+  /** The levels of the first `to` measured sweeps, limited to the window. */
   const lookAt = (to: number): CutHistory => {
     const known = looks.get(to);
     if (known !== undefined) return known;
@@ -46,21 +46,21 @@ export function lastingChanges(history: CellHistory, since = 0): readonly Lastin
   return found;
 }
 
-/** Places this close are those of one change. */
+/** Whether two change points are so close that they are one change. */
 export function isSame(a: Pick<ChangePoint, 'place'>, b: Pick<ChangePoint, 'place'>): boolean {
   return Math.abs(a.place - b.place) <= ALERTING.sameSweeps;
 }
 
 /**
- * Seen in several looks running: two while it is young, later in more, or in all that can show its level. A restless cell,
- * that stayed there before, has to stay as long again.
+ * Whether consecutive looks show the change: two for a young change; for an older one, six or all that can show its
+ * level. If the cell visited that level before, it must stay there for at least as long again.
  */
 function isLasting(change: ChangePoint, sweeps: number, lookAt: (sweeps: number) => CutHistory): boolean {
   const { before, index, place, shift } = change;
   const { logs, sigma } = lookAt(sweeps);
   const age = logs.length - index;
   const tolerance = Math.max(HISTORY.similarShare * Math.abs(shift), sigma);
-  // A single sweep is an outlier.
+  // A stay of a single sweep is an outlier.
   const stays = staysIn(logs, 0, index, (log) => Math.abs(log - before - shift) <= tolerance).filter(
     (stay) => stay > 1 && stay <= HISTORY.stateSweeps,
   );
@@ -76,25 +76,25 @@ export interface ChangePoint {
   /** First sweep at the new level. */
   readonly place: number;
   readonly index: number;
-  /** Log of the level before, and the difference of the next one. */
+  /** Log of the level before; `shift` is the difference of the next level. */
   readonly before: number;
   readonly shift: number;
-  /** At least 1: how clear it is. */
+  /** How clear the change is; at least 1. */
   readonly margin: number;
 }
 
 /**
  * The places where the level of a history changed lastingly.
  *
- * In logarithms, as cycles where the clock explains the sweeps: noise from differences of neighbors, single outliers
- * clipped, exact least-squares levels, boundaries without enough margin joined, known states taken out. The same
- * sweeps give the same answer.
+ * The method uses logarithms, or clock cycles if the clock explains the sweeps. It takes the noise from differences of
+ * neighbors, clips single outliers, finds exact least-squares levels, joins those without enough margin, and removes
+ * known states. The same sweeps give the same result.
  */
 export function findChangePoints(history: CellHistory): readonly ChangePoint[] {
   return cutHistory(history).changes;
 }
 
-/** The levels of a history, and the changes between them. One level where it is short. */
+/** The levels of a history, and the changes between them. A short history has one level. */
 function cutHistory(history: CellHistory) {
   const logs = logsOf(history);
   const series = { logs, ...noiseOf(logs) };
@@ -108,7 +108,6 @@ function cutHistory(history: CellHistory) {
   return { logs, sigma: series.sigma, changes };
 }
 
-/** What a change of a value means, by its sign. */
 export function directionOf(change: number, betterIs: 'lower' | 'higher'): 'slower' | 'faster' {
   return change > 0 === (betterIs === 'lower') ? 'slower' : 'faster';
 }
@@ -120,16 +119,17 @@ function startsOf({ clipped, sigma, slowFactor }: NoisySeries): readonly number[
 }
 
 /**
- * Cuts a series into levels by exact least squares: minimizes the sum of squares plus `penalty` per cut, by dynamic
- * programming over the start of the last level (optimal partitioning: Jackson et al. 2005). Ties: the earliest start.
- * @param z in units of its noise
- * @param shortest level in sweeps
+ * Cuts a series into levels by exact least squares. It minimizes the sum of squares plus `penalty` per cut, by dynamic
+ * programming over the start of the last level (optimal partitioning: Jackson et al. 2005). Of equal solutions, the
+ * earliest start wins.
+ * @param z series in units of its noise
+ * @param shortest shortest level in sweeps
  * @returns starts of levels, except the first
  */
 export function segment(z: Float64Array, penalty: number, shortest: number): number[] {
   const n = z.length;
   const sums = new Float64Array(n + 1);
-  /** Cost of the best cut before each place, less the squares before it. */
+  /** Cost of the best cut before each index, less the sum of squares before it. */
   const best = new Float64Array(n + 1).fill(Number.POSITIVE_INFINITY);
   const back = new Float64Array(n + 1);
   best[0] = -penalty;
@@ -156,23 +156,23 @@ interface Level {
   readonly from: number;
   readonly to: number;
   readonly median: number;
-  /** From the median absolute deviation; 0 for a level that is too short. */
+  /** Standard deviation from the median absolute deviation; 0 for a level that is too short. */
   readonly deviation: number;
 }
 
-/** One value a sweep, in logarithms. */
+/** One value per sweep in logarithms. */
 interface NoisySeries {
   readonly logs: Float64Array;
-  /** The same without single outliers. */
+  /** The logarithms with single outliers clipped. */
   readonly clipped: Float64Array;
   readonly sigma: number;
   readonly slowFactor: number;
 }
 
 /**
- * Levels whose boundaries are clear, known states taken out.
- * @param starts of levels, except the first
- * @returns `margins`: of the boundary between each level and the next, at least 1
+ * Levels with clear boundaries and without known states.
+ * @param starts starts of levels, except the first
+ * @returns `margins`: margin of the boundary between each level and the next, at least 1
  */
 function clearLevels(series: NoisySeries, starts: readonly number[]) {
   const edges = [0, ...starts, series.logs.length];
@@ -206,8 +206,8 @@ function joinWeak(series: NoisySeries, all: readonly Level[]) {
 }
 
 /**
- * Joins a level with both neighbors, or with the one before when it is the newest. Its values do not move the median of
- * the joined level.
+ * Joins a level with both neighbors, or, when it is the newest, with the previous one. Its values do not affect the
+ * median of the joined level.
  */
 function withoutState(series: NoisySeries, levels: readonly Level[], index: number): readonly Level[] {
   const around = levels.slice(index - 1, index + 2);
@@ -219,8 +219,8 @@ function withoutState(series: NoisySeries, levels: readonly Level[], index: numb
 const JUST_UNDER = 0.99;
 
 /**
- * How clear the boundary between two levels is; below 1 there is none. The least of three measures in units of their
- * thresholds: standard errors, deviations, relative change.
+ * Clearness of the boundary between two levels; below 1 there is none. It is the smallest of three measures in units of
+ * their thresholds: standard errors, standard deviations, relative change.
  */
 function marginOf(series: NoisySeries, a: Level, b: Level): number {
   const { clipped, logs, sigma, slowFactor } = series;
@@ -240,17 +240,17 @@ function marginOf(series: NoisySeries, a: Level, b: Level): number {
   const before = logs.subarray(Math.max(a.from, a.to - rankSweeps), a.to);
   const after = logs.subarray(b.from, Math.min(b.to, b.from + rankSweeps));
   const isShort = Math.min(before.length, after.length) < leastRankSweeps;
-  // Raw values of both sides are too similar for a rank test.
+  // A rank test does not distinguish the raw values of the two sides.
   if (!isShort && mannWhitneyP(before, after) > rankP) return JUST_UNDER;
-  // A young newest level lies beyond half of the shift in every sweep.
+  // Every sweep of a young newest level must lie beyond half of the shift.
   const isYoung = b.to === logs.length && b.to - b.from < HISTORY.youngSweeps;
   const isBeyond = (value: number): boolean => (value - a.median - shift / 2) * Math.sign(shift) > 0;
   return isYoung && !after.every(isBeyond) ? JUST_UNDER : margin;
 }
 
 /**
- * The first level that is no change but a recurring state: a burst of outliers, a slower clock, the other of two modes.
- * -1 when there is none.
+ * Index of the first level that is a recurring state rather than a change: a burst of outliers, a slower clock, the
+ * other of two modes. -1 when there is none.
  */
 function knownState({ logs, sigma }: NoisySeries, levels: readonly Level[]): number {
   const { backShare, burstSweeps, stateSweeps, stateDeviations, stateVisits, stayFactor } = HISTORY;
@@ -271,7 +271,7 @@ function knownState({ logs, sigma }: NoisySeries, levels: readonly Level[]): num
   });
 }
 
-/** Lengths of the runs of sweeps of `[from, to)` that are at some place. */
+/** Lengths of the runs of consecutive sweeps in `[from, to)` that fulfil a condition. */
 function staysIn(logs: Float64Array, from: number, to: number, isThere: (log: number) => boolean): number[] {
   const stays: number[] = [];
   let stay = 0;

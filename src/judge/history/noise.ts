@@ -1,15 +1,18 @@
 import { at, differences, medianIn, middleOf, scaleOf } from '../../statistics/order-statistics.ts';
 
-/** Null where it is not known; undefined: of no sweep. */
+/** Null for an unknown value; undefined if it is unknown for all sweeps. */
 type Known<Fact> = readonly (Fact | null)[] | undefined;
 
-/** A cell's history: one entry per measured sweep in every array. */
+/** The history of a cell, with one entry per measured sweep in every array. */
 export interface CellHistory {
-  /** Index of each measured sweep, ascending: sweeps without a value count. */
+  /** Index of each measured sweep, ascending. Sweeps without a value count. */
   readonly places: readonly number[];
   readonly values: Float64Array;
   readonly clock?: Known<number>;
-  /** Build that ran, and what it was made of: the same sources may give other tactics. Null where unknown. */
+  /**
+   * The build that ran; `sources` identifies its inputs, which may give other tactics in another build. Null if
+   * unknown.
+   */
   readonly builds?: Known<string>;
   readonly sources?: Known<string>;
 }
@@ -18,9 +21,9 @@ const LEAST_SIGMA = 1e-6;
 const NEAR_SWEEPS = 1;
 
 /**
- * True when a level begins with another build of the same sources: other tactics, not other code. False where builds or
- * sources are not known, or where new sources were built about then too.
- * @param index of the level's first sweep among the measured ones
+ * True when a level begins with another build of the same sources: other tactics, not other code. False if builds or
+ * sources are unknown, or if new sources were also built at about that time.
+ * @param index index of the first sweep of the level among the measured ones
  */
 export function isBuildLuck({ builds, sources }: CellHistory, index: number): boolean {
   if (builds === undefined || sources === undefined) return false;
@@ -36,12 +39,12 @@ export function isBuildLuck({ builds, sources }: CellHistory, index: number): bo
 }
 
 /**
- * Logs of values, as cycles where that reduces the scatter much. Memory-bound cells do not follow the clock: the data
- * decide. A clock that seldom switches shows in few differences: then only those at its switches are compared.
+ * Logs of values, or of clock cycles if these vary much less. The data decide, because memory-bound cells do not follow
+ * the clock. If the clock rarely changes, only the differences at its changes are compared.
  */
 export function logsOf({ values, clock = [] }: CellHistory): Float64Array {
   const logs = values.map(Math.log);
-  // Half a history cannot be converted to cycles.
+  // Cycles need the clock of every sweep.
   if (clock.length === 0 || clock.includes(null)) return logs;
   const clocks = Float64Array.from(clock, (mhz) => mhz ?? 1);
   const typical = Math.log(medianIn(clocks, 0, clocks.length));
@@ -57,14 +60,15 @@ export function logsOf({ values, clock = [] }: CellHistory): Float64Array {
 }
 
 /**
- * @returns `clipped`: single outliers are moved to within a few deviations of their neighbors; `sigma`: standard
- * deviation of one sweep, in logarithms; `slowFactor`: at least 1, by how much sweeps further apart differ more than
- * neighbors do (drift, waves, autocorrelation)
+ * The noise of a series of logs.
+ * @returns `clipped`: single outliers are moved to within a few standard deviations of their neighbors; `sigma`:
+ * standard deviation of one sweep in logarithms; `slowFactor`: at least 1, ratio of the differences of distant sweeps
+ * to those of neighbors (drift, waves, autocorrelation)
  */
 export function noiseOf(logs: Float64Array) {
   const raw = differences(logs, 1);
   const limit = HISTORY.clip * Math.max(scaleOf(raw, 0.5), 0.75 * scaleOf(raw, 0.75), LEAST_SIGMA);
-  // Hampel's filter (Hampel 1974): single outliers vanish, a level that lasts stays.
+  // Hampel's filter (Hampel 1974): it removes single outliers and keeps levels that last.
   const clipped = logs.map((value, sweep) => {
     const from = Math.max(0, sweep - HISTORY.clipHalf);
     const middle = medianIn(logs, from, Math.min(logs.length, sweep + HISTORY.clipHalf + 1));
@@ -77,72 +81,82 @@ export function noiseOf(logs: Float64Array) {
 }
 
 /**
- * Parameters of the history detector, tuned on simulated histories (benchmarks/detection/README.md): score again after
- * any change.
+ * Parameters of the history detector, tuned on simulated histories (benchmarks/detection/README.md). Run the benchmark
+ * again after any change.
  */
 export const HISTORY = {
   leastSweeps: 8,
-  /** Per boundary, times the squared slow noise factor and the log of the number of sweeps. */
+  /** Penalty per boundary, multiplied by the square of `slowFactor` and the log of the number of sweeps. */
   penalty: 7.5,
   leastLevel: 3,
-  /** A sweep is moved to within this many standard deviations of the median of its neighbors. */
+  /** Largest distance of a clipped sweep from the median of its neighbors, in standard deviations. */
   clip: 3,
   clipHalf: 3,
-  /** A boundary has margin 1 at this many standard errors ... */
+  /** A boundary has margin 1 at this many standard errors. */
   leastErrors: 3,
-  /** ... of a difference of medians, whose error exceeds that of means by this factor, */
+  /** Ratio of the standard error of a difference of medians to that of means. */
   medianError: 1.25,
-  /** at this many standard deviations, */
+  /** A boundary has margin 1 at this many standard deviations. */
   leastDeviations: 0.85,
-  /** and at this relative change. */
+  /** A boundary has margin 1 at this relative change. */
   leastChange: 0.003,
-  /** Least noise of a level, as a share of the series'. */
+  /** Least noise of a level, as a share of the noise of the series. */
   noiseShare: 0.7,
-  /** Sweeps around a boundary that say how the level scatters there. */
+  /** Sweeps on either side of a boundary from which the noise of the levels is taken. */
   near: 30,
-  /** From this many sweeps a level's own deviation counts. */
+  /** Least number of sweeps for a level to have its own standard deviation. */
   levelSweeps: 6,
-  /** Rank test: raw values a side, at most and at least, and its p value. */
+  /** Rank test: largest and smallest number of raw values per side, and the p value. */
   rankSweeps: 24,
   leastRankSweeps: 6,
   rankP: 0.01,
-  /** A younger newest level must lie beyond half the shift in every sweep. */
+  /** In a newest level with fewer sweeps, every sweep must lie beyond half the shift. */
   youngSweeps: 6,
-  /** Known states: at least this many deviations off, no longer than this, visited so often before. */
+  /** Known states: least distance in standard deviations, longest stay, and least number of earlier visits. */
   stateDeviations: 4,
   stateSweeps: 30,
   stateVisits: 2,
-  /** A level that is back after fewer sweeps is a burst. */
+  /** If the level returns after fewer sweeps than this, the change was a burst. */
   burstSweeps: 5,
-  /** Back: within this share of the shift. */
+  /** A level has returned if it is within this share of the shift. */
   backShare: 0.35,
-  /** Similar: offsets within this share of the shift, or one deviation. */
+  /** Offsets are similar within this share of the shift, or one standard deviation. */
   similarShare: 0.25,
-  /** A newest level is a known state as long as it is no older than this many times the longest stay. */
+  /** A newest level counts as a known state up to this many times the longest stay. */
   stayFactor: 1.5,
-  /** Clock: tried when it moves by this much, kept when it reduces differences between sweeps by this factor. */
+  /**
+   * The clock is used if it changes by at least this much, and if it reduces differences between sweeps to this share.
+   */
   clockMoves: 0.003,
   clockGain: 0.8,
-  /** Or when it reduces the differences at its switches, of which there are at least this many, by this factor. */
+  /**
+   * It is also used if it reduces the differences at its changes, of which there must be at least this many, to this
+   * share.
+   */
   leastSwitches: 3,
   switchGain: 0.5,
 } as const;
 
-/** When a change in a growing history is known to last. */
+/** Rules for the time at which a change in a growing history is known to last. */
 export const ALERTING = {
-  /** This many sweeps are looked at: older ones say nothing of the newest one, and the level before the newest change is in them. */
+  /**
+   * Number of sweeps in the window. Older ones do not affect the newest one, and the window includes the level before
+   * the newest change.
+   */
   windowSweeps: 240,
   firstSweep: 20,
   looks: 2,
-  /** An older place counts only when it stays this many sweeps running. */
+  /** An older change point counts only if it stays for this many consecutive sweeps. */
   freshSweeps: 6,
   oldLooks: 6,
   sameSweeps: 3,
-  /** A place may move by this from sweep to sweep. */
+  /** A change point may move by this many sweeps from one look to the next. */
   moveSweeps: 1,
-  /** Where the cell was for some sweeps before it lasts from this age on, or longer than that. */
+  /**
+   * At a level that the cell visited before, a change lasts only from this age, or when it exceeds the longest visit.
+   */
   visitedAge: 7,
 } as const;
 
-/** As many sweeps of a series say its noise. */
+/** Number of sweeps of a series from which its noise is taken. */
 export const NEWEST_SWEEPS = 60;

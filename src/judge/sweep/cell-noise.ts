@@ -3,7 +3,7 @@ import { erfc } from '../../statistics/special-functions.ts';
 import { RULES } from './settings.ts';
 
 const KEPT = 16;
-/** Sd between sweeps over the sd that the runs leave in a sweep's mean, and how usual that is. */
+/** Ratios of the sd between sweeps to the sd that the runs leave in the mean of a sweep, with their prior weights. */
 const RATIOS = [
   [0.3, 1],
   [0.6, 1],
@@ -19,13 +19,13 @@ const RATIOS = [
 const SHARES = Float64Array.from(RATIOS, ([ratio]) => 1 + ratio * ratio);
 const SHARE_LOGS = SHARES.map(Math.log);
 const SHARE_WEIGHTS = Float64Array.from(RATIOS, ([, weight]) => weight);
-/** Sd, as a log, that a timer leaves in runs that print the same number. */
+/** Sd, on the log scale, that a timer leaves in runs that print the same number. */
 const TIMER_SD = 5e-5;
 
-/** Sds of one sweep that are weighed: each a third larger than the one before. */
+/** Number of sds in the grid; each is a third larger than the previous one. */
 const STEPS = 24;
 
-/** What the cells of a matrix share: the grid of sds of one sweep and its prior. */
+/** The grid of sds of one sweep and its prior, which the cells of a matrix share. */
 export class NoisePrior {
   readonly typicalSd: number;
   readonly sds = new Float64Array(STEPS);
@@ -48,7 +48,10 @@ export class NoisePrior {
     this.#flatSum = this.#flat.reduce((sum, weight) => sum + weight, 0);
   }
 
-  /** Empirical Bayes: the prior of each cell is what the cells know, and the flat one for this many cells. */
+  /**
+   * Empirical Bayes: the prior of each cell is the sum of the posteriors of all cells and a flat prior with the weight
+   * of `flatCells` cells.
+   */
   learn(cells: readonly CellNoise[]): void {
     for (let i = 0; i < STEPS; i += 1) {
       let sum = (RULES.flatCells * at(this.#flat, i)) / this.#flatSum;
@@ -59,21 +62,21 @@ export class NoisePrior {
 }
 
 /**
- * Posterior of one cell's noise on a grid: the sd of one sweep and whether its tails are heavy, from the squares within
- * sweeps and the residuals of the sweeps from their level.
+ * Posterior of the noise of one cell on a grid: the sd of one sweep, and whether its tails are heavy. It uses the
+ * squares within sweeps and the residuals of the sweeps from their level.
  */
 export class CellNoise {
   readonly #prior: NoisePrior;
-  /** Normal at 2i, heavy at 2i + 1. */
+  /** Normal tails at 2i, heavy tails at 2i + 1. */
   readonly #logLikelihood = new Float64Array(2 * STEPS);
   readonly #weights = new Float64Array(2 * STEPS);
-  /** Squares within sweeps, and their degrees of freedom. */
+  /** Sum of squares within sweeps, and their degrees of freedom. */
   squares = 0;
   degrees = 0;
   #repeats = 1;
   readonly #within = new Float64Array(STEPS);
   #judgedDegrees = 0;
-  /** Residual, scale and extra of the newest sweeps learned. */
+  /** Residual, scale and extra of the newest learned sweeps. */
   readonly #newest = new Float64Array(3 * KEPT);
   #stale = 0;
   #learned = 0;
@@ -98,12 +101,12 @@ export class CellNoise {
     this.degrees += runs.length - 1;
   }
 
-  /** Variance of the mean of this many runs in units of that of all repeats. */
+  /** Variance that the mean of this many runs has in addition to that of all repeats. */
   extraOf(runs: number): number {
     return runs >= this.#repeats ? 0 : this.runSd ** 2 * (1 / runs - 1 / this.#repeats);
   }
 
-  /** Learns a residual of variance scale * sd^2 + extra. */
+  /** Learns a residual with variance scale * sd^2 + extra. */
   learn(residual: number, scale: number, extra: number): void {
     const slot = 3 * (this.#learned % KEPT);
     this.#newest[slot] = residual;
@@ -114,7 +117,7 @@ export class CellNoise {
     this.#add(slot, 1);
   }
 
-  /** The posterior as it is without the newest sweeps (-1), or with them again (1). */
+  /** Removes the newest sweeps from the posterior (-1), or adds them again (1). */
   refreshWith(sweeps: number, sign: 1 | -1): void {
     const known = Math.min(sweeps, this.#learned, KEPT);
     for (let back = 1; back <= known; back += 1) this.#add(3 * ((this.#learned - back) % KEPT), sign);
@@ -137,7 +140,7 @@ export class CellNoise {
     }
   }
 
-  /** Recomputes the posterior once a quarter of its data is new, or at once. */
+  /** Recomputes the posterior once a quarter of its data is new, or immediately if `now`. */
   refresh(now = false): void {
     if (this.sd !== 0 && (this.#stale === 0 || (!now && this.#stale * 4 < this.#learned))) return;
     this.#stale = 0;
@@ -165,7 +168,7 @@ export class CellNoise {
     this.sd = Math.exp(mean / sum);
   }
 
-  /** Log likelihood of the squares within sweeps if the sd of a sweep is this one, over the ratios. */
+  /** Updates the log likelihood of the squares within sweeps for each sd of the grid, summed over the ratios. */
   #judgeRuns(): void {
     if (this.degrees === this.#judgedDegrees) return;
     this.#judgedDegrees = this.degrees;
@@ -185,8 +188,9 @@ export class CellNoise {
   }
 
   /**
-   * Probability that the mean of this many sweeps lies at least so far off, its variance being scale * sd^2 + extra. Tails of
-   * a mean of heavy sweeps: between the heavy and the normal one, as its excess kurtosis falls with the number.
+   * Probability that the mean of this many sweeps is at least this far off, with variance scale * sd^2 + extra. The
+   * tail of a mean of heavy-tailed sweeps lies between the heavy and the normal one, because the excess kurtosis falls
+   * with their number.
    */
   tail(residual: number, scale: number, extra: number, sweeps = 1): number {
     let p = 0;
@@ -205,7 +209,7 @@ export class CellNoise {
     return p;
   }
 
-  /** The distance that has this tail probability: bisection, to 2 % of the sd. */
+  /** The distance with this tail probability, by bisection to 2 % of the sd. */
   offOf(p: number, scale: number, extra: number, sweeps = 1): number {
     let low = 0;
     let high = 40 * this.sd + 5 * Math.sqrt(extra);
@@ -234,14 +238,17 @@ function heavyTailOf(x: number): number {
   return Math.max(1e-12, 1 - (2 / Math.PI) * (angle + Math.sin(angle) * (cosine + (2 / 3) * cosine ** 3)));
 }
 
-/** Log density of the same t less that of the normal, at x squared: log of 8 / (3 sqrt(3) pi) sqrt(2 pi). */
+/**
+ * Log density of the same t distribution, less that of the normal, at x squared. The constant is the log of 8 / (3
+ * sqrt(3) pi) sqrt(2 pi).
+ */
 export function heavyLogRatio(square: number): number {
   return HEAVY_AT_ZERO - 3 * Math.log1p(square / 3) + square / 2;
 }
 
 const HEAVY_AT_ZERO = Math.log((8 / (3 * Math.sqrt(3) * Math.PI)) * Math.sqrt(2 * Math.PI));
 
-/** Tables with this many values a unit: between them the error of a line is below .1 % of the probability up to x = 6. */
+/** Table entries per unit. Linear interpolation has an error below 0.1 % of the probability up to x = 6. */
 const STEPS_PER_SD = 64;
 const MOST = 16;
 const NORMAL = Float64Array.from({ length: MOST * STEPS_PER_SD + 2 }, (_, i) => erfc(i / STEPS_PER_SD / Math.SQRT2));

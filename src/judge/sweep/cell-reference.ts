@@ -3,11 +3,14 @@ import type { JudgedCell } from './judged-cell.ts';
 import { Level } from './level.ts';
 import { RULES } from './settings.ts';
 
-/** What was last accepted of a cell, and what the cell is against it. It moves up only when people say so. */
+/**
+ * The last accepted level of a cell, and the cell's judgment against it. It becomes slower only when people accept
+ * that.
+ */
 export class CellReference {
   readonly cell: JudgedCell;
   #level: Level;
-  /** Something was reported since the cell was at its reference; the first sweep of that level. */
+  /** True if something was reported since the cell was at its reference; `#since` is the first sweep of that level. */
   #isOpen = false;
   #since = 0;
 
@@ -20,7 +23,7 @@ export class CellReference {
     this.#move(this.cell.recent);
   }
 
-  /** The runs of a baseline are the reference of the sweep at this place. */
+  /** Makes the runs of a baseline the reference of the sweep at this index. */
   replace(runs: readonly number[], place: number): void {
     const { home, pending } = this.cell;
     this.#level = new Level(place, runs.reduce((sum, value) => sum + Math.log(value), 0) / runs.length);
@@ -29,7 +32,10 @@ export class CellReference {
     if (!this.#isOpen) this.#level.follow(home);
   }
 
-  /** After the sweep: reported opens; a level back at the reference is the reference; a faster one that lasts becomes it. */
+  /**
+   * Updates the reference after a sweep. A report opens a finding. A level back at the reference joins it. A faster
+   * level that lasts becomes the reference.
+   */
   update(reported: Reported | null): void {
     const { cell } = this;
     if (reported !== null && !this.#isOpen) this.#since = reported.first;
@@ -47,7 +53,7 @@ export class CellReference {
     }
   }
 
-  /** @param isApart the sweep is no part of a level, and slower or faster by itself */
+  /** @param isApart the sweep belongs to no level, and is slower or faster on its own */
   judgement(sweep: CellSweep, reported: Reported | null, isApart: boolean): CellJudgement {
     const { cell } = this;
     const { held, isOnlyRunFarOff, known, recent } = cell;
@@ -61,7 +67,8 @@ export class CellReference {
       : cell.change(log, 1 / recent.count + 1 / reference.sweeps, 0, recent.count);
     const isOff = Math.abs(log) > Math.max(RULES.openErrors * change.error, change.reach);
     const verdictOf = (): CellJudgement['verdict'] => {
-      // A cell that is reported with its group may be less sure by itself; a step back to the reference is none from it.
+      // A cell reported with its group may be less certain on its own. A step back to the reference is not a change
+      // from it.
       if (reported !== null && (isApart || log / reported.change.log > 0.5)) return reported.direction;
       if (isOnlyRunFarOff) return 'unclear';
       if (held !== null && known.sweepsToReport(held.mean) > 1) return 'same';

@@ -6,14 +6,14 @@ import { RULES } from './settings.ts';
 /** scipy.stats.norm.ppf(0.9) */
 const NINE_IN_TEN = 1.2816;
 
-/** Where one cell is: its level, one that may follow it, and the levels it knows. */
+/** The state of a cell: its level, a level that may follow it, and its known levels. */
 export class JudgedCell {
   readonly noise: CellNoise;
   readonly known: KnownLevels;
   home: Level;
-  /** The level after a step that was reported, until it is old enough. */
+  /** The level after a reported step, until it is old enough. */
   pending: Level | null = null;
-  /** Far sweeps that are not reported yet. */
+  /** Distant sweeps that are not reported yet. */
   held: Level | null = null;
   isOnlyRunFarOff = false;
   #sweeps = 1;
@@ -30,21 +30,24 @@ export class JudgedCell {
     return this.pending ?? this.home;
   }
 
-  /** @returns log ratio of the smallest step that this sweep would show nine times in ten */
+  /** @returns log ratio of the smallest step that this sweep would report nine times in ten */
   detectable({ common, extra, share }: CellSweep): number {
     const { noise, recent } = this;
     const unit = Math.sqrt((1 + 1 / recent.count) * noise.sd ** 2 + common.variance + extra);
     return (noise.offOf(RULES.oneSweepP * share, 1, 0) / noise.sd + NINE_IN_TEN) * unit;
   }
 
-  /** A difference with its noise: variance scale * sd^2 + extra, for the mean of this number of sweeps. */
+  /**
+   * A change with its error and interval. The variance of the difference is scale * sd^2 + extra, for the mean of this
+   * many sweeps.
+   */
   change(log: number, scale: number, extra: number, sweeps = 1): Change {
     const { noise } = this;
     const error = Math.sqrt(scale * noise.sd ** 2 + extra);
     return { log, error, reach: noise.offOf(RULES.intervalP, scale, extra, sweeps) };
   }
 
-  /** A sweep that is no part of a level: what it would report, and nothing kept of it. */
+  /** The report for a sweep that belongs to no level; changes no state. */
   judgeApart(sweep: CellSweep): Reported | null {
     const off = sweep.log - this.recent.mean;
     return this.#isFar(off, sweep, this.recent.count) ? this.#reported(sweep, off, sweep.place, 1) : null;
@@ -86,7 +89,7 @@ export class JudgedCell {
     }
     if (Math.abs(off) > 0.5 * Math.abs(size) && this.#isFar(off, sweep, pending.count)) {
       if (pending.count > 1 || sweep.runs > 1) return this.#begin(sweep, off);
-      // Two only runs that lie far from each other: the first was an accident.
+      // These are two single runs far from each other: the first was an accident.
       known.leave(pending.mean, 1, size);
       this.pending = null;
       return this.#judgeAtHome(sweep, back);
@@ -103,7 +106,10 @@ export class JudgedCell {
     return against > RULES.againstGroup ? null : moved;
   }
 
-  /** A sweep far off is reported at once, or with the next that agrees: where it is less sure, what the cell knows, or perhaps the accident of one run. */
+  /**
+   * Reports a distant sweep at once, or with the next one that agrees. It waits if it is less certain, at a known
+   * level, or possibly the accident of a single run.
+   */
   #judgeFar(sweep: CellSweep, off: number): Reported | null {
     const { held, known, noise } = this;
     if (held !== null && Math.abs(sweep.log - held.mean) > 4.5 * noise.sd + RULES.cellSd) this.#release();
@@ -121,7 +127,7 @@ export class JudgedCell {
     this.isOnlyRunFarOff = isOnlyRun && level.count < 2;
     if (level.count < needed || this.#tailOf(level, sweep.common.variance) > RULES.oneSweepP * sweep.share) return null;
     this.held = null;
-    // One run alone was slow, and it is the only one that those after it are faster than.
+    // The first run alone was slow, and the later ones are faster only than that run.
     if (this.home.count === 1 && sweep.runs === 1 && off < 0) {
       this.home.forget(1);
       this.home.follow(level);
@@ -141,7 +147,10 @@ export class JudgedCell {
     );
   }
 
-  /** One run may be an accident, and the likelier so the fewer quiet sweeps the cell has; not where it lands on a level it knows. */
+  /**
+   * Whether a single run may be an accident, which is likelier with fewer quiet sweeps; false at a level that the cell
+   * knows.
+   */
   #mayBeOffRun({ log }: CellSweep, off: number): boolean {
     const size = Math.abs(off);
     if (size < RULES.offRunLeast || size > RULES.offRunMost || this.known.hasLasted(log)) return false;
@@ -162,7 +171,7 @@ export class JudgedCell {
     this.held = null;
   }
 
-  /** The level after the step is the one that further steps are measured from. */
+  /** Makes the level after the step the level from which further steps are measured. */
   adopt(): void {
     if (this.pending === null) return;
     this.known.leave(this.home.mean, this.home.count);
@@ -187,7 +196,7 @@ export class JudgedCell {
     return { direction: log > 0 ? 'slower' : 'faster', first, change };
   }
 
-  /** A line through the level that is sure is a drift from then on: only its newest sweeps are the level. */
+  /** Reports drift. After a significant slope, only the newest sweeps form the level. */
   #drift(sweep: CellSweep): Reported | null {
     const { home, noise } = this;
     if (!this.#isDrifting && home.count > RULES.driftSweeps) {
@@ -205,8 +214,8 @@ export class JudgedCell {
   }
 
   /**
-   * The likeliest small step: the mean of the last 2 to 10 sweeps against the sweeps at this level before. The noise is what
-   * was known before the window.
+   * Reports the likeliest small step: the mean of the last 2 to 10 sweeps against the earlier sweeps of this level. The
+   * noise is that before the window.
    */
   #judgeWindows(sweep: CellSweep, off: number): Reported | null {
     const { home: level, noise } = this;

@@ -2,14 +2,19 @@ import { at, middleOf, middleOfThree } from '../../statistics/order-statistics.t
 import type { CellNoise } from './cell-noise.ts';
 import { RULES } from './settings.ts';
 
-/** More than twice the longest window: a window can be taken back and the next one still be looked at. */
+/**
+ * Number of kept values: more than twice the longest window, so that a window can be removed and the next one still be
+ * examined.
+ */
 const KEPT = 32;
 
-/** Levels of at most this many sweeps are recomputed with each sweep. */
+/** A level with at most this many sweeps is recomputed with each sweep. */
 const YOUNG = 8;
 const SCRATCH = new Float64Array(YOUNG);
 
-/** The sweeps at one level: a mean in which no sweep counts by more than its limit, the newest values, and sums for a line. */
+/**
+ * The sweeps at one level: a mean with a limit on the influence of each sweep, the newest values, and sums for a line.
+ */
 export class Level {
   readonly first: number;
   count = 0;
@@ -19,7 +24,7 @@ export class Level {
   readonly #origin: number;
   readonly #values = new Float64Array(KEPT);
   readonly #places = new Float64Array(KEPT);
-  /** The mean before each. */
+  /** The mean before each of the newest values. */
   readonly #means = new Float64Array(KEPT);
   #sumT = 0;
   #sumY = 0;
@@ -33,7 +38,7 @@ export class Level {
     this.add(place, value);
   }
 
-  /** @param limit how far the value may pull the mean, as if it lay so far off */
+  /** @param limit largest distance from the mean with which the value counts */
   add(place: number, value: number, limit = Infinity): void {
     const slot = this.count % KEPT;
     this.#places[slot] = place;
@@ -46,7 +51,10 @@ export class Level {
     if (this.count <= 3) this.startMean = this.mean;
   }
 
-  /** Mean of a young level: no value counts by more than 2.5 sd by the median deviation (Huber 1964). */
+  /**
+   * Mean of a young level. No value counts with more than 2.5 sd, where the sd comes from the median deviation (Huber
+   * 1964).
+   */
   #robustMean(): number {
     const sorted = SCRATCH.subarray(0, this.count);
     sorted.set(this.#values.subarray(0, this.count));
@@ -75,7 +83,7 @@ export class Level {
     this.#sumYY += sign * y * y;
   }
 
-  /** Goes on with the newest sweeps of a level that is this one again. */
+  /** Adds the newest sweeps of a level that turned out to be the same as this one. */
   follow(level: Level): void {
     for (let back = Math.min(level.count, RULES.longestWindow); back > 0; back -= 1)
       this.add(level.placeAt(back), level.valueAt(back));
@@ -103,7 +111,7 @@ export class Level {
     return at(this.#means, (this.count - sweeps) % KEPT);
   }
 
-  /** Mean difference of the newest `sweeps` from the mean before them, none counted by more than the limit. */
+  /** Mean difference of the newest `sweeps` from the mean before them, with each difference limited. */
   meanOfNewest(sweeps: number, limit: number): number {
     const old = this.meanBefore(sweeps);
     let sum = 0;
@@ -111,7 +119,7 @@ export class Level {
     return sum / sweeps;
   }
 
-  /** Slope, squares it leaves and squares of the places. */
+  /** Slope of the line, residual sum of squares, and sum of squares of the indices. */
   line(): { slope: number; rest: number; places: number } {
     const n = this.count;
     const places = this.#sumTT - (this.#sumT * this.#sumT) / n;
@@ -128,13 +136,16 @@ interface KnownLevel {
   longest: number;
 }
 
-/** The levels that a cell was at: one reported twice is known, and reported again only when a visit lasts longer than any before. */
+/**
+ * The levels of a cell. A level reported often enough is known, and is reported again only when a visit lasts longer
+ * than any before.
+ */
 export class KnownLevels {
   readonly #levels: KnownLevel[] = [];
   readonly #noise: CellNoise;
-  /** Reports that a level or excursions have before they are known. */
+  /** Number of reports after which a level or excursions are known. */
   readonly #allowed: number;
-  /** Far sweeps that came back, and the largest change of them, downward and upward. */
+  /** Number of distant sweeps that returned, and the largest change among them, by direction. */
   readonly #down = { count: 0, largest: 0 };
   readonly #up = { count: 0, largest: 0 };
 
@@ -164,12 +175,14 @@ export class KnownLevels {
     return level;
   }
 
-  /** It was reported that the cell went to a level. */
+  /** Records a report that the cell moved to a level. */
   report(log: number): void {
     this.#nearOrNew(log).reports += 1;
   }
 
-  /** A visit of this many sweeps has ended. @param off of a short one: by so much the cell was off its own level */
+  /**
+   * Records the end of a visit of this many sweeps. @param off for a short visit: distance from the cell's own level
+   */
   leave(log: number, sweeps: number, off = 0): void {
     const level = this.#nearOrNew(log);
     level.visits += 1;
@@ -181,7 +194,10 @@ export class KnownLevels {
     side.largest = Math.max(side.largest, Math.abs(off));
   }
 
-  /** Sweeps running that the cell has to be at this level, off its own by so much, before it is reported. */
+  /**
+   * Number of consecutive sweeps that the cell must be at this level before it is reported. @param off distance from
+   * its own level
+   */
   sweepsToReport(log: number, off = 0): number {
     const level = this.#near(log);
     if (level !== undefined && level.reports >= this.#allowed) return Math.max(RULES.knownRun, 2 * level.longest + 1);
@@ -190,12 +206,12 @@ export class KnownLevels {
     return isUsual ? RULES.knownRun : 1;
   }
 
-  /** Whether the cell was at this level for long enough to come back to it. */
+  /** Whether the cell was at this level long enough to return to it. */
   hasLasted(log: number): boolean {
     return (this.#near(log)?.longest ?? 0) >= RULES.lastingSweeps;
   }
 
-  /** The known level that is not the one at `log`. */
+  /** The known level other than the one at `log`. */
   second(log: number): number | null {
     const tolerance = this.#tolerance;
     const isOther = (level: KnownLevel): boolean =>

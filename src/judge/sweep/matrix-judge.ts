@@ -6,13 +6,13 @@ import { type CellJudgement, type CellSweep, type Control, SweepEffect, movedGro
 import { RULES } from './settings.ts';
 
 export interface MatrixOptions {
-  /** Sd of a sweep where nothing is known yet, as a log. */
+  /** Sd of a sweep on the log scale while nothing is known. */
   readonly typicalSd?: number;
-  /** Cells times metrics that are judged in one sweep. */
+  /** Number of cells times metrics judged in one sweep. */
   readonly judgedTogether?: number;
 }
 
-/** One metric of one matrix, sweep by sweep, each with only the past. */
+/** Judges one metric of one matrix, sweep by sweep, each with only the past. */
 export class MatrixJudge {
   readonly #prior: NoisePrior;
   readonly #share: number;
@@ -25,7 +25,7 @@ export class MatrixJudge {
   readonly #variances: Float64Array;
   #place = 0;
 
-  /** @param cells words that groups of cells share, of each cell: precision, model */
+  /** @param cells words of each cell that groups share, such as precision and model */
   constructor(
     cells: readonly Iterable<string>[],
     { typicalSd = RULES.typicalSd, judgedTogether = cells.length }: MatrixOptions = {},
@@ -47,8 +47,9 @@ export class MatrixJudge {
   }
 
   /**
-   * @param runs of each cell, null where it has no result in this sweep
-   * @param isAsked false for a sweep that is only learned from
+   * Judges the next sweep.
+   * @param runs runs of each cell; null for a cell without a result in this sweep
+   * @param isAsked false for a sweep that only teaches the judge
    * @returns null for cells without a result
    */
   step(
@@ -57,7 +58,7 @@ export class MatrixJudge {
     isAsked: boolean = true,
   ): readonly (CellJudgement | null)[] {
     const place = this.#place++;
-    // Each time that twice as many sweeps are known.
+    // Learn each time the number of known sweeps has doubled.
     if (place > 1 && (place & (place - 1)) === 0) this.#prior.learn(this.#noises);
     const measured = this.#noises.map((noise, index) => {
       const { accept = false, exclude = false } = controls[index] ?? {};
@@ -68,7 +69,7 @@ export class MatrixJudge {
     const { shift } = this.#common;
     const moved =
       shift === 0 ? movedGroups(this.#groups.values(), this.#common, this.#differences, this.#variances) : null;
-    // They are no part of the common effect.
+    // Cells that moved do not count for the common effect.
     if (moved !== null && moved.size > 0 && moved.size < runs.length) {
       const others = this.#differences.map((difference, index) => (moved.has(index) ? Number.NaN : difference));
       this.#common.estimate(others, this.#variances);
@@ -115,7 +116,10 @@ export class MatrixJudge {
   }
 }
 
-/** The logs of the runs of one sweep that agree: a run far from the median is none. Of two far apart the one nearer to the level counts. */
+/**
+ * The logs of the runs of one sweep that agree, without runs far from the median. Of two distant runs, the one closer
+ * to the level counts.
+ */
 function agreeingRuns(logs: readonly number[], noise: CellNoise, level: number | null): readonly number[] {
   if (logs.length < 2) return logs;
   const limit = Math.max(RULES.runSd * noise.runSd, RULES.runLeast);

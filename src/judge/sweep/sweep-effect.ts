@@ -1,15 +1,21 @@
 import { at, middleOf } from '../../statistics/order-statistics.ts';
 import { RULES } from './settings.ts';
 
-/** What the cells have in common in each sweep: a normal effect of a sd that is learned, or a shift. */
+/** The common effect of each sweep on the cells: a normal effect with a learned sd, or a shift. */
 export class SweepEffect {
   #squares = RULES.sweepSd ** 2 * RULES.sweepWeight;
   #sweeps = RULES.sweepWeight;
-  /** The levels contain the common effect of their first sweep: that is the mean of the effects since, against it. */
+  /**
+   * Sum of the raw effects since the levels began. Their mean shows the common effect of the first sweep, which the
+   * levels contain.
+   */
   #sum = 0;
   #summed = 0;
   #raw = Number.NaN;
-  /** Common effect of this sweep to be taken off, the part that belongs to this sweep alone, its variance, and the shift of all cells, 0 where there is none. */
+  /**
+   * Common effect of this sweep to subtract. `own` is the part of this sweep alone, `variance` its variance, and
+   * `shift` the shift of all cells, or 0.
+   */
   effect = 0;
   own = 0;
   variance = 0;
@@ -20,8 +26,8 @@ export class SweepEffect {
   }
 
   /**
-   * @param differences from the levels, by cell; NaN where a cell has none
-   * @param variances of the differences by the cells' own noise
+   * @param differences from the levels, by cell; NaN for a cell without a value
+   * @param variances variances of the differences from the noise of the cells
    */
   estimate(differences: Float64Array, variances: Float64Array): void {
     const square = this.sd ** 2;
@@ -29,7 +35,7 @@ export class SweepEffect {
     this.shift = this.effect = this.own = 0;
     this.#raw = Number.NaN;
     this.variance = square;
-    // Of a few cells nobody can say whether they moved or the sweep did.
+    // With few cells it is unknown whether they moved or the sweep had an effect.
     if (known.length < RULES.groupCells) return;
     // Quiet cells count twice in the median.
     const isQuiet = (_: number, i: number): boolean => at(variances, i) < (4 * RULES.sweepSd) ** 2;
@@ -45,7 +51,7 @@ export class SweepEffect {
     const variance = weight === 0 ? 0 : 1 / weight;
     this.variance = 1 / (weight + 1 / square);
     const limit = RULES.shiftSd * Math.sqrt(square * (1 + 1 / (this.#summed + 1)) + variance);
-    // At least half of the shift is there.
+    // Cells with at least half of the shift.
     const moved = known.filter((difference) => (difference - center) / mean > 0.5).length;
     if (Math.abs(mean) > Math.max(RULES.shiftLeast, limit) && moved >= RULES.shiftShare * known.length) {
       this.shift = mean;
@@ -58,7 +64,7 @@ export class SweepEffect {
     this.effect = center + this.own;
   }
 
-  /** Learns the sd of common effects from this sweep; after a shift the levels contain its effect. */
+  /** Learns the sd of the effect from this sweep. After a shift, the levels refer to this sweep. */
   learn(): void {
     const square = this.sd ** 2;
     const mean = this.#raw - this.#sum / (this.#summed + 1);
@@ -72,7 +78,7 @@ export class SweepEffect {
   }
 }
 
-/** Weighted mean of the cells within 3 sd of it, from the median on. */
+/** Weighted mean of the cells within 3 sd of it, starting at the median. */
 function robustMean(middle: number, differences: Float64Array, variances: Float64Array, apart: number) {
   let mean = middle;
   let weight = 0;
@@ -94,8 +100,8 @@ function robustMean(middle: number, differences: Float64Array, variances: Float6
 }
 
 /**
- * Groups of cells that moved together in this sweep: those that share a word.
- * @param groups places of their cells
+ * Groups of cells that share a word and moved together in this sweep.
+ * @param groups indices of the cells of each group
  * @returns mean difference of the groups that moved, by cell
  */
 export function movedGroups(
@@ -121,66 +127,66 @@ export function movedGroups(
     if (present < RULES.groupCells || Math.abs(sum) <= RULES.groupZ * Math.sqrt(present)) continue;
     if (agreeing * Math.sign(sum) < RULES.groupShare * present) continue;
     change /= weights;
-    // No direction that the runs themselves do not have: the other cells may be the ones that moved.
+    // The uncorrected runs must show the same direction; otherwise the other cells may have moved.
     if ((change + own) * change < 0.5 * change * change) continue;
     for (const cell of cells) found.set(cell, change);
   }
   return found;
 }
 
-/** Log ratio, its standard error, and half of its interval of 95 %. */
+/** Log ratio, its standard error, and half of its 95 % interval. */
 export interface Change {
   readonly log: number;
   readonly error: number;
   readonly reach: number;
 }
 
-/** What is reported of a cell for the first time. */
+/** A change of a cell that is reported for the first time. */
 export interface Reported {
   readonly direction: 'slower' | 'faster';
   readonly first: number;
   readonly change: Change;
 }
 
-/** Logs of times: above 0 is slower. */
+/** Judgment of a cell. Logs are of times, so that above 0 is slower. */
 export interface CellJudgement {
   readonly verdict: 'slower' | 'faster' | 'same' | 'unclear';
-  /** What was last accepted, and the number of sweeps that it is the mean of. */
+  /** The last accepted level, and the number of sweeps in its mean. */
   readonly reference: { readonly log: number; readonly sweeps: number };
-  /** Place of the first sweep off the reference; of this one where nothing was reported since. */
+  /** Index of the first sweep off the reference; the current sweep if nothing was reported since. */
   readonly since: number;
-  /** To the reference: of the recent level where it is another one, else of the newest sweep. */
+  /** Change from the reference: of the recent level if it is a different one, else of the newest sweep. */
   readonly change: Change;
   readonly reported: Reported | null;
-  /** Log ratio of the smallest change that the newest sweep's runs would report nine times in ten. */
+  /** Log ratio of the smallest change that the runs of the newest sweep would report nine times in ten. */
   readonly detectable: number;
-  /** Two levels that the cell goes to and fro between, the lower one first. */
+  /** Two levels between which the cell alternates, the lower one first. */
   readonly levels: readonly [number, number] | null;
-  /** Far off in the only run of this sweep: one run further off is no level yet. */
+  /** True if the only run of this sweep is far off; a single such run is not a level yet. */
   readonly isOnlyRunFarOff: boolean;
 }
 
-/** What people and pairs said of a cell before this sweep is judged, or of this sweep. */
+/** Decisions of people and pairs on a cell, before or in this sweep. */
 export interface Control {
-  /** The level until now becomes the reference: it was acknowledged, or is that of the merge base. */
+  /** The previous level becomes the reference: it was acknowledged, or is that of the merge base. */
   readonly accept?: boolean;
-  /** This sweep is judged and part of no level: the machine was slow, or pairs showed no change. */
+  /** The sweep is judged but belongs to no level: the machine was slow, or pairs showed no change. */
   readonly exclude?: boolean;
-  /** Runs of a baseline: their level is the reference of this sweep. */
+  /** Runs of a baseline, whose level is the reference of this sweep. */
   readonly reference?: readonly number[];
 }
 
-/** One sweep of one cell, as far as all cells of the matrix know it. */
+/** One sweep of one cell, with facts from all cells of the matrix. */
 export interface CellSweep {
   readonly place: number;
-  /** Log of its center, the common effect taken off. */
+  /** Log of its center without the common effect. */
   readonly log: number;
-  /** Runs in it, and the variance that it has above a sweep of all repeats. */
+  /** Its number of runs; `extra` is the variance in addition to that of a sweep with all repeats. */
   readonly runs: number;
   readonly extra: number;
   readonly common: SweepEffect;
-  /** Tail probabilities in this matrix over those of the settings. */
+  /** Ratio of the tail probabilities in this matrix to those of the settings. */
   readonly share: number;
-  /** The cell moved together with others, by about so much; null where it did not. */
+  /** Size of the move if the cell moved together with others; null if it did not. */
   readonly moved: number | null;
 }

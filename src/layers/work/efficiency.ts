@@ -9,7 +9,7 @@ import { type LayerWork, type NetworkWork, flopsOf, layerWork } from './layer-wo
 
 const timeShare = z.number().min(0).max(1);
 
-/** Where a layer lies under the roof of its GPU. Null: not known. */
+/** The position of a layer under the roofline of its GPU. Null: unknown. */
 export const efficiencySchema = z.strictObject({
   flops: numberOrNull.describe(
     'FLOPs of matrix products and convolutions for one query; multiply and add count as two',
@@ -25,13 +25,13 @@ export const efficiencySchema = z.strictObject({
 
 export type Efficiency = Immutable<z.infer<typeof efficiencySchema>>;
 
-/** A GPU at the clock that it ran at. */
+/** A GPU at the clock during the run. */
 interface ClockedGpu {
   readonly peaks: GpuPeaks;
   readonly clockMhz: number;
 }
 
-/** @param gpu null where its peaks or its clock are not known */
+/** @param gpu null if its peaks or its clock are unknown */
 function layerEfficiency(layer: LayerFacts, { bytes, flops }: LayerWork, gpu: ClockedGpu | null): Efficiency {
   const seconds = layer.averageMs > 0 ? layer.averageMs / 1000 : null;
   const isProduct = flops !== null && flops > 0;
@@ -39,7 +39,7 @@ function layerEfficiency(layer: LayerFacts, { bytes, flops }: LayerWork, gpu: Cl
   const peak = precision === null ? null : peakOf(precision, gpu);
   const memory = gpu === null ? null : gpu.peaks.memoryGBs * 1e9;
   const flopPerByte = ratio(flops, bytes);
-  // Other layers run outside of the tensor cores, at least as fast as in FP32.
+  // Layers without products run outside of the tensor cores, at least as fast as in FP32.
   const ridge = ratio(flops === 0 ? peakOf('fp32', gpu) : peak, memory);
   return {
     flops,
@@ -62,8 +62,8 @@ function ratio(a: number | null, b: number | null): number | null {
 }
 
 /**
- * As the kernel says it: of `f32f32_tf32f32_f32` the second part. FP32 of a kernel that says nothing may be TF32, which
- * engines use by default: not known.
+ * The precision of a product according to its kernel: in `f32f32_tf32f32_f32` the second part. Unknown for an FP32
+ * kernel without types, which may use TF32 by default.
  */
 function productPrecision(layer: LayerFacts): string | null {
   const types = layer.tactic === null ? null : parseTactic(layer.tactic).types;
@@ -111,8 +111,8 @@ export interface ShapedModel {
 
 /**
  * How much of its GPU an engine uses, as a whole and layer by layer.
- * @param found the model that the engine was built from, or why it is not known
- * @param ms of a query, without the profiler
+ * @param found the model from which the engine was built, or why it is unknown
+ * @param ms time of a query without the profiler
  */
 export function engineEfficiency(
   layers: readonly LayerFacts[],
@@ -149,7 +149,10 @@ export function engineEfficiency(
   return { engine: { onnx, flops, ...about, ...reached, timeShares, missing }, layers: each };
 }
 
-/** Most of the nodes that the engine names; networks of one exporter share a few names. */
+/**
+ * Whether a network has at least half of the nodes that the engine names. Networks of one exporter have a few names in
+ * common.
+ */
 function isModelOf({ nodes, weights }: NetworkWork, layers: readonly LayerFacts[]): boolean {
   const names = new Set([...nodes.map(({ name }) => name), ...weights]);
   const origins = new Set(layers.flatMap((layer) => layer.nodes));
@@ -171,7 +174,7 @@ function timeSharesOf(layers: readonly LayerFacts[], each: readonly Efficiency[]
   };
 }
 
-/** Share of either limit. */
+/** Share of either limit below which a layer is far from both. */
 const FAR_BELOW = 0.1;
 
 const MOST_NAMED = 4;
@@ -191,8 +194,8 @@ function clockedGpu({ gpuName, maxSmClockMhz, mig, smClockMhz }: EngineCondition
 }
 
 /**
- * Share of the peak that a whole query reaches: how long its products would take at the peak of their precisions, over how
- * long it takes.
+ * Share of the peak that a whole query reaches: the time of its products at the peak of their precisions, over the time
+ * of the query.
  */
 function engineShare(layers: readonly Efficiency[], total: number | null, gpu: ClockedGpu | null, ms: number | null) {
   let [atPeakS, known] = [0, 0];
@@ -210,31 +213,31 @@ function engineShare(layers: readonly Efficiency[], total: number | null, gpu: C
   };
 }
 
-/** What tensor cores compute in; `fp32` is without them. */
+/** Precisions of tensor cores; `fp32` runs without them. */
 const PEAK_PRECISIONS = ['fp32', 'tf32', 'fp16', 'bf16', 'fp8', 'int8', 'int4'] as const;
 
 type PeakPrecision = (typeof PEAK_PRECISIONS)[number];
 
-/** Dense FLOP of one SM in one clock, without sparsity; precisions that its tensor cores do not have are absent. */
+/** Dense FLOP of one SM per clock, without sparsity. Omits precisions that its tensor cores lack. */
 type PerClock = Readonly<Partial<Record<PeakPrecision, number>>>;
 
 const VOLTA: PerClock = { fp32: 128, fp16: 1024 };
 const TURING: PerClock = { fp32: 128, fp16: 1024, int8: 2048, int4: 4096 };
 const AMPERE: PerClock = { fp32: 128, tf32: 1024, fp16: 2048, bf16: 2048, int8: 4096, int4: 8192 };
-/** Of graphics cards and those made of the same chips: A10, A40, RTX A6000. */
+/** Graphics cards and cards with the same chips: A10, A40, RTX A6000. */
 const GA10X: PerClock = { fp32: 256, tf32: 512, fp16: 1024, bf16: 1024, int8: 2048, int4: 4096 };
 const ADA: PerClock = { ...GA10X, fp8: 2048 };
-/** Half as fast with sums in FP32, in which TF32 and BF16 always are. */
+/** GeForce cards run at half the rate when they accumulate in FP32, as TF32 and BF16 always do. */
 const GEFORCE_ADA: PerClock = { ...ADA, tf32: 256, bf16: 512 };
 const HOPPER: PerClock = { fp32: 256, tf32: 2048, fp16: 4096, bf16: 4096, fp8: 8192, int8: 8192 };
 
 interface GpuPeaks {
-  /** As nvidia-smi says it, without `NVIDIA` or `Tesla`. */
+  /** Names according to nvidia-smi, without `NVIDIA` or `Tesla`. */
   readonly names: readonly string[];
   readonly sms: number;
-  /** Of tensor cores, at which the published peaks hold. */
+  /** Boost clock in MHz, for which the peaks are published. */
   readonly boostMhz: number;
-  /** The highest published clock of the card. */
+  /** The highest published clock of the card in MHz. */
   readonly highestMhz: number;
   readonly memoryGBs: number;
   readonly perClock: PerClock;
@@ -247,8 +250,8 @@ const GA102_PAPER = 'NVIDIA Ampere GA102 GPU Architecture (whitepaper)';
 const ADA_PAPER = 'NVIDIA Ada GPU Architecture (whitepaper)';
 
 /**
- * Chips whose SMs, clock and peaks NVIDIA publishes. A card that is not here has no peak: none is guessed. A test derives
- * each published peak from SMs, operations and clock.
+ * Chips whose SMs, clock and peaks NVIDIA publishes. A card that is not listed has no peak. A test derives each
+ * published peak from SMs, operations and clock.
  */
 export const GPU_PEAKS: readonly GpuPeaks[] = [
   peaksRow(['H200'], 132, 1830, 4800, HOPPER, `${HOPPER_PAPER}; H200 datasheet`, 1980),
@@ -288,13 +291,13 @@ function peaksRow(
   return { names, sms, boostMhz, highestMhz, memoryGBs, perClock, source };
 }
 
-/** Null for a card that is not in the table. @param name as nvidia-smi or trtexec says it */
+/** Null for a card that is not in the table. @param name name from nvidia-smi or trtexec */
 export function peaksOf(name: string): GpuPeaks | null {
   const short = name.replace(/^(?:(?:NVIDIA|Tesla) )+/, '').toLowerCase();
   return GPU_PEAKS.find(({ names }) => names.some((known) => known.toLowerCase() === short)) ?? null;
 }
 
-/** Dense FLOP/s at a clock; null for a precision that its tensor cores do not have. */
+/** Dense FLOP/s at a clock; null for a precision that its tensor cores lack. */
 export function peakFlops({ perClock, sms }: GpuPeaks, precision: string, clockMhz: number): number | null {
   const known = PEAK_PRECISIONS.find((one) => one === precision);
   const perSm = known === undefined ? undefined : perClock[known];

@@ -6,35 +6,35 @@ import type { LayerFacts } from '../layer-facts.ts';
 const name = z.string();
 const names = z.array(name);
 
-/** What a network does at some shapes of its inputs, as `python/measure_work.py` prints it. */
+/** The work of a network for given input shapes, as `python/measure_work.py` prints it. */
 export const networkWorkSchema = z.object({
   weights: names,
-  /** Sources of what the network puts out, seen through casts, reshapes and Q/DQ, as are the inputs of nodes. */
+  /** Tensors behind the outputs of the network. Casts, reshapes and Q/DQ are skipped, as for the inputs of nodes. */
   outputs: names,
   nodes: z.array(
     z.object({
       name,
       operator: name,
-      /** Of matrix products and convolutions; a multiplication with its addition is two. Null: not known. */
+      /** FLOP of matrix products and convolutions; a multiplication with its addition counts as two. Null: unknown. */
       flops: z.number().nullable(),
-      /** None of casts, reshapes and Q/DQ, which an engine has no tensors for. */
+      /** Skips casts, reshapes and Q/DQ, for which an engine has no tensors. */
       inputs: names,
       outputs: names,
-      /** Elements that it reads of its first input; null for all. */
+      /** Number of elements read from its first input; null for all. */
       picked: z.number().nullable(),
     }),
   ),
-  /** Number in `TensorProto.DataType` and elements; absent where they are not known. */
+  /** Number in `TensorProto.DataType`, and number of elements; absent if unknown. */
   tensors: z.record(name, z.tuple([z.number(), z.number()])),
 });
 
 export type NetworkWork = z.infer<typeof networkWorkSchema>;
 type Node = NetworkWork['nodes'][number];
 
-/** What a layer does for one query. Null: not known. */
+/** The work of a layer for one query. Null: unknown. */
 export interface LayerWork {
   readonly flops: number | null;
-  /** Tensors and weights that it reads and writes, each once, in the types that the engine has them in. */
+  /** Bytes of the tensors and weights that it reads and writes, each once, in their types in the engine. */
   readonly bytes: number | null;
 }
 
@@ -45,7 +45,7 @@ interface Flow {
 
 const NOT_KNOWN: LayerWork = { flops: null, bytes: null };
 
-/** Work of a network's layers, each the sum of the ONNX nodes that it stems from. */
+/** The work of a layer: the sum over the ONNX nodes from which it was made. */
 export function layerWork(layers: readonly LayerFacts[], network: NetworkWork): (layer: LayerFacts) => LayerWork {
   const nodes = new Map(network.nodes.map((node) => [node.name, node]));
   const weights = new Set(network.weights);
@@ -56,7 +56,7 @@ export function layerWork(layers: readonly LayerFacts[], network: NetworkWork): 
     if (layer.isOpaque || layer.kind !== 'compute' || layer.nodes.length === 0) return NOT_KNOWN;
     const listed = layer.nodes.filter((node) => !weights.has(node) && !isMadeUp(node));
     const own = listed.filter((node) => owners.get(node) === layer).flatMap((node) => nodes.get(node) ?? []);
-    // Of a node in several kernels none is known to do all of it.
+    // If several kernels name a node, none of them is known to do all of it.
     const shared = listed.filter((node) => owners.get(node) === null).flatMap((node) => nodes.get(node) ?? []);
     if (own.length === 0 || !listed.every((node) => nodes.has(node)) || shared.some(({ flops }) => flops !== 0)) {
       return NOT_KNOWN;
@@ -66,12 +66,12 @@ export function layerWork(layers: readonly LayerFacts[], network: NetworkWork): 
   };
 }
 
-/** Null where those of a node are not known. */
+/** Null if the FLOP of a node are unknown. */
 export function flopsOf(nodes: readonly Node[]): number | null {
   return nodes.reduce<number | null>((sum, { flops }) => (sum === null || flops === null ? null : sum + flops), 0);
 }
 
-/** Added by TensorRT's parser, for a node that is listed, too. */
+/** Whether TensorRT's parser added a node for another one that is listed. */
 function isMadeUp(node: string): boolean {
   return /^(?:ONNXTRT_|\(Unnamed Layer)/.test(node);
 }
@@ -79,8 +79,8 @@ function isMadeUp(node: string): boolean {
 const PRODUCT = /gemm|conv|correlation|fprop|mha|matrix/i;
 
 /**
- * The layer that does a node: the only one that names it, else the only one of those that is a kernel of matrix products,
- * as kernels before and after name its node, too. Null where neither tells.
+ * The layer that computes a node: the only one that names it, else the only kernel of matrix products among them,
+ * because neighboring kernels also name the node. Null if neither exists.
  */
 function ownersOf(layers: readonly LayerFacts[]): Map<string, LayerFacts | null> {
   const computing = layers.filter(({ kind }) => kind === 'compute');
@@ -97,7 +97,7 @@ function isProduct({ stableName, tactic, type }: LayerFacts): boolean {
   return type === 'fusion' || [type, tactic, stableName].some((text) => text !== null && PRODUCT.test(text));
 }
 
-/** Null where one of its tensors is not known. */
+/** Null if one of its tensors is unknown. */
 function bytesOf(
   own: readonly Node[],
   { precisionIn, precisionOut }: LayerFacts,
@@ -135,8 +135,8 @@ const ENGINE_TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Bytes of a tensor in an engine, NaN where they are not known: floating-point ones in the type that the layer has; weights
- * in the smaller one of that and their own, as quantized ones are kept small.
+ * Bytes of a tensor in an engine; NaN if unknown. Floating-point tensors have the type of the layer. Weights have the
+ * smaller of that type and their own, because quantized weights stay small.
  */
 function sizeIn(dataType = 0, elements: number, precision: string | null, isWeight: boolean): number {
   const elementType = elementTypeName(dataType);

@@ -18,7 +18,7 @@ type FactsByModel = ReadonlyMap<string, OnnxFacts>;
 
 const LISTED_NAMES = 8;
 
-/** What trtexec would refuse, or silently change, because the models' inputs differ from the matrix. */
+/** Settings that trtexec would refuse or silently change because the inputs of the models differ from the matrix. */
 export function modelMistakes(cells: readonly MatrixCell[], models: FactsByModel): Mistake[] {
   const ofAll = (check: (entry: MatrixCell, facts: OnnxFacts) => Mistake[]): Mistake[] =>
     cells.flatMap((entry) => {
@@ -80,7 +80,7 @@ function dimensionMistakes({ cell, shapesAt }: MatrixCell, name: string, input: 
   });
 }
 
-/** Profile limits come from all cells of a model: checked once all shapes are right. */
+/** Profile limits depend on all cells of a model, so they are checked once all shapes are right. */
 function limitMistakes({ build, shapesAt }: MatrixCell, { inputs }: OnnxFacts): Mistake[] {
   return build.profiles.flatMap(Object.entries<BuildShape>).flatMap(([name, limits]) => {
     const input = inputs.find((candidate) => isMeant(name, candidate));
@@ -100,7 +100,7 @@ function fixedOtherwise(input: OnnxTensorInfo, place: number, what: string): str
   return `input ${quoted(input.name)}: ${what} in dimension ${place}, which the model fixes at ${input.shape?.[place]}: ${shortShape(input)}`;
 }
 
-/** Input files need the model's names and the right number of bytes. */
+/** Input files need the names of the model and the right number of bytes. */
 function fileMistakes({ cell, build, inputFiles }: MatrixCell, { inputs }: OnnxFacts): Mistake[] {
   return Object.entries(inputFiles).flatMap(([name, file]) => {
     const input = inputs.find((candidate) => candidate.name === name);
@@ -124,7 +124,7 @@ function sizesOf({ shape }: OnnxTensorInfo, stated: readonly number[] | undefine
   return stated ?? shape?.map((dimension) => fixedSize(dimension)) ?? [null];
 }
 
-/** Null while a size is open, and for types without a size of their own. */
+/** Null while a size is open, and for types without a fixed size. */
 function bytesOf(input: OnnxTensorInfo, stated: readonly number[] | undefined): number | null {
   const sizes = sizesOf(input, stated).flatMap((size) => size ?? []);
   if (sizes.length < sizesOf(input, stated).length) return null;
@@ -134,7 +134,7 @@ function bytesOf(input: OnnxTensorInfo, stated: readonly number[] | undefined): 
   );
 }
 
-/** All inputs of a cell, as far as they are known. */
+/** Total size of the known inputs of a cell in bytes. */
 export function inputBytes(entry: MatrixCell, models: FactsByModel): number {
   const inputs = factsOf(entry, models)?.inputs.filter((input) => !mayBeShapeTensor(input)) ?? [];
   return inputs.reduce((sum, input) => sum + (bytesOf(input, entry.cell.shapes[input.name]) ?? 0), 0);
@@ -149,7 +149,7 @@ function unknownInput(model: string, name: string, inputs: readonly OnnxTensorIn
   return `model "${model}" has no input "${name}" (it has ${listed || 'none'}${more})${meant}`;
 }
 
-/** A star matches any text in the names that trtexec takes, once in each. */
+/** As in trtexec, one star in a name matches any text. */
 function isMeant(stated: string, { name }: OnnxTensorInfo): boolean {
   const star = stated.indexOf('*');
   if (star === -1 || stated === name) return stated === name;
@@ -157,7 +157,7 @@ function isMeant(stated: string, { name }: OnnxTensorInfo): boolean {
   return name.length >= head.length + tail.length && name.startsWith(head) && name.endsWith(tail);
 }
 
-/** What trtexec is given of a shape tensor are its values, not its dimensions; only a build finds out which it is. */
+/** For a shape tensor, trtexec takes values rather than dimensions. Only a build shows whether an input is one. */
 function mayBeShapeTensor({ elementType, shape }: OnnxTensorInfo): boolean {
   return /^int(?:32|64)$/.test(elementType) && shape !== null && shape.length <= 1;
 }

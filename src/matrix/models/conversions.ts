@@ -13,11 +13,11 @@ import {
   METHODS_BY_PRECISION,
 } from '../../records/conversion.ts';
 
-/** The parts of the file without a meaning for a program. */
+/** Settings of ModelOpt alone, which do not apply to a program. */
 const ONLY_MODELOPT = ['highPrecision', 'opTypes', 'dqOnly', 'quantizeAttention'] as const;
 
 /**
- * Complete options of a conversion, or what is wrong.
+ * Complete options of a conversion, or a problem.
  * @param resolvePath makes a path absolute
  */
 export function readConversion(

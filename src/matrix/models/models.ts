@@ -16,13 +16,13 @@ export interface MatrixModel {
   readonly onnx: Placed<string> | null;
   readonly engine: Placed<string> | null;
   readonly harness: ModelHarness | null;
-  /** Null for `static`; undefined when neither the matrix nor the model says them. */
+  /** Null for `static`; undefined if neither the matrix nor the model gives shapes. */
   readonly shapes: ShapeSet | null | undefined;
-  /** Of a model that states no shapes; null where its file cannot be read. */
+  /** Inputs of a model without stated shapes; null if its file cannot be read. */
   readonly inputs: readonly OnnxTensorInfo[] | null;
   readonly inputFiles: Readonly<Record<string, Placed<string>>>;
   readonly axes: Axes;
-  /** Undefined: the file's plugins. */
+  /** Undefined for the plugins of the file. */
   readonly plugins: PluginsFile | undefined;
   readonly build: BuildFile;
   readonly precisions: ReadonlyMap<string, Placed<PrecisionSource>>;
@@ -106,7 +106,7 @@ export interface Reached {
 
 export interface Unreachable {
   readonly problem: string;
-  /** Null for the default. */
+  /** Null for the default value. */
   readonly at: SourcePosition | null;
 }
 
@@ -155,7 +155,7 @@ function nothingFor(model: MatrixModel, precision: Precision): Unreachable {
   };
 }
 
-/** Bytes per element in TensorRT's types: int4 has half a byte. */
+/** Bytes per element of TensorRT's types; int4 has half a byte. */
 const ELEMENT_BYTES = [0.5, 1, 2, 4, 8];
 
 export function inputsOf(model: MatrixModel, shapes: Shapes, hashed: HashedFiles, list: MistakeList): CellInputs {
@@ -170,7 +170,7 @@ export function inputsOf(model: MatrixModel, shapes: Shapes, hashed: HashedFiles
       wrong(`${path}: no such file, or it cannot be read`);
       continue;
     }
-    // An input with fixed sizes may be absent from the shapes: the model states them, see `check-model.ts`.
+    // The shapes may omit an input with fixed sizes, which the model defines: see `check-model.ts`.
     const shape = shapes[input];
     const elements = (shape ?? []).reduce((product, dimension) => product * dimension, 1);
     if (shape !== undefined && !ELEMENT_BYTES.some((bytes) => bytes * elements === file.bytes)) {
@@ -183,12 +183,12 @@ export function inputsOf(model: MatrixModel, shapes: Shapes, hashed: HashedFiles
   return { kind: 'files', sha256ByInput };
 }
 
-/** The inputs of an ONNX file; null where it cannot be read. */
+/** Returns the inputs of an ONNX file; null if it cannot be read. */
 export type ReadInputs = (path: string) => readonly OnnxTensorInfo[] | null;
 
 /**
- * Shapes of a model that states none: `batch` for a first dimension, where no other one is dynamic. Null for a model
- * without dynamic dimensions, undefined where the shapes have to be stated.
+ * Shapes of a model without stated ones: `batch` for a first dimension if no other one is dynamic. Null for a model
+ * without dynamic dimensions; undefined if the user must state the shapes.
  */
 function shapesOfModel(inputs: ReturnType<ReadInputs>): ShapeSet | null | undefined {
   if (inputs === null) return undefined;
@@ -201,7 +201,7 @@ function shapesOfModel(inputs: ReturnType<ReadInputs>): ShapeSet | null | undefi
   return shapes.includes(null) ? undefined : Object.fromEntries(shapes.filter((each) => each !== null));
 }
 
-/** How the shapes of a model are stated: those of an image only where nothing is known of its inputs. */
+/** An example of stated shapes; those of an image only if the inputs of the model are unknown. */
 export function shapesExample(inputs: ReturnType<ReadInputs>): string {
   const dynamic = inputs?.filter(isDynamic) ?? [];
   const stated = dynamic.map(({ name, shape }) => {

@@ -6,8 +6,8 @@ import type { Shard } from '../../tools/slurm/states.ts';
 type Assignment = Readonly<Record<string, string>>;
 
 /**
- * Assigns cells to GPUs. Cells that are compared stay on one GPU, and each on its last one: two GPUs of a model differ
- * by more than the detectable effect. Others go, longest first, to the least loaded.
+ * Assigns cells to GPUs. Compared cells stay on one GPU, and each stays on its last one, because two GPUs of a model
+ * differ by more than the detectable effect. Others go, longest first, to the least loaded GPU.
  * @param previous GPU by cell key
  */
 export function assignGpus(plan: Plan, gpus: readonly string[], previous: ReadonlyMap<string, string>): Assignment {
@@ -56,7 +56,7 @@ function leastLoaded(loads: ReadonlyMap<string, number>): string {
   return first[0];
 }
 
-/** @param known seconds of one timed run where something is known, else as the plan estimates it */
+/** @param known seconds of one timed run by cell; otherwise the plan's estimate counts */
 function secondsByCell({ runs }: Plan, known?: ReadonlyMap<string, number>): Map<string, number> {
   const seconds = new Map<string, number>();
   for (const run of runs) {
@@ -66,11 +66,11 @@ function secondsByCell({ runs }: Plan, known?: ReadonlyMap<string, number>): Map
   return seconds;
 }
 
-/** The part of a plan that is about some of its cells. */
+/** The part of a plan for some of its cells. */
 export function planOfCells(plan: Plan, keys: ReadonlySet<string>): Plan {
   const cells = plan.cells.filter(({ cell }) => keys.has(cell.key));
   const runs = plan.runs.filter(({ cellKey }) => keys.has(cellKey));
-  // Where builds are measured, a cell has several.
+  // A cell has several if builds are compared, or if it has a neighbor.
   const refs = new Set([...cells.map(({ buildRef }) => buildRef), ...runs.flatMap(buildRefsOf)]);
   const builds = plan.builds.filter(({ buildRef }) => refs.has(buildRef));
   const variantRefs = new Set(builds.map(({ variantRef }) => variantRef));
@@ -79,28 +79,28 @@ export function planOfCells(plan: Plan, keys: ReadonlySet<string>): Plan {
 }
 
 /**
- * Equal for cells that are compared: they differ only in precision, graph, transfers, spin wait, streams and axis
- * flags. They are measured on one GPU.
+ * Equal for cells that are compared: they differ only in precision, graph, transfers, spin wait, streams and options on
+ * axes. They are measured on one GPU.
  */
 function comparedWith({ inputs, model, shapes }: Cell): string {
   return hashOf({ model, shapes, inputs });
 }
 
-/** Without any record: small networks took 15 to 60 s on an H200, large ones minutes. */
+/** Estimate without any record: small networks took 15 to 60 s on an H200, and large ones took minutes. */
 export const BUILD_ESTIMATE_S = 60;
 
-/** Seconds for a small model; ViT-B took 50 (ModelOpt 0.47.0 on 2 cores). */
+/** Seconds for a small model. ViT-B took 50 s (ModelOpt 0.47.0 on 2 cores). */
 const VARIANT_ESTIMATE_S = 30;
 
 /** Seconds of an answer from recordings. */
 const RECORDED_S = 0.1;
 
-/** Without engines that are given. */
+/** Builds without given engines. */
 export function engineBuilds(builds: readonly PlannedBuild[]): PlannedBuild[] {
   return builds.filter(({ args }) => args.length > 0);
 }
 
-/** Seconds that these steps take, one after the other. */
+/** Duration of these steps in seconds, one after another. */
 export function totalEstimateS(
   { builds, runs, variants }: Pick<Plan, 'builds' | 'runs' | 'variants'>,
   isReplay: boolean,
@@ -114,7 +114,7 @@ export function totalEstimateS(
 export interface TimeEstimates {
   /** Wall seconds of one timed run, by cell key. */
   readonly runS: ReadonlyMap<string, number>;
-  /** Seconds until an engine is ready, by `buildRef`: 0 when cached. */
+  /** Seconds until an engine is ready, by `buildRef`; 0 if cached. */
   readonly buildS: ReadonlyMap<string, number>;
   /** Last measurement of each cell, ISO 8601, by cell key. */
   readonly measuredAt: ReadonlyMap<string, string>;
@@ -127,8 +127,8 @@ export interface FittedPlan {
 }
 
 /**
- * Leaves out whole cells until a plan fits into a time. Those that were measured longest ago, or never, come first: what
- * is left out today is measured tomorrow. One cell is always kept.
+ * Leaves out whole cells until a plan fits into a time. Cells measured longest ago, or never, come first, so that cells
+ * left out now are measured next time. One cell always stays.
  * @param gpus number of GPUs that measure at the same time
  */
 export function fitBudget(
@@ -140,7 +140,7 @@ export function fitBudget(
   const runsS = secondsByCell(plan, runS);
   const built = new Set<string>();
   const buildsOf = Map.groupBy(plan.runs, ({ cellKey }) => cellKey);
-  /** Several where builds are compared. */
+  /** Several if builds are compared, or with a neighbor. */
   const missingBuilds = ({ cell, buildRef }: PlannedCell): string[] => {
     const needed = (buildsOf.get(cell.key) ?? []).flatMap(buildRefsOf);
     return [...new Set([buildRef, ...needed])].filter((ref) => !built.has(ref));
@@ -171,7 +171,7 @@ export function fitBudget(
   };
 }
 
-/** Compared cells are adjacent, ordered by the one that waited longest. */
+/** Compared cells are adjacent, in the order of the cell that waited longest. */
 function longestAgoFirst(cells: readonly PlannedCell[], measuredAt: ReadonlyMap<string, string>): PlannedCell[] {
   const byKey = new Map(cells.map((entry) => [entry.cell.key, entry]));
   const at = (key: string): string => measuredAt.get(key) ?? '';
@@ -190,9 +190,9 @@ interface Group {
 }
 
 /**
- * Splits a plan into shards. Cells of one model and the same shapes are compared, and stay together; groups with a
+ * Splits a plan into shards. Cells of one model with the same shapes are compared, so they stay together. Groups with a
  * common engine share a shard while there is room.
- * @param shardS approximate duration of a shard
+ * @param shardS approximate duration of a shard in seconds
  * @param buildsTakeTime false for recordings
  */
 export function shardPlan(plan: Plan, shardS: number, buildsTakeTime: boolean) {
@@ -225,8 +225,8 @@ export function shardPlan(plan: Plan, shardS: number, buildsTakeTime: boolean) {
 }
 
 /**
- * The part of one shard, group by group in the plan's rounds: compared cells stay interleaved, and an interrupted
- * attempt leaves mostly whole cells.
+ * The part of one shard, group by group in the rounds of the plan. Compared cells stay interleaved, and an interrupted
+ * attempt leaves mostly complete cells.
  */
 export function planOfShard(plan: Plan, { cellKeys }: Shard): Plan {
   const part = planOfCells(plan, new Set(cellKeys));
@@ -253,7 +253,7 @@ interface Packed {
   readonly estimateS: number;
 }
 
-/** By engine: groups with the same one are adjacent. */
+/** Packs groups by engine, so that groups with the same engine are adjacent. */
 function packGroups(groups: readonly Group[], shardS: number, buildS: number): Packed[] {
   const byEngines = [...Map.groupBy(groups, enginesOf).values()].flat();
   const packed: Packed[] = [];

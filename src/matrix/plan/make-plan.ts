@@ -12,19 +12,19 @@ import { NO_PHASE_LIMITS, wholeLimitS } from '../../records/time-limit.ts';
 import { inRounds, seededRandom, shuffled } from './order.ts';
 import { runArgs } from '../../trtexec/arguments/run-args.ts';
 
-/** A build may be silent for long and has one limit; its first output comes at once. */
+/** A build may print nothing for a long time, so it has one limit; only its first output comes at once. */
 function buildLimits(firstOutputS: number | null): PlannedLimits {
   return { ...NO_PHASE_LIMITS, firstOutputS: firstOutputS ?? FIRST_OUTPUT_S, wholeS: null };
 }
 
 const FIRST_OUTPUT_S = 300;
 const LOAD_S = 300;
-/** CUDA graph capture and the first, slow inference precede the warm-up. */
+/** CUDA graph capture and the slow first inference precede the warm-up. */
 const TIMED_PART_S = 120;
 const END_S = 120;
-/** Slow models exceed the duration: the minimum number of iterations counts too. */
+/** Slow models exceed the duration, because the minimum number of iterations also counts. */
 const SLACK = 5;
-/** trtexec's own: this many iterations hardly ever take longer than the duration. */
+/** trtexec's default. This many iterations rarely take longer than the duration. */
 const USUAL_ITERATIONS = 10;
 
 /** Limits for the parts of a run. The timed part follows from warm-up and duration, unless other settings decide. */
@@ -44,26 +44,27 @@ function runLimits(method: RunMethod, role: PlannedRun['role']): PlannedLimits {
 
 const PAUSES = ['--sleepTime', '--idleTime'];
 
-/** Pairs are no part of a plan: which cells need them is known after the sweep. */
+/** A plan has no pairs, because the cells that need them are known only after the sweep. */
 type PlannedRole = Exclude<PlannedRun['role'], 'pair'>;
 
 export interface PlanOptions {
   readonly seed: number;
-  /** Runs per cell, with each of its builds. */
+  /** Runs per cell with each of its builds. */
   readonly repeats: number;
   readonly builds: number;
   readonly profile: boolean;
   readonly forcesTimingCaches: boolean;
 }
 
-/** trtexec needs about this long besides warm-up and duration (H200, 10.6: 0.4 to 0.7 s). */
+/** Overhead of trtexec in addition to warm-up and duration, in seconds (H200, 10.6: 0.4 to 0.7 s). */
 const OVERHEAD_S = 0.7;
-/** Until its neighbor is seen to run: its log is looked at once a second. */
+/** Time until a running neighbor is seen: its log is read once a second. */
 const NEIGHBOR_S = 1.2;
 const HARNESS_TIMEOUT_S = 3600;
 
 /**
- * Builds, then timed runs in rounds, then profile runs. Deterministic in matrix, version and seed.
+ * Makes a plan: builds, then timed runs in rounds, then profile runs. The plan depends only on matrix, version and
+ * seed.
  * @throws MatrixError with everything that this version of trtexec cannot express
  */
 export function makePlan(matrix: Matrix, cells: readonly MatrixCell[], dialect: Dialect, options: PlanOptions): Plan {
@@ -92,7 +93,7 @@ export function makePlan(matrix: Matrix, cells: readonly MatrixCell[], dialect: 
   const neighborOf = ({ cell, neighbor }: MatrixCell, timeoutS: number): Pick<PlannedRun, 'neighbor'> => {
     const buildRef = neighborRefs.get(cell.key);
     if (neighbor === undefined || buildRef === undefined) return {};
-    // It is ended with the run, and ends by itself where bench was killed.
+    // The neighbor ends with the run. The duration also ends it if bench was killed.
     const method = { ...neighbor.method, durationS: Math.ceil(timeoutS) };
     const { args, mistakes: found } = runArgs({ ...neighbor, method }, dialect, 'timed');
     mistakes.push(...found);
@@ -153,7 +154,7 @@ function notProfiled(cells: readonly MatrixCell[]): string[] {
   return [`${which} profilingVerbosity none: no layer has a name, so none is profiled`];
 }
 
-/** Measured consecutively: both sides of an experiment, with the same build. */
+/** Items measured consecutively: both sides of an experiment with the same build. */
 function pairOf({ entry, number }: { readonly entry: MatrixCell; readonly number: number }): string | null {
   return entry.side === undefined ? null : `${number} ${entry.side.pair}`;
 }
@@ -170,7 +171,7 @@ export function plannedVariant({ cell, build }: Pick<MatrixCell, 'build' | 'cell
     shapes: Object.fromEntries(
       Object.entries(profiles[0] ?? {}).map(([input, { min, opt }]) => [
         input,
-        // AutoCast keeps all tensor values: the smallest shape of the engine is enough.
+        // AutoCast keeps all tensor values in memory, so it gets the smallest shape of the engine.
         source.by === 'autocast' ? min : opt,
       ]),
     ),
@@ -218,7 +219,7 @@ function plannedBuild(
   };
 }
 
-/** What a run of any program has. Only cells of excerpts, which nobody plans, leave options open. */
+/** Fields of a run of any program. Only cells of excerpts leave options open, and these are never planned. */
 function commonOf({ cell, env, notes, side }: MatrixCell, repeat: number) {
   const { key, cudaGraph, dataTransfers, spinWait, streams, shapes } = cell;
   const requested = {
@@ -272,7 +273,7 @@ function plannedRun(
   };
 }
 
-/** What is said of several values on one line is said once, where the first of them is. */
+/** Keeps one of several equal mistakes on a line, the first one. */
 function unique(mistakes: readonly Mistake[]): Mistake[] {
   const seen = new Map<string, Mistake>();
   for (const mistake of mistakes) {

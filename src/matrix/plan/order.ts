@@ -1,4 +1,4 @@
-/** mulberry32 (public domain, Tommy Ettinger): the same sequence on every platform for a seed. */
+/** mulberry32 (public domain, Tommy Ettinger): for a seed, the same sequence on every platform. */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -25,9 +25,9 @@ export function shuffled<Item>(items: readonly Item[], random: () => number): It
 }
 
 /**
- * Spreads repeats over the whole time in rounds, each shuffled: drift then widens every cell's scatter instead of
+ * Spreads repeats over the whole time in shuffled rounds, so that drift widens the noise of every cell instead of
  * shifting some cells. Items of a pair stay adjacent and alternate: A B in one round, B A in the next.
- * @param pairOf null for an item without a pair
+ * @param pairOf returns null for an item without a pair
  */
 export function inRounds<Item>(
   items: readonly Item[],

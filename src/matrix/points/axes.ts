@@ -24,7 +24,7 @@ export interface ShapedPoint {
 
 const SWITCHES = ['cudaGraph', 'dataTransfers', 'spinWait'];
 
-/** Axes in the order of the file, which is the order of cells. */
+/** Axes in the order of the file, which determines the order of cells. */
 export function readAxes(axes: AxesFile | undefined, path: SourcePath, list: MistakeList): Axes {
   const read = new Map<string, readonly Placed<AxisValue>[]>();
   for (const [name, stated] of Object.entries(axes ?? {})) {
@@ -41,13 +41,13 @@ export function readAxes(axes: AxesFile | undefined, path: SourcePath, list: Mis
   return read;
 }
 
-/** A value, or each of a list, with its place. */
+/** A value, or each value of a list, with its path. */
 export function eachStated(stated: unknown, path: SourcePath): { readonly value: unknown; readonly at: SourcePath }[] {
   if (!Array.isArray(stated)) return [{ value: stated, at: path }];
   return stated.map((value: unknown, index) => ({ value, at: [...path, index] }));
 }
 
-/** True for what a harness may be given, and no number or range is. */
+/** True for a parameter of a harness that is neither a number nor a range. */
 export function isWord(text: string): boolean {
   return /^[A-Za-z][\w./+-]*$/.test(text);
 }
@@ -58,7 +58,7 @@ function envAxes(stated: unknown, path: SourcePath, list: MistakeList): [string,
     if (each.some(({ value }) => isSecret(variable, String(value)))) {
       list.addAtKey([...path, variable], `${variable}: ${SECRETS_ARE_INHERITED}`);
     }
-    // Off takes a variable away.
+    // `off` unsets a variable.
     const placed = each.map(({ value, at }) => ({
       value: value === null || value === 'unset' ? false : String(value),
       at: list.at(at),
@@ -87,7 +87,7 @@ function axisValues(name: string, value: unknown, path: SourcePath, list: Mistak
   if (typeof value === 'number') return [value];
   const range = readRange(word);
   if (typeof range !== 'string') return range;
-  // Harnesses may take words; `points.ts` requires a number for a dimension.
+  // Harnesses may take words. For a dimension, `points.ts` requires a number.
   if (isWord(word)) return [word];
   list.add(path, `${name}: ${range}`);
   return [];
@@ -100,7 +100,7 @@ export function defaultAxes(list: MistakeList): Axes {
   return new Map(defaults.map(([name, value]) => [name, [value].flat().map((each) => ({ value: each, at }))]));
 }
 
-/** True for a dimension that `shapes` must name: neither a known axis nor a flag. */
+/** True for a dimension that `shapes` must name, because it is neither a known axis nor an option. */
 export function isDimensionAxis(name: string): boolean {
   return !AXIS_NAMES.includes(name) && !name.startsWith('-') && !name.startsWith(ENV_AXIS);
 }
@@ -121,7 +121,9 @@ export function productSize(axes: Axes): number {
 const MAX_VALUES = 1000;
 const RANGE = /^(\d+)\.\.(\d+)(?:([*+])(\d+))?$/;
 
-/** `1..8`, `0..512+64`, `1..1024*2`: from, to, and the step that is added or multiplied with; a text says what is wrong. */
+/**
+ * Reads `1..8`, `0..512+64`, `1..1024*2`: from, to, and a step to add or to multiply by. Returns a text for a problem.
+ */
 export function readRange(text: string): number[] | string {
   const match = RANGE.exec(text.replaceAll(' ', ''));
   if (match === null) return `"${text}" is neither a number nor a range such as 1..1024*2`;

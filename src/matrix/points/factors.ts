@@ -12,18 +12,18 @@ function bothSides<Value extends z.ZodType>(value: Value) {
 const path = z.string().min(1);
 const text = z.union([z.string(), z.number(), z.boolean()]).transform(String);
 
-/** Settings of a factor on each side; others stay as they are. */
+/** Settings of a factor on each side; others stay unchanged. */
 const factorSchema = z.strictObject({
   trtexec: bothSides(path),
   matrix: bothSides(path),
-  /** An ONNX file in place of the matrix's own. */
+  /** An ONNX file that replaces the one of the matrix. */
   model: bothSides(path),
   /** Initial timing cache of the build; null for an empty one. */
   timingCache: bothSides(path.nullable()),
   replay: bothSides(path),
   /** Null unsets a variable. */
   env: bothSides(z.record(z.string().regex(/^[^=\0]+$/), text.nullable())),
-  /** Command before every build and run, whose words no shell splits; empty for none. */
+  /** Command before every build and run, as a list of words without a shell; empty for none. */
   before: bothSides(z.array(text)),
 });
 
@@ -49,10 +49,10 @@ interface FactorFiles {
 const PATHS = ['trtexec', 'matrix', 'model', 'timingCache'] as const;
 
 /**
- * Reads a table of factors: `factors: {NAME: {trtexec: {good: PATH, bad: PATH}, env: {good: {A: x}, bad: {}}}}`. What
- * is under one name is switched together. Paths are from the file's own folder.
- * @param file its path as the user gave it: mistakes are shown with it
- * @throws MatrixError with every mistake that was found
+ * Reads a table of factors: `factors: {NAME: {trtexec: {good: PATH, bad: PATH}, env: {good: {A: x}, bad: {}}}}`. All
+ * settings under one name switch together. Paths are relative to the folder of the file.
+ * @param file path as the user gave it, for messages
+ * @throws MatrixError with every mistake
  */
 export function readFactors(file: string, content: string, files: FactorFiles): Factor[] {
   const { root, mistakes: syntax } = readYaml(file, content);
@@ -81,7 +81,7 @@ export function readFactors(file: string, content: string, files: FactorFiles): 
   return factors;
 }
 
-/** A factor must switch something, and two must not set the same thing. */
+/** A factor must switch something, and no two factors may set the same key. */
 function addConflicts(factors: readonly Factor[], list: MistakeList): void {
   const switchedBy = new Map<string, string>();
   for (const { name, good, bad } of factors) {

@@ -6,7 +6,7 @@ import type { SourcePosition } from '../../errors.ts';
 import { namedAxis, NEIGHBOR } from '../../records/axis.ts';
 import type { AxisValue, Point } from './axes.ts';
 
-/** Flags written by the plan, by the setting to use instead. */
+/** Options that the plan writes, with the setting to use instead. */
 const OWNED_FLAGS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     'axes.cudaGraph: on': '--useCudaGraph',
@@ -50,7 +50,7 @@ type Place = 'build' | 'run' | 'axis';
 
 type FlagValue = string | number | boolean;
 
-/** Flags of `build.flags` or `run.flags`; false omits a flag. */
+/** Options of `build.flags` or `run.flags`; false omits one. */
 export function readFlags(
   stated: Readonly<Record<string, FlagValue | readonly string[]>> | undefined,
   path: SourcePath,
@@ -72,13 +72,13 @@ export function readFlags(
   return flags;
 }
 
-/** Paths are made absolute: trtexec runs elsewhere. */
+/** Makes paths absolute, because trtexec runs in another folder. */
 export function flagText(flag: string, text: string, at: SourcePosition, list: MistakeList): string {
   return findFlag(flag)?.isPath === true ? list.pathFrom(at, text) : text;
 }
 
 export function flagProblem(flag: string, value: FlagValue | readonly string[], place: Place): string | null {
-  // Guides use this name.
+  // Guides use this wrong name.
   if (flag === '--blockingSync') return `${flag}: no trtexec has it; state axes.spinWait: off`;
   const known = findFlag(flag);
   if (known === undefined) {
@@ -99,7 +99,7 @@ export function flagProblem(flag: string, value: FlagValue | readonly string[], 
   return phaseProblem(flag, known.phase, place);
 }
 
-/** Run flags that change the numbers of an engine: they must be on an axis. */
+/** Run options that change the numbers of an engine, so that they must be on an axis. */
 const CHANGES_NUMBERS = ['--exposeDMA', '--idleTime', '--sleepTime', '--threads', '--useManagedMemory'];
 
 function phaseProblem(flag: string, phase: FlagPhase, place: Place): string | null {
@@ -119,7 +119,7 @@ export function actsInBuild(flag: string): boolean {
   return phase === 'build' || phase === 'both';
 }
 
-/** Also true for an unknown flag: it is used where it was stated. */
+/** Also true for an unknown option, which is used where it was stated. */
 export function actsInRun(flag: string): boolean {
   return findFlag(flag)?.phase !== 'build';
 }
@@ -131,12 +131,12 @@ const METHOD_FLAGS: Readonly<Record<string, string>> = {
   iterations: '--iterations',
 };
 
-/** What is on an axis is part of the cell; a flag that is off is the same as no flag. */
+/** Options on axes, which are part of the cell. An option that is off equals no option. */
 export function axisFlags(point: Point): Record<string, string> {
   return Object.fromEntries([...point].flatMap(([name, { value }]) => Object.entries(spelled(name, value))));
 }
 
-/** Without settings of `run:` and the neighbor; `''` for a flag without a value. */
+/** Flags of a point, without settings of `run:` and the neighbor; `''` for a flag without a value. */
 export function pointFlags(point: Point) {
   return [...point].flatMap(([name, { at, value }]) =>
     name in METHOD_FLAGS || name === NEIGHBOR

@@ -22,7 +22,7 @@ import { fillTemplate, shapeSet, type ShapeSet, symbolsOf } from './shapes.ts';
 
 export interface ModelPoints {
   readonly model: MatrixModel;
-  /** The product of the axes, and one more for each `include` about this model. */
+  /** The product of the axes, and one more for each `include` that applies to this model. */
   readonly blocks: readonly Axes[];
   readonly points: readonly ShapedPoint[];
 }
@@ -69,18 +69,19 @@ function checkNeighbors(all: readonly Axes[], models: readonly MatrixModel[], li
   }
 }
 
-/** Facts that a model of another harness may state, whether or not its settings use them. */
+/** Facts that a model of another harness may state even if its settings do not use them. */
 const HARNESS_AXES = ['precision', 'cudaGraph', 'dataTransfers', 'shapes'];
 
 /**
- * Drops axes that do not concern the model: foreign dimensions, and for a given engine its precision and build flags.
+ * Drops axes that do not apply to the model: foreign dimensions, and for a given engine its precision and build
+ * options.
  */
 function relevantAxes(model: MatrixModel, axes: Axes): Axes {
   const symbols = symbolsOf(templatesOf(model, axes).flatMap((set) => Object.values(set)));
   const { engine, harness } = model;
   const isRelevant = (name: string): boolean => {
     if (harness === null) {
-      // Some have no effect on a built engine.
+      // Some options have no effect on a built engine.
       const acts = engine === null || namedAxis(name)?.flags.some(actsInRun) !== false;
       return acts && (!isDimensionAxis(name) || symbols.has(name));
     }
@@ -95,7 +96,7 @@ function relevantAxes(model: MatrixModel, axes: Axes): Axes {
   );
 }
 
-/** Sets of shapes of a model: those of the axis, else its own. */
+/** Sets of shapes of a model: those on the axis, else its own. */
 export function templatesOf(model: MatrixModel, axes: Axes): ShapeSet[] {
   const sets = (axes.get('shapes') ?? []).flatMap(({ value }) => (typeof value === 'object' ? [value] : []));
   if (sets.length > 0) return sets;
@@ -168,7 +169,7 @@ export function shapePlaces(model: MatrixModel, { template, point }: ShapedPoint
 type Stated = Readonly<Record<string, unknown>>;
 type Place = readonly [Stated | undefined, SourcePath];
 
-/** Rejects unknown axes: neither a known word, nor a dimension of a model, nor a trtexec flag. */
+/** Rejects unknown axes, which are neither a known word, nor a dimension of a model, nor an option of trtexec. */
 function checkNames(file: MatrixFile, models: readonly MatrixModel[], list: MistakeList): void {
   const own = models.map(({ name, path }) => ({ model: file.models[name], path }));
   const places: readonly Place[] = [
@@ -228,7 +229,7 @@ function checkAxisNames(axes: Stated, path: SourcePath, symbols: ReadonlySet<str
   }
 }
 
-/** Rejects an axis flag that is stated elsewhere as well: the cell's identity would be wrong. */
+/** Rejects an axis option that is also stated elsewhere, because the identity of the cell would be wrong. */
 function checkTwice(axes: readonly Place[], flags: readonly Place[], list: MistakeList): void {
   for (const [name, axis] of Object.entries<NamedAxis>(NAMED_AXES)) {
     if (!axes.some(([stated = {}]) => name in stated)) continue;

@@ -8,15 +8,15 @@ const LIMITS = ['min', 'opt', 'max'] as const;
 interface BuildShapesInput {
   readonly template: ShapeSet;
   readonly build: BuildFile;
-  /** Position for a missing limit. */
+  /** Position to report for a missing limit. */
   readonly path: SourcePath;
-  /** All run shapes of the model in the matrix: a filter must not change the engine. */
+  /** All run shapes of the model in the matrix, because a filter must not change the engine. */
   readonly runs: readonly { readonly shapes: Shapes; readonly dimensions: Readonly<Record<string, number>> }[];
 }
 
 /**
- * The optimization profile. `min` and `max` default to the run shapes; `opt` is required with more than one run shape,
- * as the choice of tactics depends on it.
+ * The optimization profile. `min` and `max` default to the run shapes. `opt` is required with more than one run shape,
+ * because the choice of tactics depends on it.
  */
 function buildShapes(input: BuildShapesInput, list: MistakeList): BuildShapes | null {
   const { template, path, runs } = input;
@@ -46,7 +46,7 @@ function buildShapes(input: BuildShapesInput, list: MistakeList): BuildShapes | 
   return result;
 }
 
-/** By dimension or input; null when not stated for this input. */
+/** A limit by dimension or input; null if it is not stated for this input. */
 function limitOf(limit: (typeof LIMITS)[number], input: string, { template, build, runs }: BuildShapesInput) {
   const stated = build[limit];
   if (stated === undefined) return null;
@@ -54,7 +54,7 @@ function limitOf(limit: (typeof LIMITS)[number], input: string, { template, buil
   if (whole !== undefined && typeof whole !== 'number') return fillTemplate(readTemplate(whole), {});
   const dimensions = template[input] ?? [];
   const values: Record<string, number> = {};
-  // An input without that dimension is not limited by it.
+  // An input without that dimension has no limit from it.
   for (const symbol of symbolsOf([dimensions])) {
     const value = stated[symbol];
     const used = runs.map((run) => run.dimensions[symbol] ?? 0);
@@ -77,7 +77,7 @@ export function buildProfiles(input: BuildShapesInput, list: MistakeList): Build
   return all.some((profile) => profile === null) ? null : all.filter((profile) => profile !== null);
 }
 
-/** Names under `min`, `opt` and `max` must be dimensions or inputs of the models concerned. */
+/** Names under `min`, `opt` and `max` must be dimensions or inputs of the models that they apply to. */
 export function checkLimitNames(
   build: BuildFile | undefined,
   path: SourcePath,
@@ -147,7 +147,7 @@ export function symbolsOf(templates: Iterable<readonly TemplateDimension[]>): Se
   return new Set([...templates].flat().filter((dimension) => typeof dimension === 'string'));
 }
 
-/** Replaces names; null when one has no value. */
+/** Replaces names with values; null when one has no value. */
 export function fillTemplate(
   template: readonly TemplateDimension[],
   values: Readonly<Record<string, number>>,

@@ -11,16 +11,16 @@ import type { ModelFile } from './schema.ts';
 
 export interface ModelHarness {
   readonly driver: Driver;
-  /** As in the file, with names of axes. */
+  /** Settings as in the file, with names of axes. */
   readonly settings: Readonly<Record<string, unknown>>;
   readonly path: SourcePath;
-  /** Axes that the settings name: `{concurrency}`. */
+  /** Axes named in the settings, such as `{concurrency}`. */
   readonly parameters: ReadonlySet<string>;
-  /** Resolves a path relative to the file that states it. */
+  /** Resolves a path relative to the file that contains it. */
   readonly resolve: (path: string) => string;
 }
 
-/** Filled in when the run starts. */
+/** Placeholders that are filled in when the run starts. */
 const RUN_PLACES = ['runFolder'];
 const PLACE = /\{([A-Za-z_]\w*)\}/g;
 
@@ -60,7 +60,7 @@ export function checkParameters(harness: ModelHarness, known: ReadonlySet<string
   }
 }
 
-/** Null when something is wrong, which is added to the list. */
+/** Null if there is a mistake, which is added to the list. */
 export function drivenCell(
   { driver, parameters: named, path, resolve, settings: stated }: ModelHarness,
   model: string,
@@ -84,7 +84,7 @@ export function drivenCell(
   }
   const precision = point.get('precision')?.value;
   const symbols = symbolsOf(Object.values(template ?? {}));
-  // Parameters that are not part of the cell otherwise.
+  // Parameters that are not otherwise part of the cell.
   const own = Object.entries(parameters)
     .filter(([name]) => isDimensionAxis(name) && name !== 'model' && !symbols.has(name))
     .map(([name, value]) => [name, String(value)]);
@@ -114,7 +114,7 @@ function parametersOf(named: ReadonlySet<string>, model: string, point: Point): 
   return parameters;
 }
 
-/** Variables on axes, for the process: null unsets one. */
+/** Variables on axes for the process; null unsets one. */
 export function envOf(point: Point): Record<string, string | null> {
   return Object.fromEntries(
     [...point].flatMap(([name, { value }]) =>
@@ -123,7 +123,7 @@ export function envOf(point: Point): Record<string, string | null> {
   );
 }
 
-/** The same as part of a cell; an unset one equals no axis. */
+/** Variables on axes as part of the cell; a variable that is unset is not part of it. */
 export function envFlags(point: Point): Record<string, string> {
   const stated = Object.entries(envOf(point)).flatMap(([name, value]) =>
     value === null ? [] : [[name, value] as const],
@@ -131,7 +131,7 @@ export function envFlags(point: Point): Record<string, string> {
   return Object.fromEntries(stated.map(([name, value]) => [ENV_AXIS + name, value]));
 }
 
-/** Replaces names of axes in settings; text that is only a name takes the value's type. */
+/** Replaces names of axes in settings. A text that is only a name takes the type of the value. */
 function filled(value: unknown, parameters: Readonly<Record<string, string | number>>): unknown {
   if (typeof value === 'string') {
     const [, only = ''] = /^\{([A-Za-z_]\w*)\}$/.exec(value) ?? [];

@@ -17,8 +17,8 @@ import { conversionSchema } from '../models/conversions.ts';
 import { slurmSchema } from './slurm-schema.ts';
 
 /**
- * The matrix file. Descriptions become the JSON Schema for editors and the reference in `docs/`. What zod cannot check
- * (shapes within limits, flags by version) is checked in `expand.ts` and `plan/`.
+ * The matrix file. Descriptions become the JSON Schema for editors and the reference in `docs/`. `expand.ts` and
+ * `plan/` check what zod cannot, such as shapes within limits and options by version.
  */
 
 const oneOrMore = <Value extends z.ZodType>(value: Value) => z.union([value, z.array(value).min(1)]);
@@ -63,7 +63,7 @@ const precisionNames = oneOrMore(z.enum(PRECISIONS));
 const envValue = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 const flagValue = z.union([z.string(), z.number(), z.boolean()]);
 
-/** Axes for trtexec flags: see `records/axis.ts`. */
+/** Axes for options of trtexec: see `records/axis.ts`. */
 const flagAxes = {
   runtime: oneOrMore(z.enum(RUNTIMES)).describe(
     'The TensorRT runtime; for the smaller lean and dispatch, the engine is built version-compatible. Since 8.6. Default: full',
@@ -123,7 +123,7 @@ const namedAxes = {
   ...flagAxes,
 };
 
-/** Known axes; any other name is a dimension in `shapes`, or a `--flag`. */
+/** Known axes. Any other name is a dimension in `shapes`, or a `--flag`. */
 export const AXIS_NAMES: readonly string[] = Object.keys(namedAxes);
 
 const axes = z

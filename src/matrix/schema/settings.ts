@@ -11,7 +11,7 @@ import type { MistakeList } from '../yaml/source-node.ts';
 import { MATRIX_DEFAULTS } from '../../records/matrix-defaults.ts';
 import type { BuildFile, MatrixFile, PluginsFile } from './schema.ts';
 
-/** The model's settings override the common ones; maps are merged by key. */
+/** Settings of the model override the common ones; maps are merged by key. */
 export function mergeBuild(all: BuildFile | undefined, own: BuildFile): BuildFile {
   const limits = (name: 'min' | 'opt' | 'max') =>
     all?.[name] === undefined && own[name] === undefined ? {} : { [name]: { ...all?.[name], ...own[name] } };
@@ -69,7 +69,7 @@ function timingCacheOf(
   return { kind: 'file', file: { value: list.pathFrom(at, stated), at } };
 }
 
-/** @param build of the same cell: some of its flags are needed again when the engine is loaded */
+/** @param build build of the same cell; some of its options are needed again when the engine is loaded */
 export function readMethod(file: MatrixFile, point: Point, build: BuildRequest, list: MistakeList): RunMethod {
   const run = file.run ?? {};
   const allowsUnknown = file.allowUnknownFlags === true;
@@ -109,7 +109,7 @@ function flagsOfPoint(point: Point, acts: (flag: string) => boolean, list: Mista
   );
 }
 
-/** The model's own, where it states any. */
+/** The plugins of the model, if it states any; else those of the file. */
 function readPlugins(file: MatrixFile, model: MatrixModel, list: MistakeList): Plugins {
   const isOwn = model.plugins !== undefined;
   const placed = (kind: keyof PluginsFile): Placed<string>[] => {
@@ -134,15 +134,15 @@ function readPlugins(file: MatrixFile, model: MatrixModel, list: MistakeList): P
   return plugins;
 }
 
-/** Settings of `build:` with their flags. */
+/** Settings of `build:` with their options. */
 const FLAG_OF = { optimizationLevel: '--builderOptimizationLevel', memoryPoolsMib: '--memPoolSize' } as const;
 
 /**
- * Builder limits as flags with their positions.
- * @param build merged over the common one
+ * Builder limits as options with their positions.
+ * @param build settings merged with the common ones
  */
 function limitFlags(file: MatrixFile, model: MatrixModel, build: BuildFile, list: MistakeList): Flags {
-  // Plain integers are MiB in every version; suffixes are read differently.
+  // Plain integers are MiB in every version, but versions read suffixes differently.
   const pools = Object.entries(build.memoryPoolsMib ?? {}).map(([pool, mib]) => `${pool}:${mib}`);
   const texts = { optimizationLevel: String(build.optimizationLevel ?? ''), memoryPoolsMib: pools.join(',') };
   const ownPath = [...model.path, 'build'];

@@ -5,17 +5,17 @@ import { MatrixError } from '../../errors.ts';
 import type { SourceEntry } from '../yaml/source-node.ts';
 import { readSchema, readYaml } from '../yaml/yaml-source.ts';
 
-/** Nothing that could break a line or an argument list. */
+/** Excludes characters that could break a line or an argument list. */
 const name = z.string().regex(/^[\w.,-]+$/);
 const nodes = z.string().regex(/^[\w.,[\]-]+$/);
 // oxlint-disable-next-line no-control-regex -- these end lines and strings
 const line = z.string().regex(/^[^\u0000-\u001f\u007f]+$/);
 
-/** Options that the executor sets, or that would undo them. */
+/** Options that the executor sets, or that would conflict with those. */
 const OWNED = `array chdir clusters comment dependency error export job-name kill-on-invalid-dep no-requeue
   open-mode output parsable requeue signal wait wrap`.split(/\s+/);
 
-/** sbatch accepts unambiguous prefixes of long options, and short ones with an attached value. */
+/** sbatch accepts unambiguous prefixes of long options, and short options with an attached value. */
 function isOwnedBySlurmExecutor(arg: string): boolean {
   const long = /^--([\w-]+)/.exec(arg)?.[1];
   if (long === undefined) return /^-[aDMdeoJW]/.test(arg);
@@ -82,12 +82,12 @@ export const slurmSchema = z
   .partial()
   .describe('Settings of `bench run --executor slurm`');
 
-/** `slurm:` of a matrix, a profile file, or `--slurm KEY=VALUE`. */
+/** Settings from `slurm:` of a matrix, a profile file, or `--slurm KEY=VALUE`. */
 export type SlurmSettings = Immutable<z.infer<typeof slurmSchema>>;
 
 /**
- * A profile: what is under `slurm:` in a matrix, as a file of its own.
- * @throws MatrixError with every mistake that was found
+ * Reads a profile: a file with the settings under `slurm:` of a matrix.
+ * @throws MatrixError with every mistake
  */
 export function readSlurmProfile(path: string, text: string | null): SlurmSettings {
   const start = { file: path, line: 1, column: 1 };
@@ -99,14 +99,14 @@ export function readSlurmProfile(path: string, text: string | null): SlurmSettin
   if (root.kind !== 'map') {
     throw new MatrixError([{ at: root.at, problem: 'a profile is a map: partition: gpu' }]);
   }
-  // A profile may include the heading `slurm:`.
+  // A profile may include the key `slurm:`.
   const only: SourceEntry | undefined = root.entries.size === 1 ? root.entries.get('slurm') : undefined;
   const reading = readSchema(only?.node ?? root, slurmSchema);
   if (reading.file === null || reading.mistakes.length > 0) throw new MatrixError(reading.mistakes);
   return reading.file;
 }
 
-/** `partition=gpu` from the command line; the value is YAML. */
+/** Reads `partition=gpu` from the command line; the value is YAML. */
 export function readSlurmSetting(text: string): SlurmSettings {
   const [, key = '', value = ''] = /^(\w+)=(.*)$/s.exec(text) ?? [];
   if (key === '') {

@@ -2,7 +2,7 @@ import { dirname, resolve } from 'node:path';
 
 import type { SourcePosition, Mistake } from '../../errors.ts';
 
-/** A value of a matrix file that knows where it is: after `extends`, parts come from several files. */
+/** A value of a matrix file with its position. After `extends`, parts come from several files. */
 export type SourceNode = SourceMap | SourceList | SourceScalar;
 
 export interface SourceMap {
@@ -45,7 +45,7 @@ export function toValue(node: SourceNode): unknown {
   }
 }
 
-/** Removes the parts at the paths in `without` (as `pathText` writes them), and lists that become empty. */
+/** Removes the parts at the paths in `without` (in the form of `pathText`), and lists that become empty. */
 export function prune(node: SourceNode, without: ReadonlySet<string>, path: SourcePath = []): SourceNode {
   switch (node.kind) {
     case 'scalar':
@@ -95,7 +95,7 @@ export function nodeAt(root: SourceNode, path: SourcePath): SourceNode | null {
   return node ?? null;
 }
 
-/** Where the value at a path is; for a path that leads nowhere, where the last part of it that exists is. */
+/** Position of the value at a path; for a path that leads nowhere, of its last existing part. */
 export function positionAt(root: SourceNode, path: SourcePath): SourcePosition {
   for (let length = path.length; length >= 0; length -= 1) {
     const node = nodeAt(root, path.slice(0, length));
@@ -104,14 +104,14 @@ export function positionAt(root: SourceNode, path: SourcePath): SourcePosition {
   return root.at;
 }
 
-/** Where the key at a path is; for an element of a list, the element. */
+/** Position of the key at a path; for an element of a list, of the element. */
 export function keyPositionAt(root: SourceNode, path: SourcePath): SourcePosition {
   const parent = nodeAt(root, path.slice(0, -1));
   const entry = parent?.kind === 'map' ? parent.entries.get(String(path.at(-1))) : undefined;
   return entry?.keyAt ?? positionAt(root, path);
 }
 
-/** Maps are merged by key, other values replaced. */
+/** Merges maps by key and replaces other values. */
 export function mergeNodes(base: SourceNode, over: SourceNode): SourceNode {
   if (base.kind !== 'map' || over.kind !== 'map') return over;
   const entries = new Map(base.entries);
@@ -127,13 +127,13 @@ export class MistakeList {
   private readonly source: SourceNode;
   private readonly cwd: string;
 
-  /** @param cwd where the files of `source` are named from */
+  /** @param cwd folder to which the file names of `source` are relative */
   constructor(source: SourceNode, cwd: string) {
     this.source = source;
     this.cwd = cwd;
   }
 
-  /** The absolute path of a file that is stated at a place: relative to the file that states it. */
+  /** The absolute path of a file that is relative to the file that contains it. */
   pathFrom({ file }: Pick<SourcePosition, 'file'>, stated: string): string {
     return resolve(this.cwd, dirname(file), stated);
   }
@@ -158,14 +158,14 @@ export class MistakeList {
     this.found.push({ path: null, mistake: { at, problem } });
   }
 
-  /** When the key itself is wrong, what was wrong with its values is irrelevant. */
+  /** Adds a mistake of a key and drops those of its values, which are then irrelevant. */
   addInstead(path: SourcePath, problem: string): void {
     const under = this.found.filter((entry) => !isUnder(entry.path, path));
     this.found.splice(0, this.found.length, ...under);
     this.addAtKey(path, problem);
   }
 
-  /** Without what may follow from an unknown key in one of these maps. */
+  /** Mistakes without those that may follow from an unknown key in one of these maps. */
   apartFrom(maps: readonly SourcePath[]): readonly Mistake[] {
     const follows = (path: SourcePath | null): boolean => maps.some((map) => map.length === 0 || isUnder(path, map));
     return this.found.filter(({ path }) => !follows(path)).map(({ mistake }) => mistake);
@@ -180,7 +180,7 @@ function isUnder(path: SourcePath | null, above: SourcePath): boolean {
   return path !== null && above.every((step, index) => path[index] === step);
 }
 
-/** Unknown keys first, then by place; each once. */
+/** Unknown keys first, then by position; each mistake once. */
 export function sortMistakes(mistakes: readonly Mistake[]): Mistake[] {
   const seen = new Set<string>();
   return mistakes

@@ -47,7 +47,7 @@ function positionOf(file: string, lines: LineCounter, offset: number): SourcePos
 class NodeReader {
   readonly mistakes: Mistake[] = [];
   private count = 0;
-  /** As read so far; a later one of the same name replaces it. */
+  /** The anchors read so far; a later one replaces an earlier one of the same name. */
   private readonly anchors = new Map<string, Node>();
   /** Ancestors of the current node. */
   private readonly open = new Set<Node>();
@@ -124,13 +124,13 @@ function scalarValue(value: unknown): string | number | boolean | null {
       : String(value);
 }
 
-/** Each round removes what the last one found; after a few, nothing sensible is left. */
+/** Each round removes the faults of the previous one; after a few rounds, nothing sensible is left. */
 const MAX_ROUNDS = 10;
 
 /**
- * Validates a file and finds every mistake at once: invalid parts are removed and the rest is checked again, so that no
+ * Validates a file and finds every mistake at once: it removes invalid parts and checks the rest again, so that no
  * mistake hides another.
- * @returns `misspelt`: the maps that have an unknown key
+ * @returns `misspelt`: the maps with an unknown key
  */
 export function readSchema<File>(root: SourceNode, schema: z.ZodType<File>) {
   const mistakes: Mistake[] = [];
@@ -144,7 +144,7 @@ export function readSchema<File>(root: SourceNode, schema: z.ZodType<File>) {
     const faults = result.error.issues.flatMap((issue) => faultsOf(issue, []));
     misspelt.push(...faults.flatMap(({ key, path }) => (key === undefined ? [] : [path.slice(0, -1)])));
     for (const fault of faults) {
-      // It was wrong, or a key next to it has another name than the schema knows: that one is probably the missing one.
+      // The part was wrong and removed, or a key next to it is unknown and probably a misspelling of the missing one.
       const isExplained =
         removed.has(pathText(fault.path)) ||
         misspelt.some((map) => pathText(map) === pathText(fault.path.slice(0, -1)));
@@ -170,7 +170,7 @@ interface Fault {
   readonly key?: string;
 }
 
-/** One fault per wrong key; for a union, those of the alternative that was meant. */
+/** One fault per wrong key; for a union, the faults of the alternative that was likely meant. */
 function faultsOf(issue: $ZodIssue, base: SourcePath): Fault[] {
   const path = [...base, ...issue.path];
   if (issue.code === 'unrecognized_keys') {
@@ -192,7 +192,7 @@ function depthOf(faults: readonly Fault[]): number {
   return Math.max(0, ...faults.map(({ path }) => path.length));
 }
 
-/** @param listed the lists of known keys that were shown: each is shown once */
+/** @param listed lists of known keys that were already shown, because each is shown once */
 function problemOf({ path, issue, key }: Fault, source: SourceNode, schema: Schema, listed: Set<string>): string {
   const name = path.filter((step) => typeof step === 'string').join('.') || 'the matrix';
   const node = nodeAt(source, path);
@@ -214,7 +214,7 @@ function problemOf({ path, issue, key }: Fault, source: SourceNode, schema: Sche
   return `${name}: ${shown}: ${expectation(issue)}`;
 }
 
-/** By letters `no` is nearer to `on` than to `off`. */
+/** By its letters, `no` is closer to `on` than to `off`. */
 const SWITCH_WORDS: Readonly<Record<string, string>> = {
   yes: 'on',
   y: 'on',
@@ -268,7 +268,7 @@ function keysOf(schema: Schema | null): string[] {
   return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
 }
 
-/** The values allowed at a key or in a list; null where the schema allows none. */
+/** The schema for a key or for the elements of a list; null if there is none. */
 function childOf(schema: Schema | null, step: string): Schema | null {
   if (schema instanceof z.ZodOptional) return childOf(schema.unwrap(), step);
   if (schema instanceof z.ZodRecord) return schema.valueType;

@@ -13,11 +13,11 @@ import type { Invocation } from '../../process/spawn.ts';
 import { printable } from '../../text/printable.ts';
 import { addWorktree, removeWorktree } from '../../tools/git/git.ts';
 
-/** A commit or a setting that cannot be measured, with the reason in one line. */
+/** A commit or setting that cannot be measured, with the reason in one line. */
 export class BrokenSubjectError extends BenchError {
   override readonly name = 'BrokenSubjectError';
   readonly exitCode = EXIT_CODES.incomplete;
-  /** The last lines that its command printed. */
+  /** The last lines that the command printed. */
   readonly lastLines: readonly string[];
 
   constructor(problem: string, lastLines: readonly string[] = [], options?: ErrorOptions) {
@@ -30,15 +30,15 @@ export class BrokenSubjectError extends BenchError {
   }
 }
 
-/** Set by git for its hooks: they may name another working tree. */
+/** Variables that git sets for its hooks; they may name another working tree. */
 const GIT_VARIABLES = ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_PREFIX'];
 
 interface ExternalCommand {
   readonly command: readonly string[];
   readonly cwd: string;
-  /** Its output goes to `LOG.out` and `LOG.err`. */
+  /** Output goes to `LOG.out` and `LOG.err`. */
   readonly log: string;
-  /** Gets its output while it runs. */
+  /** Receives the output while the command runs. */
   readonly reader?: Invocation['reader'];
 }
 
@@ -73,7 +73,7 @@ export async function runCommand({ command, cwd, log, reader }: ExternalCommand,
 
 const LAST_LINES = 10;
 
-/** Ends a command left by a killed bench: it would work in the same folder. */
+/** Ends a command of a killed bench, which would work in the same folder. */
 function endLeftover(pidFile: string): void {
   const identity = readJson(pidFile, identitySchema);
   if (identity !== null) endOrphan(identity);
@@ -82,16 +82,16 @@ function endLeftover(pidFile: string): void {
 export interface CheckoutSource {
   /** Top folder of the user's checkout, without symbolic links. */
   readonly repository: string;
-  /** Gets worktrees, and logs of the command. */
+  /** Folder for worktrees and logs of the command. */
   readonly folder: string;
-  /** Builds a commit, in the worktree's counterpart of the folder where bench was started; empty for none. */
+  /** Command that builds a commit, run in the worktree's counterpart of the current folder; empty for none. */
   readonly command: readonly string[];
-  /** As the user named them. */
+  /** As the user named it. */
   readonly matrix: string;
   readonly trtexec: string | null;
 }
 
-/** A commit in a worktree of its own: the user's checkout is not touched. */
+/** A commit in a separate worktree, so that the checkout of the user stays unchanged. */
 export class CommitCheckout {
   readonly commit: string;
   private readonly source: CheckoutSource;
@@ -105,12 +105,12 @@ export class CommitCheckout {
     this.worktree = join(worktreesOf(source.folder), commit.slice(0, 16));
   }
 
-  /** Where bench is as if started in the worktree. */
+  /** The Io of bench as if it was started in the worktree. */
   get there(): Io {
     return { ...this.io, cwd: this.place(this.io.cwd) ?? this.worktree };
   }
 
-  /** @throws BrokenSubjectError */
+  /** @throws BrokenSubjectError when git cannot add the worktree */
   async add(): Promise<void> {
     const problem = await addWorktree(this.source.repository, this.worktree, this.commit);
     if (this.io.signal.aborted) throw new InterruptedError('interrupted');
@@ -124,7 +124,7 @@ export class CommitCheckout {
     throw new BrokenSubjectError(`the folder ${printable(relative(this.worktree, cwd))} is not in this commit`);
   }
 
-  /** @throws BrokenSubjectError */
+  /** @throws BrokenSubjectError when the command fails */
   async build(): Promise<void> {
     const log = join(this.source.folder, 'logs', this.commit.slice(0, 16));
     await runCommand({ command: this.source.command, cwd: this.there.cwd, log }, this.io);
@@ -141,7 +141,7 @@ export class CommitCheckout {
     return { path: own, isCopied: true };
   }
 
-  /** A program of the repository: this commit's, or built in its worktree. */
+  /** trtexec in the repository: that of this commit, or the one built in its worktree. */
   get trtexec(): string | null {
     if (this.source.trtexec === null) return null;
     const stated = resolve(this.io.cwd, this.source.trtexec);
@@ -157,7 +157,7 @@ export class CommitCheckout {
     return removeWorktree(this.source.repository, this.worktree);
   }
 
-  /** The path's counterpart in the worktree; null outside of the checkout. */
+  /** The counterpart of a path in the worktree; null outside of the checkout. */
   private place(path: string): string | null {
     const inside = pathInside(this.source.repository, path);
     return inside === null ? null : join(this.worktree, inside);
@@ -168,7 +168,7 @@ export function worktreesOf(folder: string): string {
   return join(folder, 'worktrees');
 }
 
-/** Relative to the top folder of the checkout; null outside of it. */
+/** The path relative to the top folder of the checkout; null outside of it. */
 export function pathInside(repository: string, path: string): string | null {
   const real = realPath(path);
   return isInside(repository, real) ? relative(repository, real) : null;

@@ -8,7 +8,7 @@ import { ofSweep } from '../runs/runs.ts';
 import { builds, invocations, measurements, runs, sweeps } from '../schema.ts';
 import { newestSweepFirst } from '../sweeps/sweep-order.ts';
 
-/** Builds of a model with some flags, whatever the content of the files that these name. */
+/** Builds of a model with some options, regardless of the content of named files. */
 export function isBuildOf(model: string, flags: readonly string[]) {
   return and(eq(builds.model, model), sql`${builds.flags} like ${storedFlagsPattern(flags)} escape '\\'`);
 }
@@ -24,7 +24,7 @@ export function lastEngineBytes(db: StoreDatabase, model: string, flags: readonl
   return row?.engineBytes ?? null;
 }
 
-/** Unfinished sweeps by the keys of the engines they have run, as they will need them again. */
+/** Unfinished sweeps by the keys of the engines that they ran and will need again. */
 export function unfinishedSweepsByEngine(db: StoreDatabase): Map<string, string> {
   const rows = db
     .selectDistinct({ engineKey: runs.engineKey, sweepId: runs.sweepId })
@@ -35,16 +35,16 @@ export function unfinishedSweepsByEngine(db: StoreDatabase): Map<string, string>
   return new Map(rows.map(({ engineKey, sweepId }) => [engineKey ?? '', sweepId]));
 }
 
-/** Older stores have `measured` for a build. */
+/** Stores of older versions have `measured` for a build. */
 const BUILT = ['built', 'measured'] as const;
 
-/** The run that built it; null if this store has none. */
+/** The run that built an engine; null if this store has none. */
 export function runOfBuild(db: StoreDatabase, buildId: BuildId): RunId | null {
   const isBuild = and(eq(runs.buildId, buildId), eq(runs.role, 'build'));
   return db.select({ runId: runs.runId }).from(runs).where(isBuild).limit(1).get()?.runId ?? null;
 }
 
-/** That very build, else the newest with the same key; null if this store has neither. */
+/** The run of this build, else of the newest build with the same key; null if this store has neither. */
 export function buildRunOf(
   db: StoreDatabase,
   runId: RunId,
@@ -91,8 +91,8 @@ export function measuredRunIds(db: StoreDatabase, cellKey: CellKey): string[] {
 }
 
 /**
- * Builds that newer ones are measured against, those that ran last first: of each cell the one that was good before a
- * open finding, and the newest ones; at most two.
+ * Builds with which newer ones are compared, those that ran last first. For each cell: the one before an open finding
+ * and the newest ones, at most two.
  */
 export function lastGoodBuilds({ $client }: StoreDatabase): BuildId[] {
   const statement = $client.prepare<[], { buildId: BuildId }>(`
@@ -112,12 +112,12 @@ export function lastGoodBuilds({ $client }: StoreDatabase): BuildId[] {
   return statement.all().map(({ buildId }) => buildId);
 }
 
-/** Engine files of imported runs without a known build, as in their command lines: the files were never read. */
+/** Engine files of imported runs without a known build, from their command lines; the files were never read. */
 export function loadedEngines(db: StoreDatabase, sweepIds: readonly SweepId[]) {
   const { runId, sweepId, cellKey, invocationId } = runs;
   const which = and(inArray(sweepId, [...sweepIds]), isNull(runs.buildId), ne(runs.role, 'build'), ofSweep);
   const started = db.select({ invocationId }).from(runs).where(which);
-  // Many runs share an invocation: its text is read once.
+  // Reads the text once, because many runs share an invocation.
   const paths = new Map(
     db
       .select()
@@ -140,7 +140,7 @@ interface ImportedBuild {
   readonly argv: readonly string[];
 }
 
-/** By engine path: of the same sweeps, else the only one in any import; ambiguous paths are left out. */
+/** Imported builds by engine path: in the same sweeps, else the only one in any import. Omits ambiguous paths. */
 export function importedBuilds(db: StoreDatabase, sweepIds: readonly SweepId[]): ReadonlyMap<string, ImportedBuild> {
   const rows = db
     .select({ runId: runs.runId, sweepId: runs.sweepId, argv: invocations.argv, banner: invocations.banner })
@@ -162,10 +162,13 @@ export function importedBuilds(db: StoreDatabase, sweepIds: readonly SweepId[]):
   return found;
 }
 
-/** Besides the sections of the banner. */
+/** Name of a section in addition to those of the banner. */
 const COMMAND_LINE = 'Command line';
 
-/** For a log without `run.json`. The line joins arguments without quotes, so unknown flags are dropped. */
+/**
+ * The options of a log without `run.json`. The line joins arguments without quotes, so that unknown options are
+ * dropped.
+ */
 export function commandLineSection(commandLine: string | null): Record<string, Record<string, string>> {
   const flags = (commandLine ?? '').split(/ (?=--)/).flatMap((part): [string, string][] => {
     const [, flag = '', value = ''] = /^(--\w+)(?:=(.*))?$/s.exec(part.trim()) ?? [];
@@ -174,7 +177,7 @@ export function commandLineSection(commandLine: string | null): Record<string, R
   return flags.length === 0 ? {} : { [COMMAND_LINE]: Object.fromEntries(flags) };
 }
 
-/** Arguments of a stored run: from `run.json`, else the flags of its log's first line. */
+/** Arguments of a stored run: from `run.json`, else the options in the first line of its log. */
 export function statedArguments(row: {
   readonly argv: readonly string[] | null;
   readonly banner: Banner;

@@ -25,9 +25,9 @@ export function isOfAnotherProgram(client: Database.Database): boolean {
 }
 
 /**
- * Copies a store as it is before its first pending migration, next to it. Two processes may come to this at once: they
- * leave one copy, and one that lies there from another time stays.
- * @returns the copy; null when there is nothing to lose: no rows, or migrations that leave every row as it is
+ * Copies a store next to itself before its first pending migration. Two concurrent processes leave one copy, and an
+ * existing copy stays.
+ * @returns the copy; null if there is nothing to lose: no rows, or migrations that do not change rows
  */
 export function copyBeforeMigration(client: Database.Database, path: string, migrationsFolder: string): string | null {
   const applied = appliedMigration(client);
@@ -40,7 +40,7 @@ export function copyBeforeMigration(client: Database.Database, path: string, mig
   rmSync(temporary, { force: true });
   try {
     client.prepare('VACUUM INTO ?').run(temporary);
-    // Another process may have done all of this meanwhile.
+    // Another process may have migrated the store in the meantime.
     return readFrom(temporary, appliedMigration) === applied ? settle(temporary, path, first.tag) : null;
   } finally {
     rmSync(temporary, { force: true });
@@ -81,7 +81,9 @@ export function schemaTag(migrationsFolder: string): string {
   return journal(migrationsFolder).at(-1)?.tag ?? '';
 }
 
-/** Links a complete file under its final name: never seen half written. False if the name is taken. */
+/**
+ * Links a complete file under its final name, so that readers never see an incomplete one. False if the name is taken.
+ */
 function tryLink(from: string, to: string): boolean {
   try {
     linkSync(from, to);

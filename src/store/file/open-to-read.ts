@@ -22,16 +22,18 @@ import { fullDisk } from '../../process/disk-space.ts';
 
 const BUSY_TIMEOUT_MS = 30_000;
 const COPY_TRIES = 5;
-/** Mode for a copy, which would inherit a read-only one. */
+/** Mode for a copy, which would otherwise inherit a read-only one. */
 const OWN_FILE_MODE = 0o600;
 
-/** Whether this process may change a store: its file, what lies next to it, and the folder, where SQLite makes files. */
+/**
+ * Whether this process may change a store: its file, the files of the WAL, and the folder, in which SQLite makes files.
+ */
 export function mayWriteStore(path: string): boolean {
   const files = [path, `${path}-wal`, `${path}-shm`];
   return isAllowed(dirname(path), constants.W_OK) && files.every((file) => isAllowed(file, constants.W_OK, true));
 }
 
-/** In one call: another process may make or remove the file between two. */
+/** Uses one call, because another process may make or remove the file between two. */
 function isAllowed(path: string, mode: number, mayBeMissing = false): boolean {
   try {
     accessSync(path, mode);
@@ -42,9 +44,9 @@ function isAllowed(path: string, mode: number, mayBeMissing = false): boolean {
 }
 
 /**
- * Opens a database that is only read, without making one or bringing it up to date. Not as a read-only connection where
- * that can be helped: such a one leaves the files of the WAL behind. One that may not be written is read where it lies as
- * long as SQLite need not make a file next to it (whoever owns the store could not write to that file), else from a copy.
+ * Opens a database for reading without creating or migrating it. Avoids a read-only connection where possible, because
+ * that leaves the files of the WAL behind. A store without write permission is read in place if SQLite need not make a
+ * file, which the owner of the store could not write to. Otherwise it is read from a copy.
  * @throws StoreAccessError when no copy can be made
  */
 export function openToRead(
@@ -60,7 +62,7 @@ export function openToRead(
       if (fullDisk(dirname(path)) === null) throw error;
     }
     if (!existsSync(`${path}-wal`)) return memoryCopy(readFileSync(path));
-    // Whoever uses a store alone needs no file for the index of its WAL: SQLite keeps it in memory.
+    // An exclusive user needs no file for the index of the WAL, because SQLite keeps it in memory.
     const alone = open();
     alone.pragma('locking_mode = EXCLUSIVE');
     return checked(alone);
@@ -74,7 +76,7 @@ export function openToRead(
   }
 }
 
-/** Reads something of a database, which is closed afterwards. */
+/** Runs `work` on a database, and closes it. */
 export function readFrom<Result>(
   path: string,
   read: (client: Database.Database) => Result,
@@ -100,8 +102,8 @@ function checked(client: Database.Database): Database.Database {
 }
 
 /**
- * For a disk without room. The header must not ask for a WAL: "write version" and "read version" 1.
- * @param bytes a whole database, of which nothing is in a WAL
+ * Opens a copy in memory, for a full disk. The header must not ask for a WAL: "write version" and "read version" 1.
+ * @param bytes a whole database without content in a WAL
  * @param prepare makes the last changes to it
  */
 export function memoryCopy(bytes: Buffer, prepare: (client: Database.Database) => void = () => {}): Database.Database {
@@ -110,22 +112,22 @@ export function memoryCopy(bytes: Buffer, prepare: (client: Database.Database) =
   return checked(client);
 }
 
-/** SQLite must create a file to read the store, or recover after a killed process. */
+/** Whether SQLite must create a file to read the store, or must recover after a killed process. */
 function needsWriting(error: unknown): boolean {
   const code = errorCode(error);
   return code === 'SQLITE_CANTOPEN' || code.startsWith('SQLITE_READONLY');
 }
 
-/** Either its WAL and its index exist, or it has no WAL and no journal of a killed process. */
+/** Whether its WAL has an index, or it has neither a WAL nor the journal of a killed process. */
 function isReadableInPlace(path: string): boolean {
   if (existsSync(`${path}-wal`)) return existsSync(`${path}-shm`);
   return !isInWalMode(path) && !existsSync(`${path}-journal`);
 }
 
-/** @see https://www.sqlite.org/fileformat.html */
+/** Position of the "write version". @see https://www.sqlite.org/fileformat.html */
 const WRITE_VERSION_AT = 18;
 
-/** Its "write version" is 2. */
+/** Whether the "write version" is 2. */
 function isInWalMode(path: string): boolean {
   const header = Buffer.alloc(WRITE_VERSION_AT + 1);
   const file = openSync(path, 'r');
@@ -138,8 +140,8 @@ function isInWalMode(path: string): boolean {
 }
 
 /**
- * A private database in the temporary folder. Its file is already unlinked on return, so that nothing remains, however
- * the process ends.
+ * A private database in the temporary folder. Its file is already unlinked on return, so that nothing remains when the
+ * process ends.
  * @param fill writes the copy
  * @param prepare makes the last changes to it
  */
@@ -181,7 +183,7 @@ function noCopy(where: string, error: unknown): StoreAccessError {
   );
 }
 
-/** Without SQLite's locks: repeated if the store was written meanwhile. */
+/** Copies without SQLite's locks, and repeats if the store was written in the meantime. */
 function copyFiles(path: string, copy: string): void {
   for (let attempt = 1; ; attempt += 1) {
     const before = stateOf(path);

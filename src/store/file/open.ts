@@ -18,9 +18,9 @@ export type StoreDatabase = BetterSQLite3Database<typeof schema> & { readonly $c
 export interface OpenStore {
   readonly db: StoreDatabase;
   readonly path: string;
-  /** True for a read-only store: results of a command are not saved. */
+  /** True for a read-only store, in which commands save no results. */
   readonly isReadOnly: boolean;
-  /** Copy of the store from before a migration, if there was one. */
+  /** Copy of the store from before a migration; null if there was none. */
   readonly copyBefore: string | null;
   readonly file: StoreFile;
   close(): void;
@@ -29,7 +29,7 @@ export interface OpenStore {
 /** Another process may hold the write lock for the transaction of one run, or for a migration. */
 const BUSY_TIMEOUT_MS = 30_000;
 const MIGRATION_TRIES = 5;
-/** Space that a large transaction leaves in the WAL is returned to the disk. */
+/** Larger WAL files are truncated after a transaction. */
 const MAX_IDLE_WAL_BYTES = 64 << 20;
 
 /**
@@ -65,7 +65,7 @@ export function openExistingStore(path: string, migrationsFolder: string): OpenS
   return openStore(path, migrationsFolder);
 }
 
-/** A read-only store, or one without room to write, is not migrated: if it is older, a copy of it is. */
+/** Opens a store for reading. A read-only store, or one on a full disk, is not migrated; if it is older, a copy is. */
 export function openStoreToRead(
   path: string,
   migrationsFolder: string,
@@ -89,7 +89,7 @@ function currentClient(path: string, migrationsFolder: string, mayWrite: (path: 
     refuseForeign(client, path, migrationsFolder);
     if (appliedMigration(client) === newestMigration(migrationsFolder)) return client;
     const update = (copied: Database.Database): void => migrate(drizzle(copied, { schema }), { migrationsFolder });
-    // With query_only SQLite refuses to write the copy, too.
+    // With query_only, SQLite would also refuse to write the copy.
     client.pragma('query_only = OFF');
     const current =
       fullDisk(tmpdir()) === null
@@ -108,7 +108,7 @@ function refuseMissing(path: string): void {
   throw new StoreError(`${path}: no such store; \`bench run\` or \`bench import\` makes one`);
 }
 
-/** @throws StoreAccessError before SQLite leaves files that the store's owner cannot write */
+/** @throws StoreAccessError before SQLite leaves files that the owner of the store cannot write */
 function refuseReadOnly(path: string): void {
   if (!existsSync(path) || statSync(path).isDirectory() || mayWriteStore(path)) return;
   throw new StoreAccessError(
@@ -116,7 +116,7 @@ function refuseReadOnly(path: string): void {
   );
 }
 
-/** In one transaction, which has the write lock from its start. */
+/** Runs `work` in one transaction that holds the write lock from its start. */
 export function immediately<Result>(db: StoreDatabase, work: () => Result): Result {
   return db.transaction(work, { behavior: 'immediate' });
 }
@@ -125,7 +125,7 @@ export function makeReadOnly({ $client }: StoreDatabase): void {
   $client.pragma('query_only = ON');
 }
 
-/** Changes whenever another connection has written. */
+/** A number that changes whenever another connection writes. */
 export function dataVersion({ $client }: StoreDatabase): number {
   return Number($client.pragma('data_version', { simple: true }));
 }
@@ -134,7 +134,7 @@ function openClient(path: string): Database.Database {
   try {
     const client = new Database(path, { timeout: BUSY_TIMEOUT_MS });
     client.pragma('foreign_keys = ON');
-    // A committed run must survive a power failure: WAL alone only protects the file's integrity.
+    // A committed run must survive a power failure; WAL alone only protects the integrity of the file.
     client.pragma('synchronous = FULL');
     return client;
   } catch (error) {
@@ -143,8 +143,9 @@ function openClient(path: string): Database.Database {
 }
 
 /**
- * Two processes may create a store at once: the second finds unexpected tables, and on a retry the work done.
- * @returns the copy of the store made before
+ * Migrates a store. If two processes create it at once, the second finds unexpected tables, and a retry finds the work
+ * done.
+ * @returns the copy of the store from before; null if there is none
  */
 function migrateStore(db: StoreDatabase, path: string, migrationsFolder: string, keepsCopy: boolean): string | null {
   let copy: string | null = null;
@@ -190,14 +191,14 @@ interface CopiedStore {
   readonly quickCheck: string;
 }
 
-/** Copies a consistent snapshot of a store to a new file, which is on disk on return. */
+/** Copies a consistent snapshot of a store to a new file, which is synced to the disk on return. */
 export async function backupStore(
   { $client }: StoreDatabase,
   target: string,
   onProgress: (percent: number) => void,
   signal: AbortSignal,
 ): Promise<CopiedStore> {
-  // A snapshot: concurrent writes would otherwise restart the copy.
+  // Hold a read transaction, because concurrent writes would otherwise restart the copy.
   $client.exec('BEGIN');
   try {
     $client.prepare('SELECT 1 FROM sqlite_master LIMIT 1').get();
@@ -219,7 +220,7 @@ export async function backupStore(
 function look(path: string): CopiedStore {
   const copy = new Database(path);
   try {
-    // One file that can be copied about: without a WAL next to it.
+    // Makes it a single file without a WAL, so that it can be copied.
     copy.pragma('journal_mode = DELETE');
     const quickCheck = String(copy.pragma('quick_check(1)', { simple: true }));
     const runs: unknown = copy.prepare('SELECT count(*) FROM runs').pluck().get();

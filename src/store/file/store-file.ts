@@ -10,30 +10,30 @@ import { readFrom } from './open-to-read.ts';
 
 export interface StoreLoss {
   readonly kind: 'deleted' | 'replaced' | 'damaged' | 'forbidden';
-  /** Predicate for a message about the file: `was deleted`. */
+  /** Predicate for a message about the file, such as `was deleted`. */
   readonly what: string;
 }
 
-/** https://www.sqlite.org/fileformat.html, section 1.3: magic, page size, change counter, size in pages. */
+/** Source: https://www.sqlite.org/fileformat.html, section 1.3: magic, page size, change counter, size in pages. */
 const HEADER_BYTES = 100;
 const MAGIC = 'SQLite format 3\0';
 const PAGE_SIZE_AT = 16;
 const CHANGE_COUNTER_AT = 24;
 const PAGES_AT = 28;
 
-/** Another process may be checkpointing the WAL: the first page is written first. */
+/** Number of tries, because another process may be checkpointing the WAL, which writes the first page first. */
 const LOOKS_AT_SIZE = 30;
 const BETWEEN_LOOKS_MS = 100;
 
 const OWNER_MAY = 0o600;
 
-/** SQLite keeps writing to a deleted file: checks that the path still leads to the opened store. */
+/** Checks that the path still leads to the opened store, because SQLite keeps writing to a deleted file. */
 export class StoreFile {
   private readonly path: string;
   private readonly inode: string | null;
   private readonly walInode: string | null;
   private readonly wasOwners: boolean;
-  /** Never closed: that would drop SQLite's locks on the same file (POSIX, `man 2 fcntl`). */
+  /** Never closed, because that would drop SQLite's locks on the same file (POSIX, `man 2 fcntl`). */
   private file: number | null = null;
   private changeCounter = 0;
   private size: number;
@@ -46,7 +46,7 @@ export class StoreFile {
     this.size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   }
 
-  /** Null if intact, judging by name, first page and size. */
+  /** The loss of the file, judged by name, permission, first page and size; null if it is intact. */
   loss(): StoreLoss | null {
     const inode = inodeOf(this.path);
     if (inode === null) return { kind: 'deleted', what: 'was deleted' };
@@ -58,7 +58,7 @@ export class StoreFile {
     return what === null ? null : { kind: 'damaged', what };
   }
 
-  /** SQLite would apply the WAL to the next file of that name. Call when all writing has ended. */
+  /** Removes the WAL, which SQLite would apply to the next file of that name. Call when all writing has ended. */
   dropWal(): void {
     if (this.walInode === null || inodeOf(`${this.path}-wal`) !== this.walInode) return;
     for (const ending of ['-wal', '-shm']) rmSync(this.path + ending, { force: true });
@@ -67,7 +67,7 @@ export class StoreFile {
   private isForbidden(): boolean {
     try {
       accessSync(this.path, constants.R_OK | constants.W_OK);
-      // Root may write anything: go by the file's mode.
+      // Root may write anything, so check the mode of the file.
       return this.wasOwners && !mayOwner(this.path);
     } catch {
       return true;
@@ -87,7 +87,7 @@ export class StoreFile {
       if (changeCounter < this.changeCounter) return 'was overwritten by another store';
       this.changeCounter = changeCounter;
       const { size } = fstatSync(this.file);
-      // A checkpoint may not have copied all pages yet; but only VACUUM shrinks the file, and updates the header.
+      // A checkpoint may not have copied all pages yet, but only VACUUM shrinks the file and updates the header.
       const stated = pageSizeIn(header) * header.readUInt32BE(PAGES_AT);
       if (size >= Math.min(this.size, stated)) {
         this.size = size;
@@ -109,7 +109,7 @@ function mayOwner(path: string): boolean {
   return (mode & OWNER_MAY) === OWNER_MAY;
 }
 
-/** 1 represents 65536, which two bytes cannot say. */
+/** 1 means 65536, which does not fit into two bytes. */
 function pageSizeIn(header: Buffer): number {
   const stated = header.readUInt16BE(PAGE_SIZE_AT);
   return stated === 1 ? 1 << 16 : stated;
@@ -125,7 +125,7 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   SQLITE_BUSY: 'is locked by another process',
 };
 
-/** What SQLite refused, as a predicate about the store; null for other errors. */
+/** The refusal of SQLite as a predicate about the store; null for other errors. */
 export function sqliteRefusal(error: unknown): string | null {
   if (!(error instanceof Error)) return null;
   const code = sqliteCode(error) ?? sqliteCode(error.cause);
@@ -137,13 +137,13 @@ export function sqliteRefusal(error: unknown): string | null {
   return PROBLEMS[base] ?? `SQLite says ${code}: ${(error.cause instanceof Error ? error.cause : error).message}`;
 }
 
-/** True if the disk or its permissions are the reason, and not the file's content. */
+/** True if the disk or its permissions are the reason, rather than the content of the file. */
 export function isAccessProblem(error: unknown): boolean {
   const code = sqliteCode(error) ?? '';
   return /^SQLITE_(?:CANTOPEN|READONLY|PERM|IOERR|FULL)/.test(code);
 }
 
-/** As `sqliteRefusal`, in one line, for an error while the store was open. */
+/** Like `sqliteRefusal`, in one line, for an error while the store was open. */
 export function sqliteProblem(error: unknown): string | null {
   const refusal = sqliteRefusal(error);
   return refusal === null ? null : `the store ${refusal}`;

@@ -31,14 +31,14 @@ export interface StoreMerge {
   readonly conflicts: readonly MergeConflict[];
 }
 
-/** Ids are random: pages that do not fit are read and written repeatedly. */
+/** Large, because IDs are random and pages that do not fit are read and written repeatedly. */
 const CACHE_KIB = 256 << 10;
 
 /**
- * Merges another store into this one, in one transaction. Common rows stay unchanged, except for a sweep that progressed
+ * Merges another store into this one in one transaction. Common rows stay unchanged, except for a sweep that progressed
  * further there.
  * @param otherPath a store with the schema of this one
- * @throws StoreError if it has ids or names that bench never makes, or rows that refer to none
+ * @throws StoreError if it has IDs or names that bench never makes, or broken references
  */
 export async function mergeStore(
   { $client }: StoreDatabase,
@@ -47,12 +47,12 @@ export async function mergeStore(
   signal: AbortSignal,
 ): Promise<StoreMerge> {
   $client.prepare('ATTACH ? AS other').run(otherPath);
-  // References within the merged rows were checked: a quarter less time.
+  // References within the merged rows were already checked; this saves a quarter of the time.
   $client.pragma('foreign_keys = OFF');
   try {
     refuseDamaged($client);
     for (const name of ['main', 'other']) $client.pragma(`${name}.cache_size = -${CACHE_KIB}`);
-    // A write first: `BEGIN IMMEDIATE` would lock the other store for writing as well.
+    // Start with a write, because `BEGIN IMMEDIATE` would also lock the other store for writing.
     $client.exec('BEGIN; DELETE FROM main.sweeps WHERE 0');
     const merged = await mergeAttached($client, onProgress, signal);
     $client.exec('COMMIT');
@@ -73,7 +73,7 @@ async function mergeAttached(
   onProgress: (table: string) => void,
   signal: AbortSignal,
 ): Promise<StoreMerge> {
-  // Without an import whose runs are all here under other names: its sweep would be empty.
+  // Leaves out an import whose runs are all here under other names, because its sweep would be empty.
   client.exec(`
     CREATE TEMP TABLE common_runs AS SELECT o.run_id FROM other.runs o JOIN main.runs m ON m.run_id = o.run_id;
     CREATE UNIQUE INDEX temp.common_runs_by_id ON common_runs (run_id);
@@ -95,7 +95,7 @@ async function mergeAttached(
     ...Object.fromEntries(
       MERGED_TABLES.run.slice(1).map((table) => [
         table,
-        // Of new runs alone: what was pruned here does not come back.
+        // Only rows of new runs, so that pruned data does not return.
         `taken_sweeps s CROSS JOIN other.runs r ON r.sweep_id = s.sweep_id CROSS JOIN other."${table}" o ON o.run_id = r.run_id
          WHERE r.run_id NOT IN (SELECT run_id FROM common_runs)`,
       ]),
@@ -127,14 +127,14 @@ async function mergeAttached(
   };
 }
 
-/** @param column of the other store's row, if it has another name than the key */
+/** @param column column in the other store, if its name differs from the key */
 function isHere(table: string, key: string, column = key): string {
   return `EXISTS (SELECT 1 FROM main.${table} x WHERE x.${key} = o."${column}")`;
 }
 
 const FINDING_IS_HERE = isHere('findings', 'finding_id');
 
-/** Statements of users and of the gate, where what they speak of is here: existing names and ids are kept. */
+/** Statements of users and of the gate whose subjects are in this store. Existing names and IDs stay. */
 const ANNOTATIONS: Readonly<Record<(typeof MERGED_TABLES.annotations)[number], string>> = {
   accuracy: 'other.accuracy o',
   attachments: `other.attachments o WHERE ${isHere('runs', 'run_id')}`,
@@ -146,12 +146,12 @@ const ANNOTATIONS: Readonly<Record<(typeof MERGED_TABLES.annotations)[number], s
   judged_sweeps: `other.judged_sweeps o WHERE ${isHere('sweeps', 'sweep_id')}`,
 };
 
-/** @returns how many rows came */
+/** @returns the number of inserted rows */
 function insert(client: Client, table: string, from: string): number {
   const { keys, values } = shapeOf(client, table);
   const columns = [...keys, ...values];
   const ofOther = columns.map((column) =>
-    // Of the sweep that it was measured with, which an import without new runs does not bring.
+    // The sweep of the measurement; null if this store lacks it, because an import without new runs is not merged.
     table === 'accuracy' && column === '"sweep_id"'
       ? '(SELECT s.sweep_id FROM main.sweeps s WHERE s.sweep_id = o.sweep_id)'
       : `o.${column}`,
@@ -161,12 +161,15 @@ function insert(client: Client, table: string, from: string): number {
     .run().changes;
 }
 
-/** How far a sweep has come: 2 finished, 1 interrupted. */
+/** Progress of a sweep: 2 finished, 1 interrupted. */
 function progress(side: string): string {
   return `CASE ${side}.state WHEN 'finished' THEN 2 WHEN 'interrupted' THEN 1 ELSE 0 END`;
 }
 
-/** Finishes sweeps interrupted here and completed there; an import spans the runs of both. Returns their ids. */
+/**
+ * Finishes sweeps that were interrupted here and completed there. An import spans the runs of both. Returns the IDs of
+ * the changed sweeps.
+ */
 function updateSweeps(client: Client): string[] {
   const earlier = 'coalesce(min(m.started_at, o.started_at), m.started_at, o.started_at)';
   const later = 'coalesce(max(m.finished_at, o.finished_at), m.finished_at, o.finished_at)';
@@ -181,9 +184,9 @@ function updateSweeps(client: Client): string[] {
   );
 }
 
-/** Rows of a run are selected by its id: that of `runs` is checked for all of them. */
+/** Tables whose rows are checked. Rows of a run are selected by its ID, which is checked in `runs`. */
 const CHECKED_TABLES = [...MERGED_TABLES.shared, ...MERGED_TABLES.sweep, 'runs', ...MERGED_TABLES.annotations];
-/** Ids become part of paths, and are printed. */
+/** IDs become parts of paths and are printed. */
 const ID_COLUMN = /_(?:id|key)"$/;
 
 function refuseDamaged(client: Client): void {

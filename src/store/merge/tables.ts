@@ -4,11 +4,11 @@ import * as z from 'zod';
 import { count } from '../../records/output-parts.ts';
 
 /**
- * How the rows of each table come from another store. A test holds this list and the schema together.
- * - `shared`: rows that many runs use, under a hash of their content
+ * How the rows of each table are merged. A test keeps this list in sync with the schema.
+ * - `shared`: rows that many runs use, by the hash of their content
  * - `sweep`: rows of a sweep
- * - `run`: rows of a run, the one that the others refer to first
- * - `annotations`: what people and the nightly gate said, on top of results; each after those that it refers to
+ * - `run`: rows of a run, starting with the table that the others refer to
+ * - `annotations`: statements of people and of the gate about results; each table after those that it refers to
  */
 export const MERGED_TABLES = {
   shared: ['environments', 'cells', 'invocations', 'builds'],
@@ -48,7 +48,7 @@ export function shapeOf(client: Database.Database, table: string) {
   return { keys: named(true), values: named(false) };
 }
 
-/** Rows that refer to none, by table and what they refer to. */
+/** Broken references, by table and target. */
 export function brokenReferences(client: Database.Database, database: 'main' | 'other') {
   return client
     .prepare<[string], { table: string; parent: string; rows: number }>(
@@ -57,7 +57,7 @@ export function brokenReferences(client: Database.Database, database: 'main' | '
     .all(database);
 }
 
-/** Rows with the same id and different content in two stores; this store's were kept. */
+/** Rows with the same ID and different content in two stores; those of this store stayed. */
 export const mergeConflict = z.strictObject({
   table: z.string(),
   columns: z.array(z.string()).describe('Columns that differ; empty if the run exists here without this row'),
@@ -69,22 +69,23 @@ export type MergeConflict = Readonly<z.infer<typeof mergeConflict>>;
 
 const MAX_EXAMPLES = 3;
 
-/** Columns that may differ between two stores: resolved elsewhere, or irrelevant. */
+/** Columns that may differ between two stores, because they are resolved elsewhere or irrelevant. */
 const MAY_DIFFER: Readonly<Record<string, readonly string[]>> = {
-  // The further state wins; the span of an import follows from its runs.
+  // The more advanced state wins, and the span of an import follows from its runs.
   sweeps: ['"state"', '"plan"', '"started_at"', '"finished_at"'],
   sweep_imports: ['"imported_at"'],
   accuracy: ['"sweep_id"'],
   attachments: ['"attached_at"', '"pruned_at"'],
   baselines: ['"reason"', '"created_at"'],
-  // Not read, for they are gigabytes, and derive from artefacts that have hashes; samples depend on the bench that wrote them.
+  // Not compared: gigabytes of data derived from artefacts that have hashes. Samples also depend on the version of
+  // bench that wrote them.
   samples: ['"data"'],
   layer_profiles: ['"data"'],
   pruned_runs: ['"pruned_at"', '"samples"', '"layers"', '"artefacts"'],
   acknowledgements: ['"created_at"'],
 };
 
-/** Compared tables; findings are not, as the next `bench check` judges the merged history. */
+/** Compared tables. Findings are not compared, because the next `bench check` judges the merged history. */
 const COMPARED: readonly string[] = [
   ...MERGED_TABLES.shared,
   ...MERGED_TABLES.sweep,
@@ -94,7 +95,7 @@ const COMPARED: readonly string[] = [
   'acknowledgements',
 ];
 
-/** Rows with equal id and different content. `other` is attached, `common_runs` is filled. */
+/** Rows with equal IDs and different content. Needs `other` attached and `common_runs` filled. */
 export function findConflicts(client: Database.Database): MergeConflict[] {
   return [
     ...COMPARED.flatMap((table) => differencesIn(client, table, MAY_DIFFER[table])),
@@ -102,7 +103,10 @@ export function findConflicts(client: Database.Database): MergeConflict[] {
   ];
 }
 
-/** @param free columns that may differ; @param where which rows of `main` count, as `m` */
+/**
+ * @param free columns that may differ
+ * @param where condition on rows of `main`, as `m`
+ */
 export function differencesIn(
   client: Database.Database,
   table: string,
@@ -115,7 +119,7 @@ export function differencesIn(
   return grouped(client, table, keys, compared, from);
 }
 
-/** Of the rows of `common_runs`: then a row missing only here is a difference as well. */
+/** Differences in rows of `common_runs`, where a missing row also counts. */
 export function differencesOfRuns(
   client: Database.Database,
   table: string,
@@ -123,9 +127,9 @@ export function differencesOfRuns(
 ): MergeConflict[] {
   const { keys, values } = shapeOf(client, table);
   const compared = values.filter((column) => !free.includes(column));
-  // Of layers that are not read, at least the size.
+  // For layers that are not read, compare at least the size.
   if (table === 'layer_profiles' && free.includes('"data"')) compared.push('length("data")');
-  // Data that was pruned here is not missing.
+  // Data that was pruned here does not count as missing.
   const column = { samples: 'p."samples"', layer_profiles: 'p."layers"' }[table];
   const isPruned = `EXISTS (SELECT 1 FROM main.pruned_runs p WHERE p.run_id = o.run_id AND ${column ?? '0'})`;
   const mayLack = table === 'pruned_runs' ? '1' : isPruned;
@@ -148,7 +152,7 @@ function differs(columns: readonly string[]): string {
   return `(${sideOf(columns, 'm').join(', ')}) IS NOT (${sideOf(columns, 'o').join(', ')})`;
 }
 
-/** By the columns that differ. */
+/** Groups conflicts by the columns that differ. */
 function grouped(
   client: Database.Database,
   table: string,

@@ -47,7 +47,10 @@ function select(db: StoreDatabase, where: SQL | undefined): AccuracyRecord[] {
 
 const newestFirst = [desc(accuracies.measuredAt), accuracies.accuracyId] as const;
 
-/** By cell key, of the exact file that its engine was built from; for imports, of the same model and precision. */
+/**
+ * Accuracies by cell key, for the exact file from which its engine was built; for imports, for the same model and
+ * precision.
+ */
 export function accuracyOfCells(
   db: StoreDatabase,
   cells: readonly KeyedCell[],
@@ -69,9 +72,9 @@ export function accuracyOfCells(
   );
 }
 
-/** Accuracies of the files that each cell's engines were built from in these sweeps, newest first. */
+/** Accuracies of the files from which each cell's engines were built in these sweeps, newest first. */
 export function recordsByCell(db: StoreDatabase, sweepIds: readonly SweepId[]): Map<string, AccuracyRecord[]> {
-  // Most stores have none, and thousands of runs.
+  // Most stores have no accuracies but thousands of runs.
   if (db.select({ id: accuracies.accuracyId }).from(accuracies).get() === undefined) return new Map();
   const rows = db
     .selectDistinct({ cellKey: runs.cellKey, row: accuracies })

@@ -7,9 +7,15 @@ import type { LayerProfile, LayerTime } from '../../trtexec/log/parsed-log.ts';
 import { QUERY_TIME_COLUMNS, type QueryTimeColumn, type QueryTimes } from '../../trtexec/run-facts.ts';
 import { joinPieces, LargeTimes, packTimes, unpackTimes } from '../../trtexec/samples/large-times.ts';
 
-/** The first byte of samples. One of zstd (0x28) tells a blob of the first format: columns of integers or doubles. */
+/**
+ * First byte of a blob of samples. The first byte of zstd (0x28) indicates the first format: columns of integers or
+ * doubles.
+ */
 const PACKED = 2;
-/** Pieces, each as `PACKED` after its length; the number of queries comes before them. Integers are uint32, little endian. */
+/**
+ * Pieces, each in the form of `PACKED` after its length. The number of queries precedes them. Integers are uint32,
+ * little endian.
+ */
 const IN_PIECES = 3;
 const ZSTD_LEVEL = 6;
 
@@ -49,15 +55,15 @@ const headerSchema = z.object({
   columns: z.array(
     z.object({
       name: z.enum(QUERY_TIME_COLUMNS),
-      /** `float64`, or 32-bit integers of which each represents `integer / 10 ** decimals`. */
+      /** `float64`, or 32-bit integers that represent `integer / 10 ** decimals`. */
       decimals: z.union([z.number(), z.literal('float64')]),
-      /** True if each integer but the first is the difference from the previous one. */
+      /** True if each integer except the first is the difference from the previous one. */
       differences: z.boolean(),
     }),
   ),
 });
 
-/** Length of the header (uint32, little endian), header (JSON), the columns in order. */
+/** Reads the first format: length of the header (uint32, little endian), header (JSON), columns in order. */
 function decodeFirstFormat(bytes: Buffer): QueryTimes {
   const headerEnd = 4 + bytes.readUInt32LE();
   const { count, columns: headers } = headerSchema.parse(JSON.parse(bytes.toString('utf8', 4, headerEnd)));

@@ -36,12 +36,12 @@ function fromRow(row: CellRunRow, flags: readonly RunFlag[], own: Values, isOneB
   ];
 }
 
-/** In the order they were made, without those of pairs. `cellKeys` defaults to all cells. */
+/** Runs of cells in the order of measurement, without those of pairs. `cellKeys` defaults to all cells. */
 export function cellRunsOf(db: StoreDatabase, sweepIds: readonly SweepId[], cellKeys?: readonly CellKey[]): CellRun[] {
   return cellRuns(db, sweepIds, ofSweep, cellKeys);
 }
 
-/** Of the pairs that were measured after a sweep, in the order they were made. */
+/** Runs of the pairs measured after a sweep, in the order of measurement. */
 export function pairRunsOf(db: StoreDatabase, sweepId: SweepId, cellKeys?: readonly CellKey[]): CellRun[] {
   return cellRuns(db, [sweepId], eq(runs.role, 'pair'), cellKeys);
 }
@@ -72,7 +72,7 @@ export function lastMeasuredRuns(
   earlierIn: Pick<Sweep, 'sweepId' | 'branch' | 'matrix' | 'provenance'>,
   limit: number,
 ): CellRun[] {
-  // Select ids first: sorting need not read the numbers of all others.
+  // Selects IDs first, so that sorting does not read the numbers of all other runs.
   const newest = db
     .select({ runId: runs.runId })
     .from(runs)
@@ -95,7 +95,7 @@ export function lastMeasuredRuns(
   return completed(db, rows, inArray(runs.runId, ids)).toReversed();
 }
 
-/** @param which selects the runs of these rows */
+/** @param which condition that selects the runs of these rows */
 function completed(db: StoreDatabase, rows: readonly CellRunRow[], which: SQL | undefined): CellRun[] {
   const [flags, values, oneByOne] = [flagsOf(db, which), valuesOf(db, which), oneByOneRuns(db, which)];
   return rows.flatMap((row) =>
@@ -109,7 +109,7 @@ const NO_VALUES: Values = {};
 
 function valuesOf(db: StoreDatabase, whichRuns: SQL | undefined): Map<string, Values> {
   const byRun = new Map<string, Record<CustomMetricId, number>>();
-  // Most stores have none: reading one row avoids a join over all runs.
+  // Most stores have no custom values, and this query avoids a join over all runs.
   if (db.select({ runId: runValues.runId }).from(runValues).limit(1).get() === undefined) {
     return byRun;
   }
@@ -142,11 +142,11 @@ function oneByOneRuns(db: StoreDatabase, whichRuns: SQL | undefined): Set<string
 const NO_FLAGS: readonly RunFlag[] = [];
 
 export interface NewestRun extends CellRun {
-  /** Ids of trtexec's hints. */
+  /** IDs of hints from trtexec. */
   readonly hints: readonly string[];
 }
 
-/** Of each cell its timed runs in the newest sweep that has any; cells without are absent. */
+/** The timed runs of each cell in its newest sweep with any; omits cells without runs. */
 export function newestRunsOf(db: StoreDatabase, cellKeys: readonly CellKey[]): Map<CellKey, NewestRun[]> {
   const newest = new Map(
     db.$client

@@ -1,4 +1,4 @@
-import { type SQL, and, eq, inArray, notInArray, or, sql } from 'drizzle-orm';
+import { type SQL, and, eq, inArray, isNotNull, notInArray, or, sql } from 'drizzle-orm';
 
 import type { EngineIdentity } from '../../layers/explained-run.ts';
 import type { EngineLayer } from '../../records/layer-info.ts';
@@ -29,7 +29,7 @@ import { ofSweep, outcomeFrom } from './runs.ts';
 
 export type LayerRun = ReturnType<typeof select>[number];
 
-/** Newest first; those with times before those without. */
+/** Layer data with times, then without; newest first in each group. */
 function select(db: StoreDatabase, where: SQL | undefined, most: number = MOST) {
   const rows = db
     .select({
@@ -43,7 +43,7 @@ function select(db: StoreDatabase, where: SQL | undefined, most: number = MOST) 
       cudaGraph: cells.cudaGraph,
       /** Profiled queries; null when only names and kernels are known. */
       iterations: layerProfiles.iterations,
-      /** Of the run's own timed part, without the profiler. */
+      /** Median of the timed part of the same run, without the profiler, in ms. */
       gpuComputeMs: timeStatistics.medianMs,
     })
     .from(layerProfiles)
@@ -82,7 +82,10 @@ export function layerRunsOfCell(db: StoreDatabase, cellKey: CellKey, sweepIds: r
   );
 }
 
-/** The same of many cells, sought among the runs of the sweeps: one pass over them, where a cell has its runs all over the file. */
+/**
+ * Like `layerRunsOfCell` for many cells, in one pass over the runs of the sweeps, because the runs of a cell are spread
+ * over the whole file.
+ */
 export function layerRunsOfCells(
   db: StoreDatabase,
   cellKeys: readonly CellKey[],
@@ -100,7 +103,7 @@ export function layerRunsOfCells(
   return Map.groupBy(select(db, isOne, ids.length), ({ cellKey }) => cellKey);
 }
 
-/** @param pairs also of the engines that were measured in pairs */
+/** @param pairs true to include engines that were measured in pairs */
 export function layerRunsOfEngine(db: StoreDatabase, engines: readonly string[], pairs = false): LayerRun[] {
   if (engines.length === 0) return [];
   const isEngine = or(inArray(runs.engineSha256, [...engines]), inArray(runs.buildId, [...engines]));
@@ -124,7 +127,7 @@ export function layerRun(db: StoreDatabase, runId: RunId): LayerRun | null {
   return select(db, eq(runs.runId, runId))[0] ?? null;
 }
 
-/** The layers of a build from its own output, else from a run; null if unknown. */
+/** The layers of a build from its output, else from a run; null if unknown. */
 export function layersOfBuild(db: StoreDatabase, buildId: BuildId): readonly EngineLayer[] | null {
   const rows = db
     .select({ role: runs.role, data: layerProfiles.data })
@@ -147,11 +150,13 @@ interface ExplainedCell {
 }
 
 /**
- * The timed runs of a cell with everything that may explain their numbers, the oldest first. Of their
- * GPU time both numbers: which of them counts follows from the runs of both sides.
+ * The timed runs of a cell with everything that may explain their numbers, oldest first. They have both kinds of GPU
+ * time, because the runs of both sides decide which one counts.
  */
 export function explainedRuns(db: StoreDatabase, cell: ExplainedCell) {
   const isChosen = cell.runId === null ? inArray(runs.sweepId, [...cell.sweepIds]) : eq(runs.runId, cell.runId);
+  // A report of another harness has latencies, and none of trtexec's own numbers.
+  const hasValues = or(isNotNull(measurements.runId), eq(runs.outcome, 'measured'));
   const rows = db
     .select({
       runId: runs.runId,
@@ -179,10 +184,10 @@ export function explainedRuns(db: StoreDatabase, cell: ExplainedCell) {
       boundBy: measurements.boundBy,
     })
     .from(runs)
-    .innerJoin(measurements, eq(measurements.runId, runs.runId))
+    .leftJoin(measurements, eq(measurements.runId, runs.runId))
     .innerJoin(invocations, eq(invocations.invocationId, runs.invocationId))
     .leftJoin(builds, eq(builds.buildId, runs.buildId))
-    .where(and(eq(runs.cellKey, cell.cellKey), eq(runs.role, 'timed'), isChosen))
+    .where(and(eq(runs.cellKey, cell.cellKey), eq(runs.role, 'timed'), isChosen, hasValues))
     .orderBy(runs.startedAt, runs.repeat, runs.runId)
     .all();
   const ids = rows.map(({ runId }) => runId);
@@ -231,18 +236,18 @@ export function explainedRuns(db: StoreDatabase, cell: ExplainedCell) {
   );
 }
 
-/** Build flags of imported runs, which are not linked to their engines. */
+/** Build options of an imported run, which is not linked to its engine. */
 function builtFlags(argv: readonly string[] | null): readonly string[] | null {
   return argv === null ? null : flagsIn(argv, ['build', 'both']);
 }
 
-/** A process that loaded no engine built its own. */
+/** A process that loaded no engine built one. */
 function ownBuild(argv: readonly string[]): readonly string[] | null {
   const isBuilt = flagValue(argv, '--onnx') !== null && flagValue(argv, '--loadEngine') === null;
   return isBuilt ? argv : null;
 }
 
-/** Flags for duration, repetition and outputs, which do not change what is measured. */
+/** Options for duration, repetition and outputs, which do not change what is measured. */
 const NOT_COMPARED = new Set([
   '--loadEngine',
   '--saveEngine',

@@ -57,7 +57,7 @@ export function flaggedRuns(db: StoreDatabase, sweepId: SweepId, flag: RunFlagId
   return row?.runs ?? 0;
 }
 
-/** Telemetry by run id; runs that were not monitored are absent. */
+/** Telemetry by run ID; omits runs that were not monitored. */
 export function telemetryOf(db: StoreDatabase, runIds: readonly RunId[]): Map<string, RunTelemetry> {
   const rows = db
     .select()
@@ -67,7 +67,10 @@ export function telemetryOf(db: StoreDatabase, runIds: readonly RunId[]): Map<st
   return new Map(rows.map(({ runId, ...telemetry }) => [runId, telemetry]));
 }
 
-/** trtexec's method follows from its options. Null for an unknown run, or one that failed in another harness. */
+/**
+ * The method of a run. That of trtexec follows from its options. Null for an unknown run, or one that failed in another
+ * harness.
+ */
 export function methodOf(db: StoreDatabase, runId: RunId, cell: Cell | null): Method | null {
   const stored = db.select().from(runMethods).where(eq(runMethods.runId, runId)).get();
   if (stored !== undefined) {

@@ -22,7 +22,9 @@ import {
 import { newestRunFirst } from '../sweeps/sweep-order.ts';
 import { flagsOf } from './run-facts.ts';
 
-/** Runs, and of each the values of some metrics: printed ones and, where a metric has one, the center of the run's samples. */
+/**
+ * Query for runs with the values of some metrics: printed ones and, if the metric has one, the center of the samples.
+ */
 export function runValues(db: StoreDatabase, metrics: readonly MetricId[]) {
   const { runId, sweepId, cellKey, role, repeat, startedAt, wallS, outcome, reason } = runs;
   const { buildId, engineKey, environmentId } = runs;
@@ -44,13 +46,13 @@ export function runValues(db: StoreDatabase, metrics: readonly MetricId[]) {
 
 const isMeasured = and(eq(runs.role, 'timed'), eq(runs.outcome, 'measured'));
 
-/** A measured timed run with the values of the metrics that were asked for. */
+/** A measured timed run with the values of the requested metrics. */
 export type MeasuredRun = Omit<ValueRun, 'value'> & {
   readonly values: Readonly<Partial<Record<MetricId, number | null>>>;
   readonly centres: CellRun['centres'];
 };
 
-/** By cell key, in the order of the sweeps. */
+/** Runs by cell key, in the order of the sweeps. */
 export function measuredRuns(
   db: StoreDatabase,
   sweepIds: readonly SweepId[],
@@ -81,7 +83,7 @@ const NO_FLAGS: MeasuredRun['flags'] = [];
 type Numbers = readonly (number | null)[];
 type MeasuredRow = [RunId, CellKey, BuildId | null, string, number | null, BoundBy | null, ...Numbers];
 
-/** Half a million rows: drizzle would decode them in more time than the reading takes. */
+/** Reads rows without drizzle, which would take longer to decode half a million rows than SQLite to read them. */
 function rowsOf(db: StoreDatabase, metrics: readonly MetricId[], which: SQL | undefined): MeasuredRow[] {
   const { runId, cellKey, buildId, environmentId } = runs;
   const [{ smClockMhz }, { boundBy }] = [runTelemetry, measurements];
@@ -131,7 +133,7 @@ const CACHE_KIB = 100_000;
 
 export type ValuedRun = ReturnType<ReturnType<typeof lastValuedRuns>>[number];
 
-/** Of a cell the last measured timed runs with a metric, oldest first. */
+/** The last measured timed runs of a cell with a metric, oldest first. */
 export function lastValuedRuns(
   db: StoreDatabase,
   metric: MetricId,
@@ -139,7 +141,7 @@ export function lastValuedRuns(
   limit: number,
   branch: string | undefined,
 ) {
-  // The runs of a cell lie all over the file: each page of it is read once for all cells.
+  // The runs of a cell are spread over the whole file; a large cache reads each page once for all cells.
   db.$client.pragma(`cache_size = -${CACHE_KIB}`);
   const isOfCell = and(
     eq(runs.cellKey, sql.placeholder('cellKey')),
@@ -147,7 +149,7 @@ export function lastValuedRuns(
     eq(runs.provenance, provenance),
     branch === undefined ? undefined : eq(sweeps.branch, branch),
   );
-  // Years of runs are not sorted: an index has their dates in order.
+  // An index has the dates in order, so that years of runs are not sorted.
   const oldest = db
     .select({ startedAt: runs.startedAt })
     .from(runs)
@@ -168,12 +170,15 @@ export function lastValuedRuns(
   };
 }
 
-/** Runs of some cells in a few sweeps: bypasses the index of cells, which leads to all sweeps of a cell. */
+/**
+ * Condition on the cells of runs in a few sweeps. It bypasses the index of cells, which would read all sweeps of a
+ * cell.
+ */
 export function isCellAmong(cellKeys: readonly CellKey[]): SQL {
   return sql`+${runs.cellKey} in (select value from json_each(${JSON.stringify(cellKeys)}))`;
 }
 
-/** SQL for a run's printed value of a metric, in a statement with the tables that `runValues` joins. */
+/** SQL for the printed value of a metric of a run, in statements with the tables that `runValues` joins. */
 export function printedValue(metric: MetricId): SQL<number | null> {
   const ofHarness = () =>
     sql<number | null>`(select ${harnessValues.value} from ${harnessValues}
@@ -192,7 +197,7 @@ export function printedValue(metric: MetricId): SQL<number | null> {
     case 'energy':
       return sql`1000 * ${runTelemetry.powerW} / nullif(${measurements[stored.over]}, 0)`;
     case 'runHints':
-      // A cross join fixes the join order: few logs have such a line, while a build may have years of runs.
+      // A cross join fixes the join order, because few logs have such a line while a build may have years of runs.
       return stored.of === 'run'
         ? sql`(select ${runHints.value} from ${runHints}
             where ${runHints.runId} = ${runs.runId} and ${runHints.hint} = ${stored.hint})`
@@ -206,7 +211,7 @@ export function printedValue(metric: MetricId): SQL<number | null> {
   }
 }
 
-/** A number of one line of the performance summary, in such a statement; p99 as trtexec printed it. */
+/** SQL for a number of one line of the performance summary, in the same statements; p99 as trtexec printed it. */
 export function statisticOf(line: string, column: 'meanMs' | 'medianMs' | 'p99Ms'): SQL<number | null> {
   const value =
     column === 'p99Ms' ? sql`json_extract(${timeStatistics.percentiles}, '$."99"')` : sql`${timeStatistics[column]}`;
@@ -214,7 +219,7 @@ export function statisticOf(line: string, column: 'meanMs' | 'medianMs' | 'p99Ms
     where ${timeStatistics.runId} = ${runs.runId} and ${timeStatistics.metric} = ${line})`;
 }
 
-/** As `printedValue`, for the center of a run's samples. */
+/** Like `printedValue`, for the center of the samples of a run. */
 export function centreValue(metric: MetricId): SQL<number | null> {
   const column = centreOf(metric);
   return column === undefined ? sql`null` : sql`${measurements[column]}`;

@@ -9,10 +9,10 @@ import { removeUnusedCells } from '../cells.ts';
 import type { CellKey, RunId, SweepId } from '../../records/scalars.ts';
 import { equalOrNull } from '../sweeps/sweep-order.ts';
 
-/** Pairs are measured after a sweep, and with engines of another one: nothing that is said of a sweep counts them. */
+/** Condition that excludes pairs, which are measured after a sweep and with engines of another one. */
 export const ofSweep = ne(runs.role, 'pair');
 
-/** 0 if there is none. */
+/** The highest repeat; 0 if there is none. */
 export function highestRepeat(db: StoreDatabase, sweepId: SweepId, role: RunRole, cellKey: CellKey | null): number {
   const row = db
     .select({ repeat: max(runs.repeat) })
@@ -22,7 +22,7 @@ export function highestRepeat(db: StoreDatabase, sweepId: SweepId, role: RunRole
   return row?.repeat ?? 0;
 }
 
-/** The outcome of a run, without its evidence; null if it is not stored. */
+/** The outcome of a run without its evidence; null if it is not stored. */
 export function findOutcome(db: StoreDatabase, runId: RunId): Outcome | null {
   const row = db.select({ outcome: runs.outcome, reason: runs.reason }).from(runs).where(eq(runs.runId, runId)).get();
   return row === undefined ? null : outcomeFrom(row.outcome, row.reason);
@@ -40,7 +40,7 @@ export function outcomeFrom(kind: Outcome['kind'], reason: string | null): Outco
   }
 }
 
-/** A reason from a newer bench, or a damaged one: must not be mapped to a known reason. */
+/** The outcome for a reason from a newer bench, or a damaged one, which must not become a known reason. */
 function unknownReason(reason: string | null): Outcome {
   const text = `the store says ${JSON.stringify(reason)}, which is no reason that this bench knows`;
   return { kind: 'failed', reason: 'unknown', evidence: [{ stream: 'stdout', line: 0, text }] };
@@ -73,7 +73,7 @@ export function cellKeysOf(db: StoreDatabase, sweepIds: readonly SweepId[]): Set
   return new Set(rows.flatMap(({ cellKey }) => cellKey ?? []));
 }
 
-/** False if nothing changed. `instead` replaces an existing date. */
+/** Sets the date of a run; false if nothing changed. `instead` replaces an existing date. */
 export function redateRun(db: StoreDatabase, runId: RunId, startedAt: string, instead: boolean): boolean {
   const undated = isNull(runs.startedAt);
   const isOther = instead ? or(undated, ne(runs.startedAt, startedAt)) : undated;
@@ -89,7 +89,7 @@ export function cellKeyOf(db: StoreDatabase, runId: RunId): CellKey | null {
   return db.select({ cellKey: runs.cellKey }).from(runs).where(eq(runs.runId, runId)).get()?.cellKey ?? null;
 }
 
-/** A cell that is then without runs was only a name. */
+/** Moves a run to another cell. Removes the previous cell if it has no other runs. */
 export function moveToCell(db: StoreDatabase, runId: RunId, cellKey: CellKey, repeat: number): void {
   const before = cellKeyOf(db, runId);
   db.update(runs).set({ cellKey, repeat }).where(eq(runs.runId, runId)).run();
@@ -110,7 +110,7 @@ export function recordAttempt(db: StoreDatabase, sweepId: SweepId, runId: RunId,
   });
 }
 
-/** Records how an attempt ended, even if its start is not in this store, as in an import. */
+/** Records the end of an attempt, even if its start is not in this store, as in an import. */
 export function recordTry(db: StoreDatabase, sweepId: SweepId, runId: RunId, ended: RunTry): void {
   const { startedAt, endedAt, outcome, reason, evidence } = ended;
   db.insert(attempts)
@@ -122,7 +122,7 @@ export function recordTry(db: StoreDatabase, sweepId: SweepId, runId: RunId, end
     .run();
 }
 
-/** The starts of a run; one without an end was cut off. */
+/** The attempts of a run; one without an end was interrupted. */
 export function attemptsOf(db: StoreDatabase, runId: RunId) {
   const { sweepId: _sweepId, runId: _runId, ...columns } = getTableColumns(attempts);
   return db.select(columns).from(attempts).where(eq(attempts.runId, runId)).orderBy(asc(attempts.attempt)).all();
@@ -134,7 +134,7 @@ export function failedRunsOf(db: StoreDatabase, sweepId: SweepId): FailedRun[] {
   return failedWhere(db, and(eq(runs.sweepId, sweepId), ofSweep));
 }
 
-/** Of one cell in some sweeps: in the order of the sweeps. */
+/** Failed runs of one cell in some sweeps, in the order of the sweeps. */
 export function failedRunsOfCell(db: StoreDatabase, sweepIds: readonly SweepId[], cellKey: CellKey): FailedRun[] {
   const isThere = sql`${runs.sweepId} in (select value from json_each(${JSON.stringify(sweepIds)}))`;
   const bySweep = Map.groupBy(

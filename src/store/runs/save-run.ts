@@ -33,14 +33,14 @@ import type { RunId } from '../../records/scalars.ts';
 
 export type Saved = 'stored' | 'already stored';
 
-/** Tables whose rows are named by their content: the same row may be there already. */
+/** Tables whose rows are named by their content, so that a row may already exist. */
 const SHARED: ReadonlySet<SQLiteTable> = new Set([builds, cells, environments, invocations]);
 
-/** Writes runs with prepared statements, one transaction per run. Existing runs are not changed. */
+/** Writes runs with prepared statements, one transaction per run. It does not change existing runs. */
 export class RunWriter {
   private readonly db: StoreDatabase;
   private readonly inserts = new Map<SQLiteTable, (row: object) => void>();
-  /** Rows known to exist; saves most of the writes of a long sweep. */
+  /** Rows known to exist, which saves most of the writes of a long sweep. */
   private readonly known = new Set<string>();
   private readonly findRun;
 
@@ -59,7 +59,7 @@ export class RunWriter {
     return immediately(this.db, () => this.save(record));
   }
 
-  /** In one transaction: committing one takes longer than inserting a small run. */
+  /** Writes runs in one transaction, because a commit takes longer than inserting a small run. */
   saveRuns(records: readonly RunRecord[]): void {
     if (records.length > 0) immediately(this.db, () => records.forEach((record) => this.save(record)));
   }
@@ -182,7 +182,10 @@ export class RunWriter {
   }
 }
 
-/** Of whole rows, at little more than the cost of the statement itself: drizzle builds its own insert for each row. */
+/**
+ * A prepared insert of whole rows, which costs little more than the statement itself. drizzle builds its insert again
+ * for each row.
+ */
 function preparedInsert({ $client }: StoreDatabase, table: SQLiteTable): (row: object) => void {
   const columns = Object.entries(getTableColumns(table));
   const names = columns.map(([, column]) => `"${column.name}"`).join(', ');

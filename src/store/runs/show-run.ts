@@ -109,7 +109,7 @@ export function showRun(db: StoreDatabase, runId: RunId) {
   };
 }
 
-/** Without paths; none of a build that is not stored. */
+/** Build options without paths; empty for a build that is not stored. */
 export function buildFlagsOf(db: StoreDatabase, buildId: BuildId): readonly string[] {
   return db.select({ flags: builds.flags }).from(builds).where(eq(builds.buildId, buildId)).get()?.flags ?? [];
 }
@@ -129,11 +129,11 @@ export function runSamples(db: StoreDatabase, runId: RunId): QueryTimes | null {
   return data === null ? null : decodeSamples(data);
 }
 
-/** Of many runs, one by one: without the query builder, which takes longer than the read. Null where the run has none. */
+/** Reads a blob without the query builder, which takes longer than the read itself. Null if the run has none. */
 function blobOf({ $client }: StoreDatabase, table: 'layer_profiles' | 'samples', runId: RunId): Buffer | null {
   const statement = $client.prepare<[string], Buffer | string>(`SELECT data FROM ${table} WHERE run_id = ?`);
   const data = statement.pluck().get(runId) ?? null;
-  // A damaged one may be a text.
+  // A damaged value may be a text.
   return typeof data === 'string' ? Buffer.from(data) : data;
 }
 
@@ -215,7 +215,7 @@ export function attachmentsBefore(db: StoreDatabase, before: string): PlacedAtta
     .all();
 }
 
-/** Recorded before the file is removed: a kill leaves only files known to be obsolete. */
+/** Recorded before the file is removed, so that a kill leaves only files known to be obsolete. */
 export function markPruned(
   db: StoreDatabase,
   { runId, name }: Pick<Attachment, 'runId' | 'name'>,
@@ -229,16 +229,16 @@ export function markPruned(
 
 const COLUMNS = { gpuComputeMs: 'computeMs', latencyMs: 'latencyMs' } as const;
 
-/** The queries of runs by one metric. */
+/** The queries of runs in one metric. */
 export interface RunQueries {
   readonly metric: keyof typeof COLUMNS;
-  /** Runs that kept their queries. */
+  /** Number of runs that kept their queries. */
   readonly runs: number;
-  /** Milliseconds, not empty. */
+  /** In milliseconds; not empty. */
   readonly values: readonly number[];
 }
 
-/** Pooled over the runs, in their order; null where the queries are not timed by it, or no run kept any. */
+/** Queries of the runs, pooled in order; null if the metric is not timed per query, or if no run kept queries. */
 export function queryTimes(db: StoreDatabase, runIds: readonly RunId[], metric: MetricId): RunQueries | null {
   const timed = metric === 'p99Ms' ? 'latencyMs' : metric;
   if (timed !== 'gpuComputeMs' && timed !== 'latencyMs') return null;
@@ -247,7 +247,7 @@ export function queryTimes(db: StoreDatabase, runIds: readonly RunId[], metric: 
   return kept.length === 0 ? null : { metric: timed, runs: kept.length, values: kept.flatMap((own) => [...own]) };
 }
 
-/** Null for none, and for a damaged one: nothing else of the run depends on it. */
+/** Null for missing and damaged samples, on which nothing else of the run depends. */
 function readable(db: StoreDatabase, runId: RunId): ReturnType<typeof runSamples> {
   try {
     return runSamples(db, runId);

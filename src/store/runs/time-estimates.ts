@@ -9,13 +9,13 @@ import type { CellKey, SweepId } from '../../records/scalars.ts';
 
 interface LastRun {
   readonly cellKey: CellKey;
-  /** Mean seconds of a timed run's process in that sweep. */
+  /** Mean wall time of the timed runs in that sweep in seconds. */
   readonly wallS: number | null;
   readonly startedAt: string | null;
   readonly gpuUuid: string | null;
 }
 
-/** The last measured run of each cell: the index leads to it, however many there are. */
+/** The last measured run of each cell. An index finds it fast, even among many runs. */
 function lastRuns({ $client }: StoreDatabase, cellKeys: readonly CellKey[], provenance: Provenance): LastRun[] {
   const statement = $client.prepare<[string, Provenance], LastRun>(`
     select k.value as cellKey,
@@ -33,7 +33,9 @@ function lastRuns({ $client }: StoreDatabase, cellKeys: readonly CellKey[], prov
   return statement.all(JSON.stringify(cellKeys), provenance);
 }
 
-/** By cell key: mean process time of a timed run in the cell's last sweep, and when that was. */
+/**
+ * `runS`: mean wall time in seconds of a timed run in the last sweep of each cell; `measuredAt`: time of its last run.
+ */
 export function pastRunsOf(db: StoreDatabase, cellKeys: readonly CellKey[], provenance: Provenance) {
   const rows = lastRuns(db, cellKeys, provenance);
   return {
@@ -42,7 +44,7 @@ export function pastRunsOf(db: StoreDatabase, cellKeys: readonly CellKey[], prov
   };
 }
 
-/** Seconds that the processes of a sweep took together, its builds included. */
+/** Sum of the wall times of a sweep's processes in seconds, including builds. */
 export function sweepWallS(db: StoreDatabase, sweepId: SweepId): number {
   const row = db
     .select({ wallS: sum(runs.wallS) })

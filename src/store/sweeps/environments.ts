@@ -35,7 +35,7 @@ export function environmentsOf(db: StoreDatabase, sweepId: SweepId) {
     .all();
 }
 
-/** How many timed runs of some sweeps were made on what. @param cellKeys null for all */
+/** Number of timed runs of some sweeps by environment. @param cellKeys null for all */
 export function runsByEnvironment(
   db: StoreDatabase,
   sweepIds: readonly SweepId[],
@@ -52,7 +52,7 @@ export function runsByEnvironment(
     .all();
 }
 
-/** What the runs of each sweep were made on, in order of appearance. */
+/** Returns the environments of the runs of a sweep, in order of appearance. */
 export function sweepEnvironments(db: StoreDatabase): (sweepId: SweepId) => Environment[] {
   const known = new Map<string, Environment>();
   const ids = db.$client

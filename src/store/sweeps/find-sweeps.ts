@@ -29,20 +29,23 @@ import { gateOf, sweepColumns } from './sweeps.ts';
 import { equalOrNull, newestSweepFirst, notAfter, sweepTimeSql } from './sweep-order.ts';
 
 const ended = ne(sweeps.state, 'running');
-/** An A/B experiment is not representative of its commit. */
+/** Excludes A/B experiments, which do not represent their commit. */
 const isNoExperiment = or(isNull(sweeps.branch), ne(sweeps.branch, AB_BRANCH));
 
 function select(db: StoreDatabase, where: SQL | undefined, limit: number): Sweep[] {
   return db.select(sweepColumns).from(sweeps).where(and(ended, where)).orderBy(newestSweepFirst).limit(limit).all();
 }
 
-/** Branch null: imports without one. `like` restricts to its matrix and provenance. */
+/**
+ * @param branch null for imports without a branch
+ * @param like restricts the search to its matrix and provenance
+ */
 export function newestOfBranch(db: StoreDatabase, branch: string | null, like: Sweep | null = null): Sweep | null {
   return finishedLike(db, equalOrNull(sweeps.branch, branch), like, 1)[0] ?? null;
 }
 
 /**
- * The newest finished sweep that is wanted, without experiments, bisections and comparisons.
+ * The newest finished sweep that meets a condition, without experiments, bisections and comparisons.
  * @param branch null for any
  */
 export function newestDone(
@@ -55,17 +58,17 @@ export function newestDone(
   return finishedLike(db, which, like, MAX_OTHERS).find(isWanted) ?? null;
 }
 
-/** Finished ones without experiments, bisections and comparisons, but with health checks; newest first. */
+/** Finished sweeps, newest first, including health checks but not experiments, bisections and comparisons. */
 export function sweepsOfMachines(db: StoreDatabase): Sweep[] {
   return finishedLike(db, or(isRepresentative, eq(sweeps.branch, DOCTOR_BRANCH)), null, MAX_OTHERS);
 }
 
-/** Names of branches whose sweeps are of no series: bisections and comparisons. */
+/** Names of branches whose sweeps belong to no series: bisections, comparisons and health checks. */
 const offBranches = OFF_BRANCHES.flatMap((branch) => branch ?? []);
 const isOnBranch = or(isNull(sweeps.branch), notInArray(sweeps.branch, offBranches));
 const isRepresentative = and(isNoExperiment, isOnBranch);
 
-/** As `newestOfBranch`, for any branch; without experiments, bisections and comparisons. */
+/** Like `newestOfBranch`, for any branch; without experiments, bisections and comparisons. */
 export function newestOfAnyBranch(db: StoreDatabase, like: Sweep | null = null): Sweep | null {
   return finishedLike(db, isRepresentative, like, 1)[0] ?? null;
 }
@@ -77,13 +80,13 @@ function finishedLike(db: StoreDatabase, which: SQL | undefined, like: Sweep | n
 
 type SeriesName = Pick<Sweep, 'branch' | 'matrix' | 'provenance'>;
 
-/** Sweeps of equal branch, matrix and provenance, newest first. `until` (UTC) also excludes undated ones. */
+/** Sweeps with equal branch, matrix and provenance, newest first. With `until` (UTC), undated ones are excluded. */
 export function seriesOf(db: StoreDatabase, series: SeriesName, limit: number, until: string | null = null): Sweep[] {
   const dated = until === null ? undefined : lte(sweeps.startedAt, until);
   return select(db, and(inSeriesOf(series), dated), limit);
 }
 
-/** @param matrices the names that its matrix has, or had */
+/** @param matrices the current and former names of its matrix */
 export function seriesUntil(
   db: StoreDatabase,
   sweep: Sweep,
@@ -93,7 +96,7 @@ export function seriesUntil(
   return select(db, and(inSeriesOf(sweep, matrices), notAfter(sweep.sweepId)), limit);
 }
 
-/** The sweeps of the same series on both sides of a sweep, which is in neither; the nearest first. */
+/** The sweeps of the same series before and after a sweep, without it; nearest first. */
 export function seriesAround(
   db: StoreDatabase,
   sweep: Sweep,
@@ -104,10 +107,10 @@ export function seriesAround(
   return { before, after };
 }
 
-/** In SQLite. */
+/** LIMIT value of SQLite for no limit. */
 const NO_LIMIT = -1;
 
-/** The names that its matrix has had since, as the matrices say themselves. */
+/** The later names of its matrix, according to the matrices themselves. */
 function matricesSince(db: StoreDatabase, sweep: Sweep): (string | null)[] {
   const { branch, matrix, provenance } = sweep;
   const others = listSeries(db).filter(
@@ -134,7 +137,7 @@ function ofMatrices(matrices: readonly (string | null)[], provenance: Provenance
   );
 }
 
-/** The newest finished sweep of each series but those of experiments and bisections, newest first. */
+/** The newest finished sweep of each series, newest first; without the series of experiments and bisections. */
 export function newestOfSeries(db: StoreDatabase, until: string | null): Sweep[] {
   const newest = listSeries(db)
     .filter(({ branch }) => branch === null || (branch !== AB_BRANCH && !offBranches.includes(branch)))
@@ -153,7 +156,7 @@ export function onOtherBranches(
   return select(db, which, MAX_OTHERS);
 }
 
-/** Enough to find the branch that another one began on. */
+/** Enough to find the branch from which another one began. */
 const MAX_OTHERS = 2000;
 
 export function sweepsUntil(db: StoreDatabase, sweepIds: readonly SweepId[], sweep: Sweep): Set<string> {
@@ -161,7 +164,7 @@ export function sweepsUntil(db: StoreDatabase, sweepIds: readonly SweepId[], swe
   return new Set(select(db, which, sweepIds.length).map(({ sweepId }) => sweepId));
 }
 
-/** The newest sweep that measured one of these commits, and those that belong to it. */
+/** Sweeps at a commit, newest first. */
 export function sweepsAtCommit(db: StoreDatabase, commit: string): Sweep[] {
   return select(db, and(eq(sweeps.commit, commit), isNoExperiment), 1000);
 }
@@ -183,7 +186,7 @@ export function measuredCommits(db: StoreDatabase): Set<string> {
   return new Set(rows.flatMap(({ commit }) => commit ?? []));
 }
 
-/** Newest first, for lists. */
+/** All sweeps, newest first, for lists. */
 export function listSweeps(db: StoreDatabase, limit: number): Sweep[] {
   return db.select(sweepColumns).from(sweeps).orderBy(newestSweepFirst).limit(limit).all();
 }
@@ -204,9 +207,9 @@ export function newestProvenance(db: StoreDatabase): Provenance | null {
   return select(db, undefined, 1)[0]?.provenance ?? null;
 }
 
-/** Of a cell the newest sweeps that planned it, newest first, with or without a result. `provenance` null for any. */
+/** Returns the newest sweeps that planned a cell, newest first, with or without a result. `provenance` null for any. */
 export function plannedSweeps(db: StoreDatabase, provenance: Provenance | null, branch?: string) {
-  // Sorted once for all cells.
+  // Sort once for all cells.
   const all = db
     .select({ sweepId: sweeps.sweepId, startedAt: sweeps.startedAt, commit: sweeps.commit, dirty: sweeps.dirty })
     .from(sweeps)
@@ -240,7 +243,7 @@ export function sweepsOfCell(db: StoreDatabase, cellKey: CellKey, limit: number)
   return select(db, inArray(sweeps.sweepId, withRuns), limit);
 }
 
-/** The series of finished sweeps, with their numbers of sweeps: their results are not mixed. */
+/** The series of finished sweeps, whose results are not mixed, with their numbers of sweeps. */
 export function listSeries(
   db: StoreDatabase,
 ): (Pick<Sweep, 'provenance' | 'matrix' | 'branch'> & { readonly sweeps: number })[] {
@@ -266,7 +269,7 @@ export function baselinesOf(db: StoreDatabase, sweepId: SweepId): string[] {
 
 const BUSY_TIMEOUT_MS = 200;
 
-/** Does not create, migrate or wait for the store; null if it is missing, busy, or of another version. */
+/** Reads a store without creating, migrating or waiting for it. Null if it is missing, busy, or of another version. */
 export function peekIntoStore<Result>(path: string, read: (db: StoreDatabase) => Result): Result | null {
   if (!existsSync(path)) return null;
   try {

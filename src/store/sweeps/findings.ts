@@ -10,7 +10,7 @@ import { acknowledgements, findingCells, findings, judgedSweeps } from '../annot
 import { sweeps } from '../schema.ts';
 import { equalOrNull } from './sweep-order.ts';
 
-/** @param series its matrix may have had other names before; ordered by id */
+/** Findings of a series, ordered by ID. @param series its matrix may have had other names before */
 export function findingsOf(
   db: StoreDatabase,
   series: Pick<Sweep, 'branch' | 'provenance'> & { readonly matrices: readonly (string | null)[] },
@@ -20,7 +20,7 @@ export function findingsOf(
   return select(db, and(ofMatrix, equalOrNull(branch, series.branch), eq(provenance, series.provenance)));
 }
 
-/** Newest reports first. */
+/** Findings, newest reports first. */
 export function listFindings(db: StoreDatabase, limit: number): Finding[] {
   const newest = db
     .select({ findingId: findings.findingId })
@@ -42,25 +42,28 @@ export function findFindingsByPrefix(db: StoreDatabase, prefix: string): Finding
   return select(db, inArray(findings.findingId, ids.limit(3)));
 }
 
-/** What is slower and not over. */
+/** Open findings with slower cells. */
 export function lastingFindings(db: StoreDatabase): Finding[] {
   const { direction, state } = findings;
   return select(db, and(eq(direction, 'slower'), eq(state, 'open')));
 }
 
-/** Those that were reported in these sweeps. */
+/** Findings that were reported in these sweeps. */
 export function findingsReportedIn(db: StoreDatabase, sweepIds: readonly SweepId[]): Finding[] {
   return select(db, isAmong(findings.reportedSweepId, sweepIds));
 }
 
-/** Those of which a sweep is the first or last bad one, the last good one, or the one that reported them. */
+/**
+ * Findings that refer to a sweep as their first or last bad one, as the last good one, or as the one that reported
+ * them.
+ */
 export function findingsNaming(db: StoreDatabase, sweepId: SweepId): Finding[] {
   const { firstBadSweepId, lastBadSweepId, lastGoodSweepId, reportedSweepId } = findings;
   const named = [firstBadSweepId, lastBadSweepId, lastGoodSweepId, reportedSweepId];
   return select(db, or(...named.map((column) => eq(column, sweepId))));
 }
 
-/** Without what only `notified.ts` is about. */
+/** All columns except the one that only `notNotified` and `markNotified` use. */
 const { notifiedAt: _, ...findingColumns } = getTableColumns(findings);
 
 function select(db: StoreDatabase, which: SQL | undefined): Finding[] {
@@ -79,22 +82,22 @@ function select(db: StoreDatabase, which: SQL | undefined): Finding[] {
   }));
 }
 
-/** One parameter, however many ids. */
+/** Uses one SQL parameter for any number of IDs. */
 export function isAmong(column: SQLiteColumn, ids: readonly string[]): SQL {
   return sql`${column} in (select value from json_each(${JSON.stringify(ids)}))`;
 }
 
-/** What the gate says of one sweep, and of what was reported before. */
+/** The answer of the gate for one sweep, with the new state of earlier findings. */
 export interface StoredVerdict {
   readonly judged: JudgedSweep;
   readonly findings: readonly Finding[];
-  /** Findings that an earlier look at the same sweep reported, and this one does not. */
+  /** IDs of findings that an earlier judgment of the same sweep reported, but not this one. */
   readonly retracted: readonly string[];
-  /** Findings that are acknowledged no longer. */
+  /** IDs of findings whose acknowledgement has ended. */
   readonly endedAcknowledgements: readonly string[];
 }
 
-/** In one transaction. */
+/** Saves a verdict in one transaction. */
 export function saveVerdict(db: StoreDatabase, verdict: StoredVerdict): void {
   const { judged } = verdict;
   immediately(db, () => {
@@ -115,7 +118,7 @@ export function saveFinding(db: StoreDatabase, { cells: changed, ...finding }: F
       .run();
 }
 
-/** Those of some sweeps that the gate judged, by their ids. */
+/** The judgments of some sweeps by ID; omits unjudged ones. */
 export function judgedAmong(db: StoreDatabase, sweepIds: readonly SweepId[]): Map<string, JudgedSweep> {
   const rows = db.select().from(judgedSweeps).where(isAmong(judgedSweeps.sweepId, sweepIds)).all();
   return new Map(rows.map((row) => [row.sweepId, row]));
@@ -126,7 +129,7 @@ export function acknowledgementsOf(db: StoreDatabase, findingIds: readonly strin
   return new Map(rows.map((row) => [row.findingId, row]));
 }
 
-/** All or none of them. */
+/** Stores all acknowledgements, or none of them. */
 export function acknowledge(db: StoreDatabase, rows: readonly Acknowledgement[]): void {
   const target = acknowledgements.findingId;
   immediately(db, () => {
@@ -134,12 +137,14 @@ export function acknowledge(db: StoreDatabase, rows: readonly Acknowledgement[])
   });
 }
 
-/** @returns how many of them were acknowledged */
+/** @returns the number of findings that were acknowledged */
 export function deleteAcknowledgements(db: StoreDatabase, findingIds: readonly string[]): number {
   return db.delete(acknowledgements).where(isAmong(acknowledgements.findingId, findingIds)).run().changes;
 }
 
-/** What an artefact folder says of its sweep; rows that are here stay, and findings of sweeps or cells that are not here are left out. */
+/**
+ * Restores the findings of an artefact folder. Existing rows stay. Omits findings whose sweeps or cells are missing.
+ */
 export function restoreFindings(
   db: StoreDatabase,
   from: {
@@ -177,7 +182,7 @@ function areHere(db: StoreDatabase, sweepIds: readonly SweepId[]): boolean {
   return rows.length === ids.size;
 }
 
-/** Those of some findings that no program was started for, or only one that failed. */
+/** IDs of the findings for which no program was started, or only one that failed. */
 export function notNotified(db: StoreDatabase, findingIds: readonly string[]): Set<string> {
   const { findingId, notifiedAt } = findings;
   const which = and(isAmong(findingId, findingIds), isNull(notifiedAt));
@@ -185,7 +190,7 @@ export function notNotified(db: StoreDatabase, findingIds: readonly string[]): S
   return new Set(rows.map((row) => row.findingId));
 }
 
-/** @param at as in JSON: an instant in UTC */
+/** @param at time in UTC, as in JSON */
 export function markNotified(db: StoreDatabase, findingIds: readonly string[], at: string): void {
   db.update(findings).set({ notifiedAt: at }).where(isAmong(findings.findingId, findingIds)).run();
 }

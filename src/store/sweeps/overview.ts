@@ -7,9 +7,9 @@ import { runFlags, runs, sweeps } from '../schema.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 
 const measuredRuns = sql<number>`sum(${runs.outcome} = 'measured' and ${runs.role} <> 'build')`;
-/** Older stores have `measured` for a build. */
+/** Stores of older versions have `measured` for a build. */
 const builtRuns = sql<number>`sum(${runs.outcome} in ('built', 'measured') and ${runs.role} = 'build')`;
-/** A file that was given has no key; of an import no more is known than what was read. */
+/** A given file has no key. For an import, only the engines of its builds are known. */
 const engines = sql<number>`count(distinct case
   when ${runs.role} = 'build' then iif(${runs.outcome} in ('built', 'measured'), coalesce(${runs.buildId}, ${runs.runId}), null)
   when ${runs.engineKey} is not null and ${sweeps.source} = 'run' then ${runs.buildId} end)`;
@@ -19,8 +19,8 @@ export const NO_SWEEP_NUMBERS = { cells: 0, runs: 0, measured: 0, builds: 0, bui
 export type SweepNumbers = Readonly<typeof NO_SWEEP_NUMBERS>;
 
 /**
- * How many cells, runs (without builds), builds and engines, built in it or before, each of these sweeps has. Flagged are
- * runs that are left out or trusted less.
+ * Numbers of each sweep: cells, runs (without builds), builds and engines, built in it or before. `flagged` counts runs
+ * that are left out or trusted less.
  */
 export function sweepNumbers(db: StoreDatabase, sweepIds: readonly SweepId[]): ReadonlyMap<SweepId, SweepNumbers> {
   const rows = db
@@ -51,12 +51,12 @@ export function sweepNumbers(db: StoreDatabase, sweepIds: readonly SweepId[]): R
   );
 }
 
-/** For `runsAndBuilds`, as a plan counts them: an engine counts as built in whichever sweep that was. */
+/** Numbers for `runsAndBuilds`, as in a plan: an engine counts as built regardless of the sweep. */
 export function withReused({ runs: all, measured, builds, built, engines: used }: SweepNumbers) {
   return { runs: all, measured, builds: used + builds - built, built: used };
 }
 
-/** How often each of these cells was measured, when last, and which kinds of results there are of it. */
+/** The number of measurements of each cell, the time of the last one, and the kinds of its results. */
 export function cellNumbers(db: StoreDatabase, cellKeys: readonly CellKey[]) {
   const rows = db
     .select({

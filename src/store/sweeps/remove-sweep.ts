@@ -17,30 +17,31 @@ import {
   saveFinding,
 } from './findings.ts';
 
-/** What goes with a sweep, and what becomes of the rest. */
+/** The removal of a sweep: the deleted rows, and the changes of others. */
 export interface Removal {
   readonly sweepId: SweepId;
-  /** Sweeps that are no longer judged: the next `bench check` judges them again. */
+  /** Sweeps whose judgments are deleted; the next `bench check` judges them again. */
   readonly judgedAgain: readonly SweepId[];
-  /** With their acknowledgements, if somebody made one. */
+  /** Deleted findings, with their acknowledgements if there are any. */
   readonly findings: readonly { readonly finding: Finding; readonly acknowledgement: Acknowledgement | null }[];
-  /** Over until now, and open again; as they are stored then. */
+  /** Findings that were over and are open again, in their new form. */
   readonly reopened: readonly Finding[];
-  /** Others that change; as they are stored then. */
+  /** Other changed findings, in their new form. */
   readonly changed: readonly Finding[];
 }
 
 /**
- * What the store would be had a sweep never been made. Changes nothing.
+ * Computes how the store would be if a sweep had never been made. Changes nothing.
  *
- * - Its own judgement goes, and those of all later sweeps of its series, as they knew of it. So do those of any other
- *   series that names it in a finding (a pull request judged by its branch), from the sweep that reported the finding on.
- * - Findings that one of these sweeps reported go; the sweeps judged again report them again. An acknowledged one that a
- *   later sweep reported stays, as its reason was given by a person: where it named the removed sweep, its first bad sweep
- *   becomes the next one, its last good one the one before. One that the removed sweep itself reported goes with its
- *   acknowledgement, for the caller to print.
- * - Findings that an earlier sweep reported stay. What a sweep from this one on ended, or saw last, is not known any more:
- *   such a finding is open again, without a last bad sweep, until the next check says otherwise.
+ * - The judgment of the sweep is deleted, and so are those of all later sweeps of its series, which used it. Another
+ *   series may name the sweep in a finding (a pull request judged by its branch). Its judgments are deleted from the
+ *   sweep that reported that finding.
+ * - Findings that one of these sweeps reported are deleted; the sweeps that are judged again report them again. An
+ *   acknowledged finding of a later sweep stays, because a person gave its reason. If it names the removed sweep, the
+ *   next sweep replaces it as the first bad one, and the previous sweep as the last good one. An acknowledged finding
+ *   of the removed sweep itself is deleted with its acknowledgement, which the caller prints.
+ * - Findings that an earlier sweep reported stay. If this sweep or a later one ended a finding, or saw it last, that is
+ *   no longer known. The finding is then open again, without a last bad sweep, until the next check.
  */
 export function removalOf(db: StoreDatabase, sweep: Sweep): Removal {
   const { sweepId } = sweep;
@@ -79,7 +80,7 @@ export function removalOf(db: StoreDatabase, sweep: Sweep): Removal {
   };
 }
 
-/** The sweeps of other series that were judged knowing of this one, with those after them. */
+/** The sweeps of other series whose judgments used this one, and the later ones of those series. */
 function judgedElsewhere(db: StoreDatabase, sweep: Sweep, own: ReadonlySet<SweepId>): Sweep[] {
   const reporting = findingsNaming(db, sweep.sweepId).map(({ reportedSweepId }) => reportedSweepId);
   const first = sweepsById(
@@ -103,7 +104,7 @@ function withNeighbors(finding: Finding, removed: SweepId, previous: Sweep | nul
   ];
 }
 
-/** In one transaction. Cells that no other sweep has go, too; engines and environments stay. */
+/** Removes a sweep in one transaction, with the cells that no other sweep has. Engines and environments stay. */
 export function removeSweep(db: StoreDatabase, removal: Removal): void {
   const { changed, judgedAgain, reopened, sweepId } = removal;
   const ids = removal.findings.map(({ finding }) => finding.findingId);

@@ -5,24 +5,27 @@ import type { StoreDatabase } from '../file/open.ts';
 import { sweepImports } from '../schema.ts';
 import type { SweepId } from '../../records/scalars.ts';
 
-/** Without a date its import time. `sweep` is the name of the table `sweeps` in the statement. */
+/** The time of a sweep; without a date its import time. `sweep` is the name of the table `sweeps` in the statement. */
 export function sweepTimeSql(sweep: string): string {
   return `coalesce("${sweep}"."started_at", ${importedAtSql(sweep)}, '')`;
 }
 
-/** Breaks ties. */
+/** The import time of a sweep, which also orders sweeps with equal dates. */
 function importedAtSql(sweep: string): string {
   return `(select i.imported_at from sweep_imports i where i.sweep_id = "${sweep}"."sweep_id")`;
 }
 
-/** Newest sweep first, for statements that select from `sweeps`. */
+/** Order with the newest sweep first, for statements that select from `sweeps`. */
 export function newestFirstSql(sweep: string): string {
   return `${sweepTimeSql(sweep)} desc, ${importedAtSql(sweep)} desc, "${sweep}"."sweep_id" desc`;
 }
 
 export const newestSweepFirst: SQL = sql.raw(newestFirstSql('sweeps'));
 
-/** For statements that join `runs` and `sweeps`: a run without a date is as old as its sweep. */
+/**
+ * Order with the newest run first, for statements that join `runs` and `sweeps`. A run without a date has the time of
+ * its sweep.
+ */
 export const newestRunFirst: SQL = sql.raw(
   `coalesce("runs"."started_at", ${sweepTimeSql('sweeps')}) desc, ${newestFirstSql('sweeps')}, "runs"."repeat" desc, "runs"."run_id" desc`,
 );
@@ -41,7 +44,7 @@ export function importTimeOf(db: StoreDatabase, sweepId: SweepId): string | null
   return row?.importedAt ?? null;
 }
 
-/** Later than all others, even if several are imported within a millisecond. */
+/** A time later than all others, even if several sweeps are imported within a millisecond. */
 export function nextImportTime(db: StoreDatabase, now: Date): string {
   const row = db
     .select({ newest: max(sweepImports.importedAt) })
@@ -56,7 +59,7 @@ export function saveImportTime(db: StoreDatabase, sweepId: SweepId, importedAt: 
   db.insert(sweepImports).values({ sweepId, importedAt }).onConflictDoNothing().run();
 }
 
-/** Equality in which null equals null. */
+/** Equality for which null equals null. */
 export function equalOrNull(column: SQLiteColumn, value: string | null): SQL {
   return value === null ? isNull(column) : eq(column, value);
 }

@@ -17,7 +17,7 @@ export function saveSweep(db: StoreDatabase, sweep: Sweep, plan: unknown): void 
   db.insert(sweeps).values(row).onConflictDoUpdate({ target: sweeps.sweepId, set: row }).run();
 }
 
-/** Stores the planned cells of a sweep in one transaction; existing ones stay. */
+/** Stores the planned cells of a sweep in one transaction. Existing ones stay. */
 export function savePlannedCells(
   { db, writer }: { readonly db: StoreDatabase; readonly writer: Pick<RunWriter, 'saveCell'> },
   sweepId: SweepId,
@@ -77,7 +77,7 @@ export function sweepSpan(
 
 const { plan: _plan, ...columns } = getTableColumns(sweeps);
 
-/** Every column except the plan, which is long. */
+/** Every column except the long plan. */
 export const sweepColumns = columns;
 
 type Baseline = typeof baselines.$inferSelect;
@@ -94,37 +94,37 @@ export function removeBaseline(db: StoreDatabase, name: string): boolean {
   return db.delete(baselines).where(eq(baselines.name, name)).run().changes > 0;
 }
 
-/** `gate:` of the matrix that a sweep was made with. Without a plan that can be read, nothing is set. */
+/** `gate:` of the matrix of a sweep; the defaults if there is no readable plan. */
 export function gateOf(db: StoreDatabase, sweepId: SweepId): GateSettings {
   return inPlan(db, sweepId, sql`'$.gate'`, gateSettingsSchema) ?? NO_GATE;
 }
 
-/** The suspects that were, or will be, measured in pairs after a sweep; null if none were looked for. */
+/** The suspects of a sweep that are measured in pairs, before or after that; null if none were looked for. */
 export function plannedPairsOf(db: StoreDatabase, sweepId: SweepId): PlannedPairs[] | null {
   return inPlan(db, sweepId, sql`'$.pairs'`, z.array(plannedPairsSchema));
 }
 
-/** Space for last good engines, in bytes, as the matrix of a sweep says; null if it says nothing. */
+/** Space for the last good engines in bytes, from the matrix of a sweep; null if it is not set. */
 export function keptLastGoodBytesOf(db: StoreDatabase, sweepId: SweepId): number | null {
   return inPlan(db, sweepId, sql`'$.keptLastGoodBytes'`, z.number());
 }
 
-/** The matrix file that a sweep was made with, as an absolute path; null where none is stated. */
+/** The absolute path of the matrix file of a sweep; null if unknown. */
 export function matrixFileOf(db: StoreDatabase, sweepId: SweepId): string | null {
   return inPlan(db, sweepId, sql`'$.matrix'`, z.object({ file: z.string() }))?.file ?? null;
 }
 
-/** Cells of its matrix that `--filter` or `--budget` left out of a sweep; null where that is not known. */
+/** Cells of its matrix that `--filter` or `--budget` left out of a sweep; null if unknown. */
 export function leftOutCellsOf(db: StoreDatabase, sweepId: SweepId): CellKey[] | null {
   return inPlan(db, sweepId, sql`'$.leftOut'`, z.array(z.string()));
 }
 
-/** Whether `bench run --resume SWEEP --confirm` takes it: it was planned here, and not handed to Slurm. */
+/** Whether `bench run --resume SWEEP --confirm` accepts a sweep: it was planned here and not submitted to Slurm. */
 export function canConfirm(db: StoreDatabase, sweepId: SweepId): boolean {
   return inPlan(db, sweepId, sql`'$.plan.tensorrt', '$.slurmRun'`, z.tuple([z.string(), z.null()])) !== null;
 }
 
-/** A part of a plan, which may be large: read by SQLite alone. */
+/** A part of a plan, extracted by SQLite because the plan may be large. */
 function inPlan<Value>(db: StoreDatabase, sweepId: SweepId, path: SQL, schema: z.ZodType<Value>): Value | null {
   const part = sql<string | null>`iif(json_valid(${sweeps.plan}), json_extract(${sweeps.plan}, ${path}), null)`;
   const row = db.select({ part }).from(sweeps).where(eq(sweeps.sweepId, sweepId)).get();

@@ -7,8 +7,8 @@ import { seriesUntil } from './find-sweeps.ts';
 import { leftOutCellsOf } from './sweeps.ts';
 
 /**
- * Which cells of its matrix, as it was then, a sweep set out to measure or has a run of, and which ones `--filter` or
- * `--budget` left out; null where that is not known: of imports, and of an older bench.
+ * Cells of the sweep's matrix at that time: those that it planned or has runs of, and those that `--filter` or
+ * `--budget` left out. The latter are null if unknown: for imports, and for sweeps of older versions.
  */
 export function matrixCellsOf(db: StoreDatabase, sweepId: SweepId) {
   const planned = new Set([...plannedCells(db, [sweepId]), ...cellKeysOf(db, [sweepId])]);
@@ -16,11 +16,14 @@ export function matrixCellsOf(db: StoreDatabase, sweepId: SweepId) {
   return { planned, leftOut: leftOut === null ? null : new Set(leftOut.filter((key) => !planned.has(key))) };
 }
 
-/** A run whose numbers are a result: another process on the GPU makes them none, even where it shows no effect. */
+/**
+ * Condition for a run whose numbers count. A run with another process on the GPU does not, even without a visible
+ * effect.
+ */
 const FIT_RUN = `r.role = 'timed' AND r.outcome = 'measured'
   AND NOT EXISTS (SELECT 1 FROM run_flags f WHERE f.run_id = r.run_id AND f.flag = 'contended')`;
 
-/** Those of some sweeps that have a fit run of any cell. */
+/** IDs of the sweeps that have a fit run of any cell. */
 export function withFitRuns({ $client }: StoreDatabase, sweepIds: readonly SweepId[]): Set<SweepId> {
   const statement = $client.prepare<[string], SweepId>(
     `SELECT e.value FROM json_each(?) e WHERE EXISTS (SELECT 1 FROM runs r WHERE r.sweep_id = e.value AND ${FIT_RUN})`,
@@ -28,7 +31,7 @@ export function withFitRuns({ $client }: StoreDatabase, sweepIds: readonly Sweep
   return new Set(statement.pluck().all(JSON.stringify(sweepIds)));
 }
 
-/** The cells of which a sweep has a fit run. */
+/** Returns the cells of a sweep with a fit run. */
 function fitCells({ $client }: StoreDatabase): (sweepId: SweepId) => CellKey[] {
   const statement = $client.prepare<[SweepId], CellKey>(
     `SELECT DISTINCT r.cell_key FROM runs r WHERE r.sweep_id = ? AND r.cell_key IS NOT NULL AND ${FIT_RUN}`,
@@ -37,10 +40,10 @@ function fitCells({ $client }: StoreDatabase): (sweepId: SweepId) => CellKey[] {
 }
 
 /**
- * Of each cell the newest sweep of the series, this one or an earlier one, that has a fit run of it; a cell without any is
- * not in it. A filtered sweep adds to its cells so, and a sweep without a fit run of a cell is none for that cell.
- * @param options `cellKeys` default: the cells of the sweep's matrix; `matrices` the names that it has, or had; `limit` of
- *   the sweeps that are looked at
+ * Maps each cell to the newest sweep, up to this one, that has a fit run of it; omits cells without any. Thus a
+ * filtered sweep, or one without a fit run of a cell, does not replace earlier results of that cell.
+ * @param options `cellKeys` default: the cells of the sweep's matrix; `matrices`: its current and former names;
+ * `limit`: largest number of sweeps to search
  */
 export function newestFitSweeps(
   db: StoreDatabase,
@@ -62,5 +65,5 @@ export function newestFitSweeps(
   return found;
 }
 
-/** A cell that never had a fit run is looked for in all of them. */
+/** Maximum number of sweeps searched for a cell that never had a fit run. */
 const MOST_SWEEPS = 400;

@@ -7,7 +7,10 @@ import type { SweepId } from '../../records/scalars.ts';
 import { differencesIn, differencesOfRuns, type MergeConflict, MERGED_TABLES, shapeOf } from '../merge/tables.ts';
 import type { StoreDamage } from './verify-store.ts';
 
-/** Tables whose rows artefacts state, besides those of runs. Accuracies, baselines and attachments are only in the store. */
+/**
+ * Tables that can be restored from artefacts, in addition to those of runs. Accuracies, baselines and attachments are
+ * only in the store.
+ */
 const RESTORED = [
   ...MERGED_TABLES.shared,
   ...MERGED_TABLES.sweep,
@@ -16,7 +19,7 @@ const RESTORED = [
   'acknowledgements',
   'judged_sweeps',
 ] as const;
-/** No artefact records who was notified. */
+/** No artefact records the notifications. */
 const NOT_RESTORED: Readonly<Record<string, readonly string[]>> = { findings: ['"notified_at"'] };
 
 export const comparedTable = z.strictObject({
@@ -34,7 +37,7 @@ export interface RebuiltComparison {
 
 /**
  * Compares a store with another one made from its artefacts, table by table.
- * @param toolVersion of this bench: what differs in sweeps that another version stored may come of its parser
+ * @param toolVersion version of this bench; differences in sweeps of another version may be due to its parser
  * @param sweepIds null for all
  */
 export function compareRebuilt(
@@ -71,9 +74,9 @@ export function compareRebuilt(
   return { tables, found };
 }
 
-/** Rows of a run that is in both, which its artefacts do not give. */
+/** Rows of a run in both stores that its artefacts do not contain. */
 function withoutOrigin(client: Database.Database, table: string): MergeConflict[] {
-  // What was pruned is known only here, and so are the starts that a kill cut off.
+  // Only this store knows what was pruned and which starts a kill interrupted.
   if (table === 'pruned_runs') return [];
   const { keys } = shapeOf(client, table);
   const ids = client
@@ -115,7 +118,7 @@ function compared(client: Database.Database, table: string, sweepIds: readonly S
     ? `m.sweep_id ${asked}`
     : columns.includes('"run_id"')
       ? `m.run_id IN (SELECT run_id FROM main.runs WHERE sweep_id ${asked})`
-      : // What several sweeps share.
+      : // Rows that several sweeps share.
         `o.${keys[0]} IS NOT NULL`;
   const on = keys.map((key) => `o.${key} = m.${key}`).join(' AND ');
   const row = client

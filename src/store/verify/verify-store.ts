@@ -20,7 +20,7 @@ const DAMAGE_KINDS = [
   'engine',
 ] as const;
 
-/** A defect: what, where (the file, folder, table or run), and what to do. */
+/** A defect: the problem, its place (the file, folder, table or run), and what to do. */
 export const storeDamage = z.strictObject({
   kind: z.enum(DAMAGE_KINDS),
   where: z.string(),
@@ -30,14 +30,14 @@ export const storeDamage = z.strictObject({
 
 export type StoreDamage = Readonly<z.infer<typeof storeDamage>>;
 
-/** Never created, or read in another way by another version: no damage. */
+/** Whether a problem is not damage: artefacts that never existed, or that another version read differently. */
 export function isHarmless({ kind }: StoreDamage): boolean {
   return kind === 'noArtefacts' || kind === 'otherParser';
 }
 
 const RESTORE = 'keep the file; restore a backup, or make a new store with `bench import artefacts/`';
 
-/** A store that is examined, not created or migrated. */
+/** A store to verify, which is neither created nor migrated. */
 export type VerifiedStore = Database.Database;
 
 export function openToVerify(path: string, migrationsFolder: string): VerifiedStore | StoreDamage {
@@ -58,7 +58,7 @@ export function openToVerify(path: string, migrationsFolder: string): VerifiedSt
   }
 }
 
-/** SQLite's own checks: of the file, and of references between rows. */
+/** Runs SQLite's checks of the file and of references between rows. */
 export function verifyFile(
   client: VerifiedStore,
   path: string,

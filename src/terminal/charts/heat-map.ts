@@ -10,7 +10,7 @@ import { formatPercent, formatNumber } from '../numbers.ts';
 import { VERDICT_SIGNS, verdictStyle, verdictWord } from '../words.ts';
 import { type MetricId, metricOf } from '../../records/metric.ts';
 
-/** The shade shows the number; color is only an aid. */
+/** A tile of a map. Its shade shows the number; color is only an aid. */
 export interface Tile {
   readonly cell: Cell;
   readonly sign: string;
@@ -27,15 +27,15 @@ export function shadeOf(share: number): string {
   return SHADES[level] ?? '█';
 }
 
-/** Down and across. */
+/** The vertical and the horizontal axis. */
 export type MapAxes = readonly [MapAxis, MapAxis];
 
 interface MapAxis {
   readonly name: string;
   readonly textOf: (cell: Cell) => string;
-  /** Of cells in the order of their texts: equal for all. */
+  /** Order of cells whose texts are numbers; equal for all cells to sort them by text. */
   readonly rankOf: (cell: Cell) => number;
-  /** The cell with nothing to say of this axis. */
+  /** The cell without this axis. */
   readonly without: (cell: Cell) => Cell;
 }
 
@@ -66,7 +66,7 @@ function axisNamed(name: string): MapAxis {
   return { ...unranked, textOf: ({ axisFlags }) => `${name} ${flagWord(axisFlags, name)}`, without: withoutFlag(name) };
 }
 
-/** The word of a named axis, or the value of a flag or variable; a dash where the cell has none. */
+/** The word of a named axis, or the value of an option or variable; a dash if the cell has none. */
 function flagWord(flags: Cell['axisFlags'], name: string): string {
   const named = namedWords(flags).find((one) => one.name === name)?.word ?? namedAxis(name)?.byDefault;
   return named ?? (flags[name] === '' ? 'on' : (flags[name] ?? '–'));
@@ -83,8 +83,8 @@ function withoutFlag(name: string): MapAxis['without'] {
 const BY_DEFAULT: MapAxes = [axisNamed('precision'), axisNamed('batch')];
 
 /**
- * Two axes as `streams,batch`; precision and batch where none are named.
- * @throws UsageError naming those that the cells have
+ * Two axes such as `streams,batch`; by default precision and batch.
+ * @throws UsageError with the axes that the cells have
  */
 export function mapAxes(text: string | true, cells: readonly { readonly cell: Cell }[]): MapAxes {
   if (text === true) return BY_DEFAULT;
@@ -102,7 +102,7 @@ export function mapAxes(text: string | true, cells: readonly { readonly cell: Ce
   throw new UsageError(`--map ${printable(text)}: ${problem}; there are ${known.map(printable).join(', ')}`);
 }
 
-/** Maps of cells by two axes, one for each set of the others. Columns that do not fit side by side follow below. */
+/** Maps of cells by two axes, one for each set of the other values. Columns that do not fit follow below. */
 export function heatMaps(tiles: readonly Tile[], look: Look, axes: MapAxes = BY_DEFAULT): string[] {
   const maps = Map.groupBy(tiles, ({ cell }) => titleOf(cell, axes));
   const collator = new Intl.Collator('en', { numeric: true });
@@ -114,7 +114,7 @@ export function heatMaps(tiles: readonly Tile[], look: Look, axes: MapAxes = BY_
   ]);
 }
 
-/** Everything but the two axes. */
+/** The cell without the two axes, as a title. */
 function titleOf(whole: Cell, [down, across]: MapAxes): string {
   const isAxis = (name: string): boolean => down.name === name || across.name === name;
   const cell = down.without(across.without(whole));
@@ -175,7 +175,7 @@ function heatMap(tiles: readonly Tile[], look: Look, [down, across]: MapAxes): s
   ]);
 }
 
-/** As many columns side by side as there is room for. */
+/** Splits columns into rows with as many side by side as fit. */
 function rowsOfColumns(columns: readonly MapColumn[], room: number): MapColumn[][] {
   const blocks: MapColumn[][] = [];
   let used = Infinity;
@@ -202,7 +202,7 @@ interface ChangedCell {
 /** Changes of this size and more are the darkest. */
 const DARKEST_PERCENT = 20;
 
-/** Changes by two axes: sign and number show the verdict, the shade its size. */
+/** Map of changes by two axes: sign and number show the verdict, the shade its size. */
 export function changeMap(cells: readonly ChangedCell[], look: Look, axes?: MapAxes): string[] {
   const tiles = cells.map(({ cell, verdict, changePercent }) => ({
     cell,
@@ -226,10 +226,10 @@ export interface MappedCell {
   readonly value: number | null;
 }
 
-/** With several streams they overlap. */
+/** Metrics that overlap with several streams. */
 const OVERLAPPING: readonly MetricId[] = ['gpuComputeMs', 'latencyMs', 'p99Ms'];
 
-/** Values by two axes: the larger, the darker. Each unit has a map of its own. */
+/** Maps of values by two axes, one for each unit. Larger values are darker. */
 export function valueMap(cells: readonly MappedCell[], look: Look, axes?: MapAxes): string[] {
   const maps = [...Map.groupBy(cells, ({ metric }) => metric)];
   return maps.flatMap(([metric, own], place) => [...(place === 0 ? [] : ['']), ...mapOf(metric, own, look, axes)]);
@@ -238,7 +238,7 @@ export function valueMap(cells: readonly MappedCell[], look: Look, axes?: MapAxe
 function mapOf(metric: MetricId, cells: readonly MappedCell[], look: Look, axes?: MapAxes): string[] {
   const values = cells.flatMap(({ value }) => value ?? []);
   const [low, high] = [Math.min(...values), Math.max(...values)];
-  // Steps of equal ratio, where possible.
+  // Steps have equal ratios if possible.
   const isRatio = low > 0;
   const shareOf = (value: number): number => {
     if (!(high > low)) return 0;

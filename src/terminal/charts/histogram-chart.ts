@@ -4,11 +4,11 @@ import type { Look } from '../look.ts';
 import { count, formatMs, formatPercent } from '../numbers.ts';
 import { dotted, padEnd, textWidth, wrapHanging } from '../text-width.ts';
 
-/** Milliseconds of each query, in any order, not empty. */
+/** Time of each query in milliseconds, in any order; not empty. */
 export interface QueryTimes {
-  /** `base`, `head`; not shown of a single one. */
+  /** `base` or `head`; not shown for a single side. */
   readonly name: string;
-  /** Runs that they are of. */
+  /** Number of runs of these queries. */
   readonly runs: number;
   readonly values: readonly number[];
 }
@@ -18,9 +18,9 @@ const ROWS = 6;
 const TICK_COLUMNS = 16;
 
 /**
- * The queries of a run as bars; of two sides the first one as a field of dots and the second one as a line over it, by
- * their share in each bin. Medians and 99th percentiles are marked on the axis. With six rows of ASCII where the terminal
- * has nothing else.
+ * A histogram of the queries of a run as bars. For two sides, the first is a field of dots and the second a line over
+ * it, by their share in each bin. The axis marks medians and 99th percentiles. A terminal without Unicode gets six rows
+ * of ASCII.
  */
 export function histogramChart(sides: readonly [QueryTimes] | readonly [QueryTimes, QueryTimes], look: Look): string[] {
   const { columns, style } = look;
@@ -56,7 +56,7 @@ function sharesOf(values: readonly number[], bins: Bins, binColumns: number): nu
 
 const EIGHTHS = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
 
-/** What is there is never drawn as nothing. @param heights of the columns, from 0 to 1 */
+/** Rows of bars, in which a small value is never invisible. @param heights heights of the columns, from 0 to 1 */
 function barRows(heights: readonly number[], { isAscii, style }: Look): string[] {
   const steps = isAscii ? 1 : 8;
   const levels = heights.map((height) => (height > 0 ? Math.max(1, Math.round(height * ROWS * steps)) : 0));
@@ -69,13 +69,13 @@ function barRows(heights: readonly number[], { isAscii, style }: Look): string[]
   });
 }
 
-/** Dots of a braille character by column and row from the bottom (Unicode 16, block 2800). */
+/** Bits of the dots of a braille character by column and by row from the bottom (Unicode 16, block 2800). */
 const DOTS = [
   [0x40, 0x04, 0x02, 0x01],
   [0x80, 0x20, 0x10, 0x08],
 ] as const;
 
-/** Every second point under the first curve, and the second curve itself. */
+/** Draws every second point under the first curve, and the whole second curve. */
 function overlaidRows(base: readonly number[], head: readonly number[], look: Look): string[] {
   const { isAscii, style } = look;
   const [across, up] = isAscii ? [1, 1] : [2, 4];
@@ -114,7 +114,7 @@ interface AxisMark {
   readonly value: number;
 }
 
-/** Of one run `M`, the median, and `P`, the 99th percentile; of two sides `B` and `H`, their medians. */
+/** Marks of one run: `M` at the median and `P` at the 99th percentile; of two sides: `B` and `H` at their medians. */
 function marksOf({ name, values }: QueryTimes, isOnly: boolean): AxisMark[] {
   const median = quantileSorted(values, 0.5);
   if (!isOnly) return [{ sign: signOf(name), value: median }];
@@ -124,7 +124,7 @@ function marksOf({ name, values }: QueryTimes, isOnly: boolean): AxisMark[] {
   ];
 }
 
-/** @param drawnAs how a side is drawn; null for the queries of one run, which need no name */
+/** @param drawnAs how a side is drawn; null for the queries of a single run, which need no name */
 function legendOf({ name, runs, values }: QueryTimes, bins: Bins, drawnAs: string | null): string {
   const { beyond } = countIn(values, bins);
   const share = formatPercent((100 * beyond) / values.length, false);

@@ -9,15 +9,15 @@ export interface HistoryChart {
   readonly values: readonly (number | null)[];
   /** Steps at which another level begins, ascending. */
   readonly levelStarts: readonly number[];
-  /** Of each step, below the axis where there is room. */
+  /** Label of each step, shown below the axis if there is room. */
   readonly labels: readonly string[];
   /** Letters on the axis, by step. */
   readonly marks: ReadonlyMap<number, string>;
-  /** Of a level, to the right of it. */
+  /** Formats the value of a level, which is shown to its right. */
   readonly format: (value: number) => string;
-  /** Color of the steps of a level. @param level its number, from 0 */
+  /** Color of the steps of a level. @param level number of the level, from 0 */
   readonly styleOf: (level: number) => (text: string) => string;
-  /** The largest value that there can be; null where there is none. */
+  /** Upper limit of the values; null if there is none. */
   readonly most: number | null;
   readonly height: number;
   readonly look: Look;
@@ -27,23 +27,23 @@ interface Level {
   readonly start: number;
   readonly end: number;
   readonly value: number;
-  /** Two standard deviations of its values. */
+  /** Two standard deviations of the values of the level. */
   readonly reach: number;
 }
 
-/** Minimum range relative to the value: noise must not look like a change. */
+/** Least range relative to the value, so that noise does not look like a change. */
 const LEAST_RANGE = 0.01;
-/** Steps with fewer columns than this are dots; others are joined by lines. */
+/** Steps with fewer columns are dots; others are joined by lines. */
 const LINE_COLUMNS = 3;
-/** So few steps need no more rows. */
+/** With so few steps, a chart needs fewer rows. */
 const FEW_STEPS = 3;
 const FEW_ROWS = 4;
 const STRIP_ROWS = 4;
 
 /**
- * Values over time at the full width of the terminal: dots of braille where there are many, else lines. Each level has
- * a band of two standard deviations; what lies far outside is a `!` at the edge.
- * @param strip other values of the same steps, in a few rows below on the same axis
+ * Values over time across the terminal: braille dots for many steps, else lines. Each level has a band of two standard
+ * deviations, and a `!` at the edge marks a value far outside.
+ * @param strip other values of the same steps, drawn in a few rows below on the same axis
  */
 export function renderHistoryChart(
   chart: HistoryChart,
@@ -64,7 +64,7 @@ export function renderHistoryChart(
 
 type Pane = NonNullable<ReturnType<typeof paneOf>>;
 
-/** Null where nothing was measured. A strip has all its values on the scale, and no band. */
+/** Null if nothing was measured. The scale of a strip includes all its values, and a strip has no band. */
 function paneOf(chart: HistoryChart, isStrip = false) {
   const { format, labels, values } = chart;
   const levels = levelsOf(chart).map((level) => (isStrip ? { ...level, reach: 0 } : level));
@@ -106,12 +106,12 @@ function levelsOf({ levelStarts, values }: HistoryChart): Level[] {
     const value = median(own);
     if (value === null) return [];
     const deviation = median(own.map((one) => Math.abs(one - value))) ?? 0;
-    // Of a normal distribution: the standard deviation is 1.4826 times the median absolute deviation.
+    // For a normal distribution, the standard deviation is 1.4826 times the median absolute deviation.
     return [{ start, end, value, reach: 2 * 1.4826 * deviation }];
   });
 }
 
-/** So few values say too little of their noise: all of them are on the scale. */
+/** So few values do not show their noise, so that the scale includes all of them. */
 const FEW_VALUES = 20;
 
 function scaleOf(
@@ -133,13 +133,13 @@ function rowOf(value: number, { low, high }: RoundScale, rows: number): number {
   return Math.round(((high - value) / (high - low)) * (rows - 1));
 }
 
-/** Of several ticks in a row the first. */
+/** Names of ticks by row; of several ticks in a row, the first one. */
 function tickNames(scale: RoundScale, rows: number, most: number): Map<number, string> {
   const possible = scale.ticks.filter(({ value }) => value <= most);
   return new Map(possible.toReversed().map(({ value, text }) => [rowOf(value, scale, rows), text]));
 }
 
-/** Column of a step: the first one is at the left edge, the last one at the right. */
+/** Column of a step. The first step is at the left edge and the last one at the right. */
 function columnOf(step: number, steps: number, width: number): number {
   return steps < 2 ? Math.floor(width / 2) : Math.round((step / (steps - 1)) * (width - 1));
 }
@@ -187,7 +187,7 @@ const drawDots: Draw = (canvas, values, { low, high }, style) => {
   for (const [step, value] of values.entries()) {
     if (value === null) continue;
     const x = columnOf(step, values.length, width * 2);
-    // The middle of a row is where its label is.
+    // The label of a row is at its middle.
     const y = Math.round(((high - value) / (high - low)) * (rows - 1) * DOTS.length + (DOTS.length - 1) / 2);
     const place = Math.floor(y / DOTS.length) * width + (x >> 1);
     bits.set(place, (bits.get(place) ?? 0) | (DOTS[y % DOTS.length]?.[x % 2] ?? 0));
@@ -200,7 +200,7 @@ const drawDots: Draw = (canvas, values, { low, high }, style) => {
 
 const ASCII_SYMBOLS = ['+', '|', '-', '-', '-', '`', '.', '.', "'", '|'];
 
-/** asciichart knows no gaps: each unbroken piece is drawn on the same scale and put in its place. */
+/** Draws each unbroken piece separately on the same scale, because asciichart does not support gaps. */
 const drawLines: Draw = (canvas, values, { low, high }, style, { isAscii }) => {
   const width = canvas[0]?.length ?? 0;
   for (const { start, own } of pieces(stretched(values, width))) {
@@ -222,7 +222,7 @@ const drawLines: Draw = (canvas, values, { low, high }, style, { isAscii }) => {
   }
 };
 
-/** One value for each column: the median of its steps, or that of the nearest step. */
+/** One value for each column: the median of its steps, or of the nearest step. */
 function stretched(values: readonly (number | null)[], width: number): (number | null)[] {
   const steps = values.length;
   const byColumn = Map.groupBy(values.entries(), ([step]) => columnOf(step, steps, width));
@@ -247,7 +247,7 @@ function pieces(columns: readonly (number | null)[]): { start: number; own: numb
 
 const LABEL_GAP = 4;
 
-/** Ticks with their labels, as many as there is room for, and the marks in place of ticks. */
+/** The axis: ticks with as many labels as fit, and marks instead of ticks. */
 function axisOf({ labels, look, marks }: HistoryChart, width: number, left: number): string[] {
   const isAscii = look.isAscii;
   const line: string[] = Array.from({ length: width }, () => (isAscii ? '-' : '─'));
@@ -270,20 +270,23 @@ function axisOf({ labels, look, marks }: HistoryChart, width: number, left: numb
 interface RoundScale {
   readonly low: number;
   readonly high: number;
-  /** Round numbers from `low` on, three to five of them, as texts of equal precision: each in a row, as far apart as the next. */
+  /** Three to five round numbers from `low` on, as texts of equal precision. They are in equally spaced rows. */
   readonly ticks: readonly { readonly value: number; readonly text: string }[];
 }
 
 const MOST_TICKS = 5;
 
-/** Smallest scale with round numbers in equally spaced rows that holds both; `low` is below `high`. @param rows of the chart, three at least */
+/**
+ * The smallest scale that includes both values and has round numbers in equally spaced rows. `low` is below `high`.
+ * @param rows rows of the chart, at least three
+ */
 export function roundScale(low: number, high: number, rows: number): RoundScale {
   const rowsOfStep = Math.max(1, Math.ceil((rows - 1) / (MOST_TICKS - 1)));
   const finest = Math.floor(Math.log10(((high - low) / (rows - 1)) * rowsOfStep));
   const candidates = [finest, finest + 1].flatMap((exponent) =>
     [1, 2, 5].map((mantissa) => ({ step: mantissa * 10 ** exponent, decimals: Math.max(0, -exponent) })),
   );
-  // Rows are counted from zero: those whose number is one of a step have a label.
+  // Rows are counted from zero, and a row whose number is a multiple of a step has a label.
   const rowAt = (value: number, step: number): number => Math.floor((value / step) * rowsOfStep + ROUNDING);
   const fitting = candidates.find(({ step }) => ((rowAt(low, step) + rows - 1) * step) / rowsOfStep >= high);
   const { step, decimals } = fitting ?? { step: high - low, decimals: 4 };
@@ -294,5 +297,5 @@ export function roundScale(low: number, high: number, rows: number): RoundScale 
   return { low: (lowest * step) / rowsOfStep, high: ((lowest + rows - 1) * step) / rowsOfStep, ticks };
 }
 
-/** Of a quotient that should be whole. */
+/** Rounding error of a quotient that should be an integer. */
 const ROUNDING = 1e-9;

@@ -19,7 +19,7 @@ export interface ScatterChart {
 const MAX_COLUMNS = 72;
 const SHARED = '+';
 
-/** Points on log scales, for values above 0. Points in one place show `+`. */
+/** A chart of points on log scales, for values above 0. Several points in one place show `+`. */
 export function renderScatter(chart: ScatterChart): string[] {
   const { height, format, look, xLabel } = chart;
   const points = chart.points.filter(({ x, y }) => x > 0 && y > 0);
@@ -57,7 +57,7 @@ export function renderScatter(chart: ScatterChart): string[] {
 interface Scale {
   readonly low: number;
   readonly high: number;
-  /** 0 at the lowest value, 1 at the highest. */
+  /** Position from 0 at the lowest value to 1 at the highest. */
   readonly place: (value: number) => number;
 }
 

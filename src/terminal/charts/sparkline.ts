@@ -1,30 +1,32 @@
 import { median } from '../../statistics/order-statistics.ts';
 
-/** An odd number: the level lies in the middle of one. */
+/** An odd number of blocks, so that the level lies in the middle of one. */
 const BLOCKS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇'];
 const ASCII_BLOCKS = ['_', '_', '.', '-', '=', '^', '^'];
 
-/** The scale never shows less than this on either side of the level: noise must not look like a change. */
+/** The scale shows at least this on either side of the level, so that noise does not look like a change. */
 const LEAST_SCALE_PERCENT = 2;
 
-/** Room above the largest change. */
+/** Ratio of the scale to the largest change. */
 const MARGIN = 1.3;
 
-/** Both ends of a scale on which every one of these changes fits. */
+/** Percentage at both ends of a scale that includes all of these changes. */
 export function scalePercent(changes: readonly (number | null)[]): number {
   const most = Math.max(0, ...changes.map((percent) => Math.abs(percent ?? 0)));
   return Math.max(LEAST_SCALE_PERCENT, Math.ceil(most * MARGIN));
 }
 
 export interface SparkScale {
-  /** Middle of the scale; null: the median of the values. */
+  /** Middle of the scale; null for the median of the values. */
   readonly level: number | null;
-  /** Both ends of the scale, percent of the level. */
+  /** Both ends of the scale in percent of the level. */
   readonly percent: number;
   readonly isAscii?: boolean;
 }
 
-/** The newest values, one character each, on a scale that rows can share. Beyond the scale: `!`. A gap is a blank. */
+/**
+ * The newest values, one character each, on a scale that rows can share. `!` is beyond the scale, and a blank is a gap.
+ */
 export function sparkline(
   values: readonly (number | null)[],
   width: number,

@@ -17,7 +17,7 @@ export async function git(cwd: string, args: readonly string[], timeoutMs = 0): 
   return answer.kind === 'answered' ? answer.text : null;
 }
 
-/** Untracked files do not make a tree dirty. `timeoutMs` 0: no limit. */
+/** Untracked files do not make a tree dirty. @param timeoutMs 0 for no limit */
 export async function readGitState(cwd: string, timeoutMs = 0): Promise<GitState> {
   const args = ['status', '--porcelain=v2', '--branch', '--untracked-files=no'];
   const status = await git(cwd, args, timeoutMs);
@@ -29,7 +29,7 @@ export async function readGitState(cwd: string, timeoutMs = 0): Promise<GitState
 
 /** Null if the revision is unknown. */
 export async function resolveRevision(cwd: string, revision: string): Promise<string | null> {
-  // git takes an empty name for HEAD.
+  // Reject an empty name, which git takes for HEAD.
   if (revision.trim() === '') return null;
   const out = await git(cwd, ['rev-parse', '--verify', '--quiet', '--end-of-options', `${revision}^{commit}`]);
   return out?.trim() ?? null;
@@ -39,7 +39,7 @@ export async function mergeBase(cwd: string, a: string, b: string): Promise<stri
   return (await git(cwd, ['merge-base', '--end-of-options', a, b]))?.trim() ?? null;
 }
 
-/** What `git log` prints of each commit; nothing when git does not know them. */
+/** Output of `git log` for each commit; empty if git does not know the revisions. */
 async function log(cwd: string, args: readonly string[], revisions: string): Promise<string[]> {
   const out = await git(cwd, ['-c', 'log.showSignature=false', 'log', ...args, '--end-of-options', revisions]);
   return (out ?? '').split('\n').filter((line) => line !== '');
@@ -60,11 +60,14 @@ export async function ancestors(cwd: string, commit: string): Promise<string[]> 
   return out === null ? [] : out.trim().split('\n');
 }
 
-/** CI jobs work on a detached head: from variables of GitHub, GitLab and Jenkins. A tag has no branch. */
+/**
+ * The branch of a CI job, which works on a detached head, from variables of GitHub, GitLab and Jenkins. A tag has no
+ * branch.
+ */
 export function ciBranch(env: Readonly<Record<string, string | undefined>>): string | null {
   const isTag = env['GITHUB_REF_TYPE'] === 'tag' || Boolean(env['CI_COMMIT_TAG']);
   const names = [
-    // For a pull request the ref name is that of the merge, `12/merge`.
+    // For a pull request, the ref name is that of the merge: `12/merge`.
     env['GITHUB_HEAD_REF'],
     ...(isTag ? [] : [env['GITHUB_REF_NAME'], env['CI_COMMIT_REF_NAME']]),
     env['BRANCH_NAME'],
@@ -72,13 +75,13 @@ export function ciBranch(env: Readonly<Record<string, string | undefined>>): str
   return names.find((name) => name !== undefined && name !== '') ?? null;
 }
 
-/** The branch that a pull request is to be merged into: from variables of GitHub, GitLab and Jenkins. */
+/** The target branch of a pull request, from variables of GitHub, GitLab and Jenkins. */
 export function targetBranch(env: Readonly<Record<string, string | undefined>>): string | null {
   const names = [env['GITHUB_BASE_REF'], env['CI_MERGE_REQUEST_TARGET_BRANCH_NAME'], env['CHANGE_TARGET']];
   return names.find((name) => name !== undefined && name !== '') ?? null;
 }
 
-/** The root of the repository that a folder is in; null if there is none. */
+/** The root of the repository that contains a folder; null if there is none. */
 export async function repositoryFolder(cwd: string): Promise<string | null> {
   return (await git(cwd, ['rev-parse', '--show-toplevel']))?.replace(/\n$/, '') ?? null;
 }
@@ -88,7 +91,7 @@ export async function originUrl(cwd: string): Promise<string | null> {
   return (await git(cwd, ['remote', 'get-url', 'origin']))?.trim() ?? null;
 }
 
-/** @param path relative to the root of the repository */
+/** @param path path relative to the root of the repository */
 export async function isInCommit(repository: string, commit: string, path: string): Promise<boolean> {
   return (await git(repository, ['cat-file', '-e', `${commit}:${path}`])) !== null;
 }
@@ -101,7 +104,10 @@ export async function subjectOf(cwd: string, commit: string): Promise<string> {
   return (await log(cwd, ['--max-count=1', '--format=%s'], commit))[0] ?? '';
 }
 
-/** The user's checkout is not changed; what is in the way is removed. Returns git's error, or null. */
+/**
+ * Adds a worktree without changing the checkout of the user; removes an existing one of this path. Returns git's error,
+ * or null.
+ */
 export async function addWorktree(
   repository: string,
   folder: string,
@@ -118,14 +124,14 @@ export async function removeWorktree(repository: string, folder: string): Promis
   await rm(folder, { recursive: true, force: true });
 }
 
-/** Removes every worktree in a folder that contains nothing else. */
+/** Removes a folder and all worktrees in it; the folder contains nothing else. */
 export async function removeWorktrees(repository: string, folder: string): Promise<void> {
   const names = await readdir(folder).catch((): string[] => []);
   for (const name of names) await removeWorktree(repository, join(folder, name));
   await rm(folder, { recursive: true, force: true });
 }
 
-/** Where a repository can be read in a browser. */
+/** The web address of a repository. */
 export interface Forge {
   readonly kind: keyof typeof PATHS;
   /** `https://github.com/acme/bench`, without user and password. */
@@ -150,7 +156,7 @@ const HOSTS: Readonly<Record<string, Forge['kind']>> = {
   'gitea.com': 'gitea',
 };
 
-/** A company's own host says by its first word what runs on it: `gitlab.acme.com`. */
+/** The first word of a company's host names its software: `gitlab.acme.com`. */
 const OWN_HOSTS: Readonly<Record<string, Forge['kind']>> = {
   github: 'github',
   gitlab: 'gitlab',
@@ -158,12 +164,12 @@ const OWN_HOSTS: Readonly<Record<string, Forge['kind']>> = {
   forgejo: 'gitea',
 };
 
-/** `git@host:path`, which is no URL. */
+/** Matches `git@host:path`, which is not a URL. */
 const SCP = /^(?:[\w.-]+@)?(?<host>[\w.-]+):(?<path>[^/].*)$/;
 
 /**
  * @param remote URL of a remote, as git prints it: `https:`, `http:`, `ssh:`, `git:`, or `user@host:path`
- * @returns null for a host that is not known to be a forge: a guessed link would be wrong
+ * @returns null for a host that is not a known forge, because a guessed link would be wrong
  */
 export function forgeOf(remote: string): Forge | null {
   const place = placeOf(remote.trim());
@@ -188,17 +194,17 @@ function placeOf(remote: string) {
   const url = URL.parse(remote);
   if (url === null || !['https:', 'http:', 'ssh:', 'git:', 'git+ssh:'].includes(url.protocol)) return null;
   const isWeb = url.protocol === 'https:' || url.protocol === 'http:';
-  // The port of ssh is not that of the pages.
+  // The port of ssh differs from that of the web pages.
   const port = isWeb && url.port !== '' ? `:${url.port}` : '';
   return { scheme: isWeb ? url.protocol : 'https:', host: url.hostname.toLowerCase(), port, path: url.pathname };
 }
 
-/** @returns null for what is no commit id */
+/** @returns null for a text that is not a commit ID */
 export function commitUrl({ kind, url }: Forge, commit: string): string | null {
   return isCommit(commit) ? `${url}/${PATHS[kind].commit(commit)}` : null;
 }
 
-/** What came after `from`, up to `to`. @returns null where one of them is no commit id */
+/** URL of the changes from `from` to `to`. @returns null if one of them is not a commit ID */
 export function compareUrl({ kind, url }: Forge, from: string, to: string): string | null {
   return isCommit(from) && isCommit(to) ? `${url}/${PATHS[kind].compare(from, to)}` : null;
 }

@@ -22,7 +22,7 @@ export const NPY_TYPES: Readonly<Record<string, string>> = {
   bool: '|b1',
 };
 
-/** An array of calibration data; its name is empty for the only one of an npy file. */
+/** An array of calibration data. The name is empty for the single array of an npy file. */
 export const arrayFactsSchema = z.object({
   name: z.string(),
   descr: z.string(),
@@ -45,7 +45,10 @@ export interface CalibrationInput {
 
 const LISTED = 12;
 
-/** What ModelOpt reports late or ignores: quantized models, unknown names, dynamic dimensions calibrated as 1. */
+/**
+ * Finds mistakes that ModelOpt reports late or ignores: quantized models, unknown names, dynamic dimensions calibrated
+ * as 1.
+ */
 export function checkBase(facts: OnnxFacts, variant: PlannedVariant, model: string): ConversionMistake | null {
   const lost = facts.externalFiles.find(({ problem }) => problem !== null);
   if (lost !== undefined) {
@@ -94,13 +97,13 @@ export function calibrationInputs(
   return inputs;
 }
 
-/** The stated shape if it fits the model, else the model's own; a string describes a mistake. */
+/** The stated shape if it fits the model, else that of the model; a string describes a mistake. */
 function shapeOf({ name, shape }: OnnxTensorInfo, stated: readonly number[] | null): readonly number[] | string {
   if (stated !== null) {
     return shapeFits(shape, stated) ? stated : `input "${name}" is ${shapeText(shape)}, not ${stated.join('x')}`;
   }
   if (shape === null) return `input "${name}" states no shape: ${askForShapes(name, null)}`;
-  // ModelOpt also defaults to a batch of 1; 1 for other dimensions would mean an image of one pixel.
+  // As in ModelOpt, the batch defaults to 1. For other dimensions, 1 would mean an image of one pixel.
   const filled = shape.map((dimension, place) => fixedSize(dimension) ?? (place === 0 ? 1 : null));
   const known = filled.filter((dimension) => dimension !== null);
   return known.length === shape.length
@@ -113,7 +116,10 @@ function askForShapes(name: string, rank: number | null): string {
   return `say with which sizes it is calibrated: shapes in calibration ({${name}: ${example}}), or --calibration-shapes ${name}:${example}`;
 }
 
-/** The first mistake, or null: ModelOpt would show a traceback, or nothing. `steps`: shapes of one step, if known. */
+/**
+ * The first mistake in the calibration data, or null. ModelOpt would show a traceback or nothing. @param steps shapes
+ * of one step, if known
+ */
 export function checkCalibration(
   arrays: readonly ArrayFacts[],
   { inputs }: Pick<OnnxFacts, 'inputs'>,
@@ -160,7 +166,7 @@ function typeProblem({ descr, notFinite }: ArrayFacts, elementType: string): str
     : null;
 }
 
-/** The first dimension counts samples, whatever the model says. */
+/** The first dimension counts samples, regardless of the model. */
 function shapeProblem({ shape }: ArrayFacts, wanted: OnnxTensorInfo['shape']): string | null {
   return shapeFits(wanted, shape, 1) ? null : `it is ${shapeText(shape)}, and the model takes ${shapeText(wanted)}`;
 }

@@ -3,7 +3,7 @@ import { hashOf } from '../../text/canonical-json.ts';
 import type { ConversionOptions, Converter } from '../../records/conversion.ts';
 import type { PlannedCalibration, PlannedVariant } from '../../records/plan.ts';
 
-/** Fixed names in the private folder: no user names or paths reach the command line. */
+/** Fixed names in the private folder, so that no user names or paths reach the command line. */
 export const BASE_FILE = 'model.onnx';
 export const VARIANT_FILE = 'variant.onnx';
 
@@ -13,11 +13,11 @@ export interface WantedVariant {
   readonly precision: Precision;
   readonly onnxPath: string;
   readonly options: ConversionOptions;
-  /** Of one calibration step, by input; empty for a model with static shapes. */
+  /** Shapes of one calibration step by input; empty for a model with static shapes. */
   readonly shapes: Shapes;
 }
 
-/** How a variant is made, with the exact command line. The same request gives the same plan. */
+/** Plans a variant with its exact command line. The same request gives the same plan. */
 export function planVariant(wanted: WantedVariant): PlannedVariant {
   const { by, label, onnxPath, options, precision } = wanted;
   const calibration = plannedCalibration(wanted);
@@ -50,11 +50,11 @@ function plannedCalibration({
   const { data, samples, seed } = calibration;
   const all = { ...shapes, ...calibration.shapes };
   if (data !== null) return { kind: 'file', path: data, shapes: all };
-  // AutoCast checks ranges, which are rarely near a limit: one small step is enough.
+  // AutoCast checks ranges, which are rarely near a limit, so one small step is enough.
   if (by === 'autocast') return { kind: 'random', seed, samples: 1, shapes: all };
-  // That method uses weights only.
+  // The method `rtn_dq` uses only weights.
   if (precision === 'int4' && calibration.method === 'rtn_dq') return null;
-  // ModelOpt's own random data differ each time.
+  // The random data of ModelOpt differ each time, so bench makes its own.
   return { kind: 'random', seed, samples, shapes: all };
 }
 
@@ -90,7 +90,8 @@ function quantizeArgs(
     `--quantize_mode=${precision}`,
     ...(method === null ? [] : [`--calibration_method=${method}`]),
     ...calibrationArgs(calibration),
-    // By default it falls back to others after the CPU; the CPU alone gives the same bytes on every machine.
+    // By default ModelOpt uses other providers in addition to the CPU. The CPU alone gives the same bytes on every
+    // machine.
     '--calibration_eps=cpu',
     ...(options.highPrecision === null ? [] : [`--high_precision_dtype=${options.highPrecision}`]),
     ...list('--op_types_to_quantize', options.opTypes),

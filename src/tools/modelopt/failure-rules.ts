@@ -3,10 +3,10 @@ import * as z from 'zod';
 import type { FailureReason } from '../../records/outcome.ts';
 import type { Converter } from '../../records/conversion.ts';
 
-/** Arguments for the interpreter that install what variants require. */
+/** Arguments for the interpreter that install the requirements of variants. */
 export const MODELOPT_INSTALL = '-m pip install "nvidia-modelopt[onnx]==0.47.0"';
 
-/** Packages that affect a variant's bytes, and so its identity, each with its possible package names. */
+/** Packages that affect the bytes of a variant, and so its identity, each with its possible package names. */
 export const MODELOPT_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'nvidia-modelopt': ['nvidia-modelopt'],
   onnx: ['onnx'],
@@ -21,7 +21,7 @@ const versionsSchema = z.object({
   packages: z.record(z.string(), z.string().nullable().catch(null)),
 });
 
-/** What the Python program in `machine/machine-tools.ts` prints; null when it is something else. */
+/** Reads the output of the Python program in `machine/machine-facts.ts`; null for other output. */
 export function readPythonVersions(text: string) {
   try {
     const { python, packages } = versionsSchema.parse(JSON.parse(text));
@@ -43,9 +43,9 @@ export interface ConversionFacts {
 type Problem = string | ((match: RegExpExecArray, facts: ConversionFacts) => string);
 
 interface More {
-  /** Else `conversionFailed`. */
+  /** Default: `conversionFailed`. */
   readonly reason?: FailureReason;
-  /** The machine lacks something: no other variant could be made either. */
+  /** True if the machine lacks something, so that no other variant could be made either. */
   readonly lacks?: boolean;
 }
 
@@ -54,9 +54,9 @@ const INVALID: More = { reason: 'modelInvalid' };
 const NOT_WRITTEN: More = { reason: 'outputNotWritten' };
 
 /**
- * Errors of ModelOpt's ONNX tools (seen with 0.47.0), most reliable first: id, pattern, and what the user reads, with
- * the groups of the pattern and the facts in braces. A pattern matches the end of standard error; the logs of standard
- * output come before it. ERROR and WARNING in its log mean nothing: every good run on a CPU prints both.
+ * Errors of ModelOpt's ONNX tools (seen with 0.47.0), most reliable first: ID, pattern, and text for the user with the
+ * groups of the pattern and the facts in braces. A pattern matches the end of standard error, which follows the logs of
+ * standard output. ERROR and WARNING in its log mean nothing: every good run on a CPU prints both.
  */
 const RULES: Readonly<Record<string, readonly [pattern: RegExp, problem: Problem, more?: More]>> = {
   notInstalled: [

@@ -11,9 +11,9 @@ export type ConversionResult =
       /** Null if no rule matched. */
       readonly rule: string | null;
       readonly reason: FailureReason;
-      /** One line: what, and what to do. */
+      /** One line with the problem and what to do. */
       readonly problem: string;
-      /** True if the machine lacks something: no other variant could be made either. */
+      /** True if the machine lacks something, so that no other variant could be made either. */
       readonly lacks: boolean;
       readonly evidence: readonly Evidence[];
     };
@@ -27,7 +27,10 @@ const MAX_TEXT = 300;
 
 type Ended = Pick<ProcessFacts, 'exitCode' | 'signal' | 'timedOut'>;
 
-/** Exit code 0 proves nothing: ModelOpt also passes if it quantized no node, or the model was already quantized. */
+/**
+ * Judges a conversion. Exit code 0 proves nothing, because ModelOpt also passes if it quantized no node, or if the
+ * model was already quantized.
+ */
 export function judgeConversion(log: ConversionLog, process: Ended, facts: ConversionFacts): ConversionResult {
   const ended = endedByOthers(process);
   if (ended !== null) return failed(log, ended);
@@ -62,13 +65,13 @@ function judgeDone(log: ConversionLog, facts: ConversionFacts): ConversionResult
   return failed(log, { rule: 'nothingConverted', reason: 'nothingConverted', problem, words: pattern });
 }
 
-/** Seen with 0.47.0: why it skips every layer of a small model. */
+/** Explains why ModelOpt (seen with 0.47.0) skips every layer of a small model. */
 function nothingQuantized({ model, precision }: ConversionFacts): string {
   return `ModelOpt quantized no node of ${model}: it would not be ${precision}. It leaves out MatMul and Gemm with a dimension of 1 or under 16, ${precision === 'fp8' ? 'Conv of 16 channels or fewer, ' : ''}and what exclude and opTypes say; a larger batch in calibration.shapes (or build.opt) may help`;
 }
 
 function judgeFailed(log: ConversionLog, facts: ConversionFacts): ConversionResult {
-  // A traceback ends standard error; what led to it is in the log before.
+  // A traceback ends standard error, and the log before it shows what led to it.
   const text = `${log.stdout}\n${log.stderr}`;
   for (const { id, reason, lacks, pattern, problem } of FAILURE_RULES) {
     const match = pattern.exec(text);
@@ -95,7 +98,7 @@ interface Failure {
   readonly reason?: FailureReason | undefined;
   readonly lacks?: boolean | undefined;
   readonly problem: string;
-  /** By which the line of the log is found that says it. */
+  /** Words or pattern that find the line of the log with the evidence. */
   readonly words?: RegExp | string | null;
 }
 

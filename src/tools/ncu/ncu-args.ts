@@ -1,8 +1,8 @@
 import { capturedRun, ownArgs } from '../nsys/nsys-args.ts';
 
 /**
- * Characters that Nsight Compute takes for itself in the name of a range: its command line guide, "NVTX Filtering".
- * ncu 2025.3.1 on an H200 found ranges of such names so, and no other; a backslash represents itself there.
+ * Special characters of Nsight Compute in the name of a range. Source: its command line guide, "NVTX Filtering". ncu
+ * 2025.3.1 on an H200 found ranges with such names only in this form; a backslash is literal there.
  */
 const QUANTIFIERS = /[@,[\]/*+]/g;
 
@@ -10,7 +10,10 @@ function layerRange(layer: string): string {
   return `TensorRT@${layer.replace(QUANTIFIERS, String.raw`\$&`)}/`;
 }
 
-/** Arguments of `ncu` for the kernels of one layer. Without a CUDA graph, whose launch is in no layer's range. */
+/**
+ * Arguments of `ncu` for the kernels of one layer. They turn the CUDA graph off, because its launch is in no range of a
+ * layer.
+ */
 export function layerNcuArgs(
   layer: string,
   output: string,

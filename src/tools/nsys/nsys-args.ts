@@ -14,7 +14,7 @@ export interface CaptureRequest {
   /** Name of the report without its extension. */
   readonly output: string;
   readonly replaces: boolean;
-  /** A graph is launched as a whole: its kernels are visible only if each node is traced. */
+  /** True if a graph is launched as a whole, so that its kernels are visible only with tracing of each node. */
   readonly hasGraph: boolean;
   readonly gpuMetrics: boolean;
   readonly dla: boolean;
@@ -24,7 +24,7 @@ export interface CaptureRequest {
 export const CAPTURED_QUERIES = 50;
 export const CAPTURED_DLA_QUERIES = 20;
 
-/** Why this Nsight Systems cannot take the capture; null if it can. */
+/** Why this Nsight Systems does not support the capture; null if it does. */
 export function captureProblem(
   { dla, gpuMetrics }: Pick<CaptureRequest, 'dla' | 'gpuMetrics'>,
   { accelerators, gpuMetrics: option, version }: NsysDialect,
@@ -39,10 +39,10 @@ export function captureProblem(
 }
 
 /**
- * The command line of a capture behind `nsys`, as TensorRT's guide writes it: trtexec brackets its timed queries with
- * the profiler interface of CUDA, so that neither loading nor set-up is captured.
- * @param program trtexec with what is before its arguments
- * @param runArgs of a timed run of the cell, from the plan
+ * The arguments of `nsys` for a capture, as in TensorRT's guide. trtexec brackets its timed queries with the profiler
+ * interface of CUDA, so that loading and setup are not captured.
+ * @param program trtexec with the words before its arguments
+ * @param runArgs arguments of a timed run of the cell, from the plan
  */
 export function captureArgs(
   request: CaptureRequest,
@@ -68,7 +68,7 @@ export function captureArgs(
   ];
 }
 
-/** What trtexec is stated of a run under a profiler: a number of queries, without a warm-up. */
+/** Arguments of trtexec for a run under a profiler: a number of queries, without a warm-up. */
 export function capturedRun(engine: string, iterations: number): string[] {
   return [`--loadEngine=${engine}`, '--warmUp=0', '--duration=0', `--iterations=${iterations}`];
 }
@@ -83,7 +83,7 @@ function dlaTrace({ accelerators }: NsysDialect): string[] {
   ];
 }
 
-/** Durations and exports do not affect a capture; one stream is the default. */
+/** Options that do not affect a capture, such as durations and exports. One stream is the default. */
 const NOT_CAPTURED =
   /^--(?:loadEngine|warmUp|duration|iterations|percentile|profilingVerbosity|export\w+|dumpProfile|separateProfileRun)(?:=|$)|^--(?:infStreams|streams)=1$/;
 
@@ -102,7 +102,7 @@ function isVerbosity(arg: string): boolean {
   return arg.startsWith('--profilingVerbosity=');
 }
 
-/** The build command for the user, without bench's own options. */
+/** The build command for the user, without options that bench adds. */
 export function shownBuildArgs(args: readonly string[], engine: string): string[] {
   const [onnx = '', ...rest] = args;
   const own = rest.filter(
@@ -116,7 +116,7 @@ export function shownBuildArgs(args: readonly string[], engine: string): string[
   ];
 }
 
-/** A model's name as the name of a file that needs no quotes in a shell. */
+/** The name of a model as a file name that needs no quotes in a shell. */
 export function fileName(name: string): string {
   return name.replace(/[^\w.-]/g, '_').replace(/^[.-]+/, '_') || 'model';
 }
@@ -128,16 +128,19 @@ const ACCELERATORS = ['tegra-accelerators', 'nvmedia'] as const;
 export interface NsysDialect {
   /** `2024.6.2`; null if assumed. */
   readonly version: string | null;
-  /** `--gpu-metrics-devices` in newer ones, where the older name was given up. */
+  /** `--gpu-metrics-devices` in newer versions, which removed the older name. */
   readonly gpuMetrics: (typeof GPU_METRICS)[number] | null;
   /** Option for tracing DLA: `nvmedia` until about 2022, `tegra-accelerators` later; null if unsupported. */
   readonly accelerators: (typeof ACCELERATORS)[number] | null;
 }
 
-/** As in TensorRT's guide; used if Nsight Systems is not queried. */
+/** The dialect of TensorRT's guide, used if Nsight Systems is not queried. */
 export const GUIDE_NSYS: NsysDialect = { version: null, gpuMetrics: '--gpu-metrics-device', accelerators: 'nvmedia' };
 
-/** From the help of `nsys profile`: renamings are undocumented, and embedded builds have their own options. */
+/**
+ * Reads the dialect from the help of `nsys profile`, because renamings are undocumented and embedded builds have their
+ * own options.
+ */
 export function nsysDialect(version: string, help: string): NsysDialect {
   const has = (option: string): boolean => new RegExp(`${option}(?![\\w-])`).test(help);
   const accelerators = sectionOf(help, '--accelerator-trace');
@@ -158,7 +161,7 @@ function sectionOf(help: string, option: string): string {
 
 const TIMEOUT_MS = 30_000;
 
-/** The installed Nsight Systems; null if there is none. Nothing is profiled. */
+/** The installed Nsight Systems; null if there is none. It profiles nothing. */
 export async function askNsys(env: EnvironmentVariables): Promise<NsysDialect | null> {
   const version = await ask('nsys', ['--version'], { env, timeoutMs: TIMEOUT_MS });
   if (version.kind === 'missing') return null;
@@ -181,9 +184,9 @@ interface NsysContext {
 const CAPTURE_TIMEOUT_MS = 60 * 60_000;
 const LAST_WORDS = 3;
 
-/** Its output is shown only if it fails. Returns null if it left the file `result`. */
+/** Runs nsys and shows its output only if it fails. Returns null if it wrote the file `result`. */
 export async function runNsys({ spawn, env, cwd, signal }: NsysContext, args: readonly string[], result: string) {
-  // An older file must not pass for the new one.
+  // Remove an older file, which must not be taken for the new one.
   rmSync(resolve(cwd, result), { force: true });
   return inTemporaryFolder('nsys', async (folder) => {
     const stdoutPath = join(folder, 'stdout.log');

@@ -8,7 +8,7 @@ import { printable } from '../../text/printable.ts';
 const ms = z.number().min(0);
 const named = z.strictObject({ name: z.string(), count, ms, maxMs: ms });
 
-/** Work on the GPU in a capture, and the API calls that requested it; the longest first. */
+/** The work on the GPU in a capture, and the API calls that requested it; longest first. */
 export const capturedWorkSchema = z.strictObject({
   nsysVersion: z.string().nullable(),
   exportSchema: z.string().nullable(),
@@ -31,8 +31,9 @@ export const capturedWorkSchema = z.strictObject({
 
 export type CapturedWork = Immutable<z.infer<typeof capturedWorkSchema>>;
 
-// Tables and columns: "SQLite Schema Reference" of Nsight Systems' documentation (exported_data.html of 2021.5), and
-// `.schema` of an export of 2024.6.2 (EXPORT_SCHEMA_VERSION 3.16.1). Times are nanoseconds. Empty tables do not exist.
+// Tables and columns. Source: "SQLite Schema Reference" of Nsight Systems' documentation (exported_data.html of
+// 2021.5), and `.schema` of an export of 2024.6.2 (EXPORT_SCHEMA_VERSION 3.16.1). Times are nanoseconds. Empty tables
+// do not exist.
 const KERNELS = 'CUPTI_ACTIVITY_KIND_KERNEL';
 const CALLS = 'CUPTI_ACTIVITY_KIND_RUNTIME';
 const COPIES = 'CUPTI_ACTIVITY_KIND_MEMCPY';
@@ -57,8 +58,8 @@ const NEEDED = [
 ];
 
 /**
- * Python's own ranges: TensorRT-LLM opens "Python GC" with TLLM_PROFILE_RECORD_GC (py_executor.py), `-t python-gil` the
- * other.
+ * Ranges of Python: TensorRT-LLM opens "Python GC" with TLLM_PROFILE_RECORD_GC (py_executor.py), and `-t python-gil`
+ * opens the other.
  */
 const PAUSES = [
   ['Python GC', 'garbageCollection'],
@@ -70,7 +71,7 @@ interface Span {
   readonly endMs: number;
 }
 
-/** @throws UsageError if it is not a SQLite export of Nsight Systems, or lacks a required table */
+/** @throws UsageError if it is not an SQLite export of Nsight Systems, or lacks a required table */
 export function readNsysExport(path: string): CapturedWork {
   const client = opened(path);
   try {
@@ -82,7 +83,7 @@ export function readNsysExport(path: string): CapturedWork {
         : null;
     const works = [KERNELS, COPIES, SETS].filter((table) => tables.has(table));
     const spans = (sql: string) =>
-      // Times may count from 1970, beyond the range of exact numbers.
+      // Times may count from 1970, beyond the range of exact numbers, so they are made relative in SQL.
       rows<Span & { readonly of: string | number }>(
         `WITH e AS (${sql}) SELECT of, (start - (SELECT min(start) FROM ${KERNELS})) / 1e6 AS startMs,
                 (end - (SELECT min(start) FROM ${KERNELS})) / 1e6 AS endMs FROM e WHERE end IS NOT NULL`,
@@ -101,7 +102,7 @@ export function readNsysExport(path: string): CapturedWork {
       spanMs: devices.reduce((sum, busy) => sum + ((busy.at(-1)?.endMs ?? 0) - (busy[0]?.startMs ?? 0)), 0),
       kernels: rows(sumsByName(KERNELS, 'shortName')),
       copies: rows(copySums(tables)),
-      // Without the version of the interface: `cudaLaunchKernel_v7000`.
+      // Removes the version of the interface, as in `cudaLaunchKernel_v7000`.
       calls: rows<CapturedWork['calls'][number]>(sumsByName(CALLS, 'nameId')).map((call) => ({
         ...call,
         name: call.name.replace(/_v\d{4,}$/, ''),
@@ -129,7 +130,7 @@ function opened(path: string): Database.Database {
   }
 }
 
-/** Columns of each table. */
+/** The columns of each table. */
 function tablesOf(client: Database.Database, path: string): ReadonlyMap<string, ReadonlySet<string>> {
   let rows: readonly { readonly name: string; readonly column: string }[];
   try {
@@ -174,7 +175,7 @@ function copySums(tables: ReadonlyMap<string, unknown>): string {
   return selects.length === 0 ? 'SELECT 1 WHERE 0' : `${selects.join(' UNION ALL ')} ORDER BY ms DESC`;
 }
 
-/** Spans that no longer overlap, in the order of time. */
+/** Merges spans that overlap; the result is in order of time. */
 function merged(spans: readonly Span[]): Span[] {
   const apart: { readonly startMs: number; endMs: number }[] = [];
   for (const { startMs, endMs } of spans.toSorted((a, b) => a.startMs - b.startMs)) {
@@ -189,7 +190,7 @@ function lengthMs(spans: readonly Span[]): number {
   return spans.reduce((sum, { startMs, endMs }) => sum + endMs - startMs, 0);
 }
 
-/** Length of spans, and how much of it lies between spans of work. Neither overlap among themselves. */
+/** Length of the spans, and the part of it between spans of work. Neither kind overlaps itself. */
 function idleWithin(spans: readonly Span[], work: readonly Span[]) {
   const [firstMs, lastMs] = [work[0]?.startMs ?? 0, work.at(-1)?.endMs ?? 0];
   let [gpuIdleMs, from] = [0, 0];

@@ -8,11 +8,11 @@ import type { ClockReason, OtherProcess } from '../../records/telemetry.ts';
 import { type UnknownRecord, isRecord } from '../../text/unknown-values.ts';
 import { numberOrNull, reasonsOfFields, switchOrNull, textOrNull } from './values.ts';
 
-/** Content of `nvidia-smi -q -x`. Null everywhere: not supported by this driver or GPU. */
+/** Content of `nvidia-smi -q -x`. Null: not supported by this driver or GPU. */
 export type GpuReport = Immutable<ReturnType<typeof parseGpuReport>>;
 export type GpuState = GpuReport['gpus'][number];
 
-/** Values stay text: `NVIDIA 1e3` is not a number. The library limits entity expansion. */
+/** Values stay text, because `NVIDIA 1e3` is not a number. The library limits entity expansion. */
 const parser = new XMLParser({
   ignoreAttributes: false,
   attributeNamePrefix: '@',
@@ -39,9 +39,9 @@ export function parseGpuReport(xml: string) {
   const { driver_version, cuda_version, gpu } = log.data.nvidia_smi_log;
   return {
     driver: textOrNull(driver_version),
-    /** The newest CUDA version that the driver supports, not the one that a program uses. */
+    /** The newest CUDA version that the driver supports, not the version that a program uses. */
     cuda: textOrNull(cuda_version),
-    /** In nvidia-smi's order, by PCI bus. */
+    /** In the order of nvidia-smi, by PCI bus. */
     gpus: gpu.map(gpuState),
   };
 }
@@ -59,13 +59,13 @@ function gpuState(gpu: UnknownRecord, index: number) {
   const text = (...path: string[]): string | null => textOrNull(textAt(gpu, path));
   const number = (...path: string[]): number | null => numberOrNull(textAt(gpu, path));
   return {
-    /** Index in the report: nvidia-smi's own number, if no GPU was left out. */
+    /** Index in the report, which is nvidia-smi's number if no GPU was left out. */
     index,
     name: text('product_name'),
-    /** `Hopper`; drivers before 510 do not say it. */
+    /** Such as `Hopper`; drivers before 510 do not report it. */
     architecture: text('product_architecture'),
     uuid: text('uuid'),
-    /** As nvidia-smi writes it: `00000000:00:06.0`. */
+    /** In the form of nvidia-smi: `00000000:00:06.0`. */
     busId: text('pci', 'pci_bus_id') ?? text('@id'),
     vbios: text('vbios_version'),
     ecc: switchOrNull(text('ecc_mode', 'current_ecc')),
@@ -87,9 +87,12 @@ function gpuState(gpu: UnknownRecord, index: number) {
       defaultLimitW: powerLimit(number, 'default_power_limit'),
     },
     temperatureC: number('temperature', 'gpu_temp'),
-    /** Temperature of hardware slowdown. Hopper reports only the distance: then the sum, within a degree. */
+    /**
+     * Temperature of the hardware slowdown. Hopper reports only the distance to it, so this is a sum, accurate to a
+     * degree.
+     */
     slowdownTemperatureC: slowdownTemperature(number),
-    /** The maximum is that of GPU and slot together. */
+    /** The maximum applies to GPU and slot together. */
     pcie: {
       generation: number(...LINK, 'pcie_gen', 'current_link_gen'),
       width: number(...LINK, 'link_widths', 'current_link_width'),
@@ -170,7 +173,7 @@ function valueAt(parent: UnknownRecord, path: readonly string[]): unknown {
 }
 
 export interface GpuDevice {
-  /** `GPU-…`, or `MIG-…`. */
+  /** `GPU-…` or `MIG-…`. */
   readonly uuid: string;
   /** `NVIDIA H200`; for a MIG device with its profile: `NVIDIA H200 MIG 1g.18gb`. */
   readonly name: string;
@@ -180,16 +183,19 @@ export interface GpuDevice {
   readonly boardUuid: string;
 }
 
-/** As short as possible: `GPU 2`, or `GPU 2 MIG-1a2b3c4d`. */
+/** A short label: `GPU 2`, or `GPU 2 MIG-1a2b3c4d`. */
 export function deviceLabel({ boardUuid, index, uuid }: GpuDevice): string {
   return uuid === boardUuid ? `GPU ${index}` : `GPU ${index} ${uuid.slice(0, 12)}`;
 }
 
 const GPU_LINE = /^GPU (\d+): (.+) \(UUID: (GPU-[\w-]+)\)/;
-/** `  MIG 1g.18gb     Device  0: (UUID: MIG-c7384736-…)`; before R470 its UUID was `MIG-GPU-…/7/0`. */
+/** Matches `  MIG 1g.18gb     Device  0: (UUID: MIG-c7384736-…)`; before R470 the UUID was `MIG-GPU-…/7/0`. */
 const MIG_LINE = /^\s+MIG (\S+)\s+Device\s+\d+: \(UUID: (MIG-[\w/-]+)\)/;
 
-/** Output of `nvidia-smi -L`. Of a divided GPU only the MIG devices: CUDA programs can use nothing else. */
+/**
+ * Parses `nvidia-smi -L`. For a divided GPU it returns only the MIG devices, because CUDA programs can use nothing
+ * else.
+ */
 export function parseDeviceList(text: string): GpuDevice[] {
   const devices: GpuDevice[] = [];
   let board: GpuDevice | null = null;
@@ -215,8 +221,8 @@ export function devicesOfReport({ gpus }: GpuReport): GpuDevice[] {
 }
 
 /**
- * Devices that a process may use by `CUDA_VISIBLE_DEVICES`; all if unset. Numbers are nvidia-smi's, as with
- * `CUDA_DEVICE_ORDER=PCI_BUS_ID`; like CUDA, stops at the first invalid entry.
+ * Devices that a process may use according to `CUDA_VISIBLE_DEVICES`; all if it is unset. Numbers are those of
+ * nvidia-smi, as with `CUDA_DEVICE_ORDER=PCI_BUS_ID`. Like CUDA, it stops at the first invalid entry.
  */
 export function visibleDevices(devices: readonly GpuDevice[], visible: string | undefined): GpuDevice[] {
   if (visible === undefined) return [...devices];
@@ -229,7 +235,7 @@ export function visibleDevices(devices: readonly GpuDevice[], visible: string | 
   return chosen;
 }
 
-/** By number (all MIG devices of that GPU), or by UUID prefix; empty if none or more than one matches. */
+/** Devices by number (all MIG devices of that GPU), or by UUID prefix; empty if none or more than one matches. */
 export function devicesNamed(devices: readonly GpuDevice[], name: string): GpuDevice[] {
   if (/^\d+$/.test(name)) return devices.filter(({ index }) => index === Number(name));
   if (!/^(?:GPU|MIG)-./.test(name)) return [];
@@ -240,8 +246,8 @@ export function devicesNamed(devices: readonly GpuDevice[], name: string): GpuDe
 }
 
 /**
- * The first GPU that a process sees; null if unknown. Without `CUDA_DEVICE_ORDER=PCI_BUS_ID` CUDA counts the fastest
- * first, but nvidia-smi by bus: a number is reliable only among equal GPUs.
+ * The first GPU that a process sees; null if unknown. Without `CUDA_DEVICE_ORDER=PCI_BUS_ID`, CUDA orders GPUs by speed
+ * but nvidia-smi by bus, so that a number is reliable only among equal GPUs.
  */
 export function firstVisibleGpu(
   gpus: readonly GpuState[],
@@ -279,8 +285,8 @@ export function environmentOf({ driver, cuda }: GpuReport, gpu: GpuState | null)
 }
 
 /**
- * nvidia-smi does not report clocks locked with `-lgc`. It does report applications clocks; and an idle GPU whose clock
- * has dropped to its lowest is not locked. Null if neither is visible.
+ * The clock policy as far as nvidia-smi shows it; null if unknown. It reports applications clocks, but not clocks
+ * locked with `-lgc`. An idle GPU at its lowest clock is not locked.
  */
 function clockPolicyOf({ clocks, clockReasons }: GpuState): string | null {
   const { applicationsSmMhz, defaultApplicationsSmMhz, smMhz, supportedSmMhz } = clocks;
@@ -293,7 +299,7 @@ function clockPolicyOf({ clocks, clockReasons }: GpuState): string | null {
 }
 
 const BEFORE_ADA = /^(?:Kepler|Maxwell|Pascal|Volta|Turing|Ampere)$/;
-/** The GPUs of these architectures by name, for drivers that do not say it. */
+/** Names of GPUs with these architectures, for drivers that do not report the architecture. */
 const NAMES_BEFORE_ADA =
   /\b(?:Tesla|Quadro|GTX|TITAN|RTX [23]0\d0|RTX A\d{4}|T4|[PV]100|A(?:2|10G?|16|30|40|100|800))\b/;
 

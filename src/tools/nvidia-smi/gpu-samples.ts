@@ -19,14 +19,14 @@ import {
 
 export interface GpuSamples {
   readonly uuid: string | null;
-  /** nvidia-smi's own number; null if the file has none. */
+  /** nvidia-smi's number; null if the file has none. */
   readonly index: number | null;
   readonly samples: readonly TelemetrySample[];
 }
 
 /**
- * The samples of the GPU that a run used. A MIG device has an id of its own, and samples are of the whole GPU: with one
- * GPU there is no doubt. None when it is unknown which of several it was, or that it was another one.
+ * The samples of the GPU that a run used. A MIG device has another ID than the sampled whole GPU, so that a single GPU
+ * is taken. Empty if it is unknown which of several GPUs the run used, or if it used another one.
  */
 export function samplesOf(gpus: readonly GpuSamples[], uuid: string | null): readonly TelemetrySample[] {
   const isWholeGpu = uuid?.startsWith('GPU-') === true;
@@ -37,7 +37,7 @@ export function samplesOf(gpus: readonly GpuSamples[], uuid: string | null): rea
   return isWholeGpu && only.uuid !== null ? [] : only.samples;
 }
 
-/** Relevant columns. A query for `clocks.sm` is headed `clocks.current.sm`; the last names are dmon's. */
+/** Relevant columns. A query for `clocks.sm` has the header `clocks.current.sm`; the last names are those of dmon. */
 const COLUMNS = {
   index: ['index', 'gpu'],
   uuid: ['uuid', 'gpu_uuid'],
@@ -57,14 +57,14 @@ type Row = ReadonlyMap<string, string>;
 interface SampleFormat {
   readonly fieldsOf: (line: string) => string[];
   readonly headerOf: (line: string) => string[] | null;
-  /** Not a sample, although it has as many fields as the header. */
+  /** Whether a line is not a sample, although it has as many fields as the header. */
   readonly isComment: (line: string) => boolean;
   readonly instantOf: (row: Row) => string | null;
   readonly reasonsIn: (row: Row) => ClockReason[] | null;
   readonly problem: string;
 }
 
-/** Columns in any order, identified by the header. Other columns and truncated lines are skipped. */
+/** Reads columns in any order by their header. Skips other columns and truncated lines. */
 function parseSamples(text: string, format: SampleFormat): GpuSamples[] {
   let header: readonly string[] | null = null;
   const rows: Row[] = [];
@@ -107,10 +107,10 @@ function numberIn(row: Row, column: keyof typeof COLUMNS): number | null {
 /** @throws ExportFormatError if there is no header line of `nvidia-smi --query-gpu=... --format=csv` */
 export function parseQueryCsv(text: string): GpuSamples[] {
   return parseSamples(text, {
-    // nvidia-smi quotes nothing.
+    // nvidia-smi does not quote fields.
     fieldsOf: (line) => line.split(',').map((field) => field.trim()),
     headerOf: (line) => {
-      // `clocks.current.sm [MHz]` without its unit.
+      // Removes the unit of `clocks.current.sm [MHz]`.
       const names = line.split(',').map((field) =>
         field
           .trim()
@@ -134,7 +134,7 @@ function isQueryColumn(name: string): boolean {
   return isKnown || isReasonMask(name) || clockReasonOfField(name) !== null;
 }
 
-/** The mask has all reasons; single columns only the queried ones. */
+/** The mask has all reasons, while single columns have only the queried ones. */
 function queryReasons(row: Row): ClockReason[] | null {
   for (const [name, value] of row) {
     const reasons = isReasonMask(name) ? reasonsOfMask(value) : null;
@@ -144,8 +144,8 @@ function queryReasons(row: Row): ClockReason[] | null {
 }
 
 /**
- * Parses the output of `nvidia-smi dmon`. Its `-s` selects the columns; the first line with `#` names them, the second
- * has their units, and both are repeated after every screenful.
+ * Parses the output of `nvidia-smi dmon`. Its `-s` selects the columns. The first line with `#` names them, the second
+ * one has their units, and both are repeated on every screen.
  * @throws ExportFormatError if no line names columns
  */
 export function parseDmon(text: string): GpuSamples[] {
@@ -170,13 +170,13 @@ function isDmonComment(line: string): boolean {
   return line.trim().startsWith('#');
 }
 
-/** `20261121` and `07:55:17`, with `-o DT`. A time without a date is ignored. */
+/** Reads `20261121` and `07:55:17`, with `-o DT`. Ignores a time without a date. */
 function dmonInstant(row: Row): string | null {
   const [, year, month, day] = /^(\d{4})(\d\d)(\d\d)$/.exec(row.get('Date') ?? '') ?? [];
   return instantOrNull(`${year}/${month}/${day} ${row.get('Time') ?? ''}`);
 }
 
-/** dmon reports violations: of the power cap in percent of the time, of a thermal limit as yes or no. */
+/** dmon reports violations of the power cap in percent of the time, and of a thermal limit as yes or no. */
 function dmonReasons(row: Row): ClockReason[] | null {
   const power = numberOrNull(row.get('pviol'));
   const thermal = numberOrNull(row.get('tviol'));
@@ -187,7 +187,7 @@ function dmonReasons(row: Row): ClockReason[] | null {
   ];
 }
 
-/** What only the moment of a run knows, besides the samples. */
+/** Facts that can only be read during the run, in addition to the samples. */
 interface HostMoment {
   readonly otherProcesses: readonly OtherProcess[];
   readonly hostLoad: number | null;
@@ -202,13 +202,13 @@ export const NOT_WATCHED: HostMoment = {
   processMemoryMaxMib: null,
 };
 
-/** An idle H200 was seen to report up to 12 % for a moment after a process had left. */
+/** An idle H200 reported up to 12 % for a moment after a process had ended. */
 const LEAST_BUSY_PERCENT = 15;
 
 /**
- * Summarizes the samples of one run. A run loads its engine first and ends within a second, so some samples are of an
- * idle GPU, and one at an edge is mixed. Samples count if the GPU was at least half as busy as in the busiest one;
- * without utilization, if it did not report idle. If it was active in none of them, all count.
+ * Summarizes the samples of one run. A run first loads its engine and ends within a second, so that some samples show
+ * an idle GPU, and one at an edge is mixed. A sample counts if the GPU was at least half as busy as in the busiest one;
+ * without utilization, if it was not reported as idle. If no sample is active, all count.
  */
 export function summariseTelemetry(samples: readonly TelemetrySample[], moment: HostMoment): RunTelemetry {
   const working = workingSamples(samples);
@@ -225,7 +225,7 @@ export function summariseTelemetry(samples: readonly TelemetrySample[], moment: 
     gpuUtilisationPercent: median(values('gpuUtilisationPercent')),
     memoryUsedMaxMib: highest(values('memoryUsedMib')),
     clockReasons: reasonShares(working),
-    // An idle link of many cards drops by itself: only a busy GPU's link is meaningful.
+    // On many cards, an idle link slows down, so that only the link of a busy GPU is meaningful.
     pcieGeneration: lowest(values('pcieGeneration')),
     pcieWidth: lowest(values('pcieWidth')),
     ...moment,

@@ -7,11 +7,11 @@ import { numberOrNull } from './values.ts';
 
 const PROGRAM = 'nvidia-smi';
 
-/** With many GPUs and a driver that is not loaded yet it takes seconds. */
+/** With many GPUs and a driver that is not loaded yet, nvidia-smi takes seconds. */
 const REPORT_TIMEOUT_MS = 20_000;
 const PROCESSES_TIMEOUT_MS = 5_000;
 
-/** A text says why there is none. */
+/** Reads the report; a text says why there is none. */
 export async function readReport(env: EnvironmentVariables): Promise<GpuReport | string> {
   const answer = await ask(PROGRAM, ['-q', '-x'], { env, timeoutMs: REPORT_TIMEOUT_MS });
   if (answer.kind !== 'answered') return whyNoReport(answer);
@@ -27,7 +27,7 @@ export function askForDevices(env: EnvironmentVariables): Promise<Answer> {
   return ask(PROGRAM, ['-L'], { env, timeoutMs: REPORT_TIMEOUT_MS });
 }
 
-/** In degrees Celsius; null if not reported. */
+/** Temperature in degrees Celsius; null if not reported. */
 export async function askForTemperature(gpuUuid: string, env: EnvironmentVariables): Promise<number | null> {
   const query = ['--query-gpu=temperature.gpu', `--id=${gpuUuid}`, '--format=csv,noheader,nounits'];
   const answer = await ask(PROGRAM, query, { env, timeoutMs: PROCESSES_TIMEOUT_MS });
@@ -56,9 +56,9 @@ function whyNoReport(answer: NoAnswer): string {
 }
 
 interface SmiResult {
-  /** Null if it was not started, was ended by a signal, or timed out. */
+  /** Null if it did not start, was ended by a signal, or timed out. */
   readonly exitCode: number | null;
-  /** Both outputs: errors may be on either. */
+  /** Both outputs, because either may contain errors. */
   readonly text: string;
   /** The error in a few words; null for exit code 0. */
   readonly problem: string | null;
@@ -66,10 +66,10 @@ interface SmiResult {
 
 export type AskNvidiaSmi = (args: readonly string[]) => SmiResult;
 
-/** A Ctrl-C at the terminal also ends nvidia-smi before it has reset the clocks. */
+/** Number of tries, because a Ctrl-C in the terminal also ends nvidia-smi before it has reset the clocks. */
 const TRIES_AFTER_SIGNAL = 3;
 
-/** Synchronous nvidia-smi: works while this process exits. */
+/** Synchronous nvidia-smi, which also works while this process exits. */
 export function nvidiaSmi(env: EnvironmentVariables): AskNvidiaSmi {
   return (args) => {
     for (let tries = 1; ; tries += 1) {
@@ -97,7 +97,7 @@ function firstLine(text: string): string {
   return text.trim().split('\n')[0] ?? '';
 }
 
-/** With MPS the work of every process runs through this one, including that of a run. */
+/** With MPS, the work of every process runs through this server, including that of a run. */
 const MPS_SERVER = /(?:^|\/)nvidia-cuda-mps-server$/;
 
 /** Parses `nvidia-smi --query-compute-apps=pid,used_memory,process_name --format=csv,noheader,nounits`. */
@@ -111,9 +111,9 @@ export function parseComputeApps(text: string): OtherProcess[] {
 }
 
 /**
- * The most memory that some processes held together in one sample, in MiB; null where none of them is listed, as in a
- * container whose process numbers are not those of its host.
- * @param lines of `nvidia-smi pmon -s m -o DT`: date, time, GPU, process, type, MiB, ...
+ * The most memory that some processes held together in one sample, in MiB. Null if none of them is listed, as in a
+ * container whose process IDs differ from those of its host.
+ * @param lines output of `nvidia-smi pmon -s m -o DT`: date, time, GPU, process, type, MiB, ...
  */
 export function peakProcessMib(
   lines: readonly string[],

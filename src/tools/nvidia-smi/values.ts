@@ -15,7 +15,7 @@ export function numberOrNull(text: string | null | undefined): number | null {
   return digits === undefined ? null : Number(digits);
 }
 
-/** `Enabled` as `on`, `Disabled` as `off`. */
+/** `on` for `Enabled`, `off` for `Disabled`. */
 export function switchOrNull(text: string | null | undefined): 'on' | 'off' | null {
   const word = textOrNull(text)?.toLowerCase();
   return word === 'enabled' ? 'on' : word === 'disabled' ? 'off' : null;
@@ -45,7 +45,7 @@ export function isReasonMask(field: string): boolean {
   return REASON_FIELD.exec(field)?.[1] === 'active';
 }
 
-/** `0x0000000000000004`: one bit per reason. Null if it is not such a number. */
+/** Reads `0x0000000000000004`: one bit per reason. Null if it is not such a number. */
 export function reasonsOfMask(text: string | null | undefined): ClockReason[] | null {
   const digits = /^0x[0-9a-f]{1,16}$/i.exec(text?.trim() ?? '')?.[0];
   if (digits === undefined) return null;
@@ -53,7 +53,7 @@ export function reasonsOfMask(text: string | null | undefined): ClockReason[] | 
   return CLOCK_REASONS.filter((_, bit) => ((mask >> BigInt(bit)) & 1n) === 1n);
 }
 
-/** From fields for single reasons, `Active` or `Not Active`. Null if no field has either value. */
+/** Reads fields for single reasons, `Active` or `Not Active`. Null if no field has either value. */
 export function reasonsOfFields(fields: Iterable<readonly [field: string, value: string]>): ClockReason[] | null {
   const active = new Set<ClockReason>();
   let isStated = false;
@@ -70,8 +70,8 @@ export function reasonsOfFields(fields: Iterable<readonly [field: string, value:
 const INSTANT = /^(\d{4})\/(\d\d)\/(\d\d) (\d\d:\d\d:\d\d)(\.\d{1,3})?$/;
 
 /**
- * `2026/11/21 07:55:17.720` in ISO 8601. nvidia-smi prints local time without a zone: it is read as UTC, which is right
- * for bench's recordings (it requests UTC). In other files only differences count.
+ * `2026/11/21 07:55:17.720` in ISO 8601. nvidia-smi prints local time without a zone, which is read as UTC. That is
+ * right for bench's recordings, which request UTC; in other files only differences matter.
  */
 export function instantOrNull(text: string | null | undefined): string | null {
   const [, year, month, day, time, fraction = ''] = INSTANT.exec(text?.trim() ?? '') ?? [];

@@ -17,7 +17,7 @@ const opCounts = z.array(
   z.strictObject({ domain: z.string().describe('Empty for the operators of ONNX itself'), opType: z.string(), count }),
 );
 
-/** Facts about an ONNX model. Weights are counted, never read. */
+/** Facts about an ONNX model. Weights are counted but never read. */
 export const onnxFacts = z.strictObject({
   fileBytes: count,
   irVersion: z.number().int(),
@@ -54,7 +54,7 @@ export type OnnxDimension = z.infer<typeof onnxDimension>;
 export type OnnxTensorInfo = OnnxFacts['inputs'][number];
 export type OnnxOpCount = OnnxFacts['ops'][number];
 
-/** Without what only the disk knows. */
+/** The facts without those that come from the disk. */
 export interface OnnxModel extends Omit<OnnxFacts, 'fileBytes' | 'externalFiles'> {
   readonly externalFiles: readonly Omit<OnnxFacts['externalFiles'][number], 'bytes' | 'problem'>[];
 }
@@ -64,7 +64,7 @@ export function fixedSize(dimension: OnnxDimension | undefined): number | null {
   return typeof dimension === 'number' ? dimension : null;
 }
 
-/** Whether sizes are those of a model's shape. @param from the first dimension that counts */
+/** Whether sizes match the shape of a model. @param from index of the first dimension that counts */
 export function shapeFits(shape: readonly OnnxDimension[] | null, sizes: readonly number[], from = 0): boolean {
   return (
     shape === null ||
@@ -73,12 +73,14 @@ export function shapeFits(shape: readonly OnnxDimension[] | null, sizes: readonl
   );
 }
 
-/** `[batch, 3, 224, 224]`; `?` for a dimension without a name. */
+/** Returns `[batch, 3, 224, 224]`, with `?` for a dimension without a name. */
 export function shapeText(shape: readonly OnnxDimension[] | null): string {
   return shape === null ? 'unknown' : `[${shape.map((dimension) => dimension ?? '?').join(', ')}]`;
 }
 
-/** Bytes of this many elements, whole ones, as four-bit types are packed; null for types without a size of their own. */
+/**
+ * Size of this many elements in whole bytes, because four-bit types are packed. Null for types without a fixed size.
+ */
 export function elementsBytes(elementType: string, elements: number): number | null {
   const bits = /^(?:u?int|b?float|complex)(\d+)/.exec(elementType)?.[1];
   if (elementType === 'bool') return elements;
@@ -94,7 +96,7 @@ export function opName(domain: string, opType: string): string {
   return domain === '' ? opType : `${domain}::${opType}`;
 }
 
-/** Names of `TensorProto.DataType`, by their numbers in onnx.proto. The first number in a name is its bits. */
+/** Names of `TensorProto.DataType` by number, from onnx.proto. The first number in a name is its number of bits. */
 const ELEMENT_TYPES =
   'undefined float32 uint8 int8 uint16 int16 int32 int64 string bool float16 float64 uint32 uint64 complex64 complex128 bfloat16 float8e4m3fn float8e4m3fnuz float8e5m2 float8e5m2fnuz uint4 int4 float4e2m1 float8e8m0 uint2 int2'.split(
     ' ',

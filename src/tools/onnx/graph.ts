@@ -9,13 +9,13 @@ import {
   type WireReader,
 } from './wire-reader.ts';
 
-/** Limits for stored names; a model of a hundred thousand tensors has about ten million characters. */
+/** Limits for stored names. A model with a hundred thousand tensors has about ten million characters. */
 const MAX_KEPT_CHARACTERS = 1 << 26;
 const MAX_KEPT_NAMES = 1_000_000;
 
 const QUANTIZE = /Quantize(?:Linear)?$/;
 const DEQUANTIZE = /Dequantize(?:Linear)?$/;
-/** TensorRT's operators, as ModelOpt writes them, name their type: TRT_FP8QuantizeLinear. */
+/** TensorRT's operators in the form of ModelOpt contain their type: TRT_FP8QuantizeLinear. */
 const TYPE_IN_NAME: readonly (readonly [RegExp, dataType: number])[] = [
   [/^TRT_(?:MX)?FP8/, 17],
   [/^TRT_INT4/, 22],
@@ -24,20 +24,23 @@ const TYPE_IN_NAME: readonly (readonly [RegExp, dataType: number])[] = [
 
 type TensorInfo = OnnxFacts['inputs'][number];
 
-/** Reads the graphs of a model, nested ones and those of functions too, and counts what is in them. */
+/** Reads the graphs of a model, including nested ones and those of functions, and counts their content. */
 export class GraphReader {
   readonly #wire: WireReader;
   readonly #ops = new Map<string, OnnxFacts['ops'][number]>();
   readonly #byType = new Map<number, { readonly tensors: number; readonly bytes: number }>();
   readonly #files = new Map<string, { readonly tensors: number; readonly neededBytes: number }>();
   readonly #types = new Map<string, number>();
-  /** Nodes that quantize or dequantize, with the tensors that determine the type, most reliable first; 0: no stated type. */
+  /**
+   * Nodes that quantize or dequantize, with the tensors that determine the type, most reliable first. `outputType` 0:
+   * no stated type.
+   */
   readonly #quantizing: { isQuantize: boolean; typedBy: readonly string[]; outputType: number }[] = [];
   #keptCharacters = 0;
   #keptNames = 0;
   #inlineBytes = 0;
   #externalBytes = 0;
-  /** In all graphs. */
+  /** Number of nodes in all graphs. */
   nodes = 0;
 
   constructor(wire: WireReader) {
@@ -73,7 +76,7 @@ export class GraphReader {
     };
   }
 
-  /** @throws OnnxFormatError when there are more names than any model has */
+  /** @throws OnnxFormatError when there are more names than in any real model */
   keep(name: string): void {
     this.#keptCharacters += name.length;
     this.#keptNames += 1;
@@ -82,7 +85,10 @@ export class GraphReader {
     }
   }
 
-  /** A GraphProto: the main one, or one inside a node. @param pieces of a message, which Protocol Buffers may cut into several */
+  /**
+   * A GraphProto: the main graph, or one inside a node. @param pieces pieces of the message, because Protocol Buffers
+   * may split it
+   */
   readGraph(pieces: readonly WireField[]) {
     const inputs: TensorInfo[] = [];
     const outputs: TensorInfo[] = [];
@@ -167,7 +173,7 @@ export class GraphReader {
     return { name, integer, tensorType };
   }
 
-  /** A TensorProto without its values, which are counted. */
+  /** A TensorProto. Its values are counted but not read. */
   #readTensor(message: WireField) {
     let name = '';
     let dataType = 0;
@@ -219,7 +225,7 @@ export class GraphReader {
     this.#files.set(location, { tensors: (file?.tensors ?? 0) + 1, neededBytes });
   }
 
-  /** A ValueInfoProto: an input or an output with its type. */
+  /** A ValueInfoProto: an input or output with its type. */
   #readValueInfo(message: WireField): TensorInfo {
     let name = '';
     let type: Omit<TensorInfo, 'name'> = { elementType: elementTypeName(0), shape: null };
@@ -265,7 +271,7 @@ export class GraphReader {
   }
 }
 
-/** TypeProto kinds other than tensors, by field number. */
+/** Kinds of TypeProto other than tensors, by field number. */
 const OTHER_KINDS = { 4: 'sequence', 5: 'map', 7: 'opaque', 8: 'sparse tensor', 9: 'optional' } as const;
 
 function wholeNumber(text: string | undefined): number | null {

@@ -7,9 +7,9 @@ import { GraphReader } from './graph.ts';
 import { type ByteSource, numberOf, OnnxFormatError, type WireField, WireReader } from './wire-reader.ts';
 
 /**
- * Facts about an ONNX file. Skips weights and only checks that external data files exist: any model takes milliseconds
+ * Facts about an ONNX file. Skips weights, and only checks that external data files exist. Any model takes milliseconds
  * and a few megabytes.
- * @throws OnnxFormatError if it is not an ONNX model; the system's error if it cannot be read
+ * @throws OnnxFormatError if it is not an ONNX model; the system error if it cannot be read
  */
 export async function readOnnxFacts(path: string): Promise<OnnxFacts> {
   const { size: fileBytes, model: read } = withSource(path, (source) => ({
@@ -21,7 +21,7 @@ export async function readOnnxFacts(path: string): Promise<OnnxFacts> {
   return { ...model, externalFiles: await Promise.all(files), fileBytes };
 }
 
-/** The inputs of a model; null where there is no model that can be read. */
+/** The inputs of a model; null if there is no readable model. */
 export function onnxInputs(path: string): readonly OnnxTensorInfo[] | null {
   try {
     return withSource(path, readModel).inputs;
@@ -63,7 +63,7 @@ const not = (problem: string) => ({ bytes: null, problem });
 async function find(folder: string, { location, neededBytes }: OnnxModel['externalFiles'][number]) {
   if (location === '') return not('the model does not name it');
   const inside = normalize(location);
-  // Paths outside the model's folder are invalid in ONNX, and rejected by its checker.
+  // ONNX does not allow paths outside the folder of the model, and its checker rejects them.
   if (isAbsolute(inside) || inside === '..' || inside.startsWith(`..${sep}`) || inside.includes('\0')) {
     return not("outside of the model's folder");
   }
@@ -74,14 +74,17 @@ async function find(folder: string, { location, neededBytes }: OnnxModel['extern
   return { bytes, problem: bytes < neededBytes ? `has ${bytes} bytes of ${neededBytes}: it is cut off` : null };
 }
 
-/** Their output shape depends on values: TensorRT must wait for it, and it is arbitrary for random inputs. */
+/**
+ * Operators whose output shape depends on values. TensorRT must wait for the shape, which is arbitrary for random
+ * inputs.
+ */
 const DATA_DEPENDENT = new Set(['NonZero', 'NonMaxSuppression', 'Unique', 'Compress']);
 const LFS_POINTER = 'version https://git-lfs.github.com/spec/';
 const CONTROL_FLOW = new Set(['Loop', 'If', 'Scan']);
 const STANDARD_DOMAINS = new Set(['', 'ai.onnx.ml', 'ai.onnx.preview', 'ai.onnx.training', 'ai.onnx.preview.training']);
 
 /**
- * Reads a ModelProto (field numbers as in onnx.proto, which never changes existing ones). Skips tensor values.
+ * Reads a ModelProto (field numbers as in onnx.proto, which never change). Skips the values of tensors.
  * @throws OnnxFormatError if it is not an ONNX model
  */
 export function readModel(source: ByteSource): OnnxModel {

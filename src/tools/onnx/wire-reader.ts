@@ -1,9 +1,9 @@
 import { BinaryReader } from '@bufbuild/protobuf/wire';
 
-/** Random access to a file: a model may be larger than memory. */
+/** Random access to a file, because a model may be larger than memory. */
 export interface ByteSource {
   readonly size: number;
-  /** At most `bytes` bytes from `at`; valid until the next call. */
+  /** At most `bytes` bytes from `at`. They are valid until the next call. */
   readonly read: (at: number, bytes: number) => Uint8Array;
 }
 
@@ -18,18 +18,18 @@ export class OnnxFormatError extends Error {
 }
 
 const SEQUENTIAL_BYTES = 1 << 18;
-/** A jump over weights is usually followed by another one. */
+/** Small, because a jump over weights is usually followed by another one. */
 const JUMP_BYTES = 1 << 12;
 const HEADER_BYTES = 20;
 const LONGEST_TEXT = 1 << 16;
 const MAX_DEPTH = 100;
-/** A model of a million nodes has about ten million; more would take minutes. */
+/** A model with a million nodes has about ten million fields; more would take minutes. */
 const MAX_FIELDS = 30_000_000;
-/** TensorRT supports eight. */
+/** Far more than the eight that TensorRT supports. */
 export const MAX_DIMENSIONS = 1024;
 const TEXT = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** What to do with each field of a message, by its number; others are skipped. */
+/** Reader functions by the number of the field; other fields are skipped. */
 export type FieldReaders = Readonly<Record<number, (field: WireField) => void>>;
 
 /** Walks protobuf messages through windows of a file, skipping unread fields. */
@@ -65,7 +65,7 @@ export class WireReader {
     this.depth -= 1;
   }
 
-  /** Hands each field of a message to what reads its number; others are passed over. */
+  /** Passes each field of a message to the reader of its number; skips the others. */
   read(message: WireField, readers: FieldReaders): void {
     if (message.kind !== 'bytes') return;
     for (const field of this.fields(message.start, message.end)) readers[field.number]?.(field);
@@ -81,7 +81,7 @@ export class WireReader {
     return TEXT.decode(this.bytes(field));
   }
 
-  /** The content of a field; valid until the next call. */
+  /** The content of a field. It is valid until the next call. */
   bytes(field: WireField): Uint8Array {
     if (field.kind !== 'bytes') return new Uint8Array(0);
     const { start, end } = field;
@@ -149,7 +149,7 @@ export class WireReader {
     return this.windowAt + this.reader.pos;
   }
 
-  /** Makes `bytes` bytes from `at` readable, as far as the file has them. */
+  /** Makes `bytes` bytes from `at` readable, or fewer at the end of the file. */
   private seek(at: number, bytes: number): void {
     const windowEnd = this.windowAt + this.reader.len;
     const isInside = at >= this.windowAt && at + bytes <= windowEnd;

@@ -17,28 +17,28 @@ export interface HelperContext {
   readonly timeoutMs: number;
 }
 
-/** One of the programs in `python/`, with what it needs. */
+/** One of the programs in `python/`, with its requirements. */
 export interface Helper<Answer> {
   readonly script: string;
-  /** `numpy and onnxruntime` */
+  /** Such as `numpy and onnxruntime`. */
   readonly needs: string;
   readonly answer: z.ZodType<Answer>;
 }
 
-/** Output of a program, or why there is none. */
+/** Output of a program, or the reason why there is none. */
 export type ProgramAnswer = { readonly text: string } | { readonly problem: string };
 
 const refusal = z.object({ problem: z.string(), isLacking: z.boolean() });
 
-/** @param named `--python` */
+/** @param named value of `--python` */
 export function pythonOf(named: string | undefined, env: EnvironmentVariables): string {
   return named || env['BENCH_PYTHON'] || 'python3';
 }
 
 /**
  * Runs a program of `python/` with the user's Python.
- * @param folder a temporary one, for the job and what is printed
- * @throws EnvironmentLackingError without such a Python or what it needs, InterruptedError on Ctrl-C
+ * @param folder temporary folder for the job and the output
+ * @throws EnvironmentLackingError without such a Python or its requirements, InterruptedError on Ctrl-C
  */
 export async function askHelper<Answer>(
   helper: Helper<Answer>,
@@ -58,7 +58,7 @@ export async function askHelper<Answer>(
   return { problem: printable(read.problem) };
 }
 
-/** Its last line: libraries may print before it. */
+/** Reads the last line of the output, because libraries may print before it. */
 export function readAnswer<Answer>(
   text: string,
   { answer, script }: Pick<Helper<Answer>, 'answer' | 'script'>,
@@ -72,7 +72,7 @@ export function readAnswer<Answer>(
   }
 }
 
-/** @param needs what a Python needs that is named in place of a program that cannot be started */
+/** @param needs what the program needs, for the message if it cannot be started */
 export async function runProgram(
   [file = '', ...args]: readonly string[],
   folder: string,

@@ -11,12 +11,12 @@ const DEFAULT_MAX_ARRAY = 1001;
 /** An unreachable controller counts as a refusal. */
 type SlurmReply = Extract<Answer, { readonly kind: 'answered' | 'refused' }>;
 
-/** Rows, or an unreachable controller: then no job's state is known. */
+/** Rows, or an unreachable controller, with which the state of every job is unknown. */
 type Rows =
   | { readonly kind: 'rows'; readonly rows: readonly TaskRow[] }
   | { readonly kind: 'unreachable'; readonly problem: string };
 
-/** Runs Slurm's commands with argument lists, never a shell, and an environment without the user's settings. */
+/** Runs Slurm's commands with argument lists, without a shell, and without the user's settings in the environment. */
 export class SlurmClient {
   private readonly env: Readonly<Record<string, string>>;
   private readonly signal: AbortSignal;
@@ -53,7 +53,7 @@ export class SlurmClient {
     return Number.isInteger(stated) && stated > 0 ? stated : DEFAULT_MAX_ARRAY;
   }
 
-  /** All tasks of these arrays that the controller still knows. */
+  /** All tasks of these arrays that the controller still lists. */
   async queue(jobIds: readonly string[], cluster: string | null): Promise<Rows> {
     const which = ['-h', '-r', '-t', 'all', '-j', jobIds.join(',')];
     const args = [...ofCluster(cluster), ...which, '-o', SQUEUE_FORMAT];
@@ -61,7 +61,7 @@ export class SlurmClient {
       if (error instanceof EnvironmentLackingError) return null;
       throw error;
     });
-    // Shards can be collected on any machine that sees the folder.
+    // Shards can be collected on any machine with access to the folder.
     if (reply === null) return { kind: 'unreachable', problem: 'squeue is not on this machine' };
     if (reply.kind === 'answered') return { kind: 'rows', rows: parseSqueue(reply.text) };
     if (/invalid job id/i.test(reply.stderr)) return { kind: 'rows', rows: [] };
@@ -69,7 +69,7 @@ export class SlurmClient {
   }
 
   /**
-   * The id of the array with a token, if it was accepted.
+   * The ID of the array with a token, if Slurm accepted it.
    * @returns null if there is none
    */
   async jobOfToken(token: string, cluster: string | null): Promise<string | null> {
@@ -81,21 +81,13 @@ export class SlurmClient {
 
   /** Ended jobs according to accounting; empty without accounting. */
   async past(jobIds: readonly string[], since: string, cluster: string | null): Promise<readonly TaskRow[]> {
-    const list = ['-j', jobIds.join(',')];
-    const which = ['-n', '-X', '-P', ...list, '-S', since, '-o', SACCT_FORMAT];
-    const askAccounting = async (args: readonly string[]) => {
-      const reply = await this.ask('sacct', args, this.signal).catch(() => null);
-      this.signal.throwIfAborted();
-      return reply;
-    };
-    const reply = await askAccounting([...ofCluster(cluster), ...which]);
-    if (reply?.kind === 'answered') return parseSacct(reply.text);
-    // A site without accounting may still have a list of completed jobs, which does not support clusters.
-    const completed = await askAccounting(['-c', '-n', '-P', ...list, '-S', since, '-o', SACCT_FORMAT]);
-    return completed?.kind === 'answered' ? parseSacct(completed.text) : [];
+    const which = ['-n', '-X', '-P', '-j', jobIds.join(','), '-S', since, '-o', SACCT_FORMAT];
+    const reply = await this.ask('sacct', [...ofCluster(cluster), ...which], this.signal).catch(() => null);
+    this.signal.throwIfAborted();
+    return reply?.kind === 'answered' ? parseSacct(reply.text) : [];
   }
 
-  /** Exit codes and restarts of tasks that the controller still knows; squeue does not report them. */
+  /** Exit codes and restarts of tasks that the controller still lists, which squeue does not report. */
   async details(jobId: string, cluster: string | null): Promise<readonly TaskRow[]> {
     const args = [...ofCluster(cluster), 'show', 'job', jobId, '-o'];
     const reply = await this.ask('scontrol', args, this.signal);
@@ -104,7 +96,7 @@ export class SlurmClient {
 
   async isAnswering(cluster: string | null): Promise<boolean> {
     const reply = await this.ask('scontrol', [...ofCluster(cluster), 'ping'], this.signal);
-    return reply.kind === 'answered' && / is UP/.test(reply.text) && !isUnreachable(reply.stderr);
+    return reply.kind === 'answered' && / is UP/.test(reply.text) && !isPassing(reply.stderr);
   }
 
   async cancel(targets: readonly string[], cluster: string | null): Promise<SlurmReply> {
@@ -116,7 +108,7 @@ function ofCluster(cluster: string | null): string[] {
   return cluster === null ? [] : ['-M', cluster];
 }
 
-/** The choice of the cluster is kept; all other variables would change the request. */
+/** Keeps the choice of the cluster; all other variables would change the request. */
 const KEPT = new Set(['SLURM_CONF', 'SLURM_CLUSTERS', 'SLURM_JWT']);
 const DROPPED = /^(?:SBATCH|SLURM|SQUEUE|SACCT|SCANCEL|SCONTROL|SINFO|SALLOC|SRUN)_/;
 
@@ -149,16 +141,9 @@ const PASSING = [
   /unable to connect to|communication (?:connection )?failure/i,
 ];
 
-export function refusalOf(stderr: string): 'final' | 'passing' {
-  return PASSING.some((pattern) => pattern.test(stderr)) ? 'passing' : 'final';
-}
-
-const UNREACHABLE =
-  /unable to contact slurm controller|socket timed out|zero bytes were transmitted|connection (?:refused|timed out)|unable to connect to slurm/i;
-
-/** The controller did not answer: no job's state is known. */
-export function isUnreachable(stderr: string): boolean {
-  return UNREACHABLE.test(stderr);
+/** The controller did not answer, or takes no jobs now: later it may. */
+export function isPassing(stderr: string): boolean {
+  return PASSING.some((pattern) => pattern.test(stderr));
 }
 
 export function lastWords(stderr: string): string {

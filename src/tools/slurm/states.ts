@@ -1,8 +1,10 @@
+import { constants } from 'node:os';
+
 import * as z from 'zod';
 
 import { type CellKey, type Immutable, count, textOrNull } from '../../records/scalars.ts';
 
-/** The work of one task: cells that are compared with each other are in the same shard. */
+/** The work of one task. Cells that are compared with each other are in the same shard. */
 export interface Shard {
   readonly index: number;
   readonly cellKeys: readonly CellKey[];
@@ -17,7 +19,7 @@ export const shardStatusSchema = z.strictObject({
   shard: count,
   state: z.enum(SHARD_STATES),
   reason: z.string(),
-  /** Null before it was submitted. */
+  /** Null before submission. */
   task: textOrNull.describe('As Slurm names it: 8_3'),
   node: textOrNull,
   restarts: count.nullable(),
@@ -29,7 +31,7 @@ export const shardStatusSchema = z.strictObject({
 
 export type ShardStatus = Immutable<z.infer<typeof shardStatusSchema>>;
 
-/** True if the state will not change by itself. */
+/** True if the state does not change any more on its own. */
 export function isOver({ state }: Pick<ShardStatus, 'state'>): boolean {
   return state !== 'planned' && state !== 'queued' && state !== 'running';
 }
@@ -37,16 +39,15 @@ export function isOver({ state }: Pick<ShardStatus, 'state'>): boolean {
 export interface LocalShardState {
   readonly isSubmitted: boolean;
   readonly isCancelled: boolean;
-  readonly isAbandoned: boolean;
   /** Exit code of the newest job's newest attempt; null while it runs, or before the first one. */
   readonly endedWith: number | null;
-  /** The last time Slurm or the worker reported it alive. */
+  /** The last time at which Slurm or the worker reported it as running. */
   readonly lastSeenMs: number;
 }
 
 export interface SchedulerState {
   readonly row: TaskRow | null;
-  /** Only in accounting: live tasks are in squeue. */
+  /** True for a row of accounting; active tasks are in squeue. */
   readonly isPast: boolean;
   readonly controllerAnswers: boolean;
   readonly nowMs: number;
@@ -56,10 +57,10 @@ export interface SchedulerState {
 type Conclusion = Pick<ShardStatus, 'state' | 'reason'>;
 
 const LIVING = ['CONFIGURING', 'RUNNING', 'COMPLETING', 'SUSPENDED', 'SIGNALING', 'STAGE_OUT', 'STOPPED', 'RESIZING'];
-/** Requeue is always on: while squeue lists it, it will run again. */
+/** A task in one of these states will run again while squeue lists it, because requeue is always on. */
 const REQUEUED = ['REQUEUED', 'REQUEUE_HOLD', 'SPECIAL_EXIT', 'PREEMPTED', 'NODE_FAIL'];
 const ENDED = ['DEADLINE', 'BOOT_FAIL', 'REVOKED'];
-/** Slurm reports a log that could not be opened only by this signal. */
+/** If Slurm cannot open a log, this signal is all that it reports. */
 const LOG_SIGNAL = 53;
 
 /** Known to Slurm and not ended. */
@@ -67,23 +68,16 @@ export function isLiving(state: string): boolean {
   return state === 'PENDING' || LIVING.includes(state) || REQUEUED.includes(state);
 }
 
-/** States missing from the table: treated as running, as they may not be final. */
-export function isUnknownState(state: string): boolean {
-  const known = [...LIVING, ...REQUEUED, ...ENDED, 'PENDING', 'COMPLETED', 'FAILED', 'TIMEOUT'];
-  return ![...known, 'OUT_OF_MEMORY', 'CANCELLED'].includes(state);
-}
-
 /** The state of an unfinished shard. Finished shards are final, whatever Slurm reports. */
 export function reconcileShard(local: LocalShardState, scheduler: SchedulerState): Conclusion {
   if (!local.isSubmitted) return { state: 'planned', reason: 'not submitted' };
-  if (local.isAbandoned) return { state: 'failed', reason: 'given up after too many restarts' };
   const { row } = scheduler;
   if (row === null) return concludeMissing(local, scheduler);
   if (row.state === 'PENDING') return { state: 'queued', reason: row.reason ?? '' };
   if (LIVING.includes(row.state)) return { state: 'running', reason: row.state === 'RUNNING' ? '' : row.state };
   if (REQUEUED.includes(row.state)) {
     if (!scheduler.isPast) return { state: 'queued', reason: row.state };
-    // A requeued task is briefly listed only in accounting.
+    // For a short time, only accounting lists a requeued task.
     return isWaitOver(local, scheduler)
       ? { state: 'failed', reason: row.state }
       : { state: 'running', reason: SETTLING.unlisted };
@@ -99,6 +93,7 @@ function concludeEnded(row: TaskRow, local: LocalShardState, scheduler: Schedule
       : { state: 'running', reason: SETTLING.ended };
   }
   if (state === 'FAILED') return { state: 'failed', reason: failureText(row, local) };
+  // A state that is not in the tables may not be final.
   return ENDINGS[state] ?? { state: ENDED.includes(state) ? 'failed' : 'running', reason: state };
 }
 
@@ -108,8 +103,11 @@ const ENDINGS: Readonly<Record<string, Conclusion>> = {
   CANCELLED: { state: 'cancelled', reason: '' },
 };
 
+/** The reason of a shard while the controller cannot be asked. */
+export const NO_ANSWER = 'Slurm does not answer';
+
 function concludeMissing(local: LocalShardState, scheduler: SchedulerState): Conclusion {
-  if (!scheduler.controllerAnswers) return { state: 'running', reason: 'Slurm does not answer' };
+  if (!scheduler.controllerAnswers) return { state: 'running', reason: NO_ANSWER };
   if (local.isCancelled) return { state: 'cancelled', reason: '' };
   // A preempted task ends like this before Slurm lists it again.
   const mayComeBack = local.endedWith === INTERRUPTED && !isWaitOver(local, scheduler);
@@ -140,7 +138,7 @@ function failureText(row: TaskRow | null, { endedWith }: LocalShardState): strin
   return row?.reason === null || row === null ? 'failed' : row.reason;
 }
 
-/** As after Ctrl-C: the signal before a limit or a preemption. */
+/** As after Ctrl-C: the signal before a time limit or a preemption. */
 const INTERRUPTED = 130;
 
 const CODE_TEXT: Readonly<Record<number, string>> = {
@@ -148,18 +146,9 @@ const CODE_TEXT: Readonly<Record<number, string>> = {
   [INTERRUPTED]: 'exit code 130: asked to end',
 };
 
-const SIGNALS: Readonly<Record<number, string>> = {
-  1: 'SIGHUP',
-  2: 'SIGINT',
-  6: 'SIGABRT',
-  7: 'SIGBUS',
-  9: 'SIGKILL',
-  11: 'SIGSEGV',
-  15: 'SIGTERM',
-};
-
 export function signalName(number: number): string {
-  return SIGNALS[number] ?? `signal ${number}`;
+  const [name] = Object.entries(constants.signals).find(([, value]) => value === number) ?? [];
+  return name ?? `signal ${number}`;
 }
 
 const HOPELESS =
@@ -170,9 +159,9 @@ export function isHopeless(reason: string): boolean {
 }
 
 export interface TaskRow {
-  /** `8_3`. */
+  /** Such as `8_3`. */
   readonly task: string;
-  /** In capitals: `RUNNING`. */
+  /** In capitals, such as `RUNNING`. */
   readonly state: string;
   readonly reason: string | null;
   readonly node: string | null;
@@ -183,7 +172,6 @@ export interface TaskRow {
   readonly restarts: number | null;
 }
 
-/** `squeue -h -r -t all -o '%i|%A|%T|%r|%N'`. */
 export const SQUEUE_FORMAT = '%i|%A|%T|%r|%N';
 
 export function parseSqueue(text: string): TaskRow[] {
@@ -195,7 +183,7 @@ export function parseSqueue(text: string): TaskRow[] {
 
 export const SACCT_FORMAT = 'jobid,jobidraw,state,exitcode,nodelist,start,end';
 
-/** `sacct -n -X -P`: the last line of a task is its last run. */
+/** Parses `sacct -n -X -P`. The last line of a task is its last run. */
 export function parseSacct(text: string): TaskRow[] {
   return text.split('\n').flatMap((line) => {
     const [task = '', , state = '', exit = '', node = ''] = line.trim().split('|');
@@ -204,7 +192,7 @@ export function parseSacct(text: string): TaskRow[] {
   });
 }
 
-/** `scontrol show job ID -o`: one line for each task that the controller still knows. */
+/** Reads `scontrol show job ID -o`, which prints one line for each task that the controller still has. */
 export function parseScontrolJobs(text: string): TaskRow[] {
   return text.split('\n').flatMap((line) => {
     const fields = new Map(
@@ -234,8 +222,8 @@ function isTask(text: string): boolean {
   return /^\d+_\d+$/.test(text);
 }
 
-/** `CANCELLED` of `CANCELLED by 0`. */
-/** `42:0` is exit code 42, `0:9` is signal 9. */
+/** The state without its details: `CANCELLED` for `CANCELLED by 0`. */
+/** Reads an exit field: `42:0` is exit code 42, `0:9` is signal 9. */
 function exitOf(text: string): Pick<TaskRow, 'exitCode' | 'signal'> {
   const [, code, signal] = /^(\d+):(\d+)$/.exec(text) ?? [];
   return {

@@ -14,7 +14,7 @@ import { findFlag } from '../flags/flag-table.ts';
 import type { Dialect } from './dialect.ts';
 
 export interface SpelledArgs {
-  /** Flags that determine the engine, without paths. */
+  /** Flags that determine the engine; without paths. */
   readonly flags: readonly string[];
   readonly args: readonly string[];
   readonly mistakes: readonly Mistake[];
@@ -48,18 +48,18 @@ export function buildArgs(entry: MatrixCell, dialect: Dialect): SpelledArgs {
   return { flags, args, mistakes };
 }
 
-/** Detailed, so that layers have their kernels; another verbosity is among the flags of the cell. */
+/** `detailed` makes the engine name the kernels of its layers. Any other verbosity is a flag of the cell. */
 export function verbosityArgs({ axisFlags }: KeyedCell): string[] {
   return profilingVerbosity(axisFlags) === 'detailed' ? ['--profilingVerbosity=detailed'] : [];
 }
 
-/** Only a build can time it, with the network in addition to the engine. */
+/** Whether the build times a refit. Only a build can: it has the network as well as the engine. */
 function timesRefit({ build, cell }: MatrixCell, dialect: Dialect): boolean {
   const isRefittable = '--stripWeights' in cell.axisFlags && '--refit' in cell.axisFlags;
   return isRefittable && !('--timeRefit' in build.flags) && dialect.has('--timeRefit');
 }
 
-/** Axes without effect on a given engine, whose cells would be the same measurement. */
+/** Axes that have no effect on a given engine: their cells would be the same measurement. */
 function idleAxes({ build, cell }: MatrixCell): Mistake[] {
   return namedWords(cell.axisFlags).flatMap(({ name }): Mistake[] => {
     const flags = namedAxis(name)?.flags ?? [];
@@ -102,7 +102,7 @@ function shapeFlags({ profiles }: BuildRequest, dialect: Dialect, entry: MatrixC
 
 export function spellFlags(stated: Flags, dialect: Dialect, mistakes: Mistake[]): string[] {
   return Object.entries(stated).flatMap(([flag, { value, at }]) => {
-    // Unknown flags were admitted by `allowUnknownFlags`: trtexec itself accepts or rejects them.
+    // `allowUnknownFlags` let unknown flags pass: trtexec itself accepts or rejects them.
     if (findFlag(flag) !== undefined && !dialect.has(flag)) {
       mistakes.push({ at, problem: `trtexec ${dialect.name} has no ${flag}${versionsOf(flag)}` });
     }
@@ -125,7 +125,7 @@ function versionsOf(flag: string): string {
 
 type Entry = readonly [flag: string, Placed<readonly string[]>];
 
-/** What the flags on the axes of a cell need besides them in a build, where this version has it. */
+/** The flags of a build, with those that the axes of the cell also need in this version. */
 function buildFlags(entry: MatrixCell, dialect: Dialect): Flags {
   const { build, method } = entry;
   return withMore(build.flags, [
@@ -135,7 +135,7 @@ function buildFlags(entry: MatrixCell, dialect: Dialect): Flags {
   ]);
 }
 
-/** As `buildFlags`, for loading its engine. */
+/** The flags for a run of the engine, with those that the axes of the cell also need in this version. */
 export function runFlags(entry: MatrixCell, dialect: Dialect, mistakes: Mistake[]): Flags {
   const { method } = entry;
   const budget = method.flags['--weightStreamingBudget'];
@@ -155,7 +155,10 @@ function withMore(stated: Flags, more: readonly Entry[]): Flags {
   return { ...stated, ...Object.fromEntries(more) };
 }
 
-/** An engine for the smaller runtimes, or with plugins in itself; the full runtime must be given that flag, too. */
+/**
+ * Smaller runtimes and plugins inside the engine need `--versionCompatible`. The full runtime needs it, too, to load
+ * such an engine.
+ */
 function versionCompatible({ build, method }: MatrixCell, dialect: Dialect): Entry[] {
   if ('--vc' in build.flags || '--versionCompatible' in build.flags) return [];
   if (!dialect.has('--versionCompatible')) return [];
@@ -185,7 +188,7 @@ function activationResize({ build, cell, method }: MatrixCell, dialect: Dialect)
   return [['--preview', { value: [[...features, RESIZE].join(',')], at: stated?.at ?? strategy.at }]];
 }
 
-/** A stripped engine is refitted before it is timed: without its weights it is not that model. */
+/** A stripped engine is refitted before it is timed: without its weights it is a different model. */
 function refit({ build, cell }: MatrixCell, dialect: Dialect, mistakes: Mistake[]): Entry[] {
   if (!('--stripWeights' in cell.axisFlags) || !dialect.has('--stripWeights')) return [];
   const at = build.flags['--stripWeights']?.at;
@@ -234,7 +237,7 @@ export function pluginFlags(
     const problem = `plugins.static need the full runtime, and there are cells with runtime: ${runtime}: use plugins.dynamic`;
     mistakes.push({ at: fixed[0].at, problem });
   }
-  // What the engine carries in itself must not be loaded as well.
+  // Plugins inside the engine must not be loaded a second time.
   const dynamicOnly = dynamic.filter(({ value }) => !serialize.some((own) => own.value === value));
   return [
     ...spell(dialect.has('--staticPlugins') ? '--staticPlugins' : '--plugins', fixed),

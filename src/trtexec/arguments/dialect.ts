@@ -19,9 +19,9 @@ function impossible(problem: string): Spelling {
 }
 
 /**
- * Translates a matrix to the trtexec flags of one version. Defaults changed in 11.0, so settings are always explicit
- * where the version has a current flag. Where 11.x has none because it is the default, the deprecated spelling is not
- * used: the banner is checked after the run instead.
+ * Translates a matrix to the trtexec flags of one version. Defaults changed in 11.0, so every setting is written out if
+ * the version has a flag for it. Where a setting is the default of 11.x and only its old flag is left, the flag is left
+ * out, and the banner is checked after the run.
  */
 export class Dialect {
   readonly version: TensorrtVersion;
@@ -47,14 +47,14 @@ export class Dialect {
     return isFlagIn(flag, this.version);
   }
 
-  /** The first memory pool unknown to this version; null if it knows all. */
+  /** The first memory pool that this version does not have; null if it has all. */
   missingPool(pools: string): string | null {
     if (!pools.includes('tacticSharedMem:')) return null;
     if (!isAtLeast(this.version, '10.0')) return 'tacticSharedMem: it is there since 10.0';
     return /\dK/.test(pools) && !isAtLeast(this.version, '10.1') ? 'tacticSharedMem in KiB: since 10.1' : null;
   }
 
-  /** Whether layers can be made to shrink with the shapes that run: a preview feature of 10.10. */
+  /** Whether layers can shrink with the shapes of the run: a preview feature since 10.10. */
   get resizesActivations(): boolean {
     return isAtLeast(this.version, '10.10');
   }
@@ -101,7 +101,10 @@ export class Dialect {
     return impossible(`TensorRT 11 took ${flag} away: the precision is in the ONNX file now; use ${instead}`);
   }
 
-  /** For a model with inherent precision: strongly typed from 9.1 on, before that by the flags that allow it. */
+  /**
+   * Flags for a model that states its precision: strongly typed since 9.1, before that the flags that allow the
+   * precision.
+   */
   private precisionOfModel(precision: Precision): Spelling {
     const tf32 = precision === 'fp32' ? ['--noTF32'] : [];
     if (precision === 'best') {
@@ -126,7 +129,7 @@ export class Dialect {
     return first === undefined ? 'no version has it' : `it came with ${first}`;
   }
 
-  /** Percentiles: a list from 8.5 on, one before. */
+  /** Percentiles: a list since 8.5, a single one before. */
   percentiles(wanted: readonly number[]): string[] {
     if (isAtLeast(this.version, '8.5')) return [`--percentile=${wanted.join(',')}`];
     return [`--percentile=${wanted.includes(99) ? 99 : (wanted.at(-1) ?? 99)}`];
@@ -140,7 +143,7 @@ export class Dialect {
     return this.is11 ? [] : ['--separateProfileRun'];
   }
 
-  /** `name:dims,name:dims`; the last colon separates, as names may contain colons. */
+  /** `name:dims,name:dims`. The last colon separates, because names may contain colons. */
   shapes(shapes: Shapes): Spelling {
     const parts: string[] = [];
     for (const [input, dimensions] of Object.entries(shapes)) {

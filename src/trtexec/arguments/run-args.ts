@@ -34,7 +34,7 @@ export function runArgs(entry: MatrixCell, dialect: Dialect, role: 'timed' | 'pr
   return { args, mistakes };
 }
 
-/** Without warm-up and duration the number of queries is exact, but for 11.1, which runs one more. */
+/** Without warm-up and duration the number of queries is exact, except that 11.1 runs one more. */
 function iterationsOf({ durationS, iterations, warmUpMs }: MatrixCell['method'], { version }: Dialect): number {
   const isCapture = durationS === 0 && warmUpMs === 0;
   return isCapture && isAtLeast(version, '11.1') ? Math.max(1, iterations - 1) : iterations;
@@ -44,7 +44,7 @@ function timedExports(exportTimes: boolean): string[] {
   return exportTimes ? [`--exportTimes=${TIMES_FILE}`] : [];
 }
 
-/** A profile run measures nothing else, as the profiler slows down everything. */
+/** A profile run measures nothing else, because the profiler slows down everything. */
 function profileExports(cell: KeyedCell, dialect: Dialect): string[] {
   return [
     '--dumpProfile',
@@ -63,9 +63,9 @@ export interface RunParts {
 }
 
 /**
- * The command line of a stored run, taken apart, so that the same engine can be looked at by other means: `engine` is
- * null when the run built it itself, `buildArgs` when it loaded one.
- * @param argv the whole command line; flags of trtexec stand behind its name
+ * Splits the command line of a stored run, so that other tools can examine the same engine. `engine` is null if the run
+ * built it itself; `buildArgs` is null if the run loaded one.
+ * @param argv the whole command line; the flags of trtexec follow its name
  */
 export function runParts(argv: readonly string[]): RunParts | null {
   const at = argv.findLastIndex((arg) => !arg.startsWith('-'));

@@ -2,13 +2,13 @@ import { ExportFormatError } from '../../errors.ts';
 
 // oxlint-disable-next-line no-control-regex -- TensorRT joins names with U+001E and U+001F and does not escape them
 const RAW_CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g;
-/** `nan` and `inf` as C++ prints them, where a value is. */
+/** `nan` and `inf` as C++ prints them, in the place of a value. */
 const BARE_NUMBER = /(:\s*)-?(?:nan|inf)(?=\s*[,}\]])/gi;
-/** What is before the last string of a line, with its first quote; behind its last one there is punctuation. */
+/** The part of a line before its last string, with the opening quote. Only punctuation follows the closing quote. */
 const BEFORE_STRING = /^(?:.*?"[^"]+"\s*:\s*"|[{\s,]*"(?:Layers|Bindings)"\s*:\s*\["|\s*,?\s*")/;
 const AFTER_STRING = /^"[\s,}\]]*$/;
 
-/** @throws ExportFormatError with the problem, for what is no JSON */
+/** @throws ExportFormatError with the problem if the text is not JSON */
 export function parseJson(text: string, problem = 'not JSON: is it cut off?'): unknown {
   try {
     return JSON.parse(text);
@@ -28,7 +28,7 @@ export function parseTensorrtJson(marked: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Fixed below.
+    // The next attempt fixes it.
   }
   const mended = text
     .replace(RAW_CONTROL, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
@@ -36,7 +36,7 @@ export function parseTensorrtJson(marked: string): unknown {
   try {
     return JSON.parse(mended);
   } catch {
-    // Fixed further below.
+    // The last attempt fixes it.
   }
   return parseJson(mended.split('\n').map(escapeStringLine).join('\n'), 'not JSON, and not to be mended');
 }

@@ -6,7 +6,9 @@ import { printable } from '../../text/printable.ts';
 import { tensorType } from './layer-info.ts';
 import { summedProfile } from './trace-events.ts';
 
-/** Words of a header by what its column holds, in the order of trial: "time (%)" is a share, "data type" a precision. */
+/**
+ * The words of a header by the content of its column. Order matters: "time (%)" is a share, "data type" a precision.
+ */
 const COLUMNS = [
   ['share', /%|percent|share/i],
   ['precision', /precision|data ?type|dtype/i],
@@ -22,15 +24,16 @@ type Column = (typeof COLUMNS)[number][0];
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1000, ms: 1, us: 1e-3, µs: 1e-3, μs: 1e-3, ns: 1e-6 };
 const UNIT = /(?:^|[^a-z])(ms|us|µs|μs|ns|s)(?:[^a-z]|$)/i;
 
-/** Whether the first line can be the header of a table of layers: names, times, and what else is known of a layer. */
+/** Whether the first line can be the header of a table of layers: names, times, and perhaps other columns. */
 export function isLayerCsv(head: string): boolean {
   const { places } = columnsOf(head.split(/\r?\n/, 1)[0]?.split(/[,;\t]/) ?? []);
   return places.has('name') && places.has('time') && (places.has('type') || places.has('precision'));
 }
 
 /**
- * Parses a table of layers as CSV, such as a designer's network table: one row a layer, its time of one query.
- * @throws ExportFormatError naming line and column
+ * Parses a table of layers as CSV, such as a designer's network table. Each row is one layer with its time in one
+ * query.
+ * @throws ExportFormatError that names the line and the column
  */
 export function parseLayerCsv(text: string): {
   readonly exports: Pick<RunExports, 'profile' | 'layerInfo'>;

@@ -20,7 +20,7 @@ export function parseLayerInfo(text: string): LayerInfo {
   return { detail: entries.some(isRecord) ? 'detailed' : 'names', layers: entries.map(engineLayer) };
 }
 
-/** Torch-TensorRT's `get_layer_info()` may be reduced to one layer, or to the list alone. */
+/** Torch-TensorRT's `get_layer_info()` may be cut down to one layer, or to the bare list. */
 function layerEntries(parsed: unknown): readonly unknown[] | null {
   if (Array.isArray(parsed)) return parsed.every((entry) => isLayer(entry)) ? parsed : null;
   if (!isRecord(parsed)) return null;
@@ -83,7 +83,7 @@ function layerTensor(entry: UnknownRecord): LayerTensor {
   };
 }
 
-/** In the order of trial: `FP16` also is in "Channel major FP16 format where channel % 8 == 0". */
+/** Order matters: `FP16` also occurs in "Channel major FP16 format where channel % 8 == 0". */
 const TYPE_WORDS: readonly (readonly [RegExp, string])[] = [
   [/\bBF(?:loat)?16\b/i, 'bf16'],
   [/\bHalf\b|\bFP16\b/i, 'fp16'],
@@ -98,7 +98,7 @@ const TYPE_WORDS: readonly (readonly [RegExp, string])[] = [
   [/\bBool\b/i, 'bool'],
 ];
 
-/** Its spelling in a `LayerTensor`. */
+/** The type as `LayerTensor` spells it; unchanged if unknown. */
 export function tensorType(text: string | null): string | null {
   if (text === null) return null;
   return TYPE_WORDS.find(([pattern]) => pattern.test(text))?.[1] ?? text;
@@ -146,7 +146,10 @@ function isDetailed(line: string): boolean {
   return line.startsWith('Name: ') && line.includes(', LayerType: ');
 }
 
-/** `Name: a, LayerType: gemm, Inputs: [ { Name: x, … }], …`: the fields are recognized by their names, as values hold commas. */
+/**
+ * `Name: a, LayerType: gemm, Inputs: [ { Name: x, … }], …`: fields are found by their names, because values contain
+ * commas.
+ */
 function layerOfLine(line: string, index: number): EngineLayer {
   if (!isDetailed(line)) return engineLayer(line, index);
   const typeAt = line.indexOf(', LayerType: ');
@@ -163,7 +166,7 @@ function wordAfter(text: string, key: string): string {
   return at === -1 ? '' : (/^[^,]*/.exec(text.slice(at + key.length))?.[0].trim() ?? '');
 }
 
-/** The last field: its value extends to the end of the line. */
+/** The metadata is the last field: its value extends to the end of the line. */
 function metadataOf(text: string): string {
   const key = ', Metadata: ';
   const at = text.lastIndexOf(key);
@@ -196,7 +199,7 @@ const metadataSchema = z.object({
   device_information: z.record(z.string(), z.unknown()).default({}),
 });
 
-/** What trt-engine-explorer extracted from trtexec's log; null where not stated. */
+/** What trt-engine-explorer extracted from trtexec's log; null if not stated. */
 export type ExplorerMetadata = ReturnType<typeof parseExplorerMetadata>;
 
 export const NO_METADATA: ExplorerMetadata = {

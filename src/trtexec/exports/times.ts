@@ -19,10 +19,10 @@ const NOTHING = Buffer.alloc(0);
 const NO_COLUMN = new Float64Array(0);
 
 /**
- * Reads chunks, and keeps what is read packed: a file of any size needs little memory. TensorRT 7.0 to 11.x. Its rows are
- * flat objects with the same keys in the same order, all numbers: the text between the numbers is learned from the first
- * row and compared bytewise in the others; a row that differs is read by `JSON.parse`. Faster than `JSON.parse` of the
- * whole, with the same doubles.
+ * Reads the `--exportTimes` of TensorRT 7.0 to 11.x in chunks, and keeps the result packed, so a file of any size needs
+ * little memory. The rows are flat objects with the same keys in the same order, and all values are numbers. The text
+ * between the numbers is learned from the first row and compared bytewise in the others; `JSON.parse` reads a row that
+ * differs. This is faster than `JSON.parse` of the whole file and gives the same doubles.
  */
 export class TimesReader {
   private readonly large = new LargeTimesBuilder();
@@ -35,7 +35,7 @@ export class TimesReader {
 
   push(chunk: Buffer): void {
     const bytes = this.carry.length === 0 ? chunk : Buffer.concat([this.carry, chunk]);
-    // A truncated row waits for its rest: reading beyond the end makes every row several times slower in V8.
+    // A truncated row waits for its rest: a read beyond the end makes every row several times slower in V8.
     const lastClose = bytes.lastIndexOf(CLOSE);
     let at = 0;
     let open = bytes.indexOf(OPEN);
@@ -60,7 +60,7 @@ export class TimesReader {
     return normalize(this.names.map((name, index) => [name, this.columns[index]?.slice(0, this.count) ?? NO_COLUMN]));
   }
 
-  /** Reads the row that opens at `open`; returns its end. */
+  /** Reads the row that begins at `open`; returns the offset of its end. */
   private row(bytes: Buffer, open: number): number {
     if (this.literals.length === 0) this.learn(bytes.toString('latin1', open, bytes.indexOf(CLOSE, open) + 1));
     if (this.count === PIECE_ROWS) {
@@ -95,7 +95,7 @@ export class TimesReader {
     });
   }
 
-  /** Of the row that is read, from 1. */
+  /** Number of the row that is being read, from 1. */
   private place(): number {
     return this.large.count + this.count + 1;
   }
@@ -138,7 +138,7 @@ export class TimesReader {
   }
 }
 
-/** Offset after `literal`; far beyond the end if the bytes differ. */
+/** The offset after `literal`; far beyond the end if the bytes differ. */
 function skipLiteral(bytes: Buffer, at: number, literal: Buffer): number {
   for (let i = 0; i < literal.length; i += 1) if (bytes[at + i] !== literal[i]) return Number.MAX_SAFE_INTEGER;
   return at + literal.length;
@@ -156,7 +156,7 @@ function readRow(text: string): Record<string, number> {
   return row;
 }
 
-/** TensorRT 7 used In and Out for what is H2d and D2h since 8.0. */
+/** TensorRT 7 used In and Out for what has been H2d and D2h since 8.0. */
 const NAMES_7: Readonly<Record<string, QueryTimeColumn>> = {
   startInMs: 'startH2dMs',
   endInMs: 'endH2dMs',
@@ -189,18 +189,18 @@ function normalize(columns: readonly (readonly [string, Float64Array])[]): Query
 }
 
 interface LoggedQueries {
-  /** In the timing trace. */
+  /** Number of queries in the timing trace. */
   readonly queries: number | null;
   readonly tensorrtVersion: TensorrtVersion | null;
   readonly measurement: Measurement | null;
 }
 
-/** A file that lies next to a log and tells of other queries, or of another engine. */
+/** A file next to a log describes other queries or another engine. */
 export class OtherRunError extends Error {
   override readonly name = 'OtherRunError';
 }
 
-/** Relative tolerance: both have six digits of the same times. */
+/** Relative tolerance: both files print the same times with six digits. */
 const PRINTED = 1e-3;
 
 /** @throws OtherRunError if the log describes other queries */
@@ -211,7 +211,7 @@ export function timesOfRun(times: QueryTimes, logged: LoggedQueries): QueryTimes
   return timed;
 }
 
-/** Up to 8.4 the warmup rows precede the timed ones. */
+/** Removes the warm-up rows, which precede the timed ones up to 8.4. */
 function withoutWarmUp(times: QueryTimes, { queries, tensorrtVersion: version }: LoggedQueries): QueryTimes {
   const extra = queries === null ? 0 : times.count - queries;
   if (extra === 0) return times;

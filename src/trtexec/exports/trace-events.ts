@@ -28,10 +28,10 @@ const ON_GPU = ['kernel', 'gpu_memcpy', 'gpu_memset'];
 const STEP = /^ProfilerStep#\d+$/;
 
 /**
- * Parses Chrome's trace events: Torch-TensorRT's engine trace has one for each layer; of those of PyTorch's profiler the
- * work on the GPU is summed by the operator that launched it, as its `key_averages()` does.
- * @param runs number of runs summed in its times; null: as many as steps of the profiler are in it
- * @throws ExportFormatError for any other file, and where nothing says the number of runs
+ * Parses Chrome's trace events. Torch-TensorRT's engine trace has one for each layer. In a trace of PyTorch's profiler,
+ * GPU time is summed by the operator that launched the work, as `key_averages()` does.
+ * @param runs number of runs that the times sum up; null takes the number of profiler steps in the trace
+ * @throws ExportFormatError for any other file, and if nothing states the number of runs
  */
 export function parseTraceEvents(text: string, runs: number | null): LayerProfile {
   const events = eventsOf(text).map(checkedEvent);
@@ -65,7 +65,10 @@ function timeOf({ name, dur }: TraceEvent): SummedTime {
   return { name, timeMs: dur / 1000 };
 }
 
-/** Kernels that no operator launched one by one, such as those of a CUDA graph, keep their own names. */
+/**
+ * Sums GPU times by operator. Kernels that no operator launched one by one, such as those of a CUDA graph, keep their
+ * names.
+ */
 function byOperator(events: readonly TraceEvent[]): SummedTime[] {
   const operators = new Map<unknown, string>();
   const launches = new Map<unknown, unknown>();

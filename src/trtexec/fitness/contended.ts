@@ -12,16 +12,23 @@ interface Limits {
 /**
  * Two processes on one GPU take turns: some queries take as long as usual, others wait for a whole time slice. All 12
  * recorded contended cells have a mean of at least 2.17 times the undisturbed time and 8 % of queries beyond 1.5 times
- * of it; the most extreme of 160 undisturbed ones 1.02 times and 0.1 %; without CPU 1.30 times and 1.5 %.
+ * that. The most extreme of 160 undisturbed cells had 1.02 times and 0.1 %; cells without a free CPU had 1.30 times and
+ * 1.5 %.
  */
 const CERTAIN: Limits = { meanRatio: 1.5, share: 0.03 };
 const LIKELY: Limits = { meanRatio: 1.1, share: 0.01 };
-/** If nvidia-smi named another process. One that used the GPU for 7 % of the time: 1.096 times and 0.6 %. */
+/**
+ * Limits if nvidia-smi named another process. A process that used the GPU for 7 % of the time caused 1.096 times and
+ * 0.6 %.
+ */
 const SEEN: Limits = { meanRatio: 1.03, share: 0.002 };
-/** Share of the mean's excess over the undisturbed time that slow enqueues must explain to be the cause. */
+/** Slow enqueues are the cause if they explain at least this share of the mean's excess over the undisturbed time. */
 const OF_HOST = 0.6;
 
-/** Shared GPU (`contended`), or slow launches of the host (`hostJitter`): equal in GPU times without a CUDA graph. */
+/**
+ * Either the GPU is shared (`contended`) or the host launches slowly (`hostJitter`). GPU times without a CUDA graph
+ * look the same for both.
+ */
 export function contended(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag | null {
   return bySamples(facts, compute) ?? bySummary(facts, compute) ?? byProcesses(facts, compute);
 }
@@ -40,9 +47,9 @@ function bySamples(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag |
   return flag(effect, slow.meanRatio, `${text}, mean ${shortMs(meanMs)} ms${processesText(facts)}`);
 }
 
-/** The usual query takes as long as its enqueue: how long it takes is decided by the host. */
+/** From this ratio on, the usual query takes as long as its enqueue: the host decides its time. */
 const LAUNCHES_DECIDE = 0.95;
-/** A GPU that two processes take in turns is never idle for long: 98.8 % busy at least in the recorded cells. */
+/** A GPU that two processes use in turns is never idle for long: at least 98.8 % busy in the recorded cells. */
 const TAKEN_IN_TURNS = 0.9;
 
 function launchesDecide({ derived }: FitnessFacts): boolean {
@@ -55,28 +62,31 @@ function idleText({ derived: { gpuBusy, transferBound } }: FitnessFacts): string
     : `the GPU idle ${percent(1 - gpuBusy)} of the time`;
 }
 
-/** What shows that the host delayed the slow queries; null if nothing does. */
+/** Evidence that the host delayed the slow queries; null if there is none. */
 function hostsOwn(facts: FitnessFacts, compute: ComputeTimes): string | null {
   if (!mayHoldLaunches(facts) || facts.times === null) return null;
-  // Only queries with a slow enqueue exceed what is slow on a quiet GPU.
+  // If the rest, without the slowly enqueued queries, looks like a quiet GPU, the host is the cause.
   const slow = slowWithoutHost(facts.times, compute);
   const isEnqueued = launchesDecide(facts) || (slow !== null && !exceeds(slow, SEEN));
   return isEnqueued ? 'and were enqueued slowly' : idleText(facts);
 }
 
-/** With a CUDA graph a query is one launch; with another process on the GPU its turns may hold up the enqueues too. */
+/**
+ * Whether slow launches can come from the host. With a CUDA graph a query is one launch; another process on the GPU may
+ * also delay enqueues.
+ */
 function mayHoldLaunches(facts: FitnessFacts): boolean {
   return facts.log.options.cudaGraph !== true && othersOf(facts).length === 0;
 }
 
-/** Without the single queries only what is beyond doubt: the fastest one represents those that were undisturbed. */
+/** Without the times of single queries, only certain cases count. The fastest query represents the undisturbed ones. */
 function bySummary(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag | null {
   const times = facts.log.measurement?.gpuComputeMs;
   const mean = times?.mean ?? null;
   if (compute !== null || !isAlone(facts) || times === undefined || mean === null) return null;
   if (times.min <= 0) return null;
   const queries = facts.derived.queries ?? 0;
-  // One slow query among few moves their mean.
+  // With few queries, one slow query moves the mean.
   const slowestShare = mean > 0 ? times.max / (queries * mean) : 1;
   const meanRatio = mean / times.min;
   if (meanRatio < CERTAIN.meanRatio || slowestShare > CERTAIN.share) return null;
@@ -95,7 +105,7 @@ function bySummary(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag |
     : flag('excluded', meanRatio, `${text}${processesText(facts)}`);
 }
 
-/** Another process was present, with no more effect on the times than on a quiet GPU. */
+/** Another process was present, but the times are no different from those on a quiet GPU, or cannot be judged. */
 function byProcesses(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag | null {
   const others = othersOf(facts);
   if (others.length === 0) return null;
@@ -155,9 +165,9 @@ function slowQueriesOf({ inOrder, fastMs, meanMs }: ComputeTimes): SlowQueries {
 }
 
 /**
- * The same with each slowly enqueued query counted as a median one: the remaining slow ones were not delayed by the
- * host. Without a CUDA graph the GPU time of a query includes the gaps between its launches. Null if the enqueue times
- * are unknown.
+ * Like `slowQueriesOf`, but each slowly enqueued query counts as a median one: the host did not delay the slow ones
+ * that remain. Without a CUDA graph the GPU time of a query includes the gaps between its launches. Null if the enqueue
+ * times are unknown.
  */
 function slowWithoutHost({ columns }: QueryTimes, { inOrder, fastMs, medianMs }: ComputeTimes): SlowQueries | null {
   const { startEnqMs: starts, endEnqMs: ends } = columns;

@@ -9,9 +9,9 @@ export interface FitnessFacts {
   readonly derived: DerivedValues;
   readonly times: QueryTimes | null;
   readonly telemetry: RunTelemetry | null;
-  /** What was known of the machine besides the log; empty when nobody looked. */
+  /** Facts about the machine from outside the log; empty if nobody looked. */
   readonly machine: Partial<Environment>;
-  /** Another process ran on the GPU on purpose. */
+  /** True if another process ran on the GPU on purpose. */
   readonly hasNeighbor?: boolean;
 }
 
@@ -25,10 +25,10 @@ export interface ComputeTimes {
   readonly meanMs: number;
 }
 
-/** Too few queries have no meaningful distribution. */
+/** The distribution of fewer queries means nothing. */
 const LEAST_QUERIES = 30;
 
-/** Null without exported times, or with too few of them. */
+/** Null if there are no exported times, or too few. */
 export function computeTimesOf(times: QueryTimes | null): ComputeTimes | null {
   const inOrder = times?.columns.computeMs;
   if (inOrder === undefined || inOrder.length < LEAST_QUERIES) return null;
@@ -41,12 +41,15 @@ export function computeTimesOf(times: QueryTimes | null): ComputeTimes | null {
   return { inOrder, sorted, medianMs, fastMs, meanMs: sum / inOrder.length };
 }
 
-/** The value below which this share of the values is. */
+/** The value below which the given share of the values lies. */
 export function at(sorted: Float64Array, share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
 }
 
-/** Queries of several streams overlap on the GPU: they affect each other like another process would. */
+/**
+ * Whether the queries have the GPU to themselves. Overlapping queries of several streams affect each other as another
+ * process would, and so does a neighbor.
+ */
 export function isAlone({ hasNeighbor = false, log }: FitnessFacts): boolean {
   if (hasNeighbor) return false;
   return log.options.streams === null || log.options.streams === 1;
@@ -64,7 +67,10 @@ export function shortMs(value: number): string {
 /** From TensorRT 11.0 on, the profiled run is always separate, after the summary. */
 const ALWAYS_SEPARATE = 11;
 
-/** With `--separateProfileRun` the profiler is attached after the summary was printed: the times are valid. */
+/**
+ * Whether the profiler was attached during the timed part. `--separateProfileRun` attaches it after the summary, so the
+ * times are valid.
+ */
 export function timedUnderProfiler(log: TrtexecRun, hasProfile: boolean): boolean {
   const { profile, exportProfile, separateProfiling } = log.options;
   const isProfiled =
@@ -73,7 +79,7 @@ export function timedUnderProfiler(log: TrtexecRun, hasProfile: boolean): boolea
   return isProfiled && !(isSeparate && log.measurement !== null);
 }
 
-/** By its log; variables that say so are of `marked`. */
+/** Whether the log shows a profiler; `marked` handles the environment variables that show one. */
 export function profiled({ log }: Pick<FitnessFacts, 'log'>): RunFlag | null {
   const nsys = log.hints.find(({ id }) => id === 'nsys');
   if (!timedUnderProfiler(log, false) && nsys === undefined) return null;
@@ -87,20 +93,25 @@ export function profiled({ log }: Pick<FitnessFacts, 'log'>): RunFlag | null {
 
 const RULE = {
   leastQueries: 100,
-  /** At either end this many of the queries are outliers. */
+  /** This share of the queries at either end counts as outliers. */
   trimmed: 0.01,
-  /** Either level has at least this many of the others. */
+  /** Each level has at least this share of the other queries. */
   leastShare: 0.1,
-  /** Distance of the levels relative to the lower one: power-limited cells vary by 4 %. */
+  /** Least distance of the levels relative to the lower one: power-limited cells vary by 4 %. */
   leastApart: 0.08,
-  /** ... and in standard deviations within them: a normal distribution has 2.6, a uniform one 3.5. */
+  /**
+   * The same distance in standard deviations within the levels: 2.6 for a normal distribution, 3.5 for a uniform one.
+   */
   deviations: 6,
 } as const;
 
-/** The median is of one level, whichever the next run has more of, from this distance of the shares on. */
+/**
+ * If the larger level's share exceeds a half by this much, the median lies in that level, and it will in the next run,
+ * too.
+ */
 const FIRM_SHARE = 0.1;
 
-/** Query times have two levels, such as two clock states: a run is judged by its median, which is of one of them. */
+/** Query times have two levels, such as two clock states. The median, by which a run is judged, lies in one of them. */
 export function bimodal({ sorted }: ComputeTimes): RunFlag | null {
   const levels = twoLevels(sorted);
   if (levels === null) return null;
@@ -111,12 +122,15 @@ export function bimodal({ sorted }: ComputeTimes): RunFlag | null {
   return { id: 'bimodal', effect, value: (upper / lower - 1) * 100, evidence };
 }
 
-/** The lower level's share of the queries, and both levels; null where there is one. Split by least squares (Otsu 1979). */
+/**
+ * The lower level's share of the queries, and both levels; null if there is only one. The split is by least squares
+ * (Otsu 1979).
+ */
 export function twoLevels(sorted: Float64Array) {
   if (sorted.length < RULE.leastQueries) return null;
   const trimmed = Math.ceil(RULE.trimmed * sorted.length);
   const values = sorted.subarray(trimmed, sorted.length - trimmed);
-  // Nearly all runs end here: their queries are closer together than two levels.
+  // Nearly all runs end here: the spread of their queries is less than the distance of two levels.
   const [least = 0] = values;
   if ((values.at(-1) ?? 0) < (1 + RULE.leastApart) * least) return null;
   const { low, lower, upper, deviation } = cut(values);
@@ -127,7 +141,7 @@ export function twoLevels(sorted: Float64Array) {
   return isClear ? { share: (trimmed + low) / sorted.length, lower, upper } : null;
 }
 
-/** How many values are on the lower side, the means of both sides, and the deviation within them. */
+/** How many values are on the lower side, the means of both sides, and the deviation within the sides. */
 function cut(values: Float64Array) {
   const [origin = 0] = values;
   let sum = 0;
@@ -151,11 +165,11 @@ function cut(values: Float64Array) {
   return { low, lower: lower + origin, upper: upper + origin, deviation: Math.sqrt(Math.max(0, within) / n) };
 }
 
-/** Step over median from which the timer is recognized: half of it is what a single time may be off. */
+/** From this step on, in percent of the median, the timer counts as coarse. A single time may be off by half a step. */
 const VISIBLE_PERCENT = 0.2;
 /** The timer gets coarser during a run: its last queries show the final step. */
 const LAST_QUERIES = 256;
-/** On a grid, times repeat: with more distinct ones there is no grid. */
+/** Times on a grid repeat: with a larger share of distinct ones there is no grid. */
 const DISTINCT_SHARE = 0.5;
 
 export function coarseTimer(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag | null {
@@ -181,10 +195,13 @@ function stepSeen({ inOrder, medianMs }: ComputeTimes): number | null {
   return distinct > 1 && distinct <= DISTINCT_SHARE * last.length ? step : null;
 }
 
-/** Bits of a float32's mantissa, with the leading bit. */
+/** Bits of a float32's mantissa, including the leading bit. */
 const FLOAT_BITS = 24;
 
-/** Milliseconds between float32 neighbors at the end: trtexec subtracts times that count from before the warmup. */
+/**
+ * Milliseconds between neighboring float32 values at the end of the run: trtexec subtracts times that it counts from
+ * before the warm-up.
+ */
 function stepByLength({ log }: FitnessFacts): number | null {
   const walltimeS = log.measurement?.hostWalltimeS ?? 0;
   const endMs = walltimeS * 1000 + (log.options.warmUpMs ?? 0);

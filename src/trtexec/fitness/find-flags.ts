@@ -17,15 +17,15 @@ import {
 import { hostBound } from './host-bound.ts';
 import type { ClockReason, RunTelemetry } from '../../records/telemetry.ts';
 
-/** From this share of the samples a slowdown makes a run unfit: one sample does not affect the median. */
+/** From this share of the samples on, a slowdown makes a run unfit: a single sample does not affect the median. */
 const UNFIT_SHARE = 0.1;
 /** Share of the samples from which the power cap is reported. */
 const CAPPED_SHARE = 0.1;
-/** If the driver gives no reasons: at this share of its limit a board is at its cap, */
+/** If the driver gives no reasons, a board at this share of its power limit counts as capped. */
 const AT_CAP = 0.95;
-/** data-center GPUs slow down from about 85 °C on, */
+/** Data-center GPUs slow down from about 85 °C on. */
 const HOT_C = 83;
-/** and a clock this far below another one is a step: clocks vary by one or two steps of 15 MHz. */
+/** A clock below this share of another one is a step: clocks vary by one or two steps of 15 MHz. */
 const CLOCK_STEP = 0.93;
 
 function powerLimited({ telemetry, machine }: FitnessFacts): RunFlag | null {
@@ -60,7 +60,7 @@ function hardwareSlowdown({ telemetry }: FitnessFacts): RunFlag | null {
   if (telemetry === null) return null;
   const brake = longest(telemetry, ['hwPowerBrake']);
   if (brake > 0) return slowdown('hardwareSlowdown', brake, 'power brake', telemetry, '');
-  // The general bit is set together with the thermal one, too.
+  // The driver sets the general bit whenever it sets the thermal one.
   const isThermal = longest(telemetry, ['hwThermalSlowdown', 'swThermalSlowdown']) > 0;
   const share = isThermal ? 0 : longest(telemetry, ['hwSlowdown']);
   return share > 0 ? slowdown('hardwareSlowdown', share, 'hardware slowdown', telemetry, '') : null;
@@ -81,7 +81,7 @@ function longest({ clockReasons }: RunTelemetry, reasons: readonly ClockReason[]
   return Math.max(...reasons.map((reason) => clockReasons[reason] ?? 0));
 }
 
-/** `dmon` reports no reasons; a summary with any of them comes from samples that had them. */
+/** Whether the samples had slowdown reasons: `dmon` reports none. */
 function knowsReasons({ clockReasons }: RunTelemetry): boolean {
   return Object.keys(clockReasons).length > 0;
 }
@@ -117,12 +117,15 @@ export function findHarnessFlags(facts: FitnessFacts, reading: HarnessReading | 
   ].filter((flag) => flag !== null);
 }
 
-/** What may be wrong with a run's number, or explains it; most important first. Empty without a measurement. */
+/**
+ * Everything that may be wrong with a run's numbers or that explains them, most important first. Empty without a
+ * measurement.
+ */
 export function findFlags(facts: FitnessFacts): RunFlag[] {
   if (facts.log.measurement === null) return [];
   const compute = computeTimesOf(facts.times);
   const shared = contended(facts, compute);
-  // Time slices and overlapping streams cause levels and drifts of their own.
+  // Time slices and overlapping streams cause levels and drifts themselves.
   const alone = isAlone(facts) && (shared === null || shared.effect === 'explained');
   const own = alone ? compute : null;
   return [
@@ -148,7 +151,7 @@ function warmUpUnknown({ log }: FitnessFacts): RunFlag | null {
   return { id: 'warmUpUnknown', effect: 'explained', value: null, evidence: 'the log has no line about its warmup' };
 }
 
-/** What the guide asks for under a profiler measures a cold GPU. */
+/** The settings that NVIDIA's guide recommends under a profiler measure a cold GPU. */
 function captured({ log: { options, queries } }: FitnessFacts): RunFlag | null {
   if (options.warmUpMs !== 0 || options.durationS !== 0) return null;
   const evidence = `${queries ?? 'some'} queries without a warm-up, as for a profiler`;
@@ -167,11 +170,11 @@ function debugTensors({ log }: FitnessFacts): RunFlag | null {
 }
 
 const RULE = {
-  /** With more, several queries may exceed p99. */
+  /** With more runs, several queries may exceed p99. */
   mostRuns: 150,
-  /** The largest time over p99, as a share of p99 ... */
+  /** Least distance of the largest time from p99, as a share of p99. */
   leastBeyond: 0.03,
-  /** ... and in distances from the median to p99. */
+  /** The same distance, in multiples of the distance from the median to p99. */
   leastTails: 3,
 } as const;
 
@@ -187,12 +190,15 @@ export function singleOutlier({ latencyMs, method }: HarnessReading): RunFlag | 
   return { id: 'loneOutlier', effect: 'explained', value: (beyond / p99) * 100, evidence };
 }
 
-/** From first to last quarter. Power-limited cells, whose clock drops in the first second, have up to 3.5 %. */
+/**
+ * Least change of the median from the first quarter to the last. Power-limited cells, whose clock drops in the first
+ * second, change by up to 3.5 %.
+ */
 const LEAST_CHANGE = 0.07;
-/** ... and in deviations of the queries within the quarters. */
+/** The same change, in deviations of the queries within the quarters. */
 const LEAST_DEVIATIONS = 3;
 
-/** The first and the last quarter of the queries, sorted, and the change of their medians as a share. */
+/** The first and the last quarter of the queries, each sorted, with the relative change of their medians. */
 export function driftOf(inOrder: Float64Array) {
   const quarter = Math.max(1, inOrder.length >> 2);
   const first = inOrder.slice(0, quarter).toSorted();
@@ -211,7 +217,7 @@ function drifting({ inOrder }: ComputeTimes): RunFlag | null {
   return { id: 'drifting', effect: 'widened', value: Math.abs(change) * 100, evidence };
 }
 
-/** By the median absolute deviation. */
+/** Spread as the median absolute deviation. */
 function deviationOf(sorted: Float64Array, middle: number): number {
   return 1.4826 * (median(sorted.map((value) => Math.abs(value - middle))) ?? 0);
 }
@@ -234,7 +240,7 @@ function pcieReduced({ telemetry, machine }: FitnessFacts): RunFlag | null {
   const [mostGeneration, mostWidth] = [Number(most[1]), Number(most[2])];
   if (generation >= mostGeneration && width >= mostWidth) return null;
   const evidence = `PCIe ${generation} x${width}, ${mostGeneration} x${mostWidth} is possible`;
-  // Each generation doubles the rate.
+  // Each PCIe generation doubles the rate.
   return {
     id: 'pcieReduced',
     effect: 'explained',
@@ -250,7 +256,7 @@ interface MarkedRun {
 
 const LONGEST_VALUE = 60;
 
-/** Flags of a run that differs from its cell's normal use: by known environment variables, and by marks. */
+/** Flags for a run that differs from the cell's normal use, found by environment variables and marks. */
 export function marked({ env, marks }: MarkedRun): RunFlag[] {
   const flags = new Map<RunFlag['id'], string[]>();
   for (const { variable, value } of knownVariablesOn(env)) {

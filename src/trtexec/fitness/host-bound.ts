@@ -3,16 +3,19 @@ import type { RunFlag } from '../../records/run-flag.ts';
 import type { QueryTimes } from '../run-facts.ts';
 import { type ComputeTimes, type FitnessFacts, percent, timedUnderProfiler } from './facts.ts';
 
-/** Below this share the GPU is idle enough to ask why; in recorded sweeps only a cell limited by its copies. */
+/**
+ * Below this share the GPU is idle enough to ask why. In recorded sweeps that happened only in a cell limited by its
+ * copies.
+ */
 const BUSY = 0.95;
-/** Share of the time in stalls: 17 to 49 % in runs without CPU, at most 0.1 % in others with an idle GPU. */
+/** Least share of the time in stalls: 17 to 49 % in runs without CPU, at most 0.1 % in others with an idle GPU. */
 const STALLED = 0.05;
-/** Without single queries: CUDA graph and spin wait keep a GPU this busy, if a CPU is available. */
+/** If the single queries are unknown: CUDA graph and spin wait keep a GPU at least this busy when a CPU is free. */
 const BUSY_WITH_GRAPH = 0.8;
 /** A launch that waits for a CPU increases the mean enqueue time, not the median. */
 const ENQUEUE_TAIL = 1.2;
 
-/** The GPU waited for the host: its CPUs were busy, or launches take as long as the network. */
+/** The GPU waited for the host: its CPUs were busy, or launches take as long as the network itself. */
 export function hostBound(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag | null {
   const { gpuBusy, enqueueClass, enqueueRatio } = facts.derived;
   if (gpuBusy === null || gpuBusy >= BUSY || idlesByIntent(facts)) return null;
@@ -25,14 +28,14 @@ export function hostBound(facts: FitnessFacts, compute: ComputeTimes | null): Ru
         : `${percent(stalls.share)} in ${stalls.count} stalls between queries`;
     return { id: 'hostBound', effect: 'widened', value: gpuBusy, evidence: `${idle}, ${seen}` };
   }
-  // Their launches wait for the copies, too.
+  // Launches of copy-bound cells wait for the copies, too.
   if (enqueueClass !== 'bound' || enqueueRatio === null || copiesOf(facts) !== null) return null;
   if (!mayWaitForLaunches(gpuBusy, enqueueRatio)) return null;
   const evidence = `${idle}, enqueue takes ${enqueueRatio.toFixed(2)} times the GPU time`;
   return { id: 'hostBound', effect: 'explained', value: gpuBusy, evidence };
 }
 
-/** True if the host sometimes failed to feed the GPU, other than what is normal for the cell. */
+/** Whether the host sometimes failed to feed the GPU in a way that is not normal for the cell. */
 export function isHostStarved(facts: FitnessFacts, compute: ComputeTimes | null): boolean {
   const { gpuBusy, transferBound } = facts.derived;
   if (gpuBusy === null || gpuBusy >= BUSY || idlesByIntent(facts)) return false;
@@ -49,21 +52,21 @@ function stallsOf({ times }: FitnessFacts, compute: ComputeTimes | null) {
   return times === null || compute === null ? null : hostStallsOf(times, compute.medianMs);
 }
 
-/** Pauses and non-overlapping copies were requested. */
+/** Whether pauses or non-overlapping copies were requested. */
 function idlesByIntent({ log }: FitnessFacts): boolean {
   return isPaced(log) || log.options.exposeDma === true;
 }
 
 /**
- * A gap is a stall when it is this many times the usual gap, and such a share of a query: gaps of the same length after
- * every query belong to the cell (a small network whose launches or wake-ups take as long as itself).
+ * A gap is a stall if it is this many times the usual gap and this share of a query. Equal gaps after every query
+ * belong to the cell: the launches or wake-ups of a small network take as long as the network.
  */
 const USUAL_GAPS = 4;
 const OF_A_QUERY = 0.25;
 
 /**
- * How long the GPU stood still between queries, in one run with one stream, as a share of the time from the first query
- * to the end of the last one. Null where the stamps of the queries are not known.
+ * GPU idle time between queries as a share of the time from the first query to the end of the last one. For one run
+ * with one stream. Null if the stamps of the queries are unknown.
  */
 function hostStallsOf({ columns, count }: QueryTimes, medianMs: number) {
   const { startComputeMs: starts, endComputeMs: ends } = columns;
@@ -74,7 +77,7 @@ function hostStallsOf({ columns, count }: QueryTimes, medianMs: number) {
   }
   const lastMs = ends[count - 1] ?? 0;
   const usualMs = gaps.toSorted()[gaps.length >> 1] ?? 0;
-  // Stamps have six significant digits: both ends of a gap may be off by one step.
+  // Stamps have six significant digits, so both ends of a gap may be off by one step.
   const stepMs = 10 ** (Math.floor(Math.log10(Math.max(lastMs, Number.MIN_VALUE))) - 5);
   const leastMs = USUAL_GAPS * usualMs + OF_A_QUERY * medianMs + 2 * stepMs;
   let stalledMs = 0;
@@ -88,16 +91,19 @@ function hostStallsOf({ columns, count }: QueryTimes, medianMs: number) {
   return spanMs > 0 ? { share: stalledMs / spanMs, count: stalls } : null;
 }
 
-/** Below this share of the time the GPU waits for something else. */
+/** A GPU that is busy for less than this share of the time waits for something else. */
 const WORKING = 0.9;
-/** From this share of the time on a copy engine is never idle for long: .97 in the recorded cell that its copies limit. */
+/**
+ * From this share of the time on, a copy engine is never idle for long: 0.97 in the recorded cell that its copies
+ * limit.
+ */
 const COPYING = 0.8;
 
 type BoundFacts = Pick<FitnessFacts, 'log' | 'derived'>;
 
 /**
- * What limits the throughput of a run; null where it is not known: of several streams, whose GPU times overlap, only
- * what is beyond doubt. The migration that added `measurements.bound_by` had the rules of its time in SQL.
+ * What limits the throughput of a run; null if unknown. GPU times of several streams overlap, so only certain cases
+ * count there. The migration that added `measurements.bound_by` has the rules of its time in SQL.
  */
 export function boundBy(facts: BoundFacts, flags: readonly Pick<RunFlag, 'id' | 'effect'>[]): BoundBy | null {
   const { derived, log } = facts;
@@ -109,10 +115,10 @@ export function boundBy(facts: BoundFacts, flags: readonly Pick<RunFlag, 'id' | 
   if (isPaced(log) && !isBusy) return 'paced';
   const copies = copiesOf(facts);
   if (copies !== null) return copies;
-  // trtexec's profiler makes each launch wait for the GPU.
+  // With trtexec's profiler each launch waits for the GPU.
   const isLaunching = enqueueClass === 'bound' && !timedUnderProfiler(log, false);
   if (isLaunching || has('hostBound')) return 'host';
-  // One after the other: the longest of them.
+  // The steps run one after the other, so the longest one limits.
   if (log.options.exposeDma === true && gpuBusy !== null && !isBusy) return transferBound ?? 'compute';
   if (gpuBusy !== null && !isBusy) return 'host';
   if (has('powerLimited')) return 'power';
@@ -124,17 +130,20 @@ function isPaced({ options }: FitnessFacts['log']): boolean {
   return (options.sleepMs ?? 0) > 0 || (options.idleMs ?? 0) > 0;
 }
 
-/** Launch and work of a query, one after the other, fill less than this of the time: the host did something else. */
+/** If launch and work of a query together fill less than this share of the time, the host did something else. */
 const LAUNCHING = 0.5;
 
-/** Whether the GPU may have waited for launches; of pauses that nothing states, no CUDA graph and no batch takes them away. */
+/**
+ * Whether the GPU may have waited for launches. Otherwise it paused for an unstated reason, which neither a CUDA graph
+ * nor a larger batch removes.
+ */
 export function mayWaitForLaunches(gpuBusy: number | null, enqueueRatio: number | null): boolean {
   return gpuBusy === null || gpuBusy * (1 + (enqueueRatio ?? 0)) >= LAUNCHING;
 }
 
 /**
- * The direction of the copies that the GPU waits for: one takes longer than the GPU's work, and those of both directions
- * nearly all of the time.
+ * The direction of the copies that the GPU waits for: copies one way take longer than the GPU's work, and copies both
+ * ways take nearly all of the time. Null if it does not wait for copies.
  */
 function copiesOf({ derived, log: { measurement } }: BoundFacts): 'h2d' | 'd2h' | null {
   const { gpuBusy, transferBound } = derived;

@@ -1,6 +1,8 @@
 import { compareTensorrtVersions, parseTensorrtVersion, type TensorrtVersion } from '../../text/version.ts';
 
-/** build: acts when an engine is built; both: and again when it is loaded; report: changes what is printed or written. */
+/**
+ * `build`: acts when an engine is built; `both`: also when it is loaded; `report`: changes what is printed or written.
+ */
 export type FlagPhase = 'build' | 'inference' | 'both' | 'report';
 
 interface TrtexecFlag {
@@ -8,17 +10,17 @@ interface TrtexecFlag {
   readonly phase: FlagPhase;
   readonly since: TensorrtVersion;
   readonly removed: TensorrtVersion | null;
-  /** Its value is a path, relative to the matrix file. */
+  /** The value is a path, relative to the matrix file. */
   readonly isPath: boolean;
   /** trtexec accepts it repeatedly; any other flag given twice is an unknown option. */
   readonly isRepeatable: boolean;
 }
 
 /**
- * The flags of trtexec, read from NVIDIA's open-source tags 6.0 to 11.1, each with the release that has it first, and the
- * one that has it no more. The phase is the one in which a flag acts, which is not always the one under which `--help`
- * lists it: `--timeRefit` is without effect on a loaded engine, and `--profilingVerbosity` sets the verbosity of NVTX as
- * well. An engine with marked tensors is given their flags again when it is loaded, so that the runs of it show what it is.
+ * The flags of trtexec, read from NVIDIA's open-source tags 6.0 to 11.1. Each has the first release that has it and the
+ * first one that no longer does. The phase is the one in which a flag acts, which may differ from the one in `--help`:
+ * `--timeRefit` has no effect on a loaded engine, and `--profilingVerbosity` also sets the verbosity of NVTX. Runs of
+ * an engine with marked tensors repeat those flags, so that they show what the engine is.
  */
 const FLAG_ROWS: readonly (readonly [FlagPhase, TrtexecFlag['value'], flags: string])[] = [
   [
@@ -138,18 +140,18 @@ export function isFlagIn(flag: string, version: TensorrtVersion): boolean {
   if (known === undefined) return false;
   if (compareTensorrtVersions(version, known.since) < 0) return false;
   if (known.removed !== null && compareTensorrtVersions(version, known.removed) >= 0) return false;
-  // Some versions in between did not have it.
+  // Some versions in between lack it.
   const isGap = flag === '--consistency' && version.major === 10 && version.minor >= 4 && version.minor <= 12;
   return !isGap;
 }
 
-/** `--flag=value` in its parts; null for a flag without a value. */
+/** Splits `--flag=value`; null for a flag without a value. */
 export function splitFlag(arg: string): readonly [flag: string, value: string | null] {
   const equals = arg.indexOf('=');
   return equals === -1 ? [arg, null] : [arg.slice(0, equals), arg.slice(equals + 1)];
 }
 
-/** The values of a command line by their flags; the empty text for a flag without one. */
+/** The values of a command line by flag; the empty text for a flag without one. */
 export function flagsOf(args: readonly string[]): Map<string, string> {
   return new Map(
     args.map((arg) => {
@@ -159,18 +161,18 @@ export function flagsOf(args: readonly string[]): Map<string, string> {
   );
 }
 
-/** The file that a build flag names; null for a flag without one. */
+/** The file that a build flag names; null if it names none. */
 export function fileOfFlag(flag: string): { readonly name: string; readonly path: string } | null {
   const [name, path] = splitFlag(flag);
   return path === null || findFlag(name)?.isPath !== true ? null : { name, path };
 }
 
-/** A flag for the store: the hash of a file replaces its folder. */
+/** A flag as the store keeps it: the hash of the file replaces its folder. */
 export function flagWithHash(name: string, path: string, sha256: string): string {
   return `${name}=${baseOf(path)}@sha256:${sha256}`;
 }
 
-/** A LIKE pattern (escape \) for stored flags, ignoring folders and contents of files. */
+/** A LIKE pattern (escape \) that matches stored flags whatever the folders and contents of files. */
 export function storedFlagsPattern(flags: readonly string[]): string {
   const parts = flags.map((flag) => {
     const file = fileOfFlag(flag);

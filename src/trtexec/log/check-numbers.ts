@@ -4,44 +4,44 @@ import type { TensorrtVersion } from '../../text/version.ts';
 import type { TraceAverages } from './parsed-log.ts';
 import { finishStatistics, METRIC_NAMES, type Summary } from './report.ts';
 
-/** What a run prints of its queries. */
+/** What a run prints about its queries. */
 interface PrintedCounts {
-  /** Of `--batch=N` and `Batch: N`; 0 for explicit batches of TensorRT 7, null where neither is printed. */
+  /** From `--batch=N` and `Batch: N`; 0 for explicit batches of TensorRT 7, null if neither is printed. */
   readonly batch: number | null;
-  /** Of the timing trace. */
+  /** From the timing trace. */
   readonly queries: number | null;
   readonly warmUpQueries: number | null;
   readonly measurement: Measurement | null;
 }
 
-/** Queries as executions of the whole batch, and which of these are no printed numbers. */
+/** Queries as executions of the whole batch, with a list of the numbers that are computed rather than printed. */
 export interface CountedQueries extends Omit<PrintedCounts, 'batch'> {
-  /** Formula with its numbers, by the name of the computed one. */
+  /** Formulas with their numbers, by the name of the computed value. */
   readonly derived: Readonly<Record<string, string>>;
-  /** Images in a query; null where shapes say it. */
+  /** Images in a query; null if the shapes state it. */
   readonly imagesPerQuery: number | null;
-  /** Both counts, where neither fits the times. */
+  /** Both counts, if neither fits the times. */
   readonly contradiction: string | null;
 }
 
-/** Relative: numbers are printed with six digits. */
+/** Relative tolerance: numbers are printed with six digits. */
 const PRINTED = 1e-4;
 
-/** True for counts that differ by less than one query, or by what the printed digits allow. */
+/** True if two counts differ by less than one query, or by no more than the printed digits allow. */
 function isSameCount(a: number, b: number): boolean {
   return Math.abs(a - b) < Math.max(1, PRINTED * Math.max(a, b));
 }
 
 /**
- * With an implicit batch (TensorRT 7 to 8) trtexec counts images: divided by the batch where that fits the total compute
- * time over its mean. TensorRT 7 multiplies the counts of explicit batches by 0.
+ * Counts queries. With an implicit batch (TensorRT 7 to 8) trtexec counts images, which are divided by the batch if
+ * that fits the total compute time over its mean. TensorRT 7 multiplies the counts of explicit batches by 0.
  */
 export function countQueries(printed: PrintedCounts): CountedQueries {
   const { batch, measurement, queries } = printed;
   const timed = timedQueries(measurement);
   const counted = queries ?? (measurement === null ? null : measurement.throughputQps * measurement.hostWalltimeS);
   if (measurement !== null && timed === null) {
-    // Without total and mean nobody can tell queries from images, nor count those that were multiplied by 0.
+    // Without total and mean, queries look like images, and counts that were multiplied by 0 are lost.
     const known = queries === 0 ? { queries: null, warmUpQueries: null } : {};
     return { ...asPrinted({ ...printed, measurement: null }), ...known };
   }
@@ -51,7 +51,7 @@ export function countQueries(printed: PrintedCounts): CountedQueries {
     return { ...asPrinted(printed), contradiction: `${both}, do not fit ${timed.formula} = ${shown(timed.queries)}` };
   }
   if (timed === null || counted !== 0) return asPrinted(printed);
-  // The number of warm-up queries is not known: it was multiplied by 0, too.
+  // The number of warm-up queries was multiplied by 0, too, so it is unknown.
   const whole = asPrinted({ ...printed, queries: Math.round(timed.queries), warmUpQueries: null });
   return { ...whole, derived: { ...whole.derived, queries: timed.formula } };
 }
@@ -82,7 +82,7 @@ function perBatch({ measurement, queries, warmUpQueries }: PrintedCounts, batch:
   };
 }
 
-/** Without the line of the timing trace the count is that of the rate. */
+/** Without the line of the timing trace, the count follows from the rate. */
 function ofRate(queries: number | null, measurement: Measurement | null, by: string): CountedQueries['derived'] {
   if (queries !== null || measurement === null) return {};
   return { queries: `${measurement.throughputQps} qps × ${measurement.hostWalltimeS} s${by}` };
@@ -112,10 +112,13 @@ type Statistics = Readonly<Partial<Record<TimedMetric, TimeStatistics>>>;
 
 /** In milliseconds: when comparing outputs, 11.1 prints the trace with six decimals. */
 const PRINTED_MS = 1e-6;
-/** Relative, per query: trtexec sums means in float32. In 376 recordings they differ by 0.002 % at most. */
+/** Relative tolerance per query: trtexec sums means in float32. In 376 recordings they differ by 0.002 % at most. */
 const SUMMED = 3e-8;
 
-/** Null if none. Finds lost bytes and foreign text. A missing number contradicts nothing, unless always printed. */
+/**
+ * The first contradiction between the printed numbers; null if there is none. It reveals lost bytes and foreign text. A
+ * missing number contradicts nothing, unless it is always printed.
+ */
 export function contradictionIn(logged: LoggedNumbers): string | null {
   const { draft, queries } = logged;
   const statistics: Statistics = Object.fromEntries(
@@ -134,7 +137,7 @@ export function contradictionIn(logged: LoggedNumbers): string | null {
   );
 }
 
-/** From 8.0 on all lines of a summary are always printed. */
+/** Since 8.0 all lines of a summary are always printed. */
 const COMPLETE_SINCE = 8;
 
 function lackingLine({ draft, version }: LoggedNumbers, found: Statistics): string | null {
@@ -147,7 +150,7 @@ function lackingLine({ draft, version }: LoggedNumbers, found: Statistics): stri
   return other === undefined ? null : `its lines have other percentiles: ${first} and ${other}`;
 }
 
-/** From here on the percentile at index n - 1 - trunc((1 - p) n) is never below the median, for any n. */
+/** From this percentile on, index n - 1 - trunc((1 - p) n) never gives a value below the median. */
 const UPPER_PERCENT = 75;
 
 function disorder(found: Statistics): string | null {
@@ -219,7 +222,7 @@ function wrongCount({ draft, queries, traceWalltimeS }: LoggedNumbers, found: St
   return `${shown(counted)} queries of ${mean} ms are not a total GPU compute time of ${gpuTotalS} s`;
 }
 
-/** Each trace line is the mean of a group of queries; queries without a line are between minimum and maximum. */
+/** Each trace line is the mean of a group of queries. Queries without a line lie between minimum and maximum. */
 function wrongTrace({ queries, trace }: LoggedNumbers, found: Statistics, tolerance: number): string | null {
   if (trace === null) return null;
   const { enqueueMs, gpuMs, groupSize, hostMs } = trace;

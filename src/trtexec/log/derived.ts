@@ -48,14 +48,14 @@ function transferBound({ h2dMs, d2hMs, gpuComputeMs }: Measurement): 'h2d' | 'd2
   return h2d >= d2h ? 'h2d' : 'd2h';
 }
 
-/** Null where samples have two levels: a mean lies between them, and the median is of one. */
+/** Null if the samples have two levels: a mean lies between them, and a median lies in one of them. */
 function centreOf(values: Float64Array | undefined): number | null {
   if (values === undefined || values.length === 0 || values.some((value) => !(value > 0))) return null;
   const sorted = values.toSorted();
   return twoLevels(sorted) === null ? sortedCentre(sorted) : null;
 }
 
-/** From the timing trace; else from throughput and wall time, which agree to a small fraction of a query. */
+/** From the timing trace; otherwise from throughput and wall time, which agree to a small fraction of a query. */
 export function queryCount(run: TrtexecRun): number | null {
   if (run.queries !== null) return run.queries;
   const { measurement } = run;
@@ -81,7 +81,7 @@ function coefficientOfVariancePercent(times: QueryTimes | null): number | null {
 const HEAD_QUERIES = 10;
 const VISIBLY = 1.05;
 
-/** True if the first timed queries are visibly slower than later ones: the warmup was too short. */
+/** Whether the first timed queries are visibly slower than later ones, so that the warm-up was too short. */
 export function startsSlower(times: QueryTimes): boolean {
   const values = times.columns.computeMs;
   if (values === undefined || values.length < 2 * HEAD_QUERIES) return true;

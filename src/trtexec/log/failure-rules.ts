@@ -5,7 +5,7 @@ import type { LogMessage } from './log-lines.ts';
 /** TensorRT prints it as a warning, and goes on without a GPU until something else fails. */
 const CUDA_NOT_INITIALIZED = /CUDA initialization failure/i;
 
-/** Only of a run that was given an engine, before TensorRT has read it. */
+/** Applies only to a run that was given an engine, before TensorRT has read it. */
 const LOADING_FAILED = /^LLVM ERROR: /;
 
 /** Most specific first: a missing library also makes the build fail ("Building engine failed"). */
@@ -63,21 +63,27 @@ const FAILURE_RULES: readonly (readonly [reason: FailureReason, pattern: RegExp]
   ['buildFailed', /Engine set up failed/],
 ];
 
-/** What trtexec prints when a step failed, and what surrounds a message of the parser: that it failed, and not why. */
+/**
+ * Lines that say only that something failed: trtexec's line for a failed step, and the text around a message of the
+ * parser.
+ */
 const SAYS_NO_WHY =
   /^(?:Failed to (?:parse (?:onnx|uff|caffe) file|create engine from model(?: or file)?)|(?:Parsing model|Building engine|Engine deserialization|(?:Builder|Network|Config|Parser|Engine) (?:creation|validation)|(?:Engine|Inference|Network And Config) set ?up) failed|Engine could not be \w+(?: from network)?|Got invalid engine|Error occurred during inference|FAILED_EXECUTION: std::exception)[.!]?\s*$|Could not find any implementation for node|Assertion engine\w* != nullptr failed|ModelImporter\.cpp:\d+: \w+: "|While parsing node number|--- (?:Begin|End) node ---|^\[\d+\] Invalid Node - /i;
 
 /** The parser's message follows in lines without a prefix. */
 const INTRODUCES = /\bIn function \S+:\s*$/;
 
-/** An error in a line without a prefix. */
+/** A line without a prefix that states an error. */
 const STATES_ERROR =
   /^\s*(?:\[[EF]\] |(?:LLVM )?ERROR: |Error\[\d+\]: |terminate called|what\(\): )|: Error Code \d+: |Assertion failed|CHECK\(.*\) failed/;
 
-/** Of a timing cache that cannot be used: trtexec goes on without it. */
+/** Errors about a timing cache that cannot be used: trtexec goes on without it. */
 export const OF_TIMING_CACHE = /timing cache|magicTagRead|stdArchiveReader/i;
 
-/** Cheap filter before the rules for lines without a prefix: help texts and layer dumps have thousands of lines. */
+/**
+ * A cheap filter before the rules for lines without a prefix, because help texts and layer dumps have thousands of
+ * lines.
+ */
 const ALERTING =
   /fail|error|exception|could not|cannot|not found|not supported|unable|abort|terminate|what\(\)|no space|out of memory/i;
 
@@ -86,14 +92,14 @@ const MAX_KEPT = 100;
 const MAX_CAUSES = 3;
 
 export class FailureDraft {
-  /** With the index of the matching rule: lower is more specific. */
+  /** `rank` is the index of the matching rule: lower is more specific. */
   readonly found: { readonly rank: number; readonly evidence: FailureEvidence }[] = [];
   private readonly ranks = new Set<number>();
   /** The first lines that say why something failed, whether or not a rule knows them. */
   private readonly causes: Evidence[] = [];
   private isIntroduced = false;
 
-  /** Looks for a cause in one message; keeps the first line of each, and some more. */
+  /** Looks for a cause in one message; keeps the first line of each cause, and a few more. */
   read({ severity, stream, line, text }: LogMessage, isLoading: () => boolean): void {
     const isError = severity === 'E' || severity === 'F';
     const isIntroduced = severity === null && this.isIntroduced && text.trim() !== '';
@@ -114,12 +120,12 @@ export class FailureDraft {
     this.found.push({ rank, evidence: { reason, ...evidence } });
   }
 
-  /** The first lines that say why something failed. */
+  /** The first lines that say why something failed; without those about a timing cache if that failed. */
   finishCauses(cacheFailed: boolean): Evidence[] {
     return this.causes.filter(({ text }) => !(cacheFailed && OF_TIMING_CACHE.test(text))).slice(0, MAX_CAUSES);
   }
 
-  /** Where the lines of the reason do not say why, those that do come first. */
+  /** If the lines with the reason do not say why, those that do come first. */
   finish(causes: readonly Evidence[]): FailureEvidence[] {
     const sorted = this.found.toSorted((a, b) => a.rank - b.rank).map(({ evidence }) => evidence);
     const [first] = sorted;
@@ -133,7 +139,7 @@ function saysNoWhy({ text }: Evidence): boolean {
   return SAYS_NO_WHY.test(text) || INTRODUCES.test(text);
 }
 
-/** Those of other lines than some. */
+/** `lines` without those that are also in `others`. */
 export function withoutLines<Line extends Evidence>(lines: readonly Line[], others: readonly Evidence[]): Line[] {
   return lines.filter(({ line, stream }) => !others.some((other) => other.line === line && other.stream === stream));
 }

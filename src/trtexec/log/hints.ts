@@ -72,7 +72,7 @@ export function findHints(message: LogMessage): Hint[] {
   return specific.some(({ id }) => id === 'directio' || id === 'sparsity') ? specific : hints;
 }
 
-/** Printed in every log of their kind: stored for their number, and not shown as hints. */
+/** Every log of its kind prints them: they are stored for their numbers and not shown as hints. */
 export const REMARKS_FOR_NUMBERS = ['engine_loaded_s', 'engine_refitted_ms'] as const;
 
 type RemarkForNumber = (typeof REMARKS_FOR_NUMBERS)[number];

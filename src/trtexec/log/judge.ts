@@ -38,14 +38,14 @@ export function endedByOthers(process: ProcessFacts): Outcome | null {
 }
 
 const KILLS = ['SIGKILL', 'SIGTERM', 'SIGHUP', 'SIGXCPU'];
-/** A shell reports 128+N for signal N. */
+/** Shells report exit code 128+N for signal N. */
 export function signalOf({ signal, exitCode }: ProcessFacts): string | null {
   if (signal !== null) return signal;
   const named = Object.entries(constants.signals).find(([, number]) => number === (exitCode ?? 0) - 128);
   return named?.[0] ?? null;
 }
 
-/** What the machine, or what it had to do at the same time, did to the run, where that is beyond doubt. */
+/** Makes a run unfit if the machine, or extra work in the run, certainly disturbed it. */
 export function disturbed(flags: readonly RunFlag[]): Outcome | null {
   const flag = flags.find(({ effect }) => effect === 'excluded');
   if (flag === undefined) return null;
@@ -93,7 +93,7 @@ function failure(parts: JudgedParts): Outcome | null {
   const cause = run.failures[0]?.reason ?? null;
   const evidence = run.failures.filter(({ reason }) => reason === cause);
   if (exitedBadly || run.closingMarker === 'FAILED') {
-    // 11.1 can compare outputs: it exits with 1 if they differ too much, but the times are valid.
+    // Since 11.1 trtexec can compare outputs: it exits with 1 if they differ too much, but the times are valid.
     const isAccuracy = run.errors.some(({ text }) => text.includes('Accuracy validation FAILED'));
     if (run.measurement !== null && isAccuracy) return null;
     if (cause !== null) return failed(cause, evidence);
@@ -110,12 +110,12 @@ function failure(parts: JudgedParts): Outcome | null {
   return silentBuildFailure(parts) ?? unfinished(parts, cause, evidence);
 }
 
-/** Why it failed, then all other errors. */
+/** Causes of the failure first, then all other errors. */
 function saidBy({ causes, errors }: TrtexecRun): Evidence[] {
   return [...causes, ...withoutLines(errors, causes)];
 }
 
-/** 10.13 to 11.1 ignore the builder's result when streaming the engine to a file. */
+/** 10.13 to 11.1 ignore the builder's result when they stream the engine to a file. */
 function silentBuildFailure({ run, exports }: JudgedParts): Outcome | null {
   const isFile = exports.engineBytes === 0;
   if ((!isFile && run.build.createdEngineMib !== 0) || run.measurement !== null) return null;
@@ -131,7 +131,7 @@ function unfinished(
   cause: FailureReason | null,
   evidence: readonly Evidence[],
 ): Outcome | null {
-  // What somebody copied out of a log; a process that bench started has an exit code.
+  // An excerpt is copied from a log. A process that bench started has an exit code.
   if (cause === null && run.excerpt !== null && process.exitCode === null) {
     return unfitFor('excerpt', syntheticEvidence(`an excerpt: no ${lackingIn(run.excerpt)}, not a measurement`));
   }
@@ -145,7 +145,7 @@ function unfinished(
       ? failed('incomplete', [...syntheticEvidence('the log ends without PASSED or FAILED'), ...said])
       : failed('unknown', said);
   }
-  // TensorRT 7 passes even if its inference failed.
+  // TensorRT 7 reports PASSED even if its inference failed.
   const broken = run.measurement === null && run.errors.length > 0 && !run.build.inferenceSkipped;
   if (broken && process.exitCode === 0 && run.build.inferenceStarted) {
     return failed(cause ?? 'inferenceFailed', evidence.length > 0 ? evidence : saidBy(run));
@@ -153,7 +153,7 @@ function unfinished(
   return null;
 }
 
-/** The first of the lines that a measurement needs. */
+/** The first line that a measurement needs and this excerpt lacks. */
 function lackingIn({ gpuComputeMs, gpuTotalS, hostWalltimeS, latencyMs, throughputQps }: Excerpt): string {
   if (hostWalltimeS === null) return 'walltime';
   if (throughputQps === null) return 'throughput';
@@ -162,14 +162,14 @@ function lackingIn({ gpuComputeMs, gpuTotalS, hostWalltimeS, latencyMs, throughp
   return gpuTotalS === null ? 'total GPU compute time' : 'whole GPU compute time';
 }
 
-/** Hints of a run that was not what was asked for. */
+/** Hints that the run was not what was requested. */
 const UNFIT_HINTS: readonly (readonly [UnfitReason, hints: readonly string[]])[] = [
   ['graphNotCaptured', ['graph_fail', 'graph_dla', 'graph_profiler']],
   ['shapeGuessed', ['shape_default_build', 'shape_default_run']],
   ['precisionIgnored', ['strong_ignored']],
 ];
 
-/** A cell's run must be timed. */
+/** Whether the run only built an engine; the run of a cell must be timed. */
 function isBuildOnly({ role, run: { build, measurement } }: JudgedParts): boolean {
   if (role === 'timed' || role === 'profile' || role === 'pair') return false;
   return measurement === null && build.inferenceSkipped && !build.inferenceStarted;
@@ -206,7 +206,7 @@ function tooShort({ run, exports, flags, limits }: JudgedParts): Outcome | null 
   const { warmUpQueries } = run;
   if (warmUpQueries === null || warmUpQueries >= limits.minWarmUpQueries) return null;
   if (flags.some(({ id }) => id === 'capture')) return null;
-  // A slow model has few warm-up queries and may be warm anyway: its first timed queries tell.
+  // A slow model has few warm-up queries and may be warm anyway, so its first timed queries decide.
   if (exports.times !== null && warmUpQueries > 0 && !startsSlower(exports.times)) return null;
   const { gpuComputeMs, latencyMs } = run.measurement ?? {};
   const queryMs = Math.max(gpuComputeMs?.mean ?? 0, latencyMs?.mean ?? 0);
@@ -227,7 +227,7 @@ function suspect(run: TrtexecRun): Outcome | null {
   return errors.length > 0 ? unfitFor('suspectErrors', errors) : null;
 }
 
-/** The first requested option that trtexec did not use according to its banner; null if all were used. */
+/** The first requested option that, according to its banner, trtexec did not use; null if it used all. */
 function differingOption({ inputBindings, options }: TrtexecRun, requested: RequestedOptions, buildOnly: boolean) {
   const { precisionWord, shapes = {} } = requested;
   if (precisionWord !== undefined && options.precision !== null && !options.precision.includes(precisionWord)) {
@@ -257,7 +257,7 @@ function differingOption({ inputBindings, options }: TrtexecRun, requested: Requ
 /** Flags that change the measurement. Paths are compared by their last part. */
 const MEASURED_FLAGS = ['--loadEngine', ...CELL_FLAGS, '--fp16', '--bf16', '--int8', '--fp8', '--best'];
 
-/** The first flag that the first line of the log and a command line stated with it do not share, in words. */
+/** The first flag that differs between the first line of the log and the stated command line, in words. */
 function contradictedArgument({ commandLine }: TrtexecRun, argv: readonly string[] | null): string | null {
   if (commandLine === null || argv === null) return null;
   // A script that calls trtexec does not show the flags it passes.

@@ -9,10 +9,10 @@ export type Severity = (typeof SEVERITIES)[number];
 /** One message of trtexec's logger, or one line without a prefix (`severity` null). */
 export interface LogMessage {
   readonly stream: LogStream;
-  /** Physical line in its stream, from 1. */
+  /** Line number in its stream, from 1. */
   readonly line: number;
   readonly severity: Severity | null;
-  /** True for text logged by the TensorRT library (`[TRT] `); the mark is not part of `text`. */
+  /** True for text that the TensorRT library logged (`[TRT] `); `text` is without that mark. */
   readonly fromLibrary: boolean;
   readonly text: string;
   /** `MM/DD/YYYY-HH:MM:SS`, local time without a zone. */
@@ -38,7 +38,10 @@ const SLASH = 0x2f;
 const MINUS = 0x2d;
 const V = 0x56;
 
-/** Drops verbose lines, most of a large log, but counts them. A line merged from two writers gives two messages. */
+/**
+ * Drops verbose lines, which are most of a large log, but counts them. A line that two writers merged becomes two
+ * messages.
+ */
 export class LogLineReader {
   lineCount = 0;
   private readonly stream: LogStream;
@@ -78,8 +81,8 @@ export class LogLineReader {
   }
 
   /**
-   * Processes every whole line of `bytes` and returns the start of the unfinished rest. Native searches of bytes are twice
-   * as fast as a loop over them and five times as fast as searches of strings. Text that is kept is decoded as UTF-8.
+   * Processes every whole line of `bytes` and returns the start of the unfinished rest. Native byte searches are twice
+   * as fast as a loop and five times as fast as string searches. Only text that is kept is decoded as UTF-8.
    */
   private scan(bytes: Buffer): number {
     let start = 0;
@@ -141,7 +144,9 @@ export class LogLineReader {
   }
 }
 
-/** Nearly every line has one prefix: whether there may be another is seen without a regular expression. */
+/**
+ * Nearly every line has only one prefix, and a plain search rules out a second one faster than the regular expression.
+ */
 function nextPrefix(text: string, from: number): RegExpExecArray | null {
   if (!text.includes('] [', from)) return null;
   PREFIX.lastIndex = from;
@@ -150,7 +155,7 @@ function nextPrefix(text: string, from: number): RegExpExecArray | null {
 
 const NEWLINE_BYTES = Buffer.from('\n');
 
-/** The fixed characters of `[MM/DD/YYYY-HH:MM:SS] [S]`; the regular expression checks the digits. */
+/** Checks the fixed characters of `[MM/DD/YYYY-HH:MM:SS] [S]`; the regular expression checks the digits. */
 function isPrefixAt(bytes: Buffer, at: number): boolean {
   return (
     bytes[at] === OPEN &&
@@ -161,7 +166,7 @@ function isPrefixAt(bytes: Buffer, at: number): boolean {
   );
 }
 
-/** Start of the text after a prefix. Nearly all verbose lines are the library's: saves a search for each. */
+/** Start of the text after a prefix and the library's mark, at fixed offsets: a search in each line would be slow. */
 function textStart(bytes: Buffer, line: number): number {
   const at = line + PREFIX_LENGTH;
   const hasMark = bytes[at + 1] === OPEN && bytes[at + LIBRARY_MARK_LENGTH - 2] === CLOSE;
@@ -184,20 +189,26 @@ type MarkerResult = (typeof MARKER_RESULTS)[number];
 
 export interface Marker {
   readonly result: MarkerResult;
-  /** The version that trtexec was compiled against. Missing in markers of TensorRT 6 and 7. */
+  /** The version that trtexec was compiled against; null for the markers of TensorRT 6 and 7, which lack it. */
   readonly version: TensorrtVersion | null;
   readonly commandLine: string;
 }
 
 const MARKER = /^&&&& ([A-Z_]+)\b(?: (\S+)(?: \[TensorRT v(\d{4,6})\])?(?: \[b\d+\])?(?: # ?(.*))?)?/s;
 
-/** Other tools prefix lines, or a message precedes. Requires more of the marker, as scripts may quote its start. */
+/**
+ * A marker inside a line: other tools add prefixes, or a message precedes it. Scripts may quote the start of a marker,
+ * so more of it must match.
+ */
 const INNER_MARKER = /&&&& (?:(?:RUNNING|PASSED|FAILED|WAIVED) TensorRT\.trtexec (?:\[TensorRT v\d|# )|TASK_[A-Z]+ \[)/;
 
-/** Long enough to distinguish a marker from a quoted one. */
+/** This many characters are enough to tell a marker from a quoted one. */
 const INNER_LENGTH = 80;
 
-/** Splits a line at markers inside: a killed process ends without a line feed, and the next continues it. */
+/**
+ * Splits a line at the markers inside it: a killed process ends without a line feed, and the next one continues its
+ * line.
+ */
 function cutAtMarkers(text: string): string[] {
   const pieces: string[] = [];
   let from = 0;

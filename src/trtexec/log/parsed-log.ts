@@ -37,12 +37,12 @@ export interface LayerProfile {
   /** Profiled iterations, including warmup. */
   readonly iterations: number;
   readonly layers: readonly LayerTime[];
-  /** All layers of one query, if the table is an excerpt and its last row states them. */
+  /** Averages of one whole query, if the table is an excerpt whose last row states them. */
   readonly total?: Pick<LayerTime, 'averageMs' | 'medianMs'>;
 }
 
 export interface Hint extends Evidence {
-  /** An id of `hints.ts`. */
+  /** An ID of `hints.ts`. */
   readonly id: string;
   /** The hint's number, such as the coefficient of variance in percent. */
   readonly value: number | null;
@@ -53,18 +53,18 @@ export interface FailureEvidence extends Evidence {
 }
 
 export interface TrtexecRun {
-  /** The text after `#` in the marker: joined without quotes by trtexec, so never to be split again. */
+  /** The text after `#` in the marker. trtexec joined it without quotes, so it cannot be split reliably. */
   readonly commandLine: string | null;
   readonly firstLine: number;
   readonly lastLine: number;
   readonly tensorrtVersion: TensorrtVersion | null;
   readonly closingMarker: 'PASSED' | 'FAILED' | 'WAIVED' | null;
   readonly startedByMarker: boolean;
-  /** `YYYY-MM-DDTHH:MM:SS` of its first line: local time of that machine, without a zone. Null if invalid. */
+  /** The time of its first line, `YYYY-MM-DDTHH:MM:SS`: local time of that machine, without a zone. Null if invalid. */
   readonly startedAtLocal: string | null;
-  /** The stamp of its first line where it is no date, such as 02/31/2026. */
+  /** The stamp of its first line if that is not a date, such as 02/31/2026. */
   readonly impossibleStamp: string | null;
-  /** True when another trtexec wrote to the same log at the same time: no number can be attributed. */
+  /** True if another trtexec wrote to the same log at the same time, so that no number can be attributed. */
   readonly overlaps: boolean;
   readonly helpPrinted: boolean;
   /** Minimum number of bytes removed from the middle of a long log; 0 for a whole log. */
@@ -81,13 +81,13 @@ export interface TrtexecRun {
   readonly traceWalltimeS: number | null;
   readonly traceAverages: TraceAverages | null;
   readonly measurement: Measurement | null;
-  /** Numbers of a summary that is not whole; null with a measurement, and without a number. */
+  /** Numbers of an incomplete summary; null if there is a measurement, or no number at all. */
   readonly excerpt: Excerpt | null;
-  /** Its log has no line about the warmup. */
+  /** The log has no line about the warm-up. */
   readonly warmUpUnknown: boolean;
   /** Images in a query of an implicit batch. */
   readonly imagesPerQuery: number | null;
-  /** Numbers above that were computed from printed ones: formula with its numbers, by name. */
+  /** Formulas of the numbers above that were computed from printed ones, by name. */
   readonly derived: Readonly<Record<string, string>>;
   /** Two contradicting numbers of this run, in words; null if there are none. */
   readonly contradiction: string | null;

@@ -1,8 +1,8 @@
 import type { PhaseLimits, RunPhase, TimeLimit } from '../../records/time-limit.ts';
 
 /**
- * Output at the start of each phase (8.x to 11.x; without these lines the previous phase continues, and only the limit
- * of the whole process applies). `Warmup completed` is printed when warmup and timed part are over.
+ * Output at the start of each phase, for 8.x to 11.x. Without these lines the previous phase continues, and only the
+ * limit of the whole process applies. `Warmup completed` appears when both warm-up and timed part are over.
  */
 const MARKS: readonly { readonly phase: RunPhase; readonly texts: readonly string[] }[] = [
   { phase: 'while parsing the model', texts: ['] Start parsing network model'] },
@@ -15,7 +15,7 @@ const MARKS: readonly { readonly phase: RunPhase; readonly texts: readonly strin
 /** Limit for an unfinished line: a tensor dump may be one line of many megabytes. */
 const MAX_LINE_CHARACTERS = 4096;
 
-/** Follows the output of one trtexec process and detects when a phase exceeds its limit. Time is an argument. */
+/** Follows the output of one trtexec process and detects a phase that exceeds its limit. The caller passes the time. */
 export class PhaseWatch {
   private readonly limits: PhaseLimits;
   private readonly wholeS: number | null;

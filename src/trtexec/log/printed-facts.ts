@@ -6,7 +6,9 @@ import { readInstant } from '../../text/utc-instant.ts';
 /** A number as a C++ stream prints it: six significant digits, possibly scientific, `inf` or `nan`. */
 const NUMBER = String.raw`[-+]?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|inf|nan)`;
 
-/** A pattern in which N in brackets of its own is a printed number, at the start of a text unless flags are given. */
+/**
+ * Makes a pattern from one in which `(N)` is a printed number. Without flags it matches only at the start of a text.
+ */
 export function printedPattern(pattern: string, flags?: string): RegExp {
   return new RegExp((flags === undefined ? '^' : '') + pattern.replaceAll(/(?<=\(|:)N(?=\))/g, NUMBER), flags);
 }
@@ -30,10 +32,10 @@ export function isoOfStamp(stamp: string): string | null {
   return readInstant(iso) === null ? null : iso;
 }
 
-/** trtexec's options banner with the options really used: section, key, value. */
+/** trtexec's options banner: section, key, and the value that was really used. */
 export type Banner = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-/** The known lines of the banner, normalized over versions. Null: not printed. */
+/** The known lines of the banner, normalized over versions; null if not printed. */
 export type EffectiveOptions = Immutable<ReturnType<typeof effectiveOptions>>;
 
 /** The banner while it is parsed: an open map, as versions use different keys. */
@@ -61,9 +63,9 @@ export function effectiveOptions(banner: Banner) {
     onnx: banner['Model Options']?.['Model'] || null,
     loadEngine: build['Load engine'] || null,
     saveEngine: build['Save engine'] || null,
-    /** As printed: `FP32+FP16`, `Strongly Typed`. Absent if an engine was loaded (10.0 and newer). */
+    /** As printed: `FP32+FP16`, `Strongly Typed`. Absent if an engine was loaded (since 10.0). */
     precision: build['Precision'] || null,
-    // Up to 8.0 it is among the inference options.
+    // Up to 8.0 it was among the inference options.
     skipInference: enabled(build['Skip inference'] ?? build['Build only'] ?? inference['Skip inference']),
     profilingVerbosity: finiteOrNull(
       build['Profiling verbosity'] ?? inference['NVTX verbosity'] ?? build['NVTX verbosity'],
@@ -84,7 +86,7 @@ export function effectiveOptions(banner: Banner) {
     dataTransfers: enabled(inference['Data transfers']),
     spinWait: enabled(inference['Spin-wait']),
     multithreading: enabled(inference['Multithreading']),
-    /** The request, not the outcome: see `CudaGraphFacts`. */
+    /** This is the request; `CudaGraphFacts` has the outcome. */
     cudaGraph: enabled(inference['CUDA Graph']),
     separateProfiling: enabled(inference['Separate profiling']),
     averageRuns: finiteOrNull(reporting['Averages']?.split(' ')[0]),
@@ -121,7 +123,7 @@ function shapeList<T>(text = '', parse: (dimensions: string) => T | null): Recor
   return shapes;
 }
 
-/** What a process printed of its engine; null where it did not. */
+/** What a process printed about its engine; null if it did not. */
 export class BuildFacts {
   engineBuiltS: number | null = null;
   /** Size of the engine that this process built. */
@@ -131,22 +133,22 @@ export class BuildFacts {
   deserializedS: number | null = null;
   parsedModelS: number | null = null;
   contextMemoryMib: number | null = null;
-  /** Mean of ten refits with the weights that the engine was built with; `--timeRefit`. */
+  /** Mean of ten refits with the same weights that the engine was built with (`--timeRefit`). */
   refitMs: number | null = null;
-  /** The most that the allocators of the builder held on the GPU at once; whole MiB. */
+  /** The most GPU memory that the builder's allocators held at once; whole MiB. */
   peakMemoryMib: number | null = null;
   inferenceSkipped = false;
   inferenceStarted = false;
 }
 
-/** Lines printed once per phase, with their number as `(N)`; their order differs by version. */
+/** Lines that are printed once per phase; `(N)` is their number. The order differs by version. */
 const BUILD_LINES = {
   engineBuiltS: 'Engine built in (N) sec',
   createdEngineMib: 'Created engine with size: (N) MiB',
   loadedEngineMib: 'Loaded engine (?:with )?size: (N) MiB',
   deserializedS: 'Engine (?:deserialized|loaded) in (N) sec',
   parsedModelS: 'Finished parsing network model\\. Parse time: (N)',
-  // The second one for strategies that do not reserve the memory of the largest profile.
+  // Strategies that do not reserve the memory of the largest profile print the second form.
   contextMemoryMib:
     '(?:Created execution context with device memory size|Only allocated device memory enough for current (?:profile|input shapes)): (N) MiB',
   peakMemoryMib: '\\[MemUsageStats\\] Peak memory usage of TRT CPU/GPU memory allocators: CPU \\d+ MiB, GPU (N) MiB',
@@ -185,7 +187,7 @@ const TEXT_LINES = new Map<string, 'name' | 'uuid' | 'computeCapability'>([
   ['Selected Device UUID', 'uuid'],
   ['Compute Capability', 'computeCapability'],
 ]);
-/** Lines of which the first number counts. Clock lines changed their name in 8.6. */
+/** Lines whose first number counts. The clock lines changed their names in 8.6. */
 const NUMBER_LINES = new Map<string, Exclude<keyof DeviceFacts, 'name' | 'uuid' | 'computeCapability' | 'ecc'>>([
   ['Selected Device ID', 'id'],
   ['SMs', 'sms'],
@@ -199,7 +201,7 @@ const NUMBER_LINES = new Map<string, Exclude<keyof DeviceFacts, 'name' | 'uuid' 
   ['Memory Clock Rate', 'applicationMemoryClockGhz'],
 ]);
 
-/** Takes one line of the block; false when it is none of its lines. */
+/** Takes one line of the block; false if it is not part of the block. */
 export function readDeviceLine(draft: DeviceFacts, text: string): boolean {
   const [, label = '', value = ''] = /^(.+?): (.*)$/.exec(text) ?? [];
   const textKey = TEXT_LINES.get(label.trim());

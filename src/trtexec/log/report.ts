@@ -10,7 +10,7 @@ import { isOneOf } from '../../text/unknown-values.ts';
 import type { LayerProfile, LayerTime, TraceAverages } from './parsed-log.ts';
 import { finiteOrNull, parseStreamNumber, printedPattern } from './printed-facts.ts';
 
-/** trtexec before 9.1 prints every group; more than this are counted but not kept. */
+/** trtexec before 9.1 prints every group. Groups beyond this number are counted but not kept. */
 const MAX_GROUPS = 100_000;
 
 const AVERAGE = printedPattern(
@@ -62,7 +62,7 @@ type StatisticsDraft = Partial<Record<(typeof FIELD_NAMES)[number], number>> & {
   readonly percentiles: Record<string, number>;
 };
 
-/** What the line of a metric begins with. */
+/** The first words of a metric's line. */
 export const METRIC_NAMES: Readonly<Record<TimedMetric, string>> = {
   latencyMs: 'Latency',
   enqueueMs: 'Enqueue Time',
@@ -95,13 +95,13 @@ function printedNumber(text = ''): number {
   return NO_STREAM_NUMBER.test(text) ? Number.NaN : parseStreamNumber(text);
 }
 
-/** The report's numbers while they are read. */
+/** The numbers of the report while they are being read. */
 export class Summary {
   throughputQps: number | undefined;
   hostWalltimeS: number | undefined;
   gpuTotalS: number | undefined;
   readonly metrics: Partial<Record<TimedMetric, StatisticsDraft>> = {};
-  /** What bare `min:` and `max:` lines of TensorRT 7 belong to. */
+  /** The metric to which bare `min:` and `max:` lines of TensorRT 7 belong. */
   private heading: TimedMetric | undefined;
 
   /** Takes one line of a performance report, of any version from 7.0 to 11.x; false for any other line. */
@@ -139,14 +139,14 @@ export class Summary {
     const [, percentileMs, percent = ''] = BARE_PERCENTILE.exec(text) ?? [];
     if (name === undefined && percentileMs === undefined) return false;
     const statistics = this.heading === undefined ? undefined : this.metrics[this.heading];
-    // Out of order they belong to a heading that was lost.
+    // A line out of order belongs to a heading that was lost.
     if (statistics === undefined || isBefore(name, statistics)) this.endBlock();
     else if (isOneOf(FIELD_NAMES, name)) statistics[name] = parseStreamNumber(value);
     else statistics.percentiles[parseStreamNumber(percent)] = parseStreamNumber(percentileMs ?? '');
     return true;
   }
 
-  /** What follows has a heading of its own. */
+  /** Ends the block of a heading: the lines that follow have another one. */
   endBlock(): void {
     this.heading = undefined;
   }
@@ -154,7 +154,7 @@ export class Summary {
   /** Null if incomplete or not finite. */
   finish(): Measurement | null {
     const { hostWalltimeS, throughputQps, gpuTotalS, metrics } = this;
-    // One of its last lines: until it is read, nothing else is looked at.
+    // The wall time is among the last lines: until it is read, the rest need not be checked.
     if (hostWalltimeS === undefined || !Number.isFinite(hostWalltimeS)) return null;
     const [latencyMs, gpuComputeMs] = [finishStatistics(metrics.latencyMs), finishStatistics(metrics.gpuComputeMs)];
     if (latencyMs === null || gpuComputeMs === null) return null;
@@ -171,7 +171,7 @@ export class Summary {
     };
   }
 
-  /** What there is of a summary; null where there is no number. */
+  /** What there is of a summary; null if it has no number. */
   excerpt(): Excerpt | null {
     const { throughputQps, hostWalltimeS, gpuTotalS, metrics } = this;
     const excerpt = {
@@ -190,7 +190,10 @@ export class Summary {
   }
 }
 
-/** Lines of a block are printed in one order: a field that was read, or one before it, is not of this block. */
+/**
+ * The lines of a block come in a fixed order. A field that was already read, or that should come before one, is not of
+ * this block.
+ */
 function isBefore(name: string | undefined, statistics: StatisticsDraft): boolean {
   const place = FIELD_NAMES.findIndex((field) => field === name);
   if (place === -1) return false;
@@ -215,7 +218,7 @@ function finiteOrNone(value: number | undefined): number | null {
   return value !== undefined && Number.isFinite(value) ? value : null;
 }
 
-/** Null where a number lacks or is not finite; TensorRT 7 may print no mean. */
+/** Null if a number is missing or not finite; TensorRT 7 may print no mean. */
 export function finishStatistics(draft: StatisticsDraft | undefined): TimeStatistics | null {
   const { min = null, max = null, median = null, mean = null, percentiles = {} } = partialStatistics(draft) ?? {};
   if (min === null || max === null || median === null || !Number.isFinite(draft?.mean ?? 0)) return null;
@@ -236,23 +239,23 @@ function profilePattern(before: string, names: readonly string[], behind: string
   return printedPattern(before + names.map((name) => `(?<${name}>(?:N))`).join(' +') + behind);
 }
 
-/** Rows are rounded to four decimals: if their sum is this far below the total, some are missing. */
+/** Rows are rounded to four decimals. If their sum is below this share of the total, some are missing. */
 const LEAST_LISTED = 0.98;
 
-/** The printed table of layers. */
+/** The table of layers that trtexec prints. */
 export class ProfileTable {
   private readonly iterations: number;
   /** Null before the column heading. */
   private layout: RegExp | null = null;
   private readonly layers: LayerTime[] = [];
-  /** The last row, which is not a layer; null before it. */
+  /** The last row, which is not a layer; null until it is read. */
   private total: Omit<LayerTime, 'index'> | null = null;
 
   private constructor(iterations: number) {
     this.iterations = iterations;
   }
 
-  /** Begins at its heading; null for any other text. */
+  /** Starts a table at its heading; null for any other text. */
   static at(text: string): ProfileTable | null {
     const iterations = PROFILE_HEADING.exec(text)?.[1];
     return iterations === undefined ? null : new ProfileTable(Number(iterations));
@@ -260,7 +263,7 @@ export class ProfileTable {
 
   /**
    * Takes one line. The layout is recognized by the column heading: name last from 8.6.1 on, name first with a median
-   * (8.4, 8.5) or without (up to 8.2). False when the table is over.
+   * (8.4, 8.5) or without (up to 8.2). Returns false when the table is over.
    */
   read(text: string): boolean {
     if (this.total !== null) return false;

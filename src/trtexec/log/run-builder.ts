@@ -27,28 +27,28 @@ export const TYPED_COMMAND = /(?:^|[\s#$>/\\])(trtexec(?:\.exe)? +--\S.*)$/;
 const OPTION_SECTION = /^(?:Model|Build|System|Inference|Reporting) Options$/;
 const INPUT_BINDING = /^Input binding for (.*) with dimensions (\S*) is created/;
 const MAX_ERRORS = 100;
-/** What the library writes as an error, without the severity. */
+/** An error of the library whose line lacks the severity. */
 const STRIPPED_ERROR = /^(?:Error\[\d+\]: |\d+: \[)|: Error Code \d+: /;
-/** Of each kind this many are kept: a verbose build repeats some of them thousands of times. */
+/** Number of hints of each kind that are kept: a verbose build repeats some of them thousands of times. */
 const MAX_HINTS_OF_A_KIND = 20;
 
 export class RunBuilder {
   firstTime: string | null = null;
-  /** True after output of trtexec itself: a marker, its logger, or the loader's error about it. */
+  /** True after output of trtexec itself: a marker, a line of its logger, or the loader's error about it. */
   speaks = false;
   overlaps = false;
-  /** Has printed something other than warnings and errors. */
+  /** True after output other than warnings and errors. */
   informs = false;
-  /** Its lines lack their prefix. */
+  /** True if the lines lack their prefix. */
   private isStripped = false;
   private isPrefixed = false;
-  /** Saw the heading of its options without a prefix, which help texts have, too. */
+  /** True after the heading of the options without a prefix, which help texts have, too. */
   private awaitsOptions = false;
   private firstLine: number;
   private lastLine: number;
   private startMarker: Marker | null = null;
   private endMarker: Marker | null = null;
-  /** As somebody typed it before what was printed. */
+  /** The command that somebody typed, which precedes the output. */
   private typedCommand: string | null = null;
   private closingMarker: TrtexecRun['closingMarker'] = null;
   private version: TensorrtVersion | null = null;
@@ -63,7 +63,7 @@ export class RunBuilder {
   private readonly trace = new Trace();
   private summary = new Summary();
   private measured: Summary | null = null;
-  /** Complete summaries before that one, each of its numbers. */
+  /** The numbers of complete summaries before the last one, as JSON. */
   private readonly earlierSummaries = new Set<string>();
   private profile: ProfileTable | null = null;
   private readonly hints: Hint[] = [];
@@ -81,7 +81,7 @@ export class RunBuilder {
     return this.speaks || this.failures.found.length > 0;
   }
 
-  /** True for messages on stderr before the marker of their run. */
+  /** True if there were only warnings so far, and no marker: the marker of their run follows. */
   get warnsOnly(): boolean {
     return !this.isMarked && !this.informs && this.speaks && this.failures.found.length === 0;
   }
@@ -146,7 +146,7 @@ export class RunBuilder {
       return;
     }
     this.typedCommand = TYPED_COMMAND.exec(message.text)?.[1] ?? this.typedCommand;
-    // Where `grep -C` left something out.
+    // `grep -C` prints this line where it left something out.
     if (message.text === '--') this.summary.endBlock();
     if (this.layerText.push(message.text)) {
       if (message.text.startsWith('Name: ')) this.speaks = true;
@@ -164,7 +164,7 @@ export class RunBuilder {
     if (/\.cache\.lock|\.qdstrm/.test(message.text)) this.keepHints(message);
   }
 
-  /** The headings of a help text are those of the banner: only what is under them tells the two apart. */
+  /** Help texts and banners have the same headings. Only the lines below tell them apart. */
   private isStrippedAt(text: string): boolean {
     if (this.isStripped) return true;
     if (this.awaitsOptions && /^(?:Format|Model): /.test(text)) {
@@ -215,7 +215,7 @@ export class RunBuilder {
       if (!fromLibrary) readBannerLine(this.banner, this.section, text);
       return;
     }
-    // An empty line ends a section; some tools remove it.
+    // An empty line ends a section, but some tools remove it.
     if (this.section === 'Device Information' && readDeviceLine(this.device, text)) return;
     if (this.section === 'Profile' && this.profile?.read(text) === true) return;
     this.readReport(message);
@@ -253,7 +253,7 @@ export class RunBuilder {
     this.keepHints(message);
   }
 
-  /** From 10.0 on the banner omits the engine if one is loaded. */
+  /** Since 10.0 the banner omits the engine if one is loaded. */
   private options(): EffectiveOptions {
     const options = effectiveOptions(this.banner);
     const stated = / --loadEngine=(.*?)(?= --|$)/s.exec(this.commandLine ?? '')?.[1];
@@ -264,7 +264,7 @@ export class RunBuilder {
     return (this.startMarker ?? this.endMarker)?.commandLine ?? this.typedCommand;
   }
 
-  /** As the command line and the inference options say it. */
+  /** From the inference options; otherwise from the command line. */
   private batch(): number | null {
     const stated = / --batch=(\d+)/.exec(this.commandLine ?? '')?.[1];
     return finiteOrNull(this.banner['Inference Options']?.['Batch']) ?? finiteOrNull(stated);
@@ -331,7 +331,7 @@ export class RunBuilder {
       derived: counted.derived,
       traceWalltimeS: this.trace.walltimeS,
       traceAverages,
-      // Whose numbers they are is unknown.
+      // With two processes in one log, nobody can say whose numbers these are.
       measurement: this.overlaps ? null : counted.measurement,
       excerpt: this.overlaps || counted.measurement !== null ? null : (this.measured ?? this.summary).excerpt(),
       warmUpUnknown: counted.warmUpQueries === null,

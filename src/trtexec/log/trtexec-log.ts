@@ -5,15 +5,15 @@ import { LogLineReader, type LogMessage, type Marker, markerStart, parseMarker }
 import { RunBuilder, TYPED_COMMAND } from './run-builder.ts';
 
 /**
- * Reads what trtexec printed, 7.x to 11.x, in constant memory. Push the bytes of stdout first, then those of stderr;
- * a log in which both were merged is pushed as stdout. Several runs in one log are distinguished by their markers.
+ * Reads the output of trtexec 7.x to 11.x in constant memory. Push the bytes of stdout first, then those of stderr; a
+ * log in which both were merged is pushed as stdout. Several runs in one log are distinguished by their markers.
  */
 export class TrtexecLogParser {
   private readonly builders: RunBuilder[] = [];
-  /** Runs without a closing marker yet; the build-route tuner nests child runs in a parent. */
+  /** Runs without a closing marker so far; the build-route tuner nests child runs in a parent. */
   private readonly open: RunBuilder[] = [];
   private childExpected = false;
-  /** Number of start markers, without children of the build-route tuner. */
+  /** Number of start markers, without those of the build-route tuner's children. */
   private processes = 0;
   private readonly readers: Readonly<Record<LogStream, LogLineReader>>;
   private lastStderr: RunBuilder | null = null;
@@ -85,7 +85,7 @@ export class TrtexecLogParser {
     }
   }
 
-  /** Two processes wrote to the log concurrently if one ends after the start of another. */
+  /** Two processes wrote to the log at the same time if one ends after the start of another. */
   private findOverlap(marker: Marker, current: RunBuilder): void {
     const first = this.builders.findIndex((builder) => builder !== current && builder.awaits(marker));
     if (first !== -1) for (const builder of this.builders.slice(first)) builder.overlaps = true;
@@ -97,7 +97,10 @@ export class TrtexecLogParser {
     return builder;
   }
 
-  /** A repeated banner belongs to another run, as does what follows a command: in a log without markers to the next one. */
+  /**
+   * A repeated banner or a typed command starts another run in a log without markers. In a marked run, a repeated
+   * banner shows an overlap.
+   */
   private currentFor({ severity, text, line }: LogMessage): RunBuilder {
     const run = this.current(line);
     if (severity === null && !run.isMarked && run.informs && TYPED_COMMAND.test(text)) return this.add(line);
@@ -107,12 +110,12 @@ export class TrtexecLogParser {
     return run;
   }
 
-  /** The innermost open run; else the last one, which trailing lines belong to; else a new one. */
+  /** The innermost open run; otherwise the last one, to which trailing lines belong; otherwise a new one. */
   private current(line: number): RunBuilder {
     return this.open.at(-1) ?? this.builders.at(-1) ?? this.add(line);
   }
 
-  /** stderr has no markers: with several runs, the time in the prefix determines the run. */
+  /** stderr has no markers: if there are several runs, the time in the prefix determines the run. */
   private builderAt(message: LogMessage): RunBuilder {
     const { time } = message;
     if (this.builders.length > 1 && time !== null) {
@@ -131,8 +134,8 @@ function sortableTime(time: string): string {
 }
 
 /**
- * The messages of trtexec's logger but verbose ones, its markers, and what is known as a cause of failure. What other
- * programs print between them is none of these.
+ * Keeps the messages of trtexec's logger that are not verbose, its markers, and known causes of failure. Lines of other
+ * programs in between are only counted.
  */
 export async function ownLines(chunks: AsyncIterable<Buffer>, stream: LogStream) {
   const texts: string[] = [];

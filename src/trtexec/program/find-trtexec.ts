@@ -21,20 +21,20 @@ const USUAL_PLACES = [
   '/workspace/tensorrt/bin/trtexec',
 ];
 
-/** There is none where it is looked for. */
+/** There is no trtexec in any of the searched places. */
 export class NoTrtexecError extends EnvironmentLackingError {}
 
 export interface TrtexecLookup {
-  /** `--trtexec`. */
+  /** The value of `--trtexec`. */
   readonly flag: string | undefined;
-  /** `trtexec:` of the matrix, as an absolute path. */
+  /** `trtexec:` in the matrix, as an absolute path. */
   readonly matrix: string | null;
   readonly env: EnvironmentVariables;
   readonly cwd: string;
 }
 
 /**
- * The trtexec to use: the named one, else `$TRTEXEC`, else the first on PATH, else a usual place.
+ * The trtexec to use: the named one, otherwise `$TRTEXEC`, the first on PATH, or one in a usual place.
  * @throws EnvironmentLackingError listing every searched place
  */
 export function findTrtexec({ flag, matrix, env, cwd }: TrtexecLookup): string {
@@ -68,14 +68,14 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** What is behind the interface between plan and run: a real trtexec, or recordings of one. */
+/** Keeps a plan independent of how its commands run: by a real trtexec, or by recordings of one. */
 export interface TrtexecProgram {
   readonly file: string;
   readonly prefixArgs: readonly string[];
   readonly env: EnvironmentVariables;
-  /** What starts it, such as `numactl` with its arguments; it is before everything else. */
+  /** A program that starts trtexec, such as `numactl`, with its arguments. It comes first in the command line. */
   readonly wrapper?: readonly string[];
-  /** Its name for users and in stored command lines. */
+  /** The name that users see, and that stored command lines have. */
   readonly shownAs: string;
   readonly provenance: Provenance;
   readonly recordings: RecordedMachine | null;
@@ -109,7 +109,10 @@ function ask<Value>(
   });
 }
 
-/** @throws EnvironmentLackingError if it cannot be started or is not trtexec; runs its help, and uses no GPU */
+/**
+ * Runs the help of trtexec, which uses no GPU.
+ * @throws EnvironmentLackingError if it cannot be started or is not trtexec
+ */
 export async function probeTrtexec(program: TrtexecProgram, spawn: Spawn, signal: AbortSignal) {
   const name = printable(program.shownAs);
   return ask(program, spawn, signal, ['--help'], ({ startProblem, stdout, stderr, folder }) => {
@@ -132,7 +135,7 @@ export async function probeTrtexec(program: TrtexecProgram, spawn: Spawn, signal
 
 const CREATED_WITH = /Plan was created with TensorRT version (\d+(?:\.\d+)+)/;
 
-/** `--getPlanVersionOnly`: 0.3 s with 10.6, without loading the engine. Null if unknown. */
+/** Runs `--getPlanVersionOnly`, which takes 0.3 s with 10.6 and does not load the engine. Null if unknown. */
 export async function askPlanVersion(
   program: TrtexecProgram,
   spawn: Spawn,
@@ -144,8 +147,8 @@ export async function askPlanVersion(
 }
 
 /**
- * Whether a TensorRT loads an engine of another version. An engine loads in the exact version that built it; a
- * version-compatible one also in later ones of the same major version, which its header does not show.
+ * Whether one version of TensorRT loads an engine of another. Usually only the exact version that built it does. A
+ * version-compatible engine also loads in later versions of the same major one, but its header does not show that.
  */
 type Loading = 'loads' | 'maybe' | 'never';
 

@@ -23,14 +23,14 @@ export type LibraryFacts =
   | {
       readonly kind: 'found';
       readonly path: string;
-      /** From the file name: `10.6.0`. */
+      /** From the file name, such as `10.6.0`. */
       readonly version: string | null;
     }
   | {
       readonly kind: 'missing';
-      /** `libnvinfer.so.10`. */
+      /** Such as `libnvinfer.so.10`. */
       readonly name: string;
-      /** A folder next to trtexec has it, but the loader does not look there. */
+      /** A folder next to trtexec that has the library, although the loader does not look there. */
       readonly nearby: string | null;
     }
   | { readonly kind: 'unknown'; readonly why: string };
@@ -87,7 +87,10 @@ async function helpOf(path: string, { env, signal, timeoutMs }: FactsLookup): Pr
   }
 }
 
-/** From 8.6 on trtexec loads it by name at run time, older ones are linked: `ldd`, else the loader's search. */
+/**
+ * Finds the library: since 8.6 trtexec loads it by name at run time; older ones are linked. Asks `ldd`, then searches
+ * as the loader does.
+ */
 async function libraryOf(
   trtexec: string,
   links: string,
@@ -117,9 +120,9 @@ async function libraryOf(
   return cached === undefined ? missing(name, trtexec) : found(cached[1]);
 }
 
-/** Names and paths in the loader's cache; null if unknown. */
+/** Names and paths in the loader's cache; null if it cannot be read. */
 async function askLdconfig({ env, timeoutMs }: FactsLookup): Promise<[string, string][] | null> {
-  // It is where only root has it on PATH.
+  // `ldconfig` is in folders that may be on root's PATH only.
   const path = [env['PATH'] ?? '', '/usr/sbin', '/sbin'].join(delimiter);
   const answer = await ask('ldconfig', ['-p'], { env: { ...env, PATH: path }, timeoutMs });
   if (answer.kind !== 'answered') return null;

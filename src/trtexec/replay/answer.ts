@@ -13,7 +13,7 @@ export interface ReplaySettings {
   readonly cwd: string;
   /** Index among several recordings of the same cell. */
   readonly index: number;
-  /** File that names the recording used; null for none. */
+  /** File that receives the name of the recording; null to write none. */
   readonly reportPath: string | null;
 }
 
@@ -28,7 +28,7 @@ export interface Answer {
 /** Exit code for what was never recorded. trtexec itself only uses 0 and 1. */
 const NOT_RECORDED = 2;
 
-/** Answers a trtexec command line from recordings: log, byte-exact exports, exit code. */
+/** Answers a trtexec command line from recordings, with the log, byte-exact exports and the exit code. */
 export function answer(args: readonly string[], settings: ReplaySettings): Answer {
   const set = readRecordingSet(settings.folder);
   const meaning = meaningOf(args);
@@ -97,7 +97,7 @@ function writeExports(set: RecordingSet, recording: Recording, flags: ReadonlyMa
   }
 }
 
-/** Telemetry from the recording: that of this machine would be meaningless. */
+/** Writes the telemetry of the recording: that of this machine would mean nothing. */
 function writeTelemetry(set: RecordingSet, recording: Recording, folder: string): void {
   const entries = readdirSync(join(set.folder, recording.folder));
   for (const name of entries.map((entry) => entry.replace(/\.(?:br|gz|zst)$/, ''))) {
@@ -135,12 +135,12 @@ function readRecorded(set: RecordingSet, recording: string, name: string): Buffe
 
 const MARK = 'trtbench-replay-engine';
 
-/** A substitute for an engine in replays: small, and marked so that it is never taken for a real one. */
+/** Content of an engine file in replays. It is small, and marked so that nobody takes it for a real engine. */
 export function engineToken(pool: string, build: string): string {
   return `${JSON.stringify({ [MARK]: 1, pool, build })}\n`;
 }
 
-/** The build that a token represents; null for any other file. */
+/** The build that such a file represents; null for any other file. */
 export function readEngineToken(text: string): { pool: string; build: string } | null {
   let parsed: unknown;
   try {

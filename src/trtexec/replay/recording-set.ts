@@ -14,7 +14,7 @@ const RECORDING_SET_VERSION = 1;
 /** One recorded process: a folder with `run.json`, logs and exports, possibly compressed. */
 export interface Recording {
   readonly folder: string;
-  /** The build whose engine a run loaded; for a build its own. */
+  /** The build whose engine the run loaded; a build names itself. */
   readonly build: string;
   readonly meaning: Meaning;
   readonly omitted: readonly string[];
@@ -23,7 +23,7 @@ export interface Recording {
 export interface RecordedModel {
   /** By input name; -1 for a dynamic dimension. */
   readonly inputs: Readonly<Record<string, readonly number[]>>;
-  /** The ONNX files from which its engines were built, by file name: what represents their content. */
+  /** The ONNX files from which its engines were built, by file name. `identity` represents their content. */
   readonly onnx: Readonly<Record<string, { readonly precision: string; readonly identity: string }>>;
 }
 
@@ -33,7 +33,7 @@ export interface RecordingSet {
   readonly folder: string;
   readonly description: string;
   readonly tensorrt: string;
-  /** Sets of one pool were recorded with the same engines: one may load what another built. */
+  /** Sets of one pool were recorded with the same engines, so one can load what another built. */
   readonly enginePool: string;
   readonly environment: Readonly<Record<string, string | number | null>>;
   readonly models: Readonly<Record<string, RecordedModel>>;
@@ -53,7 +53,7 @@ export function readRecordingSet(folder: string): RecordingSet {
   return { ...parsed, folder };
 }
 
-/** Checks the head of a manifest. */
+/** Checks the fields of a manifest. */
 function isManifest(value: unknown): value is Omit<RecordingSet, 'folder'> {
   return (
     isRecord(value) &&
@@ -70,7 +70,10 @@ export type Match =
 
 const NEAREST = 3;
 
-/** In the order they were made; else the nearest ones. `build` is the one whose engine a run loads. */
+/**
+ * Recordings in the order they were made; the nearest ones if none matches. `build` is the one whose engine a run
+ * loads.
+ */
 export function findRecordings(set: RecordingSet, meaning: Meaning, build: string | null): Match {
   const sameKind = set.recordings.filter(
     (recording) =>
@@ -91,7 +94,7 @@ export function findRecordings(set: RecordingSet, meaning: Meaning, build: strin
   return { kind: 'missing', problem: `"${set.name}" has no recording of this ${what}${hint}` };
 }
 
-/** Meaning of a trtexec command line in terms of 10.x, without paths, durations and outputs. */
+/** The meaning of a trtexec command line in terms of 10.x, without paths, durations and outputs. */
 export type Meaning = Immutable<NonNullable<ReturnType<typeof meaningOf>>>;
 
 /** Flags for durations, verbosity and outputs, ignored when matching a recording. */
@@ -123,10 +126,10 @@ const IRRELEVANT = new Set([
   '--infStreams',
 ]);
 
-/** Null for a command line that neither builds nor loads, such as `--help`. */
+/** Null if a command line neither builds nor loads an engine, such as `--help`. */
 export function meaningOf(args: readonly string[]) {
   const flags = flagsOf(args);
-  // Every other flag that decides what is built or measured, in order of their names.
+  // All other flags that decide what is built or measured, sorted by name.
   const others = [...flags]
     .filter(([flag]) => !IRRELEVANT.has(flag))
     .map(([flag, value]) => (value === '' ? flag : `${flag}=${value}`))
@@ -158,7 +161,7 @@ function sortedShapes(shapes = ''): string {
   return shapes.split(',').toSorted().join(',');
 }
 
-/** The differing fields of two meanings, in words: `cudaGraph: true instead of false`. */
+/** The fields in which two meanings differ, in words: `cudaGraph: true instead of false`. */
 function differences(requested: Meaning, recorded: Meaning): string[] {
   const other = new Map<string, unknown>(Object.entries(recorded));
   return Object.entries(requested)
@@ -171,12 +174,15 @@ function shown(value: unknown): string {
   return String(value);
 }
 
-/** The parts of a plan that were never recorded, each with what is nearest to it; and inputs that the recorded model has not. */
+/**
+ * The parts of a plan that were never recorded, each with the nearest recording, and inputs that the recorded model
+ * lacks.
+ */
 export function checkRecorded(set: RecordingSet, plan: Plan, cells: readonly MatrixCell[]): Mistake[] {
   const entries = new Map(cells.map((entry) => [entry.cell.key, entry]));
   const builds = new Map(plan.builds.map((build) => [build.buildRef, checkBuild(set, build)]));
   const mistakes: Mistake[] = [];
-  // In the order of the matrix, as the order of runs is random.
+  // The matrix has a fixed order; that of the runs is random.
   for (const { cell, label } of plan.cells) {
     const entry = entries.get(cell.key);
     if (entry === undefined) continue;
@@ -200,7 +206,7 @@ function firstOfEachRole({ runs }: Plan, cellKey: CellKey): PlannedRun[] {
   );
 }
 
-/** Number of runs of a cell that a set can answer: its recordings are not repeated. */
+/** Number of runs of a cell that a set can answer: no recording is used twice. */
 export function recordedRuns(set: RecordingSet, plan: Plan, cellKey: CellKey): number {
   const run = plan.runs.find((planned) => planned.role === 'timed' && planned.cellKey === cellKey);
   const build = plan.builds.find(({ buildRef }) => buildRef === run?.buildRef);

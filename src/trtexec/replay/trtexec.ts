@@ -3,7 +3,7 @@ import { writeSync } from 'node:fs';
 import { BenchError, errorCode } from '../../errors.ts';
 import { answer } from './answer.ts';
 
-/** Runs as trtexec with `--replay`. Settings come from the environment, as all arguments are trtexec's. */
+/** Acts as trtexec for `--replay`. Settings come from the environment, because all arguments are trtexec's. */
 function main(): void {
   const { env } = process;
   const folder = env['BENCH_REPLAY_SET'];

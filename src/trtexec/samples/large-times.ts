@@ -1,13 +1,13 @@
 import { QUERY_TIME_COLUMNS, type QueryTimeColumn, type QueryTimes } from '../run-facts.ts';
 import { CONTEXTS, IntegerCoder, codeTimes, coderMemory } from './sample-codec.ts';
 
-/** Queries that are packed at once. */
+/** Number of queries that are packed at once. */
 export const PIECE_ROWS = 1 << 16;
 
-/** What nearly every run is judged by. */
+/** Nearly every run is judged by these columns, so they stay unpacked. */
 const KEPT: ReadonlySet<QueryTimeColumn> = new Set(['computeMs', 'latencyMs']);
 
-/** One for all: each coder ends before the next one begins. */
+/** All coders share it: each one ends before the next begins. */
 const MEMORY = coderMemory(CONTEXTS);
 
 export function packTimes(times: QueryTimes): Buffer {
@@ -16,7 +16,7 @@ export function packTimes(times: QueryTimes): Buffer {
   return coder.end();
 }
 
-/** @throws when it was not written by `packTimes` */
+/** @throws if `packTimes` did not write the bytes */
 export function unpackTimes(bytes: Buffer): QueryTimes {
   const coder = new IntegerCoder(MEMORY, bytes);
   const times = codeTimes(coder, null);
@@ -25,8 +25,8 @@ export function unpackTimes(bytes: Buffer): QueryTimes {
 }
 
 /**
- * The queries of all pieces, one after the other; of these columns.
- * @throws when `count` is not that of the pieces, or a piece was not written by `packTimes`
+ * The queries of all pieces, one after the other, with the named columns.
+ * @throws if `count` is not that of the pieces, or `packTimes` did not write a piece
  */
 export function joinPieces(
   pieces: readonly Buffer[],
@@ -50,7 +50,7 @@ export function joinPieces(
 
 const COUNT_DIFFERS = 'the samples are not as many as they say';
 
-/** Without the first queries. */
+/** Removes the first queries. */
 export function withoutFirst(times: QueryTimes, queries: number): QueryTimes {
   if (times instanceof LargeTimes) return times.withoutFirst(queries);
   const { columns, count } = times;
@@ -58,7 +58,7 @@ export function withoutFirst(times: QueryTimes, queries: number): QueryTimes {
   return { count: count - queries, columns: Object.fromEntries(rest) };
 }
 
-/** Some four bytes a query in place of a hundred: other columns than the usual are unpacked each time they are asked for. */
+/** Keeps a query in about four bytes instead of a hundred. The less usual columns are unpacked at each access. */
 export class LargeTimes implements QueryTimes {
   readonly count: number;
   readonly columns: QueryTimes['columns'] = {};
@@ -98,9 +98,9 @@ export class LargeTimesBuilder {
     return this.count === 0;
   }
 
-  /** @param times not empty, and with the same columns each time; what they lie in may be written to afterwards */
+  /** @param times not empty, and with the same columns each time; the caller may overwrite their arrays afterwards */
   add(times: QueryTimes): void {
-    // A copy: what it was written to is twice as large.
+    // Copied, because the buffer of the coder is twice as large.
     this.pieces.push(Buffer.from(packTimes(times)));
     this.columns = QUERY_TIME_COLUMNS.filter((name) => times.columns[name] !== undefined);
     for (const name of this.columns) if (KEPT.has(name)) this.keep(name, times.columns[name] ?? NONE);

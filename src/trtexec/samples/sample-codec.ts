@@ -1,34 +1,37 @@
 import { QUERY_TIME_COLUMNS, type QueryTimeColumn, type QueryTimes } from '../run-facts.ts';
 
 const DIGITS = 6;
-/** The powers of ten from which numbers have ranks, a decade each: 1e-9 to 1e5. */
+/** Powers of ten from 1e-9 to 1e5. Numbers with six digits have ranks, counted from the first decade. */
 const DECADES = Float64Array.from({ length: 15 }, (_, decade) => Number(`1e${decade - 9}`));
 /** Numbers of six digits in a decade, and the smallest such integer. */
 const [PER_DECADE, LEAST] = [900_000, 100_000];
-/** By what a number of a decade is an integer of six digits. */
+/** Factors that turn a number of a decade into an integer of six digits. */
 const SCALES = DECADES.map((_, decade) => Number(`1e${DIGITS + 8 - decade}`));
 const RANKS = DECADES.length * PER_DECADE;
 
-/** True of 0, and of what is written with six digits, from 1e-9 and below a million. */
+/** True for 0 and for numbers with at most six digits, from 1e-9 up to a million. */
 function isPrinted(value: number): boolean {
   return value === printedAt(rankOf(value)) && !Object.is(value, -0);
 }
 
-/** How many numbers of six digits are smaller than the one nearest to a value; 0 of 0 and of what is smaller than all. */
+/**
+ * Rank among the numbers with six digits: how many are smaller than the one nearest to `value`. 0 for 0, and for
+ * anything below 1e-9.
+ */
 function rankOf(value: number): number {
   const decade = decadeOf(value);
   if (decade < 0) return 0;
   return Math.min(decade * PER_DECADE + Math.round(value * (SCALES[decade] ?? 0)) + 1 - LEAST, RANKS);
 }
 
-/** The number of six digits with a rank. */
+/** The number with six digits that has this rank. */
 function printedAt(rank: number): number {
   if (rank <= 0) return 0;
   const decade = Math.floor((rank - 1) / PER_DECADE);
   return (rank - 1 - decade * PER_DECADE + LEAST) / (SCALES[decade] ?? 1);
 }
 
-/** How far two numbers of six digits are apart around a value. */
+/** The distance of two neighboring numbers with six digits at `value`. */
 function unitAt(value: number): number {
   return 1 / (SCALES[Math.max(0, decadeOf(value))] ?? 1);
 }
@@ -39,7 +42,7 @@ function decadeOf(value: number): number {
   return value >= 1e-9 ? decade - 1 : -1;
 }
 
-/** The order of columns in a row: what one is predicted from comes before it, or in an earlier row. */
+/** The order of columns in a row: a value is predicted from values before it, or from earlier rows. */
 const ORDER = [
   'startComputeMs',
   'computeMs',
@@ -62,22 +65,24 @@ const SUMS: Readonly<Partial<Record<QueryTimeColumn, readonly QueryTimeColumn[]>
   latencyMs: ['h2dMs', 'computeMs', 'd2hMs'],
 };
 
-/** Differences of 32-bit floats, so multiples of the last bit of a stamp. */
+/** Columns that are differences of 32-bit floats, and so multiples of the last bit of a stamp. */
 const DIFFERENCES: ReadonlySet<QueryTimeColumn> = new Set(['h2dMs', 'computeMs', 'd2hMs']);
 const FLOAT_BITS = 23;
 const MAX_TICK_BITS = 20;
 
-/** How many rows back the stamp may be that another one follows, and by how many rows that is chosen. */
+/** A stamp may follow one that is less than LAGS rows back. The best choice is made from the first TRIED rows. */
 const LAGS = 3;
 const TRIED = 128;
-/** Rows that a mean remembers. */
+/** Number of rows that a moving mean remembers. */
 const MEMORY = 32;
 
-/** Contexts: of the ranks of a column, of its ticks, and of what comes before all rows. */
+/**
+ * Contexts of the coder: one for the ranks of each column, one for its ticks (from TICKS on), and HEADER for the rest.
+ */
 const TICKS = ORDER.length;
 const HEADER = 2 * ORDER.length;
 
-/** How a column is written; from `FOLLOWS` on by a stamp and a lag. */
+/** How a column is written. From `FOLLOWS` on, the code also states the stamp that it follows and the lag. */
 const ABSENT = 0;
 const AS_DOUBLES = 1;
 const BY_ITSELF = 2;
@@ -89,19 +94,19 @@ interface Column {
   readonly name: QueryTimeColumn;
   readonly values: Float64Array;
   readonly way: number;
-  /** Values as they were before they were printed, of durations that have ticks; else the values. */
+  /** For durations that have ticks, the values as they were before they were printed; otherwise the values. */
   readonly exact: Float64Array;
 }
 
 export const CONTEXTS = HEADER + 1;
 
 /**
- * Writes or reads the times of all queries, the same to the last bit. A number of trtexec is its rank among the
- * numbers of six digits, written as its distance from a predicted one. trtexec keeps stamps as 32-bit floats: durations
- * are whole ticks of them, the latency is a sum of these, an end is a start and a duration. What is left are some four
- * bytes a query for all twelve columns. A column with any other number in it is written as doubles.
+ * Writes or reads the times of all queries, equal to the last bit. A number of trtexec is coded by its rank among the
+ * numbers with six digits, as the distance from a predicted rank. trtexec keeps stamps as 32-bit floats: durations are
+ * whole ticks, the latency is a sum of durations, and an end is a start plus a duration. About four bytes a query
+ * remain for all twelve columns. A column that contains any other number is written as doubles.
  * @param known null to read
- * @throws RangeError of what was not written so
+ * @throws RangeError if the bytes to read are not in this format
  */
 export function codeTimes(coder: IntegerCoder, known: QueryTimes | null): QueryTimes {
   const count = coder.code(HEADER, known?.count ?? 0);
@@ -140,7 +145,7 @@ function isStamp(name: QueryTimeColumn): boolean {
   return name.startsWith('start') || name.startsWith('end');
 }
 
-/** About the digits of how far a stamp lies behind another one. */
+/** How badly a stamp is predicted by another one: the mean number of binary digits by which their distance varies. */
 function spreadOf(values: Float64Array, stamps: Float64Array, lag: number): number {
   const mean = new MovingMean();
   let digits = 0;
@@ -163,7 +168,7 @@ class MovingMean {
   }
 }
 
-/** What writes or reads the value of one row. */
+/** Returns the function that writes or reads the value of one row. */
 function stepOf(coder: IntegerCoder, column: Column, columns: Columns): (row: number) => void {
   const { name, values, exact, way } = column;
   const context = ORDER.indexOf(name);
@@ -190,7 +195,7 @@ function stepOf(coder: IntegerCoder, column: Column, columns: Columns): (row: nu
   };
 }
 
-/** What a value is the sum of, or what it follows. */
+/** The columns whose sum a value is, or the one that it follows. */
 function partsOf({ name, way }: Column, columns: Columns): { parts: readonly Float64Array[]; lag: number } {
   const exactOf = (parts: readonly QueryTimeColumn[]) => parts.flatMap((part) => columns.get(part)?.exact ?? []);
   const followed = ORDER[Math.floor((way - FOLLOWS) / LAGS)];
@@ -212,27 +217,30 @@ function doublesStep(coder: IntegerCoder, context: number, { values, exact }: Co
   };
 }
 
-/** Per context: whether it is 0, its sign, its number of digits, and for each number the two digits after the first. */
+/**
+ * The slots of a context: whether the number is 0, its sign, its count of digits, and, for each count, the two digits
+ * after the first. A digit is binary.
+ */
 const SLOTS = 256;
 const LENGTH_AT = 2;
 const DIGITS_AT = 64;
 const LEARNED_DIGITS = 2;
-/** The slot of an even bit, whose probability is not learned. */
+/** The slot of bits with equal chances, whose probability is not learned. */
 const EVEN = 0;
 
 const MASK = 2 ** 24 - 1;
 const TOP = 16;
 const BYTE = 8;
-/** What a reader holds beyond the byte that ends it all. */
+/** Number of bytes that a reader has read beyond the last one that it needs. */
 const AHEAD = 2;
 
 const LEAST_PROBABILITY = 2 ** -12;
-/** How far a probability goes to what came, by how often something came. */
+/** How far a probability moves toward the new bit, by how often its slot was seen. */
 const RATES = Float64Array.from({ length: 30 }, (_, seen) => 1 / (seen + 1.6));
 const POWERS = Float64Array.from({ length: 54 }, (_, digits) => 2 ** digits);
 
 export interface CoderMemory {
-  /** Probabilities that a bit is 1, by slot; means nothing before the slot was seen. */
+  /** Probability that a bit is 1, by slot; meaningless until the slot was seen. */
   readonly ones: Float64Array;
   readonly seen: Uint8Array;
 }
@@ -243,9 +251,9 @@ export function coderMemory(contexts: number): CoderMemory {
 }
 
 /**
- * Integers as one row of bytes, each binary digit by its probability, which is learned from those before it in the same
- * context: an adaptive binary arithmetic coder (Witten, Neal and Cleary 1987), and integers as sign, number of digits,
- * digits (Elias 1975). One path writes and reads, so both learn the same.
+ * Codes integers as bytes. Each binary digit has a probability that is learned from earlier digits in the same context:
+ * an adaptive binary arithmetic coder (Witten, Neal and Cleary 1987). An integer is its sign, number of digits, and
+ * digits (Elias 1975). The same code writes and reads, so both learn the same.
  */
 export class IntegerCoder {
   private low = 0;
@@ -258,7 +266,7 @@ export class IntegerCoder {
   private readonly seen: Uint8Array;
 
   /**
-   * @param memory what it learns; the memory of a coder that is no longer used, or a new one
+   * @param memory probabilities to learn: a new memory, or that of a coder that is no longer used
    * @param source bytes to read; null to write
    */
   constructor(memory: CoderMemory, source: Buffer | null) {
@@ -270,9 +278,9 @@ export class IntegerCoder {
   }
 
   /**
-   * @param value what to write, below 2 ** 53 in size; means nothing to a reader
-   * @returns the value, as a reader gets it
-   * @throws RangeError of a reader, after the last byte
+   * @param value the number to write, less than 2 ** 53 in magnitude; ignored by a reader
+   * @returns the value that was written or read
+   * @throws RangeError if a reader is past the last byte
    */
   code(context: number, value: number): number {
     const slots = 1 + context * SLOTS;
@@ -289,7 +297,7 @@ export class IntegerCoder {
     return isNegative ? -digits : digits;
   }
 
-  /** @throws RangeError of a reader, before the last byte */
+  /** @throws RangeError if a reader has not reached the last byte */
   end(): Buffer {
     if (!this.isReading) this.put(this.high >> TOP);
     else if (this.at !== this.bytes.length + AHEAD) throw new RangeError('bytes are left over');

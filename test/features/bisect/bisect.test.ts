@@ -300,16 +300,14 @@ describe('wrong use and hostile names', () => {
 
   test.each([
     ['between which commits?', ['bisect', 'HEAD', '--matrix', 'm.yaml']],
-
-    ['nope: no git revision here', ['bisect', 'nope', 'HEAD', '--matrix', 'm.yaml']],
-    ['are the same commit', ['bisect', 'HEAD', 'main', '--matrix', 'm.yaml']],
-    ['GOOD is the older one', ['bisect', 'HEAD', 'HEAD~2', '--matrix', 'm.yaml']],
+    ['nope: ', ['bisect', 'nope', 'HEAD', '--matrix', 'm.yaml']],
+    ['both sides are commit', ['bisect', 'HEAD', 'main', '--matrix', 'm.yaml']],
+    ['name the older commit first', ['bisect', 'HEAD', 'HEAD~2', '--matrix', 'm.yaml']],
     ['has 2 cells', ['bisect', 'HEAD~2', 'HEAD', '--matrix', 'm.yaml', ...STUB, ...BUILD]],
     ['no cell x', ['bisect', 'HEAD~2', 'HEAD', '--matrix', 'm.yaml', '--cell', 'x', ...STUB, ...BUILD]],
     ['no such file', ['bisect', 'HEAD~2', 'HEAD', '--matrix', 'none.yaml', ...STUB]],
-
     ['--factors takes no commits', ['bisect', 'HEAD', '--factors', 'm.yaml', '--matrix', 'm.yaml']],
-    ['each build has only one value', ['bisect', 'HEAD~2', 'HEAD', ...CELL, '--metric', 'buildS']],
+    ['name a metric that each run has', ['bisect', 'HEAD~2', 'HEAD', ...CELL, '--metric', 'buildS']],
     ['no bisection was interrupted', ['bisect', '--resume']],
   ])('%s', async (message, args) => {
     const { code, stdout, stderr } = await bench(args, { cwd: made });

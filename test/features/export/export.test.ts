@@ -81,11 +81,9 @@ describe('recorded runs of a H200', () => {
       ['build'],
       /^bench: run \w{8} \(build\) has neither start times of single queries \(exportTimes in the matrix\) nor times of layers \(bench run --profile\)$/,
     ],
-    [['timed', '--format', 'perfetto'], /argument 'perfetto' is invalid: Allowed choices are chrome-trace/],
     [['timed', '--json'], /^bench: only one thing can go to standard output/],
     [['timed', '--output', 'no/t.json'], /^bench: no\/t\.json: cannot be written: there is no such folder/],
     [['timed', '--output', 't.json', '--redact'], /^bench: --redact hides names in what is printed/],
-    [['nothing'], /^bench: no cell nothing/],
   ])('wrong use is one line: %j', async ([role = '', ...args], line) => {
     const { code, stderr, stdout } = await bench(['export', ids.get(role) ?? role, ...args], { cwd });
     expect([code === 2 || code === 3, stdout, stderr.split('\n').length]).toEqual([true, '', 2]);

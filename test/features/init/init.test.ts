@@ -85,8 +85,7 @@ describe('what it writes', () => {
     for (const line of [
       'batch: [1, 8, 32] # guessed, a batch',
       'x_dim1: [16] # guessed, the model does not explain this',
-      '# If (1), Loop (1): the host evaluates them, so no CUDA graph',
-      'cudaGraph: off',
+      'cudaGraph: off # the host evaluates its loops and conditions',
       'min: { batch: 1, x_dim1: 1 }',
     ])
       expect(written(cwd)).toContain(line);

@@ -229,6 +229,14 @@ describe('imports that differ in what the engine was tuned for', () => {
     expect(causes).toEqual(['options changed: notes of the imports: "opt=8" → "opt=32"']);
   });
 
+  test('as their notes say, of reports that have latencies alone', async () => {
+    const report = readFileSync(join(GUIDE, 'listing-14-torch-fp8-b128.txt'), 'utf8');
+    const slower = report.replaceAll(/\d+\.\d+/g, (ms) => (Number(ms) * 1.1).toFixed(2));
+    const graph = ['--cuda-graph', 'off'];
+    const causes = await causeBetween([report, slower], (place) => [...graph, '--note', `opt=${[8, 32][place]}`]);
+    expect(causes).toEqual(['options changed: notes of the imports: "opt=8" → "opt=32"']);
+  });
+
   test('as their command lines say, where each built its own engine', async () => {
     const command = (opt: number): string =>
       `&&&& RUNNING TensorRT.trtexec [TensorRT v100600] [b26] # trtexec --onnx=vit.onnx --optShapes=input:${opt}x3x224x224 --shapes=input:8x3x224x224\n`;

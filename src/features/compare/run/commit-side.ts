@@ -16,11 +16,11 @@ import { recordedRuns } from '../../../trtexec/replay/recording-set.ts';
 
 export type SideName = 'base' | 'head';
 
-/** What one side is measured with. */
+/** What a side measures, and with which program. */
 export interface SidePlan extends Pick<Prepared, 'matrix' | 'plan'> {
   readonly io: Io;
   readonly program: TrtexecProgram;
-  /** Runs that it can have of a cell; infinite for a real trtexec. */
+  /** Available runs of a cell; infinite for a real trtexec. */
   readonly capacity: (cellKey: CellKey) => number;
 }
 
@@ -29,15 +29,15 @@ export interface TurnSide {
   /** Safe to print. */
   readonly text: string;
   readonly git: Pick<Sweep, 'commit' | 'dirty'>;
-  /** @throws BenchError with all that is wrong with its matrix, model or trtexec */
+  /** @throws BenchError with all mistakes in its matrix, model or trtexec */
   plan(options: PrepareOptions, models: ModelsNeeded): Promise<SidePlan>;
   /** @param shared folder of the engines that every side may load */
   cacheFor(plan: SidePlan, shared: string): EngineCache;
-  /** Sets the machine up, before each build and run. */
+  /** Prepares the machine before each build and run. */
   readonly beforeRun?: () => Promise<void>;
 }
 
-/** A mistake in a commit, with the commit before each line. */
+/** A mistake in a commit. Each line starts with the commit. */
 class CommitError extends BenchError {
   override readonly name = 'CommitError';
   readonly exitCode: ExitCode;
@@ -52,7 +52,7 @@ class CommitError extends BenchError {
   }
 }
 
-/** One of the two commits: its worktree, and what it plans there. */
+/** One of the two commits, with its worktree and its plan. */
 export class CommitSide implements TurnSide {
   readonly name: SideName;
   readonly named: NamedCommit;
@@ -74,7 +74,7 @@ export class CommitSide implements TurnSide {
     return { commit: this.named.commit, dirty: false };
   }
 
-  /** @returns true when the commit has no matrix of its own: that of the working tree was copied */
+  /** @returns true if the commit has no matrix, and that of the working tree was copied */
   async add(): Promise<boolean> {
     return this.explained(async () => {
       await this.checkout.add();
@@ -86,7 +86,7 @@ export class CommitSide implements TurnSide {
     await this.explained(() => this.checkout.build());
   }
 
-  /** @throws CommitError with all that is wrong with its matrix, model or trtexec */
+  /** @throws CommitError with all mistakes in its matrix, model or trtexec */
   async plan(options: PrepareOptions, models: ModelsNeeded): Promise<SidePlan> {
     return this.explained(async () => {
       const { trtexec } = this.checkout;
@@ -102,7 +102,7 @@ export class CommitSide implements TurnSide {
     });
   }
 
-  /** Engines of a trtexec that the commit has or built are for this commit alone. */
+  /** If the commit contains or built trtexec, the cache of its engines belongs to this commit alone. */
   cacheFor({ program }: SidePlan, shared: string): EngineCache {
     const isOwn = program.recordings === null && this.checkout.holds(program.file);
     return new EngineCache(isOwn ? join(ownEnginesOf(this.source.folder), this.named.commit.slice(0, 16)) : shared);
@@ -125,13 +125,13 @@ export class CommitSide implements TurnSide {
   }
 }
 
-/** Engines that only one commit may load: its own program built them. */
+/** Engines that only one commit may load, because its own trtexec built them. */
 export function ownEnginesOf(folder: string): string {
   return join(folder, 'engines');
 }
 
 export interface NamedCommit {
-  /** As it was named. Not safe to print. */
+  /** The revision as the user named it. Not safe to print. */
   readonly ref: string;
   readonly commit: string;
 }
@@ -141,14 +141,13 @@ export interface TwoCommits {
   readonly repository: string;
   readonly base: NamedCommit;
   readonly head: NamedCommit;
-  /** True when head is checked out, with changes that are not committed. */
+  /** True when head is the checkout with uncommitted changes. */
   readonly isDirty: boolean;
 }
 
 /**
- * `A..B`, `A...B` (from where the two parted), `A B`, `A` (against HEAD); HEAD against the commit before it when nothing
- * is named.
- * @throws UsageError where these are not two commits
+ * `A..B`, `A...B` (from their merge base), `A B`, or `A` (against HEAD). Without names, HEAD against its parent.
+ * @throws UsageError if these are not two commits
  */
 export async function twoCommits(base: string | undefined, head: string | undefined, io: Io): Promise<TwoCommits> {
   const repository = await repositoryFolder(io.cwd);
@@ -173,7 +172,7 @@ export async function twoCommits(base: string | undefined, head: string | undefi
   return { repository, ...sides, isDirty };
 }
 
-/** `main (1a2b3c4d)`. */
+/** Returns `main (1a2b3c4d)`. */
 export function commitText({ ref, commit }: NamedCommit): string {
   const short = commit.slice(0, 8);
   return commit.startsWith(ref) ? short : `${printable(ref)} (${short})`;
@@ -184,7 +183,7 @@ async function namedCommit(ref: string, io: Io): Promise<NamedCommit> {
   if (commit !== null) return { ref, commit };
   const why = (await isShallow(io.cwd))
     ? 'not in this shallow clone: fetch the whole history (git fetch --unshallow; fetch-depth: 0 in CI)'
-    : 'no git revision here: --run measures commits';
+    : 'no git revision here';
   throw new UsageError(`${printable(ref)}: ${why}`);
 }
 

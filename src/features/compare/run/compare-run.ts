@@ -1,3 +1,4 @@
+export { twoCommits } from './commit-side.ts';
 export { pairIds } from './pair.ts';
 import { resolve } from 'node:path';
 import { sha256OfFile } from '../../../files/files.ts';
@@ -38,8 +39,8 @@ interface Comparing {
 }
 
 /**
- * Checks out two commits, builds and measures both in turns, stores both, and compares them. The same call again goes
- * on where it was interrupted, and measures nothing that it has.
+ * Checks out two commits, builds and measures both in turns, stores the results, and compares them. A repeated call
+ * resumes an interrupted one and does not repeat stored measurements.
  */
 export async function compareRun(
   base: string | undefined,
@@ -65,7 +66,7 @@ export async function compareRun(
 
 export type MeasureOptions = Partial<CompareOptions> & { readonly matrix: string };
 
-/** The comparison of two commits, after measuring what the store lacks of them. */
+/** Compares two commits, after measuring whatever the store lacks. */
 export async function measuredCommits(commits: TwoCommits, options: MeasureOptions, io: Io): Promise<Compared> {
   return measuring(options, io, async (store) => {
     const pair = findPair(store.db, await requestOf(commits, options, io), options.force === true);
@@ -79,7 +80,7 @@ export async function measuredCommits(commits: TwoCommits, options: MeasureOptio
   });
 }
 
-/** What the store has of the measurement of two commits; `compared` is null where it is not finished. */
+/** The stored measurement of two commits. `compared` is null if it is not finished. */
 export async function storedCommits(db: StoreDatabase, commits: TwoCommits, options: MeasureOptions, io: Io) {
   const pair = findPair(db, await requestOf(commits, options, io), false);
   const refs = { base: commits.base.ref, head: commits.head.ref };
@@ -87,8 +88,8 @@ export async function storedCommits(db: StoreDatabase, commits: TwoCommits, opti
 }
 
 /**
- * The same of two sides that are no commits.
- * @param request what is measured and how: equal requests are one measurement
+ * Measures and compares two sides that are not commits.
+ * @param request what to measure and how; equal requests are one measurement
  */
 export async function measuredSides(
   request: unknown,
@@ -132,7 +133,7 @@ function comparedPair(
   return compareReport(db, { base: sideOf('base'), head: sideOf('head') }, options);
 }
 
-/** The same for the same two commits, measured in the same way: from any checkout of the repository. */
+/** The request for a measurement of two commits. It is equal from any checkout of the repository. */
 async function requestOf(
   { base, head, repository }: TwoCommits,
   { build = [], filter, matrix, replay, trtexec }: MeasureOptions,
@@ -147,7 +148,7 @@ async function requestOf(
     head: head.commit,
     folder: placed('.'),
     matrix: placed(matrix),
-    // Another one with other contents where a commit lacks it.
+    // If a commit lacks the matrix, its content is part of the request.
     matrixSha256: isOfCommits ? null : ((await sha256OfFile(resolve(cwd, matrix)).catch(() => null))?.sha256 ?? null),
     trtexec: trtexec?.includes('/') === true ? placed(trtexec) : trtexec,
     filter,
@@ -156,7 +157,7 @@ async function requestOf(
   };
 }
 
-/** True when the store has all that is wanted: then nothing is checked out. */
+/** True when the store has everything requested, so that nothing is checked out. */
 function isDone({ io, options, pair, store }: Comparing): boolean {
   if (!isFinished(pair)) return false;
   const stored = readStoredPlan(planOf(store.db, pair.head));
@@ -164,7 +165,7 @@ function isDone({ io, options, pair, store }: Comparing): boolean {
   const { plan, program } = stored;
   const set = program.replayFolder === null ? null : readRecordingSet(program.replayFolder);
   const cells = cellsOf(store, pair, plan.cells, (key) => (set === null ? Infinity : recordedRuns(set, plan, key)));
-  // Without an engine there is no run, again and again.
+  // A cell without an engine never gets runs.
   const measured = cells.filter(({ base, head }) => base.length > 0 && head.length > 0);
   if (nextRound(measured, enoughOf(options, plan.repeats)).length > 0) return false;
   const on = pair.stored.head?.startedAt?.slice(0, 10) ?? 'before';
@@ -172,7 +173,7 @@ function isDone({ io, options, pair, store }: Comparing): boolean {
   return true;
 }
 
-/** Checks both commits out and builds them. */
+/** Checks out both commits and builds them. */
 async function preparedCommits(comparing: Comparing, commits: TwoCommits, folder: string): Promise<BothPlans> {
   const { io, options, pair, store } = comparing;
   const { build: command = [], matrix, trtexec = null } = options;

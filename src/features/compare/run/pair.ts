@@ -28,13 +28,13 @@ interface PairIds {
 
 /** The two sweeps of one measurement of two sides. */
 export interface Pair extends PairIds {
-  /** Null for one that was not begun. */
+  /** Null for a side that was not begun. */
   readonly stored: Readonly<Record<SideName, Sweep | null>>;
 }
 
 /**
- * The newest measurement of what was asked for, finished or not, else a new one: the same request finds the same.
- * @param again true for a new one in any case
+ * Finds the newest measurement for the request, finished or not; without one, begins a new one.
+ * @param again true to always begin a new one
  */
 export function findPair(db: StoreDatabase, request: unknown, again: boolean): Pair {
   let newest = pairOf(db, request, 1);
@@ -55,15 +55,15 @@ function pairOf(db: StoreDatabase, request: unknown, number: number): Pair {
   return { ...ids, stored: { base: findSweep(db, ids.base), head: findSweep(db, ids.head) } };
 }
 
-/** @param number counts the measurements of the same request from 1 */
+/** @param number number of the measurement of this request, from 1 */
 export function pairIds(request: unknown, number: number): PairIds {
   const pairId = hashOf({ request, number });
   return { pairId, base: hashOf({ pairId, side: 'base' }), head: hashOf({ pairId, side: 'head' }) };
 }
 
 /**
- * Gives `work` a folder for worktrees, logs and engines next to the store. Afterwards at most the logs of what failed
- * are left in it, until the next call.
+ * Gives `work` a folder for worktrees, logs and engines next to the store. Afterwards only the logs of failures stay in
+ * it, until the next call.
  * @throws UsageError when another process measures the same two commits
  */
 export async function inPairFolder<Result>(
@@ -84,7 +84,7 @@ export async function inPairFolder<Result>(
     const result = await work(folder);
     await removeWorktrees(repository, worktreesOf(folder));
     await rm(folder, { recursive: true, force: true });
-    // Nothing of others in it: it goes, too.
+    // Remove the parent folder, too, if no other measurement uses it.
     if ((await readdir(all)).every((name) => name === '.gitignore')) await rm(all, { recursive: true });
     return result;
   } finally {
@@ -94,7 +94,7 @@ export async function inPairFolder<Result>(
   }
 }
 
-/** What killed processes left. */
+/** Removes the leftovers of killed processes. */
 async function removeLeftovers(all: string, repository: string, io: Io): Promise<void> {
   for (const name of await readdir(all)) {
     if (!isId(name) || sweepLockHolder(all, name) !== null) continue;
@@ -115,8 +115,8 @@ export interface BothPlans extends Readonly<Record<SideName, PlannedSide>> {
 }
 
 /**
- * The cells that both sides have, each with the matrix of its own side.
- * @throws UsageError where they share none
+ * Plans the cells that both sides have, each with the matrix of its own side.
+ * @throws UsageError if the sides share no cell
  */
 export async function planBoth(
   { base, head }: Readonly<Record<SideName, TurnSide>>,
@@ -125,7 +125,7 @@ export async function planBoth(
 ): Promise<BothPlans> {
   const options = { builds: 1, profile: false, seed: 1, ...defined({ filter, replay, untrusted }) };
   const ofHead = await head.plan({ ...options, ...defined({ repeats }) }, models);
-  // The same number on both sides, also where the matrix changed it.
+  // Both sides get the same number of repeats, even if the matrix changed it.
   const ofBase = await base.plan({ ...options, repeats: ofHead.plan.repeats }, models);
   const [inBase, inHead] = [ofBase, ofHead].map(({ plan }) => new Set(plan.cells.map(({ cell }) => cell.key)));
   const common = new Set([...(inHead ?? [])].filter((key) => inBase?.has(key)));
@@ -142,7 +142,7 @@ export async function planBoth(
   return { base: { side: base, planned: cut(ofBase) }, head: { side: head, planned: cut(ofHead) }, notes };
 }
 
-/** Leaves out cells until both sides fit into the time. */
+/** Removes cells until both sides fit into the time budget. */
 export async function bothWithinBudget(store: OpenStore, both: BothPlans, budgetS: number | null): Promise<BothPlans> {
   const { plan, program } = both.head.planned;
   const fitted = await withinBudget(store, plan, program.provenance, budgetS, { sides: 2 });

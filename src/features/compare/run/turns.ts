@@ -29,7 +29,7 @@ import type { SideName } from './commit-side.ts';
 import type { BothPlans, Pair, PlannedSide } from './pair.ts';
 
 export interface MeasureSettings extends Enough {
-  /** Time for rounds beyond `repeats`, seconds; null for as long as it takes. */
+  /** Time for rounds beyond `repeats`, in seconds; null for no limit. */
   readonly budgetS: number | null;
   readonly python: string | null;
   readonly telemetry: boolean;
@@ -37,9 +37,9 @@ export interface MeasureSettings extends Enough {
 }
 
 /**
- * Measures two sides in turns, round by round, until it is known enough of every cell.
- * @param cellsNow the cells with their runs, as stored
- * @throws InterruptedError on Ctrl-C: what was measured is stored, and the same call goes on
+ * Measures two sides in turns, round by round, until each cell has enough runs.
+ * @param cellsNow the cells with their stored runs
+ * @throws InterruptedError on Ctrl-C; finished runs are stored, and the same call resumes
  */
 export async function measureSides(
   store: OpenStore,
@@ -93,7 +93,7 @@ function* roundsOfSides(
   { now }: Io,
 ): Generator<Turn[]> {
   const fitting = timeBudget(settings.budgetS, now);
-  // Cells whose round added no run, as their engine cannot be built.
+  // Cells whose round added no run, because their engine cannot be built.
   const stuck = new Set<CellKey>();
   for (;;) {
     const wanted = nextRound(
@@ -113,12 +113,12 @@ function* roundsOfSides(
 }
 
 /**
- * Each cell A B in one round, B A in the next.
- * @param before the rounds that each cell of this one has
+ * Orders each cell as A B in one round and B A in the next.
+ * @param before number of finished rounds of each cell in this round
  */
 function turnsOf(sides: Readonly<Record<SideName, OpenedSide>>, before: ReadonlyMap<CellKey, number>): Turn[] {
   const { cells, seed } = sides.head.stored.plan;
-  // All cells, so that each keeps its turns whatever else is in the round.
+  // Include all cells, so that each keeps its order regardless of the others in the round.
   const items = cells.flatMap(({ cell: { key } }) => [sides.base, sides.head].map((side) => ({ key, side })));
   const most = Math.max(...before.values()) + 1;
   return inRounds(items, most, seed, ({ key }) => key).flatMap(({ item: { key, side }, repeat }) => {
@@ -165,10 +165,10 @@ async function openSide(
   return { beforeRun: side.beforeRun, sweep, stored, workers };
 }
 
-/** A cell with the timed runs of both sides so far. */
+/** A cell with its timed runs of both sides so far. */
 export type PairedCell = GrowingRuns;
 
-/** The cells of the next round, those that gain most for their time first; empty when enough is known. */
+/** The cells of the next round, most useful for their time first; empty when all cells have enough runs. */
 export function nextRound(cells: readonly PairedCell[], enough: Enough): PairedCell[] {
   const first = cells.filter(({ capacity, rounds }) => rounds < Math.min(enough.repeats, capacity));
   if (first.length > 0) return first;
@@ -176,11 +176,12 @@ export function nextRound(cells: readonly PairedCell[], enough: Enough): PairedC
     cells.filter(({ cell }) => !isOfBuild(gateMetric(enough.metric, cell))),
     enough,
   );
-  // Both sides have the same sweep: what looks like one is the scatter of few runs, which more of them settle.
+  // Both sides share their sweep conditions. Apparent sweep-to-sweep noise is the noise of few runs, so that more runs
+  // help.
   return [...open, ...limited];
 }
 
-/** A replayed run takes no time to speak of. */
+/** A replayed run takes almost no time. */
 const REPLAY_S = 0.1;
 
 export function pairedCells(store: OpenStore, pair: Pair, { base, head }: Pick<BothPlans, SideName>): PairedCell[] {
@@ -200,7 +201,10 @@ export function pairedCells(store: OpenStore, pair: Pair, { base, head }: Pick<B
   );
 }
 
-/** @param capacityOf rounds that a cell can have, and `roundSOf` what one takes, by key */
+/**
+ * @param capacityOf available rounds of a cell, by key
+ * @param roundSOf seconds per round, by key
+ */
 export function cellsOf(
   { db }: OpenStore,
   pair: Pair,
@@ -217,7 +221,7 @@ export function cellsOf(
   });
 }
 
-/** @param roundS wall time of another run of both sides, seconds */
+/** @param roundS wall time of another run of both sides, in seconds */
 export function pairedCell(
   cell: KeyedCell,
   base: PairedCell['base'],
@@ -230,7 +234,7 @@ export function pairedCell(
   return { cell, base, head, capacity, roundS, rounds: Math.min(...sides.map(highestRepeat)), isOver };
 }
 
-/** What a measurement will take at most, from the estimates of the plans and earlier runs. */
+/** The longest time that a measurement may take, estimated from the plans and earlier runs. */
 export function costText(
   sides: readonly PlannedSide[],
   cells: readonly PairedCell[],

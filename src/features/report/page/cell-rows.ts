@@ -15,15 +15,15 @@ export type Change = Finding['details'][number];
 export interface Row extends Pick<Judged, 'ciPercent'> {
   readonly report: ReportCell;
   readonly findings: readonly FoundInCell[];
-  /** Null where nothing is said of it. */
+  /** Null without a judgment. */
   readonly verdict: string | null;
-  /** In percent; positive is a larger value, not always a slower one. */
+  /** In percent. Positive is a larger value, which is not always slower. */
   readonly changePercent: number | null;
-  /** What it is compared with: reference level, or value of the base. */
+  /** Reference level, or value of the base. */
   readonly before: number | null;
   /** Why there is no verdict. */
   readonly reasons: readonly string[];
-  /** The order of the table: the larger, the worse. */
+  /** Sort key of the table: larger is worse. */
   readonly badness: number;
 }
 
@@ -34,18 +34,18 @@ export interface FoundInCell {
   readonly change: Change;
 }
 
-/** What a verdict weighs before the size of its change does. */
+/** Weights by which the table is sorted first. The size of the change decides between equal weights. */
 const WEIGHTS: Readonly<Record<string, number>> = { slower: 4, failed: 2, missing: 2, 'no result': 2, faster: 1 };
-/** Of a cell that is worse in another metric only. */
+/** Weight of a cell that is worse only in another metric. */
 const WORSE_OTHERWISE = 3;
 const WEIGHT = 1e9;
 
-/** The worst first. */
+/** Worst first. */
 export function rowsOf({ cells, check, compare }: ReportData): Row[] {
   const rows = cells.map((report): Row => {
     const { judgement } = report;
     const findings = lastingIn(report, check.findings);
-    // Where two sides were named it is about them.
+    // With two named sides, the order follows their comparison.
     const isWorse = compare === null && findings.some(({ finding }) => finding.direction === 'slower');
     const said = judgement.kind === 'values' ? NOTHING : judgement;
     const verdict = judgement.kind === 'judged' ? verdictText(judgement) : said.verdict;
@@ -67,7 +67,6 @@ export function rowsOf({ cells, check, compare }: ReportData): Row[] {
 
 const NOTHING = { verdict: null, base: null, changePercent: null, ciPercent: null, reasons: [] };
 
-/** By the key of the cell. */
 export function rowsByKey(data: ReportData): ReadonlyMap<string, Row> {
   return new Map(rowsOf(data).map((row) => [row.report.cell.key, row]));
 }
@@ -76,14 +75,14 @@ export function isChange({ verdict }: Row): boolean {
   return verdict === 'slower' || verdict === 'faster';
 }
 
-/** The level before a change of the cell, else that since its last one. */
+/** The level before a change of the cell, else the level since its last change. */
 function levelOf({ marks, values }: ReportCell, row: Row | undefined): number | null {
   if (row !== undefined && isChange(row) && row.before !== null) return row.before;
   const last = marks.findLast(({ kind }) => kind === 'slower' || kind === 'faster')?.step ?? 0;
   return median(values.slice(last).flatMap((value) => value ?? []));
 }
 
-/** Findings that are there, each with its change of the cell: in its metric where there is one. */
+/** Present findings with their change of the cell: in its own metric if there is one. */
 function lastingIn({ cell: { key }, metric }: ReportCell, findings: readonly Finding[]): FoundInCell[] {
   return findings.flatMap((finding): FoundInCell[] => {
     if (finding.state === 'recovered') return [];
@@ -93,10 +92,13 @@ function lastingIn({ cell: { key }, metric }: ReportCell, findings: readonly Fin
   });
 }
 
-/** Larger changes are clipped and marked: next to them all others would be flat. */
+/** Larger changes are clipped and marked, because they would flatten all others. */
 const MOST_PERCENT = 10;
 
-/** The newest sweeps of a row as a picture, on a scale around its level that all rows share: `percent` at both ends. */
+/**
+ * Sparklines of the newest sweeps of each row, on a scale around its level. All rows share the scale, and `percent` is
+ * the value at both ends.
+ */
 export function cellSparks(data: ReportData) {
   const changes = rowsOf(data)
     .filter(isChange)
@@ -108,10 +110,13 @@ export function cellSparks(data: ReportData) {
 
 export type CellWords = ReturnType<typeof cellWords>;
 
-/** The four columns that name a cell, with the texts of each row. What all cells share is stated once, as in terminal tables. */
+/**
+ * The columns that name a cell, with the texts of each row. The caption states once what all cells share, as in
+ * terminal tables.
+ */
 export function cellWords(cells: readonly KeyedCell[]) {
   const { columns: all, caption } = cellColumns(cells, (cell) => cell);
-  // The page has every cell's key.
+  // The page contains the key of every cell.
   const columns = all.filter(({ onlyIfAmbiguous }) => onlyIfAmbiguous !== true);
   return {
     headers: columns.map(({ header }) => header),
@@ -120,16 +125,19 @@ export function cellWords(cells: readonly KeyedCell[]) {
   };
 }
 
-/** The newest sweeps, which a picture shows. */
+/** Number of newest sweeps in a sparkline. */
 export const SPARK_SWEEPS = 60;
 
-/** In units of the picture, which is drawn at half of that. */
+/** In units of the SVG image, which is drawn at half its size. */
 const WIDTH = 240;
 const HEIGHT = 48;
 const MARGIN = 4;
 const MIDDLE = HEIGHT / 2;
 
-/** The newest values as a thin line on a scale that rows share; gaps stay gaps. What lies beyond it is marked at its edge. */
+/**
+ * The newest values as a thin line on a scale that rows share. Gaps stay gaps, and a mark at the edge shows a value
+ * beyond the scale.
+ */
 function sparkline(values: readonly (number | null)[], { level, percent }: Omit<SparkScale, 'isAscii'>): Markup {
   const newest = values.slice(-SPARK_SWEEPS);
   const known = newest.filter((value) => value !== null);
@@ -145,9 +153,9 @@ function sparkline(values: readonly (number | null)[], { level, percent }: Omit<
     const x = Math.round(MARGIN + place * step);
     if (height !== null) {
       const y = Math.round(MIDDLE - Math.max(-1, Math.min(1, height)) * (MIDDLE - MARGIN));
-      // Relative, as a page has thousands of points.
+      // Relative coordinates, because a page has thousands of points.
       const [across, down] = [x - fromX, y - fromY];
-      // What lies between two values alone is not known.
+      // With only two values, the course between them is unknown, so draw a step.
       const on = known.length === 2 ? `h${across / 2}v${down}h${across / 2}` : `l${across} ${down}`.replace(' -', '-');
       line += side === null ? `M${x} ${y}h0` : on;
       [fromX, fromY] = [x, y];
@@ -159,14 +167,14 @@ function sparkline(values: readonly (number | null)[], { level, percent }: Omit<
   return markup`<svg class="spark" viewBox="0 0 ${WIDTH} ${HEIGHT}" aria-hidden="true"><path d="${line}"/>${beyond === '' ? null : markup`<path class="beyond" d="${beyond}"/>`}</svg>`;
 }
 
-/** Its cells, and what became of them: `12 cells slower`, ` by 4.7 to 5.3 %`. */
+/** Its cells and their change: `12 cells slower`, ` by 4.7 to 5.3 %`. */
 export function cellsText(finding: CheckedFinding, data: ReportData): readonly [what: string, size: string] {
   const { size, what } = sentences(finding, data);
-  // Number and sign stay on one line.
+  // A non-breaking space keeps number and sign on one line.
   return [what, size.replaceAll(' %', '\u00a0%')];
 }
 
-/** What its cells have in common: `all fp8 of vit_small and vit_base`, else the names of a few. */
+/** What the cells have in common: `all fp8 of vit_small and vit_base`, else a few of their names. */
 function whichText({ cells, labels }: CheckedFinding, group: string, data: ReportData): string {
   if (group !== '') return shortened(group);
   const names = namesOf(data);
@@ -178,13 +186,13 @@ function whichText({ cells, labels }: CheckedFinding, group: string, data: Repor
     .join(', ')}${more}`;
 }
 
-/** Of each cell the words of the table's columns, which leave out what all cells share. */
+/** Names of cells from the columns of the table, without what all cells share. */
 export function namesOf({ cells }: ReportData): Map<string, string> {
   const { wordsOf } = cellWords(cells.map(({ cell }) => cell));
   return new Map(cells.map(({ cell }) => [cell.key, wordsOf(cell).filter(Boolean).join(' ')]));
 }
 
-/** Which cells, since when, and what became of it. */
+/** Which cells a finding is about, since when, and its state. */
 export function aboutText(finding: CheckedFinding, data: ReportData): Markup {
   const { acknowledged } = finding;
   const { group, span, state } = sentences(finding, data);
@@ -197,7 +205,7 @@ export function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** `4aac0ffa`, a link where the forge is known. */
+/** `4aac0ffa`, as a link if the forge is known. */
 export function commitLink({ forge }: Pick<ReportData, 'forge'>, commit: string): Markup {
   const text = markup`<code>${commit.slice(0, 8)}</code>`;
   return linked(text, forge === null ? null : commitUrl(forge, commit));
@@ -209,7 +217,7 @@ function linked(text: Markup | string, url: string | null): Markup {
 
 export type Fact = readonly [term: string, says: Markup];
 
-/** Since when, by what, how sure, and whose: only what is known. */
+/** The known facts of a finding: since when, causes, certainty and owner. */
 export function factsOf(finding: CheckedFinding, data: ReportData): Fact[] {
   const { causes, edges, evidence } = sentences(finding, data);
   const { owner } = finding;
@@ -221,7 +229,7 @@ export function factsOf(finding: CheckedFinding, data: ReportData): Fact[] {
   ];
 }
 
-/** More are not read. */
+/** Maximum number of cells listed for a finding. */
 const LISTED = 50;
 
 function firstBadFact(
@@ -254,7 +262,7 @@ export function factList(facts: readonly Fact[]): Markup | null {
   return markup`<dl class="facts">${facts.map(([term, says]) => markup`<dt>${term}</dt><dd>${says}</dd>`)}</dl>`;
 }
 
-/** Where the page has it. */
+/** ID of the element of a finding on the page. */
 export function findingAnchor({ id }: Pick<CheckedFinding, 'id'>): string {
   return `finding-${id.slice(0, 8)}`;
 }

@@ -17,7 +17,9 @@ import type { ReportData } from './report-data.ts';
 import { type Markup, markup, shortened, shortRef } from '../../../html/markup.ts';
 import type { KeyedCell } from '../../../records/cell.ts';
 
-/** The main table, worst cells first; needs no script, which sorts and filters it and changes its metric. */
+/**
+ * The main table, worst cells first. It works without a script; the script sorts and filters it and changes its metric.
+ */
 export function cellsView(data: ReportData): Markup {
   const { cells, compare, series } = data;
   const words = cellWords(cells.map(({ cell }) => cell));
@@ -46,7 +48,7 @@ ${rows.map((row) => cellRow(row, columns))}</tbody></table></div>
 </section>`;
 }
 
-/** Why there is no verdict, where that is the same in all of them. */
+/** Reasons for the absence of a verdict that all rows share. */
 function sharedReasons(rows: readonly Row[]): string[] {
   return (rows[0]?.reasons ?? []).filter(
     (reason) => rows.length > 1 && rows.every((row) => row.reasons.includes(reason)),
@@ -55,13 +57,13 @@ function sharedReasons(rows: readonly Row[]): string[] {
 
 interface Column {
   readonly header: string;
-  /** Classes of its head and its cells; `roomy` is left out where the window is narrow. */
+  /** Classes of its head and its cells. A narrow window hides `roomy` columns. */
   readonly kind: string;
-  /** Null where there is nothing to show: a column of nothing is left out. */
+  /** Null if there is nothing to show. A column without content is omitted. */
   readonly show: (row: Row) => Markup | string | null;
 }
 
-/** @param hasLevels whether any cell is compared with something */
+/** @param hasLevels whether any cell has a reference */
 function columnsOf(data: ReportData, words: CellWords, shared: readonly string[], hasLevels: boolean): Column[] {
   const { sweeps } = data;
   const sparks = cellSparks(data);
@@ -107,14 +109,14 @@ function cellRow(row: Row, columns: readonly Column[]): Markup {
 `;
 }
 
-/** The first word, and below it the others where the window is narrow. */
+/** The first word. In a narrow window, the others appear below it. */
 function nameOf(cell: KeyedCell, { wordsOf }: CellWords): Markup {
   const [name = '', ...others] = wordsOf(cell).filter(Boolean);
   const rest = others.length === 0 ? null : markup`<small class="narrow">${shortened(others.join(' '))}</small>`;
   return markup`<a href="#cell=${cell.key}">${name === '' ? cell.key.slice(0, 8) : shortened(name)}</a>${rest}`;
 }
 
-/** Of the change that the row shows; why there is none, where there is no verdict. */
+/** Interval of the shown change; without a verdict, the reason. */
 function intervalOf({ ciPercent, reasons }: Row, shared: readonly string[]): string | null {
   if (ciPercent !== null) return intervalText(ciPercent).replace(' … ', ' to ');
   const own = reasons.filter((reason) => !shared.includes(reason));
@@ -127,7 +129,7 @@ function levelOf({ before, report: { metric } }: Row): string | null {
   return before === null ? null : `${formatNumber(before)} ${metricOf(metric).unit}`;
 }
 
-/** Or why its measured values do not count. */
+/** The newest value, or why the measured values do not count. */
 function valueOf({ report }: Row): Markup | string {
   const newest = report.values.findLast((one) => one !== null) ?? null;
   if (newest !== null) return `${formatNumber(newest)} ${metricOf(report.metric).unit}`;
@@ -137,14 +139,14 @@ function valueOf({ report }: Row): Markup | string {
   return markup`–${reasons.map((reason) => markup` <span class="slower">✗ ${reason}</span>`)}`;
 }
 
-/** Null where it was measured in the newest sweep. */
+/** Date of its last measurement; null if the newest sweep measured it. */
 function oldDateOf({ values }: Row['report'], sweeps: ReportData['sweeps']): string | null {
   const newest = values.findLastIndex((one) => one !== null);
   if (newest === values.length - 1) return null;
   return newest < 0 ? 'never' : (sweeps.at(newest - values.length)?.startedAt?.slice(0, 10) ?? 'unknown');
 }
 
-/** With its change, unless the row shows that. */
+/** A finding with its change, unless the row shows that change. */
 function findingText({ change, finding }: FoundInCell, { metric }: Row['report'], { compare }: ReportData): Markup {
   const { direction, kind, state } = finding;
   const isShown = compare === null && kind !== 'limit' && change.metric === metric;

@@ -30,9 +30,9 @@ const FUSIONS: readonly string[] = [CHANGE_WORDS.split, CHANGE_WORDS.merged];
 type Finding = ReportData['check']['findings'][number];
 
 /**
- * The same words as `bench check`: what is there, new findings first, then what was reported before; null where there is
+ * Findings in the words of `bench check`: present ones first, new before open, then earlier ones. Null if there is
  * nothing to say.
- * @param above id of the finding whose facts the first screen has
+ * @param above ID of the finding whose facts are on the first screen
  */
 export function findingsView(data: ReportData, above: string | null): Markup | null {
   const { findings, series } = data.check;
@@ -56,7 +56,7 @@ function leadOf({ check, compare }: ReportData): string {
   return `In all sweeps up to ${shortRef(compare.headRef)}: ${check.series.headline}.${shift}`;
 }
 
-/** @param isAbove the first screen has its facts */
+/** @param isAbove whether the first screen has its facts */
 function findingView(finding: Finding, data: ReportData, isAbove: boolean): Markup {
   const { commits, details, direction, id, layers } = finding;
   const [what, size] = cellsText(finding, data);
@@ -82,7 +82,7 @@ ${commits.length < 2 ? null : markup`<details><summary>${count(commits.length, '
 </article>`;
 }
 
-/** A picture of each cell, all of them on one scale. */
+/** A chart of each cell, all on one scale. */
 function smallMultiples(finding: Finding, data: ReportData): Markup {
   const [names, rows, sparks] = [namesOf(data), rowsByKey(data), cellSparks(data)];
   const changes = firstOfEach(finding);
@@ -93,7 +93,7 @@ function smallMultiples(finding: Finding, data: ReportData): Markup {
   })}</ul>${rest > 0 ? markup`<p class="none">and ${count(rest, 'more cell')}</p>` : null}`;
 }
 
-/** The few layers that changed most, and what fusions were lost or gained. */
+/** The few layers that changed most, and lost or gained fusions. */
 function layersView({ cell, command, diff, notes }: FindingLayers, data: ReportData): Markup {
   const { baseMs, headMs, moreRows, rows, title } = diff;
   const shown = rows.slice(0, SHOWN_LAYERS);
@@ -116,7 +116,7 @@ ${rest === 0 ? null : markup`<p class="none">${count(rest, 'other change')}: ${s
 }
 
 function signedNumber(ms: number): string {
-  // Sums of times have tiny remainders.
+  // Round, because sums of times have tiny remainders.
   const rounded = Number(ms.toFixed(5));
   return `${rounded > 0 ? '+' : ''}${formatNumber(rounded, 3)}`;
 }

@@ -28,18 +28,17 @@ import {
 } from './cell-rows.ts';
 import type { ReportData } from './report-data.ts';
 
-/** What the first screen says. */
+/** Content of the first screen. */
 export interface Story {
   readonly tone: 'slower' | 'faster' | 'quiet';
-  /** One sentence; its first part is in the color of the tone. */
+  /** One sentence. Its first part has the color of the tone. */
   readonly headline: readonly [string, string];
   readonly lead: Markup;
   readonly facts: readonly Fact[];
-  /** To be typed next. */
   readonly commands: readonly string[];
-  /** Key of the cell whose chart is shown; null if none has a value. */
+  /** Key of the cell in the chart; null if no cell has a value. */
   readonly cell: string | null;
-  /** Id of the finding that it is about. */
+  /** ID of the finding in the headline. */
   readonly finding: string | null;
 }
 
@@ -63,7 +62,7 @@ export function storyOf(data: ReportData): Story {
   };
 }
 
-/** About the worst finding alone; how many others there are, by what they are. */
+/** The story of the worst finding alone, with the number of others by kind. */
 function findingStory(worst: CheckedFinding, data: ReportData): Story {
   const { findings, isStored, series } = data.check;
   const [what, size] = cellsText(worst, data);
@@ -85,7 +84,7 @@ function findingStory(worst: CheckedFinding, data: ReportData): Story {
   };
 }
 
-/** Where nothing is found: what would have been. */
+/** For a sweep without findings: the change that would have been detected. */
 function detectableText({ cells }: ReportData): string {
   const effects = cells.flatMap(({ judgement }) =>
     judgement.kind === 'values' || (judgement.kind === 'compared' && judgement.verdict === 'unclear')
@@ -97,13 +96,13 @@ function detectableText({ cells }: ReportData): string {
   return `A change of ${formatPercent(middle, false)} would have been found nine times in ten in half of the cells, and one of ${formatPercent(Math.max(...effects), false)} in ${effects.length === cells.length ? 'all of them' : `${effects.length} of ${cells.length}`}. Smaller ones show after more sweeps.`;
 }
 
-/** The cell at the top of the table of those with a value. */
+/** The first cell of the table that has a value. */
 function steadiest(data: ReportData): string | null {
   const rows = [...rowsByKey(data).values()];
   return rows.find(({ report }) => report.values.some((one) => one !== null))?.report.cell.key ?? null;
 }
 
-/** Of cells without a clear change; those with no result on one of the sides, or that cannot be compared, are counted. */
+/** Headline without a clear change. It counts cells that lack a result on one side or cannot be compared. */
 function quietHeadline({ cells, counts }: NonNullable<ReportData['compare']>): Story['headline'] {
   const without = counts.missing + counts.failed + counts.incomparable;
   if (cells.length === without) return ['Nothing to compare', ` in ${count(without, 'cell')}`];
@@ -159,7 +158,7 @@ function comparedStory(data: ReportData, compare: NonNullable<ReportData['compar
   };
 }
 
-/** What, how much, since when, how sure, and what next; the chart of the worst cell; the counts. */
+/** The finding, its size, start, certainty and next commands; the chart of the worst cell; the counts. */
 export function firstScreen(data: ReportData, story: Story): Markup {
   const { commands, facts, headline, lead, tone } = story;
   const folded = markup`<details class="commands"><summary>Commands to go on with</summary><ul>${commands.map((command) => markup`<li><code>${command}</code></li>`)}</ul></details>`;
@@ -200,7 +199,7 @@ function metaLine({ environments, forge, series, sweeps }: ReportData): Markup {
   return markup`<p class="meta">${parts.map((part) => markup`<span>${part}</span> `)}</p>`;
 }
 
-/** The script draws the chart in the figure; without it the line says where it is. */
+/** The script draws the chart in this figure; without a script it is hidden. */
 function firstChart(data: ReportData, { cell: key }: Story): Markup | null {
   const shown = data.cells.find(({ cell }) => cell.key === key);
   if (shown === undefined) return null;
@@ -209,7 +208,7 @@ function firstChart(data: ReportData, { cell: key }: Story): Markup | null {
   return markup`<figure class="first-chart script" data-cell="${shown.cell.key}"><figcaption><a href="#cell=${shown.cell.key}"><b>${shortened(namesOf(data).get(shown.cell.key) ?? '', 80)}</b></a> <span>${shortened(metricOf(shown.metric).label, 60)}${how}</span></figcaption></figure>`;
 }
 
-/** Verdicts that are always shown; the others where there are any. */
+/** Verdicts that are always shown. Others appear only if some cell has them. */
 const COUNTED = ['slower', 'faster', 'same'];
 const WARNED = ['no result', 'failed', 'missing'];
 

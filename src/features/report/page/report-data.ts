@@ -14,7 +14,7 @@ import type { CellJudgement } from '../../export/index.ts';
 export interface ReportCell extends DrawnCell {
   readonly cell: KeyedCell;
   readonly metric: MetricId;
-  /** In the newest sweep with a value; null where it is not known. */
+  /** In the newest sweep with a value; null if unknown. */
   readonly boundBy: BoundBy | null;
   readonly judgement: CellJudgement;
 }
@@ -25,37 +25,37 @@ export interface ReportCell extends DrawnCell {
  */
 export interface ReportData {
   readonly toolVersion: string;
-  /** And how many of its sweeps are older than those of the report. */
+  /** The series, with the number of its sweeps that are older than those of the report. */
   readonly series: Series & { readonly olderSweeps: number };
-  /** Oldest first: index `n` in every cell is the n-th sweep. */
+  /** Oldest first. Index `n` in every cell is the n-th sweep. */
   readonly sweeps: readonly ReportSweep[];
   readonly cells: readonly ReportCell[];
-  /** Cells refer to them by index. */
+  /** Cells refer to environments by index. */
   readonly environments: readonly Environment[];
   readonly environmentChanges: readonly EnvironmentChange[];
   readonly check: {
     readonly series: CheckedSeries;
     readonly findings: readonly (CheckedFinding & { readonly layers: FindingLayers | null })[];
-    /** `bench check` was there: the ids of the findings can be typed. */
+    /** Whether `bench check` stored the findings, so that commands accept their IDs. */
     readonly isStored: boolean;
   };
-  /** HEAD against BASE, which the first screen is about; null where they were not named. */
+  /** HEAD against BASE, the subject of the first screen; null if they were not named. */
   readonly compare: Comparison | null;
-  /** Of the remote `origin`; null without one that is known. */
+  /** Forge of the remote `origin`; null if unknown. */
   readonly forge: Forge | null;
   /** Null when no cell of the newest sweep has a measurement. */
   readonly pareto: ParetoOutput | null;
-  /** Other series of the store, never mixed with this one. */
+  /** Other series of the store, which are never mixed with this one. */
   readonly others: readonly (Series & { readonly sweeps: number; readonly headline: string | null })[];
 }
 
-/** Layers before and after, in one cell of a finding. */
+/** Layers before and after the change, in one cell of a finding. */
 export interface FindingLayers {
   readonly cell: CellKey;
   readonly diff: ReportLayersDiff;
-  /** Shows all of it. */
+  /** Command that shows the full diff. */
   readonly command: string;
-  /** What weakens it. */
+  /** What weakens the comparison. */
   readonly notes: readonly string[];
 }
 
@@ -67,7 +67,7 @@ export interface EnvironmentChange {
   /** Index of the sweep. */
   readonly sweep: number;
   readonly text: string;
-  /** What follows is another machine. */
+  /** True if later values come from another machine. */
   readonly breaksLine: boolean;
   readonly cells: number;
 }

@@ -20,7 +20,7 @@ export interface PageAssets {
   readonly style: string;
 }
 
-/** CSP: only its own script and style. */
+/** The content security policy, which allows only the page's own script and style. */
 export function pagePolicy({ script, style }: PageAssets, connect: "'none'" | "'self'"): string {
   return [
     "default-src 'none'",
@@ -38,8 +38,8 @@ function hashOf(text: string): string {
 }
 
 /**
- * One self-contained file.
- * @param live served, may be refreshed
+ * The page as one self-contained file.
+ * @param live if served, the version for refreshing; else null
  */
 export function reportPage(data: ReportData, assets: PageAssets, live: string | null): string {
   const { series } = data;
@@ -89,7 +89,7 @@ function inline(text: string): Markup {
   return new Markup(text);
 }
 
-/** What the numbers include, a sentence each; not for custom metrics. */
+/** Definitions of the metrics, one sentence each; custom metrics have none. */
 function contents({ cells }: ReportData): string[] {
   const metrics = [...new Set(cells.map(({ metric }) => metric))];
   return metrics.filter(isOwnMetric).map((id) => {
@@ -138,7 +138,7 @@ function workloadsOf({ pareto }: ReportData, names: ReadonlyMap<string, string>)
   });
 }
 
-/** What distinguishes machines, on one line. */
+/** The facts that distinguish machines, on one line. */
 function environmentText({ gpuName, driver, cuda, tensorrt, clockPolicy, host }: Environment): string {
   const named = { driver, CUDA: cuda, TensorRT: tensorrt, clocks: clockPolicy, host };
   const known = Object.entries(named).map(([name, value]) => (value === null ? null : `${name} ${value}`));

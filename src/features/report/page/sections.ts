@@ -8,7 +8,7 @@ import { choiceColumns, RATIO, tallyText } from '../../choose/index.ts';
 import { type Row, cellLink, cellWords, isChange, namesOf, rowsByKey } from './cell-rows.ts';
 import type { EnvironmentChange, ReportData } from './report-data.ts';
 
-/** A heat map: models and precisions down, shapes and options across. Needs no script. */
+/** A heat map with models and precisions as rows and shapes and options as columns. Needs no script. */
 export function matrixView(data: ReportData): Markup {
   const cells = data.cells.map(({ cell }) => cell);
   const words = cellWords(cells);
@@ -39,10 +39,10 @@ export function matrixView(data: ReportData): Markup {
 </section>`;
 }
 
-/** Percent at which the scale ends, on both sides: one shade a percent. */
+/** Percentage at both ends of the scale; one shade per percent. */
 const HEAT_END = 5;
 
-/** Class of a square. @param percent of change; its direction is `isWorse` */
+/** CSS class of a square. @param percent relative change; `isWorse` gives its direction */
 export function heatClass(percent: number, isWorse: boolean): string {
   const depth = Math.min(HEAT_END, Math.round(Math.abs(percent)));
   return depth === 0 ? 'h0' : `${isWorse ? 'worse' : 'better'}${depth}`;
@@ -79,7 +79,7 @@ function legend(): Markup {
 
 type Pareto = NonNullable<ReportData['pareto']>;
 
-/** The same data as `bench choose`; null where no cell has a measurement. */
+/** The same data as `bench choose`; null if no cell has a measurement. */
 export function paretoView(data: ReportData): Markup | null {
   const { pareto } = data;
   if (pareto === null) return null;
@@ -122,7 +122,7 @@ function tallies({ precisions }: Pareto): Markup | null {
   })}</ul>`;
 }
 
-/** The environment of the numbers and its changes by sweep; null if unknown. */
+/** The environment of the numbers, and its changes by sweep; null if unknown. */
 export function environmentView({ environments, environmentChanges, sweeps, cells }: ReportData): Markup | null {
   const known = environments
     .map((environment) =>

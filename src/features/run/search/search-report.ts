@@ -20,10 +20,10 @@ type Group = SearchOutput['groups'][number];
 
 type Point = Group['points'][number];
 
-/** A second run on each side of the limit, and a look at the point above. */
+/** Runs in addition to a bisection: a second one on each side of the limit, and one at the point above. */
 const MORE_THAN_BISECTED = 3;
 
-/** Of a plan the `sweepId` is null. */
+/** @param sweepId null for a plan */
 export function searchOutput(
   runs: SearchRuns,
   { provenance, sweepId }: { readonly provenance: Sweep['provenance']; readonly sweepId: string | null },
@@ -77,7 +77,7 @@ function groupOutput({ best, isMonotone, next, points }: SearchedGroup): Group {
   };
 }
 
-/** Every group has its answer, and nothing failed on the way. */
+/** Whether every group has an answer and no point was lost. */
 export function isAnswered({ groups }: SearchOutput): boolean {
   return groups.every(
     ({ highest, isComplete, points }) =>

@@ -24,7 +24,7 @@ import { cellRunsOf } from '../../../store/runs/cell-runs.ts';
 export interface SearchedGroup extends SearchStep {
   readonly points: readonly (JudgedPoint & {
     readonly planned: PlannedCell;
-    /** Of other sweeps. */
+    /** Number of runs from other sweeps. */
     readonly knownRuns: number;
   })[];
 }
@@ -34,13 +34,13 @@ export interface SearchContext {
   readonly db: StoreDatabase | null;
   readonly search: LatencySearch;
   readonly plan: Plan;
-  /** Of the search; it has not begun when it is not in the store. */
+  /** The sweep of the search; it has not begun if the store lacks it. */
   readonly sweep: Sweep;
   /** Runs available per cell; null for a real trtexec. */
   readonly recorded: ((cellKey: CellKey) => number) | null;
 }
 
-/** Cells that differ in nothing but the axis, the smallest first. */
+/** Groups of cells that differ only in the axis, smallest value first. */
 export function searchGroups({ cells }: Plan, { axis }: Pick<LatencySearch, 'axis'>): PlannedCell[][] {
   const placed = cells.filter(({ cell }) => !isColdStart(cell) && placeOn(axis, cell) !== null);
   return [...Map.groupBy(placed, ({ cell }) => axisTwinKey(axis, cell)).values()].map((group) =>
@@ -48,14 +48,14 @@ export function searchGroups({ cells }: Plan, { axis }: Pick<LatencySearch, 'axi
   );
 }
 
-/** Chooses the next runs of a search from what is stored: after a kill it goes on where it stopped. */
+/** Chooses the next runs of a search from the store, so that it continues after a kill. */
 export class SearchRuns {
   private readonly given: SearchContext;
   private readonly groups: readonly (readonly PlannedCell[])[];
-  /** Of the search, and of those that are known. */
+  /** The sweep of the search and the earlier sweeps that count. */
   private readonly counted: readonly SweepId[];
   private readonly earlier: readonly Sweep[];
-  /** Repeats that were asked for: what left no run has no engine. */
+  /** Requested repeats. A cell that got no run from a request has no engine. */
   private readonly asked = new Map<CellKey, number>();
 
   constructor(given: SearchContext) {
@@ -70,12 +70,12 @@ export class SearchRuns {
     return this.given.search;
   }
 
-  /** Nothing needs to be measured. */
+  /** True when nothing needs to be measured. */
   isKnown(): boolean {
     return this.found().groups.every(({ next }) => next === null);
   }
 
-  /** One run of each group whose answer is open; empty when all are known, or no more runs are allowed. */
+  /** One run for each group without an answer; empty when all have one, or no more runs are allowed. */
   next(): PlannedRun[] {
     const { plan, search } = this.given;
     const { groups, made, runs } = this.found();
@@ -122,7 +122,7 @@ export class SearchRuns {
       cellKey: cell.key,
       at: placeOn(search.axis, cell) ?? 0,
       values,
-      // Values of earlier sweeps at the level of these.
+      // Values of earlier sweeps at the same level.
       past:
         db === null || this.earlier.length === 0 || values.length === 0
           ? []

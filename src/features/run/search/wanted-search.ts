@@ -22,18 +22,21 @@ import { seriesOf } from '../../../store/sweeps/find-sweeps.ts';
 import { unfinishedSweeps } from '../../../store/sweeps/sweeps.ts';
 import { printable } from '../../../text/printable.ts';
 
-/** What `bench choose --search` asks for. */
+/** The request of `bench choose --search`. */
 export interface SearchRequest extends Omit<LatencySearch, 'axis' | 'knownSweepIds' | 'maxRepeats'> {
-  /** Null for batches, else streams, whichever the matrix has. */
+  /** Null: the batch, else the streams, whichever the matrix varies. */
   readonly axis: LatencySearch['axis'] | null;
   /** Null for the repeats of the matrix. */
   readonly maxRepeats: number | null;
 }
 
-/** A matrix may state a single run, which is no answer. */
+/** A matrix may request a single run, which is not enough for an answer. */
 const LEAST_REPEATS = 3;
 
-/** @param db null when there is no store yet; `machines` null when nothing will run */
+/**
+ * @param db null when there is no store yet
+ * @param machines null when nothing will run
+ */
 export function wantedSearch(
   db: StoreDatabase | null,
   plan: Plan,
@@ -49,7 +52,7 @@ export function wantedSearch(
   };
 }
 
-/** @throws UsageError when no cells differ only in it */
+/** @throws UsageError when no cells differ only in the axis */
 function axisOf(plan: Plan, asked: LatencySearch['axis'] | null): LatencySearch['axis'] {
   const axes = asked === null ? SEARCH_AXES : [asked];
   const found = axes.find((axis) => searchGroups(plan, { axis }).some(({ length }) => length > 1));
@@ -59,7 +62,10 @@ function axisOf(plan: Plan, asked: LatencySearch['axis'] | null): LatencySearch[
   );
 }
 
-/** Sweeps of the series, interrupted ones too, that say as much of these cells as new runs would: same commit, TensorRT, host and GPU. */
+/**
+ * Sweeps of the series, including interrupted ones, whose runs are equivalent to new ones: same commit, TensorRT, host
+ * and GPU.
+ */
 function knownSweeps(db: StoreDatabase, sweep: Sweep, machines: readonly Machine[] | null): string[] {
   if (sweep.dirty === true) return [];
   const uuids = new Set(machines?.flatMap(({ device }) => device?.uuid ?? []));
@@ -79,7 +85,7 @@ function knownSweeps(db: StoreDatabase, sweep: Sweep, machines: readonly Machine
     .toReversed();
 }
 
-/** What a search would measure, and what is known already. Runs nothing. */
+/** Shows what a search would measure and what is already known. Runs nothing. */
 export async function showSearch(
   path: string,
   options: SweepOptions,

@@ -22,22 +22,22 @@ import { printable } from '../../../text/printable.ts';
 import type { TrtexecProgram } from '../../../trtexec/program/find-trtexec.ts';
 import { readRecordingSet, recordedRuns } from '../../../trtexec/replay/recording-set.ts';
 
-/** What ran an engine: its program, and the run as planned for that. */
+/** The program that runs an engine, and the run planned for it. */
 export interface EngineProgram {
   readonly program: TrtexecProgram;
   readonly run: PlannedRun;
-  /** Of the TensorRT of that program. */
+  /** TensorRT version of the program. */
   readonly tensorrt: string;
   readonly isOther: boolean;
 }
 
-/** The build of a cell in a sweep: the first one where it has several. */
+/** The build of a cell in a sweep; the first one if there are several. */
 export function buildOf(db: StoreDatabase, { sweepId }: Pick<Sweep, 'sweepId'>, cellKey: CellKey): BuildId | null {
   const measured = cellRunsOf(db, [sweepId], [cellKey]).filter(({ outcome }) => outcome.kind === 'measured');
   return measured.toSorted((a, b) => a.repeat - b.repeat)[0]?.buildId ?? null;
 }
 
-/** Why the engine of a build cannot be compared with; or the engine. */
+/** The engine of a build, or why it cannot be used in a comparison. */
 export async function keptEngine(
   cache: EngineCache,
   buildId: BuildId | null,
@@ -49,8 +49,8 @@ export async function keptEngine(
 }
 
 /**
- * The program that loads the engine of an earlier sweep: that of the newest sweep where the versions are the same, else
- * the earlier one, if it is still there and is the same file.
+ * The program that loads the engine of an earlier sweep, or why there is none. It is the program of the newest sweep if
+ * the versions are equal, else the earlier program if it still exists unchanged.
  */
 export async function programOf(
   context: Pick<SweepContext, 'db' | 'library' | 'plan' | 'program'>,
@@ -88,7 +88,7 @@ export async function programOf(
   };
 }
 
-/** Recordings of an earlier sweep may be others. */
+/** A replay needs the recordings of the earlier sweep, which may be from another set. */
 function recordedProgram(
   own: EngineProgram,
   current: StoredPlan,
@@ -103,7 +103,7 @@ function recordedProgram(
   return { program, run: earlierRun, tensorrt: stored.plan.tensorrt, isOther: true };
 }
 
-/** Recordings are not repeated: as many pairs as there are runs. */
+/** A recorded run is used once, so that there must be a run for each pair. */
 export function recordedProblem(stored: StoredPlan, cellKey: CellKey, needed: number): string | null {
   const folder = stored.program.replayFolder;
   if (folder === null) return null;
@@ -114,33 +114,34 @@ export function recordedProblem(stored: StoredPlan, cellKey: CellKey, needed: nu
 export function withProgram(worker: SweepContext, { isOther, program }: EngineProgram): SweepContext {
   if (!isOther) return worker;
   const { wrapper } = worker.program;
-  // What it loads says nothing of the library of the sweep.
+  // The library that this program loads is not that of the sweep.
   const library = worker.library === null ? null : new LoadedLibrary();
   return { ...worker, library, program: wrapper === undefined ? program : { ...program, wrapper } };
 }
 
-/** A cell that is measured in pairs, for itself or for its group. */
+/** A cell to measure in pairs, for itself or for its group. */
 export interface Suspect extends Omit<Candidate, 'cellKeys' | 'group'> {
   readonly cellKey: CellKey;
-  /** Whether it is measured whatever the budget is. */
+  /** Whether it is measured regardless of the budget. */
   readonly isSure: boolean;
 }
 
 const DEFAULT_BUDGET: ConfirmBudget = { kind: 'share', percent: 10 };
-/** Five pairs of this number of suspects are measured in any case. */
+/** Number of suspects that get five pairs regardless of the budget. */
 const SURE_SUSPECTS = 3;
 const WARM_UPS = 2;
 
-/** @param sweepS what the sweep took */
+/** @param sweepS duration of the sweep in seconds */
 export function confirmBudgetS(stated: ConfirmBudget | null, sweepS: number): number {
   const budget = stated ?? DEFAULT_BUDGET;
   return budget.kind === 'time' ? budget.seconds : (budget.percent / 100) * sweepS;
 }
 
 /**
- * In the order of the candidates, those that were left out before first. A cell of several candidates is measured once.
+ * Suspects in the order of the candidates; those left out before come first. A cell of several candidates is measured
+ * once.
  * @param carriedOver cells with an open finding that was never measured in pairs
- * @param runS what a run of a cell takes
+ * @param runS duration of a run of a cell in seconds
  */
 export function chooseSuspects(
   candidates: readonly Candidate[],

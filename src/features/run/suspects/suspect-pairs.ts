@@ -47,12 +47,12 @@ export interface SuspectsOf {
   readonly sweep: Sweep;
   readonly stored: StoredPlan;
   readonly cache: EngineCache;
-  /** False where programs of an earlier sweep must not be started. */
+  /** False if programs of an earlier sweep must not be started. */
   readonly mayStartEarlier: boolean;
   readonly progress: Pick<LiveProgress, 'take'>;
 }
 
-/** Takes what is off its reference at the end of a sweep, and says what pairs with the last good engine make of it. */
+/** Measures the suspects at the end of a sweep in pairs with the last good engine, and reports the results. */
 export class SweepSuspects implements SuspectPairs {
   private readonly given: SuspectsOf;
   private readonly io: Io;
@@ -101,7 +101,7 @@ export class SweepSuspects implements SuspectPairs {
     return [...decided, ...planned];
   }
 
-  /** One run on each GPU at a time. */
+  /** Runs at most one process per GPU at a time. */
   async *rounds(side: Side, byGpu: readonly (readonly PlannedPairs[])[]): AsyncGenerator<Turn[]> {
     const turns = side.workers.map((worker, place) => this.turnsOn(side, worker, byGpu[place] ?? []));
     for (;;) {
@@ -117,7 +117,7 @@ export class SweepSuspects implements SuspectPairs {
     );
   }
 
-  /** Suspects one after the other, on the GPU of one worker. */
+  /** Measures suspects one after another on the GPU of one worker. */
   private async *turnsOn(
     side: Side,
     worker: SweepContext,
@@ -139,7 +139,7 @@ export class SweepSuspects implements SuspectPairs {
         }
         const engine = engines.get(sideOf(next)) ?? null;
         if (engine === null) break;
-        // At first all that are missing, then each that takes the place of a run that could not be used.
+        // First all missing runs, then one for each run that could not be used.
         const more = isFirst ? wantedRuns(planned) - runs.length : runs.length < wantedRuns(planned) ? 0 : 1;
         worker.onEvent({ kind: 'moreRuns', runs: Array.from({ length: Math.max(0, more) }, () => engine.run) });
         yield turnOf(side, engine, next, !warm.has(sideOf(next)));
@@ -170,7 +170,7 @@ export class SweepSuspects implements SuspectPairs {
     return { run: program.run, context: withProgram(worker, program), engine };
   }
 
-  /** @returns whether it is worth to look into the two engines */
+  /** @returns whether the two engines are worth profiling */
   private notedResult(worker: SweepContext, planned: PlannedPairs): boolean {
     const { evidence, series } = this.judged ?? {};
     const results = pairResultsOf(this.given.db, series?.sweeps ?? [], evidence?.rules ?? { minChangeOf: () => 0 });
@@ -181,7 +181,7 @@ export class SweepSuspects implements SuspectPairs {
     return result.outcome === 'confirmed' || result.outcome === 'buildLuck';
   }
 
-  /** So that `bench why` explains the change from the two engines. */
+  /** Profiles both engines, so that `bench why` can explain the change. */
   private async *profiles(side: Side, worker: SweepContext, planned: PlannedPairs): AsyncGenerator<Turn, undefined> {
     for (const name of ['lastGood', 'newest'] as const) {
       const found = await this.engineOf(worker, planned, name);
@@ -221,7 +221,10 @@ export class SweepSuspects implements SuspectPairs {
     return { ...planned, problem: typeof missing === 'string' ? missing : null };
   }
 
-  /** A sweep of a part of the matrix may be the last good one of a group, and not of each of its cells. */
+  /**
+   * The last good sweep of a group may lack some of its cells, so look for the newest sweep before it that has the
+   * cell.
+   */
   private lastGoodOf({ cellKey, lastGoodSweepId }: Suspect): Sweep | null {
     const { db } = this.given;
     const named = lastGoodSweepId === null ? null : findSweep(db, lastGoodSweepId);
@@ -230,7 +233,7 @@ export class SweepSuspects implements SuspectPairs {
     return until.find((sweep) => buildOf(db, sweep, cellKey) !== null) ?? named;
   }
 
-  /** Other programs than trtexec load their own models. */
+  /** Other programs than trtexec load their models themselves. */
   private isOurs({ cellKey }: Suspect): boolean {
     return timedRunOf(this.given.stored.plan, cellKey)?.harness === null;
   }
@@ -247,7 +250,7 @@ export class SweepSuspects implements SuspectPairs {
     );
   }
 
-  /** Each reason once. */
+  /** Prints each reason once. */
   private noteProblems(planned: readonly PlannedPairs[]): void {
     const problems = Map.groupBy(planned, ({ problem }) => problem);
     for (const [problem, all] of problems) {
@@ -287,10 +290,10 @@ function turnOf(side: Side, { run, ...pair }: EngineTurn, repeat: number, isCold
 }
 
 const NAMED = 3;
-/** Sweeps among which the last good engine of a cell is looked for. */
+/** Number of sweeps that are searched for the last good engine of a cell. */
 const SWEEPS_BACK = 20;
 
-/** One line: what the pairs of a cell say. `label` is printable. */
+/** One line with the result of the pairs of a cell. `label` is printable. */
 function pairText(
   label: string,
   planned: PlannedPairs,
