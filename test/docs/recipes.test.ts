@@ -141,10 +141,8 @@ describe('docs/recipes', () => {
 
   test('GitHub: a refusal is a failure, as is no repository', async () => {
     const env = { GITHUB_API_URL: (await server(404)).url, GITHUB_TOKEN: 'made-up' };
-    expect(await started('github-issue.mjs', ['owner/repository'], env)).toEqual({
-      code: 1,
-      stderr: 'GitHub answered 404\n',
-    });
+    const stderr = 'GitHub answered 404\n';
+    expect(await started('github-issue.mjs', ['owner/repository'], env)).toEqual({ code: 1, stderr });
     expect((await started('github-issue.mjs', ['../x'], env)).stderr).toBe('name the repository: owner/name\n');
   });
 });

@@ -98,10 +98,8 @@ describe('EngineCache', () => {
     write(`frozen-${'f'.repeat(32)}.json`, { schemaVersion: 1, sha256: sha256Of('now'), ...frozen });
     expect(await cache.find(KEY)).toMatchObject({ kind: 'ready', engine: { path: cache.pathOf(sha256Of('now')) } });
     expect(await cache.findBuild('c'.repeat(32))).toMatchObject({ name: retired });
-    expect(await cache.index.read()).toMatchObject({
-      pins: { [KEY]: '2026-01-02T00:00:00Z' },
-      frozen: { ['f'.repeat(32)]: frozen },
-    });
+    const pins = { [KEY]: '2026-01-02T00:00:00Z' };
+    expect(await cache.index.read()).toMatchObject({ pins, frozen: { ['f'.repeat(32)]: frozen } });
     expect(
       readdirSync(folder)
         .filter((name) => !name.startsWith('.') && !name.endsWith('.lock'))

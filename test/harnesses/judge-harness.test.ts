@@ -4,18 +4,12 @@ const ENDED = { exitCode: 1, signal: null, timedOut: false, limit: null, cancell
 const FAULTY = { kind: 'faulty', problem: 'report.json: the process wrote none' } as const;
 
 test('a process that failed without a word on standard error: what its driver saw', () => {
-  expect(judgeHarness(FAULTY, ENDED, null, [])).toMatchObject({
-    kind: 'failed',
-    reason: 'unknown',
-    evidence: [{ text: 'exit code 1: report.json: the process wrote none' }],
-  });
+  const evidence = [{ text: 'exit code 1: report.json: the process wrote none' }];
+  expect(judgeHarness(FAULTY, ENDED, null, [])).toMatchObject({ kind: 'failed', reason: 'unknown', evidence });
 });
 
 test('its last line there says more', () => {
   const line = { stream: 'stderr', line: 7, text: 'torch.OutOfMemoryError: CUDA out of memory' } as const;
-  expect(judgeHarness(FAULTY, ENDED, line, [])).toMatchObject({
-    kind: 'failed',
-    reason: 'outOfMemory',
-    evidence: [line, { text: 'exit code 1' }],
-  });
+  const evidence = [line, { text: 'exit code 1' }];
+  expect(judgeHarness(FAULTY, ENDED, line, [])).toMatchObject({ kind: 'failed', reason: 'outOfMemory', evidence });
 });

@@ -103,10 +103,8 @@ test('a reading without the number that its cell is judged by is no measurement'
       read: () => ({kind: 'read', reading: {method: ${method}, latencyMs: null, values: []}})})`,
   );
   writeFileSync(join(cwd, 'm.yaml'), 'drivers: ./driver.mjs\nmodels: {s: {harness: {kind: toy, a: 1}}}\nrepeats: 1\n');
-  expect(await bench(['run', 'm.yaml', '--no-telemetry'], { cwd })).toMatchObject({
-    code: 4,
-    stdout: expect.stringContaining('no value of x, the metric of its verdicts'),
-  });
+  const stdout = expect.stringContaining('no value of x, the metric of its verdicts');
+  expect(await bench(['run', 'm.yaml', '--no-telemetry'], { cwd })).toMatchObject({ code: 4, stdout });
 });
 
 test('one that is not there, as a file and as a package', async () => {

@@ -73,12 +73,8 @@ test("TensorRT's guide, listing 24: a fused FP8 attention as text", () => {
   expect(gemm?.name).toMatch(/^\/vit\/encoder\/layer\.21\//);
   expect([gemm?.origins?.length, gemm?.nodes?.length]).toEqual([16, 6]);
   expect(parseTactic(gemm?.tactic ?? '')).toMatchObject({ architecture: 89, tile: '128x128x64' });
-  expect(attention).toMatchObject({
-    stableName: '_gemm_mha_v2',
-    type: 'kgen',
-    precisionIn: 'fp8',
-    block: 'layer.21/attention',
-  });
+  const block = 'layer.21/attention';
+  expect(attention).toMatchObject({ stableName: '_gemm_mha_v2', type: 'kgen', precisionIn: 'fp8', block });
   expect(attention?.origins).toHaveLength(9);
   expect(attention?.nodes).toContain('/vit/encoder/layer.21/attention/attention/Softmax');
 });

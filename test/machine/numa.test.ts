@@ -30,20 +30,16 @@ function withNumactl(): Record<string, string> {
 describe('the NUMA node of a GPU', () => {
   test('auto binds to it, and to nothing where there is but one', async () => {
     const env = withNumactl();
-    expect(await bindToNode('auto', 1, env)).toEqual({
-      prefix: ['numactl', '--cpunodebind=1', '--membind=1'],
-      note: null,
-    });
+    const prefix = ['numactl', '--cpunodebind=1', '--membind=1'];
+    expect(await bindToNode('auto', 1, env)).toEqual({ prefix, note: null });
     expect(await bindToNode('auto', null, env)).toEqual({ prefix: [], note: null });
     expect(await bindToNode('off', 1, env)).toEqual({ prefix: [], note: null });
   });
 
   test('another one can be named, which is told; one that is not there is not used', async () => {
     const env = withNumactl();
-    expect(await bindToNode(0, 1, env)).toEqual({
-      prefix: ['numactl', '--cpunodebind=0', '--membind=0'],
-      note: 'runs are bound to NUMA node 0, their GPU hangs on node 1',
-    });
+    const note = 'runs are bound to NUMA node 0, their GPU hangs on node 1';
+    expect(await bindToNode(0, 1, env)).toEqual({ prefix: ['numactl', '--cpunodebind=0', '--membind=0'], note });
     expect(await bindToNode(7, 1, env)).toEqual({
       prefix: [],
       note: 'there is no NUMA node 7: runs are bound to none',
@@ -51,10 +47,8 @@ describe('the NUMA node of a GPU', () => {
   });
 
   test('without numactl runs are measured all the same', async () => {
-    expect(await bindToNode('auto', 1, { PATH: temporaryFolder() })).toEqual({
-      prefix: [],
-      note: 'numactl is not installed: runs are bound to no NUMA node',
-    });
+    const note = 'numactl is not installed: runs are bound to no NUMA node';
+    expect(await bindToNode('auto', 1, { PATH: temporaryFolder() })).toEqual({ prefix: [], note });
   });
 
   test('the stored command line begins with it', async () => {

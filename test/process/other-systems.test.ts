@@ -61,10 +61,8 @@ test('bench plan without trtexec says how to plan without it', async () => {
   const nightly = join(ROOT, 'matrices', 'nightly.yaml');
   const env = { PATH: cwd };
   const typed = `bench plan ${nightly} --tensorrt 10.6`;
-  expect(await bench(['plan', nightly], { cwd, env })).toMatchObject({
-    code: 3,
-    stderr: `bench: no trtexec was found here: name it with --trtexec PATH, or a version to plan for: ${typed}\n`,
-  });
+  const stderr = `bench: no trtexec was found here: name it with --trtexec PATH, or a version to plan for: ${typed}\n`;
+  expect(await bench(['plan', nightly], { cwd, env })).toMatchObject({ code: 3, stderr });
   expect((await bench(typed.split(' ').slice(1), { cwd, env })).code).toBe(0);
 });
 

@@ -178,10 +178,8 @@ describe('absolute paths get other names, the same for the same', () => {
     expect(paths.text('# trtexec --onnx=/data/acme corp/net.onnx --fp16')).toBe(
       '# trtexec --onnx=folder-1/net.onnx --fp16',
     );
-    expect(paths.copy(known)).toEqual({
-      argv: ['trtexec', '--onnx=folder-1/net.onnx'],
-      env: { LD_PRELOAD: 'folder-2/x.so:folder-3/y.so' },
-    });
+    const env = { LD_PRELOAD: 'folder-2/x.so:folder-3/y.so' };
+    expect(paths.copy(known)).toEqual({ argv: ['trtexec', '--onnx=folder-1/net.onnx'], env });
     expect(known.argv[1]).toBe('--onnx=/data/acme corp/net.onnx');
   });
 });

@@ -97,11 +97,8 @@ describe('what is stored of an experiment', () => {
   });
 
   test('a name that nobody knows is one line', async () => {
-    const { code, stderr } = await bench(['ab', 'nothing', ...here]);
-    expect([code, stderr]).toEqual([
-      2,
-      'bench: nothing: neither a matrix file, nor a sweep or an experiment in this store\n',
-    ]);
+    const stderr = 'bench: nothing: neither a matrix file, nor a sweep or an experiment in this store\n';
+    expect(await bench(['ab', 'nothing', ...here])).toMatchObject({ code: 2, stderr });
   });
 
   test('A may be part of a baseline, and B is not', async () => {

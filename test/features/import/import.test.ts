@@ -135,10 +135,8 @@ describe('bare logs', () => {
     const path = join(folder, 'other.log');
     writeFileSync(path, 'hello\n');
     const db = join(folder, 'b.sqlite');
-    expect(await bench(['import', path, '--db', db])).toMatchObject({
-      code: 2,
-      stderr: `bench: ${path}: nothing of trtexec in it, nor of another harness that bench knows\n`,
-    });
+    const stderr = `bench: ${path}: nothing of trtexec in it, nor of another harness that bench knows\n`;
+    expect(await bench(['import', path, '--db', db])).toMatchObject({ code: 2, stderr });
     expect(existsSync(db)).toBe(false);
   });
 });

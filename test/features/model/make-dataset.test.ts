@@ -48,10 +48,8 @@ test.each([
   [['--seed', '1.5'], /must be a whole number from 0 on/],
 ])('refused: %j', async (wrong, problem) => {
   const args = ['model', 'make-dataset', 'a.jsonl', ...SIZES, ...wrong];
-  expect(await bench(args, { cwd: temporaryFolder() })).toMatchObject({
-    code: 2,
-    stderr: expect.stringMatching(problem),
-  });
+  const stderr = expect.stringMatching(problem);
+  expect(await bench(args, { cwd: temporaryFolder() })).toMatchObject({ code: 2, stderr });
 });
 
 describe('its requests', () => {

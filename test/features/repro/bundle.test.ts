@@ -101,10 +101,8 @@ describe('a bundle has what an allow-list knows, and says what it left out', () 
     expect(model.path.split('/')[0]).toBe(trtexec.path.split('/')[0]);
     expect(env.LD_LIBRARY_PATH).toMatch(/^folder-\d:folder-\d$/);
     expect(texts.get('head/run/stdout.log')).toMatch(/--loadEngine=folder-\d\//);
-    expect(leftOut.at(-1)).toEqual({
-      name: expect.stringMatching(/^absolute paths in \d folders$/),
-      why: 'folder-1 and so on in their place',
-    });
+    const name = expect.stringMatching(/^absolute paths in \d folders$/);
+    expect(leftOut.at(-1)).toEqual({ name, why: 'folder-1 and so on in their place' });
   });
 });
 
@@ -151,10 +149,8 @@ describe('against a good build', () => {
       'models/vit_small_fp16.onnx: no such model: name the ONNX file that was built, --model FILE',
     ],
   ])('wrong use: %j', async (args, problem) => {
-    expect(await bench(['repro', 'vit_small', ...args], { cwd })).toMatchObject({
-      code: 2,
-      stderr: `bench: ${problem}\n`,
-    });
+    const stderr = `bench: ${problem}\n`;
+    expect(await bench(['repro', 'vit_small', ...args], { cwd })).toMatchObject({ code: 2, stderr });
   });
 });
 

@@ -67,10 +67,8 @@ describe('a measured run in a folder with an evil name', () => {
 
   async function script(runId: string): Promise<string> {
     const path = join(elsewhere, `${runId}.sh`);
-    expect(await bench(['repro', runId, '--script', path], { cwd })).toMatchObject({
-      code: 0,
-      stderr: `wrote ${path}\n`,
-    });
+    const stderr = `wrote ${path}\n`;
+    expect(await bench(['repro', runId, '--script', path], { cwd })).toMatchObject({ code: 0, stderr });
     return path;
   }
 

@@ -104,11 +104,8 @@ describe('stored sweeps', () => {
       '-0.000514 ms blocks.*.attn.qkv',
     ]);
     expect(metric).toBe('gpuComputeMs');
-    expect(causes[0]).toMatchObject({
-      kind: 'tactics',
-      certainty: 'shown',
-      title: 'other tactics in 1 layer: patch_embed/Conv',
-    });
+    const title = 'other tactics in 1 layer: patch_embed/Conv';
+    expect(causes[0]).toMatchObject({ kind: 'tactics', certainty: 'shown', title });
     expect(causes[0]?.explainsPercent).toBeGreaterThan(80);
     expect(causes[0]?.evidence).toEqual([
       'the engine was built from other inputs: build: no flag → --builderOptimizationLevel=2',
@@ -263,10 +260,8 @@ describe('an open finding', () => {
   }, 60_000);
 
   test('without a cell and an open finding, two sides are not enough', async () => {
-    expect(await here('why', 'latest~1', 'latest')).toMatchObject({
-      code: 2,
-      stderr: 'bench: which cell? bench why CELL latest~1 latest; see `bench ls cells`\n',
-    });
+    const stderr = 'bench: which cell? bench why CELL latest~1 latest; see `bench ls cells`\n';
+    expect(await here('why', 'latest~1', 'latest')).toMatchObject({ code: 2, stderr });
   });
 
   test('without a cell the only open finding is meant, with its sides or others', async () => {

@@ -13,10 +13,8 @@ const read = (csv: string | null) => readingOf(perfAnalyzerDriver, SETTINGS, { '
 
 test('times are microseconds, stored as milliseconds; the median latency comes first', () => {
   const result = read(`${HEADER}\n${FOUR}\n`);
-  expect(result).toMatchObject({
-    kind: 'read',
-    reading: { method: { timer: 'wall', inFlight: 4, percentileRule: 'orderStatistic' }, latencyMs: null },
-  });
+  const reading = { method: { timer: 'wall', inFlight: 4, percentileRule: 'orderStatistic' }, latencyMs: null };
+  expect(result).toMatchObject({ kind: 'read', reading });
   expect((result.kind === 'read' ? result.reading.values : []).map(({ metric, value }) => [metric, value])).toEqual([
     ['latencyP50:lower:ms', 47],
     ['inferencesPerS:higher:infer/s', 84.5],

@@ -36,10 +36,8 @@ describe.each(OLDER)('a store from before $tag', ({ tag, migrations }) => {
     const path = oldStore(migrations);
     const runs = queryStore(path, RUNS);
     const first = await bench(['ls', 'sweeps', '--db', path]);
-    expect([first.code, first.stderr]).toEqual([
-      0,
-      `note: bench migrated the store; a copy of the old one is ${path}.before-${tag}\n`,
-    ]);
+    const stderr = `note: bench migrated the store; a copy of the old one is ${path}.before-${tag}\n`;
+    expect(first).toMatchObject({ code: 0, stderr });
     expect([first.stdout, queryStore(path, RUNS)]).toEqual([expect.stringContaining('aaaaaaaa'), runs]);
     const applied = 'SELECT count(*) AS n FROM __drizzle_migrations';
     expect(queryStore(path, applied)).toEqual([{ n: TAGS.length }]);

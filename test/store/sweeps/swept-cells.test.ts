@@ -146,8 +146,6 @@ function readOf(plan: unknown) {
 
 test('gate and file of a plan are read without the rest of it', () => {
   const gate = { ...NO_GATE, confirm: true, owners: [{ owner: 'team-vision', cells: null }] };
-  expect(readOf({ plan: 'anything', matrix: { file: '/m.yaml', identity: 'x' }, gate })).toEqual({
-    gate,
-    file: '/m.yaml',
-  });
+  const file = '/m.yaml';
+  expect(readOf({ plan: 'anything', matrix: { file: '/m.yaml', identity: 'x' }, gate })).toEqual({ gate, file });
 });

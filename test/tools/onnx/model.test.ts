@@ -75,18 +75,13 @@ describe('facts of a model', () => {
   });
 
   test('weights that an old exporter lists among the inputs are no inputs', () => {
-    expect(factsOf('old_ir.onnx')).toMatchObject({
-      inputs: [{ name: 'x', elementType: 'float32', shape: [null, 4] }],
-      initializers: 1,
-    });
+    const inputs = [{ name: 'x', elementType: 'float32', shape: [null, 4] }];
+    expect(factsOf('old_ir.onnx')).toMatchObject({ inputs, initializers: 1 });
   });
 
   test('weights in another file', () => {
-    expect(factsOf('external.onnx')).toMatchObject({
-      inlineBytes: 0,
-      externalBytes: 1536,
-      externalFiles: [{ location: 'external.weights', tensors: 3, neededBytes: 1536 }],
-    });
+    const externalFiles = [{ location: 'external.weights', tensors: 3, neededBytes: 1536 }];
+    expect(factsOf('external.onnx')).toMatchObject({ inlineBytes: 0, externalBytes: 1536, externalFiles });
   });
 });
 

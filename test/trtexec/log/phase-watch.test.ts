@@ -11,13 +11,8 @@ describe('a recorded run of 10.6, in which the process stops', () => {
   test('before it prints anything', () => {
     const watch = new PhaseWatch(LIMITS, null);
     expect(watch.passed(9.9)).toBeNull();
-    expect(watch.passed(10)).toEqual({
-      phase: 'before its first output',
-      of: 'phase',
-      limitS: 10,
-      inPhaseS: 10,
-      lastLine: null,
-    });
+    const phase = 'before its first output';
+    expect(watch.passed(10)).toEqual({ phase, of: 'phase', limitS: 10, inPhaseS: 10, lastLine: null });
   });
 
   test.each([
