@@ -85,10 +85,8 @@ describe('docs/recipes', () => {
     writeFileSync(sendmail, `#!/bin/sh\nprintf '%s|' "$@" > '${folder}/args'\ncat > '${folder}/mail'\n`, {
       mode: 0o755,
     });
-    const ended = await started('mail.mjs', ['ops@example.org', 'me@example.org'], {
-      SENDMAIL: sendmail,
-      PATH: '/usr/bin:/bin',
-    });
+    const PATH = '/usr/bin:/bin';
+    const ended = await started('mail.mjs', ['ops@example.org', 'me@example.org'], { SENDMAIL: sendmail, PATH });
     expect(ended).toEqual({ code: 0, stderr: '' });
     expect(readFileSync(join(folder, 'args'), 'utf8')).toBe('-i|--|ops@example.org|me@example.org|');
     expect(readFileSync(join(folder, 'mail'), 'utf8').split('\n')).toEqual([

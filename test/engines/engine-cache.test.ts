@@ -14,14 +14,8 @@ const NEVER = new AbortController().signal;
 const sha256Of = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 function noteOf(text: string, number = 1, buildId = 'b'.repeat(32)): EngineNote {
-  return engineNoteSchema.parse({
-    schemaVersion: 1,
-    engineKey: KEY,
-    buildId,
-    sha256: sha256Of(text),
-    bytes: text.length,
-    number,
-  });
+  const sha256 = sha256Of(text);
+  return engineNoteSchema.parse({ schemaVersion: 1, engineKey: KEY, buildId, sha256, bytes: text.length, number });
 }
 
 async function built(cache: EngineCache, text: string, note = noteOf(text)): Promise<void> {

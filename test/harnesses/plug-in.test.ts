@@ -141,9 +141,7 @@ test('the published types are those of bench, and the example package keeps them
     '--noEmit --allowJs --checkJs --strict --skipLibCheck --module nodenext --target es2023 --types node'.split(' ');
   const types = join(ROOT, 'node_modules', '@types');
   const files = ['driver', 'reporter', 'notify'].map((name) => `node_modules/trtbench-hyperfine/${name}.js`);
-  const { stdout } = spawnSync(process.execPath, [tsc, ...options, '--typeRoots', types, ...files], {
-    cwd,
-    encoding: 'utf8',
-  });
+  const encoding = 'utf8';
+  const { stdout } = spawnSync(process.execPath, [tsc, ...options, '--typeRoots', types, ...files], { cwd, encoding });
   expect(stdout).toBe('');
 }, 60_000);

@@ -145,10 +145,8 @@ test('a signal ends the search for logs in a folder', async () => {
   symlinkSync('/nowhere', join(folder, 'a'));
   writeFileSync(join(folder, 'b.log'), '&&&& RUNNING TensorRT.trtexec');
   const abort = new AbortController();
-  const searching = discoverRuns(folder, undefined, {
-    signal: abort.signal,
-    link: () => abort.abort(new Error('SIGTERM')),
-  });
+  const link = () => abort.abort(new Error('SIGTERM'));
+  const searching = discoverRuns(folder, undefined, { signal: abort.signal, link });
   await expect(searching).rejects.toThrow('SIGTERM');
   // Not as something that is wrong with the folder.
   await expect(findRuns(folder, { ...testIo(), signal: abort.signal })).rejects.toThrow('SIGTERM');

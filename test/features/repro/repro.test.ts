@@ -57,10 +57,8 @@ describe('a measured run in a folder with an evil name', () => {
     db = join(cwd, 'bench.sqlite');
     const matrix = stubMatrix(cwd, ['repeats: 1', 'profile: true', `name: ${JSON.stringify(EVIL)}`]);
     for (const _ of ['first', 'cached']) {
-      const { code, stderr } = await bench(['run', matrix, '--trtexec', STUB, '--no-telemetry'], {
-        cwd,
-        env: { CUDA_MODULE_LOADING: EVIL },
-      });
+      const env = { CUDA_MODULE_LOADING: EVIL };
+      const { code, stderr } = await bench(['run', matrix, '--trtexec', STUB, '--no-telemetry'], { cwd, env });
       if (code !== 0) throw new Error(stderr);
     }
   }, 60_000);

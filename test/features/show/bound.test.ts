@@ -58,14 +58,9 @@ test.each([
   ['NVIDIA H200', /look at the PCIe link$/],
 ])('the advice to a copy-bound cell on %s', async (gpuName, advice) => {
   const db = join(temporaryFolder(), 'bench.sqlite');
-  simulateNights(db, {
-    cells: simulatedCells(1),
-    nights: 1,
-    repeats: 2,
-    value: () => 1,
-    gpuName: () => gpuName,
-    figures: () => ({ boundBy: 'h2d' }),
-  });
+  const figures = () => ({ boundBy: 'h2d' as const });
+  const cells = simulatedCells(1);
+  simulateNights(db, { cells, nights: 1, repeats: 2, value: () => 1, gpuName: () => gpuName, figures });
   const sweep = await bench(['show', 'latest', '--json', '--db', db]);
   expect(OUTPUTS.run.parse(JSON.parse(sweep.stdout)).cells[0]?.bound?.advice).toMatch(advice);
   const [row] = queryStore<{ readonly id: string }>(db, `SELECT run_id AS id FROM runs WHERE role = 'timed'`);

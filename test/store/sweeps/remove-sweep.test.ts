@@ -13,13 +13,8 @@ const BETWEEN_SWEEPS = 8;
 /** Eight sweeps of two cells, all judged; `findings` were reported by those that they name. */
 function storeWith(findings: readonly Finding[], acknowledged: readonly string[] = []): StoreDatabase {
   const path = join(temporaryFolder(), 'bench.sqlite');
-  simulateNights(path, {
-    cells: simulatedCells(2),
-    nights: BETWEEN_SWEEPS,
-    repeats: 1,
-    value: () => 1,
-    branch: 'main',
-  });
+  const cells = simulatedCells(2);
+  simulateNights(path, { cells, nights: BETWEEN_SWEEPS, repeats: 1, value: () => 1, branch: 'main' });
   simulateNights(path, {
     cells: simulatedCells(2),
     nights: 2,

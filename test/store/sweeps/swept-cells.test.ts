@@ -95,10 +95,8 @@ test('latest and latest~1 skip a sweep without a fit run, and say so once', asyn
 test('where no sweep has a fit run, latest is the newest', async () => {
   const { folder, db } = temporaryStore();
   const env = { STUB_RULES: JSON.stringify([{ when: '--loadEngine', does: 'fails' }]) };
-  await bench(['run', batchMatrix(folder, [1, 2]), '--trtexec', STUB, '--db', db, '--no-telemetry'], {
-    cwd: folder,
-    env,
-  });
+  const cwd = folder;
+  await bench(['run', batchMatrix(folder, [1, 2]), '--trtexec', STUB, '--db', db, '--no-telemetry'], { cwd, env });
   const shown = await bench(['show', 'latest', '--json', '--db', db], { cwd: folder });
   expect([shown.code, JSON.parse(shown.stdout).counts.measured]).toEqual([0, 0]);
 });
