@@ -117,10 +117,8 @@ describe('docs/recipes', () => {
   });
 
   test('webhook: a refusal is a failure, as is no address', async () => {
-    expect(await started('webhook.mjs', [], { BENCH_WEBHOOK_URL: (await server(403)).url })).toEqual({
-      code: 1,
-      stderr: 'the chat answered 403\n',
-    });
+    const expected = { code: 1, stderr: 'the chat answered 403\n' };
+    expect(await started('webhook.mjs', [], { BENCH_WEBHOOK_URL: (await server(403)).url })).toEqual(expected);
     expect(await started('webhook.mjs', [], {})).toEqual({ code: 1, stderr: 'set BENCH_WEBHOOK_URL\n' });
   });
 

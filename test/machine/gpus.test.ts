@@ -126,10 +126,8 @@ describe('--gpus', () => {
       '--db',
       join(machine.folder, 'other.sqlite'),
     ]);
-    expect([replayed.code, replayed.stderr]).toEqual([
-      2,
-      'bench: --gpus and recordings exclude each other: no GPU will run\n',
-    ]);
+    const expected = [2, 'bench: --gpus and recordings exclude each other: no GPU will run\n'];
+    expect([replayed.code, replayed.stderr]).toEqual(expected);
   });
 });
 

@@ -55,10 +55,8 @@ describe('a store without a branch beside it', () => {
   ])('%j of another branch', async (args, date) => {
     const { code, stdout } = await inFolder(...args, '--branch', 'main');
     const { series } = OUTPUTS.check.parse(JSON.parse(stdout));
-    expect([code, series.map(({ branch, startedAt }) => [startedAt?.slice(0, 10), branch])]).toEqual([
-      0,
-      [[date, 'main']],
-    ]);
+    const expected = [0, [[date, 'main']]];
+    expect([code, series.map(({ branch, startedAt }) => [startedAt?.slice(0, 10), branch])]).toEqual(expected);
   });
 
   test('compare, noise, trend, report and the page of another branch', async () => {
@@ -158,11 +156,8 @@ describe('what names nothing is refused before anything runs', () => {
       ['compare', 'latest', ' '],
     ]) {
       const { code, stderr } = await bench(args, { cwd });
-      expect([args, code, stderr]).toEqual([
-        args,
-        2,
-        'bench: the name of a sweep or commit is empty: is its variable set?\n',
-      ]);
+      const expected = [args, 2, 'bench: the name of a sweep or commit is empty: is its variable set?\n'];
+      expect([args, code, stderr]).toEqual(expected);
     }
     expect(queryStore(join(cwd, 'bench.sqlite'), 'SELECT count(*) AS n FROM baselines')).toEqual([{ n: 0 }]);
   });

@@ -85,10 +85,8 @@ describe('what no rule keeps', () => {
     await bench(['import', join(dirname(db), 'artefacts'), '--db', db]);
     expect(queryStore<{ id: string }>(db, sampled)).toHaveLength(2);
     const layers = await bench(['db', 'prune', '--samples-older-than', '36h', '--layers', '--db', db]);
-    expect([layers.code, layers.stderr]).toEqual([
-      2,
-      expect.stringContaining('--layers needs --keep or --keep-sweeps'),
-    ]);
+    const expected = [2, expect.stringContaining('--layers needs --keep or --keep-sweeps')];
+    expect([layers.code, layers.stderr]).toEqual(expected);
   });
 
   test('says so when it is asked for', async () => {

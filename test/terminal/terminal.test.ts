@@ -114,11 +114,8 @@ describe('ascii', () => {
       { header: 'change ±', text: ({ change }: (typeof rows)[number]) => change },
       { header: 'name', text: ({ name }: (typeof rows)[number]) => name },
     ];
-    expect(renderTable(columns, rows, makeLook(80, false, true))).toEqual([
-      'change +/-  name',
-      '1 -> 2      a',
-      'none        b',
-    ]);
+    const expected = ['change +/-  name', '1 -> 2      a', 'none        b'];
+    expect(renderTable(columns, rows, makeLook(80, false, true))).toEqual(expected);
   });
 
   test.each(['compare', 'trend', 'why b1', 'choose', 'help words'])(

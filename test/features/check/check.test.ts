@@ -129,11 +129,8 @@ describe('bench check', () => {
     const reported = await nights.live(39, 46);
     const [finding, ...others] = reported.flatMap(({ found }) => reportedIn(found));
     expect(others).toEqual([]);
-    expect(finding?.labels.toSorted()).toEqual([
-      'vit fp8 2x3x224x224 graph',
-      'vit fp8 4x3x224x224 graph',
-      'vit fp8 6x3x224x224 graph',
-    ]);
+    const expected = ['vit fp8 2x3x224x224 graph', 'vit fp8 4x3x224x224 graph', 'vit fp8 6x3x224x224 graph'];
+    expect(finding?.labels.toSorted()).toEqual(expected);
     expect(finding).toMatchObject({ direction: 'slower', state: 'new' });
     expect(finding?.group).toContain('fp8');
     expect([finding?.firstBad?.sweepId, finding?.lastGood?.sweepId]).toEqual([sweepOfNight(40), sweepOfNight(39)]);

@@ -153,11 +153,8 @@ describe('a cell that turned from its compute to its copies', () => {
     const sweeps: { readonly sweepId: string }[] = JSON.parse(await said('ls', 'sweeps', '--json')).sweeps;
     const [after = '', before = ''] = [sweeps[0], sweeps[2]].map((sweep) => sweep?.sweepId.slice(0, 8));
     const { cells } = OUTPUTS.compare.parse(JSON.parse(await said('compare', before, after, '--json')));
-    expect(cells.map(({ reasons }) => reasons.some((reason) => reason.startsWith(turned)))).toEqual([
-      false,
-      true,
-      false,
-    ]);
+    const expected = [false, true, false];
+    expect(cells.map(({ reasons }) => reasons.some((reason) => reason.startsWith(turned)))).toEqual(expected);
     expect(await said('trend', 'b2')).toContain('bound by copies to the GPU (H2D), before by GPU compute');
     expect(await said('trend', 'b1')).not.toContain('bound by');
     const why = await said('why', 'b2', before, after);

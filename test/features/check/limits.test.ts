@@ -87,10 +87,8 @@ describe('notify', () => {
   test('its failure is said, changes no exit code, and the next check tries again', async () => {
     await sweep('opt32');
     const failing = await bench(['check', '--notify', './tell'], { cwd, env: { ...process.env, TELL_CODE: '7' } });
-    expect([failing.code, failing.stderr]).toEqual([
-      1,
-      'note: notify: ./tell: exit code 7; the findings are stored, and the next check tries again\n',
-    ]);
+    const expected = [1, 'note: notify:./tell: exit code 7; the findings are stored, and the next check tries again\n'];
+    expect([failing.code, failing.stderr]).toEqual(expected);
     rmSync(join(cwd, 'got.json'));
     const again = await check('--notify', '["./tell", "again"]');
     expect([again.code, again.stderr]).toEqual([1, '']);
@@ -121,10 +119,8 @@ test('a matrix file names whose sweeps are checked', async () => {
   const other = join(MATRICES, 'quickstart-pair.yaml');
   await bench(['run', other], { cwd });
   expect((await checked('m.yaml')).series.map(({ matrix }) => matrix)).toEqual(['m']);
-  expect((await checked('m.yaml', other)).series.map(({ matrix }) => matrix).toSorted()).toEqual([
-    'm',
-    'quickstart-pair',
-  ]);
+  const expected = ['m', 'quickstart-pair'];
+  expect((await checked('m.yaml', other)).series.map(({ matrix }) => matrix).toSorted()).toEqual(expected);
   const stderr = 'bench: --matrix and a matrix file exclude each other: the file has the name\n';
   expect(await check('m.yaml', '--matrix', 'm')).toMatchObject({ code: 2, stderr });
   const never = await check(join(MATRICES, 'quickstart.yaml'));

@@ -90,10 +90,8 @@ describe('the series of a store', () => {
     expect(queryStore(store.db, 'SELECT count(*) AS n FROM judged_sweeps')).toEqual([{ n: 4 }]);
     for (let sweep = 0; sweep < 2; sweep += 1) store.add(slowFrom(2));
     const later = await store.check();
-    expect([later.code, later.json.findings.map(({ id, state }) => [id, state])]).toEqual([
-      1,
-      [[json.findings[0]?.id, 'open']],
-    ]);
+    const expected = [1, [[json.findings[0]?.id, 'open']]];
+    expect([later.code, later.json.findings.map(({ id, state }) => [id, state])]).toEqual(expected);
     expect(queryStore(store.db, 'SELECT count(*) AS n FROM judged_sweeps')).toEqual([{ n: 6 }]);
   });
 
@@ -112,10 +110,8 @@ describe('the series of a store', () => {
     expect(queryStore(store.db, 'SELECT count(*) AS n FROM judged_sweeps')).toEqual([{ n: 1 }]);
     const { code, json } = await store.check();
     expect(queryStore(store.db, 'SELECT count(*) AS n FROM judged_sweeps')).toEqual([{ n: 4 }]);
-    expect([code, json.findings]).toMatchObject([
-      0,
-      [{ id, state: 'acknowledged', owner: 'me', acknowledged: { reason: 'tuned for batch 32' } }],
-    ]);
+    const expected = [0, [{ id, state: 'acknowledged', owner: 'me', acknowledged: { reason: 'tuned for batch 32' } }]];
+    expect([code, json.findings]).toMatchObject(expected);
     expect(json.findings[0]?.lastGood?.sweepId).toBe(sweepOfNight(0));
     expect(queryStore(store.db, 'SELECT count(*) AS n FROM acknowledgements')).toEqual([{ n: 1 }]);
   });

@@ -30,14 +30,8 @@ describe('bench choose --search', () => {
     const [group] = output.groups;
     expect(output).toMatchObject({ provenance: 'measured', axis: 'batch', runs: { made: 5, known: 0, product: 30 } });
     expect(group).toMatchObject({ isComplete: true, isMonotone: true, highest: { at: 8, runs: 2 } });
-    expect(group?.points.map(({ at, state }) => `${at} ${state}`)).toEqual([
-      '1 notMeasured',
-      '2 notMeasured',
-      '4 notMeasured',
-      '8 holds',
-      '16 misses',
-      '32 misses',
-    ]);
+    const expected = ['1 notMeasured', '2 notMeasured', '4 notMeasured', '8 holds', '16 misses', '32 misses'];
+    expect(group?.points.map(({ at, state }) => `${at} ${state}`)).toEqual(expected);
     expect(runs()).toEqual({ runs: 5 });
     expect(JSON.parse((await bench(['show', 'latest', '--db', db, '--json'])).stdout).cells).toHaveLength(3);
 

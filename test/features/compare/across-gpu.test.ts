@@ -34,11 +34,8 @@ describe('the same engines of an H100 and of an H200', () => {
   });
 
   test('bench check: on another GPU there is nothing to compare with, and then the sweeps of that GPU', () => {
-    expect(checked).toEqual([
-      'first sweep: nothing to compare with',
-      'first sweep: nothing to compare with',
-      'nothing slower',
-    ]);
+    const expected = ['first sweep: nothing to compare with', 'first sweep: nothing to compare with', 'nothing slower'];
+    expect(checked).toEqual(expected);
   });
 
   test('bench why names the GPU, and not what is the same', async () => {
@@ -89,9 +86,6 @@ test('an engine of builder level 0 on an H100: its size, and other tactics as th
   for (const level of [3, 0]) await bench(['run', `level${level}.yaml`, ...profiled], { cwd: folder });
   const { stdout } = await bench(['why', '2a87b4a2', 'latest~1', 'latest', '--json'], { cwd: folder });
   const { causes }: { causes: readonly { kind: string; certainty: string; title: string }[] } = JSON.parse(stdout);
-  expect(causes[0]).toMatchObject({
-    kind: 'tactics',
-    certainty: 'shown',
-    title: 'other tactics in 17 layers: layer*.*.conv1/Conv',
-  });
+  const expected = { kind: 'tactics', certainty: 'shown', title: 'other tactics in 17 layers: layer*.*.conv1/Conv' };
+  expect(causes[0]).toMatchObject(expected);
 }, 60_000);

@@ -29,12 +29,8 @@ test('a slow-down that the cells share is a finding of its own, also where no ce
   const shift = { percent: 1.5, cells: 12, sharing: 11, verdict: 'slower', recorded: [] } as const;
   const report = { ...reportedSweep([reportedCell('a', [1], compared('unclear', 1, 1.01))]), shift };
   const suites = suitesOf(report);
-  expect([suites.tests, suites.failures, suites.testsuite.tests, suites.testsuite.failures]).toEqual([
-    '2',
-    '1',
-    '2',
-    '1',
-  ]);
+  const expected = ['2', '1', '2', '1'];
+  expect([suites.tests, suites.failures, suites.testsuite.tests, suites.testsuite.failures]).toEqual(expected);
   const failure = { type: 'slower', message: SHIFT };
   expect(suites.testsuite.testcase[0]).toMatchObject({ name: 'common shift', failure });
   expect(githubAnnotations(report)).toEqual([

@@ -91,10 +91,8 @@ describe('whose numbers they are', () => {
 test('a file that nothing can be read of: is left out with a note and exit 4 where it was named with others; alone it is a mistake', async () => {
   const cwd = folderWith({ 'good.log': passed('--onnx=a.onnx'), 'old.log': OLD, 'other.log': 'hello\n' });
   const parsed = await bench(['parse', 'old.log', 'good.log', 'other.log', '--json'], { cwd });
-  expect([parsed.code, JSON.parse(parsed.stdout)]).toMatchObject([
-    4,
-    { leftOut: { oldTrtexec: 1, other: 1 }, runs: [{ outcome: { kind: 'measured' } }] },
-  ]);
+  const expected = [4, { leftOut: { oldTrtexec: 1, other: 1 }, runs: [{ outcome: { kind: 'measured' } }] }];
+  expect([parsed.code, JSON.parse(parsed.stdout)]).toMatchObject(expected);
   expect(parsed.stderr).toContain(
     'note: old.log: written by trtexec of TensorRT 6 or older, whose averages are not read: left out',
   );

@@ -64,10 +64,8 @@ test('without a Python that has onnx one line says what to install', async () =>
   writeFileSync(join(folder, 'resnet.onnx'), onnxNetwork('resnet18'));
   const env = { BENCH_PYTHON: 'no-such-python' };
   const { code, stdout } = await bench(['layers', INT8, '--onnx', 'resnet.onnx', '--top', '2'], { cwd: folder, env });
-  expect([code, stdout.replaceAll(/\s+/g, ' ')]).toEqual([
-    0,
-    expect.stringContaining('share of the peak not known: no-such-python: '),
-  ]);
+  const expected = [0, expect.stringContaining('share of the peak not known: no-such-python: ')];
+  expect([code, stdout.replaceAll(/\s+/g, ' ')]).toEqual(expected);
   expect(stdout.replaceAll(/\s+/g, ' ')).toContain('name a Python with onnx: --python or $BENCH_PYTHON');
 });
 

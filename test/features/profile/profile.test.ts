@@ -135,11 +135,8 @@ describe('bench profile CELL --nsys', () => {
     const timed = `SELECT run_id AS id FROM runs JOIN cells USING (cell_key) WHERE role = 'timed' AND shapes LIKE '%[1,3]%'`;
     const [run] = queryStore<{ id: string }>(join(folder, 'bench.sqlite'), timed);
     const said = OUTPUTS.explain.parse(JSON.parse((await start(['show', run?.id ?? '', '--next', '--json'])).stdout));
-    expect(said.ladder.map(({ tool, state }) => `${tool} ${state}`)).toEqual([
-      'trtexec done',
-      'nsys next',
-      'ncu later',
-    ]);
+    const expected = ['trtexec done', 'nsys next', 'ncu later'];
+    expect(said.ladder.map(({ tool, state }) => `${tool} ${state}`)).toEqual(expected);
     expect(said.findings.at(-1)).toBe('the layer that takes longest has 0.1000 ms, 100 % of all layers: conv1');
     expect(said.next?.bench?.slice(0, 2)).toEqual(['bench', 'profile']);
     await start(['profile', 'batch=1', '--nsys', '--output', 'small1']);

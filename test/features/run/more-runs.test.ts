@@ -132,13 +132,8 @@ describe('captures', () => {
 
   test('run.capture takes an exact number of queries, of which 11.1 runs one more than it is told', async () => {
     const planned = async (version: string) => {
-      const { stdout } = await bench([
-        'plan',
-        matrix('capture', 'run: {capture: 50}'),
-        '--tensorrt',
-        version,
-        '--json',
-      ]);
+      const args = ['plan', matrix('capture', 'run: {capture: 50}'), '--tensorrt', version, '--json'];
+      const { stdout } = await bench(args);
       const run = OUTPUTS.plan.parse(JSON.parse(stdout)).runs.find(({ role }) => role === 'timed');
       return run?.argv?.filter((arg) => /^--(?:warmUp|duration|iterations)=/.test(arg));
     };

@@ -124,10 +124,8 @@ test('what transfers cost stands below a sweep that has a cell both ways', async
   expect(stdout).toContain('transfers: -1.7 % queries/s and +24.6 % latency: resnet_small.fp16 8x3x224x224');
   const json = await bench(['show', 'one', '--json', '--db', db]);
   const [pair] = OUTPUTS.run.parse(JSON.parse(json.stdout)).transferCosts?.pairs ?? [];
-  expect([pair?.gainPercent, pair?.latencyChangePercent].map((percent) => percent?.toFixed(1))).toEqual([
-    '-1.7',
-    '24.6',
-  ]);
+  const expected = ['-1.7', '24.6'];
+  expect([pair?.gainPercent, pair?.latencyChangePercent].map((percent) => percent?.toFixed(1))).toEqual(expected);
 });
 
 describe('a finding', () => {
@@ -177,13 +175,8 @@ test("an application's latency stands next to that of trtexec, and the gap is na
   const trtexec = await show(first?.key ?? '');
   expect(trtexec.latencyGaps).toHaveLength(1);
   const [gap] = trtexec.latencyGaps;
-  expect(gap).toMatchObject({
-    applicationMs: 10,
-    trtexecMs: 6,
-    gapMs: 4,
-    metric: 'e2e_ms:lower:ms',
-    trtexecKey: first?.key,
-  });
+  const expected = { applicationMs: 10, trtexecMs: 6, gapMs: 4, metric: 'e2e_ms:lower:ms', trtexecKey: first?.key };
+  expect(gap).toMatchObject(expected);
   const { latencyGaps } = await show(gap?.applicationKey ?? '');
   expect(latencyGaps).toEqual([{ ...gap, otherLabel: expect.stringContaining('vit fp16') }]);
   expect((await bench(['show', first?.key ?? '', '--db', db], { env: { COLUMNS: '200' } })).stdout).toMatch(

@@ -98,11 +98,8 @@ describe('stored sweeps', () => {
   test('level2: one layer with another tactic, and the option that made it so', async () => {
     const { causes, layers, metric } = await why('batch=8', 'normal', 'level2', '--db', db);
     // With it all 26 that `bench layers --diff` finds, by cost.
-    expect(layers.map((layer) => layer.split(':')[0])).toEqual([
-      '+0.001186 ms blocks.*.mlp.fc2',
-      '+0.000096 ms head.fc/Gemm',
-      '-0.000514 ms blocks.*.attn.qkv',
-    ]);
+    const expected = ['+0.001186 ms blocks.*.mlp.fc2', '+0.000096 ms head.fc/Gemm', '-0.000514 ms blocks.*.attn.qkv'];
+    expect(layers.map((layer) => layer.split(':')[0])).toEqual(expected);
     expect(metric).toBe('gpuComputeMs');
     const title = 'other tactics in 1 layer: patch_embed/Conv';
     expect(causes[0]).toMatchObject({ kind: 'tactics', certainty: 'shown', title });
@@ -267,10 +264,8 @@ describe('an open finding', () => {
   test('without a cell the only open finding is meant, with its sides or others', async () => {
     id = OUTPUTS.check.parse(JSON.parse((await here('check', '--json')).stdout)).findings[0]?.id ?? '';
     const { sides } = await explained(id);
-    expect(sides.map(({ label }) => label)).toEqual([
-      'vit_small fp16 1x3x224x224 graph transfers',
-      'vit_small fp16 1x3x224x224 graph transfers',
-    ]);
+    const expected = ['vit_small fp16 1x3x224x224 graph transfers', 'vit_small fp16 1x3x224x224 graph transfers'];
+    expect(sides.map(({ label }) => label)).toEqual(expected);
     const note = `note: the only open finding: ${id.slice(0, 8)}\n`;
     expect(await explained()).toEqual({ sides, stderr: note });
     expect(await explained('latest~1', 'latest')).toEqual({ sides, stderr: note });

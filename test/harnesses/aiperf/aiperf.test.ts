@@ -35,10 +35,8 @@ describe('the cell', () => {
       seed: '0',
       tokenizer: 'org/tok',
     });
-    expect(cellOf({ config: 'aiperf.yaml', tokenizer: './tok' }).identity).toMatchObject({
-      config: '5f70bf18a086',
-      tokenizer: 'c0ffeec0ffee',
-    });
+    const expected = { config: '5f70bf18a086', tokenizer: 'c0ffeec0ffee' };
+    expect(cellOf({ config: 'aiperf.yaml', tokenizer: './tok' }).identity).toMatchObject(expected);
     expect(cellOf({ url: 'http://elsewhere', warmup: 3 }).identity).toEqual(cellOf().identity);
   });
 

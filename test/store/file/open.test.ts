@@ -47,10 +47,8 @@ describe('bench db backup', () => {
     const db = storeOfNights(3);
     const named = join(dirname(db), 'kept', 'copy.sqlite');
     const given = await bench(['db', 'backup', named, '--json', '--db', db]);
-    expect([given.code, JSON.parse(given.stdout)]).toEqual([
-      0,
-      { schemaVersion: 1, path: named, bytes: readFileSync(named).length, runs: 300 },
-    ]);
+    const expected = [0, { schemaVersion: 1, path: named, bytes: readFileSync(named).length, runs: 300 }];
+    expect([given.code, JSON.parse(given.stdout)]).toEqual(expected);
     expect(readdirSync(dirname(named))).toEqual(['copy.sqlite']);
     const { code, stdout } = await bench(['db', 'backup', '--db', db]);
     const [path = ''] = stdout.split(': ');

@@ -146,11 +146,8 @@ test('what was pruned: here is not brought back, and there is not asked for', as
   const pruned = queryStore(two, 'SELECT * FROM pruned_runs ORDER BY run_id');
   expect(pruned).toHaveLength(11);
   const into = await mergeJson(two, one);
-  expect([into.code, into.stores[0].conflicts, into.stores[0].artefacts]).toEqual([
-    0,
-    [],
-    { folders: 0, bytes: 0, missing: 0 },
-  ]);
+  const expected = [0, [], { folders: 0, bytes: 0, missing: 0 }];
+  expect([into.code, into.stores[0].conflicts, into.stores[0].artefacts]).toEqual(expected);
   expect(queryStore(two, 'SELECT * FROM pruned_runs ORDER BY run_id')).toEqual(pruned);
   const fresh = newStore();
   expect((await mergeJson(fresh, two)).stores[0].artefacts).toMatchObject({ folders: 21, missing: 0 });

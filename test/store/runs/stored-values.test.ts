@@ -123,10 +123,8 @@ describe('the accuracy of the file that an engine was built from', () => {
   test('what is stored is read back as it was', () => {
     const store = openStore(db, join(ROOT, 'migrations'));
     try {
-      expect(accuracyHistory(store.db, { model: 'small', precision: 'fp16' })).toEqual([
-        record(second, 20, 21),
-        record(first, 30, 20),
-      ]);
+      const expected = [record(second, 20, 21), record(first, 30, 20)];
+      expect(accuracyHistory(store.db, { model: 'small', precision: 'fp16' })).toEqual(expected);
       expect(accuracyHistory(store.db, { model: 'small', precision: 'fp8' })).toEqual([]);
     } finally {
       store.close();

@@ -95,11 +95,8 @@ test('later sweeps of the series are judged again, with what they reported; earl
   const db = storeWith([finding('a', 2), finding('b', 4), finding('c', 6)]);
   const removal = remove(db, 4);
   expect(removal.judgedAgain).toEqual([5, 6, 7].map((night) => sweepOfNight(night)));
-  expect(judgedOf(db)).toEqual([
-    ...[0, 1, 2, 3].map((night) => sweepOfNight(night)),
-    sweepOfNight(8, 1),
-    sweepOfNight(9, 1),
-  ]);
+  const expected = [...[0, 1, 2, 3].map((night) => sweepOfNight(night)), sweepOfNight(8, 1), sweepOfNight(9, 1)];
+  expect(judgedOf(db)).toEqual(expected);
   expect(removal.findings.map((one) => [nameOf(one.finding), one.acknowledgement])).toEqual([
     ['b', null],
     ['c', null],

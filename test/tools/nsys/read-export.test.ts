@@ -83,12 +83,8 @@ describe('what a capture holds', () => {
       '--json',
     ]);
     const [attention, other] = OUTPUTS['layers-kernels'].parse(JSON.parse(stdout)).kernels;
-    expect(attention?.nodes.slice(0, 4)).toEqual([
-      'blocks.0.attn/AV',
-      'blocks.0.attn/Softmax',
-      'blocks.0.attn/QK',
-      'blocks.0.attn/Scale',
-    ]);
+    const expected = ['blocks.0.attn/AV', 'blocks.0.attn/Softmax', 'blocks.0.attn/QK', 'blocks.0.attn/Scale'];
+    expect(attention?.nodes.slice(0, 4)).toEqual(expected);
     expect([attention?.nodes.length, other?.nodes]).toEqual([48, []]);
   });
 });

@@ -108,10 +108,8 @@ describe('a shard that is not done', () => {
   test('failed with a code, by a signal, or because its log could not be written', () => {
     const reason = (more: Partial<TaskRow>): string =>
       reconcileShard(own, { ...requested, row: row('FAILED', more) }).reason;
-    expect([reason({ exitCode: 42 }), reason({ exitCode: 0, signal: 9 })]).toEqual([
-      'exit code 42',
-      'ended by SIGKILL',
-    ]);
+    const expected = ['exit code 42', 'ended by SIGKILL'];
+    expect([reason({ exitCode: 42 }), reason({ exitCode: 0, signal: 9 })]).toEqual(expected);
     expect(reason({ exitCode: 0, signal: 53 })).toBe('its log could not be written on the node');
   });
 
@@ -119,10 +117,8 @@ describe('a shard that is not done', () => {
     const stateOf = (mine: Partial<LocalShardState>, theirs: Partial<SchedulerState> = {}) =>
       reconcileShard({ ...own, ...mine }, { ...requested, ...theirs }).state;
     expect([stateOf({}), stateOf({}, { nowMs: 60_000 })]).toEqual(['lost', 'running']);
-    expect([stateOf({}, { controllerAnswers: false }), stateOf({ isCancelled: true })]).toEqual([
-      'running',
-      'cancelled',
-    ]);
+    const expected = ['running', 'cancelled'];
+    expect([stateOf({}, { controllerAnswers: false }), stateOf({ isCancelled: true })]).toEqual(expected);
     expect([stateOf({ endedWith: 3 }), stateOf({ endedWith: 3 }, { nowMs: 60_000 })]).toEqual(['failed', 'failed']);
   });
 });

@@ -70,10 +70,8 @@ test('TensorRT 7 multiplies the counts of explicit batches by 0: the times say h
 test('the count of a rate has its formula, too', () => {
   expect(parse(TEGRA).derived['queries']).toBe('41087.7 qps × 3.00119 s / batch 16');
   const plain = TEGRA.replace('41087.7', '2567.98').replace(' --batch=16', '');
-  expect([derive(parse(plain), null).queries, parse(plain).derived]).toEqual([
-    7707,
-    { queries: '2567.98 qps × 3.00119 s' },
-  ]);
+  const expected = [7707, { queries: '2567.98 qps × 3.00119 s' }];
+  expect([derive(parse(plain), null).queries, parse(plain).derived]).toEqual(expected);
 });
 
 describe('an excerpt', () => {
