@@ -31,9 +31,8 @@ test('options of every command are taken in front of it, too', async () => {
   const folder = temporaryFolder();
   const db = join(folder, 'a b.sqlite');
   const behind = await typed(['ls', 'sweeps', '--json', '--db', db], folder);
-  expect(behind.err).toBe(
-    `bench: ${db}: no such store; \`bench run --db '${db}'\` or \`bench import --db '${db}'\` makes one\n`,
-  );
+  const line = `bench: ${db}: no such store; \`bench run --db '${db}'\` or \`bench import --db '${db}'\` makes one\n`;
+  expect(behind.err).toBe(line);
   expect(await typed(['--no-color', '--db', db, '-q', '--json', 'ls', 'sweeps'], folder)).toEqual(behind);
   expect(await typed([`--db=${db}`, 'ls', 'sweeps'], folder)).toEqual(behind);
   expect(await typed(['--json', '--version'], folder)).toMatchObject({ code: 0 });

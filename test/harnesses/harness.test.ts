@@ -141,9 +141,8 @@ test('measured differently: another timer is another cell; medians are compared 
   await bench(['run', 'm.yaml'], { cwd });
   writeFileSync(join(cwd, 'm.yaml'), matrix('', 'batch: 8').replace('wall', 'cudaEvent'));
   await bench(['run', 'm.yaml'], { cwd });
-  expect((await bench(['compare', 'latest~1', 'latest'], { cwd })).stdout).toContain(
-    '1 cell on both sides, measured by different harnesses: --across-methods compares their medians',
-  );
+  const text = '1 cell on both sides, measured by different harnesses: --across-methods compares their medians';
+  expect((await bench(['compare', 'latest~1', 'latest'], { cwd })).stdout).toContain(text);
   const across = await json(['compare', '--across-methods'], cwd);
   expect(across.across).toEqual(['timer: wall clock against CUDA events']);
   const [base, head] = [expect.closeTo(16, 9), expect.closeTo(16, 9)];

@@ -45,9 +45,8 @@ test('a package measures, reports and tells what is new, and its runs come back 
     takes(seconds);
     expect(await type('run', 'm.yaml')).toMatchObject({ code: 0 });
   }
-  expect((await type('report', '--reporter', 'lines', '--fail-on', 'failed')).stdout).toBe(
-    'm: 2 cells\nnap tenths=1 by hyperfine/wall: 600\nnap tenths=2 by hyperfine/wall: 600\n',
-  );
+  const line = 'm: 2 cells\nnap tenths=1 by hyperfine/wall: 600\nnap tenths=2 by hyperfine/wall: 600\n';
+  expect((await type('report', '--reporter', 'lines', '--fail-on', 'failed')).stdout).toBe(line);
   expect(await type('report', '--reporter', 'line')).toEqual(refusal('--reporter line: the matrix has lines'));
   expect((await type('check')).code).toBe(1);
   expect(readFileSync(join(cwd, 'news.txt'), 'utf8')).toBe(

@@ -60,9 +60,8 @@ test('what a kernel name tells', () => {
   });
   const [a, b] = ['_gemm_mha_v2_0x829580c33391559b', '_gemm_mha_v2_0xc5f06354d8546fe5'];
   expect([compareTactics(a, b), compareTactics(a, a), compareTactics(a, null)]).toEqual(['other hash', 'same', 'same']);
-  expect(describeTacticChange(fp8, fp8.replace('128x128x64', '64x64x64').replace('stage3', 'stage4'))).toBe(
-    'tile 128x128x64 → 64x64x64, stages 3 → 4',
-  );
+  const line = 'tile 128x128x64 → 64x64x64, stages 3 → 4';
+  expect(describeTacticChange(fp8, fp8.replace('128x128x64', '64x64x64').replace('stage3', 'stage4'))).toBe(line);
 });
 
 test("TensorRT's guide, listing 24: a fused FP8 attention as text", () => {

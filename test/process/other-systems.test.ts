@@ -41,9 +41,8 @@ describe.each(['darwin', 'win32'])('on %s', (platform) => {
     const name = platform === 'win32' ? 'Windows' : 'macOS';
     const { code, stderr } = await type(['run', QUICKSTART, '--db', 'own.sqlite'], platform);
     expect(code).toBe(3);
-    expect(stderr.trim().split('\n').at(-1)).toBe(
-      `bench: ${otherSystem(platform === 'win32' ? 'win32' : 'darwin')?.message ?? ''}`,
-    );
+    const line = `bench: ${otherSystem(platform === 'win32' ? 'win32' : 'darwin')?.message ?? ''}`;
+    expect(stderr.trim().split('\n').at(-1)).toBe(line);
     expect(stderr).toContain(`this is ${name}: measure there`);
     // Not where trtexec was looked for.
     const real = await type(['run', join(ROOT, 'matrices', 'nightly.yaml'), '--db', 'own.sqlite'], platform);

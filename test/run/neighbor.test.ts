@@ -68,9 +68,8 @@ test.each([
   const { code, stderr } = await bench([...args, 'model=small & with=other'], here);
   expect([code, outcomes()]).toEqual([4, [{ ...BESIDE, outcome: 'failed', reason }]]);
   if (reason === 'neighborEnded') {
-    expect(stderr).toMatch(
-      /its neighbor ended before it did: exit code 1; .*\[E\] Error Code 1: Cuda Runtime \(out of/,
-    );
+    const pattern = /its neighbor ended before it did: exit code 1; .*\[E\] Error Code 1: Cuda Runtime \(out of/;
+    expect(stderr).toMatch(pattern);
   } else for (const pid of await writtenPids(pids)) expect(isGone(pid)).toBe(true);
 });
 

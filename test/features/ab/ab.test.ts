@@ -158,9 +158,8 @@ describe('refusals', () => {
     const db = join(folder, 'bench.sqlite');
     const inherited = await bench(['ab', matrix, ...PERFECT, '--db', db], { env: { ENABLE_PERFECT_ROUTER: '1' } });
     expect(inherited.code).toBe(2);
-    expect(inherited.stderr).toContain(
-      'ENABLE_PERFECT_ROUTER=1 is already set without the experiment, so A would equal B',
-    );
+    const text = 'ENABLE_PERFECT_ROUTER=1 is already set without the experiment, so A would equal B';
+    expect(inherited.stderr).toContain(text);
     const other = fakeHarnessMatrix(temporaryFolder(), 112, ['axes: {env: {ENABLE_PERFECT_ROUTER: [unset, "1"]}}']);
     const onAxis = await bench(['ab', other, ...PERFECT, '--db', db]);
     expect(onAxis.stderr).toContain('ENABLE_PERFECT_ROUTER is already an axis of the matrix');

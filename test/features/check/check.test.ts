@@ -177,9 +177,8 @@ describe('bench check', () => {
     });
     const { stdout } = await nights.run('check');
     expect(stdout).toContain(`likeliest cause: environment: driver 580.1 → 590.2`);
-    expect(stdout).toContain(
-      `first bad ${commits[40]?.slice(0, 8)} "change 40", last good ${commits[39]?.slice(0, 8)} (1 commit)`,
-    );
+    const text = `first bad ${commits[40]?.slice(0, 8)} "change 40", last good ${commits[39]?.slice(0, 8)} (1 commit)`;
+    expect(stdout).toContain(text);
   });
 
   test('a level that comes back is recovered', async () => {

@@ -55,9 +55,8 @@ describe('recorded runs of a H200', () => {
     });
     const layers = events.filter(({ ph, pid }) => ph === 'X' && pid === 2);
     expect([layers.length, layers[0]?.ts]).toEqual([190, 0]);
-    expect(events.find(({ name, pid }) => name === 'process_name' && pid === 2)?.args['name']).toMatch(
-      /^layers: means of \d+ profiled queries of run [0-9a-f]{8} \(recorded\), no timeline$/,
-    );
+    const pattern = /^layers: means of \d+ profiled queries of run [0-9a-f]{8} \(recorded\), no timeline$/;
+    expect(events.find(({ name, pid }) => name === 'process_name' && pid === 2)?.args['name']).toMatch(pattern);
     // No slice begins before the one before it on its track has ended.
     const ends = new Map<string, number>();
     for (const { dur, ph, pid, tid, ts } of events) {

@@ -42,9 +42,8 @@ describe.skipIf(TEST_PYTHON === null)(`bench layers FOLDER --onnx FILE (${NEEDS_
 
   test('without it, with another one, or with what is none: one line', async () => {
     const nothing = await layers('--top', '2');
-    expect(nothing.stdout).toContain(
-      'share of the peak not known: the ONNX model is not known here: --onnx FILE names it',
-    );
+    const text = 'share of the peak not known: the ONNX model is not known here: --onnx FILE names it';
+    expect(nothing.stdout).toContain(text);
     expect(nothing.stdout).not.toContain('of peak ');
     writeFileSync(join(folder, 'other.onnx'), toBytes(model(17, ...node('Relu', ['input'], 'y'))));
     const other = await layers('--onnx', 'other.onnx', '--top', '2');

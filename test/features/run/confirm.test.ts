@@ -89,9 +89,8 @@ test('a slower engine is told in its sweep, and pairs with the last good one say
   nights.changeModel();
   const { code, stderr, stdout } = await nights.run(['--confirm'], SLOW);
   expect(code).toBe(0);
-  expect(stderr).toMatch(
-    /small fp16 1x3 graph: .* [+-][45]\.\d % in 5 of 5 pairs with the engine of sweep \w{8}: the engine/,
-  );
+  const pattern = /small fp16 1x3 graph: .* [+-][45]\.\d % in 5 of 5 pairs with the engine of sweep \w{8}: the engine/;
+  expect(stderr).toMatch(pattern);
   expect(stdout).toMatch(/\n\nbench check: 2 cells slower: 2 new\n$/);
   const pairs = nights.pairs();
   // The first of each pair alternates; at last the profiles of both.
@@ -162,9 +161,8 @@ test('an engine that is gone, or does not load, cannot be compared with: said on
   await gone.bench('engines', 'rm', gone.engines()[0] ?? '');
   gone.changeModel();
   const { stderr } = await gone.run(['--confirm'], SLOW);
-  expect(stderr).toMatch(
-    /not measured in pairs, as the engine of sweep \w{8} of [\d-]+ is not in the cache any more: small/,
-  );
+  const pattern = /not measured in pairs, as the engine of sweep \w{8} of [\d-]+ is not in the cache any more: small/;
+  expect(stderr).toMatch(pattern);
   expect([stderr.match(/is not in the cache any more/g)?.length, gone.pairs()]).toEqual([1, []]);
 
   const unloadable = twoCalmNights();
@@ -227,7 +225,6 @@ test('recorded runs: the engine for batch 32 is 15.8 % slower with batch 8 than 
 });
 
 test('another TensorRT: the earlier program runs its own engine, as long as it is there', async () => {
-  expect((await twoCalmNights().run(['--confirm'], { ...SLOW, STUB_VERSION: '100800' })).stderr).toMatch(
-    /small fp16 1x3 graph: .* in 5 of 5 pairs with the engine of sweep \w{8}, TensorRT 10\.6\S* → 10\.8/,
-  );
+  const pattern = /small fp16 1x3 graph: .* in 5 of 5 pairs with the engine of sweep \w{8}, TensorRT 10\.6\S* → 10\.8/;
+  expect((await twoCalmNights().run(['--confirm'], { ...SLOW, STUB_VERSION: '100800' })).stderr).toMatch(pattern);
 });

@@ -100,9 +100,8 @@ describe('what comes next', () => {
   });
 
   test('whether copies and compute overlap', async () => {
-    expect(await findingsOf(0)).toContain(
-      'copies and compute overlap: the longest of them goes on for 99.6 % of the time',
-    );
+    const text = 'copies and compute overlap: the longest of them goes on for 99.6 % of the time';
+    expect(await findingsOf(0)).toContain(text);
   });
 });
 

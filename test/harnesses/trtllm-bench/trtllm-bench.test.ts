@@ -36,9 +36,8 @@ describe('the command line', () => {
 
   test('latency mode, a built engine', () => {
     const { argv, harness } = cellOf({ mode: 'latency', backend: 'tensorrt', engineDir: 'engines/llama' });
-    expect(argv.join(' ')).toContain(
-      ' latency --dataset /m/set.jsonl --backend tensorrt --engine_dir /m/engines/llama ',
-    );
+    const text = ' latency --dataset /m/set.jsonl --backend tensorrt --engine_dir /m/engines/llama ';
+    expect(argv.join(' ')).toContain(text);
     expect(harness).toEqual({ name: 'trtllm-bench', timer: 'wall', metric: 'requestLatencyMean:lower:ms' });
   });
 });

@@ -152,9 +152,8 @@ describe('a damaged model', () => {
     const problems = Array.from({ length: bytes.length }, (_, end) => problemOf(bytes.slice(0, end)));
     // The graph is the large field; after it come the opsets and the functions.
     expect(problems.filter((problem) => problem === null).length).toBeLessThan(10);
-    expect(problems[300]).toMatch(
-      /^byte \d+: a field of \d+ bytes where \d+ are left: the file is cut off, or it is no ONNX model$/,
-    );
+    const pattern = /^byte \d+: a field of \d+ bytes where \d+ are left: the file is cut off, or it is no ONNX model$/;
+    expect(problems[300]).toMatch(pattern);
   });
 
   test('bytes changed anywhere', () => {
