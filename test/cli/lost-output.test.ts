@@ -92,11 +92,10 @@ describe.skipIf(process.platform !== 'linux')('output that cannot be written', (
 });
 
 describe('a file that the user names', () => {
-  let cwd: string;
+  const cwd = sharedFolder();
   let db: string;
 
   beforeAll(async () => {
-    cwd = sharedFolder();
     db = await sharedStore('pair');
   });
 

@@ -33,7 +33,7 @@ const FILES: Readonly<Record<string, string | Buffer>> = {
   'samples.csv': 'a,b\nx,y\n',
 };
 
-let cwd: string;
+const cwd = sharedFolder();
 
 async function typed(argv: readonly string[], env: Readonly<Record<string, string>> = {}) {
   let out = '';
@@ -50,7 +50,6 @@ async function typed(argv: readonly string[], env: Readonly<Record<string, strin
 }
 
 beforeAll(async () => {
-  cwd = sharedFolder();
   stubMatrix(cwd);
   for (const [name, text] of Object.entries(FILES)) writeFileSync(join(cwd, name), text);
   writeFileSync(join(cwd, 'not-trtexec'), '#!/bin/sh\necho hello\n');

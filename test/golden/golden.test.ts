@@ -137,9 +137,8 @@ describe.each([
   { of: 'a recorded pair with its layers', scenes: PROFILES, fill: recordProfiles },
   { of: 'a simulated history', scenes: HISTORY, fill: simulateHistory },
 ])('$of', ({ scenes, fill }) => {
-  let folder: string;
+  const folder = sharedFolder();
   beforeAll(async () => {
-    folder = sharedFolder();
     await fill(folder);
   }, 120_000);
 

@@ -18,11 +18,10 @@ const GRAPHLESS = LOG.replace(
 );
 
 describe('a side whose only run is no measurement', () => {
-  let folder: string;
+  const folder = sharedFolder();
   const inStore = (...args: string[]) => bench([...args, '--db', 'bench.sqlite'], { cwd: folder });
 
   beforeAll(async () => {
-    folder = sharedFolder();
     for (const [name, text] of [
       ['good', LOG],
       ['bad', CONTRADICTING],

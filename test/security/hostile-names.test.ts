@@ -21,10 +21,9 @@ function expectPrintable(text: string): void {
 }
 
 describe('names that would do harm in a shell, a path or a terminal', () => {
-  let cwd: string;
+  const cwd = join(sharedFolder(), FILE);
 
   beforeAll(() => {
-    cwd = join(sharedFolder(), FILE);
     mkdirSync(cwd);
     writeFileSync(join(cwd, `${FILE}.onnx`), 'model');
     const matrix = {

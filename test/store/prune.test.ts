@@ -12,9 +12,8 @@ const SAMPLES = 'SELECT DISTINCT sweep_id AS id FROM samples JOIN runs USING (ru
 /** Only the first sweep builds the engine. */
 const RUNS = [11, 10, 10, 10];
 
-let measured: string;
+const measured = sharedFolder();
 beforeAll(async () => {
-  measured = sharedFolder();
   for (let sweep = 0; sweep < 4; sweep += 1) {
     const db = join(measured, 'bench.sqlite');
     const { code, stderr } = await bench(['run', 'matrices/quickstart-pair.yaml', '--db', db]);

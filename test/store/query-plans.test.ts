@@ -11,9 +11,8 @@ import { newestOfBranch, seriesOf, seriesUntil } from '../../src/store/sweeps/fi
 import { sharedFolder } from '../support/bench.ts';
 import { simulatedCells, simulateNights } from '../support/simulated-store.ts';
 
-let path: string;
+const path = join(sharedFolder(), 'bench.sqlite');
 beforeAll(() => {
-  path = join(sharedFolder(), 'bench.sqlite');
   simulateNights(path, { cells: simulatedCells(2), nights: 3, repeats: 2, value: (cell) => 1 + cell });
 });
 

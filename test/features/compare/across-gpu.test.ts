@@ -17,12 +17,11 @@ const changes = ({ cells }: z.infer<typeof OUTPUTS.compare>) =>
   cells.map(({ label, verdict, changePercent }) => [label, verdict, Number(changePercent?.toFixed(2))]);
 
 describe('the same engines of an H100 and of an H200', () => {
-  let folder: string;
+  const folder = sharedFolder();
   const progress: string[] = [];
   const checked: string[] = [];
 
   beforeAll(async () => {
-    folder = sharedFolder();
     for (const set of ['h100', 'h200', 'h200']) {
       progress.push((await bench(['run', MATRIX, '--replay', set], { cwd: folder })).stderr);
       checked.push((await bench(['check'], { cwd: folder })).stdout.split('\n')[0] ?? '');

@@ -296,9 +296,8 @@ describe('Ctrl-C and SIGKILL', () => {
 });
 
 describe('wrong use', () => {
-  let made: string;
+  const made = sharedFolder();
   beforeAll(() => {
-    made = sharedFolder();
     makeHistory(new Repository(made), slowFrom(1, 2));
   });
 

@@ -45,10 +45,9 @@ describe('shells', () => {
   const ENTER = '\r';
   const TAB = '\t';
 
-  let cwd: string;
+  const cwd = sharedFolder();
 
   beforeAll(async () => {
-    cwd = sharedFolder();
     completionStore(cwd);
     writeFileSync(join(cwd, 'night.yaml'), 'models: {}\n');
     for (const shell of ['bash', 'zsh', 'fish']) {

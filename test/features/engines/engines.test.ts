@@ -6,15 +6,12 @@ import { bench, refusal, sharedFolder } from '../../support/bench.ts';
 import { enginesBeside } from '../../support/engine-folder.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
 
-let folder: string;
-let db: string;
-let pristine: string;
+const folder = sharedFolder();
+const db = join(folder, 'bench.sqlite');
+const pristine = sharedFolder();
 
 /** Three builds of one engine. */
 beforeAll(async () => {
-  folder = sharedFolder();
-  db = join(folder, 'bench.sqlite');
-  pristine = sharedFolder();
   const matrix = stubMatrix(folder, ['builds: 3', 'repeats: 1']);
   const args = ['run', matrix, '--trtexec', STUB, '--db', db, '--no-telemetry'];
   const { code, stderr } = await bench(args, { env: { STUB_LUCK: '1' } });

@@ -19,11 +19,10 @@ const FILTER = 'model=vit_small & precision=fp8 & batch=8 & cudaGraph=on';
 const CELL = [join(ROOT, 'matrices', 'quickstart.yaml'), '--filter', FILTER];
 
 describe('recorded runs of a H200', () => {
-  let cwd: string;
+  const cwd = sharedFolder();
   const ids = new Map<string, string>();
 
   beforeAll(async () => {
-    cwd = sharedFolder();
     const { code, stderr } = await bench(['run', ...CELL, '--profile'], { cwd });
     if (code !== 0) throw new Error(stderr);
     const runs = 'SELECT run_id AS id, role FROM runs';

@@ -31,10 +31,9 @@ async function imported(path: string): Promise<string> {
 }
 
 describe('importing recorded folders', () => {
-  let all: string;
+  const all = join(sharedFolder(), 'bench.sqlite');
 
   beforeAll(async () => {
-    all = join(sharedFolder(), 'bench.sqlite');
     await importInto(all, FIXTURES);
   });
 

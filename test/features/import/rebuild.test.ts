@@ -126,13 +126,11 @@ describe('an import that was interrupted', () => {
   /** When it was imported, which orders sweeps without a date. */
   const BY_THE_CLOCK = { sweep_imports: ['imported_at'] };
 
-  let shared: string;
-  let logs: string;
+  const shared = sharedFolder();
+  const logs = join(shared, 'logs');
   let whole: ReturnType<typeof dumpTables>;
 
   beforeAll(async () => {
-    shared = sharedFolder();
-    logs = join(shared, 'logs');
     mkdirSync(logs);
     const log = readFixture('formats/default-run/stdout.log.br').toString('utf8');
     // In another order than that of their content, so that places in it are told apart.

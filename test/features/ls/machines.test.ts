@@ -19,13 +19,12 @@ function simulateFleet(path: string): void {
 }
 
 describe('bench ls machines', () => {
-  let db: string;
+  const db = join(sharedFolder(), 'bench.sqlite');
   const machines = async (...args: string[]) => bench(['ls', 'machines', ...args, '--db', db]);
   const listed = async (...args: string[]) =>
     OUTPUTS.machines.parse(JSON.parse((await machines('--json', ...args)).stdout));
 
   beforeAll(() => {
-    db = join(sharedFolder(), 'bench.sqlite');
     simulateFleet(db);
   });
 

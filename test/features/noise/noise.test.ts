@@ -25,10 +25,9 @@ async function noise(db: string, ...args: string[]): Promise<Noise> {
 }
 
 describe('a quiet machine, with one noisy cell', () => {
-  let db: string;
+  const db = join(sharedFolder(), 'bench.sqlite');
 
   beforeAll(() => {
-    db = join(sharedFolder(), 'bench.sqlite');
     const normal = normals(41);
     const value = (cell: number) => (0.5 + 0.1 * cell) * Math.exp((cell === 3 ? 0.02 : 0.002) * normal());
     simulateNights(db, { cells: CELLS, nights: BETWEEN_SWEEPS, repeats: 4, value });

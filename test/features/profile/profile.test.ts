@@ -29,12 +29,11 @@ function attachedIn(folder: string) {
 }
 
 describe('bench profile CELL --nsys', () => {
-  let folder: string;
+  const folder = sharedFolder();
   const start = (args: readonly string[], options: BenchOptions = {}) =>
     bench(args, { cwd: folder, env: withNsys(folder), ...options });
 
   beforeAll(async () => {
-    folder = sharedFolder();
     await measured(folder);
   }, 60_000);
 

@@ -10,12 +10,10 @@ import { change, queryStore } from '../../support/store-dump.ts';
 const QUICKSTART = join(ROOT, 'matrices', 'quickstart.yaml');
 
 describe('bench report --html', () => {
-  let cwd: string;
-  let db: string;
+  const cwd = sharedFolder();
+  const db = join(cwd, 'bench.sqlite');
 
   beforeAll(async () => {
-    cwd = sharedFolder();
-    db = join(cwd, 'bench.sqlite');
     const { code, stderr } = await bench(['run', QUICKSTART, '--filter', 'model=vit_small & batch=8', '--db', db], {
       cwd,
     });

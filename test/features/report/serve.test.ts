@@ -13,13 +13,12 @@ type Answer = { readonly status: number; readonly headers: Readonly<Record<strin
 describe('bench serve', () => {
   const cells = simulatedCells(2);
   const value = (cell: number): number => 1 + cell;
-  let db: string;
+  const db = join(sharedFolder(), 'bench.sqlite');
   let server: ChildProcess;
   let ended: ReturnType<typeof finished>;
   let port: number;
 
   beforeAll(async () => {
-    db = join(sharedFolder(), 'bench.sqlite');
     simulateNights(db, { cells, nights: 3, repeats: 2, value });
     server = startBench(['serve', '--port', '0', '--db', db, '--json']);
     ended = finished(server);
@@ -145,12 +144,11 @@ function simulateUpgrade(path: string, repeats = 6): void {
 }
 
 describe('bench report --upgrade', () => {
-  let cwd: string;
+  const cwd = sharedFolder();
   const upgrade = (...args: string[]) =>
     bench(['report', '--upgrade', ...args, '--db', join(cwd, 'bench.sqlite')], { cwd, env: { COLUMNS: '120' } });
 
   beforeAll(() => {
-    cwd = sharedFolder();
     simulateUpgrade(join(cwd, 'bench.sqlite'));
   });
 

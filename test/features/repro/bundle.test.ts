@@ -64,12 +64,11 @@ describe('the bundle of a measured run', () => {
 });
 
 describe('a bundle has what an allow-list knows, and says what it left out', () => {
-  let folder: string;
+  const folder = join(sharedFolder(), 'acme corp', 'project-x');
   let texts: Map<string, string>;
   let leftOut: readonly { name: string; why: string }[];
 
   beforeAll(async () => {
-    folder = join(sharedFolder(), 'acme corp', 'project-x');
     mkdirSync(folder, { recursive: true });
     const matrix = stubMatrix(folder, ['repeats: 1', 'profile: false', 'name: nightly # of acme corp']);
     const wrapper = join(folder, 'trtexec');

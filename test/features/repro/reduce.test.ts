@@ -29,10 +29,9 @@ const PAIRS = {
 } as const;
 
 describe.skipIf(TEST_PYTHON === null)(`--reduce (${NEEDS_PYTHON})`, () => {
-  let model: string;
+  const model = join(sharedFolder(), 'vit_small_fp16.onnx');
 
   beforeAll(() => {
-    model = join(sharedFolder(), 'vit_small_fp16.onnx');
     writeFileSync(model, readFixture('../onnx/vit_small_fp16.onnx.br'));
   });
 

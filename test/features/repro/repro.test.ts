@@ -48,12 +48,11 @@ function expected({ argv }: StoredRun): string[] {
 describe('a measured run in a folder with an evil name', () => {
   let cwd: string;
   let db: string;
-  let elsewhere: string;
+  const elsewhere = sharedFolder();
 
   beforeAll(async () => {
     cwd = join(sharedFolder(), EVIL.replaceAll('/', '_'));
     mkdirSync(cwd);
-    elsewhere = sharedFolder();
     db = join(cwd, 'bench.sqlite');
     const matrix = stubMatrix(cwd, ['repeats: 1', 'profile: true', `name: ${JSON.stringify(EVIL)}`]);
     for (const _ of ['first', 'cached']) {

@@ -32,12 +32,11 @@ async function measured(folder: string): Promise<Run> {
 }
 
 describe('bench show RUN --attach FILE', () => {
-  let folder: string;
+  const folder = sharedFolder();
   let run: Run;
   const start = (...args: readonly string[]) => bench(args, { cwd: folder });
 
   beforeAll(async () => {
-    folder = sharedFolder();
     run = await measured(folder);
     writeFileSync(join(folder, 'notes.log'), '&&&& RUNNING TensorRT.trtexec\n');
   });

@@ -70,10 +70,9 @@ test.each([
 });
 
 describe('what comes next', () => {
-  let db: string;
+  const db = join(sharedFolder(), 'bench.sqlite');
 
   beforeAll(async () => {
-    db = join(sharedFolder(), 'bench.sqlite');
     await bench(['run', join(ROOT, 'matrices', 'quickstart.yaml'), '--filter', 'vit_small fp16 b1', '--db', db]);
   });
 
@@ -128,12 +127,11 @@ test('what transfers cost stands below a sweep that has a cell both ways', async
 });
 
 describe('a finding', () => {
-  let folder: string;
+  const folder = sharedFolder();
 
   const here = (...args: readonly string[]) => bench([...args, '--db', join(folder, 'bench.sqlite')], { cwd: folder });
 
   beforeAll(async () => {
-    folder = sharedFolder();
     await storeIn(folder, 'pairs');
   }, 60_000);
 

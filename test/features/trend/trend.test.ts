@@ -7,10 +7,9 @@ import { normals, simulatedCells, simulateNights, sweepOfNight } from '../../sup
 type Trend = ReturnType<typeof OUTPUTS.trend.parse>;
 
 describe('on recorded sweeps', () => {
-  let db: string;
+  const db = join(sharedFolder(), 'bench.sqlite');
 
   beforeAll(async () => {
-    db = join(sharedFolder(), 'bench.sqlite');
     for (const name of ['quickstart-pair', 'quickstart-pair-opt32']) {
       await bench(['run', join(ROOT, 'matrices', `${name}.yaml`), '--db', db]);
     }

@@ -69,10 +69,9 @@ test('the profile of another cell shows nothing of this one: possible, and of wh
 });
 
 describe('stored sweeps', () => {
-  let db: string;
+  const db = join(sharedFolder(), 'bench.sqlite');
 
   beforeAll(async () => {
-    db = join(sharedFolder(), 'bench.sqlite');
     const runs = (variant: string, of: string, end: string): string[] =>
       ['01', '02', '03', '04', '05'].map((nth) => join(PAIRS, variant, of, `${nth}-${end}`));
     const profile = (model: string): string => join(FIXTURES, 'nights', '1-profile', model);
@@ -240,7 +239,7 @@ describe('imports that differ in what the engine was tuned for', () => {
 });
 
 describe('an open finding', () => {
-  let folder: string;
+  const folder = sharedFolder();
   let id = '';
 
   const here = (...args: readonly string[]) => bench([...args, '--db', join(folder, 'bench.sqlite')], { cwd: folder });
@@ -252,7 +251,6 @@ describe('an open finding', () => {
   }
 
   beforeAll(async () => {
-    folder = sharedFolder();
     await storeIn(folder, 'pairs');
   }, 60_000);
 

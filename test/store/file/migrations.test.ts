@@ -85,9 +85,8 @@ describe('findings of before reference levels', () => {
     (night >= 9 && cell === 1 ? 1.08 : 1) *
     (night >= 8 && cell === 2 ? 1.05 : 1);
 
-  let checked: string;
+  const checked = join(sharedFolder(), 'bench.sqlite');
   beforeAll(async () => {
-    checked = join(sharedFolder(), 'bench.sqlite');
     simulateNights(checked, { cells: CELLS, nights: 10, repeats: 2, value });
     await bench(['check', '--db', checked]);
   });
