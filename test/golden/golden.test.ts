@@ -138,9 +138,7 @@ describe.each([
   { of: 'a simulated history', scenes: HISTORY, fill: simulateHistory },
 ])('$of', ({ scenes, fill }) => {
   const folder = sharedFolder();
-  beforeAll(async () => {
-    await fill(folder);
-  }, 120_000);
+  beforeAll(async () => await fill(folder), 120_000);
 
   test.each(Object.entries(scenes))('%s', async (name, args) => {
     const words: string[] = [];

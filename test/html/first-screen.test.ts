@@ -60,9 +60,7 @@ describe.skipIf(CHROMIUM === null)(`the first screen of the report (${NEEDS_CHRO
     browser = await startChromium();
   }, 120_000);
 
-  afterAll(async () => {
-    await browser?.close();
-  });
+  afterAll(async () => await browser?.close());
 
   const open = async (width: number) =>
     openPage(browser, fileUrl(file), (page) => page.setViewport({ width, height: 900 }));

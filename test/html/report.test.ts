@@ -44,9 +44,7 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     browser = await startChromium();
   }, 240_000);
 
-  afterAll(async () => {
-    await browser?.close();
-  });
+  afterAll(async () => await browser?.close());
 
   async function made(db: string, cwd: string): Promise<string> {
     const file = db.replace('.sqlite', '.html');

@@ -146,8 +146,7 @@ test('a signal ends the search for logs in a folder', async () => {
   writeFileSync(join(folder, 'b.log'), '&&&& RUNNING TensorRT.trtexec');
   const abort = new AbortController();
   const link = () => abort.abort(new Error('SIGTERM'));
-  const searching = discoverRuns(folder, undefined, { signal: abort.signal, link });
-  await expect(searching).rejects.toThrow('SIGTERM');
+  await expect(discoverRuns(folder, undefined, { signal: abort.signal, link })).rejects.toThrow('SIGTERM');
   // Not as something that is wrong with the folder.
   await expect(findRuns(folder, { ...testIo(), signal: abort.signal })).rejects.toThrow('SIGTERM');
 });

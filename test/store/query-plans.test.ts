@@ -12,9 +12,7 @@ import { sharedFolder } from '../support/bench.ts';
 import { simulatedCells, simulateNights } from '../support/simulated-store.ts';
 
 const path = join(sharedFolder(), 'bench.sqlite');
-beforeAll(() => {
-  simulateNights(path, { cells: simulatedCells(2), nights: 3, repeats: 2, value: (cell) => 1 + cell });
-});
+beforeAll(() => simulateNights(path, { cells: simulatedCells(2), nights: 3, repeats: 2, value: (cell) => 1 + cell }));
 
 /** How SQLite carries out the statements of a query, table by table. */
 function planOf(query: (db: StoreDatabase) => unknown): string[] {

@@ -297,9 +297,7 @@ describe('Ctrl-C and SIGKILL', () => {
 
 describe('wrong use', () => {
   const made = sharedFolder();
-  beforeAll(() => {
-    makeHistory(new Repository(made), slowFrom(1, 2));
-  });
+  beforeAll(() => makeHistory(new Repository(made), slowFrom(1, 2)));
 
   test.each([
     ['which matrix? Write bench compare A..B MATRIX --run, or --matrix FILE', ['--run']],

@@ -76,9 +76,7 @@ describe('shells', () => {
       ['bench baseline sh', ['baseline', 'show']],
       ['bench trend vi', ['trend', 'vit']],
       ['bench help basel', ['help', 'baseline']],
-    ] as const)('%s', async (line, expected) => {
-      expect(await type(line)).toEqual(expected);
-    });
+    ] as const)('%s', async (line, expected) => expect(await type(line)).toEqual(expected));
 
     test.each(HOSTILE_NAMES)('a model named %s is a name', async (name) => {
       const [command, only = '', ...more] = await type(`bench trend ${name.slice(0, 1)}`);

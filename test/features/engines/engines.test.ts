@@ -73,8 +73,7 @@ describe('rm', () => {
     expect((await engines('rm', `${key}-2`)).stdout).toContain(`${key}-2 small fp16`);
     await engines('pin', `${key}-1`);
     const stderr = `bench: ${key} small fp16 is pinned: unpin it first, or use --force\n`;
-    expect(await engines('rm', key)).toMatchObject({ code: 2, stderr });
-    expect(numbers()).toEqual([1, 3]);
+    expect([await engines('rm', key), numbers()]).toMatchObject([{ code: 2, stderr }, [1, 3]]);
     expect([(await engines('rm', key, '--force')).code, numbers()]).toEqual([0, []]);
   });
 

@@ -24,9 +24,7 @@ describe('bench ls machines', () => {
   const listed = async (...args: string[]) =>
     OUTPUTS.machines.parse(JSON.parse((await machines('--json', ...args)).stdout));
 
-  beforeAll(() => {
-    simulateFleet(db);
-  });
+  beforeAll(() => simulateFleet(db));
 
   test('lists every GPU of every host that measured', async () => {
     const { code, stdout } = await machines();

@@ -33,9 +33,7 @@ describe('bench profile CELL --nsys', () => {
   const start = (args: readonly string[], options: BenchOptions = {}) =>
     bench(args, { cwd: folder, env: withNsys(folder), ...options });
 
-  beforeAll(async () => {
-    await measured(folder);
-  }, 60_000);
+  beforeAll(async () => await measured(folder), 60_000);
 
   test('--dry-run shows the lines with the engine that is there, and runs nothing', async () => {
     const journal = join(folder, 'journal');

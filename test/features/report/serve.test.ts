@@ -33,9 +33,7 @@ describe('bench serve', () => {
     });
   });
 
-  afterAll(() => {
-    server.kill('SIGKILL');
-  });
+  afterAll(() => server.kill('SIGKILL'));
 
   function ask(path: string, method = 'GET', host = `127.0.0.1:${port}`): Promise<Answer> {
     return new Promise((resolve, reject) => {
@@ -148,9 +146,7 @@ describe('bench report --upgrade', () => {
   const upgrade = (...args: string[]) =>
     bench(['report', '--upgrade', ...args, '--db', join(cwd, 'bench.sqlite')], { cwd, env: { COLUMNS: '120' } });
 
-  beforeAll(() => {
-    simulateUpgrade(join(cwd, 'bench.sqlite'));
-  });
+  beforeAll(() => simulateUpgrade(join(cwd, 'bench.sqlite')));
 
   test('two versions of TensorRT: the comparison, and what speaks against an upgrade', async () => {
     const { code, stdout } = await upgrade('trt=10.6', 'trt=10.16', '--json');

@@ -31,9 +31,7 @@ const PAIRS = {
 describe.skipIf(TEST_PYTHON === null)(`--reduce (${NEEDS_PYTHON})`, () => {
   const model = join(sharedFolder(), 'vit_small_fp16.onnx');
 
-  beforeAll(() => {
-    writeFileSync(model, readFixture('../onnx/vit_small_fp16.onnx.br'));
-  });
+  beforeAll(() => writeFileSync(model, readFixture('../onnx/vit_small_fp16.onnx.br')));
 
   async function reduce(pair: keyof typeof PAIRS, ...args: readonly string[]) {
     const cwd = sharedFolder();

@@ -133,8 +133,7 @@ describe('captures', () => {
   test('run.capture takes an exact number of queries, of which 11.1 runs one more than it is told', async () => {
     const planned = async (version: string) => {
       const args = ['plan', matrix('capture', 'run: {capture: 50}'), '--tensorrt', version, '--json'];
-      const { stdout } = await bench(args);
-      const run = OUTPUTS.plan.parse(JSON.parse(stdout)).runs.find(({ role }) => role === 'timed');
+      const run = OUTPUTS.plan.parse(JSON.parse((await bench(args)).stdout)).runs.find(({ role }) => role === 'timed');
       return run?.argv?.filter((arg) => /^--(?:warmUp|duration|iterations)=/.test(arg));
     };
     expect(await planned('10.6')).toEqual(['--warmUp=0', '--duration=0', '--iterations=50']);

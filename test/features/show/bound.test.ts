@@ -131,9 +131,7 @@ describe('a finding', () => {
 
   const here = (...args: readonly string[]) => bench([...args, '--db', join(folder, 'bench.sqlite')], { cwd: folder });
 
-  beforeAll(async () => {
-    await storeIn(folder, 'pairs');
-  }, 60_000);
+  beforeAll(async () => await storeIn(folder, 'pairs'), 60_000);
 
   test('a finding is shown by its id, as check says it, with all its numbers and who accepted it', async () => {
     const [reported] = OUTPUTS.check.parse(JSON.parse((await here('check', '--json')).stdout)).findings;

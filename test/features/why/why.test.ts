@@ -98,8 +98,7 @@ describe('stored sweeps', () => {
     const { causes, layers, metric } = await why('batch=8', 'normal', 'level2', '--db', db);
     // With it all 26 that `bench layers --diff` finds, by cost.
     const expected = ['+0.001186 ms blocks.*.mlp.fc2', '+0.000096 ms head.fc/Gemm', '-0.000514 ms blocks.*.attn.qkv'];
-    expect(layers.map((layer) => layer.split(':')[0])).toEqual(expected);
-    expect(metric).toBe('gpuComputeMs');
+    expect([layers.map((layer) => layer.split(':')[0]), metric]).toEqual([expected, 'gpuComputeMs']);
     const title = 'other tactics in 1 layer: patch_embed/Conv';
     expect(causes[0]).toMatchObject({ kind: 'tactics', certainty: 'shown', title });
     expect(causes[0]?.explainsPercent).toBeGreaterThan(80);
@@ -250,9 +249,7 @@ describe('an open finding', () => {
     return { stderr, sides: [base, head].map(({ label, sweepIds }) => ({ label, sweepIds })) };
   }
 
-  beforeAll(async () => {
-    await storeIn(folder, 'pairs');
-  }, 60_000);
+  beforeAll(async () => await storeIn(folder, 'pairs'), 60_000);
 
   test('without a cell and an open finding, two sides are not enough', async () => {
     const stderr = 'bench: which cell? bench why CELL latest~1 latest; see `bench ls cells`\n';

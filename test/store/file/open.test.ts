@@ -48,8 +48,7 @@ describe('bench db backup', () => {
     const named = join(dirname(db), 'kept', 'copy.sqlite');
     const given = await bench(['db', 'backup', named, '--json', '--db', db]);
     const expected = [0, { schemaVersion: 1, path: named, bytes: readFileSync(named).length, runs: 300 }];
-    expect([given.code, JSON.parse(given.stdout)]).toEqual(expected);
-    expect(readdirSync(dirname(named))).toEqual(['copy.sqlite']);
+    expect([[given.code, JSON.parse(given.stdout)], readdirSync(dirname(named))]).toEqual([expected, ['copy.sqlite']]);
     const { code, stdout } = await bench(['db', 'backup', '--db', db]);
     const [path = ''] = stdout.split(': ');
     expect([code, path]).toEqual([0, expect.stringMatching(/bench-\d{4}-\d\d-\d\d-\d{6}Z\.backup\.sqlite$/)]);

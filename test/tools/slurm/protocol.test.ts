@@ -40,9 +40,7 @@ test.each([
   ['sbatch: error: Batch job submission failed: Socket timed out on send/recv operation', true],
   ['sbatch: error: QOSMaxSubmitJobPerUserLimit', true],
   ['sbatch: error: invalid partition specified: nope', false],
-])('%s: what passes by itself: %s', (text, passing) => {
-  expect(isPassing(text)).toBe(passing);
-});
+])('%s: what passes by itself: %s', (text, passing) => expect(isPassing(text)).toBe(passing));
 
 describe('the arguments of sbatch', () => {
   const task = {
