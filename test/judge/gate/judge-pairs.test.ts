@@ -66,15 +66,8 @@ test('the machine: the last good engine is nearer to the value of the sweep than
   expect(judgePairs(measured(slow, slow, same)).outcome).toBe('machine');
   expect(judgePairs(measured(LAST_GOOD, LAST_GOOD, same)).outcome).toBe('cleared');
   // Both: the engine is slower, and the machine as well.
-  expect(
-    judgePairs(
-      measured(
-        slow.map((value) => 1.03 * value),
-        slow,
-        same,
-      ),
-    ).outcome,
-  ).toBe('confirmed');
+  const slower = slow.map((value) => 1.03 * value);
+  expect(judgePairs(measured(slower, slow, same)).outcome).toBe('confirmed');
 });
 
 test('a throughput that fell is confirmed, one that rose in the pairs is not', () => {
@@ -150,16 +143,7 @@ const YOUNG = new Map(
     [0.401497, 0.40302, 0.402466, 0.402252],
     [0.419452, 0.41975, 0.421625, 0.420437],
     [0.43499, 0.434547, 0.435375, 0.43484],
-  ].map(
-    ([a = 1, b = 1, c = 1, d = 1], cell) =>
-      [
-        cell,
-        [
-          [a, b],
-          [c, d],
-        ],
-      ] as const,
-  ),
+  ].map((runs, cell) => [cell, [runs.slice(0, 2), runs.slice(2)]]),
 );
 
 // The pairs of its cell of batch 1.
