@@ -50,14 +50,8 @@ test('numbers of blocks are stars; numbers of nodes stay', () => {
 
 test('what a kernel name tells', () => {
   const fp8 = 'sm89_xmma_gemm_e4m3e4m3_e4m3f32_f32_tn_n_tilesize128x128x64_stage3_warpsize2x2x1';
-  expect(parseTactic(fp8)).toEqual({
-    name: fp8,
-    hash: null,
-    architecture: 89,
-    types: 'e4m3e4m3_e4m3f32_f32',
-    tile: '128x128x64',
-    stages: 3,
-  });
+  const types = 'e4m3e4m3_e4m3f32_f32';
+  expect(parseTactic(fp8)).toEqual({ name: fp8, hash: null, architecture: 89, types, tile: '128x128x64', stages: 3 });
   const [a, b] = ['_gemm_mha_v2_0x829580c33391559b', '_gemm_mha_v2_0xc5f06354d8546fe5'];
   expect([compareTactics(a, b), compareTactics(a, a), compareTactics(a, null)]).toEqual(['other hash', 'same', 'same']);
   const line = 'tile 128x128x64 → 64x64x64, stages 3 → 4';

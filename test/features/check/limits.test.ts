@@ -52,13 +52,9 @@ test('limits: hold in the first sweep, are told with limit, value and owner, and
   expect(first.series[0]?.notes).toEqual(['limit sqnr >= 25: no cell has a value for it']);
   const [finding, ...others] = first.findings;
   expect(others).toEqual([]);
-  expect(finding).toMatchObject({
-    kind: 'limit',
-    state: 'new',
-    owner: 'team-vision',
-    labels: ['vit_small fp16 8x3x224x224 graph transfers'],
-    metrics: [{ metric: 'gpuComputeMs', before: 0.45, after: expect.closeTo(0.4765, 3) }],
-  });
+  const metrics = [{ metric: 'gpuComputeMs', before: 0.45, after: expect.closeTo(0.4765, 3) }];
+  const labels = ['vit_small fp16 8x3x224x224 graph transfers'];
+  expect(finding).toMatchObject({ kind: 'limit', state: 'new', owner: 'team-vision', labels, metrics });
   const { stdout } = await check();
   expect(stdout).toContain('first sweep: nothing to compare with; 1 limit broken');
   expect(stdout).toMatch(/▲ [0-9a-f]{8} vit_small fp16 8x3x224x224 graph transfers beyond a limit by 5\.9 %, since/);

@@ -196,11 +196,9 @@ test('a command is captured with its window set, its arguments handed on one by 
   const command = ['--', process.execPath, script, 'a b', '--x=$HOME'];
   const { code, stdout } = await bench([...args, ...command], { cwd: folder, env: withNsys(folder) });
   expect(code).toBe(0);
-  expect(OUTPUTS.profile.parse(JSON.parse(stdout))).toMatchObject({
-    cell: null,
-    files: [{ attached: false }, { attached: false }],
-    kernels: { kernels: [{ count: 3 }, { count: 3 }, { count: 3 }] },
-  });
+  const kernels = { kernels: [{ count: 3 }, { count: 3 }, { count: 3 }] };
+  const files = [{ attached: false }, { attached: false }];
+  expect(OUTPUTS.profile.parse(JSON.parse(stdout))).toMatchObject({ cell: null, files, kernels });
   const told = { args: ['a b', '--x=$HOME'], window: '3-9', gc: '1', trace: 'llm.json' };
   expect(JSON.parse(readFileSync(join(folder, 'told.json'), 'utf8'))).toEqual(told);
 });

@@ -50,12 +50,9 @@ describe('two stores', () => {
     const first = await mergeJson(one, two);
     expect([first.code, first.stderr]).toEqual([0, '']);
     const runs = queryStore(two, 'SELECT 1 FROM runs').length;
-    expect(first.stores[0]).toMatchObject({
-      added: { runs, baselines: 1 },
-      alreadyThere: { sweeps: 0, runs: 0 },
-      conflicts: [],
-      artefacts: { folders: runs, missing: 0 },
-    });
+    const artefacts = { folders: runs, missing: 0 };
+    const added = { runs, baselines: 1 };
+    expect(first.stores[0]).toMatchObject({ added, alreadyThere: { sweeps: 0, runs: 0 }, conflicts: [], artefacts });
     expect(artefactFiles(one)).toEqual([...new Set([...ofOne, ...ofTwo])].toSorted());
     const before = rowsOf(one);
     expect((await mergeJson(one, two)).stores[0]).toMatchObject({

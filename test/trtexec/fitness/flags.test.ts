@@ -163,10 +163,8 @@ describe('heat', () => {
     expect(few.outcome.kind).toBe('measured');
     const many = judged({ ...hot, clockReasons: { hwThermalSlowdown: 0.4, hwSlowdown: 0.4 } });
     expect(many.flags.map(({ id }) => id)).toEqual(['thermalSlowdown']);
-    expect(many.outcome).toMatchObject({
-      reason: 'throttled',
-      evidence: said('thermal slowdown in 40 % of 20 samples, 88 °C, SM clock 1590 MHz (lowest 1200)'),
-    });
+    const evidence = said('thermal slowdown in 40 % of 20 samples, 88 °C, SM clock 1590 MHz (lowest 1200)');
+    expect(many.outcome).toMatchObject({ reason: 'throttled', evidence });
     expect(judged({ ...hot, clockReasons: { gpuIdle: 0.1 } }).flags).toEqual([]);
   });
 
