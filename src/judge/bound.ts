@@ -99,7 +99,7 @@ export const BOUND_ADVICE = {
   compute: 'look at its layers with `bench layers`; a lower precision takes less',
   power: 'normal for large networks; compare with runs under the same power limit',
   host: 'keep other work off the CPUs, and run again: the GPU times still count',
-  h2d: 'send smaller inputs, or keep them on the GPU',
+  h2d: 'send smaller inputs, keep them on the GPU, or read them there (GPUDirect)',
   d2h: 'return smaller outputs, or leave them on the GPU',
   paced: 'measure without the pauses to see its full speed',
   contended: 'stop the other process on the GPU, and run again',

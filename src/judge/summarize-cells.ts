@@ -109,6 +109,8 @@ export interface SwitchPair<Row extends SwitchedCell> {
   readonly without: Row;
   readonly with: Row;
   readonly gainPercent: number;
+  /** 95 % interval of the gain; null for one run on a side. */
+  readonly ciPercent: CellComparison['ciPercent'];
   /** Change of the median latency; below 0 when it is shorter with the switch. */
   readonly latencyChangePercent: number | null;
   readonly verdict: CellComparison['verdict'];
@@ -140,6 +142,7 @@ export function switchGains<Row extends SwitchedCell>(cells: readonly Row[], by:
         without: off,
         with: on,
         gainPercent: (after / before - 1) * 100,
+        ciPercent: comparison?.ciPercent ?? null,
         latencyChangePercent: !off.latencyMs || on.latencyMs === null ? null : (on.latencyMs / off.latencyMs - 1) * 100,
         verdict: comparison?.verdict ?? 'unclear',
         reasons: comparison?.reasons ?? [],

@@ -43,6 +43,10 @@ const findingCellSchema = z.object({
 const pairsSchema = z.object({
   count,
   agreeing: count,
+  metric: gatedMetricSchema
+    .nullable()
+    .default(null)
+    .describe('What they compare; null if an earlier bench stored them'),
   changePercent: z.number(),
   outcome: z.string(),
   cells: z.array(idSchema).default([]).describe('Cells measured in pairs; the others changed similarly'),

@@ -2,7 +2,7 @@ import { type Switch, type SwitchedCell, switchGains, type SwitchPair } from '..
 import { cellLabel } from '../records/cell-label.ts';
 import { printable } from '../text/printable.ts';
 import type { Look } from './look.ts';
-import { count, formatMs, formatPercent } from './numbers.ts';
+import { count, formatMs, formatPercent, intervalText } from './numbers.ts';
 import { wrapHanging } from './text-width.ts';
 
 interface GainRow extends SwitchedCell {
@@ -38,10 +38,14 @@ export function switchGainLines(cells: readonly GainRow[], by: Switch, { columns
         ? ` and ${formatPercent(most.latencyChangePercent)} latency`
         : '';
     texts.unshift(
-      `  ${words.gains} ${typical}${formatPercent(most.gainPercent)} queries/s${latency}: ${printable(cellLabel(most.with.cell))}`,
+      `  ${words.gains} ${typical}${formatPercent(most.gainPercent)} queries/s (${howSure(most)})${latency}: ${printable(cellLabel(most.with.cell))}`,
     );
   }
   return texts.flatMap((text) => wrapHanging(text, columns, 4)).map(style.dim);
+}
+
+function howSure({ ciPercent, verdict }: Pick<SwitchPair<GainRow>, 'ciPercent' | 'verdict'>): string {
+  return ciPercent === null ? verdict : `${intervalText(ciPercent)}, 95 %: ${verdict}`;
 }
 
 /** Text for a pair with latencies only, with its certainty. */

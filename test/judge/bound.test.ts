@@ -19,8 +19,8 @@ test('most of the runs decide, then the newest; unknown ones do not count', () =
 
 test('evidence is the medians of the runs that have it', () => {
   const runs = [0.86, 0.88].map((gpuBusy) => run('h2d', { gpuBusy, h2dMs: 0.3514, gpuComputeMs: 0.3161 }));
+  const advice = 'send smaller inputs, keep them on the GPU, or read them there (GPUDirect); look at the PCIe link';
   const evidence = 'a copy takes 0.351 ms, GPU compute 0.316 ms, GPU busy 87 % of the time';
-  const advice = 'send smaller inputs, or keep them on the GPU; look at the PCIe link';
   expect(boundOf(GRAPH, [...runs, run('compute', { gpuBusy: 0.95 })])).toEqual({ by: 'h2d', evidence, advice });
 });
 

@@ -16,7 +16,7 @@ import { inTurns, type TurnSide } from '../compare/index.ts';
 import { prepare } from '../plan/index.ts';
 import { type BisectOutput, type Settings, evidenceOf, measureOptions, outputOf, verdictOf } from './report.ts';
 
-type StepVerdict = BisectOutput['steps'][number]['verdict'];
+type Step = BisectOutput['steps'][number];
 
 /** `names`: the factors found, or those that remain; `together`: no single one makes the difference. */
 type NextFactors =
@@ -24,10 +24,7 @@ type NextFactors =
   | { readonly kind: 'found' | 'range' | 'together'; readonly names: readonly string[] };
 
 /** A verdict with these factors at their bad value and all others at their good value. */
-export interface JudgedFactors {
-  readonly bad: readonly string[];
-  readonly verdict: StepVerdict;
-}
+export type JudgedFactors = Pick<Step, 'candidate' | 'verdict'>;
 
 /**
  * Chooses the factors to set to bad next: half of the suspects. It tests the last remaining factor alone, unless it was
@@ -35,7 +32,8 @@ export interface JudgedFactors {
  * half replaces it, then single factors.
  */
 export function searchFactors(factors: readonly string[], judged: readonly JudgedFactors[]): NextFactors {
-  const verdictAt = (bad: readonly string[]) => judged.find((one) => one.bad.join('\0') === bad.join('\0'))?.verdict;
+  const verdictAt = (bad: readonly string[]) =>
+    judged.find(({ candidate }) => candidate.join('\0') === bad.join('\0'))?.verdict;
   let suspects = factors;
   while (suspects.length > 1) {
     const half = Math.ceil(suspects.length / 2);
@@ -91,11 +89,8 @@ export async function bisectFactors(settings: Settings, file: string, io: Io): P
   const ends = await measured(names);
   const status = verdictOf(ends.compared);
   const half = Math.abs(evidenceOf(ends.compared)?.changePercent ?? 0) / 2;
-  const steps: BisectOutput['steps'][number][] = [];
-  const nextOf = () => {
-    const judged = steps.map(({ candidate, verdict }) => ({ bad: candidate, verdict }));
-    return status === 'slower' ? searchFactors(names, judged) : { kind: status, names: [] };
-  };
+  const steps: Step[] = [];
+  const nextOf = () => (status === 'slower' ? searchFactors(names, steps) : { kind: status, names: [] });
   let next = nextOf();
   for (; next.kind === 'test'; next = nextOf()) {
     const { candidate } = next;

@@ -117,11 +117,13 @@ function evidenceOf(
   const interval = intervalText(details[0]?.ciPercent ?? null);
   const paired = pairs?.cells.length ?? 0;
   const where = paired === 0 || paired === cells.length ? '' : ` in ${paired} of its ${cells.length} cells`;
+  const other = pairs === null || pairs.metric === null || pairs.metric === details[0]?.metric ? null : pairs.metric;
+  const median = `median ${other === null ? '' : `${gatedMetricOf(other).label} `}${formatPercent(pairs?.changePercent ?? 0)}`;
   return [
     pairs !== null &&
       (pairs.outcome === 'notComparable'
         ? 'no pair that could be compared with the last good engine'
-        : `${pairs.agreeing} of ${count(pairs.count, 'pair')} with the last good engine${where} (median ${formatPercent(pairs.changePercent)})`),
+        : `${pairs.agreeing} of ${count(pairs.count, 'pair')} with the last good engine${where} (${median})`),
     from >= 0 && number >= 2 && `${number} sweeps${lasts === 'history' ? ', a lasting level' : ''}`,
     interval !== '' && `95 % interval ${interval} in the clearest cell`,
   ].filter((text) => text !== false);

@@ -9,15 +9,7 @@ import { MATRIX_DEFAULTS } from '../../records/matrix-defaults.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
 import type { EngineFolder, KeptEngine } from '../../records/engine.ts';
-import {
-  type EnginesGcOutput,
-  type EnginesOutput,
-  engineTitle,
-  enginesText,
-  gcText,
-  heldBytes,
-  shownName,
-} from './text.ts';
+import { type EnginesGcOutput, engineTitle, enginesText, gcText, heldBytes, shownName } from './text.ts';
 import { unfinishedSweepsByEngine, lastGoodBuilds } from '../../store/builds/builds.ts';
 import { showRun } from '../../store/runs/show-run.ts';
 import { formatBytes } from '../../terminal/numbers.ts';
@@ -49,8 +41,7 @@ function enginesCache({ path }: Pick<OpenStore, 'path'>): EngineCache {
 export function listEngines(options: EnginesOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async (store) => {
     const found = await enginesCache(store).contents({ hashes: false });
-    printResult(io, options, outputOf(found), enginesText);
-    return EXIT_CODES.fine;
+    return printResult(io, options, { schemaVersion: 1, ...found }, enginesText);
   });
 }
 
@@ -58,7 +49,7 @@ export function verifyEngines(keys: readonly string[], options: EnginesOptions, 
   return withStore(options, io, async (store) => {
     const found = await enginesCache(store).contents({ hashes: true });
     const engines = keys.length === 0 ? found.engines : enginesOf(found, keys);
-    printResult(io, options, outputOf({ ...found, engines }), enginesText);
+    printResult(io, options, { schemaVersion: 1, ...found, engines }, enginesText);
     return engines.every(({ state }) => state === 'asBuilt') ? EXIT_CODES.fine : EXIT_CODES.incomplete;
   });
 }
@@ -67,22 +58,23 @@ export function pinEngines(keys: readonly string[], isPinned: boolean, options: 
   return withStore(options, io, async (store) => {
     const cache = enginesCache(store);
     const wanted = keys.map((key) => buildOfRun(store, key) ?? key);
-    const engines = enginesOf(await cache.contents({ hashes: false }), wanted);
+    const found = await cache.contents({ hashes: false });
+    const engines = enginesOf(found, wanted);
     if (options.timingCache !== undefined) await writeTimingCache(cache, engines, options.timingCache, io);
-    const pin = (pins: Record<string, string>): void => {
-      for (const { name } of engines) {
-        if (isPinned) pins[name] = io.now().toISOString();
-        else delete pins[name];
-      }
-    };
-    await writing(cache.folder, () => cache.index.change(({ pins }) => pin(pins)));
-    const after = await cache.contents({ hashes: false });
-    const changed = after.engines.filter(({ name }) => engines.some((one) => one.name === name));
-    const what = isPinned ? 'is pinned: gc leaves it alone' : 'is not pinned any more';
-    printResult(io, options, outputOf({ ...after, engines: changed }), (output) =>
-      output.engines.map((engine) => `${engineTitle(engine)} ${what}`),
+    const pinnedAt = isPinned ? io.now().toISOString() : null;
+    await writing(cache.folder, () =>
+      cache.index.change(({ pins }) => {
+        for (const { name } of engines) {
+          if (pinnedAt === null) delete pins[name];
+          else pins[name] = pinnedAt;
+        }
+      }),
     );
-    return EXIT_CODES.fine;
+    const what = isPinned ? 'is pinned: gc leaves it alone' : 'is not pinned any more';
+    const changed = engines.map((engine) => ({ ...engine, pinnedAt }));
+    return printResult(io, options, { schemaVersion: 1, ...found, engines: changed }, () =>
+      changed.map((engine) => `${engineTitle(engine)} ${what}`),
+    );
   });
 }
 
@@ -127,11 +119,10 @@ export function removeEngines(keys: readonly string[], options: RemoveOptions, i
       throw new UsageError(`${engineTitle(used)} is used by process ${used.usedBy.join(', ')}: end it first`);
     }
     for (const { name } of [...lost, ...engines]) await removeOne(cache, name);
-    printResult(io, options, outputOf({ ...found, engines, lost }), (removed) => [
-      ...removed.lost.map(({ name }) => `nothing is frozen to ${shownName(name)} any more`),
-      ...removed.engines.map((engine) => `${engineTitle(engine)} is removed`),
+    return printResult(io, options, { schemaVersion: 1, ...found, engines, lost }, () => [
+      ...lost.map(({ name }) => `nothing is frozen to ${shownName(name)} any more`),
+      ...engines.map((engine) => `${engineTitle(engine)} is removed`),
     ]);
-    return EXIT_CODES.fine;
   });
 }
 
@@ -179,8 +170,7 @@ export function collectEngines(options: GcOptions, io: Io): Promise<ExitCode> {
       removedFiles: loose,
       kept,
     };
-    printResult(io, options, output, gcText);
-    return EXIT_CODES.fine;
+    return printResult(io, options, output, gcText);
   });
 }
 
@@ -215,10 +205,6 @@ async function reasonsToKeep(
     const [other] = others.find(([, builds]) => builds.includes(buildId)) ?? [];
     return other === undefined ? null : `a cell of ${printable(other)} may be compared with it`;
   };
-}
-
-function outputOf(found: EngineFolder): EnginesOutput {
-  return { schemaVersion: 1, ...found };
 }
 
 /** @throws UsageError for a key that names no engine, or more than one */

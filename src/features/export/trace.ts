@@ -63,17 +63,15 @@ type Facts = Readonly<Record<string, string | number>>;
 /** Slices in order that do not overlap. Times are in milliseconds from the start of the trace. */
 interface Track {
   readonly name: string;
-  readonly count: number;
-  /** A generator, because a large run must not be held as objects. */
-  readonly slices: () => Iterable<{
+  readonly slices: readonly {
     readonly name: string;
     readonly startMs: number;
     readonly endMs: number;
     readonly facts: Facts;
-  }>;
+  }[];
 }
 
-export interface Trace {
+interface Trace {
   readonly facts: Readonly<Record<string, string>>;
   readonly groups: readonly { readonly name: string; readonly tracks: readonly Track[] }[];
 }
@@ -84,7 +82,7 @@ const CHUNK_CHARACTERS = 1 << 16;
  * Chrome's Trace Event Format (JSON object form): complete events (`X`) and metadata (`M`), with times in microseconds.
  * Streamed, because a run may have millions of events.
  */
-export function* chromeTrace(trace: Trace): Generator<string> {
+function* chromeTrace(trace: Trace): Generator<string> {
   let text = `{"displayTimeUnit":"ms","otherData":${jsonLine(trace.facts)},"traceEvents":[`;
   let isFirst = true;
   for (const event of events(trace)) {
@@ -107,7 +105,7 @@ function* events({ groups }: Trace): Generator<object> {
       const tid = trackPlace + 1;
       yield { ph: 'M', name: 'thread_name', pid, tid, args: { name: track.name } };
       yield { ph: 'M', name: 'thread_sort_index', pid, tid, args: { sort_index: tid } };
-      for (const { endMs, facts, name, startMs } of track.slices()) {
+      for (const { endMs, facts, name, startMs } of track.slices) {
         const ts = microseconds(startMs);
         yield { ph: 'X', name, cat: 'trtexec', pid, tid, ts, dur: microseconds(endMs - startMs), args: facts };
       }
@@ -141,7 +139,7 @@ function runTrace(db: StoreDatabase, runId: RunId) {
   }
   const queries = { name: `queries of ${label} (${provenance})`, tracks };
   const means = `layers: means of ${engine?.iterations ?? 0} profiled queries of run ${other} (${engine?.provenance}), no timeline`;
-  const track = { name: 'mean time of each layer', count: layers.length, slices: () => layers };
+  const track = { name: 'mean time of each layer', slices: layers };
   const ofOther = short === other ? [] : [`the layers are those that run ${other} saw in the same engine`];
   return {
     runId,
@@ -152,7 +150,7 @@ function runTrace(db: StoreDatabase, runId: RunId) {
         ...(layers.length === 0 ? [] : [{ name: means, tracks: [track] }]),
       ],
     },
-    slices: tracks.reduce((sum, { count }) => sum + count, layers.length),
+    slices: tracks.reduce((sum, { slices }) => sum + slices.length, layers.length),
     notes: [
       ...(layers.length === 0 ? [] : [...ofOther, ...(engine?.notes ?? [])]),
       ...(tracks.length === 0 ? ['the run has no start times of single queries: only its layers'] : []),
@@ -231,19 +229,19 @@ function tracksOf(name: string, startMs: Float64Array, endMs: Float64Array): Tra
   }
   return tracks.map((queries, place) => ({
     name: place === 0 ? name : `${name} (${place + 1})`,
-    count: queries.length,
-    slices: function* slices() {
-      for (const query of queries) {
-        yield { name, startMs: startMs[query] ?? 0, endMs: endMs[query] ?? 0, facts: { query } };
-      }
-    },
+    slices: queries.map((query) => ({
+      name,
+      startMs: startMs[query] ?? 0,
+      endMs: endMs[query] ?? 0,
+      facts: { query },
+    })),
   }));
 }
 
 const STAMP_DIGITS = 6;
 
 /** Largest rounding error of the difference of two stamps, in ms: trtexec prints six significant digits. */
-export function roundingMs(stampMs: number): number {
+function roundingMs(stampMs: number): number {
   return 2 * 10 ** (Math.floor(Math.log10(Math.max(stampMs, 1))) + 1 - STAMP_DIGITS);
 }
 

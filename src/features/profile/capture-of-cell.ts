@@ -12,7 +12,6 @@ import { BenchError, EnvironmentLackingError, UsageError } from '../../errors.ts
 import { EXIT_CODES } from '../../exit-codes.ts';
 import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
 import { machineOf } from '../../machine/machine.ts';
-import { outcomeReason } from '../../records/outcome.ts';
 import type { CellRun } from '../../records/run.ts';
 import { openWorkers } from '../../run/gpu-worker.ts';
 import { overlay } from '../../run/start.ts';
@@ -66,8 +65,7 @@ export async function captureOfCell(
   if (found === null && !isDryRun) throw new EnvironmentLackingError(NO_NSYS);
   const dialect = found ?? GUIDE_NSYS;
   const runs = runsOf(target, store);
-  const isIgnored = outcomeReason(runs.at(-1)?.outcome ?? NOTHING) === 'graphNotCaptured';
-  const request = captureRequest(target, target.cell.cudaGraph === true && !isIgnored, options);
+  const request = captureRequest(target, options);
   const problem = captureProblem(request, dialect);
   if (problem !== null) throw new EnvironmentLackingError(problem);
   const cached = await engineInCache(target, store);
@@ -75,7 +73,7 @@ export async function captureOfCell(
     ...NOT_CAPTURED,
     cell: target.cell.key,
     label: cellLabel(target.cell),
-    tensorrt: target.tensorrt,
+    tensorrt: target.plan.tensorrt,
     nsysVersion: dialect.version,
     engine: target.build.enginePath ?? cached?.path ?? null,
     steps: captureSteps(target, request, dialect, trtexecShown(target, options), cached),
@@ -92,8 +90,6 @@ export async function captureOfCell(
   const read = await readCapture(request.output, profiled, options.maxSize, io);
   return { ...base, ...(await attach(read, runs, store, options.maxSize, io)), dryRun: false, engine };
 }
-
-const NOTHING = { kind: 'measured', evidence: [] } as const;
 
 /** Timed runs of the cell in its newest sweep, newest last. */
 function runsOf({ cell, measured }: CaptureTarget, store: OpenStore | null): CellRun[] {

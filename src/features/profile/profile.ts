@@ -86,7 +86,7 @@ async function layerLine(
   const engine = target.build.enginePath ?? cached?.path ?? null;
   const model = fileName(target.cell.model);
   const chosen = chosenLayer(target, store, layer);
-  const is11 = (parseTensorrtVersion(target.tensorrt)?.major ?? 0) >= 11;
+  const is11 = (parseTensorrtVersion(target.plan.tensorrt)?.major ?? 0) >= 11;
   const argv = layerNcuArgs(
     chosen,
     options.output ?? `${model}_layer`,
@@ -99,7 +99,7 @@ async function layerLine(
     ...NOT_CAPTURED,
     cell: target.cell.key,
     label: cellLabel(target.cell),
-    tensorrt: target.tensorrt,
+    tensorrt: target.plan.tensorrt,
     nsysVersion: null,
     engine,
     steps: [{ kind: 'capture', variables: target.run.env, argv: ['ncu', ...argv] }],

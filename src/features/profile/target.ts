@@ -34,14 +34,10 @@ import { type Prepared, prepare, readMatrix } from '../plan/index.ts';
 import type { ProfileOptions } from './command.ts';
 
 /** A cell with its build and its timed command line. */
-interface CapturedCell {
+export interface CaptureTarget {
   readonly cell: KeyedCell;
   readonly build: PlannedBuild;
   readonly run: PlannedRun;
-  readonly tensorrt: string;
-}
-
-export interface CaptureTarget extends CapturedCell {
   readonly plan: Plan;
   /** The newest sweep that measured the cell and has a plan; null when there is none. */
   readonly measured: { readonly sweep: Sweep; readonly stored: StoredPlan } | null;
@@ -71,8 +67,7 @@ export async function captureTarget(
       `${printable(cellLabel(cell))} was imported, so its build is unknown: name its matrix with --matrix FILE`,
     );
   }
-  const { plan } = measured.stored;
-  return { ...ofPlan(plan, cell), plan, measured, prepared: null };
+  return { ...ofPlan(measured.stored.plan, cell), measured, prepared: null };
 }
 
 async function ofMatrix(
@@ -93,7 +88,7 @@ async function ofMatrix(
   };
   const prepared = await prepare(path, stated, 'models maybe later', io);
   const measured = store === null ? null : newestPlanned(store.db, cell);
-  return { ...ofPlan(prepared.plan, cell), plan: prepared.plan, measured, prepared };
+  return { ...ofPlan(prepared.plan, cell), measured, prepared };
 }
 
 function newestPlanned(db: StoreDatabase, { key }: KeyedCell): CaptureTarget['measured'] {
@@ -104,7 +99,8 @@ function newestPlanned(db: StoreDatabase, { key }: KeyedCell): CaptureTarget['me
   return null;
 }
 
-function ofPlan({ cells, builds, runs, tensorrt }: Plan, { key }: KeyedCell): CapturedCell {
+function ofPlan(plan: Plan, { key }: KeyedCell): Pick<CaptureTarget, 'build' | 'cell' | 'plan' | 'run'> {
+  const { builds, cells, runs } = plan;
   const other = runs.find((each) => each.cellKey === key)?.harness ?? null;
   if (other !== null) {
     throw new UsageError(
@@ -117,7 +113,7 @@ function ofPlan({ cells, builds, runs, tensorrt }: Plan, { key }: KeyedCell): Ca
   if (planned === undefined || build === undefined || run === undefined) {
     throw new Error(`the plan has no run of the cell ${key}`);
   }
-  return { cell: planned.cell, build, run, tensorrt };
+  return { plan, cell: planned.cell, build, run };
 }
 
 /** The engine with which the cell was measured, if it is cached and its build is unchanged. */
@@ -138,13 +134,12 @@ export async function engineInCache(
   return null;
 }
 
-/** @param hasGraph whether a graph is launched, not only requested */
-export function captureRequest({ cell }: CaptureTarget, hasGraph: boolean, options: ProfileOptions): CaptureRequest {
+export function captureRequest({ cell }: CaptureTarget, options: ProfileOptions): CaptureRequest {
   const dla = options.dla === true;
   return {
     output: options.output ?? `${fileName(cell.model)}_profile`,
     replaces: options.force === true,
-    hasGraph,
+    hasGraph: cell.cudaGraph === true,
     gpuMetrics: options.gpuMetrics === true,
     dla,
     iterations: options.iterations ?? (dla ? CAPTURED_DLA_QUERIES : CAPTURED_QUERIES),

@@ -10,7 +10,7 @@ import { writeOutput } from '../../cli/output-file.ts';
 import { redactedText, redactionFor } from '../../cli/redacted.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { BenchError, errorText, UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type { ExitCode } from '../../exit-codes.ts';
 import { changeRows } from '../../layers/change-rows.ts';
 import { diffLayers } from '../../layers/diff-layers.ts';
 import { layerFactsOf } from '../../layers/layer-facts.ts';
@@ -156,8 +156,7 @@ export async function writeBundle(name: string, file: string, options: ReproOpti
       leftOut: bundle.leftOut,
       reduced,
     };
-    printResult(io, options, written, bundleText);
-    return EXIT_CODES.fine;
+    return printResult(io, options, written, bundleText);
   });
 }
 

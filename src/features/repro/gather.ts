@@ -57,13 +57,9 @@ export async function gatherReproduction(store: OpenStore, runId: RunId, cwd: st
   const program = plan?.program.trtexec ?? argv?.[programPlace(argv)] ?? null;
   const onnx = flagValue([...(builder?.argv ?? []), ...(argv ?? [])], '--onnx') ?? planned.build?.onnxPath ?? null;
   const modelPath = conversion === null ? onnx : conversion.basePath;
-  const builds = [
-    ...findBuilds(
-      db,
-      [builder?.run.buildId, own.run.buildId].flatMap((id) => id ?? []),
-    ).values(),
-  ];
-  const modelHash = conversion === null ? builds[0]?.modelSha256 : conversion.record?.baseSha256;
+  const buildIds = [builder?.run.buildId, own.run.buildId].flatMap((id) => id ?? []);
+  const [storedBuild] = findBuilds(db, buildIds).values();
+  const modelHash = conversion === null ? storedBuild?.modelSha256 : conversion.record?.baseSha256;
   const facts = modelPath === null ? null : await readOnnxFacts(resolve(cwd, modelPath)).catch(() => null);
   const external = facts?.externalFiles.filter(({ problem }) => problem === null).map(({ location }) => location);
   const found: ReproOutput = {

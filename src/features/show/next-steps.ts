@@ -2,11 +2,12 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import { withGraphGain } from '../../judge/bound.ts';
+import { axisTwinKey } from '../../judge/latency-search.ts';
 import { switchGains } from '../../judge/summarize-cells.ts';
 import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
 import { type LayersSummary, summarizeLayers } from '../../layers/summarize-layers.ts';
 import { BOUND_WORDS, type CellBound } from '../../records/bound.ts';
-import { type KeyedCell, batchOf, variablesOf } from '../../records/cell.ts';
+import { type KeyedCell, batchOf, itemsPerS, variablesOf } from '../../records/cell.ts';
 import { outcomeReason } from '../../records/outcome.ts';
 import { isMeasured } from '../../records/run.ts';
 import type { SweepId } from '../../records/scalars.ts';
@@ -14,6 +15,7 @@ import { namedRun, storedRun } from '../../selection/by-name.ts';
 import { profiledCell, profiledRun } from '../../selection/profiled-engine.ts';
 import { tunedBatch } from '../../selection/tuned-batches.ts';
 import { findCells } from '../../store/cells.ts';
+import { median } from '../../statistics/order-statistics.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { type ShownRun, attachmentsOfCell, buildFlagsOf } from '../../store/runs/show-run.ts';
@@ -208,7 +210,12 @@ function stepLines({ tool, state, says, commands }: ProfilerStep, { columns, sty
 /** Ways to make the cell of a run faster, from its sweep, its engine and its copies. */
 function remediesOf(db: StoreDatabase, run: ShownRun, cell: KeyedCell | null): string[] {
   if (cell === null || cell.harness !== undefined || run.measurement === null) return [];
-  return [...graphRemedy(db, run, cell), ...tunedShape(db, run, cell), ...overlap(run, cell)];
+  return [
+    ...graphRemedy(db, run, cell),
+    ...batchRemedy(db, run, cell),
+    ...tunedShape(db, run, cell),
+    ...overlap(run, cell),
+  ];
 }
 
 /** Advice to use a CUDA graph, with the gain of the same cell with a graph if the sweep has one. */
@@ -219,6 +226,24 @@ function graphRemedy(db: StoreDatabase, { bound, sweepId }: ShownRun, cell: Keye
     gained === undefined
       ? 'this sweep has no such cell with a CUDA graph: cudaGraph: [on, off] measures both'
       : `with a CUDA graph it has ${formatPercent(gained.gainPercent)} queries/s in this sweep: cell ${gained.with.cell.key.slice(0, 8)}`,
+  ];
+}
+
+/** Advice to use a larger batch, with the gain of the one of the same sweep that has the most items a second. */
+function batchRemedy(db: StoreDatabase, { bound, sweepId }: ShownRun, cell: KeyedCell): string[] {
+  if (bound?.advice.includes('larger batch') !== true) return [];
+  const twins = sweptCells(db, sweepId).flatMap(({ cell: twin, runsQps }) => {
+    const items = itemsPerS(twin.shapes, median(runsQps));
+    const isTwin = axisTwinKey('batch', twin) === axisTwinKey('batch', cell);
+    return items === null || !isTwin ? [] : [{ key: twin.key, batch: batchOf(twin.shapes) ?? 0, items }];
+  });
+  const own = twins.find(({ key }) => key === cell.key);
+  if (own === undefined) return [];
+  const [best] = twins.filter(({ batch }) => batch > own.batch).toSorted((a, b) => b.items - a.items);
+  return [
+    best === undefined
+      ? 'this sweep has no larger batch of this cell'
+      : `with batch ${best.batch} it has ${formatPercent((best.items / own.items - 1) * 100)} items/s in this sweep: cell ${best.key.slice(0, 8)}`,
   ];
 }
 
@@ -234,13 +259,18 @@ export function provenBound(
 }
 
 function graphPair(db: StoreDatabase, sweepId: SweepId, cell: KeyedCell) {
+  const pairs = switchGains(sweptCells(db, sweepId), 'cudaGraph')?.pairs;
+  return pairs?.find(({ without }) => without.cell.key === cell.key);
+}
+
+/** The measured cells of a sweep, with the throughput of each run. */
+function sweptCells(db: StoreDatabase, sweepId: SweepId) {
   const runs = Map.groupBy(cellRunsOf(db, [sweepId]).filter(isMeasured), ({ cellKey }) => cellKey);
-  const cells = [...findCells(db, [...runs.keys()]).values()].map((each) => ({
+  return [...findCells(db, [...runs.keys()]).values()].map((each) => ({
     cell: each,
     runsQps: (runs.get(each.key) ?? []).flatMap(({ values }) => values.throughputQps ?? []),
     latencyMs: null,
   }));
-  return switchGains(cells, 'cudaGraph')?.pairs.find(({ without }) => without.cell.key === cell.key);
 }
 
 /** An engine is fastest at the shapes that it is tuned for. */

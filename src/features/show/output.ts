@@ -34,6 +34,7 @@ const switchGains = z
         withoutKey: id,
         withKey: id,
         gainPercent: z.number(),
+        ciPercent: z.tuple([z.number(), z.number()]).nullable().describe('95 % interval of the gain'),
         latencyChangePercent: z
           .number()
           .nullable()

@@ -188,26 +188,22 @@ export class ShardWatch {
     const attempts = readAttempts(folder, shard);
     const own = attempts.findLast((attempt) => attempt.task === base.task) ?? null;
     if (row !== null && answer.living.has(row.task) && isLiving(row.state)) this.seenMs.set(shard, nowMs);
-    const { state, reason } = reconcileShard(
-      {
-        isSubmitted: task !== null,
-        isCancelled,
-        endedWith: own?.exitCode ?? null,
-        lastSeenMs: Math.max(
-          this.seenMs.get(shard) ?? 0,
-          task === null ? 0 : Date.parse(task.array.at),
-          base.log === null ? 0 : (statSync(base.log, { throwIfNoEntry: false })?.mtimeMs ?? 0),
-          own === null ? 0 : Date.parse(own.endedAt ?? own.startedAt),
-        ),
-      },
-      {
-        row,
-        isPast: row !== null && !answer.living.has(row.task),
-        controllerAnswers: answer.isAnswering,
-        nowMs,
-        lostAfterMs: this.lostAfterS * 1000,
-      },
-    );
+    const { state, reason } = reconcileShard({
+      isSubmitted: task !== null,
+      isCancelled,
+      endedWith: own?.exitCode ?? null,
+      lastSeenMs: Math.max(
+        this.seenMs.get(shard) ?? 0,
+        task === null ? 0 : Date.parse(task.array.at),
+        base.log === null ? 0 : (statSync(base.log, { throwIfNoEntry: false })?.mtimeMs ?? 0),
+        own === null ? 0 : Date.parse(own.endedAt ?? own.startedAt),
+      ),
+      row,
+      isPast: row !== null && !answer.living.has(row.task),
+      controllerAnswers: answer.isAnswering,
+      nowMs,
+      lostAfterMs: this.lostAfterS * 1000,
+    });
     const isBad = state === 'failed' || state === 'timeout' || state === 'lost';
     const lines = isBad && base.log !== null ? lastLinesOf(base.log, TAIL_LINES).map(printable) : [];
     const problem = state === 'failed' && own?.problem ? `: ${own.problem}` : '';

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -80,9 +79,7 @@ export class RunFolder {
     const text = await readFile(this.planPath, 'utf8').catch(() => null);
     if (text === null) {
       throw new UsageError(
-        existsSync(this.path)
-          ? `${printable(this.path)}: no plan.json there: it is not a folder of \`bench run --executor slurm\``
-          : `${printable(this.path)}: no such folder; name the one that \`bench run --executor slurm\` made (it must be on a file system that every node sees)`,
+        `${printable(this.path)}: plan.json not found: name the folder that \`bench run --executor slurm\` made, on a file system that every node sees`,
       );
     }
     try {

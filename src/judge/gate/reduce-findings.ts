@@ -227,6 +227,6 @@ function pairsOf(changes: readonly CellChange[]): Finding['pairs'] {
   const all = changes.flatMap(({ pairs }) => pairs ?? []);
   const [largest] = all.toSorted((a, b) => Math.abs(b.changePercent) - Math.abs(a.changePercent));
   if (largest === undefined) return null;
-  const { agreeing, changePercent, count, outcome } = largest;
-  return { agreeing, changePercent, count, outcome, cells: [...new Set(all.map(({ cellKey }) => cellKey))] };
+  const { agreeing, changePercent, count, metric, outcome } = largest;
+  return { agreeing, changePercent, count, metric, outcome, cells: [...new Set(all.map(({ cellKey }) => cellKey))] };
 }

@@ -36,16 +36,14 @@ export function isOver({ state }: Pick<ShardStatus, 'state'>): boolean {
   return state !== 'planned' && state !== 'queued' && state !== 'running';
 }
 
-export interface LocalShardState {
+/** What the run folder and the scheduler say of a shard that is not finished. */
+export interface ShardFacts {
   readonly isSubmitted: boolean;
   readonly isCancelled: boolean;
   /** Exit code of the newest job's newest attempt; null while it runs, or before the first one. */
   readonly endedWith: number | null;
   /** The last time at which Slurm or the worker reported it as running. */
   readonly lastSeenMs: number;
-}
-
-export interface SchedulerState {
   readonly row: TaskRow | null;
   /** True for a row of accounting; active tasks are in squeue. */
   readonly isPast: boolean;
@@ -69,30 +67,28 @@ export function isLiving(state: string): boolean {
 }
 
 /** The state of an unfinished shard. Finished shards are final, whatever Slurm reports. */
-export function reconcileShard(local: LocalShardState, scheduler: SchedulerState): Conclusion {
-  if (!local.isSubmitted) return { state: 'planned', reason: 'not submitted' };
-  const { row } = scheduler;
-  if (row === null) return concludeMissing(local, scheduler);
+export function reconcileShard(shard: ShardFacts): Conclusion {
+  const { row } = shard;
+  if (!shard.isSubmitted) return { state: 'planned', reason: 'not submitted' };
+  if (row === null) return concludeMissing(shard);
   if (row.state === 'PENDING') return { state: 'queued', reason: row.reason ?? '' };
   if (LIVING.includes(row.state)) return { state: 'running', reason: row.state === 'RUNNING' ? '' : row.state };
   if (REQUEUED.includes(row.state)) {
-    if (!scheduler.isPast) return { state: 'queued', reason: row.state };
+    if (!shard.isPast) return { state: 'queued', reason: row.state };
     // For a short time, only accounting lists a requeued task.
-    return isWaitOver(local, scheduler)
-      ? { state: 'failed', reason: row.state }
-      : { state: 'running', reason: SETTLING.unlisted };
+    return isWaitOver(shard) ? { state: 'failed', reason: row.state } : { state: 'running', reason: SETTLING.unlisted };
   }
-  return concludeEnded(row, local, scheduler);
+  return concludeEnded(row, shard);
 }
 
-function concludeEnded(row: TaskRow, local: LocalShardState, scheduler: SchedulerState): Conclusion {
+function concludeEnded(row: TaskRow, shard: ShardFacts): Conclusion {
   const { state } = row;
   if (state === 'COMPLETED') {
-    return isWaitOver(local, scheduler)
+    return isWaitOver(shard)
       ? { state: 'lost', reason: 'ended well, but left no results' }
       : { state: 'running', reason: SETTLING.ended };
   }
-  if (state === 'FAILED') return { state: 'failed', reason: failureText(row, local) };
+  if (state === 'FAILED') return { state: 'failed', reason: failureText(row, shard) };
   // A state that is not in the tables may not be final.
   return ENDINGS[state] ?? { state: ENDED.includes(state) ? 'failed' : 'running', reason: state };
 }
@@ -106,15 +102,15 @@ const ENDINGS: Readonly<Record<string, Conclusion>> = {
 /** The reason of a shard while the controller cannot be asked. */
 export const NO_ANSWER = 'Slurm does not answer';
 
-function concludeMissing(local: LocalShardState, scheduler: SchedulerState): Conclusion {
-  if (!scheduler.controllerAnswers) return { state: 'running', reason: NO_ANSWER };
-  if (local.isCancelled) return { state: 'cancelled', reason: '' };
+function concludeMissing(shard: ShardFacts): Conclusion {
+  if (!shard.controllerAnswers) return { state: 'running', reason: NO_ANSWER };
+  if (shard.isCancelled) return { state: 'cancelled', reason: '' };
   // A preempted task ends like this before Slurm lists it again.
-  const mayComeBack = local.endedWith === INTERRUPTED && !isWaitOver(local, scheduler);
-  if (local.endedWith !== null && local.endedWith !== 0 && !mayComeBack) {
-    return { state: 'failed', reason: failureText(null, local) };
+  const mayComeBack = shard.endedWith === INTERRUPTED && !isWaitOver(shard);
+  if (shard.endedWith !== null && shard.endedWith !== 0 && !mayComeBack) {
+    return { state: 'failed', reason: failureText(null, shard) };
   }
-  return isWaitOver(local, scheduler)
+  return isWaitOver(shard)
     ? { state: 'lost', reason: 'Slurm does not know it any more' }
     : { state: 'running', reason: SETTLING.unlisted };
 }
@@ -126,11 +122,11 @@ export function isSettling({ state, reason }: Conclusion): boolean {
   return state === 'running' && Object.values(SETTLING).includes(reason);
 }
 
-function isWaitOver({ lastSeenMs }: LocalShardState, scheduler: SchedulerState): boolean {
-  return scheduler.controllerAnswers && scheduler.nowMs - lastSeenMs > scheduler.lostAfterMs;
+function isWaitOver({ controllerAnswers, lastSeenMs, lostAfterMs, nowMs }: ShardFacts): boolean {
+  return controllerAnswers && nowMs - lastSeenMs > lostAfterMs;
 }
 
-function failureText(row: TaskRow | null, { endedWith }: LocalShardState): string {
+function failureText(row: TaskRow | null, { endedWith }: ShardFacts): string {
   if (row?.signal === LOG_SIGNAL) return 'its log could not be written on the node';
   if (row !== null && row.signal !== null) return `ended by ${signalName(row.signal)}`;
   const code = row?.exitCode ?? endedWith;

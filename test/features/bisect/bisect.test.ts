@@ -340,9 +340,9 @@ function searched(factors: readonly string[], judge: (bad: readonly string[]) =>
   for (;;) {
     const state = searchFactors(factors, judged);
     if (state.kind !== 'test') return { state, judged };
-    expect(judged.map(({ bad }) => bad)).not.toContainEqual(state.candidate);
+    expect(judged.map(({ candidate }) => candidate)).not.toContainEqual(state.candidate);
     expect(state.candidate.length).toBeLessThan(factors.length);
-    judged.push({ bad: state.candidate, verdict: judge(state.candidate) });
+    judged.push({ candidate: [...state.candidate], verdict: judge(state.candidate) });
   }
 }
 
@@ -353,7 +353,8 @@ describe('factors other than commits', () => {
         const { state, judged } = searched(named(count), (bad) => (bad.includes(culprit) ? 'bad' : 'good'));
         expect(state).toEqual({ kind: 'found', names: [culprit] });
         expect(judged.length).toBeLessThanOrEqual(Math.ceil(Math.log2(count)) + 1);
-        expect(judged.some(({ bad }) => bad.length === 1 && bad[0] === culprit) || count === 1).toBe(true);
+        const alone = judged.some(({ candidate }) => candidate.length === 1 && candidate[0] === culprit);
+        expect(alone || count === 1).toBe(true);
       }
     }
   });

@@ -5,6 +5,7 @@ import Database from 'better-sqlite3';
 
 import { compareCells } from '../../../src/judge/compare/compare-cells.ts';
 import type { KeyedCell } from '../../../src/records/cell.ts';
+import type { MetricId } from '../../../src/records/metric.ts';
 import { isCalled } from '../../../src/records/verdict.ts';
 import { textWidth } from '../../../src/terminal/text-width.ts';
 import { bench, ROOT, temporaryFolder } from '../../support/bench.ts';
@@ -61,11 +62,17 @@ test.each([
 );
 
 /**
- * Two sweeps of an H100 and the pairs that were measured after the second, of the cells of these batches: of a ResNet, in the
- * second with three more small layers, and of a ViT.
+ * Sweeps of an H100, the first of them `quiet` times, and the pairs that were measured after the last, of the cells of these batches: of a ResNet, in the
+ * last with three more small layers, and of a ViT.
  * @returns the lines of `bench check`
  */
-async function checkedPairs(columns: number, batches: readonly number[], models: readonly string[]) {
+async function checkedPairs(
+  columns: number,
+  batches: readonly number[],
+  models: readonly string[],
+  metric: MetricId = 'gpuComputeMs',
+  quiet = 1,
+) {
   const chosen = visitedCells().filter(
     ({ cell }) => batches.includes(cell.shapes['input']?.[0] ?? 0) && models.includes(cell.model),
   );
@@ -74,25 +81,26 @@ async function checkedPairs(columns: number, batches: readonly number[], models:
     (chosen[place]?.runs ?? []).filter(isWanted);
   const db = join(temporaryFolder(), 'bench.sqlite');
   const timed = (place: number, sweep: number, repeat: number): number | null =>
-    runsOf(place, (run) => run.sweep === sweep && !run.isPair)[repeat - 1]?.ms ?? null;
-  simulateNights(db, { cells, nights: 2, repeats: 2, value: timed });
+    runsOf(place, (run) => run.sweep === (sweep < quiet ? 0 : 1) && !run.isPair)[repeat - 1]?.ms ?? null;
+  simulateNights(db, { cells, nights: quiet + 1, repeats: 2, value: timed });
   // The newest engine has the odd numbers.
   const paired = (place: number, repeat: number): number | null =>
     runsOf(place, ({ engine, isPair }) => isPair && engine > 0 === (repeat % 2 === 1))[(repeat - 1) >> 1]?.ms ?? null;
-  simulateNights(db, { cells, nights: 1, repeats: 10, after: 2, value: (place, _, repeat) => paired(place, repeat) });
+  const value = (place: number, _: number, repeat: number) => paired(place, repeat);
+  simulateNights(db, { cells, nights: 1, repeats: 10, after: quiet + 1, value });
   const pairs = cells
     .filter((_, place) => paired(place, 1) !== null)
     .map(({ key }) => ({
       cellKey: key,
-      metric: 'gpuComputeMs',
-      lastGoodSweepId: sweepOfNight(0),
+      metric,
+      lastGoodSweepId: sweepOfNight(quiet - 1),
       newestBuildId: 'newest',
       lastGoodBuildId: 'last good',
       isUnsteady: false,
       problem: null,
     }));
   const store = new Database(db);
-  const [second, third] = [sweepOfNight(1), sweepOfNight(2)];
+  const [second, third] = [sweepOfNight(quiet), sweepOfNight(quiet + 1)];
   store.prepare("UPDATE runs SET sweep_id = ?, role = 'pair' WHERE sweep_id = ?").run(second, third);
   store.prepare('DELETE FROM sweeps WHERE sweep_id = ?').run(third);
   store.prepare('UPDATE sweeps SET plan = ? WHERE sweep_id = ?').run(JSON.stringify({ pairs }), second);
@@ -125,4 +133,11 @@ test('pairs of five of five confirm 2 % in the second sweep of a store that has 
   const { code, lines } = await checkedPairs(120, [1], ['resnet']);
   expect(code).toBe(1);
   expect(lines).toContain('  new in GPU compute time: 5 of 5 pairs with the last good engine (median +2.1 %)');
+});
+
+test('pairs of another metric than that of the finding name it', async () => {
+  const { lines } = await checkedPairs(120, [1], ['resnet'], 'throughputQps', 3);
+  expect(lines.join(' ')).toContain(
+    'new in GPU compute time: 5 of 5 pairs with the last good engine (median throughput -2.1 %)',
+  );
 });

@@ -6,7 +6,7 @@ import { junitXml } from '../../../src/features/export/junit.ts';
 import { githubAnnotations, markdownText } from '../../../src/features/export/github.ts';
 import type { ReportedSweep } from '../../../src/features/export/reported-sweep.ts';
 import type { QueryTimes } from '../../../src/trtexec/run-facts.ts';
-import { chromeTrace, queryTracks, roundingMs, type Trace } from '../../../src/features/export/trace.ts';
+import { queryTracks } from '../../../src/features/export/trace.ts';
 import { compared, judged, reportedCell, reportedSweep } from '../../support/reported-sweep.ts';
 
 const SLOWER = 'slower: GPU compute time +5.0 % (2.000 → 2.100 ms)';
@@ -247,7 +247,7 @@ function times(columns: Readonly<Record<string, readonly number[]>>): QueryTimes
 /** Each track as `NAME: START-END #QUERY, …`. */
 function spans(of: QueryTimes): string[] {
   return queryTracks(of).map(({ name, slices }) => {
-    const texts = [...slices()].map(({ endMs, facts, startMs }) => `${startMs}-${endMs} #${facts['query']}`);
+    const texts = slices.map(({ endMs, facts, startMs }) => `${startMs}-${endMs} #${facts['query']}`);
     return `${name}: ${texts.join(', ')}`;
   });
 }
@@ -289,21 +289,4 @@ test.each([
   ['without stamps nobody knows when a query began: no track', WITHOUT_STAMPS, []],
 ])('%s', (_, columns: Readonly<Record<string, readonly number[]>>, expected) => {
   expect(spans(times(columns))).toEqual(expected);
-});
-
-test('a stamp of six digits may be half a step off at both ends', () => {
-  expect([roundingMs(12_345.6), roundingMs(0.5)]).toEqual([expect.closeTo(0.2, 12), expect.closeTo(0.000_02, 12)]);
-});
-
-test('200,000 queries come in small pieces', () => {
-  const count = 200_000;
-  const start = Array.from({ length: count }, (_, query) => 200 + query * 0.5);
-  const computeMs = start.map(() => 0.25);
-  const large = times({ startComputeMs: start, endComputeMs: start.map((from) => from + 0.25), computeMs });
-  const trace: Trace = { facts: {}, groups: [{ name: 'queries', tracks: queryTracks(large) }] };
-  const pieces = [...chromeTrace(trace)];
-  expect(Math.max(...pieces.map((piece) => piece.length))).toBeLessThan(80_000);
-  const { traceEvents } = JSON.parse(pieces.join(''));
-  expect(traceEvents).toHaveLength(count + 4);
-  expect(traceEvents.at(-1)).toMatchObject({ ph: 'X', ts: 100_199_500, dur: 250, args: { query: count - 1 } });
 });

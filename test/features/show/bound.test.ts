@@ -115,11 +115,38 @@ test('a host without CPUs says nothing of what a CUDA graph gains', async () => 
   expect([await gains('cpu-contended'), await gains(join('nights', '1'))]).toEqual([[], [16.2, 13.2]]);
 });
 
+test('what a CUDA graph gains has an interval and a verdict, and a larger batch that gained is named', async () => {
+  const db = join(temporaryFolder(), 'bench.sqlite');
+  const cells = [1, 8].flatMap((batch) =>
+    [false, true].map((cudaGraph) => imageCell({ model: 'vit', precision: 'fp16', batch, cudaGraph })),
+  );
+  const value = (cell: number, _: number, repeat: number) => ([1.25, 1, 2.5, 2][cell] ?? 0) * (1 + repeat / 1000);
+  simulateNights(db, { cells, nights: 1, repeats: 5, value, figures: () => ({ boundBy: 'host' }) });
+  const { stdout } = await bench(['show', 'latest', '--db', db], { env: { COLUMNS: '200' } });
+  expect(stdout).toMatch(
+    /in the middle of 2 pairs, most \+25\.0 % queries\/s \(\+24\.\d … \+25\.\d %, 95 %: faster\): vit/,
+  );
+  const json = await bench(['show', 'latest', '--json', '--db', db]);
+  const [pair] = OUTPUTS.run.parse(JSON.parse(json.stdout)).graphGains?.pairs ?? [];
+  expect(pair).toMatchObject({ verdict: 'faster', ciPercent: [expect.closeTo(24.8, 0), expect.closeTo(25.2, 0)] });
+  const findings = async (batch: number): Promise<readonly string[]> => {
+    const key = cells.find((cell) => cell.shapes['input']?.[0] === batch && cell.cudaGraph === true)?.key ?? '';
+    const [run] = queryStore<{ id: string }>(db, `SELECT run_id AS id FROM runs WHERE cell_key = '${key}'`);
+    const next = await bench(['show', run?.id ?? '', '--next', '--json', '--db', db]);
+    return OUTPUTS.explain.parse(JSON.parse(next.stdout)).findings;
+  };
+  // 8 items in twice the time.
+  expect(await findings(1)).toContain(
+    `with batch 8 it has +300 % items/s in this sweep: cell ${cells[3]?.key.slice(0, 8)}`,
+  );
+  expect(await findings(8)).toContain('this sweep has no larger batch of this cell');
+});
+
 test('what transfers cost stands below a sweep that has a cell both ways', async () => {
   const db = join(temporaryFolder(), 'bench.sqlite');
   await bench(['import', join(FIXTURES, 'formats'), '--sweep', 'one', '--db', db]);
   const { stdout } = await bench(['show', 'one', '--db', db], { env: { COLUMNS: '140' } });
-  expect(stdout).toContain('transfers: -1.7 % queries/s and +24.6 % latency: resnet_small.fp16 8x3x224x224');
+  expect(stdout).toContain('transfers: -1.7 % queries/s (unclear) and +24.6 % latency: resnet_small.fp16 8x3x224x224');
   const json = await bench(['show', 'one', '--json', '--db', db]);
   const [pair] = OUTPUTS.run.parse(JSON.parse(json.stdout)).transferCosts?.pairs ?? [];
   const expected = ['-1.7', '24.6'];

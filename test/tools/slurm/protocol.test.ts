@@ -1,8 +1,7 @@
 import { arraySpec, chunkShards, sbatchArgs, TASK_SCRIPT } from '../../../src/features/slurm/sbatch-args.ts';
 import { isPassing, parseJobId } from '../../../src/tools/slurm/slurm-client.ts';
 import {
-  type LocalShardState,
-  type SchedulerState,
+  type ShardFacts,
   type TaskRow,
   parseSacct,
   parseSqueue,
@@ -75,10 +74,15 @@ describe('the arguments of sbatch', () => {
 });
 
 describe('a shard that is not done', () => {
-  const flags = { isSubmitted: true, isCancelled: false };
-  const own: LocalShardState = { ...flags, endedWith: null, lastSeenMs: 0 };
-  const answer = { row: null, isPast: false, controllerAnswers: true };
-  const requested: SchedulerState = { ...answer, nowMs: 200_000, lostAfterMs: 120_000 };
+  const flags = { isSubmitted: true, isCancelled: false, isPast: false, controllerAnswers: true };
+  const shard: ShardFacts = {
+    ...flags,
+    endedWith: null,
+    row: null,
+    lastSeenMs: 0,
+    nowMs: 200_000,
+    lostAfterMs: 120_000,
+  };
   const none = { reason: null, exitCode: null, signal: null, restarts: null };
   const row = (state: string, more: Partial<TaskRow> = {}): TaskRow => {
     return { task: '8_3', state, node: 'gpu1', ...none, ...more };
@@ -100,24 +104,21 @@ describe('a shard that is not done', () => {
     ['COMPLETED', { controllerAnswers: false }, 'running'],
     ['SOMETHING_NEW', {}, 'running'],
   ])('that Slurm calls %s (%j) is %s', (state, more, concluded) => {
-    expect(reconcileShard(own, { ...requested, ...more, row: row(state) }).state).toBe(concluded);
+    expect(reconcileShard({ ...shard, ...more, row: row(state) }).state).toBe(concluded);
   });
 
   test('failed with a code, by a signal, or because its log could not be written', () => {
-    const reason = (more: Partial<TaskRow>): string =>
-      reconcileShard(own, { ...requested, row: row('FAILED', more) }).reason;
+    const reason = (more: Partial<TaskRow>): string => reconcileShard({ ...shard, row: row('FAILED', more) }).reason;
     const expected = ['exit code 42', 'ended by SIGKILL'];
     expect([reason({ exitCode: 42 }), reason({ exitCode: 0, signal: 9 })]).toEqual(expected);
     expect(reason({ exitCode: 0, signal: 53 })).toBe('its log could not be written on the node');
   });
 
   test('that nobody knows is lost after a while, and only when the controller answers', () => {
-    const stateOf = (mine: Partial<LocalShardState>, theirs: Partial<SchedulerState> = {}) =>
-      reconcileShard({ ...own, ...mine }, { ...requested, ...theirs }).state;
-    expect([stateOf({}), stateOf({}, { nowMs: 60_000 })]).toEqual(['lost', 'running']);
-    const expected = ['running', 'cancelled'];
-    expect([stateOf({}, { controllerAnswers: false }), stateOf({ isCancelled: true })]).toEqual(expected);
-    expect([stateOf({ endedWith: 3 }), stateOf({ endedWith: 3 }, { nowMs: 60_000 })]).toEqual(['failed', 'failed']);
+    const stateOf = (more: Partial<ShardFacts>) => reconcileShard({ ...shard, ...more }).state;
+    expect([stateOf({}), stateOf({ nowMs: 60_000 })]).toEqual(['lost', 'running']);
+    expect([stateOf({ controllerAnswers: false }), stateOf({ isCancelled: true })]).toEqual(['running', 'cancelled']);
+    expect([stateOf({ endedWith: 3 }), stateOf({ endedWith: 3, nowMs: 60_000 })]).toEqual(['failed', 'failed']);
   });
 });
 
