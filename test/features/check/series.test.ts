@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import type * as z from 'zod';
 
 import { bench, temporaryFolder } from '../../support/bench.ts';
-import { OUTPUTS } from '../../support/outputs.ts';
+import { benchJson, OUTPUTS } from '../../support/outputs.ts';
 import { Repository } from '../../support/repository.ts';
 import { simulatedCells, type SimulatedNights, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
 import { queryStore } from '../../support/store-dump.ts';
@@ -42,9 +42,8 @@ class Store {
     return sweepId;
   }
 
-  async check(...args: string[]): Promise<{ code: number | null; json: Checked; stderr: string }> {
-    const { code, stdout, stderr } = await bench(['check', ...args, '--db', this.db, '--json'], { cwd: this.folder });
-    return { code, json: OUTPUTS.check.parse(JSON.parse(stdout)), stderr };
+  check(...args: string[]) {
+    return benchJson(OUTPUTS.check, ['check', ...args, '--db', this.db], { cwd: this.folder });
   }
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { bench, finished, startBench, temporaryFolder, refusal } from '../../support/bench.ts';
-import { OUTPUTS } from '../../support/outputs.ts';
+import { benchJson, OUTPUTS } from '../../support/outputs.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
 import { queryStore } from '../../support/store-dump.ts';
 
@@ -71,9 +71,8 @@ describe('bench choose --search', () => {
 
   test('each precision and graph has its own answer; streams are an axis, too', async () => {
     const { args, here } = place('batch: 8, streams: [1, 2, 4], cudaGraph: [on, off]');
-    const { code, stdout } = await bench(args('--max-latency', '1.4', '--metric', 'latency', '--json'), here);
-    const { axis, groups } = OUTPUTS.search.parse(JSON.parse(stdout));
-    expect([code, axis, groups.map(({ highest }) => highest?.at ?? null)]).toEqual([4, 'streams', [4, null]]);
+    const { code, json } = await benchJson(OUTPUTS.search, args('--max-latency', '1.4', '--metric', 'latency'), here);
+    expect([code, json.axis, json.groups.map(({ highest }) => highest?.at ?? null)]).toEqual([4, 'streams', [4, null]]);
   });
 
   test('what fails is no answer: it is named, and the exit code says so', async () => {

@@ -4,14 +4,12 @@ import { join } from 'node:path';
 import type * as z from 'zod';
 
 import { bench, ROOT, sharedFolder } from '../../support/bench.ts';
-import { OUTPUTS } from '../../support/outputs.ts';
+import { benchJson, OUTPUTS } from '../../support/outputs.ts';
 
 const MATRIX = join(ROOT, 'matrices', 'two-gpus.yaml');
 
-async function compare(folder: string, base: string, head: string, ...args: readonly string[]) {
-  const { code, stdout } = await bench(['compare', base, head, '--json', ...args], { cwd: folder });
-  return { code, json: OUTPUTS.compare.parse(JSON.parse(stdout)) };
-}
+const compare = (folder: string, base: string, head: string, ...args: string[]) =>
+  benchJson(OUTPUTS.compare, ['compare', base, head, ...args], { cwd: folder });
 
 const changes = ({ cells }: z.infer<typeof OUTPUTS.compare>) =>
   cells.map(({ label, verdict, changePercent }) => [label, verdict, Number(changePercent?.toFixed(2))]);

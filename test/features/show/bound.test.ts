@@ -6,7 +6,7 @@ import { runsThatShow } from '../../../src/judge/run-noise.ts';
 import { imageCell } from '../../support/image-cell.ts';
 import { simulatedCells, simulateNights } from '../../support/simulated-store.ts';
 import { bench, temporaryFolder, ROOT, sharedFolder, temporaryStore } from '../../support/bench.ts';
-import { OUTPUTS } from '../../support/outputs.ts';
+import { jsonOf, OUTPUTS } from '../../support/outputs.ts';
 import { FIXTURES } from '../../support/recordings.ts';
 import { change, queryStore } from '../../support/store-dump.ts';
 import { storeIn, sharedStore } from '../../support/made-stores.ts';
@@ -81,8 +81,7 @@ describe('what comes next', () => {
       db,
       `SELECT run_id AS id FROM runs JOIN cells USING (cell_key) WHERE role = 'timed' AND cuda_graph = ${cudaGraph}`,
     );
-    const { stdout } = await bench(['show', run?.id ?? '', '--next', '--json', '--db', db]);
-    return OUTPUTS.explain.parse(JSON.parse(stdout)).findings;
+    return (await jsonOf(OUTPUTS.explain, ['show', run?.id ?? '', '--next', '--db', db])).findings;
   }
 
   test('a cell that a CUDA graph would help names the one that has it, and what that gained', async () => {
@@ -108,8 +107,7 @@ test('a host without CPUs says nothing of what a CUDA graph gains', async () => 
   const gains = async (folder: string): Promise<unknown> => {
     const db = join(temporaryFolder(), 'bench.sqlite');
     await bench(['import', join(FIXTURES, folder), '--sweep', 'one', '--db', db]);
-    const { stdout } = await bench(['show', 'one', '--json', '--db', db]);
-    const pairs = OUTPUTS.run.parse(JSON.parse(stdout)).graphGains?.pairs ?? [];
+    const pairs = (await jsonOf(OUTPUTS.run, ['show', 'one', '--db', db])).graphGains?.pairs ?? [];
     return pairs.map(({ gainPercent }) => Number(gainPercent.toFixed(1)));
   };
   expect([await gains('cpu-contended'), await gains(join('nights', '1'))]).toEqual([[], [16.2, 13.2]]);
