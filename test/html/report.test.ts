@@ -118,7 +118,7 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     await page.waitForSelector('#cell .tree-map');
     expect(await page.$$eval('#cell .samples .bar', (bars) => bars.length)).toBeGreaterThan(10);
     const pattern = /^Median 0\.8163 ms in 1 run of .* \(line\), 0\.8166 ms in 1 run of .* \(filled\): \+0\.04 %\.$/;
-    expect(await text(page, '#cell.samples-words')).toMatch(pattern);
+    expect(await text(page, '#cell .samples-words')).toMatch(pattern);
     expect(await page.$$eval('#cell .samples .before', (lines) => lines.length)).toBe(1);
     expect(await page.$$eval('#cell .tree-map .tile', (tiles) => tiles.length)).toBe(190);
     await page.focus('#cell [aria-roledescription="tree map"]');
