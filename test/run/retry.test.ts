@@ -107,7 +107,7 @@ test('not tried again: after Ctrl-C in the pause, which ends it at once; --resum
     { role: 'timed', attempt: 1, ...busy },
     { role: 'timed', attempt: 2, ...measured },
   ]);
-});
+}, 180_000);
 
 async function sweepOfFailuresShown(troubles: readonly Trouble[], batches: readonly number[] = [1]) {
   const { folder, db } = temporaryStore();
@@ -197,7 +197,7 @@ test('a library that is missing: is named, with what finds it; exit 3', async ()
     'bench: trtexec: libnvinfer_plugin.so.10 could not be loaded: put its folder on LD_LIBRARY_PATH; `bench doctor` looks for it and prints the line',
   );
   expect(code).toBe(3);
-});
+}, 180_000);
 
 test.each([
   [
